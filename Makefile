@@ -1,0 +1,72 @@
+# One task list for people and for CI. `make` alone prints it.
+# Each line that begins with a target and holds "##" is part of that list.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/ready
+SUPPORTED := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
+# The first Python on PATH that the book runs on; `make PYTHON=… book` overrules.
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
+	command -v $$p >/dev/null && $$p -c '$(SUPPORTED)' 2>/dev/null && echo $$p && break; done)
+
+help: ## this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
+
+book: $(READY) ## execute what changed, render the book, say where the page is
+	@$(BIN)/python tools/book.py build
+
+chapter: $(READY) ## NAME=masked-softmax: execute, render and serve that one chapter
+	@$(BIN)/python tools/book.py chapter "$(NAME)"
+
+serve: book ## the rendered book on a local address
+	@$(BIN)/python tools/book.py serve
+
+notebooks: $(READY) ## re-execute every chapter and store its outputs (NAME=… for one)
+	@$(BIN)/python tools/notebooks.py execute $(NAME)
+
+diagrams: $(READY) ## redraw the pictures in img/
+	@$(BIN)/python tools/diagrams.py
+
+lint: $(READY) ## style and types
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+unit: $(READY) ## tests of the package and of the tools
+	$(BIN)/pytest tests --ignore=tests/browser
+
+nbval: $(READY) ## re-run every chapter and compare each stored output
+	@$(BIN)/python tools/notebooks.py check
+	@$(BIN)/python tools/notebooks.py compare
+
+browser: book ## the built book in a real browser
+	$(BIN)/pytest tests/browser
+
+check: lint unit ## the fast half of the tests
+
+test: lint unit nbval browser ## everything that CI runs
+
+bench: $(READY) ## measure ratios and store them with their machine
+	@$(BIN)/python tools/bench.py
+
+lock: $(READY) ## write requirements.txt anew from pyproject.toml's extras
+	$(BIN)/uv pip compile pyproject.toml --extra book --extra test --universal --python-version 3.11 \
+		--no-annotate --custom-compile-command "make lock" --quiet --upgrade -o requirements.txt
+
+clean: ## remove what was built (the environment stays)
+	rm -rf _build
+
+$(READY): requirements.txt pyproject.toml tools/package-lock.json
+	@[ -n "$(PYTHON)" ] || { echo "No Python 3.11, 3.12 or 3.13 on PATH. Install one, or name it: make PYTHON=/path/to/python book"; exit 1; }
+	@echo "Making the environment in $(VENV) with $(PYTHON); the first time takes some minutes."
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -e .
+	@$(BIN)/npm ci --prefix tools --loglevel=error
+	@touch $@
+
+.PHONY: help book chapter serve notebooks diagrams lint unit nbval browser check test bench lock clean

@@ -1,0 +1,125 @@
+"""What every stage refuses: the sentence names the argument, the rule and what came.
+
+No check here reads a tensor's values, so none makes a GPU wait.
+"""
+
+from __future__ import annotations
+
+import math
+from numbers import Integral, Real
+
+import torch
+from torch import Tensor
+
+QUERIES = "(batch, [heads,] num_queries, query_size)"
+KEYS = "(batch, [heads,] num_keys, key_size)"
+VALUES = "(batch, [heads,] num_keys, value_size)"
+SCORES = "(batch, [heads,] num_queries, num_keys)"
+
+
+def check_tensor(name: str, tensor: Tensor, axes: str) -> None:
+    """Refuse what is not a floating-point tensor with 3 or 4 axes."""
+    if not isinstance(tensor, Tensor):
+        raise TypeError(f"{name} must be a tensor, got {type(tensor).__name__}")
+    if not tensor.is_floating_point():
+        raise TypeError(f"{name} must hold floating-point numbers, got {tensor.dtype}")
+    if tensor.dim() not in (3, 4):
+        raise ValueError(f"{name} must have shape {axes}, got {tuple(tensor.shape)}")
+
+
+def check_pair(name: str, tensor: Tensor, other_name: str, other: Tensor) -> None:
+    """Refuse two tensors that differ in batch, heads, dtype or device: nothing is broadcast."""
+    if tensor.shape[:-2] != other.shape[:-2]:
+        raise ValueError(
+            f"{name} must have the batch and heads of {other_name}, {tuple(other.shape[:-2])}, "
+            f"got {tuple(tensor.shape[:-2])} in shape {tuple(tensor.shape)}"
+        )
+    if tensor.device != other.device:
+        raise ValueError(
+            f"{name} must be on the device of {other_name}, {other.device}, got {tensor.device}"
+        )
+    check_dtype(name, tensor, other_name, other)
+
+
+def check_dtype(name: str, tensor: Tensor, other_name: str, other: Tensor) -> None:
+    """Refuse mixed dtypes, unless autocast is on, which exists to mix them."""
+    if tensor.dtype != other.dtype and not _autocast_is_on(tensor.device.type):
+        raise TypeError(
+            f"{name} must have the dtype of {other_name}, {other.dtype}, got {tensor.dtype}"
+        )
+
+
+def _autocast_is_on(device_type: str) -> bool:
+    # A device that knows no autocast, like "meta", cannot even be asked.
+    return torch.amp.is_autocast_available(device_type) and torch.is_autocast_enabled(device_type)
+
+
+def check_queries_and_keys(queries: Tensor, keys: Tensor) -> None:
+    """Refuse queries and keys that no score function can compare."""
+    check_tensor("queries", queries, QUERIES)
+    check_tensor("keys", keys, KEYS)
+    check_pair("keys", keys, "queries", queries)
+
+
+def check_last_axis(name: str, tensor: Tensor, size_name: str, size: int) -> None:
+    """Refuse a tensor whose vectors have another size than the one they are used with."""
+    if tensor.shape[-1] != size:
+        raise ValueError(
+            f"{name} must have {size_name}={size} numbers in the last axis, "
+            f"got {tensor.shape[-1]} in shape {tuple(tensor.shape)}"
+        )
+
+
+def check_values(values: Tensor, num_keys: int) -> None:
+    """Refuse values that are not one vector per key."""
+    check_tensor("values", values, VALUES)
+    if values.shape[-2] != num_keys:
+        raise ValueError(
+            f"values must have one row per key, num_keys={num_keys}, "
+            f"got {values.shape[-2]} in shape {tuple(values.shape)}"
+        )
+
+
+def check_weight(weight: Tensor, axes: str, expected: tuple[int, ...], queries: Tensor) -> None:
+    """Refuse a learned weight of another shape or dtype than the queries need."""
+    if not isinstance(weight, Tensor):
+        raise TypeError(f"weight must be a tensor, got {type(weight).__name__}")
+    if tuple(weight.shape) != expected:
+        raise ValueError(f"weight must have shape {axes} = {expected}, got {tuple(weight.shape)}")
+    check_dtype("weight", weight, "queries", queries)
+
+
+def check_scores(scores: Tensor, queries: Tensor, keys: Tensor) -> None:
+    """Refuse what a score function returned if it is not one number per query and key."""
+    check_tensor("scores", scores, SCORES)
+    expected = (*queries.shape[:-1], keys.shape[-2])
+    if tuple(scores.shape) != expected:
+        raise ValueError(f"scores must have shape {SCORES} = {expected}, got {tuple(scores.shape)}")
+
+
+def check_size(name: str, size: int) -> None:
+    """Refuse a size that is not a whole number of at least 1."""
+    if isinstance(size, bool) or not isinstance(size, Integral):
+        raise TypeError(f"{name} must be a whole number, got {size!r}")
+    if size < 1:
+        raise ValueError(f"{name} must be at least 1, got {size}")
+
+
+def check_dropout(dropout: float) -> None:
+    """Refuse a dropout that is not a probability."""
+    if isinstance(dropout, bool) or not isinstance(dropout, Real):
+        raise TypeError(f"dropout must be a number in [0, 1], got {dropout!r}")
+    if not 0 <= dropout <= 1:
+        raise ValueError(f"dropout must lie in [0, 1], got {dropout}")
+
+
+def check_width(width: float | Tensor) -> None:
+    """Refuse a kernel width that is not one positive number; a tensor's value is not read."""
+    if isinstance(width, Tensor):
+        if width.dim() != 0:
+            raise ValueError(f"width must be one number, got shape {tuple(width.shape)}")
+        return
+    if isinstance(width, bool) or not isinstance(width, Real):
+        raise TypeError(f"width must be a number or a tensor, got {width!r}")
+    if not 0 < width < math.inf:
+        raise ValueError(f"width must be positive and finite, got {width}")

@@ -1,0 +1,124 @@
+"""Scoring: how well does each key fit each query? One number per pair.
+
+Every function here takes queries `(batch, [heads,] num_queries, query_size)` and
+keys `(batch, [heads,] num_keys, key_size)` and returns scores
+`(batch, [heads,] num_queries, num_keys)`. All refuse, with TypeError or ValueError,
+tensors of another rank, differing batch or heads, mixed dtypes and integers.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import torch
+
+from attnbook.checks import check_last_axis, check_queries_and_keys, check_weight, check_width
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+    from torch import Tensor
+
+
+def dot_score(
+    queries: Float[Tensor, "batch *heads queries size"],
+    keys: Float[Tensor, "batch *heads keys size"],
+) -> Float[Tensor, "batch *heads queries keys"]:
+    """Score by the dot product: q · k.
+
+    Raises:
+        ValueError: `query_size` and `key_size` differ.
+
+    Source: Luong, Pham and Manning (2015), "dot".
+    """
+    check_queries_and_keys(queries, keys)
+    check_last_axis("keys", keys, "query_size", queries.shape[-1])
+    return queries @ keys.transpose(-2, -1)
+
+
+def scaled_dot_score(
+    queries: Float[Tensor, "batch *heads queries size"],
+    keys: Float[Tensor, "batch *heads keys size"],
+) -> Float[Tensor, "batch *heads queries keys"]:
+    """Score by the scaled dot product: q · k / √d, where d = query_size = key_size.
+
+    Raises:
+        ValueError: `query_size` and `key_size` differ.
+
+    Source: Vaswani et al. (2017), equation 1 (our d is their d_k).
+    """
+    check_queries_and_keys(queries, keys)
+    # Dividing first keeps half precision from overflowing at 65504 on the way.
+    return dot_score(queries / math.sqrt(queries.shape[-1]), keys)
+
+
+def bilinear_score(
+    queries: Float[Tensor, "batch *heads queries query_size"],
+    keys: Float[Tensor, "batch *heads keys key_size"],
+    weight: Float[Tensor, "query_size key_size"],
+) -> Float[Tensor, "batch *heads queries keys"]:
+    """Score by a learned dot product: qᵀ W k. The two sizes may differ.
+
+    Raises:
+        ValueError: `weight` is not `(query_size, key_size)`.
+
+    Source: Luong, Pham and Manning (2015), "general" (our W is their W_a).
+    """
+    check_queries_and_keys(queries, keys)
+    expected = (queries.shape[-1], keys.shape[-1])
+    check_weight(weight, "(query_size, key_size)", expected, queries)
+    return queries @ weight @ keys.transpose(-2, -1)
+
+
+def additive_score(
+    queries: Float[Tensor, "batch *heads queries hiddens"],
+    keys: Float[Tensor, "batch *heads keys hiddens"],
+    weight: Float[Tensor, " hiddens"],
+) -> Float[Tensor, "batch *heads queries keys"]:
+    """Score by a small network: wᵀ tanh(q + k), for projected queries and keys.
+
+    Project them first, each with its own matrix: that is how vectors of different
+    sizes meet, in `num_hiddens` numbers. `AdditiveAttention` does it.
+
+    Raises:
+        ValueError: queries, keys and `weight` do not all have `num_hiddens` numbers.
+
+    Source: Bahdanau, Cho and Bengio (2015), appendix A.1.2 (our weight is their v_a).
+    """
+    check_queries_and_keys(queries, keys)
+    check_last_axis("keys", keys, "num_hiddens", queries.shape[-1])
+    check_weight(weight, "(num_hiddens,)", (queries.shape[-1],), queries)
+    return additive_features(queries, keys) @ weight
+
+
+def additive_features(
+    queries: Float[Tensor, "batch *heads queries hiddens"],
+    keys: Float[Tensor, "batch *heads keys hiddens"],
+) -> Float[Tensor, "batch *heads queries keys hiddens"]:
+    """Compute the hidden units of the additive score for every pair: tanh(q + k)."""
+    # (…, queries, 1, hiddens) + (…, 1, keys, hiddens): every pair at once
+    return torch.tanh(queries.unsqueeze(-2) + keys.unsqueeze(-3))
+
+
+def gaussian_score(
+    queries: Float[Tensor, "batch *heads queries size"],
+    keys: Float[Tensor, "batch *heads keys size"],
+    width: float | Float[Tensor, ""] = 1.0,
+) -> Float[Tensor, "batch *heads queries keys"]:
+    """Score by closeness: -‖q - k‖² / (2 width²), the exponent of a Gaussian kernel.
+
+    Args:
+        width: positive; how far a query looks, in the units of queries and keys.
+            A tensor, so that it can be learned, is not read.
+
+    Raises:
+        ValueError: `query_size` and `key_size` differ, or `width` is not positive.
+
+    Source: Nadaraya (1964) and Watson (1964), with a Gaussian kernel.
+    """
+    check_queries_and_keys(queries, keys)
+    check_last_axis("keys", keys, "query_size", queries.shape[-1])
+    check_width(width)
+    # (…, queries, 1, size) - (…, 1, keys, size): every pair at once
+    distance = (queries.unsqueeze(-2) - keys.unsqueeze(-3)) / width
+    return -distance.square().sum(dim=-1) / 2

@@ -1,0 +1,57 @@
+"""Weighting: scores become attention weights, and padding gets exactly zero."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import torch
+
+from attnbook.checks import SCORES, check_tensor
+from attnbook.masking import length_mask
+
+if TYPE_CHECKING:
+    from jaxtyping import Float, Shaped
+    from torch import Tensor
+
+
+def masked_softmax(
+    scores: Float[Tensor, "batch *heads queries keys"],
+    valid_lens: Shaped[Tensor, "batch *queries"] | None = None,
+) -> Float[Tensor, "batch *heads queries keys"]:
+    """Turn scores into attention weights, giving padding exactly zero.
+
+    Each row sums to one; the row of a query with nothing to attend to is all
+    zeros, so what it pools is zero too. `scores` is left untouched, and no
+    gradient reaches padding.
+
+    Args:
+        scores: any finite numbers, `(batch, [heads,] num_queries, num_keys)`.
+            At padding they may be infinite or NaN: they are never used. A row
+            with a visible infinity or NaN is NaN.
+        valid_lens: how many keys may be seen, `(batch,)` for each example or
+            `(batch, num_queries)` for each query; None means all.
+
+    Returns:
+        Weights in [0, 1], of the scores' shape and dtype.
+
+    Raises:
+        TypeError, ValueError: `scores` is not a floating-point tensor of 3 or 4
+            axes, or `valid_lens` is refused by `length_mask`.
+
+    Source: Dive into Deep Learning, "Attention Scoring Functions" (where an
+    empty row gets uniform weights instead).
+    """
+    check_tensor("scores", scores, SCORES)
+    if valid_lens is None:
+        return torch.softmax(scores, dim=-1)
+    visible = length_mask(valid_lens, scores.shape, scores.device)
+    # -inf lies below every finite score, in every dtype. A row of nothing
+    # else would be NaN, so an empty row holds zeros until it is cleared.
+    has_keys = visible.any(dim=-1, keepdim=True)
+    padding_score = torch.where(has_keys, -math.inf, 0.0).to(scores.dtype)
+    filled = torch.where(visible, scores, padding_score)
+    weights = torch.softmax(filled, dim=-1)
+    # Clears empty rows. In others it changes no weight, but it stops what
+    # flows back from padding values: infinity times 0 would be NaN.
+    return torch.where(visible, weights, 0.0)
