@@ -1,0 +1,53 @@
+"""Layers, inputs and lengths that several test files share. Axis sizes are different primes."""
+
+import pytest
+import torch
+from hypothesis import strategies as st
+
+from attnbook import AdditiveAttention, Attention, DotProductAttention, dot_score
+
+PER_EXAMPLE = torch.tensor([4, 0])
+PER_QUERY = torch.tensor([[0, 1, 2], [3, 6, 7]])
+both = pytest.mark.parametrize("name", ["dot", "additive"])
+every_kind_of_lengths = pytest.mark.parametrize(
+    "valid_lens", [None, PER_EXAMPLE, PER_QUERY], ids=["all keys", "per example", "per query"]
+)
+seeds = st.integers(0, 2**16)
+lengths_per_query = st.lists(st.integers(0, 7), min_size=6, max_size=6)
+
+
+def make(name, dropout=0.0, dtype=torch.float32, **options):
+    """A layer for queries and keys of size 5, the same one each time."""
+    if name == "dot":
+        return DotProductAttention(dropout, **options)
+    torch.manual_seed(13)
+    return AdditiveAttention(5, 5, 13, dropout, **options).to(dtype)
+
+
+def random_qkv(seed, heads=(), dtype=torch.float64):
+    generator = torch.Generator().manual_seed(seed)
+
+    def random(*sizes):
+        return torch.randn(2, *heads, *sizes, generator=generator, dtype=dtype)
+
+    return random(3, 5), random(7, 5), random(7, 11)
+
+
+def lens(numbers):
+    return torch.tensor(numbers).reshape(2, 3)
+
+
+def snapshot(tensors):
+    return [(tensor.clone(), tensor._version) for tensor in tensors]
+
+
+def unchanged(tensors, before):
+    return all(
+        torch.equal(now, then) and now._version == version
+        for now, (then, version) in zip(tensors, before, strict=True)
+    )
+
+
+class FirstPartAttention(Attention):
+    def score(self, queries, keys):
+        return dot_score(queries[..., :1], keys[..., :1])

@@ -1,0 +1,40 @@
+"""What every test of the package shares: devices, reproducible numbers, a stable Hypothesis."""
+
+import pytest
+import torch
+from hypothesis import settings
+
+settings.register_profile("stable", derandomize=True, deadline=None, max_examples=50)
+settings.load_profile("stable")
+
+# On tensors this small a second thread only waits for the first.
+torch.set_num_threads(1)
+
+needs_cuda = pytest.mark.skipif(
+    not torch.cuda.is_available(), reason="this machine has no CUDA GPU"
+)
+
+
+@pytest.fixture(params=["cpu", pytest.param("cuda", marks=needs_cuda)])
+def device(request):
+    return torch.device(request.param)
+
+
+@pytest.fixture(params=[torch.float64, torch.float32, torch.bfloat16, torch.float16], ids=str)
+def dtype(request):
+    return request.param
+
+
+@pytest.fixture
+def rng():
+    return torch.Generator().manual_seed(20)
+
+
+@pytest.fixture
+def qkv(rng):
+    """Queries, keys and values whose axes are all different primes."""
+    return (
+        torch.randn(2, 3, 5, generator=rng),
+        torch.randn(2, 7, 5, generator=rng),
+        torch.randn(2, 7, 11, generator=rng),
+    )

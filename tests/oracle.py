@@ -1,0 +1,126 @@
+"""Slow oracles in float64 Python loops. They share no line with attnbook, and import none.
+
+They take tensors of any dtype with 3 or 4 axes and return nested work as float64 tensors.
+"""
+
+import math
+
+import torch
+
+
+def _vectors(tensor):
+    return tensor.detach().double().cpu().tolist()
+
+
+def _per_matrix(function, *tensors):
+    """Apply a function of matrices to each batch element, and to each head."""
+    if tensors[0].dim() == 2:
+        return function(*(_vectors(tensor) for tensor in tensors))
+    return [_per_matrix(function, *parts) for parts in zip(*tensors, strict=True)]
+
+
+def _scores(pair, queries, keys):
+    def matrix(rows, columns):
+        return [[pair(query, key) for key in columns] for query in rows]
+
+    scores = torch.tensor(_per_matrix(matrix, queries, keys), dtype=torch.float64)
+    return scores.reshape(*queries.shape[:-1], keys.shape[-2])
+
+
+def dot_score(queries, keys):
+    return _scores(lambda q, k: sum(a * b for a, b in zip(q, k, strict=True)), queries, keys)
+
+
+def scaled_dot_score(queries, keys):
+    return dot_score(queries, keys) / math.sqrt(queries.shape[-1])
+
+
+def bilinear_score(queries, keys, weight):
+    rows = _vectors(weight)
+
+    def pair(q, k):
+        total = 0.0
+        for i, a in enumerate(q):
+            for j, b in enumerate(k):
+                total += a * rows[i][j] * b
+        return total
+
+    return _scores(pair, queries, keys)
+
+
+def additive_score(queries, keys, weight):
+    w = _vectors(weight)
+
+    def pair(q, k):
+        return sum(w[i] * math.tanh(q[i] + k[i]) for i in range(len(w)))
+
+    return _scores(pair, queries, keys)
+
+
+def gaussian_score(queries, keys, width=1.0):
+    def pair(q, k):
+        return -sum((a - b) ** 2 for a, b in zip(q, k, strict=True)) / (2 * width**2)
+
+    return _scores(pair, queries, keys)
+
+
+def _length(valid_lens, example, query, num_keys):
+    if valid_lens is None:
+        return num_keys
+    chosen = valid_lens[example] if valid_lens.dim() == 1 else valid_lens[example, query]
+    return int(chosen.item())
+
+
+def _softmax_row(row, length):
+    seen = row[:length]
+    if not seen:
+        return [0.0] * len(row)
+    highest = max(seen)
+    powers = [math.exp(score - highest) for score in seen]
+    return [power / sum(powers) for power in powers] + [0.0] * (len(row) - length)
+
+
+def masked_softmax(scores, valid_lens=None):
+    weights = torch.zeros(scores.shape, dtype=torch.float64)
+    for index in torch.cartesian_prod(*(torch.arange(size) for size in scores.shape[:-1])).tolist():
+        row = _vectors(scores[tuple(index)])
+        length = _length(valid_lens, index[0], index[-1], len(row))
+        weights[tuple(index)] = torch.tensor(_softmax_row(row, length), dtype=torch.float64)
+    return weights
+
+
+def pool(weights, values):
+    def matrix(rows, memory):
+        size = len(memory[0])
+        return [
+            [sum(row[j] * memory[j][column] for j in range(len(row))) for column in range(size)]
+            for row in rows
+        ]
+
+    return torch.tensor(_per_matrix(matrix, weights, values), dtype=torch.float64)
+
+
+def dot_product_attention(queries, keys, values, valid_lens=None):
+    return pool(masked_softmax(scaled_dot_score(queries, keys), valid_lens), values)
+
+
+def _project(tensor, matrix):
+    rows = _vectors(matrix)
+
+    def project(vectors):
+        return [
+            [sum(a * b for a, b in zip(row, vector, strict=True)) for row in rows]
+            for vector in vectors
+        ]
+
+    return torch.tensor(_per_matrix(project, tensor), dtype=torch.float64)
+
+
+def additive_attention(state, queries, keys, values, valid_lens=None):
+    projected = _project(queries, state["W_q.weight"]), _project(keys, state["W_k.weight"])
+    scores = additive_score(*projected, state["w_v.weight"][0])
+    return pool(masked_softmax(scores, valid_lens), values)
+
+
+def kernel_pool(queries, keys, values, width=1.0, valid_lens=None):
+    return pool(masked_softmax(gaussian_score(queries, keys, width), valid_lens), values)

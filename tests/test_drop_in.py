@@ -1,0 +1,202 @@
+"""Code written for the textbook's layers runs on ours with only its import changed."""
+
+import math
+from types import SimpleNamespace
+
+import pytest
+import torch
+from torch import nn
+
+import attnbook
+
+# A textbook module: right in ordinary cases, finite fill and all.
+
+
+def textbook_masked_softmax(scores, valid_lens):
+    if valid_lens is None:
+        return scores.softmax(dim=-1)
+    rows = scores.reshape(-1, scores.shape[-1])
+    by_example = valid_lens.dim() == 1
+    lengths = valid_lens.repeat_interleave(scores.shape[1]) if by_example else valid_lens.flatten()
+    padding = torch.arange(scores.shape[-1]) >= lengths[:, None]
+    return rows.masked_fill(padding, -1e6).reshape(scores.shape).softmax(dim=-1)
+
+
+class TextbookDotProductAttention(nn.Module):
+    def __init__(self, dropout):
+        super().__init__()
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, queries, keys, values, valid_lens=None):
+        scores = torch.bmm(queries, keys.mT) / math.sqrt(queries.shape[-1])
+        self.attention_weights = textbook_masked_softmax(scores, valid_lens)
+        return torch.bmm(self.dropout(self.attention_weights), values)
+
+
+class TextbookAdditiveAttention(nn.Module):
+    def __init__(self, key_size, query_size, num_hiddens, dropout):
+        super().__init__()
+        self.W_k = nn.Linear(key_size, num_hiddens, bias=False)
+        self.W_q = nn.Linear(query_size, num_hiddens, bias=False)
+        self.w_v = nn.Linear(num_hiddens, 1, bias=False)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, queries, keys, values, valid_lens):
+        pairs = self.W_q(queries)[:, :, None, :] + self.W_k(keys)[:, None, :, :]
+        scores = self.w_v(pairs.tanh()).squeeze(-1)
+        self.attention_weights = textbook_masked_softmax(scores, valid_lens)
+        return torch.bmm(self.dropout(self.attention_weights), values)
+
+
+textbook = SimpleNamespace(
+    masked_softmax=textbook_masked_softmax,
+    DotProductAttention=TextbookDotProductAttention,
+    AdditiveAttention=TextbookAdditiveAttention,
+)
+
+
+# Two callers. `d2l` is whichever module they imported.
+
+
+class Decoder(nn.Module):
+    """Looks back at the encoder's states, one step at a time, and keeps the maps."""
+
+    def __init__(self, d2l, vocabulary=11, size=6):
+        super().__init__()
+        self.embedding = nn.Embedding(vocabulary, size)
+        self.attention = d2l.AdditiveAttention(
+            key_size=size, query_size=size, num_hiddens=size, dropout=0.1
+        )
+        self.rnn = nn.GRU(2 * size, size, batch_first=True)
+        self.dense = nn.Linear(size, vocabulary)
+        self.maps = []
+
+    def forward(self, tokens, memory, memory_valid_lens):
+        hidden, outputs = memory.mean(dim=1)[None], []
+        for step in self.embedding(tokens).unbind(dim=1):
+            query = hidden[-1].unsqueeze(1)
+            context = self.attention(query, memory, memory, memory_valid_lens)
+            output, hidden = self.rnn(torch.cat((context, step.unsqueeze(1)), dim=-1), hidden)
+            outputs.append(output)
+            self.maps.append(self.attention.attention_weights)
+        return self.dense(torch.cat(outputs, dim=1))
+
+
+class ManyHeads(nn.Module):
+    """Folds its heads into the batch, and repeats the lengths for each head."""
+
+    def __init__(self, d2l, size=6, num_heads=3):
+        super().__init__()
+        self.num_heads = num_heads
+        self.attention = d2l.DotProductAttention(0.5)
+        self.project = nn.ModuleList([nn.Linear(size, size) for _ in range(4)])
+
+    def fold(self, x):
+        batch, steps, size = x.shape
+        heads = x.reshape(batch, steps, self.num_heads, size // self.num_heads).transpose(1, 2)
+        return heads.flatten(0, 1)
+
+    def forward(self, queries, keys, values, valid_lens):
+        if valid_lens is not None:
+            valid_lens = valid_lens.repeat_interleave(self.num_heads, dim=0)
+        folded = [
+            self.fold(project(x))
+            for project, x in zip(self.project[:3], (queries, keys, values), strict=True)
+        ]
+        output = self.attention(*folded, valid_lens)
+        heads = output.reshape(-1, self.num_heads, *output.shape[1:]).transpose(1, 2)
+        return self.project[3](heads.flatten(2))
+
+
+def build(caller, d2l):
+    torch.manual_seed(3)
+    return caller(d2l).eval()
+
+
+every_lengths = pytest.mark.parametrize(
+    "valid_lens",
+    [None, torch.tensor([2, 5]), torch.tensor([2.0, 5.0])],
+    ids=["none", "integers", "whole-number floats"],
+)
+
+
+@every_lengths
+def test_a_decoder_runs_with_only_its_import_changed(valid_lens):
+    tokens, memory = torch.tensor([[1, 2, 3], [4, 5, 6]]), torch.randn(2, 5, 6)
+    before = memory.clone()
+    theirs, ours = build(Decoder, textbook), build(Decoder, attnbook)
+    expected = theirs(tokens, memory, valid_lens)
+    assert torch.allclose(ours(tokens, memory, valid_lens), expected, atol=1e-6)
+    assert len(ours.maps) == 3
+    for map_ours, map_theirs in zip(ours.maps, theirs.maps, strict=True):
+        assert torch.allclose(map_ours, map_theirs, atol=1e-6)
+    assert torch.equal(memory, before)
+    assert memory._version == 0
+
+
+@pytest.mark.parametrize(
+    "valid_lens",
+    [None, torch.tensor([2.0, 5.0]), torch.tensor([[1, 2, 3, 5], [5, 4, 3, 1]])],
+    ids=["none", "per example", "per query"],
+)
+def test_heads_folded_into_the_batch_run_with_only_the_import_changed(valid_lens):
+    inputs = torch.randn(2, 4, 6), torch.randn(2, 5, 6), torch.randn(2, 5, 6)
+    theirs, ours = build(ManyHeads, textbook), build(ManyHeads, attnbook)
+    assert torch.allclose(ours(*inputs, valid_lens), theirs(*inputs, valid_lens), atol=1e-6)
+    shown = ours.attention.attention_weights
+    assert shown.shape == (2 * 3, 4, 5)
+    assert torch.allclose(shown, theirs.attention.attention_weights, atol=1e-6)
+
+
+def test_training_takes_the_same_step():
+    after = []
+    for d2l in (textbook, attnbook):
+        torch.manual_seed(3)
+        decoder = Decoder(d2l)
+        decoder.attention.dropout.p = 0.0
+        tokens, memory = torch.tensor([[1, 2, 3], [4, 5, 6]]), torch.randn(2, 5, 6)
+        decoder(tokens, memory, torch.tensor([2, 5])).square().mean().backward()
+        after.append([p.grad for p in decoder.parameters()])
+    for left, right in zip(*after, strict=True):
+        assert torch.allclose(left, right, atol=1e-6)
+
+
+def test_a_saved_textbook_layer_loads_into_ours():
+    theirs = TextbookAdditiveAttention(3, 2, 5, 0.1).eval()
+    ours = attnbook.AdditiveAttention(3, 2, 5, 0.1).eval()
+    ours.load_state_dict(theirs.state_dict())
+    inputs = torch.randn(2, 4, 2), torch.randn(2, 7, 3), torch.randn(2, 7, 11)
+    lens = torch.tensor([3, 7])
+    assert torch.allclose(ours(*inputs, lens), theirs(*inputs, lens), atol=1e-6)
+    theirs.load_state_dict(ours.state_dict())
+
+
+def test_masked_softmax_takes_the_textbooks_positional_arguments():
+    scores = torch.randn(2, 2, 4)
+    for lens in (None, torch.tensor([2, 3]), torch.tensor([[1, 3], [2, 4]])):
+        ours = attnbook.masked_softmax(scores, lens)
+        assert torch.allclose(ours, textbook_masked_softmax(scores, lens), atol=1e-6)
+
+
+@pytest.mark.parametrize("positional", [True, False])
+def test_the_older_name_takes_units(positional):
+    names = {"key_size": 3, "query_size": 2, "units": 8, "dropout": 0.1}
+    layer = attnbook.MLPAttention(*names.values()) if positional else attnbook.MLPAttention(**names)
+    assert isinstance(layer, attnbook.AdditiveAttention)
+    assert layer.W_k.weight.shape == (8, 3)
+    assert layer.W_q.weight.shape == (8, 2)
+    assert layer.w_v.weight.shape == (1, 8)
+    assert layer.dropout.p == 0.1
+
+
+def test_the_order_of_later_editions_is_refused_by_naming_ours():
+    with pytest.raises(TypeError, match=r"takes \(key_size, query_size, num_hiddens, dropout\)"):
+        attnbook.AdditiveAttention(8, 0.1)
+
+
+def test_only_ours_detaches_the_map_it_keeps():
+    x = torch.randn(1, 2, 5, requires_grad=True)
+    for d2l, attached in ((textbook, True), (attnbook, False)):
+        layer = d2l.DotProductAttention(0.0)
+        layer(x, x, x)
+        assert layer.attention_weights.requires_grad is attached

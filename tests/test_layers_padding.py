@@ -1,0 +1,86 @@
+"""Whatever padding holds, it reaches neither an output nor a gradient."""
+
+import pytest
+import torch
+from cases import PER_EXAMPLE, both, make, random_qkv, seeds
+from hypothesis import given
+from hypothesis import strategies as st
+
+# Any finite number, however large. (NaN times a weight of 0 would be NaN.)
+junk = st.floats(allow_nan=False, allow_infinity=False)
+
+
+def with_padding(tensor, valid_lens, junk):
+    """A copy with junk wherever no query may look."""
+    furthest = valid_lens if valid_lens.dim() == 1 else valid_lens.amax(-1)
+    padding = torch.arange(7) >= furthest[:, None]
+    return torch.where(padding[..., None], junk, tensor)
+
+
+def run(layer, queries, keys, values, valid_lens):
+    """The output, and every gradient of a loss."""
+    inputs = [tensor.detach().clone().requires_grad_() for tensor in (queries, keys, values)]
+    layer.zero_grad()
+    output = layer(*inputs, valid_lens)
+    output.square().sum().backward()
+    return [output.detach(), *(leaf.grad for leaf in (*inputs, *layer.parameters()))]
+
+
+@given(seeds, st.lists(st.integers(0, 7), min_size=2, max_size=2), junk, junk)
+@both
+def test_padding_never_changes_the_output(name, seed, numbers, key_junk, value_junk):
+    queries, keys, values = random_qkv(seed)
+    valid_lens = torch.tensor(numbers)
+    layer = make(name, dtype=torch.float64)
+    clean = run(layer, queries, with_padding(keys, valid_lens, 0.0), values, valid_lens)
+    keys = with_padding(keys, valid_lens, key_junk)
+    values = with_padding(values, valid_lens, value_junk)
+    for left, right in zip(run(layer, queries, keys, values, valid_lens), clean, strict=True):
+        assert torch.equal(left, right)
+
+
+@both
+@pytest.mark.parametrize("scale", [1, 10])
+@pytest.mark.parametrize("valid_lens", [PER_EXAMPLE, torch.tensor([[0, 1, 2], [3, 0, 5]])])
+def test_the_largest_numbers_of_mixed_signs_in_padding_change_no_gradient(
+    name, scale, valid_lens, dtype
+):
+    layer = make(name, dtype=dtype)
+    with torch.no_grad():
+        # Weights above 1 make the projection of the largest number overflow.
+        for parameter in layer.parameters():
+            parameter.mul_(scale)
+    queries, keys, values = (tensor.to(dtype) for tensor in random_qkv(2))
+    signs = [torch.randn_like(tensor).sign() for tensor in (keys, values)]
+    largest = torch.finfo(dtype).max
+    clean = [
+        with_padding(tensor, valid_lens, torch.zeros((), dtype=dtype)) for tensor in (keys, values)
+    ]
+    huge = [
+        with_padding(tensor, valid_lens, largest * sign)
+        for tensor, sign in zip((keys, values), signs, strict=True)
+    ]
+    expected = run(layer, queries, *clean, valid_lens)
+    for left, right in zip(run(layer, queries, *huge, valid_lens), expected, strict=True):
+        assert left.isfinite().all()
+        assert torch.equal(left, right)
+
+
+@both
+@pytest.mark.parametrize("heads", [(), (5,)])
+def test_no_gradient_reaches_padding(name, heads):
+    inputs = random_qkv(3, heads)
+    _, queries, keys, values, *_ = run(make(name, dtype=torch.float64), *inputs, PER_EXAMPLE)
+    assert (queries[1] == 0).all()
+    for gradient in (keys, values):
+        assert (gradient[0, ..., 4:, :] == 0).all()
+        assert (gradient[0, ..., :4, :] != 0).all()
+        assert (gradient[1] == 0).all()
+
+
+@both
+def test_an_example_of_nothing_but_padding_has_output_0_and_finite_gradients(name, dtype):
+    inputs = [tensor.to(dtype) for tensor in random_qkv(4)]
+    with torch.autograd.set_detect_anomaly(True):  # raises at any NaN on the way
+        results = run(make(name, dtype=dtype), *inputs, torch.tensor([0, 0]))
+    assert all((result == 0).all() for result in results)

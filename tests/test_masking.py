@@ -1,0 +1,289 @@
+import math
+import threading
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attnbook import checked, length_mask
+from attnbook.masking import _check_everywhere
+
+SHAPE = (2, 3, 7)
+
+
+@pytest.fixture
+def compiled_mask():
+    torch.compiler.reset()
+    yield torch.compile(length_mask, fullgraph=True, backend="eager")
+    torch.compiler.reset()
+
+
+def test_length_2_of_4_shows_the_first_two_keys():
+    mask = length_mask(torch.tensor([2]), (1, 1, 4))
+    assert mask.tolist() == [[[True, True, False, False]]]
+
+
+def test_lengths_per_query_give_each_query_its_own_row():
+    mask = length_mask(torch.tensor([[0, 1, 3]]), (1, 3, 3))
+    assert mask.tolist() == [[[False, False, False], [True, False, False], [True, True, True]]]
+
+
+@pytest.mark.parametrize(
+    ("lengths", "shape", "expected"),
+    [
+        ((2,), (2, 3, 7), (2, 1, 7)),
+        ((2, 3), (2, 3, 7), (2, 3, 7)),
+        ((2,), (2, 5, 3, 7), (2, 1, 1, 7)),
+        ((2, 3), (2, 5, 3, 7), (2, 1, 3, 7)),
+        ((0,), (0, 3, 7), (0, 1, 7)),
+        ((2, 0), (2, 0, 7), (2, 0, 7)),
+        ((2,), (2, 3, 0), (2, 1, 0)),
+    ],
+)
+def test_the_mask_is_no_larger_than_it_must_be(lengths, shape, expected):
+    mask = length_mask(torch.zeros(lengths, dtype=torch.long), shape)
+    assert mask.shape == expected
+    assert mask.dtype == torch.bool
+
+
+@given(st.lists(st.integers(0, 7), min_size=2, max_size=2))
+def test_as_many_keys_are_visible_as_the_length_says(lengths):
+    mask = length_mask(torch.tensor(lengths), SHAPE)
+    assert mask.sum(-1).flatten().tolist() == lengths
+    # What is visible comes first.
+    assert torch.equal(mask, mask.sort(dim=-1, descending=True, stable=True).values)
+
+
+def test_a_causal_mask_is_lengths_1_2_3():
+    mask = length_mask(torch.tensor([[1, 2, 3]]), (1, 3, 3))
+    assert torch.equal(mask[0], torch.ones(3, 3, dtype=torch.bool).tril())
+
+
+WHOLE_NUMBER_DTYPES = [
+    *(torch.int64, torch.int32, torch.int16, torch.int8),
+    *(torch.uint8, torch.uint16, torch.uint32),
+    *(torch.float64, torch.float32, torch.float16, torch.bfloat16),
+]
+
+
+@pytest.mark.parametrize("dtype", WHOLE_NUMBER_DTYPES, ids=str)
+@pytest.mark.parametrize("shape", [(2,), (2, 3)])
+def test_lengths_of_every_numeric_dtype_mean_the_same(dtype, shape, device):
+    lengths = torch.arange(math.prod(shape)).reshape(shape)
+    mask = length_mask(lengths.to(device, dtype), SHAPE)
+    assert mask.device.type == device.type
+    assert torch.equal(mask.cpu(), length_mask(lengths, SHAPE))
+
+
+@pytest.mark.parametrize("dtype", WHOLE_NUMBER_DTYPES, ids=str)
+def test_a_length_too_large_is_refused_in_every_dtype(dtype):
+    with pytest.raises(ValueError, match=r"valid_lens must lie in \[0, num_keys=7\], got 9"):
+        length_mask(torch.tensor([5, 9]).to(dtype), SHAPE)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
+@pytest.mark.parametrize("length", [254, 256, 258, 512])
+def test_half_precision_does_not_round_positions(dtype, length):
+    mask = length_mask(torch.tensor([length], dtype=dtype), (1, 1, 521))
+    assert mask.sum() == length
+
+
+def test_half_precision_does_not_round_num_keys():
+    # 259 in bfloat16 is 260, so that a comparison there would find nothing wrong.
+    with pytest.raises(ValueError, match=r"num_keys=259\], got 260.0 at index \(0,\)"):
+        length_mask(torch.tensor([260.0]).bfloat16(), (1, 1, 259))
+
+
+def test_the_first_wrong_length_is_named_where_int8_cannot_hold_num_keys():
+    with pytest.raises(ValueError, match=r"got -1 at index \(1,\)"):
+        length_mask(torch.tensor([50, -1], dtype=torch.int8), (2, 1, 300))
+
+
+@pytest.mark.parametrize("wrong", [-1, 8, -(2**40), 2**40])
+def test_a_length_outside_the_keys_is_refused(wrong):
+    with pytest.raises(
+        ValueError, match=r"valid_lens must lie in \[0, num_keys=7\], got"
+    ) as caught:
+        length_mask(torch.tensor([7, wrong]), SHAPE)  # the first one is just right
+    assert str(caught.value).endswith(f"got {wrong} at index (1,)")
+
+
+def test_the_ends_0_and_num_keys_are_allowed():
+    assert length_mask(torch.tensor([0, 7]), SHAPE).sum(-1).flatten().tolist() == [0, 7]
+
+
+@pytest.mark.parametrize("wrong", [math.nan, math.inf, -math.inf, 7.5, -0.5])
+def test_a_float_length_outside_the_keys_is_refused(wrong):
+    lengths = torch.zeros(2, 3)
+    lengths[1, 2] = wrong
+    with pytest.raises(ValueError, match=r"valid_lens must lie in \[0, num_keys=7\]") as caught:
+        length_mask(lengths, SHAPE)
+    assert str(caught.value).endswith(f"got {wrong} at index (1, 2)")
+
+
+def test_a_fractional_length_is_refused():
+    with pytest.raises(
+        ValueError, match=r"valid_lens must be whole numbers, got 2.5 at index \(1,"
+    ):
+        length_mask(torch.tensor([2.0, 2.5]), SHAPE)
+
+
+@pytest.mark.parametrize("wrong", [[2, 3], 2, (2, 3), "23", 2.0])
+def test_lengths_that_are_no_tensor_are_refused(wrong):
+    came = type(wrong).__name__
+    with pytest.raises(TypeError, match=f"valid_lens must be a tensor of whole .*, got {came}$"):
+        length_mask(wrong, SHAPE)
+
+
+@pytest.mark.parametrize("dtype", [torch.bool, torch.complex64], ids=str)
+def test_lengths_of_a_dtype_without_whole_numbers_are_refused(dtype):
+    with pytest.raises(TypeError, match=f"valid_lens must hold whole numbers, got {dtype}"):
+        length_mask(torch.ones(2, dtype=dtype), SHAPE)
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (3,), (3, 2), (1, 3), (2, 1), (2, 7), (2, 3, 1)])
+@pytest.mark.parametrize("scores", [(2, 3, 7), (2, 5, 3, 7)])
+def test_lengths_of_another_shape_are_refused(shape, scores):
+    with pytest.raises(ValueError, match="valid_lens must have shape") as caught:
+        length_mask(torch.ones(shape, dtype=torch.long), scores)
+    assert str(caught.value) == (
+        f"valid_lens must have shape (batch=2,) or (batch=2, num_queries=3), got {shape}"
+    )
+
+
+@pytest.mark.parametrize("shape", [(), (2,), (2, 7), (2, 1, 1, 3, 7)])
+def test_a_shape_without_3_or_4_axes_is_refused(shape):
+    rule = r"shape must be \(batch, \[heads,\] num_queries, num_keys\), got \d axes"
+    with pytest.raises(ValueError, match=rule):
+        length_mask(torch.tensor([2, 3]), shape)
+
+
+def test_lengths_are_left_as_they_came():
+    lengths = torch.tensor([2.0, 3.0])
+    length_mask(lengths, SHAPE)
+    assert lengths.tolist() == [2.0, 3.0]
+    assert lengths._version == 0
+
+
+def test_the_mask_is_made_where_the_device_says(device):
+    assert length_mask(torch.tensor([2, 3]), SHAPE, device).device.type == device.type
+
+
+def test_lengths_without_values_are_not_read():
+    lengths = torch.tensor([99, -99], device="meta")
+    assert length_mask(lengths, SHAPE).shape == (2, 1, 7)
+
+
+def test_unread_lengths_follow_position_below_length(compiled_mask):
+    lengths = torch.tensor([99.0, -3.0, math.nan, math.inf, -math.inf, 2.0])
+    mask = compiled_mask(lengths, (6, 1, 5))
+    assert mask.sum(-1).flatten().tolist() == [5, 0, 0, 5, 0, 2]
+
+
+@pytest.mark.parametrize("wrong", [-1.0, 8.0, 2.5, math.nan])
+def test_checked_reads_lengths_in_a_compiled_function(compiled_mask, wrong):
+    lengths = torch.tensor([1.0, wrong])
+    compiled_mask(lengths, SHAPE)
+    with checked(), pytest.raises(ValueError, match=r"valid_lens must .* at index \(1,\)"):
+        compiled_mask(lengths, SHAPE)
+    compiled_mask(lengths, SHAPE)
+
+
+def refuses(function):
+    try:
+        function(torch.tensor([99]), (1, 1, 5))
+    except ValueError:
+        return True
+    return False
+
+
+def test_checked_ends_with_its_block_even_after_an_error(compiled_mask):
+    with pytest.raises(KeyError), checked():
+        raise KeyError
+    assert not refuses(compiled_mask)
+
+
+def test_checked_blocks_nest(compiled_mask):
+    with checked():
+        with checked():
+            assert refuses(compiled_mask)
+        assert refuses(compiled_mask)
+    assert not refuses(compiled_mask)
+
+
+def test_checked_is_refused_inside_compiled_code_and_leaves_nothing_behind(compiled_mask):
+    @torch.compile(backend="eager")
+    def checks_inside(lengths):
+        with checked():
+            return length_mask(lengths, (1, 1, 5))
+
+    with pytest.raises(RuntimeError, match="set_stance"):
+        checks_inside(torch.tensor([2]))
+    assert not refuses(compiled_mask)
+    with checked():
+        assert refuses(compiled_mask)
+
+
+def test_checked_blocks_that_overlap_in_two_threads_leave_compiling_on(compiled_mask):
+    first_is_in, second_is_in, first_is_out = (threading.Event() for _ in range(3))
+
+    def first():
+        with checked():
+            first_is_in.set()
+            second_is_in.wait(10)
+        first_is_out.set()
+
+    def second():
+        first_is_in.wait(10)
+        with checked():
+            second_is_in.set()
+            first_is_out.wait(10)
+
+    threads = [threading.Thread(target=run) for run in (first, second)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not refuses(compiled_mask)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="this machine has no CUDA GPU")
+class TestOnAGpu:
+    @pytest.fixture
+    def lengths(self):
+        return torch.tensor([99, -1], device="cuda")
+
+    def test_lengths_are_not_read_outside_checked(self, lengths):
+        assert length_mask(lengths, SHAPE).sum(-1).flatten().tolist() == [7, 0]
+
+    def test_checked_reads_lengths(self, lengths):
+        with checked(), pytest.raises(ValueError, match=r"got 99 at index \(0,\)"):
+            length_mask(lengths, SHAPE)
+
+    def test_lengths_on_the_cpu_are_read(self, lengths):
+        with pytest.raises(ValueError, match=r"got 99 at index \(0,\)"):
+            length_mask(lengths.cpu(), SHAPE, "cuda")
+
+    def test_checked_in_one_thread_leaves_another_unchecked(self):
+        outcome = []
+        with checked():
+            thread = threading.Thread(target=lambda: outcome.append(refuses_on_gpu()))
+            thread.start()
+            thread.join()
+        assert outcome == [False]
+
+
+def refuses_on_gpu():
+    return refuses(lambda lengths, shape: length_mask(lengths.cuda(), shape))
+
+
+def test_checked_in_one_thread_is_not_seen_by_another():
+    outcome = []
+    with checked():
+        # What decides on a GPU, read here so that no GPU is needed.
+        thread = threading.Thread(target=lambda: outcome.append(_check_everywhere.get()))
+        thread.start()
+        thread.join()
+        assert _check_everywhere.get()
+    assert outcome == [False]

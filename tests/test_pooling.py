@@ -1,0 +1,155 @@
+import math
+
+import oracle
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attnbook import kernel_pool, pool
+
+TOLERANCE = {torch.float64: 1e-13, torch.float32: 1e-5, torch.bfloat16: 5e-2, torch.float16: 5e-3}
+
+
+def test_weights_1_4_and_3_4_pool_0_and_8_to_6():
+    weights = torch.tensor([[[0.25, 0.75]]])
+    values = torch.tensor([[[0.0, 100.0], [8.0, 100.0]]])
+    assert pool(weights, values).tolist() == [[[6.0, 100.0]]]  # ¾ · 8, and 100 stays 100
+
+
+def test_a_row_of_zero_weights_pools_to_zero():
+    assert pool(torch.zeros(1, 1, 2), torch.ones(1, 2, 3)).tolist() == [[[0, 0, 0]]]
+
+
+@pytest.mark.parametrize("heads", [(), (5,)])
+def test_pool_agrees_with_the_oracle(heads, device, dtype, rng):
+    weights = torch.rand(2, *heads, 3, 7, generator=rng).to(dtype)
+    values = torch.randn(2, *heads, 7, 11, generator=rng).to(dtype)
+    output = pool(weights.to(device), values.to(device))
+    assert output.dtype == dtype
+    expected = oracle.pool(weights, values)
+    assert torch.allclose(output.double().cpu(), expected, rtol=0, atol=TOLERANCE[dtype])
+
+
+@given(st.integers(0, 2**16), st.permutations(range(7)))
+def test_permuting_weights_and_values_together_changes_nothing(seed, order):
+    generator = torch.Generator().manual_seed(seed)
+    weights = torch.rand(2, 3, 7, generator=generator, dtype=torch.float64)
+    values = torch.randn(2, 7, 11, generator=generator, dtype=torch.float64)
+    permuted = pool(weights[..., order], values[:, order])
+    assert torch.allclose(permuted, pool(weights, values), atol=1e-13)
+
+
+@pytest.mark.parametrize(("batch", "queries", "keys"), [(0, 3, 7), (2, 0, 7), (2, 3, 0)])
+def test_pooling_nothing_gives_zeros(batch, queries, keys):
+    output = pool(torch.ones(batch, queries, keys), torch.ones(batch, keys, 11))
+    assert torch.equal(output, torch.full((batch, queries, 11), float(keys)))
+
+
+@pytest.mark.parametrize("rows", [1, 5])
+def test_values_that_are_not_one_per_key_are_refused(rows):
+    rule = rf"values must have one row per key, num_keys=7, got {rows} in shape \(2, {rows}, 11\)"
+    with pytest.raises(ValueError, match=rule):
+        pool(torch.ones(2, 3, 7), torch.ones(2, rows, 11))
+
+
+@pytest.mark.parametrize("shape", [(7, 11), (2, 1, 1, 7, 11)])
+def test_values_of_another_rank_are_refused(shape):
+    with pytest.raises(ValueError, match=r"values must have shape \(batch, .*value_size\), got"):
+        pool(torch.ones(2, 3, 7), torch.ones(shape))
+
+
+@pytest.mark.parametrize("batch", [(1,), (3,), (2, 1)])
+def test_values_of_another_batch_or_heads_are_refused(batch):
+    rule = r"values must have the batch and heads of weights, \(2,\), got"
+    with pytest.raises(ValueError, match=rule):
+        pool(torch.ones(2, 3, 7), torch.ones(*batch, 7, 11))
+
+
+def test_weights_of_another_rank_are_refused():
+    with pytest.raises(ValueError, match=r"weights must have shape \(batch, .*, got \(3, 7\)"):
+        pool(torch.ones(3, 7), torch.ones(2, 7, 11))
+
+
+def test_values_of_another_dtype_are_refused():
+    with pytest.raises(
+        TypeError, match=r"values must have the dtype of weights, torch\.float32, got"
+    ):
+        pool(torch.ones(2, 3, 7), torch.ones(2, 7, 11).double())
+
+
+def test_integer_values_are_refused():
+    with pytest.raises(
+        TypeError, match=r"values must hold floating-point numbers, got torch\.int64"
+    ):
+        pool(torch.ones(2, 3, 7), torch.ones(2, 7, 11, dtype=torch.long))
+
+
+def column(*numbers):
+    return torch.tensor([[[number] for number in numbers]], dtype=torch.float64)
+
+
+def test_kernel_pool_halfway_between_two_keys_is_their_mean():
+    assert kernel_pool(column(0.5), column(0, 1), column(10, 20)).item() == pytest.approx(15)
+
+
+def test_kernel_pool_weighs_by_the_gaussian_of_the_distance():
+    # Distance √(2 log 3) has the kernel exp(-log 3) = 1/3, distance 0 has 1: weights ¾, ¼.
+    keys = column(0, math.sqrt(2 * math.log(3)))
+    assert kernel_pool(column(0), keys, column(0, 8)).item() == pytest.approx(2)
+
+
+def test_kernel_pool_does_not_see_padding():
+    lens = torch.tensor([1])
+    assert kernel_pool(column(0.5), column(0, 1), column(10, 20), valid_lens=lens).item() == 10
+
+
+@pytest.mark.parametrize("width", [0.3, 1.0, torch.tensor(2.5)])
+@pytest.mark.parametrize("valid_lens", [None, torch.tensor([4, 0])], ids=["all keys", "padded"])
+def test_kernel_pool_agrees_with_the_oracle(width, valid_lens, qkv):
+    expected = oracle.kernel_pool(*qkv, width, valid_lens)
+    output = kernel_pool(*qkv, width, valid_lens)
+    assert torch.allclose(output.double(), expected, atol=1e-5)
+
+
+@given(st.floats(0.1, 10), st.floats(-5, 5))
+def test_kernel_pool_stays_between_the_smallest_and_the_largest_value(width, query):
+    output = kernel_pool(column(query), column(-1, 0, 2), column(3, -4, 5), width).item()
+    assert -4 - 1e-12 <= output <= 5 + 1e-12
+
+
+def test_a_narrow_kernel_finds_the_nearest_key():
+    # The other kernels underflow to zero; the softmax still sums to one.
+    assert kernel_pool(column(0.9), column(0, 1), column(10, 20), 1e-3).item() == 20
+
+
+@pytest.mark.parametrize("width", [0, -1, math.nan])
+def test_kernel_pool_refuses_a_width_that_is_not_positive(width):
+    with pytest.raises(ValueError, match="width must be positive and finite"):
+        kernel_pool(column(0), column(0, 1), column(1, 2), width)
+
+
+def test_kernel_pool_refuses_what_its_stages_refuse():
+    with pytest.raises(ValueError, match="valid_lens must lie in"):
+        kernel_pool(column(0), column(0, 1), column(1, 2), 1.0, torch.tensor([3]))
+    with pytest.raises(ValueError, match="values must have one row per key"):
+        kernel_pool(column(0), column(0, 1), column(1, 2, 3))
+
+
+@pytest.mark.parametrize("width", [0.1, 1.0])
+def test_the_largest_numbers_in_padding_change_no_gradient_of_kernel_pool(width, dtype, qkv):
+    def gradients(padding):
+        queries, keys, values = (tensor.to(dtype, copy=True) for tensor in qkv)
+        keys[:, 4:] = padding
+        values[:, 4:] = padding
+        leaves = [queries, keys, values, torch.tensor(width, dtype=dtype)]
+        for leaf in leaves:
+            leaf.requires_grad_()
+        kernel_pool(*leaves, torch.tensor([4, 2])).square().sum().backward()
+        return [leaf.grad for leaf in leaves]
+
+    # A width below 1 makes the distance to the largest number overflow.
+    huge = gradients(torch.finfo(dtype).max)
+    for left, right in zip(huge, gradients(0.0), strict=True):
+        assert left.isfinite().all()
+        assert torch.equal(left, right)

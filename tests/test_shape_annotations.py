@@ -1,0 +1,90 @@
+"""The shapes written in the signatures are true: a run with jaxtyping and beartype proves it."""
+
+import subprocess
+import sys
+
+import pytest
+
+# The annotations are there for readers and type checkers only. Here, in a process
+# of its own, the package is imported as a type checker sees it.
+CHECKED_IMPORT = """
+import itertools, typing
+import beartype, jaxtyping, torch
+typing.TYPE_CHECKING = True
+with jaxtyping.install_import_hook("attnbook", "beartype.beartype"):
+    import attnbook
+typing.TYPE_CHECKING = False
+"""
+
+EVERY_SHAPE = """
+calls = 0
+for heads, batch, queries, keys in itertools.product(((), (5,)), (0, 2), (0, 3), (0, 1, 7)):
+    q = torch.ones(batch, *heads, queries, 11)
+    k = torch.ones(batch, *heads, keys, 11)
+    v = torch.ones(batch, *heads, keys, 13)
+    per_example = torch.arange(batch) * keys // 2
+    per_query = (torch.arange(batch * queries) % (keys + 1)).reshape(batch, queries)
+    projected = torch.ones(batch, *heads, keys, 17)
+    for lens in (None, per_example, per_query, per_query.float()):
+        for layer in (
+            attnbook.DotProductAttention(0.5),
+            attnbook.AdditiveAttention(11, 11, 17, 0.5),
+            attnbook.MLPAttention(11, 11, 17, keep_weights=False),
+        ):
+            layer(q, k, v, lens)
+            layer.score(q, k)
+            if layer.keep_weights:
+                layer.attention_weights
+            calls += 1
+        attnbook.AdditiveAttention(17, 11, 19)(q, projected, v, lens)
+        attnbook.masked_softmax(torch.ones(batch, *heads, queries, keys), lens)
+        attnbook.kernel_pool(q, k, v, 2.0, lens)
+        if lens is not None:
+            shape = (batch, *heads, queries, keys)
+            visible = attnbook.length_mask(lens, shape)
+            attnbook.length_mask(lens, shape, "cpu")
+            attnbook.masking.without_padding(k, visible)
+    attnbook.pool(torch.ones(batch, *heads, queries, keys), v)
+    attnbook.dot_score(q, k)
+    attnbook.scaled_dot_score(q, k)
+    attnbook.gaussian_score(q, k, torch.tensor(2.0))
+    attnbook.bilinear_score(q, projected, torch.ones(11, 17))
+    attnbook.additive_score(q, k, torch.ones(11))
+print("calls:", calls)
+"""
+
+
+def run(program):
+    command = [sys.executable, "-c", CHECKED_IMPORT + program]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_every_public_function_keeps_to_its_annotated_shapes():
+    done = run(EVERY_SHAPE)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "calls: 288\n"  # 2 · 2 · 2 · 3 sizes, 4 kinds of lengths, 3 layers
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [
+        "attnbook.dot_score(torch.ones(2, 3, 5), torch.ones(4, 7, 5))",
+        "attnbook.masked_softmax(torch.ones(2, 3, 7), torch.ones(3))",
+        "attnbook.DotProductAttention()(*[torch.ones(2, 3, 5)] * 2, torch.ones(2, 4, 5))",
+    ],
+)
+def test_a_shape_that_differs_from_its_annotation_is_caught(lie):
+    done = run(lie)
+    assert done.returncode == 1
+    assert "TypeCheckError" in done.stderr
+
+
+def test_a_result_of_another_shape_is_caught():
+    done = run(
+        "import attnbook.weighting as w\n"
+        "w.length_mask = lambda *arguments: torch.ones(3, 2, 3, 7).bool()\n"
+        "w.masked_softmax(torch.ones(2, 3, 7), torch.ones(2))"
+    )
+    assert done.returncode == 1
+    assert "TypeCheckError" in done.stderr
+    assert "return value" in done.stderr
