@@ -1,0 +1,150 @@
+"""The still pictures in img/: as drawn, self-contained, legible on both pages."""
+
+from __future__ import annotations
+
+import math
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+DRAWN = ("attention-layer", "favicon", "logo", "padding", "weighted-sum")
+SVG = "{http://www.w3.org/2000/svg}"
+LIGHT_PAGE, DARK_PAGE = "#ffffff", "#14181e"
+PHONE_COLUMN = 328  # px of text column on a phone of 360 px
+GLYPH = 0.58  # of an em, on average, in DejaVu Sans, the widest of the usual system fonts
+
+
+def contrast(first: str, second: str) -> float:
+    """WCAG's contrast ratio of two "#rrggbb"."""
+
+    def luminance(colour: str) -> float:
+        parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    dark, light = sorted((luminance(first), luminance(second)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+def picture(name: str) -> ET.Element:
+    return ET.parse(ROOT / "img" / f"{name}.svg").getroot()  # noqa: S314 (our own file)
+
+
+def labels(root: ET.Element) -> list[tuple[ET.Element, ET.Element]]:
+    """Each text with the box it stands on."""
+    groups = [(group, group.find(f"{SVG}rect")) for group in root.iter(f"{SVG}g")]
+    return [
+        (text, rect)
+        for group, rect in groups
+        if rect is not None
+        for text in group.iter(f"{SVG}text")
+    ]
+
+
+def fills(root: ET.Element, rect: ET.Element) -> list[str]:
+    """The colours a box shows: one, or all those of its pattern."""
+    fill = rect.attrib["fill"]
+    if not fill.startswith("url(#"):
+        return [fill]
+    pattern = root.find(f".//{SVG}pattern[@id='{fill[5:-1]}']")
+    assert pattern is not None
+    return [part.attrib["fill"] for part in pattern]
+
+
+def numbers(name: str) -> list[str]:
+    words = [text.text or "" for text in picture(name).iter(f"{SVG}text")]
+    return [word for word in words if re.fullmatch(r"[\d.]*\d", word)]
+
+
+def test_black_on_white_has_the_largest_contrast():
+    assert contrast("#000000", "#ffffff") == pytest.approx(21)
+
+
+def test_the_contrast_of_a_faint_grey_is_too_small():
+    assert contrast("#999999", LIGHT_PAGE) < 3
+
+
+def test_drawing_again_gives_the_same_bytes(tmp_path):
+    subprocess.run([sys.executable, ROOT / "tools" / "diagrams.py", tmp_path], check=True)
+    drawn = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    assert drawn == {f"{name}.svg": (ROOT / "img" / f"{name}.svg").read_bytes() for name in DRAWN}
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_a_screen_reader_hears_a_title_and_a_description(name):
+    root = picture(name)
+    assert root.attrib["role"] == "img"
+    spoken = [root.find(f"{SVG}{tag}") for tag in ("title", "desc")]
+    assert all(part is not None and part.text for part in spoken)
+    ids = [part.attrib["id"] for part in spoken if part is not None]
+    assert root.attrib["aria-labelledby"].split() == ids
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_a_picture_is_small_and_needs_no_other_file(name):
+    text = (ROOT / "img" / f"{name}.svg").read_text(encoding="utf-8")
+    assert len(text.encode()) < 20_000
+    assert re.findall(r"https?://[^\"]+", text) == ["http://www.w3.org/2000/svg"]
+    assert not re.search(r"href|<script|<style|<image|@import|@font-face|\son\w+=", text)
+    assert set(re.findall(r"url\(([^)]*)\)", text)) <= {"#hatch"}
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_every_text_stands_out_from_the_box_it_stands_on(name):
+    root = picture(name)
+    pairs = labels(root)
+    assert len(pairs) == len(list(root.iter(f"{SVG}text")))
+    for text, rect in pairs:
+        for fill in fills(root, rect):
+            assert contrast(text.attrib["fill"], fill) >= 4.5, text.text
+
+
+@pytest.mark.parametrize("name", DRAWN)
+@pytest.mark.parametrize("page", [LIGHT_PAGE, DARK_PAGE])
+def test_every_line_and_wordless_shape_stands_out_from_the_page(name, page):
+    root = picture(name)
+    shapes = [shape for tag in ("path", "circle") for shape in root.iter(f"{SVG}{tag}")]
+    shapes += root.findall(f"{SVG}rect")
+    assert shapes
+    for shape in shapes:
+        colour = shape.attrib.get("stroke", shape.attrib["fill"])
+        assert contrast(colour, page) >= 3, shape.attrib
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_text_keeps_twelve_pixels_on_a_phone_and_fits_its_box(name):
+    root = picture(name)
+    width, size = float(root.attrib["viewBox"].split()[2]), float(root.attrib["font-size"])
+    for text, rect in labels(root):
+        assert size * PHONE_COLUMN / width >= 12
+        room = float(rect.attrib["x"]) + float(rect.attrib["width"]) - float(text.attrib["x"])
+        room *= 1 if text.get("text-anchor") == "start" else 2
+        assert len(text.text or "") * size * GLYPH <= room, text.text
+
+
+def test_the_printed_weights_are_the_softmax_of_the_printed_scores():
+    printed = [float(number) for number in numbers("attention-layer")]
+    scores, weights = printed[::2], printed[1::2]
+    total = sum(math.exp(score) for score in scores)
+    assert weights == [round(math.exp(score) / total, 1) for score in scores]
+    assert sum(weights) == pytest.approx(1)
+
+
+def test_the_printed_output_is_the_sum_of_the_printed_products():
+    *rows, output = [float(number) for number in numbers("weighted-sum")]
+    weights, values, products, segments = (rows[i::4] for i in range(4))
+    assert products == segments
+    assert products == pytest.approx([w * v for w, v in zip(weights, values, strict=True)])
+    assert output == pytest.approx(sum(products))
+
+
+def test_valid_lens_counts_the_tokens_that_are_not_padding():
+    texts = [text.text or "" for text in picture("padding").iter(f"{SVG}text")]
+    batch = texts[texts.index("valid_lens") - 1 :]
+    assert numbers("padding") == ["3", "5"]
+    assert batch.count("<pad>") == 2

@@ -1,0 +1,224 @@
+"""What chapters show: the right numbers, in words too, and legible on both pages."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+
+import pytest
+import torch
+
+from attnbook import Attention, masked_softmax
+from attnbook.display import Picture, choose_device, draw, heatmap, new_figure, show_source
+
+SVG = "{http://www.w3.org/2000/svg}"
+WEIGHTS = torch.tensor([[0.25, 0.75, 0.0], [1.0, 0.0, 0.0]])
+
+
+def drawing(picture):
+    return ET.fromstring(picture.svg)  # noqa: S314 - our own file
+
+
+def test_the_device_is_what_the_variable_says(monkeypatch):
+    monkeypatch.setenv("ATTNBOOK_DEVICE", "cpu")
+
+    assert choose_device() == torch.device("cpu")
+
+
+def test_the_device_is_a_gpu_only_where_there_is_one(monkeypatch):
+    monkeypatch.delenv("ATTNBOOK_DEVICE", raising=False)
+
+    for there, name in ((False, "cpu"), (True, "cuda")):
+        monkeypatch.setattr(torch.cuda, "is_available", lambda there=there: there)
+        assert choose_device().type == name
+
+
+def test_an_unknown_device_is_refused(monkeypatch):
+    monkeypatch.setenv("ATTNBOOK_DEVICE", "tpu")
+
+    with pytest.raises(ValueError, match="must be cpu or cuda, got 'tpu'"):
+        choose_device()
+
+
+def test_a_missing_gpu_is_refused(monkeypatch):
+    monkeypatch.setenv("ATTNBOOK_DEVICE", "cuda")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+
+    with pytest.raises(RuntimeError, match="torch finds no CUDA device"):
+        choose_device()
+
+
+def test_source_keeps_the_code_and_the_first_line_of_the_docstring():
+    source = repr(show_source(masked_softmax))
+
+    assert '"""Turn scores into attention weights, giving padding exactly zero."""' in source
+    assert "torch.where(visible, scores, padding_score)" in source
+    assert "Returns:" not in source
+
+
+def test_shown_source_is_still_python():
+    def two_docstrings():
+        """Say something.
+
+        And more of it.
+        """
+
+        def inner():
+            """Say it again.
+
+            At length.
+            """
+            return 1
+
+        return inner()
+
+    shown = repr(show_source(two_docstrings))
+    scope = {}
+    exec(shown, scope)  # noqa: S102 - the point of the test
+
+    assert scope["two_docstrings"]() == 1
+    assert "more" not in shown
+    assert "length" not in shown
+
+
+def test_several_sources_stand_one_after_another():
+    source = repr(show_source(Attention.forward, masked_softmax))
+
+    assert source.index("def forward") < source.index("def masked_softmax")
+    assert show_source(masked_softmax)._repr_markdown_().startswith("```python\ndef masked")
+
+
+def test_a_heatmap_says_its_numbers_in_words():
+    picture = heatmap(WEIGHTS, query_labels=["a", "b"], title="Who looks where")
+
+    assert repr(picture).splitlines() == [
+        "Who looks where",
+        "   key 0  key 1  key 2",
+        "a  0.250  0.750      0",
+        "b  1.000      0      0",
+    ]
+    assert "a: 0.250, 0.750, 0; b: 1.000, 0, 0" in picture.alt
+
+
+def test_each_cell_of_a_heatmap_is_as_strong_as_its_number():
+    """A swapped axis, or a row upside down, cannot pass."""
+    cells = {}
+    for path in drawing(heatmap(WEIGHTS)).iter(f"{SVG}path"):
+        strength = re.search(r"fill: #0072b2; opacity: ([\d.]+)", path.get("style", ""))
+        if strength:
+            x, y = map(float, re.match(r"M ([\d.]+) ([\d.]+)", path.get("d")).groups())
+            cells[y, x] = float(strength[1]) / 0.55
+    strengths = [cells[place] for place in sorted(cells)]
+
+    assert strengths == pytest.approx([0.25, 0.75, 1.0], abs=1e-5)
+
+
+def test_a_number_stands_on_its_own_cell():
+    places = {}
+    for text in drawing(heatmap(WEIGHTS)).iter(f"{SVG}text"):
+        places[text.text] = (float(text.get("x")), float(text.get("y")))
+
+    assert places["0.250"][0] == pytest.approx(places["key 0"][0], abs=1)
+    assert places["0.750"][0] == pytest.approx(places["key 1"][0], abs=1)
+    assert places["0.250"][1] == pytest.approx(places["query 0"][1], abs=6)
+    assert places["1.000"][1] > places["0.250"][1]
+
+
+def test_an_exact_zero_cannot_be_mistaken_for_a_small_number():
+    picture = heatmap(torch.tensor([[1e-9, 0.0]]))
+
+    assert repr(picture).splitlines()[-1].split()[-2:] == ["0.000", "0"]
+
+
+@pytest.mark.parametrize("labels", [{"query_labels": ["a"]}, {"key_labels": list("abcd")}])
+def test_a_missing_label_is_refused(labels):
+    with pytest.raises(ValueError, match="_labels must name"):
+        heatmap(WEIGHTS, **labels)
+
+
+def test_a_heatmap_of_three_axes_is_refused():
+    with pytest.raises(ValueError, match=r"\(num_queries, num_keys\), got \(1, 2, 3\)"):
+        heatmap(WEIGHTS[None])
+
+
+def test_a_picture_without_words_is_refused():
+    figure, _ = new_figure(2, 2)
+
+    with pytest.raises(ValueError, match="alt must say"):
+        draw(figure, " ")
+
+
+def test_a_picture_takes_the_colour_and_font_of_the_page():
+    figure, axes = new_figure(2, 2)
+    axes.plot([0, 1], [0, 1])
+    axes.set(xlabel="across", ylabel="up", title="title")
+    picture = draw(figure, "A line <that> rises")
+
+    ink = {"fill: currentColor", "stroke: currentColor"}
+    styles = [text.get("style") for text in drawing(picture).iter(f"{SVG}text")]
+    assert all(any(colour in style for colour in ink) for style in styles)
+    assert "font-family" not in picture.svg
+    assert 'aria-label="A line &lt;that&gt; rises"' in picture._repr_html_()
+
+
+def test_the_same_picture_is_drawn_twice_to_the_byte():
+    assert heatmap(WEIGHTS)._repr_html_() == heatmap(WEIGHTS)._repr_html_()
+
+
+def test_pictures_on_one_page_share_no_ids():
+    pages = [heatmap(WEIGHTS, title=title)._repr_html_() for title in ("one", "two")]
+    first, second = (set(re.findall(r' id="([^"]+)"', page)) for page in pages)
+
+    assert first & second == set()
+
+
+def test_without_matplotlib_the_import_says_what_to_install():
+    code = (
+        "import sys; sys.modules['matplotlib'] = None\n"
+        "try:\n    import attnbook.display\nexcept ImportError as error:\n    print(error)"
+    )
+    answer = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+
+    assert "pip install 'attnbook[display]'" in answer.stdout
+
+
+@pytest.mark.parametrize("label", ["$", "$x$", "a_b", "<script>", "你好"])
+def test_a_label_is_never_read_as_anything_but_text(label):
+    picture = heatmap(torch.tensor([[1.0]]), key_labels=[label], title=label)
+
+    texts = ["".join(text.itertext()) for text in drawing(picture).iter(f"{SVG}text")]
+    assert texts.count(label) == 2
+    assert "<script>" not in picture._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("weights", "sentence"),
+    [
+        (torch.tensor([[0.5, 1.5]]), r"must lie in \[0, 1\], got 1.5 at index \(0, 1\)"),
+        (torch.tensor([[-0.5]]), "got -0.5"),
+        (torch.tensor([[float("nan")]]), "got nan"),
+        (torch.zeros(33, 2), r"1 to 32 rows and columns, got \[33, 2\]"),
+        (torch.zeros(2, 0), "1 to 32"),
+    ],
+)
+def test_weights_that_no_heatmap_can_show_are_refused(weights, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        heatmap(weights)
+
+
+def test_a_docstring_that_begins_on_its_second_line_keeps_that_line():
+    def late():
+        """Begin late.
+
+        And go on.
+        """
+
+    assert '"""Begin late."""' in repr(show_source(late))
+
+
+def test_a_picture_keeps_its_words_whatever_its_svg_begins_with():
+    assert 'aria-label="words"' in Picture("<svg><g/></svg>", "words")._repr_html_()

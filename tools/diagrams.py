@@ -1,0 +1,224 @@
+"""Draw the book's still pictures into img/, the same bytes every time.
+
+Results are computed, not typed: the weights from the scores, the output from
+the weights and the values, the valid lengths from the sentences.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from drawing import (
+    HATCH,
+    HATCHING,
+    HEIGHT,
+    KEY_COLOURS,
+    PALE,
+    SLATE,
+    WIDTH,
+    arrow,
+    box,
+    chip,
+    fade,
+    path,
+    sign,
+    starts,
+    strip,
+    svg,
+)
+
+SCORES = (1.6, 1.1, 0.7)
+VALUES = (8, 5, 6)
+SENTENCES = (["Hello", "world", "."], ["I", "am", "at", "home", "."])
+
+
+def softmax(scores: Sequence[float]) -> list[float]:
+    """Return the attention weights of `scores`."""
+    exponentials = [math.exp(score) for score in scores]
+    return [exponential / sum(exponentials) for exponential in exponentials]
+
+
+# Rounded as they are printed, so that a reader's own sums come out right.
+WEIGHTS = [round(weight, 1) for weight in softmax(SCORES)]
+SHARES = [weight * value for weight, value in zip(WEIGHTS, VALUES, strict=True)]
+OUTPUT = sum(SHARES)
+
+
+def listed(items: Sequence[str | float]) -> str:
+    """Return "a, b and c"; numbers with one decimal, as the pictures print them."""
+    words = [item if isinstance(item, str) else f"{item:.1f}" for item in items]
+    return ", ".join(words[:-1]) + " and " + words[-1]
+
+
+def lane(x: float, colour: str, score: float, weight: float) -> str:
+    """Draw one key-value pair on its way through the three stages."""
+    middle, value = x + 22, x + 76
+    lines = path(f"M{middle:g} 174V348M{value:g} 338V348", colour)
+    arrows = ((middle, 130, 148), (middle, 212, 230), (middle, 294, 312), (value, 130, 312))
+    chips = ((102, "key"), (186, f"{score:.1f}"), (268, f"{weight:.1f}"))
+    return (
+        lines
+        + "".join(arrow(*place, colour) for place in arrows)
+        + "".join(chip(x, y, 44, text, colour) for y, text in chips)
+        + chip(x + 46, 102, 60, "value", colour)
+        + chip(x, 350, 106, f"{weight:.1f} × value", fade(colour, weight))
+    )
+
+
+def stages() -> str:
+    """Draw what happens to every pair alike, over the pairs' own lanes."""
+    return (
+        strip(12, 148, 376, "scoring", "query against keys → scores")
+        + strip(12, 230, 376, "weighting", "softmax → attention weights")
+        + strip(12, 312, 376, "pooling", "weighted sum → output")
+        + sign("+", 158, 350)
+        + sign("+", 276, 350)
+    )
+
+
+def attention_layer() -> str:
+    """Draw a query's way through scoring, weighting and pooling."""
+    lanes = zip((46, 164, 282), KEY_COLOURS, SCORES, WEIGHTS, strict=True)
+    widths = [276 * weight for weight in WEIGHTS]
+    output = zip(starts(114, widths), widths, KEY_COLOURS, strict=True)
+    body = (
+        path("M4 52H396V392H4z")
+        + chip(248, 38, 140, "attention layer", SLATE, bold=True)
+        + chip(2, 2, 56, "query")
+        + arrow(30, 30, 148)
+        + strip(46, 72, 342, "memory", "key–value pairs", PALE)
+        + "".join(lane(*parts) for parts in lanes)
+        + stages()
+        + arrow(217, 392, 416)
+        + chip(46, 418, 66, "output")
+        + "".join(box(x, 418, width - 2, colour) for x, width, colour in output)
+    )
+    about = (
+        "A query enters an attention layer whose memory holds three key–value pairs. Scoring "
+        f"compares the query with each key and gives the scores {listed(SCORES)}; weighting turns "
+        f"them by softmax into the attention weights {listed(WEIGHTS)}; pooling adds up the "
+        "values, each times its weight, and the sum leaves as the output."
+    )
+    title = "An attention layer and its memory"
+    return svg("attention-layer", (WIDTH, 448), title, about, body)
+
+
+def share(y: float, weight: float, value: float, x: float, width: float, colour: str) -> str:
+    """Draw weight × value = share, and the share's way down into the output."""
+    label = f"{weight * value:.1f}"
+    return (
+        chip(2, y, 72, f"{weight:.1f}", colour)
+        + sign("×", 86, y)
+        + chip(98, y, 68, f"{value:g}", fade(colour, weight))
+        + sign("=", 178, y)
+        + chip(x, y, width - 2, label, colour)
+        + arrow(x + width / 2 - 1, y + HEIGHT, 170, colour)
+        + chip(x, 172, width - 2, label, colour)
+    )
+
+
+def weighted_sum() -> str:
+    """Draw the output as a bar built from each key's weight times its value."""
+    widths = [210 * part / OUTPUT for part in SHARES]
+    places = starts(190, widths)
+    keys = zip((42, 78, 114), WEIGHTS, VALUES, places, widths, KEY_COLOURS, strict=True)
+    body = (
+        chip(2, 2, 72, "weights")
+        + chip(98, 2, 68, "values")
+        + chip(190, 2, 208, "weight × value")
+        + "".join(share(*key) for key in keys)
+        + chip(2, 172, 72, "output")
+        + chip(98, 172, 68, f"{OUTPUT:.1f}", SLATE, bold=True)
+        + sign("=", 178, 172)
+    )
+    products = [f"{weight:.1f} × {value}" for weight, value in zip(WEIGHTS, VALUES, strict=True)]
+    about = (
+        f"Three attention weights times their values, {listed(products)}, give {listed(SHARES)}. "
+        f"Drawn as bars in the keys' colours, these join end to end into the output {OUTPUT:.1f}."
+    )
+    title = "The output is a weighted sum of the values"
+    return svg("weighted-sum", (WIDTH, 202), title, about, body)
+
+
+def cells(y: float, tokens: Sequence[str], length: int = 0) -> str:
+    """Draw a sentence, a box per token, hatched where it is padded to `length`."""
+    real = "".join(chip(2 + 60 * i, y, 57, t, KEY_COLOURS[0]) for i, t in enumerate(tokens))
+    return real + "".join(
+        chip(2 + 60 * i, y, 57, "<pad>", HATCH) for i in range(len(tokens), length)
+    )
+
+
+def counted(y: float, count: int) -> str:
+    """Draw a bracket under `count` tokens and the valid length it stands for."""
+    end = 60 * count - 1
+    bracket = path(f"M3 {y + 34}v13H{end - 1}v-13")
+    label = chip(end / 2 - 58, y + 33, 118, f"{count} real tokens")
+    return bracket + label + chip(309, y, 89, f"{count}", SLATE, bold=True)
+
+
+def padding() -> str:
+    """Draw two sentences before and after they are padded into one batch."""
+    lengths = [len(tokens) for tokens in SENTENCES]
+    body = HATCHING + chip(2, 2, 297, "two sentences") + arrow(150, 106, 130)
+    body += chip(2, 132, 297, "one batch, padded") + chip(309, 132, 89, "valid_lens")
+    for row, tokens in enumerate(SENTENCES):
+        body += cells(38 + 34 * row, tokens) + cells(168 + 72 * row, tokens, max(lengths))
+        body += counted(168 + 72 * row, len(tokens))
+    sentences = [f"“{' '.join(tokens)}”" for tokens in SENTENCES]
+    about = (
+        f"The sentences {listed(sentences)} become the rows of one batch: hatched <pad> tokens, "
+        f"{max(lengths) - min(lengths)} of them, fill the shorter row. Beside each row valid_lens "
+        f"counts its real tokens: {' and '.join(map(str, lengths))}."
+    )
+    title = "Padding makes sentences equally long; valid_lens counts the real tokens"
+    return svg("padding", (WIDTH, 304), title, about, body)
+
+
+def wedge(start: float, width: float, inner: float, colour: str) -> str:
+    """Draw a piece of a ring around the query; angles in degrees from straight up."""
+    a, b, outer = math.radians(start), math.radians(start + width), 50
+    p, q, r, s = (
+        f"{12 + radius * math.sin(angle):.2f} {52 - radius * math.cos(angle):.2f}"
+        for radius, angle in ((inner, a), (outer, a), (outer, b), (inner, b))
+    )
+    edge = f"M{p}L{q}A{outer} {outer} 0 0 1 {r}L{s}A{inner:g} {inner:g} 0 0 0 {p}z"
+    return f'<path d="{edge}" fill="{colour}"/>\n'
+
+
+def mark(name: str, gap: float, inner: float, dot: float) -> str:
+    """Draw one query that spreads its attention over three keys, by weight."""
+    widths = [(90 - 2 * gap) * weight for weight in WEIGHTS]
+    begins = starts(0, [width + gap for width in widths])
+    keys = zip(begins, widths, KEY_COLOURS, strict=True)
+    wedges = "".join(wedge(start, width, inner, colour) for start, width, colour in keys)
+    query = f'<circle cx="12" cy="52" r="{dot:g}" fill="{SLATE}"/>\n'
+    about = (
+        "A dot, the query, spreads its attention over three keys: a fan of a wide blue wedge, "
+        "a narrower orange one and a slim green one."
+    )
+    return svg(name, (64, 64), "The attention book", about, query + wedges)
+
+
+def draw_all() -> dict[str, str]:
+    """Return every picture under its file name."""
+    return {
+        "attention-layer.svg": attention_layer(),
+        "weighted-sum.svg": weighted_sum(),
+        "padding.svg": padding(),
+        "logo.svg": mark("logo", gap=5, inner=17, dot=10),
+        "favicon.svg": mark("favicon", gap=7, inner=20, dot=12),
+    }
+
+
+def main(folder: Path) -> None:
+    """Write every picture into `folder`."""
+    folder.mkdir(exist_ok=True)
+    for name, drawing in draw_all().items():
+        (folder / name).write_text(drawing, encoding="utf-8", newline="\n")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]) if sys.argv[1:] else Path(__file__).parents[1] / "img")

@@ -1,0 +1,93 @@
+"""The brushes of diagrams.py: boxes with text, lines and arrows, as lines of SVG.
+
+Text always sits in a filled box and lines are mid-tones, so one file reads well
+on a white page and on a near-black one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from xml.sax.saxutils import escape
+
+# Okabe and Ito's blue, vermillion and bluish green, the last two darkened until
+# white text reads on them. One colour per key, in every picture.
+KEY_COLOURS = ("#0072b2", "#c24e00", "#008563")
+SLATE, PALE, INK, WHITE = "#66717f", "#dde2e9", "#14181e", "#ffffff"
+DARK = {*KEY_COLOURS, SLATE}  # fills that carry white text
+HATCH = "url(#hatch)"  # the fill of padding, where HATCHING is in the picture
+HATCHING = (
+    '<defs>\n<pattern id="hatch" width="7" height="7" patternUnits="userSpaceOnUse" '
+    'patternTransform="rotate(45)">\n<rect width="7" height="7" fill="#98a2af"/>\n'
+    '<rect width="2" height="7" fill="#7f8a98"/>\n</pattern>\n</defs>\n'
+)
+
+WIDTH = 400  # in units; on a phone's 328 px column 15 units of text are 12 px
+FONT_SIZE = 15
+HEIGHT = 28  # of every box that holds text
+
+
+def fade(colour: str, strength: float) -> str:
+    """Mix `strength` (0 to 1) of the colour "#rrggbb" into white."""
+    channels = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return "#" + "".join(f"{round(255 + (c - 255) * strength):02x}" for c in channels)
+
+
+def box(x: float, y: float, width: float, fill: str) -> str:
+    """Draw a rounded box, as high as a line of text needs."""
+    return f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{HEIGHT}" rx="4" fill="{fill}"/>\n'
+
+
+def words(x: float, y: float, text: str, fill: str, style: str = "") -> str:
+    """Write on a box whose top is at y, in the ink that its fill asks for."""
+    place = f'x="{x:g}" y="{y + HEIGHT / 2 + 5:g}" fill="{WHITE if fill in DARK else INK}"'
+    return f"<text {place}{style}>{escape(text)}</text>\n"
+
+
+def chip(x: float, y: float, width: float, text: str, fill: str = PALE, bold: bool = False) -> str:
+    """Draw a box with its text in the middle."""
+    style = ' font-weight="700"' if bold else ""
+    label = words(x + width / 2, y, text, fill, style)
+    return f"<g>\n{box(x, y, width, fill)}{label}</g>\n"
+
+
+def strip(x: float, y: float, width: float, name: str, text: str, fill: str = SLATE) -> str:
+    """Draw a box that names something in bold and says what it is."""
+    bold = words(x + 12, y, name, fill, ' font-weight="700" text-anchor="start"')
+    plain = words(x + 112, y, text, fill, ' text-anchor="start"')
+    return f"<g>\n{box(x, y, width, fill)}{bold}{plain}</g>\n"
+
+
+def path(steps: str, colour: str = SLATE) -> str:
+    """Draw lines, given in SVG's path language."""
+    return f'<path d="{steps}" fill="none" stroke="{colour}" stroke-width="2.5"/>\n'
+
+
+def arrow(x: float, y1: float, y2: float, colour: str = SLATE) -> str:
+    """Draw an arrow down from y1 whose tip touches y2."""
+    head = f'<path d="M{x - 6:g} {y2 - 9:g}h12l-6 9z" fill="{colour}"/>\n'
+    return path(f"M{x:g} {y1:g}V{y2 - 8:g}", colour) + head
+
+
+def sign(kind: str, x: float, y: float) -> str:
+    """Draw "+", "×" or "=" in the middle of the row whose top is at y."""
+    steps = {"+": "m-5 0h10m-5-5v10", "×": "m-4-4l8 8m0-8l-8 8", "=": "m-5-3h10m0 6h-10"}
+    return path(f"M{x:g} {y + HEIGHT / 2:g}{steps[kind]}")
+
+
+def starts(x: float, widths: Sequence[float]) -> list[float]:
+    """Return where each of several boxes begins when the first begins at x."""
+    return [x + sum(widths[:i]) for i in range(len(widths))]
+
+
+def svg(name: str, size: tuple[int, int], title: str, description: str, body: str) -> str:
+    """Wrap a drawing, with what a screen reader says of it."""
+    width, height = size
+    shown = 1.25 if width == WIDTH else 1  # the natural size, in a column that has room
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
+        f'width="{width * shown:g}" height="{height * shown:g}" role="img" '
+        f'aria-labelledby="{name}-title {name}-desc" '
+        f'font-family="system-ui, sans-serif" font-size="{FONT_SIZE}" text-anchor="middle">\n'
+        f'<title id="{name}-title">{escape(title)}</title>\n'
+        f'<desc id="{name}-desc">{escape(description)}</desc>\n{body}</svg>\n'
+    )
