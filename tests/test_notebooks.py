@@ -1,0 +1,189 @@
+"""The guards of the chapters, each shown to fail, and the chapters themselves."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import notebooks
+import pytest
+import torch
+
+ROOT = Path(__file__).parents[1]
+
+
+def code(source, **changes):
+    cell = nbformat.v4.new_code_cell(source, execution_count=1)
+    cell.update(changes)
+    return cell
+
+
+def stream(text, name="stdout"):
+    return nbformat.v4.new_output("stream", name=name, text=text)
+
+
+def error(name="ValueError"):
+    return nbformat.v4.new_output("error", ename=name, evalue="", traceback=[])
+
+
+def tagged(tag):
+    return nbformat.from_dict({"tags": [tag]})
+
+
+def book_with(folder, *cells, listed=True):
+    """Write a book of one chapter, and say where that chapter is."""
+    (folder / "chapters").mkdir(parents=True)
+    (folder / "chapters" / "first.md").write_text("# First\n")
+    (folder / "_toc.yml").write_text(
+        "format: jb-book\nroot: chapters/first\n"
+        + ("chapters:\n  - file: chapters/second\n" if listed else "")
+    )
+    path = folder / "chapters" / "second.ipynb"
+    notebook = nbformat.v4.new_notebook(cells=list(cells))
+    for number, cell in enumerate(notebook.cells):
+        cell.id = f"second-{number}"
+    nbformat.write(notebook, path)
+    return path
+
+
+def found_in(folder):
+    return list(notebooks.problems_of_book(folder))
+
+
+def test_a_clean_chapter_passes_every_guard(tmp_path):
+    book_with(tmp_path, code("print(1)", outputs=[stream("1\n")]))
+
+    assert found_in(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("cell", "sentence"),
+    [
+        (code("1", execution_count=None), "has no stored output"),
+        (code("f()", outputs=[error()]), "stores an error"),
+        (code("1", metadata=tagged("raises-exception")), "raised none"),
+        (code("w()", outputs=[stream("UserWarning: no\n", "stderr")]), "UserWarning: no"),
+        (code("1", metadata=tagged("nbval-ignore-output")), "nbval-ignore-output"),
+        (code("def masked_softmax(scores):\n    pass"), "defines masked_softmax again"),
+        (code("class AdditiveAttention:\n    pass"), "defines AdditiveAttention again"),
+    ],
+)
+def test_a_guard_names_the_cell_and_what_is_wrong(tmp_path, cell, sentence):
+    book_with(tmp_path, code("1"), cell)
+
+    (problem,) = found_in(tmp_path)
+
+    assert problem.startswith("chapters/second.ipynb: cell 1 ")
+    assert sentence in problem
+
+
+def test_an_announced_error_is_welcome(tmp_path):
+    cell = code("f()", outputs=[error()], metadata=tagged("raises-exception"))
+    book_with(tmp_path, cell)
+
+    assert found_in(tmp_path) == []
+
+
+def test_a_notebook_missing_from_the_table_of_contents_is_named(tmp_path):
+    book_with(tmp_path, code("1"), listed=False)
+
+    assert "chapters/second.ipynb: is missing from _toc.yml" in found_in(tmp_path)
+
+
+def test_stored_widget_state_is_refused(tmp_path):
+    path = book_with(tmp_path, code("1"))
+    notebook = notebooks.read(path)
+    notebook.metadata["widgets"] = {}
+    nbformat.write(notebook, path)
+
+    assert found_in(tmp_path) == ["chapters/second.ipynb: stores widget state"]
+
+
+def test_the_book_itself_passes_every_guard():
+    assert notebooks.chapters() != []
+    assert found_in(ROOT) == []
+
+
+def test_every_chapter_has_its_cells_named_after_it():
+    """Ids that do not change from run to run keep `git diff` empty."""
+    for path in notebooks.chapters():
+        assert all(cell.id.startswith(path.stem) for cell in notebooks.read(path).cells)
+
+
+@pytest.mark.slow
+def test_executing_twice_leaves_no_difference(tmp_path):
+    path = book_with(tmp_path, code("import torch\ntorch.ones(2)"), code("print('x')"))
+
+    notebooks.execute(path)
+    once = path.read_bytes()
+    notebooks.execute(path)
+
+    assert path.read_bytes() == once
+    assert b"tensor([1., 1.])" in once
+
+
+@pytest.mark.slow
+def test_a_cell_that_differs_from_run_to_run_is_seen(tmp_path):
+    path = book_with(tmp_path, code("import time\ntime.time_ns()"))
+
+    notebooks.execute(path)
+    once = path.read_bytes()
+    notebooks.execute(path)
+
+    assert path.read_bytes() != once
+
+
+@pytest.mark.slow
+def test_a_failed_execution_keeps_the_stored_chapter(tmp_path):
+    path = book_with(tmp_path, code("print(1)", outputs=[stream("1\n")]), code("1 / 0"))
+    before = path.read_bytes()
+
+    with pytest.raises(Exception, match="ZeroDivisionError"):
+        notebooks.execute(path)
+
+    assert path.read_bytes() == before
+
+
+@pytest.mark.slow
+def test_one_wrong_digit_in_a_stored_output_is_found(tmp_path):
+    right = book_with(tmp_path / "right", code("print(0.3333)", outputs=[stream("0.3333\n")]))
+    wrong = book_with(tmp_path / "wrong", code("print(0.3333)", outputs=[stream("0.3334\n")]))
+
+    assert notebooks.compare([right], "cpu") == 0
+    assert notebooks.compare([wrong], "cpu") == 1
+
+
+@pytest.mark.slow
+def test_a_chapter_that_leaves_the_device_idle_is_found(tmp_path):
+    busy = book_with(tmp_path / "busy", code("import torch\nbytes_held = 8"))
+    idle = book_with(tmp_path / "idle", code("import torch\nbytes_held = 0"))
+
+    assert notebooks.works_on(busy, "cpu", measure="print(bytes_held)")
+    assert not notebooks.works_on(idle, "cpu", measure="print(bytes_held)")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="torch finds no CUDA device here")
+def test_the_gpu_does_the_work_of_each_chapter():
+    assert all(notebooks.works_on(path, "cuda") for path in notebooks.chapters())
+
+
+def test_an_unknown_chapter_is_refused_with_those_that_exist():
+    command = [sys.executable, "tools/notebooks.py", "execute", "nonsense"]
+    answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+    assert answer.returncode == 1
+    assert "no chapter named nonsense; there are: welcome, masked-softmax" in answer.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", notebooks.chapters(), ids=lambda path: path.stem)
+def test_executing_a_chapter_again_leaves_no_difference(path, tmp_path):
+    again = tmp_path / path.name
+    again.write_bytes(path.read_bytes())
+
+    notebooks.execute(again)
+
+    assert again.read_bytes() == path.read_bytes()
