@@ -1,0 +1,95 @@
+"""One browser and one local server for all tests of the built book."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from functools import cache, partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Error, sync_playwright
+from site_checks import Opener, Visit, look, opened
+from sphinx_external_toc.parsing import parse_toc_yaml
+
+ROOT = Path(__file__).parents[2]
+SITE = ROOT / "_build" / "html"
+PAGES = [*parse_toc_yaml(ROOT / "_toc.yml"), "search"]
+QUIET = (
+    "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync"
+).split()
+ONLY_THIS_MACHINE = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
+
+
+def pytest_generate_tests(metafunc):
+    if "name" in metafunc.fixturenames:
+        metafunc.parametrize("name", PAGES)
+
+
+@pytest.fixture(scope="session")
+def site():
+    if not (SITE.parent / ".made-from").exists():
+        pytest.exit("There is no finished book in _build/html: run `make book` first.", 1)
+    return SITE
+
+
+class QuietHandler(SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture(scope="session")
+def serve():
+    """A function that serves a folder and returns its address."""
+    servers = []
+
+    def start(folder: Path) -> str:
+        handler = partial(QuietHandler, directory=str(folder))
+        servers.append(ThreadingHTTPServer(("127.0.0.1", 0), handler))
+        threading.Thread(target=servers[-1].serve_forever, daemon=True).start()
+        return f"http://127.0.0.1:{servers[-1].server_port}/"
+
+    yield start
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.fixture(scope="session")
+def home(serve, site):
+    return serve(site)
+
+
+@pytest.fixture(scope="session")
+def browser():
+    path = shutil.which("chromium") or shutil.which("google-chrome")
+    with sync_playwright() as playwright:
+        try:
+            chromium = playwright.chromium.launch(
+                executable_path=path, args=[*QUIET, ONLY_THIS_MACHINE]
+            )
+        except Error:
+            pytest.exit(
+                "No Chromium starts: install one (`apt-get install chromium`, or "
+                "`.venv/bin/playwright install chromium`).",
+                1,
+            )
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(scope="session")
+def visit(browser, home) -> Opener:
+    """A function that opens a page of the book once per look, and keeps its picture."""
+    pictures = ROOT / "_build" / "screenshots"
+    pictures.mkdir(exist_ok=True)
+
+    @cache
+    def go(name: str, width: int, scheme: str) -> Visit:
+        picture = pictures / f"{Path(name).name}-{width}-{scheme}.png"
+        with opened(browser, f"{home}{name}.html", width, scheme) as (page, record):
+            return look(page, record, picture)
+
+    return go

@@ -1,0 +1,163 @@
+"""What is asked of every page, as functions that also run on a page made to fail."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urljoin, urlsplit
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page
+
+WIDE, NARROW = 1280, 360
+LOOKS = [(width, scheme) for width in (WIDE, NARROW) for scheme in ("light", "dark")]
+
+# axe findings of the theme that cannot be mended here: (rule, part of the element) -> why.
+EXCEPTIONS: dict[tuple[str, str], str] = {}
+
+OVERFLOW = """() => [...document.querySelectorAll('main *')]
+    .filter(e => e.getBoundingClientRect().right > innerWidth + 1 && e.offsetParent
+        && !e.closest('pre, .math, table, .bd-sidebar-secondary'))
+    .slice(0, 3).map(e => e.outerHTML.slice(0, 80)).join(' | ')"""
+SEEN = """selector => [...document.querySelectorAll(selector)]
+    .filter(e => e.checkVisibility({visibilityProperty: true}))
+    .map(e => (e.innerText || e.className).trim())"""
+UNFOLD = "() => document.querySelectorAll('main details').forEach(e => { e.open = true })"
+
+
+@dataclass
+class Visit:
+    """What happened when a page was opened, and what stood on it."""
+
+    complaints: list[str] = field(default_factory=list)  # console warnings, errors, exceptions
+    requests: list[str] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)  # requests that brought nothing
+    title: str = ""
+    headings: list[str] = field(default_factory=list)
+    searches: list[str] = field(default_factory=list)
+    scroll_width: int = 0
+    overflow: str = ""
+    findings: list[str] = field(default_factory=list)  # axe, serious and critical
+
+    def foreign(self, home: str) -> list[str]:
+        """The requests that left the site."""
+        own = (home, "data:", "blob:", "file:")
+        return [url for url in self.requests if not url.startswith(own)]
+
+
+@contextmanager
+def opened(browser: Browser, url: str, width: int = WIDE, scheme: str = "light") -> Iterator[tuple]:
+    """A page, freshly loaded with an empty cache, and the record of its loading."""
+    context = browser.new_context(
+        viewport={"width": width, "height": 800}, color_scheme=scheme, reduced_motion="reduce"
+    )
+    page, visit = context.new_page(), Visit()
+    page.on("console", lambda message: note_message(visit, message.type, message.text))
+    page.on("pageerror", lambda error: visit.complaints.append(f"exception: {error}"))
+    page.on("request", lambda request: visit.requests.append(request.url))
+    page.on("requestfailed", lambda request: visit.failures.append(request.url))
+    page.on("response", lambda answer: note_answer(visit, answer.status, answer.url))
+    try:
+        page.goto(url, wait_until="networkidle")
+        yield page, visit
+    finally:
+        context.close()
+
+
+def note_message(visit: Visit, kind: str, text: str) -> None:
+    if kind in ("warning", "error"):
+        visit.complaints.append(f"{kind}: {text}")
+
+
+def note_answer(visit: Visit, status: int, url: str) -> None:
+    if status >= 400:
+        visit.failures.append(f"{status} {url}")
+
+
+def look(page: Page, visit: Visit, picture: Path | None = None) -> Visit:
+    """Fill in what stands on an opened page, with every folded answer opened."""
+    if picture:
+        page.screenshot(path=picture, full_page=True, animations="disabled")
+    page.evaluate(UNFOLD)
+    visit.title = page.title()
+    visit.headings = page.evaluate(SEEN, "h1")
+    visit.searches = page.evaluate(SEEN, ".search-button, .search-button-field, form.bd-search")
+    visit.scroll_width = page.evaluate("document.documentElement.scrollWidth")
+    visit.overflow = page.evaluate(OVERFLOW)
+    visit.findings = axe_findings(page)
+    return visit
+
+
+def axe_findings(page: Page) -> list[str]:
+    """Serious and critical findings of axe, less the named exceptions."""
+    # Not "preload": axe would look for the theme's style sheets in the wrong folder.
+    options = {"resultTypes": ["violations"], "preload": False}
+    violations = Axe().run(page, options=options).response["violations"]
+    return [
+        f"{violation['id']}: {node['html'][:200]} ({node['failureSummary'][:300]})"
+        for violation in violations
+        if violation["impact"] in ("serious", "critical")
+        for node in violation["nodes"]
+        if not any(violation["id"] == rule and part in node["html"] for rule, part in EXCEPTIONS)
+    ]
+
+
+class Anchors(HTMLParser):
+    """The links, other files and ids of one page."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.targets: list[str] = []
+        self.ids: set[str] = set()
+        self.feed(text)
+
+    def handle_starttag(self, _tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = dict(attrs)
+        self.ids |= {name for name in (values.get("id"), values.get("name")) if name}
+        self.targets += [target for key in ("href", "src") if (target := values.get(key))]
+
+
+@cache
+def anchors(page: Path) -> Anchors:
+    return Anchors(page.read_text("utf-8"))
+
+
+def dead_links(site: Path, page: Path) -> list[str]:
+    """The links of a page that lead to no file or no place of the site."""
+    return [target for target in anchors(page).targets if is_dead(site, page, target)]
+
+
+def is_dead(site: Path, page: Path, target: str) -> bool:
+    parts = urlsplit(target)
+    if parts.scheme or parts.netloc:
+        return False
+    file = page if not parts.path else (page.parent / unquote(parts.path)).resolve()
+    if not file.is_relative_to(site) or not file.is_file():
+        return True
+    has_ids = parts.fragment and file.suffix == ".html"
+    return bool(has_ids and unquote(parts.fragment) not in anchors(file).ids)
+
+
+@cache
+def packed_size(file: Path) -> int:
+    return len(gzip.compress(file.read_bytes(), compresslevel=6))
+
+
+def packed_load(site: Path, home: str, requests: Iterable[str]) -> int:
+    """The bytes of these requests when a server compresses each file with gzip -6."""
+    paths = [urlsplit(url).path.lstrip("/") for url in requests if url.startswith(home)]
+    return sum(packed_size(site / unquote(path)) for path in paths)
+
+
+def favicon(page: Page) -> str:
+    """The address of the page's icon."""
+    link = page.query_selector('link[rel~="icon"]')
+    return urljoin(page.url, link.get_attribute("href") or "") if link else ""
+
+
+Opener = Callable[..., Visit]

@@ -1,0 +1,84 @@
+"""Each check of the pages notices the fault that it is there for."""
+
+from __future__ import annotations
+
+import pytest
+from site_checks import NARROW, dead_links, look, opened, packed_load
+
+GOOD = '<!DOCTYPE html><html lang="en"><title>Good</title><link rel="icon" href="data:,">{}</html>'
+
+
+@pytest.fixture
+def show(browser, serve, tmp_path):
+    """A function that looks at a small page with this body."""
+
+    def go(body: str, width: int = NARROW):
+        (tmp_path / "page.html").write_text(GOOD.format(body))
+        with opened(browser, serve(tmp_path) + "page.html", width) as (page, record):
+            return look(page, record)
+
+    return go
+
+
+def test_a_good_page_passes_every_check(show):
+    record = show("<main><h1>Good</h1><button class='search-button'>Search</button></main>")
+    assert (
+        record.complaints + record.failures + record.findings + record.foreign("http://127") == []
+    )
+    assert (record.title, record.headings, record.searches) == ("Good", ["Good"], ["Search"])
+    assert record.scroll_width <= NARROW
+
+
+@pytest.mark.parametrize("call", ["console.warn('x')", "console.error('x')", "throw Error('x')"])
+def test_a_complaint_in_the_console_is_noticed(show, call):
+    assert "x" in show(f"<script>{call}</script>").complaints[0]
+
+
+def test_a_request_to_another_host_is_noticed_and_goes_nowhere(show):
+    record = show('<img alt="x" src="http://example.org/x.png">')
+    assert record.foreign("http://127.0.0.1") == ["http://example.org/x.png"]
+    assert record.failures == ["http://example.org/x.png"]
+
+
+def test_a_missing_file_is_noticed(show):
+    assert show('<img alt="x" src="gone.png">').failures[0].startswith("404 ")
+
+
+def test_pale_text_is_noticed(show):
+    findings = show('<main><p style="color:#bbb;background:#fff">pale</p></main>').findings
+    assert "color-contrast" in findings[0]
+
+
+def test_pale_text_in_a_folded_answer_is_noticed(show):
+    pale = '<p style="color:#bbb;background:#fff">pale</p>'
+    findings = show(f"<main><details><summary>Answer</summary>{pale}</details></main>").findings
+    assert "color-contrast" in findings[0]
+
+
+def test_a_page_wider_than_a_phone_is_noticed(show):
+    record = show('<main><p id="far" style="width:500px">far</p></main>')
+    assert record.scroll_width > NARROW
+    assert "far" in record.overflow
+
+
+def test_two_headings_and_two_searches_are_noticed(show):
+    record = show("<h1>a</h1><h1>b</h1><p class=search-button>a</p><form class=bd-search>b</form>")
+    assert (len(record.headings), len(record.searches)) == (2, 2)
+
+
+@pytest.mark.parametrize("target", ["gone.html", "#gone", "b.html#gone", "../outside.html"])
+def test_a_dead_link_is_noticed(tmp_path, target):
+    site = tmp_path / "site"
+    site.mkdir()
+    (tmp_path / "outside.html").touch()
+    (site / "a.html").write_text(f'<p id="here"></p><a href="{target}">x</a>')
+    (site / "b.html").write_text('<p id="there"></p><a href="a.html#here">x</a>')
+    assert dead_links(site, site / "a.html") == [target]
+    assert dead_links(site, site / "b.html") == []
+
+
+def test_a_heavy_load_is_noticed(tmp_path):
+    (tmp_path / "noise.bin").write_bytes(bytes(range(256)) * 2)
+    one = packed_load(tmp_path, "http://x/", ["http://x/noise.bin"])
+    assert one > 256
+    assert packed_load(tmp_path, "http://x/", ["http://x/noise.bin"] * 3) == 3 * one

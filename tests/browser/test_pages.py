@@ -1,0 +1,128 @@
+"""Each page of the built book, wide and narrow, light and dark."""
+
+from __future__ import annotations
+
+import pytest
+from site_checks import (
+    LOOKS,
+    NARROW,
+    WIDE,
+    dead_links,
+    favicon,
+    opened,
+    packed_load,
+    packed_size,
+)
+
+KILOBYTES, REQUESTS = 400, 40
+
+each_look = pytest.mark.parametrize(("width", "scheme"), LOOKS)
+
+
+@each_look
+def test_the_console_stays_silent(visit, name, width, scheme):
+    assert visit(name, width, scheme).complaints == []
+
+
+def test_the_console_stays_silent_without_a_server(browser, site, name):
+    with opened(browser, (site / f"{name}.html").as_uri()) as (_, record):
+        assert record.complaints + record.failures == []
+
+
+@each_look
+def test_nothing_comes_from_another_host_and_nothing_is_missing(visit, home, name, width, scheme):
+    record = visit(name, width, scheme)
+    assert record.foreign(home) + record.failures == []
+
+
+@each_look
+def test_axe_finds_nothing_serious(visit, name, width, scheme):
+    findings = visit(name, width, scheme).findings
+    assert not findings, "\n".join(findings)
+
+
+def test_a_phone_never_scrolls_sideways(visit, name):
+    record = visit(name, NARROW, "light")
+    assert record.scroll_width <= NARROW, record.overflow
+
+
+@each_look
+def test_each_page_has_a_title_one_heading_and_one_search(visit, name, width, scheme):
+    record = visit(name, width, scheme)
+    assert record.title.strip()
+    assert len(record.headings) == 1, record.headings
+    assert len(record.searches) == 1, record.searches
+
+
+def test_the_first_load_is_light(browser, site, home, name):
+    with opened(browser, f"{home}{name}.html") as (page, record):
+        icon = favicon(page)
+    loaded = {*record.requests, icon}
+    assert len(loaded) <= REQUESTS
+    size = packed_load(site, home, loaded)
+    largest = sorted(((packed_load(site, home, [url]), url) for url in loaded), reverse=True)[:5]
+    assert size <= KILOBYTES * 1000, (size, largest)
+
+
+def test_the_page_has_an_icon(browser, site, home, name):
+    with opened(browser, f"{home}{name}.html") as (page, _):
+        assert packed_size(site / favicon(page).removeprefix(home)) > 0
+
+
+def test_no_link_of_the_site_is_dead(site):
+    dead = {
+        str(page.relative_to(site)): links
+        for page in site.rglob("*.html")
+        if not page.is_relative_to(site / "_static") and (links := dead_links(site, page))
+    }
+    assert dead == {}
+
+
+def test_the_front_door_leads_to_the_first_page(browser, home):
+    with opened(browser, home) as (page, record):
+        page.wait_for_url("**/welcome.html")
+        assert record.complaints == []
+
+
+def test_search_finds_a_chapter(browser, home):
+    with opened(browser, f"{home}search.html?q=softmax") as (page, _):
+        found = page.locator("#search-results li a").first
+        found.wait_for()
+        assert found.get_attribute("href")
+
+
+@pytest.mark.parametrize("width", [WIDE, NARROW])
+def test_the_search_button_opens_a_field_that_takes_the_focus(browser, home, width):
+    with opened(browser, f"{home}chapters/welcome.html", width) as (page, record):
+        page.locator(".search-button-field:visible, .search-button:visible").first.click()
+        page.keyboard.type("softmax")
+        assert page.locator("#pst-search-dialog input").input_value() == "softmax"
+        assert record.complaints == []
+
+
+def test_pictures_of_the_book_get_no_pale_box_in_the_dark(browser, home):
+    with opened(browser, f"{home}chapters/welcome.html", scheme="dark") as (page, _):
+        style = page.locator("main img").first.evaluate(
+            "e => [getComputedStyle(e).backgroundColor, getComputedStyle(e).filter]"
+        )
+        assert style == ["rgba(0, 0, 0, 0)", "none"]
+
+
+def test_formulas_are_set_with_small_superscripts(browser, home):
+    # A style sheet of another KaTeX version would leave them as large as the line.
+    with opened(browser, f"{home}chapters/scaled-dot-product-attention.html") as (page, _):
+        sizes = page.evaluate(
+            """() => ['.katex', '.katex .msupsub .mtight'].map(selector =>
+                parseFloat(getComputedStyle(document.querySelector(selector)).fontSize))"""
+        )
+        assert sizes[1] < 0.8 * sizes[0]
+
+
+def test_paper_is_light_and_shows_the_folded_answers(browser, home):
+    state = "[document.documentElement.dataset.theme, document.querySelector('details').open]"
+    with opened(browser, f"{home}chapters/welcome.html", scheme="dark") as (page, _):
+        before = page.evaluate(state)
+        page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        assert (before, page.evaluate(state)) == (["dark", False], ["light", True])
+        page.evaluate("dispatchEvent(new Event('afterprint'))")
+        assert page.evaluate(state) == before

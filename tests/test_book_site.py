@@ -1,0 +1,144 @@
+"""Of the site's extension: pictures, formulas, icons and where a page comes from."""
+
+from __future__ import annotations
+
+import subprocess
+from types import SimpleNamespace
+
+import pytest
+from book_site import drop_citation_roles, drop_idle_files, silent_pictures
+from formulas import FormulaError, typeset
+from icons import glyphs_by_name, glyphs_in_style, glyphs_used
+from provenance import made_from, repository_address, web_address
+
+REMOTES = [
+    ("https://github.com/someone/book.git", "https://github.com/someone/book"),
+    ("https://someone:secret@github.com/someone/book", "https://github.com/someone/book"),
+    ("git@github.com:someone/book.git", "https://github.com/someone/book"),
+    ("ssh://git@gitlab.com/group/sub/book.git", "https://gitlab.com/group/sub/book"),
+    ("/srv/book.git", ""),
+    ("../book", ""),
+    ("file:///srv/github/book.git", ""),
+    ("https://example.org/book.git", ""),
+    ("", ""),
+]
+
+
+def git(folder, *arguments):
+    identity = ["-c", "user.name=x", "-c", "user.email=x@localhost"]
+    subprocess.run(["git", *identity, "-C", folder, *arguments], check=True, capture_output=True)
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    git(tmp_path, "init")
+    (tmp_path / "file").write_text("1")
+    git(tmp_path, "add", "file")
+    git(tmp_path, "commit", "-m", "x")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "html",
+    ["<img src=a.png>", '<img src=a.png alt="">', "<p><svg><rect/></svg></p>", "<img alt>"],
+)
+def test_a_picture_without_words_is_noticed(html):
+    assert len(silent_pictures(html)) == 1
+
+
+@pytest.mark.parametrize(
+    "html",
+    ['<img alt="x">', '<svg role="img" aria-label="x"></svg>', '<svg aria-hidden="true"></svg>'],
+)
+def test_a_picture_with_words_or_hidden_on_purpose_passes(html):
+    assert silent_pictures(html) == []
+
+
+def test_a_formula_becomes_html_with_mathml_for_screen_readers():
+    html = typeset(r"\frac{1}{2}", display=True)
+    assert "<math" in html
+    assert "katex-display" in html
+
+
+def test_a_wrong_formula_is_refused_with_its_reason():
+    with pytest.raises(FormulaError, match=r"\\fracc"):
+        typeset(r"\fracc{1}{2}", display=False)
+
+
+def test_a_formula_after_a_wrong_one_is_still_set():
+    with pytest.raises(FormulaError):
+        typeset("{", display=False)
+    assert "<math" in typeset("x", display=False)
+
+
+def test_icons_are_found_by_name_and_in_style_sheets(tmp_path):
+    style = (
+        r'.fa-sun:before{content:"\f185"}.fa-gear:before,.fa-cog:before{content:"\f013"}'
+        r'.x:after{content:"\f107"}' + ":root{--pst-icon-bell:'\uf0f3'}"
+    )
+    (tmp_path / "_static").mkdir()
+    (tmp_path / "_static" / "a.css").write_text(style)
+    (tmp_path / "index.html").write_text('<i class="fa-solid fa-cog"></i>')
+    assert glyphs_by_name(style) == {"fa-sun": 0xF185, "fa-gear": 0xF013, "fa-cog": 0xF013}
+    assert glyphs_in_style(style) == {0xF107, 0xF0F3}
+    assert glyphs_used(tmp_path) == {0xF013, 0xF107, 0xF0F3}
+
+
+@pytest.mark.parametrize(("remote", "address"), REMOTES)
+def test_a_remote_gives_a_public_address_or_none(remote, address):
+    assert web_address(remote) == address
+
+
+def test_ci_names_the_repository_before_the_remote_does(checkout):
+    git(checkout, "remote", "add", "origin", "git@github.com:someone/book.git")
+    ci = {"GITHUB_SERVER_URL": "https://github.com", "GITHUB_REPOSITORY": "other/book"}
+    assert repository_address(checkout, ci) == "https://github.com/other/book"
+    assert repository_address(checkout, {}) == "https://github.com/someone/book"
+
+
+def test_without_a_remote_there_is_no_address(checkout, tmp_path_factory):
+    assert repository_address(checkout, {}) == ""
+    assert repository_address(tmp_path_factory.mktemp("archive"), {}) == ""
+
+
+def test_a_page_names_its_commit_and_torch(checkout):
+    commit = subprocess.check_output(
+        ["git", "-C", checkout, "rev-parse", "HEAD"], text=True
+    ).strip()
+    assert f"<code>{commit[:10]}</code> with torch " in made_from(checkout)
+
+
+def test_a_page_says_that_its_source_was_changed_after_the_commit(checkout):
+    (checkout / "file").write_text("2")
+    assert "with local changes" in made_from(checkout)
+
+
+def test_an_archive_inside_another_checkout_has_no_commit(checkout):
+    archive = checkout / "unpacked"
+    archive.mkdir()
+    assert made_from(archive).startswith("Made from an unknown commit with torch ")
+
+
+def test_a_bibliography_has_no_contradictory_roles():
+    context = {"body": '<div role="list" class="citation-list"><p role="doc-biblioentry">x</p>'}
+    drop_citation_roles(context)
+    assert context["body"] == "<div><p>x</p>"
+
+
+@pytest.mark.parametrize(
+    ("body", "kept"),
+    [
+        ("<p>x</p>", ["site"]),
+        ('<details class="sd-dropdown sd-card">', ["site"]),
+        ('<div class="dropdown admonition">', ["togglebutton", "site"]),
+        ('<div class="sd-tab-set">', ["design-tabs", "site"]),
+    ],
+)
+def test_a_page_loads_what_it_has_use_for(body, kept):
+    scripts = [f"_static/{name}.js" for name in ("design-tabs", "togglebutton", "site")]
+    files = [SimpleNamespace(filename=name) for name in scripts]
+    inline = SimpleNamespace(filename=None)
+    context = {"body": body, "script_files": [*files, inline], "css_files": []}
+    drop_idle_files(context)
+    names = [file.filename for file in context["script_files"]]
+    assert names == [*(f"_static/{name}.js" for name in kept), None]

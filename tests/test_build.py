@@ -1,0 +1,263 @@
+"""Of the build: what fails it, what it keeps, and what an interruption leaves."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from book import chapters, main
+from book_state import Workshop, digest, is_sound
+from jupyter_cache import get_cache
+
+ROOT = Path(__file__).parents[1]
+COPIED = ["_config.yml", "requirements.txt", "img", "tools", "attnbook"]
+TOC = "format: jb-book\nroot: chapters/first\nchapters:\n  - file: chapters/second\n"
+SECOND = "# Second\n\nText with $x^2$ and a [link](first.ipynb).\n"
+
+
+def cell(number, source):
+    if number == 0:
+        return {"cell_type": "markdown", "id": "c0", "metadata": {}, "source": source}
+    shown = {"execution_count": None, "outputs": []}
+    return {"cell_type": "code", "id": f"c{number}", "metadata": {}, "source": source, **shown}
+
+
+def write_notebook(book, *sources):
+    spec = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    cells = [cell(number, source) for number, source in enumerate(["# First", *sources])]
+    notebook = {"cells": cells, "metadata": {"kernelspec": spec}, "nbformat": 4}
+    (book / "chapters" / "first.ipynb").write_text(json.dumps(notebook | {"nbformat_minor": 5}))
+
+
+@pytest.fixture
+def book(tmp_path):
+    """A book of two small pages with this one's settings, as an unpacked archive has them."""
+    for name in COPIED:
+        source = ROOT / name
+        (shutil.copytree if source.is_dir() else shutil.copy)(source, tmp_path / name)
+    (tmp_path / "chapters").mkdir()
+    (tmp_path / "chapters" / "references.bib").touch()
+    (tmp_path / "chapters" / "second.md").write_text(SECOND)
+    (tmp_path / "_toc.yml").write_text(TOC)
+    write_notebook(tmp_path, "print(6 * 7)")
+    return tmp_path
+
+
+def start(book, *task):
+    return subprocess.Popen(
+        [sys.executable, book / "tools" / "book.py", *task],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def build(book, *task):
+    """The exit status and the output of a build in its own process."""
+    process = start(book, *(task or ["build"]))
+    output, _ = process.communicate(timeout=240)
+    return process.returncode, output
+
+
+def page(book, name="first", kind=""):
+    return (Workshop(book, kind).html / "chapters" / f"{name}.html").read_text()
+
+
+@pytest.mark.slow
+def test_a_good_book_is_built_without_git_and_says_so(book):
+    status, output = build(book)
+    assert status == 0, output
+    assert (book / "_build" / "html" / "index.html").as_uri() in output
+    assert "<span" in page(book)
+    assert "42" in page(book)
+    assert "Made from an unknown commit with torch" in page(book)
+    assert "repository-button" not in page(book)
+
+
+@pytest.mark.slow
+def test_an_unchanged_book_is_not_executed_again_and_a_changed_attnbook_executes_it(book):
+    write_notebook(book, "import time\nprint(f'now {time.time_ns()} ns')")
+
+    def executed_at():
+        status, output = build(book)
+        assert status == 0, output
+        return re.findall(r"now \d+ ns", page(book))[0]
+
+    first = executed_at()
+    (book / "chapters" / "second.md").write_text(SECOND + "\nMore.\n")
+    assert executed_at() == first
+    (book / "_config.yml").write_text((book / "_config.yml").read_text() + "\n")
+    assert executed_at() == first
+    (book / "attnbook" / "more.py").write_text("x = 1\n")
+    assert executed_at() != first
+    assert len(list((book / "_build" / ".executions").iterdir())) == 1
+
+
+FAULTS = {
+    "a broken reference": ("See {ref}`nowhere`.", "second.md:5", "nowhere"),
+    "a broken link": ("See [this](nowhere.md).", "second.md:5", "nowhere"),
+    "an unknown term": ("See {term}`nothing`.", "second.md:5", "nothing"),
+    "a wrong formula": (r"Then $\fracc12$.", "second.md:5", "fracc"),
+    "a picture without alt text": ("![](../img/logo.svg)", "second.md:5", "alt text"),
+    "an unknown citation": ("{cite}`nobody`", "second.md:5", "nobody"),
+}
+
+
+@pytest.mark.slow
+def test_every_fault_fails_the_build_and_is_named_with_its_place(book):
+    for number, (text, _, _) in enumerate(FAULTS.values()):
+        body = SECOND.replace("# Second", f"# Page {number}") + f"\n{text}\n"
+        (book / "chapters" / f"page{number}.md").write_text(body)
+    pages = "".join(f"  - file: chapters/page{number}\n" for number in range(len(FAULTS)))
+    (book / "_toc.yml").write_text(TOC + pages)
+    write_notebook(
+        book,
+        "from IPython.display import SVG\nSVG('<svg xmlns=\"http://www.w3.org/2000/svg\"/>')",
+        "import warnings\nwarnings.warn('look out')",
+        "raise ValueError('too bad')",
+    )
+    status, output = build(book)
+    assert status == 1
+    summary = output.partition("once more")[2].splitlines()
+    for number, (fault, (_, place, word)) in enumerate(FAULTS.items()):
+        where = place.replace("second", f"page{number}")
+        assert any(where in line and word in line for line in summary), (fault, output)
+    assert "first.ipynb" in output
+    assert "ValueError: too bad" in output
+    # What failed once fails again, although nothing changed.
+    assert build(book)[0] == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("source", "complaint"),
+    [
+        ("import sys\nprint('look out', file=sys.stderr)", "stderr was found in the cell outputs"),
+        ("from IPython.display import Image\nImage(filename='dot.png')", "without alt text"),
+        ("from IPython.display import HTML\nHTML('<img src=dot.png>')", "without alt"),
+    ],
+)
+def test_what_a_cell_shows_can_fail_the_build(book, source, complaint):
+    dot = bytes.fromhex(
+        "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c489"
+        "0000000d49444154789c6360606060000000050001a5f645400000000049454e44ae426082"
+    )
+    (book / "chapters" / "dot.png").write_bytes(dot)
+    write_notebook(book, source)
+    status, output = build(book)
+    assert status == 1
+    assert any("first.ipynb" in line and complaint in line for line in output.splitlines()), output
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGINT])
+def test_an_interrupted_build_does_not_trip_the_next_one(book, sent):
+    write_notebook(book, "print(6 * 7)", "import time\ntime.sleep(5)")
+    process = start(book, "build")
+    wait_for(book / "_build" / ".executions")
+    os.kill(process.pid, sent)
+    process.communicate(timeout=60)
+    assert process.returncode != 0
+    assert not Workshop(book).stamp.exists()
+    status, output = build(book)
+    assert status == 0, output
+    assert "42" in page(book)
+
+
+def wait_for(path):
+    for _ in range(600):
+        if path.exists():
+            return
+        time.sleep(0.1)
+    raise TimeoutError(path)
+
+
+@pytest.mark.slow
+def test_one_chapter_is_executed_and_the_others_shown_as_stored(book):
+    write_notebook(book, "print(6 * 7)")
+    shutil.copy(book / "chapters" / "first.ipynb", book / "chapters" / "third.ipynb")
+    (book / "_toc.yml").write_text(TOC + "  - file: chapters/third\n")
+    status, output = build(book, "chapter", "first", "--once")
+    assert status == 0, output
+    assert "42" in page(book, kind="chapter")
+    assert "42" not in page(book, "third", "chapter")
+
+
+def test_an_unknown_chapter_gets_one_sentence_with_those_that_exist(book, capsys):
+    assert main(["--root", str(book), "chapter", "frist"]) == 1
+    said = capsys.readouterr().out
+    assert said == "No chapter is named 'frist'; there are first, second.\n"
+
+
+def test_serving_an_unbuilt_book_says_what_to_do(book, capsys):
+    assert main(["--root", str(book), "serve"]) == 1
+    assert "make book" in capsys.readouterr().err
+
+
+def test_the_real_table_of_contents_names_files_that_exist():
+    for name in chapters(ROOT).values():
+        assert list((ROOT / "chapters").glob(Path(name).name + ".*"))
+
+
+def test_the_digest_changes_with_a_name_and_with_a_content(tmp_path):
+    (tmp_path / "a.py").write_text("1")
+    before = digest(tmp_path, [tmp_path])
+    (tmp_path / "__pycache__").mkdir()
+    (tmp_path / "__pycache__" / "a.pyc").touch()
+    assert digest(tmp_path, [tmp_path]) == before
+    (tmp_path / "a.py").write_text("2")
+    changed = digest(tmp_path, [tmp_path])
+    (tmp_path / "a.py").rename(tmp_path / "b.py")
+    assert len({before, changed, digest(tmp_path, [tmp_path])}) == 3
+
+
+@pytest.mark.parametrize("name", ["attnbook/layers.py", "requirements.txt"])
+def test_executions_are_kept_apart_for_each_state_of_what_chapters_import(book, name):
+    before = Workshop(book).executions
+    (book / "chapters" / "second.md").write_text("# Other")
+    assert Workshop(book).executions == before
+    (book / name).write_text((book / name).read_text() + "\n")
+    assert Workshop(book).executions != before
+
+
+def test_a_finished_build_of_the_same_ingredients_is_kept_and_any_other_is_not(book):
+    workshop = Workshop(book)
+
+    def leftover_survives(stamp):
+        workshop.html.mkdir(parents=True, exist_ok=True)
+        (workshop.html / "left.html").touch()
+        if stamp:
+            workshop.stamp.write_text(stamp)
+        workshop.prepare()
+        assert not workshop.stamp.exists()
+        return (workshop.html / "left.html").exists()
+
+    assert leftover_survives(workshop.ingredients())
+    assert not leftover_survives("something else")
+    assert not leftover_survives("")
+
+
+def test_a_half_written_execution_is_noticed(tmp_path):
+    folder = tmp_path / "cache"
+    assert is_sound(folder)
+    write_notebook_into_cache(folder, tmp_path)
+    assert is_sound(folder)
+    next(folder.rglob("base.ipynb")).write_text("{")
+    assert not is_sound(folder)
+
+
+def write_notebook_into_cache(folder, tmp_path):
+    (tmp_path / "chapters").mkdir()
+    write_notebook(tmp_path, "1")
+    get_cache(folder).cache_notebook_file(
+        tmp_path / "chapters" / "first.ipynb", check_validity=False
+    )

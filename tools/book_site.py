@@ -1,0 +1,136 @@
+"""What this book asks of its site beyond the theme: a small Sphinx extension."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import formulas
+import icons
+import live
+import provenance
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.config import Config
+from sphinx.util import logging
+
+LICENSES = "Text: CC BY 4.0. Code: MIT."
+REDIRECT = """<!DOCTYPE html>
+<html lang="{language}">
+<meta charset="utf-8">
+<title>{title}</title>
+<link rel="icon" href="_static/{icon}">
+<meta http-equiv="refresh" content="0; url={page}">
+<a href="{page}">{title}</a>
+</html>
+"""
+
+# Files that extensions put on every page, and what they need there to have anything to do.
+IDLE_WITHOUT = {
+    "design-tabs.js": re.compile(r"sd-tab-set"),
+    "togglebutton.js": re.compile(r'class="(?:[^"]* )?(?:toggle|dropdown)[ "]'),
+    "togglebutton.css": re.compile(r'class="(?:[^"]* )?(?:toggle|dropdown)[ "]'),
+}
+
+logger = logging.getLogger(__name__)
+
+
+class PictureParser(HTMLParser):
+    """Collects the pictures in a piece of HTML that say nothing to those who cannot see."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.silent: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Look at one opening tag."""
+        names = dict(attrs)
+        named = names.get("alt") or names.get("aria-label") or names.get("aria-labelledby")
+        if tag in ("img", "svg") and not named and "aria-hidden" not in names:
+            self.silent.append(tag)
+
+
+def silent_pictures(html: str) -> list[str]:
+    """The tags of the pictures without an alternative text."""
+    parser = PictureParser()
+    parser.feed(html)
+    return parser.silent
+
+
+def place(node: nodes.Node) -> nodes.Node:
+    """The nearest node around this one that knows its line; an image in a sentence does not."""
+    return node if node.line or not node.parent else place(node.parent)
+
+
+def check_pictures(doctree: nodes.document) -> None:
+    """Warn of each picture that has no alternative text, wherever it comes from."""
+    for image in doctree.findall(nodes.image):
+        if not image.get("alt", "").strip():
+            logger.warning("picture without alt text: %s", image["uri"], location=place(image))
+    for raw in doctree.findall(nodes.raw):
+        for tag in silent_pictures(raw.astext()):
+            logger.warning("<%s> without alt or aria-label", tag, location=place(raw))
+
+
+def describe_origin(app: Sphinx, config: Config) -> None:
+    """Say at each page's foot what made it, and link to the repository if there is one."""
+    options: dict[str, Any] = config.html_theme_options
+    root = Path(app.srcdir)
+    options["extra_footer"] = f"<p>{provenance.made_from(root)} {LICENSES}</p>"
+    address = provenance.repository_address(root)
+    options["repository_url"] = address
+    for button in ("use_repository_button", "use_edit_page_button", "use_issues_button"):
+        options[button] = bool(address)
+
+
+def drop_citation_roles(context: dict[str, Any]) -> None:
+    """Let a bibliography be plain text: docutils' roles for it contradict one another (axe)."""
+    body = context.get("body", "")
+    for role in (' role="list" class="citation-list"', ' role="doc-biblioentry"'):
+        body = body.replace(role, "")
+    context["body"] = body
+
+
+def drop_idle_files(context: dict[str, Any]) -> None:
+    """Spare a page the requests for scripts and styles that would find nothing to do."""
+    body = context.get("body", "")
+    for kind in ("script_files", "css_files"):
+        context[kind] = [
+            file
+            for file in context[kind]
+            if (need := IDLE_WITHOUT.get(Path(str(file.filename)).name)) is None
+            or need.search(body)
+        ]
+
+
+def finish_page(context: dict[str, Any]) -> None:
+    """Mend what the page's parts brought with them."""
+    drop_citation_roles(context)
+    drop_idle_files(context)
+
+
+def write_front_door(app: Sphinx, error: Exception | None) -> None:
+    """Let the site's address lead to the first page."""
+    if error:
+        return
+    page = REDIRECT.format(
+        language=app.config.language,
+        title=app.config.html_title,
+        icon=Path(app.config.html_favicon).name,
+        page=f"{app.config.root_doc}.html",
+    )
+    (Path(app.outdir) / "index.html").write_text(page, "utf-8")
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Connect what this module, `formulas`, `icons` and `live` do."""
+    formulas.setup(app)
+    icons.setup(app)
+    live.setup(app)
+    app.connect("config-inited", describe_origin)
+    app.connect("doctree-resolved", lambda _app, doctree, _name: check_pictures(doctree))
+    app.connect("html-page-context", lambda _app, _name, _, page, _tree: finish_page(page))
+    app.connect("build-finished", write_front_door)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

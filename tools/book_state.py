@@ -1,0 +1,109 @@
+"""What a build leaves behind, and how far the next one may trust it."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from jupyter_cache import get_cache
+
+SKIPPED = ("node_modules", "__pycache__")
+
+
+def digest(root: Path, paths: Iterable[Path]) -> str:
+    """A short name for the contents of these files and folders, wherever they lie."""
+    files = {
+        file
+        for path in paths
+        for file in (path.rglob("*") if path.is_dir() else [path])
+        if file.is_file() and not set(SKIPPED) & set(file.parts)
+    }
+    total = hashlib.sha256()
+    for file in sorted(files):
+        total.update(f"{file.relative_to(root)}\0".encode() + file.read_bytes() + b"\0")
+    return total.hexdigest()[:16]
+
+
+def is_sound(cache: Path) -> bool:
+    """Whether every stored execution can be read; a killed build may have left half of one."""
+    if not cache.exists():
+        return True
+    try:
+        store = get_cache(cache)
+        for record in store.list_cache_records():
+            store.get_cache_bundle(record.pk)
+    except Exception:  # whatever is wrong with it, it is made anew
+        return False
+    return True
+
+
+@dataclass(frozen=True)
+class Workshop:
+    """The build folder of the book at `root`; `name` keeps kinds of builds apart."""
+
+    root: Path
+    name: str = ""
+
+    @property
+    def folder(self) -> Path:
+        """Where this kind of build keeps all it makes."""
+        return self.root / "_build" / self.name
+
+    @property
+    def html(self) -> Path:
+        """The site."""
+        return self.folder / "html"
+
+    @property
+    def doctrees(self) -> Path:
+        """What Sphinx remembers of the pages that it read."""
+        return self.folder / ".doctrees"
+
+    @property
+    def stamp(self) -> Path:
+        """The file that only a finished build leaves: what the site was made from."""
+        return self.folder / ".made-from"
+
+    @property
+    def executions(self) -> Path:
+        """The executed chapters, kept for this state of what they import."""
+        imported = [self.root / "attnbook", self.root / "requirements.txt"]
+        return self.root / "_build" / ".executions" / digest(self.root, imported)
+
+    def ingredients(self) -> str:
+        """What every page depends on, in one word."""
+        names = ("_config.yml", "_toc.yml", "requirements.txt", "attnbook", "tools", "img")
+        return digest(self.root, [self.root / name for name in names])
+
+    def prepare(self) -> str:
+        """Throw away what cannot be trusted and say what the coming build is made from."""
+        ingredients = self.ingredients()
+        if not self.stamp.exists() or self.stamp.read_text() != ingredients:
+            shutil.rmtree(self.html, ignore_errors=True)
+            shutil.rmtree(self.doctrees, ignore_errors=True)
+        self.stamp.unlink(missing_ok=True)
+        self.drop_executions()
+        return ingredients
+
+    def drop_executions(self) -> None:
+        """Remove the executions of other states of `attnbook`, and half-written ones."""
+        for cache in self.executions.parent.glob("*"):
+            if cache != self.executions or not is_sound(cache):
+                shutil.rmtree(cache)
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Wait until no other build works here; the system frees a killed one's place."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with (self.root / "_build" / ".lock").open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                print("Another build is at work here; waiting for it.", flush=True)
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            yield

@@ -1,0 +1,16 @@
+// Sets formulas for tools/formulas.py: a line of JSON in, a line of JSON out.
+// It ends with its input, so it never outlives the build that started it.
+import katex from "katex";
+import { createInterface } from "node:readline";
+
+function typeset({ latex, display }) {
+  try {
+    return { html: katex.renderToString(latex, { displayMode: display, strict: "error" }) };
+  } catch (error) {
+    return { error: error.message };
+  }
+}
+
+for await (const line of createInterface({ input: process.stdin })) {
+  process.stdout.write(JSON.stringify(typeset(JSON.parse(line))) + "\n");
+}
