@@ -1,0 +1,12 @@
+"""Interactive figures: the real layer's own scores, moved by sliders, with or without a kernel."""
+
+try:
+    import anywidget as _anywidget  # noqa: F401 - so that its absence is explained here
+except ImportError as missing:
+    raise ImportError(
+        "attnbook.figures needs anywidget: pip install 'attnbook[figures]'"
+    ) from missing
+
+from attnbook.figures.attention import AttentionFigure
+
+__all__ = ["AttentionFigure"]

@@ -1,0 +1,198 @@
+"""`AttentionFigure`: scoring, weighting and pooling, moved by `valid_lens` sliders."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+import traitlets
+
+from attnbook.checks import check_pair, check_queries_and_keys, check_scores, check_values
+from attnbook.figures.base import (
+    Figure,
+    check_count,
+    decimals,
+    labels,
+    module,
+    numbers,
+    stylesheet,
+)
+from attnbook.layers import Attention
+from attnbook.masking import length_mask
+from attnbook.pooling import pool
+from attnbook.weighting import masked_softmax
+
+if TYPE_CHECKING:
+    from jaxtyping import Float, Int, Shaped
+    from torch import Tensor
+
+MOST_EXAMPLES = 8
+MOST_TOLD = 16  # numbers of a row, and rows, that the text spells out
+
+
+class AttentionFigure(Figure):
+    """One picture of a layer at work: scores, attention weights and output for each query.
+
+    The scores are computed once, by the layer itself. Masking, softmax and pooling
+    run in the page, in double precision, so the sliders work without a kernel.
+
+    Args:
+        layer: any `Attention`, or a score function that takes queries and keys.
+        queries: `(batch, num_queries, query_size)`, at most 8 examples and 256 queries.
+        keys: `(batch, num_keys, key_size)`, at most 256 keys.
+        values: `(batch, num_keys, value_size)`.
+        valid_lens: where the sliders start: `(batch,)` gives one slider per example,
+            `(batch, num_queries)` one per query; None means all keys.
+        query_labels, key_labels: names; by default `query 0`, `key 0` and so on.
+        formula: how the score is written; by default the layer's `formula`.
+        caption: one sentence below the figure.
+
+    Traits that follow the reader's hand, and can be set: `valid_lens` (assign a new list),
+    `temperature` in [0.1, 10], `query` (the one in focus).
+
+    Raises:
+        TypeError, ValueError: as the layer does, and for scores or values that are
+            not finite, four axes, too many or no examples, queries or keys.
+        traitlets.TraitError: a trait is set out of its range.
+    """
+
+    _esm = module("engine.js", "parts.js", "attention.js")
+    _css = stylesheet("figure.css")
+
+    scores: traitlets.List[Any] = traitlets.List().tag(sync=True)
+    values: traitlets.List[Any] = traitlets.List().tag(sync=True)
+    valid_lens: traitlets.List[Any] = traitlets.List().tag(sync=True)
+    temperature = traitlets.Float(1.0, min=0.1, max=10.0).tag(sync=True)
+    query = traitlets.Int(0, min=0).tag(sync=True)
+    query_labels = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    key_labels = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    formula = traitlets.Unicode().tag(sync=True)
+    # Arrows are drawn for vectors of two numbers; others stay empty.
+    query_vectors: traitlets.List[Any] = traitlets.List().tag(sync=True)
+    key_vectors: traitlets.List[Any] = traitlets.List().tag(sync=True)
+
+    def __init__(  # noqa: PLR0913 - what a layer takes, and three texts
+        self,
+        layer: Attention | Callable[[Tensor, Tensor], Tensor],
+        queries: Float[Tensor, "batch queries query_size"],
+        keys: Float[Tensor, "batch keys key_size"],
+        values: Float[Tensor, "batch keys value_size"],
+        valid_lens: Shaped[Tensor, "batch *queries"] | None = None,
+        *,
+        query_labels: Sequence[str] | None = None,
+        key_labels: Sequence[str] | None = None,
+        formula: str | None = None,
+        caption: str = "",
+    ) -> None:
+        _check(queries, keys, values)
+        scores = _score(layer, queries, keys)
+        batch, num_queries, num_keys = scores.shape
+        if valid_lens is None:
+            valid_lens = torch.full((batch,), num_keys)
+        if isinstance(valid_lens, torch.Tensor):
+            valid_lens = valid_lens.cpu()
+        length_mask(valid_lens, scores.shape)  # refuses what no slider can show
+        flat = queries.shape[-1] == keys.shape[-1] == 2
+        super().__init__(
+            kind="attention",
+            scores=numbers("scores", scores),
+            values=numbers("values", values),
+            valid_lens=valid_lens.long().tolist(),
+            query_labels=labels("query_labels", query_labels, "query", num_queries),
+            key_labels=labels("key_labels", key_labels, "key", num_keys),
+            formula=formula or getattr(layer, "formula", "score(q, k)"),
+            query_vectors=numbers("queries", queries) if flat else [],
+            key_vectors=numbers("keys", keys) if flat else [],
+            caption=caption,
+        )
+        self._describe()
+
+    @property
+    def attention_weights(self) -> Float[Tensor, "batch queries keys"]:
+        """The weights shown, in double precision."""
+        scores = torch.tensor(self.scores, dtype=torch.float64)
+        return masked_softmax(scores / self.temperature, self._lens())
+
+    @property
+    def output(self) -> Float[Tensor, "batch queries value_size"]:
+        """The output shown, in double precision."""
+        return pool(self.attention_weights, torch.tensor(self.values, dtype=torch.float64))
+
+    def _lens(self) -> Int[Tensor, "batch *queries"]:
+        return torch.tensor(self.valid_lens)
+
+    @traitlets.validate("valid_lens")
+    def _check_valid_lens(self, proposal: Any) -> Any:  # noqa: ANN401 - traitlets' own type
+        lens = proposal["value"]
+        if not self.valid_lens:  # the constructor has checked the first ones
+            return lens
+        shape = (len(self.scores), len(self.scores[0]), len(self.scores[0][0]))
+        try:
+            tensor = torch.tensor(lens)
+            length_mask(tensor, shape)
+        except (RuntimeError, TypeError, ValueError) as error:  # torch raises any of them
+            raise traitlets.TraitError(str(error)) from error
+        if tensor.dim() != self._lens().dim():
+            raise traitlets.TraitError(f"valid_lens must keep its shape, got {tuple(tensor.shape)}")
+        return tensor.long().tolist()
+
+    @traitlets.validate("temperature")
+    def _check_temperature(self, proposal: Any) -> Any:  # noqa: ANN401 - traitlets' own type
+        if math.isnan(proposal["value"]):  # which no bound refuses
+            raise traitlets.TraitError("temperature must lie in [0.1, 10], got nan")
+        return proposal["value"]
+
+    @traitlets.validate("query")
+    def _check_query(self, proposal: Any) -> Any:  # noqa: ANN401 - traitlets' own type
+        count = len(self.query_labels)
+        if count and proposal["value"] >= count:
+            raise traitlets.TraitError(
+                f"query must lie in [0, num_queries={count}), got {proposal['value']}"
+            )
+        return proposal["value"]
+
+    @traitlets.observe("valid_lens", "temperature")
+    def _describe(self, _change: object = None) -> None:
+        if self.scores and self.values:
+            self.static_text = "\n".join(self._lines())
+
+    def _lines(self) -> list[str]:
+        temperature = f", temperature {self.temperature:g}" if self.temperature != 1 else ""
+        lines = [f"AttentionFigure: scores {self.formula}{temperature}"]
+        rows = zip(self.attention_weights.tolist(), self.output.tolist(), strict=True)
+        for example, (weights, outputs) in enumerate(rows):
+            lines.append(f"example {example}: valid_lens {self.valid_lens[example]}")
+            told = list(zip(self.query_labels, weights, outputs, strict=True))[:MOST_TOLD]
+            lines += [
+                f"  {q}: weights {_vector(row)}, output {_vector(out)}" for q, row, out in told
+            ]
+            if len(weights) > MOST_TOLD:
+                lines.append(f"  and {len(weights) - MOST_TOLD} more queries")
+        return lines
+
+
+def _check(queries: Tensor, keys: Tensor, values: Tensor) -> None:
+    check_queries_and_keys(queries, keys)
+    check_values(values, keys.shape[-2])
+    check_pair("values", values, "keys", keys)
+    if queries.dim() == 4:
+        raise ValueError("a figure shows one head, got four axes; pass queries[:, 0] and so on")
+    check_count("examples", queries.shape[0], MOST_EXAMPLES)
+    check_count("queries", queries.shape[1])
+    check_count("keys", keys.shape[1])
+    check_count("value_size", values.shape[2])
+
+
+def _score(layer: Any, queries: Tensor, keys: Tensor) -> Tensor:  # noqa: ANN401 - see the class
+    with torch.no_grad():
+        scores: Tensor = getattr(layer, "score", layer)(queries, keys)
+    check_scores(scores, queries, keys)
+    return scores
+
+
+def _vector(row: list[float]) -> str:
+    told = [decimals(number) for number in row[:MOST_TOLD]]
+    more = [f"and {len(row) - MOST_TOLD} more"] if len(row) > MOST_TOLD else []
+    return f"[{', '.join(told + more)}]"

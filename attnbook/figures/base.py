@@ -1,0 +1,107 @@
+"""What all figures share: their files, their numbers, and the text that stands for them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import anywidget
+import torch
+import traitlets
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+FOLDER = Path(__file__).parent
+MOST = 256
+
+
+class Figure(anywidget.AnyWidget):
+    """A widget whose text says what its picture shows.
+
+    The text is what a terminal prints, what nbval compares, and what a reader
+    without JavaScript sees.
+    """
+
+    kind = traitlets.Unicode().tag(sync=True)
+    caption = traitlets.Unicode().tag(sync=True)
+    static_text = traitlets.Unicode().tag(sync=True)
+
+    def __repr__(self) -> str:
+        return self.static_text
+
+    # ipywidgets 7, in Colab, would otherwise prefer its own way, which cuts the text.
+    _ipython_display_ = None
+
+    def _repr_mimebundle_(self, **options: Any) -> Any:  # noqa: ANN401 - as in anywidget
+        # anywidget cuts the text after 110 characters.
+        bundle = super()._repr_mimebundle_(**options)
+        data = bundle[0] if isinstance(bundle, tuple) else bundle
+        if data is not None:
+            data["text/plain"] = repr(self)
+        return bundle
+
+
+def module(*names: str) -> str:
+    """Join JavaScript files into the one module that a figure must be."""
+    texts = ((FOLDER / name).read_text("utf-8") for name in names)
+    return "".join(re.sub(r'^import .* from "\./.*";\n', "", text, flags=re.M) for text in texts)
+
+
+def stylesheet(name: str) -> str:
+    """Read a figure's CSS."""
+    return (FOLDER / name).read_text("utf-8")
+
+
+def numbers(name: str, tensor: Tensor) -> list[Any]:
+    """Turn a tensor into nested lists, each number as short as its precision allows.
+
+    Raises:
+        ValueError: a number is infinite or NaN.
+    """
+    tensor = tensor.detach().cpu()
+    wrong = ~tensor.isfinite()
+    if wrong.any():
+        index = tuple(wrong.nonzero()[0].tolist())
+        raise ValueError(f"{name} must be finite, got {tensor[index].item()} at index {index}")
+    if tensor.dtype == torch.float64:
+        return tensor.tolist()
+    return _apply(lambda number: float(f"{number:.9g}"), tensor.tolist())
+
+
+def _apply(change: Callable[[float], float], nested: list[Any]) -> list[Any]:
+    return [_apply(change, item) if isinstance(item, list) else change(item) for item in nested]
+
+
+def decimals(number: float) -> str:
+    """Say a number as the page does: three decimals, but a plain 0 for an exact zero."""
+    if number == 0:
+        return "0"
+    return f"{number:.3f}" if 5e-4 <= abs(number) < 1e5 else f"{number:.1e}"
+
+
+def labels(name: str, given: Sequence[str] | None, kind: str, count: int) -> list[str]:
+    """Use the given labels, or count.
+
+    Raises:
+        ValueError: their number is not `count`.
+    """
+    if given is None:
+        return [f"{kind} {index}" for index in range(count)]
+    if len(given) != count:
+        raise ValueError(f"{name} must name {count}, got {len(given)}: {list(given)}")
+    return [str(label) for label in given]
+
+
+def check_count(name: str, count: int, most: int = MOST) -> None:
+    """Refuse nothing at all, and more than anyone can see.
+
+    Raises:
+        ValueError: `count` lies outside [1, most].
+    """
+    if count < 1:
+        raise ValueError(f"a figure needs at least 1 of {name}, got {count}")
+    if count > most:
+        raise ValueError(f"a figure shows at most {most} of {name}, got {count}; show a part of it")

@@ -1,0 +1,62 @@
+// The arithmetic of attention in double precision: pure functions, nothing of the page.
+
+/**
+ * Weights of one query: the first `length` keys share a total of 1, padding gets exactly 0.
+ * @param {number[]} scores one per key
+ * @param {number} length how many keys may be seen, from the first
+ * @param {number} temperature divides the scores; above 1 it evens the weights out
+ * @returns {number[]} one per key
+ */
+export function maskedSoftmax(scores, length, temperature = 1) {
+  const weights = new Array(scores.length).fill(0);
+  let largest = -Infinity;
+  for (let i = 0; i < length; i += 1) largest = Math.max(largest, scores[i]);
+  let total = 0;
+  for (let i = 0; i < length; i += 1) {
+    weights[i] = Math.exp((scores[i] - largest) / temperature);
+    total += weights[i];
+  }
+  for (let i = 0; i < length; i += 1) weights[i] /= total;
+  return weights;
+}
+
+/**
+ * The weighted sum of the values.
+ * @param {number[]} weights one per key
+ * @param {number[][]} values one vector per key
+ * @returns {number[]} the output, a vector of the values' size
+ */
+export function pool(weights, values) {
+  const output = new Array(values[0].length).fill(0);
+  weights.forEach((weight, i) => {
+    for (let c = 0; c < output.length; c += 1) output[c] += weight * values[i][c];
+  });
+  return output;
+}
+
+/**
+ * What flows back through the softmax: how much a function rises for each score, given how
+ * much it rises for each weight.
+ * @param {number[]} weights from maskedSoftmax
+ * @param {number[]} upstream one per weight
+ * @param {number} temperature as in maskedSoftmax
+ * @returns {number[]} one per score
+ */
+export function softmaxGradient(weights, upstream, temperature = 1) {
+  const mean = weights.reduce((sum, weight, i) => sum + weight * upstream[i], 0);
+  return weights.map((weight, i) => (weight * (upstream[i] - mean)) / temperature);
+}
+
+/**
+ * What flows back through the pooling, given how much a function rises for each output.
+ * @param {number[]} weights one per key
+ * @param {number[][]} values one vector per key
+ * @param {number[]} upstream one per number of the output
+ * @returns {{weights: number[], values: number[][]}}
+ */
+export function poolGradient(weights, values, upstream) {
+  return {
+    weights: values.map((value) => value.reduce((sum, v, c) => sum + v * upstream[c], 0)),
+    values: weights.map((weight) => upstream.map((u) => weight * u)),
+  };
+}

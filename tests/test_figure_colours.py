@@ -1,0 +1,131 @@
+"""The colours of figures: legible on their page, and apart from each other for every eye."""
+
+from __future__ import annotations
+
+import re
+from itertools import combinations, pairwise
+
+import numpy as np
+import pytest
+from test_diagrams import DARK_PAGE, LIGHT_PAGE, contrast
+
+from attnbook.figures import AttentionFigure
+
+PAGES = {"light": LIGHT_PAGE, "dark": DARK_PAGE}
+KEYS = [f"--key-{i}" for i in range(8)]
+each_theme = pytest.mark.parametrize("theme", PAGES)
+
+# Machado, Oliveira and Fernandes (2009), severity 1.0, on linear RGB.
+SIGHTS = {
+    "usual": [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
+    "protanopia": [
+        [0.152286, 1.052583, -0.204868],
+        [0.114503, 0.786281, 0.099216],
+        [-0.003882, -0.048116, 1.051998],
+    ],
+    "deuteranopia": [
+        [0.367322, 0.860646, -0.227968],
+        [0.280085, 0.672501, 0.047413],
+        [-0.011820, 0.042940, 0.968881],
+    ],
+    "tritanopia": [
+        [1.255528, -0.076749, -0.178779],
+        [-0.078411, 0.930809, 0.147602],
+        [0.004733, 0.691367, 0.303900],
+    ],
+}
+# A just noticeable difference is about 2.3; colours of small areas that are not side by side
+# are told apart from about 10 on. Neighbouring keys, whose parts touch, must differ more.
+APART, NEIGHBOURS_APART = 12, 25
+
+
+def colours(theme: str) -> dict[str, str]:
+    """The variables of a theme; those that only the first theme sets hold for both."""
+    css = str(AttentionFigure._css)
+    blocks = re.findall(r"\n([^{}@]+)\{([^{}]*--key-0[^{}]*)\}", css)
+    light, dark = (dict(re.findall(r"(--[\w-]+): (#\w{6});", block)) for _, block in blocks)
+    return light if theme == "light" else light | dark
+
+
+def linear(colour: str) -> np.ndarray:
+    parts = np.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)])
+    return np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+
+
+def lab(rgb: np.ndarray) -> np.ndarray:
+    """CIE Lab under D65 of linear RGB."""
+    to_xyz = np.array(
+        [[0.4124564, 0.3575761, 0.1804375], [0.2126729, 0.7151522, 0.0721750],
+         [0.0193339, 0.1191920, 0.9503041]]
+    )  # fmt: skip
+    x, y, z = (
+        np.cbrt(t) if t > 216 / 24389 else (24389 / 27 * t + 16) / 116
+        for t in to_xyz @ rgb / [0.95047, 1, 1.08883]
+    )
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+def distance(first: str, second: str, sight: str = "usual") -> float:
+    """CIE76 distance of two colours as this sight sees them."""
+    seen = [lab(np.clip(np.array(SIGHTS[sight]) @ linear(c), 0, 1)) for c in (first, second)]
+    return float(np.linalg.norm(seen[0] - seen[1]))
+
+
+def test_black_and_white_are_a_hundred_apart():
+    assert distance("#000000", "#ffffff") == pytest.approx(100, abs=0.01)
+
+
+def test_red_and_green_of_the_same_lightness_are_close_for_deuteranopia_only():
+    assert distance("#c06020", "#7f7f00") > 40
+    assert distance("#c06020", "#7f7f00", "deuteranopia") < APART
+
+
+@each_theme
+def test_both_themes_name_the_same_colours(theme):
+    assert set(KEYS) <= set(colours(theme))
+
+
+@each_theme
+@pytest.mark.parametrize(
+    "name", [*KEYS, "--key-first", "--key-last", "--ink-blue", "--ink", "--line"]
+)
+def test_what_is_drawn_stands_out_from_the_page(theme, name):
+    assert contrast(colours(theme)[name], PAGES[theme]) >= 3
+
+
+@each_theme
+@pytest.mark.parametrize("name", ["--ink", "--quiet"])
+def test_text_is_legible_on_the_page_and_on_the_quiet_ground(theme, name):
+    for ground in (PAGES[theme], colours(theme)["--ground"]):
+        assert contrast(colours(theme)[name], ground) >= 4.5
+
+
+@each_theme
+@pytest.mark.parametrize("sight", SIGHTS)
+def test_any_two_keys_can_be_told_apart(theme, sight):
+    named = colours(theme)
+    close = {
+        (a, b): round(distance(named[a], named[b], sight), 1)
+        for a, b in combinations(KEYS, 2)
+        if distance(named[a], named[b], sight) < APART
+    }
+    assert close == {}
+
+
+@each_theme
+@pytest.mark.parametrize("sight", SIGHTS)
+def test_neighbouring_keys_differ_clearly(theme, sight):
+    named = colours(theme)
+    close = {
+        (a, b): round(distance(named[a], named[b], sight), 1)
+        for a, b in pairwise(KEYS)
+        if distance(named[a], named[b], sight) < NEIGHBOURS_APART
+    }
+    assert close == {}
+
+
+@each_theme
+@pytest.mark.parametrize("sight", SIGHTS)
+def test_the_ends_of_the_scale_for_many_keys_are_far_apart(theme, sight):
+    named = colours(theme)
+    assert distance(named["--key-first"], named["--key-last"], sight) >= 40

@@ -1,0 +1,113 @@
+// Mounts the live figures of a page from the state that the run saved: no kernel, no server.
+// A classic script, and modules opened from Blob URLs, because `file://` allows nothing else.
+(() => {
+  "use strict";
+
+  /** @typedef {(model: object, value: any) => void} Listener */
+
+  /** Whether two values of a trait are equal; all of them are JSON. @param {any} a @param {any} b */
+  const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
+
+  /** The model that anywidget promises to a module, with nobody at its other end. */
+  class Model {
+    /** @type {[string, Listener][]} */
+    #listeners = [];
+    #state;
+
+    /** @param {Record<string, any>} state */
+    constructor(state) {
+      this.#state = state;
+    }
+    /** @param {string} name */
+    get(name) {
+      return this.#state[name];
+    }
+    /** @param {string} name @param {any} value */
+    set(name, value) {
+      const changed = !same(this.#state[name], value);
+      this.#state[name] = value;
+      if (changed) for (const event of [`change:${name}`, "change"]) this.#tell(event, value);
+    }
+    /** @param {string} event @param {Listener} listener */
+    on(event, listener) {
+      this.#listeners = [...this.#listeners, [event, listener]];
+    }
+    /** Left out, each stands for all. @param {string?} event @param {Listener?} listener */
+    off(event = null, listener = null) {
+      this.#listeners = this.#listeners.filter(
+        ([name, known]) => (event ?? name) !== name || (listener ?? known) !== known,
+      );
+    }
+    save_changes() {}
+    send() {}
+    /** @param {string} event @param {any} value */
+    #tell(event, value) {
+      for (const [name, listener] of this.#listeners) if (name === event) listener(this, value);
+    }
+  }
+
+  /** The sentence for a reader whose figure stands still. @param {any} error */
+  function explain(error) {
+    const reason = String(error?.message ?? error).trim().replace(/\.$/, "");
+    return `This figure could not start, so it stands still: ${reason}.`;
+  }
+
+  /** Make each thing once. @template T @param {(name: string) => T} make */
+  function once(make) {
+    /** @type {Map<string, T>} */
+    const made = new Map();
+    return (/** @type {string} */ name) => made.get(name) ?? made.set(name, make(name)).get(name);
+  }
+
+  /** The state of one figure, from the page's script. @param {string} id */
+  function stateOf(id) {
+    try {
+      return JSON.parse(document.querySelector("script.attnbook-state").textContent)[id];
+    } catch {
+      throw new Error("its saved state cannot be read");
+    }
+  }
+
+  /** A module, and its style for the whole page. */
+  const load = once(async (name) => {
+    const found = window.attnbookModules?.[name];
+    if (!found) throw new Error("its program is missing");
+    const url = URL.createObjectURL(new Blob([found.esm], { type: "text/javascript" }));
+    const module = await import(url).finally(() => URL.revokeObjectURL(url));
+    document.head.append(Object.assign(document.createElement("style"), { textContent: found.css }));
+    return module;
+  });
+
+  /** A figure's model and what draws it; two views of one figure share them. */
+  const start = once(async (id) => {
+    const state = stateOf(id);
+    if (!state) throw new Error("its saved state is missing");
+    const { default: given } = await load(state.module);
+    const widget = typeof given === "function" ? await given() : given;
+    if (!widget?.render) throw new Error("its program draws nothing");
+    const model = new Model(state);
+    await widget.initialize?.({ model });
+    return { model, widget };
+  });
+
+  /** Put the live figure where its numbers stand, or say why not. @param {HTMLElement} view */
+  async function mount(view) {
+    const still = [...view.childNodes];
+    const el = document.createElement("div");
+    try {
+      const { model, widget } = await start(view.dataset.attnbookView);
+      view.append(el); // before it is drawn, so that it can be measured
+      const cleanUp = await widget.render({ model, el });
+      still.forEach((node) => node.remove());
+      // A page that may come back keeps its figures.
+      addEventListener("pagehide", (event) => event.persisted || cleanUp?.());
+    } catch (error) {
+      el.remove();
+      const line = Object.assign(document.createElement("p"), { textContent: explain(error) });
+      line.setAttribute("role", "status");
+      view.append(line);
+    }
+  }
+
+  document.querySelectorAll("[data-attnbook-view]").forEach(mount);
+})();

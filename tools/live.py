@@ -1,0 +1,250 @@
+"""Live figures on pages without a kernel: what the run saved becomes what `host.js` mounts.
+
+myst-nb leaves two things of a widget: its state, with the whole module in every figure, and
+a script for each view that only require.js and html-manager could mount. Here each view
+becomes its figure's numbers as text, which `host.js` brings to life; the page keeps the state
+of the figures that it shows, and each module lies once on the site.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from myst_nb.sphinx_ import NbMetadataCollector
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+from sphinx.util import logging
+
+HOST = Path(__file__).parent / "host.js"
+FOLDER = "live"  # below the built site's _static, where nothing is put on pages by itself
+TAG = "notebook-only"
+NOTE = "This control is live in Colab or Jupyter; this page has no kernel."
+VIEW = "application/vnd.jupyter.widget-view+json"
+OPENING, CLOSING = f'<script type="{VIEW}">', "</script>"
+STATE = "ipywidgets_state"  # myst-nb's name for the state among a page's scripts
+MODULES = "live_modules"  # ours among what myst-nb remembers of a page
+# What ipywidgets gives every widget, and no figure reads.
+PLUMBING = ("layout", "tabbable", "tooltip")
+
+logger = logging.getLogger(__name__)
+
+Models = dict[str, dict[str, Any]]
+
+
+class UnmountableError(ValueError):
+    """A view that no page can show, with the reason and the way out."""
+
+
+@dataclass(frozen=True)
+class View:
+    """One widget in the output of a cell."""
+
+    bundle: nodes.Element  # all forms of the output
+    form: nodes.Element  # the widget among them
+    model_id: str
+
+    @property
+    def plain(self) -> str:
+        """The output as text, as the notebook stores it."""
+        forms = self.bundle.findall(nodes.container)
+        return next((f.astext() for f in forms if f.get("mime_type") == "text/plain"), "")
+
+
+def saved_models(script: dict[str, Any]) -> Models:
+    """The models in the state that a run saved, by id."""
+    state: Models = json.loads(script["body"])["state"]
+    return state
+
+
+def widget_name(model: dict[str, Any]) -> str:
+    """The class that a reader of the notebook would look for."""
+    state = model["state"]
+    own = str(state.get("_anywidget_id", "")).rpartition(".")[2]
+    return own or str(model["model_name"]).removesuffix("Model")
+
+
+def check_mountable(model: dict[str, Any] | None, plain: str) -> None:
+    """Refuse what `host.js` cannot mount, or could only mount as something else."""
+    if model is None:
+        raise UnmountableError("a widget whose state the run did not save; close none of them")
+    name, state = widget_name(model), model["state"]
+    if not (state.get("_esm") and state.get("kind") and state.get("static_text")):
+        raise UnmountableError(f"{name}, which needs a kernel; tag the cell `{TAG}`")
+    if model.get("buffers"):
+        raise UnmountableError(f"{name}, which has binary traits; make them lists of numbers")
+    if plain.strip() != state["static_text"].strip():
+        raise UnmountableError(
+            f"{name}, which a later cell changed, so its last state would be shown here; "
+            f"make that cell a figure of its own, or tag this cell `{TAG}`"
+        )
+
+
+def module_of(model: dict[str, Any]) -> dict[str, str]:
+    """The code of a figure: the same for all figures of its kind."""
+    return {"esm": model["state"]["_esm"], "css": model["state"].get("_css", "")}
+
+
+def name_of(module: dict[str, str]) -> str:
+    """A short name for a module's text."""
+    return hashlib.sha256(json.dumps(module).encode()).hexdigest()[:12]
+
+
+def data_of(model: dict[str, Any]) -> dict[str, Any]:
+    """The figure's own traits, and the name of its module."""
+    own = {
+        name: value
+        for name, value in model["state"].items()
+        if not name.startswith("_") and name not in PLUMBING
+    }
+    return own | {"module": name_of(module_of(model))}
+
+
+def in_script(data: object) -> str:
+    """JSON that no HTML parser mistakes for the end of its script."""
+    return json.dumps(data, separators=(",", ":")).replace("<", r"\u003c")
+
+
+def placeholder(model_id: str, text: str) -> str:
+    """The numbers of a figure, where `host.js` will mount it."""
+    return (
+        f'<div class="attnbook-view" data-attnbook-view="{escape(model_id)}">'
+        f'<pre class="attnbook-static">{escape(text)}</pre></div>'
+    )
+
+
+def is_tagged(cell: nodes.Element) -> bool:
+    """Whether a cell is for notebooks only."""
+    return TAG in cell["cell_metadata"].get("tags", [])
+
+
+def cells(tree: nodes.Element) -> list[nodes.Element]:
+    """The code cells of a page."""
+    return [c for c in tree.findall(nodes.container) if c.get("nb_element") == "cell_code"]
+
+
+def views(tree: nodes.Element) -> list[View]:
+    """The widgets in a part of a page."""
+    found = []
+    for bundle in tree.findall(nodes.container):
+        for form in bundle.children if bundle.get("nb_element") == "mime_bundle" else ():
+            if isinstance(form, nodes.Element) and form.get("mime_type") == VIEW:
+                script = form.astext().removeprefix(OPENING).removesuffix(CLOSING)
+                found.append(View(bundle, form, json.loads(script)["model_id"]))
+    return found
+
+
+def show_still(view: View) -> None:
+    """Leave the other forms of an output, its text above all."""
+    view.bundle.remove(view.form)
+
+
+def show_live(view: View, model: dict[str, Any]) -> None:
+    """Put a figure's place where its view was."""
+    text = placeholder(view.model_id, model["state"]["static_text"])
+    view.form.children = []
+    view.form.append(nodes.raw("", text, format="html"))
+
+
+def keep_for_notebooks(cell: nodes.Element) -> None:
+    """Take the widgets of a tagged cell off the page, and say where they are."""
+    for view in views(cell):
+        view.bundle.parent.remove(view.bundle)
+    if not any(part.get("nb_element") == "cell_code_output" for part in cell.children):
+        cell.append(nodes.container(nb_element="cell_code_output", classes=["cell_output"]))
+    note = nodes.paragraph("", NOTE, classes=["attnbook-notebook-only"])
+    cell.children[-1].append(note)
+
+
+def show_figures(tree: nodes.Element, models: Models, location: str) -> Models:
+    """Put the place of its figure for every view of a page; a warning for those that have none.
+
+    Returns:
+        the models of the figures shown.
+    """
+    shown = {}
+    for cell in cells(tree):
+        for view in views(cell):
+            model = models.get(view.model_id)
+            try:
+                check_mountable(model, view.plain)
+            except UnmountableError as problem:
+                number = cell["cell_index"]
+                logger.warning("cell %s shows %s", number, problem, location=location)
+                show_still(view)
+            else:
+                shown[view.model_id] = models[view.model_id]
+                show_live(view, shown[view.model_id])
+    return shown
+
+
+def add_scripts(env: BuildEnvironment, page: str, shown: Models) -> None:
+    """Give a page what its figures need: their state, their modules and the host."""
+    modules = {name_of(module_of(model)): module_of(model) for model in shown.values()}
+    state = in_script({model_id: data_of(model) for model_id, model in shown.items()})
+    attributes = {"type": "application/json", "class": "attnbook-state", "body": state}
+    NbMetadataCollector.add_js_file(env, page, "live_state", None, attributes)
+    for name in [*modules, HOST.stem]:
+        path, options = f"{FOLDER}/{name}.js", {"loading_method": "defer"}
+        NbMetadataCollector.add_js_file(env, page, f"live_{name}", path, options)
+    NbMetadataCollector.set_doc_data(env, page, MODULES, modules)
+
+
+def bring_to_life(app: Sphinx, tree: nodes.document) -> None:
+    """Turn the widgets of a page that was just read into figures."""
+    page = app.env.docname
+    for cell in filter(is_tagged, cells(tree)):
+        keep_for_notebooks(cell)
+    remembered = NbMetadataCollector.get_doc_data(app.env)[page]
+    scripts = remembered.get("js_files", {})
+    saved = scripts.pop(STATE, None)
+    for name in [name for name in scripts if name.startswith("ipywidgets_")]:
+        del scripts[name]  # require.js and html-manager
+    if saved is None and "exec_data" not in remembered:
+        # This build did not run the page: `make chapter` runs one and shows the others.
+        for view in views(tree):
+            show_still(view)
+        return
+    shown = show_figures(tree, saved_models(saved[1]) if saved else {}, page)
+    if shown:
+        add_scripts(app.env, page, shown)
+
+
+def registration(name: str, module: dict[str, str]) -> str:
+    """A classic script, which `file://` allows, that hands a module to `host.js`."""
+    return f"(window.attnbookModules ??= {{}})[{json.dumps(name)}] = {json.dumps(module)};\n"
+
+
+def write_modules(app: Sphinx, env: BuildEnvironment) -> None:
+    """Write each module once for the whole site, before the pages that name it."""
+    texts = {
+        name: registration(name, module)
+        for page in NbMetadataCollector.get_doc_data(env).values()
+        for name, module in page.get(MODULES, {}).items()
+    }
+    if texts:
+        texts[HOST.stem] = HOST.read_text("utf-8")
+    folder = Path(app.outdir) / "_static" / FOLDER
+    for name, text in texts.items():
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{name}.js").write_text(text, "utf-8")
+
+
+def check_no_view_is_left(_app: Sphinx, tree: nodes.document, page: str) -> None:
+    """Warn of a widget that came to a page by another way than a cell's own output."""
+    for raw in tree.findall(nodes.raw):
+        if VIEW in raw.astext():
+            logger.warning("a widget stands outside the output of its cell", location=page)
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Act on each page once it is read; myst-nb carries what is remembered of it."""
+    app.connect("doctree-read", bring_to_life)
+    app.connect("env-updated", write_modules)
+    app.connect("doctree-resolved", check_no_view_is_left)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
