@@ -1,0 +1,173 @@
+"""A figure in a browser: a page of its own to stand on, and what it shows against torch."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+from figure_cases import AttentionFigure, differ, traits, truth
+from PIL import Image
+from playwright.sync_api import Browser, Locator, Page
+from site_checks import WIDE, Visit, note_message
+
+CLOSE = 1e-12  # the contract asks for 1e-6
+PAPER = {"light": "#ffffff", "dark": "#14181e"}
+TEXT = {"light": "#222832", "dark": "#ced6dd"}
+COLUMN = 736  # px: the book's text column on a wide screen
+
+# The least that a host is: a model, the module from a Blob, the style.
+HARNESS = """<!DOCTYPE html>
+<html lang="en" data-theme="{theme}">
+<meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>Figures</title><link rel="icon" href="data:,">
+<style>
+  body {{ background: {paper}; color: {text}; font: 16px/1.65 sans-serif; margin: 1rem; }}
+  main {{ margin: auto; max-width: {column}px; }}
+</style>
+<style>{css}</style>
+<main><h1>Figures</h1></main>
+<script>
+const states = {states}, esm = {esm};
+const makeModel = (traits) => {{
+  const heard = [];
+  return {{
+    saves: 0,
+    get: (name) => traits[name],
+    set(name, value) {{
+      traits[name] = value;
+      heard.filter(([event]) => event === "change:" + name).forEach(([, hear]) => hear());
+    }},
+    on: (...pair) => heard.push(pair),
+    off: (event, hear) => heard.splice(heard.findIndex((h) => h[0] === event && h[1] === hear), 1),
+    save_changes() {{ this.saves += 1; }},
+    heard,
+  }};
+}};
+window.models = states.map(makeModel);
+const url = URL.createObjectURL(new Blob([esm], {{ type: "text/javascript" }}));
+window.ready = import(url).then(({{ default: figure }}) => {{
+  window.cleanUps = models.map((model) => {{
+    const el = document.querySelector("main").appendChild(document.createElement("div"));
+    return figure.render({{ model, el }});
+  }});
+}});
+</script>
+</html>"""
+
+
+def harness(figures: list[AttentionFigure], theme: str = "light") -> str:
+    """A page that shows these figures and nothing else."""
+
+    def inside(data: Any) -> str:
+        return json.dumps(data).replace("<", r"\u003c")
+
+    return HARNESS.format(
+        theme=theme,
+        paper=PAPER[theme],
+        text=TEXT[theme],
+        column=COLUMN,
+        css=figures[0]._css,
+        esm=inside(str(figures[0]._esm)),
+        states=inside([traits(figure) for figure in figures]),
+    )
+
+
+@contextmanager
+def opened_figure(
+    browser: Browser, url: str, width: int = WIDE, **options: Any
+) -> Iterator[tuple[Page, Visit]]:
+    """A page whose figures are alive, and the record of what it complained of."""
+    context = browser.new_context(viewport={"width": width, "height": 800}, **options)
+    page, visit = context.new_page(), Visit()
+    page.on("console", lambda message: note_message(visit, message.type, message.text))
+    page.on("pageerror", lambda error: visit.complaints.append(f"exception: {error}"))
+    page.on("request", lambda request: visit.requests.append(request.url))
+    try:
+        page.goto(url)
+        page.locator("figure[data-attnbook-figure]").first.wait_for()
+        yield page, visit
+    finally:
+        context.close()
+
+
+READ = """figure => {
+    const numbers = row => [...row.querySelectorAll('td[data-value]')].map(
+        cell => Number(cell.dataset.value));
+    const slider = figure.querySelector('.temperature input');
+    return {
+        temperature: Number(slider.getAttribute('aria-valuetext')),
+        examples: [...figure.querySelectorAll('section')].map(section => ({
+            query: Number(section.querySelector('input[type=radio]:checked')?.value ?? 0),
+            lens: [...section.querySelectorAll('input[type=range]')].map(i => Number(i.value)),
+            rows: [...section.querySelectorAll('tbody tr')].map(numbers),
+            total: section.querySelector('.total-text').textContent,
+        })),
+    };
+}"""
+
+
+def read(figure: Locator) -> dict[str, Any]:
+    """Where the controls of a figure stand, and the numbers of its table twins."""
+    return dict(figure.evaluate(READ))
+
+
+def disagreements(figure: Locator, state: dict[str, Any], tolerance: float = CLOSE) -> list[str]:
+    """Where the numbers that a figure shows are not PyTorch's for where its controls stand."""
+    shown = read(figure)
+    per_query = isinstance(state["valid_lens"][0], list)
+    lens = [e["lens"] if per_query else e["lens"][0] for e in shown["examples"]]
+    weights, output = truth(state, lens, shown["temperature"])
+    wrong = []
+    for i, example in enumerate(shown["examples"]):
+        q = example["query"]
+        *keys, last = example["rows"]
+        expected = {
+            "scores": (state["scores"][i][q], [row[0] for row in keys]),
+            "weights": (weights[i, q].tolist(), [row[1] for row in keys]),
+            "values": (state["values"][i], [row[2:] for row in keys]),
+            "total": ([weights[i, q].sum().item()], last[:1]),
+            "output": (output[i, q].tolist(), last[1:]),
+        }
+        wrong += [
+            f"{name} of example {i}, query {q}, lengths {lens}, T {shown['temperature']}"
+            for name, (truly, seen) in expected.items()
+            if differ(seen, torch.tensor(truly, dtype=torch.float64), tolerance)
+        ]
+    return wrong
+
+
+def length_slider(figure: Locator, example: int = 0) -> Locator:
+    """The `valid_lens` slider that is shown for an example."""
+    return figure.locator("section").nth(example).locator("input[type=range]:visible")
+
+
+def boundaries(figure: Locator, example: int = 0) -> list[float]:
+    """Where the keys' columns begin and end, in px: one more than there are keys."""
+    return list(
+        figure.locator("section")
+        .nth(example)
+        .locator(".keys")
+        .evaluate(
+            """keys => [...keys.children].map(key => key.getBoundingClientRect().left)
+                .concat(keys.lastElementChild.getBoundingClientRect().right)"""
+        )
+    )
+
+
+def handle_centre(page: Page, slider: Locator) -> float:
+    """The middle of a slider's handle in px, measured on a picture of it."""
+    box = slider.bounding_box()
+    assert box is not None
+    picture = page.screenshot(clip={**box}, animations="disabled")
+    pixels = np.asarray(Image.open(io.BytesIO(picture)).convert("L"), dtype=float)
+    # Above the track there is nothing but the handle.
+    rows = pixels[int(box["height"] / 2) - 8 : int(box["height"] / 2) - 4]
+    dark = np.abs(rows - np.median(pixels[0])).max(axis=0) > 64
+    columns = np.flatnonzero(dark)
+    assert columns.size > 8, "no handle to be seen"
+    return float(box["x"] + (columns[0] + columns[-1] + 1) / 2)

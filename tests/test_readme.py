@@ -1,0 +1,39 @@
+"""The README's promises: its code runs, its commands exist, its links lead somewhere."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import torch
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text("utf-8")
+MAKEFILE = (ROOT / "Makefile").read_text("utf-8")
+
+
+def test_its_python_runs_from_top_to_bottom():
+    scope = {}
+    for block in re.findall(r"```python\n(.*?)```", README, re.DOTALL):
+        exec(block, scope)  # noqa: S102 - the point of the test
+
+    assert scope["output"].shape == (2, 3, 4)
+    assert torch.equal(scope["output"][1], torch.zeros(3, 4))
+    assert scope["NearestAttention"]()(*(torch.ones(1, 2, 2) for _ in range(3))).shape == (1, 2, 2)
+
+
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md"])
+def test_each_make_target_that_a_page_names_exists(page):
+    text = (ROOT / page).read_text("utf-8")
+    named = set(re.findall(r"(?:`|^)make ([a-z]+)", text, re.MULTILINE))
+
+    assert {"book", "test"} <= named
+    assert all(re.search(rf"^{name}:", MAKEFILE, re.MULTILINE) for name in named)
+
+
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])
+def test_each_link_to_a_file_leads_to_one(page):
+    links = re.findall(r"\]\((?!https?:)([^)#]+)", (ROOT / page).read_text("utf-8"))
+
+    assert [link for link in links if not (ROOT / link).exists()] == []

@@ -1,0 +1,122 @@
+"""What the measurements of pages stand on: a browser, a server, and the moment of life."""
+
+from __future__ import annotations
+
+import gzip
+import shutil
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache, partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+# Nothing but this machine can be reached: what a page asks of others fails at once.
+ONLY_THIS_MACHINE = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
+QUIET = (
+    "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync"
+).split()
+
+# A phone on a fair day: 10 Mbit/s, 50 ms to the server and back.
+PHONE = {"offline": False, "latency": 50, "downloadThroughput": 1.25e6, "uploadThroughput": 6e5}
+
+# Looks at each frame for a slider of a figure, says which key moves it, and notes when that
+# has changed its numbers on the screen. `alive` counts from the start of the navigation.
+WATCH = """
+window.slider = new Promise((found) => {
+  const find = () => {
+    const figure = document.querySelector("figure[data-attnbook-figure]");
+    const slider = [...(figure?.querySelectorAll("input[type=range]") ?? [])]
+      .find((input) => input.checkVisibility());
+    if (!slider) return requestAnimationFrame(find);
+    const cells = () => [...figure.querySelectorAll("td[data-value]")];
+    const numbers = () => cells().map((cell) => cell.dataset.value).join();
+    const before = numbers();
+    slider.addEventListener("input", () => requestAnimationFrame(() => setTimeout(() => {
+      if (numbers() !== before) window.alive ??= performance.now();
+    })));
+    slider.focus({ preventScroll: true });
+    found(slider.value === slider.min ? "ArrowRight" : "ArrowLeft");
+  };
+  requestAnimationFrame(find);
+});
+"""
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """A browser that reaches this machine only."""
+    path = shutil.which("chromium") or shutil.which("google-chrome")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=[*QUIET, ONLY_THIS_MACHINE])
+        yield browser
+        browser.close()
+
+
+@cache
+def packed(file: Path) -> bytes:
+    """A file as a server sends it."""
+    return gzip.compress(file.read_bytes(), 6)
+
+
+class PackingHandler(SimpleHTTPRequestHandler):
+    """Serves files the way the web does: compressed, over connections that stay open."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        """Send a file, or say that there is none."""
+        file = Path(self.translate_path(self.path))
+        if not file.is_file():
+            self.send_error(404)
+            return
+        body = packed(file)
+        self.send_response(200)
+        self.send_header("Content-Type", self.guess_type(str(file)))
+        self.send_header("Content-Encoding", "gzip")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[str]:
+    """The address of a folder, on a server that only this machine reaches."""
+    handler = partial(PackingHandler, directory=str(folder))
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server.daemon_threads = True
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/"
+    server.shutdown()
+    server.server_close()
+
+
+@contextmanager
+def fresh(browser: Browser) -> Iterator[tuple[Page, list[str]]]:
+    """A page without a cache, and the addresses it asks for."""
+    context = browser.new_context(viewport={"width": 1280, "height": 800})
+    page, asked = context.new_page(), list[str]()
+    page.on("request", lambda request: asked.append(request.url))
+    page.add_init_script(WATCH)
+    yield page, asked
+    context.close()
+
+
+def time_to_life(browser: Browser, address: str, network: dict[str, Any] | None = None) -> float:
+    """Milliseconds from navigation until a key press has moved the first figure."""
+    with fresh(browser) as (page, _):
+        if network:
+            session = page.context.new_cdp_session(page)
+            session.send("Network.enable")
+            session.send("Network.emulateNetworkConditions", network)
+        page.goto(address, wait_until="commit", timeout=60_000)
+        page.keyboard.press(page.evaluate("window.slider"))
+        page.wait_for_function("window.alive")
+        return float(page.evaluate("window.alive"))

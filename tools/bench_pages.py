@@ -1,0 +1,249 @@
+"""Measure the built pages in a browser: their weight, and when their figures are alive.
+
+Beside them stands the same chapter as stock Jupyter Book shows it, with html-manager from
+local files. Both are opened in turn, each time by a fresh browser profile, so their ratio
+means the same on a slow and on a fast machine: once as fast as this machine serves them, and
+once over a simulated phone connection, which is how most readers meet them.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import statistics
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import anywidget
+import torch
+from bench_browser import PHONE, chromium, fresh, packed, served, time_to_life
+from book import ROOT, pages
+from live import HOST, data_of, in_script, module_of, name_of, placeholder, registration
+from playwright.sync_api import Browser, Page
+
+import attnbook
+from attnbook.figures import AttentionFigure
+
+SITE = ROOT / "_build" / "html"
+WORK = ROOT / "_build" / "stock"
+STOCK_CHAPTER = "welcome"
+PACKAGES = ("requirejs@2.3.7", "@jupyter-widgets/html-manager@1.0.15")
+LOADS, ROUNDS = 5, 7
+Row = dict[str, float | str]
+
+# One slider move in each frame: from the input event until the frame is painted.
+REPAINTS = """async (moves) => {
+  const slider = document.querySelector("figure[data-attnbook-figure] input[type=range]");
+  const times = [];
+  const channel = new MessageChannel();
+  for (let i = 0; i < moves; i += 1) {
+    times.push(await new Promise((done) => requestAnimationFrame(() => {
+      const start = performance.now();
+      channel.port1.onmessage = () => done(performance.now() - start);
+      slider.value = String((i * 37) % (Number(slider.max) + 1));
+      slider.dispatchEvent(new Event("input"));
+      channel.port2.postMessage(null);  // arrives after this frame is painted
+    })));
+  }
+  return times;
+}"""
+
+
+def weight(browser: Browser, site: Path, home: str, name: str) -> Row:
+    """What a first visit to a page loads: kilobytes as gzip -6 packs each file, and requests."""
+    with fresh(browser) as (page, asked):
+        page.goto(f"{home}{name}.html", wait_until="networkidle")
+        if has_figures(site, name):
+            page.evaluate("window.slider")
+        # The icon is loaded by the browser's frame, which tells nobody.
+        icons = page.locator('link[rel~="icon"]').evaluate_all("all => all.map(one => one.href)")
+    urls = {url for url in [*asked, *icons] if not url.startswith(("data:", "blob:"))}
+    own = [site / unquote(urlsplit(url).path.lstrip("/")) for url in urls if url.startswith(home)]
+    size = sum(len(packed(file)) for file in own if file.is_file())
+    hosts = {urlsplit(url).netloc for url in urls if not url.startswith(home)}
+    return {"KB": size / 1000, "requests": float(len(urls)), "other hosts": float(len(hosts))}
+
+
+def has_figures(site: Path, name: str) -> bool:
+    """Whether a built page shows a living figure, ours or html-manager's."""
+    html = (site / f"{name}.html").read_text("utf-8")
+    return "data-attnbook-view" in html or "widget-view+json" in html
+
+
+def page_row(name: str) -> Row:
+    """One page of the built book."""
+    require_book()
+    with chromium() as browser, served(SITE) as home:
+        row = weight(browser, SITE, home, name)
+        if has_figures(SITE, name):
+            loads = [time_to_life(browser, f"{home}{name}.html") for _ in range(LOADS)]
+            row["alive ms"] = statistics.median(loads)
+        return row
+
+
+def require_book() -> None:
+    """Stop without a book to measure."""
+    if not (SITE.parent / ".made-from").exists():
+        sys.exit("There is no finished book to measure: run `make book` first.")
+
+
+def fetch_stock() -> Path:
+    """Fetch what stock pages load from a CDN; returns the folder of packages."""
+    modules = WORK / "node_modules"
+    if not modules.exists():
+        WORK.mkdir(parents=True, exist_ok=True)
+        (WORK / "package.json").write_text('{"private": true}')
+        npm = Path(sys.executable).parent / "npm"
+        options = ("--ignore-scripts", "--legacy-peer-deps", "--silent")
+        command = [str(npm), "install", *options, *PACKAGES]
+        subprocess.run(command, cwd=WORK, check=True)
+    return modules
+
+
+STOCK_CONFIG = {
+    "title": "Stock",
+    "only_build_toc_files": True,
+    "execute": {"execute_notebooks": "force", "timeout": 120},
+    "bibtex_bibfiles": ["references.bib"],
+    "parse": {"myst_enable_extensions": ["amsmath", "colon_fence", "deflist", "dollarmath"]},
+    "sphinx": {
+        "config": {
+            "html_extra_path": ["vendor"],
+            "nb_ipywidgets_js": {f"../{n}.js": {} for n in ("paths", "require", "embed-amd")},
+        }
+    },
+}
+
+
+def build_stock() -> Path:
+    """Render the chapter by stock Jupyter Book, html-manager's files beside it."""
+    modules, book = fetch_stock(), WORK / "book"
+    shutil.rmtree(book, ignore_errors=True)
+    vendor = book / "vendor"
+    vendor.mkdir(parents=True)
+    for target, source in {
+        book / f"{STOCK_CHAPTER}.ipynb": ROOT / "chapters" / f"{STOCK_CHAPTER}.ipynb",
+        book / "references.bib": ROOT / "chapters" / "references.bib",
+        vendor / "require.js": modules / "requirejs" / "require.js",
+        vendor / "embed-amd.js": modules / "@jupyter-widgets/html-manager/dist/embed-amd.js",
+        vendor / "anywidget.js": Path(anywidget.__file__).parent / "nbextension" / "index.js",
+    }.items():
+        shutil.copy(source, target)
+    (vendor / "paths.js").write_text('var require = {paths: {anywidget: "anywidget"}};')
+    (book / "_config.yml").write_text(json.dumps(STOCK_CONFIG))
+    (book / "_toc.yml").write_text(json.dumps({"format": "jb-book", "root": STOCK_CHAPTER}))
+    program = Path(sys.executable).parent / "jupyter-book"
+    subprocess.run([str(program), "build", "-q", str(book)], check=True, capture_output=True)
+    return book / "_build" / "html"
+
+
+def stock_row() -> Row:
+    """The stock page, its weight, and how much later than ours it is alive."""
+    require_book()
+    stock = build_stock()
+    with chromium() as browser, served(SITE) as home, served(stock) as stock_home:
+        row = weight(browser, stock, stock_home, STOCK_CHAPTER)
+        ours = f"{home}chapters/{STOCK_CHAPTER}.html"
+        theirs = f"{stock_home}{STOCK_CHAPTER}.html"
+        for name, network in (("local", None), ("phone", PHONE)):
+            row |= compared(browser, ours, theirs, name, network)
+    return row
+
+
+def compared(
+    browser: Browser, ours: str, theirs: str, name: str, network: dict[str, Any] | None
+) -> Row:
+    """Open two pages in turn: both times to life, and their ratio round by round."""
+    rounds = [
+        [time_to_life(browser, address, network) for address in (ours, theirs)]
+        for _ in range(ROUNDS)
+    ]
+    low, middle, high = statistics.quantiles([b / a for a, b in rounds], n=4)
+    return {
+        f"{name}: alive ms": statistics.median(b for _, b in rounds),
+        f"{name}: ours ms": statistics.median(a for a, _ in rounds),
+        f"{name}: times slower": middle,
+        f"{name}: quartiles": f"{low:.2f} to {high:.2f}",
+    }
+
+
+def largest_figure() -> AttentionFigure:
+    """64 keys, 64 queries."""
+    rng = torch.Generator().manual_seed(64)
+    queries, keys, values = (torch.randn(1, 64, 8, generator=rng) for _ in range(3))
+    return AttentionFigure(attnbook.DotProductAttention(), queries, keys, values)
+
+
+def write_stand_alone(figure: AttentionFigure, folder: Path) -> None:
+    """Write a page with this figure, mounted by the host of the book."""
+    model = {"model_name": "AnyModel", "state": figure.get_state()}
+    module = module_of(model)
+    folder.mkdir(parents=True, exist_ok=True)
+    shutil.copy(HOST, folder / "host.js")
+    (folder / "module.js").write_text(registration(name_of(module), module), "utf-8")
+    (folder / "figure.html").write_text(
+        '<!DOCTYPE html><html lang="en"><meta charset="utf-8"><link rel="icon" href="data:,">'
+        f'<main style="max-width: 46rem">{placeholder("a", repr(figure))}</main>'
+        '<script class="attnbook-state" type="application/json">'
+        f"{in_script({'a': data_of(model)})}</script>"
+        '<script src="module.js"></script><script src="host.js"></script></html>',
+        "utf-8",
+    )
+
+
+def percentile_95(times: list[float]) -> float:
+    """The time that one of twenty exceeds."""
+    return statistics.quantiles(times, n=20)[-1]
+
+
+def processor_time(page: Page) -> Callable[[], float]:
+    """A clock of the page's main thread: seconds in which it really ran."""
+    session = page.context.new_cdp_session(page)
+    session.send("Performance.enable", {"timeDomain": "threadTicks"})
+
+    def now() -> float:
+        metrics = session.send("Performance.getMetrics")["metrics"]
+        return float(next(m["value"] for m in metrics if m["name"] == "TaskDuration"))
+
+    return now
+
+
+def repaint_row() -> Row:
+    """How long a frame takes after a slider move, with the table folded and unfolded.
+
+    The times are those that a reader sees, so a busy machine lengthens them; the
+    processor's time is the part that is ours.
+    """
+    folder = WORK.parent / "bench"
+    write_stand_alone(largest_figure(), folder)
+    with chromium() as browser, served(folder) as home, fresh(browser) as (page, _):
+        page.goto(f"{home}figure.html")
+        page.evaluate("window.slider")
+        page.evaluate(REPAINTS, 30)  # until the code is compiled
+        clock = processor_time(page)
+        start = clock()
+        folded = page.evaluate(REPAINTS, 200)
+        processor = (clock() - start) / 200
+        page.locator("summary").first.click()
+        unfolded = page.evaluate(REPAINTS, 200)
+    return {
+        "median ms": statistics.median(folded),
+        "p95 ms": percentile_95(folded),
+        "p95 unfolded ms": percentile_95(unfolded),
+        "processor ms": processor * 1e3,
+    }
+
+
+def measured_by(name: str) -> Callable[[], Row]:
+    """The measurement of one page."""
+    return lambda: page_row(name)
+
+
+def rows() -> dict[str, Callable[[], Row]]:
+    """The rows of this file by name."""
+    named = {f"page-{Path(name).name}": measured_by(name) for name in pages(ROOT)}
+    return named | {"page-stock": stock_row, "page-repaint": repaint_row}
