@@ -50,7 +50,7 @@ check: lint unit ## the fast half of the tests
 
 test: lint unit nbval browser ## everything that CI runs
 
-bench: $(READY) ## measure ratios and store them with their machine
+bench: book ## measure ratios and store them with their machine
 	@$(BIN)/python tools/bench.py
 
 lock: $(READY) ## write requirements.txt anew from pyproject.toml's extras

@@ -82,6 +82,15 @@ def test_a_layer_agrees_with_the_oracle(name, heads, valid_lens, dtype, device):
     assert torch.allclose(output.double().cpu(), expected, rtol=0, atol=TOLERANCE[dtype])
 
 
+def test_the_scores_of_additive_attention_are_those_of_its_formula():
+    # A constant on every score would not show in the weights.
+    layer = make("additive", dtype=torch.float64)
+    queries, keys, _ = random_qkv(1)
+    projected = layer.W_q(queries), layer.W_k(keys)
+    expected = oracle.additive_score(*projected, layer.w_v.weight[0])
+    assert torch.allclose(layer.score(queries, keys), expected, atol=1e-12)
+
+
 def test_additive_attention_joins_different_sizes_as_the_oracle_does():
     layer = AdditiveAttention(key_size=3, query_size=2, num_hiddens=13)
     inputs = torch.randn(2, 5, 2), torch.randn(2, 7, 3), torch.randn(2, 7, 11)
