@@ -444,17 +444,28 @@ def test_every_query_of_the_book_can_be_looked_at_and_equals_torch(read_book, ch
                 assert disagreements(figure, state) == []
 
 
+def middle_at_rest(tab, slider):
+    """Where the slider lies, once the page has scrolled to it and stands still."""
+    slider.scroll_into_view_if_needed()
+    box, before = slider.bounding_box(), None
+    while box != before:
+        tab.wait_for_timeout(100)
+        box, before = slider.bounding_box(), box
+    return box["y"] + box["height"] / 2
+
+
 @each_chapter
 def test_every_boundary_of_the_book_can_be_dragged_and_tapped(read_book, chapter):
     with read_book(chapter, width=NARROW, has_touch=True) as (tab, figures):
         for figure, state in figures:
             for example in range(len(state["scores"])):
                 slider = length_slider(figure, example)
-                slider.scroll_into_view_if_needed()
-                edges, box = boundaries(figure, example), slider.bounding_box()
-                middle, count = box["y"] + box["height"] / 2, len(edges) - 1
+                middle = middle_at_rest(tab, slider)
+                edges = boundaries(figure, example)
+                count = len(edges) - 1
                 tab.touchscreen.tap(edges[count - 1], middle)
                 assert slider.input_value() == str(count - 1)
+                middle = middle_at_rest(tab, slider)
                 tab.mouse.move(edges[count - 1], middle)
                 tab.mouse.down()
                 tab.mouse.move(edges[1], middle, steps=4)
