@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import subprocess
-from types import SimpleNamespace
 
 import pytest
-from book_site import drop_citation_roles, drop_idle_files, silent_pictures
+from book_site import drop_citation_roles, silent_pictures
 from formulas import FormulaError, typeset
 from icons import glyphs_by_name, glyphs_in_style, glyphs_used
 from provenance import made_from, repository_address, web_address
@@ -123,22 +122,3 @@ def test_a_bibliography_has_no_contradictory_roles():
     context = {"body": '<div role="list" class="citation-list"><p role="doc-biblioentry">x</p>'}
     drop_citation_roles(context)
     assert context["body"] == "<div><p>x</p>"
-
-
-@pytest.mark.parametrize(
-    ("body", "kept"),
-    [
-        ("<p>x</p>", ["site"]),
-        ('<details class="sd-dropdown sd-card">', ["site"]),
-        ('<div class="dropdown admonition">', ["togglebutton", "site"]),
-        ('<div class="sd-tab-set">', ["design-tabs", "site"]),
-    ],
-)
-def test_a_page_loads_what_it_has_use_for(body, kept):
-    scripts = [f"_static/{name}.js" for name in ("design-tabs", "togglebutton", "site")]
-    files = [SimpleNamespace(filename=name) for name in scripts]
-    inline = SimpleNamespace(filename=None)
-    context = {"body": body, "script_files": [*files, inline], "css_files": []}
-    drop_idle_files(context)
-    names = [file.filename for file in context["script_files"]]
-    assert names == [*(f"_static/{name}.js" for name in kept), None]

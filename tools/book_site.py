@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import formulas
 import icons
 import live
+import page_files
 import provenance
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -26,13 +26,6 @@ REDIRECT = """<!DOCTYPE html>
 <a href="{page}">{title}</a>
 </html>
 """
-
-# Files that extensions put on every page, and what they need there to have anything to do.
-IDLE_WITHOUT = {
-    "design-tabs.js": re.compile(r"sd-tab-set"),
-    "togglebutton.js": re.compile(r'class="(?:[^"]* )?(?:toggle|dropdown)[ "]'),
-    "togglebutton.css": re.compile(r'class="(?:[^"]* )?(?:toggle|dropdown)[ "]'),
-}
 
 logger = logging.getLogger(__name__)
 
@@ -93,24 +86,6 @@ def drop_citation_roles(context: dict[str, Any]) -> None:
     context["body"] = body
 
 
-def drop_idle_files(context: dict[str, Any]) -> None:
-    """Spare a page the requests for scripts and styles that would find nothing to do."""
-    body = context.get("body", "")
-    for kind in ("script_files", "css_files"):
-        context[kind] = [
-            file
-            for file in context[kind]
-            if (need := IDLE_WITHOUT.get(Path(str(file.filename)).name)) is None
-            or need.search(body)
-        ]
-
-
-def finish_page(context: dict[str, Any]) -> None:
-    """Mend what the page's parts brought with them."""
-    drop_citation_roles(context)
-    drop_idle_files(context)
-
-
 def write_front_door(app: Sphinx, error: Exception | None) -> None:
     """Let the site's address lead to the first page."""
     if error:
@@ -125,12 +100,13 @@ def write_front_door(app: Sphinx, error: Exception | None) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Connect what this module, `formulas`, `icons` and `live` do."""
+    """Connect what this module, `formulas`, `icons`, `live` and `page_files` do."""
     formulas.setup(app)
     icons.setup(app)
     live.setup(app)
+    page_files.setup(app)
     app.connect("config-inited", describe_origin)
     app.connect("doctree-resolved", lambda _app, doctree, _name: check_pictures(doctree))
-    app.connect("html-page-context", lambda _app, _name, _, page, _tree: finish_page(page))
+    app.connect("html-page-context", lambda _app, _name, _, page, _tree: drop_citation_roles(page))
     app.connect("build-finished", write_front_door)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -27,3 +27,17 @@ addEventListener("toggle", letWideFormulasTakeFocus, true);
     for (const answer of folded) answer.open = false;
   });
 }
+
+// Menus, search and copy buttons wait for the reader's hand: their scripts start in their order
+// once the page is there and the browser has nothing better to do.
+function startLateScripts() {
+  for (const late of document.querySelectorAll('script[type="text/late"]')) {
+    const script = document.createElement("script");
+    script.async = false;
+    script.src = late.src;
+    document.head.append(script);
+  }
+}
+
+if (window.requestIdleCallback) requestIdleCallback(startLateScripts, { timeout: 400 });
+else setTimeout(startLateScripts, 100);
