@@ -1,7 +1,8 @@
 // The attention figure: scoring, weighting and pooling over one axis of keys.
 import { maskedSoftmax, pool } from "./engine.js";
 import { decimals, make, ownKeys, short, slider, tuple } from "./parts.js";
-import { arrows, bars, keyButtons, numberRow, numberTable, outputBars, queryRows, span, stack, valueCells } from "./pieces.js";
+import { arrows, numberTable, outputBars, queryRows, valueCells } from "./attention-pieces.js";
+import { MOST_NAMED, bars, keyButtons, numberRow, span, stack } from "./pieces.js";
 
 const STAGES = ["Scoring", "Weighting", "Pooling"];
 

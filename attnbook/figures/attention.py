@@ -58,7 +58,7 @@ class AttentionFigure(Figure):
         traitlets.TraitError: a trait is set out of its range.
     """
 
-    _esm = module("engine.js", "parts.js", "pieces.js", "attention.js")
+    _esm = module("engine.js", "parts.js", "pieces.js", "attention-pieces.js", "attention.js")
     _css = stylesheet("figure.css")
 
     scores: traitlets.List[Any] = traitlets.List().tag(sync=True)

@@ -69,18 +69,23 @@ export function slider(name, range, onInput) {
   };
 }
 
+/** What `put` has set on each element: to ask the page costs more. @type {WeakMap<any, any>} */
+const known = new WeakMap();
+
 /**
  * Set only what differs: to set the same again costs a browser as much as something new.
- * @param {any} element
+ * @param {any} element none of these attributes may be set in another way, too
  * @param {Record<string, unknown>} attributes as in `make`
  */
 export function put(element, attributes) {
+  const before = known.get(element) ?? {};
   for (const [key, value] of Object.entries(attributes)) {
-    const text = String(value);
-    if (key === "text") {
-      if (element.textContent !== text) element.textContent = text;
-    } else if (element.getAttribute(key) !== text) element.setAttribute(key, text);
+    if (before[key] === value) continue;
+    before[key] = value;
+    if (key === "text") element.textContent = String(value);
+    else element.setAttribute(key, String(value));
   }
+  known.set(element, before);
 }
 
 /**
@@ -90,12 +95,15 @@ export function put(element, attributes) {
 export function tableRow(count) {
   const heading = make("th", { scope: "row" });
   const cells = Array.from({ length: count }, () => make("td"));
+  const last = [];
   return {
     element: make("tr", {}, heading, ...cells),
     /** @param {string} name @param {(number|string)[]} contents */
     set(name, contents) {
       put(heading, { text: name });
       contents.forEach((content, i) => {
+        if (last[i] === content) return;
+        last[i] = content;
         if (typeof content === "string") put(cells[i], { text: content });
         else put(cells[i], { text: decimals(content), "data-value": content });
       });

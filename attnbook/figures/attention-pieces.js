@@ -1,0 +1,172 @@
+// The pieces of the attention figure alone. Each returns an element and a way to paint it.
+import { decimals, make, put, short, tableRow } from "./parts.js";
+import { MOST_NAMED, colour, hasRoom, span, stack } from "./pieces.js";
+
+const MOST_PARTS = 4; // numbers of an output that get a bar of their own
+
+/**
+ * A row of weights as a mask: hard-edged stripes as opaque as the weight, in 1/100. Neighbours
+ * that look the same share a stripe, for browsers take their time over each.
+ */
+export function stripes(weights) {
+  const inks = weights.map((weight) => Math.round(weight * 100));
+  const stops = [];
+  let start = 0;
+  inks.forEach((ink, i) => {
+    if (ink === inks[i + 1]) return;
+    const [from, to] = [start, i + 1].map((edge) => ((100 * edge) / inks.length).toFixed(3));
+    stops.push(`rgb(0 0 0/${ink}%) ${from}% ${to}%`);
+    start = i + 1;
+  });
+  return `linear-gradient(to right,${stops})`;
+}
+
+/** The query and the keys as arrows, for vectors of two numbers. */
+export function arrows(query, keys) {
+  const reach = Math.max(1e-9, ...[query, ...keys].flat().map(Math.abs)) * 1.15;
+  const point = ([x, y]) => [(50 * x) / reach, (-50 * y) / reach];
+  const arrow = (vector, paintedIn, className) => {
+    const [x, y] = point(vector);
+    const angle = (Math.atan2(y, x) * 180) / Math.PI;
+    const head =
+      x || y
+        ? make("svg:path", {
+            d: "M0 0L-8 3.5L-8 -3.5Z",
+            transform: `translate(${x} ${y}) rotate(${angle})`,
+          })
+        : make("svg:circle", { r: 3 });
+    const line = make("svg:line", { x1: 0, y1: 0, x2: x, y2: y });
+    return make("svg:g", { class: className, style: `--paint: ${paintedIn}` }, line, head);
+  };
+  return make(
+    "svg:svg",
+    { viewBox: "-54 -54 108 108", class: "arrows", "aria-hidden": true },
+    make("svg:path", { d: "M-50 0H50M0 -50V50", class: "axes" }),
+    // The first on top: of equal keys the first is seen.
+    ...keys.map((key, i) => arrow(key, colour(i, keys.length), "key-arrow")).reverse(),
+    arrow(query, "currentColor", "query-arrow"),
+  );
+}
+
+/** The keys' colours side by side, each in its column. */
+function keyColours(count) {
+  const stops = Array.from(
+    { length: count },
+    (_, i) => `${colour(i, count)} ${(100 * i) / count}% ${(100 * (i + 1)) / count}%`,
+  );
+  return `linear-gradient(to right,${stops})`;
+}
+
+/** The values, a column per key, each as strong as its weight. */
+export function valueCells(values) {
+  const rows = Math.min(values[0].length, MOST_PARTS);
+  const columns = values.map((value) => {
+    const cells = value.slice(0, rows).map((v) => make("span", { text: short(v) }));
+    return make("div", { class: "value" }, ...cells);
+  });
+  // All keys' colours behind one mask: to style each column anew would take longer.
+  const shades = ["tint", "edge"].map((name) => make("div", { class: `shade ${name}` }));
+  const element = make(
+    "div",
+    { class: "values", "aria-hidden": true, style: `--keys: ${keyColours(values.length)}` },
+    ...shades,
+    ...columns,
+  );
+  const longest = Math.max(...values.map((v) => Math.max(...v.slice(0, rows).map((x) => short(x).length))));
+  const fit = () =>
+    element.classList.toggle("tight", !hasRoom(element, values.length, longest));
+  const paint = (weights, length) => {
+    const mask = stripes(weights);
+    shades.forEach((shade) => {
+      shade.style.maskImage = mask;
+    });
+    columns.forEach((column, i) => column.classList.toggle("hidden-key", i >= length));
+  };
+  return { element, paint, fit };
+}
+
+/** One bar per number of the output, stacked from what each key contributes. */
+export function outputBars(values) {
+  const rows = values[0].slice(0, MOST_PARTS).map((_, c) => {
+    const bar = stack(values.length, "sum");
+    const number = make("span", { class: "number" });
+    const domain = span(values.map((value) => value[c]));
+    return { bar, number, domain };
+  });
+  const left = values[0].length - rows.length;
+  const element = make(
+    "div",
+    { class: "output" },
+    ...rows.flatMap(({ bar, number, domain }, c) => [
+      make(
+        "span",
+        { text: values[0].length === 1 ? "output" : `output[${c}]` },
+        make("small", { text: ` from ${short(domain[0])} to ${short(domain[1])}` }),
+      ),
+      bar.element,
+      number,
+    ]),
+    ...(left ? [make("span", { class: "more", text: `${left} more below, under “Show numbers”` })] : []),
+  );
+  const paint = (row) => {
+    rows.forEach(({ bar, number, domain }, c) => {
+      bar.paint(row.values.map((value, i) => row.weights[i] * value[c]), domain);
+      number.textContent = decimals(row.output[c]);
+    });
+  };
+  return { element, paint };
+}
+
+/** The numbers behind the picture, for the query in focus. */
+export function numberTable(labels, size) {
+  const parts = Array.from({ length: size }, (_, c) => (size === 1 ? "value" : `value[${c}]`));
+  const names = ["key", "score", "weight", ...parts];
+  const rows = [...labels, "output"].map(() => tableRow(names.length - 1));
+  const head = make("tr", {}, ...names.map((text) => make("th", { scope: "col", text })));
+  const body = make("tbody", {}, ...rows.map((row) => row.element));
+  const table = make("table", {}, make("caption"), make("thead", {}, head), body);
+  const wrapper = make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "numbers" }, table);
+  const element = make("details", {}, make("summary", { text: "Show numbers" }), wrapper);
+  const paint = (row, title) => {
+    put(table.caption, { text: title });
+    labels.forEach((label, i) => {
+      const heading = i < row.length ? label : `${label} (padding)`;
+      rows[i].set(heading, [row.scores[i], row.weights[i], ...row.values[i]]);
+    });
+    rows.at(-1).set("output", ["", row.weights.reduce((a, b) => a + b, 0), ...row.output]);
+  };
+  return { element, paint };
+}
+
+/** Small rows, one per query: a heatmap of the weights, and the choice of the focus. */
+export function queryRows(labels, group, onChoose) {
+  const inputs = labels.map((label, i) => {
+    const input = make("input", { type: "radio", name: group, value: i, "aria-label": label });
+    input.addEventListener("change", () => onChoose(i));
+    return input;
+  });
+  // Of many rows one mask holds all: a browser takes its time over each element with a mask.
+  const crowded = labels.length > MOST_NAMED;
+  const heats = (crowded ? [0] : labels).map(() => make("span", { class: "heat" }));
+  const strips = labels.map((_, i) => make("span", { class: "strip" }, ...(crowded ? [] : [heats[i]])));
+  const rows = labels.map((label, i) =>
+    make("label", {}, inputs[i], make("span", { class: "name", text: label }), strips[i]),
+  );
+  const element = make(
+    "div",
+    { class: crowded ? "queries crowded" : "queries", role: "radiogroup", "aria-label": "query", style: `--rows: ${labels.length}` },
+    make("div", { class: "note", text: "Attention weights: a row per query, a column per key. Choose a row." }),
+    make("div", { class: "rows" }, ...rows, ...(crowded ? heats : [])),
+  );
+  if (crowded) heats[0].style.maskPosition = labels.map((_, i) => `0 ${(100 * i) / (labels.length - 1)}%`).join();
+  const paint = (all, focus) => {
+    const masks = all.map(stripes);
+    heats.forEach((heat, i) => {
+      heat.style.maskImage = crowded ? masks.join() : masks[i];
+    });
+    inputs.forEach((input, i) => {
+      input.checked = i === focus;
+    });
+  };
+  return { element, paint };
+}
