@@ -8,5 +8,7 @@ except ImportError as missing:
     ) from missing
 
 from attnbook.figures.attention import AttentionFigure
+from attnbook.figures.pooling import PoolingFigure
+from attnbook.figures.scaling import ScalingFigure
 
-__all__ = ["AttentionFigure"]
+__all__ = ["AttentionFigure", "PoolingFigure", "ScalingFigure"]

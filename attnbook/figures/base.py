@@ -50,9 +50,9 @@ def module(*names: str) -> str:
     return "".join(re.sub(r'^import .* from "\./.*";\n', "", text, flags=re.M) for text in texts)
 
 
-def stylesheet(name: str) -> str:
-    """Read a figure's CSS."""
-    return (FOLDER / name).read_text("utf-8")
+def stylesheet(*names: str) -> str:
+    """Join the CSS files of a figure: the look of all figures first, then its own."""
+    return "".join((FOLDER / name).read_text("utf-8") for name in names)
 
 
 def numbers(name: str, tensor: Tensor) -> list[Any]:
@@ -95,13 +95,13 @@ def labels(name: str, given: Sequence[str] | None, kind: str, count: int) -> lis
     return [str(label) for label in given]
 
 
-def check_count(name: str, count: int, most: int = MOST) -> None:
-    """Refuse nothing at all, and more than anyone can see.
+def check_count(name: str, count: int, most: int = MOST, least: int = 1) -> None:
+    """Refuse too few to show anything, and more than anyone can see.
 
     Raises:
-        ValueError: `count` lies outside [1, most].
+        ValueError: `count` lies outside [least, most].
     """
-    if count < 1:
-        raise ValueError(f"a figure needs at least 1 of {name}, got {count}")
+    if count < least:
+        raise ValueError(f"a figure needs at least {least} of {name}, got {count}")
     if count > most:
         raise ValueError(f"a figure shows at most {most} of {name}, got {count}; show a part of it")

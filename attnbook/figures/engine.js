@@ -1,6 +1,17 @@
 // The arithmetic of attention in double precision: pure functions, nothing of the page.
 
 /**
+ * How close each key lies to the query: the exponent of a Gaussian kernel.
+ * @param {number} query
+ * @param {number[]} keys numbers on the query's axis
+ * @param {number} width positive; how far the query looks
+ * @returns {number[]} one score per key, 0 at the query and below it elsewhere
+ */
+export function gaussianScores(query, keys, width) {
+  return keys.map((key) => -(((query - key) / width) ** 2) / 2);
+}
+
+/**
  * Weights of one query: the first `length` keys share a total of 1, padding gets exactly 0.
  * @param {number[]} scores one per key
  * @param {number} length how many keys may be seen, from the first
@@ -59,4 +70,34 @@ export function poolGradient(weights, values, upstream) {
     weights: values.map((value) => value.reduce((sum, v, c) => sum + v * upstream[c], 0)),
     values: weights.map((weight) => upstream.map((u) => weight * u)),
   };
+}
+
+/**
+ * How far numbers spread: their squared distances from the mean, averaged over one less than
+ * there are.
+ * @param {number[]} numbers at least two
+ * @returns {number}
+ */
+export function variance(numbers) {
+  const mean = numbers.reduce((sum, x) => sum + x, 0) / numbers.length;
+  return numbers.reduce((sum, x) => sum + (x - mean) ** 2, 0) / (numbers.length - 1);
+}
+
+/**
+ * How widely a weight of 1 is shared, in bits: 0 when one key has it all, 3 when eight keys
+ * share it evenly.
+ * @param {number[]} weights from maskedSoftmax
+ * @returns {number}
+ */
+export function entropy(weights) {
+  return weights.reduce((sum, w) => (w > 0 ? sum - w * Math.log2(w) : sum), 0);
+}
+
+/**
+ * All slopes of the softmax added up: how much the weights still move when the scores do.
+ * @param {number[]} weights from maskedSoftmax
+ * @returns {number} from 0, when one key has it all, to just below 1
+ */
+export function slopeSum(weights) {
+  return weights.reduce((sum, w) => sum + w * (1 - w), 0);
 }

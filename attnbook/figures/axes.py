@@ -1,0 +1,60 @@
+"""Axes of numbers: where they begin and end, and the steps of the sliders below them."""
+
+from __future__ import annotations
+
+import math
+
+STEPS = 320  # along an axis, at most
+DECADE = 20  # of a slider of widths, from one power of ten to the next
+
+
+def axis_of(places: list[float], spread: float) -> list[float]:
+    """Where an axis of these numbers begins and ends, and a round step between its places.
+
+    Args:
+        spread: the least that it must show; there is room for a tenth more.
+
+    Raises:
+        ValueError: the places are so far apart that their distance is not finite.
+    """
+    low, high = min(places), max(places)
+    middle, reach = low / 2 + high / 2, 1.1 * max(high - low, spread)
+    if not math.isfinite(reach):
+        raise ValueError(f"keys and query must lie a finite distance apart, got {low} and {high}")
+    step = round_up(reach / STEPS)
+    first = math.floor(clean((middle - reach / 2) / step))
+    last = math.ceil(clean((middle + reach / 2) / step))
+    return [clean(first * step), clean(last * step), step]
+
+
+def places_on(axis: list[float]) -> list[float]:
+    """Each place at which a slider below the axis can stand."""
+    low, high, step = axis
+    first = round(low / step)
+    return [clean((first + i) * step) for i in range(round((high - low) / step) + 1)]
+
+
+def spread_of(places: list[float]) -> float:
+    """How far numbers reach; for numbers in one place, something to show it on."""
+    low, high = min(places), max(places)
+    size = max(abs(low), abs(high))
+    return high - low if high - low > 1e-9 * size else size or 1.0
+
+
+def widths_for(places: list[float], width: float) -> list[float]:
+    """The ends of a slider of widths: from half the usual distance of places to their range."""
+    spread, gaps = spread_of(places), max(1, len(set(places)) - 1)
+    low, high = min(spread / gaps / 2, spread / 20, width), max(spread, width)
+    steps = (math.floor(DECADE * math.log10(low)), math.ceil(DECADE * math.log10(high)))
+    return [float(f"{10 ** (step / DECADE):.2g}") for step in steps]
+
+
+def round_up(number: float) -> float:
+    """The least of 1, 2, 5, 10, 20, 50 and so on, up and down, that is not below a number."""
+    ten = 10.0 ** math.floor(math.log10(number))
+    return clean(next(digit * ten for digit in (1, 2, 5, 10) if digit * ten >= number))
+
+
+def clean(number: float) -> float:
+    """Without the last digits, in which 3 × 0.1 is not 0.3."""
+    return float(f"{number:.12g}")

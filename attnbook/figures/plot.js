@@ -1,0 +1,101 @@
+// Drawing over axes of numbers. A graph's lines and dots keep their width however it is stretched,
+// and its text is HTML, placed by percentages, so it is never stretched. Goes with plot.css.
+import { make, put } from "./parts.js";
+
+const LINE = { fill: "none", "vector-effect": "non-scaling-stroke" };
+
+/**
+ * The least of 1, 2, 5, 10, 20, 50 and so on, up and down, that is not below a number.
+ * @param {number} number above 0
+ */
+export function roundUp(number) {
+  const ten = 10 ** Math.floor(Math.log10(number));
+  const digit = [1, 2, 5, 10].find((step) => step * ten >= number * (1 - 1e-9)) ?? 10;
+  return Number((digit * ten).toPrecision(3));
+}
+
+/**
+ * Round numbers within a range, evenly spaced, from low to high.
+ * @param {number} low
+ * @param {number} high above `low`
+ * @param {number} most how many there may be, at least 2
+ * @param {number} room for how many characters their labels have room; long numbers come fewer
+ * @returns {number[]}
+ */
+export function ticks(low, high, most = 6, room = Infinity) {
+  let step = roundUp((high - low) / most);
+  const ends = () => [Math.ceil(low / step - 1e-9), Math.floor(high / step + 1e-9)];
+  while (ends()[1] - ends()[0] >= most) step = roundUp(step * 1.5);
+  const [first, last] = ends();
+  const count = Math.max(0, last - first + 1);
+  const found = Array.from({ length: count }, (_, i) => Number(((first + i) * step).toPrecision(12)));
+  return found.join(" ").length > room && most > 2 ? ticks(low, high, most - 1, room) : found;
+}
+
+/**
+ * Where a number lies between the ends of an axis, in percent of its length from the left.
+ * @param {[number, number]} range
+ * @returns {(number: number) => number}
+ */
+export function fromLeft([low, high]) {
+  return (number) => (100 * (number - low)) / (high - low);
+}
+
+/**
+ * Where a number lies on an axis that points up, in percent of its length from the top.
+ * @param {[number, number]} range
+ * @returns {(number: number) => number}
+ */
+export function fromTop([low, high]) {
+  return (number) => (100 * (high - number)) / (high - low);
+}
+
+/**
+ * What is drawn, 100 wide and 100 high with (0, 0) at the top left, to be stretched to any size.
+ * @param {string} className gives it a height, in CSS
+ * @param {...Element} children from `curve` and `segment`
+ */
+export function graph(className, ...children) {
+  const box = { viewBox: "0 0 100 100", preserveAspectRatio: "none", "aria-hidden": true };
+  return make("svg:svg", { ...box, class: `graph ${className}` }, ...children);
+}
+
+/**
+ * A line through points; its colour and width (`stroke`, `stroke-width`) are CSS's.
+ * @param {string} className
+ * @returns {{element: any, paint: (points: [number, number][]) => void}} points in percent
+ */
+export function curve(className) {
+  const element = make("svg:path", { ...LINE, class: className, "stroke-linejoin": "round" });
+  const place = ([x, y]) => `${Number(x.toFixed(2))} ${Number(y.toFixed(2))}`;
+  return { element, paint: (points) => put(element, { d: `M${points.map(place).join("L")}` }) };
+}
+
+/**
+ * A straight line between two places, or a round dot where they are one, as wide as its
+ * `stroke-width`. Moved by `put(element, { x1, y1, x2, y2 })`, in percent.
+ * @param {string} className
+ * @param {Record<string, unknown>} attributes
+ */
+export function segment(className, attributes = {}) {
+  return make("svg:line", { ...LINE, class: className, ...attributes });
+}
+
+/**
+ * The labels of an axis, each in the middle of its place, and beside a graph or below it.
+ * @param {"below"|"beside"} side
+ * @returns {{element: any, paint: (labels: {at: number, text: string}[]) => void}} at, in percent
+ */
+export function ruler(side) {
+  const element = make("div", { class: `ruler ${side}`, "aria-hidden": true });
+  let told = "";
+  const paint = (labels) => {
+    const now = JSON.stringify(labels);
+    if (now === told) return;
+    told = now;
+    element.replaceChildren(
+      ...labels.map(({ at, text }) => make("span", { text, style: `--at: ${at.toFixed(3)}%; --half: ${text.length / 2}ch` })),
+    );
+  };
+  return { element, paint };
+}

@@ -1,0 +1,123 @@
+// The pieces of the pooling figure. Each returns an element and a way to paint it.
+import { make, put, tableRow } from "./parts.js";
+import { curve, fromTop, graph, ruler, segment, ticks } from "./plot.js";
+
+const FLOOR = -4.5; // the score three widths away, where little weight is left
+const PARABOLA = Array.from({ length: 49 }, (_, i) => i / 24 - 1);
+
+/** A number that somebody chose, without the last digits, in which 3 × 0.1 is not 0.3. */
+export const say = (number) => String(Number(number.toPrecision(10)));
+
+/** To a hundredth of a percent: what cannot be seen to move need not be drawn again. */
+const near = (percent) => Math.round(percent * 100) / 100;
+
+/** The highest and lowest of all values, with a little room. */
+function heights(points, truth) {
+  const all = [...points, ...truth].map(([, y]) => y);
+  const [low, high] = [Math.min(...all), Math.max(...all)];
+  const room = (high - low) / 12 || Math.abs(high) || 1;
+  return [low - room, high + room];
+}
+
+/** A graph with the labels of its axis beside it. */
+const measured = (element, labels) => make("div", { class: "measured" }, element, labels.element);
+
+/** The score as a function of the key, a dot for each key, and the width as a bar across. */
+export function scorePicture({ keys, colours, x }) {
+  const [parabola, labels] = [curve("score-curve"), ruler("beside")];
+  const reach = segment("reach");
+  const dots = keys.map((key, i) => segment("dot", { x1: x(key), x2: x(key), style: `stroke: ${colours[i]}` }));
+  const element = graph("scores", reach, parabola.element, ...dots);
+  const paint = ({ query, width, scores }) => {
+    // A query far from all keys still shows which is the nearest.
+    const floor = Math.min(FLOOR, 2 * Math.max(...scores));
+    const y = fromTop([floor * 1.08, -floor * 0.08]);
+    const far = Math.sqrt(-2 * floor * 1.1);
+    parabola.paint(PARABOLA.map((u) => [x(query + u * far * width), y(-((u * far) ** 2) / 2)]));
+    put(reach, { x1: x(query - width), x2: x(query + width), y1: y(-0.5), y2: y(-0.5) });
+    dots.forEach((dot, i) => {
+      const at = near(y(Math.max(scores[i], floor)));
+      put(dot, { y1: at, y2: at, opacity: scores[i] < floor ? 0.35 : 1 });
+    });
+    const least = floor < -999 ? floor.toExponential(0) : say(Number(floor.toPrecision(2)));
+    labels.paint([{ at: y(0), text: "0" }, { at: y(floor), text: `≤ ${least}` }]);
+  };
+  return { element: measured(element, labels), paint };
+}
+
+/** A stem per key, as high as its weight. */
+export function weightPicture({ keys, colours, x }) {
+  const labels = ruler("beside");
+  const stems = keys.map((key, i) => segment("stem", { x1: x(key), x2: x(key), y1: 100, style: `stroke: ${colours[i]}` }));
+  const zero = segment("zero", { x1: 0, x2: 100, y1: 100, y2: 100 });
+  const paint = ({ weights }, top) => {
+    const y = fromTop([0, top * 1.08]);
+    stems.forEach((stem, i) => put(stem, { y2: near(y(weights[i])) }));
+    labels.paint([0, top].map((weight) => ({ at: y(weight), text: String(weight) })));
+  };
+  return { element: measured(graph("weights", zero, ...stems), labels), paint };
+}
+
+/** The points, each as strong as its weight, the curve through them and the output on it. */
+export function valuePicture({ points, truth, colours, x }) {
+  const range = heights(points, truth);
+  const [y, labels] = [fromTop(range), ruler("beside")];
+  const place = ([key, value]) => ({ x1: x(key), x2: x(key), y1: y(value), y2: y(value) });
+  const all = points.map((point, i) => [
+    segment("point", place(point)),
+    segment("dot", { ...place(point), style: `stroke: ${colours[i]}` }),
+  ]);
+  const [known, found] = [curve("truth"), curve("outputs")];
+  const [hint, ring, output] = [segment("hint", { x1: 0 }), segment("output-ring"), segment("output-dot")];
+  if (truth.length) known.paint(truth.map(([key, value]) => [x(key), y(value)]));
+  const layers = [known.element, ...all.map(([under]) => under), ...all.map(([, dot]) => dot)];
+  const element = graph("values-plot", ...layers, hint, found.element, ring, output);
+  labels.paint(ticks(...range, 4).map((tick) => ({ at: y(tick), text: String(tick) })));
+  const paint = (row) => {
+    const at = place([row.query, row.output]);
+    const largest = Math.max(...row.weights);
+    all.forEach(([, dot], i) => put(dot, { "stroke-opacity": (row.weights[i] / largest).toFixed(3) }));
+    put(hint, { x2: at.x2, y1: at.y1, y2: at.y2 });
+    [ring, output].forEach((dot) => put(dot, at));
+  };
+  const paintCurve = (pairs) => found.paint(pairs.map(([key, value]) => [x(key), y(value)]));
+  return { element: measured(element, labels), paint, paintCurve };
+}
+
+/** A tick per key that can have the focus; arrow keys walk along the axis. */
+export function keyTicks({ keys, order, colours, names, sayKey, x }, onPoint) {
+  const buttons = order.map((i, rank) => {
+    const style = `--at: ${x(keys[i]).toFixed(3)}%; --paint: ${colours[i]}`;
+    const name = `${names[0]} ${sayKey(keys[i])}`;
+    return make("button", { type: "button", "aria-label": name, tabindex: rank === 0 ? 0 : -1, style });
+  });
+  buttons.forEach((button, rank) => {
+    ["focus", "click"].forEach((event) => button.addEventListener(event, () => onPoint(order[rank])));
+    button.addEventListener("keydown", (event) => {
+      const next = buttons[rank + { ArrowLeft: -1, ArrowRight: 1 }[event.key]];
+      if (!next) return;
+      event.preventDefault();
+      button.tabIndex = -1;
+      next.tabIndex = 0;
+      next.focus();
+    });
+  });
+  return make("div", { class: "key-ticks", role: "group", "aria-label": "keys" }, ...buttons);
+}
+
+/** The numbers behind the picture. */
+export function numbersOf({ points, names }) {
+  const heads = ["point", ...names, "score", "weight"];
+  const rows = [...points, "output"].map(() => tableRow(heads.length - 1));
+  const head = make("tr", {}, ...heads.map((text) => make("th", { scope: "col", text })));
+  const body = make("tbody", {}, ...rows.map(({ element }) => element));
+  const table = make("table", {}, make("caption"), make("thead", {}, head), body);
+  const wrapper = make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "numbers" }, table);
+  const element = make("details", {}, make("summary", { text: "Show numbers" }), wrapper);
+  const paint = ({ query, width, scores, weights, output }) => {
+    put(table.caption, { text: `width ${say(width)}; last row: the query and its output` });
+    points.forEach((point, i) => rows[i].set(`point ${i}`, [...point, scores[i], weights[i]]));
+    rows.at(-1).set("output", [query, output, "", weights.reduce((a, b) => a + b, 0)]);
+  };
+  return { element, paint };
+}

@@ -1,0 +1,215 @@
+// The pooling figure: kernel regression over an axis of numbers, moved by a query and a width.
+import { entropy, gaussianScores, maskedSoftmax, pool } from "./engine.js";
+import { decimals, make, ownKeys, put, slider } from "./parts.js";
+import { colour } from "./pieces.js";
+import { fromLeft, ruler, ticks } from "./plot.js";
+import { keyTicks, numbersOf, say, scorePicture, valuePicture, weightPicture } from "./pooling-pieces.js";
+
+// What is shown: pure functions of the model's traits.
+
+/**
+ * The query at a step of its slider: a round number.
+ * @param {[number, number, number]} axis where it begins and ends, and the step
+ * @param {number} at
+ */
+export function queryAt([low, , step], at) {
+  return Number(((Math.round(low / step) + at) * step).toPrecision(12));
+}
+
+/**
+ * The width at a step of its slider: even steps in its logarithm, in two digits.
+ * @param {number} step
+ */
+export function widthAt(step) {
+  return Number((10 ** (step / 20)).toPrecision(2));
+}
+
+/** The steps of the sliders: the last of the query's, the first and last of the width's. */
+export function stepsOf(model) {
+  const [low, high, step] = model.get("axis");
+  const [narrow, wide] = model.get("widths").map((width) => Math.round(20 * Math.log10(width)));
+  return { queries: Math.round((high - low) / step), narrow, wide };
+}
+
+/** A function that gives scores, weights and output of a query. */
+function kernel(model) {
+  const keys = model.get("points").map(([key]) => key);
+  const values = model.get("points").map(([, value]) => [value]);
+  return (query, width) => {
+    const scores = gaussianScores(query, keys, width);
+    const weights = maskedSoftmax(scores, keys.length);
+    return { query, width, scores, weights, output: pool(weights, values)[0] };
+  };
+}
+
+/** All that the picture says about the query. */
+export function rowOf(model) {
+  return kernel(model)(model.get("query"), model.get("width"));
+}
+
+/** The output at each step of the query's slider, and how large the largest weight usually is. */
+export function sweep(model) {
+  const [axis, width, answer] = [model.get("axis"), model.get("width"), kernel(model)];
+  const steps = Array.from({ length: stepsOf(model).queries + 1 }, (_, at) => queryAt(axis, at));
+  const answers = steps.map((query) => answer(query, width));
+  const largest = answers.map(({ weights }) => Math.max(...weights)).sort((a, b) => a - b);
+  const usual = largest[Math.floor(largest.length / 2)];
+  return { curve: answers.map(({ query, output }) => [query, output]), usual };
+}
+
+/** Among how many keys the weight would be shared, if it were shared evenly. */
+export function sharing(weights) {
+  const count = (2 ** entropy(weights)).toFixed(1);
+  return count === "1.0" ? "as if one key had all the weight" : `as if ${count} keys shared the weight evenly`;
+}
+
+/** What all pieces draw with: the points, from left to right, their colours and the axis. */
+function layoutOf(model) {
+  const [points, truth] = [model.get("points"), model.get("truth")];
+  const keys = points.map(([key]) => key);
+  const order = keys.map((_, i) => i).sort((a, b) => keys[a] - keys[b]);
+  const colours = [];
+  order.forEach((i, rank) => {
+    colours[i] = colour(rank, keys.length);
+  });
+  const [low, high, step] = model.get("axis");
+  const names = [model.get("key_name"), model.get("value_name")];
+  // One digit more than a step of the query needs.
+  const digits = Math.min(100, Math.max(0, 1 - Math.floor(Math.log10(step))));
+  const sayKey = (key) => String(Number(key.toFixed(digits)));
+  return { points, truth, keys, order, colours, names, sayKey, range: [low, high], x: fromLeft([low, high]) };
+}
+
+/** What a pointed-at key says. */
+function sentence({ points, names, sayKey }, { scores, weights }, i) {
+  const [key, value] = points[i];
+  return `${names[0]} ${sayKey(key)}: score ${decimals(scores[i])}, weight ${decimals(weights[i])}, ${names[1]} ${Number(value.toPrecision(6))}`;
+}
+
+/** One stage over the axis: its name, what to say beside it, and its picture. */
+function stage(name, notes, ...content) {
+  const [atKey, atQuery] = ["at-key", "at-query"].map((mark) => make("div", { class: mark, "aria-hidden": true }));
+  const heading = make("div", { class: "stage-name" }, ...(name ? [make("b", { text: name })] : []), ...notes);
+  const shown = make("div", { class: "stage-picture" }, atKey, ...content, atQuery);
+  return { element: make("div", { class: "stage" }, heading, shown), atKey, atQuery };
+}
+
+/** The sliders, each with what it says and the step at which it stands. */
+function controlsOf(model) {
+  const [{ queries, narrow, wide }, axis] = [stepsOf(model), model.get("axis")];
+  const change = (name, value) => {
+    model.set(name, value);
+    model.save_changes();
+  };
+  const query = slider("query", { min: 0, max: queries, step: 1 }, (at) => change("query", queryAt(axis, at)));
+  const width = slider("width", { min: narrow, max: wide, step: 1 }, (at) => change("width", widthAt(at)));
+  const paint = (row) => {
+    query.set(Math.min(queries, Math.max(0, Math.round((row.query - axis[0]) / axis[2]))), say(row.query));
+    width.set(Math.min(wide, Math.max(narrow, Math.round(20 * Math.log10(row.width)))), say(row.width));
+    put(query.input, { "data-value": row.query });
+    put(width.input, { "data-value": row.width });
+  };
+  return { query, width, paint };
+}
+
+/** The stages over their axis: the scores, the weights, the values, and the axis itself. */
+function stagesOf(layout, control, drawn, said, onPoint) {
+  const note = (text) => make("span", { text });
+  const dots = `dots: ${layout.names[1]} at each ${layout.names[0]}`;
+  const legend = [dots, "solid: output of any query", ...(layout.truth.length ? ["dashed: truth"] : [])];
+  const smalls = legend.map((text) => make("small", { text }));
+  const below = ruler("below");
+  below.paint(ticks(...layout.range, 6, 30).map((tick) => ({ at: layout.x(tick), text: String(tick) })));
+  const name = make("small", { class: "axis-name", text: layout.names[0] });
+  return [
+    stage("Scoring", [note("-(q - k)² / (2 width²)")], drawn.scores.element),
+    stage("Weighting", [said.total, said.shared], drawn.weights.element),
+    stage("Pooling", [note("values × weights"), ...smalls, said.output], drawn.values.element),
+    stage("", [control.label, name], keyTicks(layout, onPoint), control.input, below.element),
+  ];
+}
+
+/** Follow the pointer to the key that is nearest along the axis. */
+function pointNearest(bands, { keys, x }, picture, onPoint) {
+  const pointHere = (event) => {
+    if (event.target.matches("input")) return; // a dragged slider points at no key
+    const box = picture.getBoundingClientRect();
+    const at = (100 * (event.clientX - box.left)) / box.width;
+    const far = (i) => Math.abs(x(keys[i]) - at);
+    if (at >= 0 && at <= 100) onPoint(keys.reduce((best, _, i) => (far(i) < far(best) ? i : best), 0));
+  };
+  bands.addEventListener("pointermove", pointHere);
+  bands.addEventListener("pointerdown", pointHere);
+  bands.addEventListener("pointerleave", (event) => {
+    if (event.pointerType !== "touch") onPoint(null); // a lifted finger leaves at once
+  });
+}
+
+/** The stages with all that moves in them, and what a key pointed at says. */
+function picture(model, controls) {
+  const layout = layoutOf(model);
+  const drawn = { scores: scorePicture(layout), weights: weightPicture(layout), values: valuePicture(layout) };
+  const said = { shared: make("span"), total: make("span"), output: make("b", { class: "output-text" }) };
+  const readout = make("p", { class: "readout", "aria-live": "polite" });
+  let [pointed, row, swept] = [null, rowOf(model), null];
+  const read = () => put(readout, { text: pointed === null ? "Point at a key for its numbers." : sentence(layout, row, pointed) });
+  const point = (i) => {
+    pointed = i;
+    stages.forEach(({ atKey }) => {
+      atKey.hidden = i === null;
+      if (i !== null) atKey.style.left = `${layout.x(layout.keys[i])}%`;
+    });
+    read();
+  };
+  const stages = stagesOf(layout, controls.query, drawn, said, point);
+  const bands = make("div", { class: "bands" }, ...stages.map(({ element }) => element));
+  pointNearest(bands, layout, drawn.scores.element, point);
+  const paint = (now) => {
+    row = now;
+    if (row.width !== swept?.width) {
+      swept = { width: row.width, ...sweep(model) };
+      drawn.values.paintCurve(swept.curve);
+    }
+    // One scale for most queries at this width, so that a key's share can be seen to change.
+    const top = Number(Math.max(Math.min(1, 1.25 * swept.usual), ...row.weights).toPrecision(2));
+    Object.values(drawn).forEach((part) => part.paint(row, top));
+    stages.forEach(({ atQuery }) => (atQuery.style.left = `${layout.x(row.query)}%`));
+    put(said.shared, { text: sharing(row.weights) });
+    put(said.total, { text: `softmax: total ${decimals(row.weights.reduce((a, b) => a + b, 0))}` });
+    put(said.output, { text: `output ${decimals(row.output)}` });
+    read();
+  };
+  point(null);
+  return { elements: [bands, readout], layout, paint };
+}
+
+/** Draw the figure into `el` and keep it in step with the model; returns a clean-up. */
+function drawPooling({ model, el }) {
+  const controls = controlsOf(model);
+  const shown = picture(model, controls);
+  const table = numbersOf(shown.layout);
+  const note = make("small", { text: "how far the query looks: the bar in Scoring, to either side" });
+  const width = make("div", { class: "width-control" }, controls.width.label, controls.width.input, note);
+  const caption = model.get("caption");
+  const figure = make(
+    "figure",
+    { class: `attnbook-figure pooling${model.get("points").length > 64 ? " crowded-points" : ""}`, "data-attnbook-figure": model.get("kind") },
+    shown.elements[0],
+    width,
+    shown.elements[1],
+    table.element,
+    ...(caption ? [make("figcaption", { text: caption })] : []),
+  );
+  const paint = () => {
+    const row = rowOf(model);
+    [controls, shown, table].forEach((part) => part.paint(row));
+  };
+  const names = ["change:query", "change:width"];
+  names.forEach((name) => model.on(name, paint));
+  paint();
+  ownKeys(figure);
+  el.replaceChildren(figure);
+  return () => names.forEach((name) => model.off(name, paint));
+}
+
+export default { render: drawPooling };

@@ -1,0 +1,166 @@
+// The scaling figure: the same queries and keys, scored with and without the division by √d.
+import { FEW, MEASURES, SIDES, half, halvesOf, scaleOf } from "./halves.js";
+import { decimals, make, ownKeys, put, slider, tableRow } from "./parts.js";
+import { curve, fromLeft, fromTop, graph, ruler, segment } from "./plot.js";
+
+/**
+ * Where the names of the two lines stand, so that both can be read: each above its line's end,
+ * but for ends that are near each other.
+ * @param {number[]} ends from 0 to 1
+ */
+export function nameSpots(ends) {
+  const low = ends[1] <= ends[0] ? 1 : 0;
+  const near = Math.abs(ends[0] - ends[1]) < 0.3;
+  const room = ends[low] >= 0.2;
+  const [lower, higher] = near ? (room ? ["below", "above"] : ["above", "raised"]) : ["above", "above"];
+  return ends.map((_, side) => (side === low ? lower : higher));
+}
+
+/** The largest weight of both halves over d, and below it the slider on the same axis. */
+function chart(halves, sizes, queries, onChoose) {
+  const [left, top] = [fromLeft([0, sizes.length - 1]), fromTop([0, 1])];
+  const values = SIDES.map((_, side) => halves.map((both) => both[side].measures.largest));
+  const curves = SIDES.map(({ name }) => curve(name));
+  const dots = SIDES.map(({ name }) => segment(`dot ${name}`));
+  const marker = segment("marker", { y1: 0, y2: 100 });
+  const grid = [0, 0.5, 1].map((y) => segment("grid", { x1: 0, x2: 100, y1: top(y), y2: top(y) }));
+  const picture = graph("sweep", ...grid, marker, ...curves.map((line) => line.element), ...dots);
+  const [below, beside] = [ruler("below"), ruler("beside")];
+  const control = slider("d", { min: 0, max: sizes.length - 1, step: 1 }, (step) => onChoose(sizes[step]));
+  const ends = values.map((row) => row.at(-1));
+  const names = nameSpots(ends).map((spot, side) =>
+    make("span", {
+      class: `line-name ${spot}`,
+      text: SIDES[side].formula,
+      style: `--end: ${ends[side]}; --other: ${Math.min(...ends)}`,
+    }),
+  );
+  const title = queries > 1 ? `Largest weight, average of ${queries} queries` : "Largest weight";
+  const element = make(
+    "div",
+    { class: "chart" },
+    make("b", { text: title }),
+    make("div", { class: "sweep-box" }, picture, beside.element, ...names),
+    make("div", { class: sizes.length > FEW ? "sweep-axis crowded" : "sweep-axis" }, below.element, control.input),
+    make("div", { class: "chart-setting" }, control.label, make("small", { text: "numbers in each query and key" })),
+  );
+  beside.paint([0, 0.5, 1].map((y) => ({ at: top(y), text: String(y) })));
+  below.paint(sizes.map((size, step) => ({ at: left(step), text: String(size) })));
+  curves.forEach((line, side) => line.paint(values[side].map((y, step) => [left(step), top(y)])));
+  const paint = (step) => {
+    const x = left(step);
+    put(marker, { x1: x, x2: x });
+    dots.forEach((dot, side) => {
+      const y = top(values[side][step]);
+      put(dot, { x1: x, x2: x, y1: y, y2: y });
+    });
+    control.set(step, String(sizes[step]));
+  };
+  return { element, paint };
+}
+
+/** A table with this head, and a body for each group of rows. */
+function tableOf(caption, names, ...groups) {
+  const head = make("tr", {}, ...names.map((text) => make("th", { scope: "col", text })));
+  const bodies = groups.map((rows) => make("tbody", {}, ...rows.map((row) => row.element)));
+  return make("table", {}, caption, make("thead", {}, head), ...bodies);
+}
+
+/** The numbers behind the picture: of the query in focus, and of all queries at this and each d. */
+function numberTables(labels, halves, sizes) {
+  const columns = (...parts) => SIDES.flatMap(({ formula }) => parts.map((part) => `${formula}: ${part}`));
+  const caption = make("caption");
+  const [keyRows, measureRows] = [[...labels, "total"], Object.keys(MEASURES)].map((all) => all.map(() => tableRow(4)));
+  const sizeRows = sizes.map(() => tableRow(2));
+  sizeRows.forEach((row, step) => row.set(`d = ${sizes[step]}`, halves[step].map((h) => h.measures.largest)));
+  const now = tableOf(caption, ["key", ...columns("score", "weight")], keyRows, measureRows);
+  const sweep = tableOf(make("caption", { text: "at each d" }), ["d", ...columns("largest weight")], sizeRows);
+  const region = { class: "scroll", tabindex: 0, role: "region", "aria-label": "numbers" };
+  const element = make("details", {}, make("summary", { text: "Show numbers" }), make("div", region, now, sweep));
+  const paint = (both, query, d) => {
+    put(caption, { text: `query ${query} at d = ${d}; below, averages over all queries` });
+    labels.forEach((label, i) => keyRows[i].set(label, both.flatMap((h) => [h.scores[query][i], h.weights[query][i]])));
+    const sums = both.map((h) => h.weights[query].reduce((a, b) => a + b, 0));
+    keyRows.at(-1).set("total", ["", sums[0], "", sums[1]]);
+    Object.entries(MEASURES).forEach(([key, { text }], i) => {
+      const pair = both.map((h) => h.measures[key]);
+      const cells = pair.flatMap((number) => (key === "variance" ? [number, ""] : ["", number]));
+      measureRows[i].set(text, cells);
+    });
+  };
+  return { element, paint };
+}
+
+/** Which query the bars belong to, if there are several. */
+function queryChoice(count, onChoose) {
+  const options = Array.from({ length: count }, (_, i) => make("option", { value: i, text: `query ${i}` }));
+  // JupyterLab would take its keys, as in `ownKeys`, which knows no such control.
+  const select = make("select", { "aria-label": "query", "data-lm-suppress-shortcuts": "true" }, ...options);
+  select.addEventListener("change", () => onChoose(Number(select.value)));
+  const element = make("label", { class: "query-choice" }, make("span", { text: "Bars of" }), select);
+  element.hidden = count === 1;
+  const paint = (query) => {
+    select.value = String(query);
+  };
+  return { element, paint };
+}
+
+/** Draw the figure into `el` and keep it in step with the model; returns a clean-up. */
+function drawFigure({ model, el }) {
+  const [sizes, caption, halves] = [model.get("sizes"), model.get("caption"), halvesOf(model)];
+  const [numQueries, numKeys] = [halves[0][0].scores.length, halves[0][0].scores[0].length];
+  const labels = Array.from({ length: numKeys }, (_, i) => `key ${i}`);
+  const set = (name) => (value) => {
+    model.set(name, value);
+    model.save_changes();
+  };
+  let pointed = null;
+  const point = (i) => {
+    if (i === pointed) return;
+    pointed = i;
+    parts.forEach((part) => part.point(i));
+    paintReadout();
+  };
+  const parts = SIDES.map((side) => half(side, labels, numQueries, point));
+  const sweep = chart(halves, sizes, numQueries, set("d"));
+  const tables = numberTables(labels, halves, sizes);
+  const choice = queryChoice(numQueries, set("query"));
+  const readout = make("p", { class: "readout", "aria-live": "polite" });
+  const pair = make("div", { class: "halves" }, ...parts.map((part) => part.element));
+  pair.addEventListener("pointerleave", (event) => {
+    if (event.pointerType !== "touch") point(null); // a lifted finger leaves at once
+  });
+  const figure = make(
+    "figure",
+    { class: "attnbook-figure", "data-attnbook-figure": model.get("kind") },
+    ...[choice.element, pair, readout, sweep.element, tables.element],
+    ...(caption ? [make("figcaption", { text: caption })] : []),
+  );
+  const shown = () => {
+    const step = sizes.indexOf(model.get("d"));
+    return { step, both: halves[step], query: model.get("query") };
+  };
+  const paintReadout = () => {
+    const { both, query } = shown();
+    const say = (h, i) => `${SIDES[i].formula} score ${decimals(h.scores[query][pointed])}, weight ${decimals(h.weights[query][pointed])}`;
+    const text = pointed === null ? "Point at a key for its numbers." : `${labels[pointed]}: ${both.map(say).join("; ")}`;
+    put(readout, { text });
+  };
+  const paint = () => {
+    const { step, both, query } = shown();
+    const scale = scaleOf(both, query);
+    parts.forEach((part, i) => part.paint(both[i], query, sizes[step], scale));
+    sweep.paint(step);
+    choice.paint(query);
+    tables.paint(both, query, sizes[step]);
+    paintReadout();
+  };
+  const names = ["change:d", "change:query"];
+  names.forEach((name) => model.on(name, paint));
+  paint();
+  ownKeys(figure);
+  el.replaceChildren(figure);
+  return () => names.forEach((name) => model.off(name, paint));
+}
+
+export default { render: drawFigure };

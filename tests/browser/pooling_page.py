@@ -1,0 +1,63 @@
+"""What a pooling figure shows on its page, against torch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from figure_cases import differ
+from figure_page import CLOSE
+from playwright.sync_api import Locator
+from pooling_cases import truth
+
+READ = """figure => {
+    const numbers = row => [...row.querySelectorAll('td[data-value]')].map(
+        cell => Number(cell.dataset.value));
+    const [query, width] = ['query', 'width'].map(name =>
+        figure.querySelector(`input[aria-label=${name}]`));
+    return {
+        query: Number(query.dataset.value), width: Number(width.dataset.value),
+        said: [query, width].map(input => input.getAttribute('aria-valuetext')),
+        rows: [...figure.querySelectorAll('tbody tr')].map(numbers),
+        output: figure.querySelector('.output-text').textContent,
+    };
+}"""
+PLACE = """(figure, name) => {
+    const [low, high] = models[0].get('axis'), query = models[0].get('query');
+    const box = figure.querySelector(name).getBoundingClientRect();
+    return box.left + box.width * (query - low) / (high - low);
+}"""
+DRAWN = """figure => {
+    const number = (element, name) => Number(element.getAttribute(name));
+    const [scores, , values] = [...figure.querySelectorAll('.graph')];
+    const [dot] = values.querySelectorAll('.output-dot');
+    const places = values.querySelector('.outputs').getAttribute('d').slice(1).split('L');
+    return {
+        stems: [...figure.querySelectorAll('.stem')].map(stem => 100 - number(stem, 'y2')),
+        scores: [...scores.querySelectorAll('.dot')].map(dot => number(dot, 'y1')),
+        dots: [...values.querySelectorAll('.dot')].map(dot => number(dot, 'stroke-opacity')),
+        output: [number(dot, 'x1'), number(dot, 'y1')],
+        curve: places.map(place => place.split(' ').map(Number)),
+    };
+}"""
+
+
+def slider(figure: Locator, name: str) -> Locator:
+    """A figure's slider by its name."""
+    return figure.get_by_label(name, exact=True)
+
+
+def disagreements(figure: Locator, state: dict[str, Any]) -> list[str]:
+    """Where the numbers that the figure shows are not PyTorch's for its query and width."""
+    shown = figure.evaluate(READ)
+    expected = truth(state["points"], shown["query"], shown["width"])
+    *keys, last = shown["rows"]
+    output = expected["output"].item()
+    pairs = {
+        "points": ([row[:2] for row in keys], torch.tensor(state["points"], dtype=torch.float64)),
+        "scores": ([row[2] for row in keys], expected["scores"]),
+        "weights": ([row[3] for row in keys], expected["weights"]),
+        "last row": (last, torch.tensor([shown["query"], output, 1], dtype=torch.float64)),
+    }
+    wrong = [name for name, (seen, truly) in pairs.items() if differ(seen, truly, CLOSE)]
+    return wrong + [name for name in ["text"] if f"output {output:.3f}" != shown["output"]]

@@ -1,0 +1,90 @@
+"""What the scaling figure shows in a browser, against torch."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from figure_cases import differ
+from figure_page import CLOSE
+from playwright.sync_api import Locator
+from test_scaling_engine import truth
+
+from attnbook.figures.base import decimals
+
+MEASURES = ("variance", "largest", "entropy", "slopes")
+READ = """figure => ({
+    d: Number(figure.querySelector('input[type=range]').getAttribute('aria-valuetext')),
+    query: Number(figure.querySelector('select').value),
+    bodies: [...figure.querySelectorAll('tbody')].map(body => [...body.rows].map(
+        row => [...row.querySelectorAll('td[data-value]')].map(
+            cell => Number(cell.dataset.value)))),
+    told: [...figure.querySelectorAll('dl')].map(
+        list => [...list.querySelectorAll('dd')].map(number => number.textContent)),
+    heights: [...figure.querySelectorAll('.half')].map(half => [...half.querySelectorAll(
+        '.half-plot:nth-of-type(3) .bars :is(rect, polygon)')].map(bar => bar.getBBox().height)),
+    dots: [...figure.querySelectorAll('.dot')].map(dot => Number(dot.getAttribute('y1'))),
+})"""
+
+HEIGHTS = "bars => [...bars.querySelectorAll('rect')].map(bar => bar.getBBox().height)"
+DRAWN = ("heights", "dots")  # to a ten-thousandth of the picture
+
+
+def expected(state: dict[str, Any], d: int, query: int) -> dict[str, Any]:
+    """What `READ` must find, from the stored scores in float64."""
+    dots = torch.tensor(state["scores"], dtype=torch.float64)
+    largest = []
+    for step, size in zip(dots, state["sizes"], strict=True):
+        plain, scaled = truth(step), truth(step / math.sqrt(size))
+        largest.append([plain["largest"], scaled["largest"]])
+        if size == d:
+            halves, scores = [plain, scaled], [step, step / math.sqrt(size)]
+    rows = [pair for h, s in zip(halves, scores, strict=True) for pair in (s, h["weights"])]
+    return {
+        "keys": torch.stack([part[query] for part in rows], -1),
+        "totals": torch.ones(2),
+        "measures": torch.tensor([[h[name] for h in halves] for name in MEASURES]),
+        "sweep": torch.tensor(largest),
+        "heights": torch.stack([h["weights"][query] for h in halves]),
+        "dots": torch.tensor([100 * (1 - h["largest"]) for h in halves]),
+    }
+
+
+def disagreements(figure: Locator, state: dict[str, Any]) -> list[str]:
+    """What a figure shows that is not PyTorch's for where its controls stand."""
+    seen = figure.evaluate(READ)
+    (*keys, totals), measures, sweep = seen["bodies"]
+    shown = {"keys": keys, "totals": totals, "measures": measures, "sweep": sweep}
+    shown |= {name: seen[name] for name in DRAWN}
+    true = expected(state, seen["d"], seen["query"])
+    wrong = [
+        name for name in true if differ(shown[name], true[name], 1e-4 if name in DRAWN else CLOSE)
+    ]
+    told = [
+        [
+            decimals(row[half]) + " bits" * (name == "entropy")
+            for name, row in zip(MEASURES, measures, strict=True)
+        ]
+        for half in (0, 1)
+    ]
+    return wrong + ["told"] * (told != seen["told"])
+
+
+def d_slider(figure: Locator) -> Locator:
+    """The slider below the chart."""
+    return figure.get_by_role("slider", name="d", exact=True)
+
+
+def places(figure: Locator) -> list[float]:
+    """Where each d stands on the axis, in px: evenly between the ends of the grid."""
+    box = figure.locator(".sweep").bounding_box()
+    steps = int(d_slider(figure).get_attribute("max"))
+    return [box["x"] + box["width"] * step / steps for step in range(steps + 1)]
+
+
+def middle(slider: Locator) -> float:
+    """The height of a slider's track in the window, in px, once it can be seen."""
+    slider.scroll_into_view_if_needed()
+    box = slider.bounding_box()
+    return box["y"] + box["height"] / 2

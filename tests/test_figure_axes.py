@@ -1,0 +1,51 @@
+"""The axis and the sliders that a figure gives to numbers on a line."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from pooling_cases import CASES, two
+
+from attnbook.figures import PoolingFigure
+from attnbook.figures.axes import axis_of, places_on, round_up, spread_of
+
+
+def test_an_axis_by_hand():
+    # 1.1 × 6 / 320 is 0.0206, so the step is 0.05, and the ends are half of 0.6 beyond the keys.
+    assert axis_of([1, 3, 7], spread=6) == [0.7, 7.3, 0.05]
+    places = places_on([0.7, 7.3, 0.05])
+    assert (places[:3], places[-1], len(places)) == ([0.7, 0.75, 0.8], 7.3, 133)
+
+
+@pytest.mark.parametrize(
+    ("number", "above"), [(0.0206, 0.05), (0.05, 0.05), (1.0, 1), (1.01, 2), (6, 10), (730, 1000)]
+)
+def test_a_step_is_the_next_round_number(number, above):
+    assert round_up(number) == above
+
+
+def test_numbers_in_one_place_are_shown_on_their_own_size():
+    assert spread_of([2, 5, 4]) == 3
+    assert spread_of([-4, -4]) == 4
+    assert spread_of([0, 0]) == 1
+    assert spread_of([1e9, 1e9 + 1e-6]) == 1e9 + 1e-6  # no slider could tell them apart
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_axis_holds_the_keys_and_the_query_and_its_slider_has_round_steps(name):
+    figure = CASES[name]()
+    low, high, step = figure.axis
+    assert low < min(key for key, _ in figure.points) <= max(key for key, _ in figure.points) < high
+    assert low < figure.query < high
+    assert 128 <= round((high - low) / step) <= 322
+    assert float(f"{step:.0e}") == step
+    assert f"{step:e}"[0] in "125"
+
+
+def test_the_widths_reach_from_half_the_distance_of_the_keys_to_their_range():
+    many = torch.linspace(0, 20, 41).reshape(1, -1, 1)
+    # In steps of a twentieth of a power of ten, the next one outwards.
+    assert PoolingFigure(many, many).widths == [0.22, 22]
+    assert two().widths == [0.045, 1]
+    assert PoolingFigure(many, many, width=0.01).widths == [0.01, 22]
+    assert PoolingFigure(many, many, width=1000).widths == [0.22, 1000]

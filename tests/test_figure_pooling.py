@@ -1,0 +1,244 @@
+"""The pooling figure's Python half: what it refuses, what it holds and what it says."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+import torch
+import traitlets
+from figure_cases import traits
+from pooling_cases import CASES, column, few, noisy, true_curve, two
+
+import attnbook
+from attnbook.figures import PoolingFigure
+
+NAN, INFINITE = float("nan"), float("inf")
+
+
+# Refusals
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "message"),
+    [
+        ({"keys": [1.0]}, TypeError, "keys must be a tensor, got list"),
+        (
+            {"keys": torch.zeros(1, 3, 1, dtype=torch.long)},
+            TypeError,
+            "keys must hold floating-point numbers, got torch.int64",
+        ),
+        (
+            {"keys": torch.zeros(3)},
+            ValueError,
+            "keys must have shape (1, num_keys, 1), got (3,)",
+        ),
+        (
+            {"keys": torch.zeros(1, 3, 2)},
+            ValueError,
+            "keys must have shape (1, num_keys, 1), got (1, 3, 2)",
+        ),
+        (
+            {"values": torch.zeros(1, 3, 2)},
+            ValueError,
+            "values must have shape (1, num_keys, 1), got (1, 3, 2)",
+        ),
+        (
+            {"keys": torch.zeros(1, 1, 3, 1), "values": torch.zeros(1, 1, 3, 1)},
+            ValueError,
+            "keys must have shape (1, num_keys, 1), got (1, 1, 3, 1)",
+        ),
+        (
+            {"keys": torch.zeros(2, 3, 1), "values": torch.zeros(2, 3, 1)},
+            ValueError,
+            "keys must have shape (1, num_keys, 1), got (2, 3, 1)",
+        ),
+        (
+            {"values": torch.zeros(1, 5, 1)},
+            ValueError,
+            "values must have one row per key, num_keys=3, got 5 in shape (1, 5, 1)",
+        ),
+        (
+            {"values": torch.zeros(1, 3, 1, dtype=torch.float64)},
+            TypeError,
+            "values must have the dtype of keys, torch.float32, got torch.float64",
+        ),
+        (
+            {"keys": column(1), "values": column(2)},
+            ValueError,
+            "a figure needs at least 2 of keys, got 1",
+        ),
+        (
+            {"keys": torch.zeros(1, 257, 1), "values": torch.zeros(1, 257, 1)},
+            ValueError,
+            "a figure shows at most 256 of keys, got 257; show a part of it",
+        ),
+        (
+            {"keys": column(0, NAN, 1)},
+            ValueError,
+            "keys must be finite, got nan at index (0, 1, 0)",
+        ),
+        (
+            {"values": column(0, 1, -INFINITE)},
+            ValueError,
+            "values must be finite, got -inf at index (0, 2, 0)",
+        ),
+        (
+            {
+                "keys": column(-1e308, 0, 1e308, dtype=torch.float64),
+                "values": column(1, 2, 3).double(),
+            },
+            ValueError,
+            "keys and query must lie a finite distance apart, got -1e+308 and 1e+308",
+        ),
+        ({"width": 0}, ValueError, "width must be positive and finite, got 0"),
+        ({"width": torch.tensor(-2.0)}, ValueError, "width must be positive and finite, got -2.0"),
+        ({"width": torch.ones(2)}, ValueError, "width must be one number, got shape (2,)"),
+        ({"width": "1"}, TypeError, "width must be a number or a tensor, got '1'"),
+        (
+            {"width": 1e-200},
+            ValueError,
+            "scores must be finite wherever the sliders stand, got query 3 and width 1e-200",
+        ),
+        ({"query": NAN}, ValueError, "query must be finite, got nan"),
+        (
+            {"query": torch.tensor(INFINITE)},
+            ValueError,
+            "query must be finite, got inf at index (0,)",
+        ),
+        ({"query": True}, TypeError, "query must be one number, got True"),
+        (
+            {"truth": lambda x: x.sqrt() - x.new_tensor(INFINITE)},
+            ValueError,
+            "truth must be finite, got -inf at index (0, 0, 1)",
+        ),
+        (
+            {"truth": lambda x: x.expand(1, -1, 2)},
+            ValueError,
+            "truth must return one number per key, 201, got (1, 201, 2)",
+        ),
+        (
+            {"truth": lambda _: 1.0},
+            ValueError,
+            "truth must return one number per key, 201, got float",
+        ),
+    ],
+)
+def test_what_cannot_be_shown_is_refused_with_its_reason(changes, error, message):
+    arguments = {"keys": column(1, 2, 5), "values": column(3, 5, 4)} | changes
+    with pytest.raises(error, match=rf"^{re.escape(message)}$"):
+        PoolingFigure(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("trait", "value", "message"),
+    [
+        ("query", NAN, "query must be finite, got nan"),
+        ("query", 1e200, "scores must be finite wherever the sliders stand, got query 1e+200"),
+        ("query", "2", "The 'query' trait"),
+        ("width", 0.0, "width must be positive and finite, got 0.0"),
+        ("width", INFINITE, "width must be positive and finite, got inf"),
+        ("width", 1e-300, "scores must be finite wherever the sliders stand, got query 4"),
+    ],
+)
+def test_a_trait_refuses_what_has_no_scores_and_stays(trait, value, message):
+    figure = few()
+    before = traits(figure)
+    with pytest.raises(traitlets.TraitError, match=re.escape(message)):
+        setattr(figure, trait, value)
+    assert traits(figure) == before
+
+
+# What a figure holds and says
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_weights_and_output_are_those_of_the_kernel(name):
+    figure = CASES[name]()
+    keys, values = torch.tensor([figure.points], dtype=torch.float64).split(1, dim=-1)
+    query = torch.tensor([[[figure.query]]], dtype=torch.float64)
+    expected = attnbook.kernel_pool(query, keys, values, figure.width)
+    assert torch.equal(figure.output, expected)
+    weights = torch.softmax(-((query - keys) ** 2).mT / (2 * figure.width**2), dim=-1)
+    torch.testing.assert_close(figure.attention_weights, weights, rtol=1e-9, atol=1e-12)
+
+
+def test_two_keys_by_hand():
+    # The scores are -(1/2)²/2 and -(3/2)²/2 at query 0.25: one apart, so e to 1.
+    figure = PoolingFigure(column(0, 1), column(3, 5), 0.5, query=0.25)
+    e = 2.718281828459045
+    assert figure.attention_weights.flatten().tolist() == pytest.approx([e / (e + 1), 1 / (e + 1)])
+    assert figure.output.item() == pytest.approx((3 * e + 5) / (e + 1))
+
+
+def test_the_text_tells_query_width_output_and_the_heaviest_keys():
+    figure = few(query=2.5)
+    assert repr(figure) == (
+        "PoolingFigure: Gaussian scores, width 1, query 2.5\n"
+        "output 3.696, as if 3.0 keys shared the weight evenly\n"
+        "heaviest keys:\n"
+        "  age 2: weight 0.414, height 3\n"
+        "  age 3: weight 0.414, height 5\n"
+        "  age 1: weight 0.152, height 2\n"
+        "  age 5: weight 0.021, height 4"
+    )
+    figure.width = 0.1
+    figure.query = 7
+    assert repr(figure).splitlines()[:2] == [
+        "PoolingFigure: Gaussian scores, width 0.1, query 7",
+        "output -1.000, as if one key had all the weight",
+    ]
+    assert repr(noisy()) == repr(noisy())
+
+
+def test_query_and_width_start_where_they_are_told_to():
+    keys, values = column(0, 1, 2, 3), column(0, 1, 4, 9)
+    assert PoolingFigure(keys, values).query == 1.5
+    assert PoolingFigure(keys, values, query=1 / 3).query == 1 / 3
+    learned = torch.tensor(0.3, requires_grad=True)
+    figure = PoolingFigure(keys.requires_grad_(), values, learned, query=torch.tensor(0.1))
+    assert (figure.width, figure.query) == (0.3, 0.1)  # not 0.300000012
+
+
+def test_the_truth_is_asked_once_between_the_first_and_the_last_key():
+    asked = []
+
+    def curve(x):
+        asked.append(x)
+        return true_curve(x)
+
+    figure = noisy(truth=curve)
+    keys = [key for key, _ in figure.points]
+    (grid,) = asked
+    assert grid.shape == (1, len(figure.truth), 1)
+    assert (figure.truth[0][0], figure.truth[-1][0]) == pytest.approx((min(keys), max(keys)))
+    assert len(figure.truth) > 100
+    for x, y in figure.truth:
+        assert y == pytest.approx(true_curve(torch.tensor(x)).item(), rel=1e-6)
+    assert two().truth == []
+
+
+def test_what_the_reader_moves_reaches_python_and_back():
+    figure, seen = few(), []
+    figure.observe(lambda change: seen.append(change["new"]), ["query", "width"])
+    figure.set_state({"query": 2.5, "width": 0.5})  # what a front end sends
+    assert seen == [2.5, 0.5]
+    assert "width 0.5, query 2.5" in repr(figure)
+    assert {"points", "query", "width", "axis", "widths", "truth"} <= set(figure.get_state())
+
+
+def test_a_figure_does_not_follow_its_tensors_and_leaves_them_alone():
+    keys, values = column(1, 2, 5), column(3, 5, 4)
+    figure = PoolingFigure(keys, values)
+    before = traits(figure)
+    assert (keys.flatten().tolist(), values.flatten().tolist()) == ([1, 2, 5], [3, 5, 4])
+    keys.zero_()
+    values.zero_()
+    assert traits(figure) == before
+
+
+def test_the_shipped_module_needs_no_other_file():
+    text = str(PoolingFigure._esm)
+    assert not re.search(r"^\s*(import|export .* from)\b", text, flags=re.MULTILINE)
+    assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", text)
+    assert not re.search(r"@import|url\(", str(PoolingFigure._css))
