@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 import subprocess
@@ -10,9 +11,19 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
+from drawn_numbers import printed
 
 ROOT = Path(__file__).parents[1]
-DRAWN = ("attention-layer", "favicon", "logo", "padding", "weighted-sum")
+DRAWN = (
+    "additive-score",
+    "attention-layer",
+    "broadcast",
+    "favicon",
+    "logo",
+    "lookup",
+    "padding",
+    "weighted-sum",
+)
 SVG = "{http://www.w3.org/2000/svg}"
 LIGHT_PAGE, DARK_PAGE = "#ffffff", "#14181e"
 PHONE_COLUMN = 328  # px of text column on a phone of 360 px
@@ -56,9 +67,47 @@ def fills(root: ET.Element, rect: ET.Element) -> list[str]:
     return [part.attrib["fill"] for part in pattern]
 
 
+def written(name: str) -> list[str]:
+    return [text.text or "" for text in picture(name).iter(f"{SVG}text")]
+
+
 def numbers(name: str) -> list[str]:
-    words = [text.text or "" for text in picture(name).iter(f"{SVG}text")]
-    return [word for word in words if re.fullmatch(r"[\d.]*\d", word)]
+    return [word for word in written(name) if re.fullmatch(r"−?[\d.]*\d", word)]
+
+
+def parsed(text: str) -> float:
+    return float(text.replace("−", "-"))
+
+
+def dot(left: list[float], right: list[float]) -> float:
+    return sum(a * b for a, b in zip(left, right, strict=True))
+
+
+def edges(rect: ET.Element) -> tuple[float, float, float, float]:
+    """A box's left, top, right and bottom."""
+    x, y, width, height = (float(rect.attrib[key]) for key in ("x", "y", "width", "height"))
+    return x, y, x + width, y + height
+
+
+Box = tuple[str, ET.Element]
+
+
+def rows(name: str, left: float = 0, right: float = math.inf) -> list[list[Box]]:
+    """The boxes that begin between left and right: rows from the top, each from the left."""
+    placed: dict[float, list[Box]] = {}
+    boxes = [(text.text or "", rect) for text, rect in labels(picture(name))]
+    for text, rect in sorted(boxes, key=lambda box: edges(box[1])):
+        if left <= edges(rect)[0] < right:
+            placed.setdefault(edges(rect)[1], []).append((text, rect))
+    return [placed[top] for top in sorted(placed)]
+
+
+def texts(row: list[Box]) -> list[str]:
+    return [text for text, _ in row]
+
+
+def parsed_row(row: list[Box]) -> list[float]:
+    return [parsed(text) for text in texts(row)]
 
 
 def test_black_on_white_has_the_largest_contrast():
@@ -125,6 +174,39 @@ def test_text_keeps_twelve_pixels_on_a_phone_and_fits_its_box(name):
         room = float(rect.attrib["x"]) + float(rect.attrib["width"]) - float(text.attrib["x"])
         room *= 1 if text.get("text-anchor") == "start" else 2
         assert len(text.text or "") * size * GLYPH <= room, text.text
+
+
+def test_a_printed_number_has_a_real_minus_sign_and_zero_has_none():
+    assert [printed(number) for number in (-2.5, -0.01, 0.96)] == ["−2.5", "0.0", "1.0"]
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_nothing_is_drawn_outside_the_picture(name):
+    root = picture(name)
+    _, _, width, height = map(float, root.attrib["viewBox"].split())
+    for rect in [rect for rect in root.iter(f"{SVG}rect") if "x" in rect.attrib]:
+        left, top, right, bottom = edges(rect)
+        assert left >= 0 <= top, rect.attrib
+        assert right <= width, rect.attrib
+        assert bottom <= height, rect.attrib
+    for text, rect in labels(root):
+        assert edges(rect)[0] <= float(text.attrib["x"]) <= edges(rect)[2], text.text
+        assert edges(rect)[1] <= float(text.attrib["y"]) <= edges(rect)[3], text.text
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_no_box_with_text_covers_another(name):
+    boxes = {edges(rect) for _, rect in labels(picture(name))}
+    for first, second in itertools.combinations(boxes, 2):
+        apart = first[2] <= second[0] or second[2] <= first[0]
+        assert apart or first[3] <= second[1] or second[3] <= first[1], (first, second)
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_the_description_says_the_numbers_that_the_picture_prints(name):
+    spoken = picture(name).findtext(f"{SVG}desc") or ""
+    said = {number.strip(".") for number in re.findall(r"−?[\d.]*\d", spoken)}
+    assert set(numbers(name)) <= said
 
 
 def test_the_printed_weights_are_the_softmax_of_the_printed_scores():

@@ -11,6 +11,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from diagrams_additive import additive_score, broadcast
+from diagrams_lookup import lookup
 from drawing import (
     HATCH,
     HATCHING,
@@ -29,28 +31,16 @@ from drawing import (
     strip,
     svg,
 )
+from drawn_numbers import listed, rounded, softmax
 
 SCORES = (1.6, 1.1, 0.7)
 VALUES = (8, 5, 6)
 SENTENCES = (["Hello", "world", "."], ["I", "am", "at", "home", "."])
 
-
-def softmax(scores: Sequence[float]) -> list[float]:
-    """Return the attention weights of `scores`."""
-    exponentials = [math.exp(score) for score in scores]
-    return [exponential / sum(exponentials) for exponential in exponentials]
-
-
-# Rounded as they are printed, so that a reader's own sums come out right.
-WEIGHTS = [round(weight, 1) for weight in softmax(SCORES)]
+WEIGHTS = rounded(softmax(SCORES))
 SHARES = [weight * value for weight, value in zip(WEIGHTS, VALUES, strict=True)]
 OUTPUT = sum(SHARES)
-
-
-def listed(items: Sequence[str | float]) -> str:
-    """Return "a, b and c"; numbers with one decimal, as the pictures print them."""
-    words = [item if isinstance(item, str) else f"{item:.1f}" for item in items]
-    return ", ".join(words[:-1]) + " and " + words[-1]
+COLOURS = KEY_COLOURS[: len(SCORES)]
 
 
 def lane(x: float, colour: str, score: float, weight: float) -> str:
@@ -81,9 +71,9 @@ def stages() -> str:
 
 def attention_layer() -> str:
     """Draw a query's way through scoring, weighting and pooling."""
-    lanes = zip((46, 164, 282), KEY_COLOURS, SCORES, WEIGHTS, strict=True)
+    lanes = zip((46, 164, 282), COLOURS, SCORES, WEIGHTS, strict=True)
     widths = [276 * weight for weight in WEIGHTS]
-    output = zip(starts(114, widths), widths, KEY_COLOURS, strict=True)
+    output = zip(starts(114, widths), widths, COLOURS, strict=True)
     body = (
         path("M4 52H396V392H4z")
         + chip(248, 38, 140, "attention layer", SLATE, bold=True)
@@ -124,7 +114,7 @@ def weighted_sum() -> str:
     """Draw the output as a bar built from each key's weight times its value."""
     widths = [210 * part / OUTPUT for part in SHARES]
     places = starts(190, widths)
-    keys = zip((42, 78, 114), WEIGHTS, VALUES, places, widths, KEY_COLOURS, strict=True)
+    keys = zip((42, 78, 114), WEIGHTS, VALUES, places, widths, COLOURS, strict=True)
     body = (
         chip(2, 2, 72, "weights")
         + chip(98, 2, 68, "values")
@@ -192,7 +182,7 @@ def mark(name: str, gap: float, inner: float, dot: float) -> str:
     """Draw one query that spreads its attention over three keys, by weight."""
     widths = [(90 - 2 * gap) * weight for weight in WEIGHTS]
     begins = starts(0, [width + gap for width in widths])
-    keys = zip(begins, widths, KEY_COLOURS, strict=True)
+    keys = zip(begins, widths, COLOURS, strict=True)
     wedges = "".join(wedge(start, width, inner, colour) for start, width, colour in keys)
     query = f'<circle cx="12" cy="52" r="{dot:g}" fill="{SLATE}"/>\n'
     about = (
@@ -208,6 +198,9 @@ def draw_all() -> dict[str, str]:
         "attention-layer.svg": attention_layer(),
         "weighted-sum.svg": weighted_sum(),
         "padding.svg": padding(),
+        "lookup.svg": lookup(),
+        "additive-score.svg": additive_score(),
+        "broadcast.svg": broadcast(),
         "logo.svg": mark("logo", gap=5, inner=17, dot=10),
         "favicon.svg": mark("favicon", gap=7, inner=20, dot=12),
     }

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from xml.sax.saxutils import escape
 
-# Okabe and Ito's blue, vermillion and bluish green, the last two darkened until
-# white text reads on them. One colour per key, in every picture.
-KEY_COLOURS = ("#0072b2", "#c24e00", "#008563")
+# Okabe and Ito's blue, vermillion, bluish green and reddish purple, all but the first
+# darkened until white text reads on them. One colour per key, in every picture.
+KEY_COLOURS = ("#0072b2", "#c24e00", "#008563", "#a64888")
 SLATE, PALE, INK, WHITE = "#66717f", "#dde2e9", "#14181e", "#ffffff"
+QUERY_COLOURS = (SLATE, "#8d95a0")  # where queries are told apart
 DARK = {*KEY_COLOURS, SLATE}  # fills that carry white text
 HATCH = "url(#hatch)"  # the fill of padding, where HATCHING is in the picture
 HATCHING = (
@@ -55,6 +56,11 @@ def strip(x: float, y: float, width: float, name: str, text: str, fill: str = SL
     bold = words(x + 12, y, name, fill, ' font-weight="700" text-anchor="start"')
     plain = words(x + 112, y, text, fill, ' text-anchor="start"')
     return f"<g>\n{box(x, y, width, fill)}{bold}{plain}</g>\n"
+
+
+def bar(x: float, y: float, width: float, colour: str) -> str:
+    """Draw a wordless cell of a vector."""
+    return f'<path d="M{x:g} {y:g}h{width:g}v18h-{width:g}z" fill="{colour}"/>\n'
 
 
 def path(steps: str, colour: str = SLATE) -> str:
