@@ -80,7 +80,9 @@ def show_source(*objects: Any) -> Source:  # noqa: ANN401 - whatever inspect can
 
 
 def _short_source(thing: Any) -> str:  # noqa: ANN401 - whatever inspect can read
-    source = textwrap.dedent(inspect.getsource(thing)).rstrip()
+    # What is said to linters and type checkers is not for readers.
+    source = re.sub(r"  # (?:noqa|type: ignore).*", "", inspect.getsource(thing))
+    source = textwrap.dedent(source).rstrip()
     lines = source.split("\n")
     documented = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
     # From the last line up, so that the numbers of the lines above stay true.

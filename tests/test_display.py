@@ -83,6 +83,18 @@ def test_shown_source_is_still_python():
     assert "length" not in shown
 
 
+def test_what_is_said_to_linters_and_type_checkers_is_not_shown():
+    def silenced(number):
+        return str(number)  # type: ignore[no-any-return]
+
+    def kept(number):
+        return number + 1  # one more
+
+    shown = repr(show_source(silenced, kept))
+    assert "return str(number)\n" in shown
+    assert "# one more" in shown
+
+
 def test_several_sources_stand_one_after_another():
     source = repr(show_source(Attention.forward, masked_softmax))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from site_checks import (
     LOOKS,
@@ -15,6 +17,9 @@ from site_checks import (
 )
 
 KILOBYTES, REQUESTS = 400, 40
+
+NUMBERED = re.compile(r'id="(equation-[\w-]+)">.*?class="eqno">\((\d+)\)', re.DOTALL)
+REFERENCES = re.compile(r'href="([\w.-]*)#(equation-[\w-]+)">\((\d+)\)</a>')
 
 each_look = pytest.mark.parametrize(("width", "scheme"), LOOKS)
 
@@ -116,6 +121,24 @@ def test_formulas_are_set_with_small_superscripts(browser, home):
                 parseFloat(getComputedStyle(document.querySelector(selector)).fontSize))"""
         )
         assert sizes[1] < 0.8 * sizes[0]
+
+
+def test_each_reference_to_a_formula_says_the_number_beside_it(site):
+    pages = {page.name: page.read_text("utf-8") for page in (site / "chapters").glob("*.html")}
+    numbers = {(n, at): said for n, html in pages.items() for at, said in NUMBERED.findall(html)}
+    told = [
+        ((target or name, at), said)
+        for name, html in pages.items()
+        for target, at, said in REFERENCES.findall(html)
+    ]
+    assert told
+    assert [(place, said) for place, said in told if numbers[place] != said] == []
+
+
+@pytest.mark.parametrize("paper", ["A4", "Letter"])
+def test_the_cheat_sheet_is_one_sheet(browser, home, paper):
+    with opened(browser, f"{home}chapters/summary.html") as (page, _):
+        assert len(re.findall(rb"/Type\s*/Page\b", page.pdf(format=paper))) == 1
 
 
 def test_paper_is_light_and_shows_the_folded_answers(browser, home):
