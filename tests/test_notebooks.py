@@ -175,7 +175,7 @@ def test_an_unknown_chapter_is_refused_with_those_that_exist():
     answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
     assert answer.returncode == 1
-    assert "no chapter named nonsense; there are: welcome, masked-softmax" in answer.stdout
+    assert "no chapter named nonsense; there are: welcome, queries-keys-values" in answer.stdout
 
 
 @pytest.mark.slow

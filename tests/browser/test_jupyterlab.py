@@ -38,6 +38,19 @@ ipywidgets.link(
 control
 """
 READ = "print('lens', figure.valid_lens, 'output', figure.output[0, 0].tolist())"
+OTHERS = """
+import torch
+from attnbook.figures import PoolingFigure, ScalingFigure
+
+column = lambda *numbers: torch.tensor(numbers).reshape(1, -1, 1)
+curve = PoolingFigure(column(0.0, 4.0, 8.0), column(1.0, 3.0, 5.0), query=4.0)
+curve
+"""
+SCALING = """
+scaling = ScalingFigure(torch.ones(1, 2, 8), torch.eye(8)[None, :4])
+scaling
+"""
+READ_OTHERS = "print('query', curve.query, 'output', round(curve.output.item(), 3), 'd', scaling.d)"
 
 
 def free_port() -> int:
@@ -61,9 +74,9 @@ def wait_for(server: subprocess.Popen, address: str) -> None:
 
 
 @pytest.fixture
-def lab(tmp_path):
+def lab(tmp_path, request):
     """The address of a JupyterLab in a folder with one notebook, apart from any settings here."""
-    cells = [v4.new_code_cell(source.strip()) for source in (FIGURE, CONTROL, READ)]
+    cells = [v4.new_code_cell(source.strip()) for source in request.param]
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     notebook = v4.new_notebook(cells=cells, metadata={"kernelspec": kernel})
     nbformat.write(notebook, tmp_path / "figure.ipynb")
@@ -92,14 +105,26 @@ def printed(tab):
     return tab.locator(".jp-Cell").last.locator(".jp-OutputArea-output")
 
 
-@pytest.mark.slow
-def test_a_figure_in_jupyterlab_speaks_with_python(browser, lab):
-    tab = browser.new_page(viewport={"width": 1280, "height": 1400})
-    tab.goto(lab)
+def run_all(tab, address):
+    """Open the notebook and run its cells."""
+    tab.goto(address)
     # Before the kernel is there, a menu closes again and cells are not run.
     tab.get_by_text(re.compile(r"\| Idle$")).wait_for(timeout=START * 1000)
     tab.get_by_role("menuitem", name="Run", exact=True).click()
     tab.get_by_role("menuitem", name="Run All Cells", exact=True).click()
+
+
+def run_last(tab):
+    """Run the last cell again."""
+    tab.locator(".jp-Cell").last.locator(".cm-content").click()
+    tab.keyboard.press("Control+Enter")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lab", [(FIGURE, CONTROL, READ)], indirect=True, ids=["attention"])
+def test_a_figure_in_jupyterlab_speaks_with_python(browser, lab):
+    tab = browser.new_page(viewport={"width": 1280, "height": 1400})
+    run_all(tab, lab)
     figure = tab.locator("[data-attnbook-figure]")
     first, second = (figure.get_by_role("slider", name=f"valid_lens[{i}]") for i in (0, 1))
     expect(first).to_have_value("2", timeout=START * 1000)
@@ -108,8 +133,7 @@ def test_a_figure_in_jupyterlab_speaks_with_python(browser, lab):
     )
 
     first.press("ArrowRight")
-    tab.locator(".jp-Cell").last.locator(".cm-content").click()
-    tab.keyboard.press("Control+Enter")
+    run_last(tab)
     expect(printed(tab)).to_have_text(
         re.compile(r"lens \[3, 6\] output \[4\.0, 5\.0, 6\.0, 7\.0\]")
     )
@@ -119,4 +143,22 @@ def test_a_figure_in_jupyterlab_speaks_with_python(browser, lab):
     expect(second).to_have_value("5")
     second.press("ArrowRight")
     expect(tab.locator(".widget-readout").first).to_have_text("6")
+    tab.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lab", [(OTHERS, SCALING, READ_OTHERS)], indirect=True, ids=["others"])
+def test_the_other_figures_speak_with_python_too(browser, lab):
+    tab = browser.new_page(viewport={"width": 1280, "height": 1800})
+    run_all(tab, lab)
+    query, d = (tab.get_by_role("slider", name=name, exact=True) for name in ("query", "d"))
+    expect(d).to_have_attribute("aria-valuetext", "8", timeout=START * 1000)
+    expect(printed(tab)).to_have_text(re.compile(r"query 4\.0 output 3\.0 d 8"))
+
+    query.press("Home")
+    d.press("ArrowLeft")
+    start = tab.evaluate("Number(document.querySelector('input[aria-label=query]').dataset.value)")
+    assert start < 0
+    run_last(tab)
+    expect(printed(tab)).to_have_text(re.compile(rf"query {re.escape(str(start))} .* d 4"))
     tab.close()
