@@ -293,9 +293,10 @@ def test_a_figure_holds_the_numbers_of_its_layer(name, device):
     assert not differ(figure.output.tolist(), output, 1e-5)
 
 
-def test_only_vectors_of_two_numbers_are_kept_for_arrows():
-    arrows = {name: len(CASES[name]().figure().query_vectors) for name in ("planar", "additive")}
-    assert arrows == {"planar": 1, "additive": 0}
+def test_only_a_few_vectors_of_two_numbers_are_kept_for_arrows():
+    names = ("planar", "additive", "toy")  # two numbers, more than two, ten keys
+    arrows = {name: len(CASES[name]().figure().query_vectors) for name in names}
+    assert arrows == {"planar": 1, "additive": 0, "toy": 0}
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 MOST_EXAMPLES = 8
+MOST_ARROWS = 8  # keys, each in a colour of its own
 MOST_TOLD = 16  # numbers of a row, and rows, that the text spells out
 
 
@@ -69,7 +70,7 @@ class AttentionFigure(Figure):
     query_labels = traitlets.List(traitlets.Unicode()).tag(sync=True)
     key_labels = traitlets.List(traitlets.Unicode()).tag(sync=True)
     formula = traitlets.Unicode().tag(sync=True)
-    # Arrows are drawn for vectors of two numbers; others stay empty.
+    # Arrows are drawn for a few vectors of two numbers; otherwise these stay empty.
     query_vectors: traitlets.List[Any] = traitlets.List().tag(sync=True)
     key_vectors: traitlets.List[Any] = traitlets.List().tag(sync=True)
 
@@ -94,7 +95,7 @@ class AttentionFigure(Figure):
         if isinstance(valid_lens, torch.Tensor):
             valid_lens = valid_lens.cpu()
         length_mask(valid_lens, scores.shape)  # refuses what no slider can show
-        flat = queries.shape[-1] == keys.shape[-1] == 2
+        flat = queries.shape[-1] == keys.shape[-1] == 2 and num_keys <= MOST_ARROWS
         super().__init__(
             kind="attention",
             scores=numbers("scores", scores),
