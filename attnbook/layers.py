@@ -101,6 +101,9 @@ class Attention(nn.Module):
             self._attention_weights = weights.detach() if self.keep_weights else None
         return output
 
+    if TYPE_CHECKING:
+        __call__ = forward  # for type checkers, to whom nn.Module says Any
+
     @property
     def attention_weights(self) -> Float[Tensor, "batch *heads queries keys"]:
         """The weights of the last call, before dropout, detached.

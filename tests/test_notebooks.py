@@ -112,6 +112,16 @@ def test_every_chapter_has_its_cells_named_after_it():
         assert all(cell.id.startswith(path.stem) for cell in notebooks.read(path).cells)
 
 
+def test_cells_that_jupyter_named_are_named_after_their_chapter_and_others_stay():
+    names = ["topic-1", "5f3a", "topic-extra", "a77e"]
+    cells = [nbformat.v4.new_code_cell("1", id=name) for name in names]
+    notebook = nbformat.v4.new_notebook(cells=cells)
+
+    notebooks.name_cells(notebook, "topic")
+
+    assert [cell.id for cell in cells] == ["topic-1", "topic-0", "topic-extra", "topic-2"]
+
+
 @pytest.mark.slow
 def test_executing_twice_leaves_no_difference(tmp_path):
     path = book_with(tmp_path, code("import torch\ntorch.ones(2)"), code("print('x')"))

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 
 import nbformat
@@ -58,6 +59,15 @@ def run(notebook: NotebookNode, folder: Path, device: str = "cpu") -> NotebookNo
     return client.execute(env=os.environ | {"ATTNBOOK_DEVICE": device})
 
 
+def name_cells(notebook: NotebookNode, chapter: str) -> None:
+    """Name cells after their chapter, where Jupyter has drawn a name; other names stay."""
+    taken = {cell.id for cell in notebook.cells}
+    free = (name for number in count() if (name := f"{chapter}-{number}") not in taken)
+    for cell in notebook.cells:
+        if not cell.id.startswith(chapter):
+            cell.id = next(free)
+
+
 def execute(path: Path) -> None:
     """Run a chapter and store its outputs; nothing of this machine or moment is stored."""
     notebook = run(read(path), path.parent)
@@ -70,6 +80,7 @@ def execute(path: Path) -> None:
     for output in (o for cell in notebook.cells for o in cell.get("outputs", [])):
         # A view names a widget of this run; the text beside it says the same for good.
         output.get("data", {}).pop("application/vnd.jupyter.widget-view+json", None)
+    name_cells(notebook, path.stem)
     unfinished = path.with_suffix(".unfinished")
     nbformat.write(notebook, unfinished)
     unfinished.replace(path)

@@ -1,0 +1,396 @@
+"""The package as others get it: built, installed where little else is, and type-checked there.
+
+The environments are made anew from the package index: without a network this fails. Torch is
+gigabytes, so it is borrowed from this environment, with what it needs and nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tarfile
+from dataclasses import dataclass
+from email import message_from_string
+from email.message import Message
+from importlib.metadata import Distribution, distribution
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+import attnbook
+from attnbook.figures import AttentionFigure, PoolingFigure, ScalingFigure
+
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).parents[1]
+UV = Path(sysconfig.get_path("scripts")) / "uv"
+SITE = Path(sysconfig.get_path("purelib"))
+VERSION = attnbook.__version__
+FIGURES = (AttentionFigure, PoolingFigure, ScalingFigure)
+BUILT_HERE = (
+    ".git",
+    ".venv",
+    "_build",
+    "build",
+    "node_modules",
+    "__pycache__",
+    "*.egg-info",
+    ".*_cache",
+    ".hypothesis",
+)
+NOT_IN_THE_CORE = {"IPython", "anywidget", "ipywidgets", "matplotlib", "numpy", "traitlets"}
+# setuptools warns where Python was told to write no byte code; a path would lead elsewhere.
+LEFT_OUT = ("PYTHONDONTWRITEBYTECODE", "PYTHONPATH", "MYPYPATH")
+TORCH_MISSES_NUMPY = "Failed to initialize NumPy"
+
+
+def run(*command: object, fails: bool | None = False, **options) -> subprocess.CompletedProcess:
+    """Run a command; its whole output is the message when it does not end as it should."""
+    done = subprocess.run(
+        [*map(str, command)], capture_output=True, text=True, check=False,
+        env={name: text for name, text in os.environ.items() if name not in LEFT_OUT}, **options,
+    )  # fmt: skip
+    as_wanted = fails is None or bool(done.returncode) == fails
+    assert as_wanted, f"{command}\n{done.stdout}\n{done.stderr}"
+    return done
+
+
+# What is built
+
+
+@dataclass(frozen=True)
+class Built:
+    """A clean copy of the repository, and what was built from it."""
+
+    source: Path
+    sdist: Path
+    wheel: Path  # built from the sdist
+    straight: Path  # a wheel built from the copy itself
+    said: str
+
+    @property
+    def metadata(self) -> Message:
+        return message_from_string(contents(self.wheel)[f"attnbook-{VERSION}.dist-info/METADATA"])
+
+
+def contents(wheel: Path) -> dict[str, str]:
+    """The files of a wheel, each with its text."""
+    with ZipFile(wheel) as archive:
+        return {name: archive.read(name).decode() for name in archive.namelist()}
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory) -> Built:
+    folder = tmp_path_factory.mktemp("package")
+    source = folder / "source"
+    shutil.copytree(ROOT, source, ignore=shutil.ignore_patterns(*BUILT_HERE))
+    both = run(UV, "build", "--out-dir", folder / "dist", source)
+    run(UV, "build", "--wheel", "--out-dir", folder / "straight", source)
+    (sdist,), (wheel,), (straight,) = (
+        folder.glob(pattern) for pattern in ("dist/*.tar.gz", "dist/*.whl", "straight/*.whl")
+    )
+    return Built(source, sdist, wheel, straight, both.stdout + both.stderr)
+
+
+def files_of_the_package() -> dict[str, str]:
+    files = [f for f in (ROOT / "attnbook").rglob("*") if f.is_file() and f.suffix != ".pyc"]
+    return {str(file.relative_to(ROOT)): file.read_text("utf-8") for file in files}
+
+
+def test_building_the_package_warns_of_nothing(built):
+    assert "Successfully built" in built.said
+    assert re.findall(r".*(?:warning|deprecated).*", built.said, re.IGNORECASE) == []
+
+
+def test_the_wheel_holds_the_package_and_its_licence_and_nothing_else(built):
+    about = {name: text for name, text in contents(built.wheel).items() if ".dist-info/" in name}
+    rest = {name: text for name, text in contents(built.wheel).items() if name not in about}
+    assert rest == files_of_the_package()
+    assert {"attnbook/py.typed", "attnbook/figures/engine.js", "attnbook/figures/figure.css"} <= {
+        *rest
+    }
+    assert {name.partition("/")[2] for name in about} == {
+        "METADATA",
+        "RECORD",
+        "WHEEL",
+        "licenses/LICENSE",
+        "top_level.txt",
+    }
+    assert about[f"attnbook-{VERSION}.dist-info/licenses/LICENSE"] == (ROOT / "LICENSE").read_text()
+
+
+def test_the_sdist_holds_what_a_wheel_is_built_from_and_nothing_else(built):
+    with tarfile.open(built.sdist) as archive:
+        files = {member.name.partition("/")[2] for member in archive if member.isfile()}
+    made = {name for name in files if name.startswith("attnbook.egg-info/")}
+    files_beside = {
+        "LICENSE",
+        "MANIFEST.in",
+        "PKG-INFO",
+        "README.md",
+        "pyproject.toml",
+        "setup.cfg",
+    }
+    assert files - made == files_beside | {*files_of_the_package()}
+
+
+def test_the_sdist_builds_the_same_wheel(built):
+    assert contents(built.wheel) == contents(built.straight)
+
+
+def test_the_versions_agree(built):
+    assert built.metadata["Version"] == VERSION == distribution("attnbook").version
+    assert f"\nversion: {VERSION}\n" in (ROOT / "CITATION.cff").read_text()
+    assert f"\n## {VERSION} " in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_the_metadata_say_what_it_is_and_name_no_address(built):
+    about = built.metadata
+    assert about.get_payload().strip() == (ROOT / "README.md").read_text("utf-8").strip()
+    assert about["Description-Content-Type"] == "text/markdown"
+    assert about["License-Expression"] == "MIT"
+    assert about["Requires-Python"] == ">=3.11"
+    assert about["Home-page"] is about["Project-URL"] is about["Download-URL"] is None
+
+
+def requirements(about: Message, extra: str = "") -> set[str]:
+    """What is asked for with an extra, and not without it."""
+    asked = [Requirement(line) for line in about.get_all("Requires-Dist")]
+    return {
+        canonicalize_name(asked.name)
+        for asked in asked
+        if (asked.marker.evaluate({"extra": extra}) if asked.marker else not extra)
+    }
+
+
+def test_the_core_asks_for_two_packages_and_the_extras_are_four(built):
+    about = built.metadata
+    assert requirements(about) == {"torch", "jaxtyping"}
+    assert {*about.get_all("Provides-Extra")} == {"display", "figures", "book", "test"}
+    assert requirements(about, "figures") == {"anywidget"}
+    assert requirements(about, "display") == {"ipython", "matplotlib"}
+
+
+def test_the_lock_installs_the_extras_of_the_book_and_of_its_tests(built):
+    asked = f"attnbook[book,test] @ {built.wheel.as_uri()}\n"
+    (built.source / "asked.in").write_text(asked)
+    # Run where pyproject.toml lies, whose [tool.uv] speaks for the lock, too.
+    run(
+        *[UV, "pip", "compile", "asked.in", "--constraints", "requirements.txt", "--universal"],
+        *["--python-version", "3.11", "--no-annotate", "--no-header", "-o", "resolved.txt"],
+        cwd=built.source,
+    )
+    lock = (built.source / "requirements.txt").read_text().splitlines()
+    resolved = (built.source / "resolved.txt").read_text().splitlines()
+    assert [line for line in resolved if not line.startswith("attnbook")] == [
+        line for line in lock if not line.startswith("#")
+    ]
+
+
+# Where it is installed
+
+
+def needed_by(name: str, known: dict[str, Distribution], extras: tuple[str, ...] = ("",)) -> None:
+    """Add a package that is installed here, and all that it asks for."""
+    known[name] = distribution(name)
+    for asked in map(Requirement, known[name].requires or []):
+        wanted = [not asked.marker or asked.marker.evaluate({"extra": extra}) for extra in extras]
+        other = canonicalize_name(asked.name)
+        if any(wanted) and (other not in known or asked.extras):
+            needed_by(other, known, ("", *asked.extras))
+
+
+def torch_and_its_needs() -> dict[str, Distribution]:
+    """The packages to borrow, by name."""
+    known: dict[str, Distribution] = {}
+    needed_by("torch", known)
+    return known
+
+
+def lend_torch(folder: Path) -> None:
+    """Fill a folder with links to torch and what it needs."""
+    folder.mkdir()
+    for lent in torch_and_its_needs().values():
+        for top in {file.parts[0] for file in lent.files or []} - {"..", "__pycache__"}:
+            if not top.endswith(".pth") and not (folder / top).exists():
+                (folder / top).symlink_to(SITE / top)
+
+
+def environment(folder: Path, asked: str) -> Path:
+    """The Python of a new environment with what is asked for and a borrowed torch."""
+    python = folder / "venv" / "bin" / "python"
+    run(UV, "venv", "--python", sys.executable, folder / "venv")
+    (folder / "no-torch.txt").write_text("torch; python_version < '3'\n")
+    install = [UV, "pip", "install", "--python", python, "--overrides", "no-torch.txt"]
+    # In that folder: in this one uv would follow pyproject.toml, which asks for torch.
+    run(*install, asked, cwd=folder)
+    lend_torch(folder / "lent")
+    own = run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").stdout
+    (Path(own.strip()) / "lent.pth").write_text(f"{folder / 'lent'}\n")
+    return python
+
+
+@pytest.fixture(scope="module")
+def core(built, tmp_path_factory) -> Path:
+    return environment(tmp_path_factory.mktemp("core"), f"attnbook @ {built.wheel.as_uri()}")
+
+
+@pytest.fixture(scope="module")
+def with_figures(built, tmp_path_factory) -> Path:
+    asked = f"attnbook[figures] @ {built.wheel.as_uri()}"
+    return environment(tmp_path_factory.mktemp("figures"), asked)
+
+
+def answer(python: Path, program: str, folder: Path):
+    """What a program prints there, as JSON; a warning is an error."""
+    # -P and another folder: the package comes from where it is installed.
+    warnings = ["-W", "error", "-W", f"ignore:{TORCH_MISSES_NUMPY}:UserWarning"]
+    return json.loads(run(python, "-P", *warnings, "-c", program, cwd=folder).stdout)
+
+
+LOOK_AROUND = """
+import json, pkgutil
+from importlib.metadata import distributions
+import attnbook
+print(json.dumps({
+    "file": attnbook.__file__,
+    "installed": sorted({d.metadata["Name"] for d in distributions()}),
+    "importable": [module.name for module in pkgutil.iter_modules()],
+}))
+"""
+
+
+def test_the_core_is_installed_with_what_it_asks_for_and_nothing_else(core, tmp_path):
+    found = answer(core, LOOK_AROUND, tmp_path)
+    wanted = {"attnbook", "jaxtyping", "wadler-lindig", *torch_and_its_needs()}
+    assert {canonicalize_name(name) for name in found["installed"]} == wanted
+    assert NOT_IN_THE_CORE & {*found["importable"]} == set()
+    assert {"torch", "jaxtyping"} <= {*found["importable"]}
+    assert Path(found["file"]).is_relative_to(core.parents[1])
+
+
+TOY = """
+import json, torch
+from attnbook import AdditiveAttention, DotProductAttention
+
+queries, keys = torch.ones(2, 1, 2), torch.ones(2, 10, 2)
+values = torch.arange(40.0).reshape(1, 10, 4).repeat(2, 1, 1)
+layers = [DotProductAttention(0.5), AdditiveAttention(2, 2, 8, 0.1)]
+outputs = [layer.eval()(queries, keys, values, torch.tensor([2, 6])) for layer in layers]
+print(json.dumps([[[round(x, 3) for x in row] for row in o[:, 0].tolist()] for o in outputs]))
+"""
+
+
+def test_the_layers_run_with_the_core_alone(core, tmp_path):
+    assert answer(core, TOY, tmp_path) == [[[2, 3, 4, 5], [10, 11, 12, 13]]] * 2
+
+
+@pytest.mark.parametrize(
+    ("room", "sentence"),
+    [
+        ("figures", "attnbook.figures needs anywidget: pip install 'attnbook[figures]'"),
+        ("display", "attnbook.display needs matplotlib: pip install 'attnbook[display]'"),
+    ],
+)
+def test_a_room_without_its_extra_says_what_to_install(core, tmp_path, room, sentence):
+    failed = run(core, "-P", "-c", f"import attnbook.{room}", fails=True, cwd=tmp_path)
+    assert failed.stderr.splitlines()[-1] == f"ImportError: {sentence}"
+
+
+FIGURE = """
+import json, torch
+from importlib.util import find_spec
+from attnbook import DotProductAttention, figures
+
+ones = torch.ones(1, 3, 2)
+lens = torch.tensor([2])
+figure = figures.AttentionFigure(DotProductAttention(), ones, ones, ones, lens)
+print(json.dumps({
+    "text": repr(figure),
+    "modules": {name: getattr(figures, name)._esm + getattr(figures, name)._css
+        for name in figures.__all__},
+    "sent": figure._esm + figure._css,
+    "matplotlib": bool(find_spec("matplotlib")),
+}))
+"""
+
+
+def test_figures_come_whole_with_their_extra_alone(with_figures, tmp_path):
+    found = answer(with_figures, FIGURE, tmp_path)
+    assert found["modules"] == {kind.__name__: kind._esm + kind._css for kind in FIGURES}
+    assert found["sent"] == found["modules"]["AttentionFigure"]
+    assert "example 0: valid_lens 2" in found["text"]
+    assert not found["matplotlib"]
+
+
+# What a type checker knows of it
+
+CALLER = """
+import torch
+from torch import Tensor
+
+from attnbook import AdditiveAttention, Attention, DotProductAttention, checked, masked_softmax
+
+x = torch.ones(1, 3, 2)
+lens = torch.tensor([2])
+layer = DotProductAttention(dropout=0.1, keep_weights=True)
+"""
+RIGHT = """
+class NearestAttention(Attention):
+    def score(self, queries: Tensor, keys: Tensor) -> Tensor:
+        return -torch.cdist(queries, keys)
+
+output: Tensor = layer(x, x, x, valid_lens=lens)
+same: Tensor = layer.forward(x, x, x)
+weights: Tensor = layer.attention_weights
+shares: Tensor = masked_softmax(x, None)
+nearest = NearestAttention(dropout=0)(x, x, x)
+with checked():
+    AdditiveAttention(2, 2, num_hiddens=4, dropout=0)(x, x, x)
+"""
+WRONG = """
+DotProductAttention(dropout="0.1")  # arg-type
+DotProductAttention(drop=0.1)  # call-arg
+AdditiveAttention(2, 2, "4", 0.1)  # arg-type
+DotProductAttention(0.1, False)  # call-arg
+masked_softmax(x, [2])  # arg-type
+number: int = masked_softmax(x, lens)  # assignment
+count: int = layer(x, x, x)  # assignment
+layer(x, x, "x")  # arg-type
+share: float = layer.attention_weights  # assignment
+layer.forward(x, x)  # call-arg
+"""
+
+
+def complaints(core: Path, program: str, folder: Path) -> dict[int, str]:
+    """The kind of error that mypy --strict finds in each line of a caller's program."""
+    (folder / "caller.py").write_text(program)
+    command = [sys.executable, "-m", "mypy", "--strict", "--python-executable", core]
+    command += ["--config-file=", "--cache-dir", core.parent / "types", "caller.py"]
+    done = run(*command, cwd=folder, fails=None)
+    found = re.findall(r"^caller\.py:(\d+): error: .*\[([a-z-]+)\]$", done.stdout, re.MULTILINE)
+    assert len(found) == done.stdout.count("error: "), done.stdout + done.stderr
+    assert found or "Success" in done.stdout, done.stdout + done.stderr
+    return {int(line): kind for line, kind in found}
+
+
+def test_a_callers_right_use_has_the_right_types(core, tmp_path):
+    assert complaints(core, CALLER + RIGHT, tmp_path) == {}
+
+
+def test_a_callers_wrong_use_is_reported(core, tmp_path):
+    program = CALLER + WRONG
+    expected = {
+        number: found[1]
+        for number, line in enumerate(program.splitlines(), 1)
+        if (found := re.search(r"  # ([a-z-]+)$", line))
+    }
+    assert complaints(core, program, tmp_path) == expected
