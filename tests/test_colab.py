@@ -9,14 +9,13 @@ import json
 import shutil
 import subprocess
 import sys
-import sysconfig
 from pathlib import Path
 
 import pytest
+from reader_machine import COLAB, make_environment, run
 
 ROOT = Path(__file__).parents[1]
-UV = Path(sysconfig.get_path("scripts")) / "uv"
-COLAB = {"ipywidgets": "7.7.1", "anywidget": "0.9.21", "ipython": "7.34.0"}
+WIDGETS = {name: COLAB[name] for name in ("ipywidgets", "anywidget", "ipython")}
 
 # The same lines in both environments; what they print is compared.
 SCRIPT = """
@@ -59,13 +58,6 @@ print(json.dumps({
 """
 
 
-def run(command: list, **options) -> str:
-    """Run a command; its whole output is the message when it fails."""
-    done = subprocess.run(command, capture_output=True, text=True, check=False, **options)
-    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
-    return done.stdout
-
-
 def report(python: Path | str, folder: Path) -> dict:
     """What the script prints there."""
     # -P and another folder: the package comes from where it is installed.
@@ -76,27 +68,21 @@ def report(python: Path | str, folder: Path) -> dict:
 def colab(tmp_path_factory) -> Path:
     """The Python of an environment that has Colab's widgets, our package, and our torch."""
     folder = tmp_path_factory.mktemp("colab")
-    python = folder / "venv" / "bin" / "python"
-    run([UV, "venv", "--quiet", "--python", sys.executable, folder / "venv"])
-    install = [UV, "pip", "install", "--quiet", "--python", python]
-    run([*install, *(f"{name}=={number}" for name, number in COLAB.items())])
+    python = make_environment(folder)
     source = folder / "source"
     ours = shutil.ignore_patterns("__pycache__")
     shutil.copytree(ROOT / "attnbook", source / "attnbook", ignore=ours)
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source)
-    run([*install, "--no-deps", source])
-    # Torch is gigabytes: this environment's packages come after the other's own.
-    own = run([python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]).strip()
-    (Path(own) / "borrowed.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    run([python, "-m", "pip", "install", "--quiet", source], cwd=folder)
     return python
 
 
 @pytest.mark.slow
 def test_a_figure_is_the_same_with_colabs_widgets(colab, tmp_path):
     there, here = report(colab, tmp_path), report(sys.executable, tmp_path)
-    assert there["versions"] == COLAB
-    assert here["versions"] != COLAB
+    assert there["versions"] == WIDGETS
+    assert here["versions"] != WIDGETS
     assert Path(there["package"]).is_relative_to(colab.parents[1])
     same = ("reprs", "heard", "state", "module", "shown", "text")
     assert {name: there[name] for name in same} == {name: here[name] for name in same}

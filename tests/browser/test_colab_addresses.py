@@ -1,0 +1,34 @@
+"""Where the Colab copies point, looked up in the built book."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from colab import write_copies
+from copy_links import Book
+
+ROOT = Path(__file__).parents[2]
+HTML = ROOT / "_build" / "html"
+SITE = "https://reader.github.io/attention-book/"
+ADDRESS = re.compile(rf'{SITE}([^)#\s"\\]+)(?:#([^)\s"\\]+))?')
+
+
+def leads_nowhere(path: str, anchor: str) -> bool:
+    page = HTML / path
+    return not page.is_file() or bool(anchor and f'id="{anchor}"' not in page.read_text("utf-8"))
+
+
+def test_each_address_of_a_copy_is_a_place_in_the_published_book(tmp_path):
+    book = Book(ROOT, "https://github.com/reader/attention-book", SITE)
+    texts = [path.read_text("utf-8") for path in write_copies(book, "0" * 40, tmp_path / "colab")]
+    found = {place for text in texts for place in ADDRESS.findall(text)}
+
+    assert len(found) > 50
+    assert sorted(place for place in found if leads_nowhere(*place)) == []
+
+
+def test_a_wrong_anchor_would_be_noticed():
+    assert not leads_nowhere("chapters/notation.html", "term-query")
+    assert leads_nowhere("chapters/notation.html", "term-nonsense")
+    assert leads_nowhere("chapters/nonsense.html", "")

@@ -1,0 +1,198 @@
+"""What a reader lives through: every Colab copy, in a clean environment, from its first cell on.
+
+The copies install the package from the repository's address; git is told to find it in
+this checkout instead. So this tests what is committed, and nothing else.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import colab
+from colab import ADDED, CopyError, commit_to_pin, read
+from copy_links import Book
+from jupyter_client.kernelspec import KernelSpecManager
+from jupyter_client.manager import AsyncKernelManager
+from myst_text import MystError
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
+from nbformat import NotebookNode
+from provenance import colab_address, repository_address, site_address
+from reader_machine import (
+    COLAB,
+    NotLikeColabError,
+    apart,
+    changed,
+    installed,
+    make_environment,
+    prove_absent,
+)
+
+ROOT = Path(__file__).resolve().parent.parent
+CELL_TIMEOUT = 300  # the first cell builds the package
+NOWHERE = "https://github.com/reader/attention-book"  # made up; git never goes there
+
+COLOUR = re.compile(r"\x1b\[[\d;]*m")
+# pip's warnings are about the index that it was told to use; what it breaks is an ERROR.
+EXPECTED = ("WARNING:", "Note: you may need to restart the kernel")
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Somebody's machine: a Python, a folder for all that it writes, and its variables."""
+
+    python: Path
+    folder: Path
+    variables: dict[str, str]
+
+
+def redirected(repository: str, root: Path) -> dict[str, str]:
+    """Variables that make git take the repository from a folder, whoever owns that."""
+    settings = [(f"url.{root.as_uri()}.insteadOf", repository), ("safe.directory", str(root))]
+    told = {"GIT_CONFIG_COUNT": str(len(settings))}
+    for number, (key, value) in enumerate(settings):
+        told |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
+    return told
+
+
+def surroundings(book: Book, folder: Path) -> dict[str, str]:
+    """The variables of a reader's kernel."""
+    reader = {
+        "IPYTHONDIR": str(folder / "ipython"),
+        "ATTNBOOK_DEVICE": "cpu",
+        "PYDEVD_DISABLE_FILE_VALIDATION": "1",  # else each kernel warns of its debugger
+    }
+    return apart(dict(os.environ)) | reader | redirected(book.repository, book.root)
+
+
+def kernel(reader: Reader) -> AsyncKernelManager:
+    """The environment's own kernel."""
+    home = reader.folder / "kernels" / "reader"
+    home.mkdir(parents=True, exist_ok=True)
+    start = [str(reader.python), "-m", "ipykernel_launcher", "--log-level=ERROR", "-f"]
+    spec = {"argv": [*start, "{connection_file}"], "display_name": "reader", "language": "python"}
+    (home / "kernel.json").write_text(json.dumps(spec))
+    known = KernelSpecManager(kernel_dirs=[str(home.parent)], ensure_native_kernel=False)
+    return AsyncKernelManager(kernel_name="reader", kernel_spec_manager=known)
+
+
+def live(copied: Path, reader: Reader) -> NotebookNode:
+    """Run a copy from top to bottom in an empty folder; a failing cell raises."""
+    desk = Path(tempfile.mkdtemp(dir=reader.folder))
+    client = NotebookClient(
+        read(copied),
+        km=kernel(reader),
+        timeout=CELL_TIMEOUT,
+        resources={"metadata": {"path": str(desk)}},
+        store_widget_state=False,
+        coalesce_streams=True,
+    )
+    return client.execute(env=reader.variables)
+
+
+def texts(cell: NotebookNode) -> list[str]:
+    """What a cell says in words: what it printed, and the text of what it showed."""
+    said = []
+    for output in cell.get("outputs", []):
+        if output.output_type == "stream":
+            said.append(f"{output.name}: {output.text}")
+        elif output.output_type == "error":
+            said.append(f"{output.ename}: {output.evalue}")
+        elif "text/plain" in output.data:
+            said.append(output.data["text/plain"])
+    return said
+
+
+def differences(chapter: NotebookNode, lived: NotebookNode) -> Iterator[str]:
+    """Say in which cells a reader was told something else than the chapter stores."""
+    cells = lived.cells[ADDED:]
+    if len(cells) != len(chapter.cells):
+        yield f"has {len(cells)} cells, the chapter {len(chapter.cells)}"
+    for number, (stored, fresh) in enumerate(zip(chapter.cells, cells, strict=False)):
+        if texts(stored) != texts(fresh):
+            told = "\n".join(texts(fresh)) or "nothing"
+            yield f"cell {number} says\n{told}\nand the chapter\n" + "\n".join(texts(stored))
+
+
+def quiet(lived: NotebookNode) -> Iterator[str]:
+    """Say what the installation wrote that no reader needs."""
+    for output in lived.cells[ADDED - 1].outputs:
+        lines = [COLOUR.sub("", line).strip() for line in output.get("text", "").split("\n")]
+        said = [line for line in lines if line and not line.startswith(EXPECTED)]
+        if said:
+            yield "the installation says\n" + "\n".join(said)
+
+
+def live_one(path: Path, chapter: NotebookNode, reader: Reader) -> list[str]:
+    """Run one copy; what went wrong in it."""
+    try:
+        lived = live(path, reader)
+    except CellExecutionError as error:
+        return [f"fails:\n{error}"]
+    return [*quiet(lived), *differences(chapter, lived)]
+
+
+def live_all(book: Book, commit: str, reader: Reader) -> int:
+    """Make and run all copies; how many of them went wrong."""
+    failed = 0
+    for path in colab.write_copies(book, commit, reader.folder / "copies"):
+        start = time.monotonic()
+        chapter = read(book.root / "chapters" / path.name)
+        found = live_one(path, chapter, reader)
+        seconds = f"{time.monotonic() - start:.0f} s"
+        print(f"{path.stem}: {seconds}, {'as in the chapter' if not found else 'DIFFERS'}")
+        print("".join(f"{path.stem}: {problem}\n" for problem in found), end="", flush=True)
+        failed += bool(found)
+    return failed
+
+
+def lived_test(book: Book, commit: str, folder: Path) -> int:
+    """Live through all copies in a new environment; how many things went wrong."""
+    python = make_environment(folder)
+    prove_absent(python, folder)
+    before = installed(python)
+    versions = ", ".join(f"{name} {before[name]}" for name in [*COLAB, "torch"])
+    print(f"A clean environment without attnbook: {versions}", flush=True)
+    reader = Reader(python, folder, surroundings(book, folder))
+    failed = live_all(book, commit, reader)
+    after = installed(python)
+    moved = changed(before, after)
+    gained = sorted(f"{name} {after[name]}" for name in after.keys() - before.keys())
+    print(f"Installed: {', '.join(gained) or 'nothing'}")
+    print(f"Changed of what was there: {', '.join(moved) or 'nothing'}")
+    pinned = f"git+{book.repository}@{commit}"
+    if after.get("attnbook") != pinned:
+        raise NotLikeColabError(f"attnbook must come from {pinned}, got {after.get('attnbook')}")
+    return failed + len(moved)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the lived test; 1 and the reason if it fails or cannot be done."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--root", type=Path, default=ROOT, help="the folder with _toc.yml")
+    root = parser.parse_args(arguments).root.resolve()
+    try:
+        repository = repository_address(root)
+        known = repository if colab_address(repository, "any") else NOWHERE
+        book = Book(root, known, site_address())
+        commit = commit_to_pin(root)
+        with tempfile.TemporaryDirectory(prefix="reader-") as folder:
+            failed = lived_test(book, commit, Path(folder))
+    except (CopyError, MystError, NotLikeColabError, ValueError) as error:
+        print(f"THE LIVED TEST WAS NOT DONE, or not to its end: {error}")
+        return 1
+    print(f"WENT WRONG: {failed}, see above" if failed else "Every copy ran as its chapter says.")
+    return min(failed, 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
