@@ -11,6 +11,7 @@ import icons
 import live
 import page_files
 import provenance
+import publishing
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
@@ -22,7 +23,7 @@ REDIRECT = """<!DOCTYPE html>
 <meta charset="utf-8">
 <title>{title}</title>
 <link rel="icon" href="_static/{icon}">
-<meta http-equiv="refresh" content="0; url={page}">
+{shared}<meta http-equiv="refresh" content="0; url={page}">
 <a href="{page}">{title}</a>
 </html>
 """
@@ -90,21 +91,24 @@ def write_front_door(app: Sphinx, error: Exception | None) -> None:
     """Let the site's address lead to the first page."""
     if error:
         return
+    first, folder = f"{app.config.root_doc}.html", Path(app.outdir)
     page = REDIRECT.format(
         language=app.config.language,
         title=app.config.html_title,
         icon=Path(app.config.html_favicon).name,
-        page=f"{app.config.root_doc}.html",
+        shared=publishing.shared_tags((folder / first).read_text("utf-8")),
+        page=first,
     )
-    (Path(app.outdir) / "index.html").write_text(page, "utf-8")
+    (folder / "index.html").write_text(page, "utf-8")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Connect what this module, `formulas`, `icons`, `live` and `page_files` do."""
+    """Connect what this module, `formulas`, `icons`, `live`, `page_files` and `publishing` do."""
     formulas.setup(app)
     icons.setup(app)
     live.setup(app)
     page_files.setup(app)
+    publishing.setup(app)
     app.connect("config-inited", describe_origin)
     app.connect("doctree-resolved", lambda _app, doctree, _name: check_pictures(doctree))
     app.connect("html-page-context", lambda _app, _name, _, page, _tree: drop_citation_roles(page))

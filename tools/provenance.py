@@ -1,4 +1,4 @@
-"""Where a page comes from: the commit, the torch version and the repository, if known."""
+"""Where a page comes from and where it is published: addresses that nobody writes by hand."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ import subprocess
 from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 HOSTS = ("github", "gitlab", "bitbucket")
+SITE = "BOOK_SITE"  # the environment's name for the address of the published site
+COPIES = "colab"  # the branch that holds the chapters as Colab shows them
 
 
 def git(root: Path, *arguments: str) -> str:
@@ -53,5 +55,35 @@ def repository_address(root: Path, environment: Mapping[str, str] = os.environ) 
     server = environment.get("GITHUB_SERVER_URL")
     name = environment.get("GITHUB_REPOSITORY")
     if server and name:
-        return f"{server}/{name}"
+        return web_address(f"{server}/{name}")
     return web_address(git(root, "remote", "get-url", "origin"))
+
+
+def is_plain(parts: SplitResult) -> bool:
+    """Whether an address names a host and a path by https, and nothing more."""
+    more = parts.username or parts.password or parts.query or parts.fragment
+    return parts.scheme == "https" and bool(parts.hostname) and not more
+
+
+def site_address(environment: Mapping[str, str] = os.environ) -> str:
+    """The address of the published site, with a slash at its end; nothing if it is unknown.
+
+    Raises:
+        ValueError: what the environment says is no address by https.
+    """
+    given = environment.get(SITE, "").strip()
+    if not given:
+        return ""
+    if not is_plain(urlsplit(given)) or re.search(r"[\s<>\"'\\]", given):
+        raise ValueError(f"{SITE} must be an address like https://example.org/book/, got {given!r}")
+    return f"{given.rstrip('/')}/"
+
+
+def colab_address(repository: str, page: str) -> str:
+    """Where Colab shows a chapter's copy; nothing for a repository that is not on github.com."""
+    parts = urlsplit(repository)
+    names = parts.path.removesuffix("/").removesuffix(".git").strip("/")
+    if parts.hostname != "github.com" or names.count("/") != 1:
+        return ""
+    page_path = f"blob/{COPIES}/chapters/{page}.ipynb"
+    return f"https://colab.research.google.com/github/{names}/{page_path}"

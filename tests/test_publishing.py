@@ -1,0 +1,302 @@
+"""What a published book says of itself, and what it does not say when nobody knows."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from html.parser import HTMLParser
+from itertools import pairwise
+from urllib.parse import urlsplit
+from xml.etree import ElementTree
+
+import matplotlib as mpl
+import pytest
+from cards import HEIGHT, WIDTH, draw_card, wrapped, write_card
+from docutils import nodes
+from fontTools.ttLib import TTFont
+from provenance import colab_address, repository_address, site_address
+from published_book import PUBLISHED, REPOSITORY, SITE, TITLE, build, built, write
+from publishing import BUTTON, add_colab_button, shared_tags
+from sharing import as_html, description, sitemap
+
+COLAB = "https://colab.research.google.com/github/ada/a-fork/blob/colab/chapters/first.ipynb"
+PLAY = 0xF04B  # the button's icon
+ADDRESS = re.compile(r'(?:href|src|action|content|data-content_root)="((?:https?:)?/[^"]*)"')
+
+
+class Head(HTMLParser):
+    """What a page says of itself: its `<meta>` by name, its canonical address, its links."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.meta: dict[str, str] = {}
+        self.canonical: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        values = dict(attrs)
+        if tag == "meta" and (name := values.get("property") or values.get("name")):
+            assert name not in self.meta or name == "viewport", name  # the theme has two
+            self.meta[name] = values["content"]
+        if tag == "link" and values.get("rel") == "canonical":
+            self.canonical.append(values["href"])
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory):
+    """The site of a small book whose repository and address are known."""
+    return built(write(tmp_path_factory.mktemp("published")), **PUBLISHED)
+
+
+@pytest.fixture(scope="module")
+def bare(published, tmp_path_factory):
+    """The site of the same book in the same folder, built again where nobody knows anything."""
+    folder = tmp_path_factory.mktemp("bare") / "book"
+    shutil.copytree(published.parents[1], folder, symlinks=True)
+    return built(folder)
+
+
+def read(site, name):
+    return (site / name).read_text("utf-8")
+
+
+# Addresses
+
+
+@pytest.mark.parametrize(
+    ("given", "address"),
+    [
+        ("", ""),
+        (" ", ""),
+        ("https://ada.github.io/a-fork/", "https://ada.github.io/a-fork/"),
+        ("https://ada.github.io/a-fork", "https://ada.github.io/a-fork/"),
+        ("https://book.example.org:8443", "https://book.example.org:8443/"),
+    ],
+)
+def test_the_site_has_the_address_that_the_environment_names(given, address):
+    assert site_address({"BOOK_SITE": given}) == address
+    assert site_address({}) == ""
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "http://example.org/",
+        "example.org",
+        "/book/",
+        "https:///book/",
+        "https://ada:secret@example.org/",
+        "https://example.org/?page=1",
+        "https://example.org/#top",
+        'https://example.org/"><script>',
+        "https://example.org/two words/",
+    ],
+)
+def test_what_is_no_address_of_a_site_is_refused(given):
+    with pytest.raises(ValueError, match=r"BOOK_SITE must be an address like https://.*, got '"):
+        site_address({"BOOK_SITE": given})
+
+
+def test_a_chapter_has_its_copy_on_a_branch_of_its_own():
+    assert colab_address(REPOSITORY, "first") == COLAB
+    assert colab_address(f"{REPOSITORY}.git/", "first") == COLAB
+
+
+@pytest.mark.parametrize(
+    "repository",
+    ["", "https://gitlab.com/ada/a-fork", "https://github.example.org/ada/a-fork",
+     "https://github.com/ada", "https://github.com/ada/a-fork/wiki", "/srv/a-fork"],
+)  # fmt: skip
+def test_colab_shows_nothing_that_is_not_on_github(repository):
+    assert colab_address(repository, "first") == ""
+
+
+def test_a_repository_on_a_host_that_nobody_knows_has_no_buttons(tmp_path):
+    ci = PUBLISHED | {"GITHUB_SERVER_URL": "https://code.example.org"}
+    assert repository_address(tmp_path, ci) == ""
+
+
+def test_only_a_notebook_gets_the_button():
+    def buttons(suffix, repository):
+        context = {"page_source_suffix": suffix, "header_buttons": ["other"]}
+        add_colab_button(context, "chapters/first", repository)
+        return context["header_buttons"]
+
+    assert buttons(".ipynb", REPOSITORY) == [BUTTON | {"url": COLAB}, "other"]
+    assert buttons(".md", REPOSITORY) == ["other"]
+    assert buttons(".ipynb", "") == ["other"]
+
+
+# What is shared
+
+
+def test_a_page_is_described_by_its_first_paragraphs_and_not_by_its_tables():
+    tree = nodes.document(None, None)
+    section = nodes.section("", nodes.title("", "Title"), nodes.paragraph("", "How it begins."))
+    section += nodes.table("", nodes.paragraph("", "in a table"))
+    section += nodes.paragraph("", "More " * 80)
+    tree += section
+    assert description(tree).startswith("How it begins. More More")
+    assert description(tree).endswith("More …")
+    assert len(description(tree)) <= 200
+
+
+def test_a_tag_may_hold_any_sign():
+    text = as_html({"og:title": 'a & "b" <c>', "description": "d"})
+    assert Head(text).meta == {"og:title": 'a & "b" <c>', "description": "d"}
+    assert shared_tags(f"<p>x</p>{text}<meta name='viewport' content='1'>") == text
+
+
+def test_a_sitemap_is_xml_with_each_address():
+    tree = ElementTree.fromstring(sitemap(["https://x/?a&b", "https://x/c"]))  # noqa: S314 - ours
+    assert [place.text for place in tree.iter() if place.tag.endswith("loc")] == [
+        "https://x/?a&b",
+        "https://x/c",
+    ]
+
+
+def test_a_card_has_the_size_that_its_tags_say_and_the_same_bytes_anywhere(tmp_path):
+    write_card(tmp_path / "a.png", "Masked softmax", "The book", SITE)
+    with mpl.rc_context({"font.size": 30, "savefig.dpi": 50, "figure.facecolor": "red"}):
+        write_card(tmp_path / "b.png", "Masked softmax", "The book", SITE)
+    write_card(tmp_path / "c.png", "Another title", "The book", SITE)
+    first, again, other = ((tmp_path / f"{name}.png").read_bytes() for name in "abc")
+    assert first == again != other
+    assert [int.from_bytes(first[at : at + 4], "big") for at in (16, 20)] == [WIDTH, HEIGHT]
+
+
+@pytest.mark.parametrize("title", ["W" * 40, "Scaled dot-product attention", "m " * 60])
+def test_the_words_of_a_card_stay_beside_its_picture(title):
+    card = draw_card(title, TITLE, "https://someone-with-a-long-name.github.io/a-long-name/")
+    heatmap = card.axes[0].get_window_extent()
+    boxes = [text.get_window_extent() for text in card.texts]
+    assert all(box.y0 >= 0 and box.y1 <= HEIGHT for box in boxes)
+    assert all(not box.overlaps(heatmap) for box in boxes)
+    assert all(not one.overlaps(two) for one, two in pairwise(boxes))
+
+
+def test_a_card_does_not_break_a_word_at_its_hyphen():
+    assert wrapped("Scaled dot-product attention") == "Scaled\ndot-product\nattention"
+
+
+# A site that is known
+
+
+@pytest.mark.slow
+def test_every_page_names_its_own_address(published):
+    for name in ("first", "second"):
+        head, address = (
+            Head(read(published, f"chapters/{name}.html")),
+            f"{SITE}chapters/{name}.html",
+        )
+        assert (head.canonical, head.meta["og:url"]) == ([address], address)
+        assert head.meta["og:site_name"] == TITLE
+        card = head.meta["og:image"].removeprefix(SITE)
+        assert (published / card).read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.slow
+def test_a_page_is_shown_elsewhere_with_its_title_and_its_beginning(published):
+    meta = Head(read(published, "chapters/first.html")).meta
+    assert (meta["og:title"], meta["og:description"]) == ("First", "How a page begins.")
+    assert meta["description"] == "How a page begins."
+    meta = Head(read(published, "chapters/second.html")).meta
+    assert meta["og:title"] == "Second & “last”"
+
+
+@pytest.mark.slow
+def test_the_front_door_is_shown_elsewhere_as_the_first_page(published):
+    front, first = (Head(read(published, name)) for name in ("index.html", "chapters/first.html"))
+    assert front.canonical == first.canonical
+    assert front.meta["og:url"] == first.meta["og:url"]
+
+
+@pytest.mark.slow
+def test_a_known_site_and_repository_are_the_only_ones_that_its_pages_name(published):
+    own = (SITE, REPOSITORY, COLAB, "/a-fork/")
+    pages = sorted(path for path in published.glob("**/*.html") if "_static" not in path.parts)
+    assert len(pages) == 5
+    for page in pages:
+        found = ADDRESS.findall(page.read_text("utf-8"))
+        assert found, page
+        assert [address for address in found if not address.startswith(own)] == [], page
+
+
+@pytest.mark.slow
+def test_edit_and_report_lead_to_the_source_and_run_to_the_copy(published):
+    first, second = (read(published, f"chapters/{name}.html") for name in ("first", "second"))
+    assert f'href="{COLAB}"' in first
+    assert f'href="{REPOSITORY}/edit/main/chapters/first.ipynb"' in first
+    assert f'href="{REPOSITORY}/issues/new?title=' in first
+    assert f'href="{REPOSITORY}/edit/main/chapters/second.md"' in second
+    assert "colab" not in second
+
+
+@pytest.mark.slow
+def test_the_font_holds_the_icon_of_the_button(published):
+    fonts = published.glob("_static/vendor/fontawesome/webfonts/*.woff2")
+    assert any(PLAY in TTFont(font).getBestCmap() for font in fonts)
+    assert ".fa-play" in read(published, "_static/book.css")
+
+
+@pytest.mark.slow
+def test_robots_find_the_sitemap_and_in_it_every_page_after_a_build_of_one(published):
+    assert f"Sitemap: {SITE}sitemap.xml" in read(published, "robots.txt")
+    listed = read(published, "sitemap.xml")
+    assert re.findall("<loc>(.*)</loc>", listed) == [
+        f"{SITE}chapters/{name}.html" for name in ("first", "second")
+    ]
+    page = published.parents[1] / "chapters" / "second.md"
+    page.write_text(page.read_text() + "\nMore.\n")
+    built(published.parents[1], **PUBLISHED)
+    assert read(published, "sitemap.xml") == listed
+
+
+@pytest.mark.slow
+def test_the_page_for_lost_readers_works_from_any_address_and_has_none(published):
+    page = read(published, "404.html")
+    assert Head(page).canonical == []
+    assert "<title>Page not found" in page
+    assert 'data-content_root="/a-fork/"' in page
+    targets = re.findall(r'(?:href|src|action)="([^"]*)"', page)
+    local = [target for target in targets if not urlsplit(target).scheme and target[0] != "#"]
+    assert len(local) > 10
+    for target in local:
+        assert target.startswith("/a-fork/"), target
+        assert (published / urlsplit(target).path.removeprefix("/a-fork/")).is_file(), target
+
+
+@pytest.mark.slow
+def test_what_is_no_address_stops_the_build_with_one_sentence(published, tmp_path):
+    folder = tmp_path / "book"
+    shutil.copytree(published.parents[1], folder, symlinks=True)
+    status, output = build(folder, BOOK_SITE="ftp://example.org/")
+    assert status != 0
+    assert "BOOK_SITE must be an address like" in output
+    assert "Traceback" not in output
+
+
+# A site that nobody knows
+
+
+@pytest.mark.slow
+def test_without_addresses_there_is_no_button_and_nothing_that_names_one(bare):
+    for page in bare.glob("**/*.html"):
+        if "_static" in page.parts:
+            continue
+        text = page.read_text("utf-8")
+        assert ADDRESS.findall(text) == [], page
+        assert Head(text).canonical == []
+        assert not {"og:url", "og:image", "twitter:card"} & Head(text).meta.keys()
+        assert re.findall("colab-button|source-(?:edit|issues|repository)-button", text) == []
+        assert re.findall(r"a-fork|example\.org|github", text) == []
+
+
+@pytest.mark.slow
+def test_without_an_address_nothing_is_left_of_an_earlier_one(published, bare):
+    def files(site):
+        return {str(path.relative_to(site)) for path in site.rglob("*") if path.is_file()}
+
+    gone = files(published) - files(bare)
+    assert {"404.html", "robots.txt", "sitemap.xml"} < gone
+    assert all(name.startswith("_static/cards/") for name in gone if "/" in name)

@@ -1,0 +1,131 @@
+"""What names the address of the published site: canonical links, cards, sitemap, lost page.
+
+`publishing` loads this extension only where the environment names that address.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable
+from html import escape
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import cards
+import provenance
+from docutils import nodes
+from publishing import CARDS, LOST, ROBOTS, SITEMAP
+from sphinx.application import Sphinx
+from sphinx.config import Config
+
+DESCRIBED = 200  # characters
+LOST_BODY = """<h1>Page not found</h1>
+<p>No page of this book has this address. <a href="{root}search.html">Search</a> for what you
+were after, or begin with <a href="{root}{first}">the first page</a>.</p>
+"""
+
+
+def describe_site(config: Config, site: str) -> None:
+    """Tell Sphinx and its extension for lost readers where the pages will be."""
+    settings = {"html_baseurl": site, "notfound_urls_prefix": urlsplit(site).path}
+    for name, value in settings.items():
+        setattr(config, name, value)
+
+
+def description(tree: nodes.document) -> str:
+    """How a page begins: its first paragraphs; nothing if it has but tables, notes or code."""
+    paragraphs = [p for p in tree.findall(nodes.paragraph) if isinstance(p.parent, nodes.section)]
+    text = " ".join(paragraph.astext() for paragraph in paragraphs)
+    return textwrap.shorten(text, DESCRIBED, placeholder=" …")
+
+
+def card_of(page: str) -> str:
+    """Where a page's card lies on the site."""
+    return f"{CARDS}/{page.replace('/', '-')}.png"
+
+
+def tags(site: str, book: str, page: str, tree: nodes.document) -> dict[str, str]:
+    """What a page at `site` says of itself to those who show its address (Open Graph)."""
+    title, begins = next(tree.findall(nodes.title)).astext(), description(tree)
+    named = {
+        "og:title": title,
+        "og:type": "website",
+        "og:url": f"{site}{page}.html",
+        "og:site_name": book,
+        "og:description": begins,
+        "og:image": site + card_of(page),
+        "og:image:width": str(cards.WIDTH),
+        "og:image:height": str(cards.HEIGHT),
+        "og:image:alt": f"{title}; beside it, a heatmap of attention weights",
+        "description": begins,
+        "twitter:card": "summary_large_image",
+    }
+    return {name: text for name, text in named.items() if text}
+
+
+def as_html(named: dict[str, str]) -> str:
+    """Such tags as they stand in a page's head."""
+    return "".join(
+        f'<meta {"property" if name.startswith("og:") else "name"}="{name}" '
+        f'content="{escape(text)}" />\n'
+        for name, text in named.items()
+    )
+
+
+def introduce(app: Sphinx, page: str, context: dict[str, Any], tree: nodes.document | None) -> None:
+    """Draw a page's card, and say in its head what to show of it elsewhere."""
+    if tree is None:
+        return
+    site, book = app.config.html_baseurl, app.config.html_title
+    named = tags(site, book, page, tree)
+    cards.write_card(Path(app.outdir, card_of(page)), named["og:title"], book, site)
+    context["metatags"] = context.get("metatags", "") + as_html(named)
+
+
+def fill_lost_page(app: Sphinx, page: str, context: dict[str, Any]) -> None:
+    """Let the page for unknown addresses work from any of them, and have none of its own."""
+    if page != LOST:
+        return
+    root = app.config.notfound_urls_prefix
+    first = app.builder.get_target_uri(app.config.root_doc)
+    context["title"] = "Page not found"
+    context["body"] = LOST_BODY.format(root=root, first=first)
+    context["content_root"] = root
+    context["pageurl"] = None
+
+
+def sitemap(addresses: Iterable[str]) -> str:
+    """The list of a site's pages, as search engines read it."""
+    entries = "".join(f"<url><loc>{escape(address)}</loc></url>\n" for address in addresses)
+    return (
+        '<?xml version="1.0" encoding="utf-8"?>\n'
+        f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n{entries}</urlset>\n'
+    )
+
+
+def write_lists(app: Sphinx, error: Exception | None) -> None:
+    """Write what search engines look for; every page is on it, whichever were built just now."""
+    if error:
+        return
+    site, out = app.config.html_baseurl, Path(app.outdir)
+    pages = [site + app.builder.get_target_uri(page) for page in sorted(app.env.found_docs)]
+    (out / SITEMAP).write_text(sitemap(pages), "utf-8")
+    (out / ROBOTS).write_text(f"User-agent: *\nAllow: /\nSitemap: {site}{SITEMAP}\n", "utf-8")
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Connect what this module does, and the extension that gives lost readers a page."""
+    app.setup_extension("notfound.extension")
+    site = provenance.site_address()
+    app.connect("config-inited", lambda _app, config: describe_site(config, site))
+    app.connect(
+        "html-page-context",
+        lambda app, page, _, context, tree: introduce(app, page, context, tree),
+    )
+    app.connect(
+        "html-page-context",
+        lambda app, page, _, context, _tree: fill_lost_page(app, page, context),
+    )
+    app.connect("build-finished", write_lists)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
