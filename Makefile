@@ -31,10 +31,14 @@ notebooks: $(READY) ## re-execute every chapter and store its outputs (NAME=… 
 diagrams: $(READY) ## redraw the pictures in img/
 	@$(BIN)/python tools/diagrams.py
 
-lint: $(READY) ## style and types
+lint: $(READY) ## style, types and workflows
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/zizmor --offline --persona pedantic --strict-collection --quiet --no-progress .github
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/check-jsonschema --builtin-schema custom.github-workflows-require-timeout .github/workflows/*.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
 
 unit: $(READY) ## tests of the package and of the tools
 	$(BIN)/pytest tests --ignore=tests/browser
@@ -48,7 +52,13 @@ browser: book ## the built book in a real browser
 
 check: lint unit ## the fast half of the tests
 
-test: lint unit nbval browser ## everything that CI runs
+colab: $(READY) ## the chapters as notebooks for Colab, pinned to this commit, in _build/colab
+	@$(BIN)/python tools/colab.py
+
+lived: $(READY) ## what a reader lives through: each Colab copy in a clean environment
+	@$(BIN)/python tools/lived.py
+
+test: lint unit nbval browser lived ## everything that CI runs
 
 bench: book ## measure ratios and store them with their machine
 	@$(BIN)/python tools/bench.py
@@ -69,4 +79,4 @@ $(READY): requirements.txt pyproject.toml tools/package-lock.json
 	@$(BIN)/npm ci --prefix tools --loglevel=error
 	@touch $@
 
-.PHONY: help book chapter serve notebooks diagrams lint unit nbval browser check test bench lock clean
+.PHONY: help book chapter serve notebooks diagrams lint unit nbval browser colab lived check test bench lock clean

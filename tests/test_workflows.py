@@ -1,0 +1,265 @@
+"""Of the workflows on GitHub: what they may do, and that each step can be run by hand."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sysconfig
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[1]
+FOLDER = ROOT / ".github" / "workflows"
+TEXTS = {path.stem: path.read_text("utf-8") for path in sorted(FOLDER.glob("*.yml"))}
+MAKEFILE = (ROOT / "Makefile").read_text("utf-8")
+TARGETS = set(re.findall(r"^([a-z-]+):", MAKEFILE, re.MULTILINE))
+# Nobody else may write anything.
+WRITERS = {
+    ("publish", "copies"): {"contents"},
+    ("publish", "deploy"): {"pages", "id-token"},
+    ("weekly", "report"): {"issues"},
+}
+each_workflow = pytest.mark.parametrize("name", TEXTS)
+
+
+def jobs(text):
+    return yaml.safe_load(text)["jobs"]
+
+
+def runs(text):
+    """Every shell command of a workflow."""
+    steps = (step for job in jobs(text).values() for step in job.get("steps", []))
+    return [step["run"].strip() for step in steps if "run" in step]
+
+
+def loose_actions(text):
+    """The actions that are no file of this repository and not pinned by a commit and a version."""
+    pinned = r"[\w.-]+(/[\w.-]+)+@[0-9a-f]{40} # v\d+(\.\d+)*"
+    for used in re.findall(r"^ *(?:- )?uses: *(.*)$", text, re.MULTILINE):
+        local = used.startswith("./") and (ROOT / used.split()[0]).is_file()
+        if not local and not re.fullmatch(pinned, used):
+            yield used
+
+
+def known_script(path, tasks):
+    """Whether a script is there and knows these tasks by name."""
+    file = ROOT / path
+    return file.is_file() and all(f'"{task}"' in file.read_text("utf-8") for task in tasks[:1])
+
+
+def is_by_hand(command):
+    """Whether a step is one command that anyone can type in a checkout."""
+    if "\n" in command:
+        return False
+    match command.split():
+        case ["make", *words]:
+            return bool(words) and {word for word in words if "=" not in word} <= TARGETS
+        case ["python" | "python3", script, *tasks] if script.startswith("tools/"):
+            return known_script(script, tasks)
+        case [".ci/run"]:
+            return os.access(ROOT / ".ci" / "run", os.X_OK)
+        case [".venv/bin/python", "-c", *_] | ["gh", "run", "download", *_]:
+            return True
+    return False
+
+
+def writing(text):
+    """The permissions to write that each job asks for, by the job's name."""
+    asked = {name: job.get("permissions", {}) for name, job in jobs(text).items()}
+    return {
+        name: {what for what, how in permissions.items() if how != "read"}
+        for name, permissions in asked.items()
+        if isinstance(permissions, str) or any(how != "read" for how in permissions.values())
+    }
+
+
+def before(text, name):
+    """The jobs that must have succeeded before this one begins."""
+    needed = jobs(text)[name].get("needs", [])
+    direct = {needed} if isinstance(needed, str) else set(needed)
+    return direct.union(*(before(text, other) for other in direct))
+
+
+def named_addresses(text):
+    return re.findall(r"\w+://\S*|\bgithub\.(?:com|io)\b|git@\S*", text)
+
+
+def test_there_are_three_workflows():
+    assert set(TEXTS) == {"publish", "test", "weekly"}
+
+
+@each_workflow
+def test_every_action_is_pinned_by_its_commit_and_says_its_version(name):
+    assert list(loose_actions(TEXTS[name])) == []
+
+
+@pytest.mark.parametrize(
+    "used",
+    [
+        "actions/checkout@v7",
+        "actions/checkout@main # v7.0.1",
+        "actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1",
+        "actions/checkout@3d3c42e5aac5ba80 # v7.0.1",
+        "./.github/workflows/nowhere.yml",
+    ],
+)
+def test_a_loose_action_is_noticed(used):
+    assert list(loose_actions(f"    steps:\n      - uses: {used}\n")) == [used]
+    assert list(loose_actions(f"  job:\n    uses: {used}\n")) == [used]
+
+
+@each_workflow
+def test_every_step_is_one_command_that_can_be_typed_here(name):
+    assert [command for command in runs(TEXTS[name]) if not is_by_hand(command)] == []
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "make nothing",
+        "make",
+        "make unit nothing",
+        "python tools/nothing.py",
+        "python tools/drift.py nothing",
+        "python setup.py",
+        "pip install torch",
+        "make unit\nmake nbval",
+        "echo hello",
+    ],
+)
+def test_a_step_that_cannot_be_typed_here_is_noticed(command):
+    assert not is_by_hand(command)
+
+
+@each_workflow
+def test_a_workflow_may_only_read_and_only_the_jobs_that_must_may_write(name):
+    assert yaml.safe_load(TEXTS[name])["permissions"] == {"contents": "read"}
+    allowed = {job: what for (workflow, job), what in WRITERS.items() if workflow == name}
+    assert writing(TEXTS[name]) == allowed
+
+
+@pytest.mark.parametrize("extra", ["contents: write", "packages: write", "id-token: write"])
+def test_a_job_that_asks_for_more_is_noticed(extra):
+    text = TEXTS["test"].replace("  book:\n", f"  book:\n    permissions:\n      {extra}\n")
+    assert writing(text) == {"book": {extra.split(":")[0]}}
+
+
+def test_no_job_that_may_write_installs_anything():
+    for workflow, job in WRITERS:
+        steps = jobs(TEXTS[workflow])[job]["steps"]
+        assert not any("make" in step.get("run", "") for step in steps)
+        assert not any("setup-python" in step.get("uses", "") for step in steps)
+
+
+@each_workflow
+def test_no_workflow_names_an_address(name):
+    assert named_addresses(TEXTS[name]) == []
+
+
+@pytest.mark.parametrize(
+    "address", ["https://example.org/a", "github.com/a/b", "a.github.io/b", "git@host:a/b"]
+)
+def test_an_address_is_noticed(address):
+    assert named_addresses(f"run: git push {address}\n")
+
+
+def test_a_button_leads_to_a_copy_that_is_there_already_and_what_is_published_was_tested():
+    assert before(TEXTS["publish"], "deploy") == {"copies", "build", "address", "tests"}
+    turned = TEXTS["publish"].replace("needs: copies", "needs: build")
+    assert "copies" not in before(turned, "deploy")
+
+
+def test_main_is_tested_once_and_everything_else_too():
+    triggers = {name: yaml.safe_load(text)[True] for name, text in TEXTS.items()}  # `on` is true
+    assert triggers["publish"]["push"] == {"branches": ["main"]}
+    assert triggers["test"]["push"] == {"branches-ignore": ["main"]}
+    assert {"pull_request", "workflow_call"} <= set(triggers["test"])
+
+
+def caching(text):
+    return re.findall(r"^.*\bcache\b.*$", re.sub(r"#.*", "", text), re.MULTILINE)
+
+
+def test_nothing_that_is_published_comes_from_a_cache():
+    assert caching(TEXTS["publish"]) == []
+    assert caching(TEXTS["test"]) != []
+
+
+def test_executions_are_fetched_only_for_this_python_this_package_and_these_pins():
+    steps = jobs(TEXTS["test"])["book"]["steps"]
+    cache = next(step for step in steps if step.get("uses", "").startswith("actions/cache@"))
+    for part in ("python-version", "'attnbook/**'", "'requirements.txt'", "runner.os"):
+        assert part in cache["env"]["MADE_WITH"]
+    assert cache["with"]["key"].startswith("${{ env.MADE_WITH }}")
+    assert cache["with"]["restore-keys"] == "${{ env.MADE_WITH }}"
+
+
+def test_a_gpu_is_used_only_where_one_is_named_and_never_for_a_proposal():
+    gpu = jobs(TEXTS["test"])["gpu"]
+    assert gpu["if"] == "vars.GPU_RUNNER != '' && github.event_name != 'pull_request'"
+    assert gpu["runs-on"] == "${{ vars.GPU_RUNNER }}"
+
+
+def test_each_python_that_the_package_supports_is_tested():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    supported = [line.split()[-1] for line in project["classifiers"] if ":: Python ::" in line]
+    assert jobs(TEXTS["test"])["package"]["strategy"]["matrix"]["python"] == supported
+
+
+# The linters that `make lint` calls, on a copy with a fault.
+
+
+def linters():
+    scripts = sysconfig.get_path("scripts")
+    lines = re.findall(r"^\t\$\(BIN\)/((?:zizmor|check-jsonschema) .*)$", MAKEFILE, re.MULTILINE)
+    return [f"{scripts}/{line}" for line in lines]
+
+
+def complaints(folder, tool=""):
+    """Which linters find a fault in the folder's workflows."""
+    for line in linters():
+        name = Path(line.split()[0]).name
+        if tool in name and subprocess.run(line, shell=True, cwd=folder, check=False).returncode:  # noqa: S602 - a recipe
+            yield name
+
+
+FAULTS = {
+    "an expression in a command": ("run: .ci/run", "run: .ci/run ${{ github.head_ref }}", "zizmor"),
+    "a right to write": ("contents: read", "contents: write", "zizmor"),
+    "a kept password": ("persist-credentials: false", "fetch-depth: 1", "zizmor"),
+    "an unknown key": ("fail-fast:", "fail-first:", "check-jsonschema"),
+    "no time limit": ("    timeout-minutes: 90\n", "", "check-jsonschema"),
+}
+
+
+def copied(folder, name, old, new):
+    """A copy of the workflows, with a fault in one of its files."""
+    shutil.copytree(ROOT / ".github", folder / ".github")
+    file = folder / ".github" / name
+    text = file.read_text("utf-8")
+    assert old in text
+    file.write_text(text.replace(old, new, 1), "utf-8")
+    return folder
+
+
+@pytest.mark.slow
+def test_make_lint_finds_no_fault_in_the_workflows(tmp_path):
+    assert len(linters()) == 4
+    assert list(complaints(copied(tmp_path, "dependabot.yml", "", ""))) == []
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_make_lint_notices(fault, tmp_path):
+    old, new, tool = FAULTS[fault]
+    folder = copied(tmp_path, "workflows/test.yml", old, new)
+    assert tool in complaints(folder, tool)
+
+
+def test_make_lint_notices_a_fault_in_the_settings_of_dependabot(tmp_path):
+    folder = copied(tmp_path, "dependabot.yml", "interval: weekly", "interval: sometimes")
+    assert "check-jsonschema" in complaints(folder, "check-jsonschema")

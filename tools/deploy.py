@@ -1,0 +1,128 @@
+"""What the publishing workflow does between building and deploying. Needs no package.
+
+python tools/deploy.py address               hand the site's address on, or say how to get one
+python tools/deploy.py copies ARCHIVE [--to REMOTE]   push the Colab copies to their branch
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tarfile
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import provenance
+
+ROOT = Path(__file__).resolve().parent.parent
+HOW_TO_PUBLISH = (
+    "Nothing is published, because this repository has no GitHub Pages. To publish, open "
+    "Settings > Pages, choose the source GitHub Actions under Build and deployment, and run "
+    "this workflow again."
+)
+AUTHOR = {
+    "GIT_AUTHOR_NAME": "publish workflow",
+    "GIT_AUTHOR_EMAIL": "publish@localhost",
+    "GIT_COMMITTER_NAME": "publish workflow",
+    "GIT_COMMITTER_EMAIL": "publish@localhost",
+}
+# Lets git ask `gh` for the token, so that no file, address or command line ever holds it.
+# The empty one first: git asks every helper that it knows, in turn.
+ASK_GH = {
+    "GIT_CONFIG_COUNT": "2",
+    "GIT_CONFIG_KEY_0": "credential.helper",
+    "GIT_CONFIG_VALUE_0": "",
+    "GIT_CONFIG_KEY_1": "credential.helper",
+    "GIT_CONFIG_VALUE_1": "!gh auth git-credential",
+}
+
+
+def hand_on(environment: Mapping[str, str]) -> None:
+    """Give the site's address to the jobs that follow; where there is none, say how to get one."""
+    address = provenance.site_address(environment)
+    print(f"The site: {address}" if address else f"::warning title=Not published::{HOW_TO_PUBLISH}")
+    outputs = environment.get("GITHUB_OUTPUT")
+    if outputs:
+        with Path(outputs).open("a", encoding="utf-8") as file:
+            file.write(f"site={address}\n")
+
+
+def unpack(archive: Path, folder: Path) -> None:
+    """Unpack the copies.
+
+    Raises:
+        ValueError: there is no notebook among them; the branch is better left as it is.
+    """
+    with tarfile.open(archive) as tar:
+        tar.extractall(folder, filter="data")
+    if not list(folder.glob("chapters/*.ipynb")):
+        raise ValueError(f"{archive} must hold chapters/*.ipynb, got none")
+
+
+def push(folder: Path, remote: str, message: str) -> None:
+    """Make the folder's content the only commit of the branch of copies."""
+    with tempfile.TemporaryDirectory() as store:
+        here = {"GIT_DIR": store, "GIT_WORK_TREE": str(folder)}
+
+        def git(*arguments: str) -> None:
+            environment = os.environ | here | AUTHOR | ASK_GH
+            subprocess.run(["git", *arguments], cwd=folder, env=environment, check=True)
+
+        git("init", "--quiet")
+        # By force: what a reader's own settings ignore is a copy all the same.
+        git("add", "--all", "--force")
+        git("commit", "--quiet", "--no-gpg-sign", "--no-verify", f"--message={message}")
+        git("push", "--quiet", "--force", remote, f"HEAD:refs/heads/{provenance.COPIES}")
+
+
+def known_remote() -> str:
+    """The repository itself.
+
+    Raises:
+        ValueError: neither the environment nor git names one.
+    """
+    address = provenance.repository_address(ROOT)
+    if not address:
+        raise ValueError("no repository is known: set the remote origin, or say --to REMOTE")
+    return address
+
+
+def publish_copies(archive: Path, remote: str) -> None:
+    """Push an archive of copies; the branch is replaced."""
+    commit = provenance.git(ROOT, "rev-parse", "HEAD")
+    with tempfile.TemporaryDirectory() as folder:
+        unpack(archive, Path(folder))
+        push(Path(folder), remote, f"Colab copies of commit {commit or 'unknown'}")
+    print(f"Branch {provenance.COPIES} holds the copies of commit {commit or 'unknown'}.")
+
+
+def read_arguments() -> argparse.Namespace:
+    """What the command line asks for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    tasks = parser.add_subparsers(dest="task", required=True)
+    tasks.add_parser("address")
+    copies = tasks.add_parser("copies")
+    copies.add_argument("archive", type=Path)
+    copies.add_argument("--to", help="another remote than the repository itself")
+    return parser.parse_args()
+
+
+def main() -> int:
+    """Do what was asked for; 0 if it is done."""
+    arguments = read_arguments()
+    try:
+        if arguments.task == "address":
+            hand_on(os.environ)
+        else:
+            publish_copies(arguments.archive, arguments.to or known_remote())
+    except ValueError as error:
+        print(f"::error::{error}")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,200 @@
+"""What the pins hide: the newest versions, Colab's, outside links; and the one issue on it.
+
+python tools/drift.py newest [PIN ...]   run the tests and chapters with the newest versions
+python tools/drift.py colab [PIN ...]    the same with versions like Google Colab's
+python tools/drift.py links              ask every outside link
+python tools/drift.py report             open, update or close the issue on what CHECKS holds
+
+Needs nothing but Python, make, and for the report `gh`. Finding drift is no failure.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+TITLE = "Weekly check: what drifted"
+NAMES = {
+    "newest": "With the newest versions",
+    "colab": "With Colab's versions",
+    "links": "Links that lead elsewhere",
+}
+PINS: dict[str, list[str]] = {
+    "newest": [],
+    "colab": [
+        "torch==2.10.*",
+        "numpy==2.0.*",
+        "matplotlib==3.10.*",
+        "ipython==7.34.0",
+        "ipywidgets==7.7.1",
+        "anywidget==0.9.21",
+    ],
+}
+TELLING = re.compile(
+    r"^(FAILED|ERROR|E\s|make.*\*\*\*|ERROR:|=+ .*\b(failed|error)).*", re.MULTILINE
+)
+# An issue holds 65,536 characters.
+LINES, CHARACTERS = 60, 15_000
+
+
+def shown(command: list[str]) -> tuple[int, str]:
+    """Run a command in the open; its exit status and all that it printed."""
+    heard = []
+    with subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as process:
+        for line in process.stdout or ():
+            print(line, end="", flush=True)
+            heard.append(line)
+    return process.returncode, "".join(heard)
+
+
+def installing(folder: Path, pins: list[str]) -> list[list[str]]:
+    """The commands that make an environment for the whole book, held to nothing but `pins`."""
+    python = str(folder / "bin" / "python")
+    return [
+        [sys.executable, "-m", "venv", "--clear", str(folder)],
+        [python, "-m", "pip", "install", "--quiet", "--editable", ".[book,test]", *pins],
+        [str(folder / "bin" / "npm"), "ci", "--prefix", "tools", "--loglevel=error"],
+        # What the Makefile looks for: it then leaves the environment as it is.
+        [python, "-c", f"open({str(folder / 'ready')!r}, 'w')"],
+    ]
+
+
+def versions(text: str) -> dict[str, str]:
+    """The pinned versions in a requirements file, by name."""
+    pairs = re.findall(r"^([\w.-]+)==([^\s;+]+)", text, re.MULTILINE)
+    return {re.sub(r"[-_.]+", "-", name).lower(): version for name, version in pairs}
+
+
+def changed(folder: Path) -> str:
+    """Which versions differ from those that the book is made with."""
+    done = subprocess.run(
+        [folder / "bin" / "python", "-m", "pip", "list", "--format=freeze"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    here, pinned = versions(done.stdout), versions((ROOT / "requirements.txt").read_text("utf-8"))
+    names = sorted(name for name in here if name in pinned and here[name] != pinned[name])
+    return ", ".join(f"{name} {here[name]} (not {pinned[name]})" for name in names)
+
+
+def excerpt(output: str) -> str:
+    """The telling lines of a long output, or its end, as a block of code."""
+    lines = [match[0] for match in TELLING.finditer(output)] or output.splitlines()[-20:]
+    return "\n".join(["```text", *(line[:200] for line in lines[-LINES:]), "```"])
+
+
+def try_versions(name: str, pins: list[str]) -> str:
+    """Run unit tests and chapters with other versions; what no longer holds."""
+    folder = ROOT / "_build" / "drift" / name
+    for command in installing(folder, PINS[name] + pins):
+        status, output = shown(command)
+        if status:
+            return f"They cannot be installed.\n\n{excerpt(output)}"
+    status, output = shown(["make", "--keep-going", f"VENV={folder}", "unit", "nbval"])
+    return f"Versions: {changed(folder)}.\n\n{excerpt(output)}" if status else ""
+
+
+def try_links(_name: str, _pins: list[str]) -> str:
+    """Ask the outside links in the book's own environment; those that lead elsewhere."""
+    status, output = shown(["make", ".venv/ready"])
+    if status:
+        return f"The book's own environment cannot be made.\n\n{excerpt(output)}"
+    command = [".venv/bin/python", "tools/links.py"]
+    return subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True).stdout
+
+
+CHECKS: dict[str, Callable[[str, list[str]], str]] = {
+    "newest": try_versions,
+    "colab": try_versions,
+    "links": try_links,
+}
+
+
+def hand_on(report: str, environment: Mapping[str, str]) -> None:
+    """Give a report to the job that follows, and show it."""
+    report = report.strip()[:CHARACTERS]
+    print(f"\n{report or 'Nothing drifted.'}")
+    outputs = environment.get("GITHUB_OUTPUT")
+    if outputs:
+        end = f"end-{os.urandom(8).hex()}"
+        with Path(outputs).open("a", encoding="utf-8") as file:
+            file.write(f"report<<{end}\n{report}\n{end}\n")
+
+
+def section(name: str, check: Mapping[str, Any]) -> str:
+    """What one check found, under its heading; empty if nothing drifted."""
+    finished = check["result"] == "success"
+    found = check["outputs"].get("report", "") if finished else "The check did not finish."
+    return f"## {NAMES[name]}\n\n{found}" if found else ""
+
+
+def issue_text(checks: Mapping[str, Mapping[str, Any]], environment: Mapping[str, str]) -> str:
+    """The whole issue; empty if nothing drifted."""
+    sections = [text for name, check in checks.items() if (text := section(name, check))]
+    if not sections:
+        return ""
+    known = all(f"GITHUB_{part}" in environment for part in ("SERVER_URL", "REPOSITORY", "RUN_ID"))
+    run = "{GITHUB_SERVER_URL}/{GITHUB_REPOSITORY}/actions/runs/{GITHUB_RUN_ID}"
+    foot = f"What was printed: {run.format_map(environment)}" if known else ""
+    return "\n\n".join(
+        ["The pinned book is as sound as before; this is what comes next.", *sections, foot]
+    ).strip()
+
+
+def gh(*arguments: str, text: str = "") -> str:
+    """What GitHub answers; `gh` puts the repository's name into the braces."""
+    command = ["gh", "api", *arguments]
+    done = subprocess.run(command, input=text, stdout=subprocess.PIPE, text=True, check=True)
+    return done.stdout.strip()
+
+
+def tell(text: str) -> str:
+    """Open the issue, or bring the open one up to date, or close it; what was done."""
+    issues = "repos/{owner}/{repo}/issues"
+    if gh("repos/{owner}/{repo}", "--jq", ".has_issues") != "true":
+        return "This repository has no issues, so none was opened."
+    ours = f".[] | select(.title == {json.dumps(TITLE)} and (.pull_request | not)) | .number"
+    numbers = gh(f"{issues}?state=open&per_page=100", "--paginate", "--jq", ours).split()
+    if not numbers and not text:
+        return "Nothing drifted."
+    if not numbers:
+        gh(issues, "-X", "POST", "-f", f"title={TITLE}", "-F", "body=@-", text=text)
+        return "An issue was opened."
+    number = min(numbers, key=int)
+    if text:
+        gh(f"{issues}/{number}", "-X", "PATCH", "-F", "body=@-", text=text)
+        return f"Issue {number} was brought up to date."
+    gh(f"{issues}/{number}", "-X", "PATCH", "-f", "state=closed")
+    return f"Nothing drifted any more: issue {number} was closed."
+
+
+def main() -> int:
+    """Do what the command line asks for; 0 if it could be done."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("task", choices=[*CHECKS, "report"])
+    parser.add_argument("pins", nargs="*", help="further requirements, such as torch==2.13.0")
+    arguments = parser.parse_args()
+    if arguments.task == "report":
+        text = issue_text(json.loads(os.environ["CHECKS"]), os.environ)
+        print(text)
+        print(tell(text))
+    else:
+        hand_on(CHECKS[arguments.task](arguments.task, arguments.pins), os.environ)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
