@@ -1,0 +1,105 @@
+"""The page for teachers and maintainers keeps its word: its figure is sound, its names exist."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+from formulas import NODE
+from teaching_page import PAGE, ROOT, blocks, cell, package_with_the_figure
+
+TEXT = PAGE.read_text("utf-8")
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory):
+    return package_with_the_figure(tmp_path_factory.mktemp("teaching"))
+
+
+def run(package, *command, **options):
+    """What a command says that finds the copied package before the installed one."""
+    environment = os.environ | {"PYTHONPATH": str(package)}
+    done = subprocess.run(
+        command, cwd=package, env=environment, capture_output=True, text=True, check=False,
+        **options,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_the_page_holds_the_three_files_of_a_figure_and_a_cell():
+    files = [f"attnbook/figures/share.{kind}" for kind in ("py", "js", "css")]
+    assert [*blocks()] == [*files, "in a chapter"]
+    assert TEXT.count("```{code-block}") == 4
+
+
+def test_the_cell_prints_the_figures_numbers(package):
+    *start, last = cell().strip().splitlines()
+    program = "\n".join([*start, f"figure = {last}", "print(figure)"])
+    program += "\nfigure.temperature = 0.5\nprint(figure)"
+    assert run(package, sys.executable, "-c", program).splitlines() == [
+        "ShareFigure: temperature 1",
+        "weights [0.090, 0.245, 0.665]",
+        "ShareFigure: temperature 0.5",
+        "weights [0.016, 0.117, 0.867]",
+    ]
+
+
+def test_the_figure_refuses_what_its_docstring_says(package):
+    program = cell() + (
+        "for scores in (torch.ones(9), torch.ones(0), torch.tensor([1.0, torch.nan])):\n"
+        "    try:\n"
+        "        ShareFigure(scores)\n"
+        "    except ValueError as error:\n"
+        "        print(error)\n"
+    )
+    assert run(package, sys.executable, "-c", program).splitlines() == [
+        "a figure shows at most 8 of keys, got 9; show a part of it",
+        "a figure needs at least 1 of keys, got 0",
+        "scores must be finite, got nan at index (1,)",
+    ]
+
+
+def test_its_module_computes_the_same_weights_in_node(package):
+    write = "from attnbook.figures.share import ShareFigure\nprint(ShareFigure._esm)"
+    module = package / "share.mjs"
+    module.write_text(run(package, sys.executable, "-c", write), "utf-8")
+    ask = (
+        'import { sharesOf } from "./share.mjs";'
+        "const state = { scores: [1, 2, 3], temperature: 0.5 };"
+        "console.log(sharesOf({ get: (name) => state[name] }).map((w) => w.toFixed(3)).join());"
+    )
+    assert run(package, NODE, "--input-type=module", "-e", ask) == "0.016,0.117,0.867\n"
+
+
+@pytest.mark.slow
+def test_its_python_passes_the_projects_own_checks(package):
+    scripts = os.path.dirname(sys.executable)  # noqa: PTH120 - a link to another Python stays one
+    config, file = ROOT / "pyproject.toml", "attnbook/figures/share.py"
+    run(package, f"{scripts}/ruff", "check", "--no-cache", "--config", config, file)
+    run(package, f"{scripts}/ruff", "format", "--check", "--config", config, file)
+    run(package, f"{scripts}/mypy", "--config-file", config, file)
+
+
+def test_each_file_and_make_target_that_the_page_names_exists():
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    targets = set(re.findall(r"`make ([a-z]+)", TEXT))
+    assert {"book", "test", "chapter", "notebooks", "check", "nbval", "colab", "lock"} <= targets
+    assert [t for t in targets if not re.search(rf"^{t}:", makefile, re.MULTILINE)] == []
+    named = set(re.findall(r"`([\w./-]+\.(?:yml|md|cff|txt|py|ipynb|css|js))`", TEXT))
+    folders = [ROOT, ROOT / "attnbook" / "figures"]
+    missing = [n for n in named if not any((folder / n).exists() for folder in folders)]
+    assert missing == ["chapters/your-topic.ipynb"]
+
+
+def test_the_names_that_a_fork_changes_stand_where_the_page_says():
+    config = (ROOT / "_config.yml").read_text("utf-8")
+    title = re.search(r"^title: (.*)$", config, re.MULTILINE)[1]
+    assert f"\n        text: {title}\n" in config
+    assert re.search(r"^author: .", config, re.MULTILINE)
+    assert f'"# {title}\\n"' in (ROOT / "chapters" / "welcome.ipynb").read_text("utf-8")
+    assert f"# {title}\n" in (ROOT / "README.md").read_text("utf-8")
+    assert title in (ROOT / "CITATION.cff").read_text("utf-8")
