@@ -110,6 +110,18 @@ def test_a_dirty_tree_does_not_pass(tmp_path, capsys):
     assert "changed.py" in told
 
 
+def test_a_shallow_checkout_does_not_pass(tmp_path, capsys):
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b"]
+    subprocess.run([*git, "init", "--quiet", tmp_path / "deep"], check=True)
+    for message in "ab":
+        commit = ["commit", "-q", "--allow-empty", "-m", message]
+        subprocess.run([*git, "-C", tmp_path / "deep", *commit], check=True)
+    address = (tmp_path / "deep").as_uri()
+    subprocess.run([*git, "clone", "-q", "--depth", "1", address, tmp_path / "flat"], check=True)
+    assert main(["--root", str(tmp_path / "flat")]) == 1
+    assert "git fetch --unshallow" in capsys.readouterr().out
+
+
 def test_an_environment_that_has_the_package_is_refused(tmp_path):
     with pytest.raises(NotLikeColabError, match="before it is installed"):
         prove_absent(Path(sys.executable), tmp_path)

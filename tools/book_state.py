@@ -33,12 +33,14 @@ def is_sound(cache: Path) -> bool:
     """Whether every stored execution can be read; a killed build may have left half of one."""
     if not cache.exists():
         return True
+    store = get_cache(cache)
     try:
-        store = get_cache(cache)
         for record in store.list_cache_records():
             store.get_cache_bundle(record.pk)
     except Exception:  # whatever is wrong with it, it is made anew
         return False
+    finally:
+        store.db.dispose()
     return True
 
 

@@ -26,7 +26,7 @@ from myst_text import MystError
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 from nbformat import NotebookNode
-from provenance import colab_address, repository_address, site_address
+from provenance import colab_address, git, repository_address, site_address
 from reader_machine import (
     COLAB,
     NotLikeColabError,
@@ -175,6 +175,12 @@ def lived_test(book: Book, commit: str, folder: Path) -> int:
     return failed + len(moved)
 
 
+def check_history(root: Path) -> None:
+    """Refuse a shallow checkout: git, asked by pip to clone it, would never come to an end."""
+    if git(root, "rev-parse", "--is-shallow-repository") == "true":
+        raise NotLikeColabError("pip cannot clone a shallow checkout; run git fetch --unshallow")
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the lived test; 1 and the reason if it fails or cannot be done."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -185,6 +191,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         known = repository if colab_address(repository, "any") else NOWHERE
         book = Book(root, known, site_address())
         commit = commit_to_pin(root)
+        check_history(root)
         with tempfile.TemporaryDirectory(prefix="reader-") as folder:
             failed = lived_test(book, commit, Path(folder))
     except (CopyError, MystError, NotLikeColabError, ValueError) as error:

@@ -74,10 +74,18 @@ def borrow(name: str, folder: Path, python: Path) -> list[str]:
     return names
 
 
+def pip_into(python: Path) -> list[str | Path]:
+    """The command that installs into an environment, and builds nothing there."""
+    quiet = ["--quiet", "--no-config", "--only-binary", ":all:"]
+    return [UV, "pip", "install", *quiet, "--python", python]
+
+
 def install(wanted: list[str], python: Path) -> bool:
     """Install packages into an environment; whether they could be had."""
-    command: list[str | Path] = [UV, "pip", "install", "--quiet", "--no-config", "--python", python]
-    return subprocess.run([*command, *wanted], capture_output=True, check=False).returncode == 0
+    return (
+        subprocess.run([*pip_into(python), *wanted], capture_output=True, check=False).returncode
+        == 0
+    )
 
 
 def install_colabs(versions: dict[str, str], python: Path) -> list[str]:
@@ -88,7 +96,7 @@ def install_colabs(versions: dict[str, str], python: Path) -> list[str]:
         name for name, version in versions.items() if not install([f"{name}=={version}"], python)
     ]
     if others:
-        run([UV, "pip", "install", "--quiet", "--no-config", "--python", python, *others])
+        run([*pip_into(python), *others])
     return others
 
 
