@@ -9,10 +9,11 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from colab import ADDED, VIEW, CopyError, commit_to_pin, copy, main, problems, read, write_copies
+from colab import ADDED, VIEW, CopyError, commit_to_pin, copy, main, problems, write_copies
 from copy_links import Book
 from myst_text import MystError
 from nbformat import v4
+from notebooks import read
 
 ROOT = Path(__file__).parents[1]
 REPOSITORY = "https://github.com/reader/attention-book"

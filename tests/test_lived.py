@@ -10,9 +10,10 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
-from colab import ADDED, read
+from colab import ADDED
 from lived import differences, main, quiet, redirected
 from nbformat import v4
+from notebooks import read
 from reader_machine import (
     NotLikeColabError,
     apart,

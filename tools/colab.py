@@ -17,6 +17,7 @@ import nbformat
 from copy_links import Book
 from myst_text import MystError
 from nbformat import NotebookNode, v4
+from notebooks import read
 from plain_markdown import leftovers, linked, lost_words, plain
 from provenance import colab_address, git, repository_address, site_address
 
@@ -95,12 +96,6 @@ def cell_problems(before: NotebookNode, after: NotebookNode) -> Iterator[str]:
         yield "is other code, or has other outputs"
     elif any(VIEW in output.get("data", {}) for output in after.get("outputs", [])):
         yield "stores the view of a widget that no kernel holds"
-
-
-def read(path: Path) -> NotebookNode:
-    """Read a notebook as format 4."""
-    notebook: NotebookNode = nbformat.read(path, as_version=4)
-    return notebook
 
 
 def write_copies(book: Book, commit: str, target: Path) -> list[Path]:

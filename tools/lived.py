@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import colab
-from colab import ADDED, CopyError, commit_to_pin, read
+from colab import ADDED, CopyError, commit_to_pin
 from copy_links import Book
 from jupyter_client.kernelspec import KernelSpecManager
 from jupyter_client.manager import AsyncKernelManager
@@ -26,6 +26,7 @@ from myst_text import MystError
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 from nbformat import NotebookNode
+from notebooks import read
 from provenance import colab_address, git, repository_address, site_address
 from reader_machine import (
     COLAB,
