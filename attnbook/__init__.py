@@ -1,7 +1,8 @@
 """Attention layers, built the way attention is explained: score, weigh, pool."""
 
 from attnbook._version import __version__
-from attnbook.layers import AdditiveAttention, Attention, DotProductAttention, MLPAttention
+from attnbook.attention import Attention
+from attnbook.layers import AdditiveAttention, DotProductAttention, MLPAttention
 from attnbook.masking import checked, length_mask
 from attnbook.pooling import kernel_pool, pool
 from attnbook.scoring import (

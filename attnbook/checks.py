@@ -61,6 +61,13 @@ def check_queries_and_keys(queries: Tensor, keys: Tensor) -> None:
     check_pair("keys", keys, "queries", queries)
 
 
+def check_inputs(queries: Tensor, keys: Tensor, values: Tensor) -> None:
+    """Refuse queries, keys and values that do not belong together."""
+    check_queries_and_keys(queries, keys)
+    check_values(values, keys.shape[-2])
+    check_pair("values", values, "keys", keys)
+
+
 def check_last_axis(name: str, tensor: Tensor, size_name: str, size: int) -> None:
     """Refuse a tensor whose vectors have another size than the one they are used with."""
     if tensor.shape[-1] != size:

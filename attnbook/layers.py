@@ -1,26 +1,17 @@
-"""Attention layers: score, weigh, pool. Different scores make different layers."""
+"""Attention layers: different scores make different layers."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import torch
 from torch import nn
 
-from attnbook.checks import (
-    check_dropout,
-    check_dtype,
-    check_last_axis,
-    check_pair,
-    check_queries_and_keys,
-    check_scores,
-    check_size,
-    check_values,
-)
-from attnbook.masking import length_mask, without_padding
-from attnbook.pooling import pool
+from attnbook.attention import Attention
+from attnbook.checks import KEYS, check_dtype, check_last_axis, check_size, check_tensor
+from attnbook.fused.additive import additive_score, is_plain
+from attnbook.fused.dot import dot_product_attention
+from attnbook.masking import without_padding
 from attnbook.scoring import additive_features, scaled_dot_score
-from attnbook.weighting import masked_softmax
 
 if TYPE_CHECKING:
     from typing import Any
@@ -31,99 +22,6 @@ if TYPE_CHECKING:
 # Stands for an argument that was not given, where Python's own message would not
 # tell the reader that another book orders the arguments differently.
 _MISSING: Any = None
-
-
-class Attention(nn.Module):
-    """An attention layer in three stages: scoring, weighting, pooling.
-
-    A subclass that says how to score is a complete layer:
-
-    >>> class NearestAttention(Attention):
-    ...     def score(self, queries, keys):
-    ...         return -torch.cdist(queries, keys)
-
-    Args:
-        dropout: the share of weights dropped in training, in [0, 1].
-        keep_weights: whether `attention_weights` can be read after a call.
-    """
-
-    formula = "score(q, k)"
-    """How the score is written in figures."""
-
-    def __init__(self, dropout: float = 0.0, *, keep_weights: bool = True) -> None:
-        check_dropout(dropout)
-        super().__init__()
-        self.dropout = nn.Dropout(dropout)
-        self.keep_weights = keep_weights
-        self._attention_weights: Tensor | None = None
-
-    def score(
-        self,
-        queries: Float[Tensor, "batch *heads queries query_size"],
-        keys: Float[Tensor, "batch *heads keys key_size"],
-    ) -> Float[Tensor, "batch *heads queries keys"]:
-        """Say how well each key fits each query: what a subclass defines."""
-        raise NotImplementedError(f"{type(self).__name__} must define score(queries, keys)")
-
-    def forward(
-        self,
-        queries: Float[Tensor, "batch *heads queries query_size"],
-        keys: Float[Tensor, "batch *heads keys key_size"],
-        values: Float[Tensor, "batch *heads keys value_size"],
-        valid_lens: Shaped[Tensor, "batch *queries"] | None = None,
-    ) -> Float[Tensor, "batch *heads queries value_size"]:
-        """Attend: for each query, the average of the values whose keys fit it.
-
-        Args:
-            queries: `(batch, [heads,] num_queries, query_size)`.
-            keys: `(batch, [heads,] num_keys, key_size)`.
-            values: `(batch, [heads,] num_keys, value_size)`, one per key.
-            valid_lens: how many keys may be seen, `(batch,)` for each example or
-                `(batch, num_queries)` for each query; None means all.
-
-        Returns:
-            `(batch, [heads,] num_queries, value_size)`; zeros for a query with
-            nothing to attend to.
-
-        Raises:
-            TypeError, ValueError: an argument has the wrong rank, size, batch, dtype
-                or lengths. A refused call changes nothing.
-        """
-        check_queries_and_keys(queries, keys)
-        check_values(values, keys.shape[-2])
-        check_pair("values", values, "keys", keys)
-        scores = self.score(queries, keys)
-        check_scores(scores, queries, keys)
-        weights = masked_softmax(scores, valid_lens)
-        output = pool(self.dropout(weights), values)
-        # A program made by torch.export has no layer to keep anything in.
-        if not torch.compiler.is_exporting():
-            self._attention_weights = weights.detach() if self.keep_weights else None
-        return output
-
-    if TYPE_CHECKING:
-        __call__ = forward  # for type checkers, to whom nn.Module says Any
-
-    @property
-    def attention_weights(self) -> Float[Tensor, "batch *heads queries keys"]:
-        """The weights of the last call, before dropout, detached.
-
-        Raises:
-            AttributeError: the layer has not been called, or did not keep its weights.
-        """
-        if self._attention_weights is not None:
-            return self._attention_weights
-        # An AttributeError, so that hasattr works; see __getattr__.
-        raise AttributeError
-
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - as in nn.Module
-        # Python comes here when the property above has nothing to give.
-        if name == "attention_weights":
-            raise AttributeError(
-                f"attention_weights are not there: this {type(self).__name__} has kept none; "
-                "call it with keep_weights=True first"
-            )
-        return super().__getattr__(name)
 
 
 class DotProductAttention(Attention):
@@ -147,6 +45,23 @@ class DotProductAttention(Attention):
     ) -> Float[Tensor, "batch *heads queries keys"]:
         """Score each pair by q · k / √d."""
         return scaled_dot_score(queries, keys)
+
+    def forward(
+        self,
+        queries: Float[Tensor, "batch *heads queries size"],
+        keys: Float[Tensor, "batch *heads keys size"],
+        values: Float[Tensor, "batch *heads keys value_size"],
+        valid_lens: Shaped[Tensor, "batch *queries"] | None = None,
+    ) -> Float[Tensor, "batch *heads queries value_size"]:
+        """Attend, as `Attention.forward` says; by torch's own kernel where no weights are kept."""
+        drops = self.training and self.dropout.p > 0
+        if self.keep_weights or drops or type(self).score is not DotProductAttention.score:
+            return super().forward(queries, keys, values, valid_lens)
+        visible = self._visible_keys(queries, keys, values, valid_lens)
+        check_last_axis("keys", keys, "query_size", queries.shape[-1])
+        output = dot_product_attention(queries, keys, values, visible)
+        self._keep(None)
+        return output
 
 
 class AdditiveAttention(Attention):
@@ -203,10 +118,7 @@ class AdditiveAttention(Attention):
         keys: Float[Tensor, "batch *heads keys key_size"],
     ) -> Float[Tensor, "batch *heads queries keys"]:
         """Score each pair by w_vᵀ tanh(W_q q + W_k k)."""
-        check_last_axis("queries", queries, "query_size", self.W_q.in_features)
-        check_last_axis("keys", keys, "key_size", self.W_k.in_features)
-        check_dtype("queries", queries, "the layer's weights", self.W_q.weight)
-        features = additive_features(self.W_q(queries), self.W_k(keys))
+        features = additive_features(self._project_queries(queries), self.project_keys(keys))
         return self.w_v(features).squeeze(-1)  # type: ignore[no-any-return]
 
     def forward(
@@ -216,13 +128,75 @@ class AdditiveAttention(Attention):
         values: Float[Tensor, "batch *heads keys value_size"],
         valid_lens: Shaped[Tensor, "batch *queries"] | None = None,
     ) -> Float[Tensor, "batch *heads queries value_size"]:
-        """Attend, as `Attention.forward` says."""
-        check_queries_and_keys(queries, keys)
-        if valid_lens is not None:
+        """Attend, as `Attention.forward` says; scores are made block by block."""
+        visible = self._visible_keys(queries, keys, values, valid_lens)
+        if self._scores_its_own_way():
             # The projection of huge padding can overflow to NaN, and so would its gradient.
-            shape = (*queries.shape[:-1], keys.shape[-2])
-            keys = without_padding(keys, length_mask(valid_lens, shape, keys.device))
-        return super().forward(queries, keys, values, valid_lens)
+            keys = keys if visible is None else without_padding(keys, visible)
+            return super().forward(queries, keys, values, valid_lens)
+        hiddens = self._project_queries(queries)
+        scores = self._score_hiddens(hiddens, self.project_keys(keys), visible)
+        return self._weigh_and_pool(scores, values, visible)
+
+    def project_keys(
+        self, keys: Float[Tensor, "batch *heads keys key_size"]
+    ) -> Float[Tensor, "batch *heads keys num_hiddens"]:
+        """Project keys once, W_k k, for the many calls of `attend` that a decoder makes.
+
+        >>> layer = AdditiveAttention(key_size=2, query_size=3, num_hiddens=5)
+        >>> keys, values, valid_lens = torch.ones(1, 7, 2), torch.ones(1, 7, 4), torch.tensor([6])
+        >>> projected_keys = layer.project_keys(keys)
+        >>> for state in torch.randn(4, 1, 1, 3):
+        ...     output = layer.attend(state, projected_keys, values, valid_lens)
+
+        Raises:
+            TypeError, ValueError: `keys` has the wrong rank, size or dtype.
+        """
+        check_tensor("keys", keys, KEYS)
+        return _project(self.W_k, "keys", keys, "key_size")
+
+    def attend(
+        self,
+        queries: Float[Tensor, "batch *heads queries query_size"],
+        projected_keys: Float[Tensor, "batch *heads keys num_hiddens"],
+        values: Float[Tensor, "batch *heads keys value_size"],
+        valid_lens: Shaped[Tensor, "batch *queries"] | None = None,
+    ) -> Float[Tensor, "batch *heads queries value_size"]:
+        """Attend as a call of the layer does, to keys that `project_keys` has projected.
+
+        Raises:
+            TypeError, ValueError: as a call of the layer does; or a subclass scores in
+                its own way, which projected keys would pass by.
+        """
+        if self._scores_its_own_way():
+            raise TypeError(
+                f"{type(self).__name__} must score as AdditiveAttention does to attend to "
+                "projected keys, but it defines its own score; call the layer instead"
+            )
+        visible = self._visible_keys(queries, projected_keys, values, valid_lens)
+        check_last_axis("projected_keys", projected_keys, "num_hiddens", self.W_k.out_features)
+        scores = self._score_hiddens(self._project_queries(queries), projected_keys, visible)
+        return self._weigh_and_pool(scores, values, visible)
+
+    def _scores_its_own_way(self) -> bool:
+        return type(self).score is not AdditiveAttention.score
+
+    def _project_queries(self, queries: Tensor) -> Tensor:
+        return _project(self.W_q, "queries", queries, "query_size")
+
+    def _score_hiddens(self, queries: Tensor, keys: Tensor, visible: Tensor | None) -> Tensor:
+        w_v = self.w_v
+        if is_plain(w_v):
+            return additive_score(queries, keys, w_v.weight.squeeze(0), visible)
+        if visible is not None:
+            keys = without_padding(keys, visible)
+        return w_v(additive_features(queries, keys)).squeeze(-1)  # type: ignore[no-any-return]
+
+
+def _project(linear: nn.Linear, name: str, vectors: Tensor, size_name: str) -> Tensor:
+    check_last_axis(name, vectors, size_name, linear.in_features)
+    check_dtype(name, vectors, "the layer's weights", linear.weight)
+    return linear(vectors)  # type: ignore[no-any-return]
 
 
 class MLPAttention(AdditiveAttention):

@@ -11,7 +11,7 @@ from attnbook.checks import SCORES, check_tensor
 from attnbook.masking import length_mask
 
 if TYPE_CHECKING:
-    from jaxtyping import Float, Shaped
+    from jaxtyping import Bool, Float, Shaped
     from torch import Tensor
 
 
@@ -44,8 +44,17 @@ def masked_softmax(
     """
     check_tensor("scores", scores, SCORES)
     if valid_lens is None:
+        return weigh(scores, None)
+    return weigh(scores, length_mask(valid_lens, scores.shape, scores.device))
+
+
+def weigh(
+    scores: Float[Tensor, "batch *heads queries keys"],
+    visible: Bool[Tensor, "batch *ones keys"] | None,
+) -> Float[Tensor, "batch *heads queries keys"]:
+    """Turn scores into weights, where the mask says which keys are visible; None means all."""
+    if visible is None:
         return torch.softmax(scores, dim=-1)
-    visible = length_mask(valid_lens, scores.shape, scores.device)
     # -inf lies below every finite score, in every dtype. A row of nothing
     # else would be NaN, so an empty row holds zeros until it is cleared.
     has_keys = visible.any(dim=-1, keepdim=True)

@@ -1,8 +1,12 @@
 """What every test of the package shares: devices, reproducible numbers, a stable Hypothesis."""
 
+import math
+
 import pytest
 import torch
 from hypothesis import settings
+
+from attnbook.fused import additive, dot, softmax
 
 settings.register_profile("stable", derandomize=True, deadline=None, max_examples=50)
 settings.load_profile("stable")
@@ -38,3 +42,17 @@ def qkv(rng):
         torch.randn(2, 7, 5, generator=rng),
         torch.randn(2, 7, 11, generator=rng),
     )
+
+
+@pytest.fixture(scope="module", params=["plain", "fast"])
+def every_path(request):
+    """Run a test by the plain formulas, and by the fast paths with blocks of a few numbers."""
+    smallest = math.inf if request.param == "plain" else 0
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("SMALLEST", "SMALLEST_TRAINING", "SMALLEST_OF_ONE"):
+            patch.setattr(additive, name, smallest)
+        patch.setattr(additive, "BLOCK", 100)
+        patch.setattr(softmax, "SMALLEST", smallest)
+        patch.setattr(dot, "SMALLEST_SLICED", smallest)
+        patch.setattr(dot, "SMALLEST_WIDENED", smallest)
+        yield request.param

@@ -9,6 +9,8 @@ from torch import nn
 
 import attnbook
 
+pytestmark = pytest.mark.usefixtures("every_path")
+
 # A textbook module: right in ordinary cases, finite fill and all.
 
 

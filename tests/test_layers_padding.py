@@ -6,6 +6,8 @@ from cases import PER_EXAMPLE, both, make, random_qkv, seeds
 from hypothesis import given
 from hypothesis import strategies as st
 
+pytestmark = pytest.mark.usefixtures("every_path")
+
 # Any finite number, however large. (NaN times a weight of 0 would be NaN.)
 junk = st.floats(allow_nan=False, allow_infinity=False)
 

@@ -82,7 +82,7 @@ def test_a_shape_that_differs_from_its_annotation_is_caught(lie):
 def test_a_result_of_another_shape_is_caught():
     done = run(
         "import attnbook.weighting as w\n"
-        "w.length_mask = lambda *arguments: torch.ones(3, 2, 3, 7).bool()\n"
+        "w.weigh = lambda *arguments: torch.ones(3, 2, 3, 7)\n"
         "w.masked_softmax(torch.ones(2, 3, 7), torch.ones(2))"
     )
     assert done.returncode == 1

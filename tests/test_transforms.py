@@ -15,6 +15,8 @@ from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 
 from attnbook import AdditiveAttention, DotProductAttention, checked, kernel_pool, masked_softmax
 
+pytestmark = pytest.mark.usefixtures("every_path")
+
 LENGTHS = {"all keys": None, "per example": PER_EXAMPLE, "per query": PER_QUERY}
 every_kind = pytest.mark.parametrize("lengths", LENGTHS)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 import traitlets
 
+from attnbook.attention import Attention
 from attnbook.checks import check_pair, check_queries_and_keys, check_scores, check_values
 from attnbook.figures.base import (
     Figure,
@@ -19,7 +20,6 @@ from attnbook.figures.base import (
     numbers,
     stylesheet,
 )
-from attnbook.layers import Attention
 from attnbook.masking import length_mask
 from attnbook.pooling import pool
 from attnbook.weighting import masked_softmax

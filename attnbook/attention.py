@@ -1,0 +1,126 @@
+"""What every attention layer does: score, weigh, pool. A subclass says how to score."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch import nn
+
+from attnbook.checks import check_dropout, check_inputs, check_scores
+from attnbook.fused.softmax import weigh
+from attnbook.masking import length_mask
+from attnbook.pooling import pool
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from jaxtyping import Float, Shaped
+    from torch import Tensor
+
+
+class Attention(nn.Module):
+    """An attention layer in three stages: scoring, weighting, pooling.
+
+    A subclass that says how to score is a complete layer:
+
+    >>> class NearestAttention(Attention):
+    ...     def score(self, queries, keys):
+    ...         return -torch.cdist(queries, keys)
+
+    Args:
+        dropout: the share of weights dropped in training, in [0, 1].
+        keep_weights: whether `attention_weights` can be read after a call.
+    """
+
+    formula = "score(q, k)"
+    """How the score is written in figures."""
+
+    def __init__(self, dropout: float = 0.0, *, keep_weights: bool = True) -> None:
+        check_dropout(dropout)
+        super().__init__()
+        self.dropout = nn.Dropout(dropout)
+        self.keep_weights = keep_weights
+        self._attention_weights: Tensor | None = None
+
+    def score(
+        self,
+        queries: Float[Tensor, "batch *heads queries query_size"],
+        keys: Float[Tensor, "batch *heads keys key_size"],
+    ) -> Float[Tensor, "batch *heads queries keys"]:
+        """Say how well each key fits each query: what a subclass defines."""
+        raise NotImplementedError(f"{type(self).__name__} must define score(queries, keys)")
+
+    def forward(
+        self,
+        queries: Float[Tensor, "batch *heads queries query_size"],
+        keys: Float[Tensor, "batch *heads keys key_size"],
+        values: Float[Tensor, "batch *heads keys value_size"],
+        valid_lens: Shaped[Tensor, "batch *queries"] | None = None,
+    ) -> Float[Tensor, "batch *heads queries value_size"]:
+        """Attend: for each query, the average of the values whose keys fit it.
+
+        Args:
+            queries: `(batch, [heads,] num_queries, query_size)`.
+            keys: `(batch, [heads,] num_keys, key_size)`.
+            values: `(batch, [heads,] num_keys, value_size)`, one per key.
+            valid_lens: how many keys may be seen, `(batch,)` for each example or
+                `(batch, num_queries)` for each query; None means all.
+
+        Returns:
+            `(batch, [heads,] num_queries, value_size)`; zeros for a query with
+            nothing to attend to.
+
+        Raises:
+            TypeError, ValueError: an argument has the wrong rank, size, batch, dtype
+                or lengths. A refused call changes nothing.
+        """
+        visible = self._visible_keys(queries, keys, values, valid_lens)
+        scores = self.score(queries, keys)
+        check_scores(scores, queries, keys)
+        return self._weigh_and_pool(scores, values, visible)
+
+    if TYPE_CHECKING:
+        __call__ = forward  # for type checkers, to whom nn.Module says Any
+
+    def _visible_keys(
+        self, queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Tensor | None
+    ) -> Tensor | None:
+        """Refuse inputs that do not belong together; make the mask of visible keys."""
+        check_inputs(queries, keys, values)
+        if valid_lens is None:
+            return None
+        return length_mask(valid_lens, (*queries.shape[:-1], keys.shape[-2]), keys.device)
+
+    def _weigh_and_pool(self, scores: Tensor, values: Tensor, visible: Tensor | None) -> Tensor:
+        weights = weigh(scores, visible)
+        dropped = self.dropout(weights) if self.dropout.training else weights
+        output = pool(dropped, values)
+        self._keep(weights if self.keep_weights else None)
+        return output
+
+    def _keep(self, weights: Tensor | None) -> None:
+        # A program made by torch.export has no layer to keep anything in.
+        if not torch.compiler.is_exporting():
+            self._attention_weights = None if weights is None else weights.detach()
+
+    @property
+    def attention_weights(self) -> Float[Tensor, "batch *heads queries keys"]:
+        """The weights of the last call, before dropout, detached.
+
+        Raises:
+            AttributeError: the layer has not been called, or did not keep its weights.
+        """
+        if self._attention_weights is not None:
+            return self._attention_weights
+        # An AttributeError, so that hasattr works; see __getattr__.
+        raise AttributeError
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - as in nn.Module
+        # Python comes here when the property above has nothing to give.
+        if name == "attention_weights":
+            raise AttributeError(
+                f"attention_weights are not there: this {type(self).__name__} has kept none; "
+                "call it with keep_weights=True first"
+            )
+        return super().__getattr__(name)

@@ -1,0 +1,96 @@
+"""Dot-product attention whose weights nobody reads, by torch's own fused attention.
+
+torch's kernel never stores the scores. It takes a mask, but works on padding all the
+same, so a large example is sliced: the kernel sees its keys up to the length.
+
+The kernel masks by adding -inf. At a padded score that has overflowed this is no number.
+No score overflows where ‖q‖ ‖k‖ is a number, because |q · k| is at most that; what lies
+beyond goes to the plain twin. Where numbers are not looked at (on a GPU, compiled),
+padding is cleared instead.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import torch
+from torch.nn.functional import pad, scaled_dot_product_attention
+
+from attnbook.fused.softmax import weigh
+from attnbook.fused.twins import needs_twin
+from attnbook.masking import seen_keys, without_padding
+from attnbook.pooling import pool
+from attnbook.scoring import scaled_dot_score
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float
+    from torch import Tensor
+
+# From how many multiplications an example on, as `make bench` measured: for slicing, and
+# for making queries, keys and values equally wide, as the kernel wants them.
+SMALLEST_SLICED = 2**23
+SMALLEST_WIDENED = 2**22
+
+
+def dot_product_attention(
+    queries: Float[Tensor, "batch *heads queries size"],
+    keys: Float[Tensor, "batch *heads keys size"],
+    values: Float[Tensor, "batch *heads keys value_size"],
+    visible: Bool[Tensor, "batch *ones keys"] | None,
+) -> Float[Tensor, "batch *heads queries value_size"]:
+    """Score by q · k / √d, weigh and pool, keeping no weights."""
+    size, value_size = queries.shape[-1], values.shape[-1]
+    work = queries.shape[-2] * keys.shape[-2] * max(size, value_size)
+    narrow = size != value_size and work < SMALLEST_WIDENED
+    if narrow or queries.numel() * keys.numel() == 0 or needs_twin(queries, keys, values):
+        return _plain(queries, keys, values, visible)
+    unread = torch.compiler.is_compiling() or queries.device.type != "cpu"
+    if visible is None:
+        return _fused(queries, keys, values, None)
+    if unread:
+        keys, values = without_padding(keys, visible), without_padding(values, visible)
+    elif work >= SMALLEST_SLICED and visible.shape[-2] == 1:
+        return _sliced(queries, keys, values, seen_keys(visible).tolist())
+    elif not all(_is_ordinary(tensor) for tensor in (queries, keys, values)):
+        return _plain(queries, keys, values, visible)
+    return _fused(queries, keys, values, visible)
+
+
+def _plain(queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor | None) -> Tensor:
+    return pool(weigh(scaled_dot_score(queries, keys), visible), values)
+
+
+def _is_ordinary(tensor: Tensor) -> bool:
+    """Whether the norm of all its numbers, squared, is a number too."""
+    norm = torch.linalg.vector_norm(tensor, dtype=torch.promote_types(tensor.dtype, torch.float))
+    return bool(norm.item() ** 2 <= torch.finfo(norm.dtype).max)  # false for NaN
+
+
+def _sliced(queries: Tensor, keys: Tensor, values: Tensor, seen: list[int]) -> Tensor:
+    # unbind, because every plain slice would get a full-size gradient of its own.
+    examples = zip(queries.unbind(), keys.unbind(), values.unbind(), seen, strict=True)
+    outputs = [
+        _fused(q[None], k[None, ..., :length, :], v[None, ..., :length, :], None)
+        if length > 0
+        else q.new_zeros(1, *q.shape[:-1], v.shape[-1])
+        for q, k, v, length in examples
+    ]
+    return torch.cat(outputs)
+
+
+def _fused(queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor | None) -> Tensor:
+    """Call torch's kernel, which wants an axis of heads and one width for all."""
+    size, value_size = queries.shape[-1], values.shape[-1]
+    width = max(size, value_size)
+    q, k, v = (_widened(tensor, width) for tensor in (queries, keys, values))
+    if queries.dim() == 3:
+        q, k, v = (tensor.unsqueeze(1) for tensor in (q, k, v))
+        visible = None if visible is None else visible.unsqueeze(1)
+    output = scaled_dot_product_attention(q, k, v, attn_mask=visible, scale=1 / math.sqrt(size))
+    return (output.squeeze(1) if queries.dim() == 3 else output)[..., :value_size]
+
+
+def _widened(tensor: Tensor, width: int) -> Tensor:
+    missing = width - tensor.shape[-1]
+    return pad(tensor, (0, missing)) if missing else tensor

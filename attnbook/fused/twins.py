@@ -1,0 +1,38 @@
+"""When a fast path steps aside for its plain twin."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor, nn
+from torch.autograd import forward_ad
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def needs_twin(*tensors: Tensor) -> bool:
+    """Whether these tensors, or what is being done to them, ask for the plain formula.
+
+    So do subclasses of Tensor, tensors without values, the transforms of `torch.func`, and
+    forward-mode differentiation.
+    """
+    return (
+        any(type(tensor) not in (Tensor, nn.Parameter) or tensor.is_meta for tensor in tensors)
+        # torch has no public way to ask for these two.
+        or torch._C._are_functorch_transforms_active()
+        or forward_ad._current_level >= 0
+    )
+
+
+def twin_gradients(
+    twin: Callable[..., Tensor],
+    ctx: Any,  # noqa: ANN401 - torch gives it no type
+    inputs: tuple[Any, ...],
+    grad: Tensor,
+) -> tuple[Tensor | None, ...]:
+    """Take gradients through the plain formula, so that they can be differentiated again."""
+    wanted = [value for value, needed in zip(inputs, ctx.needs_input_grad, strict=True) if needed]
+    found = iter(torch.autograd.grad(twin(*inputs), wanted, grad, create_graph=True))
+    return tuple(next(found) if needed else None for needed in ctx.needs_input_grad)

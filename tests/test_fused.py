@@ -1,0 +1,419 @@
+"""The fast paths give what the plain formulas give, and make less of it."""
+
+import math
+
+import oracle
+import pytest
+import torch
+from cases import PER_EXAMPLE, PER_QUERY, make, random_qkv, seeds
+from hypothesis import given
+from hypothesis import strategies as st
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from attnbook import AdditiveAttention, DotProductAttention, length_mask
+from attnbook.fused import additive, dot, softmax
+from attnbook.fused.additive import additive_score
+from attnbook.scoring import additive_features
+from attnbook.weighting import weigh
+
+pytestmark = pytest.mark.usefixtures("every_path")
+
+TOLERANCE = {torch.float64: 1e-12, torch.float32: 1e-5, torch.bfloat16: 5e-2, torch.float16: 5e-3}
+# How far projections go: beyond 35 in float32 both sides are out of reach.
+sizes_of_projections = st.sampled_from([1.0, 10.0, 50.0, 1e3, 1e4])
+sizes = st.sampled_from([1, 2, 3, 5, 7])
+dtypes = st.sampled_from(list(TOLERANCE))
+
+
+def projections(seed, sizes, scale, dtype):
+    """Queries and keys of opposite signs that nearly cancel, and a weight."""
+    examples, num_queries, num_keys, hiddens = sizes
+    generator = torch.Generator().manual_seed(seed)
+    offset = scale * torch.randn(examples, 1, hiddens, generator=generator, dtype=torch.float64)
+    spread = torch.randn(2, generator=generator, dtype=torch.float64).exp().tolist()
+    queries = torch.randn(examples, num_queries, hiddens, generator=generator, dtype=torch.float64)
+    keys = torch.randn(examples, num_keys, hiddens, generator=generator, dtype=torch.float64)
+    weight = torch.randn(hiddens, generator=generator, dtype=torch.float64) / hiddens
+    made = queries * spread[0] + offset, keys * spread[1] - offset, weight
+    return [tensor.to(dtype) for tensor in made]
+
+
+@given(seeds, st.tuples(sizes, sizes, sizes, sizes), sizes_of_projections, dtypes, st.data())
+def test_additive_scores_agree_with_the_oracle_however_large(seed, sizes, scale, dtype, data):
+    inputs = projections(seed, sizes, scale, dtype)
+    examples, _, num_keys, _ = sizes
+    lengths = data.draw(st.lists(st.integers(0, num_keys), min_size=examples, max_size=examples))
+    visible = length_mask(torch.tensor(lengths), (*inputs[0].shape[:-1], num_keys))
+    scores = additive_score(*inputs, visible)
+    assert scores.dtype == dtype
+    difference = scores.double() - oracle.additive_score(*inputs)
+    # A half-precision sum q + k of the plain formula is rounded before its tanh is taken.
+    tolerance = TOLERANCE[dtype]
+    assert (difference.abs() * visible <= tolerance).all()
+
+
+@given(seeds, st.tuples(sizes, sizes, sizes, sizes), sizes_of_projections, st.data())
+def test_gradients_of_additive_scores_agree_with_the_plain_formula(seed, sizes, scale, data):
+    inputs = projections(seed, sizes, scale, torch.float64)
+    num_keys = sizes[2]
+    lengths = data.draw(st.lists(st.integers(0, num_keys), min_size=sizes[0], max_size=sizes[0]))
+    visible = length_mask(torch.tensor(lengths), (*inputs[0].shape[:-1], num_keys))
+    factors = torch.randn(visible.shape, dtype=torch.float64) * visible
+    found = []
+    for score in (lambda q, k, w: additive_score(q, k, w, visible), plain):
+        leaves = [tensor.clone().requires_grad_() for tensor in inputs]
+        (score(*leaves) * factors).sum().backward()
+        found.append([leaf.grad for leaf in leaves])
+    for left, right in zip(*found, strict=True):
+        assert torch.allclose(left, right, rtol=1e-10, atol=1e-10)
+
+
+def plain(queries, keys, weight):
+    return additive_features(queries, keys) @ weight
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+def test_45_and_minus_42_meet_as_tanh_3(dtype):
+    # e^90 is too large for float32; cut to what it can hold, this would give 0.
+    queries = torch.tensor([[[45.0], [-45.0]]], dtype=dtype)
+    keys = torch.tensor([[[-42.0], [42.0]]], dtype=dtype)
+    scores = additive_score(queries, keys, torch.ones(1, dtype=dtype), None).float()
+    expected = torch.tensor([[[math.tanh(3), 1], [-1, -math.tanh(3)]]])
+    assert torch.allclose(scores, expected, atol=4e-3 if dtype == torch.bfloat16 else 1e-3)
+
+
+@pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan])
+def test_what_is_no_number_in_a_visible_key_shows_as_the_plain_formula_shows_it(value):
+    queries, keys, weight = projections(1, (2, 3, 5, 2), 1.0, torch.float32)
+    keys[0, 1, 0] = value
+    scores = additive_score(queries, keys, weight, None)
+    assert torch.allclose(scores, plain(queries, keys, weight), atol=1e-6, equal_nan=True)
+
+
+def test_what_is_no_number_in_padding_is_not_looked_at():
+    inputs = projections(1, (2, 3, 7, 5), 1.0, torch.float64)
+    visible = length_mask(PER_EXAMPLE, (2, 3, 7))
+    queries, keys, weight = (tensor.requires_grad_() for tensor in inputs)
+    spoilt = torch.where(visible.transpose(1, 2), keys, math.nan)
+    scores = additive_score(queries, spoilt, weight, visible)
+    torch.where(visible, scores, 0.0).sum().backward()
+    assert queries.grad.isfinite().all()
+    assert weight.grad.isfinite().all()
+
+
+@pytest.mark.parametrize("visible", [None, length_mask(PER_QUERY, (2, 3, 7))])
+def test_additive_scores_can_be_differentiated_twice(visible):
+    inputs = [
+        tensor.requires_grad_() for tensor in projections(2, (2, 3, 7, 5), 1.0, torch.float64)
+    ]
+
+    def score(*inputs):
+        scores = additive_score(*inputs, visible)
+        return scores if visible is None else torch.where(visible, scores, 0.0)
+
+    assert torch.autograd.gradcheck(score, inputs)
+    assert torch.autograd.gradgradcheck(score, inputs)
+
+
+def test_weights_can_be_differentiated_twice():
+    for lengths in (PER_EXAMPLE, PER_QUERY):
+        visible = length_mask(lengths, (2, 3, 7))
+        scores = torch.randn(2, 3, 7, dtype=torch.float64, requires_grad=True)
+        assert torch.autograd.gradgradcheck(lambda s, v=visible: softmax.weigh(s, v), [scores])
+
+
+@pytest.mark.parametrize("lengths", [PER_EXAMPLE, PER_QUERY], ids=["per example", "per query"])
+@pytest.mark.parametrize("junk", [0.0, math.inf, -math.inf, math.nan])
+def test_weights_and_their_gradients_are_those_of_the_plain_formula(lengths, junk, dtype):
+    visible = length_mask(lengths, (2, 5, 3, 7))
+    scores = torch.randn(2, 5, 3, 7).to(dtype)
+    scores = torch.where(visible, scores, junk)
+    before = scores.clone()
+    # Gradients from padding that huge values made infinite must not come through.
+    grad = torch.where(visible, torch.randn(2, 5, 3, 7).to(dtype), junk)
+    found = []
+    for function in (softmax.weigh, weigh):
+        leaf = scores.clone().requires_grad_()
+        weights = function(leaf, visible)
+        weights.backward(grad)
+        found.append((weights.detach(), leaf.grad, function(scores, visible)))
+    for left, right in zip(*found, strict=True):
+        assert left.dtype == dtype
+        assert torch.allclose(left, right, atol=1e-6 if dtype != torch.bfloat16 else 1e-2)
+        assert (torch.where(visible, 0.0, left) == 0).all()
+    assert torch.allclose(scores, before, rtol=0, atol=0, equal_nan=True)
+
+
+def test_a_visible_infinity_makes_its_row_nan_and_no_other():
+    visible = length_mask(PER_EXAMPLE, (2, 3, 7))
+    scores = torch.zeros(2, 3, 7)
+    scores[0, 1, 2] = math.inf
+    rows = softmax.weigh(scores, visible)[0, :, :4].isnan()
+    assert rows.any(dim=-1).tolist() == [False, True, False]
+
+
+# torch's own use of its own deprecated function
+@pytest.mark.filterwarnings("ignore:`torch.jit.script:DeprecationWarning")
+@pytest.mark.parametrize("score", [softmax.weigh, None], ids=["weights", "scores"])
+def test_the_transforms_of_torch_func_reach_the_fast_paths(score):
+    visible = length_mask(PER_EXAMPLE, (2, 3, 7))
+    if score is None:
+        queries, keys, weight = projections(3, (2, 3, 7, 5), 1.0, torch.float64)
+        keys = torch.where(visible.transpose(1, 2), keys, 0.0)
+        function = lambda q: (additive_score(q, keys, weight, visible) ** 2).sum()  # noqa: E731
+        expected = lambda q: (plain(q, keys, weight) ** 2).sum()  # noqa: E731
+    else:
+        queries = torch.randn(2, 3, 7, dtype=torch.float64)
+        function = lambda s: (score(s, visible) ** 2).sum()  # noqa: E731
+        expected = lambda s: (weigh(s, visible) ** 2).sum()  # noqa: E731
+    for transform in (torch.func.grad, torch.func.jacfwd, torch.func.hessian):
+        assert torch.allclose(transform(function)(queries), transform(expected)(queries))
+    many = queries.expand(4, *queries.shape)
+    assert torch.allclose(torch.vmap(function)(many), torch.vmap(expected)(many))
+    with torch.autograd.forward_ad.dual_level():
+        dual = torch.autograd.forward_ad.make_dual(queries, torch.ones_like(queries))
+        assert torch.autograd.forward_ad.unpack_dual(function(dual)).tangent is not None
+
+
+# Dot products without weights
+
+
+@given(
+    seeds,
+    st.tuples(sizes, sizes, sizes, sizes, sizes),
+    st.sampled_from([(), (2,)]),
+    st.sampled_from([torch.float64, torch.float32]),
+    st.data(),
+)
+def test_dot_products_without_weights_agree_with_the_oracle(seed, sizes, heads, dtype, data):
+    batch, num_queries, num_keys, size, value_size = sizes
+    generator = torch.Generator().manual_seed(seed)
+    shapes = (num_queries, size), (num_keys, size), (num_keys, value_size)
+    inputs = [
+        torch.randn(batch, *heads, *shape, generator=generator, dtype=dtype) for shape in shapes
+    ]
+    per_query = data.draw(st.booleans())
+    count = batch * num_queries if per_query else batch
+    lengths = torch.tensor(
+        data.draw(st.lists(st.integers(0, num_keys), min_size=count, max_size=count))
+    ).reshape((batch, num_queries) if per_query else (batch,))
+    output = DotProductAttention(keep_weights=False)(*inputs, lengths)
+    expected = oracle.dot_product_attention(*inputs, lengths)
+    assert torch.allclose(output.double(), expected, atol=TOLERANCE[dtype])
+
+
+@pytest.mark.parametrize("lengths", [None, PER_EXAMPLE, PER_QUERY])
+@pytest.mark.parametrize("heads", [(), (5,)])
+def test_gradients_without_weights_are_those_with_weights(lengths, heads):
+    found = []
+    for keep_weights in (True, False):
+        leaves = [tensor.requires_grad_() for tensor in random_qkv(5, heads)]
+        layer = DotProductAttention(keep_weights=keep_weights)
+        layer(*leaves, lengths).square().sum().backward()
+        found.append([leaf.grad for leaf in leaves])
+    for left, right in zip(*found, strict=True):
+        assert torch.allclose(left, right, atol=1e-12)
+
+
+def test_a_product_that_overflows_for_one_query_leaves_the_others_alone():
+    # The second query sees one key only; with the other its product would be infinite.
+    queries = torch.tensor([[[1.0, 1.0], [1e30, 1e30]]])
+    keys = torch.tensor([[[1e-30, 0.0], [1e30, 1e30]]])
+    values = torch.tensor([[[3.0, 3.0], [5.0, 5.0]]])
+    layer = DotProductAttention(keep_weights=False)
+    output = layer(queries, keys, values, torch.tensor([[2, 1]]))
+    assert output[0].tolist() == [[5.0, 5.0], [3.0, 3.0]]
+
+
+def test_dropout_drops_weights_that_are_not_kept():
+    layer = DotProductAttention(dropout=1.0, keep_weights=False)
+    assert (layer(*random_qkv(1)) == 0).all()
+    assert (layer.eval()(*random_qkv(1)) != 0).all()
+
+
+def test_a_subclass_that_scores_in_its_own_way_is_asked(qkv):
+    class Reversed(DotProductAttention):
+        def score(self, queries, keys):
+            return -super().score(queries, keys)
+
+    kept, unkept = Reversed(), Reversed(keep_weights=False)
+    assert torch.allclose(kept(*qkv), unkept(*qkv), atol=1e-6)
+    assert not torch.allclose(unkept(*qkv), DotProductAttention()(*qkv), atol=1e-2)
+
+    class Capped(AdditiveAttention):
+        def score(self, queries, keys):
+            return super().score(queries, keys).clamp(max=0)
+
+    layer = Capped(5, 5, 13)
+    layer(*qkv, PER_EXAMPLE)
+    assert (layer.score(qkv[0], qkv[1]) == 0).any()
+    expected = oracle.masked_softmax(layer.score(qkv[0], qkv[1]), PER_EXAMPLE)
+    assert torch.allclose(layer.attention_weights.double(), expected, atol=1e-6)
+
+
+# Keys projected once
+
+
+@pytest.mark.parametrize("lengths", [None, PER_EXAMPLE, PER_QUERY])
+def test_keys_projected_once_give_what_a_call_gives(lengths, qkv):
+    queries, keys, values = qkv
+    layer = make("additive")
+    projected_keys = layer.project_keys(keys)
+    expected = layer(queries, keys, values, lengths)
+    weights = layer.attention_weights
+    assert torch.equal(layer.attend(queries, projected_keys, values, lengths), expected)
+    assert torch.equal(layer.attention_weights, weights)
+
+
+def test_projected_keys_learn_from_every_step(qkv):
+    queries, keys, values = qkv
+    gradients = []
+    for once in (True, False):
+        layer = make("additive")
+        projected_keys = layer.project_keys(keys)
+        outputs = [
+            layer.attend(q[:, None], projected_keys, values)
+            if once
+            else layer(q[:, None], keys, values)
+            for q in queries.unbind(1)
+        ]
+        torch.stack(outputs).square().sum().backward()
+        gradients.append([parameter.grad for parameter in layer.parameters()])
+    for left, right in zip(*gradients, strict=True):
+        assert torch.allclose(left, right, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("projected_keys", "error", "rule"),
+    [
+        (torch.ones(2, 7, 5), ValueError, r"projected_keys must have num_hiddens=13 .* got 5"),
+        (torch.ones(3, 7, 13), ValueError, r"keys must have the batch and heads of queries"),
+        (torch.ones(2, 7, 13).long(), TypeError, r"keys must hold floating-point numbers"),
+    ],
+)
+def test_other_keys_than_projected_ones_are_refused(projected_keys, error, rule, qkv):
+    with pytest.raises(error, match=rule):
+        make("additive").attend(qkv[0], projected_keys, qkv[2])
+
+
+@pytest.mark.parametrize(
+    ("keys", "rule"),
+    [
+        (torch.ones(2, 7, 3), r"keys must have key_size=5 numbers in the last axis, got 3"),
+        (torch.ones(7, 5), r"keys must have shape .*, got \(7, 5\)"),
+    ],
+)
+def test_keys_that_cannot_be_projected_are_refused(keys, rule):
+    with pytest.raises(ValueError, match=rule):
+        make("additive").project_keys(keys)
+
+
+def test_a_layer_with_a_score_of_its_own_takes_no_projected_keys(qkv):
+    class Own(AdditiveAttention):
+        def score(self, queries, keys):
+            return super().score(queries, keys)
+
+    layer = Own(5, 5, 13)
+    with pytest.raises(TypeError, match="Own must score as AdditiveAttention does"):
+        layer.attend(qkv[0], layer.project_keys(qkv[1]), qkv[2])
+
+
+# What is made, and where
+
+
+class LargestTensor(TorchDispatchMode):
+    """Remembers how many numbers the largest tensor had that any operation made."""
+
+    numbers = 0
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        result = function(*args, **(kwargs or {}))
+        made = result if isinstance(result, (tuple, list)) else [result]
+        sizes = [tensor.numel() for tensor in made if isinstance(tensor, torch.Tensor)]
+        self.numbers = max(self.numbers, *sizes, 0)
+        return result
+
+
+def test_no_tensor_of_all_hidden_units_is_made_in_training(every_path):
+    layer = AdditiveAttention(5, 5, 31)
+    queries, keys, values = torch.randn(2, 11, 5), torch.randn(2, 13, 5), torch.randn(2, 13, 3)
+    with LargestTensor() as largest:
+        layer(queries, keys, values, torch.tensor([13, 7])).sum().backward()
+    units = 2 * 11 * 13 * 31
+    projected_keys = 2 * 13 * 31
+    assert largest.numbers == (units if every_path == "plain" else projected_keys)
+
+
+def test_no_weights_are_made_where_none_are_kept():
+    queries = torch.randn(2, 31, 5)
+    with LargestTensor() as largest:
+        DotProductAttention(keep_weights=False)(queries, queries, queries, torch.tensor([31, 7]))
+    assert largest.numbers < 2 * 31 * 31
+
+
+def test_keys_past_the_length_cost_nothing(every_path):
+    queries, keys, _ = projections(4, (1, 7, 50, 3), 1.0, torch.float32)
+    visible = length_mask(torch.tensor([2]), (1, 7, 50))
+    blocks = additive._blocks(queries, keys, additive._seen(visible, queries, keys))
+    assert {block.shape[2] for *_, block in blocks} == {2}
+    assert every_path  # both paths cut alike
+    assert list(additive._blocks(queries, keys, [0])) == []
+
+
+# Compiled and exported
+
+
+@pytest.mark.parametrize("lengths", [None, PER_EXAMPLE, PER_QUERY])
+def test_a_compiled_layer_calls_the_same_blocks(lengths, every_path, qkv):
+    torch.compiler.reset()
+    layer = make("additive")
+    graphs = []
+
+    def remember(graph, _):
+        graphs.append(graph)
+        return graph.forward
+
+    compiled = torch.compile(layer, fullgraph=True, backend=remember)
+    assert torch.allclose(compiled(*qkv, lengths), layer(*qkv, lengths), atol=1e-6)
+    assert ("attnbook.additive_score" in graphs[0].code) == (every_path == "fast")
+    torch.compiler.reset()
+
+
+def test_an_exported_layer_needs_no_attnbook(qkv):
+    program = torch.export.export(make("additive").eval(), (*qkv, PER_EXAMPLE))
+    targets = {str(node.target) for node in program.graph.nodes}
+    assert not any("attnbook" in target for target in targets)
+
+
+def test_the_compiled_operations_keep_torchs_rules():
+    inputs = projections(6, (2, 3, 7, 5), 1.0, torch.float32)
+    inputs = [tensor.requires_grad_() for tensor in inputs]
+    visible = length_mask(PER_EXAMPLE, (2, 3, 7))
+    for mask in (None, visible):
+        torch.library.opcheck(torch.ops.attnbook.additive_score.default, (*inputs, mask))
+
+
+def test_a_gpus_blocks_take_the_sigmoid_and_agree(monkeypatch):
+    # On a GPU no number is looked at. The same choice is forced here.
+    monkeypatch.setattr(additive, "_reach", lambda _: -1.0)
+    queries, keys, weight = projections(7, (2, 3, 7, 5), 10.0, torch.float64)
+    scores = additive._score(queries, keys, weight, None)
+    assert torch.allclose(scores, plain(queries, keys, weight), atol=1e-12)
+
+
+def test_a_layer_in_autocast_agrees_by_every_path(qkv):
+    layer = make("additive")
+    expected = layer(*qkv, PER_EXAMPLE)
+    scores, visible = torch.randn(2, 3, 7).bfloat16(), length_mask(PER_EXAMPLE, (2, 3, 7))
+    with torch.autocast("cpu", torch.bfloat16):
+        output = layer(*qkv, PER_EXAMPLE)
+        weights = softmax.weigh(scores, visible)
+    assert torch.allclose(output.float(), expected, atol=5e-2)
+    assert torch.equal(weights, weigh(scores, visible))
+
+
+def test_the_norm_tells_what_may_overflow():
+    assert dot._is_ordinary(torch.full((2, 3), 1e18))
+    assert not dot._is_ordinary(torch.full((2, 3), 1e19))
+    assert not dot._is_ordinary(torch.tensor([[1.0, math.nan]]))
+    assert dot._is_ordinary(torch.full((2, 3), 6e4).half())
