@@ -60,8 +60,8 @@ lived: $(READY) ## what a reader lives through: each Colab copy in a clean envir
 
 test: lint unit nbval browser lived ## everything that CI runs
 
-bench: book ## measure ratios and store them with their machine
-	@$(BIN)/python tools/bench.py
+bench: $(if $(ROW),$(READY),book) ## measure ratios and store them with their machine (ROW=additive-large for one)
+	@$(BIN)/python tools/bench.py $(ROW)
 
 lock: $(READY) ## write requirements.txt anew from pyproject.toml's extras
 	$(BIN)/uv pip compile pyproject.toml --extra book --extra test --universal --python-version 3.11 \

@@ -1,55 +1,39 @@
 """Measure ratios that can be compared between machines, and store them with the machine.
 
-python tools/bench.py            every row
-python tools/bench.py toy-dot    one row
+python tools/bench.py                   every row (an hour); `make bench` builds the book first
+python tools/bench.py additive-large    one row; or `make bench ROW=additive-large`
+python tools/bench.py --plot            draw what was measured, in _build/bench.png
+python tools/bench.py --store           write what the book shows, attnbook/measured.json
 
-Times on a busy machine mean little, so nothing here is a time alone: each row runs two
-programs in turn, many rounds in one process with one thread, and gives the ratio of their
-processor time, round by round.
+Times on a busy machine mean little, so a row runs its programs in turn, many rounds, and
+compares their processor time round by round (see attnbook/timing.py). What was measured is in
+_build/bench.json after each row.
 """
 
 from __future__ import annotations
 
-import json
-import math
+import argparse
 import os
-import platform
 import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from typing import Any
 
+import bench_layers
+import bench_pages
 import torch
-from bench_pages import rows as page_rows
+from bench_cases import textbook_additive, textbook_dot
+from bench_plot import plot
+from bench_results import RESULTS, ROOT, lines, store, stored, write_shown
 
 import attnbook
+from attnbook.timing import Program, race
 
-RESULTS = Path(__file__).resolve().parent.parent / "_build" / "bench.json"
+Result = dict[str, Any]
+Say = Callable[[str], None]
 ROUNDS = 21
-CALLS = 300
-
-Program = Callable[[], object]
-Row = dict[str, float | str]
-
-
-def textbook_dot(
-    queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, lens: torch.Tensor
-) -> torch.Tensor:
-    """Compute dot-product attention as textbooks do: fill with -1e6, check nothing."""
-    scores = queries @ keys.transpose(1, 2) / math.sqrt(queries.shape[-1])
-    padding = torch.arange(keys.shape[1])[None, None] >= lens[:, None, None]
-    return torch.softmax(scores.masked_fill(padding, -1e6), dim=-1) @ values
-
-
-def textbook_additive(layer: attnbook.AdditiveAttention, *inputs: torch.Tensor) -> torch.Tensor:
-    """Compute additive attention as textbooks do, with the parameters of ours."""
-    queries, keys, values, lens = inputs
-    features = torch.tanh(layer.W_q(queries).unsqueeze(2) + layer.W_k(keys).unsqueeze(1))
-    padding = torch.arange(keys.shape[1])[None, None] >= lens[:, None, None]
-    scores = layer.w_v(features).squeeze(-1).masked_fill(padding, -1e6)
-    return torch.softmax(scores, dim=-1) @ values
 
 
 def toy_inputs(size: int = 2) -> tuple[torch.Tensor, ...]:
@@ -58,38 +42,33 @@ def toy_inputs(size: int = 2) -> tuple[torch.Tensor, ...]:
     return torch.randn(2, 1, size), torch.ones(2, 10, size), values, torch.tensor([2, 6])
 
 
-def toy_dot() -> tuple[Program, Program]:
-    """Our layer and the textbook's at toy size, where checks weigh most."""
+def toy_dot() -> dict[str, Program]:
+    """The textbook's layer and ours at toy size, where checks weigh most."""
     inputs, layer = toy_inputs(), attnbook.DotProductAttention().eval()
-    return lambda: layer(*inputs), lambda: textbook_dot(*inputs)
+    return {"textbook": lambda: textbook_dot(*inputs), "ours": lambda: layer(*inputs)}
 
 
-def toy_additive() -> tuple[Program, Program]:
+def toy_additive() -> dict[str, Program]:
     """The same for additive attention."""
     inputs, layer = toy_inputs(), attnbook.AdditiveAttention(2, 2, 8).eval()
-    return lambda: layer(*inputs), lambda: textbook_additive(layer, *inputs)
+    return {
+        "textbook": lambda: textbook_additive(layer, *inputs),
+        "ours": lambda: layer(*inputs),
+    }
 
 
-def processor_time(program: Program, calls: int) -> float:
-    """Processor time of one call, in seconds."""
-    start = time.process_time()
-    for _ in range(calls):
-        program()
-    return (time.process_time() - start) / calls
-
-
-def against(pair: Callable[[], tuple[Program, Program]]) -> Row:
-    """Run ours and theirs in turn: the ratio per round, as median and quartiles."""
-    ours, theirs = pair()
-    if not torch.allclose(torch.as_tensor(ours()), torch.as_tensor(theirs()), atol=1e-5):
+def toy_row(programs: dict[str, Program]) -> Result:
+    """How much longer a call of ours takes, as a ratio and in microseconds."""
+    theirs, ours = (torch.as_tensor(program()) for program in programs.values())
+    if not torch.allclose(theirs, ours, atol=1e-5):
         raise AssertionError("the two programs compute different things; no time is worth taking")
-    rounds = [(processor_time(ours, CALLS), processor_time(theirs, CALLS)) for _ in range(ROUNDS)]
-    low, middle, high = statistics.quantiles([a / b for a, b in rounds], n=4)
-    extra = statistics.median(a - b for a, b in rounds)
+    result = race(programs, ROUNDS)
+    low, middle, high = result.times_as_fast("textbook", than="ours")
+    extra = result.seconds_more("ours").median
     return {"ratio": middle, "quartiles": f"{low:.2f} to {high:.2f}", "extra µs": extra * 1e6}
 
 
-def import_time() -> Row:
+def import_row() -> Result:
     """What `import attnbook` adds to `import torch`, in a fresh process each time."""
     code = (
         "import time, torch; start = time.perf_counter(); import attnbook; "
@@ -102,41 +81,86 @@ def import_time() -> Row:
     return {"milliseconds": statistics.median(runs) * 1e3}
 
 
-ROWS: dict[str, Callable[[], Row]] = {
-    "toy-dot": lambda: against(toy_dot),
-    "toy-additive": lambda: against(toy_additive),
-    "import": import_time,
-    **page_rows(),
+def silent(row: Callable[[], Result]) -> Callable[[Say], Result]:
+    """A row that does not say what it is doing."""
+    return lambda _: row()
+
+
+ROWS: dict[str, Callable[[Say], Result]] = {
+    "toy-dot": silent(lambda: toy_row(toy_dot())),
+    "toy-additive": silent(lambda: toy_row(toy_additive())),
+    "import": silent(import_row),
+    **bench_layers.rows(),
+    **{name: silent(row) for name, row in bench_pages.rows().items()},
 }
 
 
-def machine() -> dict[str, str | int | None]:
-    """Name what the numbers belong to."""
-    return {
-        "processor": platform.processor() or platform.machine(),
-        "cores": os.cpu_count(),
-        "python": platform.python_version(),
-        "torch": torch.__version__,
-        "attnbook": attnbook.__version__,
-    }
+class Progress:
+    """One line on the terminal: how many rows are done, and what runs now."""
+
+    def __init__(self, total: int) -> None:
+        self.total, self.done, self.start = total, 0, time.monotonic()
+
+    def say(self, what: str) -> None:
+        """Replace the line, or add one where there is no terminal."""
+        bar = ("█" * round(20 * self.done / self.total)).ljust(20, "░")
+        minutes, seconds = divmod(int(time.monotonic() - self.start), 60)
+        line = f"{bar} {self.done}/{self.total} {minutes}:{seconds:02} {what}"
+        if sys.stderr.isatty():
+            line = f"\r\033[K{line}"
+            print(line, end="", file=sys.stderr, flush=True)
+        else:
+            print(line, file=sys.stderr, flush=True)
+
+    def clear(self) -> None:
+        """Make room for what is printed."""
+        if sys.stderr.isatty():
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
 
 
-def main() -> int:
-    """Measure the rows that the command line names, or all."""
-    names = sys.argv[1:] or list(ROWS)
-    unknown = [name for name in names if name not in ROWS]
+def measure(names: Sequence[str]) -> None:
+    """Measure rows; each is printed and stored as soon as it is there."""
+    progress = Progress(len(names))
+    for name in names:
+        progress.say(name)
+        row = ROWS[name](progress.say)
+        key = name if bench_layers.device() == "cpu" else f"{name} on {bench_layers.device()}"
+        store(key, row)
+        progress.clear()
+        print("\n".join(lines(name, row)), flush=True)
+        progress.done += 1
+        print(f"stored in {RESULTS.relative_to(ROOT)}")
+
+
+def arguments(given: Sequence[str] | None) -> argparse.Namespace:
+    """Read the command line; an unknown row is named with those that there are."""
+    parser = argparse.ArgumentParser(description="Measure ratios and store them with the machine.")
+    parser.add_argument("rows", nargs="*", metavar="ROW", help=", ".join(ROWS))
+    parser.add_argument(
+        "--device", choices=("cpu", "cuda"), help="default: ATTNBOOK_DEVICE, or cpu"
+    )
+    parser.add_argument("--plot", action="store_true", help="draw what was measured")
+    parser.add_argument("--store", action="store_true", help="write what the book shows")
+    found = parser.parse_args(given)
+    unknown = [name for name in found.rows if name not in ROWS]
     if unknown:
-        print(f"no row named {unknown[0]}; there are: {', '.join(ROWS)}")
-        return 1
+        parser.error(f"no row named {unknown[0]}; there are: {', '.join(ROWS)}")
+    return found
+
+
+def main(given: Sequence[str] | None = None) -> int:
+    """Measure the rows that the command line names; all, when it asks for nothing else."""
+    asked = arguments(given)
+    if asked.device:
+        os.environ["ATTNBOOK_DEVICE"] = asked.device
     torch.set_num_threads(1)
+    names = asked.rows or ([] if asked.plot or asked.store else list(ROWS))
     with torch.no_grad():
-        results = {name: ROWS[name]() for name in names}
-    for name, row in results.items():
-        cells = (f"{k} {v:.2f}" if isinstance(v, float) else f"{k} {v}" for k, v in row.items())
-        print(f"{name:{max(map(len, results))}}", ", ".join(cells))
-    RESULTS.parent.mkdir(exist_ok=True)
-    RESULTS.write_text(json.dumps({"machine": machine(), "rows": results}, indent=2) + "\n")
-    print(f"stored in {RESULTS.relative_to(Path.cwd())}")
+        measure(names)
+    if names or asked.plot:
+        plot(stored())
+    if asked.store:
+        write_shown()
     return 0
 
 

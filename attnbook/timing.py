@@ -1,0 +1,205 @@
+"""Timing: which of several programs is faster on this machine, and how many times.
+
+A time alone says little: machines differ, and a busy one is slow for everybody. So a
+race runs its programs in turn, each round in another order, and compares them within
+the round. Half of the rounds lie between the quartiles: the closer these are, the
+more the median can be trusted.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+
+Program = Callable[[], object]
+Stopwatch = Callable[[Program, int], float]
+"""Takes a program and a number of calls; returns the seconds that all calls took."""
+
+MOST_CALLS = 2**20
+
+
+class Quartiles(NamedTuple):
+    """The middle of some numbers, and the two borders of their middle half."""
+
+    low: float
+    median: float
+    high: float
+
+
+@dataclass(frozen=True, repr=False)
+class Race:
+    """What `race` measured; its repr is a table.
+
+    Args:
+        seconds: of one call, for each program a list with one number per round.
+        clock: what was counted, "processor time" or "GPU time".
+    """
+
+    seconds: dict[str, list[float]]
+    clock: str
+
+    @property
+    def first(self) -> str:
+        """The program that the others are compared with."""
+        return next(iter(self.seconds))
+
+    def times_as_fast(self, name: str, than: str | None = None) -> Quartiles:
+        """How many times as fast as another program, or the first: paired round by round."""
+        return quartiles(theirs / own for own, theirs in self._pairs(name, than))
+
+    def seconds_more(self, name: str, than: str | None = None) -> Quartiles:
+        """How many seconds more a call takes than another program's, or the first's."""
+        return quartiles(own - theirs for own, theirs in self._pairs(name, than))
+
+    def one_call(self, name: str) -> Quartiles:
+        """How many seconds a call takes."""
+        return quartiles(self._of(name))
+
+    def _pairs(self, name: str, than: str | None) -> zip[tuple[float, float]]:
+        return zip(self._of(name), self._of(than or self.first), strict=True)
+
+    def _of(self, name: str) -> list[float]:
+        if name not in self.seconds:
+            known = ", ".join(self.seconds)
+            raise ValueError(f"name must be one of the programs ({known}), got {name!r}")
+        return self.seconds[name]
+
+    def __repr__(self) -> str:
+        width = max(map(len, [*self.seconds, "program"]))
+        lines = [f"{'program':{width}}  times as fast        quartiles      a call"]
+        for name in self.seconds:
+            low, median, high = self.times_as_fast(name)
+            spread = f"{low:.2f} to {high:.2f}"
+            call = readable(self.one_call(name).median)
+            lines.append(f"{name:{width}}  {median:13.2f}  {spread:>15}  {call:>10}")
+        return "\n".join([*lines, f"({self.clock}, medians of {len(self._of(self.first))} rounds)"])
+
+
+def race(
+    programs: Mapping[str, Program],
+    rounds: int = 7,
+    least: float = 0.05,
+    *,
+    seed: int = 0,
+    stopwatch: Stopwatch | None = None,
+) -> Race:
+    """Run programs against each other, and compare each with the first.
+
+    The processor's time is counted, whatever else the machine does meanwhile. Where
+    the programs return tensors on a GPU (alone, in a tuple or in a list), the GPU's
+    time is counted. One call of each is not: it may compile, or fill a cache.
+
+    >>> scores = torch.randn(64, 64)
+    >>> race({"exp": lambda: scores.exp(), "tanh": lambda: scores.tanh()})  # doctest: +SKIP
+    program  times as fast        quartiles      a call
+    exp               1.00     1.00 to 1.00     1.98 µs
+    tanh              0.47     0.46 to 0.48     4.21 µs
+    (processor time, medians of 7 rounds)
+
+    Args:
+        programs: functions without arguments, by name. They must end each call with
+            what they began with, so that all calls take the same time.
+        rounds: at least 2.
+        least: how many seconds a program runs in a round, at least: it is called as
+            often as that takes. Positive.
+        seed: of the order of the programs within each round.
+        stopwatch: takes a program and a number of calls, returns the seconds that
+            they took; chosen by where the results are when not given.
+
+    Raises:
+        TypeError: a program cannot be called.
+        ValueError: no program, fewer than 2 rounds, `least` not positive, or results
+            on different devices.
+    """
+    _check(programs, rounds, least)
+    stopwatch = stopwatch or _stopwatch_for({name: run() for name, run in programs.items()})
+    calls = {name: _calls(run, least, stopwatch) for name, run in programs.items()}
+    seconds: dict[str, list[float]] = {name: [] for name in programs}
+    order = torch.Generator().manual_seed(seed)
+    names = list(programs)
+    for _ in range(rounds):
+        for index in torch.randperm(len(names), generator=order).tolist():
+            name = names[index]
+            seconds[name].append(stopwatch(programs[name], calls[name]) / calls[name])
+    return Race(seconds, "GPU time" if stopwatch is gpu_seconds else "processor time")
+
+
+def processor_seconds(program: Program, calls: int) -> float:
+    """How long the processor works on so many calls, on all its cores together."""
+    start = time.process_time()
+    for _ in range(calls):
+        program()
+    return time.process_time() - start
+
+
+def gpu_seconds(program: Program, calls: int) -> float:
+    """How long the GPU takes from the start of the first call to the end of the last."""
+    event: Callable[..., torch.Event] = torch.cuda.Event
+    start, end = event(enable_timing=True), event(enable_timing=True)
+    torch.cuda.synchronize()
+    start.record()
+    for _ in range(calls):
+        program()
+    end.record()
+    end.synchronize()
+    return float(start.elapsed_time(end)) / 1e3  # it counts milliseconds
+
+
+def quartiles(numbers: Iterable[float]) -> Quartiles:
+    """The median and the quartiles of two numbers or more."""
+    return Quartiles(*statistics.quantiles(numbers, n=4))
+
+
+def readable(seconds: float) -> str:
+    """A time with three digits and the unit that suits it."""
+    for unit, size in (("s", 1.0), ("ms", 1e-3)):
+        if abs(seconds) >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds / 1e-6:.3g} µs"
+
+
+def devices(result: object) -> set[str]:
+    """The kinds of device that the tensors of a result are on."""
+    if isinstance(result, torch.Tensor):
+        return {result.device.type}
+    if isinstance(result, tuple | list):
+        return set().union(*map(devices, result))
+    return set()
+
+
+def _stopwatch_for(results: Mapping[str, object]) -> Stopwatch:
+    """Choose a stopwatch by where the programs' results are."""
+    found = {name: devices(result) for name, result in results.items()}
+    kinds = set().union(*found.values())
+    if len(kinds) > 1:
+        where = ", ".join(
+            f"{name} on {'/'.join(sorted(on)) or 'no device'}" for name, on in found.items()
+        )
+        raise ValueError(f"programs must compute on one device, got {where}")
+    return gpu_seconds if kinds == {"cuda"} else processor_seconds
+
+
+def _calls(program: Program, least: float, stopwatch: Stopwatch) -> int:
+    """Double the number of calls until they take long enough."""
+    calls = 1
+    while stopwatch(program, calls) < least and calls < MOST_CALLS:
+        calls *= 2
+    return calls
+
+
+def _check(programs: Mapping[str, Program], rounds: int, least: float) -> None:
+    """Refuse what cannot be raced."""
+    if not programs:
+        raise ValueError("programs must hold at least one program, got none")
+    for name, program in programs.items():
+        if not callable(program):
+            raise TypeError(f"programs[{name!r}] must be a function, got {type(program).__name__}")
+    if rounds < 2:
+        raise ValueError(f"rounds must be at least 2, for quartiles, got {rounds}")
+    if not least > 0:
+        raise ValueError(f"least must be a positive number of seconds, got {least}")

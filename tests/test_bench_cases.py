@@ -1,0 +1,263 @@
+"""Of what is measured: the sizes, the programs and the check before. No time is asserted."""
+
+import math
+import sys
+
+import bench_cases
+import bench_programs
+import bench_worker
+import oracle
+import pytest
+import torch
+from bench_cases import Case, Setting, lengths, textbook_additive, textbook_dot
+from bench_programs import PROGRAMS, NotMeasurableError
+from torch import nn
+
+SMALL = {
+    "additive": Case("additive", batch=3, queries=5, keys=7, size=11),
+    "dot": Case("dot", batch=3, queries=5, keys=7, size=11),
+}
+RUN_HERE = [
+    ("additive", "textbook"),
+    ("additive", "ours"),
+    ("additive", "ours, weights kept"),
+    ("additive", "textbook, kept keys"),
+    ("dot", "textbook"),
+    ("dot", "ours"),
+    ("dot", "ours, weights kept"),
+    ("dot", "sdpa"),
+    ("dot", "multihead"),
+    ("dot", "sdpa math"),
+]
+
+
+def setting(layer, mode="inference"):
+    case = SMALL[layer]
+    return Setting(Case(layer, case.batch, case.queries, case.keys, case.size, mode))
+
+
+def slow(made):
+    """What the oracle of the tests computes for a setting."""
+    if made.case.layer == "dot":
+        return oracle.dot_product_attention(*made.inputs)
+    return oracle.additive_attention(made.layer.state_dict(), *made.inputs)
+
+
+@pytest.mark.parametrize(("batch", "keys"), [(64, 1024), (32, 64), (16, 256), (4, 1024)])
+def test_lengths_average_two_thirds_of_the_keys(batch, keys):
+    drawn = lengths(batch, keys)
+    assert drawn.double().mean().item() / keys == pytest.approx(0.66, abs=0.005)
+    assert drawn.max() == keys
+    assert drawn.tolist() == lengths(batch, keys).tolist()
+    assert drawn.tolist() != sorted(drawn.tolist())
+
+
+def test_a_lone_example_has_two_thirds_of_the_keys():
+    assert lengths(1, 100).tolist() == [66]
+
+
+def test_no_length_is_zero():
+    # A row of nothing is NaN in nn.MultiheadAttention.
+    assert lengths(8, 2).min() >= 1
+
+
+def test_two_settings_of_one_case_are_the_same():
+    first, second = setting("additive"), setting("additive")
+    for one, other in zip(first.inputs, second.inputs, strict=True):
+        assert torch.equal(one, other)
+    assert torch.equal(first.layer.W_q.weight, second.layer.W_q.weight)
+
+
+@pytest.mark.parametrize("layer", ["additive", "dot"])
+def test_the_textbook_computes_what_the_oracle_does(layer):
+    made = setting(layer)
+    formula = textbook_dot if layer == "dot" else lambda *t: textbook_additive(made.layer, *t)
+    torch.testing.assert_close(formula(*made.inputs).double(), slow(made), atol=1e-6, rtol=1e-5)
+
+
+@pytest.mark.parametrize(("layer", "name"), RUN_HERE)
+def test_each_program_computes_what_the_oracle_does(layer, name):
+    made = setting(layer)
+    with torch.no_grad():
+        output = PROGRAMS[layer][name](made)(*made.inputs)
+    torch.testing.assert_close(output.double(), slow(made), atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize(("layer", "name"), RUN_HERE)
+def test_each_program_has_the_gradients_of_the_formula_in_float64(layer, name):
+    if "kept" in name and "textbook" in name:
+        pytest.skip("keys are kept in inference only")
+    made = setting(layer, "training")
+    program = made.program(PROGRAMS[layer][name](made))
+    bench_worker.check(made, name, program)
+    assert len(program()) == 1 + len(made.leaves)
+
+
+def test_training_differentiates_the_parameters_of_the_additive_layer():
+    assert len(setting("additive", "training").leaves) == 3 + 3
+    assert len(setting("dot", "training").leaves) == 3
+
+
+def test_a_step_can_be_repeated():
+    made = setting("additive", "training")
+    step = made.program(PROGRAMS["additive"]["ours"](made))
+    for first, second in zip(step(), step(), strict=True):
+        assert torch.equal(first, second)
+
+
+def without_padding(queries, keys, values, _):
+    return torch.softmax(queries @ keys.transpose(1, 2) / math.sqrt(11), dim=-1) @ values
+
+
+def wrong_gradient(queries, keys, values, lens):
+    return textbook_dot(queries.detach() * 0.5 + queries * 0.5, keys, values, lens)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "mode", "what"),
+    [
+        (without_padding, "inference", "output"),
+        (lambda *t: textbook_dot(*t) * 1.001, "inference", "output"),
+        (lambda *t: textbook_dot(*t) * math.nan, "inference", "output"),
+        (wrong_gradient, "training", "gradient of queries"),
+    ],
+)
+def test_a_wrong_program_is_refused_before_it_is_timed(wrong, mode, what):
+    made = setting("dot", mode)
+    with pytest.raises(
+        AssertionError, match=f"wrong: {what} is not that of the formula in float64"
+    ):
+        bench_worker.check(made, "wrong", made.program(wrong))
+
+
+def test_large_cases_are_checked_on_some_examples(monkeypatch):
+    monkeypatch.setattr(bench_worker, "CHECKED", 2 * 5 * 7 * 11)
+    made, seen = setting("dot"), []
+
+    def formula(*tensors):
+        seen.append(len(tensors[0]))
+        return textbook_dot(*tensors)
+
+    monkeypatch.setattr(bench_worker, "textbook_dot", formula)
+    bench_worker.check(made, "textbook", made.program(textbook_dot))
+    assert seen == [2]
+
+
+def test_the_floor_takes_as_many_tanh_as_the_textbook(monkeypatch):
+    monkeypatch.setitem(bench_programs.CACHED, "cpu", 5)
+    taken = []
+    tanh = torch.tanh
+    monkeypatch.setattr(torch, "tanh", lambda x, out: taken.append(x.numel()) or tanh(x, out=out))
+    made = setting("additive")
+    PROGRAMS["additive"]["tanh floor"](made)(*made.inputs)
+    assert sum(taken) == made.case.elements == 3 * 5 * 7 * 11
+    assert set(taken) == {5}
+
+
+def test_our_layers_keep_weights_only_where_the_row_says_so():
+    for layer in ("additive", "dot"):
+        made = setting(layer)
+        assert not PROGRAMS[layer]["ours"](made).keep_weights
+        assert PROGRAMS[layer]["ours, weights kept"](made).keep_weights
+
+
+def test_both_kinds_of_our_layer_share_their_parameters():
+    made = setting("additive")
+    kinds = [PROGRAMS["additive"][name](made) for name in ("ours", "ours, weights kept")]
+    assert kinds[0].W_q is kinds[1].W_q is made.layer.W_q
+
+
+def test_keys_that_are_kept_give_what_the_oracle_does():
+    made = setting("additive")
+    if not hasattr(made.layer, "project_keys"):
+        with pytest.raises(NotMeasurableError, match="keeps no projected keys"):
+            PROGRAMS["additive"]["ours, kept keys"](made)
+        return
+    with torch.no_grad():
+        output = PROGRAMS["additive"]["ours, kept keys"](made)(*made.inputs)
+    torch.testing.assert_close(output.double(), slow(made), atol=1e-5, rtol=1e-5)
+
+
+def test_without_keras_its_program_says_so(monkeypatch):
+    monkeypatch.setitem(sys.modules, "keras", None)
+    with pytest.raises(NotMeasurableError, match="keras could not be installed"):
+        PROGRAMS["additive"]["keras"](setting("additive"))
+
+
+def test_without_a_compiler_nothing_is_compiled(monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.delenv("CXX", raising=False)
+    with pytest.raises(NotMeasurableError, match=r"no C\+\+ compiler"):
+        bench_programs.compiled(nn.Identity())
+
+
+def test_a_backend_that_refuses_is_not_measured():
+    with pytest.raises(NotMeasurableError, match="torch says: "):
+        PROGRAMS["dot"]["sdpa cudnn"](setting("dot"))
+
+
+def test_varlen_attention_is_for_half_precision():
+    with pytest.raises(NotMeasurableError, match="half precision only"):
+        PROGRAMS["dot"]["varlen"](setting("dot"))
+
+
+def test_what_varlen_attention_gets_is_the_visible_keys(monkeypatch):
+    """The call itself needs a GPU; what goes in is checked by doing its work in a loop."""
+    varlen = pytest.importorskip("torch.nn.attention.varlen")
+
+    def loop(q, k, v, starts, ends, *_):
+        parts = []
+        for i in range(len(starts) - 1):
+            rows, seen = slice(starts[i], starts[i + 1]), slice(ends[i], ends[i + 1])
+            weights = torch.softmax(q[rows, 0] @ k[seen, 0].T / math.sqrt(11), dim=-1)
+            parts.append(weights @ v[seen, 0])
+        return torch.cat(parts).unsqueeze(1)
+
+    monkeypatch.setattr(varlen, "varlen_attn", loop)
+    made = Setting(Case("dot", 3, 5, 7, 11, dtype="bfloat16"))
+    output = PROGRAMS["dot"]["varlen"](made)(*made.inputs)
+    torch.testing.assert_close(output.double(), slow(made), atol=0.05, rtol=0.05)
+
+
+def test_every_program_for_a_gpu_alone_is_one_of_the_dot_product():
+    assert set(bench_programs.DOT) > bench_programs.GPU_ONLY
+    assert bench_cases.SHARE == 0.66
+
+
+# What a worker does
+
+
+def task(**changes):
+    case = {"layer": "additive", "batch": 2, "queries": 3, "keys": 5, "size": 7}
+    programs = ["textbook", "ours", "tanh floor", "ours, kept keys"]
+    return {"case": case, "programs": programs, "what": "race", "rounds": 2} | changes
+
+
+def test_a_worker_gives_time_memory_and_ratios_of_each_program():
+    found = bench_worker.measured(task())
+    assert list(found)[:3] == ["textbook", "ours", "tanh floor"]
+    assert found["textbook"]["times as fast"] == [1.0, 1.0, 1.0]
+    assert set(found["ours"]) == {
+        "times as fast",
+        "times as fast as tanh floor",
+        "seconds",
+        "bytes",
+    }
+    assert found["textbook"]["bytes"] >= 2 * 4 * 2 * 3 * 5 * 7  # sums, then their tanh
+    assert found["tanh floor"]["bytes"] == 0
+
+
+def test_a_worker_says_why_a_program_was_not_measured(monkeypatch):
+    def gone(_):
+        raise NotMeasurableError("it is not there")
+
+    monkeypatch.setitem(bench_programs.ADDITIVE, "keras", gone)
+    found = bench_worker.measured(task(programs=["textbook", "keras"]))
+    assert found["keras"] == {"not measured": "it is not there"}
+    assert "seconds" in found["textbook"]
+
+
+def test_a_worker_stops_at_a_wrong_program(monkeypatch):
+    monkeypatch.setitem(bench_programs.ADDITIVE, "ours", lambda _: lambda *t: t[2][:, :3])
+    with pytest.raises(AssertionError, match="ours: output is not that of the formula"):
+        bench_worker.measured(task())

@@ -1,0 +1,87 @@
+"""Of the count of memory: it sees what is known to be allocated, and no more."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import bench_memory
+import pytest
+import torch
+from bench_memory import RETURNING, allocated, highest, resident
+from conftest import needs_cuda
+
+MEBIBYTE = 2**20
+TOOLS = Path(bench_memory.__file__).parent
+needs_linux = pytest.mark.skipif(
+    not bench_memory.REFERENCES.exists(), reason="only Linux lets a peak start anew"
+)
+
+
+@pytest.mark.parametrize(
+    ("changes", "peak"),
+    [([], 0), ([3, -3, 5, -5], 5), ([3, 5, -3, 2, -7], 8), ([-4, 4], 0), ([-4, 6], 2)],
+)
+def test_the_peak_is_the_highest_sum(changes, peak):
+    assert highest(changes) == peak
+
+
+def test_a_known_block_is_counted_to_the_byte():
+    assert allocated(lambda: torch.empty(MEBIBYTE, dtype=torch.int8)) == MEBIBYTE
+
+
+def test_blocks_that_follow_each_other_are_not_added():
+    def program():
+        for _ in range(3):
+            torch.empty(MEBIBYTE, dtype=torch.int8)
+
+    assert allocated(program) == MEBIBYTE
+
+
+def test_blocks_that_live_together_are_added():
+    numbers = torch.zeros(MEBIBYTE // 4)
+    assert allocated(lambda: (numbers + 1) * (numbers + 2)) == 3 * MEBIBYTE
+
+
+def test_what_was_there_before_is_not_counted():
+    numbers = torch.zeros(MEBIBYTE)
+    assert allocated(numbers.neg_) == 0
+
+
+def test_the_backward_pass_is_counted():
+    numbers = torch.zeros(MEBIBYTE // 4, requires_grad=True)
+
+    def program():
+        return torch.autograd.grad(numbers.exp().sum(), numbers)
+
+    assert 2 * MEBIBYTE <= allocated(program) < 2 * MEBIBYTE + 64
+
+
+@needs_linux
+@pytest.mark.slow
+def test_a_fresh_process_grows_by_a_known_block():
+    code = (
+        "import sys, torch; sys.path.insert(0, sys.argv[1]); from bench_memory import resident;"
+        "torch.set_num_threads(1); print(resident(lambda: torch.ones(48 * 2**18)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, TOOLS],
+        env={"GLIBC_TUNABLES": RETURNING},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert abs(int(done.stdout) - 48 * MEBIBYTE) < 2 * MEBIBYTE
+
+
+def test_a_system_that_does_not_say_is_an_error(tmp_path, monkeypatch):
+    for name in ("STATUS", "REFERENCES"):
+        monkeypatch.setattr(bench_memory, name, tmp_path / name)
+    (tmp_path / "STATUS").write_text("Name:\tpython\n")
+    with pytest.raises(OSError, match="says nothing of VmRSS"):
+        resident(lambda: None)
+
+
+@needs_cuda
+def test_a_known_block_on_a_gpu_is_counted():
+    count = allocated(lambda: torch.empty(MEBIBYTE, dtype=torch.int8, device="cuda"), "cuda")
+    assert MEBIBYTE <= count < 2 * MEBIBYTE

@@ -1,0 +1,198 @@
+"""Of races: pairing, quartiles and order, on clocks that are made up. No time is asserted."""
+
+import itertools
+import re
+
+import pytest
+import torch
+from conftest import needs_cuda
+
+from attnbook import timing
+from attnbook.timing import Race, devices, processor_seconds, quartiles, race, readable
+
+SLOW = [8.0, 9.0, 12.0, 10.0, 14.0, 12.0, 7.0]
+FAST = [4.0, 3.0, 3.0, 10.0, 2.0, 2.0, 1.0]  # the ratios: 2, 3, 4, 1, 7, 6, 7
+
+
+@pytest.fixture
+def seven():
+    return Race({"slow": SLOW, "fast": FAST}, "processor time")
+
+
+def made_up(costs):
+    """Programs and a stopwatch: a call takes what `costs` says; the calls are written down."""
+    ran = []
+    programs = {name: (lambda name=name: ran.append(name)) for name in costs}
+
+    def stopwatch(program, calls):
+        for _ in range(calls):
+            program()
+        return costs[ran[-1]] * calls
+
+    return programs, stopwatch, ran
+
+
+def test_ratios_are_paired_within_each_round(seven):
+    # Sorted, the ratios are 1, 2, 3, 4, 6, 7, 7; of seven, the second, fourth and sixth count.
+    assert seven.times_as_fast("fast") == (2.0, 4.0, 7.0)
+
+
+def test_a_program_is_as_fast_as_itself(seven):
+    assert seven.times_as_fast("slow") == (1.0, 1.0, 1.0)
+
+
+def test_any_two_programs_can_be_compared(seven):
+    assert seven.times_as_fast("slow", than="fast") == pytest.approx((1 / 7, 1 / 4, 1 / 2))
+
+
+def test_what_a_call_takes_beyond_another_is_paired_too(seven):
+    # The differences: -4, -6, -9, 0, -12, -10, -6.
+    assert seven.seconds_more("fast") == (-10.0, -6.0, -4.0)
+
+
+def test_the_time_of_a_call_is_its_median_over_the_rounds(seven):
+    assert seven.one_call("slow") == (8.0, 10.0, 12.0)
+
+
+def test_quartiles_of_seven_are_the_second_the_fourth_and_the_sixth():
+    assert quartiles([70, 10, 60, 20, 50, 30, 40]) == (20, 40, 60)
+
+
+def test_an_unknown_program_is_named_with_those_that_raced(seven):
+    with pytest.raises(ValueError, match=r"one of the programs \(slow, fast\), got 'quick'"):
+        seven.times_as_fast("quick")
+    with pytest.raises(ValueError, match="got 'quick'"):
+        seven.times_as_fast("slow", than="quick")
+
+
+def test_the_repr_is_a_table(seven):
+    assert repr(seven) == (
+        "program  times as fast        quartiles      a call\n"
+        "slow              1.00     1.00 to 1.00        10 s\n"
+        "fast              4.00     2.00 to 7.00         3 s\n"
+        "(processor time, medians of 7 rounds)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(4.02, "4.02 s"), (0.5504, "550 ms"), (1e-3, "1 ms"), (4.213e-6, "4.21 µs"), (0.0, "0 µs")],
+)
+def test_a_time_has_the_unit_that_suits_it(seconds, text):
+    assert readable(seconds) == text
+
+
+def test_a_race_measures_what_the_stopwatch_says():
+    programs, stopwatch, _ = made_up({"plain": 6.0, "clever": 2.0})
+    result = race(programs, rounds=3, stopwatch=stopwatch)
+    assert result.seconds == {"plain": [6.0] * 3, "clever": [2.0] * 3}
+    assert result.first == "plain"
+    assert result.times_as_fast("clever") == (3.0, 3.0, 3.0)
+
+
+def test_a_program_is_called_until_a_round_is_long_enough():
+    programs, stopwatch, ran = made_up({"long": 4.0, "short": 1.0})
+    result = race(programs, rounds=2, least=3.0, stopwatch=stopwatch)
+    assert result.seconds == {"long": [4.0, 4.0], "short": [1.0, 1.0]}  # of one call
+    runs = [(name, len([*group])) for name, group in itertools.groupby(ran)]
+    # The order of the last rounds is drawn, so only their sums are looked at.
+    assert runs[0] == ("long", 1)  # is it long enough? At once.
+    assert runs[1] == ("short", 1 + 2 + 4)  # 1, 2 and 4 calls take 1, 2 and 4 seconds
+    rest = ran[8:]
+    assert (rest.count("long"), rest.count("short")) == (2, 2 * 4)
+
+
+def test_a_clock_that_stands_still_does_not_hold_up_a_race(monkeypatch):
+    monkeypatch.setattr(timing, "MOST_CALLS", 8)
+    programs, _, ran = made_up({"only": 0.0})
+    result = race(programs, rounds=2, stopwatch=lambda program, calls: program() or calls * 0.0)
+    assert result.seconds == {"only": [0.0, 0.0]}
+    assert len(ran) == 4 + 2  # 1, 2, 4 and 8 calls were tried; then two rounds
+
+
+def order_of(seed):
+    programs, stopwatch, ran = made_up(dict.fromkeys("abc", 1.0))
+    race(programs, rounds=20, stopwatch=stopwatch, seed=seed)
+    return [tuple(ran[i : i + 3]) for i in range(3, len(ran), 3)]
+
+
+def test_each_round_runs_every_program_once_in_an_order_of_its_own():
+    rounds = order_of(seed=0)
+    assert len(rounds) == 20
+    assert all(sorted(names) == ["a", "b", "c"] for names in rounds)
+    assert len(set(rounds)) > 3
+
+
+def test_the_order_depends_on_the_seed_alone():
+    torch.manual_seed(1)
+    first = order_of(seed=0)
+    torch.manual_seed(2)
+    assert order_of(seed=0) == first
+    assert order_of(seed=1) != first
+
+
+def test_a_real_race_gives_positive_times():
+    numbers = torch.randn(64)
+    result = race({"exp": numbers.exp, "tanh": numbers.tanh}, rounds=2, least=1e-4)
+    assert result.clock == "processor time"
+    assert all(seconds > 0 for seconds in result.seconds["exp"] + result.seconds["tanh"])
+    assert re.search(r"^tanh +\d", repr(result), re.MULTILINE)
+
+
+def test_the_stopwatch_makes_as_many_calls_as_asked():
+    calls = []
+    assert processor_seconds(lambda: calls.append(1), 5) >= 0
+    assert len(calls) == 5
+
+
+def test_tensors_are_found_in_tuples_and_lists():
+    on_cpu, nowhere = torch.zeros(1), torch.zeros(1, device="meta")
+    assert devices(on_cpu) == {"cpu"}
+    assert devices([on_cpu, (nowhere, None)]) == {"cpu", "meta"}
+    assert devices("text") == set()
+
+
+def test_programs_on_different_devices_are_refused():
+    programs = {
+        "here": lambda: torch.zeros(1),
+        "there": lambda: (torch.zeros(1, device="meta"),),
+        "none": lambda: None,
+    }
+    sentence = "one device, got here on cpu, there on meta, none on no device"
+    with pytest.raises(ValueError, match=sentence):
+        race(programs)
+
+
+def test_results_on_a_gpu_are_timed_by_the_gpu(monkeypatch):
+    monkeypatch.setattr(timing, "devices", lambda result: {result} if result else set())
+    monkeypatch.setattr(timing, "gpu_seconds", lambda _program, calls: 3.0 * calls)
+    result = race({"ours": lambda: "cuda", "floor": lambda: None}, rounds=2)
+    assert result.clock == "GPU time"
+    assert result.seconds == {"ours": [3.0, 3.0], "floor": [3.0, 3.0]}
+
+
+@needs_cuda
+def test_a_race_on_a_gpu_counts_its_time():
+    numbers = torch.randn(2048, 2048, device="cuda")
+    result = race({"product": lambda: numbers @ numbers}, rounds=2, least=1e-3)
+    assert result.clock == "GPU time"
+    assert min(result.seconds["product"]) > 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "sentence"),
+    [
+        (({},), ValueError, "programs must hold at least one program, got none"),
+        (
+            ({"sum": torch.zeros(1)},),
+            TypeError,
+            r"programs\['sum'\] must be a function, got Tensor",
+        ),
+        (({"sum": sum}, 1), ValueError, "rounds must be at least 2, for quartiles, got 1"),
+        (({"sum": sum}, 7, 0.0), ValueError, "least must be a positive number of seconds, got 0.0"),
+        (({"sum": sum}, 7, float("nan")), ValueError, "least must be .* got nan"),
+    ],
+)
+def test_what_cannot_be_raced_is_refused(arguments, error, sentence):
+    with pytest.raises(error, match=sentence):
+        race(*arguments)

@@ -1,0 +1,212 @@
+"""Measure the layers: rows of one size each, and how time and memory grow.
+
+Each size and each setting of the allocator gets a fresh process with one thread, one at a time.
+"default" is the allocator as it comes. "neutral" is glibc told to keep what it has: otherwise
+each large block is new to the process, and about two thirds of the textbook's time is spent on
+having its pages cleared. Which of the two a program meets depends on what else it does.
+
+On a GPU (`ATTNBOOK_DEVICE=cuda`) the same rows are measured there.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from bench_cases import Case
+from bench_memory import RETURNING
+from bench_programs import GPU_ONLY
+
+Result = dict[str, Any]
+TOOLS = Path(__file__).resolve().parent
+PEERS = TOOLS.parent / "_build" / "bench-peers"
+KERAS = "keras==3.15.1"
+ROUNDS = 7
+MODES = ("inference", "training")
+KEEPING = "glibc.malloc.mmap_threshold=34359738368:glibc.malloc.trim_threshold=34359738368"
+ALLOCATORS = {"default": None, "neutral": KEEPING}
+
+CASES = {
+    "additive-large": Case("additive", 16, 256, 256, 256),
+    "additive-medium": Case("additive", 32, 64, 64, 128),
+    "additive-decode": Case("additive", 64, 1, 512, 512),
+    "dot-large": Case("dot", 64, 1024, 1024, 64),
+    "dot-medium": Case("dot", 32, 64, 64, 64),
+    "dot-large-half": Case("dot", 64, 1024, 1024, 64, dtype="bfloat16"),
+}
+ADDITIVE = ("textbook", "ours", "ours, weights kept", "compiled", "keras")
+KEPT = ("textbook, kept keys", "ours, kept keys")
+DOT = ("textbook", "ours", "ours, weights kept", "compiled", "sdpa", "multihead")
+
+BATCH, SIZE, FEW = 4, 64, 64
+TOGETHER = (16, 32, 64, 128, 256, 512, 1024)  # the textbook's training takes 3 GiB at the last
+KEYS_ALONE = (128, 256, 512, 1024)  # with `FEW` queries
+GROWN_FROM = 128  # below, calls cost more than arithmetic
+GROWING = ("textbook", "ours", "compiled")
+
+
+def device() -> str:
+    """Where the rows run: cpu, unless `ATTNBOOK_DEVICE` names another."""
+    return os.environ.get("ATTNBOOK_DEVICE", "cpu")
+
+
+def missing(case: Case) -> str | None:
+    """Why a case cannot be measured on this machine."""
+    wants_gpu = case.device == "cuda" or case.dtype != "float32"
+    if wants_gpu and not torch.cuda.is_available():
+        return "no GPU"
+    return (
+        "the row is for a GPU: set ATTNBOOK_DEVICE=cuda"
+        if wants_gpu and case.device == "cpu"
+        else None
+    )
+
+
+def contestants(name: str, case: Case) -> tuple[str, ...]:
+    """The programs of a row."""
+    if case.layer == "dot":
+        return (*DOT, *sorted(GPU_ONLY))
+    if name == "additive-decode":
+        return (*GROWING, *KEPT) if case.mode == "inference" else GROWING
+    return (*ADDITIVE, "tanh floor") if case.mode == "inference" else ADDITIVE
+
+
+def settings() -> dict[str, str | None]:
+    """The allocators to measure with, each with its tunables."""
+    if device() == "cuda":
+        return {"gpu": None}
+    if platform.libc_ver()[0] != "glibc":
+        return {"default": None}
+    return dict(ALLOCATORS)
+
+
+def environment(tunables: str | None) -> dict[str, str]:
+    """The environment of a worker: one thread, and the allocator as asked for."""
+    ours = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "PYTHONPATH": str(PEERS)}
+    rest = {name: text for name, text in os.environ.items() if name != "GLIBC_TUNABLES"}
+    return rest | ours | ({"GLIBC_TUNABLES": tunables} if tunables else {})
+
+
+def measured(
+    case: Case, programs: Sequence[str], tunables: str | None = None, what: str = "race"
+) -> Result:
+    """Let a fresh process measure one case: a race, or how far it grows ("resident")."""
+    here = [name for name in programs if case.device == "cuda" or name not in GPU_ONLY]
+    if "keras" in here:
+        install_peers()
+    asked = {"case": asdict(case), "programs": here, "what": what, "rounds": ROUNDS}
+    command = [sys.executable, str(TOOLS / "bench_worker.py"), json.dumps(asked)]
+    done = subprocess.run(
+        command, env=environment(tunables), capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise RuntimeError(f"{case} could not be measured:\n{done.stderr[-3000:]}")
+    found: Result = json.loads(done.stdout.splitlines()[-1])
+    return found | {name: {"not measured": "no GPU"} for name in programs if name not in here}
+
+
+def install_peers() -> None:
+    """Install what others publish, away from this environment; without a network, do without."""
+    if not PEERS.exists():
+        uv = Path(sys.executable).parent / "uv"
+        where = ["--python", sys.executable, "--target", str(PEERS)]
+        subprocess.run([str(uv), "pip", "install", "--quiet", *where, KERAS], check=False)
+
+
+def layer_row(name: str, say: Callable[[str], None]) -> Result:
+    """One size: inference and training, with each allocator."""
+    case = replace(CASES[name], device=device())
+    reason = missing(case)
+    if reason:
+        return {"not measured": reason}
+    row: Result = {"case": asdict(case)}
+    for allocator, tunables in settings().items():
+        row[allocator] = {}
+        for mode in MODES:
+            say(f"{name}: {mode}, {allocator} allocator")
+            one = replace(case, mode=mode)
+            row[allocator][mode] = measured(one, contestants(name, one), tunables)
+    if device() == "cpu":
+        add_resident(row, case, name, say)
+    return row
+
+
+def add_resident(row: Result, case: Case, name: str, say: Callable[[str], None]) -> None:
+    """Add how far a fresh process grows for each program, to compare with what torch counted."""
+    if not Path("/proc/self/clear_refs").exists():
+        return
+    for mode in MODES:
+        results = row["default"][mode]
+        one = replace(case, mode=mode)
+        for program in [name for name, found in results.items() if "bytes" in found]:
+            say(f"{name}: {mode}, memory of {program}")
+            results[program] |= measured(one, [program], RETURNING, "resident")[program]
+
+
+def growth_row(layer: str, say: Callable[[str], None]) -> Result:
+    """Time and memory at many sizes, and the exponents of their growth."""
+    points = []
+    for axis, case in grown(layer):
+        say(f"growth-{layer}: {case.mode}, {case.queries} queries, {case.keys} keys")
+        for program, found in measured(case, GROWING).items():
+            if "seconds" in found:
+                point = {"program": program, "axis": axis, **asdict(case)}
+                points.append(point | {what: found[what] for what in ("seconds", "bytes")})
+    return {"points": points, "exponents": exponents(points)}
+
+
+def grown(layer: str) -> Iterator[tuple[str, Case]]:
+    """The cases of a growth row, each with what grows."""
+    for mode in MODES:
+        case = Case(layer, BATCH, FEW, FEW, SIZE, mode, device())
+        for size in TOGETHER:
+            yield "queries = keys", replace(case, queries=size, keys=size)
+        for size in KEYS_ALONE:
+            yield "keys", replace(case, keys=size)
+
+
+def exponents(points: Sequence[Mapping[str, Any]]) -> Result:
+    """The exponent of time and memory for each program, mode and axis."""
+    series: dict[tuple[str, str, str], list[Mapping[str, Any]]] = {}
+    for point in points:
+        if point["keys"] >= GROWN_FROM:
+            key = (point["axis"], point["mode"], point["program"])
+            series.setdefault(key, []).append(point)
+    return {
+        ", ".join(key): {
+            what: exponent([p["keys"] for p in line], [p[what] for p in line])
+            for what in ("seconds", "bytes")
+        }
+        for key, line in series.items()
+    }
+
+
+def exponent(sizes: Sequence[float], amounts: Sequence[float]) -> float:
+    """The power of the size that fits the amounts best: least squares on logarithms."""
+    x, y = ([math.log(number) for number in numbers] for numbers in (sizes, amounts))
+    middle_x, middle_y = sum(x) / len(x), sum(y) / len(y)
+    product = sum((a - middle_x) * (b - middle_y) for a, b in zip(x, y, strict=True))
+    return product / sum((a - middle_x) ** 2 for a in x)
+
+
+def rows() -> dict[str, Callable[[Callable[[str], None]], Result]]:
+    """The rows of this file by name; each is told how to say what it is doing."""
+
+    def one(name: str) -> Callable[[Callable[[str], None]], Result]:
+        return lambda say: layer_row(name, say)
+
+    def growth(layer: str) -> Callable[[Callable[[str], None]], Result]:
+        return lambda say: growth_row(layer, say)
+
+    return {name: one(name) for name in CASES} | {
+        f"growth-{layer}": growth(layer) for layer in ("additive", "dot")
+    }

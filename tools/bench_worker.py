@@ -1,0 +1,119 @@
+"""Measure one case in this process: check, race, count memory.
+
+Started by bench_layers.py, fresh for each case and each setting of the allocator, because what
+ran before in a process moves ratios by a factor of two. Takes a task as JSON, prints a result
+as JSON in its last line.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from bench_cases import Case, Setting, textbook_additive, textbook_dot
+from bench_memory import allocated, resident
+from bench_programs import PROGRAMS, NotMeasurableError
+from torch import Tensor
+
+from attnbook.timing import Program, race
+
+CHECKED = 2**24  # elements of the formula in float64: 128 MiB a tensor
+TOLERANCE = {"float32": 1e-4, "bfloat16": 5e-2, "float16": 1e-2}
+RESULTS = ("output", "gradient of queries", "gradient of keys", "gradient of values")
+FLOOR = "tanh floor"  # it computes no attention
+
+
+def expected(setting: Setting, examples: int) -> list[Tensor]:
+    """The formula in float64 for the first examples: output, gradients of q, k and v."""
+    tensors = [tensor[:examples].detach().double() for tensor in setting.inputs[:3]]
+    for tensor in tensors:
+        tensor.requires_grad_(setting.case.training)
+    queries, keys, values = tensors
+    lens = setting.lens[:examples]
+    if setting.case.layer == "additive":
+        layer = copy.deepcopy(setting.layer).double()
+        output = textbook_additive(layer, queries, keys, values, lens)
+    else:
+        output = textbook_dot(queries, keys, values, lens)
+    if not setting.case.training:
+        return [output]
+    upstream = setting.upstream[:examples].double()
+    return [output.detach(), *torch.autograd.grad(output, tensors, upstream)]
+
+
+def check(setting: Setting, name: str, program: Program) -> None:
+    """Refuse a program that computes something else than the formula in float64."""
+    case = setting.case
+    examples = min(case.batch, max(1, CHECKED * case.batch // case.elements))
+    result = program()
+    own = result if isinstance(result, list) else [result]
+    right = expected(setting, examples)
+    for what, ours, theirs in zip(RESULTS, own, right, strict=False):
+        refuse_difference(f"{name}: {what}", ours[:examples], theirs, TOLERANCE[case.dtype])
+
+
+def refuse_difference(what: str, own: Tensor, right: Tensor, tolerance: float) -> None:
+    """Raise unless two tensors agree, relative to the largest number of the right one."""
+    off = (own.double() - right).abs().max().item()
+    limit = tolerance * max(1.0, right.abs().max().item())
+    if not off <= limit:
+        raise AssertionError(
+            f"{what} is not that of the formula in float64: off by {off:.1e}, where {limit:.1e} "
+            "is allowed; no time is worth taking"
+        )
+
+
+def made(setting: Setting, names: Sequence[str]) -> tuple[dict[str, Program], dict[str, str]]:
+    """The programs that can run here, checked; and why the others cannot."""
+    programs, reasons = {}, {}
+    for name in names:
+        try:
+            program = setting.program(PROGRAMS[setting.case.layer][name](setting))
+        except NotMeasurableError as error:
+            reasons[name] = str(error)
+            continue
+        if name != FLOOR:
+            check(setting, name, program)
+        programs[name] = program
+    return programs, reasons
+
+
+def raced(programs: Mapping[str, Program], device: str, rounds: int) -> dict[str, Any]:
+    """Times and memory of programs, the ratios against the first and some that matter more."""
+    result = race(programs, rounds)
+
+    def figures(name: str) -> dict[str, Any]:
+        ratios = {f"times as fast as {r}": [*result.times_as_fast(name, r)] for r in others}
+        return {
+            "times as fast": [*result.times_as_fast(name)],
+            **ratios,
+            "seconds": result.one_call(name).median,
+            "bytes": allocated(programs[name], device),
+        }
+
+    others = [name for name in ("sdpa", FLOOR, "textbook, kept keys") if name in programs]
+    return {name: figures(name) for name in programs}
+
+
+def measured(task: Mapping[str, Any]) -> dict[str, Any]:
+    """Do what a task says: race its programs, or measure the growth of the process by one."""
+    case = Case(**task["case"])
+    setting = Setting(case)
+    with torch.set_grad_enabled(case.training):
+        programs, reasons = made(setting, task["programs"])
+        if task["what"] == "resident":
+            results: dict[str, Any] = {
+                name: {"resident bytes": resident(program)} for name, program in programs.items()
+            }
+        else:
+            results = raced(programs, case.device, task["rounds"])
+    return results | {name: {"not measured": reason} for name, reason in reasons.items()}
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    print(json.dumps(measured(json.loads(sys.argv[1]))))
