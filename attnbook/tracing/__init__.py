@@ -1,0 +1,61 @@
+"""The shape X-ray: a layer's source, with the shape of what each of its lines made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from attnbook.tracing.comparing import Comparison, compare
+from attnbook.tracing.following import Plan
+from attnbook.tracing.naming import VARIED, check_sizes
+from attnbook.tracing.page import Trace
+
+__all__ = ["Trace", "trace"]
+
+
+def trace(
+    layer: Any,  # noqa: ANN401 - a module, a method or a function
+    /,
+    *inputs: Any,  # noqa: ANN401 - whatever the layer takes
+    sizes: Mapping[str, int] | None = None,
+    follow: Iterable[str] | str | bool = (),
+    vary: Iterable[str] = VARIED,
+    **keyword_inputs: Any,  # noqa: ANN401
+) -> Trace:
+    """Run a layer once and show its source with the shape of every tensor it makes.
+
+    The layer really runs, on copies of the inputs, and nothing of the run is left in
+    it: buffers, kept weights, gradients, torch's and Python's random numbers are as
+    before. What it does outside, through a hook or a global variable, stays done.
+
+    >>> trace(layer, queries, keys, values, sizes={"batch": 2, "queries": 3})  # doctest: +SKIP
+
+    A name is printed only where exactly one of the names, one product of up to three
+    or one quotient of two gives the size, and where a second run, on larger inputs,
+    confirms it. Everything else is a number: so a number among names may be one that
+    the layer has built in. Sizes that are different primes are rarely confused: with
+    `batch=2, heads=4`, a 2 may be `heads/batch`.
+
+    Args:
+        layer: an `nn.Module`, a method or a function, written in Python.
+        sizes: what the sizes are called, `{"batch": 2, …}`, all different. Name all
+            that the inputs have: an axis of a name's size is taken for it.
+        follow: what to look into as well: modules inside the layer (`"W_q"`), methods
+            (`"score"`) and functions (`"masked_softmax"`) that it calls, by name.
+            True means all modules inside. Its first call is shown.
+        vary: names whose sizes the second run changes. Others, like `num_hiddens`,
+            are fixed by parameters.
+
+    Returns:
+        A `Trace`, shown as text or HTML. If the layer raises, `trace` does not: the
+        exception stands at its line, with the shapes so far, and in `Trace.error`.
+
+    Raises:
+        TypeError: a source cannot be read, or `sizes` are no whole numbers by name.
+        ValueError: sizes are not distinct or not positive, a name in `follow` is
+            nowhere to be found, or the layer has lazy parameters and was never called.
+    """
+    named = check_sizes({} if sizes is None else sizes)
+    plan = Plan(layer, follow)
+    found: Comparison = compare(plan, (inputs, keyword_inputs), named, {*vary} & {*named})
+    return Trace(found)

@@ -1,0 +1,116 @@
+"""Two runs of a layer, the second with other sizes: what the names of sizes rest on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from torch import nn
+
+from attnbook.tracing.following import Plan
+from attnbook.tracing.instrument import Site
+from attnbook.tracing.naming import (
+    Sizes,
+    UnclearAxisError,
+    named_shape,
+    other_sizes,
+    resized,
+)
+from attnbook.tracing.recorder import Made, Section
+from attnbook.tracing.rendering import message, numbers, written
+from attnbook.tracing.running import apply, observe, once_each, quietly, twin
+
+Inputs = tuple[tuple[Any, ...], dict[str, Any]]
+
+
+@dataclass
+class Run:
+    """One run: what was recorded, the exception if there was one, and where it arose."""
+
+    sections: list[Section]
+    error: Exception | None
+    innermost: Section | None
+
+
+@dataclass
+class Comparison:
+    """The run that is shown, the sizes' names, and the run that confirms them.
+
+    Args:
+        remark: what the second run brought to light.
+    """
+
+    first: Run
+    sizes: Sizes
+    second: Run | None = None
+    new_sizes: Sizes | None = None
+    remark: str = ""
+
+    def shape(self, section: Section, site: Site, index: int, made: Made) -> str:
+        """Write the n-th shape that a site made, with names where both runs agree."""
+        if self.second is None or self.new_sizes is None:
+            return numbers(made.shape)
+        place = next(n for n, it in enumerate(self.first.sections) if it is section)
+        others = self.second.sections[place].made.get(site, [])
+        other = others[index].shape if index < len(others) else None
+        return written(named_shape(made.shape, other, self.sizes, self.new_sizes))
+
+
+def compare(plan: Plan, inputs: Inputs, sizes: Sizes, vary: set[str]) -> Comparison:
+    """Run the layer, and once more with other sizes if any have names."""
+    modules = [*plan.modules.values(), *(it for it in inputs[0] if isinstance(it, nn.Module))]
+    arguments, keywords = apply(once_each(twin), inputs)
+    first = _run(plan, modules, (arguments, keywords))
+    if not sizes:
+        return Comparison(first, sizes)
+    with quietly():
+        return _confirm(plan, modules, inputs, Comparison(first, sizes), vary)
+
+
+def _run(plan: Plan, modules: list[nn.Module], inputs: Inputs) -> Run:
+    recorders = plan.recorders()
+    call = partial(plan.layer, *inputs[0], **inputs[1])
+    error, innermost = observe(recorders, modules, call)
+    sections = plan.order(recorders)
+    if error is not None and innermost is None:
+        # The call did not get as far as the function's first line.
+        innermost = sections[0]
+        innermost.error_line = innermost.written.node.lineno
+    return Run(sections, error, innermost)
+
+
+def _confirm(
+    plan: Plan, modules: list[nn.Module], inputs: Inputs, found: Comparison, vary: set[str]
+) -> Comparison:
+    def run_with(varied: set[str]) -> tuple[Run, Sizes]:
+        new = other_sizes(found.sizes, varied)
+        enlarge = once_each(lambda tensor: resized(tensor, found.sizes, new))
+        return _run(plan, modules, apply(enlarge, inputs)), new
+
+    try:
+        second, new = run_with(vary)
+        if second.error is None or found.first.error is not None:
+            found.second, found.new_sizes = second, new
+        else:
+            found.remark = _blame(second.error, found.sizes, new, run_with)
+    except UnclearAxisError as unclear:
+        found.remark = f"Sizes stay numbers: {unclear}."
+    return found
+
+
+def _blame(
+    error: Exception, sizes: Sizes, new: Sizes, run_with: Callable[[set[str]], tuple[Run, Sizes]]
+) -> str:
+    """Say which size the layer cannot do without, by changing one at a time."""
+    culprits = {name: (size, error) for name, size in new.items() if size != sizes[name]}
+    for name in [*culprits]:
+        run, alone = run_with({name})
+        if run.error is not None:
+            culprits = {name: (alone[name], run.error)}
+            break
+    before = ", ".join(f"{name}={sizes[name]}" for name in culprits)
+    after = ", ".join(f"{name}={size}" for name, (size, _) in culprits.items())
+    said = " ".join(message(next(iter(culprits.values()))[1]))
+    return f"Runs with {before}, but not with {after}: {said}"

@@ -1,0 +1,147 @@
+"""Which functions a trace records: the layer's own, and those that the caller names."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Iterator
+from types import CodeType, FunctionType
+from typing import Any
+
+from torch import nn
+
+from attnbook.tracing.recorder import Recorder, Section
+from attnbook.tracing.source import Written, nested, python_function, read
+
+
+class Plan:
+    """The functions that a trace records, and the modules that their run may change.
+
+    Args:
+        layer: a module, a method or a function.
+        follow: names of modules, methods and functions that it calls; True means
+            all modules inside.
+
+    Raises:
+        TypeError: a source cannot be read.
+        ValueError: a name is nowhere to be found.
+    """
+
+    def __init__(self, layer: Any, follow: Iterable[str] | str | bool) -> None:  # noqa: ANN401
+        self.layer = layer
+        self.wanted: list[tuple[str, Written, Any]] = []
+        self.asked: set[tuple[int, int]] = set()
+        self.modules: dict[str, nn.Module] = {}
+        self._add(layer, "")
+        for function in _forwards_above(self.wanted[0][2]):
+            self._add_function(function, self.wanted[0][2], "")
+        own = len(self.wanted)
+        for name in self._names(follow):
+            self._follow(name)
+        if follow is not True:
+            self.asked = {(id(it.function), id(owner)) for _, it, owner in self.wanted[own:]}
+
+    def recorders(self) -> list[Recorder]:
+        """Prepare a run: one recorder for each function."""
+        functions = {id(written.function): written for _, written, _ in self.wanted}
+        return [Recorder(it, self._sections(it)) for it in functions.values()]
+
+    def order(self, recorders: list[Recorder]) -> list[Section]:
+        """Put the sections of a run in the order that was asked for."""
+        sections = [section for recorder in recorders for section in recorder.sections]
+        places = {(id(it.function), id(owner)): n for n, (_, it, owner) in enumerate(self.wanted)}
+        return sorted(sections, key=lambda it: places[id(it.written.function), id(it.owner)])
+
+    def _sections(self, written: Written) -> list[Section]:
+        return [
+            Section(title, it, owner, (id(it.function), id(owner)) in self.asked)
+            for title, it, owner in self.wanted
+            if it.function is written.function
+        ]
+
+    def _add(self, thing: Any, name: str) -> None:  # noqa: ANN401 - modules, methods, …
+        function, owner = python_function(thing)
+        self._add_function(function, owner, name)
+        if isinstance(owner, nn.Module):
+            self._know(owner.named_modules(), name)
+
+    def _add_function(self, function: FunctionType, owner: object, name: str) -> None:
+        written = read(function, plain_code(function))
+        for path, module in _named_modules(function).items():
+            self._know(module.named_modules(), path)
+        if all(it.function is not function or its is not owner for _, it, its in self.wanted):
+            # A method's name says no more than its title does.
+            shown = "" if name in ("", written.code.co_name) else f"{name}: "
+            self.wanted.append((f"{shown}{written.title}", written, owner))
+
+    def _know(self, modules: Iterable[tuple[str, nn.Module]], path: str) -> None:
+        for name, module in modules:
+            if all(known is not module for known in self.modules.values()):
+                self.modules[f"{path}.{name}".strip(".")] = module
+
+    def _names(self, follow: Iterable[str] | str | bool) -> list[str]:
+        if isinstance(follow, bool):
+            return [name for name in self.modules if name and follow]
+        return [follow] if isinstance(follow, str) else list(follow)
+
+    def _follow(self, name: str) -> None:
+        for found in self._meanings(name):
+            self._add(found, name)
+            return
+        known = ", ".join(name for name in self.modules if name) or "no modules"
+        raise ValueError(
+            "follow must name modules, methods or functions that the layer uses, "
+            f"got {name!r}; inside it are {known}"
+        )
+
+    def _meanings(self, name: str) -> Iterator[Any]:
+        """Look a name up as the layer's attribute, then where each function would."""
+        first, _, rest = name.partition(".")
+        if isinstance(self.layer, nn.Module):
+            yield from _attribute(self.layer, name)
+        for _, written, owner in list(self.wanted):
+            scope = _scope(written.function)
+            if first in scope:
+                yield from _attribute(scope[first], rest) if rest else [scope[first]]
+            yield from _attribute(owner, name)
+
+
+def plain_code(function: FunctionType) -> CodeType:
+    """Find a function's own code, in the midst of another trace too."""
+    code = function.__code__
+    while recorder := next((it for it in code.co_consts if isinstance(it, Recorder)), None):
+        code = recorder.written.code
+    return code
+
+
+def _forwards_above(layer: object) -> list[FunctionType]:
+    """List what `super().forward` may call: it goes on with the same layer."""
+    if not isinstance(layer, nn.Module):
+        return []
+    above = [vars(kind).get("forward") for kind in type(layer).__mro__]
+    here = above[: type(layer).__mro__.index(nn.Module)]
+    return [python_function(it)[0] for it in here if it is not None]
+
+
+def _attribute(thing: object, path: str) -> Iterator[Any]:
+    try:
+        yield operator.attrgetter(path)(thing)
+    except AttributeError:
+        return
+
+
+def _scope(function: FunctionType) -> dict[str, Any]:
+    """What the free names of a function mean: its closure, then its globals."""
+    closed: dict[str, Any] = {}
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        try:
+            closed[name] = cell.cell_contents
+        except ValueError:  # not bound yet
+            continue
+    return {**function.__globals__, **closed}
+
+
+def _named_modules(function: FunctionType) -> dict[str, nn.Module]:
+    """Find the modules that a function gets at by name."""
+    code, scope = function.__code__, _scope(function)
+    names = [*code.co_freevars, *(name for each in nested(code) for name in each.co_names)]
+    return {name: scope[name] for name in names if isinstance(scope.get(name), nn.Module)}

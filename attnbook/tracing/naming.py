@@ -1,0 +1,139 @@
+"""Naming sizes: which product or quotient of the caller's names a size is, and a second opinion."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from numbers import Integral
+
+import torch
+from torch import Tensor
+
+Sizes = Mapping[str, int]
+MOST_FACTORS = 3
+VARIED = (
+    *("batch", "queries", "keys", "num_queries", "num_keys"),
+    *("tokens", "positions", "steps"),
+)
+"""What no parameter of a layer fixes, by the names that it usually has."""
+
+
+@dataclass(frozen=True)
+class Expression:
+    """A product of names, or a name divided by another."""
+
+    factors: tuple[str, ...]
+    divisor: str | None = None
+
+    def __str__(self) -> str:
+        product = "*".join(self.factors)
+        return product if self.divisor is None else f"{product}/{self.divisor}"
+
+    def value(self, sizes: Sizes) -> int | None:
+        """Work it out; None where the quotient is no whole number."""
+        product = math.prod(sizes[name] for name in self.factors)
+        quotient, rest = divmod(product, sizes[self.divisor] if self.divisor else 1)
+        return None if rest else quotient
+
+    @property
+    def names(self) -> set[str]:
+        """All names in it."""
+        return {*self.factors} | ({self.divisor} if self.divisor else set())
+
+
+def check_sizes(sizes: object) -> dict[str, int]:
+    """Refuse sizes that are not distinct whole numbers of at least 1, by name."""
+    if not isinstance(sizes, Mapping) or not all(isinstance(name, str) for name in sizes):
+        raise TypeError(f"sizes must be a dictionary like {{'batch': 2}}, got {sizes!r}")
+    for name, size in sizes.items():
+        if isinstance(size, bool) or not isinstance(size, Integral):
+            raise TypeError(f"sizes[{name!r}] must be a whole number, got {size!r}")
+        if size < 1:
+            raise ValueError(f"sizes[{name!r}] must be at least 1, got {size}")
+    for one, other in itertools.combinations(sizes, 2):
+        if sizes[one] == sizes[other]:
+            raise ValueError(
+                f"sizes must be distinct, got {one}={sizes[one]} and {other}={sizes[other]}"
+            )
+    return {name: int(size) for name, size in sizes.items()}
+
+
+def fitting(size: int, sizes: Sizes) -> list[Expression]:
+    """List every product and quotient of names that gives this size.
+
+    Names of size 1 take no part: axes of one come from `unsqueeze` and `keepdim` too.
+    """
+    return [each for each in _expressions(sizes) if each.value(sizes) == size]
+
+
+def _expressions(sizes: Sizes) -> Iterator[Expression]:
+    names = [name for name in sizes if sizes[name] > 1]
+    for count in range(1, MOST_FACTORS + 1):
+        yield from map(Expression, itertools.combinations(names, count))
+    for one, other in itertools.permutations(names, 2):
+        yield Expression((one,), other)
+
+
+def named_shape(
+    shape: tuple[int, ...], other: tuple[int, ...] | None, sizes: Sizes, other_sizes: Sizes
+) -> tuple[str, ...]:
+    """Write a shape with names where one name alone fits, in both runs; else with numbers."""
+    if other is None or len(other) != len(shape):
+        return tuple(map(str, shape))
+    pairs = zip(shape, other, strict=True)
+    return tuple(_name(*pair, sizes, other_sizes) for pair in pairs)
+
+
+def _name(size: int, other: int, sizes: Sizes, other_sizes: Sizes) -> str:
+    fits = fitting(size, sizes)
+    if len(fits) == 1 and fits[0].value(other_sizes) == other:
+        return str(fits[0])
+    return str(size)
+
+
+def other_sizes(sizes: Sizes, vary: set[str]) -> dict[str, int]:
+    """Choose other sizes for some names: larger, so that lengths stay valid; primes; all new."""
+    taken, chosen = {*sizes.values()}, dict(sizes)
+    for name in sizes:
+        if name in vary:
+            new = (n for n in itertools.count(sizes[name] + 1) if n not in taken and _is_prime(n))
+            chosen[name] = next(new)
+            taken.add(chosen[name])
+    return chosen
+
+
+def _is_prime(number: int) -> bool:
+    return number > 1 and all(number % n for n in range(2, math.isqrt(number) + 1))
+
+
+class UnclearAxisError(ValueError):
+    """An input has an axis that cannot be given another size, since nobody knows whose it is."""
+
+
+def resized(tensor: Tensor, sizes: Sizes, new_sizes: Sizes) -> Tensor:
+    """Make a tensor with other sizes, filled with its own numbers over and over.
+
+    So what it holds stays valid: lengths, tokens, masks.
+    """
+    result = tensor.detach()
+    for axis, size in enumerate(tensor.shape):
+        new = _new_size(size, sizes, new_sizes)
+        if new != size:
+            index = torch.arange(new, device=tensor.device) % size
+            result = result.index_select(axis, index)
+    if result.data_ptr() == tensor.data_ptr():
+        result = result.clone()
+    return result.requires_grad_(tensor.requires_grad)
+
+
+def _new_size(size: int, sizes: Sizes, new_sizes: Sizes) -> int:
+    varied = {name for name in sizes if sizes[name] != new_sizes[name]}
+    fits = fitting(size, sizes)
+    if not any(each.names & varied for each in fits):
+        return size
+    new = fits[0].value(new_sizes)
+    if len(fits) > 1 or new is None:
+        raise UnclearAxisError(f"an input's axis of {size} may be {' or '.join(map(str, fits))}")
+    return new

@@ -1,0 +1,133 @@
+"""What `trace` returns: lines as data, as text and as HTML."""
+
+from __future__ import annotations
+
+from functools import partial
+from html import escape
+from typing import TYPE_CHECKING
+
+from attnbook.tracing.rendering import Layout, Line, as_html, as_text, column, message, rows
+
+if TYPE_CHECKING:
+    from attnbook.tracing.comparing import Comparison
+    from attnbook.tracing.naming import Sizes
+    from attnbook.tracing.recorder import Section
+
+# Colours of text and ground, both set, so that a page whose theme is not known is legible too.
+STYLE = """
+.attnbook-trace {
+  --ink: #222832; --quiet: #596170; --made: #005a8e; --error: #a3261d; --ground: #f4f5f7;
+}
+html[data-theme="dark"] .attnbook-trace, html[theme="dark"] .attnbook-trace,
+body[data-jp-theme-light="false"] .attnbook-trace, body.vscode-dark .attnbook-trace {
+  --ink: #e3e7ec; --quiet: #a9b1bd; --made: #7cc4f0; --error: #ff9a8f; --ground: #1f252e;
+}
+.attnbook-trace { container-type: inline-size; margin: 1rem 0; max-width: 100%; }
+.attnbook-trace pre {
+  background: var(--ground); border: 0; border-radius: 4px; color: var(--ink);
+  font-size: 0.8125rem; line-height: 1.5; margin: 0; overflow-x: auto;
+  padding: 0.75rem 1rem; white-space: pre;
+}
+.attnbook-trace pre:focus-visible { outline: 2px solid var(--made); outline-offset: -2px; }
+.attnbook-trace pre code {
+  background: none; border: 0; color: inherit; font-size: inherit; padding: 0;
+}
+.attnbook-trace pre b { font-weight: 700; }
+.attnbook-trace pre i, .attnbook-trace .quiet { color: var(--quiet); }
+.attnbook-trace .made { color: var(--made); }
+.attnbook-trace .error { color: var(--error); font-weight: 700; }
+@container (max-width: 44rem) {
+  .attnbook-trace .gap { display: none; }
+  .attnbook-trace .note {
+    border-left: 2px solid currentColor; display: block; margin-left: 4ch; padding-left: 1ch;
+    white-space: pre-wrap;
+  }
+}
+@media print { .attnbook-trace pre { white-space: pre-wrap; } }
+"""
+
+
+class Trace:
+    """A layer's source with the shapes of one run: text in a terminal, HTML in a notebook.
+
+    Attributes:
+        lines: the lines that are shown, one `Line` each, of all functions in turn.
+        error: the exception that the layer raised, or None.
+        remark: what the second run brought to light, or "".
+    """
+
+    def __init__(self, found: Comparison) -> None:
+        self.error = found.first.error
+        self.remark = found.remark
+        self._found = found
+        self._pages = [
+            (self._title(section), self._lines(section))
+            for place, section in enumerate(found.first.sections)
+            if section.calls or place == 0
+        ]
+        self.lines = [line for _, lines in self._pages for line in lines]
+
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """The shape of each named result, as it was first made."""
+        made = [made for line in self.lines for made in line.made]
+        return {each.name: each.shape for each in reversed(made)}
+
+    def __repr__(self) -> str:
+        sections = []
+        for title, lines in self._pages:
+            laid = rows(lines)
+            sections.append(f"{title}\n{as_text(laid, column(laid))}")
+        return "\n\n".join([*sections, *self._footer()])
+
+    def _repr_html_(self) -> str:
+        sections = []
+        for title, lines in self._pages:
+            laid = rows(lines)
+            sections.append(f"<b>{escape(title)}</b>\n{as_html(laid, column(laid))}")
+        kind = "error" if self.remark.startswith("Runs with") else "quiet"
+        footer = [f'<span class="{kind}">{escape(text)}</span>' for text in self._footer()]
+        inside = "\n".join([*sections, *(f"{line}\n" for line in footer)]).rstrip("\n")
+        label = escape(f"Shapes in {self._pages[0][0]}")
+        return (
+            f'<div class="attnbook-trace"><style>{STYLE}</style>'
+            f'<pre role="group" tabindex="0" aria-label="{label}">'
+            f"<code>{inside}</code></pre></div>"
+        )
+
+    def _lines(self, section: Section) -> list[Line]:
+        said = self._error_in(section)
+        return Layout(section, partial(self._found.shape, section), said).lines()
+
+    def _title(self, section: Section) -> str:
+        if section.calls < 2:
+            return section.title
+        return f"{section.title}, the first of {section.calls} calls"
+
+    def _error_in(self, section: Section) -> list[str]:
+        """Say the exception where it arose, and in the callers where to look."""
+        if self.error is None:
+            return []
+        innermost = self._found.first.innermost
+        if innermost is section or innermost is None:
+            return message(self.error)
+        return [f"{type(self.error).__name__} in {innermost.title}"]
+
+    def _footer(self) -> list[str]:
+        found = self._found
+        footer = []
+        missed = [it.title for it in found.first.sections[1:] if not it.calls and it.asked]
+        if missed:
+            footer.append(f"Not called: {', '.join(missed)}.")
+        if found.sizes:
+            footer.append(f"Sizes: {_equations(found.sizes)}.{self._confirmed()}")
+        return [*footer, self.remark] if self.remark else footer
+
+    def _confirmed(self) -> str:
+        sizes, new = self._found.sizes, self._found.new_sizes
+        varied = {name: new[name] for name in sizes if new[name] != sizes[name]} if new else {}
+        return f" Names hold with {_equations(varied)} too." if varied else ""
+
+
+def _equations(sizes: Sizes) -> str:
+    return ", ".join(f"{name}={size}" for name, size in sizes.items())

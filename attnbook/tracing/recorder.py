@@ -1,0 +1,179 @@
+"""What a run reports: how often each line ran, and the shape of what it made first."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from threading import get_ident
+from types import FrameType
+from typing import Any, NamedTuple
+
+from torch import Tensor
+
+from attnbook.tracing.instrument import Instrument, Pattern, Site, compile_with
+from attnbook.tracing.source import Written, nested
+
+DEEPEST = 3
+RAGGED = -1
+"""Stands for a size that differs from row to row, as in a nested tensor."""
+
+
+class Made(NamedTuple):
+    """A tensor that was made: what it is called, and its shape."""
+
+    name: str
+    shape: tuple[int, ...]
+
+
+@dataclass
+class Section:
+    """What is known of one function, called for one object if it is a method.
+
+    Args:
+        title: what it is called in the trace.
+        owner: the object whose calls are recorded; None records all.
+        asked: whether the caller named it.
+        calls: how often it was called. Only the first call is recorded.
+        made: by site, what it made when it ran first; `last`, when it ran last.
+        runs, turns: by statement, how often it ran, and how often its loop turned.
+        error_line: where the exception passed through it, if one did.
+    """
+
+    title: str
+    written: Written
+    owner: Any = None
+    asked: bool = False
+    calls: int = 0
+    made: dict[Site, list[Made]] = field(default_factory=dict)
+    last: dict[Site, list[Made]] = field(default_factory=dict)
+    runs: Counter[int] = field(default_factory=Counter)
+    turns: Counter[int] = field(default_factory=Counter)
+    error_line: int | None = None
+    statements: list[int] = field(default_factory=list)
+
+    def record(self, site: Site, value: object) -> None:
+        """Keep the shapes of what a site made: the first and the last."""
+        made = [made for pattern in site.names for made in tensors(pattern, value)]
+        self.last[site] = made
+        self.made.setdefault(site, made)
+
+
+class Recorder:
+    """Stands in the copy of one function as a constant, and hears what it reports."""
+
+    def __init__(self, written: Written, sections: list[Section]) -> None:
+        copied = Instrument(written.node)
+        self.written, self.sections = written, sections
+        self.sites, self.arguments = copied.sites, copied.arguments
+        for section in sections:
+            section.statements = copied.statements
+        self.thread = get_ident()
+        self.frames: dict[FrameType, Section] = {}
+        self.code = compile_with(self, written.code, copied.node)
+        self.codes = {*nested(self.code)}
+
+    def enter(self, arguments: tuple[object, ...]) -> None:
+        """Note a call; the first one is recorded."""
+        owner = arguments[0] if arguments else None
+        for section in self.sections:
+            ours = section.owner is None or section.owner is owner
+            if get_ident() == self.thread and ours:
+                section.calls += 1
+                if section.calls == 1:
+                    self.frames[sys._getframe(1)] = section
+                    for site, value in zip(self.arguments, arguments, strict=True):
+                        section.record(site, value)
+
+    def reach(self, statement: int) -> None:
+        """Note that a statement begins."""
+        section = self.section_of(sys._getframe(1))
+        if section:
+            section.runs[statement] += 1
+
+    def turn(self, statement: int) -> None:
+        """Note that a loop turns once more."""
+        section = self.section_of(sys._getframe(1))
+        if section:
+            section.turns[statement] += 1
+
+    def made(self, number: int, value: Any) -> Any:  # noqa: ANN401 - hands on what it is given
+        """Note what a site made, and hand it on."""
+        section = self.section_of(sys._getframe(1))
+        if section is None:
+            return value
+        site = self.sites[number]
+        if len(site.names) == 1 and isinstance(site.names[0], tuple):
+            value = unpackable(site.names[0], value)
+        section.record(site, value)
+        return value
+
+    def section_of(self, frame: FrameType | None) -> Section | None:
+        """Find the recorded call that a frame belongs to; functions inside have their own."""
+        if frame and frame.f_code not in self.codes:
+            return None
+        while frame is not None and frame.f_code is not self.code:
+            frame = frame.f_back
+        return self.frames.get(frame) if frame else None
+
+
+def unpackable(pattern: Pattern, value: Any) -> Any:  # noqa: ANN401 - hands on what it is given
+    """Make what is about to be unpacked readable twice, taking no more than unpacking would."""
+    if isinstance(value, tuple | list):
+        return value
+    try:
+        items = iter(value)
+    except TypeError:
+        return value
+    if any(isinstance(item, tuple) and item[:1] == ("*",) for item in pattern):
+        return list(items)
+    # One more than there are names: that is how Python notices that there are too many.
+    return list(itertools.islice(items, len(pattern) + 1))
+
+
+def tensors(pattern: Pattern, value: object) -> Iterator[Made]:
+    """Name the tensors in what was assigned to a name, or to several."""
+    if isinstance(pattern, str):
+        yield from _named(pattern, value, DEEPEST)
+    elif isinstance(value, tuple | list):
+        yield from _unpacked(list(pattern), list(value))
+
+
+def _unpacked(patterns: list[Pattern], values: list[object]) -> Iterator[Made]:
+    starred = [isinstance(it, tuple) and it[:1] == ("*",) for it in patterns]
+    if any(starred):
+        at, rest = starred.index(True), len(values) - len(patterns) + 1
+        values[at : at + rest] = [values[at : at + rest]]
+        patterns[at] = patterns[at][1]
+    for pattern, value in zip(patterns, values, strict=False):
+        yield from tensors(pattern, value)
+
+
+def _named(name: str, value: object, depth: int) -> Iterator[Made]:
+    if isinstance(value, Tensor):
+        yield Made(name, shape_of(value))
+    elif depth:
+        for key, item in _items(value):
+            yield from _named(f"{name}{key}", item, depth - 1)
+
+
+def _items(value: object) -> Iterator[tuple[str, object]]:
+    if isinstance(value, dict):
+        yield from (
+            (f"[{key!r}]", item) for key, item in value.items() if isinstance(key, str | int)
+        )
+    elif isinstance(value, tuple) and hasattr(value, "_fields"):
+        yield from ((f".{key}", item) for key, item in zip(value._fields, value, strict=True))
+    elif isinstance(value, tuple | list):
+        yield from ((f"[{index}]", item) for index, item in enumerate(value))
+
+
+def shape_of(tensor: Tensor) -> tuple[int, ...]:
+    """Read a shape, that of a nested tensor too, which has sizes that vary."""
+    if not tensor.is_nested:
+        return tuple(map(int, tensor.shape))
+    sizes = [tuple(part.shape) for part in tensor.detach().unbind()]
+    several = [set(axis) for axis in zip(*sizes, strict=True)]
+    return (len(sizes), *(axis.pop() if len(axis) == 1 else RAGGED for axis in several))
