@@ -1,12 +1,13 @@
 """What every test of the package shares: devices, reproducible numbers, a stable Hypothesis."""
 
 import math
+import shutil
 
 import pytest
 import torch
 from hypothesis import settings
 
-from attnbook.fused import additive, dot, softmax
+from attnbook.fused import additive, blocks, dot, kernels, softmax
 
 settings.register_profile("stable", derandomize=True, deadline=None, max_examples=50)
 settings.load_profile("stable")
@@ -51,8 +52,10 @@ def every_path(request):
     with pytest.MonkeyPatch.context() as patch:
         for name in ("SMALLEST", "SMALLEST_TRAINING", "SMALLEST_OF_ONE"):
             patch.setattr(additive, name, smallest)
-        patch.setattr(additive, "BLOCK", 100)
+        patch.setattr(blocks, "BLOCK", 100)
         patch.setattr(softmax, "SMALLEST", smallest)
         patch.setattr(dot, "SMALLEST_SLICED", smallest)
         patch.setattr(dot, "SMALLEST_WIDENED", smallest)
+        if not shutil.which("g++"):  # torch cannot make kernels for the CPU
+            patch.setattr(kernels, "_choose", lambda *_: None)
         yield request.param

@@ -17,6 +17,7 @@ ROOT = Path(__file__).parents[1]
 DRAWN = (
     "additive-score",
     "attention-layer",
+    "blocks",
     "broadcast",
     "favicon",
     "logo",

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from attnbook import AdditiveAttention, DotProductAttention, length_mask
-from attnbook.fused import additive, dot, softmax
+from attnbook.fused import blocks, dot, softmax
 from attnbook.fused.additive import additive_score
 from attnbook.scoring import additive_features
 from attnbook.weighting import weigh
@@ -222,7 +222,16 @@ def test_a_product_that_overflows_for_one_query_leaves_the_others_alone():
     values = torch.tensor([[[3.0, 3.0], [5.0, 5.0]]])
     layer = DotProductAttention(keep_weights=False)
     output = layer(queries, keys, values, torch.tensor([[2, 1]]))
+    # In float32 the first query's score for the second key is 2e30, all of the weight.
     assert output[0].tolist() == [[5.0, 5.0], [3.0, 3.0]]
+
+
+def test_huge_values_that_one_query_may_not_see_leave_its_gradient_a_number():
+    queries, keys = torch.zeros(1, 2, 2, requires_grad=True), torch.ones(1, 2, 2)
+    values = torch.tensor([[[1.0, 1.0], [3e38, 3e38]]])
+    output = DotProductAttention(keep_weights=False)(queries, keys, values, torch.tensor([[2, 1]]))
+    output[0, 1].mul(100.0).sum().backward()
+    assert (queries.grad == 0).all()
 
 
 def test_dropout_drops_weights_that_are_not_kept():
@@ -354,17 +363,17 @@ def test_no_weights_are_made_where_none_are_kept():
 def test_keys_past_the_length_cost_nothing(every_path):
     queries, keys, _ = projections(4, (1, 7, 50, 3), 1.0, torch.float32)
     visible = length_mask(torch.tensor([2]), (1, 7, 50))
-    blocks = additive._blocks(queries, keys, additive._seen(visible, queries, keys))
-    assert {block.shape[2] for *_, block in blocks} == {2}
+    found = blocks._blocks(queries, keys, blocks._seen(visible, queries, keys))
+    assert {block.shape[2] for *_, block in found} == {2}
     assert every_path  # both paths cut alike
-    assert list(additive._blocks(queries, keys, [0])) == []
+    assert list(blocks._blocks(queries, keys, [0])) == []
 
 
 # Compiled and exported
 
 
 @pytest.mark.parametrize("lengths", [None, PER_EXAMPLE, PER_QUERY])
-def test_a_compiled_layer_calls_the_same_blocks(lengths, every_path, qkv):
+def test_a_compiled_layer_calls_an_operation_of_its_own(lengths, every_path, qkv):
     torch.compiler.reset()
     layer = make("additive")
     graphs = []
@@ -385,6 +394,8 @@ def test_an_exported_layer_needs_no_attnbook(qkv):
     assert not any("attnbook" in target for target in targets)
 
 
+# torch's own use of its own deprecated function
+@pytest.mark.filterwarnings("ignore:`torch.jit.script:DeprecationWarning")
 def test_the_compiled_operations_keep_torchs_rules():
     inputs = projections(6, (2, 3, 7, 5), 1.0, torch.float32)
     inputs = [tensor.requires_grad_() for tensor in inputs]
@@ -395,9 +406,9 @@ def test_the_compiled_operations_keep_torchs_rules():
 
 def test_a_gpus_blocks_take_the_sigmoid_and_agree(monkeypatch):
     # On a GPU no number is looked at. The same choice is forced here.
-    monkeypatch.setattr(additive, "_reach", lambda _: -1.0)
+    monkeypatch.setattr(blocks, "_reach", lambda _: -1.0)
     queries, keys, weight = projections(7, (2, 3, 7, 5), 10.0, torch.float64)
-    scores = additive._score(queries, keys, weight, None)
+    scores = blocks.score(queries, keys, weight, None)
     assert torch.allclose(scores, plain(queries, keys, weight), atol=1e-12)
 
 

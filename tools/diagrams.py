@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from diagrams_additive import additive_score, broadcast
+from diagrams_blocks import blocks
 from diagrams_lookup import lookup
 from drawing import (
     HATCH,
@@ -201,6 +202,7 @@ def draw_all() -> dict[str, str]:
         "lookup.svg": lookup(),
         "additive-score.svg": additive_score(),
         "broadcast.svg": broadcast(),
+        "blocks.svg": blocks(),
         "logo.svg": mark("logo", gap=5, inner=17, dot=10),
         "favicon.svg": mark("favicon", gap=7, inner=20, dot=12),
     }

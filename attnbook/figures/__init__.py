@@ -8,7 +8,8 @@ except ImportError as missing:
     ) from missing
 
 from attnbook.figures.attention import AttentionFigure
+from attnbook.figures.cost import CostFigure
 from attnbook.figures.pooling import PoolingFigure
 from attnbook.figures.scaling import ScalingFigure
 
-__all__ = ["AttentionFigure", "PoolingFigure", "ScalingFigure"]
+__all__ = ["AttentionFigure", "CostFigure", "PoolingFigure", "ScalingFigure"]

@@ -1,43 +1,29 @@
-"""Additive scores without the tensor of all hidden units.
+"""Additive scores: which code computes them, and their gradients.
 
-Each query and key meet in `num_hiddens` hidden units, and written as a formula all of them
-stand in memory at once, several times over. Here they are made block by block, in a
-buffer that stays in the processor's cache, and made again in the backward pass instead
-of being kept. Within a block tanh is taken apart:
-
-    tanh(q + k) = 1 - 2r    with    r = 1 / (1 + e^(2q) · e^(2k))    and    tanh' = 4r (1 - r)
-
-Exponentials are taken once per query and once per key; a pair costs a multiplication,
-an addition and a division. The trap: e^(2q) may overflow where e^(2k) underflows, and
-their product is no number. So one side must be small: where no |q| exceeds `_reach`, a
-larger |k| can be cut to where every tanh has become 1 or -1 anyway. Where both sides go
-further, r is a `sigmoid`, slower and right for all numbers.
+The plain formula for small tensors, `blocks` for larger ones, `kernels` inside a layer
+that is being compiled.
 """
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
 from torch.autograd import Function
 
+from attnbook.fused.blocks import score, score_gradients
+from attnbook.fused.kernels import compiled_score
 from attnbook.fused.twins import needs_twin, twin_gradients
-from attnbook.masking import seen_keys, without_padding
+from attnbook.masking import without_padding
 from attnbook.scoring import additive_features
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from jaxtyping import Bool, Float
 
 # From how many hidden units on blocks win over the plain formula, as `make bench` measured:
 # in inference, in training, and in training with one query, where nothing is multiplied up.
 SMALLEST, SMALLEST_TRAINING, SMALLEST_OF_ONE = 2**16, 2**18, 2**21
-# Hidden units in a block: in float32 one megabyte, which a core's cache holds.
-BLOCK = 2**18
-GPU_BLOCK = 2**24
 
 
 def additive_score(
@@ -54,7 +40,7 @@ def additive_score(
     if _is_small(*inputs[:3]) or needs_twin(queries, keys, weight) or torch.compiler.is_exporting():
         return _plain_score(*inputs)
     if torch.compiler.is_compiling():
-        return _compiled_score(*inputs)  # type: ignore[no-any-return]
+        return compiled_score(*inputs)  # type: ignore[no-any-return]
     return _AdditiveScore.apply(*inputs)  # type: ignore[no-any-return,no-untyped-call]
 
 
@@ -87,156 +73,11 @@ class _AdditiveScore(Function):
     @staticmethod
     def forward(ctx: Any, *inputs: Any) -> Tensor:  # noqa: ANN401
         ctx.save_for_backward(*inputs)
-        return _score(*inputs)
+        return score(*inputs)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:  # noqa: ANN401
         inputs = ctx.saved_tensors
         if torch.is_grad_enabled():
             return twin_gradients(_plain_score, ctx, inputs, grad)
-        return *_score_gradients(grad, *inputs), None
-
-
-def _score(queries: Tensor, keys: Tensor, weight: Tensor, visible: Tensor | None) -> Tensor:
-    q, k, w = _flat(queries), _flat(keys), _flat(weight)
-    scores = q.new_zeros(*q.shape[:-1], k.shape[-2])
-    for examples, rows, seen, r in _blocks(q, k, _seen(visible, queries, keys)):
-        scores[examples, rows, :seen] = r @ w
-    scores = scores.mul_(-2).add_(w.sum())
-    return scores.reshape(*queries.shape[:-1], keys.shape[-2]).to(queries.dtype)
-
-
-def _score_gradients(
-    grad: Tensor, queries: Tensor, keys: Tensor, weight: Tensor, visible: Tensor | None
-) -> tuple[Tensor, Tensor, Tensor]:
-    q, k, w, grad = _flat(queries), _flat(keys), _flat(weight), _flat(grad)
-    for_q, for_k, for_w = torch.zeros_like(q), torch.zeros_like(k), torch.zeros_like(w)
-    for examples, rows, seen, r in _blocks(q, k, _seen(visible, queries, keys)):
-        g = grad[examples, rows, :seen]
-        for_w += g.sum() - 2 * (g.reshape(-1) @ r.flatten(0, -2))
-        slope = torch.addcmul(r, r, r, value=-1, out=r)  # r - r², a quarter of tanh'
-        for_q[examples, rows] = (g.unsqueeze(-2) @ slope).squeeze(-2)
-        for_k[examples, :seen] += slope.mul_(g.unsqueeze(-1)).sum(dim=-3)
-    results = for_q.mul_(4 * w), for_k.mul_(4 * w), for_w
-    pairs = zip(results, (queries, keys, weight), strict=True)
-    return tuple(new.reshape(old.shape).to(old.dtype) for new, old in pairs)  # type: ignore[return-value]
-
-
-def _flat(tensor: Tensor) -> Tensor:
-    """Merge heads into the batch; work in at least float32."""
-    flat = tensor.flatten(0, -3) if tensor.dim() > 2 else tensor
-    return flat if tensor.dtype == torch.float64 else flat.float()
-
-
-def _seen(visible: Tensor | None, queries: Tensor, keys: Tensor) -> list[int]:
-    """For each example and head, how many keys are worth a score."""
-    if visible is None or visible.device.type != "cpu":  # a GPU is not waited for
-        return [keys.shape[-2]] * queries.shape[:-2].numel()
-    heads = queries.shape[1:-2].numel()
-    return [seen for seen in seen_keys(visible).tolist() for _ in range(heads)]
-
-
-def _blocks(
-    queries: Tensor, keys: Tensor, seen: list[int]
-) -> Iterator[tuple[slice, slice, int, Tensor]]:
-    """Yield r = (1 - tanh(q + k)) / 2 block by block, and where each block lies.
-
-    A block holds a slice of the examples (several, where all their queries fit), a slice
-    of their queries, and as many keys as these examples see. The next one overwrites it.
-    """
-    (num_queries, hiddens), num_keys = queries.shape[1:], keys.shape[1]
-    size = max(BLOCK if queries.device.type == "cpu" else GPU_BLOCK, num_keys * hiddens)
-    room = queries.new_empty(min(size, len(seen) * num_queries * num_keys * hiddens))
-    group = max(1, size // (num_queries * num_keys * hiddens))
-    for first in range(0, len(seen), group):
-        examples, most = slice(first, first + group), max(seen[first : first + group])
-        if most == 0:
-            continue
-        parts = _parts(queries[examples], keys[examples, :most])
-        length = size // (parts[0].shape[0] * most * hiddens)
-        for start in range(0, num_queries, length):
-            rows = slice(start, start + length)
-            yield examples, rows, most, _fill(room, parts, rows)
-
-
-def _parts(q: Tensor, k: Tensor) -> tuple[Tensor, Tensor, bool]:
-    """Give what a block is made of: exponentials where they are safe, else q and k."""
-    reach, limit = _reach(q.dtype), _limit(q.dtype)
-    # A GPU would have to be waited for. NaN is not within reach.
-    if q.device.type == "cpu" and any(t.abs().amax().item() <= reach for t in (q, k)):
-        return *((2 * t.clamp(-limit, limit)).exp_() for t in (q, k)), True  # type: ignore[return-value]
-    return q, k, False
-
-
-def _fill(room: Tensor, parts: tuple[Tensor, Tensor, bool], rows: slice) -> Tensor:
-    q, k, are_exponentials = parts
-    # (examples, rows, 1, hiddens) and (examples, 1, keys, hiddens): every pair at once
-    q, k = q[:, rows].unsqueeze(-2), k.unsqueeze(-3)
-    shape = *q.shape[:2], *k.shape[2:]
-    block = room[: math.prod(shape)].view(shape)
-    if are_exponentials:
-        return torch.addcmul(room.new_ones(()), q, k, out=block).reciprocal_()
-    return torch.add(q, k, out=block).mul_(-2).sigmoid_()
-
-
-def _saturation(dtype: torch.dtype) -> float:
-    """From here on tanh is 1 to the last digit: 1 - tanh(x) ≈ 2 e^(-2x)."""
-    return math.log(8 / torch.finfo(dtype).eps) / 2
-
-
-def _limit(dtype: torch.dtype) -> float:
-    """How far e^(2x) can be taken: e^(-2x) is still a normal number."""
-    return -math.log(torch.finfo(dtype).tiny) / 2
-
-
-def _reach(dtype: torch.dtype) -> float:
-    """If |q| is at most this, then a k cut at the limit gives a tanh of 1 or -1."""
-    return _limit(dtype) - _saturation(dtype)
-
-
-# Compiled code cannot look at numbers to choose between exponentials and `sigmoid`, so
-# it calls the same blocks as an operation of its own.
-
-
-@torch.library.custom_op(
-    "attnbook::additive_score",
-    mutates_args=(),
-    schema="(Tensor queries, Tensor keys, Tensor weight, Tensor? visible) -> Tensor",
-)
-def _compiled_score(
-    queries: Tensor, keys: Tensor, weight: Tensor, visible: Tensor | None
-) -> Tensor:
-    return _score(queries, keys, weight, visible)
-
-
-@torch.library.custom_op(
-    "attnbook::additive_score_gradients",
-    mutates_args=(),
-    schema="(Tensor grad, Tensor queries, Tensor keys, Tensor weight, Tensor? visible)"
-    " -> (Tensor, Tensor, Tensor)",
-)
-def _compiled_gradients(
-    grad: Tensor, queries: Tensor, keys: Tensor, weight: Tensor, visible: Tensor | None
-) -> tuple[Tensor, Tensor, Tensor]:
-    return _score_gradients(grad, queries, keys, weight, visible)
-
-
-@_compiled_score.register_fake
-def _(queries: Tensor, keys: Tensor, *_: Tensor | None) -> Tensor:
-    return queries.new_empty(*queries.shape[:-1], keys.shape[-2])
-
-
-@_compiled_gradients.register_fake
-def _(_: Tensor, *inputs: Any) -> tuple[Tensor, ...]:  # noqa: ANN401
-    return tuple(torch.empty_like(tensor) for tensor in inputs[:3])
-
-
-def _remember(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:  # noqa: ANN401, ARG001 - torch names them
-    ctx.save_for_backward(*inputs)
-
-
-def _compiled_backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:  # noqa: ANN401
-    return *_compiled_gradients(grad, *ctx.saved_tensors), None
-
-
-_compiled_score.register_autograd(_compiled_backward, setup_context=_remember)
+        return *score_gradients(grad, *inputs), None

@@ -3,10 +3,10 @@
 torch's kernel never stores the scores. It takes a mask, but works on padding all the
 same, so a large example is sliced: the kernel sees its keys up to the length.
 
-The kernel masks by adding -inf. At a padded score that has overflowed this is no number.
-No score overflows where ‖q‖ ‖k‖ is a number, because |q · k| is at most that; what lies
-beyond goes to the plain twin. Where numbers are not looked at (on a GPU, compiled),
-padding is cleared instead.
+The kernel masks by adding -inf. At a padded score that has overflowed to inf this is no
+number, and spoils its row: then the plain twin computes it again. The same may happen to
+gradients where padded values are huge, which is looked for beforehand. Where numbers are
+not looked at (on a GPU, compiled), padding is cleared instead.
 """
 
 from __future__ import annotations
@@ -50,20 +50,31 @@ def dot_product_attention(
         return _fused(queries, keys, values, None)
     if unread:
         keys, values = without_padding(keys, visible), without_padding(values, visible)
-    elif work >= SMALLEST_SLICED and visible.shape[-2] == 1:
+        return _fused(queries, keys, values, visible)
+    if work >= SMALLEST_SLICED and visible.shape[-2] == 1:
         return _sliced(queries, keys, values, seen_keys(visible).tolist())
-    elif not all(_is_ordinary(tensor) for tensor in (queries, keys, values)):
-        return _plain(queries, keys, values, visible)
-    return _fused(queries, keys, values, visible)
+    output = _fused(queries, keys, values, visible)
+    if _is_number(output) and (not output.requires_grad or _is_ordinary(values)):
+        return output
+    return _plain(queries, keys, values, visible)
 
 
 def _plain(queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor | None) -> Tensor:
     return pool(weigh(scaled_dot_score(queries, keys), visible), values)
 
 
+def _is_number(tensor: Tensor) -> bool:
+    """Whether all numbers are finite; a sum that overflows says no as well."""
+    return math.isfinite(tensor.detach().sum(dtype=_wide(tensor)).item())
+
+
+def _wide(tensor: Tensor) -> torch.dtype:
+    return torch.promote_types(tensor.dtype, torch.float)
+
+
 def _is_ordinary(tensor: Tensor) -> bool:
     """Whether the norm of all its numbers, squared, is a number too."""
-    norm = torch.linalg.vector_norm(tensor, dtype=torch.promote_types(tensor.dtype, torch.float))
+    norm = torch.linalg.vector_norm(tensor, dtype=_wide(tensor))
     return bool(norm.item() ** 2 <= torch.finfo(norm.dtype).max)  # false for NaN
 
 

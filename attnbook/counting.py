@@ -1,0 +1,204 @@
+"""Counting what attention costs: operations and numbers in memory follow from the shapes.
+
+Two ways of each layer are counted: "formula", the formula as it stands, each step a
+tensor of its own; and "ours", what the layers of attnbook do with `keep_weights=False`
+(but for small sizes, where they take the formula: that is not counted). Values are as wide
+as queries and keys, no key is hidden, and there are no heads.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+BYTES = 4  # of a number in float32
+BLOCK = 2**18  # hidden units that our additive layer holds at once
+MODES = ("inference", "training")
+
+Counts = Mapping[str, int]
+
+
+class Sizes(NamedTuple):
+    """How much attends to how much; `size` is num_hiddens, or d of a dot product."""
+
+    batch: int
+    queries: int
+    keys: int
+    size: int
+
+
+# Operations. A "product" is a multiplication with its addition inside a matrix product,
+# where a processor does many at a time; a "multiply-add" is one outside.
+
+
+def additive_formula(sizes: Sizes) -> Counts:
+    """Count the operations of additive attention as its formula says."""
+    batch, queries, keys, hiddens = sizes
+    pairs = batch * queries * keys
+    return {
+        # W_q q and W_k k; then w_v · tanh(…), and the values times their weights
+        "product": batch * (queries + keys) * hiddens**2 + 2 * pairs * hiddens,
+        "addition": pairs * hiddens,
+        "tanh": pairs * hiddens,
+        "exponential": pairs,  # of the softmax
+        "division": pairs,
+    }
+
+
+def additive_ours(sizes: Sizes) -> Counts:
+    """Count the same with tanh(q + k) = 1 - 2 / (1 + e^(2q) · e^(2k)): no tanh for a pair."""
+    batch, queries, keys, hiddens = sizes
+    pairs = batch * queries * keys
+    return {
+        "product": batch * (queries + keys) * hiddens**2 + 2 * pairs * hiddens,
+        "multiply-add": pairs * hiddens,
+        "division": pairs * hiddens + pairs,
+        "exponential": batch * (queries + keys) * hiddens + pairs,
+    }
+
+
+def dot_product(sizes: Sizes) -> Counts:
+    """Count the operations of dot-product attention: the same both ways."""
+    batch, queries, keys, size = sizes
+    pairs = batch * queries * keys
+    # q · k, and the values times their weights; then the softmax
+    return {"product": 2 * pairs * size, "exponential": pairs, "division": pairs}
+
+
+def additive_formula_backward(sizes: Sizes) -> Counts:
+    """Count what gradients add: two products for each, and the slope of tanh, 1 - tanh²."""
+    batch, queries, keys, hiddens = sizes
+    pairs = batch * queries * keys
+    return {
+        "product": 2 * additive_formula(sizes)["product"],
+        "multiply-add": 2 * pairs * hiddens + 2 * pairs,  # the slope, times what comes back
+        "addition": 2 * pairs * hiddens,  # over all keys, over all queries
+    }
+
+
+def additive_ours_backward(sizes: Sizes) -> Counts:
+    """Count what gradients add where each block is made again instead of kept."""
+    batch, queries, keys, hiddens = sizes
+    pairs = batch * queries * keys
+    return {
+        "product": 2 * additive_ours(sizes)["product"],
+        "multiply-add": 3 * pairs * hiddens + 2 * pairs,  # the block, its slope, times the rest
+        "division": pairs * hiddens,
+        "addition": pairs * hiddens,
+        "exponential": batch * (queries + keys) * hiddens,
+    }
+
+
+def dot_formula_backward(sizes: Sizes) -> Counts:
+    """Count what gradients add: two products for each, and the slope of the softmax."""
+    pairs = sizes.batch * sizes.queries * sizes.keys
+    return {"product": 2 * dot_product(sizes)["product"], "multiply-add": 2 * pairs}
+
+
+def dot_ours_backward(sizes: Sizes) -> Counts:
+    """Count what gradients add where the weights are made again instead of kept."""
+    pairs = sizes.batch * sizes.queries * sizes.keys
+    again = {"product": pairs * sizes.size, "exponential": pairs}
+    return Counter(dot_formula_backward(sizes)) + Counter(again)
+
+
+# Memory: the most numbers that stand at one time beside the inputs.
+
+
+def additive_formula_numbers(sizes: Sizes, training: bool) -> int:
+    """Count the projections, and for each pair the sum and its tanh; in training a gradient."""
+    batch, queries, keys, hiddens = sizes
+    units = batch * queries * keys * hiddens
+    return batch * (queries + keys) * hiddens + (3 if training else 2) * units
+
+
+def additive_ours_numbers(sizes: Sizes, training: bool) -> int:
+    """Count one block with what it is made of, or what the softmax needs, if that is more."""
+    batch, queries, keys, hiddens = sizes
+    pairs, sides = batch * queries * keys, batch * (queries + keys) * hiddens
+    together = min(batch, max(1, BLOCK // (queries * keys * hiddens)))  # examples in a block
+    block = min(pairs * hiddens, max(BLOCK, keys * hiddens))
+    exponentials = 2 * together * (queries + keys) * hiddens  # those before are still there
+    if training:
+        # Three of a side: projections, their gradients, the output with the values' gradient.
+        return max(3 * sides + pairs + block + exponentials, 2 * sides + 4 * pairs)
+    return max(sides + pairs + block + exponentials, 3 * pairs)
+
+
+def dot_formula_numbers(sizes: Sizes, training: bool) -> int:
+    """Count the scores, masked and as weights; in training also the gradients."""
+    batch, queries, keys, size = sizes
+    pairs, output = batch * queries * keys, batch * queries * size
+    sides = batch * (queries + keys) * size
+    return max(3 * pairs + sides, pairs + 2 * sides) if training else 2 * pairs + max(pairs, output)
+
+
+def dot_ours_numbers(sizes: Sizes, training: bool) -> int:
+    """Count the output of each example and all of them joined; in training also the gradients.
+
+    Of the pairs torch's kernel holds a few at a time, here left out.
+    """
+    batch, queries, keys, size = sizes
+    gradients = batch * (queries + 2 * keys) * size
+    return 2 * batch * queries * size + (gradients if training else 0)
+
+
+class Counted(NamedTuple):
+    """What is known of one layer computed in one way."""
+
+    forward: Callable[[Sizes], Counts]
+    backward: Callable[[Sizes], Counts]
+    numbers: Callable[[Sizes, bool], int]
+
+
+PROGRAMS = {
+    ("additive", "formula"): Counted(
+        additive_formula, additive_formula_backward, additive_formula_numbers
+    ),
+    ("additive", "ours"): Counted(additive_ours, additive_ours_backward, additive_ours_numbers),
+    ("dot", "formula"): Counted(dot_product, dot_formula_backward, dot_formula_numbers),
+    ("dot", "ours"): Counted(dot_product, dot_ours_backward, dot_ours_numbers),
+}
+
+
+def operations(layer: str, way: str, sizes: Sizes, mode: str = "inference") -> dict[str, int]:
+    """Count operations by kind, in training with those that gradients add.
+
+    >>> operations("dot", "formula", Sizes(batch=1, queries=2, keys=3, size=5))
+    {'product': 60, 'exponential': 6, 'division': 6}
+
+    Args:
+        layer: "additive" or "dot".
+        way: "formula" or "ours".
+        sizes: each at least 1.
+        mode: "inference" or "training".
+
+    Raises:
+        ValueError: a name is none of these, or a size is no whole number from 1 on.
+    """
+    counted = _counted(layer, way, sizes, mode)
+    backward = counted.backward(sizes) if mode == "training" else {}
+    return dict(Counter(counted.forward(sizes)) + Counter(backward))
+
+
+def peak_bytes(layer: str, way: str, sizes: Sizes, mode: str = "inference") -> int:
+    """Count the bytes that stand at the peak beside the inputs; arguments as in `operations`.
+
+    >>> peak_bytes("dot", "formula", Sizes(batch=1, queries=2, keys=3, size=5))
+    88
+    """
+    counted = _counted(layer, way, sizes, mode)
+    return BYTES * counted.numbers(sizes, mode == "training")
+
+
+def _counted(layer: str, way: str, sizes: Sizes, mode: str) -> Counted:
+    if (layer, way) not in PROGRAMS:
+        known = ", ".join(" ".join(name) for name in PROGRAMS)
+        raise ValueError(f"layer and way must be one of {known}, got {layer} {way}")
+    if mode not in MODES:
+        raise ValueError(f"mode must be one of {', '.join(MODES)}, got {mode}")
+    for name, size in zip(Sizes._fields, sizes, strict=True):
+        if not isinstance(size, int) or isinstance(size, bool) or size < 1:
+            raise ValueError(f"{name} must be a whole number from 1 on, got {size!r}")
+    return PROGRAMS[layer, way]

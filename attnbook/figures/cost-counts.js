@@ -1,0 +1,169 @@
+// What attention costs, counted as in attnbook/counting.py, and said in words. Pure functions.
+
+export const WAYS = ["formula", "ours"];
+export const LAPTOP = 16 * 2 ** 30; // bytes: most laptops have no more memory
+export const STEPS = [4, 5, 6, 7, 8, 9, 10, 11, 12]; // queries and keys, as powers of two
+const BYTES = 4; // of a number in float32
+const BLOCK = 2 ** 18; // hidden units that our additive layer holds at once
+
+/** Terms that the counts are made of. @param {number[]} sizes batch, queries, keys, size */
+function terms([batch, queries, keys, size]) {
+  const pairs = batch * queries * keys;
+  return { pairs, units: pairs * size, sides: batch * (queries + keys) * size, output: batch * queries * size };
+}
+
+/** Operations without gradients, by kind. */
+const FORWARD = {
+  additive: {
+    formula: ({ pairs, units, sides }, size) => {
+      return { product: sides * size + 2 * units, addition: units, tanh: units, exponential: pairs, division: pairs };
+    },
+    ours: ({ pairs, units, sides }, size) => {
+      return {
+        product: sides * size + 2 * units,
+        "multiply-add": units,
+        division: units + pairs,
+        exponential: sides + pairs,
+      };
+    },
+  },
+  dot: {
+    formula: ({ pairs, units }) => ({ product: 2 * units, exponential: pairs, division: pairs }),
+    ours: ({ pairs, units }) => ({ product: 2 * units, exponential: pairs, division: pairs }),
+  },
+};
+
+/** What gradients add, beside two products for each. */
+const BACKWARD = {
+  additive: {
+    formula: ({ pairs, units }) => ({ "multiply-add": 2 * units + 2 * pairs, addition: 2 * units }),
+    ours: ({ pairs, units, sides }) => {
+      return { "multiply-add": 3 * units + 2 * pairs, division: units, addition: units, exponential: sides };
+    },
+  },
+  dot: {
+    formula: ({ pairs }) => ({ "multiply-add": 2 * pairs }),
+    ours: ({ pairs, units }) => ({ product: units, "multiply-add": 2 * pairs, exponential: pairs }),
+  },
+};
+
+/** Numbers at the peak beside the inputs. */
+const NUMBERS = {
+  additive: {
+    formula: ({ units, sides }, _sizes, training) => sides + (training ? 3 : 2) * units,
+    ours: ({ pairs, units, sides }, [batch, queries, keys, size], training) => {
+      const together = Math.min(batch, Math.max(1, Math.floor(BLOCK / (queries * keys * size))));
+      const block = Math.min(units, Math.max(BLOCK, keys * size));
+      const exponentials = 2 * together * (queries + keys) * size;
+      if (training) return Math.max(3 * sides + pairs + block + exponentials, 2 * sides + 4 * pairs);
+      return Math.max(sides + pairs + block + exponentials, 3 * pairs);
+    },
+  },
+  dot: {
+    formula: ({ pairs, sides, output }, _sizes, training) =>
+      training ? Math.max(3 * pairs + sides, pairs + 2 * sides) : 2 * pairs + Math.max(pairs, output),
+    ours: ({ sides, output }, _sizes, training) => 2 * output + (training ? 2 * sides - output : 0),
+  },
+};
+
+/** Operations by kind. @param {string} layer @param {string} way @param {number[]} sizes @param {boolean} training */
+export function operations(layer, way, sizes, training) {
+  const parts = terms(sizes);
+  const counts = FORWARD[layer][way](parts, sizes[3]);
+  if (!training) return counts;
+  const more = { ...BACKWARD[layer][way](parts) };
+  more.product = 2 * counts.product + (more.product ?? 0);
+  for (const [kind, count] of Object.entries(more)) counts[kind] = (counts[kind] ?? 0) + count;
+  return counts;
+}
+
+/** Bytes at the peak beside the inputs; as `operations`. */
+export function peakBytes(layer, way, sizes, training) {
+  return BYTES * NUMBERS[layer][way](terms(sizes), sizes, training);
+}
+
+/** All operations together. @param {Record<string, number>} counts */
+export function sum(counts) {
+  return Object.values(counts).reduce((a, b) => a + b, 0);
+}
+
+/** Seconds of a call. @param {Record<string, number>} counts @param {number[]} rates of a call, a product, the rest */
+export function predict(counts, [call, product, other]) {
+  return call + product * counts.product + other * (sum(counts) - counts.product);
+}
+
+// What is shown: functions of the model's traits.
+
+/** The sizes that the sliders set. */
+export function sizesOf(model) {
+  return ["batch", "num_queries", "num_keys", "size"].map((name) => model.get(name));
+}
+
+/** Operations, seconds and bytes of both ways, at these sizes. */
+export function costsOf(model, sizes) {
+  const [layer, mode] = [model.get("layer"), model.get("mode")];
+  return WAYS.map((way) => {
+    const counts = operations(layer, way, sizes, mode === "training");
+    const seconds = predict(counts, model.get("rates")[`${layer} ${way} ${mode}`]);
+    return { counts, operations: sum(counts), seconds, bytes: peakBytes(layer, way, sizes, mode === "training") };
+  });
+}
+
+/** Both ways with as many queries as keys, at each step of the axis. */
+export function sweepOf(model) {
+  const [batch, , , size] = sizesOf(model);
+  return STEPS.map((step) => costsOf(model, [batch, 2 ** step, 2 ** step, size]));
+}
+
+/** In so many digits; times, which are predicted, in two. @param {number} number */
+export function round(number, digits = 2) {
+  return String(Number(number.toPrecision(digits)));
+}
+
+/** @param {number} bytes */
+export function sayBytes(bytes) {
+  const units = ["bytes", "KiB", "MiB", "GiB", "TiB"];
+  let [number, unit] = [bytes, 0];
+  while (number >= 1024 && unit < units.length - 1) [number, unit] = [number / 1024, unit + 1];
+  return `${round(number, 3)} ${units[unit]}`;
+}
+
+/** @param {number} seconds */
+export function saySeconds(seconds) {
+  if (seconds >= 7200) return `${round(seconds / 3600)} hours`;
+  if (seconds >= 120) return `${round(seconds / 60)} minutes`;
+  if (seconds >= 1) return `${round(seconds)} s`;
+  return seconds >= 1e-3 ? `${round(seconds * 1e3)} ms` : `${round(seconds * 1e6)} µs`;
+}
+
+/** How the second of two compares. @param {number[]} pair @param {[string, string, string]} words */
+export function compare([first, second], [less, more, same]) {
+  if (round(Math.max(first, second) / Math.min(first, second)) === "1") return same;
+  return second < first ? `${round(first / second)} times ${less}` : `${round(second / first)} times ${more}`;
+}
+
+export const MEMORY_WORDS = ["less", "more", "the same"];
+export const TIME_WORDS = ["faster", "slower", "just as fast"];
+
+/** Sizes, as they are multiplied. @param {string} layer @param {number[]} sizes */
+export function saySizes(layer, [batch, queries, keys, size]) {
+  const width = layer === "additive" ? `${size} hidden units` : `d = ${size}`;
+  return `${batch} × ${queries} × ${keys} pairs${layer === "additive" ? " × " : ", "}${width}`;
+}
+
+/** Bytes, and a word where they are many. @param {number} bytes */
+export function sayNeed(bytes) {
+  return bytes > LAPTOP ? `${sayBytes(bytes)} (more than most laptops have)` : sayBytes(bytes);
+}
+
+/** What the picture says, in two sentences. */
+export function sentence(model) {
+  const sizes = sizesOf(model);
+  const costs = costsOf(model, sizes);
+  const [bytes, seconds] = [costs.map((cost) => cost.bytes), costs.map((cost) => cost.seconds)];
+  return (
+    `${saySizes(model.get("layer"), sizes)}: the formula needs ${sayNeed(bytes[0])}, ` +
+    `ours ${sayNeed(bytes[1])}: ${compare(bytes, MEMORY_WORDS)}. Predicted time ${saySeconds(seconds[0])}, ` +
+    `ours ${saySeconds(seconds[1])}: ${compare(seconds, TIME_WORDS)}.`
+  );
+}

@@ -1,0 +1,225 @@
+// What the cost figure is made of: its plots, and the tables of the numbers behind them.
+import { LAPTOP, MEMORY_WORDS, STEPS, TIME_WORDS, WAYS, compare, sayBytes, saySeconds, sizesOf } from "./cost-counts.js";
+import { make, put } from "./parts.js";
+import { curve, fromLeft, fromTop, graph, ruler, segment } from "./plot.js";
+
+const NAMES = { formula: "the formula", ours: "ours" };
+// The two plots: each with the ends of its axis, as powers, and what stands beside it.
+export const PLOTS = [
+  {
+    title: "Time, predicted",
+    name: "seconds",
+    place: Math.log10,
+    say: saySeconds,
+    words: TIME_WORDS,
+    ends: [-5, 4.5],
+    ticks: [
+      [-5, "10 µs"],
+      [-3, "1 ms"],
+      [0, "1 s"],
+      [3, "1000 s"],
+    ],
+  },
+  {
+    title: "Memory at the peak",
+    name: "bytes",
+    place: Math.log2,
+    say: sayBytes,
+    words: MEMORY_WORDS,
+    ends: [10, 45],
+    ticks: [
+      [10, "1 KiB"],
+      [20, "1 MiB"],
+      [30, "1 GiB"],
+      [40, "1 TiB"],
+    ],
+  },
+];
+export const LEFT = fromLeft([STEPS[0], STEPS.at(-1)]);
+
+/** Where so many queries and keys stand on the axis: by their pairs. */
+export function placeOf(queries, keys) {
+  return LEFT((Math.log2(queries) + Math.log2(keys)) / 2);
+}
+
+/** Where a number stands on an axis that points up, at its ends if it lies beyond. */
+function heightOn({ ends, place }) {
+  const top = fromTop(ends);
+  return (number) => Math.min(100, Math.max(0, top(place(number))));
+}
+
+/** A spot: round for the formula, square for ours. */
+function spot(className, x, y) {
+  return segment(className, { x1: x, x2: x, y1: y, y2: y });
+}
+
+/** The measured points of one plot, a group for each setting at which they were measured. */
+function measuredDots(model, { name }, height) {
+  const groups = new Map();
+  for (const [program, points] of Object.entries(model.get("points"))) {
+    const [layer, way, mode] = program.split(" ");
+    for (const [batch, queries, keys, size, seconds, bytes] of points) {
+      const x = placeOf(queries, keys);
+      if (x < 0 || x > 100) continue;
+      const key = [layer, mode, batch, size].join();
+      if (!groups.has(key)) groups.set(key, make("svg:g"));
+      const at = [x, height(name === "bytes" ? bytes : seconds)];
+      groups.get(key).append(spot(`ring ${way}`, ...at), spot(`hole ${way}`, ...at));
+    }
+  }
+  return groups;
+}
+
+/** Of which measured points the picture shows some. */
+export function settingOf(model) {
+  return ["layer", "mode", "batch", "size"].map((name) => model.get(name)).join();
+}
+
+/** One plot: its title with the two numbers, and both ways over queries × keys. */
+export function plot(model, about) {
+  const { title, name, say, words, ends, ticks } = about;
+  const [top, height] = [fromTop(ends), heightOn(about)];
+  const groups = measuredDots(model, about, height);
+  const measured = make("svg:g");
+  let setting = null;
+  const across = (y, kind) => segment(kind, { x1: 0, x2: 100, y1: top(y), y2: top(y) });
+  const lines = WAYS.map((way) => curve(`way ${way}`));
+  const dots = WAYS.map((way) => spot(`here ${way}`, 0, 0));
+  const marker = segment("cost-marker", { y1: 0, y2: 100 });
+  const limit = name === "bytes" ? [across(Math.log2(LAPTOP), "limit")] : [];
+  const picture = graph(
+    "cost-graph",
+    ...ticks.map(([y]) => across(y, "grid-line")),
+    ...limit,
+    marker,
+    ...lines.map((line) => line.element),
+    measured,
+    ...dots,
+  );
+  const beside = ruler("beside");
+  beside.paint(ticks.map(([y, text]) => ({ at: top(y), text })));
+  const warning = make("span", { class: "limit-name", text: "16 GiB: most laptops end here", style: `--at: ${top(Math.log2(LAPTOP))}%` });
+  const numbers = WAYS.map(() => make("b"));
+  const keys = WAYS.map((way, i) => make("span", { class: `cost-key ${way}` }, make("span", { text: `${NAMES[way]} ` }), numbers[i]));
+  const verdict = make("span", { class: "verdict" });
+  const element = make(
+    "section",
+    { class: "cost-plot", "aria-label": title },
+    make("div", { class: "cost-title" }, make("b", { text: title }), ...keys, verdict),
+    make("div", { class: "cost-box" }, picture, beside.element, ...(limit.length ? [warning] : [])),
+  );
+  const paint = (costs, sweep, x) => {
+    put(marker, { x1: x, x2: x });
+    costs.forEach((cost, i) => {
+      const y = height(cost[name]);
+      put(dots[i], { x1: x, x2: x, y1: y, y2: y });
+      put(numbers[i], { text: say(cost[name]) });
+      lines[i].paint(sweep.map((both, step) => [LEFT(STEPS[step]), height(both[i][name])]));
+    });
+    put(verdict, { text: compare(costs.map((cost) => cost[name]), words) });
+    if (setting === settingOf(model)) return;
+    setting = settingOf(model);
+    measured.replaceChildren(...(groups.has(setting) ? [groups.get(setting)] : []));
+  };
+  return { element, paint };
+}
+
+/** A row of a table; each number with the words for it and its full precision. */
+function row(count) {
+  const heading = make("th", { scope: "row" });
+  const cells = Array.from({ length: count }, () => make("td"));
+  const paint = (name, contents) => {
+    put(heading, { text: name });
+    contents.forEach(({ value, text }, i) => put(cells[i], { text, "data-value": value }));
+  };
+  return { element: make("tr", {}, heading, ...cells), paint };
+}
+
+/** A table with a caption that may change, and the names of its columns. */
+function table(names, rows) {
+  const caption = make("caption");
+  const body = make("tbody", {}, ...rows.map((one) => one.element));
+  const head = make("tr", {}, ...names.map((text) => make("th", { scope: "col", text })));
+  return { caption, body, element: make("table", {}, caption, make("thead", {}, head), body) };
+}
+
+const counted = (value) => ({ value, text: value.toLocaleString("en") });
+const timed = (value) => ({ value, text: saySeconds(value) });
+const sized = (value) => ({ value, text: sayBytes(value) });
+const KINDS = {
+  product: "multiply-adds in matrix products",
+  "multiply-add": "other multiply-adds",
+  addition: "additions",
+  tanh: "tanh",
+  division: "divisions",
+  exponential: "exponentials",
+};
+
+/** The numbers at the chosen sizes: operations by kind, all of them, seconds and bytes. */
+function chosenTable() {
+  const rows = [...Object.keys(KINDS), "all operations", "seconds", "bytes"].map(() => row(2));
+  const { caption, element } = table(["", NAMES.formula, NAMES.ours], rows);
+  put(caption, { text: "operations, predicted time and memory at the sizes chosen" });
+  const paint = (costs) => {
+    const kinds = Object.entries(KINDS).map(([kind, name]) => [name, ({ counts }) => counted(counts[kind] ?? 0)]);
+    const all = [
+      ...kinds,
+      ["all operations", (cost) => counted(cost.operations)],
+      ["seconds", (cost) => timed(cost.seconds)],
+      ["bytes", (cost) => sized(cost.bytes)],
+    ];
+    all.forEach(([name, tell], i) => rows[i].paint(name, costs.map(tell)));
+  };
+  return { element, paint };
+}
+
+const COLUMNS = ["queries × keys", ...WAYS.map((way) => `${NAMES[way]}: time`), ...WAYS.map((way) => `${NAMES[way]}: memory`)];
+
+/** The numbers of the curves: as many queries as keys. */
+function sweepTable() {
+  const rows = STEPS.map(() => row(4));
+  const { caption, element } = table(COLUMNS, rows);
+  const paint = (sweep, [batch, , , size]) => {
+    put(caption, { text: `curves: predicted at batch ${batch} and size ${size}` });
+    sweep.forEach((both, i) => {
+      const side = 2 ** STEPS[i];
+      rows[i].paint(`${side} × ${side}`, [...both.map(({ seconds }) => timed(seconds)), ...both.map(({ bytes }) => sized(bytes))]);
+    });
+  };
+  return { element, paint };
+}
+
+/** The measured points of this layer and mode, with their sizes. */
+function measuredTable(model) {
+  const { caption, body, element } = table(["measured at", "program", "time", "memory"], []);
+  let shown = "";
+  const paint = () => {
+    const [layer, mode] = [model.get("layer"), model.get("mode")];
+    if (shown === `${layer} ${mode}`) return;
+    shown = `${layer} ${mode}`;
+    put(caption, { text: `dots: measured on ${model.get("machine")}` });
+    const rows = WAYS.flatMap((way) =>
+      (model.get("points")[`${layer} ${way} ${mode}`] ?? []).map(([batch, queries, keys, size, seconds, bytes]) => {
+        const one = row(3);
+        one.paint(`${batch} × ${queries} × ${keys}, size ${size}`, [{ value: "", text: NAMES[way] }, timed(seconds), sized(bytes)]);
+        one.element.cells[1].removeAttribute("data-value");
+        return one.element;
+      }),
+    );
+    body.replaceChildren(...rows);
+  };
+  return { element, paint };
+}
+
+/** The numbers behind the picture. */
+export function numberTables(model) {
+  const parts = [chosenTable(), sweepTable(), measuredTable(model)];
+  const region = { class: "scroll", tabindex: 0, role: "region", "aria-label": "numbers" };
+  const element = make("details", {}, make("summary", { text: "Show numbers" }), make("div", region, ...parts.map((part) => part.element)));
+  const paint = (costs, sweep) => {
+    parts[0].paint(costs);
+    parts[1].paint(sweep, sizesOf(model));
+    parts[2].paint();
+  };
+  return { element, paint };
+}

@@ -1,0 +1,226 @@
+"""`CostFigure`: what attention costs in time and memory, as a formula and as ours."""
+
+from __future__ import annotations
+
+from decimal import ROUND_HALF_UP, Context
+from typing import Any
+
+import traitlets
+
+from attnbook.costs import (
+    Measured,
+    Rates,
+    Sizes,
+    fit_rates,
+    measured,
+    operations,
+    peak_bytes,
+    predict,
+)
+from attnbook.counting import MODES, PROGRAMS
+from attnbook.figures.base import Figure, module, stylesheet
+
+# Powers of two: the first and the last. Both ends were measured, or lie near what was.
+RANGES = {
+    "batch": (1, 64),
+    "num_queries": (16, 4096),
+    "num_keys": (16, 4096),
+    "size": (16, 1024),
+}
+LAPTOP = 16 * 2**30  # bytes: most laptops have no more memory
+WAYS = ("formula", "ours")
+
+
+class CostFigure(Figure):
+    """What attention costs: time and memory, as the formula stands and as our layers do it.
+
+    Operations and memory are counted in the page, by `operations` and `peak_bytes` of
+    `attnbook.costs`; times are predicted from measured points, which are drawn beside
+    the curves where they belong. So the sliders work without a kernel.
+
+    Args:
+        points: what was measured, and where; by default `attnbook.costs.measured()`.
+        batch: a power of two from 1 to 64.
+        queries, keys: powers of two from 16 to 4096, for each example.
+        size: num_hiddens of additive attention, d of dot products (and of the values):
+            a power of two from 16 to 1024.
+        layer: "additive" or "dot".
+        mode: "inference", or "training" with all gradients.
+        caption: one sentence below the figure.
+
+    Traits that follow the reader's hand, and can be set: `batch`, `num_queries`,
+    `num_keys`, `size`, `layer`, `mode`.
+
+    Raises:
+        ValueError: points do not hold two of every layer, way and mode.
+        traitlets.TraitError: a size, layer or mode is none of those above.
+    """
+
+    _esm = module("parts.js", "plot.js", "cost-counts.js", "cost-pieces.js", "cost.js")
+    _css = stylesheet("figure.css", "plot.css", "cost.css")
+
+    batch = traitlets.Int(4).tag(sync=True)
+    num_queries = traitlets.Int(256).tag(sync=True)
+    num_keys = traitlets.Int(256).tag(sync=True)
+    size = traitlets.Int(64).tag(sync=True)
+    layer = traitlets.Unicode("additive").tag(sync=True)
+    mode = traitlets.Unicode("inference").tag(sync=True)
+    # For each program, such as "dot ours training": seconds of a call, of an operation in a
+    # product, of another; and each point as its four sizes, seconds and bytes.
+    rates: traitlets.Dict[str, Any] = traitlets.Dict().tag(sync=True)
+    points: traitlets.Dict[str, Any] = traitlets.Dict().tag(sync=True)
+    machine = traitlets.Unicode().tag(sync=True)
+
+    def __init__(  # noqa: PLR0913 - four sizes, two choices, the points and a caption
+        self,
+        points: Measured | None = None,
+        *,
+        batch: int = 4,
+        queries: int = 256,
+        keys: int = 256,
+        size: int = 64,
+        layer: str = "additive",
+        mode: str = "inference",
+        caption: str = "",
+    ) -> None:
+        known = measured() if points is None else points
+        super().__init__(
+            kind="cost",
+            batch=batch,
+            num_queries=queries,
+            num_keys=keys,
+            size=size,
+            layer=layer,
+            mode=mode,
+            rates=_rates(known),
+            points=_points(known),
+            machine=known.machine,
+            caption=caption,
+        )
+        self._describe()
+
+    @property
+    def sizes(self) -> Sizes:
+        """The sizes that the sliders set."""
+        return Sizes(self.batch, self.num_queries, self.num_keys, self.size)
+
+    def operations(self, way: str) -> dict[str, int]:
+        """The operations shown, by kind; `way` is "formula" or "ours"."""
+        return operations(self.layer, way, self.sizes, self.mode)
+
+    def bytes(self, way: str) -> int:
+        """The bytes shown at the peak; `way` is "formula" or "ours"."""
+        return peak_bytes(self.layer, way, self.sizes, self.mode)
+
+    def seconds(self, way: str) -> float:
+        """The seconds predicted; `way` is "formula" or "ours"."""
+        rates = Rates(*self.rates[f"{self.layer} {way} {self.mode}"])
+        return predict(self.operations(way), rates)
+
+    @traitlets.validate(*RANGES)
+    def _check_size(self, proposal: Any) -> Any:  # noqa: ANN401 - traitlets' own type
+        name, size = proposal["trait"].name, int(proposal["value"])  # True is 1
+        low, high = RANGES[name]
+        if not low <= size <= high or size.bit_count() != 1:
+            raise traitlets.TraitError(
+                f"{name} must be a power of two from {low} to {high}, got {size}"
+            )
+        return size
+
+    @traitlets.validate("layer", "mode")
+    def _check_choice(self, proposal: Any) -> Any:  # noqa: ANN401 - traitlets' own type
+        name = proposal["trait"].name
+        known = MODES if name == "mode" else ("additive", "dot")
+        if proposal["value"] not in known:
+            raise traitlets.TraitError(
+                f"{name} must be one of {', '.join(known)}, got {proposal['value']!r}"
+            )
+        return proposal["value"]
+
+    @traitlets.observe(*RANGES, "layer", "mode")
+    def _describe(self, _change: object = None) -> None:
+        if self.rates:
+            self.static_text = "\n".join(self._lines())
+
+    def _lines(self) -> list[str]:
+        lines = [f"CostFigure: {self.layer} attention, {self.mode}", self._sentence()]
+        for way, name in zip(WAYS, ("the formula", "ours"), strict=True):
+            lines.append(
+                f"{name}: {sum(self.operations(way).values()):,} operations, "
+                f"{self.bytes(way):,} bytes, {say_seconds(self.seconds(way))}"
+            )
+        return lines
+
+    def _sentence(self) -> str:
+        memory, time = [[measure(way) for way in WAYS] for measure in (self.bytes, self.seconds)]
+        return (
+            f"{_say_sizes(self.layer, self.sizes)}: the formula needs {_say_need(memory[0])}, "
+            f"ours {_say_need(memory[1])}: {_compare(memory, ('less', 'more', 'the same'))}. "
+            f"Predicted time {say_seconds(time[0])}, ours {say_seconds(time[1])}: "
+            f"{_compare(time, ('faster', 'slower', 'just as fast'))}."
+        )
+
+
+def _rates(known: Measured) -> dict[str, list[float]]:
+    return {
+        f"{layer} {way} {mode}": [_short(x) for x in fit_rates(layer, way, mode, known.points)]
+        for layer, way in PROGRAMS
+        for mode in MODES
+    }
+
+
+def _short(rate: float) -> float:
+    return float(f"{rate:.3g}")  # of more digits a measurement knows nothing
+
+
+def _points(known: Measured) -> dict[str, list[list[float]]]:
+    found: dict[str, list[list[float]]] = {}
+    for point in known.points:
+        name = f"{point.layer} {point.way} {point.mode}"
+        found.setdefault(name, []).append([*point.sizes, point.seconds, point.bytes])
+    return found
+
+
+# The page says the same in cost-counts.js.
+
+
+def _round(number: float, digits: int = 2) -> str:
+    """In so many digits, halves rounded up as in JavaScript; times, which are predicted, in two."""
+    rounded = Context(prec=digits, rounding=ROUND_HALF_UP).create_decimal_from_float(number)
+    return f"{float(rounded):.15g}"
+
+
+def say_bytes(number: float) -> str:
+    """Say so many bytes in three digits."""
+    units = ["bytes", "KiB", "MiB", "GiB", "TiB"]
+    while number >= 1024 and len(units) > 1:
+        number, units = number / 1024, units[1:]
+    return f"{_round(number, 3)} {units[0]}"
+
+
+def say_seconds(seconds: float) -> str:
+    """Say a time in two digits."""
+    if seconds >= 7200:
+        return f"{_round(seconds / 3600)} hours"
+    if seconds >= 120:
+        return f"{_round(seconds / 60)} minutes"
+    if seconds >= 1:
+        return f"{_round(seconds)} s"
+    return f"{_round(seconds * 1e3)} ms" if seconds >= 1e-3 else f"{_round(seconds * 1e6)} µs"
+
+
+def _say_sizes(layer: str, sizes: Sizes) -> str:
+    pairs = f"{sizes.batch} × {sizes.queries} × {sizes.keys} pairs"
+    additive = layer == "additive"
+    return f"{pairs} × {sizes.size} hidden units" if additive else f"{pairs}, d = {sizes.size}"
+
+
+def _say_need(number: float) -> str:
+    said = say_bytes(number)
+    return f"{said} (more than most laptops have)" if number > LAPTOP else said
+
+
+def _compare(pair: list[float], words: tuple[str, str, str]) -> str:
+    first, second = pair
+    times, (less, more, same) = _round(max(pair) / min(pair)), words
+    return same if times == "1" else f"{times} times {less if second < first else more}"

@@ -1,0 +1,88 @@
+"""What the cost figure shows in a browser, against its Python half."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from cost_cases import SWEEP, exact, powers, set_all
+from playwright.sync_api import Locator
+
+from attnbook.figures import CostFigure
+from attnbook.figures.cost import RANGES, WAYS, say_bytes, say_seconds
+
+KINDS = ["product", "multiply-add", "addition", "tanh", "division", "exponential"]
+READ = """figure => ({
+    sizes: Object.fromEntries([...figure.querySelectorAll('input[type=range]')].map(input =>
+        [input.getAttribute('aria-label'), Number(input.getAttribute('aria-valuetext'))])),
+    chosen: [...figure.querySelectorAll('input:checked')].map(input => input.value),
+    tables: [...figure.querySelectorAll('table')].map(table => [...table.tBodies[0].rows].map(
+        row => [...row.querySelectorAll('[data-value]')].map(one => Number(one.dataset.value)))),
+    told: [...figure.querySelectorAll('.cost-key b')].map(number => number.textContent),
+    sentence: figure.querySelector('.readout').textContent,
+    here: [...figure.querySelectorAll('.here')].map(dot => ['x1', 'y1'].map(
+        name => Number(dot.getAttribute(name)))),
+    dots: figure.querySelectorAll('.ring').length,
+})"""
+
+
+def slider(figure: Locator, name: str) -> Locator:
+    return figure.get_by_role("slider", name=name, exact=True)
+
+
+def height(kind: str, number: float) -> float:
+    """Where a number stands in its plot, in percent from the top."""
+    low, high, place = (-5, 4.5, math.log10) if kind == "seconds" else (10, 45, math.log2)
+    return 100 * (high - place(number)) / (high - low)
+
+
+def expected(figure: CostFigure) -> dict[str, Any]:
+    """What `READ` must find, from the Python half."""
+    seconds, sizes = ([get(way) for way in WAYS] for get in (figure.seconds, figure.bytes))
+    counts = [figure.operations(way) for way in WAYS]
+    chosen = [[count.get(kind, 0) for count in counts] for kind in KINDS]
+    chosen += [[sum(count.values()) for count in counts], seconds, sizes]
+    name = {"additive": "num_hiddens", "dot": "d"}[figure.layer]
+    sides = ("batch", "num_queries", "num_keys", name)
+    x = 100 * (math.log2(figure.num_queries * figure.num_keys) / 2 - 4) / 8
+    heights = [height("seconds", n) for n in seconds] + [height("bytes", n) for n in sizes]
+    measured = [figure.points[f"{figure.layer} {way} {figure.mode}"] for way in WAYS]
+    there = (figure.batch, figure.size) == (SWEEP[0].batch, SWEEP[0].size)
+    return {
+        "sizes": dict(zip(sides, figure.sizes, strict=True)),
+        "chosen": [figure.layer, figure.mode],
+        "tables": [chosen, curves(figure), [point[4:] for way in measured for point in way]],
+        "told": [*map(say_seconds, seconds), *map(say_bytes, sizes)],
+        "sentence": repr(figure).splitlines()[1],
+        "here": [[x, y] for y in heights],
+        "dots": 2 * 2 * len(SWEEP) * there,
+    }
+
+
+def curves(figure: CostFigure) -> list[list[float]]:
+    """Seconds and bytes of both ways, at as many queries as keys."""
+    asked = {name: getattr(figure, name) for name in (*RANGES, "layer", "mode")}
+    other = set_all(CostFigure(exact()), asked)
+    rows = []
+    for side in powers("num_keys"):
+        set_all(other, {"num_queries": side, "num_keys": side})
+        rows.append([get(way) for get in (other.seconds, other.bytes) for way in WAYS])
+    return rows
+
+
+def disagreements(figure: Locator, python: CostFigure) -> list[str]:
+    """The parts of the figure that are not what Python says."""
+    seen, true = figure.evaluate(READ), expected(python)
+    wrong = [name for name in true if name not in ("tables", "here") and seen[name] != true[name]]
+    close = {"tables": 1e-12, "here": 1e-3}
+    for name, tolerance in close.items():
+        pairs = zip(flat(seen[name]), flat(true[name]), strict=True)
+        if not all(math.isclose(a, b, rel_tol=tolerance, abs_tol=tolerance) for a, b in pairs):
+            wrong.append(name)
+    return wrong
+
+
+def flat(nested: Any) -> list[float]:
+    if not isinstance(nested, list):
+        return [nested]
+    return [number for part in nested for number in flat(part)]

@@ -1,0 +1,225 @@
+"""The cost figure in a browser: wherever its controls stand, it shows Python's numbers."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from cost_cases import SWEEP, exact, powers, set_all
+from cost_page import READ, curves, disagreements, expected, height, slider
+from figure_cases import traits
+from figure_page import harness, opened_figure
+from live_pages import book, cell, page, view
+from site_checks import LOOKS, NARROW, WIDE, axe_findings
+from test_attention_figure import MOVING, SMALL_TEXT, TOO_WIDE
+
+from attnbook.figures import CostFigure
+from attnbook.figures.cost import RANGES
+
+PICTURES = Path(__file__).parents[2] / "_build" / "screenshots" / "figures"
+CASES: dict[str, dict[str, Any]] = {
+    "small": {},
+    "large": {"batch": 16, "size": 256},
+    "dot": {"layer": "dot"},
+    "huge": {"batch": 64, "queries": 4096, "keys": 4096, "size": 1024, "mode": "training"},
+}
+
+
+@pytest.fixture(scope="module")
+def show(browser, serve, tmp_path_factory):
+    """A function that opens a page with one case and gives tab, figure and its Python half."""
+    folder = tmp_path_factory.mktemp("cost")
+    home = serve(folder)
+
+    @contextmanager
+    def go(case: str = "small", width: int = WIDE, scheme: str = "light", **options):
+        figure = CostFigure(exact(), caption="A caption.", **CASES[case])
+        (folder / "page.html").write_text(harness([figure], scheme), "utf-8")
+        options = {"color_scheme": scheme, "reduced_motion": "reduce"} | options
+        with opened_figure(browser, f"{home}page.html", width, **options) as (tab, record):
+            yield tab, tab.locator("figure[data-attnbook-figure]"), figure
+            assert record.complaints == []
+
+    return go
+
+
+# Python's numbers
+
+
+@pytest.mark.parametrize("trait", list(RANGES))
+def test_each_key_press_doubles_a_size_and_shows_pythons_numbers(show, trait):
+    with show() as (_, figure, python):
+        control = slider(figure, "num_hiddens" if trait == "size" else trait)
+        control.press("Home")
+        for size in powers(trait):
+            setattr(python, trait, size)
+            assert control.get_attribute("aria-valuetext") == str(size)
+            assert disagreements(figure, python) == []
+            control.press("ArrowRight")
+
+
+def test_anywhere_else_it_shows_pythons_numbers(show):
+    rng = Random(2)  # noqa: S311 - numbers to test with, no secrets
+    with show() as (tab, figure, python):
+        for layer, mode in [(a, b) for a in ("additive", "dot") for b in ("inference", "training")]:
+            setting = {name: rng.choice(powers(name)) for name in RANGES}
+            set_all(python, setting | {"layer": layer, "mode": mode})
+            for name, value in (setting | {"layer": layer, "mode": mode}).items():
+                tab.evaluate("([name, value]) => models[0].set(name, value)", [name, value])
+            assert disagreements(figure, python) == []
+
+
+def test_layer_and_mode_are_chosen_by_key_or_by_mouse(show):
+    with show() as (tab, figure, python):
+        figure.get_by_role("radio", name="additive").press("ArrowRight")
+        figure.get_by_role("radio", name="training").click()
+        set_all(python, {"layer": "dot", "mode": "training"})
+        assert disagreements(figure, python) == []
+        assert figure.get_by_role("radiogroup").count() == 2
+        assert tab.evaluate("models[0].saves") == 2
+
+
+def test_a_tap_moves_a_slider(show):
+    with show(width=NARROW, has_touch=True, is_mobile=True) as (_, figure, python):
+        control = slider(figure, "num_keys")
+        box = control.bounding_box()
+        control.tap(position={"x": box["width"] - 3, "y": box["height"] / 2})
+        python.num_keys = 4096
+        assert disagreements(figure, python) == []
+
+
+def test_a_wrong_number_is_noticed(show):
+    with show() as (_, figure, python):
+        figure.locator("td[data-value]").nth(14).evaluate("cell => { cell.dataset.value *= 1.01 }")
+        figure.locator(".here").last.evaluate("dot => { dot.setAttribute('y1', 50) }")
+        figure.locator(".cost-key b").first.evaluate("number => { number.textContent = '1 s' }")
+        assert disagreements(figure, python) == ["told", "tables", "here"]
+
+
+# The picture
+
+
+def test_the_curves_pass_through_their_numbers_and_end_where_the_axis_ends(show):
+    with show("large") as (_, figure, python):
+        rows = curves(python)
+        for column, path in enumerate(figure.locator("path.way").all()):
+            kind = "seconds" if column < 2 else "bytes"
+            points = [tuple(map(float, p.split())) for p in path.get_attribute("d")[1:].split("L")]
+            assert [x for x, _ in points] == [12.5 * step for step in range(9)]
+            tops = [height(kind, row[column]) for row in rows]
+            assert [y for _, y in points] == pytest.approx(tops, abs=0.01)
+
+
+def test_the_dots_of_a_machine_that_never_varies_lie_on_the_curves(show):
+    with show() as (tab, figure, python):
+        for point in SWEEP:
+            for name, size in (("num_queries", point.queries), ("num_keys", point.keys)):
+                tab.evaluate("([name, value]) => models[0].set(name, value)", [name, size])
+            set_all(python, {"num_queries": point.queries, "num_keys": point.keys})
+            rings = figure.evaluate(
+                """figure => [...figure.querySelectorAll('.ring')].map(
+                    ring => ['x1', 'y1'].map(name => Number(ring.getAttribute(name))))"""
+            )
+            for place in expected(python)["here"]:
+                assert any(ring == pytest.approx(place, abs=0.05) for ring in rings)
+
+
+def test_dots_are_seen_only_where_they_were_measured(show):
+    here, there = "Dots: measured on a machine of the tests.", "the dots are at batch 4 and size 64"
+    with show() as (_, figure, _python):
+        note = figure.locator(".cost-note")
+        assert note.inner_text() == here
+        slider(figure, "batch").press("ArrowRight")
+        assert note.inner_text().endswith(f"{there}.")
+        assert figure.evaluate(READ)["dots"] == 0
+        slider(figure, "batch").press("ArrowLeft")
+        assert (note.inner_text(), figure.evaluate(READ)["dots"]) == (here, 16)
+
+
+def test_the_two_plots_share_one_axis(show):
+    with show() as (_, figure, _python):
+        boxes = [graph.bounding_box() for graph in figure.locator(".cost-graph").all()]
+        assert len({(box["x"], box["width"]) for box in boxes}) == 1
+        marks = figure.locator(".cost-marker").evaluate_all(
+            "all => all.map(line => line.getBoundingClientRect().x)"
+        )
+        assert marks[0] == marks[1]
+        assert marks[0] == pytest.approx(boxes[0]["x"] + boxes[0]["width"] / 2, abs=1)
+
+
+def test_more_than_a_laptop_has_is_said(show):
+    with show("huge") as (_, figure, _python):
+        said = "(more than most laptops have)"
+        assert figure.locator(".readout").inner_text().count(said) == 2
+        assert figure.locator(".limit-name").inner_text() == "16 GiB: most laptops end here"
+
+
+# The model
+
+
+def test_a_change_from_python_is_painted_until_it_is_cleaned_up(show):
+    with show() as (tab, figure, python):
+        tab.evaluate("models[0].set('num_queries', 1024)")
+        python.num_queries = 1024
+        assert disagreements(figure, python) == []
+        tab.evaluate("cleanUps[0]()")
+        tab.evaluate("models[0].set('num_queries', 16)")
+        assert tab.evaluate("models[0].heard.length") == 0
+        assert disagreements(figure, python) == []
+
+
+def test_it_lives_on_a_page_of_the_book_beside_another(browser, serve, tmp_path):
+    both = [CostFigure(exact()), CostFigure(exact(), layer="dot")]
+    models = {
+        name: {
+            "model_name": "AnyModel",
+            "state": traits(figure) | {"_esm": figure._esm, "_css": figure._css},
+        }
+        for name, figure in zip(("one", "two"), both, strict=True)
+    }
+    cells = [cell(view(name, repr(f))) for name, f in zip(models, both, strict=True)]
+    built = book(tmp_path, two=page(*cells, models=models)).build()
+    assert built.warnings == ""
+    with opened_figure(browser, f"{serve(built.html)}two.html", reduced_motion="reduce") as (
+        tab,
+        record,
+    ):
+        shown = tab.locator("figure[data-attnbook-figure=cost]")
+        shown.nth(1).wait_for()
+        shown.first.get_by_role("radio", name="training").click()
+        both[0].mode = "training"
+        for figure, python in zip(shown.all(), both, strict=True):
+            assert disagreements(figure, python) == []
+        assert record.complaints == []
+
+
+# Looks
+
+
+@pytest.mark.parametrize(("width", "scheme"), LOOKS)
+@pytest.mark.parametrize("case", CASES)
+def test_it_fits_its_column_is_legible_and_pleases_axe(show, case, width, scheme):
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    with show(case, width, scheme) as (tab, figure, _):
+        tab.screenshot(path=PICTURES / f"cost-{case}-{width}-{scheme}.png", full_page=True)
+        figure.locator("summary").click()
+        assert tab.evaluate("document.documentElement.scrollWidth") <= width
+        assert figure.evaluate(TOO_WIDE) == []
+        assert figure.evaluate(SMALL_TEXT) == []
+        assert axe_findings(tab) == []
+        labels = [name.bounding_box() for name in figure.locator(".cost-axis .ruler span").all()]
+        seen = [box for box in labels if box]
+        ends = [box["x"] + box["width"] for box in seen]
+        assert all(end < box["x"] for end, box in zip(ends, seen[1:], strict=False))
+
+
+def test_it_prints_in_its_colours_and_nothing_moves_by_itself(show):
+    with show(reduced_motion="no-preference") as (tab, figure, _):
+        assert figure.evaluate(MOVING) == 0
+        tab.emulate_media(media="print")
+        tab.screenshot(path=PICTURES / "cost-print.png", full_page=True)
+        assert figure.evaluate("e => getComputedStyle(e).printColorAdjust") == "exact"
+        assert figure.evaluate(SMALL_TEXT) == []

@@ -1,0 +1,282 @@
+"""What attention costs: counted by hand, against tensors, and fitted to measured points."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import pytest
+import torch
+from cost_cases import SWEEP, TRUE, exact
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from attnbook.costs import (
+    Point,
+    Rates,
+    Sizes,
+    fit_rates,
+    measured,
+    operations,
+    peak_bytes,
+    predict,
+)
+from attnbook.counting import MODES, PROGRAMS
+
+SIZES = Sizes(batch=2, queries=3, keys=5, size=7)
+PAIRS, UNITS, SIDES = 2 * 3 * 5, 2 * 3 * 5 * 7, 2 * (3 + 5) * 7
+each_program = pytest.mark.parametrize(("layer", "way"), PROGRAMS)
+each_mode = pytest.mark.parametrize("mode", MODES)
+
+
+# Operations, by hand: 2 examples of 3 queries and 5 keys, 7 numbers each
+
+BY_HAND = {
+    ("additive", "formula", "inference"): {
+        "product": 16 * 49 + 2 * 210, "addition": 210, "tanh": 210, "exponential": 30,
+        "division": 30,
+    },
+    ("additive", "ours", "inference"): {
+        "product": 16 * 49 + 2 * 210, "multiply-add": 210, "division": 240,
+        "exponential": 112 + 30,
+    },
+    ("dot", "formula", "inference"): {"product": 420, "exponential": 30, "division": 30},
+    ("dot", "ours", "inference"): {"product": 420, "exponential": 30, "division": 30},
+    ("additive", "formula", "training"): {
+        "product": 3 * (16 * 49 + 420), "addition": 630, "tanh": 210, "exponential": 30,
+        "division": 30, "multiply-add": 480,
+    },
+    ("additive", "ours", "training"): {
+        "product": 3 * (16 * 49 + 420), "multiply-add": 210 + 690, "division": 450,
+        "exponential": 254, "addition": 210,
+    },
+    ("dot", "formula", "training"): {
+        "product": 1260, "exponential": 30, "division": 30, "multiply-add": 60,
+    },
+    ("dot", "ours", "training"): {
+        "product": 1470, "exponential": 60, "division": 30, "multiply-add": 60,
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BY_HAND)
+def test_operations_are_those_counted_by_hand(name):
+    layer, way, mode = name
+    assert operations(layer, way, SIZES, mode) == BY_HAND[name]
+
+
+def test_ours_takes_exponentials_per_side_where_the_formula_takes_tanh_per_pair():
+    twice = SIZES._replace(queries=6, keys=10)
+    formula = [operations("additive", "formula", s)["tanh"] for s in (SIZES, twice)]
+    ours = [operations("additive", "ours", s)["exponential"] for s in (SIZES, twice)]
+    softmax = [PAIRS, 4 * PAIRS]
+    assert formula[1] == 4 * formula[0]
+    assert ours[1] - softmax[1] == 2 * (ours[0] - softmax[0])
+
+
+def test_both_ways_of_a_dot_product_do_the_same_without_gradients():
+    assert operations("dot", "ours", SIZES) == operations("dot", "formula", SIZES)
+
+
+# Memory
+
+BYTES_BY_HAND = {
+    ("additive", "formula", "inference"): 4 * (112 + 2 * 210),
+    ("additive", "formula", "training"): 4 * (112 + 3 * 210),
+    # Both examples fit in one block: 210 hidden units, and twice 112 exponentials.
+    ("additive", "ours", "inference"): 4 * (112 + 30 + 210 + 224),
+    ("additive", "ours", "training"): 4 * (336 + 30 + 210 + 224),
+    ("dot", "formula", "inference"): 4 * (2 * 30 + 42),
+    ("dot", "formula", "training"): 4 * (30 + 2 * 112),
+    ("dot", "ours", "inference"): 4 * 2 * 42,
+    ("dot", "ours", "training"): 4 * (3 * 42 + 2 * 70),
+}
+
+
+@pytest.mark.parametrize("name", BYTES_BY_HAND)
+def test_bytes_are_those_counted_by_hand(name):
+    layer, way, mode = name
+    assert peak_bytes(layer, way, SIZES, mode) == BYTES_BY_HAND[name]
+
+
+@pytest.mark.parametrize(("mode", "tensors"), [("inference", 2), ("training", 3)])
+def test_the_additive_formula_holds_so_many_tensors_of_all_hidden_units(mode, tensors):
+    sizes = Sizes(16, 256, 256, 256)
+    units = 16 * 256 * 256 * 256 * 4
+    assert peak_bytes("additive", "formula", sizes, mode) == tensors * units + 2 * 2**22
+
+
+def test_our_additive_layer_holds_one_block_of_a_quarter_million_units():
+    sizes = Sizes(16, 256, 256, 256)
+    sides, pairs, block = 16 * 512 * 256, 16 * 256 * 256, 2**18
+    expected = 4 * (sides + pairs + block + 2 * 512 * 256)  # exponentials of one example
+    assert peak_bytes("additive", "ours", sizes) == expected
+
+
+def test_for_many_pairs_our_additive_layer_holds_three_tensors_of_scores():
+    sizes = Sizes(4, 1024, 1024, 64)
+    assert peak_bytes("additive", "ours", sizes) == 3 * torch.empty(4, 1024, 1024).nbytes
+
+
+def test_the_memory_of_our_dot_product_does_not_grow_with_the_keys():
+    few, many = (peak_bytes("dot", "ours", SIZES._replace(keys=n)) for n in (5, 5000))
+    assert few == many == 2 * torch.empty(2, 3, 7).nbytes
+
+
+class Peak(TorchDispatchMode):
+    """Adds up the tensors that stand at one time, as PyTorch makes and drops them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now = self.most = 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        result = func(*args, **(kwargs or {}))
+        known = {t.untyped_storage().data_ptr() for t in args if isinstance(t, torch.Tensor)}
+        storage = result.untyped_storage() if isinstance(result, torch.Tensor) else None
+        if storage is not None and storage.data_ptr() not in known:
+            self.now += storage.nbytes()
+            self.most = max(self.most, self.now)
+        return result
+
+
+def test_the_additive_formulas_two_tensors_are_those_that_torch_makes():
+    sizes = Sizes(2, 16, 32, 8)
+    queries, keys, weight = torch.ones(2, 16, 8), torch.ones(2, 32, 8), torch.ones(8, 8)
+    with Peak() as peak:
+        q, k = queries @ weight, keys @ weight
+        features = torch.tanh(q.unsqueeze(2) + k.unsqueeze(1))
+    assert features.nbytes == 4 * 2 * 16 * 32 * 8
+    assert peak.most == peak_bytes("additive", "formula", sizes)
+
+
+def test_the_dot_products_three_tensors_are_those_that_torch_makes():
+    sizes = Sizes(1, 16, 32, 4)
+    queries, keys = torch.ones(16, 4), torch.ones(32, 4)
+    with Peak() as peak:
+        scores = queries @ keys.T
+        filled = scores.masked_fill(torch.zeros((), dtype=torch.bool), 0)
+        torch.softmax(filled, dim=-1)
+    assert peak.most - 1 == peak_bytes("dot", "formula", sizes)  # the mask is one byte
+
+
+@each_program
+@each_mode
+def test_counts_grow_with_every_size(layer, way, mode):
+    for name in Sizes._fields:
+        larger = SIZES._replace(**{name: 2 * getattr(SIZES, name)})
+        more, fewer = (sum(operations(layer, way, s, mode).values()) for s in (larger, SIZES))
+        assert more > fewer
+        assert peak_bytes(layer, way, larger, mode) >= peak_bytes(layer, way, SIZES, mode)
+
+
+# Refusals
+
+PROGRAM = "layer and way must be one of additive formula, additive ours, dot formula, dot ours, got"
+
+
+@pytest.mark.parametrize("count", [operations, peak_bytes])
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("bilinear", "ours", SIZES), f"{PROGRAM} bilinear ours"),
+        (("dot", "theirs", SIZES), f"{PROGRAM} dot theirs"),
+        (("dot", "ours", SIZES, "test"), "mode must be one of inference, training, got test"),
+        (("dot", "ours", (2, 3, 0, 7)), "keys must be a whole number from 1 on, got 0"),
+        (("dot", "ours", (2, 3.0, 5, 7)), "queries must be a whole number from 1 on, got 3.0"),
+        (("dot", "ours", (True, 3, 5, 7)), "batch must be a whole number from 1 on, got True"),
+    ],
+)
+def test_what_cannot_be_counted_is_refused_in_one_sentence(count, arguments, message):
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        count(*arguments)
+
+
+# Time
+
+
+def test_a_prediction_is_a_constant_and_a_time_for_each_operation():
+    counts = {"product": 1000, "tanh": 10, "addition": 20}
+    assert predict(counts, Rates(call=5, product=0.25, other=2)) == 5 + 250 + 60
+
+
+@each_program
+@each_mode
+def test_rates_that_made_the_points_are_found_again(layer, way, mode):
+    found = fit_rates(layer, way, mode, exact().points)
+    assert found == pytest.approx(TRUE[layer], rel=1e-6)
+
+
+def test_a_fit_misses_twice_as_long_by_as_much_as_half_as_long():
+    few, many = SWEEP[0], SWEEP[-1]
+    work = {sizes: sum(operations("dot", "ours", sizes).values()) for sizes in (few, many)}
+    times = [(few, 2), (many, 1), (many, 4)]  # seconds per operation
+    points = [Point("dot", "ours", "inference", s, t * work[s], 1) for s, t in times]
+    found = fit_rates("dot", "ours", "inference", points)
+    assert found == pytest.approx((0, 2, 2), rel=1e-3, abs=10)
+
+
+def test_no_neighbour_of_a_fit_comes_closer_to_the_times():
+    counts = [operations("dot", "ours", sizes) for sizes in SWEEP]
+    noise = (1.2, 0.8, 0.9, 1.25)
+    times = [n * predict(count, TRUE["dot"]) for n, count in zip(noise, counts, strict=True)]
+    pairs = list(zip(SWEEP, times, strict=True))
+    points = [Point("dot", "ours", "inference", sizes, seconds, 1) for sizes, seconds in pairs]
+    call, rate, _ = fit_rates("dot", "ours", "inference", points)
+
+    def squares(call: float, rate: float) -> float:
+        told = [predict(count, Rates(call, rate, rate)) for count in counts]
+        return sum(math.log(a / b) ** 2 for a, b in zip(told, times, strict=True))
+
+    for step in (0.99, 1.01):
+        assert squares(call * step, rate) > squares(call, rate)
+        assert squares(call, rate * step) > squares(call, rate)
+
+
+def test_no_rate_is_below_zero():
+    falling = [
+        Point("dot", "ours", "inference", sizes, 1 / (1 + i), 1) for i, sizes in enumerate(SWEEP)
+    ]
+    rising = [
+        Point("dot", "ours", "inference", sizes, 1e-3 * 100**i, 1) for i, sizes in enumerate(SWEEP)
+    ]
+    for points in (falling, rising):
+        assert min(fit_rates("dot", "ours", "inference", points)) >= 0
+
+
+@pytest.mark.parametrize("seconds", [0.0, -1.0, math.nan, math.inf])
+def test_times_that_cannot_be_are_refused(seconds):
+    points = [Point("dot", "ours", "inference", sizes, 1.0, 1) for sizes in SWEEP[:2]]
+    points.append(points[0]._replace(seconds=seconds))
+    with pytest.raises(ValueError, match="of dot ours inference at 2 sizes or more, got "):
+        fit_rates("dot", "ours", "inference", points)
+
+
+@pytest.mark.parametrize(
+    "sizes", [[], SWEEP[:1], SWEEP[:1] * 2, [Sizes(1, 2, 3, 4), Sizes(1, 3, 2, 4)]]
+)
+def test_too_few_sizes_are_refused(sizes):
+    points = [Point("dot", "ours", "inference", size, 1.0, 1) for size in sizes]
+    with pytest.raises(ValueError, match="of dot ours inference at 2 sizes or more, got "):
+        fit_rates("dot", "ours", "inference", points)
+
+
+# What was measured
+
+
+def test_every_program_was_measured_at_several_sizes_on_a_named_machine():
+    stored = measured()
+    assert re.fullmatch(r".+, (one thread|\d+ threads), torch \d+\.\d+.*", stored.machine)
+    for layer, way in PROGRAMS:
+        for mode in MODES:
+            own = [p for p in stored.points if (p.layer, p.way, p.mode) == (layer, way, mode)]
+            assert len({point.sizes for point in own}) >= 4
+            assert min(fit_rates(layer, way, mode, stored.points)) >= 0
+
+
+@pytest.mark.parametrize("layer", ["additive", "dot"])
+@each_mode
+def test_the_formulas_measured_bytes_are_the_counted_ones(layer, mode):
+    own = [p for p in measured().points if (p.layer, p.way, p.mode) == (layer, "formula", mode)]
+    for point in own:
+        counted = peak_bytes(layer, "formula", point.sizes, mode)
+        assert counted == pytest.approx(point.bytes, rel=0.01)

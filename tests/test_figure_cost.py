@@ -1,0 +1,139 @@
+"""The cost figure's Python half: what it refuses, what it holds, what it says."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+import traitlets
+from cost_cases import REST, exact, positions, powers, set_all
+from figure_cases import traits
+from live import check_mountable
+
+from attnbook.costs import Measured, measured, operations, peak_bytes
+from attnbook.figures import CostFigure
+from attnbook.figures.cost import RANGES
+
+REFUSED = [
+    ("batch", 3, "batch must be a power of two from 1 to 64, got 3"),
+    ("batch", 0, "batch must be a power of two from 1 to 64, got 0"),
+    ("batch", 128, "batch must be a power of two from 1 to 64, got 128"),
+    ("num_queries", 8, "num_queries must be a power of two from 16 to 4096, got 8"),
+    ("num_keys", 8192, "num_keys must be a power of two from 16 to 4096, got 8192"),
+    ("size", -16, "size must be a power of two from 16 to 1024, got -16"),
+    ("layer", "bilinear", "layer must be one of additive, dot, got 'bilinear'"),
+    ("mode", "test", "mode must be one of inference, training, got 'test'"),
+    ("size", 64.5, "expected an int"),
+]
+each_refusal = pytest.mark.parametrize(("name", "value", "message"), REFUSED)
+
+
+@pytest.fixture(scope="module")
+def figure():
+    return CostFigure(exact())
+
+
+# Refusals
+
+
+@each_refusal
+def test_a_trait_refuses_what_no_control_can_choose_and_stays(figure, name, value, message):
+    before = traits(figure)
+    with pytest.raises(traitlets.TraitError, match=re.escape(message)):
+        setattr(figure, name, value)
+    assert traits(figure) == before
+
+
+@each_refusal
+def test_a_figure_cannot_be_made_of_what_a_trait_refuses(name, value, message):
+    argument = {"num_queries": "queries", "num_keys": "keys"}.get(name, name)
+    with pytest.raises(traitlets.TraitError, match=re.escape(message)):
+        CostFigure(exact(), **{argument: value})
+
+
+def test_points_without_one_of_the_programs_are_refused():
+    points = [p for p in exact().points if (p.layer, p.way, p.mode) != ("dot", "ours", "training")]
+    message = "points must hold positive times of dot ours training at 2 sizes or more, got []"
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        CostFigure(Measured("a machine", points))
+
+
+# What it holds and says
+
+
+def test_it_starts_where_the_stored_points_were_measured():
+    figure = CostFigure()
+    own = [p for p in measured().points if p.layer == "additive" and p.mode == "inference"]
+    assert figure.sizes in {point.sizes for point in own}
+    assert figure.machine == measured().machine
+
+
+def test_every_argument_arrives():
+    figure = CostFigure(
+        exact("a slow one"), batch=2, queries=16, keys=32, size=128, layer="dot", mode="training",
+        caption="A caption.",
+    )  # fmt: skip
+    assert figure.sizes == (2, 16, 32, 128)
+    own = {"layer": "dot", "mode": "training", "machine": "a slow one", "caption": "A caption."}
+    assert own.items() <= traits(figure).items()
+    assert "2 × 16 × 32 pairs, d = 128" in repr(figure)
+
+
+def test_it_counts_as_the_cost_room_does_at_every_position(figure):
+    for setting in positions()[::3]:
+        set_all(figure, setting)
+        for way in ("formula", "ours"):
+            asked = (setting["layer"], way, figure.sizes, setting["mode"])
+            assert figure.operations(way) == operations(*asked)
+            assert figure.bytes(way) == peak_bytes(*asked)
+
+
+def test_every_point_is_there_with_its_sizes_seconds_and_bytes(figure):
+    for point in exact().points:
+        name = f"{point.layer} {point.way} {point.mode}"
+        assert [*point.sizes, point.seconds, point.bytes] in figure.points[name]
+    assert sum(map(len, figure.points.values())) == len(exact().points)
+
+
+def test_rates_have_no_more_digits_than_were_measured(figure):
+    assert figure.rates["additive ours training"] == [3e-4, 3e-11, 2e-9]
+    for rates in CostFigure().rates.values():
+        assert rates == [float(f"{rate:.3g}") for rate in rates]
+
+
+def test_the_text_tells_both_ways():
+    figure = CostFigure(exact(), batch=16, size=256)
+    assert repr(figure) == (
+        "CostFigure: additive attention, inference\n"
+        "16 × 256 × 256 pairs × 256 hidden units: the formula needs 2.01 GiB, ours 14 MiB: "
+        "150 times less. Predicted time 1.1 s, ours 1.1 s: just as fast.\n"
+        "the formula: 1,612,709,888 operations, 2,155,872,256 bytes, 1.1 s\n"
+        "ours: 1,614,807,040 operations, 14,680,064 bytes, 1.1 s"
+    )
+
+
+def test_the_text_follows_every_trait():
+    figure = CostFigure(exact())
+    told = {repr(figure)}
+    changes = {name: powers(name)[0] for name in RANGES} | {"layer": "dot", "mode": "training"}
+    for name, value in changes.items():
+        setattr(figure, name, value)
+        told.add(repr(figure))
+    assert len(told) == 7
+    assert repr(set_all(figure, REST | {"layer": "additive", "mode": "inference"})) in told
+
+
+def test_more_than_a_laptop_has_is_said():
+    figure = CostFigure(exact(), queries=4096, keys=4096, size=64)
+    need = "the formula needs 32 GiB (more than most laptops have), ours 768 MiB: 43 times less"
+    assert need in repr(figure)
+    figure.size = 32  # 16 GiB, and the projections
+    assert "16 GiB (more than most laptops have)" in repr(figure)
+    figure.num_queries = 2048
+    assert "laptops" not in repr(figure)
+
+
+def test_a_page_without_a_kernel_can_mount_it(figure):
+    state = figure.get_state() | {"_anywidget_id": "attnbook.figures.cost.CostFigure"}
+    check_mountable({"model_name": "AnyModel", "state": state}, repr(figure))
+    assert traits(figure)["kind"] == "cost"
