@@ -94,10 +94,12 @@ class Attention(nn.Module):
 
     def _weigh_and_pool(self, scores: Tensor, values: Tensor, visible: Tensor | None) -> Tensor:
         weights = weigh(scores, visible)
-        dropped = self.dropout(weights) if self.dropout.training else weights
-        output = pool(dropped, values)
+        output = pool(self.dropout(weights) if self._drops() else weights, values)
         self._keep(weights if self.keep_weights else None)
         return output
+
+    def _drops(self) -> bool:
+        return self.dropout.training and self.dropout.p > 0
 
     def _keep(self, weights: Tensor | None) -> None:
         # A program made by torch.export has no layer to keep anything in.

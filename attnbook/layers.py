@@ -10,6 +10,7 @@ from attnbook.attention import Attention
 from attnbook.checks import KEYS, check_dtype, check_last_axis, check_size, check_tensor
 from attnbook.fused.additive import additive_score, is_plain
 from attnbook.fused.dot import dot_product_attention
+from attnbook.fused.streaming import additive_attention
 from attnbook.masking import without_padding
 from attnbook.scoring import additive_features, scaled_dot_score
 
@@ -54,8 +55,7 @@ class DotProductAttention(Attention):
         valid_lens: Shaped[Tensor, "batch *queries"] | None = None,
     ) -> Float[Tensor, "batch *heads queries value_size"]:
         """Attend, as `Attention.forward` says; by torch's own kernel where no weights are kept."""
-        drops = self.training and self.dropout.p > 0
-        if self.keep_weights or drops or type(self).score is not DotProductAttention.score:
+        if self.keep_weights or self._drops() or type(self).score is not DotProductAttention.score:
             return super().forward(queries, keys, values, valid_lens)
         visible = self._visible_keys(queries, keys, values, valid_lens)
         check_last_axis("keys", keys, "query_size", queries.shape[-1])
@@ -135,8 +135,7 @@ class AdditiveAttention(Attention):
             keys = keys if visible is None else without_padding(keys, visible)
             return super().forward(queries, keys, values, valid_lens)
         hiddens = self._project_queries(queries)
-        scores = self._score_hiddens(hiddens, self.project_keys(keys), visible)
-        return self._weigh_and_pool(scores, values, visible)
+        return self._attend(hiddens, self.project_keys(keys), values, visible)
 
     def project_keys(
         self, keys: Float[Tensor, "batch *heads keys key_size"]
@@ -175,8 +174,7 @@ class AdditiveAttention(Attention):
             )
         visible = self._visible_keys(queries, projected_keys, values, valid_lens)
         check_last_axis("projected_keys", projected_keys, "num_hiddens", self.W_k.out_features)
-        scores = self._score_hiddens(self._project_queries(queries), projected_keys, visible)
-        return self._weigh_and_pool(scores, values, visible)
+        return self._attend(self._project_queries(queries), projected_keys, values, visible)
 
     def _scores_its_own_way(self) -> bool:
         return type(self).score is not AdditiveAttention.score
@@ -184,13 +182,22 @@ class AdditiveAttention(Attention):
     def _project_queries(self, queries: Tensor) -> Tensor:
         return _project(self.W_q, "queries", queries, "query_size")
 
-    def _score_hiddens(self, queries: Tensor, keys: Tensor, visible: Tensor | None) -> Tensor:
+    def _attend(
+        self, queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor | None
+    ) -> Tensor:
+        """Score, weigh and pool projected queries and keys."""
         w_v = self.w_v
-        if is_plain(w_v):
-            return additive_score(queries, keys, w_v.weight.squeeze(0), visible)
-        if visible is not None:
-            keys = without_padding(keys, visible)
-        return w_v(additive_features(queries, keys)).squeeze(-1)  # type: ignore[no-any-return]
+        if not is_plain(w_v):
+            keys = keys if visible is None else without_padding(keys, visible)
+            scores = w_v(additive_features(queries, keys)).squeeze(-1)
+            return self._weigh_and_pool(scores, values, visible)
+        weight = w_v.weight.squeeze(0)
+        if self.keep_weights or self._drops():
+            scores = additive_score(queries, keys, weight, visible)
+            return self._weigh_and_pool(scores, values, visible)
+        output = additive_attention(queries, keys, weight, values, visible)
+        self._keep(None)
+        return output
 
 
 def _project(linear: nn.Linear, name: str, vectors: Tensor, size_name: str) -> Tensor:

@@ -8,6 +8,10 @@ from attnbook import AdditiveAttention, Attention, DotProductAttention, dot_scor
 
 PER_EXAMPLE = torch.tensor([4, 0])
 PER_QUERY = torch.tensor([[0, 1, 2], [3, 6, 7]])
+WITHOUT_WEIGHTS = " without weights"
+kept_or_not = pytest.mark.parametrize(
+    "name", ["dot", "additive", *(name + WITHOUT_WEIGHTS for name in ("dot", "additive"))]
+)
 both = pytest.mark.parametrize("name", ["dot", "additive"])
 every_kind_of_lengths = pytest.mark.parametrize(
     "valid_lens", [None, PER_EXAMPLE, PER_QUERY], ids=["all keys", "per example", "per query"]
@@ -18,6 +22,9 @@ lengths_per_query = st.lists(st.integers(0, 7), min_size=6, max_size=6)
 
 def make(name, dropout=0.0, dtype=torch.float32, **options):
     """A layer for queries and keys of size 5, the same one each time."""
+    if name.endswith(WITHOUT_WEIGHTS):
+        options["keep_weights"] = False
+        name = name.removesuffix(WITHOUT_WEIGHTS)
     if name == "dot":
         return DotProductAttention(dropout, **options)
     torch.manual_seed(13)

@@ -31,12 +31,19 @@ CORE = {
     "fused/__init__": set(),
     "fused/twins": set(),
     "fused/blocks": {"masking"},
-    "fused/kernels": {"fused", "fused.blocks"},
+    "fused/kernels": {"masking", "fused", "fused.blocks"},
     "fused/additive": {"masking", "scoring", "fused.blocks", "fused.kernels", "fused.twins"},
+    "fused/streaming": {
+        *("pooling", "weighting", "fused.additive", "fused.blocks", "fused.softmax"),
+        "fused.twins",
+    },
     "fused/softmax": {"weighting", "fused.twins"},
     "fused/dot": {"masking", "pooling", "scoring", "fused.softmax", "fused.twins"},
     "attention": {"checks", "masking", "pooling", "fused.softmax"},
-    "layers": {"attention", "checks", "masking", "scoring", "fused.additive", "fused.dot"},
+    "layers": {
+        *("attention", "checks", "masking", "scoring"),
+        *("fused.additive", "fused.dot", "fused.streaming"),
+    },
 }
 OUTSIDE = {"torch", "jaxtyping", *sys.stdlib_module_names}
 PUBLIC = [name for name in attnbook.__all__ if name != "__version__"]

@@ -9,6 +9,7 @@ from cases import (
     FirstPartAttention,
     both,
     every_kind_of_lengths,
+    kept_or_not,
     lengths_per_query,
     lens,
     make,
@@ -71,7 +72,7 @@ def test_additive_attention_by_hand():
     assert output.item() == pytest.approx(3 / 4 * 4 + 1 / 4 * 8)  # weights 3/4 and 1/4
 
 
-@both
+@kept_or_not
 @pytest.mark.parametrize("heads", [(), (5,)])
 @every_kind_of_lengths
 def test_a_layer_agrees_with_the_oracle(name, heads, valid_lens, dtype, device):
@@ -111,7 +112,7 @@ def test_no_valid_output_leaves_the_range_of_the_values(name, seed, numbers):
     assert (output[empty.expand_as(output)] == 0).all()
 
 
-@both
+@kept_or_not
 @pytest.mark.parametrize("heads", [(), (2,)])
 @every_kind_of_lengths
 def test_gradcheck_passes(name, heads, valid_lens):

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from cases import PER_EXAMPLE, both, make, random_qkv, seeds
+from cases import PER_EXAMPLE, kept_or_not, make, random_qkv, seeds
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -29,7 +29,7 @@ def run(layer, queries, keys, values, valid_lens):
 
 
 @given(seeds, st.lists(st.integers(0, 7), min_size=2, max_size=2), junk, junk)
-@both
+@kept_or_not
 def test_padding_never_changes_the_output(name, seed, numbers, key_junk, value_junk):
     queries, keys, values = random_qkv(seed)
     valid_lens = torch.tensor(numbers)
@@ -41,7 +41,7 @@ def test_padding_never_changes_the_output(name, seed, numbers, key_junk, value_j
         assert torch.equal(left, right)
 
 
-@both
+@kept_or_not
 @pytest.mark.parametrize("scale", [1, 10])
 @pytest.mark.parametrize("valid_lens", [PER_EXAMPLE, torch.tensor([[0, 1, 2], [3, 0, 5]])])
 def test_the_largest_numbers_of_mixed_signs_in_padding_change_no_gradient(
@@ -68,7 +68,7 @@ def test_the_largest_numbers_of_mixed_signs_in_padding_change_no_gradient(
         assert torch.equal(left, right)
 
 
-@both
+@kept_or_not
 @pytest.mark.parametrize("heads", [(), (5,)])
 def test_no_gradient_reaches_padding(name, heads):
     inputs = random_qkv(3, heads)
@@ -80,7 +80,7 @@ def test_no_gradient_reaches_padding(name, heads):
         assert (gradient[1] == 0).all()
 
 
-@both
+@kept_or_not
 def test_an_example_of_nothing_but_padding_has_output_0_and_finite_gradients(name, dtype):
     inputs = [tensor.to(dtype) for tensor in random_qkv(4)]
     with torch.autograd.set_detect_anomaly(True):  # raises at any NaN on the way

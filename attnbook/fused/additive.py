@@ -37,16 +37,17 @@ def additive_score(
     What a padded key holds is not used; what it scores means nothing.
     """
     inputs = queries, keys, weight, visible
-    if _is_small(*inputs[:3]) or needs_twin(queries, keys, weight) or torch.compiler.is_exporting():
-        return _plain_score(*inputs)
+    if is_small(*inputs[:3]) or needs_twin(queries, keys, weight) or torch.compiler.is_exporting():
+        return plain_score(*inputs)
     if torch.compiler.is_compiling():
         return compiled_score(*inputs)  # type: ignore[no-any-return]
     return _AdditiveScore.apply(*inputs)  # type: ignore[no-any-return,no-untyped-call]
 
 
-def _is_small(queries: Tensor, keys: Tensor, weight: Tensor) -> bool:
+def is_small(queries: Tensor, keys: Tensor, *others: Tensor) -> bool:
+    """Whether the plain formula is faster."""
     smallest = SMALLEST
-    if torch.is_grad_enabled() and any(t.requires_grad for t in (queries, keys, weight)):
+    if torch.is_grad_enabled() and any(t.requires_grad for t in (queries, keys, *others)):
         smallest = SMALLEST_OF_ONE if queries.shape[-2] == 1 else SMALLEST_TRAINING
     return queries.numel() * keys.shape[-2] < max(smallest, 1)
 
@@ -62,7 +63,8 @@ def is_plain(linear: nn.Module) -> bool:
     return type(linear) is nn.Linear and linear.bias is None and not any(hooks)
 
 
-def _plain_score(queries: Tensor, keys: Tensor, weight: Tensor, visible: Tensor | None) -> Tensor:
+def plain_score(queries: Tensor, keys: Tensor, weight: Tensor, visible: Tensor | None) -> Tensor:
+    """Score by the formula as it stands; padded keys may hold anything."""
     # What padding scores is masked later; only a gradient could carry it further.
     if visible is not None and torch.is_grad_enabled():
         keys = without_padding(keys, visible)
@@ -79,5 +81,5 @@ class _AdditiveScore(Function):
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:  # noqa: ANN401
         inputs = ctx.saved_tensors
         if torch.is_grad_enabled():
-            return twin_gradients(_plain_score, ctx, inputs, grad)
+            return twin_gradients(plain_score, ctx.needs_input_grad, inputs, grad)
         return *score_gradients(grad, *inputs), None

@@ -17,7 +17,7 @@ further, r is a `sigmoid`, slower and right for all numbers.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 from torch import Tensor
@@ -36,32 +36,54 @@ def score(queries: Tensor, keys: Tensor, weight: Tensor, visible: Tensor | None)
     """Score projected queries and keys by wᵀ tanh(q + k)."""
     q, k, w = flat(queries), flat(keys), flat(weight)
     scores = q.new_zeros(*q.shape[:-1], k.shape[-2])
-    for examples, rows, seen, r in _blocks(q, k, _seen(visible, queries, keys)):
-        scores[examples, rows, :seen] = r @ w
+    for place, r in blocks(q, k, seen_by(visible, queries, keys)):
+        scores[place.examples, place.rows, : place.seen] = r @ w
     scores = scores.mul_(-2).add_(w.sum())
     return scores.reshape(*queries.shape[:-1], keys.shape[-2]).to(queries.dtype)
 
 
 def score_gradients(
     grad: Tensor, queries: Tensor, keys: Tensor, weight: Tensor, visible: Tensor | None
-) -> tuple[Tensor, Tensor, Tensor]:
+) -> tuple[Tensor, ...]:
     """Give the gradients of queries, keys and weight for that of the scores."""
     q, k, w, grad = flat(queries), flat(keys), flat(weight), flat(grad)
-    for_q, for_k, for_w = torch.zeros_like(q), torch.zeros_like(k), torch.zeros_like(w)
-    for examples, rows, seen, r in _blocks(q, k, _seen(visible, queries, keys)):
-        g = grad[examples, rows, :seen]
-        for_w += g.sum() - 2 * (g.reshape(-1) @ r.flatten(0, -2))
+    sums = Sums(torch.zeros_like(q), torch.zeros_like(k), torch.zeros_like(w))
+    for place, r in blocks(q, k, seen_by(visible, queries, keys)):
+        sums.add(place, r, grad[place.examples, place.rows, : place.seen])
+    return like(sums.gradients(w), (queries, keys, weight))
+
+
+class Place(NamedTuple):
+    """Where a block lies: examples, their queries, and how many keys they see."""
+
+    examples: slice
+    rows: slice
+    seen: int
+
+
+class Sums(NamedTuple):
+    """What gradients of queries, keys and weight are made of, summed block by block."""
+
+    q: Tensor
+    k: Tensor
+    w: Tensor
+
+    def add(self, place: Place, r: Tensor, grad: Tensor) -> None:
+        """Add a block's share, given the gradient of its scores; `r` is overwritten."""
+        self.w.add_(grad.sum() - 2 * (grad.reshape(-1) @ r.flatten(0, -2)))
         slope = torch.addcmul(r, r, r, value=-1, out=r)  # r - r², a quarter of tanh'
-        for_q[examples, rows] = (g.unsqueeze(-2) @ slope).squeeze(-2)
-        for_k[examples, :seen] += slope.mul_(g.unsqueeze(-1)).sum(dim=-3)
-    results = for_q.mul_(4 * w), for_k.mul_(4 * w), for_w
-    return like(results, (queries, keys, weight))
+        self.q[place.examples, place.rows] = (grad.unsqueeze(-2) @ slope).squeeze(-2)
+        self.k[place.examples, : place.seen] += slope.mul_(grad.unsqueeze(-1)).sum(dim=-3)
+
+    def gradients(self, weight: Tensor) -> tuple[Tensor, ...]:
+        """Give the gradients when all blocks are in."""
+        return self.q.mul_(4 * weight), self.k.mul_(4 * weight), self.w
 
 
-def like(results: tuple[Tensor, ...], inputs: tuple[Tensor, ...]) -> tuple[Tensor, Tensor, Tensor]:
+def like(results: tuple[Tensor, ...], inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
     """Give gradients the shapes and dtypes of their inputs."""
     pairs = zip(results, inputs, strict=True)
-    return tuple(new.reshape(old.shape).to(old.dtype) for new, old in pairs)  # type: ignore[return-value]
+    return tuple(new.reshape(old.shape).to(old.dtype) for new, old in pairs)
 
 
 def flat(tensor: Tensor) -> Tensor:
@@ -70,7 +92,7 @@ def flat(tensor: Tensor) -> Tensor:
     return flat if tensor.dtype == torch.float64 else flat.float()
 
 
-def _seen(visible: Tensor | None, queries: Tensor, keys: Tensor) -> list[int]:
+def seen_by(visible: Tensor | None, queries: Tensor, keys: Tensor) -> list[int]:
     """For each example and head, how many keys are worth a score."""
     if visible is None or visible.device.type != "cpu":  # a GPU is not waited for
         return [keys.shape[-2]] * queries.shape[:-2].numel()
@@ -78,9 +100,7 @@ def _seen(visible: Tensor | None, queries: Tensor, keys: Tensor) -> list[int]:
     return [seen for seen in seen_keys(visible).tolist() for _ in range(heads)]
 
 
-def _blocks(
-    queries: Tensor, keys: Tensor, seen: list[int]
-) -> Iterator[tuple[slice, slice, int, Tensor]]:
+def blocks(queries: Tensor, keys: Tensor, seen: list[int]) -> Iterator[tuple[Place, Tensor]]:
     """Yield r = (1 - tanh(q + k)) / 2 block by block, and where each block lies.
 
     A block holds a slice of the examples (several, where all their queries fit), a slice
@@ -90,6 +110,8 @@ def _blocks(
     size = max(BLOCK if queries.device.type == "cpu" else GPU_BLOCK, num_keys * hiddens)
     room = queries.new_empty(min(size, len(seen) * num_queries * num_keys * hiddens))
     group = max(1, size // (num_queries * num_keys * hiddens))
+    if group > 1 and min(seen) < num_keys:
+        keys = _cleared(keys, seen)  # of examples together, some see less than the block holds
     for first in range(0, len(seen), group):
         examples, most = slice(first, first + group), max(seen[first : first + group])
         if most == 0:
@@ -98,7 +120,13 @@ def _blocks(
         length = size // (parts[0].shape[0] * most * hiddens)
         for start in range(0, num_queries, length):
             rows = slice(start, start + length)
-            yield examples, rows, most, _fill(room, parts, rows)
+            yield Place(examples, rows, most), _fill(room, parts, rows)
+
+
+def _cleared(keys: Tensor, seen: list[int]) -> Tensor:
+    positions = torch.arange(keys.shape[1], device=keys.device)
+    visible = positions < torch.tensor(seen, device=keys.device).unsqueeze(-1)
+    return torch.where(visible.unsqueeze(-1), keys, 0.0)
 
 
 def _parts(q: Tensor, k: Tensor) -> tuple[Tensor, Tensor, bool]:

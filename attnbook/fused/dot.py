@@ -4,28 +4,33 @@ torch's kernel never stores the scores. It takes a mask, but works on padding al
 same, so a large example is sliced: the kernel sees its keys up to the length.
 
 The kernel masks by adding -inf. At a padded score that has overflowed to inf this is no
-number, and spoils its row: then the plain twin computes it again. The same may happen to
-gradients where padded values are huge, which is looked for beforehand. Where numbers are
-not looked at (on a GPU, compiled), padding is cleared instead.
+number, and spoils its row: then padding is cleared and the kernel called again. The same
+may happen to gradients where padded values are huge, so training looks for these. Where
+numbers are not looked at (on a GPU, compiled), padding is always cleared.
 """
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
+from torch import Tensor
+from torch.autograd import Function
 from torch.nn.functional import pad, scaled_dot_product_attention
 
 from attnbook.fused.softmax import weigh
-from attnbook.fused.twins import needs_twin
+from attnbook.fused.twins import needs_twin, twin_gradients
 from attnbook.masking import seen_keys, without_padding
 from attnbook.pooling import pool
 from attnbook.scoring import scaled_dot_score
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from jaxtyping import Bool, Float
-    from torch import Tensor
+
+    Path = Callable[..., Tensor]
 
 # From how many multiplications an example on, as `make bench` measured: for slicing, and
 # for making queries, keys and values equally wide, as the kernel wants them.
@@ -45,22 +50,58 @@ def dot_product_attention(
     narrow = size != value_size and work < SMALLEST_WIDENED
     if narrow or queries.numel() * keys.numel() == 0 or needs_twin(queries, keys, values):
         return _plain(queries, keys, values, visible)
-    unread = torch.compiler.is_compiling() or queries.device.type != "cpu"
-    if visible is None:
-        return _fused(queries, keys, values, None)
-    if unread:
-        keys, values = without_padding(keys, visible), without_padding(values, visible)
-        return _fused(queries, keys, values, visible)
-    if work >= SMALLEST_SLICED and visible.shape[-2] == 1:
-        return _sliced(queries, keys, values, seen_keys(visible).tolist())
-    output = _fused(queries, keys, values, visible)
-    if _is_number(output) and (not output.requires_grad or _is_ordinary(values)):
-        return output
-    return _plain(queries, keys, values, visible)
+    if torch.compiler.is_compiling():
+        return _unread(queries, keys, values, visible)
+    path = _masked
+    if visible is None or queries.device.type != "cpu":
+        path = _unread
+    elif work >= SMALLEST_SLICED and visible.shape[-2] == 1:
+        path = _sliced
+    return _Attention.apply(path, queries, keys, values, visible)  # type: ignore[no-any-return,no-untyped-call]
+
+
+class _Attention(Function):
+    """A path, and in the second derivative, which torch's kernel lacks, its plain twin."""
+
+    @staticmethod
+    def forward(ctx: Any, path: Path, *inputs: Any) -> Tensor:  # noqa: ANN401
+        ctx.save_for_backward(*inputs)
+        if not any(ctx.needs_input_grad):
+            return path(*inputs)
+        with torch.enable_grad():
+            ctx.leaves = [tensor.detach().requires_grad_() for tensor in inputs[:3]]
+            ctx.output = path(*ctx.leaves, inputs[3])
+        return ctx.output.detach()  # type: ignore[no-any-return]
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:  # noqa: ANN401
+        if torch.is_grad_enabled():
+            return None, *twin_gradients(_plain, ctx.needs_input_grad[1:], ctx.saved_tensors, grad)
+        if not ctx.output.requires_grad:  # every example is empty
+            return None, *(torch.zeros_like(leaf) for leaf in ctx.leaves), None
+        found = torch.autograd.grad(ctx.output, ctx.leaves, grad, retain_graph=True)
+        return None, *found, None
 
 
 def _plain(queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor | None) -> Tensor:
     return pool(weigh(scaled_dot_score(queries, keys), visible), values)
+
+
+def _unread(queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor | None) -> Tensor:
+    if visible is not None:
+        keys, values = without_padding(keys, visible), without_padding(values, visible)
+    return _fused(queries, keys, values, visible)
+
+
+def _masked(queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor) -> Tensor:
+    """Trust the kernel if its output is a number; else clear padding; else take the twin."""
+    for path in (_fused, _unread):
+        output = path(queries, keys, values, visible)
+        if path is _unread and output.requires_grad:
+            values = without_padding(values, visible)
+        if _is_number(output) and (not output.requires_grad or _is_ordinary(values)):
+            return output
+    return _plain(queries, keys, values, visible)
 
 
 def _is_number(tensor: Tensor) -> bool:
@@ -78,7 +119,8 @@ def _is_ordinary(tensor: Tensor) -> bool:
     return bool(norm.item() ** 2 <= torch.finfo(norm.dtype).max)  # false for NaN
 
 
-def _sliced(queries: Tensor, keys: Tensor, values: Tensor, seen: list[int]) -> Tensor:
+def _sliced(queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor) -> Tensor:
+    seen = seen_keys(visible).tolist()
     # unbind, because every plain slice would get a full-size gradient of its own.
     examples = zip(queries.unbind(), keys.unbind(), values.unbind(), seen, strict=True)
     outputs = [

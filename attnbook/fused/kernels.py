@@ -19,6 +19,7 @@ import torch
 from torch import Tensor
 
 from attnbook.fused import blocks
+from attnbook.masking import without_padding
 
 
 def _r_of_exponentials(q: Tensor, k: Tensor) -> Tensor:
@@ -76,7 +77,8 @@ def _choose(q: Tensor, k: Tensor) -> tuple[_Kernels, Tensor, Tensor] | None:
 @torch.no_grad()
 def compiled_score(queries: Tensor, keys: Tensor, weight: Tensor, visible: Tensor | None) -> Tensor:
     """Score as `blocks.score` does, by a compiled kernel where it is right."""
-    q, k, w = (blocks.flat(tensor.detach()) for tensor in (queries, keys, weight))
+    cleared = keys if visible is None else without_padding(keys, visible)
+    q, k, w = (blocks.flat(tensor.detach()) for tensor in (queries, cleared, weight))
     chosen = _choose(q, k)
     if chosen is None:
         return blocks.score(queries, keys, weight, visible)
@@ -94,8 +96,9 @@ def compiled_score(queries: Tensor, keys: Tensor, weight: Tensor, visible: Tenso
 @torch.no_grad()
 def _compiled_gradients(
     grad: Tensor, queries: Tensor, keys: Tensor, weight: Tensor, visible: Tensor | None
-) -> tuple[Tensor, Tensor, Tensor]:
-    inputs = queries, keys, weight
+) -> tuple[Tensor, ...]:
+    cleared = keys if visible is None else without_padding(keys, visible)
+    inputs = queries, cleared, weight
     g, q, k, w = (blocks.flat(tensor.detach()) for tensor in (grad, *inputs))
     chosen = _choose(q, k)
     if chosen is None:

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.autograd import forward_ad
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 
 def needs_twin(*tensors: Tensor) -> bool:
@@ -28,11 +28,11 @@ def needs_twin(*tensors: Tensor) -> bool:
 
 def twin_gradients(
     twin: Callable[..., Tensor],
-    ctx: Any,  # noqa: ANN401 - torch gives it no type
+    needed: Sequence[bool],
     inputs: tuple[Any, ...],
     grad: Tensor,
 ) -> tuple[Tensor | None, ...]:
     """Take gradients through the plain formula, so that they can be differentiated again."""
-    wanted = [value for value, needed in zip(inputs, ctx.needs_input_grad, strict=True) if needed]
+    wanted = [value for value, wants in zip(inputs, needed, strict=True) if wants]
     found = iter(torch.autograd.grad(twin(*inputs), wanted, grad, create_graph=True))
-    return tuple(next(found) if needed else None for needed in ctx.needs_input_grad)
+    return tuple(next(found) if wants else None for wants in needed)
