@@ -9,6 +9,7 @@ from torch import nn
 
 from attnbook.checks import check_dropout, check_inputs, check_scores
 from attnbook.fused.softmax import weigh
+from attnbook.fused.twins import is_untouched
 from attnbook.masking import length_mask
 from attnbook.pooling import pool
 
@@ -99,7 +100,14 @@ class Attention(nn.Module):
         return output
 
     def _drops(self) -> bool:
-        return self.dropout.training and self.dropout.p > 0
+        dropout = self.dropout
+        if type(dropout) is not nn.Dropout or not is_untouched(dropout):
+            return True  # who knows what it does
+        return dropout.training and dropout.p > 0
+
+    def _scores_as(self, layer: type[Attention]) -> bool:
+        """Whether the score is still that of a layer of the book."""
+        return type(self).score is layer.score and "score" not in vars(self)
 
     def _keep(self, weights: Tensor | None) -> None:
         # A program made by torch.export has no layer to keep anything in.

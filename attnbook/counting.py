@@ -114,16 +114,18 @@ def additive_formula_numbers(sizes: Sizes, training: bool) -> int:
 
 
 def additive_ours_numbers(sizes: Sizes, training: bool) -> int:
-    """Count one block with what it is made of, or what the softmax needs, if that is more."""
+    """Count the projections, the output, and one block with what it is made of.
+
+    In training also the gradients of projections and values. Scores and weights never stand
+    in memory beyond a block.
+    """
     batch, queries, keys, hiddens = sizes
-    pairs, sides = batch * queries * keys, batch * (queries + keys) * hiddens
+    units, sides = batch * queries * keys * hiddens, batch * (queries + keys) * hiddens
     together = min(batch, max(1, BLOCK // (queries * keys * hiddens)))  # examples in a block
-    block = min(pairs * hiddens, max(BLOCK, keys * hiddens))
+    block = min(units, max(BLOCK, keys * hiddens))
     exponentials = 2 * together * (queries + keys) * hiddens  # those before are still there
-    if training:
-        # Three of a side: projections, their gradients, the output with the values' gradient.
-        return max(3 * sides + pairs + block + exponentials, 2 * sides + 4 * pairs)
-    return max(sides + pairs + block + exponentials, 3 * pairs)
+    gradients = sides + batch * keys * hiddens if training else 0
+    return sides + batch * queries * hiddens + block + exponentials + gradients
 
 
 def dot_formula_numbers(sizes: Sizes, training: bool) -> int:

@@ -55,7 +55,7 @@ class DotProductAttention(Attention):
         valid_lens: Shaped[Tensor, "batch *queries"] | None = None,
     ) -> Float[Tensor, "batch *heads queries value_size"]:
         """Attend, as `Attention.forward` says; by torch's own kernel where no weights are kept."""
-        if self.keep_weights or self._drops() or type(self).score is not DotProductAttention.score:
+        if self.keep_weights or self._drops() or not self._scores_as(DotProductAttention):
             return super().forward(queries, keys, values, valid_lens)
         visible = self._visible_keys(queries, keys, values, valid_lens)
         check_last_axis("keys", keys, "query_size", queries.shape[-1])
@@ -130,7 +130,7 @@ class AdditiveAttention(Attention):
     ) -> Float[Tensor, "batch *heads queries value_size"]:
         """Attend, as `Attention.forward` says; scores are made block by block."""
         visible = self._visible_keys(queries, keys, values, valid_lens)
-        if self._scores_its_own_way():
+        if not self._scores_as(AdditiveAttention):
             # The projection of huge padding can overflow to NaN, and so would its gradient.
             keys = keys if visible is None else without_padding(keys, visible)
             return super().forward(queries, keys, values, valid_lens)
@@ -167,7 +167,7 @@ class AdditiveAttention(Attention):
             TypeError, ValueError: as a call of the layer does; or a subclass scores in
                 its own way, which projected keys would pass by.
         """
-        if self._scores_its_own_way():
+        if not self._scores_as(AdditiveAttention):
             raise TypeError(
                 f"{type(self).__name__} must score as AdditiveAttention does to attend to "
                 "projected keys, but it defines its own score; call the layer instead"
@@ -175,9 +175,6 @@ class AdditiveAttention(Attention):
         visible = self._visible_keys(queries, projected_keys, values, valid_lens)
         check_last_axis("projected_keys", projected_keys, "num_hiddens", self.W_k.out_features)
         return self._attend(self._project_queries(queries), projected_keys, values, visible)
-
-    def _scores_its_own_way(self) -> bool:
-        return type(self).score is not AdditiveAttention.score
 
     def _project_queries(self, queries: Tensor) -> Tensor:
         return _project(self.W_q, "queries", queries, "query_size")

@@ -58,5 +58,5 @@ def every_path(request):
         patch.setattr(dot, "SMALLEST_SLICED", smallest)
         patch.setattr(dot, "SMALLEST_WIDENED", smallest)
         if not shutil.which("g++"):  # torch cannot make kernels for the CPU
-            patch.setattr(kernels, "_choose", lambda *_: None)
+            patch.setattr(kernels, "_kernels", kernels._formulas)
         yield request.param

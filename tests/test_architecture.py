@@ -39,7 +39,7 @@ CORE = {
     },
     "fused/softmax": {"weighting", "fused.twins"},
     "fused/dot": {"masking", "pooling", "scoring", "fused.softmax", "fused.twins"},
-    "attention": {"checks", "masking", "pooling", "fused.softmax"},
+    "attention": {"checks", "masking", "pooling", "fused.softmax", "fused.twins"},
     "layers": {
         *("attention", "checks", "masking", "scoring"),
         *("fused.additive", "fused.dot", "fused.streaming"),

@@ -135,7 +135,7 @@ MUTANTS = {
     "ours forgets to make blocks again": ('"multiply-add": 3 *', '"multiply-add": 2 *'),
     "the formula trains in two tensors": ("training ? 3 : 2", "training ? 2 : 2"),
     "a block is twice as large": ("const BLOCK = 2 ** 18", "const BLOCK = 2 ** 19"),
-    "the softmax of ours needs nothing": ("exponentials, 3 * pairs", "exponentials, pairs"),
+    "ours needs no room for its output": ("sides + output + block", "sides + block"),
     "ours keeps one output": ("2 * output +", "output +"),
     "numbers have two bytes": ("const BYTES = 4", "const BYTES = 2"),
     "a product costs as much as the rest": ("product * counts.product", "other * counts.product"),

@@ -125,7 +125,7 @@ def test_the_text_follows_every_trait():
 
 def test_more_than_a_laptop_has_is_said():
     figure = CostFigure(exact(), queries=4096, keys=4096, size=64)
-    need = "the formula needs 32 GiB (more than most laptops have), ours 768 MiB: 43 times less"
+    need = "the formula needs 32 GiB (more than most laptops have), ours 17 MiB: 1900 times less"
     assert need in repr(figure)
     figure.size = 32  # 16 GiB, and the projections
     assert "16 GiB (more than most laptops have)" in repr(figure)

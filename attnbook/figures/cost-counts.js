@@ -51,12 +51,12 @@ const BACKWARD = {
 const NUMBERS = {
   additive: {
     formula: ({ units, sides }, _sizes, training) => sides + (training ? 3 : 2) * units,
-    ours: ({ pairs, units, sides }, [batch, queries, keys, size], training) => {
+    ours: ({ units, sides, output }, [batch, queries, keys, size], training) => {
       const together = Math.min(batch, Math.max(1, Math.floor(BLOCK / (queries * keys * size))));
       const block = Math.min(units, Math.max(BLOCK, keys * size));
       const exponentials = 2 * together * (queries + keys) * size;
-      if (training) return Math.max(3 * sides + pairs + block + exponentials, 2 * sides + 4 * pairs);
-      return Math.max(sides + pairs + block + exponentials, 3 * pairs);
+      const gradients = training ? sides + batch * keys * size : 0;
+      return sides + output + block + exponentials + gradients;
     },
   },
   dot: {

@@ -14,7 +14,7 @@ from torch.autograd import Function
 
 from attnbook.fused.blocks import score, score_gradients
 from attnbook.fused.kernels import compiled_score
-from attnbook.fused.twins import needs_twin, twin_gradients
+from attnbook.fused.twins import is_untouched, needs_twin, twin_gradients
 from attnbook.masking import without_padding
 from attnbook.scoring import additive_features
 
@@ -53,14 +53,8 @@ def is_small(queries: Tensor, keys: Tensor, *others: Tensor) -> bool:
 
 
 def is_plain(linear: nn.Module) -> bool:
-    """Whether a layer is nothing but the product with its weight: no hook, no other class."""
-    hooks = (
-        linear._forward_hooks,
-        linear._forward_pre_hooks,
-        linear._backward_hooks,
-        linear._backward_pre_hooks,
-    )
-    return type(linear) is nn.Linear and linear.bias is None and not any(hooks)
+    """Whether a layer is nothing but the product with its weight."""
+    return type(linear) is nn.Linear and linear.bias is None and is_untouched(linear)
 
 
 def plain_score(queries: Tensor, keys: Tensor, weight: Tensor, visible: Tensor | None) -> Tensor:

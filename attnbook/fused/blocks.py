@@ -11,7 +11,8 @@ Exponentials are taken once per query and once per key; a pair costs a multiplic
 an addition and a division. The trap: e^(2q) may overflow where e^(2k) underflows, and
 their product is no number. So one side must be small: where no |q| exceeds `_reach`, a
 larger |k| can be cut to where every tanh has become 1 or -1 anyway. Where both sides go
-further, r is a `sigmoid`, slower and right for all numbers.
+further, a block takes tanh itself, slower and right for all numbers; and so where both
+sides are small, because 1 - 2r has lost the digits of a small number.
 """
 
 from __future__ import annotations
@@ -30,15 +31,17 @@ if TYPE_CHECKING:
 # Hidden units in a block: in float32 one megabyte, which a core's cache holds.
 BLOCK = 2**18
 GPU_BLOCK = 2**24
+# Where no |q| and no |k| exceeds this, tanh itself is taken: 1 - 2r would keep no more
+# than 1e-7, and so few digits of a small number.
+SMALL = 0.25
 
 
 def score(queries: Tensor, keys: Tensor, weight: Tensor, visible: Tensor | None) -> Tensor:
     """Score projected queries and keys by wᵀ tanh(q + k)."""
     q, k, w = flat(queries), flat(keys), flat(weight)
     scores = q.new_zeros(*q.shape[:-1], k.shape[-2])
-    for place, r in blocks(q, k, seen_by(visible, queries, keys)):
-        scores[place.examples, place.rows, : place.seen] = r @ w
-    scores = scores.mul_(-2).add_(w.sum())
+    for place, block in blocks(q, k, seen_by(visible, queries, keys)):
+        scores[place.examples, place.rows, : place.seen] = scores_of(block, w)
     return scores.reshape(*queries.shape[:-1], keys.shape[-2]).to(queries.dtype)
 
 
@@ -48,8 +51,8 @@ def score_gradients(
     """Give the gradients of queries, keys and weight for that of the scores."""
     q, k, w, grad = flat(queries), flat(keys), flat(weight), flat(grad)
     sums = Sums(torch.zeros_like(q), torch.zeros_like(k), torch.zeros_like(w))
-    for place, r in blocks(q, k, seen_by(visible, queries, keys)):
-        sums.add(place, r, grad[place.examples, place.rows, : place.seen])
+    for place, block in blocks(q, k, seen_by(visible, queries, keys)):
+        sums.add(place, block, grad[place.examples, place.rows, : place.seen])
     return like(sums.gradients(w), (queries, keys, weight))
 
 
@@ -61,6 +64,19 @@ class Place(NamedTuple):
     seen: int
 
 
+class Block(NamedTuple):
+    """tanh(q + k) for some pairs: the numbers themselves, or r of 1 - 2r."""
+
+    numbers: Tensor
+    are_r: bool
+
+
+def scores_of(block: Block, weight: Tensor) -> Tensor:
+    """Sum a block's hidden units, each times its weight."""
+    sums = block.numbers @ weight
+    return sums.mul_(-2).add_(weight.sum()) if block.are_r else sums
+
+
 class Sums(NamedTuple):
     """What gradients of queries, keys and weight are made of, summed block by block."""
 
@@ -68,22 +84,26 @@ class Sums(NamedTuple):
     k: Tensor
     w: Tensor
 
-    def add(self, place: Place, r: Tensor, grad: Tensor) -> None:
-        """Add a block's share, given the gradient of its scores; `r` is overwritten."""
-        self.w.add_(grad.sum() - 2 * (grad.reshape(-1) @ r.flatten(0, -2)))
-        slope = torch.addcmul(r, r, r, value=-1, out=r)  # r - r², a quarter of tanh'
-        self.q[place.examples, place.rows] = (grad.unsqueeze(-2) @ slope).squeeze(-2)
-        self.k[place.examples, : place.seen] += slope.mul_(grad.unsqueeze(-1)).sum(dim=-3)
+    def add(self, place: Place, block: Block, grad: Tensor) -> None:
+        """Add a block's share, given the gradient of its scores; the block is overwritten."""
+        numbers, are_r = block
+        units = grad.reshape(-1) @ numbers.flatten(0, -2)
+        self.w.add_(grad.sum() - 2 * units if are_r else units)
+        # tanh' is 4 (r - r²), or 1 - tanh².
+        start, scale = (numbers, 4) if are_r else (numbers.new_ones(()), 1)
+        slope = torch.addcmul(start, numbers, numbers, value=-1, out=numbers)
+        self.q[place.examples, place.rows] = (grad.unsqueeze(-2) @ slope).squeeze(-2) * scale
+        self.k[place.examples, : place.seen] += slope.mul_(grad.unsqueeze(-1)).sum(dim=-3) * scale
 
     def gradients(self, weight: Tensor) -> tuple[Tensor, ...]:
         """Give the gradients when all blocks are in."""
-        return self.q.mul_(4 * weight), self.k.mul_(4 * weight), self.w
+        return self.q.mul_(weight), self.k.mul_(weight), self.w
 
 
 def like(results: tuple[Tensor, ...], inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
     """Give gradients the shapes and dtypes of their inputs."""
     pairs = zip(results, inputs, strict=True)
-    return tuple(new.reshape(old.shape).to(old.dtype) for new, old in pairs)
+    return tuple(new.reshape(old.shape).to(old.dtype).contiguous() for new, old in pairs)
 
 
 def flat(tensor: Tensor) -> Tensor:
@@ -100,8 +120,8 @@ def seen_by(visible: Tensor | None, queries: Tensor, keys: Tensor) -> list[int]:
     return [seen for seen in seen_keys(visible).tolist() for _ in range(heads)]
 
 
-def blocks(queries: Tensor, keys: Tensor, seen: list[int]) -> Iterator[tuple[Place, Tensor]]:
-    """Yield r = (1 - tanh(q + k)) / 2 block by block, and where each block lies.
+def blocks(queries: Tensor, keys: Tensor, seen: list[int]) -> Iterator[tuple[Place, Block]]:
+    """Yield tanh(q + k) block by block, and where each block lies.
 
     A block holds a slice of the examples (several, where all their queries fit), a slice
     of their queries, and as many keys as these examples see. The next one overwrites it.
@@ -130,16 +150,17 @@ def _cleared(keys: Tensor, seen: list[int]) -> Tensor:
 
 
 def _parts(q: Tensor, k: Tensor) -> tuple[Tensor, Tensor, bool]:
-    """Give what a block is made of: exponentials where they are safe, else q and k."""
-    return (*exponentials(q, k), True) if are_in_reach(q, k) else (q, k, False)
+    """Give what a block is made of: exponentials where they serve, else q and k."""
+    return (*exponentials(q, k), True) if suit_exponentials(q, k) else (q, k, False)
 
 
-def are_in_reach(q: Tensor, k: Tensor) -> bool:
-    """Whether one side is small enough for exponentials; a GPU would have to be waited for."""
-    # NaN is not within reach.
-    return q.device.type == "cpu" and any(
-        tensor.abs().amax().item() <= _reach(q.dtype) for tensor in (q, k)
-    )
+def suit_exponentials(q: Tensor, k: Tensor) -> bool:
+    """Whether one side is within reach, and not all is so small that 1 - 2r loses digits."""
+    if q.device.type != "cpu":  # a GPU would have to be waited for
+        return False
+    highest = [tensor.abs().amax().item() for tensor in (q, k)]
+    within = any(number <= _reach(q.dtype) for number in highest)
+    return within and not all(number < SMALL for number in highest)
 
 
 def exponentials(q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
@@ -148,15 +169,15 @@ def exponentials(q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
     return (2 * q.clamp(-limit, limit)).exp_(), (2 * k.clamp(-limit, limit)).exp_()
 
 
-def _fill(room: Tensor, parts: tuple[Tensor, Tensor, bool], rows: slice) -> Tensor:
+def _fill(room: Tensor, parts: tuple[Tensor, Tensor, bool], rows: slice) -> Block:
     q, k, are_exponentials = parts
     # (examples, rows, 1, hiddens) and (examples, 1, keys, hiddens): every pair at once
     q, k = q[:, rows].unsqueeze(-2), k.unsqueeze(-3)
     shape = *q.shape[:2], *k.shape[2:]
     block = room[: math.prod(shape)].view(shape)
     if are_exponentials:
-        return torch.addcmul(room.new_ones(()), q, k, out=block).reciprocal_()
-    return torch.add(q, k, out=block).mul_(-2).sigmoid_()
+        return Block(torch.addcmul(room.new_ones(()), q, k, out=block).reciprocal_(), are_r=True)
+    return Block(torch.add(q, k, out=block).tanh_(), are_r=False)
 
 
 def _saturation(dtype: torch.dtype) -> float:

@@ -12,30 +12,27 @@ numbers are not looked at (on a GPU, compiled), padding is always cleared.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
-from torch.autograd import Function
 from torch.nn.functional import pad, scaled_dot_product_attention
 
 from attnbook.fused.softmax import weigh
-from attnbook.fused.twins import needs_twin, twin_gradients
+from attnbook.fused.twins import needs_twin
 from attnbook.masking import seen_keys, without_padding
 from attnbook.pooling import pool
 from attnbook.scoring import scaled_dot_score
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from jaxtyping import Bool, Float
-
-    Path = Callable[..., Tensor]
 
 # From how many multiplications an example on, as `make bench` measured: for slicing, and
 # for making queries, keys and values equally wide, as the kernel wants them.
 SMALLEST_SLICED = 2**23
 SMALLEST_WIDENED = 2**22
+# Values of a larger norm are huge: their products with gradients might overflow.
+ORDINARY = 1e9
 
 
 def dot_product_attention(
@@ -44,43 +41,20 @@ def dot_product_attention(
     values: Float[Tensor, "batch *heads keys value_size"],
     visible: Bool[Tensor, "batch *ones keys"] | None,
 ) -> Float[Tensor, "batch *heads queries value_size"]:
-    """Score by q · k / √d, weigh and pool, keeping no weights."""
+    """Score by q · k / √d, weigh and pool, keeping no weights.
+
+    torch's kernel has no second derivative; with `keep_weights=True` the layer has one.
+    """
     size, value_size = queries.shape[-1], values.shape[-1]
     work = queries.shape[-2] * keys.shape[-2] * max(size, value_size)
     narrow = size != value_size and work < SMALLEST_WIDENED
     if narrow or queries.numel() * keys.numel() == 0 or needs_twin(queries, keys, values):
         return _plain(queries, keys, values, visible)
-    if torch.compiler.is_compiling():
+    if visible is None or torch.compiler.is_compiling() or queries.device.type != "cpu":
         return _unread(queries, keys, values, visible)
-    path = _masked
-    if visible is None or queries.device.type != "cpu":
-        path = _unread
-    elif work >= SMALLEST_SLICED and visible.shape[-2] == 1:
-        path = _sliced
-    return _Attention.apply(path, queries, keys, values, visible)  # type: ignore[no-any-return,no-untyped-call]
-
-
-class _Attention(Function):
-    """A path, and in the second derivative, which torch's kernel lacks, its plain twin."""
-
-    @staticmethod
-    def forward(ctx: Any, path: Path, *inputs: Any) -> Tensor:  # noqa: ANN401
-        ctx.save_for_backward(*inputs)
-        if not any(ctx.needs_input_grad):
-            return path(*inputs)
-        with torch.enable_grad():
-            ctx.leaves = [tensor.detach().requires_grad_() for tensor in inputs[:3]]
-            ctx.output = path(*ctx.leaves, inputs[3])
-        return ctx.output.detach()  # type: ignore[no-any-return]
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:  # noqa: ANN401
-        if torch.is_grad_enabled():
-            return None, *twin_gradients(_plain, ctx.needs_input_grad[1:], ctx.saved_tensors, grad)
-        if not ctx.output.requires_grad:  # every example is empty
-            return None, *(torch.zeros_like(leaf) for leaf in ctx.leaves), None
-        found = torch.autograd.grad(ctx.output, ctx.leaves, grad, retain_graph=True)
-        return None, *found, None
+    if work >= SMALLEST_SLICED and visible.shape[-2] == 1:
+        return _sliced(queries, keys, values, visible)
+    return _masked(queries, keys, values, visible)
 
 
 def _plain(queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor | None) -> Tensor:
@@ -114,13 +88,14 @@ def _wide(tensor: Tensor) -> torch.dtype:
 
 
 def _is_ordinary(tensor: Tensor) -> bool:
-    """Whether the norm of all its numbers, squared, is a number too."""
-    norm = torch.linalg.vector_norm(tensor, dtype=_wide(tensor))
-    return bool(norm.item() ** 2 <= torch.finfo(norm.dtype).max)  # false for NaN
+    """Whether products with ordinary gradients stay far from overflow; NaN is not ordinary."""
+    return bool(torch.linalg.vector_norm(tensor, dtype=_wide(tensor)).item() <= ORDINARY)
 
 
 def _sliced(queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor) -> Tensor:
     seen = seen_keys(visible).tolist()
+    if not any(seen):
+        return _plain(queries, keys, values, visible)
     # unbind, because every plain slice would get a full-size gradient of its own.
     examples = zip(queries.unbind(), keys.unbind(), values.unbind(), seen, strict=True)
     outputs = [

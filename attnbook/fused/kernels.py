@@ -2,11 +2,11 @@
 
 A compiler needs no blocks. It fuses a formula into one loop that keeps the hidden units of
 a pair in registers. But compiled code cannot look at numbers, and so cannot choose between
-exponentials and `sigmoid` (see `blocks`). So a compiled layer calls an operation of its
+exponentials and tanh itself (see `blocks`). So a compiled layer calls an operation of its
 own, which looks, chooses, and calls kernels compiled for each choice. Backward there are
-two kernels: one sums over keys, one over queries. What neither can do goes to `blocks`.
+two kernels: one sums over keys, one over queries.
 
-On a GPU nothing is looked at, and the kernels take `sigmoid`. (Not measured yet.)
+On a GPU nothing is looked at, and the kernels take tanh. (Not measured yet.)
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from attnbook.fused import blocks
 from attnbook.masking import without_padding
 
 
-def _r_of_exponentials(q: Tensor, k: Tensor) -> Tensor:
-    return 1 / (1 + q.unsqueeze(-2) * k.unsqueeze(-3))
+def _tanh_of_exponentials(q: Tensor, k: Tensor) -> Tensor:
+    return 1 - 2 / (1 + q.unsqueeze(-2) * k.unsqueeze(-3))
 
 
-def _r_of_sums(q: Tensor, k: Tensor) -> Tensor:
-    return torch.sigmoid(-2 * (q.unsqueeze(-2) + k.unsqueeze(-3)))
+def _tanh_of_sums(q: Tensor, k: Tensor) -> Tensor:
+    return torch.tanh(q.unsqueeze(-2) + k.unsqueeze(-3))
 
 
 class _Kernels(NamedTuple):
@@ -37,22 +37,9 @@ class _Kernels(NamedTuple):
 
 
 @cache
-def _kernels(r_of: Callable[[Tensor, Tensor], Tensor]) -> _Kernels:
-    """Compile the score, and the sums over keys and over queries that gradients take."""
-
-    def score(q: Tensor, k: Tensor, w: Tensor) -> Tensor:
-        return w.sum() - 2 * (r_of(q, k) * w).sum(dim=-1)
-
-    def over_keys(grad: Tensor, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
-        r = r_of(q, k)
-        weighted = grad.unsqueeze(-1) * r
-        return weighted.sum(dim=-2), (weighted * r).sum(dim=-2)
-
-    def over_queries(grad: Tensor, q: Tensor, k: Tensor) -> Tensor:
-        r = r_of(q, k)
-        return (grad.unsqueeze(-1) * (r - r * r)).sum(dim=-3)
-
+def _kernels(tanh_of: Callable[[Tensor, Tensor], Tensor]) -> _Kernels:
     # For all sizes at once: after a few recompilations torch would run them uncompiled.
+    score, over_keys, over_queries = _formulas(tanh_of)
     return _Kernels(
         torch.compile(score, dynamic=True),
         torch.compile(over_keys, dynamic=True),
@@ -60,13 +47,29 @@ def _kernels(r_of: Callable[[Tensor, Tensor], Tensor]) -> _Kernels:
     )
 
 
-def _choose(q: Tensor, k: Tensor) -> tuple[_Kernels, Tensor, Tensor] | None:
-    """Give kernels and what they take; None where only blocks are right."""
-    if q.device.type != "cpu":
-        return _kernels(_r_of_sums), q, k
-    if not blocks.are_in_reach(q, k):
-        return None
-    return _kernels(_r_of_exponentials), *blocks.exponentials(q, k)
+def _formulas(tanh_of: Callable[[Tensor, Tensor], Tensor]) -> _Kernels:
+    """Write down the score, and the sums over keys and over queries that gradients take."""
+
+    def score(q: Tensor, k: Tensor, w: Tensor) -> Tensor:
+        return (tanh_of(q, k) * w).sum(dim=-1)
+
+    def over_keys(grad: Tensor, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
+        units = tanh_of(q, k)
+        weighted = grad.unsqueeze(-1) * units
+        return weighted.sum(dim=-2), (grad.unsqueeze(-1) - weighted * units).sum(dim=-2)
+
+    def over_queries(grad: Tensor, q: Tensor, k: Tensor) -> Tensor:
+        units = tanh_of(q, k)
+        return (grad.unsqueeze(-1) * (1 - units * units)).sum(dim=-3)
+
+    return _Kernels(score, over_keys, over_queries)
+
+
+def _choose(q: Tensor, k: Tensor) -> tuple[_Kernels, Tensor, Tensor]:
+    """Give kernels, and what they take."""
+    if blocks.suit_exponentials(q, k):
+        return _kernels(_tanh_of_exponentials), *blocks.exponentials(q, k)
+    return _kernels(_tanh_of_sums), q, k
 
 
 @torch.library.custom_op(
@@ -79,10 +82,7 @@ def compiled_score(queries: Tensor, keys: Tensor, weight: Tensor, visible: Tenso
     """Score as `blocks.score` does, by a compiled kernel where it is right."""
     cleared = keys if visible is None else without_padding(keys, visible)
     q, k, w = (blocks.flat(tensor.detach()) for tensor in (queries, cleared, weight))
-    chosen = _choose(q, k)
-    if chosen is None:
-        return blocks.score(queries, keys, weight, visible)
-    kernels, q, k = chosen
+    kernels, q, k = _choose(q, k)
     scores = kernels.score(q, k, w)
     return scores.reshape(*queries.shape[:-1], keys.shape[-2]).to(queries.dtype)
 
@@ -100,13 +100,9 @@ def _compiled_gradients(
     cleared = keys if visible is None else without_padding(keys, visible)
     inputs = queries, cleared, weight
     g, q, k, w = (blocks.flat(tensor.detach()) for tensor in (grad, *inputs))
-    chosen = _choose(q, k)
-    if chosen is None:
-        return blocks.score_gradients(grad, *inputs, visible)
-    kernels, q, k = chosen
-    of_r, of_r_squared = kernels.over_keys(g, q, k)
-    for_w = g.sum() - 2 * of_r.sum(dim=(0, 1))
-    results = 4 * w * (of_r - of_r_squared), 4 * w * kernels.over_queries(g, q, k), for_w
+    kernels, q, k = _choose(q, k)
+    units, slopes = kernels.over_keys(g, q, k)
+    results = w * slopes, w * kernels.over_queries(g, q, k), units.sum(dim=(0, 1))
     return blocks.like(results, inputs)
 
 
@@ -117,7 +113,7 @@ def _(queries: Tensor, keys: Tensor, *_: Tensor | None) -> Tensor:
 
 @_compiled_gradients.register_fake
 def _(_: Tensor, *inputs: Any) -> tuple[Tensor, ...]:  # noqa: ANN401
-    return tuple(torch.empty_like(tensor) for tensor in inputs[:3])
+    return tuple(tensor.new_empty(tensor.shape) for tensor in inputs[:3])
 
 
 def _remember(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:  # noqa: ANN401, ARG001 - torch names them

@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.autograd import Function
 
 from attnbook.fused.additive import additive_score, is_small, plain_score
-from attnbook.fused.blocks import Place, Sums, blocks, flat, like, seen_by
+from attnbook.fused.blocks import Block, Place, Sums, blocks, flat, like, scores_of, seen_by
 from attnbook.fused.softmax import weigh
 from attnbook.fused.twins import needs_twin, twin_gradients
 from attnbook.pooling import pool
@@ -54,8 +54,8 @@ class _AdditiveAttention(Function):
         q, k, w, v = (flat(tensor) for tensor in inputs[:4])
         mask = _flat_mask(visible, queries)
         output = q.new_zeros(*q.shape[:-1], v.shape[-1])
-        for place, r in blocks(q, k, seen_by(visible, queries, keys)):
-            output[place.examples, place.rows] = _weights(r, w, mask, place) @ _seen(v, place)
+        for place, block in blocks(q, k, seen_by(visible, queries, keys)):
+            output[place.examples, place.rows] = _weights(block, w, mask, place) @ _seen(v, place)
         return output.reshape(*queries.shape[:-1], v.shape[-1]).to(values.dtype)
 
     @staticmethod
@@ -72,22 +72,20 @@ def _gradients(grad: Tensor, *inputs: Any) -> tuple[Tensor, ...]:  # noqa: ANN40
     mask = _flat_mask(visible, queries)
     sums = Sums(torch.zeros_like(q), torch.zeros_like(k), torch.zeros_like(w))
     for_v = torch.zeros_like(v)
-    for place, r in blocks(q, k, seen_by(visible, queries, keys)):
-        weights, g = _weights(r, w, mask, place), grad[place.examples, place.rows]
+    for place, block in blocks(q, k, seen_by(visible, queries, keys)):
+        weights, g = _weights(block, w, mask, place), grad[place.examples, place.rows]
         for_v[place.examples, : place.seen] += weights.transpose(-2, -1) @ g
         for_weights = g @ _seen(v, place).transpose(-2, -1)
         if mask is not None:
             # Infinite where a padded value is huge; infinity times 0 would be NaN.
             for_weights = torch.where(_part(mask, place), for_weights, 0.0)
         share = (weights * for_weights).sum(dim=-1, keepdim=True)
-        sums.add(place, r, weights * (for_weights - share))
+        sums.add(place, block, weights * (for_weights - share))
     return like((*sums.gradients(w), for_v), inputs[:4])
 
 
-def _weights(r: Tensor, w: Tensor, mask: Tensor | None, place: Place) -> Tensor:
-    # The score is w.sum() - 2 r @ w; what all keys have in common, a softmax ignores.
-    scores = (r @ w).mul_(-2)
-    return plain_weigh(scores, None if mask is None else _part(mask, place))
+def _weights(block: Block, w: Tensor, mask: Tensor | None, place: Place) -> Tensor:
+    return plain_weigh(scores_of(block, w), None if mask is None else _part(mask, place))
 
 
 def _flat_mask(visible: Tensor | None, queries: Tensor) -> Tensor | None:

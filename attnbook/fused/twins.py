@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 from torch.autograd import forward_ad
+from torch.nn.modules.module import _has_any_global_hook
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,6 +25,18 @@ def needs_twin(*tensors: Tensor) -> bool:
         or torch._C._are_functorch_transforms_active()
         or forward_ad._current_level >= 0
     )
+
+
+def is_untouched(module: nn.Module) -> bool:
+    """Whether calling a module does what its class says: no hook, no forward of its own."""
+    # torch has no public way to ask.
+    hooks = (
+        module._forward_hooks,
+        module._forward_pre_hooks,
+        module._backward_hooks,
+        module._backward_pre_hooks,
+    )
+    return not (any(hooks) or "forward" in vars(module) or _has_any_global_hook())  # type: ignore[no-untyped-call]
 
 
 def twin_gradients(
