@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -90,7 +91,8 @@ def race(
 ) -> Race:
     """Run programs against each other, and compare each with the first.
 
-    The processor's time is counted, whatever else the machine does meanwhile. Where
+    The processor's time is counted, whatever else the machine does meanwhile, and torch
+    is held to one thread: several would count the time that they wait for each other. Where
     the programs return tensors on a GPU (alone, in a tuple or in a list), the GPU's
     time is counted. One call of each is not: it may compile, or fill a cache.
 
@@ -117,6 +119,17 @@ def race(
             on different devices.
     """
     _check(programs, rounds, least)
+    with _one_thread():
+        return _run(programs, rounds, least, seed, stopwatch)
+
+
+def _run(
+    programs: Mapping[str, Program],
+    rounds: int,
+    least: float,
+    seed: int,
+    stopwatch: Stopwatch | None,
+) -> Race:
     stopwatch = stopwatch or _stopwatch_for({name: run() for name, run in programs.items()})
     calls = {name: _calls(run, least, stopwatch) for name, run in programs.items()}
     seconds: dict[str, list[float]] = {name: [] for name in programs}
@@ -190,6 +203,16 @@ def _calls(program: Program, least: float, stopwatch: Stopwatch) -> int:
     while stopwatch(program, calls) < least and calls < MOST_CALLS:
         calls *= 2
     return calls
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 def _check(programs: Mapping[str, Program], rounds: int, least: float) -> None:

@@ -2,6 +2,7 @@
 
 import itertools
 import re
+from contextlib import nullcontext
 
 import pytest
 import torch
@@ -129,6 +130,26 @@ def test_the_order_depends_on_the_seed_alone():
     torch.manual_seed(2)
     assert order_of(seed=0) == first
     assert order_of(seed=1) != first
+
+
+@pytest.mark.parametrize("ends_well", [True, False])
+def test_a_race_runs_on_one_thread_and_gives_the_others_back(ends_well):
+    seen = []
+
+    def program():
+        seen.append(torch.get_num_threads())
+        if not ends_well:
+            raise ArithmeticError
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        with nullcontext() if ends_well else pytest.raises(ArithmeticError):
+            race({"program": program}, rounds=2, least=1e-6)
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+    assert set(seen) == {1}
 
 
 def test_a_real_race_gives_positive_times():
