@@ -2,9 +2,12 @@
 
 from attnbook._version import __version__
 from attnbook.attention import Attention
+from attnbook.heads import merge_heads, split_heads
 from attnbook.layers import AdditiveAttention, DotProductAttention, MLPAttention
-from attnbook.masking import checked, length_mask
+from attnbook.masking import causal_mask, checked, length_mask
+from attnbook.multihead import MultiHeadAttention
 from attnbook.pooling import kernel_pool, pool
+from attnbook.position import rotary_encoding, sinusoidal_encoding
 from attnbook.scoring import (
     additive_score,
     bilinear_score,
@@ -19,15 +22,21 @@ __all__ = [
     "Attention",
     "DotProductAttention",
     "MLPAttention",
+    "MultiHeadAttention",
     "__version__",
     "additive_score",
     "bilinear_score",
+    "causal_mask",
     "checked",
     "dot_score",
     "gaussian_score",
     "kernel_pool",
     "length_mask",
     "masked_softmax",
+    "merge_heads",
     "pool",
+    "rotary_encoding",
     "scaled_dot_score",
+    "sinusoidal_encoding",
+    "split_heads",
 ]

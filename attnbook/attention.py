@@ -10,7 +10,7 @@ from torch import nn
 from attnbook.checks import check_dropout, check_inputs, check_scores
 from attnbook.fused.softmax import weigh
 from attnbook.fused.twins import is_untouched
-from attnbook.masking import length_mask
+from attnbook.masking import visible_keys
 from attnbook.pooling import pool
 
 if TYPE_CHECKING:
@@ -58,6 +58,8 @@ class Attention(nn.Module):
         keys: Float[Tensor, "batch *heads keys key_size"],
         values: Float[Tensor, "batch *heads keys value_size"],
         valid_lens: Shaped[Tensor, "batch *queries"] | None = None,
+        *,
+        causal: bool = False,
     ) -> Float[Tensor, "batch *heads queries value_size"]:
         """Attend: for each query, the average of the values whose keys fit it.
 
@@ -67,6 +69,8 @@ class Attention(nn.Module):
             values: `(batch, [heads,] num_keys, value_size)`, one per key.
             valid_lens: how many keys may be seen, `(batch,)` for each example or
                 `(batch, num_queries)` for each query; None means all.
+            causal: whether a query sees no key after its own position, as `causal_mask`
+                says. Together with lengths, both rules hold.
 
         Returns:
             `(batch, [heads,] num_queries, value_size)`; zeros for a query with
@@ -76,7 +80,7 @@ class Attention(nn.Module):
             TypeError, ValueError: an argument has the wrong rank, size, batch, dtype
                 or lengths. A refused call changes nothing.
         """
-        visible = self._visible_keys(queries, keys, values, valid_lens)
+        visible = self._visible_keys(queries, keys, values, valid_lens, causal)
         scores = self.score(queries, keys)
         check_scores(scores, queries, keys)
         return self._weigh_and_pool(scores, values, visible)
@@ -85,13 +89,17 @@ class Attention(nn.Module):
         __call__ = forward  # for type checkers, to whom nn.Module says Any
 
     def _visible_keys(
-        self, queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Tensor | None
+        self,
+        queries: Tensor,
+        keys: Tensor,
+        values: Tensor,
+        valid_lens: Tensor | None,
+        causal: bool,
     ) -> Tensor | None:
         """Refuse inputs that do not belong together; make the mask of visible keys."""
         check_inputs(queries, keys, values)
-        if valid_lens is None:
-            return None
-        return length_mask(valid_lens, (*queries.shape[:-1], keys.shape[-2]), keys.device)
+        shape = (*queries.shape[:-1], keys.shape[-2])
+        return visible_keys(shape, valid_lens, causal, keys.device)
 
     def _weigh_and_pool(self, scores: Tensor, values: Tensor, visible: Tensor | None) -> Tensor:
         weights = weigh(scores, visible)
@@ -129,8 +137,13 @@ class Attention(nn.Module):
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - as in nn.Module
         # Python comes here when the property above has nothing to give.
         if name == "attention_weights":
-            raise AttributeError(
-                f"attention_weights are not there: this {type(self).__name__} has kept none; "
-                "call it with keep_weights=True first"
-            )
+            raise no_weights(self)
         return super().__getattr__(name)
+
+
+def no_weights(layer: nn.Module) -> AttributeError:
+    """Say that a layer has no weights to show."""
+    return AttributeError(
+        f"attention_weights are not there: this {type(layer).__name__} has kept none; "
+        "call it with keep_weights=True first"
+    )

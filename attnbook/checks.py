@@ -7,14 +7,19 @@ from __future__ import annotations
 
 import math
 from numbers import Integral, Real
+from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 QUERIES = "(batch, [heads,] num_queries, query_size)"
 KEYS = "(batch, [heads,] num_keys, key_size)"
 VALUES = "(batch, [heads,] num_keys, value_size)"
 SCORES = "(batch, [heads,] num_queries, num_keys)"
+
+# Stands for an argument that was not given, where Python's own message would not
+# tell the reader that another book orders the arguments differently.
+MISSING: Any = None
 
 
 def check_tensor(name: str, tensor: Tensor, axes: str) -> None:
@@ -77,6 +82,20 @@ def check_last_axis(name: str, tensor: Tensor, size_name: str, size: int) -> Non
         )
 
 
+def check_axes(name: str, tensor: Tensor, axes: str) -> None:
+    """Refuse a tensor with another number of axes than are named."""
+    if not isinstance(tensor, Tensor):
+        raise TypeError(f"{name} must be a tensor, got {type(tensor).__name__}")
+    if tensor.dim() != axes.count(",") + 1:
+        raise ValueError(f"{name} must have shape {axes}, got {tuple(tensor.shape)}")
+
+
+def check_projected(name: str, vectors: Tensor, size_name: str, linear: nn.Linear) -> None:
+    """Refuse vectors that a learned projection cannot take: another size or dtype."""
+    check_last_axis(name, vectors, size_name, linear.in_features)
+    check_dtype(name, vectors, "the layer's weights", linear.weight)
+
+
 def check_values(values: Tensor, num_keys: int) -> None:
     """Refuse values that are not one vector per key."""
     check_tensor("values", values, VALUES)
@@ -112,6 +131,21 @@ def check_size(name: str, size: int) -> None:
         raise ValueError(f"{name} must be at least 1, got {size}")
 
 
+def check_heads(name: str, size: int, num_heads: int) -> None:
+    """Refuse heads that do not divide a size."""
+    if size % num_heads != 0:
+        raise ValueError(
+            f"{name} must be a multiple of num_heads={num_heads}, so that heads are equal, "
+            f"got {size}"
+        )
+
+
+def check_flag(name: str, flag: bool) -> None:
+    """Refuse what is neither True nor False: a length, or a mask, in the wrong place."""
+    if not isinstance(flag, bool):
+        raise TypeError(f"{name} must be True or False, got {flag!r}")
+
+
 def check_dropout(dropout: float) -> None:
     """Refuse a dropout that is not a probability."""
     if isinstance(dropout, bool) or not isinstance(dropout, Real):
@@ -130,3 +164,35 @@ def check_width(width: float | Tensor) -> None:
         raise TypeError(f"width must be a number or a tensor, got {width!r}")
     if not 0 < width < math.inf:
         raise ValueError(f"width must be positive and finite, got {width}")
+
+
+def check_vectors(vectors: Tensor) -> None:
+    """Refuse what is not rows of floating-point vectors."""
+    if not isinstance(vectors, Tensor):
+        raise TypeError(f"vectors must be a tensor, got {type(vectors).__name__}")
+    if not vectors.is_floating_point():
+        raise TypeError(f"vectors must hold floating-point numbers, got {vectors.dtype}")
+    if vectors.dim() < 2:
+        raise ValueError(
+            f"vectors must have shape (…, num_positions, size), got {tuple(vectors.shape)}"
+        )
+
+
+def check_float_type(dtype: torch.dtype) -> None:
+    """Refuse a dtype that would round what it holds to whole numbers."""
+    if not dtype.is_floating_point:
+        raise TypeError(f"dtype must be a floating-point type, got {dtype}")
+
+
+def check_positions(positions: Tensor, num_positions: int | None = None) -> None:
+    """Refuse positions that are not one number each, as many as there are vectors."""
+    if not isinstance(positions, Tensor):
+        raise TypeError(f"positions must be a tensor of numbers, got {type(positions).__name__}")
+    if positions.dtype == torch.bool or positions.is_complex():
+        raise TypeError(f"positions must hold real numbers, got {positions.dtype}")
+    count = positions.shape[0] if positions.dim() == 1 and num_positions is None else num_positions
+    if tuple(positions.shape) != (count,):
+        shape = (
+            f"(num_positions={num_positions},)" if num_positions is not None else "(num_positions,)"
+        )
+        raise ValueError(f"positions must have shape {shape}, got {tuple(positions.shape)}")

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 from torch import nn
 
 from attnbook.attention import Attention
-from attnbook.checks import KEYS, check_dtype, check_last_axis, check_size, check_tensor
+from attnbook.checks import (
+    KEYS,
+    MISSING,
+    check_flag,
+    check_last_axis,
+    check_projected,
+    check_size,
+    check_tensor,
+)
 from attnbook.fused.additive import additive_score, is_plain
 from attnbook.fused.dot import dot_product_attention
 from attnbook.fused.streaming import additive_attention
@@ -15,14 +23,8 @@ from attnbook.masking import without_padding
 from attnbook.scoring import additive_features, scaled_dot_score
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from jaxtyping import Float, Shaped
     from torch import Tensor
-
-# Stands for an argument that was not given, where Python's own message would not
-# tell the reader that another book orders the arguments differently.
-_MISSING: Any = None
 
 
 class DotProductAttention(Attention):
@@ -53,13 +55,16 @@ class DotProductAttention(Attention):
         keys: Float[Tensor, "batch *heads keys size"],
         values: Float[Tensor, "batch *heads keys value_size"],
         valid_lens: Shaped[Tensor, "batch *queries"] | None = None,
+        *,
+        causal: bool = False,
     ) -> Float[Tensor, "batch *heads queries value_size"]:
         """Attend, as `Attention.forward` says; by torch's own kernel where no weights are kept."""
         if self.keep_weights or self._drops() or not self._scores_as(DotProductAttention):
-            return super().forward(queries, keys, values, valid_lens)
-        visible = self._visible_keys(queries, keys, values, valid_lens)
+            return super().forward(queries, keys, values, valid_lens, causal=causal)
+        check_flag("causal", causal)
+        visible = self._visible_keys(queries, keys, values, valid_lens, causal=False)
         check_last_axis("keys", keys, "query_size", queries.shape[-1])
-        output = dot_product_attention(queries, keys, values, visible)
+        output = dot_product_attention(queries, keys, values, visible, causal=causal)
         self._keep(None)
         return output
 
@@ -88,14 +93,14 @@ class AdditiveAttention(Attention):
 
     def __init__(
         self,
-        key_size: int = _MISSING,
-        query_size: int = _MISSING,
-        num_hiddens: int = _MISSING,
+        key_size: int = MISSING,
+        query_size: int = MISSING,
+        num_hiddens: int = MISSING,
         dropout: float = 0.0,
         *,
         keep_weights: bool = True,
     ) -> None:
-        if any(size is _MISSING for size in (key_size, query_size, num_hiddens)):
+        if any(size is MISSING for size in (key_size, query_size, num_hiddens)):
             raise TypeError(
                 f"{type(self).__name__} takes (key_size, query_size, {self._hiddens}, dropout); "
                 "the order (num_hiddens, dropout) of later d2l editions does not say "
@@ -127,13 +132,15 @@ class AdditiveAttention(Attention):
         keys: Float[Tensor, "batch *heads keys key_size"],
         values: Float[Tensor, "batch *heads keys value_size"],
         valid_lens: Shaped[Tensor, "batch *queries"] | None = None,
+        *,
+        causal: bool = False,
     ) -> Float[Tensor, "batch *heads queries value_size"]:
         """Attend, as `Attention.forward` says; scores are made block by block."""
-        visible = self._visible_keys(queries, keys, values, valid_lens)
+        visible = self._visible_keys(queries, keys, values, valid_lens, causal)
         if not self._scores_as(AdditiveAttention):
             # The projection of huge padding can overflow to NaN, and so would its gradient.
             keys = keys if visible is None else without_padding(keys, visible)
-            return super().forward(queries, keys, values, valid_lens)
+            return super().forward(queries, keys, values, valid_lens, causal=causal)
         hiddens = self._project_queries(queries)
         return self._attend(hiddens, self.project_keys(keys), values, visible)
 
@@ -152,7 +159,8 @@ class AdditiveAttention(Attention):
             TypeError, ValueError: `keys` has the wrong rank, size or dtype.
         """
         check_tensor("keys", keys, KEYS)
-        return _project(self.W_k, "keys", keys, "key_size")
+        check_projected("keys", keys, "key_size", self.W_k)
+        return self.W_k(keys)  # type: ignore[no-any-return]
 
     def attend(
         self,
@@ -160,6 +168,8 @@ class AdditiveAttention(Attention):
         projected_keys: Float[Tensor, "batch *heads keys num_hiddens"],
         values: Float[Tensor, "batch *heads keys value_size"],
         valid_lens: Shaped[Tensor, "batch *queries"] | None = None,
+        *,
+        causal: bool = False,
     ) -> Float[Tensor, "batch *heads queries value_size"]:
         """Attend as a call of the layer does, to keys that `project_keys` has projected.
 
@@ -172,12 +182,13 @@ class AdditiveAttention(Attention):
                 f"{type(self).__name__} must score as AdditiveAttention does to attend to "
                 "projected keys, but it defines its own score; call the layer instead"
             )
-        visible = self._visible_keys(queries, projected_keys, values, valid_lens)
+        visible = self._visible_keys(queries, projected_keys, values, valid_lens, causal)
         check_last_axis("projected_keys", projected_keys, "num_hiddens", self.W_k.out_features)
         return self._attend(self._project_queries(queries), projected_keys, values, visible)
 
     def _project_queries(self, queries: Tensor) -> Tensor:
-        return _project(self.W_q, "queries", queries, "query_size")
+        check_projected("queries", queries, "query_size", self.W_q)
+        return self.W_q(queries)  # type: ignore[no-any-return]
 
     def _attend(
         self, queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor | None
@@ -197,12 +208,6 @@ class AdditiveAttention(Attention):
         return output
 
 
-def _project(linear: nn.Linear, name: str, vectors: Tensor, size_name: str) -> Tensor:
-    check_last_axis(name, vectors, size_name, linear.in_features)
-    check_dtype(name, vectors, "the layer's weights", linear.weight)
-    return linear(vectors)  # type: ignore[no-any-return]
-
-
 class MLPAttention(AdditiveAttention):
     """`AdditiveAttention` under its older name, where `num_hiddens` was called `units`."""
 
@@ -210,9 +215,9 @@ class MLPAttention(AdditiveAttention):
 
     def __init__(
         self,
-        key_size: int = _MISSING,
-        query_size: int = _MISSING,
-        units: int = _MISSING,
+        key_size: int = MISSING,
+        query_size: int = MISSING,
+        units: int = MISSING,
         dropout: float = 0.0,
         *,
         keep_weights: bool = True,

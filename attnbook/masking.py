@@ -1,4 +1,4 @@
-"""Who may be seen: lengths become a mask. In every mask True means visible."""
+"""Who may be seen: lengths and order become a mask. In every mask True means visible."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from threading import Lock
 from typing import TYPE_CHECKING, NoReturn
 
 import torch
+
+from attnbook.checks import check_flag
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Shaped
@@ -47,11 +49,7 @@ def length_mask(
     Source: Dive into Deep Learning, "Attention Scoring Functions", where these
     lengths are called `valid_lens` too.
     """
-    if len(shape) not in (3, 4):
-        raise ValueError(
-            "shape must be (batch, [heads,] num_queries, num_keys), "
-            f"got {len(shape)} axes in {tuple(shape)}"
-        )
+    _check_axes(shape)
     check_valid_lens(valid_lens, shape)
     if _may_read(valid_lens):
         _check_lengths_in_range(valid_lens, shape[-1])
@@ -62,18 +60,64 @@ def length_mask(
     return visible if len(shape) == 3 else visible[:, None]
 
 
+def causal_mask(
+    shape: Sequence[int], device: torch.device | str | None = None
+) -> Bool[Tensor, "ones *ones queries keys"]:
+    """Hide the future: each query sees the keys up to its own position, and none after it.
+
+    Queries stand at the last positions of the keys, so the last query sees every key. With
+    as many queries as keys the mask is a triangle; one query of a decoder that has kept the
+    keys of all earlier steps sees them all.
+
+    Args:
+        shape: the scores' shape, `(batch, [heads,] num_queries, num_keys)`.
+        device: where the mask is made; by default on the CPU.
+
+    Returns:
+        `(1, [1,] num_queries, num_keys)`, the same for each example.
+
+    Raises:
+        ValueError: there are more queries than keys, or no 3 or 4 axes.
+
+    Source: Vaswani et al. (2017), section 3.2.3.
+    """
+    _check_axes(shape)
+    num_queries, num_keys = shape[-2:]
+    if num_queries > num_keys:
+        raise ValueError(
+            "causal must have a key for each query, but got "
+            f"num_queries={num_queries} and num_keys={num_keys}"
+        )
+    positions = torch.arange(num_keys, device=device)
+    visible = positions <= positions[num_keys - num_queries :, None]
+    return visible[(None,) * (len(shape) - 2)]
+
+
+def visible_keys(
+    shape: Sequence[int],
+    valid_lens: Shaped[Tensor, "batch *queries"] | None,
+    causal: bool,
+    device: torch.device,
+) -> Bool[Tensor, "#batch *ones keys"] | None:
+    """Join both rules, lengths and order, in one mask; None where neither hides a key."""
+    check_flag("causal", causal)
+    if valid_lens is None:
+        return causal_mask(shape, device) if causal else None
+    visible = length_mask(valid_lens, shape, device)
+    return visible & causal_mask(shape, device) if causal else visible
+
+
 def without_padding(
     vectors: Float[Tensor, "batch *heads keys size"],
-    visible: Bool[Tensor, "batch *ones keys"],
+    visible: Bool[Tensor, "#batch *ones keys"],
 ) -> Float[Tensor, "batch *heads keys size"]:
     """Zero the keys that no query may see, whatever they hold."""
     return torch.where(visible.any(dim=-2).unsqueeze(-1), vectors, 0.0)
 
 
-def seen_keys(visible: Bool[Tensor, "batch *ones keys"]) -> Shaped[Tensor, " batch"]:
-    """Count the keys, from the first, up to the last one that some query may see."""
-    counts = torch.arange(1, visible.shape[-1] + 1, device=visible.device)
-    return (visible.any(dim=-2) * counts).flatten(1).amax(dim=1)
+def seen_keys(visible: Bool[Tensor, "#batch *ones keys"]) -> Shaped[Tensor, "#batch *ones"]:
+    """Count the keys that each query sees: the first ones, whatever hides the others."""
+    return visible.sum(dim=-1)
 
 
 @contextmanager
@@ -123,6 +167,14 @@ class _Uncompiled:
 
 
 _uncompiled = _Uncompiled()
+
+
+def _check_axes(shape: Sequence[int]) -> None:
+    if len(shape) not in (3, 4):
+        raise ValueError(
+            "shape must be (batch, [heads,] num_queries, num_keys), "
+            f"got {len(shape)} axes in {tuple(shape)}"
+        )
 
 
 def check_valid_lens(valid_lens: Tensor, shape: Sequence[int]) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from attnbook.checks import SCORES, check_tensor
-from attnbook.masking import length_mask
+from attnbook.masking import visible_keys
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Shaped
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 def masked_softmax(
     scores: Float[Tensor, "batch *heads queries keys"],
     valid_lens: Shaped[Tensor, "batch *queries"] | None = None,
+    *,
+    causal: bool = False,
 ) -> Float[Tensor, "batch *heads queries keys"]:
     """Turn scores into attention weights, giving padding exactly zero.
 
@@ -31,26 +33,26 @@ def masked_softmax(
             with a visible infinity or NaN is NaN.
         valid_lens: how many keys may be seen, `(batch,)` for each example or
             `(batch, num_queries)` for each query; None means all.
+        causal: whether a query sees no key after its own position, as `causal_mask`
+            says. Together with lengths, both rules hold.
 
     Returns:
         Weights in [0, 1], of the scores' shape and dtype.
 
     Raises:
         TypeError, ValueError: `scores` is not a floating-point tensor of 3 or 4
-            axes, or `valid_lens` is refused by `length_mask`.
+            axes, or lengths and order are refused by `length_mask` and `causal_mask`.
 
     Source: Dive into Deep Learning, "Attention Scoring Functions" (where an
     empty row gets uniform weights instead).
     """
     check_tensor("scores", scores, SCORES)
-    if valid_lens is None:
-        return weigh(scores, None)
-    return weigh(scores, length_mask(valid_lens, scores.shape, scores.device))
+    return weigh(scores, visible_keys(scores.shape, valid_lens, causal, scores.device))
 
 
 def weigh(
     scores: Float[Tensor, "batch *heads queries keys"],
-    visible: Bool[Tensor, "batch *ones keys"] | None,
+    visible: Bool[Tensor, "#batch *ones keys"] | None,
 ) -> Float[Tensor, "batch *heads queries keys"]:
     """Turn scores into weights, where the mask says which keys are visible; None means all."""
     if visible is None:

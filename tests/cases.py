@@ -4,7 +4,14 @@ import pytest
 import torch
 from hypothesis import strategies as st
 
-from attnbook import AdditiveAttention, Attention, DotProductAttention, dot_score
+from attnbook import (
+    AdditiveAttention,
+    Attention,
+    DotProductAttention,
+    MLPAttention,
+    MultiHeadAttention,
+    dot_score,
+)
 
 PER_EXAMPLE = torch.tensor([4, 0])
 PER_QUERY = torch.tensor([[0, 1, 2], [3, 6, 7]])
@@ -13,9 +20,25 @@ kept_or_not = pytest.mark.parametrize(
     "name", ["dot", "additive", *(name + WITHOUT_WEIGHTS for name in ("dot", "additive"))]
 )
 both = pytest.mark.parametrize("name", ["dot", "additive"])
+# Those that take an axis of heads are `both`; one layer makes its heads itself.
+LAYERS = ["dot", "additive", "multi-head"]
+every_layer = pytest.mark.parametrize("name", LAYERS)
+every_layer_kept_or_not = pytest.mark.parametrize(
+    "name", [*LAYERS, *(name + WITHOUT_WEIGHTS for name in LAYERS)]
+)
+NUM_HEADS, NUM_HIDDENS = 4, 24
 every_kind_of_lengths = pytest.mark.parametrize(
     "valid_lens", [None, PER_EXAMPLE, PER_QUERY], ids=["all keys", "per example", "per query"]
 )
+MASKS = {
+    "all keys": {},
+    "per example": {"valid_lens": PER_EXAMPLE},
+    "per query": {"valid_lens": PER_QUERY},
+    "causal": {"causal": True},
+    "causal, per example": {"valid_lens": PER_EXAMPLE, "causal": True},
+    "causal, per query": {"valid_lens": PER_QUERY, "causal": True},
+}
+every_mask = pytest.mark.parametrize("mask", MASKS.values(), ids=MASKS)
 seeds = st.integers(0, 2**16)
 lengths_per_query = st.lists(st.integers(0, 7), min_size=6, max_size=6)
 
@@ -25,10 +48,20 @@ def make(name, dropout=0.0, dtype=torch.float32, **options):
     if name.endswith(WITHOUT_WEIGHTS):
         options["keep_weights"] = False
         name = name.removesuffix(WITHOUT_WEIGHTS)
-    if name == "dot":
-        return DotProductAttention(dropout, **options)
+    if name in OWN:
+        return OWN[name](dropout, **options)
     torch.manual_seed(13)
-    return AdditiveAttention(5, 5, 13, dropout, **options).to(dtype)
+    if name.startswith("multi-head"):
+        options["bias"] = name == "multi-head with bias"
+        sizes = 5, 5, 11, NUM_HIDDENS, NUM_HEADS
+        return MultiHeadAttention(*sizes, dropout, **options).to(dtype)
+    layer = MLPAttention if name == "older name" else AdditiveAttention
+    return layer(5, 5, 13, dropout, **options).to(dtype)
+
+
+def output_size(name):
+    """How large an output is, where values have 11 numbers."""
+    return NUM_HIDDENS if name.startswith("multi-head") else 11
 
 
 def random_qkv(seed, heads=(), dtype=torch.float64):
@@ -58,3 +91,6 @@ def unchanged(tensors, before):
 class FirstPartAttention(Attention):
     def score(self, queries, keys):
         return dot_score(queries[..., :1], keys[..., :1])
+
+
+OWN = {"dot": DotProductAttention, "a subclass": FirstPartAttention}

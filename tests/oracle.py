@@ -71,6 +71,11 @@ def _length(valid_lens, example, query, num_keys):
     return int(chosen.item())
 
 
+def _position(query, num_queries, num_keys):
+    """Where a query stands among the keys, when the last query stands at the last key."""
+    return num_keys - num_queries + query
+
+
 def _softmax_row(row, length):
     seen = row[:length]
     if not seen:
@@ -80,11 +85,13 @@ def _softmax_row(row, length):
     return [power / sum(powers) for power in powers] + [0.0] * (len(row) - length)
 
 
-def masked_softmax(scores, valid_lens=None):
+def masked_softmax(scores, valid_lens=None, *, causal=False):
     weights = torch.zeros(scores.shape, dtype=torch.float64)
     for index in torch.cartesian_prod(*(torch.arange(size) for size in scores.shape[:-1])).tolist():
         row = _vectors(scores[tuple(index)])
         length = _length(valid_lens, index[0], index[-1], len(row))
+        if causal:
+            length = min(length, _position(index[-1], *scores.shape[-2:]) + 1)
         weights[tuple(index)] = torch.tensor(_softmax_row(row, length), dtype=torch.float64)
     return weights
 
@@ -100,8 +107,9 @@ def pool(weights, values):
     return torch.tensor(_per_matrix(matrix, weights, values), dtype=torch.float64)
 
 
-def dot_product_attention(queries, keys, values, valid_lens=None):
-    return pool(masked_softmax(scaled_dot_score(queries, keys), valid_lens), values)
+def dot_product_attention(queries, keys, values, valid_lens=None, *, causal=False):
+    scores = scaled_dot_score(queries, keys)
+    return pool(masked_softmax(scores, valid_lens, causal=causal), values)
 
 
 def _project(tensor, matrix):
@@ -116,10 +124,32 @@ def _project(tensor, matrix):
     return torch.tensor(_per_matrix(project, tensor), dtype=torch.float64)
 
 
-def additive_attention(state, queries, keys, values, valid_lens=None):
+def additive_attention(state, queries, keys, values, valid_lens=None, *, causal=False):
     projected = _project(queries, state["W_q.weight"]), _project(keys, state["W_k.weight"])
     scores = additive_score(*projected, state["w_v.weight"][0])
-    return pool(masked_softmax(scores, valid_lens), values)
+    return pool(masked_softmax(scores, valid_lens, causal=causal), values)
+
+
+def multi_head_attention(state, num_heads, inputs, valid_lens=None, *, causal=False):
+    """One attention per head, with its rows of the weights; an empty row is zero."""
+
+    def project(name, tensor, rows=slice(None)):
+        bias = state.get(f"{name}.bias", torch.zeros(len(state[f"{name}.weight"])))
+        return _project(tensor, state[f"{name}.weight"][rows]) + bias[rows].double().cpu()
+
+    size, heads, maps = len(state["W_q.weight"]) // num_heads, [], []
+    for head in range(num_heads):
+        rows = slice(head * size, (head + 1) * size)
+        q, k, v = (
+            project(name, tensor, rows)
+            for name, tensor in zip(("W_q", "W_k", "W_v"), inputs, strict=True)
+        )
+        maps.append(masked_softmax(scaled_dot_score(q, k), valid_lens, causal=causal))
+        heads.append(pool(maps[-1], v))
+    weights = torch.stack(maps, dim=1)
+    output = project("W_o", torch.cat(heads, dim=-1))
+    empty = (weights[:, 0].sum(-1, keepdim=True) == 0).expand_as(output)
+    return output.masked_fill(empty, 0.0), weights
 
 
 def kernel_pool(queries, keys, values, width=1.0, valid_lens=None):

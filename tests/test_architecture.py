@@ -20,7 +20,17 @@ PACKAGE = ROOT / "attnbook"
 # Each room of the core, and the rooms it may import.
 CORE = {
     "__init__": {
-        *("_version", "attention", "layers", "masking", "pooling", "scoring", "weighting"),
+        *(
+            "_version",
+            "attention",
+            "heads",
+            "layers",
+            "masking",
+            "multihead",
+            "pooling",
+            "position",
+        ),
+        *("scoring", "weighting"),
     },
     "_version": set(),
     "checks": set(),
@@ -39,11 +49,14 @@ CORE = {
     },
     "fused/softmax": {"weighting", "fused.twins"},
     "fused/dot": {"masking", "pooling", "scoring", "fused.softmax", "fused.twins"},
+    "heads": {"checks"},
+    "position": {"checks"},
     "attention": {"checks", "masking", "pooling", "fused.softmax", "fused.twins"},
     "layers": {
         *("attention", "checks", "masking", "scoring"),
         *("fused.additive", "fused.dot", "fused.streaming"),
     },
+    "multihead": {"attention", "checks", "heads", "layers", "masking"},
 }
 OUTSIDE = {"torch", "jaxtyping", *sys.stdlib_module_names}
 PUBLIC = [name for name in attnbook.__all__ if name != "__version__"]

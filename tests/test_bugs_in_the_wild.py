@@ -5,6 +5,7 @@ import math
 import pytest
 import torch
 from torch import nn
+from torch.nn.functional import scaled_dot_product_attention
 
 from attnbook import AdditiveAttention, DotProductAttention, masked_softmax, scaled_dot_score
 
@@ -95,6 +96,13 @@ class MapsWithoutTheMask(DotProductAttention):
         return self.shown
 
 
+class CausalInTrainingOnly(nn.Module):
+    """`is_causal=self.training`, as in PyTorch's own tutorial."""
+
+    def forward(self, queries, keys, values, _=None, *, causal):  # noqa: ARG002 - looks elsewhere
+        return scaled_dot_product_attention(queries, keys, values, is_causal=self.training)
+
+
 def score_without_scale(queries, keys):
     return queries @ keys.transpose(1, 2)
 
@@ -107,6 +115,16 @@ def demo(layer):
 
 
 # The checks. Each takes an implementation.
+
+
+def assert_the_future_moves_nothing_in_either_mode(layer):
+    torch.manual_seed(0)
+    tokens = torch.randn(1, 7, 5)
+    other = torch.cat([tokens[:, :6], 1e3 * tokens[:, 6:]], dim=1)
+    for training in (True, False):
+        layer.train(training)
+        before, after = (layer(x, x, x, causal=True)[:, :6] for x in (tokens, other))
+        assert torch.allclose(before, after, atol=1e-6)
 
 
 def assert_padding_has_no_weight(weigh):
@@ -324,6 +342,11 @@ TABLE = {
         assert_the_map_shown_is_the_attention_used,
         DotProductAttention(),
         MapsWithoutTheMask(),
+    ),
+    "is_causal=self.training leaks in eval mode": (
+        assert_the_future_moves_nothing_in_either_mode,
+        DotProductAttention(),
+        CausalInTrainingOnly(),
     ),
     "no 1/√d": (
         assert_attention_stays_soft_when_vectors_grow,

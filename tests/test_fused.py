@@ -384,7 +384,7 @@ def test_keys_past_the_length_cost_nothing(every_path):
     found = blocks.blocks(queries, keys, blocks.seen_by(visible, queries, keys))
     assert {block.numbers.shape[2] for _, block in found} == {2}
     assert every_path  # both paths cut alike
-    assert list(blocks.blocks(queries, keys, [0])) == []
+    assert list(blocks.blocks(queries, keys, torch.tensor([[0]]))) == []
 
 
 # Compiled and exported
@@ -430,6 +430,8 @@ def test_a_gpus_blocks_take_tanh_and_agree(monkeypatch):
     assert torch.allclose(scores, plain(queries, keys, weight), atol=1e-12)
 
 
+# torch's own use of its own deprecated function
+@pytest.mark.filterwarnings("ignore:`torch.jit.script:DeprecationWarning")
 @pytest.mark.parametrize("scale", [1.0, 50.0, 1e-3])
 def test_kernels_give_what_blocks_give(scale):
     queries, keys, weight = projections(8, (2, 3, 7, 5), scale, torch.float64)

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from cases import PER_EXAMPLE, kept_or_not, make, random_qkv, seeds
+from cases import PER_EXAMPLE, every_layer_kept_or_not, kept_or_not, make, random_qkv, seeds
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,17 +19,17 @@ def with_padding(tensor, valid_lens, junk):
     return torch.where(padding[..., None], junk, tensor)
 
 
-def run(layer, queries, keys, values, valid_lens):
+def run(layer, queries, keys, values, valid_lens, **order):
     """The output, and every gradient of a loss."""
     inputs = [tensor.detach().clone().requires_grad_() for tensor in (queries, keys, values)]
     layer.zero_grad()
-    output = layer(*inputs, valid_lens)
+    output = layer(*inputs, valid_lens, **order)
     output.square().sum().backward()
     return [output.detach(), *(leaf.grad for leaf in (*inputs, *layer.parameters()))]
 
 
 @given(seeds, st.lists(st.integers(0, 7), min_size=2, max_size=2), junk, junk)
-@kept_or_not
+@every_layer_kept_or_not
 def test_padding_never_changes_the_output(name, seed, numbers, key_junk, value_junk):
     queries, keys, values = random_qkv(seed)
     valid_lens = torch.tensor(numbers)
@@ -41,11 +41,12 @@ def test_padding_never_changes_the_output(name, seed, numbers, key_junk, value_j
         assert torch.equal(left, right)
 
 
-@kept_or_not
-@pytest.mark.parametrize("scale", [1, 10])
+@every_layer_kept_or_not
+@pytest.mark.parametrize("causal", [False, True], ids=["", "causal"])
+@pytest.mark.parametrize("scale", [1, 3])
 @pytest.mark.parametrize("valid_lens", [PER_EXAMPLE, torch.tensor([[0, 1, 2], [3, 0, 5]])])
 def test_the_largest_numbers_of_mixed_signs_in_padding_change_no_gradient(
-    name, scale, valid_lens, dtype
+    name, scale, valid_lens, causal, dtype
 ):
     layer = make(name, dtype=dtype)
     with torch.no_grad():
@@ -62,8 +63,9 @@ def test_the_largest_numbers_of_mixed_signs_in_padding_change_no_gradient(
         with_padding(tensor, valid_lens, largest * sign)
         for tensor, sign in zip((keys, values), signs, strict=True)
     ]
-    expected = run(layer, queries, *clean, valid_lens)
-    for left, right in zip(run(layer, queries, *huge, valid_lens), expected, strict=True):
+    expected = run(layer, queries, *clean, valid_lens, causal=causal)
+    found = run(layer, queries, *huge, valid_lens, causal=causal)
+    for left, right in zip(found, expected, strict=True):
         assert left.isfinite().all()
         assert torch.equal(left, right)
 
@@ -80,7 +82,7 @@ def test_no_gradient_reaches_padding(name, heads):
         assert (gradient[1] == 0).all()
 
 
-@kept_or_not
+@every_layer_kept_or_not
 def test_an_example_of_nothing_but_padding_has_output_0_and_finite_gradients(name, dtype):
     inputs = [tensor.to(dtype) for tensor in random_qkv(4)]
     with torch.autograd.set_detect_anomaly(True):  # raises at any NaN on the way

@@ -7,7 +7,7 @@ import torch
 from cases import (
     PER_EXAMPLE,
     FirstPartAttention,
-    both,
+    every_layer,
     make,
     random_qkv,
     snapshot,
@@ -103,11 +103,19 @@ bad_calls = pytest.mark.parametrize(
         ),
         ({"valid_lens": torch.tensor([math.nan, 1])}, ValueError, r"in \[0, num_keys=7\], got nan"),
         ({"valid_lens": torch.tensor([1, math.inf])}, ValueError, r"in \[0, num_keys=7\], got inf"),
+        ({"causal": 1}, TypeError, r"causal must be True or False, got 1"),
+        ({"causal": None}, TypeError, r"causal must be True or False, got None"),
+        ({"causal": ones(3, 7).bool()}, TypeError, r"causal must be True or False, got tensor"),
+        (
+            {"queries": ones(2, 8, 5), "causal": True},
+            ValueError,
+            r"causal must have a key for each query, but got num_queries=8 and num_keys=7",
+        ),
     ],
 )
 
 
-@both
+@every_layer
 @bad_calls
 def test_a_refused_call_says_why_and_changes_nothing(name, change, error, message, qkv):
     layer = make(name, dropout=0.5)

@@ -38,6 +38,14 @@ for heads, batch, queries, keys in itertools.product(((), (5,)), (0, 2), (0, 3),
             calls += 1
         attnbook.AdditiveAttention(17, 11, 19)(q, projected, v, lens)
         attnbook.masked_softmax(torch.ones(batch, *heads, queries, keys), lens)
+        if queries <= keys:
+            attnbook.DotProductAttention()(q, k, v, lens, causal=True)
+            attnbook.AdditiveAttention(11, 11, 17, keep_weights=False)(q, k, v, lens, causal=True)
+            attnbook.causal_mask((batch, *heads, queries, keys))
+        if not heads:
+            many = attnbook.MultiHeadAttention(11, 11, 13, 24, 4, 0.5, bias=True)
+            many(q, k, v, lens, causal=queries <= keys)
+            many.attention_weights
         attnbook.kernel_pool(q, k, v, 2.0, lens)
         if lens is not None:
             shape = (batch, *heads, queries, keys)
@@ -45,6 +53,11 @@ for heads, batch, queries, keys in itertools.product(((), (5,)), (0, 2), (0, 3),
             attnbook.length_mask(lens, shape, "cpu")
             attnbook.masking.without_padding(k, visible)
     attnbook.pool(torch.ones(batch, *heads, queries, keys), v)
+    attnbook.rotary_encoding(q)
+    attnbook.rotary_encoding(q, torch.arange(queries))
+    attnbook.sinusoidal_encoding(torch.arange(queries), 11)
+    if not heads:
+        attnbook.merge_heads(attnbook.split_heads(q, 11))
     attnbook.dot_score(q, k)
     attnbook.scaled_dot_score(q, k)
     attnbook.gaussian_score(q, k, torch.tensor(2.0))

@@ -30,7 +30,7 @@ def additive_score(
     queries: Float[Tensor, "batch *heads queries hiddens"],
     keys: Float[Tensor, "batch *heads keys hiddens"],
     weight: Float[Tensor, " hiddens"],
-    visible: Bool[Tensor, "batch *ones keys"] | None,
+    visible: Bool[Tensor, "#batch *ones keys"] | None,
 ) -> Float[Tensor, "batch *heads queries keys"]:
     """Score projected queries and keys by wᵀ tanh(q + k), for the keys that are visible.
 

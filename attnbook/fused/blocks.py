@@ -112,40 +112,45 @@ def flat(tensor: Tensor) -> Tensor:
     return flat if tensor.dtype == torch.float64 else flat.float()
 
 
-def seen_by(visible: Tensor | None, queries: Tensor, keys: Tensor) -> list[int]:
-    """For each example and head, how many keys are worth a score."""
+def seen_by(visible: Tensor | None, queries: Tensor, keys: Tensor) -> Tensor:
+    """For each example and head, how many keys are worth a score: for each query, or for all."""
     if visible is None or visible.device.type != "cpu":  # a GPU is not waited for
-        return [keys.shape[-2]] * queries.shape[:-2].numel()
-    heads = queries.shape[1:-2].numel()
-    return [seen for seen in seen_keys(visible).tolist() for _ in range(heads)]
+        return torch.full((queries.shape[:-2].numel(), 1), keys.shape[-2])
+    seen = seen_keys(visible)
+    return seen.expand(*queries.shape[:-2], seen.shape[-1]).flatten(0, -2)
 
 
-def blocks(queries: Tensor, keys: Tensor, seen: list[int]) -> Iterator[tuple[Place, Block]]:
+def blocks(queries: Tensor, keys: Tensor, seen: Tensor) -> Iterator[tuple[Place, Block]]:
     """Yield tanh(q + k) block by block, and where each block lies.
 
     A block holds a slice of the examples (several, where all their queries fit), a slice
-    of their queries, and as many keys as these examples see. The next one overwrites it.
+    of their queries, and as many keys as these queries see. The next one overwrites it.
     """
     (num_queries, hiddens), num_keys = queries.shape[1:], keys.shape[1]
     size = max(BLOCK if queries.device.type == "cpu" else GPU_BLOCK, num_keys * hiddens)
     room = queries.new_empty(min(size, len(seen) * num_queries * num_keys * hiddens))
     group = max(1, size // (num_queries * num_keys * hiddens))
-    if group > 1 and min(seen) < num_keys:
-        keys = _cleared(keys, seen)  # of examples together, some see less than the block holds
+    longest = seen.amax(dim=1)
+    if group > 1 and int(longest.amin()) < num_keys:
+        keys = _cleared(keys, longest)  # of examples together, some see less than the block holds
     for first in range(0, len(seen), group):
-        examples, most = slice(first, first + group), max(seen[first : first + group])
+        examples = slice(first, first + group)
+        per_query = seen[examples].amax(dim=0).expand(num_queries).tolist()
+        most = max(per_query)
         if most == 0:
             continue
         parts = _parts(queries[examples], keys[examples, :most])
         length = size // (parts[0].shape[0] * most * hiddens)
         for start in range(0, num_queries, length):
             rows = slice(start, start + length)
-            yield Place(examples, rows, most), _fill(room, parts, rows)
+            place = Place(examples, rows, max(per_query[rows]))
+            if place.seen > 0:
+                yield place, _fill(room, parts, place)
 
 
-def _cleared(keys: Tensor, seen: list[int]) -> Tensor:
+def _cleared(keys: Tensor, longest: Tensor) -> Tensor:
     positions = torch.arange(keys.shape[1], device=keys.device)
-    visible = positions < torch.tensor(seen, device=keys.device).unsqueeze(-1)
+    visible = positions < longest.unsqueeze(-1).to(keys.device)
     return torch.where(visible.unsqueeze(-1), keys, 0.0)
 
 
@@ -169,10 +174,10 @@ def exponentials(q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
     return (2 * q.clamp(-limit, limit)).exp_(), (2 * k.clamp(-limit, limit)).exp_()
 
 
-def _fill(room: Tensor, parts: tuple[Tensor, Tensor, bool], rows: slice) -> Block:
+def _fill(room: Tensor, parts: tuple[Tensor, Tensor, bool], place: Place) -> Block:
     q, k, are_exponentials = parts
     # (examples, rows, 1, hiddens) and (examples, 1, keys, hiddens): every pair at once
-    q, k = q[:, rows].unsqueeze(-2), k.unsqueeze(-3)
+    q, k = q[:, place.rows].unsqueeze(-2), k[:, : place.seen].unsqueeze(-3)
     shape = *q.shape[:2], *k.shape[2:]
     block = room[: math.prod(shape)].view(shape)
     if are_exponentials:

@@ -20,7 +20,7 @@ from torch.nn.functional import pad, scaled_dot_product_attention
 
 from attnbook.fused.softmax import weigh
 from attnbook.fused.twins import needs_twin
-from attnbook.masking import seen_keys, without_padding
+from attnbook.masking import causal_mask, seen_keys, without_padding
 from attnbook.pooling import pool
 from attnbook.scoring import scaled_dot_score
 
@@ -39,22 +39,41 @@ def dot_product_attention(
     queries: Float[Tensor, "batch *heads queries size"],
     keys: Float[Tensor, "batch *heads keys size"],
     values: Float[Tensor, "batch *heads keys value_size"],
-    visible: Bool[Tensor, "batch *ones keys"] | None,
+    visible: Bool[Tensor, "#batch *ones keys"] | None,
+    *,
+    causal: bool = False,
 ) -> Float[Tensor, "batch *heads queries value_size"]:
     """Score by q · k / √d, weigh and pool, keeping no weights.
 
     torch's kernel has no second derivative; with `keep_weights=True` the layer has one.
+
+    Args:
+        visible: what lengths leave visible; order is told by `causal`, so that the kernel
+            can skip the future instead of masking it.
     """
     size, value_size = queries.shape[-1], values.shape[-1]
     work = queries.shape[-2] * keys.shape[-2] * max(size, value_size)
     narrow = size != value_size and work < SMALLEST_WIDENED
     if narrow or queries.numel() * keys.numel() == 0 or needs_twin(queries, keys, values):
-        return _plain(queries, keys, values, visible)
-    if visible is None or torch.compiler.is_compiling() or queries.device.type != "cpu":
+        return _plain(queries, keys, values, _joined(queries, keys, visible, causal))
+    reads = queries.device.type == "cpu" and not torch.compiler.is_compiling()
+    sliced = reads and work >= SMALLEST_SLICED and visible is not None and visible.shape[-2] == 1
+    # The kernel's own order counts queries and keys from the first.
+    if causal and queries.shape[-2] == keys.shape[-2] and (visible is None or sliced):
+        return _causal(queries, keys, values, visible)
+    visible = _joined(queries, keys, visible, causal)
+    if visible is None or not reads:
         return _unread(queries, keys, values, visible)
-    if work >= SMALLEST_SLICED and visible.shape[-2] == 1:
+    if sliced and not causal:
         return _sliced(queries, keys, values, visible)
     return _masked(queries, keys, values, visible)
+
+
+def _joined(queries: Tensor, keys: Tensor, visible: Tensor | None, causal: bool) -> Tensor | None:
+    if not causal:
+        return visible
+    order = causal_mask((*queries.shape[:-1], keys.shape[-2]), keys.device)
+    return order if visible is None else visible & order
 
 
 def _plain(queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor | None) -> Tensor:
@@ -73,9 +92,13 @@ def _masked(queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor) -> T
         output = path(queries, keys, values, visible)
         if path is _unread and output.requires_grad:
             values = without_padding(values, visible)
-        if _is_number(output) and (not output.requires_grad or _is_ordinary(values)):
+        if _is_trusted(output, values):
             return output
     return _plain(queries, keys, values, visible)
+
+
+def _is_trusted(output: Tensor, values: Tensor) -> bool:
+    return _is_number(output) and (not output.requires_grad or _is_ordinary(values))
 
 
 def _is_number(tensor: Tensor) -> bool:
@@ -92,14 +115,28 @@ def _is_ordinary(tensor: Tensor) -> bool:
     return bool(torch.linalg.vector_norm(tensor, dtype=_wide(tensor)).item() <= ORDINARY)
 
 
-def _sliced(queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor) -> Tensor:
-    seen = seen_keys(visible).tolist()
+def _causal(queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor | None) -> Tensor:
+    if visible is None:
+        output = _fused(queries, keys, values, None, causal=True)
+    else:
+        output = _sliced(queries, keys, values, visible, causal=True)
+    # The future makes the same trouble as padding.
+    looks = queries.device.type == "cpu" and not torch.compiler.is_compiling()
+    if looks and not _is_trusted(output, values):
+        return _plain(queries, keys, values, _joined(queries, keys, visible, causal=True))
+    return output
+
+
+def _sliced(
+    queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor, *, causal: bool = False
+) -> Tensor:
+    seen = seen_keys(visible).flatten().tolist()
     if not any(seen):
         return _plain(queries, keys, values, visible)
     # unbind, because every plain slice would get a full-size gradient of its own.
     examples = zip(queries.unbind(), keys.unbind(), values.unbind(), seen, strict=True)
     outputs = [
-        _fused(q[None], k[None, ..., :length, :], v[None, ..., :length, :], None)
+        _fused(q[None], k[None, ..., :length, :], v[None, ..., :length, :], None, causal=causal)
         if length > 0
         else q.new_zeros(1, *q.shape[:-1], v.shape[-1])
         for q, k, v, length in examples
@@ -107,7 +144,14 @@ def _sliced(queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor) -> T
     return torch.cat(outputs)
 
 
-def _fused(queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor | None) -> Tensor:
+def _fused(
+    queries: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    visible: Tensor | None,
+    *,
+    causal: bool = False,
+) -> Tensor:
     """Call torch's kernel, which wants an axis of heads and one width for all."""
     size, value_size = queries.shape[-1], values.shape[-1]
     width = max(size, value_size)
@@ -115,7 +159,9 @@ def _fused(queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor | None
     if queries.dim() == 3:
         q, k, v = (tensor.unsqueeze(1) for tensor in (q, k, v))
         visible = None if visible is None else visible.unsqueeze(1)
-    output = scaled_dot_product_attention(q, k, v, attn_mask=visible, scale=1 / math.sqrt(size))
+    output = scaled_dot_product_attention(
+        q, k, v, attn_mask=visible, is_causal=causal, scale=1 / math.sqrt(size)
+    )
     return (output.squeeze(1) if queries.dim() == 3 else output)[..., :value_size]
 
 

@@ -27,7 +27,7 @@ _BITS = {2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 def weigh(
     scores: Float[Tensor, "batch *heads queries keys"],
-    visible: Bool[Tensor, "batch *ones keys"] | None,
+    visible: Bool[Tensor, "#batch *ones keys"] | None,
 ) -> Float[Tensor, "batch *heads queries keys"]:
     """Turn scores into weights, as `weighting.weigh` does."""
     if visible is None or torch.compiler.is_compiling() or needs_twin(scores):

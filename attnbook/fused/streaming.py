@@ -30,7 +30,7 @@ def additive_attention(
     keys: Float[Tensor, "batch *heads keys hiddens"],
     weight: Float[Tensor, " hiddens"],
     values: Float[Tensor, "batch *heads keys value_size"],
-    visible: Bool[Tensor, "batch *ones keys"] | None,
+    visible: Bool[Tensor, "#batch *ones keys"] | None,
 ) -> Float[Tensor, "batch *heads queries value_size"]:
     """Score projected queries and keys, weigh and pool, keeping no weights."""
     inputs = queries, keys, weight, values

@@ -1,0 +1,233 @@
+"""Multi-head attention: several attentions side by side, each on its own share of the numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch import nn
+
+from attnbook.attention import no_weights
+from attnbook.checks import (
+    MISSING,
+    check_axes,
+    check_flag,
+    check_heads,
+    check_inputs,
+    check_projected,
+    check_size,
+)
+from attnbook.heads import merge_heads, split_heads
+from attnbook.layers import DotProductAttention
+from attnbook.masking import visible_keys, without_padding
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from jaxtyping import Float, Shaped
+    from torch import Tensor
+
+
+class MultiHeadAttention(nn.Module):
+    """Several scaled dot-product attentions at once, on learned projections.
+
+    W_q, W_k and W_v project queries, keys and values to `num_hiddens` numbers. Each head
+    attends with its own share of these, and W_o mixes what the heads have pooled.
+
+    Args:
+        key_size, query_size, value_size: sizes of a key, a query and a value, at least 1.
+        num_hiddens: the size of an output, and of all heads together.
+        num_heads: how many heads; it must divide `num_hiddens`.
+        dropout: the share of weights dropped in training, in [0, 1].
+        bias: whether the four projections add a learned bias.
+        keep_weights: whether `attention_weights` can be read after a call.
+
+    Raises:
+        TypeError, ValueError: an argument is missing, or out of its range.
+
+    Source: Vaswani et al. (2017), section 3.2.2 (our W_q holds the W_i^Q of all heads).
+    The order of arguments is that of Dive into Deep Learning before version 1.0.
+    """
+
+    def __init__(  # noqa: PLR0913, PLR0917 - a published interface
+        self,
+        key_size: int = MISSING,
+        query_size: int = MISSING,
+        value_size: int = MISSING,
+        num_hiddens: int = MISSING,
+        num_heads: int = MISSING,
+        dropout: float = 0.0,
+        bias: bool = False,
+        *,
+        keep_weights: bool = True,
+    ) -> None:
+        sizes = {
+            "key_size": key_size,
+            "query_size": query_size,
+            "value_size": value_size,
+            "num_hiddens": num_hiddens,
+            "num_heads": num_heads,
+        }
+        if any(size is MISSING for size in sizes.values()):
+            raise TypeError(
+                "MultiHeadAttention takes (key_size, query_size, value_size, num_hiddens, "
+                "num_heads, dropout, bias); the order (num_hiddens, num_heads, dropout) of later "
+                "d2l editions does not say how large a key, a query and a value are"
+            )
+        for name, size in sizes.items():
+            check_size(name, size)
+        check_heads("num_hiddens", num_hiddens, num_heads)
+        check_flag("bias", bias)
+        super().__init__()
+        self.num_heads = num_heads
+        self.attention = DotProductAttention(dropout, keep_weights=keep_weights)
+        self.W_q = nn.Linear(query_size, num_hiddens, bias=bias)
+        self.W_k = nn.Linear(key_size, num_hiddens, bias=bias)
+        self.W_v = nn.Linear(value_size, num_hiddens, bias=bias)
+        self.W_o = nn.Linear(num_hiddens, num_hiddens, bias=bias)
+
+    def forward(
+        self,
+        queries: Float[Tensor, "batch queries query_size"],
+        keys: Float[Tensor, "batch keys key_size"],
+        values: Float[Tensor, "batch keys value_size"],
+        valid_lens: Shaped[Tensor, "batch *queries"] | None = None,
+        *,
+        causal: bool = False,
+    ) -> Float[Tensor, "batch queries hiddens"]:
+        """Attend with every head, and mix what they found.
+
+        Args:
+            queries: `(batch, num_queries, query_size)`.
+            keys: `(batch, num_keys, key_size)`.
+            values: `(batch, num_keys, value_size)`, one per key.
+            valid_lens: how many keys may be seen, by every head: `(batch,)` for each
+                example or `(batch, num_queries)` for each query; None means all.
+            causal: whether a query sees no key after its own position.
+
+        Returns:
+            `(batch, num_queries, num_hiddens)`; zeros for a query with nothing to attend to.
+
+        Raises:
+            TypeError, ValueError: as `Attention.forward`.
+        """
+        self._check(queries, keys, values)
+        shape = (*queries.shape[:-1], keys.shape[-2])
+        visible = visible_keys(shape, valid_lens, causal, keys.device)
+        if visible is not None:
+            # The projection of huge padding may overflow.
+            keys, values = without_padding(keys, visible), without_padding(values, visible)
+        q = split_heads(self.W_q(queries), self.num_heads)
+        k = split_heads(self.W_k(keys), self.num_heads)
+        v = split_heads(self.W_v(values), self.num_heads)
+        heads = self.attention(q, k, v, valid_lens, causal=causal)
+        output = self.W_o(merge_heads(heads))
+        if visible is None or self.W_o.bias is None:
+            return output  # type: ignore[no-any-return]
+        return torch.where(visible.any(dim=-1, keepdim=True), output, 0.0)
+
+    if TYPE_CHECKING:
+        __call__ = forward  # for type checkers, to whom nn.Module says Any
+
+    def _check(self, queries: Tensor, keys: Tensor, values: Tensor) -> None:
+        check_inputs(queries, keys, values)
+        check_axes("queries", queries, "(batch, num_queries, query_size)")
+        check_projected("queries", queries, "query_size", self.W_q)
+        check_projected("keys", keys, "key_size", self.W_k)
+        check_projected("values", values, "value_size", self.W_v)
+
+    @property
+    def keep_weights(self) -> bool:
+        """Whether `attention_weights` can be read after a call; it can be set."""
+        return self.attention.keep_weights
+
+    @keep_weights.setter
+    def keep_weights(self, keep: bool) -> None:
+        self.attention.keep_weights = keep
+
+    @property
+    def attention_weights(self) -> Float[Tensor, "batch heads queries keys"]:
+        """The weights of each head in the last call, before dropout, detached.
+
+        Raises:
+            AttributeError: the layer has not been called, or did not keep its weights.
+        """
+        return self.attention.attention_weights
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - as in nn.Module
+        # Python comes here when the property above has nothing to give.
+        if name == "attention_weights":
+            raise no_weights(self)
+        return super().__getattr__(name)
+
+    @classmethod
+    def from_torch(cls, module: nn.MultiheadAttention) -> MultiHeadAttention:
+        """Make a layer with a copy of the weights of torch's `nn.MultiheadAttention`.
+
+        It computes what `module` does; but batches come first, whatever
+        `module.batch_first` says, and a row with nothing to attend to is zero, not NaN.
+
+        Raises:
+            TypeError: `module` is no `nn.MultiheadAttention`.
+            ValueError: it adds keys of its own (`add_bias_kv`, `add_zero_attn`).
+        """
+        if not isinstance(module, nn.MultiheadAttention):
+            raise TypeError(f"module must be an nn.MultiheadAttention, got {type(module).__name__}")
+        if module.bias_k is not None or module.add_zero_attn:
+            raise ValueError("module must add no keys, got add_bias_kv or add_zero_attn")
+        layer = cls(
+            module.kdim,
+            module.embed_dim,
+            module.vdim,
+            module.embed_dim,
+            module.num_heads,
+            module.dropout,
+            bias=module.in_proj_bias is not None,
+        )
+        layer.to(module.out_proj.weight).train(module.training)
+        layer._copy(module, to_torch=False)
+        return layer
+
+    def to_torch(self) -> nn.MultiheadAttention:
+        """Make torch's `nn.MultiheadAttention(batch_first=True)` with a copy of the weights.
+
+        Its masks are the other way round: True hides.
+
+        Raises:
+            ValueError: queries are not as large as outputs, which torch wants.
+        """
+        query_size, num_hiddens = self.W_q.in_features, self.W_q.out_features
+        if query_size != num_hiddens:
+            raise ValueError(
+                f"query_size must be num_hiddens={num_hiddens} in torch's layer, got {query_size}"
+            )
+        module = nn.MultiheadAttention(
+            num_hiddens,
+            self.num_heads,
+            self.attention.dropout.p,
+            bias=self.W_q.bias is not None,
+            kdim=self.W_k.in_features,
+            vdim=self.W_v.in_features,
+            batch_first=True,
+        )
+        module.to(self.W_o.weight).train(self.training)
+        self._copy(module, to_torch=True)
+        return module
+
+    @torch.no_grad()
+    def _copy(self, module: nn.MultiheadAttention, *, to_torch: bool) -> None:
+        ours = (self.W_q, self.W_k, self.W_v)
+        pairs = list(zip((it.weight for it in ours), _in_weights(module), strict=True))
+        pairs.append((self.W_o.weight, module.out_proj.weight))
+        if module.in_proj_bias is not None:
+            pairs += zip((it.bias for it in ours), module.in_proj_bias.chunk(3), strict=True)
+            pairs.append((self.W_o.bias, module.out_proj.bias))
+        for mine, theirs in pairs:
+            (theirs if to_torch else mine).copy_(mine if to_torch else theirs)
+
+
+def _in_weights(module: nn.MultiheadAttention) -> tuple[Tensor, ...]:
+    # torch keeps the three projections in one matrix where all sizes agree.
+    if module.in_proj_weight is not None:
+        return module.in_proj_weight.chunk(3)
+    return module.q_proj_weight, module.k_proj_weight, module.v_proj_weight

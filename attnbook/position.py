@@ -1,0 +1,96 @@
+"""Position: what attention cannot see by itself, made visible in the vectors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+
+from attnbook.checks import check_float_type, check_positions, check_size, check_vectors
+
+if TYPE_CHECKING:
+    from jaxtyping import Float, Shaped
+    from torch import Tensor
+
+SLOWEST = 10_000.0
+"""The wavelengths grow from 2π positions to this many times as much."""
+
+
+def sinusoidal_encoding(
+    positions: int | Shaped[Tensor, " positions"],
+    size: int,
+    *,
+    device: torch.device | str | None = None,
+    dtype: torch.dtype | None = None,
+) -> Float[Tensor, "positions size"]:
+    """Give each position a vector of sines and cosines, to be added to what stands there.
+
+    The numbers 2i and 2i + 1 of position p are the sine and the cosine of p / 10000^(2i/size).
+    An odd size ends with a sine.
+
+    Args:
+        positions: how many, from 0, or the positions themselves, `(num_positions,)`.
+        size: of a vector, at least 1.
+        device, dtype: of the result; by default those of `positions` and torch's default.
+
+    Returns:
+        `(num_positions, size)`, in [-1, 1].
+
+    Raises:
+        TypeError, ValueError: an argument has the wrong type, shape or range.
+
+    Source: Vaswani et al. (2017), section 3.5.
+    """
+    check_size("size", size)
+    dtype = torch.get_default_dtype() if dtype is None else dtype
+    check_float_type(dtype)
+    if not isinstance(positions, torch.Tensor):
+        check_size("positions", positions)
+        positions = torch.arange(positions, device=device)
+    check_positions(positions)
+    angles = _angles(positions.to(device or positions.device), size)
+    encoding = torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
+    return encoding[:, :size].to(dtype)
+
+
+def rotary_encoding(
+    vectors: Float[Tensor, "*batch positions size"],
+    positions: Shaped[Tensor, " positions"] | None = None,
+) -> Float[Tensor, "*batch positions size"]:
+    """Turn queries, or keys, by angles that grow with their position.
+
+    The pair of numbers 2i and 2i + 1 at position p is turned by p / 10000^(2i/size). So the
+    dot product of a query and a key depends on how far apart they stand, and no longer on
+    where. The last number of an odd size stays as it is.
+
+    Args:
+        vectors: `(…, num_positions, size)`; with an axis of heads, split them first.
+        positions: where they stand, `(num_positions,)`; by default 0, 1, 2 and so on. Queries
+            that follow keys kept earlier stand behind them.
+
+    Returns:
+        Vectors of the same shape, dtype and lengths.
+
+    Raises:
+        TypeError, ValueError: an argument has the wrong type or shape.
+
+    Source: Su et al. (2021), section 3.2.2.
+    """
+    check_vectors(vectors)
+    num_positions, size = vectors.shape[-2:]
+    if positions is None:
+        positions = torch.arange(num_positions, device=vectors.device)
+    check_positions(positions, num_positions)
+    angles = _angles(positions.to(vectors.device), size)[..., : size // 2]
+    wide = torch.promote_types(vectors.dtype, torch.float32)
+    cos, sin = angles.cos().to(wide), angles.sin().to(wide)
+    paired = size // 2 * 2
+    first, second = vectors[..., 0:paired:2].to(wide), vectors[..., 1:paired:2].to(wide)
+    turned = torch.stack([first * cos - second * sin, first * sin + second * cos], dim=-1)
+    return torch.cat([turned.flatten(-2).to(vectors.dtype), vectors[..., paired:]], dim=-1)
+
+
+def _angles(positions: Tensor, size: int) -> Float[Tensor, "positions pairs"]:
+    # In float32 the angle of position 100,000 would be wrong in its second decimal.
+    pairs = torch.arange(0, size, 2, device=positions.device, dtype=torch.float64)
+    return positions.double()[:, None] / SLOWEST ** (pairs / size)
