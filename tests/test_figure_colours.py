@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from test_diagrams import DARK_PAGE, LIGHT_PAGE, contrast
 
-from attnbook.figures import AttentionFigure
+from attnbook.figures import AttentionFigure, ShapeFigure
 
 PAGES = {"light": LIGHT_PAGE, "dark": DARK_PAGE}
 KEYS = [f"--key-{i}" for i in range(8)]
@@ -129,3 +129,65 @@ def test_neighbouring_keys_differ_clearly(theme, sight):
 def test_the_ends_of_the_scale_for_many_keys_are_far_apart(theme, sight):
     named = colours(theme)
     assert distance(named["--key-first"], named["--key-last"], sight) >= 40
+
+
+# The signed scale of the shape figure: from one end to a plain zero to the other.
+
+SHADES = [0.12 + 0.88 * level / 16 for level in range(1, 17)]  # as `paintOf` mixes them
+
+
+def oklab(rgb: np.ndarray, *, back: bool = False) -> np.ndarray:
+    """Ottosson (2020): Oklab of linear RGB, or linear RGB of Oklab."""
+    to_cones = np.array(
+        [[0.4122214708, 0.5363325363, 0.0514459929], [0.2119034982, 0.6806995451, 0.1073969566],
+         [0.0883024619, 0.2817188376, 0.6299787005]]
+    )  # fmt: skip
+    from_cones = np.array(
+        [[0.2104542553, 0.7936177850, -0.0040720468], [1.9779984951, -2.4285922050, 0.4505937099],
+         [0.0259040371, 0.7827717662, -0.8086757660]]
+    )  # fmt: skip
+    if back:
+        return np.linalg.inv(to_cones) @ (np.linalg.inv(from_cones) @ rgb) ** 3
+    return from_cones @ np.cbrt(to_cones @ rgb)
+
+
+def shades(theme: str, end: str, sight: str) -> list[np.ndarray]:
+    """Zero and the sixteen shades of a sign in CIE Lab, as this sight sees them."""
+    zero, full = (oklab(linear(colours(theme)[name])) for name in ("--ground", end))
+    mixed = [oklab(share * full + (1 - share) * zero, back=True) for share in (0, *SHADES)]
+    return [lab(np.clip(np.array(SIGHTS[sight]) @ rgb, 0, 1)) for rgb in mixed]
+
+
+def test_mixing_nothing_changes_nothing():
+    colour = linear("#d55e00")
+    assert oklab(oklab(colour), back=True) == pytest.approx(colour, abs=1e-6)
+
+
+@each_theme
+@pytest.mark.parametrize("sight", SIGHTS)
+@pytest.mark.parametrize("end", ["--key-first", "--key-last"])
+def test_each_shade_is_further_from_zero_than_the_one_before(theme, sight, end):
+    zero, *rest = shades(theme, end, sight)
+    far = [float(np.linalg.norm(shade - zero)) for shade in rest]
+    assert far == sorted(far)
+    assert far[0] > 2.3  # a number next to nothing is still no zero
+    assert far[-1] > 40
+
+
+@each_theme
+@pytest.mark.parametrize("sight", SIGHTS)
+def test_the_two_signs_of_a_number_can_be_told_apart(theme, sight):
+    pairs = zip(
+        shades(theme, "--key-first", sight), shades(theme, "--key-last", sight), strict=True
+    )
+    apart = [float(np.linalg.norm(one - other)) for one, other in pairs][1:]
+    assert apart == sorted(apart)
+    assert apart[3] > APART  # from a quarter of the scale on
+
+
+@each_theme
+def test_an_exception_is_legible_in_its_colour(theme):
+    light, dark = re.findall(r"--error: (#\w{6});", str(ShapeFigure._css))
+    colour = light if theme == "light" else dark
+    for ground in (PAGES[theme], colours(theme)["--ground"]):
+        assert contrast(colour, ground) >= 4.5

@@ -197,6 +197,11 @@ def filled(shape, place, number):
             ValueError,
             "query_labels must name 3, got 4: ['a', 'b', 'c', 'd']",
         ),
+        (
+            {"example_labels": ["head 0"]},
+            ValueError,
+            "example_labels must name 2, got 1: ['head 0']",
+        ),
     ],
 )
 def test_a_figure_that_cannot_be_shown_is_refused_in_one_sentence(changes, error, message):
@@ -417,6 +422,16 @@ def test_the_text_names_queries_and_temperature():
     figure.temperature = 0.5
     assert repr(figure).startswith("AttentionFigure: scores q · k / √d, temperature 0.5\n")
     assert "  what: weights" in repr(figure)
+
+
+def test_the_text_names_examples_and_changes_nothing_else():
+    named = toy().figure(example_labels=["head 0: colour", "head 1: shape"])
+    plain = repr(toy().figure())
+    assert "\nhead 0: colour: valid_lens 2\n" in repr(named)
+    told = plain.replace("example 0", "head 0: colour").replace("example 1", "head 1: shape")
+    assert repr(named) == told
+    named.valid_lens = [3, 0]
+    assert "\nhead 1: shape: valid_lens 0\n" in repr(named)
 
 
 def test_the_text_is_the_same_in_every_run():

@@ -26,7 +26,13 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import attnbook
-from attnbook.figures import AttentionFigure, CostFigure, PoolingFigure, ScalingFigure
+from attnbook.figures import (
+    AttentionFigure,
+    CostFigure,
+    PoolingFigure,
+    ScalingFigure,
+    ShapeFigure,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -34,7 +40,7 @@ ROOT = Path(__file__).parents[1]
 UV = Path(sysconfig.get_path("scripts")) / "uv"
 SITE = Path(sysconfig.get_path("purelib"))
 VERSION = attnbook.__version__
-FIGURES = (AttentionFigure, CostFigure, PoolingFigure, ScalingFigure)
+FIGURES = (AttentionFigure, CostFigure, PoolingFigure, ScalingFigure, ShapeFigure)
 BUILT_HERE = (
     ".git",
     ".venv",

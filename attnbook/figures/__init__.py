@@ -11,5 +11,6 @@ from attnbook.figures.attention import AttentionFigure
 from attnbook.figures.cost import CostFigure
 from attnbook.figures.pooling import PoolingFigure
 from attnbook.figures.scaling import ScalingFigure
+from attnbook.figures.shape import ShapeFigure
 
-__all__ = ["AttentionFigure", "CostFigure", "PoolingFigure", "ScalingFigure"]
+__all__ = ["AttentionFigure", "CostFigure", "PoolingFigure", "ScalingFigure", "ShapeFigure"]

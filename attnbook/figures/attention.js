@@ -45,6 +45,7 @@ function sentence(row, labels, i) {
 function exampleBlock(model, example, group) {
   const values = model.get("values")[example];
   const [keyLabels, queryLabels] = [model.get("key_labels"), model.get("query_labels")];
+  const name = model.get("example_labels")[example];
   const count = keyLabels.length;
   const lengths = model.get("valid_lens")[example];
   const domain = span(model.get("scores")[example].flat());
@@ -137,14 +138,14 @@ function exampleBlock(model, example, group) {
   const title = make("div", { class: "title" });
   const titleOf = (query) =>
     [
-      ...(model.get("scores").length > 1 ? [`example ${example}`] : []),
+      ...(model.get("scores").length > 1 ? [name] : []),
       ...(queryLabels.length > 1 ? [`query: ${queryLabels[query]}`] : []),
     ]
       .join(", ")
       .replace(/query: (?=query \d+$)/, "");
   const element = make(
     "section",
-    { class: count > MOST_NAMED ? "example many" : "example", "aria-label": `example ${example}` },
+    { class: count > MOST_NAMED ? "example many" : "example", "aria-label": name },
     ...(queryLabels.length > 1 ? [rows.element] : []),
     title,
     bands,
@@ -191,7 +192,7 @@ function exampleBlock(model, example, group) {
     outputs.paint(row);
     paintReadout(row);
     if (query !== drawn) drawArrows(query);
-    table.paint(row, `example ${example}, ${queryLabels[query]}`);
+    table.paint(row, `${name}, ${queryLabels[query]}`);
   };
   const fit = () => [scoreNumbers, weightNumbers, cells].forEach((part) => part.fit());
   return { element, paint, fit };

@@ -46,7 +46,8 @@ class AttentionFigure(Figure):
         values: `(batch, num_keys, value_size)`.
         valid_lens: where the sliders start: `(batch,)` gives one slider per example,
             `(batch, num_queries)` one per query; None means all keys.
-        query_labels, key_labels: names; by default `query 0`, `key 0` and so on.
+        example_labels, query_labels, key_labels: names; by default `example 0`, `query 0`,
+            `key 0` and so on.
         formula: how the score is written; by default the layer's `formula`.
         caption: one sentence below the figure.
 
@@ -67,6 +68,7 @@ class AttentionFigure(Figure):
     valid_lens: traitlets.List[Any] = traitlets.List().tag(sync=True)
     temperature = traitlets.Float(1.0, min=0.1, max=10.0).tag(sync=True)
     query = traitlets.Int(0, min=0).tag(sync=True)
+    example_labels = traitlets.List(traitlets.Unicode()).tag(sync=True)
     query_labels = traitlets.List(traitlets.Unicode()).tag(sync=True)
     key_labels = traitlets.List(traitlets.Unicode()).tag(sync=True)
     formula = traitlets.Unicode().tag(sync=True)
@@ -74,7 +76,7 @@ class AttentionFigure(Figure):
     query_vectors: traitlets.List[Any] = traitlets.List().tag(sync=True)
     key_vectors: traitlets.List[Any] = traitlets.List().tag(sync=True)
 
-    def __init__(  # noqa: PLR0913 - what a layer takes, and three texts
+    def __init__(  # noqa: PLR0913 - what a layer takes, and texts
         self,
         layer: Attention | Callable[[Tensor, Tensor], Tensor],
         queries: Float[Tensor, "batch queries query_size"],
@@ -86,6 +88,7 @@ class AttentionFigure(Figure):
         key_labels: Sequence[str] | None = None,
         formula: str | None = None,
         caption: str = "",
+        example_labels: Sequence[str] | None = None,
     ) -> None:
         _check(queries, keys, values)
         scores = _score(layer, queries, keys)
@@ -101,6 +104,7 @@ class AttentionFigure(Figure):
             scores=numbers("scores", scores),
             values=numbers("values", values),
             valid_lens=valid_lens.long().tolist(),
+            example_labels=labels("example_labels", example_labels, "example", batch),
             query_labels=labels("query_labels", query_labels, "query", num_queries),
             key_labels=labels("key_labels", key_labels, "key", num_keys),
             formula=formula or getattr(layer, "formula", "score(q, k)"),
@@ -163,8 +167,9 @@ class AttentionFigure(Figure):
         temperature = f", temperature {self.temperature:g}" if self.temperature != 1 else ""
         lines = [f"AttentionFigure: scores {self.formula}{temperature}"]
         rows = zip(self.attention_weights.tolist(), self.output.tolist(), strict=True)
-        for example, (weights, outputs) in enumerate(rows):
-            lines.append(f"example {example}: valid_lens {self.valid_lens[example]}")
+        examples = zip(self.example_labels, self.valid_lens, rows, strict=True)
+        for name, lens, (weights, outputs) in examples:
+            lines.append(f"{name}: valid_lens {lens}")
             told = list(zip(self.query_labels, weights, outputs, strict=True))[:MOST_TOLD]
             lines += [
                 f"  {q}: weights {_vector(row)}, output {_vector(out)}" for q, row, out in told

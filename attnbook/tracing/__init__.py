@@ -9,8 +9,9 @@ from attnbook.tracing.comparing import Comparison, compare
 from attnbook.tracing.following import Plan
 from attnbook.tracing.naming import VARIED, check_sizes
 from attnbook.tracing.page import Trace
+from attnbook.tracing.steps import Step
 
-__all__ = ["Trace", "trace"]
+__all__ = ["Step", "Trace", "trace"]
 
 
 def trace(

@@ -19,7 +19,7 @@ from attnbook.tracing.naming import (
     resized,
 )
 from attnbook.tracing.recorder import Made, Section
-from attnbook.tracing.rendering import message, numbers, written
+from attnbook.tracing.rendering import message, written
 from attnbook.tracing.running import apply, observe, once_each, quietly, twin
 
 Inputs = tuple[tuple[Any, ...], dict[str, Any]]
@@ -50,12 +50,16 @@ class Comparison:
 
     def shape(self, section: Section, site: Site, index: int, made: Made) -> str:
         """Write the n-th shape that a site made, with names where both runs agree."""
+        return written(self.symbols(section, site, index, made))
+
+    def symbols(self, section: Section, site: Site, index: int, made: Made) -> tuple[str, ...]:
+        """Name the sizes of the n-th shape that a site made, where both runs agree."""
         if self.second is None or self.new_sizes is None:
-            return numbers(made.shape)
+            return tuple(map(str, made.shape))
         place = next(n for n, it in enumerate(self.first.sections) if it is section)
         others = self.second.sections[place].made.get(site, [])
         other = others[index].shape if index < len(others) else None
-        return written(named_shape(made.shape, other, self.sizes, self.new_sizes))
+        return named_shape(made.shape, other, self.sizes, self.new_sizes)
 
 
 def compare(plan: Plan, inputs: Inputs, sizes: Sizes, vary: set[str]) -> Comparison:

@@ -7,11 +7,15 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from attnbook.tracing.rendering import Layout, Line, as_html, as_text, column, message, rows
+from attnbook.tracing.steps import Step
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from attnbook.tracing.comparing import Comparison
     from attnbook.tracing.naming import Sizes
     from attnbook.tracing.recorder import Section
+    from attnbook.tracing.steps import Moment
 
 # Colours of text and ground, both set, so that a page whose theme is not known is legible too.
 STYLE = """
@@ -51,6 +55,7 @@ class Trace:
     """A layer's source with the shapes of one run: text in a terminal, HTML in a notebook.
 
     Attributes:
+        sections: the functions that are shown, each with its title and its lines.
         lines: the lines that are shown, one `Line` each, of all functions in turn.
         error: the exception that the layer raised, or None.
         remark: what the second run brought to light, or "".
@@ -60,12 +65,13 @@ class Trace:
         self.error = found.first.error
         self.remark = found.remark
         self._found = found
-        self._pages = [
-            (self._title(section), self._lines(section))
+        self._shown = [
+            section
             for place, section in enumerate(found.first.sections)
             if section.calls or place == 0
         ]
-        self.lines = [line for _, lines in self._pages for line in lines]
+        self.sections = [(self._title(section), self._lines(section)) for section in self._shown]
+        self.lines = [line for _, lines in self.sections for line in lines]
 
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
@@ -73,22 +79,47 @@ class Trace:
         made = [made for line in self.lines for made in line.made]
         return {each.name: each.shape for each in reversed(made)}
 
+    @property
+    def steps(self) -> list[Step]:
+        """The tensors in the order in which they were first made, with their numbers."""
+        found = [
+            (moment.number, step)
+            for place, section in enumerate(self._shown)
+            for moment in section.moments
+            for step in self._steps(place, section, moment)
+        ]
+        steps = [step for _, step in sorted(found, key=lambda pair: pair[0])]
+        # In `return x.mT, y` the part `x.mT` is a result too.
+        results = {(it.section, it.line, it.name) for it in steps if not it.part}
+        return [it for it in steps if not it.part or (it.section, it.line, it.name) not in results]
+
+    def _steps(self, place: int, section: Section, moment: Moment) -> Iterator[Step]:
+        site = moment.site
+        line = site.row - section.written.first_line + 1
+        for index, made in enumerate(section.made[site]):
+            symbols = self._found.symbols(section, site, index, made)
+            yield Step(
+                *(place, self._title(section), line, made.name, made.shape, symbols),
+                numbers=moment.numbers[index],
+                part=site.quiet,
+            )
+
     def __repr__(self) -> str:
         sections = []
-        for title, lines in self._pages:
+        for title, lines in self.sections:
             laid = rows(lines)
             sections.append(f"{title}\n{as_text(laid, column(laid))}")
         return "\n\n".join([*sections, *self._footer()])
 
     def _repr_html_(self) -> str:
         sections = []
-        for title, lines in self._pages:
+        for title, lines in self.sections:
             laid = rows(lines)
             sections.append(f"<b>{escape(title)}</b>\n{as_html(laid, column(laid))}")
         kind = "error" if self.remark.startswith("Runs with") else "quiet"
         footer = [f'<span class="{kind}">{escape(text)}</span>' for text in self._footer()]
         inside = "\n".join([*sections, *(f"{line}\n" for line in footer)]).rstrip("\n")
-        label = escape(f"Shapes in {self._pages[0][0]}")
+        label = escape(f"Shapes in {self.sections[0][0]}")
         return (
             f'<div class="attnbook-trace"><style>{STYLE}</style>'
             f'<pre role="group" tabindex="0" aria-label="{label}">'

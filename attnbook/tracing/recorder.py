@@ -15,8 +15,10 @@ from torch import Tensor
 
 from attnbook.tracing.instrument import Instrument, Pattern, Site, compile_with
 from attnbook.tracing.source import Written, nested
+from attnbook.tracing.steps import Moment, copied
 
 DEEPEST = 3
+_moments = itertools.count()
 RAGGED = -1
 """Stands for a size that differs from row to row, as in a nested tensor."""
 
@@ -38,6 +40,7 @@ class Section:
         asked: whether the caller named it.
         calls: how often it was called. Only the first call is recorded.
         made: by site, what it made when it ran first; `last`, when it ran last.
+        moments: when each site ran first, with the numbers of what it made.
         runs, turns: by statement, how often it ran, and how often its loop turned.
         error_line: where the exception passed through it, if one did.
     """
@@ -49,16 +52,20 @@ class Section:
     calls: int = 0
     made: dict[Site, list[Made]] = field(default_factory=dict)
     last: dict[Site, list[Made]] = field(default_factory=dict)
+    moments: list[Moment] = field(default_factory=list)
     runs: Counter[int] = field(default_factory=Counter)
     turns: Counter[int] = field(default_factory=Counter)
     error_line: int | None = None
     statements: list[int] = field(default_factory=list)
 
     def record(self, site: Site, value: object) -> None:
-        """Keep the shapes of what a site made: the first and the last."""
-        made = [made for pattern in site.names for made in tensors(pattern, value)]
-        self.last[site] = made
-        self.made.setdefault(site, made)
+        """Keep the shapes of what a site made: the first and the last; the first numbers."""
+        found = [pair for pattern in site.names for pair in tensors(pattern, value)]
+        self.last[site] = [Made(name, shape_of(tensor)) for name, tensor in found]
+        if site not in self.made:
+            self.made[site] = self.last[site]
+            numbers = [copied(tensor) for _, tensor in found]
+            self.moments.append(Moment(next(_moments), site, numbers))
 
 
 class Recorder:
@@ -133,7 +140,7 @@ def unpackable(pattern: Pattern, value: Any) -> Any:  # noqa: ANN401 - hands on 
     return list(itertools.islice(items, len(pattern) + 1))
 
 
-def tensors(pattern: Pattern, value: object) -> Iterator[Made]:
+def tensors(pattern: Pattern, value: object) -> Iterator[tuple[str, Tensor]]:
     """Name the tensors in what was assigned to a name, or to several."""
     if isinstance(pattern, str):
         yield from _named(pattern, value, DEEPEST)
@@ -141,7 +148,7 @@ def tensors(pattern: Pattern, value: object) -> Iterator[Made]:
         yield from _unpacked(list(pattern), list(value))
 
 
-def _unpacked(patterns: list[Pattern], values: list[object]) -> Iterator[Made]:
+def _unpacked(patterns: list[Pattern], values: list[object]) -> Iterator[tuple[str, Tensor]]:
     starred = [isinstance(it, tuple) and it[:1] == ("*",) for it in patterns]
     if any(starred):
         at, rest = starred.index(True), len(values) - len(patterns) + 1
@@ -151,9 +158,9 @@ def _unpacked(patterns: list[Pattern], values: list[object]) -> Iterator[Made]:
         yield from tensors(pattern, value)
 
 
-def _named(name: str, value: object, depth: int) -> Iterator[Made]:
+def _named(name: str, value: object, depth: int) -> Iterator[tuple[str, Tensor]]:
     if isinstance(value, Tensor):
-        yield Made(name, shape_of(value))
+        yield name, value
     elif depth:
         for key, item in _items(value):
             yield from _named(f"{name}{key}", item, depth - 1)

@@ -236,6 +236,30 @@ def test_a_pointed_key_says_its_numbers(show):
         assert "weight 0," in readout.inner_text()
 
 
+def names(figure, example: int) -> list[str]:
+    """What an example is called: its heading, to a screen reader, and in its table."""
+    section = figure.locator("section").nth(example)
+    heading = section.locator(".title").inner_text()
+    caption = section.locator("caption").text_content()
+    return [heading, section.get_attribute("aria-label"), caption]
+
+
+def test_an_example_bears_its_name_wherever_it_is_named(show):
+    case = CASES["additive"]()
+    heads = ["head 0: colour", "head 1: shape"]
+    with show(case.figure(example_labels=heads), case.figure()) as (tab, shown, states, _):
+        for i, called in enumerate((heads, ["example 0", "example 1"])):
+            for example, name in enumerate(called):
+                assert tab.get_by_role("region", name=name, exact=True).count() == 1
+                expected = [f"{name}, query 0", name, f"{name}, query 0"]
+                assert names(shown.nth(i), example) == expected
+        sliders = shown.first.locator("input[type=range]").all()[:2]
+        lens = [slider.get_attribute("aria-label") for slider in sliders]
+        assert lens == ["valid_lens[0]", "valid_lens[1]"]
+        assert "example" not in shown.first.locator("section").first.text_content()
+        assert disagreements(shown.first, states[0]) == []
+
+
 def test_the_total_is_always_there_and_an_empty_row_says_so(show):
     with one(show, "toy") as (_, figure, _state):
         totals = figure.locator(".total-text")

@@ -1,0 +1,124 @@
+// Where the numbers of a tensor stand, and which colour each has. Nothing here touches the page.
+
+export const LEVELS = 16; // shades on either side of zero
+const GAP = 0.8; // cells between two matrices
+
+/**
+ * The places of a tensor's matrices: one cell is 1 wide and 1 high.
+ * @param {number[]} shape up to five axes: the last runs across and the one before it down; of
+ *   four and more the third last stands side by side; those before it stand below each other
+ */
+export function layoutOf(shape) {
+  const count = shape.length;
+  const [across, down] = [shape[count - 1] ?? 1, shape[count - 2] ?? 1];
+  const beside = count > 3 ? shape[count - 3] : 1;
+  const stackAxes = shape.slice(0, count > 3 ? count - 3 : Math.max(0, count - 2));
+  const below = stackAxes.reduce((a, b) => a * b, 1);
+  const [stepRight, stepDown] = [across + GAP, down + GAP];
+  const empty = across * down * beside * below === 0;
+  return {
+    ...{ shape, across, down, beside, below, stepRight, stepDown, stackAxes },
+    columns: empty ? 0 : beside * stepRight - GAP,
+    rows: empty ? 0 : below * stepDown - GAP,
+  };
+}
+
+/** How far from the left and from the top a number's cell stands. @param {number} place in the flat list */
+export function spotOf(layout, place) {
+  const { across, down, beside, stepRight, stepDown } = layout;
+  const matrix = Math.floor(place / (across * down));
+  const row = Math.floor(place / across) % down;
+  return [(matrix % beside) * stepRight + (place % across), Math.floor(matrix / beside) * stepDown + row];
+}
+
+/** The number whose cell is at a place of the drawing; null between matrices and outside. */
+export function placeAt(layout, x, y) {
+  const { across, down, beside, below, stepRight, stepDown } = layout;
+  const [column, row] = [Math.floor(x / stepRight), Math.floor(y / stepDown)];
+  const [i, j] = [Math.floor(x - column * stepRight), Math.floor(y - row * stepDown)];
+  if (column < 0 || row < 0 || column >= beside || row >= below || i >= across || j >= down) return null;
+  return ((row * beside + column) * down + j) * across + i;
+}
+
+/** A number's index along each axis. @param {number} place @param {number[]} shape */
+export function indexOf(place, shape) {
+  const index = [];
+  let rest = place;
+  for (const size of [...shape].reverse()) {
+    index.unshift(rest % size);
+    rest = Math.floor(rest / size);
+  }
+  return index;
+}
+
+/**
+ * The colour of a number: from -16 to 16, and 0 for a plain zero only; or "NaN", "Infinity",
+ * "-Infinity", "True", "False".
+ * @param {number|string} number text stands for what JSON does not know
+ * @param {string} kind
+ * @param {number} scale the size that has the full colour
+ */
+export function levelOf(number, kind, scale) {
+  if (kind === "bool") return number ? "True" : "False";
+  const value = Number(number);
+  if (!Number.isFinite(value)) return String(value);
+  return Math.sign(value) * Math.min(LEVELS, Math.ceil((LEVELS * Math.abs(value)) / scale));
+}
+
+/** The places of the numbers of each level. @param {(number|string)[]} numbers */
+export function placesByLevel(numbers, kind, scale) {
+  /** @type {Map<number|string, number[]>} */
+  const found = new Map();
+  numbers.forEach((number, place) => {
+    const level = levelOf(number, kind, scale);
+    if (!found.has(level)) found.set(level, []);
+    found.get(level).push(place);
+  });
+  return found;
+}
+
+/** The name of an axis: its symbol, or its number where it has none. */
+export function axisName({ shape, symbols }, axis) {
+  return symbols[axis] === String(shape[axis]) ? `axis ${axis}` : symbols[axis];
+}
+
+/** A place along an axis: "heads 2", "axis 1: 2". */
+export function axisPlace(step, axis, at) {
+  const name = axisName(step, axis);
+  return name === step.symbols[axis] ? `${name} ${at}` : `${name}: ${at}`;
+}
+
+/** A shape with its names and numbers: "(batch 2, heads 3, 4)". */
+export function sized({ shape, symbols }) {
+  const sizes = shape.map((size, axis) => (symbols[axis] === String(size) ? String(size) : `${symbols[axis]} ${size}`));
+  return `(${sizes.join(", ").replaceAll("-1", "ragged")})`;
+}
+
+/** A number as it is: three decimals for what is no integer. @param {number|string} number */
+export function say(number, kind) {
+  if (kind === "bool") return number ? "True" : "False";
+  if (kind === "int") return String(number);
+  const value = Number(number);
+  if (value === 0) return "0";
+  if (!Number.isFinite(value)) return Number.isNaN(value) ? "NaN" : value > 0 ? "∞" : "-∞";
+  const size = Math.abs(value);
+  return size >= 1e5 || size < 5e-4 ? value.toExponential(1) : value.toFixed(3);
+}
+
+/**
+ * The labels of matrices along one direction: as many as have room.
+ * @param {any} step
+ * @param {number[]} axes that count these matrices
+ * @param {{distance: number, pitch: number, room: (text: string) => number}} about how far one is from
+ *   the next, in cells and in px, and how many px a text needs
+ */
+export function blockLabels(step, axes, { distance, pitch, room }) {
+  const sizes = axes.map((axis) => step.shape[axis]);
+  const count = sizes.reduce((a, b) => a * b, 1);
+  const named = (block) => indexOf(block, sizes).map((at, i) => axisPlace(step, axes[i], at)).join(", ");
+  const plain = (block) => indexOf(block, sizes).join(", ");
+  const fits = room(named(count - 1)) <= pitch;
+  const text = fits ? named : plain;
+  const every = Math.max(1, Math.ceil(room(text(count - 1)) / pitch));
+  return Array.from({ length: count }, (_, block) => ({ at: block * distance, text: text(block) })).filter((_, block) => block % every === 0);
+}

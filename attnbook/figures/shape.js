@@ -1,0 +1,235 @@
+// The shape figure: a layer's source, and the tensor that each step of its run made.
+import { make, ownKeys, put, slider } from "./parts.js";
+import { axisPlace, indexOf, say, sized } from "./shape-layout.js";
+import { called, drawing, legend, measureOf } from "./shape-pieces.js";
+
+const MOST_BESIDE = 44; // columns of two drawings side by side
+const [MOST_AT_ONCE, REST] = [512, 150]; // cells of a table, ms
+
+/** A line's code, cut where the part in focus stands, if it stands there once. */
+export function cutSource(source, { name, part }) {
+  const at = part ? source.indexOf(name) : -1;
+  if (at < 0 || source.indexOf(name, at + 1) >= 0) return [source, "", ""];
+  return [source.slice(0, at), name, source.slice(at + name.length)];
+}
+
+/** The source, a line each; a line with steps is a button that leads to its first. */
+function sourceOf(sections, steps, onChoose) {
+  const first = (section, number) => steps.findIndex((step) => step.section === section && step.line === number);
+  const rows = sections.map(({ lines }, section) =>
+    lines.map(({ number, source, notes }) => {
+      const step = first(section, number);
+      const code = make("code", { text: source });
+      const said = notes.map(([kind, text]) => make("span", { class: `line-note ${kind}`, text }));
+      const inside = [make("span", { class: "line-number", "aria-hidden": true, text: number }), code, ...said];
+      // The slider walks the same steps by keyboard: a line needs no stop of its own.
+      const button = { type: "button", tabindex: -1, class: "source-line" };
+      const element = step < 0 ? make("div", { class: "source-line" }, ...inside) : make("button", button, ...inside);
+      if (step >= 0) element.addEventListener("click", () => onChoose(step));
+      return { element, code, number, source };
+    }),
+  );
+  const blocks = sections.map(({ title }, section) =>
+    make("div", { class: "source-block" }, make("b", { text: title }), ...rows[section].map((row) => row.element)),
+  );
+  const element = make("div", { class: "scroll source", tabindex: 0, role: "region", "aria-label": "source" }, ...blocks);
+  let now = null;
+  const paint = (step) => {
+    if (now) {
+      now.element.removeAttribute("aria-current");
+      now.code.textContent = now.source;
+    }
+    now = rows[step.section].find((row) => row.number === step.line) ?? null;
+    if (!now) return;
+    now.element.setAttribute("aria-current", "step");
+    const [before, focus, after] = cutSource(now.source, step);
+    if (focus) now.code.replaceChildren(before, make("mark", { text: focus }), after);
+    reveal(now.element, element);
+  };
+  return { element, paint };
+}
+
+/** Scroll a box, and nothing around it, until one of its lines can be seen. */
+function reveal(line, box) {
+  const [inner, outer] = [line.getBoundingClientRect(), box.getBoundingClientRect()];
+  const margin = 2 * inner.height;
+  if (inner.top < outer.top + margin) box.scrollTop -= outer.top + margin - inner.top;
+  else if (inner.bottom > outer.bottom - 2 * margin) box.scrollTop += inner.bottom - outer.bottom + 2 * margin;
+}
+
+/** The tensor of a step, and the one that its numbers come from. */
+function tensorsOf(model, onSay) {
+  const element = make("div", { class: "tensors" });
+  const note = make("p", { class: "step-note" });
+  const below = make("div");
+  const scroll = make("div", { class: "scroll tensor-scroll" }, element);
+  const whole = make("div", { class: "tensor-stage" }, note, scroll, below);
+  const numbersOf = (step) => model.get("numbers")[step.numbers] ?? [];
+  const paint = (step) => {
+    const shown = [...(step.before < 0 ? [] : [model.get("steps")[step.before]]), step];
+    const lists = shown.map(numbersOf);
+    const point = (from) => (place) => {
+      const number = lists[from][place];
+      const marked = shown.map((_, i) => (i === from ? [place] : placesOf(lists[i], number, step.kind)));
+      parts.forEach((part, i) => part.point(marked[i]));
+      onSay(readout(shown, from, marked, number));
+    };
+    const parts = shown.map((each, i) => drawing(each, lists[i], point(i)));
+    const arrow = make("span", { class: "arrow", "aria-hidden": true, text: "→" });
+    element.replaceChildren(...(parts.length > 1 ? [parts[0].element, arrow, parts[1].element] : [parts[0].element]));
+    measure(element, shown.map((each, i) => measureOf(each, lists[i])));
+    put(note, { text: step.note });
+    below.replaceChildren(legend(step, numbersOf(step)));
+    ownKeys(element);
+    onSay(parts.length > 1 ? "Point at a cell: where was its number, and where is it now?" : "Point at a cell for its number.");
+  };
+  return { element: whole, paint };
+}
+
+/** Cells of one size in both drawings, so many that they fit. */
+function measure(element, sizes) {
+  const total = sizes.reduce((sum, { columns }) => sum + columns, 0);
+  const edges = sizes.reduce((sum, { edge }) => sum + edge, 0);
+  const set = (name, value) => element.style.setProperty(name, String(value));
+  element.classList.toggle("alone", sizes.length === 1);
+  element.classList.toggle("below", sizes.length > 1 && total > MOST_BESIDE);
+  set("--total", Math.max(1, total));
+  set("--widest", Math.max(1, ...sizes.map(({ columns }) => columns)));
+  set("--edges", `${edges + 64 * (sizes.length - 1)}px`);
+  set("--edge-most", `${Math.max(...sizes.map(({ edge }) => edge))}px`);
+  set("--most", `${Math.min(...sizes.map(({ most }) => most))}px`);
+  set("--least", `${Math.max(...sizes.map(({ least }) => least))}px`);
+}
+
+/** Where a number stands in another list; nowhere is a boolean known again. */
+function placesOf(list, number, kind) {
+  if (kind === "bool") return [];
+  return list.flatMap((each, place) => (each === number ? [place] : []));
+}
+
+/** A number, its index by name, and where it stood before. */
+export function readout(shown, from, marked, number) {
+  const step = shown[from];
+  const index = indexOf(marked[from][0], step.shape).map((at, axis) => axisPlace(step, axis, at));
+  const said = `${called(step, marked[from][0])} = ${say(number, step.kind)}${index.length ? ` (${index.join(", ")})` : ""}`;
+  const other = 1 - from;
+  if (shown.length < 2 || marked[other].length !== 1) return said;
+  return `${said}; ${from ? "before" : "after"}: ${called(shown[other], marked[other][0])}`;
+}
+
+function headRow(names) {
+  return make("thead", {}, make("tr", {}, ...names.map((text) => make("th", { scope: "col", text }))));
+}
+
+const numberCell = (number, kind) => make("td", { text: say(number, kind), "data-value": number });
+
+/** All steps. */
+function stepTable(steps, sections) {
+  const row = (step, place) =>
+    make(
+      "tr",
+      {},
+      make("th", { scope: "row", text: place }),
+      make("td", { text: sections[step.section].title }),
+      make("td", { text: step.line, "data-value": step.line }),
+      make("td", {}, make("code", { text: step.name })),
+      make("td", { text: sized(step) }),
+    );
+  const rows = steps.map(row);
+  const table = make("table", { class: "step-table" }, headRow(["step", "in", "line", "tensor", "shape"]), make("tbody", {}, ...rows));
+  const element = folded("Show steps", "steps", table);
+  const paint = (place) => {
+    rows.forEach((each, i) => (i === place ? each.setAttribute("aria-current", "step") : each.removeAttribute("aria-current")));
+  };
+  return { element, paint };
+}
+
+function folded(title, name, ...tables) {
+  const region = { class: "scroll", tabindex: 0, role: "region", "aria-label": name };
+  return make("details", { class: name }, make("summary", { text: title }), make("div", region, ...tables));
+}
+
+/** The numbers of the step in focus: a row for each but the last axis. Made when it is opened. */
+function numberTable(model) {
+  const caption = make("caption");
+  const table = make("table", { class: "number-table" }, caption);
+  const element = folded("Show numbers", "numbers", table);
+  element.classList.replace("numbers", "tensor-numbers");
+  let shown = null;
+  const fill = (step) => {
+    const numbers = model.get("numbers")[step.numbers] ?? [];
+    const width = step.shape.at(-1) ?? 1;
+    const leading = step.shape.slice(0, -1);
+    const rows = Array.from({ length: numbers.length / width || 0 }, (_, row) =>
+      make(
+        "tr",
+        {},
+        make("th", { scope: "row", text: leading.length ? `[${indexOf(row, leading).join(", ")}]` : "" }),
+        ...numbers.slice(row * width, (row + 1) * width).map((number) => numberCell(number, step.kind)),
+      ),
+    );
+    put(caption, { text: `${step.name} ${sized(step)}` });
+    table.replaceChildren(caption, headRow(["", ...Array.from({ length: width }, (_, i) => i)]), make("tbody", {}, ...rows));
+  };
+  let waiting = 0;
+  const paint = (step) => {
+    if (step === shown || !element.open) return;
+    shown = step;
+    stop();
+    const large = (model.get("numbers")[step.numbers] ?? []).length > MOST_AT_ONCE;
+    table.setAttribute("aria-busy", String(large));
+    // Thousands of cells would hold up the slider: they wait until it rests.
+    if (large) waiting = setTimeout(finish, REST, step);
+    else fill(step);
+  };
+  const finish = (step) => {
+    fill(step);
+    table.setAttribute("aria-busy", "false");
+  };
+  const stop = () => clearTimeout(waiting);
+  return { element, paint, stop };
+}
+
+/** Draw the figure into `el` and keep it in step with the model; returns a clean-up. */
+function drawShape({ model, el }) {
+  const [steps, sections, caption, remark] = ["steps", "sections", "caption", "remark"].map((name) => model.get(name));
+  const choose = (place) => {
+    model.set("step", place);
+    model.save_changes();
+  };
+  const said = make("p", { class: "readout", "aria-live": "polite" });
+  const source = sourceOf(sections, steps, choose);
+  const control = slider("step", { min: 0, max: steps.length - 1, step: 1 }, choose);
+  const where = make("small");
+  const setting = make("div", { class: "step-setting" }, control.label, where, control.input);
+  const tensors = tensorsOf(model, (text) => put(said, { text }));
+  const [list, table] = [stepTable(steps, sections), numberTable(model)];
+  const figure = make(
+    "figure",
+    { class: "attnbook-figure shape", "data-attnbook-figure": model.get("kind") },
+    ...[source.element, ...(remark ? [make("p", { class: "remark", text: remark })] : []), setting, tensors.element, said, list.element, table.element],
+    ...(caption ? [make("figcaption", { text: caption })] : []),
+  );
+  const now = () => steps[model.get("step")];
+  const paint = () => {
+    const [place, step] = [model.get("step"), now()];
+    control.set(place, `${place} of ${steps.length - 1}`);
+    put(where, { text: `line ${step.line} of ${sections[step.section].title}` });
+    control.input.setAttribute("aria-valuetext", `${place}: ${step.name} ${sized(step)}`);
+    source.paint(step);
+    tensors.paint(step);
+    list.paint(place);
+    table.paint(step);
+  };
+  table.element.addEventListener("toggle", () => table.paint(now()));
+  model.on("change:step", paint);
+  el.replaceChildren(figure);
+  paint();
+  ownKeys(figure);
+  return () => {
+    table.stop();
+    model.off("change:step", paint);
+  };
+}
+
+export default { render: drawShape };

@@ -1,0 +1,163 @@
+"""`ShapeFigure`: step through the shape X-ray of a layer, with the tensor drawn at each step."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import traitlets
+
+from attnbook.figures.base import Figure, check_count, module, stylesheet
+from attnbook.figures.moves import Number, told
+from attnbook.tracing import Step, Trace
+
+MOST_NUMBERS, MOST_AXES = 4096, 5
+FIRST = 3  # numbers of a tensor that the text tells
+ADVICE = "use smaller sizes"
+
+
+class ShapeFigure(Figure):
+    """A layer's source, and the tensor that each step of its run made, drawn number by number.
+
+    The last axis runs across and the one before it down. Matrices stand below each other,
+    one for each example; of four axes, the second is side by side: heads. Where numbers
+    only moved, the tensor that they come from is drawn too.
+
+    A colour is a number's share of the largest one in its tensor. Tensors that hold the
+    same numbers, or some of them, share one scale: a number that only moves keeps its
+    colour.
+
+    Args:
+        trace: what `attnbook.tracing.trace` returned. Its tensors have at most 4096
+            numbers and 5 axes. If the layer raised an exception, that stands at its line.
+        caption: one sentence below the figure.
+
+    A trait that follows the reader's hand, and can be set: `step`, from 0; of a layer that
+    raised an exception, the last one at first.
+
+    Raises:
+        TypeError: `trace` is no `Trace`.
+        ValueError: it holds no tensor, more than 256, or one that is too large.
+        traitlets.TraitError: `step` is set out of its range.
+    """
+
+    _esm = module("parts.js", "shape-layout.js", "shape-pieces.js", "shape.js")
+    _css = stylesheet("figure.css", "shape.css")
+
+    sections: traitlets.List[Any] = traitlets.List().tag(sync=True)
+    steps: traitlets.List[Any] = traitlets.List().tag(sync=True)
+    numbers: traitlets.List[Any] = traitlets.List().tag(sync=True)  # each list once
+    step = traitlets.Int(0, min=0).tag(sync=True)
+    remark = traitlets.Unicode().tag(sync=True)  # what the trace's second run brought to light
+
+    def __init__(self, trace: Trace, *, caption: str = "") -> None:
+        made = _checked(trace)
+        steps, numbers = told(made)
+        super().__init__(
+            kind="shape",
+            sections=[_section(title, lines) for title, lines in trace.sections],
+            steps=steps,
+            numbers=numbers,
+            remark=trace.remark,
+            step=len(made) - 1 if trace.error else 0,
+            caption=caption,
+        )
+        self._describe()
+
+    @traitlets.validate("step")
+    def _check_step(self, proposal: Any) -> Any:  # noqa: ANN401 - traitlets' own type
+        count = len(self.steps) if self.steps else math.inf
+        if proposal["value"] >= count:
+            raise traitlets.TraitError(
+                f"step must lie in [0, steps={count}), got {proposal['value']}"
+            )
+        return int(proposal["value"])  # True is 1
+
+    @traitlets.observe("step")
+    def _describe(self, _change: object = None) -> None:
+        if self.steps and self.sections:
+            self.static_text = "\n".join(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        yield f"ShapeFigure: step {self.step} of {len(self.steps) - 1}"
+        before = None
+        for place, step in enumerate(self.steps):
+            if step["section"] != before:
+                yield self.sections[step["section"]]["title"]
+            before = step["section"]
+            said = f"{step['name']} {sized(step['shape'], step['symbols'])}{self._first(step)}"
+            yield f"{place:4} line {step['line']}: {said}"
+        yield from self._errors()
+        if self.remark:
+            yield self.remark
+
+    def _first(self, step: dict[str, Any]) -> str:
+        if step["numbers"] < 0 or not self.numbers[step["numbers"]]:
+            return ""
+        numbers = self.numbers[step["numbers"]]
+        said = [_say(number, step["kind"]) for number in numbers[:FIRST]]
+        return f": {', '.join(said)}{', …' * (len(numbers) > FIRST)}"
+
+    def _errors(self) -> Iterator[str]:
+        for section in self.sections:
+            for line in section["lines"]:
+                said = " ".join(text for kind, text in line["notes"] if kind == "error")
+                if said:
+                    yield f"{section['title']}, line {line['number']}: {said}"
+
+
+def sized(shape: list[int], symbols: list[str]) -> str:
+    """Write a shape with its names and its numbers: "(batch 2, heads 3, 4)"."""
+    sizes = [
+        symbol if symbol == str(size) else f"{symbol} {size}"
+        for size, symbol in zip(shape, symbols, strict=True)
+    ]
+    return f"({', '.join(sizes).replace('-1', 'ragged')})"
+
+
+def _say(number: Number, kind: str) -> str:
+    if kind == "bool":
+        return str(bool(number))
+    if kind == "int" or isinstance(number, str):
+        return str(number).replace("Infinity", "inf").replace("NaN", "nan")
+    # Not `decimals`: the digits of a number near 0 are noise that differs between machines.
+    said = f"{number:.3f}" if abs(number) < 1e5 else f"{number:.1e}"
+    return "0" if number == 0 else said.replace("-0.000", "0.000")
+
+
+def _checked(trace: Trace) -> list[Step]:
+    if not isinstance(trace, Trace):
+        raise TypeError(
+            f"trace must be what attnbook.tracing.trace returns, got {type(trace).__name__}"
+        )
+    steps = trace.steps
+    if not steps:
+        raise ValueError("trace must hold a tensor or more, got none")
+    check_count("steps", len(steps))
+    for step in steps:
+        came = f"got {step.name} of shape {step.shape} in line {step.line} of {step.title}"
+        if math.prod(step.shape) > MOST_NUMBERS:
+            raise ValueError(
+                f"trace must hold tensors of at most {MOST_NUMBERS} numbers, {came}; {ADVICE}"
+            )
+        if len(step.shape) > MOST_AXES:
+            raise ValueError(f"trace must hold tensors of at most {MOST_AXES} axes, {came}")
+    return steps
+
+
+def _section(title: str, lines: Any) -> dict[str, Any]:  # noqa: ANN401 - of a trace
+    told = [
+        {
+            "number": line.number,
+            "source": line.source,
+            # Shapes are drawn; what a line says otherwise is kept.
+            "notes": [
+                [kind, text]
+                for kind, text in line.notes
+                if kind != "made" and not text.startswith("·")
+            ],
+        }
+        for line in lines
+    ]
+    return {"title": title, "lines": told}

@@ -1,0 +1,262 @@
+"""The shape figure's Python half: what it refuses, what it holds, what it says."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+import torch
+import traitlets
+from figure_cases import traits
+from live import check_mountable
+from shape_cases import CASES, heads
+
+from attnbook.figures import ShapeFigure
+from attnbook.figures.moves import flat, relation, scales
+from attnbook.tracing import trace
+
+each_case = pytest.mark.parametrize("name", CASES)
+
+
+# Refusals
+
+
+def test_what_is_no_trace_is_refused():
+    message = "trace must be what attnbook.tracing.trace returns, got Linear"
+    with pytest.raises(TypeError, match=f"^{re.escape(message)}$"):
+        ShapeFigure(torch.nn.Linear(2, 3))
+
+
+def raising(_):
+    raise ValueError("at once")
+
+
+def first(*inputs):
+    return inputs[0]
+
+
+LARGE = "trace must hold tensors of at most"
+REFUSED = [
+    (first, [3], "trace must hold a tensor or more, got none"),
+    (raising, [3], "trace must hold a tensor or more, got none"),
+    (first, [torch.ones(17, 241)], f"{LARGE} 4096 numbers, "
+     "got inputs[0] of shape (17, 241) in line 1 of first; use smaller sizes"),
+    (first, [torch.ones(1, 1, 1, 1, 1, 2)], f"{LARGE} 5 axes, "
+     "got inputs[0] of shape (1, 1, 1, 1, 1, 2) in line 1 of first"),
+    (first, torch.ones(256, 1), "a figure shows at most 256 of steps, got 257; show a part of it"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("layer", "inputs", "message"), REFUSED)
+def test_what_cannot_be_shown_is_refused_in_one_sentence(layer, inputs, message):
+    x_ray = trace(layer, *inputs)
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        ShapeFigure(x_ray)
+
+
+def test_as_many_numbers_and_axes_as_may_be_are_shown():
+    shapes = [it["shape"] for it in ShapeFigure(CASES["largest"]()).steps]
+    assert shapes == [[4, 16, 64], [4, 64, 16], [64, 64]]
+    assert [2, 3, 1, 2, 2] in [it["shape"] for it in ShapeFigure(CASES["kinds"]()).steps]
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (29, "step must lie in [0, steps=29), got 29"),
+        (-1, "should not be less than 0"),
+        (1.5, "expected an int"),
+    ],
+)
+def test_a_step_that_no_slider_can_choose_is_refused_and_stays(value, message):
+    figure = ShapeFigure(heads())
+    before = traits(figure)
+    with pytest.raises(traitlets.TraitError, match=re.escape(message)):
+        figure.step = value
+    assert traits(figure) == before
+
+
+# What it holds
+
+
+@each_case
+def test_its_steps_are_those_of_the_trace(name):
+    x_ray = CASES[name]()
+    figure = ShapeFigure(x_ray)
+    assert len(figure.steps) == len(x_ray.steps)
+    for shown, step in zip(figure.steps, x_ray.steps, strict=True):
+        for field in ("section", "line", "name", "part"):
+            assert shown[field] == getattr(step, field)
+        assert (tuple(shown["shape"]), tuple(shown["symbols"])) == (step.shape, step.symbols)
+        assert figure.sections[shown["section"]]["title"] == step.title
+        if shown["kind"] == "unreadable":
+            assert shown["numbers"] == -1
+            continue
+        numbers = [float(number) for number in figure.numbers[shown["numbers"]]]
+        again = torch.tensor(numbers, dtype=torch.float64).to(step.numbers.dtype)
+        expected = step.numbers.flatten()
+        if step.numbers.dtype != torch.int64:
+            assert torch.equal(again.nan_to_num(nan=3e4), expected.nan_to_num(nan=3e4))
+
+
+@each_case
+def test_its_source_is_that_of_the_trace(name):
+    x_ray = CASES[name]()
+    shown = ShapeFigure(x_ray).sections
+    assert [it["title"] for it in shown] == [title for title, _ in x_ray.sections]
+    for section, (_, lines) in zip(shown, x_ray.sections, strict=True):
+        assert [it["source"] for it in section["lines"]] == [line.source for line in lines]
+        assert [it["number"] for it in section["lines"]] == [line.number for line in lines]
+
+
+def test_an_exception_stands_at_its_line_and_the_last_tensor_is_shown():
+    figure = ShapeFigure(CASES["failing"]())
+    assert figure.step == len(figure.steps) - 1
+    notes = {
+        (section["title"], line["number"]): line["notes"]
+        for section in figure.sections
+        for line in section["lines"]
+        if line["notes"]
+    }
+    assert notes["Half.split", 2][0][1].startswith("RuntimeError: unflatten")
+    assert notes["Heads.forward", 2] == [["error", "RuntimeError in Half.split"]]
+    assert notes["Half.split", 3] == [["quiet", "not run"]]
+    assert repr(figure).splitlines()[-1].startswith("Half.split, line 2: RuntimeError: unflatten")
+
+
+def test_a_remark_of_the_trace_is_told():
+    sizes = {"batch": 2, "heads": 3, "queries": 4, "hiddens": 12}
+    figure = ShapeFigure(trace(first, torch.ones(12, 5), sizes=sizes))
+    remark = "Sizes stay numbers: an input's axis of 12 may be hiddens or heads*queries."
+    assert figure.remark == remark
+    assert repr(figure).splitlines()[-1] == remark
+
+
+def test_the_state_of_a_chapter_is_small():
+    assert len(json.dumps(traits(ShapeFigure(heads())))) < 60_000
+
+
+# Numbers that only moved
+
+
+def test_heads_are_the_numbers_of_the_vectors_moved():
+    steps = ShapeFigure(heads()).steps
+    notes = {(it["section"], it["name"]): (it["before"], it["note"]) for it in steps}
+    assert notes[1, "vectors"] == (-1, "The same as self.W_q(queries).")
+    assert notes[1, "parts"] == (
+        5,
+        "The same 120 numbers as in vectors, in the same order, cut in another way: "
+        "none is changed.",
+    )
+    assert notes[1, "return"] == (
+        6,
+        "The same 120 numbers as in parts, moved: none is changed.",
+    )
+    assert notes[0, "queries"] == (
+        4,
+        "The same 120 numbers as in self.W_q(queries), moved: none is changed.",
+    )
+    assert notes[0, "output"][0] == [it["name"] for it in steps].index("pooled")
+    assert notes[0, "pooled"] == (-1, "")
+
+
+@each_case
+def test_numbers_that_only_moved_keep_their_scale(name):
+    figure = ShapeFigure(CASES[name]())
+    for step in figure.steps:
+        if step["before"] >= 0:
+            assert step["scale"] == figure.steps[step["before"]]["scale"]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "kind", "how"),
+    [
+        ([1, 2, 3], [1, 2, 3], "float", "order"),
+        ([3, 1, 2], [1, 2, 3], "float", "moved"),
+        ([1, 2, 2], [1, 1, 2], "float", ""),
+        ([1, 2], [1, 2, 3], "float", ""),
+        ([5, 5], [5, 5], "float", ""),
+        ([1, 0], [0, 1], "bool", ""),
+        ([1, 0], [1, 0], "bool", "order"),
+        (["NaN", 1], [1, "NaN"], "float", "moved"),
+        ([], [], "float", ""),
+    ],
+)
+def test_two_lists_of_the_same_numbers_are_known(one, other, kind, how):
+    assert relation(one, other, kind) == how
+
+
+@pytest.mark.parametrize(
+    ("lists", "expected"),
+    [
+        ([[1, -4], [-4, 1]], [4, 4]),
+        ([[1, -4, 2], [2, 0]], [4, 4]),
+        ([[1, 2], [3, 4]], [2, 4]),
+        ([[1, 2], [2, 9]], [2, 9]),
+        ([[1, 2], [3], [1, 2, 3]], [3, 3, 3]),
+        ([[0, 0], [3, 0], []], [1, 3, 1]),
+        ([["NaN", "-Infinity", 2], [2]], [2, 2]),
+        ([["NaN"], ["NaN"]], [1, 1]),
+    ],
+)
+def test_lists_that_share_numbers_share_a_scale(lists, expected):
+    assert scales(lists) == expected
+
+
+def test_integers_and_booleans_share_no_scale_with_other_numbers():
+    inputs = torch.tensor([[1.0, 2, 9]]), torch.tensor([1, 2]), torch.tensor([True, False])
+    steps = ShapeFigure(trace(first, *inputs)).steps
+    assert [it["scale"] for it in steps[:3]] == [9, 2, 1]
+
+
+def test_numbers_are_as_short_as_their_precision_allows():
+    third = torch.tensor([1 / 3, -0.0, float("nan"), float("inf"), -float("inf")])
+    assert flat(third) == [0.333333343, 0, "NaN", "Infinity", "-Infinity"]
+    assert str(flat(third)[1]) == "0.0"
+    assert flat(torch.tensor([1 / 3], dtype=torch.float64)) == [1 / 3]
+    assert flat(torch.tensor([True, False])) == [1, 0]
+    assert flat(torch.tensor([2**53, 2**53 + 1, -(2**60)])) == [
+        2**53,
+        "9007199254740993",
+        "-1152921504606846976",
+    ]
+
+
+# What it says
+
+
+def test_the_text_of_a_small_case_is_as_worked_by_hand():
+    def layer(x, keep):
+        y = x.mT * 2
+        return y.masked_fill(~keep, -torch.inf)
+
+    x = torch.tensor([[0.5, 1], [-0.0001, 0], [3, 4]])
+    figure = ShapeFigure(trace(layer, x, torch.tensor([True, False, True]), sizes={"keys": 3}))
+    title = next(it["title"] for it in figure.sections)
+    assert repr(figure) == "\n".join(
+        [
+            "ShapeFigure: step 0 of 5",
+            title,
+            "   0 line 1: x (keys 3, 2): 0.500, 1.000, 0.000, …",
+            "   1 line 1: keep (keys 3): True, False, True",
+            "   2 line 2: x.mT (2, keys 3): 0.500, 0.000, 3.000, …",
+            "   3 line 2: y (2, keys 3): 1.000, 0.000, 6.000, …",
+            "   4 line 3: ~keep (keys 3): False, True, False",
+            "   5 line 3: return (2, keys 3): 1.000, -inf, 6.000, …",
+        ]
+    )
+    figure.step = 4
+    assert repr(figure).startswith("ShapeFigure: step 4 of 5\n")
+
+
+@each_case
+def test_the_same_layer_says_the_same_twice(name):
+    assert repr(ShapeFigure(CASES[name]())) == repr(ShapeFigure(CASES[name]()))
+
+
+def test_a_page_without_a_kernel_can_mount_it():
+    figure = ShapeFigure(heads())
+    state = figure.get_state() | {"_anywidget_id": "attnbook.figures.shape.ShapeFigure"}
+    check_mountable({"model_name": "AnyModel", "state": state}, repr(figure))
+    assert traits(figure)["kind"] == "shape"

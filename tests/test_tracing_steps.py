@@ -1,0 +1,146 @@
+"""The steps of a trace: every tensor in the order of the run, with its numbers as they were."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from shape_cases import CASES, heads
+from torch import nn
+
+from attnbook.tracing import trace
+from attnbook.tracing.steps import MOST_NUMBERS
+
+
+def told(x_ray):
+    """Section, line and name of each step."""
+    return [(it.section, it.line, it.name) for it in x_ray.steps]
+
+
+def test_steps_follow_the_run_into_a_followed_function_and_back():
+    names = told(heads())
+    assert names[4:9] == [
+        (0, 2, "self.W_q(queries)"),
+        (1, 1, "vectors"),
+        (1, 3, "parts"),
+        (1, 4, "return"),
+        (0, 2, "queries"),
+    ]
+    assert names[-3:] == [(2, 4, "return"), (0, 10, "output"), (0, 11, "return")]
+
+
+def test_a_step_says_where_it_is_and_what_its_axes_are():
+    step = heads().steps[7]
+    assert (step.title, step.line, step.name) == ("Heads.split, the first of 3 calls", 4, "return")
+    assert (step.shape, step.symbols) == (
+        (2, 3, 5, 4),
+        ("batch", "heads", "queries", "hiddens/heads"),
+    )
+    assert not step.part
+    assert heads().steps[4].part
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_result_of_a_line_is_a_step_with_the_shape_of_its_numbers(name):
+    x_ray = CASES[name]()
+    steps = x_ray.steps
+    for place, (title, lines) in enumerate(x_ray.sections):
+        for line in lines:
+            results = {made.name for made in line.made}
+            assert results <= {it.name for it in steps if it.section == place}, line.source
+            assert all(it.title == title for it in steps if it.section == place)
+    assert all(it.numbers is None or tuple(it.numbers.shape) == it.shape for it in steps)
+
+
+def test_numbers_are_those_that_plain_torch_makes():
+    queries, keys = torch.randn(2, 3, 5), torch.randn(2, 7, 5)
+    steps = {it.name: it for it in trace(lambda q, k: q @ k.mT > 0, queries, keys).steps}
+
+    assert torch.equal(steps["q"].numbers, queries)
+    assert torch.equal(steps["k.mT"].numbers, keys.mT)
+    assert torch.equal(steps["q @ k.mT"].numbers, queries @ keys.mT)
+    assert torch.equal(steps["return"].numbers, queries @ keys.mT > 0)
+    assert steps["return"].numbers.dtype == torch.bool
+
+
+def test_a_later_change_in_place_does_not_reach_an_earlier_step():
+    def layer(x):
+        y = x + 1
+        view = y[0]
+        y.zero_()
+        return y, view
+
+    first, kept, view, *after = trace(layer, torch.ones(2, 3)).steps
+    assert (first.numbers == 1).all()
+    assert (kept.numbers == 2).all()
+    assert (view.numbers == 2).all()
+    assert all((it.numbers == 0).all() for it in after)
+
+
+def test_of_a_loop_the_first_pass_is_kept():
+    def layer(x):
+        for _ in range(3):
+            x = x * 2
+        return x
+
+    found = [it.numbers.item() for it in trace(layer, torch.tensor(1.0)).steps]
+    assert found == [1, 2, 8]
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float16, torch.bfloat16, torch.int32])
+def test_a_copy_is_exact_and_of_the_same_type(dtype):
+    x = torch.tensor([[1 / 3, 2e4, -7]]).to(dtype)
+    (step, *_) = trace(lambda x: x, x).steps
+    assert step.numbers.dtype == dtype
+    assert torch.equal(step.numbers, x)
+
+
+def test_numbers_of_a_large_tensor_are_not_kept():
+    steps = trace(lambda x: x[:-1], torch.ones(MOST_NUMBERS + 1)).steps
+    assert [it.numbers is None for it in steps] == [True, False]
+
+
+@pytest.mark.parametrize(
+    "x",
+    [
+        torch.ones(2, 3, device="meta"),
+        torch.nested.nested_tensor([torch.ones(2), torch.ones(3)], layout=torch.jagged),
+    ],
+    ids=["meta", "nested"],
+)
+def test_a_tensor_without_numbers_to_read_is_a_step_without_numbers(x):
+    steps = trace(lambda x: x, x).steps
+    assert [it.numbers for it in steps] == [None, None]
+
+
+def test_inside_of_vmap_there_are_no_numbers_to_read():
+    def layer(x):
+        return torch.vmap(inner)(x)
+
+    def inner(row):
+        return row * 2
+
+    steps = trace(layer, torch.ones(2, 3), follow="inner").steps
+    by_title = {(it.title.split(".")[-1], it.name): it.numbers for it in steps}
+    assert by_title["inner", "row"] is None
+    assert torch.equal(by_title["layer", "return"], torch.full((2, 3), 2.0))
+
+
+def test_a_sparse_tensor_is_kept_as_the_matrix_that_it_is():
+    (step, *_) = trace(lambda x: x, torch.eye(3).to_sparse()).steps
+    assert torch.equal(step.numbers, torch.eye(3))
+
+
+def test_a_copy_needs_no_gradient_and_keeps_no_graph():
+    steps = trace(nn.Linear(3, 2), torch.ones(2, 3, requires_grad=True)).steps
+    assert not any(it.numbers.requires_grad for it in steps)
+
+
+def test_a_part_that_is_a_result_too_is_one_step():
+    x_ray = trace(lambda x: (x.mT, x + 1), torch.ones(2, 3))
+    assert [it.name for it in x_ray.steps] == ["x", "x.mT", "x + 1"]
+
+
+def test_what_a_layer_made_before_it_failed_is_there():
+    x_ray = CASES["failing"]()
+    assert x_ray.error is not None
+    assert [it.name for it in x_ray.steps][-1] == "vectors"
