@@ -20,9 +20,11 @@ DRAWN = (
     "blocks",
     "broadcast",
     "favicon",
+    "heads",
     "logo",
     "lookup",
     "padding",
+    "seeing",
     "weighted-sum",
 )
 SVG = "{http://www.w3.org/2000/svg}"

@@ -13,7 +13,9 @@ from pathlib import Path
 
 from diagrams_additive import additive_score, broadcast
 from diagrams_blocks import blocks
+from diagrams_heads import heads
 from diagrams_lookup import lookup
+from diagrams_seeing import seeing
 from drawing import (
     HATCH,
     HATCHING,
@@ -203,6 +205,8 @@ def draw_all() -> dict[str, str]:
         "additive-score.svg": additive_score(),
         "broadcast.svg": broadcast(),
         "blocks.svg": blocks(),
+        "heads.svg": heads(),
+        "seeing.svg": seeing(),
         "logo.svg": mark("logo", gap=5, inner=17, dot=10),
         "favicon.svg": mark("favicon", gap=7, inner=20, dot=12),
     }

@@ -1,0 +1,156 @@
+"""The still picture of heads: their weights are the layer's, and no number is lost on the way."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from typing import NamedTuple
+
+import pytest
+import torch
+from diagrams_heads import KEYS, QUERY
+from drawing import KEY_COLOURS, SLATE
+from drawn_numbers import printed
+from test_diagrams import SVG, edges, labels, picture, rows, texts
+
+import attnbook
+
+FRAMES = ((0, 133), (133, 267), (267, 400))  # the column of each head
+ATTEND, MERGE = 288, 470  # the tops of these stages
+WEIGHT = r"M([\d.]+) ([\d.]+)v-([\d.]+)h([\d.]+)V[\d.]+z"
+CELL = r"M([\d.]+) ([\d.]+)h([\d.]+)v18h-[\d.]+z"
+
+
+class Shape(NamedTuple):
+    """A wordless shape; of a bar of weight, y is the foot and `size` the height, else the width."""
+
+    x: float
+    y: float
+    size: float
+    colour: str
+
+
+def shapes(pattern: str, top: float = 0, bottom: float = 1000) -> list[Shape]:
+    """The shapes of a kind between two heights: from the top, each row from the left."""
+    paths = picture("heads").iter(f"{SVG}path")
+    found = ((re.fullmatch(pattern, path.attrib["d"]), path.attrib["fill"]) for path in paths)
+    placed = [Shape(float(m[1]), float(m[2]), float(m[3]), fill) for m, fill in found if m]
+    return sorted((s for s in placed if top <= s.y < bottom), key=lambda s: (s.y, s.x))
+
+
+def inside(found: list[Shape], head: int) -> list[Shape]:
+    left, right = FRAMES[head]
+    return [shape for shape in found if left <= shape.x < right]
+
+
+def drawn_weights() -> list[list[float]]:
+    """The height of each bar as a share of all bars of its head."""
+    heads = [inside(shapes(WEIGHT), head) for head in range(3)]
+    return [[bar.size / sum(b.size for b in bars) for bar in bars] for bars in heads]
+
+
+def layer_weights() -> torch.Tensor:
+    """What the layer says, when its projections leave the picture's vectors as they are."""
+    layer = attnbook.MultiHeadAttention(6, 6, 6, 6, 3)
+    for projection in (layer.W_q, layer.W_k, layer.W_v):
+        torch.nn.init.eye_(projection.weight)
+    query, keys = torch.tensor([[QUERY]]).float(), torch.tensor([KEYS]).float()
+    layer(query, keys, keys)
+    return layer.attention_weights[0, :, 0]
+
+
+def test_the_bars_are_the_attention_weights_of_the_layer():
+    for drawn, weights in zip(drawn_weights(), layer_weights().tolist(), strict=True):
+        assert drawn == pytest.approx(weights, abs=2e-4)
+
+
+def test_the_heads_look_at_different_keys():
+    first, second, third = drawn_weights()
+    assert first[1] > 0.75
+    assert second[0] == pytest.approx(second[3])
+    assert second[0] + second[3] > 0.75
+    assert third == pytest.approx([0.25] * 4)
+
+
+def test_a_weight_is_as_high_in_every_head_and_stands_over_its_key():
+    bars = shapes(WEIGHT)
+    heights = [sum(bar.size for bar in inside(bars, head)) for head in range(3)]
+    assert heights == pytest.approx([heights[0]] * 3, abs=0.03)
+    feet = {bar.y for bar in bars}
+    names = [(text, rect) for row in rows("heads") for text, rect in row if text in set("0123")]
+    assert len(feet) == 1
+    assert [text for text, _ in names] == list("0123") * 3
+    for bar, (text, rect) in zip(bars, names, strict=True):
+        left, top, right, _ = edges(rect)
+        assert left < bar.x < right
+        assert 0 <= top - bar.y <= 5
+        assert bar.colour == rect.attrib["fill"] == KEY_COLOURS[int(text)]
+
+
+def test_the_query_and_each_key_hold_six_numbers_and_give_two_to_every_head():
+    wholes = [shapes(CELL, top, top + 30) for top in (30, 110)]
+    expected = [SLATE] * 6 + [colour for colour in KEY_COLOURS for _ in range(6)]
+    for row in wholes:
+        assert [cell.colour for cell in row] == expected
+    shares = shapes(CELL, 200, ATTEND)
+    pair = [SLATE] * 2 + [colour for colour in KEY_COLOURS for _ in range(2)]
+    assert [[cell.colour for cell in inside(shares, head)] for head in range(3)] == [pair] * 3
+    assert {(c.colour, c.size) for c in shares} == {(c.colour, c.size) for c in wholes[0]}
+
+
+def test_each_pooled_number_is_mixed_by_the_weights_of_its_head():
+    stripes = shapes(CELL, ATTEND, MERGE)
+    for head, weights in enumerate(layer_weights().tolist()):
+        own = inside(stripes, head)
+        for number in (own[:4], own[4:]):
+            total = sum(stripe.size for stripe in number)
+            assert [stripe.colour for stripe in number] == list(KEY_COLOURS)
+            assert [s.size / total for s in number] == pytest.approx(weights, abs=2e-4)
+
+
+def test_merging_joins_the_heads_parts_end_to_end_and_changes_none():
+    parts = shapes(CELL, ATTEND, MERGE)
+    joined = shapes(CELL, MERGE, 550)
+    assert [s[2:] for s in joined] == [s[2:] for s in parts]
+    gaps = [b.x - a.x - a.size for a, b in itertools.pairwise(joined)]
+    assert max(gaps) < 2.5
+    output = shapes(CELL, 550)
+    assert [cell.colour for cell in output] == [SLATE] * 6
+    assert [cell.x for cell in output] == pytest.approx([s.x for s in joined[::4]])
+
+
+def test_the_stages_stand_in_their_order():
+    order = [texts(row) for row in rows("heads")]
+    assert order == [
+        ["query", "key 0", "key 1", "key 2", "key 3"],
+        ["W_q, W_k, W_v"],
+        ["split"],
+        ["head 0", "head 1", "head 2"],
+        ["attend"] * 3,
+        list("0123") * 3,
+        ["merge"],
+        ["W_o"],
+        ["output"],
+    ]
+
+
+def test_the_description_says_the_weights_of_the_heads_in_order():
+    about = picture("heads").findtext(f"{SVG}desc") or ""
+    said = re.findall(r"head (\d) gives them ([^;]*?)[;.] ", about)
+    for (head, numbers), weights in zip(said, layer_weights().tolist(), strict=True):
+        found = re.findall(r"\d\.\d\d", numbers)
+        assert found == [printed(weight, 2) for weight in weights], head
+        assert sum(map(float, found)) == pytest.approx(1), head
+    assert [head for head, _ in said] == ["0", "1", "2"]
+
+
+def test_no_shape_covers_a_text_or_leaves_the_picture():
+    drawn = [(s.x, s.y, s.x + s.size, s.y + 18) for s in shapes(CELL)]
+    drawn += [(s.x, s.y - s.size, s.x + 22, s.y) for s in shapes(WEIGHT)]
+    boxes = [edges(rect) for _, rect in labels(picture("heads"))]
+    for shape, box in itertools.product(drawn, boxes):
+        apart = shape[2] <= box[0] or shape[0] >= box[2]
+        assert apart or shape[3] <= box[1] or shape[1] >= box[3], (shape, box)
+    assert min(x for x, *_ in drawn) >= 0
+    assert max(right for _, _, right, _ in drawn) <= 400
+    assert max(bottom for *_, bottom in drawn) <= 628

@@ -1,0 +1,118 @@
+"""The still picture of who sees whom: its hatching is what the softmax hides."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from typing import NamedTuple
+
+import pytest
+import torch
+from test_diagrams import SVG, edges, labels, picture, rows, texts
+
+import attnbook
+
+TILE = re.compile(r"M([\d.]+) ([\d.]+)h([\d.]+)v([\d.]+)h-[\d.]+z")
+PANELS = {
+    "everyone": {},
+    "length 3:": {"valid_lens": torch.tensor([3])},
+    "causal:": {"causal": True},
+}
+
+
+class Cell(NamedTuple):
+    """A cell of a grid: its edges, lines included, and its fill."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+    fill: str
+
+
+def cells() -> list[Cell]:
+    found = []
+    for shape in picture("seeing").iter(f"{SVG}path"):
+        line = float(shape.get("stroke-width", "0")) / 2
+        for tile in TILE.findall(shape.attrib["d"]):
+            x, y, width, height = map(float, tile)
+            place = (x - line, y - line, x + width + line, y + height + line)
+            found.append(Cell(*place, shape.attrib["fill"]))
+    return found
+
+
+def headed() -> dict[str, list[list[Cell]]]:
+    """The rows of cells below each heading."""
+    grids = {}
+    for text, rect in labels(picture("seeing")):
+        if text.text in PANELS:
+            left, _, right, _ = edges(rect)
+            own = sorted((c for c in cells() if left <= c.left < right), key=lambda c: c[1::-1])
+            grids[text.text] = [own[i : i + 5] for i in range(0, len(own), 5)]
+    return grids
+
+
+def fill_of(word: str) -> str:
+    return next(r.attrib["fill"] for t, r in labels(picture("seeing")) if t.text == word)
+
+
+@pytest.mark.parametrize("name", PANELS)
+def test_a_key_is_hatched_where_the_softmax_gives_it_nothing(name):
+    weights = attnbook.masked_softmax(torch.zeros(1, 5, 5), **PANELS[name])[0]
+    words = {fill_of("seen"): True, fill_of("hidden"): False}
+    assert len(words) == 2
+    drawn = [[words[cell.fill] for cell in row] for row in headed()[name]]
+    assert drawn == (weights > 0).tolist()
+
+
+def test_what_is_hidden_is_hatched_as_padding_is():
+    def pattern(name: str) -> list[dict[str, str]]:
+        return [part.attrib for part in picture(name).findall(f".//{SVG}pattern//*")]
+
+    assert pattern("seeing") == pattern("padding") != []
+    pad = next(rect for text, rect in labels(picture("padding")) if text.text == "<pad>")
+    assert fill_of("hidden") == pad.attrib["fill"]
+    token = next(rect for text, rect in labels(picture("padding")) if text.text == "Hello")
+    assert fill_of("seen") == token.attrib["fill"]
+
+
+def test_each_row_of_cells_stands_beside_its_query_and_each_column_below_its_key():
+    boxes = [(text, rect) for row in rows("seeing") for text, rect in row]
+    queries = [edges(r) for text, r in boxes if re.fullmatch(r"\d \S+", text)]
+    keys = [edges(r) for text, r in boxes if re.fullmatch(r"\d", text)]
+    for grid, names in zip(headed().values(), (keys[:5], keys[5:10], keys[10:]), strict=True):
+        for (_, top, _, bottom), row in zip(queries, grid, strict=True):
+            assert {(cell.top, cell.bottom) for cell in row} == {(top, bottom)}
+        for (left, _, right, _), column in zip(names, zip(*grid, strict=True), strict=True):
+            assert {(cell.left, cell.right) for cell in column} == {(left, right)}
+
+
+def test_queries_and_keys_are_the_same_five_tokens_in_order():
+    _, _, numbers, *queries = (texts(row) for row in rows("seeing"))
+    assert numbers == list("01234") * 3
+    assert queries[:5] == [["0 the"], ["1 cat"], ["2 sat"], ["3 down"], ["4 ."]]
+    assert queries[5:] == [["seen", "hidden"]]
+
+
+def test_the_grids_go_from_seeing_all_to_seeing_no_future():
+    headings = texts(rows("seeing")[0])
+    assert headings == ["everyone", "sees all", "length 3:", "padding", "causal:", "no future"]
+
+
+def test_the_description_names_every_token_and_the_hidden_keys():
+    about = picture("seeing").findtext(f"{SVG}desc") or ""
+    for (name,) in [texts(row) for row in rows("seeing")[3:8]]:
+        assert name in about
+    hidden = [str(i) for i, cell in enumerate(headed()["length 3:"][0]) if "hatch" in cell.fill]
+    assert f"keys {' and '.join(hidden)} are padding" in about
+
+
+def test_no_cell_covers_a_text_or_leaves_the_picture():
+    root = picture("seeing")
+    height = float(root.attrib["viewBox"].split()[3])
+    for cell, (text, rect) in itertools.product(cells(), labels(root)):
+        left, top, right, bottom = edges(rect)
+        apart = cell.right <= left or cell.left >= right
+        assert apart or cell.bottom <= top or cell.top >= bottom, text.text
+    assert len(cells()) == 75
+    assert all(c.left >= 0 and c.right <= 400 and c.bottom <= height for c in cells())
