@@ -180,8 +180,8 @@ def check_vectors(vectors: Tensor) -> None:
 
 def check_float_type(dtype: torch.dtype) -> None:
     """Refuse a dtype that would round what it holds to whole numbers."""
-    if not dtype.is_floating_point:
-        raise TypeError(f"dtype must be a floating-point type, got {dtype}")
+    if not isinstance(dtype, torch.dtype) or not dtype.is_floating_point:
+        raise TypeError(f"dtype must be a floating-point type, got {dtype!r}")
 
 
 def check_positions(positions: Tensor, num_positions: int | None = None) -> None:

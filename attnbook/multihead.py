@@ -122,19 +122,24 @@ class MultiHeadAttention(nn.Module):
         v = split_heads(self.W_v(values), self.num_heads)
         heads = self.attention(q, k, v, valid_lens, causal=causal)
         output = self.W_o(merge_heads(heads))
-        if visible is None or self.W_o.bias is None:
-            return output  # type: ignore[no-any-return]
-        return torch.where(visible.any(dim=-1, keepdim=True), output, 0.0)
+        return self._zero_if_empty(output, visible, num_keys=shape[-1])
 
     if TYPE_CHECKING:
         __call__ = forward  # for type checkers, to whom nn.Module says Any
 
     def _check(self, queries: Tensor, keys: Tensor, values: Tensor) -> None:
-        check_inputs(queries, keys, values)
         check_axes("queries", queries, "(batch, num_queries, query_size)")
+        check_inputs(queries, keys, values)
         check_projected("queries", queries, "query_size", self.W_q)
         check_projected("keys", keys, "key_size", self.W_k)
         check_projected("values", values, "value_size", self.W_v)
+
+    def _zero_if_empty(self, output: Tensor, visible: Tensor | None, num_keys: int) -> Tensor:
+        """Take W_o's bias, the only rest, from a query with nothing to attend to."""
+        if self.W_o.bias is None or (visible is None and num_keys > 0):
+            return output
+        sees = False if visible is None else visible.any(dim=-1, keepdim=True)
+        return torch.where(torch.as_tensor(sees, device=output.device), output, 0.0)
 
     @property
     def keep_weights(self) -> bool:

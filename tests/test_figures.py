@@ -202,6 +202,7 @@ def filled(shape, place, number):
             ValueError,
             "example_labels must name 2, got 1: ['head 0']",
         ),
+        ({"causal": 1}, TypeError, "causal must be True or False, got 1"),
     ],
 )
 def test_a_figure_that_cannot_be_shown_is_refused_in_one_sentence(changes, error, message):
@@ -432,6 +433,24 @@ def test_the_text_names_examples_and_changes_nothing_else():
     assert repr(named) == told
     named.valid_lens = [3, 0]
     assert "\nhead 1: shape: valid_lens 0\n" in repr(named)
+
+
+@pytest.mark.parametrize(
+    ("lens", "expected"),
+    [
+        (None, [[1, 2, 3, 4]] * 2),
+        ([2, 4], [[1, 2, 2, 2], [1, 2, 3, 4]]),
+        ([[4, 0, 4, 1]] * 2, [[1, 0, 3, 1]] * 2),
+    ],
+)
+def test_a_causal_figure_starts_with_the_past_of_each_query(lens, expected):
+    x = torch.randn(2, 4, 3, generator=torch.Generator().manual_seed(0))
+    lens = None if lens is None else torch.tensor(lens)
+    layer = attnbook.DotProductAttention()
+    figure = AttentionFigure(layer, x, x, x, lens, causal=True)
+    assert figure.valid_lens == expected
+    torch.testing.assert_close(figure.output.float(), layer(x, x, x, lens, causal=True))
+    assert (figure.hidden, AttentionFigure(layer, x, x, x).hidden) == ("future", "padding")
 
 
 def test_the_text_is_the_same_in_every_run():

@@ -48,6 +48,19 @@ def build(dtype=torch.float64, bias=True, **options):
     return layer
 
 
+@with_and_without_bias
+@pytest.mark.parametrize("causal", [False, True])
+def test_a_memory_without_keys_gives_zeros(bias, causal):
+    layer = build(bias=bias)
+    num_queries = 0 if causal else 3
+    queries = torch.randn(2, num_queries, layer.W_q.in_features).double()
+    keys = queries.new_zeros(2, 0, layer.W_k.in_features)
+    values = queries.new_zeros(2, 0, layer.W_v.in_features)
+    output = layer(queries, keys, values, causal=causal)
+    assert output.shape == (2, num_queries, layer.W_o.out_features)
+    assert not output.any()
+
+
 # The formula
 
 

@@ -286,9 +286,9 @@ def test_a_size_that_is_none_is_refused(wrong, error):
         sinusoidal_encoding(3, wrong)
 
 
-@pytest.mark.parametrize("dtype", [torch.int64, torch.bool, torch.complex64], ids=str)
+@pytest.mark.parametrize("dtype", [torch.int64, torch.bool, torch.complex64, "float32"], ids=str)
 def test_a_type_that_cannot_hold_sines_is_refused(dtype):
-    with pytest.raises(TypeError, match=f"dtype must be a floating-point type, got {dtype}"):
+    with pytest.raises(TypeError, match=f"dtype must be a floating-point type, got {dtype!r}"):
         sinusoidal_encoding(3, 6, dtype=dtype)
 
 

@@ -118,7 +118,7 @@ export function outputBars(values) {
 }
 
 /** The numbers behind the picture, for the query in focus. */
-export function numberTable(labels, size) {
+export function numberTable(labels, size, hidden) {
   const parts = Array.from({ length: size }, (_, c) => (size === 1 ? "value" : `value[${c}]`));
   const names = ["key", "score", "weight", ...parts];
   const rows = [...labels, "output"].map(() => tableRow(names.length - 1));
@@ -130,7 +130,7 @@ export function numberTable(labels, size) {
   const paint = (row, title) => {
     put(table.caption, { text: title });
     labels.forEach((label, i) => {
-      const heading = i < row.length ? label : `${label} (padding)`;
+      const heading = i < row.length ? label : `${label} (${hidden})`;
       rows[i].set(heading, [row.scores[i], row.weights[i], ...row.values[i]]);
     });
     rows.at(-1).set("output", ["", row.weights.reduce((a, b) => a + b, 0), ...row.output]);

@@ -33,8 +33,8 @@ export function temperatureAt(step) {
 }
 
 /** What a pointed-at key says. */
-function sentence(row, labels, i) {
-  const padding = i < row.length ? "" : ", padding";
+function sentence(row, labels, i, hidden) {
+  const padding = i < row.length ? "" : `, ${hidden}`;
   return (
     `${labels[i]}${padding}: score ${decimals(row.scores[i])}, ` +
     `weight ${decimals(row.weights[i])}, value ${tuple(row.values[i])}`
@@ -45,7 +45,7 @@ function sentence(row, labels, i) {
 function exampleBlock(model, example, group) {
   const values = model.get("values")[example];
   const [keyLabels, queryLabels] = [model.get("key_labels"), model.get("query_labels")];
-  const name = model.get("example_labels")[example];
+  const [name, hidden] = [model.get("example_labels")[example], model.get("hidden")];
   const count = keyLabels.length;
   const lengths = model.get("valid_lens")[example];
   const domain = span(model.get("scores")[example].flat());
@@ -75,7 +75,7 @@ function exampleBlock(model, example, group) {
   const weightNumbers = numberRow(count, decimals, "of-weights");
   const cells = valueCells(values);
   const outputs = outputBars(values);
-  const table = numberTable(keyLabels, values[0].length);
+  const table = numberTable(keyLabels, values[0].length, hidden);
   const totalText = make("span", { class: "total-text" });
   const readout = make("p", { class: "readout", "aria-live": "polite" });
   const plot = make("div", { class: "plot" });
@@ -86,13 +86,13 @@ function exampleBlock(model, example, group) {
     paintReadout(rowOf(model, example, model.get("query")));
   };
   const paintReadout = (row) => {
-    readout.textContent = pointed === null ? "Point at a key for its numbers." : sentence(row, keyLabels, pointed);
+    readout.textContent = pointed === null ? "Point at a key for its numbers." : sentence(row, keyLabels, pointed, hidden);
   };
 
   const spot = () => make("div", { class: "spot", "aria-hidden": true });
   const paddings = [];
   const padding = (named) => {
-    const label = named ? [make("span", { text: "padding" })] : [];
+    const label = named ? [make("span", { text: hidden })] : [];
     paddings.push(make("div", { class: "padding", "aria-hidden": true }, ...label));
     return paddings.at(-1);
   };

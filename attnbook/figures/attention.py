@@ -20,7 +20,7 @@ from attnbook.figures.base import (
     numbers,
     stylesheet,
 )
-from attnbook.masking import length_mask
+from attnbook.masking import length_mask, seen_keys, visible_keys
 from attnbook.pooling import pool
 from attnbook.weighting import masked_softmax
 
@@ -46,6 +46,8 @@ class AttentionFigure(Figure):
         values: `(batch, num_keys, value_size)`.
         valid_lens: where the sliders start: `(batch,)` gives one slider per example,
             `(batch, num_queries)` one per query; None means all keys.
+        causal: whether each query starts with the keys up to its own position, as
+            `causal_mask` says, and what is hidden is called future.
         example_labels, query_labels, key_labels: names; by default `example 0`, `query 0`,
             `key 0` and so on.
         formula: how the score is written; by default the layer's `formula`.
@@ -72,6 +74,7 @@ class AttentionFigure(Figure):
     query_labels = traitlets.List(traitlets.Unicode()).tag(sync=True)
     key_labels = traitlets.List(traitlets.Unicode()).tag(sync=True)
     formula = traitlets.Unicode().tag(sync=True)
+    hidden = traitlets.Unicode("padding").tag(sync=True)
     # Arrows are drawn for a few vectors of two numbers; otherwise these stay empty.
     query_vectors: traitlets.List[Any] = traitlets.List().tag(sync=True)
     key_vectors: traitlets.List[Any] = traitlets.List().tag(sync=True)
@@ -84,6 +87,7 @@ class AttentionFigure(Figure):
         values: Float[Tensor, "batch keys value_size"],
         valid_lens: Shaped[Tensor, "batch *queries"] | None = None,
         *,
+        causal: bool = False,
         query_labels: Sequence[str] | None = None,
         key_labels: Sequence[str] | None = None,
         formula: str | None = None,
@@ -93,11 +97,7 @@ class AttentionFigure(Figure):
         _check(queries, keys, values)
         scores = _score(layer, queries, keys)
         batch, num_queries, num_keys = scores.shape
-        if valid_lens is None:
-            valid_lens = torch.full((batch,), num_keys)
-        if isinstance(valid_lens, torch.Tensor):
-            valid_lens = valid_lens.cpu()
-        length_mask(valid_lens, scores.shape)  # refuses what no slider can show
+        valid_lens = _lengths(valid_lens, scores.shape, causal)
         flat = queries.shape[-1] == keys.shape[-1] == 2 and num_keys <= MOST_ARROWS
         super().__init__(
             kind="attention",
@@ -107,6 +107,7 @@ class AttentionFigure(Figure):
             example_labels=labels("example_labels", example_labels, "example", batch),
             query_labels=labels("query_labels", query_labels, "query", num_queries),
             key_labels=labels("key_labels", key_labels, "key", num_keys),
+            hidden="future" if causal else "padding",
             formula=formula or getattr(layer, "formula", "score(q, k)"),
             query_vectors=numbers("queries", queries) if flat else [],
             key_vectors=numbers("keys", keys) if flat else [],
@@ -189,6 +190,16 @@ def _check(queries: Tensor, keys: Tensor, values: Tensor) -> None:
     check_count("queries", queries.shape[1])
     check_count("keys", keys.shape[1])
     check_count("value_size", values.shape[2])
+
+
+def _lengths(valid_lens: Tensor | None, shape: Sequence[int], causal: bool) -> Tensor:
+    """Give what the sliders show at first, and refuse what none can show."""
+    if valid_lens is None:
+        valid_lens = torch.full((shape[0],), shape[-1])
+    if isinstance(valid_lens, torch.Tensor):
+        valid_lens = valid_lens.cpu()
+    visible = visible_keys(shape, valid_lens, causal, torch.device("cpu"))
+    return valid_lens if visible is None or not causal else seen_keys(visible)
 
 
 def _score(layer: Any, queries: Tensor, keys: Tensor) -> Tensor:  # noqa: ANN401 - see the class

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+import torch
 from figure_cases import CASES, Case, traits
 from figure_page import (
     boundaries,
@@ -258,6 +259,16 @@ def test_an_example_bears_its_name_wherever_it_is_named(show):
         assert lens == ["valid_lens[0]", "valid_lens[1]"]
         assert "example" not in shown.first.locator("section").first.text_content()
         assert disagreements(shown.first, states[0]) == []
+
+
+def test_what_a_causal_figure_hides_is_called_future(show):
+    x = torch.arange(6.0).reshape(1, 3, 2)
+    figure = AttentionFigure(attnbook.DotProductAttention(), x, x, x, causal=True)
+    with show(figure) as (_, shown, states, _):
+        assert shown.locator(".padding span").all_inner_texts() == ["future"]
+        assert "key 1 (future)" in shown.locator("table").first.text_content()
+        assert "padding" not in shown.text_content()
+        assert disagreements(shown, states[0]) == []
 
 
 def test_the_total_is_always_there_and_an_empty_row_says_so(show):
