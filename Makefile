@@ -63,6 +63,12 @@ test: lint unit nbval browser lived ## everything that CI runs
 bench: $(if $(ROW),$(READY),book) ## measure ratios and store them with their machine (ROW=additive-large for one)
 	@$(BIN)/python tools/bench.py $(ROW)
 
+checkpoints: $(READY) ## train the models that the book uses (NAME=small for one)
+	@$(BIN)/python tools/checkpoints.py $(NAME)
+
+grade: $(READY) ## grade the trained models: exact match, and where they look
+	@$(BIN)/python tools/grade.py
+
 lock: $(READY) ## write requirements.txt anew from pyproject.toml's extras
 	$(BIN)/uv pip compile pyproject.toml --extra book --extra test --universal --python-version 3.11 \
 		--no-annotate --custom-compile-command "make lock" --quiet --upgrade -o requirements.txt
@@ -79,4 +85,4 @@ $(READY): requirements.txt pyproject.toml tools/package-lock.json
 	@$(BIN)/npm ci --prefix tools --loglevel=error
 	@touch $@
 
-.PHONY: help book chapter serve notebooks diagrams lint unit nbval browser colab lived check test bench lock clean
+.PHONY: help book chapter serve notebooks diagrams lint unit nbval browser colab lived check test bench checkpoints grade lock clean

@@ -90,7 +90,12 @@ class Built:
 def contents(wheel: Path) -> dict[str, str]:
     """The files of a wheel, each with its text."""
     with ZipFile(wheel) as archive:
-        return {name: archive.read(name).decode() for name in archive.namelist()}
+        return {name: text_of(name, archive.read(name)) for name in archive.namelist()}
+
+
+def text_of(name: str, content: bytes) -> str:
+    """Read a file as text; weights as letters that stand for their bytes."""
+    return content.decode("latin-1" if name.endswith(".safetensors") else "utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +113,7 @@ def built(tmp_path_factory) -> Built:
 
 def files_of_the_package() -> dict[str, str]:
     files = [f for f in (ROOT / "attnbook").rglob("*") if f.is_file() and f.suffix != ".pyc"]
-    return {str(file.relative_to(ROOT)): file.read_text("utf-8") for file in files}
+    return {str(f.relative_to(ROOT)): text_of(f.name, f.read_bytes()) for f in files}
 
 
 def test_building_the_package_warns_of_nothing(built):
@@ -177,12 +182,14 @@ def requirements(about: Message, extra: str = "") -> set[str]:
     }
 
 
-def test_the_core_asks_for_two_packages_and_the_extras_are_four(built):
+def test_the_core_asks_for_two_packages_and_the_extras_are_five(built):
     about = built.metadata
     assert requirements(about) == {"torch", "jaxtyping"}
-    assert {*about.get_all("Provides-Extra")} == {"display", "figures", "book", "test"}
+    extras = {"display", "figures", "seq2seq", "book", "test"}
+    assert {*about.get_all("Provides-Extra")} == extras
     assert requirements(about, "figures") == {"anywidget"}
     assert requirements(about, "display") == {"ipython", "matplotlib"}
+    assert requirements(about, "seq2seq") == {"babel", "numpy", "safetensors"}
 
 
 def test_the_lock_installs_the_extras_of_the_book_and_of_its_tests(built):
@@ -255,6 +262,12 @@ def with_figures(built, tmp_path_factory) -> Path:
     return environment(tmp_path_factory.mktemp("figures"), asked)
 
 
+@pytest.fixture(scope="module")
+def with_models(built, tmp_path_factory) -> Path:
+    asked = f"attnbook[seq2seq] @ {built.wheel.as_uri()}"
+    return environment(tmp_path_factory.mktemp("models"), asked)
+
+
 def answer(python: Path, program: str, folder: Path):
     """What a program prints there, as JSON; a warning is an error."""
     # -P and another folder: the package comes from where it is installed.
@@ -304,6 +317,8 @@ def test_the_layers_run_with_the_core_alone(core, tmp_path):
     [
         ("figures", "attnbook.figures needs anywidget: pip install 'attnbook[figures]'"),
         ("display", "attnbook.display needs matplotlib: pip install 'attnbook[display]'"),
+        ("data", "attnbook.data needs Babel: pip install 'attnbook[seq2seq]'"),
+        ("checkpoints", "attnbook.checkpoints needs safetensors: pip install 'attnbook[seq2seq]'"),
     ],
 )
 def test_a_room_without_its_extra_says_what_to_install(core, tmp_path, room, sentence):
@@ -335,6 +350,22 @@ def test_figures_come_whole_with_their_extra_alone(with_figures, tmp_path):
     assert found["sent"] == found["modules"]["AttentionFigure"]
     assert "example 0: valid_lens 2" in found["text"]
     assert not found["matplotlib"]
+
+
+TRANSLATE = """
+import datetime, json
+from attnbook.checkpoints import BOOK, book_model
+from attnbook.data import write_date
+
+text = write_date(datetime.date(1987, 3, 9), "de").text
+print(json.dumps({name: book_model(name).translate([text])[0].output for name in BOOK}))
+"""
+
+
+def test_the_trained_models_come_whole_with_their_extra_alone(with_models, tmp_path):
+    found = answer(with_models, TRANSLATE, tmp_path)
+    assert {*found.values()} == {"1987-03-09"}
+    assert "convolutional" in found
 
 
 # What a type checker knows of it

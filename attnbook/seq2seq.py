@@ -1,0 +1,214 @@
+"""Bahdanau's translator: an encoder, and a decoder that attends to it before each character."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from attnbook.encoders import ENCODERS
+from attnbook.layers import AdditiveAttention
+from attnbook.pooling import pool
+from attnbook.settings import Settings
+from attnbook.vocabulary import BEGIN, END, Vocabulary, pad
+
+if TYPE_CHECKING:
+    from jaxtyping import Float, Int
+
+BATCH = 256  # texts decoded together
+Change = Callable[[Tensor, int], Tensor]
+
+
+class Encoded(NamedTuple):
+    """What the decoder is given of a batch of texts; `projected_keys` only if it attends."""
+
+    states: Tensor  # (batch, num_keys, num_hiddens)
+    whole: Tensor  # (batch, num_hiddens)
+    valid_lens: Tensor  # (batch,)
+    projected_keys: Tensor | None  # (batch, num_keys, score_hiddens)
+
+
+class Translation(NamedTuple):
+    """A text, what the model wrote for it, and where it looked before each character.
+
+    `weights` is `(len(output), len(text))`, on the CPU; None without attention.
+    """
+
+    text: str
+    output: str
+    weights: Tensor | None
+
+
+class Translator(nn.Module):
+    """A translator of characters, with Bahdanau's attention or without.
+
+    Before step t the decoder's state s of step t-1 is the query; keys and values are the
+    encoder's states h. The pooled context goes with the character written last into the
+    decoder's GRU, and its new state says what is written:
+    c_t = Σ_j α(s_{t-1}, h_j) h_j, s_t = GRU([y_{t-1}; c_t], s_{t-1}), y_t ~ softmax(W s_t).
+
+    Args:
+        source, target: the characters that are read, and those that are written.
+        settings: sizes, encoder, and whether it attends.
+        seed: of the first weights; the global random state stays as it is.
+
+    Source: Bahdanau, Cho and Bengio (2015), sections 3.1 and A.2 (our s, h, α are theirs;
+    their s_0 is made from the backward state alone, and their output layer reads
+    s_{t-1}, y_{t-1} and c_t through a maxout, ours s_t).
+    """
+
+    def __init__(
+        self,
+        source: Vocabulary,
+        target: Vocabulary,
+        settings: Settings | None = None,
+        *,
+        seed: int = 0,
+    ) -> None:
+        super().__init__()
+        self.source, self.target, self.settings = source, target, settings or Settings()
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            self._make_parts(self.settings)
+
+    def _make_parts(self, s: Settings) -> None:
+        encoder = ENCODERS[s.encoder]
+        self.encoder = encoder(len(self.source), s.embedding_size, s.num_hiddens)
+        self.dropout = nn.Dropout(s.dropout)
+        self.start = nn.Linear(s.num_hiddens, s.num_hiddens)
+        self.written = nn.Embedding(len(self.target), s.written_size)
+        self.attention = (
+            AdditiveAttention(s.num_hiddens, s.num_hiddens, s.score_hiddens)
+            if s.attention
+            else None
+        )
+        self.cell = nn.GRUCell(s.written_size + s.num_hiddens, s.num_hiddens)
+        self.output = nn.Linear(s.num_hiddens, len(self.target))
+
+    @property
+    def device(self) -> torch.device:
+        """Where the model is, and its inputs must be."""
+        return self.output.weight.device
+
+    def read(self, texts: Sequence[str]) -> tuple[Int[Tensor, "batch keys"], Int[Tensor, " batch"]]:
+        """Turn texts into padded numbers and their lengths, on the model's device.
+
+        Raises:
+            TypeError, ValueError: as `Vocabulary.encode` does.
+        """
+        numbers, valid_lens = pad([self.source.encode(text) for text in texts])
+        return numbers.to(self.device), valid_lens.to(self.device)
+
+    def encode(
+        self, numbers: Int[Tensor, "batch keys"], valid_lens: Int[Tensor, " batch"]
+    ) -> Encoded:
+        """Read texts, and project their keys once for all steps to come."""
+        states, whole = self.encoder(numbers, valid_lens)
+        states, whole = self.dropout(states), self.dropout(whole)
+        keys = None if self.attention is None else self.attention.project_keys(states)
+        return Encoded(states, whole, valid_lens, keys)
+
+    def first_state(self, encoded: Encoded) -> Float[Tensor, "batch hiddens"]:
+        """Make the decoder's state before anything is written: s_0 = tanh(W h + b) of all."""
+        return torch.tanh(self.start(encoded.whole))
+
+    def context(
+        self, state: Float[Tensor, "batch hiddens"], encoded: Encoded
+    ) -> Float[Tensor, "batch hiddens"]:
+        """Attend with the decoder's last state; without attention, give all of the text."""
+        if self.attention is None or encoded.projected_keys is None:
+            return encoded.whole
+        # (batch, 1, hiddens): one query per text
+        return self.attention.attend(
+            state[:, None], encoded.projected_keys, encoded.states, encoded.valid_lens
+        )[:, 0]
+
+    def step(
+        self,
+        last: Int[Tensor, " batch"],
+        state: Float[Tensor, "batch hiddens"],
+        context: Float[Tensor, "batch hiddens"],
+    ) -> tuple[Float[Tensor, "batch symbols"], Float[Tensor, "batch hiddens"]]:
+        """Score what may be written next, and give the decoder's new state."""
+        state = self.cell(torch.cat([self.written(last), context], dim=-1), state)
+        return self.output(state), state
+
+    def forward(
+        self,
+        numbers: Int[Tensor, "batch keys"],
+        valid_lens: Int[Tensor, " batch"],
+        targets: Int[Tensor, "batch steps"],
+    ) -> Float[Tensor, "batch steps symbols"]:
+        """Score each character of the targets, given those before it (teacher forcing)."""
+        encoded = self.encode(numbers, valid_lens)
+        state, last, scores = self.first_state(encoded), torch.full_like(targets[:, 0], BEGIN), []
+        for target in targets.unbind(1):
+            score, state = self.step(last, state, self.context(state, encoded))
+            scores.append(score)
+            last = target
+        return torch.stack(scores, dim=1)
+
+    if TYPE_CHECKING:
+        __call__ = forward  # for type checkers, to whom nn.Module says Any
+
+    @torch.no_grad()
+    def translate(self, texts: Sequence[str], change: Change | None = None) -> list[Translation]:
+        """Write for each text, greedily: the likeliest character at every step.
+
+        Args:
+            texts: each of 1 to 256 characters that the model knows; none give none.
+            change: given the weights `(batch, num_keys)` of a step and its number, what
+                to pool with instead; so one can ask what a weight was good for. It sees
+                the texts in batches of 256.
+
+        Raises:
+            TypeError, ValueError: as `Vocabulary.encode` does; or there is a change
+                without attention.
+        """
+        if isinstance(texts, str):
+            raise TypeError("texts must be a list of strings, got one string; put it in a list")
+        if change is not None and self.attention is None:
+            raise ValueError("change needs weights, but this model has no attention")
+        training = self.training
+        self.eval()
+        try:
+            return [
+                translation
+                for start in range(0, len(texts), BATCH)
+                for translation in self._translate(texts[start : start + BATCH], change)
+            ]
+        finally:
+            self.train(training)
+
+    def _translate(self, texts: Sequence[str], change: Change | None) -> list[Translation]:
+        encoded = self.encode(*self.read(texts))
+        state = self.first_state(encoded)
+        last = torch.full_like(encoded.valid_lens, BEGIN)
+        written, looked = [], []
+        for number in range(self.settings.max_steps):
+            context = self.context(state, encoded)
+            if self.attention is not None:
+                weights = self.attention.attention_weights[:, 0]
+                if change is not None:
+                    weights = change(weights, number)
+                    context = pool(weights[:, None], encoded.states)[:, 0]
+                looked.append(weights)
+            score, state = self.step(last, state, context)
+            last = score[:, END:].argmax(-1) + END  # padding and beginnings are never written
+            written.append(last)
+        outputs = [self.target.decode(row) for row in torch.stack(written, 1).tolist()]
+        return _translations(texts, outputs, looked)
+
+
+def _translations(
+    texts: Sequence[str], outputs: Sequence[str], looked: Sequence[Tensor]
+) -> list[Translation]:
+    if not looked:
+        return [Translation(*pair, None) for pair in zip(texts, outputs, strict=True)]
+    weights = torch.stack(list(looked), 1).cpu()
+    return [
+        Translation(text, output, rows[: len(output), : len(text)])
+        for text, output, rows in zip(texts, outputs, weights, strict=True)
+    ]

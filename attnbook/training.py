@@ -1,0 +1,221 @@
+"""A small training loop: teacher forcing, a masked loss, early stopping."""
+
+from __future__ import annotations
+
+import copy
+import math
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, TextIO
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from attnbook.checks import check_size
+from attnbook.seq2seq import Translator
+from attnbook.vocabulary import END, PAD, pad
+
+if TYPE_CHECKING:
+    from jaxtyping import Float, Int
+
+Pair = tuple[str, str]
+Report = Callable[[float, "list[Epoch]"], None]
+MAX_NORM = 1.0  # of a gradient
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How to train.
+
+    Args:
+        epochs: how often every pair is seen, at most.
+        batch_size: pairs per step.
+        learning_rate: at its height, above 0; it rises over the first fifth of the steps
+            and falls to nothing until the last.
+        patience: after so many epochs that were not better, training ends.
+        seed: of the order of the pairs and of dropout.
+
+    Raises:
+        TypeError, ValueError: an argument is out of its range.
+    """
+
+    epochs: int = 10
+    batch_size: int = 32
+    learning_rate: float = 4e-3
+    patience: int = 3
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("epochs", "batch_size", "patience"):
+            check_size(name, getattr(self, name))
+        if not 0 < self.learning_rate < math.inf:
+            raise ValueError(f"learning_rate must be positive and finite, got {self.learning_rate}")
+
+
+class Epoch(NamedTuple):
+    """What an epoch came to: mean losses per character, and seconds of processor time."""
+
+    loss: float
+    validation_loss: float
+    seconds: float
+
+
+class Batch(NamedTuple):
+    """Numbers of texts and of what to write for them, ended and padded."""
+
+    numbers: Tensor
+    valid_lens: Tensor
+    targets: Tensor
+
+
+def masked_loss(
+    scores: Float[Tensor, "batch steps symbols"], targets: Int[Tensor, "batch steps"]
+) -> Float[Tensor, ""]:
+    """Average -log p of the characters to write; padding counts for nothing.
+
+    Source: Sutskever, Vinyals and Le (2014), equation 2, per character.
+    """
+    return F.cross_entropy(scores.flatten(0, 1), targets.flatten(), ignore_index=PAD)
+
+
+def make_batch(model: Translator, pairs: Sequence[Pair]) -> Batch:
+    """Turn pairs of texts into numbers, on the model's device.
+
+    Raises:
+        TypeError, ValueError: as `Vocabulary.encode` does.
+    """
+    targets, _ = pad([[*model.target.encode(target), END] for _, target in pairs])
+    return Batch(*model.read([text for text, _ in pairs]), targets.to(model.device))
+
+
+def train(
+    model: Translator,
+    pairs: Sequence[Pair],
+    validation: Sequence[Pair],
+    plan: Plan | None = None,
+    report: Report | None = None,
+) -> list[Epoch]:
+    """Train a model in place, and leave it with the weights of its best epoch.
+
+    Args:
+        pairs, validation: texts and what to write for them, at least one pair each.
+        plan: how long, how fast, in which order.
+        report: called before every step with the share that is done and the epochs so far,
+            and with 1 at the end; `Bar()` draws a progress bar.
+
+    Returns:
+        What each epoch came to; the best has the lowest validation loss.
+
+    Raises:
+        FloatingPointError: the loss is not finite; the message says where. The model keeps
+            the weights that gave it.
+        TypeError, ValueError: there are no pairs, or one that the model cannot read.
+    """
+    plan = plan or Plan()
+    learned, judged = make_batch(model, pairs), make_batch(model, validation)
+    kept, history = copy.deepcopy(model.state_dict()), list[Epoch]()
+    with torch.random.fork_rng([model.device] if model.device.type == "cuda" else []):
+        torch.manual_seed(plan.seed)
+        for loss, seconds in _epochs(model, learned, plan, history, report):
+            history.append(Epoch(loss, evaluate(model, judged), seconds))
+            where = f"on the validation pairs after epoch {len(history)}"
+            _check_finite(history[-1].validation_loss, where, plan)
+            waited = _epochs_since_the_best(history)
+            if waited == 0:
+                kept = copy.deepcopy(model.state_dict())
+            if waited == plan.patience:
+                break
+    model.load_state_dict(kept)
+    model.eval()
+    if report:
+        report(1.0, history)
+    return history
+
+
+def _epochs_since_the_best(history: Sequence[Epoch]) -> int:
+    losses = [epoch.validation_loss for epoch in history]
+    return len(losses) - 1 - losses.index(min(losses))
+
+
+def _epochs(
+    model: Translator, batch: Batch, plan: Plan, history: list[Epoch], report: Report | None
+) -> Iterator[tuple[float, float]]:
+    """Train, epoch after epoch; give the mean loss and the seconds of each."""
+    steps = math.ceil(len(batch.numbers) / plan.batch_size)
+    optimizer = torch.optim.Adam(model.parameters(), lr=plan.learning_rate)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(
+        optimizer, plan.learning_rate, total_steps=max(2, plan.epochs * steps), pct_start=0.2
+    )
+    for epoch in range(plan.epochs):
+        model.train()
+        start, total = time.process_time(), 0.0
+        order = torch.randperm(len(batch.numbers))
+        for number in range(steps):
+            if report:
+                report((epoch * steps + number) / (plan.epochs * steps), history)
+            chosen = order[number * plan.batch_size : (number + 1) * plan.batch_size]
+            loss = _step(model, optimizer, _part(batch, chosen))
+            _check_finite(loss, f"at step {number + 1} of {steps} in epoch {epoch + 1}", plan)
+            schedule.step()
+            total += loss
+        yield total / steps, time.process_time() - start
+
+
+def _check_finite(loss: float, where: str, plan: Plan) -> None:
+    if not math.isfinite(loss):
+        raise FloatingPointError(
+            f"the loss is {loss} {where}; try a learning_rate below {plan.learning_rate}"
+        )
+
+
+def _part(batch: Batch, chosen: Tensor) -> Batch:
+    """Take some rows of a batch, with no more padding than they need."""
+    numbers, valid_lens, targets = (part[chosen.to(part.device)] for part in batch)
+    return Batch(numbers[:, : int(valid_lens.max())], valid_lens, targets)
+
+
+def _step(model: Translator, optimizer: torch.optim.Optimizer, batch: Batch) -> float:
+    """Learn from one batch; give its loss, with nothing learned if it is not finite."""
+    loss = masked_loss(model(*batch), batch.targets)
+    value = loss.item()
+    if math.isfinite(value):
+        optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        torch.nn.utils.clip_grad_norm_(model.parameters(), MAX_NORM)
+        optimizer.step()
+    return value
+
+
+@torch.no_grad()
+def evaluate(model: Translator, batch: Batch) -> float:
+    """Give the mean loss per character, without dropout."""
+    model.eval()
+    return masked_loss(model(*batch), batch.targets).item()
+
+
+class Bar:
+    """A progress bar on one line, to be given to `train` as its `report`.
+
+    It is drawn anew some twenty times, by a carriage return, and always ends on the same
+    words: a stored notebook, where only the end is kept, looks the same after each run.
+
+    Args:
+        stream: where to draw; standard output by default.
+    """
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self.stream = stream
+        self._drawn = ""
+
+    def __call__(self, share: float, history: Sequence[Epoch]) -> None:
+        """Draw how much is done, if that looks different from last time."""
+        words = "trained" if share == 1 else f"epoch {len(history) + 1}"
+        line = f"{'█' * int(20 * share):░<20} {words:8}"
+        if line != self._drawn:
+            stream = self.stream or sys.stdout
+            stream.write(f"\r{line}" + ("\n" if share == 1 else ""))
+            stream.flush()
+            self._drawn = line

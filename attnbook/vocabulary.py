@@ -1,0 +1,108 @@
+"""Characters as numbers: what a model reads and writes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import torch
+from torch import Tensor
+
+PAD, BEGIN, END = 0, 1, 2
+SPECIAL = 3  # so many numbers stand for no character
+MAX_LENGTH = 256
+
+
+class Vocabulary:
+    """The characters that a model knows, each with its number.
+
+    Numbers 0, 1 and 2 stand for padding, for the beginning and for the end of a text.
+
+    >>> Vocabulary("ab").encode("ba")
+    [4, 3]
+
+    Args:
+        characters: what the model knows; order and repetition do not matter.
+
+    Raises:
+        TypeError, ValueError: `characters` is no string, or is empty.
+    """
+
+    def __init__(self, characters: str) -> None:
+        if not isinstance(characters, str):
+            raise TypeError(f"characters must be a string, got {type(characters).__name__}")
+        if not characters:
+            raise ValueError("characters must hold at least one character, got ''")
+        self.characters = "".join(sorted(set(characters)))
+        self._numbers = {c: SPECIAL + i for i, c in enumerate(self.characters)}
+
+    @classmethod
+    def of(cls, texts: Iterable[str]) -> Vocabulary:
+        """Collect the characters of texts."""
+        return cls("".join({character for text in texts for character in text}))
+
+    def __len__(self) -> int:
+        return SPECIAL + len(self.characters)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Vocabulary) and self.characters == other.characters
+
+    def __hash__(self) -> int:
+        return hash(self.characters)
+
+    def __repr__(self) -> str:
+        return f"Vocabulary({self.characters!r})"
+
+    def encode(self, text: str) -> list[int]:
+        """Turn a text into one number per character.
+
+        Raises:
+            TypeError, ValueError: `text` is no string, is empty, is longer than
+                256 characters, or holds a character that the vocabulary lacks.
+        """
+        check_text(text)
+        numbers = [self._numbers.get(character, PAD) for character in text]
+        if PAD in numbers:
+            index = numbers.index(PAD)
+            raise ValueError(
+                f"text must hold characters of the vocabulary, got {text[index]!r} "
+                f"(U+{ord(text[index]):04X}) at index {index} of {text!r}"
+            )
+        return numbers
+
+    def decode(self, numbers: Iterable[int]) -> str:
+        """Turn numbers into text, up to the first end; padding and beginnings say nothing."""
+        characters = []
+        for number in numbers:
+            if number == END:
+                break
+            if number >= SPECIAL:
+                characters.append(self.characters[number - SPECIAL])
+        return "".join(characters)
+
+
+def check_text(text: str) -> None:
+    """Refuse what no model here can read: no string, nothing, or more than 256 characters."""
+    if not isinstance(text, str):
+        raise TypeError(f"text must be a string, got {type(text).__name__}")
+    if not text:
+        raise ValueError("text must hold at least one character, got ''")
+    if len(text) > MAX_LENGTH:
+        raise ValueError(
+            f"text must hold at most {MAX_LENGTH} characters, got {len(text)}; "
+            "pass the part of it that is a date"
+        )
+
+
+def pad(rows: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
+    """Stack rows of numbers, `(batch, longest)`, padding to the right; and their lengths.
+
+    Raises:
+        ValueError: there are no rows, or a row is empty.
+    """
+    if not rows or not all(rows):
+        raise ValueError("rows must be at least one row of at least one number each")
+    lengths = torch.tensor([len(row) for row in rows])
+    numbers = torch.full((len(rows), int(lengths.max())), PAD)
+    for row, given in zip(numbers, rows, strict=True):
+        row[: len(given)] = torch.tensor(given)
+    return numbers, lengths

@@ -1,0 +1,167 @@
+"""Written dates: the same as Babel's own, with spans that hold, and each string once."""
+
+import datetime
+import random
+import unicodedata
+from itertools import chain, combinations
+
+import pytest
+from babel.dates import format_date
+
+from attnbook.data import (
+    FIELDS,
+    FORMATS,
+    LOCALES,
+    joined_pairs,
+    make_dates,
+    pairs,
+    usable_formats,
+    write_date,
+)
+
+DATE = datetime.date(1987, 3, 9)
+EVERY = [(locale, name) for locale in LOCALES for name in usable_formats(locale)]
+DAYS = [DATE + datetime.timedelta(days) for days in range(0, 800, 3)]
+
+
+@pytest.fixture(scope="module")
+def dates():
+    return make_dates(1000, 200, 300)
+
+
+def parts(written):
+    return {field: written.text[slice(*written.spans[field])] for field in FIELDS}
+
+
+@pytest.mark.parametrize(
+    ("locale", "name", "text", "expected"),
+    [
+        ("de", "full", "Montag, 9. März 1987", ("1987", "März", "9")),
+        ("es", "long", "9 de marzo de 1987", ("1987", "marzo", "9")),
+        ("hu", "short", "1987. 03. 09.", ("1987", "03", "09")),
+        ("ja", "long", "1987年3月9日", ("1987", "3", "9")),
+        ("he", "medium", "9 במרץ 1987", ("1987", "מרץ", "9")),
+    ],
+)
+def test_the_spans_hold_the_year_the_month_and_the_day(locale, name, text, expected):
+    written = write_date(DATE, locale, name)
+    assert (written.text, written.iso) == (text, "1987-03-09")
+    assert tuple(parts(written).values()) == expected
+
+
+@pytest.mark.parametrize(("locale", "name"), EVERY)
+def test_a_date_is_written_as_babel_writes_it(locale, name):
+    for date in DAYS:
+        written = write_date(date, locale, name)
+        assert written.text == format_date(date, name, locale=locale)
+        assert (written.locale, written.format) == (locale, name)
+
+
+@pytest.mark.parametrize(("locale", "name"), EVERY)
+def test_the_spans_are_apart_and_tell_the_iso_date(locale, name):
+    months = {}
+    for date in DAYS:
+        written = write_date(date, locale, name)
+        assert not any(
+            set(range(*a)) & set(range(*b)) for a, b in combinations(written.spans.values(), 2)
+        )
+        found = parts(written)
+        assert found["year"] == written.iso[:4]
+        assert int(found["day"]) == date.day
+        assert months.setdefault(found["month"], date.month) == date.month
+    assert len(months) == 12
+
+
+def test_no_string_stands_for_two_dates():
+    meant = {}
+    for locale, name in EVERY:
+        for date in DAYS:
+            written = write_date(date, locale, name)
+            assert meant.setdefault(written.text, written.iso) == written.iso
+
+
+def test_there_are_many_locales_formats_and_scripts(dates):
+    assert {date.locale for date in dates.train} == {*LOCALES}
+    assert len(LOCALES) >= 14
+    assert {date.format for date in dates.train} == {*FORMATS}
+    letters = {c for date in dates.train for c in date.text if c.isalpha()}
+    scripts = {unicodedata.name(letter).split()[0] for letter in letters}
+    assert {"LATIN", "GREEK", "CYRILLIC", "HEBREW", "CJK", "HANGUL"} <= scripts
+
+
+def test_each_string_is_there_once(dates):
+    assert [len(part) for part in dates] == [1000, 200, 300]
+    texts = [date.text for date in chain(*dates)]
+    assert len({*texts}) == len(texts)
+
+
+def test_the_same_seed_gives_the_same_dates_and_another_gives_others(dates):
+    state = random.getstate()
+    assert make_dates(1000, 200, 300) == dates
+    assert make_dates(1000, 200, 300, seed=1) != dates
+    assert random.getstate() == state
+
+
+def test_only_the_locales_that_are_asked_for_are_drawn():
+    assert {d.locale for d in chain(*make_dates(50, 9, 9, locales=["fr", "tr"]))} == {"fr", "tr"}
+
+
+def test_a_pair_is_a_text_and_its_iso_date():
+    assert pairs([write_date(DATE, "en")]) == [("March 9, 1987", "1987-03-09")]
+
+
+def test_joined_pairs_hold_every_date_once_in_order(dates):
+    found = joined_pairs(dates.test, most=3, seed=5)
+    texts = [part for text, _ in found for part in text.split("; ")]
+    targets = [part for _, target in found for part in target.split("; ")]
+    assert texts == [date.text for date in dates.test]
+    assert targets == [date.iso for date in dates.test]
+    assert {target.count(";") for _, target in found} == {0, 1, 2}
+    assert found == joined_pairs(dates.test, most=3, seed=5) != joined_pairs(dates.test, seed=6)
+    with pytest.raises(ValueError, match="most must be at least 1, got 0"):
+        joined_pairs(dates.test, most=0)
+
+
+def test_formats_without_the_century_are_not_used():
+    assert usable_formats("de") == ["full", "long", "medium"]
+    with pytest.raises(
+        ValueError, match="format must write all four digits of a year, got 'short'"
+    ):
+        write_date(DATE, "de", "short")
+
+
+@pytest.mark.parametrize("locale", ["xx", "klingon", "", "de-DE-1", None])
+def test_a_locale_that_babel_lacks_is_refused(locale):
+    message = f"locale must be one that Babel knows, got {locale!r}"
+    with pytest.raises(ValueError, match=message):
+        write_date(DATE, locale)
+    with pytest.raises(ValueError, match=message):
+        make_dates(1, 1, 1, locales=["de", locale])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"train": 0}, ValueError, "train must be at least 1, got 0"),
+        ({"validation": 1.5}, TypeError, "validation must be a whole number, got 1.5"),
+        ({"test": -1}, ValueError, "test must be at least 1, got -1"),
+        ({"locales": []}, ValueError, r"locales must be a list of at least one locale, got \[\]"),
+        ({"locales": "de"}, ValueError, "locales must be a list of at least one locale, got 'de'"),
+    ],
+)
+def test_dates_that_cannot_be_made_are_refused(arguments, error, message):
+    with pytest.raises(error, match=message):
+        make_dates(**arguments)
+
+
+def test_more_dates_than_there_are_strings_are_refused(monkeypatch):
+    monkeypatch.setattr("attnbook.data.DAYS", (DATE, DATE + datetime.timedelta(1)))
+    with pytest.raises(ValueError, match="locales must have 30 different strings, but 6 came"):
+        make_dates(10, 10, 10, locales=["de"])
+
+
+def test_an_unknown_format_is_refused():
+    with pytest.raises(
+        ValueError, match="format must be one of full, long, medium, short, got 'tiny'"
+    ):
+        write_date(DATE, "de", "tiny")

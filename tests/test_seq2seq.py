@@ -1,0 +1,401 @@
+"""The translator against plain loops; padding, batches and what is refused."""
+
+import math
+import subprocess
+import sys
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from attnbook.seq2seq import Translator
+from attnbook.settings import Settings
+from attnbook.vocabulary import BEGIN, END, PAD, Vocabulary
+
+SOURCE, TARGET = Vocabulary("abcdefg"), Vocabulary("01234-")
+every_encoder = pytest.mark.parametrize("encoder", ["recurrent", "convolutional"])
+attending_or_not = pytest.mark.parametrize("attention", [True, False])
+texts = st.text(alphabet=SOURCE.characters, min_size=1, max_size=17)
+TEXTS = ["gab", "fedcbagfedcba", "a", "caged"]
+
+
+def make(encoder="convolutional", attention=True, dtype=torch.float64, **sizes):
+    """A model whose sizes are all different, the same one each time."""
+    given = {"embedding_size": 5, "written_size": 3, "num_hiddens": 14, "score_hiddens": 7}
+    settings = Settings(encoder=encoder, attention=attention, **(given | sizes))
+    model = Translator(SOURCE, TARGET, settings, seed=13).to(dtype).eval()
+    for weight in model.parameters():  # larger than at the beginning, so that weights differ
+        weight.data *= 2
+    return model
+
+
+# By hand: plain loops over Python's floats
+
+
+def times(matrix, vector):
+    return [sum(a * b for a, b in zip(row, vector, strict=True)) for row in matrix]
+
+
+def plus(*vectors):
+    return [sum(numbers) for numbers in zip(*vectors, strict=True)]
+
+
+def sigmoid(x):
+    return 1 / (1 + math.exp(-x))
+
+
+def gru(weights, x, h):
+    """One step of a GRU, as torch writes it: reset, update, new."""
+    w_x, w_h, b_x, b_h = (weight.tolist() for weight in weights)
+    size = len(h)
+    from_x, from_h = plus(times(w_x, x), b_x), plus(times(w_h, h), b_h)
+    found = []
+    for i in range(size):
+        reset = sigmoid(from_x[i] + from_h[i])
+        update = sigmoid(from_x[size + i] + from_h[size + i])
+        new = math.tanh(from_x[2 * size + i] + reset * from_h[2 * size + i])
+        found.append((1 - update) * new + update * h[i])
+    return found
+
+
+def attended(layer, query, states):
+    """The weights and the context of one query."""
+    w_q, w_k, (w_v,) = (part.weight.tolist() for part in (layer.W_q, layer.W_k, layer.w_v))
+    scores = [
+        sum(
+            w * math.tanh(a)
+            for w, a in zip(w_v, plus(times(w_q, query), times(w_k, h)), strict=True)
+        )
+        for h in states
+    ]
+    weights = [math.exp(score) / sum(map(math.exp, scores)) for score in scores]
+    return weights, plus(*([w * x for x in h] for w, h in zip(weights, states, strict=True)))
+
+
+def step_by_hand(model, last, query, states):
+    """What the model scores, its new state, and the weights."""
+    weights, context = attended(model.attention, query, states)
+    cell = model.cell
+    parts = cell.weight_ih, cell.weight_hh, cell.bias_ih, cell.bias_hh
+    state = gru(parts, model.written.weight[last].tolist() + context, query)
+    output = model.output
+    return plus(times(output.weight.tolist(), state), output.bias.tolist()), state, weights
+
+
+def close(found, expected):
+    return torch.allclose(found, torch.tensor(expected, dtype=found.dtype), atol=1e-12)
+
+
+@every_encoder
+def test_two_decoding_steps_are_those_of_plain_loops(encoder):
+    model = make(encoder)
+    encoded = model.encode(*model.read(TEXTS))
+    state = model.first_state(encoded)
+    last = torch.full((4,), BEGIN)
+    queries = [
+        [
+            math.tanh(x)
+            for x in plus(times(model.start.weight.tolist(), whole), model.start.bias.tolist())
+        ]
+        for whole in encoded.whole.tolist()
+    ]
+    for _ in range(2):
+        scores, state = model.step(last, state, model.context(state, encoded))
+        for row, text in enumerate(TEXTS):
+            states = encoded.states[row, : len(text)].tolist()
+            expected = step_by_hand(model, int(last[row]), queries[row], states)
+            assert close(scores[row], expected[0])
+            assert close(state[row], expected[1])
+            assert close(model.attention.attention_weights[row, 0, : len(text)], expected[2])
+            queries[row] = expected[1]
+        last = scores.argmax(-1)
+
+
+def test_the_recurrent_encoder_is_that_of_plain_loops():
+    model = make("recurrent")
+    numbers, valid_lens = model.read(TEXTS)
+    states, whole = model.encoder(numbers, valid_lens)
+    weights = dict(model.encoder.gru.named_parameters())
+    for row, text in enumerate(TEXTS):
+        vectors = model.encoder.embedding.weight[numbers[row, : len(text)]].tolist()
+        ways = []
+        for suffix, order in (("l0", 1), ("l0_reverse", -1)):
+            names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+            h, found = [0.0] * 7, []
+            for x in vectors[::order]:
+                h = gru([weights[f"{name}_{suffix}"] for name in names], x, h)
+                found.append(h)
+            ways.append(found[::order])
+        forwards, backwards = ways
+        assert close(states[row, : len(text)], [a + b for a, b in zip(*ways, strict=True)])
+        assert close(whole[row], forwards[-1] + backwards[0])
+        assert not states[row, len(text) :].any()
+
+
+def test_the_convolutional_encoder_is_that_of_plain_loops():
+    model = make("convolutional")
+    numbers, valid_lens = model.read(TEXTS)
+    states, whole = model.encoder(numbers, valid_lens)
+    for row, text in enumerate(TEXTS):
+        found = model.encoder.embedding.weight[numbers[row, : len(text)]].tolist()
+        for layer in model.encoder.convolutions:
+            kernels = layer.weight.permute(2, 0, 1).tolist()
+            nothing = [[0.0] * len(found[0])]
+            padded = nothing + found + nothing
+            found = [
+                [
+                    max(x, 0)
+                    for x in plus(
+                        layer.bias.tolist(), *(times(kernels[k], padded[j + k]) for k in range(3))
+                    )
+                ]
+                for j in range(len(text))
+            ]
+        assert close(states[row, : len(text)], found)
+        assert close(whole[row], [x / len(text) for x in plus(*found)])
+        assert not states[row, len(text) :].any()
+
+
+# Padding and batches
+
+
+@every_encoder
+@attending_or_not
+@given(st.lists(texts, min_size=2, max_size=5))
+@settings(max_examples=20)
+def test_a_batch_is_translated_as_each_text_alone(encoder, attention, several):
+    model = make(encoder, attention)
+    for text, found in zip(several, model.translate(several), strict=True):
+        (alone,) = model.translate([text])
+        assert (found.text, found.output) == (alone.text, alone.output)
+        if attention:
+            assert found.weights.shape == (len(found.output), len(text))
+            assert torch.allclose(found.weights, alone.weights, atol=1e-12)
+
+
+@every_encoder
+@attending_or_not
+def test_what_stands_in_the_padding_never_matters(encoder, attention):
+    model = make(encoder, attention)
+    numbers, valid_lens = model.read(TEXTS)
+    targets = torch.randint(3, len(TARGET), (4, 6), generator=torch.Generator().manual_seed(3))
+    expected = model(numbers, valid_lens, targets)
+    assert (numbers == PAD).any()
+    other = torch.where(numbers == PAD, 5, numbers)
+    wider = torch.cat([other, torch.full((4, 3), 7)], dim=1)
+    assert torch.allclose(model(other, valid_lens, targets), expected, atol=1e-12)
+    assert torch.allclose(model(wider, valid_lens, targets), expected, atol=1e-12)
+
+
+@every_encoder
+def test_no_gradient_comes_from_padding(encoder):
+    model = make(encoder)
+    numbers, valid_lens = model.read(TEXTS)
+    model(numbers, valid_lens, torch.full((4, 2), 3)).sum().backward()
+    gradient = model.encoder.embedding.weight.grad
+    assert not gradient[PAD].any()
+    assert gradient[SOURCE.encode("g")[0]].any()
+
+
+def test_more_texts_than_a_batch_holds_are_translated_in_order(monkeypatch):
+    model = make()
+    expected = [found.output for found in model.translate(TEXTS)]
+    monkeypatch.setattr("attnbook.seq2seq.BATCH", 3)
+    found = model.translate(TEXTS)
+    assert [one.text for one in found] == TEXTS
+    assert [one.output for one in found] == expected
+    assert model.translate([]) == []
+
+
+# What a translation is
+
+
+@every_encoder
+@attending_or_not
+def test_greedy_decoding_takes_the_likeliest_character_at_every_step(encoder, attention):
+    model = make(encoder, attention, max_steps=11)
+    for found in model.translate(TEXTS):
+        written = [*TARGET.encode(found.output), END] if found.output else [END]
+        scores = model(*model.read([found.text]), torch.tensor([written]))[0, :, END:]
+        wanted = (scores.argmax(-1) + END).tolist()
+        assert wanted[: len(found.output)] == written[:-1]
+        assert wanted[-1] == END or len(found.output) == 11
+
+
+def test_the_end_and_nothing_else_that_is_no_character_can_be_written():
+    model = make(max_steps=11)
+    model.output.bias.data[[PAD, BEGIN]] = 1e6
+    assert [len(found.output) for found in model.translate(TEXTS)] == [11] * 4
+    model.output.bias.data[END] = 1e5
+    assert [found.output for found in model.translate(TEXTS)] == [""] * 4
+
+
+def test_what_is_written_later_never_changes_what_was_scored_before():
+    model = make()
+    numbers, valid_lens = model.read(TEXTS)
+    targets = torch.full((4, 6), 3)
+    later = targets.clone()
+    later[:, 2] = 5
+    before, after = model(numbers, valid_lens, targets), model(numbers, valid_lens, later)
+    assert torch.equal(before[:, :3], after[:, :3])
+    assert not torch.allclose(before[:, 3:], after[:, 3:])
+
+
+def test_the_weights_of_a_step_sum_to_one():
+    for found in make().translate(TEXTS):
+        assert torch.allclose(found.weights.sum(-1), torch.ones(1, dtype=torch.float64))
+
+
+def test_without_attention_there_are_no_weights_and_no_attention_layer():
+    model = make(attention=False)
+    assert [found.weights for found in model.translate(TEXTS)] == [None] * 4
+    assert not [name for name in model.state_dict() if name.startswith("attention")]
+
+
+def test_a_change_of_the_weights_is_what_is_pooled_and_shown():
+    model = make()
+    model.output.bias.data[END] = -1e6  # so that it writes on
+    expected = model.translate(TEXTS)
+    same = model.translate(TEXTS, lambda weights, _: weights.clone())
+    assert [found.output for found in same] == [found.output for found in expected]
+
+    def first(weights, step):
+        return torch.eye(weights.shape[1], dtype=weights.dtype)[[0] * 4] if step else weights
+
+    for found, before in zip(model.translate(TEXTS, first), expected, strict=True):
+        assert torch.equal(found.weights[0], before.weights[0])
+        assert (found.weights[1:, 0] == 1).all()
+
+
+def test_a_changed_weight_is_what_the_decoder_is_given(monkeypatch):
+    model, contexts = make(), []
+    step = model.step
+
+    def spy(last, state, context):
+        contexts.append(context)
+        return step(last, state, context)
+
+    monkeypatch.setattr(model, "step", spy)
+    model.translate(TEXTS, lambda weights, _: torch.eye(13, dtype=weights.dtype)[[0, 5, 0, 2]])
+    states = model.encode(*model.read(TEXTS)).states
+    assert len(contexts) == model.settings.max_steps
+    for context in contexts:
+        assert torch.equal(context, states[range(4), [0, 5, 0, 2]])
+
+
+def test_translating_draws_no_gradients_and_leaves_the_mode_as_it_was():
+    model = make(dropout=0.9)
+    quiet = model.translate(TEXTS)
+    model.train()
+    assert [one.output for one in model.translate(TEXTS)] == [one.output for one in quiet]
+    assert model.training
+    assert not quiet[0].weights.requires_grad
+    with pytest.raises(ValueError, match="must hold characters"):
+        model.translate(["?"])
+    assert model.training
+
+
+def test_the_seed_alone_decides_the_first_weights():
+    before = torch.get_rng_state()
+    first, same, other = (Translator(SOURCE, TARGET, seed=seed) for seed in (1, 1, 2))
+    assert torch.equal(torch.get_rng_state(), before)
+    torch.rand(1)
+    for (name, weight), again in zip(first.named_parameters(), same.parameters(), strict=True):
+        assert torch.equal(weight, again), name
+    assert not torch.equal(first.output.weight, other.output.weight)
+
+
+def test_a_model_works_where_it_is(device):
+    model = make(dtype=torch.float32).to(device)
+    assert model.device.type == device.type
+    found, expected = model.translate(TEXTS), make(dtype=torch.float32).translate(TEXTS)
+    assert [one.output for one in found] == [one.output for one in expected]
+    assert all(one.weights.device.type == "cpu" for one in found)
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        (["gab", ""], ValueError, "text must hold at least one character, got ''"),
+        (["gab", "gabe∂"], ValueError, r"got '∂' \(U\+2202\) at index 4"),
+        (["g" * 257], ValueError, "text must hold at most 256 characters, got 257"),
+        ("gab", TypeError, "texts must be a list of strings, got one string; put it in a list"),
+        ([b"gab"], TypeError, "text must be a string, got bytes"),
+    ],
+)
+def test_texts_that_cannot_be_read_are_refused(given, error, message):
+    with pytest.raises(error, match=message):
+        make().translate(given)
+
+
+@every_encoder
+def test_the_longest_text_is_translated(encoder):
+    (found,) = make(encoder).translate(["g" * 256])
+    assert found.weights.shape == (len(found.output), 256)
+
+
+def test_a_change_without_attention_is_refused():
+    with pytest.raises(ValueError, match="change needs weights, but this model has no attention"):
+        make(attention=False).translate(TEXTS, lambda weights, _: weights)
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        ({"encoder": "lstm"}, ValueError, "encoder must be one of recurrent, convolutional, got"),
+        ({"attention": 1}, TypeError, "attention must be True or False, got 1"),
+        ({"num_hiddens": 0}, ValueError, "num_hiddens must be at least 1, got 0"),
+        ({"num_hiddens": 7}, ValueError, "num_hiddens must be even, got 7"),
+        ({"embedding_size": 2.0}, TypeError, "embedding_size must be a whole number, got 2.0"),
+        ({"max_steps": -1}, ValueError, "max_steps must be at least 1, got -1"),
+        ({"dropout": 1.5}, ValueError, r"dropout must lie in \[0, 1\], got 1.5"),
+    ],
+)
+def test_settings_out_of_range_are_refused(given, error, message):
+    with pytest.raises(error, match=message):
+        Settings(**given)
+
+
+# The shapes in the signatures, proved as in test_shape_annotations.py
+
+TRUE_SHAPES = """
+import typing
+import beartype, jaxtyping, torch
+typing.TYPE_CHECKING = True
+with jaxtyping.install_import_hook("attnbook", "beartype.beartype"):
+    from attnbook import encoders, seq2seq, settings, training, vocabulary
+typing.TYPE_CHECKING = False
+
+letters = vocabulary.Vocabulary("abc")
+for encoder in encoders.ENCODERS:
+    for attention in (True, False):
+        sizes = settings.Settings(encoder, attention, 3, 5, 14, 7)
+        model = seq2seq.Translator(letters, letters, sizes)
+        batch = training.make_batch(model, [("ab", "cc"), ("cabab", "a")])
+        training.masked_loss(model(*batch), batch.targets)
+        model.translate(["ab", "cabab"])
+        training.train(model, [("ab", "cc")], [("b", "c")], training.Plan(epochs=2))
+WRONG
+print("all true")
+"""
+
+
+@pytest.mark.parametrize(
+    ("wrong", "noticed"),
+    [
+        ("", False),
+        ("training.masked_loss(torch.ones(2, 3, 5), torch.ones(2, 4).long())", True),
+        ("model.step(torch.ones(2).long(), torch.ones(3, 14), torch.ones(3, 14))", True),
+    ],
+)
+def test_the_shapes_in_the_signatures_are_true(wrong, noticed):
+    program = TRUE_SHAPES.replace("WRONG", wrong)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert ("TypeCheckError" in done.stderr) == noticed, done.stderr
+    assert ("all true" in done.stdout) != noticed

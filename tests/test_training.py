@@ -1,0 +1,219 @@
+"""The training loop: what counts for the loss, when it ends, and that a seed decides all."""
+
+import copy
+import io
+import math
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attnbook.seq2seq import Translator
+from attnbook.settings import Settings
+from attnbook.training import Bar, Epoch, Plan, evaluate, make_batch, masked_loss, train
+from attnbook.vocabulary import END, PAD, Vocabulary
+
+LETTERS, DIGITS = Vocabulary("abcd"), Vocabulary("0123")
+WORDS = ["ab", "bad", "c", "dab", "cab", "da", "abcd", "bc", "dcba", "cc"]
+# Each letter has its digit: something a translator must be able to learn.
+PAIRS = [(word, word.translate(str.maketrans("abcd", "0123"))) for word in WORDS]
+
+
+def make(**options):
+    sizes = {"embedding_size": 7, "written_size": 5, "num_hiddens": 24, "score_hiddens": 11}
+    settings = Settings(**(sizes | {"encoder": "recurrent", "dropout": 0.0} | options))
+    return Translator(LETTERS, DIGITS, settings, seed=3)
+
+
+def weights(model):
+    return copy.deepcopy(model.state_dict())
+
+
+def same(one, other):
+    return all(torch.equal(one[name], other[name]) for name in one | other)
+
+
+# The loss
+
+
+def test_the_loss_is_the_mean_of_minus_log_p_over_characters_that_are_no_padding():
+    scores = torch.tensor([[[0.0, 0, 0, math.log(3)], [0, 0, 0, 0]], [[0, 0, 0, 0], [9, 9, 9, 9]]])
+    targets = torch.tensor([[3, END], [3, PAD]])
+    # p is 3/6, then 1/4, then 1/4; the fourth is padding
+    expected = (math.log(2) + 2 * math.log(4)) / 3
+    assert masked_loss(scores, targets).item() == pytest.approx(expected, rel=1e-6)
+
+
+@given(st.integers(0, 2**16))
+def test_padding_changes_no_loss_and_no_gradient(seed):
+    generator = torch.Generator().manual_seed(seed)
+    scores = torch.randn(3, 5, 7, generator=generator, dtype=torch.float64, requires_grad=True)
+    targets = torch.randint(1, 7, (3, 5), generator=generator)
+    targets[:, 3:] = PAD
+    loss = masked_loss(scores, targets)
+    assert torch.allclose(loss, masked_loss(scores[:, :3], targets[:, :3]))
+    loss.backward()
+    assert not scores.grad[:, 3:].any()
+    assert scores.grad[:, :3].all()
+
+
+def test_a_batch_ends_each_target_and_pads_behind_it():
+    batch = make_batch(make(), [("ab", "01"), ("c", "2")])
+    assert batch.numbers.tolist() == [[3, 4], [5, 0]]
+    assert batch.valid_lens.tolist() == [2, 1]
+    assert batch.targets.tolist() == [[3, 4, END], [5, END, PAD]]
+
+
+# The loop
+
+
+@pytest.mark.parametrize("encoder", ["recurrent", "convolutional"])
+def test_a_translator_learns_its_pairs(encoder):
+    model = make(encoder=encoder)
+    history = train(model, PAIRS, PAIRS, Plan(epochs=60, batch_size=4, learning_rate=0.03))
+    assert [found.output for found in model.translate(WORDS)] == [target for _, target in PAIRS]
+    assert history[-1].loss < history[0].loss / 10
+    assert not model.training
+
+
+def test_the_same_seed_gives_the_same_weights_whatever_was_drawn_before():
+    found = []
+    for seed in (5, 5, 6):
+        model = make(dropout=0.3)
+        state = torch.get_rng_state()
+        history = train(model, PAIRS, PAIRS[:3], Plan(epochs=2, batch_size=4, seed=seed))
+        assert torch.equal(torch.get_rng_state(), state)
+        torch.rand(1)
+        found.append((weights(model), [epoch[:2] for epoch in history]))
+    assert same(found[0][0], found[1][0])
+    assert found[0][1] == found[1][1]
+    assert not same(found[0][0], found[2][0])
+
+
+def test_training_ends_when_it_is_no_better_and_keeps_the_best_weights():
+    model = make()
+    wrong = [(text, "3333333") for text, _ in PAIRS]  # the better it learns, the worse
+    plan = Plan(epochs=60, batch_size=4, learning_rate=0.02, patience=4)
+    history = train(model, PAIRS, wrong, plan)
+    losses = [epoch.validation_loss for epoch in history]
+    best = losses.index(min(losses))
+    assert len(history) == best + 1 + plan.patience < plan.epochs
+    assert evaluate(model, make_batch(model, wrong)) == pytest.approx(min(losses))
+    assert losses[-1] > min(losses)
+
+
+def test_training_goes_on_to_the_last_epoch_while_it_gets_better():
+    plan = Plan(epochs=5, batch_size=4, patience=1)
+    assert len(train(make(), PAIRS, PAIRS, plan)) == 5
+
+
+def test_the_last_pairs_of_an_epoch_are_learned_too():
+    # 10 pairs in batches of 9: were the tenth left out, the first step would be the only one
+    shares = []
+    train(make(), PAIRS, PAIRS, Plan(epochs=2, batch_size=9), lambda share, _: shares.append(share))
+    assert shares == [0, 1 / 4, 2 / 4, 3 / 4, 1]
+
+
+def test_a_loss_that_is_no_number_ends_training_and_says_where():
+    model = make()
+    model.output.weight.data[0, 0] = math.nan
+    before = weights(model)
+    message = "the loss is nan at step 1 of 3 in epoch 1; try a learning_rate below 0.004"
+    with pytest.raises(FloatingPointError, match=message):
+        train(model, PAIRS, PAIRS, Plan(batch_size=4))
+    assert torch.equal(model.encoder.embedding.weight, before["encoder.embedding.weight"])
+
+
+def test_a_loss_that_breaks_later_says_where():
+    model = make()
+
+    def poison(share, history):
+        if history and share > 0.5:
+            model.output.bias.data[:] = math.nan
+
+    message = "the loss is nan at step 3 of 3 in epoch 2"
+    with pytest.raises(FloatingPointError, match=message):
+        train(model, PAIRS, PAIRS, Plan(epochs=3, batch_size=4), poison)
+
+
+def test_a_validation_loss_that_is_no_number_is_noticed(monkeypatch):
+    monkeypatch.setattr("attnbook.training.evaluate", lambda *_: math.inf)
+    message = "the loss is inf on the validation pairs after epoch 1"
+    with pytest.raises(FloatingPointError, match=message):
+        train(make(), PAIRS, PAIRS)
+
+
+def test_dropout_is_at_work_in_training_and_not_in_judging():
+    model = make(dropout=0.5)
+    batch = make_batch(model, PAIRS)
+    assert evaluate(model, batch) == evaluate(model, batch)
+    model.train()
+    assert masked_loss(model(*batch), batch.targets) != masked_loss(model(*batch), batch.targets)
+
+
+def test_every_epoch_learns_in_training_mode_and_the_end_leaves_it():
+    model, modes = make(), []
+    plan = Plan(epochs=3, batch_size=4)
+    train(model, PAIRS, PAIRS, plan, lambda *_: modes.append(model.training))
+    assert modes == [True] * 9 + [False]
+
+
+def test_training_works_where_the_model_is(device):
+    model = make().to(device)
+    history = train(model, PAIRS, PAIRS, Plan(epochs=3, batch_size=4))
+    assert history[-1].loss < history[0].loss
+    assert model.device.type == device.type
+
+
+@pytest.mark.parametrize(
+    ("pairs", "message"),
+    [
+        ([], "rows must be at least one row"),
+        ([("ab?", "01")], "characters of the vocabulary, got '[?]'"),
+        ([("ab", "09")], "characters of the vocabulary, got '9'"),
+        ([("", "0")], "text must hold at least one character"),
+    ],
+)
+def test_pairs_that_cannot_be_learned_from_are_refused(pairs, message):
+    with pytest.raises(ValueError, match=message):
+        train(make(), pairs, PAIRS)
+    with pytest.raises(ValueError, match=message):
+        train(make(), PAIRS, pairs)
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        ({"epochs": 0}, ValueError, "epochs must be at least 1, got 0"),
+        ({"batch_size": 2.5}, TypeError, "batch_size must be a whole number, got 2.5"),
+        ({"patience": 0}, ValueError, "patience must be at least 1, got 0"),
+        ({"learning_rate": 0}, ValueError, "learning_rate must be positive and finite, got 0"),
+        ({"learning_rate": math.nan}, ValueError, "learning_rate must be positive .*, got nan"),
+    ],
+)
+def test_a_plan_out_of_range_is_refused(given, error, message):
+    with pytest.raises(error, match=message):
+        Plan(**given)
+
+
+# The bar
+
+
+def test_the_bar_is_drawn_some_twenty_times_and_ends_on_the_same_words():
+    stream = io.StringIO()
+    bar = Bar(stream)
+    for step in range(1000):
+        bar(step / 1000, [Epoch(1, 1, 1)] * (step // 520))
+    bar(1.0, [Epoch(1, 1, 1)] * 2)
+    lines = stream.getvalue().split("\r")
+    assert len(lines) == 23  # nothing, 20 blocks, another epoch, the end
+    assert lines[1] == "░" * 20 + " epoch 1 "
+    assert lines[11:13] == ["█" * 10 + "░" * 10 + f" epoch {epoch} " for epoch in (1, 2)]
+    assert lines[-1] == "█" * 20 + " trained \n"
+    assert len({len(line.strip("\n")) for line in lines[1:]}) == 1
+
+
+def test_the_bar_goes_to_standard_output(capsys):
+    train(make(), PAIRS, PAIRS, Plan(epochs=1), Bar())
+    assert capsys.readouterr().out.endswith("\r" + "█" * 20 + " trained \n")

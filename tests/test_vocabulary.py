@@ -1,0 +1,75 @@
+"""Characters as numbers: what is known, what is refused."""
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attnbook.vocabulary import BEGIN, END, MAX_LENGTH, PAD, Vocabulary, pad
+
+
+def test_characters_are_numbered_in_their_order_after_the_special_three():
+    vocabulary = Vocabulary("cab")
+    assert vocabulary.encode("abc") == [3, 4, 5]
+    assert vocabulary.characters == "abc"
+    assert len(vocabulary) == 6
+
+
+@given(st.text(alphabet="9. März", min_size=1, max_size=20))
+def test_decoding_undoes_encoding(text):
+    vocabulary = Vocabulary("9. März")
+    assert vocabulary.decode(vocabulary.encode(text)) == text
+
+
+def test_decoding_ends_at_the_first_end_and_skips_what_is_no_character():
+    assert Vocabulary("ab").decode([BEGIN, 4, PAD, 3, END, 3]) == "ba"
+
+
+def test_order_and_repetition_of_the_characters_do_not_matter():
+    assert Vocabulary("abba") == Vocabulary("ba")
+    assert Vocabulary("ab") != Vocabulary("abc")
+    assert hash(Vocabulary("abba")) == hash(Vocabulary("ba"))
+    assert Vocabulary.of(["ab", "bc"]) == Vocabulary("abc")
+    assert repr(Vocabulary("ba")) == "Vocabulary('ab')"
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "message"),
+    [
+        ("9 ∂", ValueError, r"characters of the vocabulary, got '∂' \(U\+2202\) at index 2"),
+        ("", ValueError, "text must hold at least one character, got ''"),
+        ("9" * 257, ValueError, "text must hold at most 256 characters, got 257; pass the part"),
+        (9, TypeError, "text must be a string, got int"),
+    ],
+)  # fmt: skip
+def test_a_text_that_cannot_be_read_is_refused(text, error, message):
+    with pytest.raises(error, match=message):
+        Vocabulary("0123456789 ").encode(text)
+
+
+def test_the_longest_text_is_read():
+    assert len(Vocabulary("9").encode("9" * MAX_LENGTH)) == MAX_LENGTH
+
+
+@pytest.mark.parametrize(
+    ("characters", "error", "message"),
+    [
+        ("", ValueError, "characters must hold at least one character, got ''"),
+        (["a"], TypeError, "characters must be a string, got list"),
+    ],
+)
+def test_a_vocabulary_of_nothing_is_refused(characters, error, message):
+    with pytest.raises(error, match=message):
+        Vocabulary(characters)
+
+
+def test_rows_are_padded_to_the_right():
+    numbers, lengths = pad([[3, 4, 5], [6], [7, 8]])
+    assert numbers.tolist() == [[3, 4, 5], [6, 0, 0], [7, 8, 0]]
+    assert torch.equal(lengths, torch.tensor([3, 1, 2]))
+
+
+@pytest.mark.parametrize("rows", [[], [[3], []]])
+def test_no_rows_and_empty_rows_are_refused(rows):
+    with pytest.raises(ValueError, match="rows must be at least one row of at least one number"):
+        pad(rows)

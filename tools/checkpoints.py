@@ -1,0 +1,127 @@
+"""Make the trained models that the book uses, each from its recipe and seed.
+
+python tools/checkpoints.py                  all of them (some minutes); or `make checkpoints`
+python tools/checkpoints.py convolutional    one
+
+The same recipe gives the same dates, characters, first weights and order of learning
+everywhere. The weights at the end are equal, bit for bit, only with the same version of torch
+on the same kind of processor with one thread: sums are taken in another order elsewhere, and
+training makes more of such a difference. What they write hardly differs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from statistics import fmean
+from typing import Any, NamedTuple
+
+import babel
+import torch
+
+from attnbook.checkpoints import FOLDER, save_checkpoint
+from attnbook.data import LOCALES, Dates, joined_pairs, make_dates
+from attnbook.seq2seq import Translator
+from attnbook.settings import Settings
+from attnbook.training import Bar, Pair, Plan, Report, train
+from attnbook.vocabulary import Vocabulary
+
+SMALL_LOCALES = ("de", "en", "fr", "ru")
+
+
+class Recipe(NamedTuple):
+    """All that a checkpoint is made from."""
+
+    settings: Settings
+    plan: Plan
+    locales: Sequence[str] = LOCALES
+    train: int = 8000
+    validation: int = 500
+    test: int = 1000
+    seed: int = 0
+    most: int = 1  # dates in a text
+
+    def dates(self) -> Dates:
+        """Make the dates to learn from, to choose by and to grade on."""
+        counts = self.train, self.validation, self.test
+        return make_dates(*counts, locales=self.locales, seed=self.seed)
+
+    def pairs(self) -> list[list[Pair]]:
+        """Make what is learned, what is chosen by and what is graded on."""
+        return [joined_pairs(part, self.most, self.seed) for part in self.dates()]
+
+    def model(self) -> Translator:
+        """Make the model as it is before it has learned anything."""
+        # Of all dates: which letters there are is no secret, and must not hang on a count.
+        pairs = [pair for part in self.pairs() for pair in part]
+        source, target = (Vocabulary.of(texts) for texts in zip(*pairs, strict=True))
+        return Translator(source, target, self.settings, seed=self.seed)
+
+
+def joined(*, attention: bool, epochs: int) -> Recipe:
+    """Up to three dates in a text: more than one state can hold."""
+    settings = Settings(encoder="recurrent", attention=attention, max_steps=36)
+    counts = {"train": 12000, "validation": 1000, "test": 2000}
+    return Recipe(settings, Plan(epochs, batch_size=64), locales=SMALL_LOCALES, **counts, most=3)
+
+
+RECURRENT = Settings(encoder="recurrent")
+RECIPES = {
+    "convolutional": Recipe(Settings(), Plan(epochs=10)),
+    "recurrent": Recipe(RECURRENT, Plan(epochs=10)),
+    "recurrent-without-attention": Recipe(replace(RECURRENT, attention=False), Plan(epochs=10)),
+    "joined": joined(attention=True, epochs=10),
+    # Learns three times as long, so that it cannot be called cut short.
+    "joined-without-attention": joined(attention=False, epochs=30),
+    "small": Recipe(
+        Settings(), Plan(epochs=6), locales=SMALL_LOCALES, train=3000, validation=300, test=500
+    ),
+}
+
+
+def make(recipe: Recipe, report: Report | None = None) -> tuple[Translator, dict[str, Any]]:
+    """Train a model; give it with what should be noted about it."""
+    model, (learned, judged, unseen) = recipe.model(), recipe.pairs()
+    start = time.process_time()
+    history = train(model, learned, judged, recipe.plan, report)
+    seconds = time.process_time() - start
+    return model, {
+        "torch": str(torch.__version__).partition("+")[0],
+        "babel": babel.__version__,
+        "locales": list(recipe.locales),
+        "seed": recipe.seed,
+        "epochs": len(history),
+        "seconds": round(seconds, 1),
+        "exact match": right(model, unseen),
+    }
+
+
+def right(model: Translator, pairs: Sequence[Pair]) -> float:
+    """Give the share of pairs whose whole output is right."""
+    found = model.translate([text for text, _ in pairs])
+    return fmean(one.output == target for one, (_, target) in zip(found, pairs, strict=True))
+
+
+def main(given: Sequence[str] | None = None, folder: Path = FOLDER) -> int:
+    """Make the checkpoints that the command line names; all, if it names none."""
+    parser = argparse.ArgumentParser(description="Make the book's trained models.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(RECIPES))
+    names = parser.parse_args(given).names or list(RECIPES)
+    unknown = [name for name in names if name not in RECIPES]
+    if unknown:
+        parser.error(f"no recipe named {unknown[0]}; there are: {', '.join(RECIPES)}")
+    torch.set_num_threads(1)
+    for name in names:
+        model, notes = make(RECIPES[name], Bar())
+        save_checkpoint(folder / f"{name}.safetensors", model, notes)
+        size = (folder / f"{name}.safetensors").stat().st_size // 1024
+        print(f"{name}: {size} KB, {notes}", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
