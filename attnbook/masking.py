@@ -53,10 +53,10 @@ def length_mask(
     check_valid_lens(valid_lens, shape)
     if _may_read(valid_lens):
         _check_lengths_in_range(valid_lens, shape[-1])
-    per_query = valid_lens if valid_lens.dim() == 2 else valid_lens[:, None]
+    per_query = valid_lens if valid_lens.dim() == 2 else valid_lens.unsqueeze(1)
     lengths = _comparable(per_query if device is None else per_query.to(device))
     positions = torch.arange(shape[-1], device=lengths.device)
-    visible = positions < lengths[..., None]
+    visible = positions < lengths.unsqueeze(-1)
     return visible if len(shape) == 3 else visible[:, None]
 
 

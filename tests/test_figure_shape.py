@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 
 import pytest
 import torch
@@ -221,6 +222,56 @@ def test_numbers_are_as_short_as_their_precision_allows():
         "9007199254740993",
         "-1152921504606846976",
     ]
+
+
+def test_numbers_that_came_back_are_told_of_the_latest_step_that_holds_them():
+    def layer(x):
+        z = x.flip(0)
+        w = z.reshape(3, 1)
+        return w.flip(0)
+
+    steps = ShapeFigure(trace(layer, torch.tensor([1.0, 2, 3]))).steps
+    names = [it["name"] for it in steps]
+    assert steps[names.index("z")]["before"] == names.index("x")
+    assert steps[names.index("w")]["before"] == names.index("z")
+    assert steps[-1]["before"] == names.index("w")
+
+
+def test_numbers_that_moved_are_told_of_their_own_function_first():
+    def inner(x):
+        return x.flip(0).sum()
+
+    def layer(x):
+        total = inner(x)
+        z = x.flip(0)
+        return total + z
+
+    steps = ShapeFigure(trace(layer, torch.tensor([1.0, 2, 3]), follow="inner")).steps
+    z = next(it for it in steps if it["name"] == "z")
+    assert (steps[0]["section"], steps[0]["name"], z["before"]) == (0, "x", 0)
+    assert [it["section"] for it in steps[1:3]] == [1, 1]
+
+
+def test_a_mask_is_known_again_though_another_with_as_many_true_came_between():
+    def layer(mask):
+        other = mask.flip(0)
+        column = mask[:, None]
+        return other, column
+
+    steps = ShapeFigure(trace(layer, torch.tensor([True, False, False]))).steps
+    found = {it["name"]: it["before"] for it in reversed(steps)}  # made first
+    assert (found["other"], found["column"]) == (-1, 0)
+
+
+def test_as_many_steps_as_may_be_take_no_minutes():
+    def layer(x, times):
+        return [x * 1.01**n for n in range(times)]
+
+    x_ray = trace(layer, torch.randn(16, 16, generator=torch.Generator().manual_seed(3)), 254)
+    begin = time.process_time()
+    figure = ShapeFigure(x_ray)
+    assert len(figure.steps) == 256
+    assert time.process_time() - begin < 4  # it was 12 when each pair was compared
 
 
 # What it says

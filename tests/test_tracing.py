@@ -186,6 +186,10 @@ def test_every_pair_of_the_additive_score_is_seen(batch, queries, keys, size):
     assert parts >= {(batch, queries, 1, 17), (batch, 1, keys, 17), (batch, queries, keys, 1)}
 
 
+def double(x):
+    return x * 2
+
+
 def loop(items, once=False):
     total = items[0]
     for item in items:
@@ -240,6 +244,30 @@ def test_an_address_in_an_exception_is_not_shown():
         raise ValueError(f"{object()} for {x.dim()} axes is no tensor")
 
     assert "at 0x…> for 1 axes is no tensor" in repr(trace(fail, torch.ones(1)))
+
+
+@pytest.mark.parametrize("text", ["word " * 1000, "x" * 5000, "\n".join("y" * 1000)])
+def test_of_a_long_exception_only_the_beginning_is_shown(text):
+    def fail(x):
+        raise ValueError(text, x)
+
+    shown = [text for line in trace(fail, torch.ones(1)).lines for text in notes(line)]
+    said = "".join(shown)
+    assert "ValueError: " in said
+    assert said.endswith("…")
+    assert 200 < len(said) <= len("x (1,)") + 301
+
+
+def test_an_exception_of_300_characters_is_shown_whole():
+    text = "z" * (300 - len("ValueError: "))
+
+    def fail(x):
+        raise ValueError(text + "z" * (len(x) - 1))
+
+    said = repr(trace(fail, torch.ones(1)))
+    assert said.count("z") == len(text) + 1  # one is in the source
+    assert "…" not in said
+    assert repr(trace(fail, torch.ones(2))).endswith("…")
 
 
 MADE = []
@@ -302,6 +330,22 @@ def test_what_is_followed_but_not_called_is_said():
 def test_a_name_that_nothing_has_is_refused():
     with pytest.raises(ValueError, match=r"follow must name .* got 'W_z'; inside it are .*W_k"):
         trace(make("additive"), torch.ones(1), follow=["W_z"])
+
+
+def test_that_error_lists_methods_and_functions_too():
+    with pytest.raises(ValueError, match=r"inside it are self_attn, .*, _sa_block, _ff_block$"):
+        trace(nn.TransformerEncoderLayer(4, 2), torch.ones(1), follow="zz")
+    with pytest.raises(ValueError, match=r"got 'zz'; inside it are double$"):
+        trace(lambda x: double(x).sum(), torch.ones(1), follow="zz")
+    with pytest.raises(ValueError, match=r"got 'zz'; inside it are none$"):
+        trace(loop, torch.ones(1), follow="zz")
+
+
+@pytest.mark.parametrize("follow", [3, [3], None, ["double", 3]])
+def test_what_is_no_name_cannot_be_followed(follow):
+    message = f"follow must be a name or several names, got {follow!r}"
+    with pytest.raises(TypeError, match=f"^{re.escape(message)}$"):
+        trace(double, torch.ones(1), follow=follow)
 
 
 @pytest.mark.parametrize("thing", [torch.tanh, len, 3, nn.Linear])

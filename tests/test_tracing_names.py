@@ -218,8 +218,36 @@ def test_the_other_sizes_are_new_primes_not_much_larger():
         ({"batch": True}, TypeError, "must be a whole number, got True"),
         ([2, 3], TypeError, r"sizes must be a dictionary like {'batch': 2}, got \[2, 3\]"),
         ({2: 2}, TypeError, "sizes must be a dictionary"),
+        ({"": 2}, ValueError, "sizes must have names, got '' for 2"),
     ],
 )
 def test_sizes_that_are_no_sizes_are_refused(sizes, kind, sentence):
     with pytest.raises(kind, match=sentence):
         trace(split, torch.ones(2, 5, 33), sizes=sizes)
+
+
+def test_one_name_may_stand_alone():
+    text = shown(lambda x: x * 1.0, torch.ones(2, 5), vary="batch")
+
+    assert "return (batch, queries)" in text
+    x_ray = trace(split, torch.ones(2, 5, 33), sizes=SIZES, vary="queries")
+    assert repr(x_ray).endswith("Names hold with queries=11 too.")
+
+
+@pytest.mark.parametrize(
+    ("vary", "kind", "sentence"),
+    [
+        ("foo", ValueError, "vary must name sizes, got 'foo'; the sizes are batch, keys"),
+        (["keys", "foo"], ValueError, "vary must name sizes, got 'foo'"),
+        (3, TypeError, "vary must be a name or several names, got 3"),
+        ([3], TypeError, r"vary must be a name or several names, got \[3\]"),
+    ],
+)
+def test_names_of_no_size_cannot_vary(vary, kind, sentence):
+    with pytest.raises(kind, match=sentence):
+        trace(split, torch.ones(2, 5, 33), sizes={"batch": 2, "keys": 7}, vary=vary)
+
+
+def test_without_sizes_nothing_can_vary():
+    with pytest.raises(ValueError, match="vary must name sizes, got 'batch'; the sizes are none"):
+        trace(split, torch.ones(2, 5, 33), vary="batch")

@@ -298,6 +298,95 @@ def test_a_partial_a_bound_method_and_a_lambda_are_read():
     assert repr(trace(triple, torch.ones(3))).startswith("<lambda>\n")
 
 
+class Called:
+    """No module, but it can be called."""
+
+    def __call__(self, x):
+        return self.half(x)
+
+    def half(self, x):
+        return x[::2]
+
+
+def test_an_object_that_can_be_called_is_read():
+    for called in (Called(), functools.partial(Called())):
+        text = repr(trace(called, torch.ones(6), follow="half"))
+        assert text.startswith("Called.__call__\n")
+        assert "return (3,)" in text
+    layer = functools.partial(nn.Linear(5, 3))
+    assert "return (batch, 3)" in repr(trace(layer, torch.ones(2, 5), sizes={"batch": 2}))
+
+
+class Counting(type):
+    """Makes instances in Python."""
+
+    def __call__(cls, *inputs):
+        return super().__call__(*inputs)
+
+
+class Counted(metaclass=Counting):
+    """What it makes is not what is traced."""
+
+
+@pytest.mark.parametrize("kind", [nn.Linear, Called, Counted])
+def test_a_class_is_refused_for_an_instance(kind):
+    name = kind.__name__
+    with pytest.raises(TypeError, match=f"{name} is a class, and what is traced is an instance"):
+        trace(kind, torch.ones(1))
+
+
+def generator(x):
+    yield x
+
+
+async def coroutine(x):
+    return x
+
+
+async def asynchronous(x):
+    yield x
+
+
+class Yielding(nn.Module):
+    def forward(self, x):
+        yield x
+
+
+@pytest.mark.parametrize(
+    ("layer", "kind"),
+    [
+        (generator, "a generator function"),
+        (functools.partial(generator), "a generator function"),
+        (Yielding(), "a generator function"),
+        (coroutine, "an async function"),
+        (asynchronous, "an async function"),
+    ],
+)
+def test_what_a_call_does_not_run_is_refused(layer, kind):
+    with pytest.raises(TypeError, match=f" is {kind}, which a call does not run: trace a"):
+        trace(layer, torch.ones(1))
+
+
+def test_a_layer_whose_python_does_not_run_confirms_nothing():
+    @functools.wraps(generator)
+    def late(x):
+        return generator(x)
+
+    x_ray = trace(late, torch.ones(2), sizes={"batch": 2})
+
+    assert x_ray.remark.startswith("generator did not run as Python")
+    assert "Names hold" not in repr(x_ray)
+    assert trace(late, torch.ones(2)).remark == x_ray.remark
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_scripted_layer_confirms_nothing():
+    x_ray = trace(torch.jit.script(nn.Linear(5, 3)), torch.ones(2, 5), sizes={"batch": 2})
+
+    assert x_ray.remark.startswith("Linear.forward did not run as Python, as when it is compiled")
+    assert "Names hold" not in repr(x_ray)
+
+
 def test_two_lambdas_on_one_line_are_refused():
     both = [lambda x: x + 1, lambda x: x - 1]
 

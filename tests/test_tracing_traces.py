@@ -7,6 +7,9 @@ import copy
 import random
 import sys
 import threading
+import time
+from collections import deque
+from functools import partial
 
 import pytest
 import torch
@@ -293,6 +296,177 @@ def test_another_thread_is_neither_disturbed_nor_shown():
     assert done.is_set()
     assert "(9,)" not in repr(x_ray)
     assert "calls" not in repr(x_ray)
+
+
+def first_of(x):
+    return x[0] + 1
+
+
+def second_of(x):
+    return x[0] + 2
+
+
+class Slow(list):
+    """Takes its time to be copied."""
+
+    def __iter__(self):
+        time.sleep(0.1)
+        return super().__iter__()
+
+
+def test_two_threads_that_trace_leave_what_is_printed_to_where_it_was(monkeypatch):
+    for name in ("stdout", "stderr"):
+        monkeypatch.setattr(sys, name, getattr(sys, name))  # to be put back if this fails
+    before, sizes = (sys.stdout, sys.stderr), {"batch": 2}
+    threads = [
+        threading.Thread(target=trace, args=(layer, Slow([torch.ones(2)])), kwargs={"sizes": sizes})
+        for layer in (first_of, second_of)
+    ]
+    for thread in threads:
+        thread.start()
+        time.sleep(0.05)
+    for thread in threads:
+        thread.join()
+
+    assert (sys.stdout, sys.stderr) == before
+
+
+def test_what_another_thread_prints_meanwhile_is_printed(capsys):
+    def layer(x):
+        print("mine", len(x))  # noqa: T201 - the point of the test
+        other = threading.Thread(target=print, args=("theirs", len(x)), kwargs={"flush": True})
+        other.start()
+        other.join()
+        return x
+
+    trace(layer, torch.ones(2), sizes={"batch": 2})
+
+    assert capsys.readouterr().out == "mine 2\ntheirs 2\ntheirs 3\n"
+
+
+def test_a_parameter_that_is_not_a_number_is_not_written():
+    layer = nn.Linear(3, 2)
+    with torch.no_grad():
+        layer.weight[0, 0] = torch.nan
+    output = layer(torch.ones(2, 3, requires_grad=True))
+    trace(layer, torch.ones(2, 3), sizes={"batch": 2})
+    output.sum().backward()
+
+    assert layer.weight.grad is not None
+
+
+def test_a_number_beside_one_that_is_not_is_put_back():
+    class Filling(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("seen", torch.tensor([torch.nan, 1.0, 2.0]))
+
+        def forward(self, x):
+            self.seen[2] = torch.nan
+            self.seen[1] += 1
+            return x
+
+    layer = Filling()
+    trace(layer, torch.ones(2))
+
+    assert layer.seen.isnan().tolist() == [True, False, False]
+    assert layer.seen[1:].tolist() == [1, 2]
+
+
+def test_a_buffer_that_changes_its_shape_or_kind_is_as_before():
+    class Growing(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("one", torch.ones(2))
+            self.register_buffer("other", torch.ones(2))
+
+        def forward(self, x):
+            self.one.data = torch.zeros(5)
+            self.double()
+            return x
+
+    layer = Growing()
+    assert trace(layer, torch.ones(2)).error is None
+    assert layer.one.tolist() == [1, 1]
+    assert layer.other.dtype == torch.float32
+
+
+def norm_of(thing):
+    """Find a module however it is given."""
+    while not isinstance(thing, nn.Module):
+        thing = thing["norm"] if isinstance(thing, dict) else thing[0]
+    return thing
+
+
+WAYS = {
+    "alone": lambda norm: norm,
+    "in a list": lambda norm: [norm],
+    "deep inside": lambda norm: ({"norm": [norm]},),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("how", ["by place", "by keyword", "in a partial"])
+def test_a_module_that_is_given_is_as_before(way, how):
+    def layer(x, inside):
+        return norm_of(inside)(x)
+
+    norm, x = nn.BatchNorm1d(5), torch.randn(2, 5)
+    given = WAYS[way](norm)
+    if how == "by place":
+        x_ray = trace(layer, x, given, sizes={"batch": 2})
+    elif how == "by keyword":
+        x_ray = trace(layer, x, inside=given, sizes={"batch": 2})
+    else:
+        x_ray = trace(partial(layer, inside=given), x, sizes={"batch": 2})
+
+    assert x_ray.error is None
+    assert norm.num_batches_tracked == 0
+
+
+class Plain:
+    """No module, but it has one."""
+
+    def __init__(self):
+        self.norms, self.seen = [nn.BatchNorm1d(5)], 0
+
+    def run(self, x):
+        self.seen += 1
+        self.newest = x
+        return self.norms[0](x)
+
+    __call__ = run
+
+
+@pytest.mark.parametrize("method", ["run", "__call__"])
+def test_an_object_whose_method_is_traced_is_as_before(method):
+    plain = Plain()
+    x_ray = trace(getattr(plain, method), torch.randn(2, 5), sizes={"batch": 2})
+
+    assert x_ray.error is None
+    assert plain.norms[0].num_batches_tracked == 0
+    assert (plain.seen, hasattr(plain, "newest")) == (0, False)
+
+
+def test_queues_and_generators_are_as_before():
+    class Queue(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.last, self.numbers = deque([1, 2], maxlen=2), torch.Generator().manual_seed(3)
+
+        def forward(self, x, numbers, queue):
+            for each, generator in ((self.last, self.numbers), (queue, numbers)):
+                each.append(x)
+                torch.rand(2, generator=generator)
+            return x
+
+    layer, numbers, queue = Queue(), torch.Generator().manual_seed(5), deque("a")
+    before = layer.numbers.get_state(), numbers.get_state()
+    trace(layer, torch.ones(2), numbers, queue=queue, sizes={"batch": 2})
+
+    assert (layer.last, queue) == (deque([1, 2]), deque("a"))
+    assert torch.equal(layer.numbers.get_state(), before[0])
+    assert torch.equal(numbers.get_state(), before[1])
 
 
 def test_lazy_parameters_are_refused_since_a_call_makes_them():

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
+import functools
 import math
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -61,8 +62,11 @@ def relation(one: Sequence[Number], other: Sequence[Number], kind: str) -> str:
         return ""
     if one == other:
         return "order"
-    moved = kind != "bool" and sorted(map(str, one)) == sorted(map(str, other))
-    return "moved" if moved else ""
+    return "moved" if kind != "bool" and _sorted(one) == _sorted(other) else ""
+
+
+def _sorted(numbers: Sequence[Number]) -> tuple[Number, ...]:
+    return tuple(sorted(numbers, key=str))
 
 
 def scales(lists: Sequence[Sequence[Number]]) -> list[float]:
@@ -73,14 +77,29 @@ def scales(lists: Sequence[Sequence[Number]]) -> list[float]:
     """
     held = [_nonzero(each) for each in lists]
     group = list(range(len(lists)))
-    for one, other in itertools.combinations(range(len(lists)), 2):
-        if held[one] and held[other] and (held[one] <= held[other] or held[other] <= held[one]):
+    for one, others in enumerate(_holders(held)):
+        for other in others:
             old, new = group[other], group[one]
-            group = [new if each == old else each for each in group]
+            if old != new:
+                group = [new if each == old else each for each in group]
     largest: dict[int, float] = {}
     for place, numbers in zip(group, held, strict=True):
         largest[place] = max([largest.get(place, 0.0), *map(abs, numbers)])
     return [largest[place] or 1.0 for place in group]
+
+
+def _holders(held: Sequence[set[float]]) -> list[list[int]]:
+    """Say for each set which sets hold all of it; for an empty one, none."""
+    # Bit n of a number's places: set n holds it. Cheaper than to compare each pair.
+    places: dict[float, int] = {}
+    for place, numbers in enumerate(held):
+        for number in numbers:
+            places[number] = places.get(number, 0) | 1 << place
+    common = [functools.reduce(operator.and_, map(places.__getitem__, it), -1) for it in held]
+    return [
+        [place for place in range(len(held)) if numbers and bits >> place & 1]
+        for numbers, bits in zip(held, common, strict=True)
+    ]
 
 
 def _nonzero(numbers: Sequence[Number]) -> set[float]:
@@ -100,20 +119,18 @@ class Seen:
 def told(made: Sequence[Step]) -> tuple[list[dict[str, Any]], list[list[Number]]]:
     """Tell each step as data, and list all numbers once: to cut differently moves none."""
     seen = [_seen(step) for step in made]
-    unique: list[tuple[str, list[Number]]] = []
-    for each in seen:
-        if each.numbers is not None and (each.kind, each.numbers) not in unique:
-            unique.append((each.kind, each.numbers))
-    lists = [numbers for _, numbers in unique]
-    largest = _largest(unique)
+    unique: dict[tuple[str, tuple[Number, ...]], int] = {}
+    held = [-1 if it.numbers is None else unique.setdefault(_key(it), len(unique)) for it in seen]
+    lists = [(kind, [*numbers]) for kind, numbers in unique]
+    largest = _largest(lists)
+    origins = Origins()
     steps = []
-    for place, each in enumerate(seen):
-        held = -1 if each.numbers is None else unique.index((each.kind, each.numbers))
-        before, note = _origin(seen[:place], each)
-        scale = 1.0 if held < 0 else largest[held]
-        found = {"numbers": held, "scale": scale, "before": before, "note": note}
+    for place, each in zip(held, seen, strict=True):
+        before, note = origins.find(each)
+        scale = 1.0 if place < 0 else largest[place]
+        found = {"numbers": place, "scale": scale, "before": before, "note": note}
         steps.append(_data(each) | found)
-    return steps, lists
+    return steps, [numbers for _, numbers in lists]
 
 
 def _largest(unique: list[tuple[str, list[Number]]]) -> list[float]:
@@ -145,28 +162,49 @@ def _data(each: Seen) -> dict[str, Any]:
     }
 
 
-def _origin(earlier: Sequence[Seen], now: Seen) -> tuple[int, str]:
-    """Find the step that these numbers come from; -1 if there is nothing to compare.
+class Origins:
+    """Where numbers come from: the steps so far, by the numbers that they hold."""
 
-    It is the latest one in the same function, so that a call shows all that it did; then
-    the latest one elsewhere.
-    """
-    if now.numbers is None:
-        return -1, "Its numbers cannot be drawn."
-    nearest = reversed([*enumerate(earlier)])
-    for place, other in sorted(nearest, key=lambda it: it[1].step.section != now.step.section):
+    def __init__(self) -> None:
+        self.earlier: list[Seen] = []
+        self.holding: dict[object, list[int]] = {}
+
+    def find(self, now: Seen) -> tuple[int, str]:
+        """Find the step that a step's numbers come from, and take it in; -1 if there is none."""
+        place = len(self.earlier)
+        self.earlier.append(now)
+        if now.numbers is None:
+            return -1, "Its numbers cannot be drawn."
+        key = _key(now)
+        # Booleans in another order are no sign of anything.
+        alike = key if now.kind == "bool" else (now.kind, _sorted(now.numbers))
+        several = self.holding.setdefault(alike, [])
+        found = self._tell(now, several) if several else (-1, "")
+        several.append(place)
+        return found
+
+    def _tell(self, now: Seen, several: list[int]) -> tuple[int, str]:
+        """Choose the latest in the same function, so that a call shows all that it did."""
+        section = now.step.section
+        here = [it for it in several if self.earlier[it].step.section == section]
+        place = (here or several)[-1]
+        other = self.earlier[place]
         how = _relation(now, other)
         if how == "order" and other.step.shape == now.step.shape:
             return -1, f"The same as {_called(other.step)}."
-        if how:
-            where = "in the same order, cut in another way" if how == "order" else "moved"
-            count = f"The same {len(now.numbers)} numbers as in {_called(other.step)}"
-            return place, f"{count}, {where}: none is changed."
-    return -1, ""
+        if not how:
+            return -1, ""
+        where = "in the same order, cut in another way" if how == "order" else "moved"
+        count = f"The same {len(now.numbers or [])} numbers as in {_called(other.step)}"
+        return place, f"{count}, {where}: none is changed."
+
+
+def _key(each: Seen) -> tuple[str, tuple[Number, ...]]:
+    return each.kind, tuple(each.numbers or ())
 
 
 def _relation(now: Seen, other: Seen) -> str:
-    if now.kind != other.kind or now.numbers is None or other.numbers is None:
+    if now.numbers is None or other.numbers is None:
         return ""
     return relation(now.numbers, other.numbers, now.kind)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from attnbook.tracing.comparing import Comparison, compare
 from attnbook.tracing.following import Plan
-from attnbook.tracing.naming import VARIED, check_sizes
+from attnbook.tracing.naming import VARIED, check_sizes, check_varied
 from attnbook.tracing.page import Trace
 from attnbook.tracing.steps import Step
 
@@ -20,14 +20,15 @@ def trace(
     *inputs: Any,  # noqa: ANN401 - whatever the layer takes
     sizes: Mapping[str, int] | None = None,
     follow: Iterable[str] | str | bool = (),
-    vary: Iterable[str] = VARIED,
+    vary: Iterable[str] | str = VARIED,
     **keyword_inputs: Any,  # noqa: ANN401
 ) -> Trace:
     """Run a layer once and show its source with the shape of every tensor it makes.
 
     The layer really runs, on copies of the inputs, and nothing of the run is left in
     it: buffers, kept weights, gradients, torch's and Python's random numbers are as
-    before. What it does outside, through a hook or a global variable, stays done.
+    before. What it does elsewhere stays done: through a hook, to a global variable, or to
+    an object of another kind that it is given or holds, such as a cache of one's own.
 
     >>> trace(layer, queries, keys, values, sizes={"batch": 2, "queries": 3})  # doctest: +SKIP
 
@@ -38,25 +39,27 @@ def trace(
     `batch=2, heads=4`, a 2 may be `heads/batch`.
 
     Args:
-        layer: an `nn.Module`, a method or a function, written in Python.
+        layer: an `nn.Module`, a method, a function or an object with `__call__`, written
+            in Python.
         sizes: what the sizes are called, `{"batch": 2, …}`, all different. Name all
             that the inputs have: an axis of a name's size is taken for it.
         follow: what to look into as well: modules inside the layer (`"W_q"`), methods
             (`"score"`) and functions (`"masked_softmax"`) that it calls, by name.
             True means all modules inside. Its first call is shown.
-        vary: names whose sizes the second run changes. Others, like `num_hiddens`,
-            are fixed by parameters.
+        vary: names in `sizes` that the second run changes; at first, those like `batch`
+            and `num_keys`. Others, like `num_hiddens`, are fixed by parameters.
 
     Returns:
         A `Trace`, shown as text or HTML. If the layer raises, `trace` does not: the
         exception stands at its line, with the shapes so far, and in `Trace.error`.
 
     Raises:
-        TypeError: a source cannot be read, or `sizes` are no whole numbers by name.
-        ValueError: sizes are not distinct or not positive, a name in `follow` is
-            nowhere to be found, or the layer has lazy parameters and was never called.
+        TypeError: a source cannot be read, the layer is a generator function or `async
+            def`, `sizes` are no whole numbers by name, or `follow` or `vary` no names.
+        ValueError: sizes are not distinct or not positive, a name in `follow` or `vary`
+            is nowhere to be found, or the layer has lazy parameters and was never called.
     """
     named = check_sizes({} if sizes is None else sizes)
     plan = Plan(layer, follow)
-    found: Comparison = compare(plan, (inputs, keyword_inputs), named, {*vary} & {*named})
+    found: Comparison = compare(plan, (inputs, keyword_inputs), named, check_varied(vary, named))
     return Trace(found)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from torch import nn
-
+from attnbook.tracing.copying import apply, once_each, twin
 from attnbook.tracing.following import Plan
 from attnbook.tracing.instrument import Site
+from attnbook.tracing.keeping import shared
 from attnbook.tracing.naming import (
     Sizes,
     UnclearAxisError,
@@ -20,9 +20,10 @@ from attnbook.tracing.naming import (
 )
 from attnbook.tracing.recorder import Made, Section
 from attnbook.tracing.rendering import message, written
-from attnbook.tracing.running import apply, observe, once_each, quietly, twin
+from attnbook.tracing.running import observe, one_at_a_time, quietly
 
 Inputs = tuple[tuple[Any, ...], dict[str, Any]]
+UNHEARD = "did not run as Python, as when it is compiled: no shapes are known."
 
 
 @dataclass
@@ -64,19 +65,23 @@ class Comparison:
 
 def compare(plan: Plan, inputs: Inputs, sizes: Sizes, vary: set[str]) -> Comparison:
     """Run the layer, and once more with other sizes if any have names."""
-    modules = [*plan.modules.values(), *(it for it in inputs[0] if isinstance(it, nn.Module))]
-    arguments, keywords = apply(once_each(twin), inputs)
-    first = _run(plan, modules, (arguments, keywords))
-    if not sizes:
-        return Comparison(first, sizes)
-    with quietly():
-        return _confirm(plan, modules, inputs, Comparison(first, sizes), vary)
+    things = [*plan.things, *shared(inputs)]
+    # The whole of it, for the second run swallows what is printed.
+    with one_at_a_time:
+        first = _run(plan, things, apply(once_each(twin), inputs))
+        found = Comparison(first, sizes)
+        if first.error is None and not first.sections[0].calls:
+            found.remark = f"{first.sections[0].title} {UNHEARD}"
+        elif sizes:
+            with quietly():
+                _confirm(plan, things, inputs, found, vary)
+        return found
 
 
-def _run(plan: Plan, modules: list[nn.Module], inputs: Inputs) -> Run:
+def _run(plan: Plan, things: list[object], inputs: Inputs) -> Run:
     recorders = plan.recorders()
     call = partial(plan.layer, *inputs[0], **inputs[1])
-    error, innermost = observe(recorders, modules, call)
+    error, innermost = observe(recorders, things, call)
     sections = plan.order(recorders)
     if error is not None and innermost is None:
         # The call did not get as far as the function's first line.
@@ -86,12 +91,12 @@ def _run(plan: Plan, modules: list[nn.Module], inputs: Inputs) -> Run:
 
 
 def _confirm(
-    plan: Plan, modules: list[nn.Module], inputs: Inputs, found: Comparison, vary: set[str]
-) -> Comparison:
+    plan: Plan, things: list[object], inputs: Inputs, found: Comparison, vary: set[str]
+) -> None:
     def run_with(varied: set[str]) -> tuple[Run, Sizes]:
         new = other_sizes(found.sizes, varied)
         enlarge = once_each(lambda tensor: resized(tensor, found.sizes, new))
-        return _run(plan, modules, apply(enlarge, inputs)), new
+        return _run(plan, things, apply(enlarge, inputs)), new
 
     try:
         second, new = run_with(vary)
@@ -101,7 +106,6 @@ def _confirm(
             found.remark = _blame(second.error, found.sizes, new, run_with)
     except UnclearAxisError as unclear:
         found.remark = f"Sizes stay numbers: {unclear}."
-    return found
 
 
 def _blame(

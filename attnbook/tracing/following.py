@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Iterable, Iterator
 from types import CodeType, FunctionType
@@ -9,8 +10,12 @@ from typing import Any
 
 from torch import nn
 
+from attnbook.tracing.keeping import shared
+from attnbook.tracing.naming import check_names
 from attnbook.tracing.recorder import Recorder, Section
-from attnbook.tracing.source import Written, nested, python_function, read
+from attnbook.tracing.source import Written, check_runs, nested, python_function, read
+
+OFFERED = 8
 
 
 class Plan:
@@ -22,7 +27,7 @@ class Plan:
             all modules inside.
 
     Raises:
-        TypeError: a source cannot be read.
+        TypeError: a source cannot be read, or `follow` holds no names.
         ValueError: a name is nowhere to be found.
     """
 
@@ -31,6 +36,7 @@ class Plan:
         self.wanted: list[tuple[str, Written, Any]] = []
         self.asked: set[tuple[int, int]] = set()
         self.modules: dict[str, nn.Module] = {}
+        check_runs(layer)
         self._add(layer, "")
         for function in _forwards_above(self.wanted[0][2]):
             self._add_function(function, self.wanted[0][2], "")
@@ -39,6 +45,13 @@ class Plan:
             self._follow(name)
         if follow is not True:
             self.asked = {(id(it.function), id(owner)) for _, it, owner in self.wanted[own:]}
+
+    @property
+    def things(self) -> list[object]:
+        """What a run may change: modules, what is bound to a method or to a partial."""
+        owners = [owner for _, _, owner in self.wanted if not isinstance(owner, nn.Module | type)]
+        held = [getattr(owner, "__dict__", None) for owner in owners]
+        return [*self.modules.values(), *held, *shared(_bound(self.layer))]
 
     def recorders(self) -> list[Recorder]:
         """Prepare a run: one recorder for each function."""
@@ -81,17 +94,26 @@ class Plan:
     def _names(self, follow: Iterable[str] | str | bool) -> list[str]:
         if isinstance(follow, bool):
             return [name for name in self.modules if name and follow]
-        return [follow] if isinstance(follow, str) else list(follow)
+        return check_names(follow, "follow")
 
     def _follow(self, name: str) -> None:
         for found in self._meanings(name):
             self._add(found, name)
             return
-        known = ", ".join(name for name in self.modules if name) or "no modules"
+        known = ", ".join(self._offered()) or "none"
         raise ValueError(
             "follow must name modules, methods or functions that the layer uses, "
             f"got {name!r}; inside it are {known}"
         )
+
+    def _offered(self) -> list[str]:
+        """Name the modules, and the methods and functions that the layer's code calls."""
+        functions: list[str] = []
+        for _, written, owner in self.wanted:
+            known = _scope(written.function) | _methods(owner)
+            functions += [it for it in _names_in(written.function) if _is_readable(known.get(it))]
+        modules = [name for name in self.modules if name]
+        return [*modules[:OFFERED], *[*dict.fromkeys(functions)][:OFFERED]]
 
     def _meanings(self, name: str) -> Iterator[Any]:
         """Look a name up as the layer's attribute, then where each function would."""
@@ -140,8 +162,29 @@ def _scope(function: FunctionType) -> dict[str, Any]:
     return {**function.__globals__, **closed}
 
 
+def _names_in(function: FunctionType) -> list[str]:
+    code = function.__code__
+    return [*code.co_freevars, *(name for each in nested(code) for name in each.co_names)]
+
+
 def _named_modules(function: FunctionType) -> dict[str, nn.Module]:
     """Find the modules that a function gets at by name."""
-    code, scope = function.__code__, _scope(function)
-    names = [*code.co_freevars, *(name for each in nested(code) for name in each.co_names)]
+    scope = _scope(function)
+    names = _names_in(function)
     return {name: scope[name] for name in names if isinstance(scope.get(name), nn.Module)}
+
+
+def _methods(owner: object) -> dict[str, Any]:
+    """What the classes of an object define, without running properties; not torch's base."""
+    classes = [kind for kind in reversed(type(owner).__mro__) if kind is not nn.Module]
+    return {name: it for kind in classes for name, it in vars(kind).items()}
+
+
+def _is_readable(thing: object) -> bool:
+    return isinstance(thing, FunctionType) and not thing.__name__.startswith("__")
+
+
+def _bound(layer: Any) -> tuple[Any, ...]:  # noqa: ANN401 - a partial, or anything else
+    if not isinstance(layer, functools.partial):
+        return ()
+    return (layer.args, layer.keywords, _bound(layer.func))

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from numbers import Integral
+from typing import Any
 
 import torch
 from torch import Tensor
+
+from attnbook.tracing.copying import duplicate, unrepeated
 
 Sizes = Mapping[str, int]
 MOST_FACTORS = 3
@@ -48,6 +51,8 @@ def check_sizes(sizes: object) -> dict[str, int]:
     if not isinstance(sizes, Mapping) or not all(isinstance(name, str) for name in sizes):
         raise TypeError(f"sizes must be a dictionary like {{'batch': 2}}, got {sizes!r}")
     for name, size in sizes.items():
+        if not name.strip():
+            raise ValueError(f"sizes must have names, got {name!r} for {size!r}")
         if isinstance(size, bool) or not isinstance(size, Integral):
             raise TypeError(f"sizes[{name!r}] must be a whole number, got {size!r}")
         if size < 1:
@@ -58,6 +63,25 @@ def check_sizes(sizes: object) -> dict[str, int]:
                 f"sizes must be distinct, got {one}={sizes[one]} and {other}={sizes[other]}"
             )
     return {name: int(size) for name, size in sizes.items()}
+
+
+def check_names(names: object, argument: str) -> list[str]:
+    """Refuse what is neither a name nor several."""
+    several = isinstance(names, Iterable) and not isinstance(names, str)
+    listed: list[Any] = list(names) if several else [names]  # type: ignore[call-overload]
+    if not all(isinstance(name, str) for name in listed):
+        raise TypeError(f"{argument} must be a name or several names, got {names!r}")
+    return listed
+
+
+def check_varied(vary: object, sizes: Sizes) -> set[str]:
+    """Refuse names of no size; the usual ones need not be there."""
+    names = check_names(vary, "vary")
+    unknown = [name for name in names if name not in sizes]
+    if unknown and vary is not VARIED:
+        known = ", ".join(sizes) or "none"
+        raise ValueError(f"vary must name sizes, got {unknown[0]!r}; the sizes are {known}")
+    return {*names} & {*sizes}
 
 
 def fitting(size: int, sizes: Sizes) -> list[Expression]:
@@ -115,17 +139,29 @@ class UnclearAxisError(ValueError):
 def resized(tensor: Tensor, sizes: Sizes, new_sizes: Sizes) -> Tensor:
     """Make a tensor with other sizes, filled with its own numbers over and over.
 
-    So what it holds stays valid: lengths, tokens, masks.
+    So what it holds stays valid: lengths, tokens, masks. What is expanded stays so.
+
+    Raises:
+        UnclearAxisError: an axis may be two things, or torch cannot repeat such a tensor.
     """
-    result = tensor.detach()
-    for axis, size in enumerate(tensor.shape):
-        new = _new_size(size, sizes, new_sizes)
-        if new != size:
+    try:
+        shape = [_new_size(size, sizes, new_sizes) for size in tensor.shape]
+        return _repeated(tensor, shape).requires_grad_(tensor.requires_grad)
+    except RuntimeError as error:
+        kind = "nested" if tensor.is_nested else f"of {tensor.layout} and {tensor.dtype}"
+        raise UnclearAxisError(f"an input that is {kind} cannot be repeated") from error
+
+
+def _repeated(tensor: Tensor, shape: list[int]) -> Tensor:
+    if [*tensor.shape] == shape:
+        return duplicate(tensor)
+    result = unrepeated(tensor.detach())
+    for axis, (size, new) in enumerate(zip(tensor.shape, shape, strict=True)):
+        if new != size == result.shape[axis]:
             index = torch.arange(new, device=tensor.device) % size
             result = result.index_select(axis, index)
-    if result.data_ptr() == tensor.data_ptr():
-        result = result.clone()
-    return result.requires_grad_(tensor.requires_grad)
+    # Where only expanded axes grew, nothing has been copied yet.
+    return duplicate(result).expand(shape) if result.layout == torch.strided else result
 
 
 def _new_size(size: int, sizes: Sizes, new_sizes: Sizes) -> int:

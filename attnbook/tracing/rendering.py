@@ -15,7 +15,7 @@ from attnbook.tracing.recorder import Made, Section
 
 WIDEST = 70
 PARTS_SHOWN, RESULTS_SHOWN = 4, 6
-MESSAGE_WIDTH = 60
+MESSAGE_WIDTH, LONGEST_MESSAGE = 60, 300
 
 Namer = Callable[[Site, int, Made], str]
 """Writes the n-th shape that a site made."""
@@ -164,11 +164,11 @@ def written(names: tuple[str, ...]) -> str:
 
 
 def message(error: BaseException) -> list[str]:
-    """Say an exception in lines that are not too long, without addresses."""
-    text = re.sub(r"0x[0-9a-fA-F]{6,}", "0x…", f"{type(error).__name__}: {error}")
-    return [
-        row for line in text.strip().split("\n") for row in textwrap.wrap(line, MESSAGE_WIDTH) or []
-    ]
+    """Say an exception, or its beginning, in lines that are not too long, without addresses."""
+    text = re.sub(r"0x[0-9a-fA-F]{6,}", "0x…", f"{type(error).__name__}: {error}").strip()
+    if len(text) > LONGEST_MESSAGE:
+        text = f"{text[:LONGEST_MESSAGE].rstrip()}…"
+    return [row for line in text.split("\n") for row in textwrap.wrap(line, MESSAGE_WIDTH) or []]
 
 
 @dataclass(frozen=True)
