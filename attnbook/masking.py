@@ -200,9 +200,10 @@ def _may_read(valid_lens: Tensor) -> bool:
 
 
 def _check_lengths_in_range(valid_lens: Tensor, num_keys: int) -> None:
-    few = valid_lens.flatten().tolist() if valid_lens.numel() <= 64 else [-1]  # no slow kernels
-    if all(0 <= length <= num_keys and length == int(length) for length in few):
-        return
+    if valid_lens.numel() <= 64 and not valid_lens.is_floating_point():
+        few = valid_lens.flatten().tolist()  # faster than two kernels
+        if min(few, default=0) >= 0 and max(few, default=0) <= num_keys:
+            return
     lengths = _comparable(valid_lens)
     lowest, highest = torch.aminmax(lengths)
     # A comparison with NaN is false, so NaN is outside too.

@@ -162,7 +162,8 @@ def _fused(
     output = scaled_dot_product_attention(
         q, k, v, attn_mask=visible, is_causal=causal, scale=1 / math.sqrt(size)
     )
-    return (output.squeeze(1) if queries.dim() == 3 else output)[..., :value_size]
+    output = output.squeeze(1) if queries.dim() == 3 else output
+    return output if value_size == width else output[..., :value_size]
 
 
 def _widened(tensor: Tensor, width: int) -> Tensor:
