@@ -249,6 +249,14 @@ def test_a_missed_target_is_noticed(graded):
     assert [line.endswith("True") for line in verdict] == [True, False, False, False]
 
 
+def test_what_is_drawn_later_was_never_seen():
+    recipe = RECIPES[tool.MAIN]
+    seen = {date.text for part in recipe.dates() for date in part}
+    later = {date.text for date in tool.drawn_later(recipe)}
+    assert len(later) == tool.LATER
+    assert not seen & later
+
+
 def test_looking_beats_looking_without_reading(graded):
     dates, found = graded
     for model in (tool.MAIN, "recurrent"):
@@ -279,4 +287,5 @@ def test_make_grade_prints_all_of_it_and_ends_well(capsys):
     printed = capsys.readouterr().out
     for what in (*tool.JOINED, "removed", "uniform", "training", "peaks of day at least"):
         assert what in printed
+    assert printed.count("exact match at least 0.99: True") == 2
     assert "False" not in printed
