@@ -27,6 +27,7 @@ from packaging.utils import canonicalize_name
 
 import attnbook
 from attnbook.figures import (
+    AlignmentFigure,
     AttentionFigure,
     CostFigure,
     PoolingFigure,
@@ -40,7 +41,14 @@ ROOT = Path(__file__).parents[1]
 UV = Path(sysconfig.get_path("scripts")) / "uv"
 SITE = Path(sysconfig.get_path("purelib"))
 VERSION = attnbook.__version__
-FIGURES = (AttentionFigure, CostFigure, PoolingFigure, ScalingFigure, ShapeFigure)
+FIGURES = (
+    AlignmentFigure,
+    AttentionFigure,
+    CostFigure,
+    PoolingFigure,
+    ScalingFigure,
+    ShapeFigure,
+)
 BUILT_HERE = (
     ".git",
     ".venv",

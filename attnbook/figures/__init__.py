@@ -7,10 +7,18 @@ except ImportError as missing:
         "attnbook.figures needs anywidget: pip install 'attnbook[figures]'"
     ) from missing
 
+from attnbook.figures.alignment import AlignmentFigure
 from attnbook.figures.attention import AttentionFigure
 from attnbook.figures.cost import CostFigure
 from attnbook.figures.pooling import PoolingFigure
 from attnbook.figures.scaling import ScalingFigure
 from attnbook.figures.shape import ShapeFigure
 
-__all__ = ["AttentionFigure", "CostFigure", "PoolingFigure", "ScalingFigure", "ShapeFigure"]
+__all__ = [
+    "AlignmentFigure",
+    "AttentionFigure",
+    "CostFigure",
+    "PoolingFigure",
+    "ScalingFigure",
+    "ShapeFigure",
+]

@@ -24,7 +24,7 @@ export function make(name, attributes = {}, ...children) {
 /** Keep the keys of a figure's controls, which JupyterLab would take for its cells. @param {Element} root */
 export function ownKeys(root) {
   // On each that can have the focus: on an element around them it would come too late.
-  for (const control of root.querySelectorAll("a, button, input, summary, [tabindex]")) {
+  for (const control of root.querySelectorAll("a, button, input, select, summary, [tabindex]")) {
     control.setAttribute("data-lm-suppress-shortcuts", "true");
   }
 }

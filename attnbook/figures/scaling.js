@@ -94,10 +94,9 @@ function numberTables(labels, halves, sizes) {
 /** Which query the bars belong to, if there are several. */
 function queryChoice(count, onChoose) {
   const options = Array.from({ length: count }, (_, i) => make("option", { value: i, text: `query ${i}` }));
-  // JupyterLab would take its keys, as in `ownKeys`, which knows no such control.
-  const select = make("select", { "aria-label": "query", "data-lm-suppress-shortcuts": "true" }, ...options);
+  const select = make("select", { "aria-label": "query" }, ...options);
   select.addEventListener("change", () => onChoose(Number(select.value)));
-  const element = make("label", { class: "query-choice" }, make("span", { text: "Bars of" }), select);
+  const element = make("label", { class: "select-choice" }, make("span", { text: "Bars of" }), select);
   element.hidden = count === 1;
   const paint = (query) => {
     select.value = String(query);

@@ -1,0 +1,188 @@
+// The parts of the alignment figure. Each is built for a translation, then painted for a step.
+import { cellsByShade, columnsFor, goldBoxes, goldOf, peakOf, visible, weightInside, wrongSteps } from "./alignment-steps.js";
+import { make, put, slider, tableRow } from "./parts.js";
+
+const [MOST_WIDE, MOST_NARROW] = [36, 20]; // columns beside each other: on a page, on a phone
+const MOST_NAMED = 24; // rows of the small picture that have a name
+
+const character = (text, attributes = {}) => make("bdi", { ...attributes, text: visible(text) });
+
+/** A part of the figure with its name, and a note that may have more in it. */
+function band(name, note, ...content) {
+  const heading = make("div", { class: "stage-name" }, make("b", { text: name }), note);
+  return make("section", { class: "stage", "aria-label": name }, heading, make("div", { class: "stage-picture" }, ...content));
+}
+
+/** The output over the slider that walks along it; what was expected, where it differs. */
+export function outputBand(onChoose) {
+  const expectedRow = make("div", { class: "expected-row" });
+  const row = make("div", { class: "output-row" });
+  const control = slider("step", { min: 0, max: 0, step: 1 }, onChoose);
+  const inside = make("div", { class: "written", dir: "ltr" }, expectedRow, row, control.input);
+  const scroll = make("div", { class: "scroll" }, inside);
+  const element = band("Output", control.label, scroll);
+  let [buttons, shown] = [[], null];
+  const build = (translation) => {
+    shown = translation;
+    const { output } = shown;
+    const wanted = [...shown.expected];
+    const wrong = wrongSteps(shown);
+    const differs = shown.expected !== "" && shown.expected !== output.join("");
+    buttons = output.map((text, step) => outputButton(shown, step, wrong.includes(step), onChoose));
+    const missing = wanted.slice(output.length).map(() => make("span", { class: "missing", text: "·" }));
+    row.replaceChildren(...buttons, ...missing);
+    expectedRow.hidden = !differs;
+    inside.classList.toggle("corrected", differs);
+    const cells = wanted.map((text, step) => character(text, { class: wrong.includes(step) || step >= output.length ? "differs" : "same" }));
+    expectedRow.replaceChildren(...cells, make("small", { text: "expected" }));
+    inside.style.setProperty("--steps", String(output.length));
+    inside.style.setProperty("--cells", String(Math.max(1, output.length, wanted.length)));
+    put(control.input, { max: Math.max(0, output.length - 1) });
+  };
+  const paint = (step) => {
+    const { output, fields } = shown;
+    const told = output.length ? `${step} of ${output.length - 1}` : "none";
+    control.set(step, told);
+    if (output.length) control.input.setAttribute("aria-valuetext", `${told}: "${output[step]}"${fields[step] && `, ${fields[step]}`}`);
+    buttons.forEach((button, i) => (i === step ? button.setAttribute("aria-current", "step") : button.removeAttribute("aria-current")));
+    if (buttons[step]) reveal(buttons[step], scroll);
+  };
+  return { element, build, paint };
+}
+
+function outputButton({ output, expected }, step, wrong, onChoose) {
+  const name = `step ${step}: "${output[step]}"${wrong ? `, wrong, expected "${[...expected][step] ?? "nothing"}"` : ""}`;
+  // The slider walks the same steps by keyboard: a character needs no stop of its own.
+  const attributes = { type: "button", tabindex: -1, class: wrong ? "wrong" : null, "aria-label": name };
+  const button = make("button", attributes, character(output[step]));
+  button.addEventListener("click", () => onChoose(step));
+  return button;
+}
+
+/** Scroll a box sideways, and nothing around it, until one of its parts can be seen. */
+function reveal(part, box) {
+  const [inner, outer] = [part.getBoundingClientRect(), box.getBoundingClientRect()];
+  if (inner.left < outer.left) box.scrollLeft -= outer.left - inner.left + inner.width;
+  else if (inner.right > outer.right) box.scrollLeft += inner.right - outer.right + inner.width;
+}
+
+/** The text, a column for each character with a bar for its weight; the gold span below. */
+export function textBand() {
+  const columns = make("div", { class: "columns", dir: "ltr" });
+  const [goldName, peakName] = [make("span", { class: "gold-name" }), make("span", { class: "peak-name" })];
+  const note = make("p", { class: "reading-note" });
+  const element = band("Text", make("span", { text: "weight of each character; a full column is 1" }), columns, note);
+  let [parts, shown] = [[], null];
+  const build = (translation, rightToLeft) => {
+    shown = translation;
+    const count = shown.text.length;
+    parts = shown.text.map((text) => {
+      const [bar, bracket] = [make("div", { class: "bar" }), make("div", { class: "bracket" })];
+      const track = make("div", { class: "track", "aria-hidden": true }, bar);
+      return { bar, bracket, track, element: make("div", { class: "column" }, track, character(text), bracket) };
+    });
+    columns.replaceChildren(...parts.map((part) => part.element));
+    columns.classList.toggle("plain-text", !Object.keys(shown.spans).length);
+    columns.style.setProperty("--wide", String(columnsFor(count, MOST_WIDE)));
+    columns.style.setProperty("--narrow", String(columnsFor(count, MOST_NARROW)));
+    put(note, { text: rightToLeft ? "Written from right to left; here its characters stand in reading order, from left to right." : "" });
+  };
+  const paint = (weights, step) => {
+    const gold = weights.length ? goldOf(shown, step) : null;
+    const peak = weights.length ? peakOf(shown.scores[step]) : -1;
+    parts.forEach((part, i) => {
+      // Not its height: to lay the page out again costs more.
+      put(part.bar, { style: `scale: 1 ${(weights[step]?.[i] ?? 0).toFixed(4)}` });
+      put(part.element, { class: columnClass(i, gold, peak) });
+    });
+    goldName.remove();
+    peakName.remove();
+    if (peak >= 0) parts[peak].track.append(peakName);
+    if (peak >= 0) put(peakName, { text: weights[step][peak].toFixed(3) });
+    if (gold) parts[Math.floor((gold[0] + gold[1] - 1) / 2)].bracket.append(goldName);
+    put(goldName, { text: gold ? shown.fields[step] : "" });
+  };
+  return { element, build, paint };
+}
+
+function columnClass(i, gold, peak) {
+  const within = gold && gold[0] <= i && i < gold[1];
+  const names = { peak: i === peak, gold: within, first: within && i === gold[0], last: within && i === gold[1] - 1 };
+  return ["column", ...Object.keys(names).filter((name) => names[name])].join(" ");
+}
+
+/** All steps: a row each over the columns of the text, the gold spans outlined. */
+export function heatBand(onChoose) {
+  const letters = make("div", { class: "heat-text" });
+  const names = make("div", { class: "heat-names" });
+  const cells = make("div", { class: "heat-cells" });
+  const mark = make("div", { class: "heat-mark" });
+  const picture = make("div", { class: "heat-picture" }, cells, mark);
+  const rows = make("div", { class: "heat-rows" }, names, picture);
+  const whole = make("div", { class: "heatmap", dir: "ltr", "aria-hidden": true }, letters, rows);
+  const note = make("span");
+  const element = band("All steps", note, whole);
+  let count = 0;
+  rows.addEventListener("click", (event) => {
+    const box = rows.getBoundingClientRect();
+    const step = Math.floor((count * (event.clientY - box.top)) / box.height);
+    if (step >= 0 && step < count) onChoose(step);
+  });
+  const build = (shown, weights) => {
+    count = shown.output.length;
+    const width = shown.text.length;
+    element.hidden = !count;
+    const boxes = goldBoxes(shown).length ? "; outlined: gold spans" : "";
+    put(note, { text: `a row for each character of the output${boxes}` });
+    whole.style.setProperty("--rows", String(Math.max(1, count)));
+    whole.style.setProperty("--count", String(width));
+    whole.className = ["heatmap", ...(width > MOST_NARROW ? ["long"] : []), ...(width > MOST_WIDE ? ["longest"] : [])].join(" ");
+    letters.replaceChildren(...shown.text.map((text) => character(text)));
+    names.replaceChildren(...(count > MOST_NAMED ? [] : shown.output.map((text) => character(text))));
+    cells.replaceChildren(heatPicture(shown, weights, width));
+  };
+  const paint = (step) => {
+    put(mark, { style: `--at: ${step}` });
+    [...names.children].forEach((name, i) => name.classList.toggle("chosen", i === step));
+  };
+  return { element, build, paint };
+}
+
+/** One shape for each shade, so that thousands of cells are drawn at once. */
+function heatPicture(shown, weights, width) {
+  const shades = [...cellsByShade(weights)].map(([shade, cells]) => {
+    const d = cells.map(([x, y]) => `M${x} ${y}h1v1h-1z`).join("");
+    return make("svg:path", { class: "shade-path", "data-shade": shade, "fill-opacity": shade / 100, d });
+  });
+  const boxes = goldBoxes(shown).map(({ field, x, y, width: w, height }) =>
+    make("svg:path", { class: "gold-box", "data-field": field, d: `M${x} ${y}h${w}v${height}h${-w}z`, fill: "none", "vector-effect": "non-scaling-stroke" }),
+  );
+  const viewBox = `0 0 ${width} ${Math.max(1, weights.length)}`;
+  return make("svg:svg", { viewBox, preserveAspectRatio: "none" }, ...shades, ...boxes);
+}
+
+/** The numbers of the chosen step. */
+export function stepTable() {
+  const names = ["character", "score", "weight"];
+  const head = make("tr", {}, ...names.map((text) => make("th", { scope: "col", text })));
+  const [caption, body] = [make("caption"), make("tbody")];
+  const table = make("table", {}, caption, make("thead", {}, head), body);
+  const region = make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "numbers" }, table);
+  const element = make("details", {}, make("summary", { text: "Show numbers" }), region);
+  let [rows, shown] = [[], null];
+  const build = (translation) => {
+    shown = translation;
+    rows = [...shown.text, "gold", "total"].map(() => tableRow(2));
+    body.replaceChildren(...rows.map((row) => row.element));
+  };
+  const paint = (weights, step) => {
+    const [row, gold] = [weights[step] ?? [], goldOf(shown, step)];
+    element.hidden = !row.length;
+    if (!row.length) return;
+    put(caption, { text: `step ${step}, "${shown.output[step]}": score and weight of each character of the text` });
+    shown.text.forEach((text, i) => rows[i].set(`${i}: ${visible(text)}`, [shown.scores[step][i], row[i]]));
+    rows.at(-2).set(gold ? `inside the ${shown.fields[step]}` : "no gold span", ["", gold ? weightInside(row, gold) : ""]);
+    rows.at(-1).set("total", ["", row.reduce((sum, weight) => sum + weight, 0)]);
+  };
+  return { element, build, paint };
+}

@@ -1,0 +1,106 @@
+// What the alignment figure says of a translation. Nothing here touches the page.
+import { maskedSoftmax } from "./engine.js";
+
+/**
+ * @typedef {{text: string[], output: string[], expected: string, locale: string,
+ *   fields: string[], spans: Record<string, [number, number]>, scores: number[][]}} Translated
+ */
+
+/** The weights of all steps: [step][character of the text]. @param {Translated} shown */
+export function alignmentOf({ scores }) {
+  return scores.map((row) => maskedSoftmax(row, row.length));
+}
+
+/** The first of the characters with the largest score. @param {number[]} scores */
+export function peakOf(scores) {
+  return scores.reduce((best, score, i) => (score > scores[best] ? i : best), 0);
+}
+
+/** The gold span of a step's field: start, and the end after the last; null if it has none. */
+export function goldOf({ fields, spans }, step) {
+  return spans[fields[step]] ?? null;
+}
+
+/** The weight inside a span. @param {number[]} weights @param {[number, number]} span */
+export function weightInside(weights, [start, end]) {
+  return weights.slice(start, end).reduce((sum, weight) => sum + weight, 0);
+}
+
+/** The steps that were expected otherwise. @param {Translated} shown */
+export function wrongSteps({ output, expected }) {
+  const wanted = [...expected];
+  return output.flatMap((character, step) => (expected && character !== wanted[step] ? [step] : []));
+}
+
+/** A character that can be seen. @param {string} character */
+export function visible(character) {
+  if (/\s/u.test(character)) return "␣";
+  if (/\p{M}/u.test(character)) return `◌${character}`;
+  return /[\p{Cf}\p{Cc}]/u.test(character) ? "◦" : character;
+}
+
+/** Whether some of a text's letters are written from right to left. @param {string[]} text */
+export function isRightToLeft(text) {
+  return /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}]/u.test(text.join(""));
+}
+
+/** What a text is called among the others; its direction stays its own. @param {Translated} shown */
+export function optionName({ text, locale }) {
+  const isolated = `\u2068${text.join("")}\u2069`;
+  return locale ? `${locale}: ${isolated}` : isolated;
+}
+
+/**
+ * What a step wrote, as what, and what was expected.
+ * @param {Translated} shown
+ * @param {number} step
+ */
+export function written(shown, step) {
+  const { output, expected, fields } = shown;
+  const field = fields[step];
+  const quoted = `"${visible(output[step])}"`;
+  const wanted = [...expected][step];
+  const wrong = wrongSteps(shown).includes(step) ? ` where ${wanted ? `"${wanted}"` : "nothing"} is expected` : "";
+  if (!expected) return quoted;
+  if (field) return `${quoted}${wrong}, ${/\d/.test(output[step]) ? "a digit of" : "in the place of"} the ${field}`;
+  return `${quoted}${wrong}${output[step] === "-" ? ", a hyphen" : ""}: no gold span`;
+}
+
+/** The sentence of a step: what is written, and where the weight is. @param {Translated} shown */
+export function sentence(shown, weights, step) {
+  if (!shown.output.length) return "The model wrote nothing for this text.";
+  const peak = peakOf(shown.scores[step]);
+  const gold = goldOf(shown, step);
+  const said = `Step ${step} writes ${written(shown, step)}. The peak is on "${visible(shown.text[peak])}"`;
+  if (!gold) return `${said}, with ${weights[step][peak].toFixed(3)} of the weight.`;
+  const side = gold[0] <= peak && peak < gold[1] ? "inside" : "outside";
+  return `${said}, ${side} the gold span; ${weightInside(weights[step], gold).toFixed(3)} of the weight lies inside.`;
+}
+
+/** Into how many columns a text is cut, so that its rows are even. @param {number} most in a row */
+export function columnsFor(count, most) {
+  return Math.ceil(count / Math.ceil(count / most));
+}
+
+/** The cells of each shade, in 1/100 of a weight; none where it rounds to 0. @param {number[][]} weights */
+export function cellsByShade(weights) {
+  /** @type {Map<number, number[][]>} */
+  const found = new Map();
+  weights.forEach((row, step) =>
+    row.forEach((weight, i) => {
+      const shade = Math.round(100 * weight);
+      if (!found.has(shade)) found.set(shade, []);
+      found.get(shade).push([i, step]);
+    }),
+  );
+  found.delete(0);
+  return found;
+}
+
+/** One box for each field: its gold span, over the steps that write it. @param {Translated} shown */
+export function goldBoxes({ fields, spans }) {
+  return Object.entries(spans).flatMap(([field, [start, end]]) => {
+    const [first, last] = [fields.indexOf(field), fields.lastIndexOf(field)];
+    return first < 0 ? [] : [{ field, x: start, y: first, width: end - start, height: last - first + 1 }];
+  });
+}

@@ -1,0 +1,71 @@
+// The alignment figure: a translation, and where each of its characters looked.
+import { heatBand, outputBand, stepTable, textBand } from "./alignment-pieces.js";
+import { alignmentOf, isRightToLeft, optionName, sentence } from "./alignment-steps.js";
+import { make, ownKeys, put } from "./parts.js";
+
+/** The last step of a translation, or the one wanted. */
+function within(step, { output }) {
+  return Math.max(0, Math.min(step, output.length - 1));
+}
+
+/** Which text is shown, if there are several. */
+function dateChoice(translations, onChoose) {
+  const options = translations.map((shown, i) => make("option", { value: i, text: optionName(shown) }));
+  const select = make("select", { "aria-label": "date" }, ...options);
+  select.addEventListener("change", () => onChoose(Number(select.value)));
+  const element = make("label", { class: "select-choice" }, make("span", { text: "date" }), select);
+  element.hidden = translations.length === 1;
+  const paint = (date) => {
+    select.value = String(date);
+  };
+  return { element, paint };
+}
+
+/** Draw the figure into `el` and keep it in step with the model; returns a clean-up. */
+function drawAlignment({ model, el }) {
+  const [translations, caption] = [model.get("translations"), model.get("caption")];
+  const choose = (date, step) => {
+    model.set("date", date);
+    model.set("step", within(step, translations[date]));
+    model.save_changes();
+  };
+  const chooseStep = (step) => choose(model.get("date"), step);
+  const choice = dateChoice(translations, (date) => choose(date, model.get("step")));
+  const [output, text, heat, table] = [outputBand(chooseStep), textBand(), heatBand(chooseStep), stepTable()];
+  const readout = make("p", { class: "readout", "aria-live": "polite" });
+  const figure = make(
+    "figure",
+    { class: "attnbook-figure alignment", "data-attnbook-figure": model.get("kind") },
+    ...[choice.element, output.element, text.element, readout, heat.element, table.element],
+    ...(caption ? [make("figcaption", { text: caption })] : []),
+  );
+  let [drawn, weights] = [null, []];
+  const build = (shown) => {
+    weights = alignmentOf(shown);
+    output.build(shown);
+    text.build(shown, isRightToLeft(shown.text));
+    heat.build(shown, weights);
+    table.build(shown);
+    ownKeys(figure);
+  };
+  const paint = () => {
+    const date = model.get("date");
+    const shown = translations[date];
+    const step = within(model.get("step"), shown);
+    if (drawn !== date) build(shown);
+    drawn = date;
+    choice.paint(date);
+    text.paint(weights, step);
+    heat.paint(step);
+    table.paint(weights, step);
+    put(readout, { text: sentence(shown, weights, step) });
+    output.paint(step); // the last one, because it measures the page
+  };
+  const names = ["change:date", "change:step"];
+  names.forEach((name) => model.on(name, paint));
+  el.replaceChildren(figure);
+  paint();
+  return () => names.forEach((name) => model.off(name, paint));
+}
+
+export default { render: drawAlignment };

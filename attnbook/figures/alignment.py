@@ -1,0 +1,215 @@
+"""`AlignmentFigure`: step through a translation and see where each character looked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import torch
+import traitlets
+
+from attnbook.checks import check_scores
+from attnbook.figures.base import Figure, check_count, module, numbers, stylesheet
+from attnbook.grading import DIGITS
+from attnbook.seq2seq import Translator
+from attnbook.vocabulary import BEGIN
+from attnbook.weighting import masked_softmax
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+    from torch import Tensor
+
+    from attnbook.data import WrittenDate
+
+MOST_DATES = 64
+SPACE, SILENCE = "␣", "(nothing)"
+
+
+class AlignmentFigure(Figure):
+    """A translation, character by character: where the model looked before it wrote each one.
+
+    The model translates each text once, alone and greedily. The scores of its attention
+    layer, with the decoder's states as queries and the encoder's as keys, are kept; the
+    softmax runs in the page, in double precision, so the figure works without a kernel.
+
+    Args:
+        model: a `Translator` with attention, of any dtype and on any device.
+        dates: 1 to 64, each a `WrittenDate` or a string, which has neither an expected
+            output nor gold spans; each of 1 to 256 characters that the model knows.
+        caption: one sentence below the figure.
+
+    Traits that follow the reader's hand, and can be set: `date`, which text, and `step`,
+    which character of its output, both from 0. A date with fewer steps takes the last.
+
+    Raises:
+        TypeError: `model` is no `Translator`, or `dates` no list of dates or strings.
+        ValueError: the model has no attention; no dates or too many; a text that the
+            model cannot read; a span outside its text; an output of more than 256
+            characters; scores that are not finite.
+        traitlets.TraitError: a trait is set out of its range.
+    """
+
+    _esm = module(
+        "engine.js", "parts.js", "alignment-steps.js", "alignment-pieces.js", "alignment.js"
+    )
+    _css = stylesheet("figure.css", "alignment.css")
+
+    # Of each date: characters, field of each step, span of each field, scores [step][key].
+    translations: traitlets.List[Any] = traitlets.List().tag(sync=True)
+    date = traitlets.Int(0, min=0).tag(sync=True)
+    step = traitlets.Int(0, min=0).tag(sync=True)
+
+    def __init__(
+        self, model: Translator, dates: Sequence[WrittenDate | str], *, caption: str = ""
+    ) -> None:
+        _check(model, dates)
+        with _at_rest(model):
+            translations = [_translation(model, date) for date in dates]
+        super().__init__(kind="alignment", translations=translations, caption=caption)
+        self._describe()
+
+    @property
+    def attention_weights(self) -> Float[Tensor, "steps keys"]:
+        """The weights of the chosen date, in double precision."""
+        shown = self.translations[self.date]
+        shape = (1, len(shown["output"]), len(shown["text"]))
+        scores = torch.tensor(shown["scores"], dtype=torch.float64).reshape(shape)
+        return masked_softmax(scores)[0] if shape[1] else scores[0]
+
+    @traitlets.validate("date")
+    def _check_date(self, proposal: Any) -> Any:  # noqa: ANN401 - traitlets' own type
+        return _checked("date", proposal["value"], "dates", len(self.translations))
+
+    @traitlets.validate("step")
+    def _check_step(self, proposal: Any) -> Any:  # noqa: ANN401 - traitlets' own type
+        count = self._num_steps() if self.translations else 0
+        return _checked("step", proposal["value"], "steps", count)
+
+    def _num_steps(self) -> int:
+        # At least one: of an output without characters, step 0 can be chosen. A wrong date
+        # that came together with a step is refused by its own check.
+        shown = self.translations[min(self.date, len(self.translations) - 1)]
+        return max(1, len(shown["output"]))
+
+    @traitlets.observe("date")
+    def _describe(self, _change: object = None) -> None:
+        if self.translations:
+            self.step = min(self.step, self._num_steps() - 1)
+            self.static_text = "\n".join(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        yield f"AlignmentFigure: date {self.date} of {len(self.translations) - 1}"
+        for each in self.translations:
+            text, output = "".join(each["text"]), "".join(each["output"])
+            differs = each["expected"] not in ("", output)
+            yield f"{text} -> {output or SILENCE}" + f" (expected {each['expected']})" * differs
+        shown = self.translations[self.date]
+        yield f"Date {self.date}, {''.join(shown['text'])}:"
+        for step, weights in enumerate(self.attention_weights.tolist()):
+            yield _line(shown, step, weights)
+
+
+def _line(shown: dict[str, Any], step: int, weights: list[float]) -> str:
+    """Say what a step wrote, where its peak is, and how much weight is in the gold span."""
+    field = shown["fields"][step]
+    scores = shown["scores"][step]
+    peak = scores.index(max(scores))  # the first, if there are several
+    said = f"{step:4} {_quoted(shown['output'][step])}{' ' * bool(field)}{field}"
+    said += f": peak {_quoted(shown['text'][peak])} at {peak}"
+    if field not in shown["spans"]:
+        return said
+    inside = sum(weights[slice(*shown["spans"][field])])
+    return f"{said}, {inside:.3f} inside"
+
+
+def _quoted(character: str) -> str:
+    return f'"{SPACE if character.isspace() else character}"'
+
+
+def _checked(name: str, value: int, counted: str, count: int) -> int:
+    if count and value >= count:  # the constructor's own have not come yet
+        raise traitlets.TraitError(f"{name} must lie in [0, {counted}={count}), got {value}")
+    return int(value)  # True is 1
+
+
+def _check(model: Any, dates: Any) -> None:  # noqa: ANN401 - anything may have come
+    if not isinstance(model, Translator):
+        raise TypeError(f"model must be a Translator, got {type(model).__name__}")
+    if model.attention is None:
+        raise ValueError("model must have attention, got a Translator without; load another one")
+    if isinstance(dates, str) or _is_date(dates):
+        raise TypeError("dates must be a list of dates or strings, got one; put it in a list")
+    check_count("dates", len(dates), MOST_DATES)
+    for index, date in enumerate(dates):
+        if not isinstance(date, str) and not _is_date(date):
+            raise TypeError(
+                f"dates must hold WrittenDates or strings, got {type(date).__name__} "
+                f"at index {index}"
+            )
+
+
+def _is_date(given: object) -> bool:
+    # Not by its class: attnbook.data needs Babel, this figure does not.
+    return all(hasattr(given, name) for name in ("text", "iso", "spans", "locale"))
+
+
+@contextmanager
+def _at_rest(model: Translator) -> Iterator[None]:
+    """Without dropout and gradients; each part's mode is given back after."""
+    modes = [(part, part.training) for part in model.modules()]
+    model.eval()
+    try:
+        with torch.no_grad():
+            yield
+    finally:
+        for part, mode in modes:
+            part.training = mode
+
+
+def _translation(model: Translator, date: WrittenDate | str) -> dict[str, Any]:
+    text = date if isinstance(date, str) else date.text
+    (found,) = model.translate([text])
+    check_count("steps", len(found.output), least=0)
+    fields = {} if isinstance(date, str) else _fields()
+    return {
+        "text": list(text),
+        "output": list(found.output),
+        "expected": "" if isinstance(date, str) else date.iso,
+        "locale": "" if isinstance(date, str) else date.locale,
+        "fields": [fields.get(step, "") for step in range(len(found.output))],
+        "spans": {} if isinstance(date, str) else _spans(date),
+        "scores": numbers("scores", _scores(model, text, found.output)),
+    }
+
+
+def _fields() -> dict[int, str]:
+    return {step: field for field, steps in DIGITS.items() for step in steps}
+
+
+def _spans(date: WrittenDate) -> dict[str, list[int]]:
+    for field, (start, end) in date.spans.items():
+        if not 0 <= start < end <= len(date.text):
+            raise ValueError(
+                f"spans must lie in [0, len(text)={len(date.text)}], "
+                f"got {(start, end)} for the {field} of {date.text!r}"
+            )
+    return {field: list(span) for field, span in date.spans.items() if field in DIGITS}
+
+
+def _scores(model: Translator, text: str, output: str) -> Float[Tensor, "steps keys"]:
+    """Write the output again, and let the layer score the states that it was written from."""
+    encoded = model.encode(*model.read([text]))
+    state = model.first_state(encoded)
+    written = [BEGIN, *(model.target.encode(output) if output else [])]
+    queries = []
+    for number in written[:-1]:
+        queries.append(state)
+        last = torch.full_like(encoded.valid_lens, number)
+        _, state = model.step(last, state, model.context(state, encoded))
+    if not queries:
+        return encoded.states.new_zeros(0, len(text))
+    stacked = torch.stack(queries, dim=1)  # (1, steps, hiddens)
+    scores: Tensor = model.attention.score(stacked, encoded.states)  # type: ignore[union-attr] # checked
+    check_scores(scores, stacked, encoded.states)
+    return scores[0]

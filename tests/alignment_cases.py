@@ -1,0 +1,209 @@
+"""Translators and texts for the alignment figure, and what is true of each."""
+
+from __future__ import annotations
+
+import datetime
+import string
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from attnbook import DotProductAttention
+from attnbook.checkpoints import book_model
+from attnbook.data import LOCALES, WrittenDate, write_date
+from attnbook.figures import AlignmentFigure
+from attnbook.seq2seq import Translator
+from attnbook.settings import Settings
+from attnbook.vocabulary import END, Vocabulary
+
+DAY = datetime.date(1987, 3, 9)
+FAILING = datetime.date(1453, 5, 29)
+FIELDS = ["year"] * 4 + [""] + ["month"] * 2 + [""] + ["day"] * 2
+
+cached_model = cache(book_model)
+
+
+def book_dates() -> list[WrittenDate]:
+    """The dates of the chapter."""
+    return [write_date(DAY, locale, "long") for locale in LOCALES]
+
+
+def untrained(seed: int = 13, **settings: Any) -> Translator:
+    """A model that writes as it happens to; its sizes are all different."""
+    sizes = {"embedding_size": 5, "written_size": 3, "num_hiddens": 14, "score_hiddens": 7}
+    letters = Vocabulary(string.ascii_lowercase + " 0123456789-")
+    made = Translator(letters, Vocabulary("0123456789-"), Settings(**(sizes | settings)), seed=seed)
+    for weight in made.parameters():  # larger than at the beginning, so that weights differ
+        weight.data *= 3
+    return made.eval()
+
+
+def never_ending(**settings: Any) -> Translator:
+    """It writes as many characters as it may."""
+    model = untrained(**settings)
+    model.output.bias.data[END] = -1e3
+    return model
+
+
+def silent() -> Translator:
+    """It ends at once."""
+    model = untrained()
+    model.output.bias.data[END] = 1e3
+    return model
+
+
+def even(**settings: Any) -> Translator:
+    """All of its scores are 0: each character gets the same weight."""
+    model = never_ending(**settings)
+    model.attention.w_v.weight.data.zero_()
+    return model
+
+
+class ReadersAttention(DotProductAttention):
+    """A layer of the reader's own that a translator can use."""
+
+    def project_keys(self, keys: Tensor) -> Tensor:
+        return keys
+
+    def attend(self, queries, projected_keys, values, valid_lens=None):
+        return self(queries, projected_keys, values, valid_lens)
+
+
+def of_readers() -> Translator:
+    model = never_ending()
+    model.attention = ReadersAttention()
+    return model.eval()
+
+
+def given(text: str, iso: str, **spans: tuple[int, int]) -> WrittenDate:
+    """A date that nobody writes so."""
+    return WrittenDate(text, iso, spans, "xx", "long")
+
+
+def long_text(length: int, shift: int = 0) -> str:
+    letters = string.ascii_lowercase + " " + string.digits
+    return "".join(letters[(shift + 5 * i) % len(letters)] for i in range(length))
+
+
+Made = tuple[Translator, list[Any]]
+
+
+def book() -> Made:
+    """The chapter's: all languages, in double precision."""
+    return book_model("convolutional").double(), book_dates()
+
+
+def failing() -> Made:
+    """A year that the model never saw, in single precision."""
+    return cached_model("convolutional"), [write_date(FAILING, "de"), write_date(DAY, "he")]
+
+
+def recurrent() -> Made:
+    return cached_model("recurrent"), book_dates()[::5]
+
+
+def strings() -> Made:
+    """Texts without gold spans, and more than one row of them."""
+    return never_ending(), [long_text(length) for length in (1, 20, 21, 37, 64)]
+
+
+def wordy() -> Made:
+    """More and fewer characters than were expected, and a date at the end of its text."""
+    dates = [
+        given("ab 12", "1-2-3", year=(3, 5), day=(0, 1)),
+        given("cd 12", "1987-03-09-1987-03-09", year=(0, 2), month=(4, 5)),
+    ]
+    return never_ending(max_steps=13), dates
+
+
+def nothing() -> Made:
+    return silent(), ["ab", given("cd 12", "1987-03-09", year=(3, 5))]
+
+
+def one_step() -> Made:
+    return never_ending(max_steps=1), ["ab"]
+
+
+def readers() -> Made:
+    return of_readers(), ["one two", "three"]
+
+
+def largest() -> Made:
+    """As much as a repaint must stand."""
+    return never_ending(), [long_text(64, shift) for shift in range(64)]
+
+
+CASES: dict[str, Callable[[], Made]] = {
+    case.__name__: case
+    for case in (
+        book,
+        failing,
+        recurrent,
+        strings,
+        wordy,
+        nothing,
+        one_step,
+        readers,
+    )
+}
+
+
+@cache
+def translated(case: str) -> tuple[list[Any], list[Any]]:
+    """The texts of a case, and what the model itself says of each."""
+    model, dates = CASES[case]()
+    texts = [date if isinstance(date, str) else date.text for date in dates]
+    return dates, [model.translate([text])[0] for text in texts]
+
+
+def figure_of(case: str, **options: Any) -> AlignmentFigure:
+    return AlignmentFigure(*CASES[case](), **options)
+
+
+def expected_facts(case: str, date: int, step: int, scores: list[list[float]]) -> dict[str, Any]:
+    """What must be shown of a step: from the texts and the model, not from the figure.
+
+    The scores are the figure's: of two that a rounding apart are the same, the first wins.
+    """
+    given, found = (both[date] for both in translated(case))
+    dated = not isinstance(given, str)
+    field = (FIELDS[step] if step < len(FIELDS) else "") if dated else ""
+    span = given.spans.get(field) if dated else None
+    weights = torch.tensor(scores[step], dtype=torch.float64).softmax(-1).tolist()
+    peak = min(i for i, score in enumerate(scores[step]) if score == max(scores[step]))
+    inside = sum(weights[i] for i in range(*span)) if span else None
+    return {
+        "text": list(found.text),
+        "output": list(found.output),
+        "expected": given.iso if dated else "",
+        "field": field,
+        "span": span,
+        "weights": weights,
+        "peak": peak,
+        "inside": inside,
+    }
+
+
+def shown(character: str) -> str:
+    return "␣" if character.isspace() else character
+
+
+def expected_sentence(facts: dict[str, Any], step: int) -> str:
+    """The sentence of a step."""
+    wrote, wanted = facts["output"][step], facts["expected"][step : step + 1]
+    said = f'Step {step} writes "{wrote}"'
+    if facts["expected"] and wrote != wanted:
+        said += f' where "{wanted}" is expected' if wanted else " where nothing is expected"
+    if facts["field"]:
+        kind = "a digit of" if wrote.isdigit() else "in the place of"
+        said += f", {kind} the {facts['field']}"
+    elif facts["expected"]:
+        said += f"{', a hyphen' * (wrote == '-')}: no gold span"
+    said += f'. The peak is on "{shown(facts["text"][facts["peak"]])}"'
+    if facts["span"] is None:
+        return f"{said}, with {max(facts['weights']):.3f} of the weight."
+    side = "inside" if facts["peak"] in range(*facts["span"]) else "outside"
+    return f"{said}, {side} the gold span; {facts['inside']:.3f} of the weight lies inside."

@@ -1,0 +1,385 @@
+"""The alignment figure's Python half: what it refuses, what it holds, what it says."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import subprocess
+import sys
+
+import pytest
+import torch
+import traitlets
+from alignment_cases import (
+    CASES,
+    DAY,
+    FIELDS,
+    ReadersAttention,
+    book_dates,
+    cached_model,
+    even,
+    figure_of,
+    given,
+    long_text,
+    never_ending,
+    translated,
+    untrained,
+)
+from figure_cases import traits
+from live import check_mountable
+
+from attnbook.data import LOCALES, write_date
+from attnbook.figures import AlignmentFigure
+
+each_case = pytest.mark.parametrize("case", CASES)
+
+
+# Refusals
+
+
+REFUSED = [
+    (torch.nn.Linear(2, 3), ["a"], TypeError, "model must be a Translator, got Linear"),
+    (untrained(attention=False), ["a"], ValueError,
+     "model must have attention, got a Translator without; load another one"),
+    (untrained(), "a", TypeError,
+     "dates must be a list of dates or strings, got one; put it in a list"),
+    (untrained(), write_date(DAY, "de"), TypeError,
+     "dates must be a list of dates or strings, got one; put it in a list"),
+    (untrained(), [], ValueError, "a figure needs at least 1 of dates, got 0"),
+    (untrained(), ["a"] * 65, ValueError,
+     "a figure shows at most 64 of dates, got 65; show a part of it"),
+    (untrained(), ["a", 7], TypeError,
+     "dates must hold WrittenDates or strings, got int at index 1"),
+    (untrained(), ["a", ("b", "c")], TypeError,
+     "dates must hold WrittenDates or strings, got tuple at index 1"),
+    (untrained(), ["a", ""], ValueError, "text must hold at least one character, got ''"),
+    (untrained(), ["a" * 257], ValueError, "text must hold at most 256 characters, got 257; "
+     "pass the part of it that is a date"),
+    (untrained(), ["a", "bÄ"], ValueError,
+     "text must hold characters of the vocabulary, got 'Ä' (U+00C4) at index 1 of 'bÄ'"),
+    (never_ending(max_steps=257), ["a"], ValueError,
+     "a figure shows at most 256 of steps, got 257; show a part of it"),
+    (untrained(), [given("abc", "1", day=(1, 4))], ValueError,
+     "spans must lie in [0, len(text)=3], got (1, 4) for the day of 'abc'"),
+    (untrained(), [given("abc", "1", year=(2, 2))], ValueError,
+     "spans must lie in [0, len(text)=3], got (2, 2) for the year of 'abc'"),
+    (untrained(), [given("abc", "1", year=(-1, 2))], ValueError,
+     "spans must lie in [0, len(text)=3], got (-1, 2) for the year of 'abc'"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("model", "dates", "error", "message"), REFUSED)
+def test_what_cannot_be_shown_is_refused_in_one_sentence(model, dates, error, message):
+    with pytest.raises(error, match=f"^{re.escape(message)}$"):
+        AlignmentFigure(model, dates)
+
+
+def test_scores_that_are_not_finite_are_refused():
+    def ill(queries, keys):  # with so many queries, the figure asks
+        scores = first(queries, keys)
+        return scores.index_fill(2, torch.tensor(1), math.inf) if queries.shape[1] > 1 else scores
+
+    model = never_ending()
+    model.attention = ReadersAttention()
+    first, model.attention.score = model.attention.score, ill
+    with pytest.raises(ValueError, match=r"^scores must be finite, got inf at index \(0, 1\)$"):
+        AlignmentFigure(model, ["ab"])
+
+
+def test_a_layer_that_returns_no_scores_is_refused():
+    model = never_ending()
+    model.attention = ReadersAttention()
+    first, calls = model.attention.score, []
+
+    def score(queries, keys):  # as a translator calls it, with one query; then with all
+        calls.append(queries.shape[1])
+        return first(queries, keys) if calls[-1] == 1 else queries
+
+    model.attention.score = score
+    message = "scores must have shape (batch, [heads,] num_queries, num_keys) = (1, 16, 2), got"
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
+        AlignmentFigure(model, ["ab"])
+
+
+@pytest.mark.parametrize(
+    ("trait", "value", "message"),
+    [
+        ("date", 2, "date must lie in [0, dates=2), got 2"),
+        ("date", -1, "should not be less than 0"),
+        ("date", 0.5, "expected an int"),
+        ("step", 13, "step must lie in [0, steps=13), got 13"),
+        ("step", -1, "should not be less than 0"),
+        ("step", "3", "expected an int"),
+    ],
+)
+def test_a_trait_refuses_what_no_control_can_choose_and_stays(trait, value, message):
+    figure = figure_of("wordy")
+    figure.date, figure.step = 1, 12
+    before = traits(figure)
+    with pytest.raises(traitlets.TraitError, match=re.escape(message)):
+        setattr(figure, trait, value)
+    assert traits(figure) == before
+
+
+def test_a_front_end_cannot_send_a_date_that_is_not_there():
+    figure = figure_of("wordy")
+    with pytest.raises(traitlets.TraitError, match=r"date must lie in \[0, dates=2\), got 9"):
+        figure.set_state({"step": 3, "date": 9})
+    assert (figure.date, figure.step) == (0, 0)
+
+
+# What it holds
+
+
+@each_case
+def test_it_holds_the_texts_and_what_the_model_writes_for_each(case):
+    dates, found = translated(case)
+    shown = figure_of(case).translations
+    assert len(shown) == len(dates)
+    for one, date, translation in zip(shown, dates, found, strict=True):
+        assert "".join(one["text"]) == translation.text
+        assert "".join(one["output"]) == translation.output
+        dated = not isinstance(date, str)
+        assert one["expected"] == (date.iso if dated else "")
+        assert one["locale"] == (date.locale if dated else "")
+        count = len(translation.output)
+        assert one["fields"] == ((FIELDS + [""] * count)[:count] if dated else [""] * count)
+        spans = {field: tuple(span) for field, span in one["spans"].items()}
+        assert spans == (date.spans if dated else {})
+
+
+@each_case
+def test_its_scores_are_those_of_the_layer_for_the_states_that_it_was_asked_with(case):
+    model, dates = CASES[case]()
+    figure = AlignmentFigure(model, dates)
+    texts = [date if isinstance(date, str) else date.text for date in dates]
+    attend, asked = model.attention.attend, []
+    try:
+        model.attention.attend = lambda queries, keys, states, lens: (
+            asked.append((queries, states)),
+            attend(queries, keys, states, lens),
+        )[1]
+        for text, shown in zip(texts, figure.translations, strict=True):
+            asked.clear()
+            model.translate([text])
+            count = len(shown["output"])
+            with torch.no_grad():
+                scores = [model.attention.score(*pair)[0, 0] for pair in asked[:count]]
+            expected = torch.stack(scores) if scores else torch.zeros(0)
+            found = torch.tensor(shown["scores"], dtype=torch.float64)
+            assert torch.allclose(found, expected.double(), rtol=1e-5, atol=1e-6)
+    finally:
+        del model.attention.attend
+
+
+@each_case
+def test_its_weights_are_those_of_the_model(case):
+    _, found = translated(case)
+    figure = figure_of(case)
+    for date, translation in enumerate(found):
+        figure.date = date
+        assert figure.attention_weights.dtype == torch.float64
+        expected = translation.weights.double().reshape(figure.attention_weights.shape)
+        close = 1e-12 if translation.weights.dtype == torch.float64 else 1e-5
+        assert torch.allclose(figure.attention_weights, expected, rtol=0, atol=close)
+
+
+def test_single_and_double_precision_write_the_same_dates():
+    single = AlignmentFigure(cached_model("convolutional"), book_dates())
+    double = figure_of("book")
+    assert [one["output"] for one in single.translations] == [
+        one["output"] for one in double.translations
+    ]
+    for date in range(len(LOCALES)):
+        single.date = double.date = date
+        apart = (single.attention_weights - double.attention_weights).abs().max()
+        assert 0 < apart < 1e-5
+
+
+def test_the_spans_of_a_date_cut_its_parts_out_of_the_text():
+    (shown,) = AlignmentFigure(cached_model("convolutional"), [write_date(DAY, "de")]).translations
+    parts = {field: "".join(shown["text"][slice(*span)]) for field, span in shown["spans"].items()}
+    assert parts == {"year": "1987", "month": "März", "day": "9"}
+    assert (shown["expected"], shown["locale"]) == ("1987-03-09", "de")
+
+
+def test_a_model_comes_back_as_it_was(monkeypatch):
+    model = untrained(dropout=0.5)
+    expected = AlignmentFigure(model, ["ab cd"])
+    model.train()
+    model.attention.eval()
+    modes = [part.training for part in model.modules()]
+    noise = torch.get_rng_state()
+    figure = AlignmentFigure(model, ["ab cd"])
+    assert figure.translations == expected.translations
+    assert [part.training for part in model.modules()] == modes
+    assert len(set(modes)) == 2
+    assert torch.equal(torch.get_rng_state(), noise)
+    assert all(weight.grad is None for weight in model.parameters())
+    monkeypatch.setattr(model, "first_state", lambda _: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        AlignmentFigure(model, ["ab cd"])
+    assert [part.training for part in model.modules()] == modes
+
+
+def test_no_gradient_is_followed():
+    model, asked = never_ending(), []
+    model.attention = ReadersAttention()
+    score = model.attention.score
+    model.attention.score = lambda *pair: (asked.append(torch.is_grad_enabled()), score(*pair))[1]
+    AlignmentFigure(model, ["ab"])
+    assert len(asked) > 16
+    assert not any(asked)
+
+
+def test_a_text_is_read_alone():
+    model = cached_model("convolutional")
+    dates = book_dates()[:3]
+    together = AlignmentFigure(model, dates).translations
+    assert together == [AlignmentFigure(model, [date]).translations[0] for date in dates]
+
+
+def test_it_runs_where_the_model_is(device):
+    model = cached_model("convolutional").to(device)
+    try:
+        figure = AlignmentFigure(model, book_dates()[:2])
+    finally:
+        model.cpu()
+    expected = AlignmentFigure(model, book_dates()[:2])
+    for ours, theirs in zip(figure.translations, expected.translations, strict=True):
+        assert ours["output"] == theirs["output"]
+        torch.testing.assert_close(torch.tensor(ours["scores"]), torch.tensor(theirs["scores"]))
+
+
+def test_the_state_of_a_chapter_is_small():
+    assert len(json.dumps(traits(figure_of("book")))) < 80_000
+
+
+def test_texts_may_be_shown_without_babel():
+    code = (
+        "import sys; sys.modules['babel'] = sys.modules['safetensors'] = None\n"
+        "from attnbook.figures import AlignmentFigure\n"
+        "from attnbook.seq2seq import Translator\n"
+        "from attnbook.vocabulary import Vocabulary\n"
+        "model = Translator(Vocabulary('ab'), Vocabulary('01'))\n"
+        "print(AlignmentFigure(model, ['ab']).translations[0]['text'])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "['a', 'b']\n"
+
+
+# Traits
+
+
+def test_a_date_keeps_the_step_where_it_has_one():
+    model = untrained()
+    texts = [long_text(7, shift) for shift in range(40)]
+    counts = {text: len(model.translate([text])[0].output) for text in texts}
+    long = max(texts, key=counts.get)
+    short = min((text for text in texts if counts[text]), key=counts.get)
+    assert counts[short] < counts[long]
+    figure = AlignmentFigure(model, [long, short, long])
+    figure.step = counts[short] - 1
+    figure.date = 1
+    assert figure.step == counts[short] - 1
+    figure.date, figure.step = 2, counts[long] - 1
+    figure.date = 1
+    assert figure.step == counts[short] - 1
+    figure.date = 0
+    assert figure.step == counts[short] - 1
+
+
+def test_what_the_reader_chooses_reaches_python_at_once():
+    figure, seen = figure_of("book"), []
+    figure.observe(lambda change: seen.append((change["name"], change["new"])), ["date", "step"])
+    figure.set_state({"date": 4, "step": 6})  # what a front end sends
+    assert (figure.date, figure.step) == (4, 6)
+    assert sorted(seen) == [("date", 4), ("step", 6)]
+
+
+def test_an_output_without_characters_has_step_0_alone():
+    figure = figure_of("nothing")
+    assert figure.step == 0
+    with pytest.raises(traitlets.TraitError, match=r"step must lie in \[0, steps=1\), got 1"):
+        figure.step = 1
+    assert figure.attention_weights.shape == (0, 2)
+
+
+# What it says
+
+
+def test_the_text_of_a_small_case_is_as_worked_by_hand():
+    model = even(max_steps=7)
+    dates = [given("ab 1987", "1234-56", year=(3, 7), month=(0, 2)), "cd"]
+    outputs = [model.translate([text])[0].output for text in ("ab 1987", "cd")]
+    a, b, c, d, e, f, g = outputs[0]
+    figure = AlignmentFigure(model, dates)
+    assert repr(figure) == "\n".join(
+        [
+            "AlignmentFigure: date 0 of 1",
+            f"ab 1987 -> {outputs[0]} (expected 1234-56)",
+            f"cd -> {outputs[1]}",
+            "Date 0, ab 1987:",
+            f'   0 "{a}" year: peak "a" at 0, 0.571 inside',  # 4 of 7 characters
+            f'   1 "{b}" year: peak "a" at 0, 0.571 inside',
+            f'   2 "{c}" year: peak "a" at 0, 0.571 inside',
+            f'   3 "{d}" year: peak "a" at 0, 0.571 inside',
+            f'   4 "{e}": peak "a" at 0',
+            f'   5 "{f}" month: peak "a" at 0, 0.286 inside',  # 2 of 7
+            f'   6 "{g}" month: peak "a" at 0, 0.286 inside',
+        ]
+    )
+    figure.date = 1
+    assert repr(figure).splitlines()[0] == "AlignmentFigure: date 1 of 1"
+    assert repr(figure).splitlines()[3:5] == [
+        "Date 1, cd:",
+        f'   0 "{outputs[1][0]}": peak "c" at 0',
+    ]
+
+
+def test_the_text_tells_the_chapters_date():
+    figure = figure_of("book")
+    figure.date = LOCALES.index("de")
+    lines = repr(figure).splitlines()
+    assert lines[1 + figure.date] == "9. März 1987 -> 1987-03-09"
+    assert not any("expected" in line for line in lines)
+    steps = lines[1 + len(LOCALES) + 1 :]
+    assert len(steps) == 10
+    assert re.fullmatch(r'   6 "3" month: peak "[März]" at [3-6], \d\.\d{3} inside', steps[6])
+    assert re.fullmatch(r'   4 "-": peak ".+" at \d+', steps[4])
+
+
+def test_a_wrong_output_stands_beside_the_expected_one():
+    line = repr(figure_of("failing")).splitlines()[1]
+    found = re.fullmatch(r"29\. Mai 1453 -> (\S+) \(expected 1453-05-29\)", line)
+    assert found
+    assert found[1] != "1453-05-29"
+
+
+def test_a_space_can_be_seen_and_noise_cannot():
+    figure = AlignmentFigure(even(max_steps=1), [given(" a", "1", year=(1, 2))])
+    assert repr(figure).splitlines()[-1].endswith('peak "␣" at 0, 0.500 inside')
+    model = never_ending(max_steps=1)
+    model.attention = ReadersAttention()
+    model.attention.score = lambda queries, _: queries.new_tensor([[[0.0, -40.0]]])
+    far = AlignmentFigure(model, [given("ab", "1", year=(1, 2))])
+    assert repr(far).splitlines()[-1].endswith('peak "a" at 0, 0.000 inside')
+
+
+@each_case
+def test_the_same_model_says_the_same_twice(case):
+    assert repr(figure_of(case)) == repr(figure_of(case))
+
+
+def test_a_page_without_a_kernel_can_mount_it():
+    figure = figure_of("failing")
+    state = figure.get_state() | {"_anywidget_id": "attnbook.figures.alignment.AlignmentFigure"}
+    check_mountable({"model_name": "AnyModel", "state": state}, repr(figure))
+    assert traits(figure)["kind"] == "alignment"
+
+
+def test_the_layer_may_be_the_readers_own():
+    shown = figure_of("readers").translations[0]
+    assert len(shown["scores"]) == 16
+    assert len(shown["scores"][0]) == len("one two")
