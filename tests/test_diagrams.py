@@ -25,6 +25,7 @@ DRAWN = (
     "lookup",
     "padding",
     "seeing",
+    "translator",
     "weighted-sum",
 )
 SVG = "{http://www.w3.org/2000/svg}"

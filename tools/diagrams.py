@@ -16,6 +16,7 @@ from diagrams_blocks import blocks
 from diagrams_heads import heads
 from diagrams_lookup import lookup
 from diagrams_seeing import seeing
+from diagrams_translator import translator
 from drawing import (
     HATCH,
     HATCHING,
@@ -207,6 +208,7 @@ def draw_all() -> dict[str, str]:
         "blocks.svg": blocks(),
         "heads.svg": heads(),
         "seeing.svg": seeing(),
+        "translator.svg": translator(),
         "logo.svg": mark("logo", gap=5, inner=17, dot=10),
         "favicon.svg": mark("favicon", gap=7, inner=20, dot=12),
     }

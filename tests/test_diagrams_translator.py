@@ -1,0 +1,230 @@
+"""The still picture of the translator: its weights are the model's, and so is what it writes."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from typing import NamedTuple
+
+import pytest
+import torch
+from diagrams_translator import looked
+from drawing import KEY_COLOURS, SLATE
+from drawn_numbers import printed
+from test_diagrams import SVG, Box, edges, labels, picture, rows, texts
+
+from attnbook.checkpoints import book_model
+from attnbook.vocabulary import BEGIN
+
+TEXT, WRITTEN = "9. März 1987", "1987-0"
+MONTH = slice(3, 7)
+ATTENTION, CONTEXT, DECODER = 156, 310, 396  # the tops of these stages
+WEIGHT = r"M([\d.]+) ([\d.]+)v-([\d.]+)h[\d.]+V[\d.]+z"
+CELL = r"M([\d.]+) ([\d.]+)h([\d.]+)v18h-[\d.]+z"
+HEAD = r"M([\d.]+) ([\d.]+)(h)12l-6 9z"
+SIDEWAYS = r"M([\d.]+) ([\d.]+)(v)12l9 -6z"
+
+
+class Shape(NamedTuple):
+    """A wordless shape; of a bar of weight, y is the foot and `size` the height, else the width."""
+
+    x: float
+    y: float
+    size: str
+    colour: str
+
+    @property
+    def long(self) -> float:
+        return float(self.size)
+
+
+def shapes(pattern: str, top: float = 0, bottom: float = 1000) -> list[Shape]:
+    """The shapes of a kind between two heights: from the top, each row from the left."""
+    paths = picture("translator").iter(f"{SVG}path")
+    found = ((re.fullmatch(pattern, path.attrib["d"]), path.attrib["fill"]) for path in paths)
+    placed = [Shape(float(m[1]), float(m[2]), m[3], fill) for m, fill in found if m]
+    return sorted((s for s in placed if top <= s.y < bottom), key=lambda s: (s.y, s.x))
+
+
+def tips(top: float) -> list[float]:
+    """How far from the left the arrows come down whose tips touch what begins at `top`."""
+    return [head.x + 6 for head in shapes(HEAD) if head.y + 9 == top]
+
+
+def lines() -> set[str]:
+    """The steps of all shapes and lines."""
+    return {path.attrib["d"] for path in picture("translator").iter(f"{SVG}path")}
+
+
+def boxes(*wanted: str) -> list[Box]:
+    return [box for row in rows("translator") for box in row if box[0] in wanted]
+
+
+def text_rows() -> list[list[Box]]:
+    """The two rows of the text's characters: as it is read, and below the weights."""
+    return [row for row in rows("translator") if len(row) == len(TEXT)]
+
+
+def over(row: list[Box], x: float) -> int:
+    """Which box of a row stands at x."""
+    (found,) = [i for i, (_, rect) in enumerate(row) if edges(rect)[0] <= x <= edges(rect)[2]]
+    return found
+
+
+@pytest.fixture(scope="module")
+def asked() -> tuple[list[float], str]:
+    """The model's weights and its next character, when it must write what is written so far."""
+    model = book_model("convolutional").double()
+    assert model.attention is not None
+    targets = torch.tensor([[*model.target.encode(WRITTEN)[: len(WRITTEN)], BEGIN]])
+    scores = model(*model.read([TEXT]), targets)  # the last target is never read
+    new = model.target.decode([int(scores[0, -1].argmax())])
+    return model.attention.attention_weights[0, 0].tolist(), new
+
+
+def drawn_weights() -> list[float]:
+    """Each bar's share of all of them."""
+    bars, row = shapes(WEIGHT), text_rows()[1]
+    found = [0.0] * len(TEXT)
+    for bar in bars:
+        found[over(row, bar.x + 11)] += bar.long / sum(b.long for b in bars)
+    return found
+
+
+def test_the_bars_are_the_models_attention_weights(asked):
+    assert drawn_weights() == pytest.approx(asked[0], abs=2e-4)
+
+
+def test_the_tool_reads_the_weights_of_the_step_it_draws(asked):
+    assert looked()[1] == pytest.approx(asked[0], abs=6e-5)
+
+
+def test_the_month_gets_nearly_all_of_the_attention():
+    weights = drawn_weights()
+    assert sum(weights[MONTH]) > 0.99
+    assert min(weights[3:6]) > 10 * max(weights[:3] + weights[7:])
+    assert texts(boxes("0.99 on März")) == ["0.99 on März"]
+
+
+def test_a_bar_stands_over_its_character_in_its_colour():
+    bars, row = shapes(WEIGHT), text_rows()[1]
+    assert {bar.y for bar in bars} == {260}
+    for bar in bars:
+        _, rect = row[over(row, bar.x + 11)]
+        left, top, right, _ = edges(rect)
+        assert left < bar.x < bar.x + 22 < right
+        assert 0 <= top - bar.y <= 5
+        assert bar.colour == rect.attrib["fill"]
+
+
+def test_both_rows_spell_the_text_in_the_same_columns_and_colours():
+    read, weighed = text_rows()
+    assert texts(read) == texts(weighed) == list(TEXT.replace(" ", "␣"))
+    for first, second in zip(read, weighed, strict=True):
+        assert first[1].attrib["fill"] == second[1].attrib["fill"]
+        assert edges(first[1])[::2] == edges(second[1])[::2]
+
+
+def test_the_letters_of_the_month_have_colours_and_the_others_share_a_grey():
+    colours = [rect.attrib["fill"] for _, rect in text_rows()[0]]
+    assert colours[MONTH] == list(KEY_COLOURS)
+    (grey,) = {*colours[:3], *colours[7:]}
+    assert grey not in {*KEY_COLOURS, SLATE}
+
+
+def test_each_character_has_a_state_below_it_and_the_decoder_one_as_large():
+    states, row = shapes(CELL, 0, ATTENTION), text_rows()[0]
+    own, states = states[:3], states[3:]
+    assert [cell.colour for cell in own] == [SLATE] * 3
+    assert [over(row, c.x + c.long / 2) for c in states] == [i for i in range(12) for _ in "abc"]
+    for cell in states:
+        assert cell.colour == row[over(row, cell.x)][1].attrib["fill"]
+
+
+def test_the_next_state_is_drawn_as_the_state_was():
+    before, after = shapes(CELL, 0, ATTENTION)[:3], shapes(CELL, DECODER)
+    assert [(c.x, c.long, c.colour) for c in after] == [(c.x, c.long, c.colour) for c in before]
+
+
+def test_each_number_of_the_context_is_mixed_by_the_weights(asked):
+    stripes = shapes(CELL, CONTEXT, DECODER)
+    numbers = [stripes[i :: len(stripes) // 3] for i in range(len(stripes) // 3)]
+    weights = [weight for weight in asked[0] if round(weight, 4)]
+    assert len(stripes) == 3 * len(weights)
+    for same, weight in zip(numbers, weights, strict=True):
+        assert len({(s.size, s.colour) for s in same}) == 1
+        total = sum(s.long for s in stripes) / 3
+        assert same[0].long / total == pytest.approx(weight, abs=2e-4)
+
+
+def test_the_stripes_of_the_context_have_the_colours_of_the_keys(asked):
+    drawn = [c for c, w in zip(text_rows()[1], asked[0], strict=True) if round(w, 4)]
+    expected = [rect.attrib["fill"] for _, rect in drawn]
+    assert [s.colour for s in shapes(CELL, CONTEXT, DECODER)] == expected * 3
+
+
+def test_the_next_character_is_what_the_model_writes_after_those_written(asked):
+    row = next(row for row in rows("translator") if "written so far" in texts(row))
+    assert texts(row) == ["written so far", *WRITTEN]
+    (_, last), (_, new) = row[-1], boxes(asked[1])[-1]
+    assert asked[1] == "3"
+    assert edges(new)[0] - edges(last)[0] == edges(last)[0] - edges(row[-2][1])[0]
+    assert last.attrib["fill"] == new.attrib["fill"] == SLATE
+
+
+def test_state_last_character_and_context_go_into_the_decoder_and_nothing_else():
+    state, context = shapes(CELL, 0, ATTENTION)[1], shapes(CELL, CONTEXT, DECODER)[-1]
+    left, _, right, _ = edges(boxes("0")[-1][1])
+    own, last, pooled = sorted(tips(DECODER))
+    assert own == pytest.approx(state.x + state.long / 2, abs=1)
+    assert last == (left + right) / 2
+    assert right < pooled
+    assert f"M{round(context.x + context.long)} {context.y + 9:g}H{pooled:g}" in lines()
+
+
+def test_the_query_comes_from_the_decoders_state_to_the_attention():
+    ((_, rect),) = boxes("attention")
+    left, top, _, bottom = edges(rect)
+    (head,) = shapes(SIDEWAYS)
+    assert head.x + 9 == left
+    assert head.y + 6 == (top + bottom) / 2
+    assert f"M{min(tips(DECODER)):g} {head.y + 6:g}H{head.x:g}" in lines()
+
+
+def test_the_stages_stand_in_their_order():
+    characters = list(TEXT.replace(" ", "␣"))
+    assert [texts(row) for row in rows("translator")] == [
+        characters,
+        ["encoder"],
+        ["state:", "query"],
+        ["states: keys and values"],
+        ["attention"],
+        ["weights", "0.99 on März"],
+        characters,
+        ["context"],
+        ["written so far", *WRITTEN],
+        ["decoder"],
+        ["next state", "next character", "3"],
+    ]
+
+
+def test_the_description_says_the_weights_of_the_month(asked):
+    about = picture("translator").findtext(f"{SVG}desc") or ""
+    for letter, weight in zip(TEXT[MONTH], asked[0][MONTH], strict=True):
+        assert f" {letter} {printed(weight, 2)}" in about
+    assert f"together {printed(sum(asked[0][MONTH]), 2)} on März" in about
+    assert f"“{TEXT}”" in about
+    assert f"has written {' '.join(WRITTEN)} " in about
+
+
+def test_no_shape_covers_a_text_or_leaves_the_picture():
+    drawn = [(s.x, s.y, s.x + s.long, s.y + 18) for s in shapes(CELL)]
+    drawn += [(s.x, s.y - s.long, s.x + 22, s.y) for s in shapes(WEIGHT)]
+    drawn += [(s.x, s.y, s.x + 12, s.y + 9) for s in shapes(HEAD)]
+    places = [edges(rect) for _, rect in labels(picture("translator"))]
+    for shape, box in itertools.product(drawn, places):
+        apart = shape[2] <= box[0] or shape[0] >= box[2]
+        assert apart or shape[3] <= box[1] or shape[1] >= box[3], (shape, box)
+    assert min(x for x, *_ in drawn) >= 0
+    assert max(right for _, _, right, _ in drawn) <= 400
+    assert max(bottom for *_, bottom in drawn) <= 472

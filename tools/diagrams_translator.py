@@ -1,0 +1,183 @@
+"""The still picture of a translator: what one step asks, where it looks, and what it writes."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from diagrams_blocks import label, pointer
+from diagrams_heads import cells
+from drawing import (
+    HEIGHT,
+    KEY_COLOURS,
+    PALE,
+    QUERY_COLOURS,
+    SLATE,
+    WIDTH,
+    arrow,
+    bar,
+    chip,
+    path,
+    starts,
+    svg,
+)
+from drawn_numbers import listed, printed
+
+from attnbook.checkpoints import book_model
+
+MODEL, TEXT, STEP = "convolutional", "9. März 1987", 6
+MONTH = "März"  # what this step asks for; its letters are the keys that have colours
+FIRST = TEXT.index(MONTH)
+ASKED = range(FIRST, FIRST + len(MONTH))
+
+COLUMN, LEFT = 28, 62  # from one character to the next, and where the first one begins
+CELL = COLUMN - 2  # the width of a character
+MIDDLES = [LEFT + COLUMN * i + CELL / 2 for i in range(len(TEXT))]
+RIGHT = LEFT + COLUMN * len(TEXT) - 2
+OWN = 29  # the middle of the decoder's own lane, left of the characters
+SIZE = 3  # how many of a state's many numbers are drawn
+TALL = 150  # the height of the weight 1
+OTHER = QUERY_COLOURS[1]
+COLOURS = [KEY_COLOURS[i - FIRST] if i in ASKED else OTHER for i in range(len(TEXT))]
+
+
+@cache
+def looked() -> tuple[str, list[float]]:
+    """Return what the model writes, and its attention weights at the step that is drawn."""
+    found = book_model(MODEL).double().translate([TEXT])[0]
+    assert found.weights is not None, f"{MODEL} must attend"  # noqa: S101 - for the type checker
+    return found.output, [round(weight, 4) for weight in found.weights[STEP].tolist()]
+
+
+def across(first: int, last: int) -> tuple[float, float]:
+    """Return where the columns `first` to `last` begin, and how wide they are together."""
+    return LEFT + COLUMN * first, COLUMN * (last - first) + CELL
+
+
+def chip_across(first: int, last: int, y: float, text: str) -> str:
+    """Name something, in a box that is as wide as some columns."""
+    x, width = across(first, last)
+    return chip(x, y, width, text)
+
+
+def row(y: float, text: str, first: int, colours: list[str]) -> str:
+    """Draw a character in each column from `first` on."""
+    places = zip(starts(LEFT + COLUMN * first, [COLUMN] * len(text)), text, colours, strict=True)
+    return "".join(
+        chip(x, y, CELL, "␣" if character == " " else character, colour)
+        for x, character, colour in places
+    )
+
+
+def stage(y: float, x: float, name: str) -> str:
+    """Draw something that is done to all that comes from above."""
+    return chip(x, y, RIGHT - x, name, SLATE, bold=True)
+
+
+def ways(y1: float, y2: float) -> str:
+    """Draw the way of every character and its state."""
+    return "".join(arrow(x, y1, y2, c) for x, c in zip(MIDDLES, COLOURS, strict=True))
+
+
+def reading() -> str:
+    """Draw how the encoder makes a state of every character."""
+    states = zip(MIDDLES, COLOURS, strict=True)
+    return (
+        row(2, TEXT, 0, COLOURS)
+        + ways(2 + HEIGHT, 46)
+        + stage(46, LEFT, "encoder")
+        + ways(46 + HEIGHT, 90)
+        + chip(LEFT, 90, RIGHT - LEFT, "states: keys and values")
+        + "".join(cells(x - 12, 121, SIZE, 8, colour) for x, colour in states)
+    )
+
+
+def asking() -> str:
+    """Draw the decoder's state on its way: to the encoder's as a query, and to the decoder."""
+    return (
+        label(2, 70, 54, ("state:", "query"))
+        + cells(OWN - 24, 121, SIZE, 16, SLATE)
+        + arrow(OWN, 139, 396)
+        + ways(139, 156)
+        + pointer(LEFT, 170, LEFT - OWN, SLATE)
+        + stage(156, LEFT, "attention")
+    )
+
+
+def on_month(weights: list[float]) -> str:
+    """Return how much of the attention the month gets."""
+    return printed(sum(weights[i] for i in ASKED), 2)
+
+
+def weighing(weights: list[float]) -> str:
+    """Draw the weights as bars over their characters."""
+    bars = ""
+    for x, weight, colour in zip(MIDDLES, weights, COLOURS, strict=True):
+        steps = f"M{x - 11:g} 260v-{TALL * weight:.2f}h22V260z"
+        bars += f'<path d="{steps}" fill="{colour}"/>\n'
+    return (
+        chip_across(0, 2, 194, "weights")
+        + bars
+        + chip_across(7, 11, 194, f"{on_month(weights)} on {MONTH}")
+        + path(f"M{LEFT:g} 261H{RIGHT:g}")
+        + row(264, TEXT, 0, COLOURS)
+    )
+
+
+def pooled(x: float, y: float, width: float, weights: list[float]) -> str:
+    """Draw a number of the context: the keys' numbers, each as wide as its weight."""
+    widths = [width * weight for weight in weights]
+    pieces = zip(starts(x, widths), widths, COLOURS, strict=True)
+    return "".join(bar(at, y, piece, colour) for at, piece, colour in pieces if piece)
+
+
+def pooling(weights: list[float]) -> str:
+    """Draw the context, on its way from the values to the decoder."""
+    (x, width), end = across(3, len(TEXT) - 2), MIDDLES[-1]
+    numbers = starts(x, [width / SIZE] * SIZE)
+    return (
+        arrow((LEFT + RIGHT) / 2, 264 + HEIGHT, 310)
+        + chip_across(0, 2, 310, "context")
+        + "".join(pooled(at, 315, width / SIZE - 2, weights) for at in numbers)
+        + path(f"M{x + width - 2:g} 324H{end:g}")
+        + arrow(end, 322.75, 396)
+    )
+
+
+def writing(output: str) -> str:
+    """Draw what goes into the decoder beside state and context, and what comes out of it."""
+    first = len(TEXT) - 1 - STEP  # so that the next character stands in the last column
+    return (
+        chip_across(0, first - 1, 350, "written so far")
+        + row(350, output[:STEP], first, [PALE] * (STEP - 1) + [SLATE])
+        + arrow(MIDDLES[-2], 350 + HEIGHT, 396)
+        + stage(396, 2, "decoder")
+        + arrow(OWN, 396 + HEIGHT, 442)
+        + arrow(MIDDLES[-1], 396 + HEIGHT, 442)
+        + cells(OWN - 24, 447, SIZE, 16, SLATE)
+        + chip_across(0, 3, 442, "next state")
+        + chip_across(5, 10, 442, "next character")
+        + row(442, output[STEP], len(TEXT) - 1, [SLATE])
+    )
+
+
+def told(output: str, weights: list[float]) -> str:
+    """Say what there is to be seen."""
+    spelled = " ".join(TEXT.replace(" ", "␣"))
+    each = listed([f"{TEXT[i]} {printed(weights[i], 2)}" for i in ASKED])
+    return (
+        f"An encoder reads “{TEXT}”, the characters {spelled}, and leaves a state for each: the "
+        f"keys and values. The decoder has written {' '.join(output[:STEP])} and asks them with "
+        "its own state, the query, for what comes next. The attention weights stand as bars over "
+        f"the characters: {each}, together {on_month(weights)} on {MONTH}, and next to nothing on "
+        "the others. By these weights the states are pooled into the context. From the context, "
+        f"its state and the {output[STEP - 1]} written last, the decoder makes its next state and "
+        f"the next character, {output[STEP]}."
+    )
+
+
+def translator() -> str:
+    """Draw one step of a trained translator, from the text to the character it writes."""
+    output, weights = looked()
+    body = reading() + asking() + weighing(weights) + pooling(weights) + writing(output)
+    title = "One step of a translator with attention"
+    return svg("translator", (WIDTH, 472), title, told(output, weights), body)
