@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 INK = "#010203"
 """What is drawn in this colour takes the page's text colour, light or dark."""
 MOST = 32
+MOST_NUMBERED = 10  # columns whose cells hold their numbers
 BLUE = "#0072b2"
 """A blue that can be told from the page, light or dark."""
 STYLE: dict[Any, Any] = {
@@ -164,7 +165,9 @@ def heatmap(
 ) -> Picture:
     """Draw weights as a heatmap, a row per query and a column per key, each with its number.
 
-    An exact zero is written `0`, so that it cannot be mistaken for a small number.
+    An exact zero is written `0`, so that it cannot be mistaken for a small number. Of more
+    than 10 columns the numbers are said in words and in the table only: in the picture they
+    would be too small to read.
 
     Args:
         weights: numbers in [0, 1], `(num_queries, num_keys)`, at most 32 of each.
@@ -214,21 +217,19 @@ def _draw_cells(
     columns: list[str],
     title: str,
 ) -> Figure:
-    figure, axes = new_figure(1.2 + 0.7 * len(columns), 0.9 + 0.45 * len(rows))
+    numbered = len(columns) <= MOST_NUMBERED
+    figure, axes = new_figure(
+        1.2 + (0.7 if numbered else 0.3) * len(columns),
+        0.9 + (0.45 if numbered else 0.3) * len(rows),
+    )
+    middle: Any = {"ha": "center", "va": "center", "color": INK, "parse_math": False}
     for i, line in enumerate(weights):
         for j, weight in enumerate(line):
             # At most 55 % opaque: text in the page's colour stays legible on top.
             cell = Rectangle((j, i), 1, 1, color=BLUE, alpha=0.55 * weight, lw=0, clip_on=False)
             axes.add_patch(cell)
-            axes.text(
-                j + 0.5,
-                i + 0.5,
-                numbers[i][j],
-                ha="center",
-                va="center",
-                color=INK,
-                parse_math=False,
-            )
+            if numbered:
+                axes.text(j + 0.5, i + 0.5, numbers[i][j], **middle)
     axes.set(xlim=(0, len(columns)), ylim=(len(rows), 0))
     axes.set_title(title, parse_math=False)
     axes.set_xticks([j + 0.5 for j in range(len(columns))], columns, parse_math=False)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import subprocess
 
 import pytest
-from book_site import drop_citation_roles, silent_pictures
+from book_site import Coalescing, drop_citation_roles, silent_pictures
 from formulas import FormulaError, typeset
 from icons import glyphs_by_name, glyphs_in_style, glyphs_used
+from nbformat import v4
 from provenance import made_from, repository_address, web_address
 
 REMOTES = [
@@ -51,6 +52,14 @@ def test_a_picture_without_words_is_noticed(html):
 )
 def test_a_picture_with_words_or_hidden_on_purpose_passes(html):
     assert silent_pictures(html) == []
+
+
+def test_the_page_keeps_the_end_of_a_progress_bar():
+    code = "for i in range(3): print(f'\\r{i} of 2', end='', flush=True)"
+    notebook = v4.new_notebook(cells=[v4.new_code_cell(code)])
+    Coalescing(notebook).execute()
+    (output,) = notebook.cells[0].outputs
+    assert output.text == "2 of 2"
 
 
 def test_a_formula_becomes_html_with_mathml_for_screen_readers():

@@ -150,6 +150,15 @@ def test_a_missing_label_is_refused(labels):
         heatmap(WEIGHTS, **labels)
 
 
+@pytest.mark.parametrize(("columns", "numbered"), [(10, True), (11, False)])
+def test_the_numbers_of_a_wide_heatmap_are_in_its_words_only(columns, numbered):
+    picture = heatmap(torch.full((2, columns), 0.125))
+    drawn = [text.text for text in drawing(picture).iter(f"{SVG}text")]
+    assert drawn.count("0.125") == (2 * columns if numbered else 0)
+    assert picture._repr_html_().count("0.125") >= 2 * columns
+    assert repr(picture).count("0.125") == 2 * columns
+
+
 def test_a_heatmap_of_three_axes_is_refused():
     with pytest.raises(ValueError, match=r"\(num_queries, num_keys\), got \(1, 2, 3\)"):
         heatmap(WEIGHTS[None])

@@ -9,10 +9,13 @@ from typing import Any
 import formulas
 import icons
 import live
+import nbclient.client
 import page_files
 import provenance
 import publishing
+import traitlets
 from docutils import nodes
+from nbclient import NotebookClient
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.util import logging
@@ -68,6 +71,16 @@ def check_pictures(doctree: nodes.document) -> None:
             logger.warning("<%s> without alt or aria-label", tag, location=place(raw))
 
 
+class Coalescing(NotebookClient):
+    """Runs a chapter and keeps the end of a progress bar, not each of its states.
+
+    `tools/notebooks.py` asks for the same; jupyter-cache, which runs chapters for the page,
+    cannot be asked.
+    """
+
+    coalesce_streams = traitlets.Bool(True)
+
+
 def describe_origin(app: Sphinx, config: Config) -> None:
     """Say at each page's foot what made it, and link to the repository if there is one."""
     options: dict[str, Any] = config.html_theme_options
@@ -104,6 +117,7 @@ def write_front_door(app: Sphinx, error: Exception | None) -> None:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Connect what this module, `formulas`, `icons`, `live`, `page_files` and `publishing` do."""
+    nbclient.client.NotebookClient = Coalescing  # type: ignore[misc]
     formulas.setup(app)
     icons.setup(app)
     live.setup(app)
