@@ -42,8 +42,6 @@ DAYS = (datetime.date(1900, 1, 1), datetime.date(2099, 12, 31))
 _FIELD_OF = {"y": "year", "M": "month", "L": "month", "d": "day"}
 _DRAWS = 20  # for one new string, before we say that there are no more
 
-Span = tuple[int, int]
-
 
 class WrittenDate(NamedTuple):
     """A date as people write it, and what a model should make of it.
@@ -54,7 +52,7 @@ class WrittenDate(NamedTuple):
 
     text: str
     iso: str
-    spans: dict[str, Span]
+    spans: dict[str, tuple[int, int]]
     locale: str
     format: str
 

@@ -92,7 +92,7 @@ def test_a_copy_says_where_it_comes_from_and_installs_that_commit(copied):
         origin.source
     )
     assert install.source == (
-        f'%pip install --quiet "attnbook[display,figures] @ git+{REPOSITORY}@{COMMIT}"'
+        f'%pip install --quiet "attnbook[display,figures,seq2seq] @ git+{REPOSITORY}@{COMMIT}"'
     )
 
 

@@ -50,7 +50,8 @@ def origin(page: str, book: Book, commit: str) -> str:
 
 def installation(book: Book, commit: str) -> str:
     """Install the package at the copied commit; what is there stays as it is."""
-    return f'%pip install --quiet "attnbook[display,figures] @ git+{book.repository}@{commit}"'
+    package = f"attnbook[display,figures,seq2seq] @ git+{book.repository}@{commit}"
+    return f'%pip install --quiet "{package}"'
 
 
 def cell_in_plain(number: int, cell: NotebookNode, page: str, book: Book) -> NotebookNode:
