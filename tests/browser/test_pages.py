@@ -125,6 +125,12 @@ def test_formulas_are_set_with_small_superscripts(browser, home):
         assert sizes[1] < 0.8 * sizes[0]
 
 
+def test_a_progress_bar_is_shown_when_it_is_full_and_no_earlier(site):
+    page = (site / "chapters" / "bahdanau-attention.html").read_text("utf-8")
+    assert page.count("█ trained") == 1
+    assert "░" not in page
+
+
 def test_each_reference_to_a_formula_says_the_number_beside_it(site):
     pages = {page.name: page.read_text("utf-8") for page in (site / "chapters").glob("*.html")}
     numbers = {(n, at): said for n, html in pages.items() for at, said in NUMBERED.findall(html)}
