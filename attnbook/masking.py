@@ -200,10 +200,10 @@ def _may_read(valid_lens: Tensor) -> bool:
 
 
 def _check_lengths_in_range(valid_lens: Tensor, num_keys: int) -> None:
-    if valid_lens.numel() <= 64 and not valid_lens.is_floating_point():
-        few = valid_lens.flatten().tolist()  # faster than two kernels
-        if min(few, default=0) >= 0 and max(few, default=0) <= num_keys:
-            return
+    few = valid_lens.numel() <= 64 and not valid_lens.is_floating_point()
+    numbers = valid_lens.flatten().tolist() if few else [-1]  # faster than two kernels
+    if not valid_lens.numel() or (min(numbers) >= 0 and max(numbers) <= num_keys):
+        return
     lengths = _comparable(valid_lens)
     lowest, highest = torch.aminmax(lengths)
     # A comparison with NaN is false, so NaN is outside too.
