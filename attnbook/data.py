@@ -11,6 +11,7 @@ import datetime
 import random
 from collections.abc import Sequence
 from functools import cache
+from numbers import Integral
 from typing import Any, NamedTuple
 
 try:
@@ -72,14 +73,16 @@ def write_date(date: datetime.date, locale: str, format: str = "long") -> Writte
     '9. März 1987'
 
     Args:
-        date: a date of the years 1 to 9999.
+        date: a date of the years 1000 to 9999, without a time.
         locale: a name that Babel knows, such as "de" or "en_GB".
         format: "full" (with the weekday), "long", "medium" or "short".
 
     Raises:
-        ValueError: Babel lacks the locale, there is no such format, or it would leave
-            out the century.
+        TypeError: the date is none, or has a time; locale or format is no string.
+        ValueError: the year is out of its range, Babel lacks the locale, there is no such
+            format, or it would leave out the century.
     """
+    _check_date(date)
     parts = _pattern(locale, format)
     if parts is None:
         raise ValueError(
@@ -93,6 +96,14 @@ def write_date(date: datetime.date, locale: str, format: str = "long") -> Writte
             spans[_FIELD_OF[letter]] = (len(text), len(text) + len(written))
         text += written
     return WrittenDate(text, date.isoformat(), spans, locale, format)
+
+
+def _check_date(date: datetime.date) -> None:
+    # A datetime is a date too, but its ISO form has a time.
+    if not isinstance(date, datetime.date) or isinstance(date, datetime.datetime):
+        raise TypeError(f"date must be a datetime.date, got {type(date).__name__}")
+    if date.year < 1000:
+        raise ValueError(f"date must lie in the years 1000 to 9999, got {date}")
 
 
 def pairs(dates: Sequence[WrittenDate]) -> list[tuple[str, str]]:
@@ -116,10 +127,10 @@ def joined_pairs(
         seed: any whole number.
 
     Raises:
-        TypeError, ValueError: `most` is below 1.
+        TypeError, ValueError: `most` is below 1, or `seed` no whole number.
     """
     check_size("most", most)
-    draw, found, start = random.Random(seed), list[tuple[str, str]](), 0  # noqa: S311 - no secret
+    draw, found, start = _random(seed), list[tuple[str, str]](), 0
     while start < len(dates):
         some = dates[start : start + draw.randint(1, most)]
         found.append(("; ".join(d.text for d in some), "; ".join(d.iso for d in some)))
@@ -127,18 +138,31 @@ def joined_pairs(
     return found
 
 
+def _random(seed: int) -> random.Random:
+    if isinstance(seed, bool) or not isinstance(seed, Integral):
+        raise TypeError(f"seed must be a whole number, got {seed!r}")
+    return random.Random(int(seed))  # noqa: S311 - no secret
+
+
 def usable_formats(locale: str) -> list[str]:
     """Name the formats of a locale that write all four digits of a year.
 
     Raises:
-        ValueError: Babel lacks the locale.
+        TypeError, ValueError: the locale is no string, or Babel lacks it.
     """
     return [name for name in FORMATS if _pattern(locale, name) is not None]
 
 
-@cache
 def _pattern(locale: str, name: str) -> list[tuple[str, str]] | None:
     """The parts of a format, each a field's letter and letters, or "" and text; see CLDR."""
+    for argument, given in (("locale", locale), ("format", name)):
+        if not isinstance(given, str):
+            raise TypeError(f"{argument} must be a string, got {type(given).__name__}")
+    return _known_pattern(locale, name)
+
+
+@cache
+def _known_pattern(locale: str, name: str) -> list[tuple[str, str]] | None:
     if name not in FORMATS:
         raise ValueError(f"format must be one of {', '.join(FORMATS)}, got {name!r}")
     pattern = _locale(locale).date_formats[name].pattern
@@ -176,24 +200,27 @@ def make_dates(
 
     Args:
         train, validation, test: how many dates, at least 1 each.
-        locales: names that Babel knows, each once.
+        locales: names that Babel knows; one that is named twice comes twice as often.
         seed: any whole number.
 
     Raises:
-        TypeError, ValueError: a count is below 1, Babel lacks a locale, no locale is given, or
-            the locales have not so many different strings.
+        TypeError: a count or the seed is no whole number, or `locales` no list of strings.
+        ValueError: a count is below 1, Babel lacks a locale, no locale is given, or the
+            locales have not so many different strings.
     """
     counts = {"train": train, "validation": validation, "test": test}
     for name, count in counts.items():
         check_size(name, count)
-    written = _different_dates(sum(counts.values()), locales, random.Random(seed))  # noqa: S311 - no secret
+    written = _different_dates(sum(counts.values()), locales, _random(seed))
     return Dates(
         written[:train], written[train : train + validation], written[train + validation :]
     )
 
 
 def _different_dates(count: int, locales: Sequence[str], draw: random.Random) -> list[WrittenDate]:
-    if not locales or isinstance(locales, str):
+    if isinstance(locales, str) or not isinstance(locales, Sequence):
+        raise TypeError(f"locales must be a list of strings, got {type(locales).__name__}")
+    if not locales:
         raise ValueError(f"locales must be a list of at least one locale, got {locales!r}")
     formats = {locale: usable_formats(locale) for locale in locales}
     first, last = (day.toordinal() for day in DAYS)

@@ -56,7 +56,8 @@ class ConvolutionalEncoder(nn.Module):
         num_hiddens: size of a state.
 
     Source: Gehring, Auli, Grangier and Dauphin (2017), "A Convolutional Encoder Model for
-    Neural Machine Translation"; without their gates, residuals and positions.
+    Neural Machine Translation"; without their residuals, positions and second stack, and
+    with ReLU for tanh.
     """
 
     def __init__(self, num_symbols: int, embedding_size: int, num_hiddens: int) -> None:

@@ -6,21 +6,39 @@ by how much of them lies inside the field's gold span, and by whether their peak
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 from torch import Tensor
 
-from attnbook.seq2seq import BATCH, Translation, Translator
+from attnbook.changing import DIGITS, Effect, effects, gold_mask, reach, without
+from attnbook.seq2seq import Translation
+from attnbook.vocabulary import check_some
 
 if TYPE_CHECKING:
     from attnbook.data import WrittenDate
 
+__all__ = [
+    "DIGITS",
+    "Effect",
+    "Grade",
+    "Share",
+    "diagonal",
+    "effects",
+    "exact_match",
+    "exact_match_by_length",
+    "gold_mask",
+    "grade",
+    "grade_by_locale",
+    "looked",
+    "reach",
+    "uniform",
+    "without",
+]
+
 LENGTH = len("1987-03-09")
-DIGITS = {"year": range(4), "month": range(5, 7), "day": range(8, 10)}
-NEXT = {"year": "month", "month": "day", "day": "year"}
 
 
 class Grade(NamedTuple):
@@ -38,21 +56,13 @@ class Share(NamedTuple):
     dates: int
 
 
-class Effect(NamedTuple):
-    """Shares of dates, in [0, 1], whose field comes out otherwise once its weights are changed.
-
-    `removed`: the gold span gets no weight, the rest its share; `kept`: nothing but the
-    gold span gets weight, which is the control; `moved`: the weight goes to the gold span
-    of another field, evenly.
-    """
-
-    removed: float
-    kept: float
-    moved: float
-
-
 def exact_match(dates: Sequence[WrittenDate], translations: Sequence[Translation]) -> float:
-    """Give the share of dates whose whole output is right."""
+    """Give the share of dates whose whole output is right.
+
+    Raises:
+        ValueError: there are no dates, or not as many translations.
+    """
+    check_some("dates", dates)
     pairs = zip(dates, translations, strict=True)
     return fmean(date.iso == found.output for date, found in pairs)
 
@@ -65,14 +75,29 @@ def exact_match_by_length(
     """Give the share that is right for texts of each length, in groups.
 
     Args:
-        dates, translations: as many of one as of the other.
-        starts: the shortest length of each group, rising; a group without texts is left out.
+        dates, translations: as many of one as of the other, at least one.
+        starts: the shortest length of each group; a group without texts is left out.
+
+    Raises:
+        ValueError: there are no dates, or not as many translations; or a text is shorter
+            than all groups.
     """
+    check_some("dates", dates)
     groups: dict[int, list[bool]] = {}
     for date, found in zip(dates, translations, strict=True):
-        start = max(start for start in starts if start <= len(date.text))
+        start = _start(starts, date.text)
         groups.setdefault(start, []).append(date.iso == found.output)
     return {start: Share(fmean(right), len(right)) for start, right in sorted(groups.items())}
+
+
+def _start(starts: Sequence[int], text: str) -> int:
+    below = [start for start in starts if start <= len(text)]
+    if not below:
+        raise ValueError(
+            f"starts must hold one of at most {len(text)}, the length of {text!r}, "
+            f"got {tuple(starts)}"
+        )
+    return max(below)
 
 
 def uniform(dates: Iterable[WrittenDate]) -> list[Tensor]:
@@ -115,7 +140,7 @@ def grade(dates: Sequence[WrittenDate], weights: Sequence[Tensor]) -> dict[str, 
         weights: one `(steps, len(text))` for each date; step t wrote character t.
 
     Raises:
-        ValueError: the weights are not one per character of their text.
+        ValueError: there are no dates, or the weights are not one per character of their text.
     """
     return {
         field: _mean(
@@ -143,6 +168,7 @@ def grade_by_locale(
 def _both(
     dates: Sequence[WrittenDate], weights: Sequence[Tensor]
 ) -> list[tuple[WrittenDate, Tensor]]:
+    check_some("dates", dates)
     both = list(zip(dates, weights, strict=True))
     for date, rows in both:
         if rows.dim() != 2 or rows.shape[1] != len(date.text):
@@ -165,83 +191,3 @@ def _digit(date: WrittenDate, rows: Tensor, field: str, step: int) -> tuple[floa
 def _mean(found: Iterable[tuple[float, float]]) -> Grade:
     weight, peak = zip(*found, strict=True)
     return Grade(fmean(weight), fmean(peak), len(peak))
-
-
-def gold_mask(dates: Sequence[WrittenDate], field: str) -> Tensor:
-    """Mark the gold span of a field, `(dates, longest text)`, True inside."""
-    positions = torch.arange(max(len(date.text) for date in dates))
-    starts, ends = torch.tensor([date.spans[field] for date in dates]).unbind(1)
-    return (positions >= starts[:, None]) & (positions < ends[:, None])
-
-
-def without(weights: Tensor, mask: Tensor) -> Tensor:
-    """Take the weight off the marked characters; the others keep their proportions."""
-    rest = weights.masked_fill(mask, 0)
-    # All of the weight may have been on the marked ones; nothing is left then.
-    return rest / rest.sum(-1, keepdim=True).clamp_min(torch.finfo(rest.dtype).tiny)
-
-
-def effects(model: Translator, dates: Sequence[WrittenDate]) -> dict[str, Effect]:
-    """Change the weights while a field's digits are written, and see what is written then.
-
-    Source: after Jain and Wallace (2019), "Attention is not Explanation", and Wiegreffe and
-    Pinter (2019), "Attention is not not Explanation"; the changes here are our own.
-
-    Raises:
-        ValueError: the model has no attention.
-    """
-    return {field: _effect(model, dates, field) for field in DIGITS}
-
-
-def _effect(model: Translator, dates: Sequence[WrittenDate], field: str) -> Effect:
-    place = slice(DIGITS[field].start, DIGITS[field].stop)
-    counts = [0, 0, 0]
-    for start in range(0, len(dates), BATCH):
-        some = dates[start : start + BATCH]
-        texts = [date.text for date in some]
-        before = [found.output[place] for found in model.translate(texts)]
-        for number, change in enumerate(_changes(some, field, model.device)):
-            after = [found.output[place] for found in model.translate(texts, change)]
-            counts[number] += sum(a != b for a, b in zip(before, after, strict=True))
-    return Effect(*(count / len(dates) for count in counts))
-
-
-def _changes(
-    dates: Sequence[WrittenDate], field: str, device: torch.device
-) -> list[Callable[[Tensor, int], Tensor]]:
-    gold, other = (gold_mask(dates, name).to(device) for name in (field, NEXT[field]))
-    elsewhere = other / other.sum(-1, keepdim=True)
-
-    def only_here(change: Callable[[Tensor], Tensor]) -> Callable[[Tensor, int], Tensor]:
-        return lambda weights, step: change(weights) if step in DIGITS[field] else weights
-
-    return [
-        only_here(lambda weights: without(weights, gold)),
-        only_here(lambda weights: without(weights, ~gold)),
-        only_here(lambda weights: elsewhere.to(weights.dtype)),
-    ]
-
-
-@torch.no_grad()
-def reach(model: Translator, text: str, place: int, other: str) -> Tensor:
-    """Say how far one character is heard: how much each key changes when it is replaced.
-
-    Args:
-        model: any translator.
-        text: what is read.
-        place: index of the character that is replaced, in [0, len(text)).
-        other: the character that takes its place.
-
-    Returns:
-        `(len(text),)`, the size of each key's change in units of the key's own size.
-
-    Raises:
-        ValueError: `place` lies outside of the text, or the model cannot read a character.
-    """
-    if not 0 <= place < len(text):
-        raise ValueError(f"place must lie in [0, len(text)={len(text)}), got {place}")
-    numbers, valid_lens = model.read([text, text[:place] + other + text[place + 1 :]])
-    keys, changed = model.encoder(numbers, valid_lens)[0]
-    tiny = torch.finfo(keys.dtype).tiny
-    change: Tensor = (changed - keys).norm(dim=-1) / keys.norm(dim=-1).clamp_min(tiny)
-    return change.cpu()

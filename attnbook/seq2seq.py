@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
+from attnbook.decoding import (
+    Change,
+    at_rest,
+    changed_weights,
+    check_change,
+    check_finite,
+    check_texts,
+)
 from attnbook.encoders import ENCODERS
 from attnbook.layers import AdditiveAttention
 from attnbook.pooling import pool
@@ -18,7 +26,6 @@ if TYPE_CHECKING:
     from jaxtyping import Float, Int
 
 BATCH = 256  # texts decoded together
-Change = Callable[[Tensor, int], Tensor]
 
 
 class Encoded(NamedTuple):
@@ -54,6 +61,9 @@ class Translator(nn.Module):
         settings: sizes, encoder, and whether it attends.
         seed: of the first weights; the global random state stays as it is.
 
+    Raises:
+        TypeError: `source` or `target` is no `Vocabulary`.
+
     Source: Bahdanau, Cho and Bengio (2015), sections 3.1 and A.2 (our s, h, α are theirs;
     their s_0 is made from the backward state alone, and their output layer reads
     s_{t-1}, y_{t-1} and c_t through a maxout, ours s_t).
@@ -68,6 +78,9 @@ class Translator(nn.Module):
         seed: int = 0,
     ) -> None:
         super().__init__()
+        for name, given in (("source", source), ("target", target)):
+            if not isinstance(given, Vocabulary):
+                raise TypeError(f"{name} must be a Vocabulary, got {type(given).__name__}")
         self.source, self.target, self.settings = source, target, settings or Settings()
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
@@ -153,51 +166,51 @@ class Translator(nn.Module):
     if TYPE_CHECKING:
         __call__ = forward  # for type checkers, to whom nn.Module says Any
 
-    @torch.no_grad()
-    def translate(self, texts: Sequence[str], change: Change | None = None) -> list[Translation]:
+    def translate(self, texts: Iterable[str], change: Change | None = None) -> list[Translation]:
         """Write for each text, greedily: the likeliest character at every step.
+
+        A model translates for one caller at a time: two threads that share it would read
+        each other's weights, so give each its own copy.
 
         Args:
             texts: each of 1 to 256 characters that the model knows; none give none.
             change: given the weights `(batch, num_keys)` of a step and its number, what
-                to pool with instead; so one can ask what a weight was good for. It sees
-                the texts in batches of 256.
+                to pool with instead, of the same shape, dtype and device; so one can ask
+                what a weight was good for. It sees the texts in batches of 256.
 
         Raises:
             TypeError, ValueError: as `Vocabulary.encode` does; or there is a change
-                without attention.
+                without attention, or one that returns something else.
+            ValueError: a score is not finite; the message says at which step.
         """
-        if isinstance(texts, str):
-            raise TypeError("texts must be a list of strings, got one string; put it in a list")
-        if change is not None and self.attention is None:
-            raise ValueError("change needs weights, but this model has no attention")
-        training = self.training
-        self.eval()
-        try:
+        check_texts(texts)
+        check_change(change, self.attention)
+        texts = list(texts)
+        with at_rest(self):
             return [
                 translation
                 for start in range(0, len(texts), BATCH)
                 for translation in self._translate(texts[start : start + BATCH], change)
             ]
-        finally:
-            self.train(training)
 
     def _translate(self, texts: Sequence[str], change: Change | None) -> list[Translation]:
         encoded = self.encode(*self.read(texts))
         state = self.first_state(encoded)
         last = torch.full_like(encoded.valid_lens, BEGIN)
-        written, looked = [], []
+        scores, written, looked = [], [], []
         for number in range(self.settings.max_steps):
             context = self.context(state, encoded)
             if self.attention is not None:
                 weights = self.attention.attention_weights[:, 0]
                 if change is not None:
-                    weights = change(weights, number)
+                    weights = changed_weights(change, weights, number)
                     context = pool(weights[:, None], encoded.states)[:, 0]
                 looked.append(weights)
             score, state = self.step(last, state, context)
+            scores.append(score)
             last = score[:, END:].argmax(-1) + END  # padding and beginnings are never written
             written.append(last)
+        check_finite(scores, texts)
         outputs = [self.target.decode(row) for row in torch.stack(written, 1).tolist()]
         return _translations(texts, outputs, looked)
 

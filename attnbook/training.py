@@ -16,7 +16,7 @@ from torch import Tensor
 
 from attnbook.checks import check_size
 from attnbook.seq2seq import Translator
-from attnbook.vocabulary import END, PAD, pad
+from attnbook.vocabulary import END, PAD, check_some, pad
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 Pair = tuple[str, str]
 Report = Callable[[float, "list[Epoch]"], None]
 MAX_NORM = 1.0  # of a gradient
+LEAST_STEPS = 10  # of a schedule: a fifth of fewer is no step to rise in
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Plan:
         epochs: how often every pair is seen, at most.
         batch_size: pairs per step.
         learning_rate: at its height, above 0; it rises over the first fifth of the steps
-            and falls to nothing until the last.
+            and falls to nothing until the last; fewer than ten are as the first of ten.
         patience: after so many epochs that were not better, training ends.
         seed: of the order of the pairs and of dropout.
 
@@ -76,7 +77,8 @@ def masked_loss(
 ) -> Float[Tensor, ""]:
     """Average -log p of the characters to write; padding counts for nothing.
 
-    Source: Sutskever, Vinyals and Le (2014), equation 2, per character.
+    Source: Sutskever, Vinyals and Le (2014), section 3.2 (theirs is of whole texts, ours per
+    character).
     """
     return F.cross_entropy(scores.flatten(0, 1), targets.flatten(), ignore_index=PAD)
 
@@ -100,6 +102,10 @@ def train(
 ) -> list[Epoch]:
     """Train a model in place, and leave it with the weights of its best epoch.
 
+    An exception, such as the reader's interrupt, ends training and goes on. The model is
+    left in eval mode then too, with the weights of its best finished epoch; if none is
+    finished, as far as it came.
+
     Args:
         pairs, validation: texts and what to write for them, at least one pair each.
         plan: how long, how fast, in which order.
@@ -110,26 +116,29 @@ def train(
         What each epoch came to; the best has the lowest validation loss.
 
     Raises:
-        FloatingPointError: the loss is not finite; the message says where. The model keeps
-            the weights that gave it.
+        FloatingPointError: the loss is not finite; the message says where.
         TypeError, ValueError: there are no pairs, or one that the model cannot read.
     """
-    plan = plan or Plan()
+    plan, history, kept = plan or Plan(), list[Epoch](), dict[str, Tensor]()
+    check_some("pairs", pairs)
+    check_some("validation", validation)
     learned, judged = make_batch(model, pairs), make_batch(model, validation)
-    kept, history = copy.deepcopy(model.state_dict()), list[Epoch]()
-    with torch.random.fork_rng([model.device] if model.device.type == "cuda" else []):
-        torch.manual_seed(plan.seed)
-        for loss, seconds in _epochs(model, learned, plan, history, report):
-            history.append(Epoch(loss, evaluate(model, judged), seconds))
-            where = f"on the validation pairs after epoch {len(history)}"
-            _check_finite(history[-1].validation_loss, where, plan)
-            waited = _epochs_since_the_best(history)
-            if waited == 0:
-                kept = copy.deepcopy(model.state_dict())
-            if waited == plan.patience:
-                break
-    model.load_state_dict(kept)
-    model.eval()
+    try:
+        with torch.random.fork_rng([model.device] if model.device.type == "cuda" else []):
+            torch.manual_seed(plan.seed)
+            for loss, seconds in _epochs(model, learned, plan, history, report):
+                history.append(Epoch(loss, evaluate(model, judged), seconds))
+                where = f"on the validation pairs after epoch {len(history)}"
+                _check_finite(history[-1].validation_loss, where, plan)
+                waited = _epochs_since_the_best(history)
+                if waited == 0:
+                    kept = copy.deepcopy(model.state_dict())
+                if waited == plan.patience:
+                    break
+    finally:
+        if kept:
+            model.load_state_dict(kept)
+        model.eval()
     if report:
         report(1.0, history)
     return history
@@ -147,7 +156,10 @@ def _epochs(
     steps = math.ceil(len(batch.numbers) / plan.batch_size)
     optimizer = torch.optim.Adam(model.parameters(), lr=plan.learning_rate)
     schedule = torch.optim.lr_scheduler.OneCycleLR(
-        optimizer, plan.learning_rate, total_steps=max(2, plan.epochs * steps), pct_start=0.2
+        optimizer,
+        plan.learning_rate,
+        total_steps=max(LEAST_STEPS, plan.epochs * steps),
+        pct_start=0.2,
     )
     for epoch in range(plan.epochs):
         model.train()
@@ -199,8 +211,8 @@ def evaluate(model: Translator, batch: Batch) -> float:
 class Bar:
     """A progress bar on one line, to be given to `train` as its `report`.
 
-    It is drawn anew some twenty times, by a carriage return, and always ends on the same
-    words: a stored notebook, where only the end is kept, looks the same after each run.
+    It is drawn anew whenever it would look different, by a carriage return, and always ends
+    on the same words: a stored notebook, where only the end is kept, looks the same after each run.
 
     Args:
         stream: where to draw; standard output by default.

@@ -93,6 +93,12 @@ def check_text(text: str) -> None:
         )
 
 
+def check_some(name: str, given: Sequence[object]) -> None:
+    """Refuse an empty list."""
+    if not given:
+        raise ValueError(f"{name} must hold at least one, got none")
+
+
 def pad(rows: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
     """Stack rows of numbers, `(batch, longest)`, padding to the right; and their lengths.
 

@@ -64,10 +64,12 @@ MODELS = {
     "encoders": set(),
     "settings": {"checks", "encoders"},
     "data": {"checks"},
-    "seq2seq": {"encoders", "layers", "pooling", "settings", "vocabulary"},
+    "decoding": set(),
+    "seq2seq": {"decoding", "encoders", "layers", "pooling", "settings", "vocabulary"},
     "training": {"checks", "seq2seq", "vocabulary"},
     "checkpoints/__init__": {"seq2seq", "settings", "vocabulary"},
-    "grading": {"data", "seq2seq"},
+    "changing": {"data", "seq2seq", "vocabulary"},
+    "grading": {"changing", "data", "seq2seq", "vocabulary"},
 }
 # What a room of the models may import besides.
 EXTRA = {"data": {"babel"}, "checkpoints/__init__": {"safetensors"}}

@@ -74,6 +74,45 @@ def test_what_is_loaded_is_what_was_saved(tmp_path, kind):
     assert read_notes(tmp_path / "a") == {"exact match": 0.5}
 
 
+@every_kind
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float16, torch.bfloat16])
+def test_a_model_comes_back_in_its_own_precision(tmp_path, kind, dtype):
+    model = make_model(**kind).to(dtype)
+    save_checkpoint(tmp_path / "a", model)
+    loaded = load_checkpoint(tmp_path / "a")
+    for (name, weight), other in zip(
+        model.named_parameters(), loaded.named_parameters(), strict=True
+    ):
+        assert other[1].dtype == dtype, name
+        assert torch.equal(weight, other[1]), name
+        assert other[1].requires_grad, name
+    for found, expected in zip(loaded.translate(TEXTS), model.translate(TEXTS), strict=True):
+        assert found.output == expected.output
+
+
+@pytest.mark.parametrize(
+    ("notes", "read"),
+    [
+        ({2: 1, 10: 2}, {"2": 1, "10": 2}),
+        ({2: 1, "b": 2, None: 3}, {"2": 1, "b": 2, "null": 3}),
+        ({"several": (1, {4: 5})}, {"several": [1, {"4": 5}]}),
+    ],
+)
+def test_notes_are_read_as_json_holds_them(path, notes, read):
+    save_checkpoint(path, make_model(), notes)
+    assert read_notes(path) == read
+    load_checkpoint(path)
+
+
+def test_a_symbolic_link_is_replaced_and_its_target_is_not(path):
+    before, link = path.read_bytes(), path.with_name("link")
+    link.symlink_to(path)
+    save_checkpoint(link, make_model(attention=False))
+    assert not link.is_symlink()
+    assert not load_checkpoint(link).settings.attention
+    assert path.read_bytes() == before
+
+
 def test_a_file_holds_the_same_bytes_each_time(path):
     before = path.read_bytes()
     save_checkpoint(path, make_model(), {"seed": 3})
@@ -150,9 +189,10 @@ def test_a_changed_byte_anywhere_is_refused(path):
         lambda path: save_file({"weight": torch.ones(2)}, path),
         lambda path: save_file({"weight": torch.ones(2)}, path, {"format": "pt"}),
         lambda path: save_file({"weight": torch.ones(2)}, path, {KEY: "[1, 2]"}),
+        lambda path: save_file({"weight": torch.ones(2)}, path, {KEY: "[" * 99999 + "]" * 99999}),
         lambda path: torch.save(make_model().state_dict(), path),
     ],
-    ids=["noise", "no metadata", "other metadata", "other JSON", "torch's own"],
+    ids=["noise", "no metadata", "other metadata", "other JSON", "deep JSON", "torch's own"],
 )
 def test_another_kind_of_file_is_refused(path, write):
     write(path)
@@ -179,6 +219,21 @@ def test_weights_that_do_not_fit_what_the_file_says_are_refused(path, change):
     rewrite(path, change)
     with pytest.raises(ValueError, match="weights, characters and settings do not belong together"):
         load_checkpoint(path)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda about, _: about.pop("notes"),
+        lambda about, _: about.update(notes=[1]),
+    ],
+)
+def test_a_file_without_notes_is_refused_by_whoever_wants_them(path, change):
+    rewrite(path, change)
+    load_checkpoint(path)
+    message = r"model.safetensors is not a whole checkpoint \(it holds no notes\)"
+    with pytest.raises(ValueError, match=message):
+        read_notes(path)
 
 
 def test_another_vocabulary_than_is_needed_is_refused(path):

@@ -120,6 +120,8 @@ def test_joined_pairs_hold_every_date_once_in_order(dates):
     assert found == joined_pairs(dates.test, most=3, seed=5) != joined_pairs(dates.test, seed=6)
     with pytest.raises(ValueError, match="most must be at least 1, got 0"):
         joined_pairs(dates.test, most=0)
+    with pytest.raises(TypeError, match="seed must be a whole number, got None"):
+        joined_pairs(dates.test, seed=None)
 
 
 def test_formats_without_the_century_are_not_used():
@@ -130,7 +132,7 @@ def test_formats_without_the_century_are_not_used():
         write_date(DATE, "de", "short")
 
 
-@pytest.mark.parametrize("locale", ["xx", "klingon", "", "de-DE-1", None])
+@pytest.mark.parametrize("locale", ["xx", "klingon", "", "de-DE-1"])
 def test_a_locale_that_babel_lacks_is_refused(locale):
     message = f"locale must be one that Babel knows, got {locale!r}"
     with pytest.raises(ValueError, match=message):
@@ -146,12 +148,60 @@ def test_a_locale_that_babel_lacks_is_refused(locale):
         ({"validation": 1.5}, TypeError, "validation must be a whole number, got 1.5"),
         ({"test": -1}, ValueError, "test must be at least 1, got -1"),
         ({"locales": []}, ValueError, r"locales must be a list of at least one locale, got \[\]"),
-        ({"locales": "de"}, ValueError, "locales must be a list of at least one locale, got 'de'"),
+        ({"locales": "de"}, TypeError, "locales must be a list of strings, got str"),
+        ({"locales": {"de"}}, TypeError, "locales must be a list of strings, got set"),
+        ({"locales": iter(["de"])}, TypeError, "locales must be a list of strings, got list_iter"),
+        ({"locales": ["de", None]}, TypeError, "locale must be a string, got NoneType"),
+        ({"seed": "a"}, TypeError, "seed must be a whole number, got 'a'"),
+        ({"seed": None}, TypeError, "seed must be a whole number, got None"),
+        ({"seed": 1.0}, TypeError, "seed must be a whole number, got 1.0"),
+        ({"seed": True}, TypeError, "seed must be a whole number, got True"),
     ],
 )
 def test_dates_that_cannot_be_made_are_refused(arguments, error, message):
     with pytest.raises(error, match=message):
         make_dates(**arguments)
+
+
+def test_a_locale_that_is_named_twice_comes_twice_as_often():
+    found = chain(*make_dates(500, 50, 50, locales=["fr", "tr", "tr"]))
+    assert 0.6 < sum(date.locale == "tr" for date in found) / 600 < 0.73
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        (("1987-03-09", "de"), TypeError, "date must be a datetime.date, got str"),
+        ((None, "de"), TypeError, "date must be a datetime.date, got NoneType"),
+        (
+            (datetime.datetime(1987, 3, 9, 12), "de"),
+            TypeError,
+            "date must be a datetime.date, got datetime",
+        ),
+        (
+            (datetime.date(999, 12, 31), "de"),
+            ValueError,
+            "date must lie in the years 1000 to 9999, got 0999-12-31",
+        ),
+        ((DATE, None), TypeError, "locale must be a string, got NoneType"),
+        ((DATE, ["de"]), TypeError, "locale must be a string, got list"),
+        ((DATE, "de", None), TypeError, "format must be a string, got NoneType"),
+        ((DATE, "de", ["long"]), TypeError, "format must be a string, got list"),
+    ],
+)
+def test_what_is_no_date_that_can_be_written_is_refused(given, error, message):
+    with pytest.raises(error, match=message):
+        write_date(*given)
+
+
+def test_the_first_and_the_last_year_are_written():
+    assert write_date(datetime.date(1000, 1, 1), "de").iso == "1000-01-01"
+    assert write_date(datetime.date(9999, 12, 31), "de").text == "31. Dezember 9999"
+
+
+def test_formats_of_no_locale_are_refused():
+    with pytest.raises(TypeError, match="locale must be a string, got list"):
+        usable_formats(["de"])
 
 
 def test_more_dates_than_there_are_strings_are_refused(monkeypatch):

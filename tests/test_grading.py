@@ -112,6 +112,23 @@ def test_exact_match_by_length_groups_by_the_text():
     assert found == {1: (1, 1), 13: (0.5, 2)}
 
 
+@pytest.mark.parametrize("starts", [(), (13, 20)])
+def test_a_text_that_is_shorter_than_every_group_is_refused(starts):
+    message = r"starts must hold one of at most 12, the length of '9. März 1987', got \("
+    with pytest.raises(ValueError, match=message):
+        exact_match_by_length([GERMAN, ENGLISH], [written(GERMAN), written(ENGLISH)], starts)
+
+
+@pytest.mark.parametrize(
+    "grading",
+    [grade, grade_by_locale, exact_match, exact_match_by_length],
+    ids=lambda f: f.__name__,
+)
+def test_no_dates_have_no_grade(grading):
+    with pytest.raises(ValueError, match="dates must hold at least one, got none"):
+        grading([], [])
+
+
 # Baselines
 
 
@@ -195,6 +212,18 @@ def test_what_the_model_writes_hangs_on_the_weight_in_the_span(small, unseen):
         assert effect.kept < 0.05
 
 
+def test_no_dates_show_no_effect(small):
+    with pytest.raises(ValueError, match="dates must hold at least one, got none"):
+        effects(small, [])
+
+
+@pytest.mark.parametrize("dates", [[], [GERMAN]])
+def test_without_attention_there_are_no_effects(dates):
+    model = book_model("recurrent-without-attention")
+    with pytest.raises(ValueError, match="model must have attention, got a Translator without"):
+        effects(model, dates)
+
+
 @pytest.mark.parametrize("place", [0, 4, 11])
 def test_a_character_is_heard_two_places_off_by_one_encoder_and_everywhere_by_the_other(place):
     text = "9. März 1987"
@@ -210,6 +239,8 @@ def test_a_character_is_heard_two_places_off_by_one_encoder_and_everywhere_by_th
 @pytest.mark.parametrize(
     ("place", "other", "message"),
     [
+        (0, "", "other must be one character, got ''"),
+        (0, "ab", "other must be one character, got 'ab'"),
         (3, "a", r"place must lie in \[0, len\(text\)=3\), got 3"),
         (-1, "a", r"place must lie in \[0, len\(text\)=3\), got -1"),
         (0, "∂", "text must hold characters of the vocabulary, got '∂'"),
@@ -218,6 +249,11 @@ def test_a_character_is_heard_two_places_off_by_one_encoder_and_everywhere_by_th
 def test_a_replacement_that_cannot_be_made_is_refused(small, place, other, message):
     with pytest.raises(ValueError, match=message):
         reach(small, "May", place, other)
+
+
+def test_a_replacement_that_is_no_string_is_refused(small):
+    with pytest.raises(TypeError, match="other must be a string, got int"):
+        reach(small, "May", 0, 8)
 
 
 # The tool, and what the book's model must reach

@@ -296,6 +296,28 @@ def test_translating_draws_no_gradients_and_leaves_the_mode_as_it_was():
     assert model.training
 
 
+def test_translating_gives_each_part_its_own_mode_back():
+    model = make().train()
+    model.encoder.eval()
+    modes = [part.training for part in model.modules()]
+    model.translate(TEXTS)
+    assert [part.training for part in model.modules()] == modes
+    assert len(set(modes)) == 2
+
+
+def test_no_step_of_a_translation_follows_gradients():
+    asked = []
+    make().translate(TEXTS, lambda weights, _: asked.append(torch.is_grad_enabled()) or weights)
+    assert asked
+    assert not any(asked)
+
+
+def test_texts_may_come_one_by_one():
+    model = make()
+    found = model.translate(text for text in TEXTS)
+    assert [one.output for one in found] == [one.output for one in model.translate(TEXTS)]
+
+
 def test_the_seed_alone_decides_the_first_weights():
     before = torch.get_rng_state()
     first, same, other = (Translator(SOURCE, TARGET, seed=seed) for seed in (1, 1, 2))
@@ -325,6 +347,7 @@ def test_a_model_works_where_it_is(device):
         (["g" * 257], ValueError, "text must hold at most 256 characters, got 257"),
         ("gab", TypeError, "texts must be a list of strings, got one string; put it in a list"),
         ([b"gab"], TypeError, "text must be a string, got bytes"),
+        (None, TypeError, "texts must be a list of strings, got NoneType"),
     ],
 )
 def test_texts_that_cannot_be_read_are_refused(given, error, message):
@@ -341,6 +364,63 @@ def test_the_longest_text_is_translated(encoder):
 def test_a_change_without_attention_is_refused():
     with pytest.raises(ValueError, match="change needs weights, but this model has no attention"):
         make(attention=False).translate(TEXTS, lambda weights, _: weights)
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        (0.5, TypeError, "change must be a function of weights and step, got float"),
+        (lambda *_: None, TypeError, "change must return a tensor, got NoneType at step 0"),
+        (
+            lambda weights, step: weights[:, step > 2 :],
+            ValueError,
+            r"change must return weights of shape .*\[4, 13\].*, got .*\[4, 12\].* at step 3",
+        ),
+        (
+            lambda weights, _: weights[:1],
+            ValueError,
+            r"change must return weights of shape .*\[4, 13\].*, got .*\[1, 13\].* at step 0",
+        ),
+        (
+            lambda weights, _: weights.float(),
+            ValueError,
+            "change must return weights of dtype torch.float64, got torch.float32 at step 0",
+        ),
+        (
+            lambda weights, _: weights.to("meta"),
+            ValueError,
+            "change must return weights of device cpu, got meta at step 0",
+        ),
+    ],
+)
+def test_a_change_that_returns_no_weights_is_refused(change, error, message):
+    with pytest.raises(error, match=message):
+        make().translate(TEXTS, change)
+
+
+@pytest.mark.parametrize("number", [math.nan, math.inf])
+@attending_or_not
+def test_weights_that_are_not_finite_are_not_silence(attention, number):
+    model = make(attention=attention)
+    model.output.bias.data[4] = number
+    message = f"scores must be finite, got {number} at step 0 of 'gab'; look at the model's weights"
+    with pytest.raises(ValueError, match=message):
+        model.translate(TEXTS)
+
+
+def test_a_change_that_is_not_finite_is_refused_at_its_step_and_text():
+    def poison(weights, step):
+        return weights.index_fill(0, torch.tensor(2), math.nan) if step == 5 else weights
+
+    with pytest.raises(ValueError, match="scores must be finite, got nan at step 5 of 'a'"):
+        make().translate(TEXTS, poison)
+
+
+@pytest.mark.parametrize("name", ["source", "target"])
+def test_a_translator_of_no_vocabulary_is_refused(name):
+    given = {"source": SOURCE, "target": TARGET, name: "abc"}
+    with pytest.raises(TypeError, match=f"{name} must be a Vocabulary, got str"):
+        Translator(**given)
 
 
 @pytest.mark.parametrize(

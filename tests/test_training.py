@@ -115,6 +115,66 @@ def test_the_last_pairs_of_an_epoch_are_learned_too():
     assert shares == [0, 1 / 4, 2 / 4, 3 / 4, 1]
 
 
+@pytest.mark.parametrize("epochs", range(1, 10))
+def test_the_learning_rate_rises_however_few_the_steps_are(monkeypatch, epochs):
+    rates, step = [], torch.optim.Adam.step
+
+    def spy(self, *given):
+        rates.append(self.param_groups[0]["lr"])
+        return step(self, *given)
+
+    monkeypatch.setattr(torch.optim.Adam, "step", spy)
+    train(make(), PAIRS, PAIRS, Plan(epochs, batch_size=10, patience=9))
+    assert len(rates) == epochs
+    assert rates[0] == pytest.approx(4e-3 / 25)
+    assert rates[1:2] == pytest.approx([4e-3] * (epochs > 1))
+    assert rates[1:] == sorted(rates[1:], reverse=True)
+
+
+def interrupt(after):
+    """A report that stops training before a step: by its number, from 0."""
+    shares = []
+
+    def report(share, _):
+        shares.append(share)
+        if len(shares) == after + 1:
+            raise KeyboardInterrupt
+
+    return report
+
+
+def test_an_interrupt_leaves_the_best_finished_epoch():
+    whole, model = make(), make()
+    wrong = [(text, "3333333") for text, _ in PAIRS]  # the better it learns, the worse
+    plan = Plan(epochs=60, batch_size=4, learning_rate=0.02, patience=4)
+    history = train(whole, PAIRS, wrong, plan)
+    with pytest.raises(KeyboardInterrupt):
+        train(model, PAIRS, wrong, plan, interrupt(3 * (len(history) - 1) + 1))
+    assert not any(part.training for part in model.modules())
+    assert same(weights(model), weights(whole))
+
+
+def test_an_interrupt_in_the_first_epoch_leaves_what_was_learned_so_far():
+    model = make()
+    before = weights(model)
+    with pytest.raises(KeyboardInterrupt):
+        train(model, PAIRS, PAIRS, Plan(batch_size=4), interrupt(2))
+    assert not any(part.training for part in model.modules())
+    assert not same(weights(model), before)
+
+
+def test_a_loss_that_breaks_leaves_the_best_finished_epoch():
+    model = make()
+
+    def poison(_, history):
+        if history:
+            model.output.bias.data[:] = math.nan
+
+    with pytest.raises(FloatingPointError):
+        train(model, PAIRS, PAIRS, Plan(batch_size=4), poison)
+    assert all(weight.isfinite().all() for weight in model.parameters())
+
+
 def test_a_loss_that_is_no_number_ends_training_and_says_where():
     model = make()
     model.output.weight.data[0, 0] = math.nan
@@ -169,7 +229,6 @@ def test_training_works_where_the_model_is(device):
 @pytest.mark.parametrize(
     ("pairs", "message"),
     [
-        ([], "rows must be at least one row"),
         ([("ab?", "01")], "characters of the vocabulary, got '[?]'"),
         ([("ab", "09")], "characters of the vocabulary, got '9'"),
         ([("", "0")], "text must hold at least one character"),
@@ -180,6 +239,13 @@ def test_pairs_that_cannot_be_learned_from_are_refused(pairs, message):
         train(make(), pairs, PAIRS)
     with pytest.raises(ValueError, match=message):
         train(make(), PAIRS, pairs)
+
+
+def test_training_and_judging_by_nothing_are_refused():
+    with pytest.raises(ValueError, match="pairs must hold at least one, got none"):
+        train(make(), [], PAIRS)
+    with pytest.raises(ValueError, match="validation must hold at least one, got none"):
+        train(make(), PAIRS, [])
 
 
 @pytest.mark.parametrize(
@@ -200,7 +266,7 @@ def test_a_plan_out_of_range_is_refused(given, error, message):
 # The bar
 
 
-def test_the_bar_is_drawn_some_twenty_times_and_ends_on_the_same_words():
+def test_the_bar_is_drawn_whenever_it_looks_different_and_ends_on_the_same_words():
     stream = io.StringIO()
     bar = Bar(stream)
     for step in range(1000):

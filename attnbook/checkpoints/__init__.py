@@ -61,9 +61,9 @@ def save_checkpoint(
     """Write a model to a file; whoever reads it meanwhile sees the old file or the new one.
 
     Args:
-        path: in a folder that exists.
+        path: in a folder that exists; a symbolic link is replaced, not followed.
         model: a translator, on any device.
-        notes: whatever else should be known of it, as JSON can hold it.
+        notes: whatever else should be known of it, as JSON can hold it: keys become strings.
 
     Raises:
         TypeError: JSON cannot hold the notes.
@@ -76,12 +76,14 @@ def save_checkpoint(
         "target": model.target.characters,
         "notes": dict(notes or {}),
     }
+    about = json.loads(json.dumps(about))  # as it will be read: the digest must fit that
     metadata = json.dumps({"about": about, "digest": _digest(about, weights)})
     _write_at_once(Path(path), save(weights, metadata={KEY: metadata}))
 
 
 def _write_at_once(path: Path, content: bytes) -> None:
-    # In the same folder: only there a file can take another's place at once.
+    # In the same folder: only there a file can take another's place at once. A symbolic
+    # link is a file like any other here: it is replaced, and what it points to is not.
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=path.name, delete=False) as file:
         try:
             file.write(content)
@@ -125,9 +127,12 @@ def read_notes(path: Path | str) -> dict[str, Any]:
     """Read what was noted when a model was saved.
 
     Raises:
-        FileNotFoundError, ValueError: as `load_checkpoint` does.
+        FileNotFoundError, ValueError: as `load_checkpoint` does; or nothing was noted.
     """
-    notes: dict[str, Any] = _read(Path(path))[0]["notes"]
+    about, _ = _read(Path(path))
+    notes = about.get("notes") if isinstance(about, dict) else None
+    if not isinstance(notes, dict):
+        _refuse(Path(path), "it holds no notes")
     return notes
 
 
@@ -138,10 +143,11 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
         with safe_open(path, framework="pt") as file:
             weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - no dict
             found = json.loads(file.metadata()[KEY])
-        about, digest = found["about"], found["digest"]
-    except (SafetensorError, ValueError, KeyError, TypeError) as reason:
+        about = found["about"]
+        whole = found["digest"] == _digest(about, weights)
+    except (SafetensorError, ValueError, KeyError, TypeError, RecursionError) as reason:
         _refuse(path, f"{type(reason).__name__}: {reason}", reason)
-    if digest != _digest(about, weights):
+    if not whole:
         _refuse(path, "its content is not what was saved")
     return about, weights
 
@@ -150,7 +156,8 @@ def _model(path: Path, about: dict[str, Any], weights: dict[str, Tensor]) -> Tra
     try:
         source, target = Vocabulary(about["source"]), Vocabulary(about["target"])
         model = Translator(source, target, Settings(**about["settings"]))
-        model.load_state_dict(weights)
+        # Assigned, so that they keep their dtypes; clones, since the file may stay mapped.
+        model.load_state_dict({k: weight.clone() for k, weight in weights.items()}, assign=True)
     except (RuntimeError, ValueError, KeyError, TypeError) as reason:
         _refuse(path, f"weights, characters and settings do not belong together: {reason}", reason)
     return model

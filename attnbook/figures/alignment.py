@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import torch
 import traitlets
 
 from attnbook.checks import check_scores
+from attnbook.decoding import at_rest
 from attnbook.figures.base import Figure, check_count, module, numbers, stylesheet
 from attnbook.grading import DIGITS
 from attnbook.seq2seq import Translator
@@ -64,7 +64,7 @@ class AlignmentFigure(Figure):
         self, model: Translator, dates: Sequence[WrittenDate | str], *, caption: str = ""
     ) -> None:
         _check(model, dates)
-        with _at_rest(model):
+        with at_rest(model):
             translations = [_translation(model, date) for date in dates]
         super().__init__(kind="alignment", translations=translations, caption=caption)
         self._describe()
@@ -152,19 +152,6 @@ def _check(model: Any, dates: Any) -> None:  # noqa: ANN401 - anything may have 
 def _is_date(given: object) -> bool:
     # Not by its class: attnbook.data needs Babel, this figure does not.
     return all(hasattr(given, name) for name in ("text", "iso", "spans", "locale"))
-
-
-@contextmanager
-def _at_rest(model: Translator) -> Iterator[None]:
-    """Without dropout and gradients; each part's mode is given back after."""
-    modes = [(part, part.training) for part in model.modules()]
-    model.eval()
-    try:
-        with torch.no_grad():
-            yield
-    finally:
-        for part, mode in modes:
-            part.training = mode
 
 
 def _translation(model: Translator, date: WrittenDate | str) -> dict[str, Any]:

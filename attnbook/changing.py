@@ -1,0 +1,121 @@
+"""What a weight is good for, and what a key has heard: change one, and see what changes with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import torch
+from torch import Tensor
+
+from attnbook.seq2seq import BATCH, Translator
+from attnbook.vocabulary import check_some
+
+if TYPE_CHECKING:
+    from attnbook.data import WrittenDate
+
+# Which characters of an ISO date are the digits of each field.
+DIGITS = {"year": range(4), "month": range(5, 7), "day": range(8, 10)}
+NEXT = {"year": "month", "month": "day", "day": "year"}
+
+
+class Effect(NamedTuple):
+    """Shares of dates, in [0, 1], whose field comes out otherwise once its weights are changed.
+
+    `removed`: the gold span gets no weight, the rest its share; `kept`: nothing but the
+    gold span gets weight, which is the control; `moved`: the weight goes to the gold span
+    of another field, evenly.
+    """
+
+    removed: float
+    kept: float
+    moved: float
+
+
+def gold_mask(dates: Sequence[WrittenDate], field: str) -> Tensor:
+    """Mark the gold span of a field, `(dates, longest text)`, True inside."""
+    positions = torch.arange(max(len(date.text) for date in dates))
+    starts, ends = torch.tensor([date.spans[field] for date in dates]).unbind(1)
+    return (positions >= starts[:, None]) & (positions < ends[:, None])
+
+
+def without(weights: Tensor, mask: Tensor) -> Tensor:
+    """Take the weight off the marked characters; the others keep their proportions."""
+    rest = weights.masked_fill(mask, 0)
+    # All of the weight may have been on the marked ones; nothing is left then.
+    return rest / rest.sum(-1, keepdim=True).clamp_min(torch.finfo(rest.dtype).tiny)
+
+
+def effects(model: Translator, dates: Sequence[WrittenDate]) -> dict[str, Effect]:
+    """Change the weights while a field's digits are written, and see what is written then.
+
+    Source: after Jain and Wallace (2019), "Attention is not Explanation", and Wiegreffe and
+    Pinter (2019), "Attention is not not Explanation"; the changes here are our own.
+
+    Raises:
+        ValueError: the model has no attention, or there are no dates.
+    """
+    if model.attention is None:
+        raise ValueError("model must have attention, got a Translator without")
+    check_some("dates", dates)
+    return {field: _effect(model, dates, field) for field in DIGITS}
+
+
+def _effect(model: Translator, dates: Sequence[WrittenDate], field: str) -> Effect:
+    place = slice(DIGITS[field].start, DIGITS[field].stop)
+    counts = [0, 0, 0]
+    for start in range(0, len(dates), BATCH):
+        some = dates[start : start + BATCH]
+        texts = [date.text for date in some]
+        before = [found.output[place] for found in model.translate(texts)]
+        for number, change in enumerate(_changes(some, field, model.device)):
+            after = [found.output[place] for found in model.translate(texts, change)]
+            counts[number] += sum(a != b for a, b in zip(before, after, strict=True))
+    return Effect(*(count / len(dates) for count in counts))
+
+
+def _changes(
+    dates: Sequence[WrittenDate], field: str, device: torch.device
+) -> list[Callable[[Tensor, int], Tensor]]:
+    gold, other = (gold_mask(dates, name).to(device) for name in (field, NEXT[field]))
+    elsewhere = other / other.sum(-1, keepdim=True)
+
+    def only_here(change: Callable[[Tensor], Tensor]) -> Callable[[Tensor, int], Tensor]:
+        return lambda weights, step: change(weights) if step in DIGITS[field] else weights
+
+    return [
+        only_here(lambda weights: without(weights, gold)),
+        only_here(lambda weights: without(weights, ~gold)),
+        only_here(lambda weights: elsewhere.to(weights.dtype)),
+    ]
+
+
+@torch.no_grad()
+def reach(model: Translator, text: str, place: int, other: str) -> Tensor:
+    """Say how far one character is heard: how much each key changes when it is replaced.
+
+    Args:
+        model: any translator.
+        text: what is read.
+        place: index of the character that is replaced, in [0, len(text)).
+        other: the character that takes its place.
+
+    Returns:
+        `(len(text),)`, the size of each key's change in units of the key's own size.
+
+    Raises:
+        TypeError: `other` is no string.
+        ValueError: `other` is not one character, `place` lies outside of the text, or the
+            model cannot read a character.
+    """
+    if not isinstance(other, str):
+        raise TypeError(f"other must be a string, got {type(other).__name__}")
+    if len(other) != 1:
+        raise ValueError(f"other must be one character, got {other!r}")
+    if not 0 <= place < len(text):
+        raise ValueError(f"place must lie in [0, len(text)={len(text)}), got {place}")
+    numbers, valid_lens = model.read([text, text[:place] + other + text[place + 1 :]])
+    keys, changed = model.encoder(numbers, valid_lens)[0]
+    tiny = torch.finfo(keys.dtype).tiny
+    change: Tensor = (changed - keys).norm(dim=-1) / keys.norm(dim=-1).clamp_min(tiny)
+    return change.cpu()
