@@ -8,6 +8,8 @@ SHELL := /bin/bash
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
+# Files of tests, one worker per core.
+SIDE_BY_SIDE := --numprocesses auto --maxprocesses 4 --dist loadfile
 SUPPORTED := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
 # The first Python on PATH that the book runs on; `make PYTHON=… book` overrules.
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
@@ -41,14 +43,14 @@ lint: $(READY) ## style, types and workflows
 	$(BIN)/check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
 
 unit: $(READY) ## tests of the package and of the tools
-	$(BIN)/pytest tests --ignore=tests/browser
+	$(BIN)/pytest tests --ignore=tests/browser $(SIDE_BY_SIDE)
 
 nbval: $(READY) ## re-run every chapter and compare each stored output
 	@$(BIN)/python tools/notebooks.py check
 	@$(BIN)/python tools/notebooks.py compare
 
 browser: book ## the built book in a real browser
-	$(BIN)/pytest tests/browser
+	$(BIN)/pytest tests/browser $(SIDE_BY_SIDE)
 
 check: lint unit ## the fast half of the tests
 
