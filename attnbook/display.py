@@ -225,9 +225,9 @@ def _draw_cells(
     middle: Any = {"ha": "center", "va": "center", "color": INK, "parse_math": False}
     for i, line in enumerate(weights):
         for j, weight in enumerate(line):
-            # At most 55 % opaque: text in the page's colour stays legible on top.
-            cell = Rectangle((j, i), 1, 1, color=BLUE, alpha=0.55 * weight, lw=0, clip_on=False)
-            axes.add_patch(cell)
+            # At most 55 % opaque, where text in the page's colour must stay legible on top.
+            alpha = weight * (0.55 if numbered else 1)
+            axes.add_patch(Rectangle((j, i), 1, 1, color=BLUE, alpha=alpha, lw=0, clip_on=False))
             if numbered:
                 axes.text(j + 0.5, i + 0.5, numbers[i][j], **middle)
     axes.set(xlim=(0, len(columns)), ylim=(len(rows), 0))

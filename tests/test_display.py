@@ -157,6 +157,9 @@ def test_the_numbers_of_a_wide_heatmap_are_in_its_words_only(columns, numbered):
     assert drawn.count("0.125") == (2 * columns if numbered else 0)
     assert picture._repr_html_().count("0.125") >= 2 * columns
     assert repr(picture).count("0.125") == 2 * columns
+    # Where no number stands on top, a cell is as dark as its weight.
+    strength = 0.125 * (0.55 if numbered else 1)
+    assert picture._repr_html_().count(f"opacity: {strength}") == 2 * columns
 
 
 def test_a_heatmap_of_three_axes_is_refused():
