@@ -9,6 +9,7 @@ from attnbook.tracing.comparing import Comparison, compare
 from attnbook.tracing.following import Plan
 from attnbook.tracing.naming import VARIED, check_sizes, check_varied
 from attnbook.tracing.page import Trace
+from attnbook.tracing.running import one_at_a_time
 from attnbook.tracing.steps import Step
 
 __all__ = ["Step", "Trace", "trace"]
@@ -60,6 +61,7 @@ def trace(
             is nowhere to be found, or the layer has lazy parameters and was never called.
     """
     named = check_sizes({} if sizes is None else sizes)
-    plan = Plan(layer, follow)
-    found: Comparison = compare(plan, (inputs, keyword_inputs), named, check_varied(vary, named))
+    with one_at_a_time:
+        plan, given = Plan(layer, follow), (inputs, keyword_inputs)
+        found: Comparison = compare(plan, given, named, check_varied(vary, named))
     return Trace(found)

@@ -20,7 +20,7 @@ from attnbook.tracing.naming import (
 )
 from attnbook.tracing.recorder import Made, Section
 from attnbook.tracing.rendering import message, written
-from attnbook.tracing.running import observe, one_at_a_time, quietly
+from attnbook.tracing.running import observe, quietly
 
 Inputs = tuple[tuple[Any, ...], dict[str, Any]]
 UNHEARD = "did not run as Python, as when it is compiled: no shapes are known."
@@ -66,16 +66,14 @@ class Comparison:
 def compare(plan: Plan, inputs: Inputs, sizes: Sizes, vary: set[str]) -> Comparison:
     """Run the layer, and once more with other sizes if any have names."""
     things = [*plan.things, *shared(inputs)]
-    # The whole of it, for the second run swallows what is printed.
-    with one_at_a_time:
-        first = _run(plan, things, apply(once_each(twin), inputs))
-        found = Comparison(first, sizes)
-        if first.error is None and not first.sections[0].calls:
-            found.remark = f"{first.sections[0].title} {UNHEARD}"
-        elif sizes:
-            with quietly():
-                _confirm(plan, things, inputs, found, vary)
-        return found
+    first = _run(plan, things, apply(once_each(twin), inputs))
+    found = Comparison(first, sizes)
+    if first.error is None and not first.sections[0].calls:
+        found.remark = f"{first.sections[0].title} {UNHEARD}"
+    elif sizes:
+        with quietly():
+            _confirm(plan, things, inputs, found, vary)
+    return found
 
 
 def _run(plan: Plan, things: list[object], inputs: Inputs) -> Run:

@@ -16,8 +16,8 @@ import torch
 from attnbook.tracing.keeping import undone
 from attnbook.tracing.recorder import Recorder, Section
 
-# A function's code and `sys.stdout` are one for all threads. Reentrant, since a layer may
-# trace another.
+# A function's code and `sys.stdout` are one for all threads, and CPython 3.11 fails at times
+# where two threads parse at once. Reentrant, since a layer may trace another.
 one_at_a_time = RLock()
 
 
