@@ -50,7 +50,7 @@ nbval: $(READY) ## re-run every chapter and compare each stored output
 	@$(BIN)/python tools/notebooks.py compare
 
 browser: book ## the built book in a real browser
-	$(BIN)/pytest tests/browser $(SIDE_BY_SIDE)
+	$(BIN)/pytest tests/browser
 
 check: lint unit ## the fast half of the tests
 
