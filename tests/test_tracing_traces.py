@@ -16,6 +16,7 @@ import torch
 from cases import make, snapshot, unchanged
 from torch import nn
 
+from attnbook import tracing
 from attnbook.tracing import trace
 
 SIZES = {"batch": 2, "queries": 3, "keys": 7}
@@ -329,6 +330,28 @@ def test_two_threads_that_trace_leave_what_is_printed_to_where_it_was(monkeypatc
         thread.join()
 
     assert (sys.stdout, sys.stderr) == before
+
+
+def test_two_threads_never_read_sources_at_once(monkeypatch):
+    # CPython 3.11 fails at times where two parse at once.
+    reading, most = [], []
+
+    class SlowPlan(tracing.Plan):
+        def __init__(self, *given):
+            reading.append(given)
+            most.append(len(reading))
+            time.sleep(0.05)
+            super().__init__(*given)
+            reading.pop()
+
+    monkeypatch.setattr(tracing, "Plan", SlowPlan)
+    threads = [threading.Thread(target=trace, args=(first_of, [torch.ones(2)])) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert most == [1, 1, 1]
 
 
 def test_what_another_thread_prints_meanwhile_is_printed(capsys):

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from figure_cases import AttentionFigure, differ, traits, truth
+from live_pages import book, cell, page, view
 from PIL import Image
 from playwright.sync_api import Browser, Locator, Page
 from site_checks import WIDE, Visit, note_message
+
+from attnbook.figures.base import Figure
 
 CLOSE = 1e-12  # the contract asks for 1e-6
 PAPER = {"light": "#ffffff", "dark": "#14181e"}
@@ -83,16 +87,31 @@ def opened_figure(
 ) -> Iterator[tuple[Page, Visit]]:
     """A page whose figures are alive, and the record of what it complained of."""
     context = browser.new_context(viewport={"width": width, "height": 800}, **options)
-    page, visit = context.new_page(), Visit()
-    page.on("console", lambda message: note_message(visit, message.type, message.text))
-    page.on("pageerror", lambda error: visit.complaints.append(f"exception: {error}"))
-    page.on("request", lambda request: visit.requests.append(request.url))
+    tab, visit = context.new_page(), Visit()
+    tab.on("console", lambda message: note_message(visit, message.type, message.text))
+    tab.on("pageerror", lambda error: visit.complaints.append(f"exception: {error}"))
+    tab.on("request", lambda request: visit.requests.append(request.url))
     try:
-        page.goto(url)
-        page.locator("figure[data-attnbook-figure]").first.wait_for()
-        yield page, visit
+        tab.goto(url)
+        tab.locator("figure[data-attnbook-figure]").first.wait_for()
+        yield tab, visit
     finally:
         context.close()
+
+
+@contextmanager
+def on_a_page_of_the_book(
+    browser: Browser, serve: Callable[[Path], str], folder: Path, *figures: Figure
+) -> Iterator[tuple[Page, Visit]]:
+    """A page of a small book whose cells show these figures, brought to life by its host."""
+    states = [traits(figure) | {"_esm": figure._esm, "_css": figure._css} for figure in figures]
+    models = {f"no{i}": {"model_name": "AnyModel", "state": s} for i, s in enumerate(states)}
+    cells = [cell(view(name, repr(f))) for name, f in zip(models, figures, strict=True)]
+    built = book(folder, two=page(*cells, models=models)).build()
+    assert built.warnings == ""
+    url = f"{serve(built.html)}two.html"
+    with opened_figure(browser, url, reduced_motion="reduce") as opened:
+        yield opened
 
 
 READ = """figure => {

@@ -9,8 +9,7 @@ import pytest
 from alignment_cases import CASES, figure_of, largest
 from alignment_page import READ, date_choice, disagreements, step_slider
 from figure_cases import traits
-from figure_page import handle_centre, harness, opened_figure
-from live_pages import book, cell, page, view
+from figure_page import handle_centre, harness, on_a_page_of_the_book, opened_figure
 from playwright.sync_api import expect
 from site_checks import LOOKS, NARROW, WIDE, axe_findings
 from test_attention_figure import MOVING, SMALL_TEXT, TOO_WIDE
@@ -321,15 +320,7 @@ def test_in_jupyterlab_it_speaks_with_python(browser, lab):  # noqa: F811 - the 
 
 def test_it_lives_on_a_page_of_the_book(browser, serve, tmp_path):
     figure = figure_of("failing")
-    state = traits(figure) | {"_esm": figure._esm, "_css": figure._css}
-    models = {"one": {"model_name": "AnyModel", "state": state}}
-    notebook = page(cell(view("one", repr(figure))), models=models)
-    built = book(tmp_path, two=notebook).build()
-    assert built.warnings == ""
-    with opened_figure(browser, f"{serve(built.html)}two.html", reduced_motion="reduce") as (
-        tab,
-        record,
-    ):
+    with on_a_page_of_the_book(browser, serve, tmp_path, figure) as (tab, record):
         shown = tab.locator("figure[data-attnbook-figure=alignment]")
         for date in ("1", "0"):
             date_choice(shown).select_option(date)

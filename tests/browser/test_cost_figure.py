@@ -10,9 +10,7 @@ from typing import Any
 import pytest
 from cost_cases import SWEEP, exact, powers, set_all
 from cost_page import READ, curves, disagreements, expected, height, slider
-from figure_cases import traits
-from figure_page import harness, opened_figure
-from live_pages import book, cell, page, view
+from figure_page import harness, on_a_page_of_the_book, opened_figure
 from site_checks import LOOKS, NARROW, WIDE, axe_findings
 from test_attention_figure import MOVING, SMALL_TEXT, TOO_WIDE
 
@@ -173,20 +171,7 @@ def test_a_change_from_python_is_painted_until_it_is_cleaned_up(show):
 
 def test_it_lives_on_a_page_of_the_book_beside_another(browser, serve, tmp_path):
     both = [CostFigure(exact()), CostFigure(exact(), layer="dot")]
-    models = {
-        name: {
-            "model_name": "AnyModel",
-            "state": traits(figure) | {"_esm": figure._esm, "_css": figure._css},
-        }
-        for name, figure in zip(("one", "two"), both, strict=True)
-    }
-    cells = [cell(view(name, repr(f))) for name, f in zip(models, both, strict=True)]
-    built = book(tmp_path, two=page(*cells, models=models)).build()
-    assert built.warnings == ""
-    with opened_figure(browser, f"{serve(built.html)}two.html", reduced_motion="reduce") as (
-        tab,
-        record,
-    ):
+    with on_a_page_of_the_book(browser, serve, tmp_path, *both) as (tab, record):
         shown = tab.locator("figure[data-attnbook-figure=cost]")
         shown.nth(1).wait_for()
         shown.first.get_by_role("radio", name="training").click()

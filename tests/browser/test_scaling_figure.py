@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 from figure_cases import traits
-from figure_page import handle_centre, harness, opened_figure
-from live_pages import book, cell, page, view
+from figure_page import handle_centre, harness, on_a_page_of_the_book, opened_figure
 from scaling_cases import CASES, random
 from scaling_page import HEIGHTS, READ, d_slider, disagreements, expected, middle, places
 from site_checks import LOOKS, NARROW, WIDE, axe_findings
@@ -214,15 +213,7 @@ def test_a_change_from_python_is_painted_until_it_is_cleaned_up(show):
 
 def test_it_lives_on_a_page_of_the_book(browser, serve, tmp_path):
     figure = ScalingFigure(*random(2, 3, 4))
-    state = traits(figure) | {"_esm": figure._esm, "_css": figure._css}
-    models = {"one": {"model_name": "AnyModel", "state": state}}
-    notebook = page(cell(view("one", repr(figure))), models=models)
-    built = book(tmp_path, two=notebook).build()
-    assert built.warnings == ""
-    with opened_figure(browser, f"{serve(built.html)}two.html", reduced_motion="reduce") as (
-        tab,
-        record,
-    ):
+    with on_a_page_of_the_book(browser, serve, tmp_path, figure) as (tab, record):
         shown = tab.locator("figure[data-attnbook-figure=scaling]")
         for key in ("Home", "End"):
             d_slider(shown).press(key)

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 from figure_cases import traits
-from figure_page import harness, opened_figure
-from live_pages import book, cell, page, view
+from figure_page import harness, on_a_page_of_the_book, opened_figure
 from shape_cases import CASES
 from shape_page import READ, disagreements, step_slider
 from site_checks import LOOKS, NARROW, WIDE, axe_findings
@@ -217,15 +216,7 @@ def test_a_change_from_python_is_painted_until_it_is_cleaned_up(show):
 def test_it_lives_on_a_page_of_the_book(browser, serve, tmp_path):
     x_ray = CASES["heads"]()
     figure = ShapeFigure(x_ray)
-    state = traits(figure) | {"_esm": figure._esm, "_css": figure._css}
-    models = {"one": {"model_name": "AnyModel", "state": state}}
-    notebook = page(cell(view("one", repr(figure))), models=models)
-    built = book(tmp_path, two=notebook).build()
-    assert built.warnings == ""
-    with opened_figure(browser, f"{serve(built.html)}two.html", reduced_motion="reduce") as (
-        tab,
-        record,
-    ):
+    with on_a_page_of_the_book(browser, serve, tmp_path, figure) as (tab, record):
         shown = tab.locator("figure[data-attnbook-figure=shape]")
         unfold(shown)
         for key in ("Home", "End"):
