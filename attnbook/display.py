@@ -185,7 +185,7 @@ def heatmap(
     columns = _labels("key", key_labels, weights.shape[1])
     _check_weights(weights)
     numbers = [["0" if w == 0 else f"{w:.3f}" for w in row] for row in weights.tolist()]
-    figure = _draw_cells(weights.tolist(), numbers, rows, columns, title)
+    figure = _draw_cells(numbers, rows, columns, title)
     words = "; ".join(f"{row}: {', '.join(line)}" for row, line in zip(rows, numbers, strict=True))
     alt = f"{title}, a row per query and a column per key. {words}."
     return draw(figure, alt, _table(title, rows, columns, numbers))
@@ -211,25 +211,25 @@ def _check_weights(weights: Tensor) -> None:
 
 
 def _draw_cells(
-    weights: list[list[float]],
     numbers: list[list[str]],
     rows: list[str],
     columns: list[str],
     title: str,
 ) -> Figure:
+    # Each cell is as strong as the number that is written: its further digits may turn.
     numbered = len(columns) <= MOST_NUMBERED
     figure, axes = new_figure(
         1.2 + (0.7 if numbered else 0.3) * len(columns),
         0.9 + (0.45 if numbered else 0.3) * len(rows),
     )
     middle: Any = {"ha": "center", "va": "center", "color": INK, "parse_math": False}
-    for i, line in enumerate(weights):
-        for j, weight in enumerate(line):
+    for i, line in enumerate(numbers):
+        for j, number in enumerate(line):
             # At most 55 % opaque, where text in the page's colour must stay legible on top.
-            alpha = weight * (0.55 if numbered else 1)
+            alpha = float(number) * (0.55 if numbered else 1)
             axes.add_patch(Rectangle((j, i), 1, 1, color=BLUE, alpha=alpha, lw=0, clip_on=False))
             if numbered:
-                axes.text(j + 0.5, i + 0.5, numbers[i][j], **middle)
+                axes.text(j + 0.5, i + 0.5, number, **middle)
     axes.set(xlim=(0, len(columns)), ylim=(len(rows), 0))
     axes.set_title(title, parse_math=False)
     axes.set_xticks([j + 0.5 for j in range(len(columns))], columns, parse_math=False)
