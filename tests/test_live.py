@@ -37,7 +37,9 @@ def build(tmp_path):
 def test_a_view_becomes_the_numbers_of_its_figure(build):
     built = build(cell(view("a")), a=figure())
     static = '<pre class="attnbook-static">StandIn: size 3</pre>'
-    assert f'<div class="attnbook-view" data-attnbook-view="a">{static}</div>' in built.read()
+    assert (
+        f'<div class="attnbook-view" data-attnbook-view="figure-0">{static}</div>' in built.read()
+    )
     assert built.read().count("StandIn: size 3") == 2  # the text and the state; not the output too
     assert built.warnings == ""
 
@@ -50,19 +52,36 @@ def test_the_state_holds_the_figures_own_traits_and_no_code(build):
     module = name_of({"esm": STAND_IN, "css": figure()["state"]["_css"]})
     built = build(cell(view("a")), a=figure())
     assert state(built.read()) == {
-        "a": {"kind": "stand-in", "size": 3, "static_text": "StandIn: size 3", "module": module}
+        "figure-0": {
+            "kind": "stand-in",
+            "size": 3,
+            "static_text": "StandIn: size 3",
+            "module": module,
+        }
     }
 
 
 def test_the_state_holds_shown_figures_only(build):
-    built = build(cell(view("a")), a=figure(), b=figure(), layout=control("Layout"))
-    assert list(state(built.read())) == ["a"]
+    built = build(cell(view("a")), a=figure(), b=figure(4), layout=control("Layout"))
+    (shown,) = state(built.read()).values()
+    assert shown["size"] == 3
+
+
+def test_figures_are_named_in_the_order_in_which_a_page_shows_them(build):
+    """With the ids that ipywidgets draws in each run, no two builds of a page were equal."""
+    cells = [cell(view(name, f"StandIn: size {size}")) for name, size in (("b", 4), ("a", 3))]
+    html = build(*cells, cell(view("b", "StandIn: size 4")), a=figure(), b=figure(4)).read()
+    assert re.findall(r'data-attnbook-view="([^"]+)"', html) == ["figure-0", "figure-1", "figure-0"]
+    assert {name: one["size"] for name, one in state(html).items()} == {
+        "figure-0": 4,
+        "figure-1": 3,
+    }
 
 
 def test_no_text_of_a_figure_can_end_the_script(build):
     evil = "</script><script>alert(1)</script><!--"
     built = build(cell(view("a")), a=figure(caption=evil))
-    assert state(built.read())["a"]["caption"] == evil
+    assert state(built.read())["figure-0"]["caption"] == evil
     assert "<" not in in_script({"caption": evil})
 
 
@@ -85,7 +104,7 @@ def test_a_module_is_written_once_for_all_figures_and_pages(tmp_path):
     assert len(built.modules) == 2  # the module and the host
     assert live_scripts(built.read("second")) == live_scripts(built.read())
     assert [name for name in live_scripts(built.read()) if name != "host"] == [
-        state(built.read())["b"]["module"]
+        state(built.read())["figure-1"]["module"]
     ]
     assert "getBoundingClientRect" not in built.read()
     assert sum("getBoundingClientRect" in file.read_text() for file in built.modules) == 1
@@ -133,11 +152,14 @@ def test_a_book_without_figures_holds_no_host(build):
     ],
 )
 def test_what_the_host_cannot_mount_is_named_with_its_page(build, model, text, reason):
-    built = build(cell(view("a", text)), cell(view("b")), a=model, b=figure())
+    shown = figure(caption="the one that can be shown")
+    built = build(cell(view("a", text)), cell(view("b")), a=model, b=shown)
     assert built.warnings.count("WARNING") == 1
     assert "index" in built.warnings
     assert f"cell 1 shows {reason}" in built.warnings
-    assert list(state(built.read())) == ["b"]
+    assert [one.get("caption") for one in state(built.read()).values()] == [
+        "the one that can be shown"
+    ]
 
 
 def test_a_view_without_its_model_is_named(build):
@@ -179,8 +201,9 @@ def test_other_cells_say_nothing_of_notebooks(build):
 
 
 def test_a_figure_in_a_tagged_cell_stays_off_the_page(build):
-    built = build(cell(view("a"), tags=(TAG,)), cell(view("b")), a=figure(), b=figure())
-    assert list(state(built.read())) == ["b"]
+    cells = cell(view("a"), tags=(TAG,)), cell(view("b", "StandIn: size 4"))
+    (shown,) = state(build(*cells, a=figure(), b=figure(4)).read()).values()
+    assert shown["size"] == 4
 
 
 # Builds
@@ -201,7 +224,7 @@ def test_a_rebuild_reads_only_what_changed_and_keeps_the_modules(tmp_path):
     book(tmp_path, index=page(cell(view("a", "StandIn: size 4")), models={"a": figure(4)}))
     assert built.build().warnings == ""
     assert built.read() != old
-    assert state(built.read())["a"]["size"] == 4
+    assert state(built.read())["figure-0"]["size"] == 4
     assert module in built.modules
     assert (built.html / "second.html").stat().st_mtime_ns == written
 

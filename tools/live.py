@@ -110,10 +110,10 @@ def in_script(data: object) -> str:
     return json.dumps(data, separators=(",", ":")).replace("<", r"\u003c")
 
 
-def placeholder(model_id: str, text: str) -> str:
+def placeholder(name: str, text: str) -> str:
     """The numbers of a figure, where `host.js` will mount it."""
     return (
-        f'<div class="attnbook-view" data-attnbook-view="{escape(model_id)}">'
+        f'<div class="attnbook-view" data-attnbook-view="{escape(name)}">'
         f'<pre class="attnbook-static">{escape(text)}</pre></div>'
     )
 
@@ -144,9 +144,9 @@ def show_still(view: View) -> None:
     view.bundle.remove(view.form)
 
 
-def show_live(view: View, model: dict[str, Any]) -> None:
+def show_live(view: View, name: str, model: dict[str, Any]) -> None:
     """Put a figure's place where its view was."""
-    text = placeholder(view.model_id, model["state"]["static_text"])
+    text = placeholder(name, model["state"]["static_text"])
     view.form.children = []
     view.form.append(nodes.raw("", text, format="html"))
 
@@ -165,9 +165,11 @@ def show_figures(tree: nodes.Element, models: Models, location: str) -> Models:
     """Put the place of its figure for every view of a page; a warning for those that have none.
 
     Returns:
-        the models of the figures shown.
+        the models of the figures shown, by names that are the same in every build: the ids
+        that ipywidgets drew are not.
     """
-    shown = {}
+    shown: Models = {}
+    names: dict[str, str] = {}
     for cell in cells(tree):
         for view in views(cell):
             model = models.get(view.model_id)
@@ -178,15 +180,16 @@ def show_figures(tree: nodes.Element, models: Models, location: str) -> Models:
                 logger.warning("cell %s shows %s", number, problem, location=location)
                 show_still(view)
             else:
-                shown[view.model_id] = models[view.model_id]
-                show_live(view, shown[view.model_id])
+                name = names.setdefault(view.model_id, f"figure-{len(names)}")
+                shown[name] = models[view.model_id]
+                show_live(view, name, shown[name])
     return shown
 
 
 def add_scripts(env: BuildEnvironment, page: str, shown: Models) -> None:
     """Give a page what its figures need: their state, their modules and the host."""
     modules = {name_of(module_of(model)): module_of(model) for model in shown.values()}
-    state = in_script({model_id: data_of(model) for model_id, model in shown.items()})
+    state = in_script({name: data_of(model) for name, model in shown.items()})
     attributes = {"type": "application/json", "class": "attnbook-state", "body": state}
     NbMetadataCollector.add_js_file(env, page, "live_state", None, attributes)
     for name in [*modules, HOST.stem]:
