@@ -1,17 +1,20 @@
 """What attention costs: operations and memory by counting, time by what was measured.
 
-Counting (`operations`, `peak_bytes`) needs no machine. How long an operation takes is
-another matter, so `predict` takes its rates from points that were measured; `measured`
-has some.
+Counting (`operations`, `peak_bytes`) needs no machine, and `numbers_written` counts while a
+program runs. How long an operation takes is another matter, so `predict` takes its rates
+from points that were measured; `measured` has some.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.resources import files
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from attnbook.counting import Counts, Sizes, operations, peak_bytes
 
@@ -22,6 +25,7 @@ __all__ = [
     "Sizes",
     "fit_rates",
     "measured",
+    "numbers_written",
     "operations",
     "peak_bytes",
     "predict",
@@ -54,6 +58,49 @@ class Rates(NamedTuple):
     call: float
     product: float
     other: float
+
+
+class _Pen(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's
+    """Counts the numbers of all tensors that operations fill; views and new memory are not."""
+
+    numbers = 0
+
+    def __torch_dispatch__(
+        self,
+        func: Any,  # noqa: ANN401 - torch's own signature
+        types: Sequence[type],
+        args: tuple[Any, ...] = (),
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> Any:  # noqa: ANN401
+        if "empty" in func.overloadpacket.__name__:
+            return func(*args, **(kwargs or {}))
+        given = {_storage(value) for value in [*args, *(kwargs or {}).values()]}
+        result = func(*args, **(kwargs or {}))
+        for made in result if isinstance(result, tuple | list) else [result]:
+            if _storage(made) not in given or func._schema.is_mutable:
+                self.numbers += made.numel() if isinstance(made, torch.Tensor) else 0
+        return result
+
+
+def _storage(value: object) -> int | None:
+    return value.untyped_storage().data_ptr() if isinstance(value, torch.Tensor) else None
+
+
+def numbers_written(program: Callable[..., object], *args: object) -> int:
+    """Count the numbers that torch writes into memory while `program(*args)` runs.
+
+    Every step of a formula writes its result, so this says what a clock would say, and the
+    same on each machine. What happens inside one operation, as in a matrix product, is not
+    written. Run on a GPU it may differ where other operations serve there; what is
+    compiled is not seen.
+
+    >>> numbers_written(lambda x, y: torch.tanh(x + y), torch.ones(3, 1), torch.ones(1, 5))
+    30
+    """
+    pen = _Pen()  # type: ignore[no-untyped-call]  # torch's own class has no types
+    with pen:
+        program(*args)
+    return pen.numbers
 
 
 def measured() -> Measured:

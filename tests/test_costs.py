@@ -16,11 +16,13 @@ from attnbook.costs import (
     Sizes,
     fit_rates,
     measured,
+    numbers_written,
     operations,
     peak_bytes,
     predict,
 )
 from attnbook.counting import MODES, PROGRAMS
+from attnbook.scoring import additive_score, dot_score
 
 SIZES = Sizes(batch=2, queries=3, keys=5, size=7)
 PAIRS, UNITS, SIDES = 2 * 3 * 5, 2 * 3 * 5 * 7, 2 * (3 + 5) * 7
@@ -281,3 +283,27 @@ def test_the_formulas_measured_bytes_are_the_counted_ones(layer, mode):
     for point in own:
         counted = peak_bytes(layer, "formula", point.sizes, mode)
         assert counted == pytest.approx(point.bytes, rel=0.01)
+
+
+# Numbers written
+
+
+def test_the_numbers_written_are_those_of_each_step():
+    x, y = torch.ones(3, 1), torch.ones(1, 5)
+    assert numbers_written(lambda: torch.tanh(x + y)) == 15 + 15
+    assert numbers_written(lambda x, y: torch.tanh(x + y), x, y) == 15 + 15
+    assert numbers_written(lambda: torch.var_mean(x)) == 2
+    assert numbers_written(lambda: None) == 0
+
+
+def test_a_view_writes_nothing_and_a_change_in_place_writes_what_it_changes():
+    x = torch.ones(3, 5)
+    assert numbers_written(lambda: x.expand(7, 3, 5).transpose(1, 2)) == 0
+    assert numbers_written(x.exp_) == 15
+    assert numbers_written(lambda: torch.exp(x[:2], out=torch.empty(2, 5))) == 10
+
+
+def test_the_additive_formula_writes_its_hidden_units_twice():
+    queries, keys, weight = torch.ones(2, 3, 7), torch.ones(2, 5, 7), torch.ones(7)
+    assert numbers_written(additive_score, queries, keys, weight) == 2 * UNITS + PAIRS
+    assert numbers_written(dot_score, queries, keys) == PAIRS
