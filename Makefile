@@ -10,6 +10,8 @@ BIN := $(VENV)/bin
 READY := $(VENV)/ready
 # Files of tests, one worker per core.
 SIDE_BY_SIDE := --numprocesses auto --maxprocesses 4 --dist loadfile
+# How many other processors `make jitter` tries; `make test` tries one.
+SEEDS ?= 10
 SUPPORTED := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
 # The first Python on PATH that the book runs on; `make PYTHON=… book` overrules.
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
@@ -49,6 +51,9 @@ nbval: $(READY) ## re-run every chapter and compare each stored output
 	@$(BIN)/python tools/notebooks.py check
 	@$(BIN)/python tools/notebooks.py compare
 
+jitter: $(READY) ## compare the chapters as if on SEEDS=10 other processors (NAME=… for one chapter)
+	@$(BIN)/python tools/processors.py --seeds $(SEEDS) $(NAME)
+
 browser: book ## the built book in a real browser
 	$(BIN)/pytest tests/browser
 
@@ -60,7 +65,8 @@ colab: $(READY) ## the chapters as notebooks for Colab, pinned to this commit, i
 lived: $(READY) ## what a reader lives through: each Colab copy in a clean environment
 	@$(BIN)/python tools/lived.py
 
-test: lint unit nbval browser lived ## everything that CI runs
+test: SEEDS = 1
+test: lint unit nbval jitter browser lived ## everything that CI runs
 
 bench: $(if $(ROW),$(READY),book) ## measure ratios and store them with their machine (ROW=additive-large for one)
 	@$(BIN)/python tools/bench.py $(ROW)
@@ -87,4 +93,4 @@ $(READY): requirements.txt pyproject.toml tools/package-lock.json
 	@$(BIN)/npm ci --prefix tools --loglevel=error
 	@touch $@
 
-.PHONY: help book chapter serve notebooks diagrams lint unit nbval browser colab lived check test bench checkpoints grade lock clean
+.PHONY: help book chapter serve notebooks diagrams lint unit nbval browser colab lived check test jitter bench checkpoints grade lock clean

@@ -122,6 +122,16 @@ def test_tests_that_fail_with_other_versions_are_drift(status, monkeypatch):
     assert bool(report) == bool(status)
 
 
+@pytest.mark.parametrize("status", [0, 2])
+def test_digits_that_turn_on_other_processors_are_drift(status, monkeypatch):
+    asked = []
+    monkeypatch.setattr(
+        drift, "shown", lambda command: asked.append(command) or (status, "FAILED a::b\n")
+    )
+    assert ("FAILED a::b" in drift.try_processors("processors", [])) == bool(status)
+    assert asked == [["make", "jitter"]]
+
+
 def test_other_versions_are_tried_apart_from_the_books_own_environment():
     for command in drift.installing(drift.ROOT / "_build" / "drift" / "colab", ["torch==2.10.*"]):
         assert ".venv" not in " ".join(command[1:])

@@ -1,7 +1,8 @@
-"""What the pins hide: the newest versions, Colab's, outside links; and the one issue on it.
+"""What the pins hide: newest versions, Colab's, other processors, links; and the one issue on it.
 
 python tools/drift.py newest [PIN ...]   run the tests and chapters with the newest versions
 python tools/drift.py colab [PIN ...]    the same with versions like Google Colab's
+python tools/drift.py processors         run the chapters as on ten other processors
 python tools/drift.py links              ask every outside link
 python tools/drift.py report             open, update or close the issue on what CHECKS holds
 
@@ -25,6 +26,7 @@ TITLE = "Weekly check: what drifted"
 NAMES = {
     "newest": "With the newest versions",
     "colab": "With Colab's versions",
+    "processors": "On other processors",
     "links": "Links that lead elsewhere",
 }
 PINS: dict[str, list[str]] = {
@@ -105,6 +107,12 @@ def try_versions(name: str, pins: list[str]) -> str:
     return f"Versions: {changed(folder)}.\n\n{excerpt(output)}" if status else ""
 
 
+def try_processors(_name: str, _pins: list[str]) -> str:
+    """Run the chapters as on other processors; which digits turn there."""
+    status, output = shown(["make", "jitter"])
+    return excerpt(output) if status else ""
+
+
 def try_links(_name: str, _pins: list[str]) -> str:
     """Ask the outside links in the book's own environment; those that lead elsewhere."""
     status, output = shown(["make", ".venv/ready"])
@@ -117,6 +125,7 @@ def try_links(_name: str, _pins: list[str]) -> str:
 CHECKS: dict[str, Callable[[str, list[str]], str]] = {
     "newest": try_versions,
     "colab": try_versions,
+    "processors": try_processors,
     "links": try_links,
 }
 

@@ -13,7 +13,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import count
 from pathlib import Path
 
@@ -28,6 +28,8 @@ import attnbook
 
 ROOT = Path(__file__).resolve().parent.parent
 CELL_TIMEOUT = 120
+# A chapter per worker, each on one thread: more would wait for one another.
+SIDE_BY_SIDE = ["--numprocesses=auto", "--maxprocesses=4", "--dist=loadfile"]
 PEAK_MEMORY = "import torch; print(torch.cuda.max_memory_allocated())"
 
 
@@ -160,12 +162,13 @@ def problems_of_book(root: Path = ROOT) -> Iterator[str]:
         yield from (f"{path.relative_to(root)}: {problem}" for problem in problems(read(path)))
 
 
-def compare(paths: list[Path], device: str) -> int:
-    """Run nbval: every stored output against a fresh run on the device."""
+def compare(paths: list[Path], device: str, variables: Mapping[str, str] | None = None) -> int:
+    """Run nbval: every stored output against a fresh run on the device, with these variables."""
     command = [sys.executable, "-m", "pytest", "--nbval", "--nbval-current-env"]
-    command += [f"--nbval-cell-timeout={CELL_TIMEOUT}", "-p", "no:cacheprovider", *map(str, paths)]
-    chosen = os.environ | {"ATTNBOOK_DEVICE": device}
-    return subprocess.run(command, env=chosen, check=False).returncode
+    command += [f"--nbval-cell-timeout={CELL_TIMEOUT}", "-p", "no:cacheprovider", *SIDE_BY_SIDE]
+    ours = {"ATTNBOOK_DEVICE": device, "OMP_NUM_THREADS": "1"}
+    chosen = {**os.environ, **ours, **(variables or {})}
+    return subprocess.run([*command, *map(str, paths)], env=chosen, check=False).returncode
 
 
 def works_on(path: Path, device: str, measure: str = PEAK_MEMORY) -> bool:

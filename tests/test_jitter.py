@@ -1,0 +1,169 @@
+"""Other processors: what their rounding moves and what not; a digit that turns is seen."""
+
+import nbformat
+import processors
+import pytest
+import torch
+from jitter import LAYOUTS, UNITS, Jitter, is_rounded, move
+from notebooks import execute
+from test_notebooks import book_with, code
+
+BITS = {dtype: layout[0] for dtype, layout in LAYOUTS.items()}
+
+
+def places(one, other):
+    """How many units of the last place lie between numbers of one sign."""
+    return (one.view(BITS[one.dtype]).long() - other.view(BITS[other.dtype]).long()).tolist()
+
+
+@pytest.fixture
+def numbers(rng):
+    return torch.randn(997, generator=rng)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=str)
+def test_a_rounded_result_moves_by_a_few_units_of_its_last_place(numbers, dtype):
+    numbers = numbers.to(dtype)
+    here = numbers.tanh()
+    with Jitter(1):
+        there = numbers.tanh()
+
+    moved = places(there, here)
+    assert set(moved) == set(range(-UNITS, UNITS + 1))
+    assert abs(sum(moved)) < 997
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
+def test_a_16_bit_result_moves_seldom_and_by_one_unit(rng, dtype):
+    numbers = torch.randn(9973, generator=rng).to(dtype)
+    with Jitter(1):
+        moved = places(numbers.tanh(), numbers.tanh())
+        there = numbers.tanh()
+    apart = places(there, numbers.tanh())
+
+    assert moved == [0] * 9973
+    assert set(apart) == {-1, 0, 1}
+    assert sum(map(abs, apart)) < 9973 / 20
+
+
+def test_the_same_processor_rounds_the_same_number_alike(numbers):
+    with Jitter(1):
+        assert torch.equal(numbers.exp(), numbers.exp())
+        assert torch.equal(numbers.exp(), numbers.clone().exp_())
+        out = torch.empty_like(numbers)
+        assert torch.equal(numbers.exp(), torch.exp(numbers, out=out))
+        assert torch.equal(numbers.exp()[7:9], numbers[7:9].exp())
+
+
+def test_another_seed_is_another_processor(numbers):
+    found = []
+    for seed in (1, 2):
+        with Jitter(seed):
+            found.append(numbers.exp())
+    assert (found[0] != found[1]).float().mean() > 0.8
+
+
+def test_the_numbers_that_go_in_stay_as_they_are(numbers):
+    before, kept = numbers.clone(), numbers.reshape(1, 997)
+    with Jitter(1):
+        kept.softmax(-1), kept @ kept.T, numbers.sum(), numbers.view(997, 1).cumsum(0)
+    assert torch.equal(numbers, before)
+
+
+def test_what_is_exact_everywhere_stays():
+    quarters = torch.arange(16.0) / 4
+    ends = torch.tensor([0.0, -0.0, float("inf"), float("nan"), 3.4e38])
+    with Jitter(1):
+        assert quarters.sum() == 30
+        assert (quarters.reshape(4, 4) @ quarters[:4]).tolist() == [0.875, 2.375, 3.875, 5.375]
+        assert torch.zeros(1, 4).softmax(-1).tolist() == [[0.25] * 4]
+    before = ends.clone()
+    move(ends, salt=3)
+    assert torch.equal(ends.nan_to_num(5), before.nan_to_num(5))
+
+
+def test_adding_and_multiplying_are_rounded_alike_everywhere(numbers):
+    with Jitter(1):
+        there = (numbers + 0.1) * numbers / 3 - numbers.sqrt()
+    assert torch.equal(
+        there.nan_to_num(), ((numbers + 0.1) * numbers / 3 - numbers.sqrt()).nan_to_num()
+    )
+
+
+def test_gradients_are_rounded_as_well(numbers):
+    def gradient():
+        x = numbers.clone().requires_grad_()
+        torch.sigmoid(x).square().mean().backward()
+        return x.grad
+
+    with Jitter(1):
+        there = gradient()
+    assert not torch.equal(there, gradient())
+    assert torch.allclose(there, gradient())
+
+
+@pytest.mark.parametrize(
+    "name", ["exp_", "_softmax", "bmm", "tanh_backward", "normal_", "var_mean"]
+)
+def test_these_differ_between_processors(name):
+    assert is_rounded(name)
+
+
+@pytest.mark.parametrize("name", ["add", "mul_", "view", "copy_", "max", "arange", "expand"])
+def test_these_do_not(name):
+    assert not is_rounded(name)
+
+
+# Chapters
+
+
+CURVES = """
+import torch
+from attnbook.display import draw, new_figure
+gap = torch.linspace(-4, 4, 81{dtype})
+up, down = torch.tanh(gap + 0.5), torch.tanh(gap - 0.5)
+figure, axes = new_figure(width=6, height=2.4)
+for curve in (up, down, up - down):
+    axes.plot(gap, curve)
+draw(figure, alt="two steps and a bump")
+"""
+CELLS = """
+import torch
+from attnbook import DotProductAttention, sinusoidal_encoding
+positions = torch.arange(8)
+queries = 4 * sinusoidal_encoding(positions - 1, size=32)[None]
+keys = 4 * sinusoidal_encoding(positions, size=32)[None]
+layer = DotProductAttention()
+layer(queries, keys, keys)
+[f"{{0.55 * weight:.{digits}f}}" for weight in layer.attention_weights.flatten().tolist()]
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("source", "turns"),
+    [
+        (CURVES.format(dtype=""), True),  # as a chapter once drew them, and another processor not
+        (CURVES.format(dtype=", dtype=torch.float64"), False),
+        (CELLS.format(digits=6), True),  # how strong the cells of a heatmap once were
+        (CELLS.format(digits=3), False),
+    ],
+    ids=["float32", "float64", "six digits", "three digits"],
+)
+def test_a_chapter_whose_digits_turn_is_found(tmp_path, source, turns):
+    path = book_with(tmp_path, code(source))
+    execute(path)
+
+    assert nbformat.read(path, 4).cells[-1].outputs
+    assert processors.turned([path], seed=1) is turns
+
+
+@pytest.mark.slow
+def test_a_kernel_that_rounds_as_always_proves_nothing(tmp_path, monkeypatch):
+    """IPython goes on where a start-up file fails, and all outputs would be as they were."""
+    path = book_with(tmp_path, code("1 + 1"))
+    execute(path)
+    monkeypatch.setattr(processors, "START", "1 / 0")
+
+    with pytest.raises(processors.NotTriedError, match="1 chapters ran, and 0 of them"):
+        processors.turned([path], seed=1)

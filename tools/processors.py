@@ -1,0 +1,83 @@
+"""Run every chapter as if on other processors, and compare each stored output.
+
+python tools/processors.py [--seeds 10] [NAME ...]
+
+A digit that turns here is one that turns before some reader's eyes. What is shown is then to
+be computed in float64, said with fewer digits, or stated as a fact with a margin.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from notebooks import chapters, compare
+
+TOOLS = Path(__file__).resolve().parent
+STARTUP = ("profile_default", "startup")
+# What each kernel does first; it leaves a file, because IPython goes on where this fails.
+START = """
+import pathlib, sys
+sys.path.append({tools!r})
+from jitter import Jitter
+sys.path.remove({tools!r})
+Jitter({seed}).__enter__()
+pathlib.Path({folder!r}, str(__import__("os").getpid())).touch()
+"""
+
+
+class NotTriedError(Exception):
+    """Chapters ran as they always do, so that nothing is known of another processor."""
+
+
+def turned(paths: list[Path], seed: int) -> bool:
+    """Whether an output of these chapters is another one on the processor with this seed.
+
+    Raises:
+        NotTriedError: a chapter's kernel did not round as that processor does.
+    """
+    with tempfile.TemporaryDirectory(prefix="processor-") as folder:
+        startup, started = (Path(folder, *parts) for parts in (STARTUP, ["started"]))
+        startup.mkdir(parents=True)
+        started.mkdir()
+        first = START.format(tools=str(TOOLS), seed=seed, folder=str(started))
+        (startup / "another-processor.py").write_text(first, "utf-8")
+        differs = compare(paths, "cpu", {"IPYTHONDIR": folder}) != 0
+        tried = len(list(started.iterdir()))
+    if tried < len(paths):
+        raise NotTriedError(f"{len(paths)} chapters ran, and {tried} of them on processor {seed}")
+    return differs
+
+
+def main() -> int:
+    """Try each seed; 1 if a digit turned."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--seeds", type=int, default=10, help="how many processors")
+    parser.add_argument("names", nargs="*", help="chapters, such as masked-softmax; default all")
+    arguments = parser.parse_args()
+    known = {path.stem: path for path in chapters()}
+    unknown = set(arguments.names) - set(known)
+    if unknown or arguments.seeds < 1:
+        parser.error(f"there are 1 seed and more, and the chapters {', '.join(known)}")
+    paths = [known[name] for name in arguments.names or known]
+    wrong = []
+    for seed in range(1, arguments.seeds + 1):
+        start = time.monotonic()
+        if turned(paths, seed):
+            wrong.append(seed)
+        print(f"processor {seed}: {time.monotonic() - start:.0f} s", flush=True)
+    print(
+        f"OUTPUTS TURNED on processors {wrong}: see above"
+        if wrong
+        else f"The outputs are the same on {arguments.seeds} other processors."
+    )
+    return min(len(wrong), 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
