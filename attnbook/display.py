@@ -153,6 +153,7 @@ def _inline(svg: str) -> str:
     used = set(re.findall(r'(?:url\(|href=")#([\w-]+)', svg))
     svg = re.sub(r' id="([^"]+)"', lambda found: found[0] if found[1] in used else "", svg)
     svg = re.sub(r"font-family: [^;\"]*;? ?", "", svg)
+    svg = re.sub(r"(?<=[ \"])-0(?=[ \"\n])", "0", svg)  # which of the two it is may turn
     return svg.replace(INK, "currentColor").strip()
 
 

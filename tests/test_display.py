@@ -127,6 +127,13 @@ def test_each_cell_of_a_heatmap_is_as_strong_as_its_number():
     assert strengths == pytest.approx([0.25, 0.75, 1.0], abs=1e-5)
 
 
+def test_a_picture_has_one_zero():
+    """A place at 0 comes out as -0 on one processor and as 0 on another."""
+    figure, axes = new_figure(width=2, height=1)
+    axes.plot([0, 1], [-1e-15, 1e-15])
+    assert not re.search(r"-0[ \"\n]", draw(figure, alt="nothing").svg)
+
+
 def test_a_number_stands_on_its_own_cell():
     places = {}
     for text in drawing(heatmap(WEIGHTS)).iter(f"{SVG}text"):

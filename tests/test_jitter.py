@@ -55,6 +55,11 @@ def test_the_same_processor_rounds_the_same_number_alike(numbers):
         assert torch.equal(numbers.exp()[7:9], numbers[7:9].exp())
 
 
+def test_a_number_and_its_negative_are_rounded_alike(numbers):
+    with Jitter(1):
+        assert torch.equal(-numbers.tanh(), (-numbers).tanh())
+
+
 def test_another_seed_is_another_processor(numbers):
     found = []
     for seed in (1, 2):

@@ -67,7 +67,8 @@ def move(result: Tensor, salt: int) -> None:
     exponent = (bits >> place) & most
     inexact = (bits & ((1 << zeros) - 1)) != 0
     movable = inexact & (exponent > 0) & (exponent < most - 1)
-    drawn = scatter(bits, salt)
+    # Without the sign, because a number and its negative are rounded alike.
+    drawn = scatter(bits & torch.iinfo(integer).max, salt)
     steps = drawn % (2 * UNITS + 1) - UNITS
     if integer is torch.int16:
         steps = steps.sign() * (drawn // SELDOM % SELDOM == 0)

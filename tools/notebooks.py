@@ -27,7 +27,7 @@ from sphinx_external_toc.parsing import parse_toc_yaml
 import attnbook
 
 ROOT = Path(__file__).resolve().parent.parent
-CELL_TIMEOUT = 120
+CELL_TIMEOUT = 120  # seconds
 # A chapter per worker, each on one thread: more would wait for one another.
 SIDE_BY_SIDE = ["--numprocesses=auto", "--maxprocesses=4", "--dist=loadfile"]
 PEAK_MEMORY = "import torch; print(torch.cuda.max_memory_allocated())"
@@ -162,10 +162,15 @@ def problems_of_book(root: Path = ROOT) -> Iterator[str]:
         yield from (f"{path.relative_to(root)}: {problem}" for problem in problems(read(path)))
 
 
-def compare(paths: list[Path], device: str, variables: Mapping[str, str] | None = None) -> int:
+def compare(
+    paths: list[Path],
+    device: str,
+    variables: Mapping[str, str] | None = None,
+    timeout: int = CELL_TIMEOUT,
+) -> int:
     """Run nbval: every stored output against a fresh run on the device, with these variables."""
     command = [sys.executable, "-m", "pytest", "--nbval", "--nbval-current-env"]
-    command += [f"--nbval-cell-timeout={CELL_TIMEOUT}", "-p", "no:cacheprovider", *SIDE_BY_SIDE]
+    command += [f"--nbval-cell-timeout={timeout}", "-p", "no:cacheprovider", *SIDE_BY_SIDE]
     ours = {"ATTNBOOK_DEVICE": device, "OMP_NUM_THREADS": "1"}
     chosen = {**os.environ, **ours, **(variables or {})}
     return subprocess.run([*command, *map(str, paths)], env=chosen, check=False).returncode

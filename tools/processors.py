@@ -14,9 +14,10 @@ import tempfile
 import time
 from pathlib import Path
 
-from notebooks import chapters, compare
+from notebooks import CELL_TIMEOUT, chapters, compare
 
 TOOLS = Path(__file__).resolve().parent
+TIMEOUT = 3 * CELL_TIMEOUT  # to move every result takes time, too
 STARTUP = ("profile_default", "startup")
 # What each kernel does first; it leaves a file, because IPython goes on where this fails.
 START = """
@@ -45,7 +46,7 @@ def turned(paths: list[Path], seed: int) -> bool:
         started.mkdir()
         first = START.format(tools=str(TOOLS), seed=seed, folder=str(started))
         (startup / "another-processor.py").write_text(first, "utf-8")
-        differs = compare(paths, "cpu", {"IPYTHONDIR": folder}) != 0
+        differs = compare(paths, "cpu", {"IPYTHONDIR": folder}, TIMEOUT) != 0
         tried = len(list(started.iterdir()))
     if tried < len(paths):
         raise NotTriedError(f"{len(paths)} chapters ran, and {tried} of them on processor {seed}")
