@@ -85,6 +85,39 @@ def test_a_good_book_is_built_without_git_and_says_so(book):
     assert "repository-button" not in page(book)
 
 
+FIGURE = """
+import torch
+from attnbook.figures import ScalingFigure
+torch.manual_seed(0)
+ScalingFigure(torch.randn(1, 2, 4), torch.randn(1, 3, 4))
+"""
+PICTURE = """
+from attnbook.display import heatmap
+heatmap(torch.eye(3))
+"""
+
+
+def site_of(book):
+    html = Workshop(book).html
+    return {str(p.relative_to(html)): p.read_bytes() for p in html.rglob("*") if p.is_file()}
+
+
+@pytest.mark.slow
+def test_two_builds_of_one_book_are_equal_byte_for_byte(book, tmp_path_factory):
+    write_notebook(book, FIGURE, PICTURE, FIGURE)
+    copy = tmp_path_factory.mktemp("elsewhere") / "book"
+    shutil.copytree(book, copy)
+    sites = []
+    for folder in (book, copy):
+        status, output = build(folder)
+        assert status == 0, output
+        sites.append(site_of(folder))
+
+    one, other = sites
+    assert [name for name in one.keys() | other.keys() if one.get(name) != other.get(name)] == []
+    assert one["chapters/first.html"].count(b"data-attnbook-view") == 2
+
+
 @pytest.mark.slow
 def test_an_unchanged_book_is_not_executed_again_and_a_changed_attnbook_executes_it(book):
     write_notebook(book, "import time\nprint(f'now {time.time_ns()} ns')")

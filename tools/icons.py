@@ -54,7 +54,7 @@ def glyphs_used(site: Path) -> set[int]:
 
 def write_subset(source: Path, target: Path, glyphs: Iterable[int]) -> None:
     """Write the part of a font that holds these code points."""
-    font = TTFont(source)
+    font = TTFont(source, recalcTimestamp=False)  # the time of a build belongs on no page
     options = subset.Options(flavor="woff2", notdef_outline=False)
     chosen = subset.Subsetter(options)
     chosen.populate(unicodes=sorted(glyphs))
