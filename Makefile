@@ -79,7 +79,8 @@ grade: $(READY) ## grade the trained models: exact match, and where they look
 
 lock: $(READY) ## write requirements.txt anew from pyproject.toml's extras
 	$(BIN)/uv pip compile pyproject.toml --extra book --extra test --universal --python-version 3.11 \
-		--no-annotate --custom-compile-command "make lock" --quiet --upgrade -o requirements.txt
+		--override tools/lock-overrides.txt --no-annotate --custom-compile-command "make lock" \
+		--quiet --upgrade -o requirements.txt
 
 clean: ## remove what was built (the environment stays)
 	rm -rf _build

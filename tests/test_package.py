@@ -1,31 +1,34 @@
 """The package as others get it: built, installed where little else is, and type-checked there.
 
-The environments are made anew from the package index: without a network this fails. Torch is
-gigabytes, so it is borrowed from this environment, with what it needs and nothing else.
+The environments are made anew from the package index: without a network this fails.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import re
-import shutil
-import subprocess
 import sys
-import sysconfig
 import tarfile
-from dataclasses import dataclass
-from email import message_from_string
 from email.message import Message
-from importlib.metadata import Distribution, distribution
+from importlib.metadata import distribution
 from pathlib import Path
-from zipfile import ZipFile
 
 import pytest
+from built_package import (
+    ROOT,
+    UV,
+    VERSION,
+    Built,
+    build,
+    contents,
+    new_environment,
+    run,
+    text_of,
+    torch_and_its_needs,
+)
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-import attnbook
 from attnbook.figures import (
     AlignmentFigure,
     AttentionFigure,
@@ -37,10 +40,6 @@ from attnbook.figures import (
 
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).parents[1]
-UV = Path(sysconfig.get_path("scripts")) / "uv"
-SITE = Path(sysconfig.get_path("purelib"))
-VERSION = attnbook.__version__
 FIGURES = (
     AlignmentFigure,
     AttentionFigure,
@@ -49,74 +48,16 @@ FIGURES = (
     ScalingFigure,
     ShapeFigure,
 )
-BUILT_HERE = (
-    ".git",
-    ".venv",
-    "_build",
-    "build",
-    "node_modules",
-    "__pycache__",
-    "*.egg-info",
-    ".*_cache",
-    ".hypothesis",
-)
 NOT_IN_THE_CORE = {"IPython", "anywidget", "ipywidgets", "matplotlib", "numpy", "traitlets"}
-# setuptools warns where Python was told to write no byte code; a path would lead elsewhere.
-LEFT_OUT = ("PYTHONDONTWRITEBYTECODE", "PYTHONPATH", "MYPYPATH")
 TORCH_MISSES_NUMPY = "Failed to initialize NumPy"
-
-
-def run(*command: object, fails: bool | None = False, **options) -> subprocess.CompletedProcess:
-    """Run a command; its whole output is the message when it does not end as it should."""
-    done = subprocess.run(
-        [*map(str, command)], capture_output=True, text=True, check=False,
-        env={name: text for name, text in os.environ.items() if name not in LEFT_OUT}, **options,
-    )  # fmt: skip
-    as_wanted = fails is None or bool(done.returncode) == fails
-    assert as_wanted, f"{command}\n{done.stdout}\n{done.stderr}"
-    return done
 
 
 # What is built
 
 
-@dataclass(frozen=True)
-class Built:
-    """A clean copy of the repository, and what was built from it."""
-
-    source: Path
-    sdist: Path
-    wheel: Path  # built from the sdist
-    straight: Path  # a wheel built from the copy itself
-    said: str
-
-    @property
-    def metadata(self) -> Message:
-        return message_from_string(contents(self.wheel)[f"attnbook-{VERSION}.dist-info/METADATA"])
-
-
-def contents(wheel: Path) -> dict[str, str]:
-    """The files of a wheel, each with its text."""
-    with ZipFile(wheel) as archive:
-        return {name: text_of(name, archive.read(name)) for name in archive.namelist()}
-
-
-def text_of(name: str, content: bytes) -> str:
-    """Read a file as text; weights as letters that stand for their bytes."""
-    return content.decode("latin-1" if name.endswith(".safetensors") else "utf-8")
-
-
 @pytest.fixture(scope="module")
 def built(tmp_path_factory) -> Built:
-    folder = tmp_path_factory.mktemp("package")
-    source = folder / "source"
-    shutil.copytree(ROOT, source, ignore=shutil.ignore_patterns(*BUILT_HERE))
-    both = run(UV, "build", "--out-dir", folder / "dist", source)
-    run(UV, "build", "--wheel", "--out-dir", folder / "straight", source)
-    (sdist,), (wheel,), (straight,) = (
-        folder.glob(pattern) for pattern in ("dist/*.tar.gz", "dist/*.whl", "straight/*.whl")
-    )
-    return Built(source, sdist, wheel, straight, both.stdout + both.stderr)
+    return build(tmp_path_factory.mktemp("package"))
 
 
 def files_of_the_package() -> dict[str, str]:
@@ -203,10 +144,10 @@ def test_the_core_asks_for_two_packages_and_the_extras_are_five(built):
 def test_the_lock_installs_the_extras_of_the_book_and_of_its_tests(built):
     asked = f"attnbook[book,test] @ {built.wheel.as_uri()}\n"
     (built.source / "asked.in").write_text(asked)
-    # Run where pyproject.toml lies, whose [tool.uv] speaks for the lock, too.
     run(
         *[UV, "pip", "compile", "asked.in", "--constraints", "requirements.txt", "--universal"],
-        *["--python-version", "3.11", "--no-annotate", "--no-header", "-o", "resolved.txt"],
+        *["--override", "tools/lock-overrides.txt", "--python-version", "3.11"],
+        *["--no-annotate", "--no-header", "-o", "resolved.txt"],
         cwd=built.source,
     )
     lock = (built.source / "requirements.txt").read_text().splitlines()
@@ -219,43 +160,14 @@ def test_the_lock_installs_the_extras_of_the_book_and_of_its_tests(built):
 # Where it is installed
 
 
-def needed_by(name: str, known: dict[str, Distribution], extras: tuple[str, ...] = ("",)) -> None:
-    """Add a package that is installed here, and all that it asks for."""
-    known[name] = distribution(name)
-    for asked in map(Requirement, known[name].requires or []):
-        wanted = [not asked.marker or asked.marker.evaluate({"extra": extra}) for extra in extras]
-        other = canonicalize_name(asked.name)
-        if any(wanted) and (other not in known or asked.extras):
-            needed_by(other, known, ("", *asked.extras))
-
-
-def torch_and_its_needs() -> dict[str, Distribution]:
-    """The packages to borrow, by name."""
-    known: dict[str, Distribution] = {}
-    needed_by("torch", known)
-    return known
-
-
-def lend_torch(folder: Path) -> None:
-    """Fill a folder with links to torch and what it needs."""
-    folder.mkdir()
-    for lent in torch_and_its_needs().values():
-        for top in {file.parts[0] for file in lent.files or []} - {"..", "__pycache__"}:
-            if not top.endswith(".pth") and not (folder / top).exists():
-                (folder / top).symlink_to(SITE / top)
-
-
 def environment(folder: Path, asked: str) -> Path:
     """The Python of a new environment with what is asked for and a borrowed torch."""
-    python = folder / "venv" / "bin" / "python"
-    run(UV, "venv", "--python", sys.executable, folder / "venv")
+    python = new_environment(folder)
     (folder / "no-torch.txt").write_text("torch; python_version < '3'\n")
-    install = [UV, "pip", "install", "--python", python, "--overrides", "no-torch.txt"]
-    # In that folder: in this one uv would follow pyproject.toml, which asks for torch.
-    run(*install, asked, cwd=folder)
-    lend_torch(folder / "lent")
-    own = run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").stdout
-    (Path(own.strip()) / "lent.pth").write_text(f"{folder / 'lent'}\n")
+    run(
+        *[UV, "pip", "install", "--python", python],
+        *["--overrides", folder / "no-torch.txt", asked],
+    )
     return python
 
 

@@ -1,0 +1,131 @@
+"""The package built and put where little else is, for the tests of what others install.
+
+Torch is gigabytes, so it is borrowed from this environment, with what it needs and nothing else.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from dataclasses import dataclass
+from email import message_from_string
+from email.message import Message
+from importlib.metadata import Distribution, distribution
+from pathlib import Path
+from zipfile import ZipFile
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+import attnbook
+
+ROOT = Path(__file__).parents[1]
+UV = Path(sysconfig.get_path("scripts")) / "uv"
+SITE = Path(sysconfig.get_path("purelib"))
+VERSION = attnbook.__version__
+BUILT_HERE = (
+    ".git",
+    ".venv",
+    "_build",
+    "build",
+    "node_modules",
+    "__pycache__",
+    "*.egg-info",
+    ".*_cache",
+    ".hypothesis",
+)
+# setuptools warns where Python was told to write no byte code; a path would lead elsewhere.
+LEFT_OUT = ("PYTHONDONTWRITEBYTECODE", "PYTHONPATH", "MYPYPATH")
+
+
+def run(*command: object, fails: bool | None = False, **options) -> subprocess.CompletedProcess:
+    """Run a command; its whole output is the message when it does not end as it should."""
+    done = subprocess.run(
+        [*map(str, command)], capture_output=True, text=True, check=False,
+        env={name: text for name, text in os.environ.items() if name not in LEFT_OUT}, **options,
+    )  # fmt: skip
+    as_wanted = fails is None or bool(done.returncode) == fails
+    assert as_wanted, f"{command}\n{done.stdout}\n{done.stderr}"
+    return done
+
+
+@dataclass(frozen=True)
+class Built:
+    """A clean copy of the repository, and what was built from it."""
+
+    source: Path
+    sdist: Path
+    wheel: Path  # built from the sdist
+    straight: Path  # a wheel built from the copy itself
+    said: str
+
+    @property
+    def metadata(self) -> Message:
+        return message_from_string(contents(self.wheel)[f"attnbook-{VERSION}.dist-info/METADATA"])
+
+
+def contents(wheel: Path) -> dict[str, str]:
+    """The files of a wheel, each with its text."""
+    with ZipFile(wheel) as archive:
+        return {name: text_of(name, archive.read(name)) for name in archive.namelist()}
+
+
+def text_of(name: str, content: bytes) -> str:
+    """Read a file as text; weights as letters that stand for their bytes."""
+    return content.decode("latin-1" if name.endswith(".safetensors") else "utf-8")
+
+
+def build(folder: Path) -> Built:
+    """Build sdist and wheels from a clean copy of the repository."""
+    source = folder / "source"
+    shutil.copytree(ROOT, source, ignore=shutil.ignore_patterns(*BUILT_HERE))
+    both = run(UV, "build", "--out-dir", folder / "dist", source)
+    run(UV, "build", "--wheel", "--out-dir", folder / "straight", source)
+    (sdist,), (wheel,), (straight,) = (
+        folder.glob(pattern) for pattern in ("dist/*.tar.gz", "dist/*.whl", "straight/*.whl")
+    )
+    return Built(source, sdist, wheel, straight, both.stdout + both.stderr)
+
+
+def needed_by(name: str, known: dict[str, Distribution], extras: tuple[str, ...] = ("",)) -> None:
+    """Add a package that is installed here, and all that it asks for."""
+    known[name] = distribution(name)
+    for asked in map(Requirement, known[name].requires or []):
+        wanted = [not asked.marker or asked.marker.evaluate({"extra": extra}) for extra in extras]
+        other = canonicalize_name(asked.name)
+        if any(wanted) and (other not in known or asked.extras):
+            needed_by(other, known, ("", *asked.extras))
+
+
+def torch_and_its_needs() -> dict[str, Distribution]:
+    """The packages to borrow, by name."""
+    known: dict[str, Distribution] = {}
+    needed_by("torch", known)
+    return known
+
+
+def new_environment(folder: Path) -> Path:
+    """The Python of a new environment with nothing in it but a borrowed torch."""
+    python = folder / "venv" / "bin" / "python"
+    run(UV, "venv", "--python", sys.executable, folder / "venv")
+    lend_torch(folder / "lent")
+    (site_of(python) / "lent.pth").write_text(f"{folder / 'lent'}\n")
+    return python
+
+
+def site_of(python: Path) -> Path:
+    """Where an environment keeps its packages."""
+    program = "import sysconfig; print(sysconfig.get_path('purelib'))"
+    return Path(run(python, "-c", program).stdout.strip())
+
+
+def lend_torch(folder: Path) -> None:
+    """Fill a folder with links to torch and what it needs."""
+    folder.mkdir()
+    for lent in torch_and_its_needs().values():
+        for top in {file.parts[0] for file in lent.files or []} - {"..", "__pycache__"}:
+            if not top.endswith(".pth") and not (folder / top).exists():
+                (folder / top).symlink_to(SITE / top)
