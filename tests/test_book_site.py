@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import re
+import shutil
 import subprocess
+import sys
+import time
+from pathlib import Path
+from threading import Thread
 
+import formulas
 import pytest
-from book_site import Coalescing, drop_citation_roles, silent_pictures
+from book_site import Coalescing, drop_citation_roles, need_package, silent_pictures
 from formulas import FormulaError, typeset
 from icons import glyphs_by_name, glyphs_in_style, glyphs_used
 from nbformat import v4
 from provenance import made_from, repository_address, web_address
+from sphinx.errors import ExtensionError
 
+ROOT = Path(__file__).parents[1]
 REMOTES = [
     ("https://github.com/someone/book.git", "https://github.com/someone/book"),
     ("https://someone:secret@github.com/someone/book", "https://github.com/someone/book"),
@@ -77,6 +86,58 @@ def test_a_formula_after_a_wrong_one_is_still_set():
     with pytest.raises(FormulaError):
         typeset("{", display=False)
     assert "<math" in typeset("x", display=False)
+
+
+# What is not installed
+
+
+@pytest.fixture
+def bare_tools(tmp_path, monkeypatch):
+    """The tools of a fresh clone, as `formulas` sees them."""
+    for name in ("package.json", "package-lock.json"):
+        shutil.copy(ROOT / "tools" / name, tmp_path)
+    monkeypatch.setattr(formulas, "TOOLS", tmp_path)
+    monkeypatch.setattr(formulas, "INSTALLED", tmp_path / "node_modules" / ".package-lock.json")
+    return tmp_path
+
+
+@pytest.mark.usefixtures("bare_tools")
+def test_of_two_builds_at_once_one_fetches_katex_and_the_other_waits(monkeypatch):
+    fetched, seen = [], []
+
+    def fetch():
+        fetched.append(1)
+        time.sleep(0.2)
+        formulas.INSTALLED.parent.mkdir()
+        formulas.INSTALLED.touch()
+
+    def one_build():
+        formulas.install_katex()
+        seen.append(formulas.INSTALLED.exists())
+
+    monkeypatch.setattr(formulas, "npm_ci", fetch)
+    builds = [Thread(target=one_build) for _ in range(2)]
+    for build in builds:
+        build.start()
+    for build in builds:
+        build.join()
+    assert (fetched, seen) == ([1], [True, True])
+
+
+def test_without_a_network_a_build_says_what_it_lacks_and_what_brings_it(bare_tools, monkeypatch):
+    monkeypatch.setenv("npm_config_offline", "true")
+    monkeypatch.setenv("npm_config_cache", str(bare_tools / "empty"))
+    with pytest.raises(ExtensionError, match=r"tools/node_modules .* `npm ci --prefix tools`"):
+        formulas.install_katex()
+    assert not formulas.INSTALLED.exists()
+
+
+def test_without_the_package_a_build_names_the_line_of_the_readme_that_installs_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "attnbook", None)
+    with pytest.raises(ExtensionError, match=r"^attnbook, .* is not installed") as refused:
+        need_package()
+    (line,) = re.findall(r"`(.*)`", str(refused.value))
+    assert f"\n{line}" in (ROOT / "README.md").read_text("utf-8")
 
 
 def test_icons_are_found_by_name_and_in_style_sheets(tmp_path):

@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import sysconfig
 import time
 from pathlib import Path
 
@@ -214,6 +215,39 @@ def wait_for(path):
             return
         time.sleep(0.1)
     raise TimeoutError(path)
+
+
+# By Jupyter Book's own command
+
+
+def build_plainly(book):
+    """What a build says that knows nothing of `tools/book.py`; any failure raises."""
+    command = [Path(sysconfig.get_path("scripts")) / "jupyter-book", "build", book]
+    said = subprocess.run(command, stdout=-1, stderr=-2, text=True, check=False)
+    assert said.returncode == 0, said.stdout
+    return said.stdout
+
+
+@pytest.mark.slow
+def test_the_plain_command_fetches_katex_warns_of_nothing_and_executes_for_both(book):
+    shutil.rmtree(book / "tools" / "node_modules")
+    write_notebook(book, "import time\nprint(f'now {time.time_ns()} ns')")
+    assert "WARNING" not in build_plainly(book)
+    assert '<span class="katex-html"' in page(book, "second")
+    assert list((book / "_build" / "html" / "_static" / "katex" / "fonts").iterdir())
+    executed = re.findall(r"now \d+ ns", page(book))
+    assert build(book)[0] == 0
+    assert re.findall(r"now \d+ ns", page(book)) == executed != []
+
+
+@pytest.mark.slow
+def test_a_fault_that_the_plain_command_let_pass_fails_the_book_afterwards(book):
+    assert build(book)[0] == 0
+    (book / "chapters" / "second.md").write_text(SECOND + "\nSee [this](nowhere.md).\n")
+    assert "nowhere" in build_plainly(book)
+    status, output = build(book)
+    assert status == 1, output
+    assert "nowhere" in output
 
 
 @pytest.mark.slow

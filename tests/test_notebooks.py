@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -197,3 +199,16 @@ def test_executing_a_chapter_again_leaves_no_difference(path, tmp_path):
     notebooks.execute(again)
 
     assert again.read_bytes() == path.read_bytes()
+
+
+def test_nbval_without_the_package_names_the_line_of_the_readme_that_installs_it(tmp_path):
+    shutil.copy(ROOT / "chapters" / "conftest.py", tmp_path)
+    program = (
+        "import pytest, sys; sys.modules['attnbook'] = None; "
+        "sys.exit(pytest.main(['--nbval', '-p', 'no:cacheprovider', sys.argv[1]]))"
+    )
+    command = [sys.executable, "-c", program, tmp_path]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    (said,) = re.findall(r"^ERROR: .*attnbook.* is not installed.*`(.*)`.*", done.stderr)
+    assert f"\n{said}" in (ROOT / "README.md").read_text("utf-8")
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR

