@@ -121,6 +121,12 @@ def test_the_metadata_say_what_it_is_and_name_no_address(built):
     assert about["Home-page"] is about["Project-URL"] is about["Download-URL"] is None
 
 
+def test_a_version_below_one_calls_itself_an_alpha(built):
+    said = [name for name in built.metadata.get_all("Classifier") if name.startswith("Dev")]
+    assert said == ["Development Status :: 3 - Alpha"]
+    assert VERSION.startswith("0.")
+
+
 def requirements(about: Message, extra: str = "") -> set[str]:
     """What is asked for with an extra, and not without it."""
     asked = [Requirement(line) for line in about.get_all("Requires-Dist")]
