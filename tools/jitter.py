@@ -9,15 +9,16 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 # Of the last place, up or down. Two makes of processor were seen to differ by one, and sums add
 # up; the rest is margin for those that were not seen.
-UNITS = 8
+UNITS = 8  # a power of two
 
 # What is left out is rounded alike everywhere: adding, multiplying, dividing two numbers, √.
 ROUNDED = frozenset(
@@ -35,16 +36,23 @@ ROUNDED = frozenset(
 )
 FAMILIES = re.compile(r"_scaled_dot_product_|.*_backward(_data|_input|_weight)?$")
 
-# How a number's bits are laid out: an integer of its size, its exponent's place and largest
-# value, and how many of its last bits are 0 by exact arithmetic and hardly ever by chance.
+
+class Layout(NamedTuple):
+    """How the bits of a kind of number are laid out, seen as a whole number of its size."""
+
+    bits: torch.dtype
+    unsigned: type[np.unsignedinteger]
+    least: int  # the smallest number with all its digits
+    most: int  # twice this one is infinite
+    zeros: int  # last bits that are 0 by exact arithmetic, and hardly ever by chance
+
+
 LAYOUTS = {
-    torch.float64: (torch.int64, 52, 0x7FF, 26),
-    torch.float32: (torch.int32, 23, 0xFF, 12),
-    torch.bfloat16: (torch.int16, 7, 0xFF, 4),
-    torch.float16: (torch.int16, 10, 0x1F, 4),
+    torch.float64: Layout(torch.int64, np.uint64, 1 << 52, 0x7FE << 52, (1 << 26) - 1),
+    torch.float32: Layout(torch.int32, np.uint32, 1 << 23, 0xFE << 23, (1 << 12) - 1),
+    torch.bfloat16: Layout(torch.int16, np.uint16, 1 << 7, 0xFE << 7, (1 << 4) - 1),
+    torch.float16: Layout(torch.int16, np.uint16, 1 << 10, 0x1E << 10, (1 << 4) - 1),
 }
-# A 16-bit result is rounded from 32 bits: it differs where those lie at an edge, so seldom.
-SELDOM = 64
 
 
 def is_rounded(name: str) -> bool:
@@ -53,26 +61,29 @@ def is_rounded(name: str) -> bool:
     return name in ROUNDED or FAMILIES.match(name) is not None
 
 
-def scatter(bits: Tensor, salt: int) -> Tensor:
-    """A whole number from each of these and the salt, as if drawn; the same for the same."""
-    mixed = (bits.long() ^ salt) * 0x9E3779B97F4A7C1
-    mixed = (mixed ^ (mixed >> 29)) * 0xBF58476D1CE4E5B
-    return (mixed ^ (mixed >> 32)) & 0x7FFFFFFF
+def drawn(magnitudes: Any, salt: int) -> Any:  # noqa: ANN401 - numpy's arrays of any size
+    """32 bits for each number, as if drawn; the same for the same number and salt."""
+    if magnitudes.itemsize == 8:
+        magnitudes = magnitudes ^ (magnitudes >> np.uint64(32))
+    mixed = (magnitudes.astype(np.uint32) ^ np.uint32(salt)) * np.uint32(0x9E3779B1)
+    mixed ^= mixed >> np.uint32(15)
+    mixed *= np.uint32(0x85EBCA77)
+    return mixed ^ (mixed >> np.uint32(13))
 
 
 def move(result: Tensor, salt: int) -> None:
     """Move numbers, in place, by up to `UNITS` of their last place; exact ones stay."""
-    integer, place, most, zeros = LAYOUTS[result.dtype]
-    bits = result.view(integer)
-    exponent = (bits >> place) & most
-    inexact = (bits & ((1 << zeros) - 1)) != 0
-    movable = inexact & (exponent > 0) & (exponent < most - 1)
+    layout = LAYOUTS[result.dtype]
+    bits = np.atleast_1d(result.view(layout.bits).numpy().view(layout.unsigned))
     # Without the sign, because a number and its negative are rounded alike.
-    drawn = scatter(bits & torch.iinfo(integer).max, salt)
-    steps = drawn % (2 * UNITS + 1) - UNITS
-    if integer is torch.int16:
-        steps = steps.sign() * (drawn // SELDOM % SELDOM == 0)
-    bits += (steps * movable).to(integer)
+    magnitudes = bits & layout.unsigned(torch.iinfo(layout.bits).max)
+    found = drawn(magnitudes, salt)
+    steps = (found & np.uint32(2 * UNITS - 1)).astype(layout.unsigned) - layout.unsigned(UNITS)
+    if layout.bits is torch.int16:
+        # It is rounded from 32 bits: it differs where those lie at an edge, so seldom.
+        steps = np.sign(steps.view(np.int16)).view(np.uint16) * (found >> np.uint32(26) == 0)
+    inexact = (bits & layout.unsigned(layout.zeros)) != 0
+    bits += steps * (inexact & (magnitudes >= layout.least) & (magnitudes < layout.most))
 
 
 class Jitter(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch has no types here
@@ -98,7 +109,7 @@ class Jitter(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch has n
         name = func.overloadpacket.__name__
         if is_rounded(name):
             salt = zlib.crc32(f"{name.removesuffix('_')} {self.seed}".encode())
-            for tensor in result if isinstance(result, tuple | list) else [result]:
-                if type(tensor) is Tensor and tensor.dtype in LAYOUTS:
-                    move(tensor, salt)
+            for made in result if isinstance(result, tuple | list) else [result]:
+                if isinstance(made, Tensor) and made.dtype in LAYOUTS and made.is_cpu:
+                    move(made, salt)
         return result
