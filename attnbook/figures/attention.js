@@ -105,6 +105,7 @@ function exampleBlock(model, example, group) {
     );
   const scoring = stage(0, model.get("formula"), scoreBars.element, scoreNumbers.element);
   scoring.firstChild.append(plot);
+  const keys = keyButtons(keyLabels, point);
   const lengthSlot = make("div", { class: "lengths" });
   const axis = make(
     "div",
@@ -115,7 +116,7 @@ function exampleBlock(model, example, group) {
       { class: "stage-picture" },
       spot(),
       padding(false),
-      keyButtons(keyLabels, point),
+      keys,
       ...sliders.map((s) => s.input),
     ),
   );
@@ -195,7 +196,7 @@ function exampleBlock(model, example, group) {
     table.paint(row, `${name}, ${queryLabels[query]}`);
   };
   const fit = () => [scoreNumbers, weightNumbers, cells].forEach((part) => part.fit());
-  return { element, paint, fit };
+  return { element, keys, paint, fit };
 }
 
 /** The temperature: one slider for the whole figure. */
@@ -236,7 +237,8 @@ function drawFigure({ model, el }) {
   paint();
   ownKeys(figure);
   el.replaceChildren(figure);
-  watcher.observe(figure);
+  // Not the whole figure: what fits changes its height, and a browser calls that a loop.
+  blocks.forEach((block) => watcher.observe(block.keys));
   return () => {
     watcher.disconnect();
     names.forEach((name) => model.off(name, paint));

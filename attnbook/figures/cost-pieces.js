@@ -1,7 +1,7 @@
 // What the cost figure is made of: its plots, and the tables of the numbers behind them.
 import { LAPTOP, MEMORY_WORDS, STEPS, TIME_WORDS, WAYS, compare, sayBytes, saySeconds, sizesOf } from "./cost-counts.js";
 import { make, put } from "./parts.js";
-import { curve, fromLeft, fromTop, graph, ruler, segment } from "./plot.js";
+import { curve, dotAt, fromLeft, fromTop, graph, ruler, segment } from "./plot.js";
 
 const NAMES = { formula: "the formula", ours: "ours" };
 // The two plots: each with the ends of its axis, as powers, and what stands beside it.
@@ -50,7 +50,7 @@ function heightOn({ ends, place }) {
 
 /** A spot: round for the formula, square for ours. */
 function spot(className, x, y) {
-  return segment(className, { x1: x, x2: x, y1: y, y2: y });
+  return segment(className, dotAt(x, y));
 }
 
 /** The measured points of one plot, a group for each setting at which they were measured. */
@@ -112,7 +112,7 @@ export function plot(model, about) {
     put(marker, { x1: x, x2: x });
     costs.forEach((cost, i) => {
       const y = height(cost[name]);
-      put(dots[i], { x1: x, x2: x, y1: y, y2: y });
+      put(dots[i], dotAt(x, y));
       put(numbers[i], { text: say(cost[name]) });
       lines[i].paint(sweep.map((both, step) => [LEFT(STEPS[step]), height(both[i][name])]));
     });

@@ -72,13 +72,22 @@ export function curve(className) {
 }
 
 /**
- * A straight line between two places, or a round dot where they are one, as wide as its
+ * A straight line between two places, or a dot where both are `dotAt` one, as wide as its
  * `stroke-width`. Moved by `put(element, { x1, y1, x2, y2 })`, in percent.
  * @param {string} className
  * @param {Record<string, unknown>} attributes
  */
 export function segment(className, attributes = {}) {
   return make("svg:line", { ...LINE, class: className, ...attributes });
+}
+
+/**
+ * The two ends of a dot, not quite one place: WebKit stretches a line without any length.
+ * @param {number} x
+ * @param {number} y
+ */
+export function dotAt(x, y) {
+  return { x1: x, x2: x + 0.001, y1: y, y2: y };
 }
 
 /**

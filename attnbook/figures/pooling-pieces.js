@@ -1,6 +1,6 @@
 // The pieces of the pooling figure. Each returns an element and a way to paint it.
 import { make, put, tableRow } from "./parts.js";
-import { curve, fromTop, graph, ruler, segment, ticks } from "./plot.js";
+import { curve, dotAt, fromTop, graph, ruler, segment, ticks } from "./plot.js";
 
 const FLOOR = -4.5; // the score three widths away, where little weight is left
 const PARABOLA = Array.from({ length: 49 }, (_, i) => i / 24 - 1);
@@ -26,7 +26,7 @@ const measured = (element, labels) => make("div", { class: "measured" }, element
 export function scorePicture({ keys, colours, x }) {
   const [parabola, labels] = [curve("score-curve"), ruler("beside")];
   const reach = segment("reach");
-  const dots = keys.map((key, i) => segment("dot", { x1: x(key), x2: x(key), style: `stroke: ${colours[i]}` }));
+  const dots = colours.map((colour) => segment("dot", { style: `stroke: ${colour}` }));
   const element = graph("scores", reach, parabola.element, ...dots);
   const paint = ({ query, width, scores }) => {
     // A query far from all keys still shows which is the nearest.
@@ -37,7 +37,7 @@ export function scorePicture({ keys, colours, x }) {
     put(reach, { x1: x(query - width), x2: x(query + width), y1: y(-0.5), y2: y(-0.5) });
     dots.forEach((dot, i) => {
       const at = near(y(Math.max(scores[i], floor)));
-      put(dot, { y1: at, y2: at, opacity: scores[i] < floor ? 0.35 : 1 });
+      put(dot, { ...dotAt(x(keys[i]), at), opacity: scores[i] < floor ? 0.35 : 1 });
     });
     const least = floor < -999 ? floor.toExponential(0) : say(Number(floor.toPrecision(2)));
     labels.paint([{ at: y(0), text: "0" }, { at: y(floor), text: `≤ ${least}` }]);
@@ -62,7 +62,7 @@ export function weightPicture({ keys, colours, x }) {
 export function valuePicture({ points, truth, colours, x }) {
   const range = heights(points, truth);
   const [y, labels] = [fromTop(range), ruler("beside")];
-  const place = ([key, value]) => ({ x1: x(key), x2: x(key), y1: y(value), y2: y(value) });
+  const place = ([key, value]) => dotAt(x(key), y(value));
   const all = points.map((point, i) => [
     segment("point", place(point)),
     segment("dot", { ...place(point), style: `stroke: ${colours[i]}` }),
@@ -77,7 +77,7 @@ export function valuePicture({ points, truth, colours, x }) {
     const at = place([row.query, row.output]);
     const largest = Math.max(...row.weights);
     all.forEach(([, dot], i) => put(dot, { "stroke-opacity": (row.weights[i] / largest).toFixed(3) }));
-    put(hint, { x2: at.x2, y1: at.y1, y2: at.y2 });
+    put(hint, { x2: at.x1, y1: at.y1, y2: at.y2 });
     [ring, output].forEach((dot) => put(dot, at));
   };
   const paintCurve = (pairs) => found.paint(pairs.map(([key, value]) => [x(key), y(value)]));

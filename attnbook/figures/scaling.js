@@ -1,7 +1,7 @@
 // The scaling figure: the same queries and keys, scored with and without the division by √d.
 import { FEW, MEASURES, SIDES, half, halvesOf, scaleOf } from "./halves.js";
 import { decimals, make, ownKeys, put, slider, tableRow } from "./parts.js";
-import { curve, fromLeft, fromTop, graph, ruler, segment } from "./plot.js";
+import { curve, dotAt, fromLeft, fromTop, graph, ruler, segment } from "./plot.js";
 
 /**
  * Where the names of the two lines stand, so that both can be read: each above its line's end,
@@ -50,10 +50,7 @@ function chart(halves, sizes, queries, onChoose) {
   const paint = (step) => {
     const x = left(step);
     put(marker, { x1: x, x2: x });
-    dots.forEach((dot, side) => {
-      const y = top(values[side][step]);
-      put(dot, { x1: x, x2: x, y1: y, y2: y });
-    });
+    dots.forEach((dot, side) => put(dot, dotAt(x, top(values[side][step]))));
     control.set(step, String(sizes[step]));
   };
   return { element, paint };

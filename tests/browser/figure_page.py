@@ -15,7 +15,7 @@ from figure_cases import AttentionFigure, differ, traits, truth
 from live_pages import book, cell, page, view
 from PIL import Image
 from playwright.sync_api import Browser, Locator, Page
-from site_checks import WIDE, Visit, note_message
+from site_checks import WIDE, Visit, watched
 
 from attnbook.figures.base import Figure
 
@@ -87,10 +87,7 @@ def opened_figure(
 ) -> Iterator[tuple[Page, Visit]]:
     """A page whose figures are alive, and the record of what it complained of."""
     context = browser.new_context(viewport={"width": width, "height": 800}, **options)
-    tab, visit = context.new_page(), Visit()
-    tab.on("console", lambda message: note_message(visit, message.type, message.text))
-    tab.on("pageerror", lambda error: visit.complaints.append(f"exception: {error}"))
-    tab.on("request", lambda request: visit.requests.append(request.url))
+    tab, visit = watched(context)
     try:
         tab.goto(url)
         tab.locator("figure[data-attnbook-figure]").first.wait_for()

@@ -12,7 +12,7 @@ from pathlib import Path
 from urllib.parse import unquote, urljoin, urlsplit
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, BrowserContext, Page
 
 WIDE, NARROW = 1280, 360
 LOOKS = [(width, scheme) for width in (WIDE, NARROW) for scheme in ("light", "dark")]
@@ -27,6 +27,13 @@ OVERFLOW = """() => [...document.querySelectorAll('main *')]
 SEEN = """selector => [...document.querySelectorAll(selector)]
     .filter(e => e.checkVisibility({visibilityProperty: true}))
     .map(e => (e.innerText || e.className).trim())"""
+# What is drawn of it is its two ends, and WebKit stretches those of a line without any length.
+FLAT_DOTS = """() => [...document.querySelectorAll('svg line')]
+    .filter(e => getComputedStyle(e).strokeLinecap !== 'butt' && e.getTotalLength() === 0)
+    .map(e => e.outerHTML)"""
+# An error without an exception, a ResizeObserver's for one, is no "pageerror".
+TELL_ERRORS = """addEventListener('error', event =>
+    event.error || console.error(`window error: ${event.message}`))"""
 UNFOLD = "() => document.querySelectorAll('main details').forEach(e => { e.open = true })"
 
 
@@ -42,6 +49,7 @@ class Visit:
     searches: list[str] = field(default_factory=list)
     scroll_width: int = 0
     overflow: str = ""
+    flat_dots: list[str] = field(default_factory=list)
     findings: list[str] = field(default_factory=list)  # axe, serious and critical
 
     def foreign(self, home: str) -> list[str]:
@@ -56,17 +64,24 @@ def opened(browser: Browser, url: str, width: int = WIDE, scheme: str = "light")
     context = browser.new_context(
         viewport={"width": width, "height": 800}, color_scheme=scheme, reduced_motion="reduce"
     )
-    page, visit = context.new_page(), Visit()
-    page.on("console", lambda message: note_message(visit, message.type, message.text))
-    page.on("pageerror", lambda error: visit.complaints.append(f"exception: {error}"))
-    page.on("request", lambda request: visit.requests.append(request.url))
-    page.on("requestfailed", lambda request: visit.failures.append(request.url))
-    page.on("response", lambda answer: note_answer(visit, answer.status, answer.url))
+    page, visit = watched(context)
     try:
         page.goto(url, wait_until="networkidle")
         yield page, visit
     finally:
         context.close()
+
+
+def watched(context: BrowserContext) -> tuple[Page, Visit]:
+    """A new page, and the record of all that will happen on it."""
+    page, visit = context.new_page(), Visit()
+    page.add_init_script(TELL_ERRORS)
+    page.on("console", lambda message: note_message(visit, message.type, message.text))
+    page.on("pageerror", lambda error: visit.complaints.append(f"exception: {error}"))
+    page.on("request", lambda request: visit.requests.append(request.url))
+    page.on("requestfailed", lambda request: visit.failures.append(request.url))
+    page.on("response", lambda answer: note_answer(visit, answer.status, answer.url))
+    return page, visit
 
 
 def note_message(visit: Visit, kind: str, text: str) -> None:
@@ -89,6 +104,7 @@ def look(page: Page, visit: Visit, picture: Path | None = None) -> Visit:
     visit.searches = page.evaluate(SEEN, ".search-button, .search-button-field, form.bd-search")
     visit.scroll_width = page.evaluate("document.documentElement.scrollWidth")
     visit.overflow = page.evaluate(OVERFLOW)
+    visit.flat_dots = page.evaluate(FLAT_DOTS)
     visit.findings = axe_findings(page)
     return visit
 

@@ -395,6 +395,26 @@ def test_a_query_fits_on_a_phone_held_upright(show, case):
         assert sum(part["height"] for part in parts) < 640
 
 
+TIGHT = "figure => [...figure.querySelectorAll('.tight')].map(part => part.className)"
+
+
+@pytest.mark.parametrize("case", ["toy", "additive"])
+def test_numbers_come_and_go_with_the_width_whatever_it_was_before(show, case):
+    def tour(*widths):
+        with one(show, case, width=widths[0]) as (tab, figure, _):
+            seen = {}
+            for width in widths:
+                tab.set_viewport_size({"width": width, "height": 800})
+                tab.wait_for_timeout(50)  # a frame and more
+                seen[width] = figure.evaluate(TIGHT)
+                figure.locator("summary").first.click()
+            return seen
+
+    seen = tour(WIDE, 560, 700, NARROW)
+    assert len(seen[WIDE]) < len(seen[NARROW])
+    assert tour(NARROW, 700, WIDE, 560) == seen
+
+
 @pytest.mark.parametrize("case", ["toy", "planar"])
 def test_a_printed_figure_keeps_its_colours(show, case):
     with one(show, case) as (tab, figure, _):

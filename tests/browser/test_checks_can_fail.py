@@ -34,6 +34,12 @@ def test_a_complaint_in_the_console_is_noticed(show, call):
     assert "x" in show(f"<script>{call}</script>").complaints[0]
 
 
+def test_an_error_without_an_exception_is_noticed(show):
+    grow = "new ResizeObserver(([{ target }]) => target.prepend(document.createElement('br')))"
+    record = show(f"<p>x</p><script>{grow}.observe(document.querySelector('p'))</script>")
+    assert "ResizeObserver" in record.complaints[0]
+
+
 def test_a_request_to_another_host_is_noticed_and_goes_nowhere(show):
     record = show('<img alt="x" src="http://example.org/x.png">')
     assert record.foreign("http://127.0.0.1") == ["http://example.org/x.png"]
@@ -64,6 +70,20 @@ def test_a_page_wider_than_a_phone_is_noticed(show):
 def test_two_headings_and_two_searches_are_noticed(show):
     record = show("<h1>a</h1><h1>b</h1><p class=search-button>a</p><form class=bd-search>b</form>")
     assert (len(record.headings), len(record.searches)) == (2, 2)
+
+
+@pytest.mark.parametrize(
+    ("cap", "x2", "flat"),
+    [
+        ("round", 5, 1),
+        ("square", 5, 1),
+        ("butt", 5, 0),
+        ("round", 5.001, 0),
+    ],
+)
+def test_a_dot_that_is_a_line_without_length_is_noticed(show, cap, x2, flat):
+    line = f'<line x1="5" x2="{x2}" y1="5" y2="5" stroke="red" style="stroke-linecap: {cap}"/>'
+    assert len(show(f'<svg aria-hidden="true">{line}</svg>').flat_dots) == flat
 
 
 @pytest.mark.parametrize("target", ["gone.html", "#gone", "b.html#gone", "../outside.html"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from site_checks import WIDE, opened
+from site_checks import WIDE, opened, watched
 
 LATE = """[...document.querySelectorAll('script[type="text/late"]')].map(late => late.src)"""
 
@@ -11,7 +11,7 @@ LATE = """[...document.querySelectorAll('script[type="text/late"]')].map(late =>
 @pytest.fixture
 def held_back(browser, home):
     """A function that opens a page none of whose late scripts ever arrives."""
-    contexts = []
+    contexts, records = [], []
 
     def go(name: str, scheme: str, mode: str = ""):
         size = {"width": WIDE, "height": 800}
@@ -20,7 +20,8 @@ def held_back(browser, home):
         if mode:
             context.add_init_script(f"localStorage.setItem('mode', '{mode}')")
             context.add_init_script(f"localStorage.setItem('theme', '{mode}')")
-        page = context.new_page()
+        page, record = watched(context)
+        records.append(record)
         page.route("**/pydata-sphinx-theme.js*", lambda route: route.abort())
         page.goto(f"{home}chapters/{name}.html")
         return page
@@ -28,6 +29,8 @@ def held_back(browser, home):
     yield go
     for context in contexts:
         context.close()
+    complaints = [line for record in records for line in record.complaints]
+    assert [line for line in complaints if "ERR_FAILED" not in line] == []
 
 
 @pytest.mark.parametrize(

@@ -51,6 +51,10 @@ def test_a_phone_never_scrolls_sideways(visit, name):
     assert record.scroll_width <= NARROW, record.overflow
 
 
+def test_no_dot_is_a_line_without_length(visit, name):
+    assert visit(name, WIDE, "light").flat_dots == []
+
+
 @each_look
 def test_each_page_has_a_title_one_heading_and_one_search(visit, name, width, scheme):
     record = visit(name, width, scheme)
