@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import excerpts
 import formulas
 import icons
 import live
@@ -140,9 +141,10 @@ def write_front_door(app: Sphinx, error: Exception | None) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Connect what this module, `formulas`, `icons`, `live`, `page_files` and `publishing` do."""
+    """Connect what this module does, and those of one task each that it imports."""
     need_package()
     nbclient.client.NotebookClient = Coalescing  # type: ignore[misc]
+    excerpts.setup(app)
     formulas.setup(app)
     icons.setup(app)
     live.setup(app)

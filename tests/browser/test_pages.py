@@ -95,13 +95,6 @@ def test_the_front_door_leads_to_the_first_page(browser, home):
         assert record.complaints == []
 
 
-def test_search_finds_a_chapter(browser, home):
-    with opened(browser, f"{home}search.html?q=softmax") as (page, _):
-        found = page.locator("#search-results li a").first
-        found.wait_for()
-        assert found.get_attribute("href")
-
-
 @pytest.mark.parametrize("width", [WIDE, NARROW])
 def test_the_search_button_opens_a_field_that_takes_the_focus(browser, home, width):
     with opened(browser, f"{home}chapters/welcome.html", width) as (page, record):

@@ -1,0 +1,64 @@
+"""What the search page can quote."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+
+import pytest
+from excerpts import SCRIPT, text_by_place, write_excerpts
+
+PAGE = "<main><nav>menu</nav><article class='bd-article'>{}</article><p>foot</p></main>"
+
+
+def read(html: str) -> list[tuple[str, str]]:
+    """What an article with this content says."""
+    return text_by_place(PAGE.format(html))
+
+
+def test_each_id_begins_a_part_and_nothing_but_the_article_is_read():
+    html = '<p>Before</p><section id="a"><h2>One</h2><p id="b">Two</p></section><p>three</p>'
+    assert read(html) == [("", "Before"), ("a", "One"), ("b", "Two three")]
+
+
+def test_words_stay_whole_and_apart():
+    html = "<dl><dt>soft<em>max</em></dt><dd>is\n\n  <code>&lt;one&gt;</code></dd></dl>"
+    assert read(html) == [("", "softmax is <one>")]
+
+
+@pytest.mark.parametrize(
+    "unread",
+    [
+        "<h1>x <b id='y'>x</b></h1>",
+        "<a class='headerlink' href='#y'>#</a>",
+        "<span class='katex-mathml'><math><mi>x</mi></math></span>",
+        "<script type='text/x'>x</script>",
+        "<svg><text id='y'>x</text><path/></svg>",
+    ],
+)
+def test_what_no_reader_would_quote_is_left_out(unread):
+    assert read(f"<p>a {unread} <span id='z'>b</span></p>") == [("", "a"), ("z", "b")]
+
+
+def test_a_tag_without_an_end_hides_nothing():
+    assert read("a<br>b<img alt=''>c") == [("", "a b c")]
+
+
+def finish(tmp_path, error: Exception | None = None):
+    """Where the end of a build with two pages writes the script."""
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.html").write_text(PAGE.format(f"<p>{name} “{name}”</p>"))
+    app = SimpleNamespace(outdir=tmp_path, env=SimpleNamespace(found_docs={"b", "a"}))
+    write_excerpts(app, error)
+    return tmp_path / SCRIPT.name
+
+
+def test_the_script_brings_every_page_and_what_quotes_them(tmp_path):
+    data, program = finish(tmp_path).read_text("utf-8").split(";\n", 1)
+    pages = json.loads(data.removeprefix("window.attnbookPages = "))
+    assert pages == {"a.html": [["", "a “a”"]], "b.html": [["", "b “b”"]]}
+    assert program == SCRIPT.read_text("utf-8")
+
+
+def test_a_build_that_failed_writes_no_script(tmp_path):
+    assert not finish(tmp_path, ValueError("broken")).exists()
