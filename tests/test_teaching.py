@@ -92,7 +92,7 @@ def test_each_file_and_make_target_that_the_page_names_exists():
     named = set(re.findall(r"`([\w./-]+\.(?:yml|md|cff|txt|py|ipynb|css|js))`", TEXT))
     folders = [ROOT, ROOT / "attnbook" / "figures"]
     missing = [n for n in named if not any((folder / n).exists() for folder in folders)]
-    assert missing == ["chapters/your-topic.ipynb"]
+    assert {*missing} <= {"chapters/your-topic.ipynb"}  # who follows the page has it
 
 
 def test_the_names_that_a_fork_changes_stand_where_the_page_says():
