@@ -10,11 +10,15 @@ import signal
 import subprocess
 import sys
 import sysconfig
+import threading
 import time
+from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
-from book import chapters, main
+from book import changes, chapters, main
 from book_state import Workshop, digest, is_sound
 from jupyter_cache import get_cache
 
@@ -209,12 +213,16 @@ def test_an_interrupted_build_does_not_trip_the_next_one(book, sent):
     assert "42" in page(book)
 
 
-def wait_for(path):
+def wait_until(condition):
     for _ in range(600):
-        if path.exists():
+        if condition():
             return
         time.sleep(0.1)
-    raise TimeoutError(path)
+    raise TimeoutError
+
+
+def wait_for(path):
+    wait_until(path.exists)
 
 
 # By Jupyter Book's own command
@@ -258,7 +266,78 @@ def test_one_chapter_is_executed_and_the_others_shown_as_stored(book):
     status, output = build(book, "chapter", "first", "--once")
     assert status == 0, output
     assert "42" in page(book, kind="chapter")
+    assert "A draft." in page(book, kind="chapter")
     assert "42" not in page(book, "third", "chapter")
+
+
+@contextmanager
+def writing(book):
+    """A `make chapter`: what waits until the page is shown, what it has printed."""
+    process = start(book, "chapter", "first")
+    limit = threading.Timer(240, os.killpg, [process.pid, signal.SIGKILL])
+    limit.start()
+    output = []
+
+    def shown():
+        for line in process.stdout:
+            output.append(line)
+            if address := re.match(r"(http://.*html) \(Ctrl-C ends it\)", line):
+                with urlopen(address[1], timeout=60) as reply:  # noqa: S310 - our own server
+                    return reply.read().decode()
+        raise EOFError("".join(output))
+
+    try:
+        yield shown, output
+    finally:
+        limit.cancel()
+        os.killpg(process.pid, signal.SIGINT)
+        output.append(process.communicate(timeout=60)[0])
+
+
+@pytest.mark.slow
+def test_a_page_in_the_writing_follows_its_sources(book):
+    clock = "import time\nprint(f'now {time.time_ns()} ns')"
+    write_notebook(book, clock)
+    with writing(book) as (shown, output):
+        first = re.findall(r"now \d+ ns", shown())
+        assert "<script data-build" not in page(book, kind="chapter")
+
+        # A text is shown without a run; one with a fault, too, but the fault is named.
+        (book / "chapters" / "second.md").write_text(SECOND + "\nMore.\n")
+        assert re.findall(r"now \d+ ns", shown()) == first
+        assert "More." in page(book, "second", "chapter")
+        for fault in ("{term}`nothing`", "{term}`nothing` still"):
+            write_notebook(book, clock, f"#\n'{fault}'")
+            notebook = json.loads((book / "chapters" / "first.ipynb").read_text())
+            notebook["cells"][0]["source"] = f"# First\n\n{fault}"
+            (book / "chapters" / "first.ipynb").write_text(json.dumps(notebook))
+            del output[:]
+            assert "nothing" in shown()
+            assert any("term not in glossary" in line for line in output)
+
+        write_notebook(book, clock)
+        assert re.findall(r"now \d+ ns", shown()) == first
+        (book / "attnbook" / "more.py").write_text("x = 1\n")
+        assert re.findall(r"now \d+ ns", shown()) != first
+    assert not any("Traceback" in line for line in output)
+
+
+def test_a_source_is_noticed_once_it_has_been_saved(tmp_path):
+    file, seen = tmp_path / "chapters" / "first.md", []
+    file.parent.mkdir()
+    file.write_text("whole")
+
+    def watch():
+        seen.extend(file.read_text() for _ in islice(changes(tmp_path), 2))
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    wait_until(lambda: seen)
+    for part in ("", "a", "a b", "a b c"):
+        file.write_text(part)
+        time.sleep(0.1)
+    watcher.join(20)
+    assert seen == ["whole", "a b c"]
 
 
 def test_an_unknown_chapter_gets_one_sentence_with_those_that_exist(book, capsys):
@@ -313,6 +392,34 @@ def test_a_finished_build_of_the_same_ingredients_is_kept_and_any_other_is_not(b
     assert leftover_survives(workshop.ingredients())
     assert not leftover_survives("something else")
     assert not leftover_survives("")
+
+
+def test_after_a_failed_build_the_next_one_begins_from_the_last_good_one(book):
+    workshop = Workshop(book)
+    for part in ("html", ".doctrees", "jupyter_execute"):
+        (workshop.folder / part).mkdir(parents=True)
+        (workshop.folder / part / "page").write_text("good")
+    workshop.stamp.write_text(workshop.ingredients())
+    for _ in range(2):
+        workshop.prepare()
+        for part in ("html", ".doctrees", "jupyter_execute"):
+            assert (workshop.folder / part / "page").read_text() == "good"
+            (workshop.folder / part / "page").write_text("half")
+            (workshop.folder / part / "other").touch()
+        assert not workshop.stamp.exists()
+    workshop.prepare()
+    assert not list(workshop.folder.glob("*/other"))
+
+
+def test_half_a_copy_of_a_build_is_not_trusted(book, monkeypatch):
+    workshop = Workshop(book)
+    workshop.html.mkdir(parents=True)
+    workshop.stamp.write_text(workshop.ingredients())
+    workshop.prepare()
+    monkeypatch.setattr("book_state.shutil.copytree", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        workshop.prepare()
+    assert not workshop.stamp.exists()
 
 
 def test_a_half_written_execution_is_noticed(tmp_path):

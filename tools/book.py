@@ -4,24 +4,38 @@ from __future__ import annotations
 
 import argparse
 import io
-import subprocess
+import shutil
 import sys
 import threading
 import time
-from collections.abc import Sequence
-from contextlib import redirect_stderr
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Iterator, Sequence
+from contextlib import redirect_stderr, suppress
+from multiprocessing import get_context
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TextIO
 
+from book_server import address, show, start_server
 from book_state import Workshop, digest
 from jupyter_book.sphinx import build_sphinx
 from sphinx.util.console import nocolor, strip_colors
 from sphinx_external_toc.parsing import parse_toc_yaml
 
 ROOT = Path(__file__).parent.parent.absolute()
-INTERRUPTED = 130
+BROKEN_OFF, INTERRUPTED = 2, 130
+# What a page is made from; `make chapter` watches it.
+SOURCES = ("chapters", "attnbook", "img", "_config.yml", "_toc.yml")
+# Other people's code that a build imports, for more than half of its time.
+IMPORTED = (
+    "fontTools.subset",
+    "jupyter_book.sphinx",
+    "jupyter_cache.cache.main",
+    "myst_nb.sphinx_ext",
+    "sphinx.ext.autodoc",
+    "sphinx_book_theme",
+    "sphinx_design",
+    "sphinxcontrib.bibtex",
+)
 
 
 class Echo(io.TextIOBase):
@@ -77,15 +91,20 @@ def render(workshop: Workshop, **settings: object) -> int:
         return INTERRUPTED
     if result:
         print(f"\nWhat stands in the way, once more:\n\n{echo.heard.strip()}", file=sys.stderr)
-    return result if isinstance(result, int) else 1
+    return result if isinstance(result, int) else BROKEN_OFF
 
 
-def build(workshop: Workshop, **settings: object) -> int:
-    """Bring the site up to date. A build that does not finish leaves no stamp."""
+def build(workshop: Workshop, copy: Path | None = None, **settings: object) -> int:
+    """Bring the site up to date, and copy it if its pages are whole, warnings or not.
+
+    A build that does not finish or that warns leaves no stamp.
+    """
     with workshop.alone():
         start = time.monotonic()
         ingredients = workshop.prepare()
         code = render(workshop, **settings)
+        if copy and code < BROKEN_OFF:
+            shutil.copytree(workshop.html, copy)
         if code:
             print("\nThe book is not built.", file=sys.stderr)
             return code
@@ -95,29 +114,11 @@ def build(workshop: Workshop, **settings: object) -> int:
     return 0
 
 
-def build_chapter(root: Path, name: str) -> int:
+def build_chapter(root: Path, name: str, copy: Path | None = None) -> int:
     """Execute one chapter and render it among the others as they are stored."""
     others = [f"{page}.*" for page in pages(root) if Path(page).name != name]
-    return build(Workshop(root, "chapter"), nb_execution_excludepatterns=others)
-
-
-class QuietHandler(SimpleHTTPRequestHandler):
-    """Serves files without a line for each."""
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
-
-
-def start_server(site: Path) -> ThreadingHTTPServer:
-    """Serve a folder in the background, on a free port that only this machine reaches."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(QuietHandler, directory=str(site)))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    return server
-
-
-def address(server: ThreadingHTTPServer, page: str = "index") -> str:
-    """Where to look at a page."""
-    return f"http://127.0.0.1:{server.server_port}/{page}.html"
+    workshop = Workshop(root, "chapter")
+    return build(workshop, copy, book_draft=True, nb_execution_excludepatterns=others)
 
 
 def serve(root: Path) -> int:
@@ -131,21 +132,39 @@ def serve(root: Path) -> int:
     return 0
 
 
-def write_chapter(root: Path, name: str) -> int:
-    """Serve one chapter and render it again whenever it or `attnbook` changes."""
-    site = Workshop(root, "chapter").html
-    sources = [root / "chapters", root / "attnbook"]
-    server = start_server(site)
-    seen = ""
+def changes(root: Path) -> Iterator[int]:
+    """Count the states of the sources as they come; a file that is being saved is waited for."""
+    shown = before = ""
+    number = 0
     while True:
-        now = digest(root, sources)
-        if now != seen:
-            # Its own process, so that a changed attnbook is imported afresh.
-            command = [sys.executable, __file__, "--root", str(root), "chapter", name, "--once"]
-            subprocess.run(command, check=False)
-            print(f"{address(server, chapters(root)[name])} (Ctrl-C ends it)", flush=True)
-        seen = now
-        time.sleep(0.5)
+        with suppress(FileNotFoundError):  # an editor's own file, gone again
+            now = digest(root, [root / name for name in SOURCES])
+            if now == before != shown:
+                shown, number = now, number + 1
+                yield number
+            before = now
+        time.sleep(0.2)
+
+
+def write_chapter(root: Path, name: str) -> int:
+    """Serve one chapter and render it again whenever it or what it is made from changes."""
+    # Each build is a fork of a process that has imported all but the book's own code.
+    forks = get_context("forkserver")
+    forks.set_forkserver_preload([*IMPORTED])
+    page, task = chapters(root)[name], ["--root", str(root), "chapter", name, "--once", "--copy"]
+    with TemporaryDirectory() as folder:
+        server = start_server(Path(folder))
+        for number in changes(root):
+            site = Path(folder, str(number))
+            fork = forks.Process(target=main, args=([*task, str(site)],))
+            fork.start()
+            fork.join()
+            if fork.exitcode == 0 and site.exists():
+                show(server, site)
+                for old in {*Path(folder).iterdir()} - {site}:
+                    shutil.rmtree(old)
+            print(f"{address(server, page)} (Ctrl-C ends it)", flush=True)
+    return INTERRUPTED
 
 
 def read_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -158,6 +177,7 @@ def read_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     chapter = tasks.add_parser("chapter", help="execute, render and serve one chapter")
     chapter.add_argument("name")
     chapter.add_argument("--once", action="store_true", help="render only")
+    chapter.add_argument("--copy", type=Path, help="where to leave a copy of the site")
     return parser.parse_args(arguments)
 
 
@@ -172,7 +192,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.name not in known:
         print(f"No chapter is named {arguments.name!r}; there are {', '.join(known)}.")
         return 1
-    return (build_chapter if arguments.once else write_chapter)(root, arguments.name)
+    if arguments.once:
+        return build_chapter(root, arguments.name, arguments.copy)
+    return write_chapter(root, arguments.name)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -89,7 +89,8 @@ def describe_origin(app: Sphinx, config: Config) -> None:
     """Say at each page's foot what made it, and link to the repository if there is one."""
     options: dict[str, Any] = config.html_theme_options
     root = Path(app.srcdir)
-    options["extra_footer"] = f"<p>{provenance.made_from(root)} {LICENSES}</p>"
+    origin = "A draft." if config.book_draft else provenance.made_from(root)
+    options["extra_footer"] = f"<p>{origin} {LICENSES}</p>"
     address = provenance.repository_address(root)
     options["repository_url"] = address
     for button in ("use_repository_button", "use_edit_page_button", "use_issues_button"):
@@ -150,6 +151,8 @@ def setup(app: Sphinx) -> dict[str, bool]:
     live.setup(app)
     page_files.setup(app)
     publishing.setup(app)
+    # A draft's pages say nothing that a commit changes, so that none is written anew for it.
+    app.add_config_value("book_draft", default=False, rebuild="")
     app.connect("config-inited", describe_origin)
     app.connect("config-inited", work_as_make_does)
     app.connect("doctree-resolved", lambda _app, doctree, _name: check_pictures(doctree))

@@ -13,7 +13,9 @@ from pathlib import Path
 
 from jupyter_cache import get_cache
 
-SKIPPED = ("node_modules", "__pycache__")
+SKIPPED = ("node_modules", "__pycache__", ".ipynb_checkpoints")
+PARTS = ("html", ".doctrees", "jupyter_execute")
+STAMP = ".made-from"
 
 
 def digest(root: Path, paths: Iterable[Path]) -> str:
@@ -53,6 +55,16 @@ def isolate_kernels(folder: Path) -> None:
     os.environ["IPYTHONDIR"] = str(folder)
 
 
+def copy_build(source: Path, target: Path) -> None:
+    """Let a folder hold what a build left in another; the stamp comes last."""
+    for part in PARTS:
+        shutil.rmtree(target / part, ignore_errors=True)
+        if (source / part).exists():
+            shutil.copytree(source / part, target / part)
+    if (source / STAMP).exists():
+        shutil.copy(source / STAMP, target / STAMP)
+
+
 @dataclass(frozen=True)
 class Workshop:
     """The build folder of the book at `root`; `name` keeps kinds of builds apart."""
@@ -78,7 +90,7 @@ class Workshop:
     @property
     def stamp(self) -> Path:
         """The file that only a finished build leaves: what the site was made from."""
-        return self.folder / ".made-from"
+        return self.folder / STAMP
 
     @property
     def executions(self) -> Path:
@@ -91,9 +103,20 @@ class Workshop:
         names = ("_config.yml", "_toc.yml", "requirements.txt", "attnbook", "tools", "img")
         return digest(self.root, [self.root / name for name in names])
 
+    @property
+    def kept(self) -> Path:
+        """What the last good build made, while another is at work or has failed."""
+        return self.folder / ".kept"
+
     def prepare(self) -> str:
-        """Throw away what cannot be trusted and say what the coming build is made from."""
+        """Begin from the last good build, if it can be trusted.
+
+        Returns:
+            what the coming build is made from.
+        """
         ingredients = self.ingredients()
+        good = self.stamp.exists()
+        copy_build(*(self.folder, self.kept) if good else (self.kept, self.folder))
         if not self.stamp.exists() or self.stamp.read_text() != ingredients:
             shutil.rmtree(self.html, ignore_errors=True)
             shutil.rmtree(self.doctrees, ignore_errors=True)

@@ -1,0 +1,48 @@
+"""A page of `make chapter` in a browser: a new build shows itself where the writer is."""
+
+from __future__ import annotations
+
+import pytest
+from book_server import address, show, start_server
+
+FOLD = "<details><summary>Answer</summary><p style='height: 700px'>A half each.</p></details>"
+PAGE = "<!DOCTYPE html><title>t</title>{folds}<p>{text}</p><p style='height: 5000px'></p>"
+
+
+@pytest.fixture
+def write(tmp_path):
+    """A function that shows a build whose page has this text; and the page's address."""
+    server = start_server(tmp_path)
+
+    def write(number: int, text: str) -> str:
+        build = tmp_path / str(number)
+        build.mkdir()
+        (build / "index.html").write_text(PAGE.format(folds=2 * FOLD, text=text), "utf-8")
+        show(server, build)
+        return address(server)
+
+    yield write
+    server.shutdown()
+    server.server_close()
+
+
+def test_a_new_build_comes_to_the_same_place_with_the_same_answers_unfolded(browser, write):
+    tab = browser.new_page(viewport={"width": 800, "height": 600})
+    tab.goto(write(1, "before"))
+    tab.locator("summary").nth(1).click()
+    tab.evaluate("scrollTo(0, 1500)")
+    write(2, "after")
+    tab.get_by_text("after").wait_for(timeout=20_000)
+    tab.wait_for_function("scrollY === 1500", timeout=20_000)
+    opened = "[...document.querySelectorAll('details')].map((fold) => fold.open)"
+    assert tab.evaluate(opened) == [False, True]
+    tab.close()
+
+
+def test_without_a_new_build_a_page_stays(browser, write):
+    tab = browser.new_page()
+    tab.goto(write(1, "before"))
+    tab.evaluate("document.title = 'mine'")
+    tab.wait_for_timeout(1500)
+    assert tab.title() == "mine"
+    tab.close()

@@ -1,0 +1,67 @@
+"""What the server adds to a chapter in the writing, and what it leaves alone."""
+
+from __future__ import annotations
+
+from urllib.error import HTTPError
+from urllib.request import urlopen
+
+import pytest
+from book_server import BUILD, address, show, start_server
+
+PAGE = "<!DOCTYPE html>\n<html><body><p>Ω</p></body></html>\n"
+
+
+@pytest.fixture
+def server(tmp_path):
+    """A server of the second of two builds."""
+    for build in ("1", "2"):
+        (tmp_path / build).mkdir()
+        (tmp_path / build / "index.html").write_text(f"{PAGE}<!-- {build} -->", "utf-8")
+    (tmp_path / "2" / "site.css").write_text("p {}")
+    server = start_server(tmp_path / "1")
+    show(server, tmp_path / "2")
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+def answer(server, path):
+    """The text behind a path, and the head that came with it."""
+    start = address(server).removesuffix("/index.html")
+    with urlopen(f"{start}{path}", timeout=10) as reply:  # noqa: S310 - our own server
+        return reply.read().decode(), reply.headers
+
+
+def test_a_page_asks_for_its_build_although_its_file_does_not(server, tmp_path):
+    page, head = answer(server, "/index.html")
+    assert page.startswith(PAGE)
+    assert '<script data-build="2">' in page
+    assert f'fetch("{BUILD}")' in page
+    assert int(head["Content-Length"]) == len(page.encode())
+    assert "<script" not in (tmp_path / "2" / "index.html").read_text("utf-8")
+
+
+def test_an_open_page_hears_of_each_build_that_is_shown(server, tmp_path):
+    assert answer(server, BUILD)[0] == "2"
+    show(server, tmp_path / "1")
+    assert answer(server, BUILD)[0] == "1"
+    assert "<!-- 1 -->" in answer(server, "/index.html")[0]
+
+
+@pytest.mark.parametrize("path", ["/index.html", "/site.css", BUILD])
+def test_no_browser_keeps_what_a_build_made(server, path):
+    assert answer(server, path)[1]["Cache-Control"] == "no-cache"
+
+
+def test_other_files_are_served_as_they_are_and_missing_pages_are_missed(server):
+    assert answer(server, "/site.css")[0] == "p {}"
+    with pytest.raises(HTTPError, match="404"):
+        answer(server, "/nowhere.html")
+
+
+def test_the_finished_book_is_served_without_a_script(tmp_path):
+    (tmp_path / "index.html").write_text(PAGE, "utf-8")
+    server = start_server(tmp_path)
+    assert answer(server, "/index.html")[0] == PAGE
+    server.shutdown()
+    server.server_close()
