@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/ready
 # Files of tests, one worker per core.
 SIDE_BY_SIDE := --numprocesses auto --maxprocesses 4 --dist loadfile
-# How many other processors `make jitter` tries; `make test` tries one.
+# How many other processors `make jitter` tries; a unit test tries one more.
 SEEDS ?= 10
 SUPPORTED := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
 # The first Python on PATH that the book runs on; `make PYTHON=… book` overrules.
@@ -65,8 +65,7 @@ colab: $(READY) ## the chapters as notebooks for Colab, pinned to this commit, i
 lived: $(READY) ## what a reader lives through: each Colab copy in a clean environment
 	@$(BIN)/python tools/lived.py
 
-test: SEEDS = 1
-test: lint unit nbval jitter browser lived ## everything that CI runs
+test: lint unit nbval browser lived ## everything that CI runs
 
 bench: $(if $(ROW),$(READY),book) ## measure ratios and store them with their machine (ROW=additive-large for one)
 	@$(BIN)/python tools/bench.py $(ROW)

@@ -12,6 +12,8 @@ import argparse
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from notebooks import CELL_TIMEOUT, chapters, compare
@@ -34,11 +36,12 @@ class NotTriedError(Exception):
     """Chapters ran as they always do, so that nothing is known of another processor."""
 
 
-def turned(paths: list[Path], seed: int) -> bool:
-    """Whether an output of these chapters is another one on the processor with this seed.
+@contextmanager
+def another(seed: int, kernels: int) -> Iterator[dict[str, str]]:
+    """Give the variables with which kernels round as the processor with this seed.
 
     Raises:
-        NotTriedError: a chapter's kernel did not round as that processor does.
+        NotTriedError: fewer than so many kernels did, once the block has ended.
     """
     with tempfile.TemporaryDirectory(prefix="processor-") as folder:
         startup, started = (Path(folder, *parts) for parts in (STARTUP, ["started"]))
@@ -46,11 +49,16 @@ def turned(paths: list[Path], seed: int) -> bool:
         started.mkdir()
         first = START.format(tools=str(TOOLS), seed=seed, folder=str(started))
         (startup / "another-processor.py").write_text(first, "utf-8")
-        differs = compare(paths, "cpu", {"IPYTHONDIR": folder}, TIMEOUT) != 0
+        yield {"IPYTHONDIR": folder, "OMP_NUM_THREADS": "1"}
         tried = len(list(started.iterdir()))
-    if tried < len(paths):
-        raise NotTriedError(f"{len(paths)} chapters ran, and {tried} of them on processor {seed}")
-    return differs
+    if tried < kernels:
+        raise NotTriedError(f"{kernels} chapters ran, and {tried} of them on processor {seed}")
+
+
+def turned(paths: list[Path], seed: int) -> bool:
+    """Whether an output of these chapters is another one on the processor with this seed."""
+    with another(seed, len(paths)) as variables:
+        return compare(paths, "cpu", variables, TIMEOUT) != 0
 
 
 def main() -> int:
