@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/ready
 # Files of tests, one worker per core.
 SIDE_BY_SIDE := --numprocesses auto --maxprocesses 4 --dist loadfile
-# How many other processors `make jitter` tries; a unit test tries one more.
+# How many other processors `make jitter` tries.
 SEEDS ?= 10
 SUPPORTED := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
 # The first Python on PATH that the book runs on; `make PYTHON=… book` overrules.

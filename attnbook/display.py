@@ -8,7 +8,6 @@ import io
 import os
 import re
 import textwrap
-import zlib
 from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -25,6 +24,8 @@ except ImportError as missing:
     raise ImportError(
         "attnbook.display needs matplotlib: pip install 'attnbook[display]'"
     ) from missing
+
+from attnbook.svg import inline
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -145,29 +146,7 @@ def draw(figure: Figure, alt: str, text: str | None = None) -> Picture:
         figure.savefig(
             buffer, format="svg", transparent=True, bbox_inches="tight", metadata=nothing
         )
-    return Picture(_inline(buffer.getvalue()), alt, text)
-
-
-def _inline(svg: str) -> str:
-    """Make matplotlib's file part of a page: no header, no ids that clash, the page's font."""
-    svg = re.sub(r"<metadata>.*?</metadata>\s*", "", svg[svg.index("<svg ") :], flags=re.DOTALL)
-    svg = re.sub(r"font-family: [^;\"]*;? ?", "", svg)
-    return _name_parts(_shorten(svg).replace(INK, "currentColor").strip())
-
-
-def _shorten(svg: str) -> str:
-    """Write places with three decimals: further ones, and the sign of 0, may turn."""
-    svg = re.sub(r"(?<!opacity: )-?\d+\.\d{4,}", lambda found: f"{float(found[0]):.3f}", svg)
-    return re.sub(r"(?<=[ \"(])-0(?:\.0*)?(?=[ \"\n])", "0", svg)
-
-
-def _name_parts(svg: str) -> str:
-    """Name what is referred to after the whole picture, and leave other names out."""
-    used = list(dict.fromkeys(re.findall(r'(?:url\(|href=")#([\w-]+)', svg)))
-    svg = re.sub(r' id="([^"]+)"', lambda found: found[0] if found[1] in used else "", svg)
-    for number, name in enumerate(used):
-        svg = re.sub(rf"(?<=[\"#]){name}(?=[\")])", f"part-{number}", svg)
-    return svg.replace("part-", f"picture-{zlib.crc32(svg.encode()):08x}-")
+    return Picture(inline(buffer.getvalue(), INK), alt, text)
 
 
 def heatmap(

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import nbformat
 import notebooks
-import processors
 import pytest
 import torch
 
@@ -193,15 +192,11 @@ def test_an_unknown_chapter_is_refused_with_those_that_exist():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", notebooks.chapters(), ids=lambda path: path.stem)
-def test_executing_a_chapter_on_another_processor_leaves_no_difference(path, tmp_path, monkeypatch):
+def test_executing_a_chapter_again_leaves_no_difference(path, tmp_path):
     again = tmp_path / path.name
     again.write_bytes(path.read_bytes())
-    monkeypatch.setattr(notebooks, "CELL_TIMEOUT", processors.TIMEOUT)
 
-    with processors.another(seed=0, kernels=1) as variables:
-        for name, value in variables.items():
-            monkeypatch.setenv(name, value)
-        notebooks.execute(again)
+    notebooks.execute(again)
 
     assert again.read_bytes() == path.read_bytes()
 

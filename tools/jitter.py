@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,6 +56,7 @@ LAYOUTS = {
 }
 
 
+@cache
 def is_rounded(name: str) -> bool:
     """Whether processors may differ in the last place of what an operation gives."""
     name = name if name.startswith("_") else name.removesuffix("_")  # exp_ is exp, in place
