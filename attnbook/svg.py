@@ -13,6 +13,8 @@ def inline(svg: str, ink: str) -> str:
     """
     svg = re.sub(r"<metadata>.*?</metadata>\s*", "", svg[svg.index("<svg ") :], flags=re.DOTALL)
     svg = re.sub(r"font-family: [^;\"]*;? ?", "", svg)
+    # Black goes without saying in a file, a legend's words for instance; on a dark page it hides.
+    svg = re.sub(r'(<text style=")(?![^"]*fill:)', r"\1fill: currentColor; ", svg)
     return _name_parts(_shorten(svg).replace(ink, "currentColor").strip())
 
 

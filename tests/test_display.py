@@ -127,6 +127,15 @@ def test_each_cell_of_a_heatmap_is_as_strong_as_its_number():
     assert strengths == pytest.approx([0.25, 0.75, 1.0], abs=1e-5)
 
 
+def test_all_words_take_the_colour_of_the_page():
+    figure, axes = new_figure(width=2, height=1)
+    axes.plot([0, 1], label="a line")
+    axes.legend()
+    texts = re.findall(r"<text style=\"([^\"]*)\"[^>]*>([^<]*)", draw(figure, alt="a line").svg)
+    assert "a line" in {words for _, words in texts}
+    assert all("fill: currentColor" in style for style, _ in texts)
+
+
 def test_what_another_processor_may_turn_is_not_in_a_picture():
     """The sign of 0, further decimals, and a name that matplotlib makes of them."""
 
