@@ -209,15 +209,15 @@ def assert_still(tab, reason: str, count: int = 2):
 @pytest.mark.parametrize(
     ("old", "new", "reason"),
     [
-        ('{"a":{', '{"a":', "its saved state cannot be read"),
+        ('{"figure-0":{', '{"figure-0":', "its saved state cannot be read"),
         ('class="attnbook-state"', "", "its saved state cannot be read"),
-        ('{"a":{', '{"c":{', "its saved state is missing"),
+        ('{"figure-0":{', '{"elsewhere":{', "its saved state is missing"),
         ('"module":"', '"module":"x', "its program is missing"),
         ('"module":', '"modul":', "its program is missing"),
     ],
 )
 def test_a_damaged_state_leaves_the_numbers_and_says_why(damaged, show, old, new, reason):
-    count = 1 if '"c"' in new else 2
+    count = 1 if '"elsewhere"' in new else 2
     with show(damaged(old, new)) as (tab, _):
         assert_still(tab, reason, count)
 
@@ -262,7 +262,7 @@ def test_a_module_that_fails_leaves_the_numbers_and_says_why(mounted, module, re
 
 
 def test_a_failing_figure_leaves_the_others_alive(damaged, show):
-    with show(damaged('{"a":{', '{"c":{')) as (tab, _):
+    with show(damaged('{"figure-0":{', '{"elsewhere":{')) as (tab, _):
         sliders(tab).press("ArrowRight")
         assert numbers(tab) == ["6"]
 
