@@ -89,10 +89,10 @@ def _storage(value: object) -> int | None:
 def numbers_written(program: Callable[..., object], *args: object) -> int:
     """Count the numbers that torch writes into memory while `program(*args)` runs.
 
-    Every step of a formula writes its result, so this says what a clock would say, and the
-    same on each machine. What happens inside one operation, as in a matrix product, is not
-    written. Run on a GPU it may differ where other operations serve there; what is
-    compiled is not seen.
+    Every step of a formula writes its result, and fetching and storing is what large formulas
+    spend their time on. So this compares programs without a clock, alike on each machine. What
+    happens inside one operation, as in a matrix product, is not written; on a GPU the count
+    may differ where other operations serve there.
 
     >>> numbers_written(lambda x, y: torch.tanh(x + y), torch.ones(3, 1), torch.ones(1, 5))
     30

@@ -150,6 +150,18 @@ def test_what_another_processor_may_turn_is_not_in_a_picture():
     assert not re.search(r"\d\.\d{4}", picture(-1e-9))
 
 
+def test_words_of_a_picture_are_left_as_they_are():
+    said = "part-time: 0.00012, #24292f, (-0) id='a' font-family: Arial;"
+    figure, axes = new_figure(width=4, height=1)
+    axes.plot([0, 1], [0, 1], clip_on=True)
+    axes.set_title(said)
+    picture = draw(figure, alt="a line")
+
+    assert said in [text.text for text in drawing(picture).iter(f"{SVG}text")]
+    names = set(re.findall(r' id="([^"]+)"', picture.svg))
+    assert names == set(re.findall(r'(?:url\(|href=")#([^")]+)', picture.svg)) != set()
+
+
 def test_a_number_stands_on_its_own_cell():
     places = {}
     for text in drawing(heatmap(WEIGHTS)).iter(f"{SVG}text"):

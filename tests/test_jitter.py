@@ -109,13 +109,13 @@ def test_gradients_are_rounded_as_well(numbers):
 
 
 @pytest.mark.parametrize(
-    "name", ["exp_", "_softmax", "bmm", "tanh_backward", "normal_", "var_mean"]
+    "name", ["exp", "_softmax", "bmm", "tanh_backward", "normal", "var_mean"]
 )
 def test_these_differ_between_processors(name):
     assert is_rounded(name)
 
 
-@pytest.mark.parametrize("name", ["add", "mul_", "view", "copy_", "max", "arange", "expand"])
+@pytest.mark.parametrize("name", ["add", "mul", "view", "copy", "max", "arange", "expand"])
 def test_these_do_not(name):
     assert not is_rounded(name)
 

@@ -70,6 +70,9 @@ def test_a_clean_chapter_passes_every_guard(tmp_path):
         (code("1", metadata=tagged("nbval-ignore-output")), "nbval-ignore-output"),
         (code("def masked_softmax(scores):\n    pass"), "defines masked_softmax again"),
         (code("class AdditiveAttention:\n    pass"), "defines AdditiveAttention again"),
+        (code("from time import perf_counter"), "reads a clock (time)"),
+        (code("%timeit f(x)"), "reads a clock (timeit)"),
+        (code("print(result.times_as_fast('ours').low > 2)"), "reads a clock (times_as_fast)"),
     ],
 )
 def test_a_guard_names_the_cell_and_what_is_wrong(tmp_path, cell, sentence):
@@ -79,6 +82,12 @@ def test_a_guard_names_the_cell_and_what_is_wrong(tmp_path, cell, sentence):
 
     assert problem.startswith("chapters/second.ipynb: cell 1 ")
     assert sentence in problem
+
+
+def test_to_speak_of_time_is_not_to_read_a_clock(tmp_path):
+    book_with(tmp_path, code("steps = 3  # one at a time\nprint('for the time being')"))
+
+    assert found_in(tmp_path) == []
 
 
 def test_an_announced_error_is_welcome(tmp_path):
@@ -186,8 +195,8 @@ def test_an_unknown_chapter_is_refused_with_those_that_exist():
     command = [sys.executable, "tools/notebooks.py", "execute", "nonsense"]
     answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
-    assert answer.returncode == 1
-    assert "no chapter named nonsense; there are: welcome, queries-keys-values" in answer.stdout
+    assert answer.returncode == 2
+    assert "no chapter named nonsense; there are: welcome, queries-keys-values" in answer.stderr
 
 
 @pytest.mark.slow

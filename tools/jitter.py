@@ -59,7 +59,6 @@ LAYOUTS = {
 @cache
 def is_rounded(name: str) -> bool:
     """Whether processors may differ in the last place of what an operation gives."""
-    name = name if name.startswith("_") else name.removesuffix("_")  # exp_ is exp, in place
     return name in ROUNDED or FAMILIES.match(name) is not None
 
 
@@ -108,9 +107,9 @@ class Jitter(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch has n
     ) -> Any:  # noqa: ANN401
         """Run one operation, and move what it gives if it is rounded."""
         result = func(*args, **(kwargs or {}))
-        name = func.overloadpacket.__name__
+        name = func.overloadpacket.__name__.removesuffix("_")  # exp_ is exp, in place
         if is_rounded(name):
-            salt = zlib.crc32(f"{name.removesuffix('_')} {self.seed}".encode())
+            salt = zlib.crc32(f"{name} {self.seed}".encode())
             for made in result if isinstance(result, tuple | list) else [result]:
                 if isinstance(made, Tensor) and made.dtype in LAYOUTS and made.is_cpu:
                     move(made, salt)

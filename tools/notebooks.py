@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import argparse
 import ast
+import io
 import os
 import subprocess
 import sys
 import time
+import tokenize
 from collections.abc import Callable, Iterator, Mapping
 from itertools import count
 from pathlib import Path
@@ -30,6 +32,9 @@ ROOT = Path(__file__).resolve().parent.parent
 CELL_TIMEOUT = 120  # seconds
 # A chapter per worker, each on one thread: more would wait for one another.
 SIDE_BY_SIDE = ["--numprocesses=auto", "--maxprocesses=4", "--dist=loadfile"]
+# Names whose answer is another at every run; the last three are those of a finished race.
+CLOCKS = {"time", "timeit", "perf_counter", "process_time", "now", "today"}
+CLOCKS |= {"times_as_fast", "seconds_more", "one_call"}
 PEAK_MEMORY = "import torch; print(torch.cuda.max_memory_allocated())"
 
 
@@ -37,6 +42,14 @@ def chapters(root: Path = ROOT) -> list[Path]:
     """List the notebooks of the table of contents, in the book's order."""
     names = parse_toc_yaml(root / "_toc.yml")
     return [path for name in names if (path := root / f"{name}.ipynb").exists()]
+
+
+def named(name: str) -> Path:
+    """Find the notebook of a chapter, for a command line."""
+    known = {path.stem: path for path in chapters()}
+    if name not in known:
+        raise argparse.ArgumentTypeError(f"no chapter named {name}; there are: {', '.join(known)}")
+    return known[name]
 
 
 def read(path: Path) -> NotebookNode:
@@ -132,12 +145,21 @@ def cell_copies_the_package(cell: NotebookNode) -> str | None:
     return f"defines {copied[0]} again: import it from attnbook" if copied else None
 
 
+def cell_reads_a_clock(cell: NotebookNode) -> str | None:
+    """What hangs on a time may hold on a quiet machine only."""
+    tokens = tokenize.generate_tokens(io.StringIO(cell.source).readline)
+    read = [token.string for token in tokens if token.type == tokenize.NAME]
+    found = [name for name in read if name in CLOCKS]
+    return f"reads a clock ({found[0]}): count instead, as numbers_written does" if found else None
+
+
 GUARDS: list[Callable[[NotebookNode], str | None]] = [
     cell_was_never_run,
     cell_stores_an_error,
     cell_stores_a_warning,
     cell_is_kept_from_nbval,
     cell_copies_the_package,
+    cell_reads_a_clock,
 ]
 
 
@@ -187,17 +209,11 @@ def main() -> int:
     """Do what the command line asks for; 0 if all is well."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("task", choices=["execute", "check", "compare"])
-    parser.add_argument("names", nargs="*", help="chapters, such as masked-softmax; default all")
+    about = "a chapter, such as masked-softmax; default all"
+    parser.add_argument("chapters", nargs="*", type=named, metavar="NAME", help=about)
     arguments = parser.parse_args()
-    known = {path.stem: path for path in chapters()}
-    unknown = [name for name in arguments.names if name not in known]
-    if unknown:
-        print(f"no chapter named {unknown[0]}; there are: {', '.join(known)}")
-        return 1
-    paths = [known[name] for name in arguments.names or known]
-    return {"execute": _execute_all, "check": _check_all, "compare": _compare_all}[arguments.task](
-        paths
-    )
+    do = {"execute": _execute_all, "check": _check_all, "compare": _compare_all}[arguments.task]
+    return do(arguments.chapters or chapters())
 
 
 def _execute_all(paths: list[Path]) -> int:

@@ -12,23 +12,20 @@ import argparse
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
-from notebooks import CELL_TIMEOUT, chapters, compare
+from notebooks import CELL_TIMEOUT, chapters, compare, named
 
 TOOLS = Path(__file__).resolve().parent
 TIMEOUT = 3 * CELL_TIMEOUT  # to move every result takes time, too
-STARTUP = ("profile_default", "startup")
 # What each kernel does first; it leaves a file, because IPython goes on where this fails.
 START = """
-import pathlib, sys
+import os, pathlib, sys
 sys.path.append({tools!r})
 from jitter import Jitter
 sys.path.remove({tools!r})
 Jitter({seed}).__enter__()
-pathlib.Path({folder!r}, str(__import__("os").getpid())).touch()
+pathlib.Path({folder!r}, str(os.getpid())).touch()
 """
 
 
@@ -36,29 +33,23 @@ class NotTriedError(Exception):
     """Chapters ran as they always do, so that nothing is known of another processor."""
 
 
-@contextmanager
-def another(seed: int, kernels: int) -> Iterator[dict[str, str]]:
-    """Give the variables with which kernels round as the processor with this seed.
+def turned(paths: list[Path], seed: int) -> bool:
+    """Whether an output of these chapters is another one on the processor with this seed.
 
     Raises:
-        NotTriedError: fewer than so many kernels did, once the block has ended.
+        NotTriedError: fewer kernels than chapters rounded as that processor does.
     """
     with tempfile.TemporaryDirectory(prefix="processor-") as folder:
-        startup, started = (Path(folder, *parts) for parts in (STARTUP, ["started"]))
+        startup, started = Path(folder, "profile_default", "startup"), Path(folder, "started")
         startup.mkdir(parents=True)
         started.mkdir()
         first = START.format(tools=str(TOOLS), seed=seed, folder=str(started))
         (startup / "another-processor.py").write_text(first, "utf-8")
-        yield {"IPYTHONDIR": folder, "OMP_NUM_THREADS": "1"}
+        found = compare(paths, "cpu", {"IPYTHONDIR": folder}, TIMEOUT) != 0
         tried = len(list(started.iterdir()))
-    if tried < kernels:
-        raise NotTriedError(f"{kernels} chapters ran, and {tried} of them on processor {seed}")
-
-
-def turned(paths: list[Path], seed: int) -> bool:
-    """Whether an output of these chapters is another one on the processor with this seed."""
-    with another(seed, len(paths)) as variables:
-        return compare(paths, "cpu", variables, TIMEOUT) != 0
+    if tried < len(paths):
+        raise NotTriedError(f"{len(paths)} chapters ran, and {tried} of them on processor {seed}")
+    return found
 
 
 def main() -> int:
@@ -67,17 +58,15 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--seeds", type=int, default=10, help="how many processors")
-    parser.add_argument("names", nargs="*", help="chapters, such as masked-softmax; default all")
+    about = "a chapter, such as masked-softmax; default all"
+    parser.add_argument("chapters", nargs="*", type=named, metavar="NAME", help=about)
     arguments = parser.parse_args()
-    known = {path.stem: path for path in chapters()}
-    unknown = set(arguments.names) - set(known)
-    if unknown or arguments.seeds < 1:
-        parser.error(f"there are 1 seed and more, and the chapters {', '.join(known)}")
-    paths = [known[name] for name in arguments.names or known]
+    if arguments.seeds < 1:
+        parser.error(f"--seeds must be at least 1, got {arguments.seeds}")
     wrong = []
     for seed in range(1, arguments.seeds + 1):
         start = time.monotonic()
-        if turned(paths, seed):
+        if turned(arguments.chapters or chapters(), seed):
             wrong.append(seed)
         print(f"processor {seed}: {time.monotonic() - start:.0f} s", flush=True)
     print(
