@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import torch
 from torch import nn
 
 from attnbook.attention import Attention
@@ -13,12 +14,15 @@ from attnbook.checks import (
     check_flag,
     check_last_axis,
     check_projected,
+    check_scores,
     check_size,
     check_tensor,
 )
-from attnbook.fused.additive import additive_score, is_plain
-from attnbook.fused.dot import dot_product_attention
-from attnbook.fused.streaming import additive_attention
+from attnbook.fused.additive import fast_additive_score
+from attnbook.fused.choice import blocks_pay, kernel_pays
+from attnbook.fused.dot import fast_dot_product_attention
+from attnbook.fused.fallback import is_plain
+from attnbook.fused.streaming import streamed_additive_attention
 from attnbook.masking import without_padding
 from attnbook.scoring import additive_features, scaled_dot_score
 
@@ -64,7 +68,9 @@ class DotProductAttention(Attention):
         check_flag("causal", causal)
         visible = self._visible_keys(queries, keys, values, valid_lens, causal=False)
         check_last_axis("keys", keys, "query_size", queries.shape[-1])
-        output = dot_product_attention(queries, keys, values, visible, causal=causal)
+        if not kernel_pays(queries, keys, values):
+            return super().forward(queries, keys, values, valid_lens, causal=causal)
+        output = fast_dot_product_attention(queries, keys, values, visible, causal=causal)
         self._keep(None)
         return output
 
@@ -135,14 +141,16 @@ class AdditiveAttention(Attention):
         *,
         causal: bool = False,
     ) -> Float[Tensor, "batch *heads queries value_size"]:
-        """Attend, as `Attention.forward` says; scores are made block by block."""
+        """Attend, as `Attention.forward` says; many scores are made block by block."""
         visible = self._visible_keys(queries, keys, values, valid_lens, causal)
-        if not self._scores_as(AdditiveAttention):
-            # The projection of huge padding can overflow to NaN, and so would its gradient.
-            keys = keys if visible is None else without_padding(keys, visible)
-            return super().forward(queries, keys, values, valid_lens, causal=causal)
-        hiddens = self._project_queries(queries)
-        return self._attend(hiddens, self.project_keys(keys), values, visible)
+        if self._blocks_pay(queries, keys, values):
+            hiddens = self._project_queries(queries)
+            return self._attend_in_blocks(hiddens, self.project_keys(keys), values, visible)
+        # The projection of huge padding can overflow to NaN, and so would its gradient.
+        keys = keys if visible is None else without_padding(keys, visible)
+        scores = self.score(queries, keys)
+        check_scores(scores, queries, keys)
+        return self._weigh_and_pool(scores, values, visible)
 
     def project_keys(
         self, keys: Float[Tensor, "batch *heads keys key_size"]
@@ -184,26 +192,33 @@ class AdditiveAttention(Attention):
             )
         visible = self._visible_keys(queries, projected_keys, values, valid_lens, causal)
         check_last_axis("projected_keys", projected_keys, "num_hiddens", self.W_k.out_features)
-        return self._attend(self._project_queries(queries), projected_keys, values, visible)
+        hiddens = self._project_queries(queries)
+        if self._blocks_pay(queries, projected_keys, values):
+            return self._attend_in_blocks(hiddens, projected_keys, values, visible)
+        keys = projected_keys if visible is None else without_padding(projected_keys, visible)
+        scores = self.w_v(additive_features(hiddens, keys)).squeeze(-1)
+        return self._weigh_and_pool(scores, values, visible)
 
     def _project_queries(self, queries: Tensor) -> Tensor:
         check_projected("queries", queries, "query_size", self.W_q)
         return self.W_q(queries)  # type: ignore[no-any-return]
 
-    def _attend(
+    def _blocks_pay(self, queries: Tensor, keys: Tensor, values: Tensor) -> bool:
+        """Whether the score is the book's, and there is so much of it that blocks pay."""
+        if not (self._scores_as(AdditiveAttention) and is_plain(self.w_v)):
+            return False
+        return blocks_pay(queries, keys, self.w_v.in_features, (values, *self.parameters()))
+
+    def _attend_in_blocks(
         self, queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor | None
     ) -> Tensor:
         """Score, weigh and pool projected queries and keys."""
-        w_v = self.w_v
-        if not is_plain(w_v):
-            keys = keys if visible is None else without_padding(keys, visible)
-            scores = w_v(additive_features(queries, keys)).squeeze(-1)
+        weight = self.w_v.weight.squeeze(0)
+        mixed = values.dtype != queries.dtype  # under autocast
+        if self.keep_weights or self._drops() or mixed or torch.compiler.is_compiling():
+            scores = fast_additive_score(queries, keys, weight, visible)
             return self._weigh_and_pool(scores, values, visible)
-        weight = w_v.weight.squeeze(0)
-        if self.keep_weights or self._drops():
-            scores = additive_score(queries, keys, weight, visible)
-            return self._weigh_and_pool(scores, values, visible)
-        output = additive_attention(queries, keys, weight, values, visible)
+        output = streamed_additive_attention(queries, keys, weight, values, visible)
         self._keep(None)
         return output
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 from hypothesis import settings
 
-from attnbook.fused import additive, blocks, dot, kernels, softmax
+from attnbook.fused import blocks, choice, kernels
 
 settings.register_profile("stable", derandomize=True, deadline=None, max_examples=50)
 settings.load_profile("stable")
@@ -50,13 +50,12 @@ def every_path(request):
     """Run a test by the plain formulas, and by the fast paths with small and large blocks."""
     smallest = math.inf if request.param == "plain" else 0
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("SMALLEST", "SMALLEST_TRAINING", "SMALLEST_OF_ONE"):
-            patch.setattr(additive, name, smallest)
+        for name in ("SCORES", "UNITS", "UNITS_TRAINING", "UNITS_OF_ONE"):
+            patch.setattr(choice, name, smallest)
+        for name in ("PRODUCTS_WIDENED", "PRODUCTS_SLICED"):
+            patch.setattr(choice, name, smallest)
         if request.param == "fast":
             patch.setattr(blocks, "BLOCK", 100)  # one example's queries do not fit
-        patch.setattr(softmax, "SMALLEST", smallest)
-        patch.setattr(dot, "SMALLEST_SLICED", smallest)
-        patch.setattr(dot, "SMALLEST_WIDENED", smallest)
         if not shutil.which("g++"):  # torch cannot make kernels for the CPU
             patch.setattr(kernels, "_kernels", kernels._formulas)
         yield request.param

@@ -14,7 +14,7 @@ from torch import nn
 from torch.nn.functional import scaled_dot_product_attention
 
 from attnbook import AdditiveAttention, DotProductAttention, causal_mask, masked_softmax
-from attnbook.fused import blocks, dot
+from attnbook.fused import blocks, choice, dot
 
 pytestmark = [
     pytest.mark.usefixtures("every_path"),
@@ -161,7 +161,7 @@ def test_as_many_paths_of_the_dot_product_are_taken_as_are_tested(monkeypatch, e
 
     for path in ("_causal", "_sliced", "_masked"):
         monkeypatch.setattr(dot, path, watched(path))
-    monkeypatch.setattr(dot, "SMALLEST_WIDENED", 0)
+    monkeypatch.setattr(choice, "PRODUCTS_WIDENED", 0)
     layer = make("dot", keep_weights=False)
     for queries in (KEYS, 3):
         for lengths in LENGTHS:

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from attnbook import AdditiveAttention, DotProductAttention, length_mask
-from attnbook.fused import blocks, dot, softmax
-from attnbook.fused.additive import additive_score
+from attnbook.fused import blocks, dot
+from attnbook.fused.additive import fast_additive_score
+from attnbook.fused.softmax import fast_weigh
 from attnbook.scoring import additive_features
 from attnbook.weighting import weigh
 
@@ -44,7 +45,7 @@ def test_additive_scores_agree_with_the_oracle_however_large(seed, sizes, scale,
     examples, _, num_keys, _ = sizes
     lengths = data.draw(st.lists(st.integers(0, num_keys), min_size=examples, max_size=examples))
     visible = length_mask(torch.tensor(lengths), (*inputs[0].shape[:-1], num_keys))
-    scores = additive_score(*inputs, visible)
+    scores = fast_additive_score(*inputs, visible)
     assert scores.dtype == dtype
     difference = scores.double() - oracle.additive_score(*inputs)
     # A half-precision sum q + k of the plain formula is rounded before its tanh is taken.
@@ -53,14 +54,14 @@ def test_additive_scores_agree_with_the_oracle_however_large(seed, sizes, scale,
 
 
 @given(seeds, st.tuples(sizes, sizes, sizes, sizes), sizes_of_projections, st.data())
-def test_gradients_of_additive_scores_agree_with_the_plain_formula(seed, sizes, scale, data):
+def test_gradients_of_additive_scores_agree_with_the_formula(seed, sizes, scale, data):
     inputs = projections(seed, sizes, scale, torch.float64)
     num_keys = sizes[2]
     lengths = data.draw(st.lists(st.integers(0, num_keys), min_size=sizes[0], max_size=sizes[0]))
     visible = length_mask(torch.tensor(lengths), (*inputs[0].shape[:-1], num_keys))
     factors = torch.randn(visible.shape, dtype=torch.float64) * visible
     found = []
-    for score in (lambda q, k, w: additive_score(q, k, w, visible), plain):
+    for score in (lambda q, k, w: fast_additive_score(q, k, w, visible), plain):
         leaves = [tensor.clone().requires_grad_() for tensor in inputs]
         (score(*leaves) * factors).sum().backward()
         found.append([leaf.grad for leaf in leaves])
@@ -77,7 +78,7 @@ def test_45_and_minus_42_meet_as_tanh_3(dtype):
     # e^90 is too large for float32; cut to what it can hold, this would give 0.
     queries = torch.tensor([[[45.0], [-45.0]]], dtype=dtype)
     keys = torch.tensor([[[-42.0], [42.0]]], dtype=dtype)
-    scores = additive_score(queries, keys, torch.ones(1, dtype=dtype), None).float()
+    scores = fast_additive_score(queries, keys, torch.ones(1, dtype=dtype), None).float()
     expected = torch.tensor([[[math.tanh(3), 1], [-1, -math.tanh(3)]]])
     assert torch.allclose(scores, expected, atol=4e-3 if dtype == torch.bfloat16 else 1e-3)
 
@@ -86,7 +87,7 @@ def test_45_and_minus_42_meet_as_tanh_3(dtype):
 def test_what_is_no_number_in_a_visible_key_shows_as_the_plain_formula_shows_it(value):
     queries, keys, weight = projections(1, (2, 3, 5, 2), 1.0, torch.float32)
     keys[0, 1, 0] = value
-    scores = additive_score(queries, keys, weight, None)
+    scores = fast_additive_score(queries, keys, weight, None)
     assert torch.allclose(scores, plain(queries, keys, weight), atol=1e-6, equal_nan=True)
 
 
@@ -95,7 +96,7 @@ def test_what_is_no_number_in_padding_is_not_looked_at():
     visible = length_mask(PER_EXAMPLE, (2, 3, 7))
     queries, keys, weight = (tensor.requires_grad_() for tensor in inputs)
     spoilt = torch.where(visible.transpose(1, 2), keys, math.nan)
-    scores = additive_score(queries, spoilt, weight, visible)
+    scores = fast_additive_score(queries, spoilt, weight, visible)
     torch.where(visible, scores, 0.0).sum().backward()
     assert queries.grad.isfinite().all()
     assert weight.grad.isfinite().all()
@@ -108,7 +109,7 @@ def test_additive_scores_can_be_differentiated_twice(visible):
     ]
 
     def score(*inputs):
-        scores = additive_score(*inputs, visible)
+        scores = fast_additive_score(*inputs, visible)
         return scores if visible is None else torch.where(visible, scores, 0.0)
 
     assert torch.autograd.gradcheck(score, inputs)
@@ -119,7 +120,7 @@ def test_weights_can_be_differentiated_twice():
     for lengths in (PER_EXAMPLE, PER_QUERY):
         visible = length_mask(lengths, (2, 3, 7))
         scores = torch.randn(2, 3, 7, dtype=torch.float64, requires_grad=True)
-        assert torch.autograd.gradgradcheck(lambda s, v=visible: softmax.weigh(s, v), [scores])
+        assert torch.autograd.gradgradcheck(lambda s, v=visible: fast_weigh(s, v), [scores])
 
 
 @pytest.mark.parametrize("lengths", [PER_EXAMPLE, PER_QUERY], ids=["per example", "per query"])
@@ -132,7 +133,7 @@ def test_weights_and_their_gradients_are_those_of_the_plain_formula(lengths, jun
     # Gradients from padding that huge values made infinite must not come through.
     grad = torch.where(visible, torch.randn(2, 5, 3, 7).to(dtype), junk)
     found = []
-    for function in (softmax.weigh, weigh):
+    for function in (fast_weigh, weigh):
         leaf = scores.clone().requires_grad_()
         weights = function(leaf, visible)
         weights.backward(grad)
@@ -148,30 +149,38 @@ def test_a_visible_infinity_makes_its_row_nan_and_no_other():
     visible = length_mask(PER_EXAMPLE, (2, 3, 7))
     scores = torch.zeros(2, 3, 7)
     scores[0, 1, 2] = math.inf
-    rows = softmax.weigh(scores, visible)[0, :, :4].isnan()
+    rows = fast_weigh(scores, visible)[0, :, :4].isnan()
     assert rows.any(dim=-1).tolist() == [False, True, False]
 
 
 # torch's own use of its own deprecated function
 @pytest.mark.filterwarnings("ignore:`torch.jit.script:DeprecationWarning")
-@pytest.mark.parametrize("score", [softmax.weigh, None], ids=["weights", "scores"])
-def test_the_transforms_of_torch_func_reach_the_fast_paths(score):
+@pytest.mark.parametrize("name", ["weights", "scores"])
+def test_the_transforms_of_torch_func_pass_the_fast_paths_by(name):
     visible = length_mask(PER_EXAMPLE, (2, 3, 7))
-    if score is None:
-        queries, keys, weight = projections(3, (2, 3, 7, 5), 1.0, torch.float64)
-        keys = torch.where(visible.transpose(1, 2), keys, 0.0)
-        function = lambda q: (additive_score(q, keys, weight, visible) ** 2).sum()  # noqa: E731
-        expected = lambda q: (plain(q, keys, weight) ** 2).sum()  # noqa: E731
+    queries, keys, weight = projections(3, (2, 3, 7, 5), 1.0, torch.float64)
+    values = torch.randn(2, 7, 11, dtype=torch.float64)
+    layer = AdditiveAttention(5, 5, 5, keep_weights=False).double()
+    torch.nn.init.eye_(layer.W_q.weight)
+    layer.w_v.weight.data = weight[None]
+
+    def formula(scores):
+        return (weigh(scores, visible) @ values).square().sum()
+
+    if name == "weights":
+        given = torch.randn(2, 3, 7, dtype=torch.float64)
+        function = lambda s: layer._weigh_and_pool(s, values, visible).square().sum()  # noqa: E731
+        expected = formula
     else:
-        queries = torch.randn(2, 3, 7, dtype=torch.float64)
-        function = lambda s: (score(s, visible) ** 2).sum()  # noqa: E731
-        expected = lambda s: (weigh(s, visible) ** 2).sum()  # noqa: E731
+        given = queries
+        function = lambda q: layer.attend(q, keys, values, PER_EXAMPLE).square().sum()  # noqa: E731
+        expected = lambda q: formula(plain(q, keys, weight))  # noqa: E731
     for transform in (torch.func.grad, torch.func.jacfwd, torch.func.hessian):
-        assert torch.allclose(transform(function)(queries), transform(expected)(queries))
-    many = queries.expand(4, *queries.shape)
+        assert torch.allclose(transform(function)(given), transform(expected)(given))
+    many = given.expand(4, *given.shape)
     assert torch.allclose(torch.vmap(function)(many), torch.vmap(expected)(many))
     with torch.autograd.forward_ad.dual_level():
-        dual = torch.autograd.forward_ad.make_dual(queries, torch.ones_like(queries))
+        dual = torch.autograd.forward_ad.make_dual(given, torch.ones_like(given))
         assert torch.autograd.forward_ad.unpack_dual(function(dual)).tangent is not None
 
 
@@ -426,7 +435,7 @@ def test_a_gpus_blocks_take_tanh_and_agree(monkeypatch):
     # On a GPU no number is looked at. The same choice is forced here.
     monkeypatch.setattr(blocks, "_reach", lambda _: -1.0)
     queries, keys, weight = projections(7, (2, 3, 7, 5), 10.0, torch.float64)
-    scores = blocks.score(queries, keys, weight, None)
+    scores = blocks.score_in_blocks(queries, keys, weight, None)
     assert torch.allclose(scores, plain(queries, keys, weight), atol=1e-12)
 
 
@@ -438,7 +447,7 @@ def test_kernels_give_what_blocks_give(scale):
     keys = keys.transpose(1, 2).contiguous().transpose(1, 2)
     visible = length_mask(PER_EXAMPLE, (2, 3, 7))
     found = []
-    for score in (additive_score, torch.compile(additive_score, backend="aot_eager")):
+    for score in (fast_additive_score, torch.compile(fast_additive_score, backend="aot_eager")):
         leaves = [tensor.clone().requires_grad_() for tensor in (queries, keys, weight)]
         scores = torch.where(visible, score(*leaves, visible), 0.0)
         scores.square().sum().backward()
@@ -461,7 +470,7 @@ def test_small_projections_keep_their_digits():
     queries, keys, weight = projections(9, (2, 3, 7, 5), 0.0, torch.float32)
     queries, keys, weight = queries * 1e-4, keys * 1e-4, weight * 1e4
     expected = plain(queries.double(), keys.double(), weight.double())
-    scores = additive_score(queries, keys, weight, None).double()
+    scores = fast_additive_score(queries, keys, weight, None).double()
     assert torch.allclose(scores, expected, rtol=1e-5, atol=1e-6)
 
 
@@ -499,7 +508,7 @@ def test_a_layer_in_autocast_agrees_by_every_path(qkv):
     scores, visible = torch.randn(2, 3, 7).bfloat16(), length_mask(PER_EXAMPLE, (2, 3, 7))
     with torch.autocast("cpu", torch.bfloat16):
         output = layer(*qkv, PER_EXAMPLE)
-        weights = softmax.weigh(scores, visible)
+        weights = fast_weigh(scores, visible)
     assert torch.allclose(output.float(), expected, atol=5e-2)
     assert torch.equal(weights, weigh(scores, visible))
 

@@ -12,6 +12,7 @@ import nbformat
 import notebooks
 import pytest
 import torch
+from nbclient.exceptions import CellExecutionError
 
 ROOT = Path(__file__).parents[1]
 
@@ -199,15 +200,46 @@ def test_an_unknown_chapter_is_refused_with_those_that_exist():
     assert "no chapter named nonsense; there are: welcome, queries-keys-values" in answer.stderr
 
 
+# What each kernel does first: a layer that keeps its weights has no fast path left.
+NO_FAST_PATHS = """
+import attnbook.attention, attnbook.layers
+attnbook.attention.fast_weigh = attnbook.layers.fast_additive_score = None
+"""
+
+
+@pytest.fixture
+def no_fast_paths(tmp_path, monkeypatch):
+    startup = tmp_path / "ipython" / "profile_default" / "startup"
+    startup.mkdir(parents=True)
+    (startup / "no-fast-paths.py").write_text(NO_FAST_PATHS, "utf-8")
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("path", notebooks.chapters(), ids=lambda path: path.stem)
-def test_executing_a_chapter_again_leaves_no_difference(path, tmp_path):
+def test_executing_a_chapter_again_leaves_no_difference(path, tmp_path, request):
+    if path.stem != "what-attention-costs":  # it says where the fast paths begin
+        request.getfixturevalue("no_fast_paths")
     again = tmp_path / path.name
     again.write_bytes(path.read_bytes())
 
     notebooks.execute(again)
 
     assert again.read_bytes() == path.read_bytes()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("layer", ["DotProductAttention()", "AdditiveAttention(5, 5, 5)"])
+@pytest.mark.usefixtures("no_fast_paths")
+def test_a_chapter_whose_layer_does_not_run_what_the_book_shows_is_found(layer, tmp_path):
+    call = "layer(x, x, x, torch.tensor([7]))"
+    start = f"import torch\nfrom attnbook import *\nlayer = {layer}\n"
+    few = book_with(tmp_path / "few", code(f"{start}x = torch.ones(1, 9, 5)\n{call}.shape"))
+    many = book_with(tmp_path / "many", code(f"{start}x = torch.ones(1, 300, 5)\n{call}.shape"))
+
+    notebooks.execute(few)
+    with pytest.raises(CellExecutionError, match="'NoneType' object is not callable"):
+        notebooks.execute(many)
 
 
 def test_nbval_without_the_package_names_the_line_of_the_readme_that_installs_it(tmp_path):

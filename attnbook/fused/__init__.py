@@ -1,5 +1,6 @@
-"""The fast paths: the same stages with less memory traffic, chosen by size.
+"""The fast paths: the same stages with less memory traffic.
 
-Each has a plain twin in `scoring`, `weighting` or `pooling`, which serves where the fast
-one does not pay or does not apply.
+A layer runs the formulas of `scoring`, `weighting` and `pooling`, line by line as they stand
+there, until a call is so large that another way pays. `choice` is the one place that says
+when.
 """

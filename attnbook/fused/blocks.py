@@ -36,7 +36,9 @@ GPU_BLOCK = 2**24
 SMALL = 0.25
 
 
-def score(queries: Tensor, keys: Tensor, weight: Tensor, visible: Tensor | None) -> Tensor:
+def score_in_blocks(
+    queries: Tensor, keys: Tensor, weight: Tensor, visible: Tensor | None
+) -> Tensor:
     """Score projected queries and keys by wᵀ tanh(q + k)."""
     q, k, w = flat(queries), flat(keys), flat(weight)
     scores = q.new_zeros(*q.shape[:-1], k.shape[-2])

@@ -18,24 +18,20 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad, scaled_dot_product_attention
 
-from attnbook.fused.softmax import weigh
-from attnbook.fused.twins import needs_twin
+from attnbook.fused.choice import slices_pay
 from attnbook.masking import causal_mask, seen_keys, without_padding
 from attnbook.pooling import pool
 from attnbook.scoring import scaled_dot_score
+from attnbook.weighting import weigh
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float
 
-# From how many multiplications an example on, as `make bench` measured: for slicing, and
-# for making queries, keys and values equally wide, as the kernel wants them.
-SMALLEST_SLICED = 2**23
-SMALLEST_WIDENED = 2**22
 # Values of a larger norm are huge: their products with gradients might overflow.
 ORDINARY = 1e9
 
 
-def dot_product_attention(
+def fast_dot_product_attention(
     queries: Float[Tensor, "batch *heads queries size"],
     keys: Float[Tensor, "batch *heads keys size"],
     values: Float[Tensor, "batch *heads keys value_size"],
@@ -51,13 +47,9 @@ def dot_product_attention(
         visible: what lengths leave visible; order is told by `causal`, so that the kernel
             can skip the future instead of masking it.
     """
-    size, value_size = queries.shape[-1], values.shape[-1]
-    work = queries.shape[-2] * keys.shape[-2] * max(size, value_size)
-    narrow = size != value_size and work < SMALLEST_WIDENED
-    if narrow or queries.numel() * keys.numel() == 0 or needs_twin(queries, keys, values):
-        return _plain(queries, keys, values, _joined(queries, keys, visible, causal))
     reads = queries.device.type == "cpu" and not torch.compiler.is_compiling()
-    sliced = reads and work >= SMALLEST_SLICED and visible is not None and visible.shape[-2] == 1
+    per_example = visible is not None and visible.shape[-2] == 1
+    sliced = reads and per_example and slices_pay(queries, keys, values)
     # The kernel's own order counts queries and keys from the first.
     if causal and queries.shape[-2] == keys.shape[-2] and (visible is None or sliced):
         return _causal(queries, keys, values, visible)
@@ -76,7 +68,7 @@ def _joined(queries: Tensor, keys: Tensor, visible: Tensor | None, causal: bool)
     return order if visible is None else visible & order
 
 
-def _plain(queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor | None) -> Tensor:
+def _formula(queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor | None) -> Tensor:
     return pool(weigh(scaled_dot_score(queries, keys), visible), values)
 
 
@@ -87,14 +79,14 @@ def _unread(queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor | Non
 
 
 def _masked(queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor) -> Tensor:
-    """Trust the kernel if its output is a number; else clear padding; else take the twin."""
+    """Trust the kernel if its output is a number; else clear padding; else take the formula."""
     for path in (_fused, _unread):
         output = path(queries, keys, values, visible)
         if path is _unread and output.requires_grad:
             values = without_padding(values, visible)
         if _is_trusted(output, values):
             return output
-    return _plain(queries, keys, values, visible)
+    return _formula(queries, keys, values, visible)
 
 
 def _is_trusted(output: Tensor, values: Tensor) -> bool:
@@ -123,7 +115,7 @@ def _causal(queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor | Non
     # The future makes the same trouble as padding.
     looks = queries.device.type == "cpu" and not torch.compiler.is_compiling()
     if looks and not _is_trusted(output, values):
-        return _plain(queries, keys, values, _joined(queries, keys, visible, causal=True))
+        return _formula(queries, keys, values, _joined(queries, keys, visible, causal=True))
     return output
 
 
@@ -132,7 +124,7 @@ def _sliced(
 ) -> Tensor:
     seen = seen_keys(visible).flatten().tolist()
     if not any(seen):
-        return _plain(queries, keys, values, visible)
+        return _formula(queries, keys, values, visible)
     # unbind, because every plain slice would get a full-size gradient of its own.
     examples = zip(queries.unbind(), keys.unbind(), values.unbind(), seen, strict=True)
     outputs = [

@@ -79,7 +79,7 @@ def _choose(q: Tensor, k: Tensor) -> tuple[_Kernels, Tensor, Tensor]:
 )
 @torch.no_grad()
 def compiled_score(queries: Tensor, keys: Tensor, weight: Tensor, visible: Tensor | None) -> Tensor:
-    """Score as `blocks.score` does, by a compiled kernel where it is right."""
+    """Score as `blocks.score_in_blocks` does, by a compiled kernel where it is right."""
     cleared = keys if visible is None else without_padding(keys, visible)
     q, k, w = (blocks.flat(tensor.detach()) for tensor in (queries, cleared, weight))
     kernels, q, k = _choose(q, k)

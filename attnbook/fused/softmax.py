@@ -14,34 +14,18 @@ import torch
 from torch import Tensor
 from torch.autograd import Function
 
-from attnbook.fused.twins import needs_twin
-from attnbook.weighting import weigh as plain_weigh
-
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float
 
-# From how many scores on this wins over the plain formula, as `make bench` measured.
-SMALLEST = 2**16
 _BITS = {2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 
-def weigh(
+def fast_weigh(
     scores: Float[Tensor, "batch *heads queries keys"],
-    visible: Bool[Tensor, "#batch *ones keys"] | None,
+    visible: Bool[Tensor, "#batch *ones keys"],
 ) -> Float[Tensor, "batch *heads queries keys"]:
     """Turn scores into weights, as `weighting.weigh` does."""
-    if visible is None or torch.compiler.is_compiling() or needs_twin(scores):
-        return plain_weigh(scores, visible)
-    if scores.numel() < max(SMALLEST, 1):
-        learns = scores.requires_grad and torch.is_grad_enabled()
-        return plain_weigh(scores, visible) if learns else _weigh_few(scores, ~visible)
     return _Weights.apply(scores, visible)  # type: ignore[no-any-return,no-untyped-call]
-
-
-def _weigh_few(scores: Tensor, hidden: Tensor) -> Tensor:
-    # An empty row is NaN for a moment. A gradient could meet it; here there is none.
-    weights = torch.softmax(scores.masked_fill(hidden, -math.inf), dim=-1)
-    return weights.masked_fill_(hidden, 0.0)
 
 
 class _Weights(Function):

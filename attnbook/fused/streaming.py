@@ -14,18 +14,17 @@ import torch
 from torch import Tensor
 from torch.autograd import Function
 
-from attnbook.fused.additive import additive_score, is_small, plain_score
+from attnbook.fused.additive import formula as score_formula
 from attnbook.fused.blocks import Block, Place, Sums, blocks, flat, like, scores_of, seen_by
-from attnbook.fused.softmax import weigh
-from attnbook.fused.twins import needs_twin, twin_gradients
+from attnbook.fused.fallback import gradients_by_formula
 from attnbook.pooling import pool
-from attnbook.weighting import weigh as plain_weigh
+from attnbook.weighting import weigh
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float
 
 
-def additive_attention(
+def streamed_additive_attention(
     queries: Float[Tensor, "batch *heads queries hiddens"],
     keys: Float[Tensor, "batch *heads keys hiddens"],
     weight: Float[Tensor, " hiddens"],
@@ -33,17 +32,14 @@ def additive_attention(
     visible: Bool[Tensor, "#batch *ones keys"] | None,
 ) -> Float[Tensor, "batch *heads queries value_size"]:
     """Score projected queries and keys, weigh and pool, keeping no weights."""
-    inputs = queries, keys, weight, values
-    mixed = values.dtype != queries.dtype  # under autocast
-    if mixed or is_small(*inputs) or torch.compiler.is_compiling() or needs_twin(*inputs):
-        return pool(weigh(additive_score(queries, keys, weight, visible), visible), values)
-    return _AdditiveAttention.apply(*inputs, visible)  # type: ignore[no-any-return,no-untyped-call]
+    inputs = queries, keys, weight, values, visible
+    return _AdditiveAttention.apply(*inputs)  # type: ignore[no-any-return,no-untyped-call]
 
 
-def _plain(
+def _formula(
     queries: Tensor, keys: Tensor, weight: Tensor, values: Tensor, visible: Tensor | None
 ) -> Tensor:
-    return pool(plain_weigh(plain_score(queries, keys, weight, visible), visible), values)
+    return pool(weigh(score_formula(queries, keys, weight, visible), visible), values)
 
 
 class _AdditiveAttention(Function):
@@ -62,7 +58,7 @@ class _AdditiveAttention(Function):
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:  # noqa: ANN401
         inputs = ctx.saved_tensors
         if torch.is_grad_enabled():
-            return twin_gradients(_plain, ctx.needs_input_grad, inputs, grad)
+            return gradients_by_formula(_formula, ctx.needs_input_grad, inputs, grad)
         return *_gradients(grad, *inputs), None
 
 
@@ -85,7 +81,7 @@ def _gradients(grad: Tensor, *inputs: Any) -> tuple[Tensor, ...]:  # noqa: ANN40
 
 
 def _weights(block: Block, w: Tensor, mask: Tensor | None, place: Place) -> Tensor:
-    return plain_weigh(scores_of(block, w), None if mask is None else _part(mask, place))
+    return weigh(scores_of(block, w), None if mask is None else _part(mask, place))
 
 
 def _flat_mask(visible: Tensor | None, queries: Tensor) -> Tensor | None:

@@ -1,4 +1,4 @@
-"""When a fast path steps aside for its plain twin."""
+"""When a fast path steps aside, and the formula serves."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
-def needs_twin(*tensors: Tensor) -> bool:
-    """Whether these tensors, or what is being done to them, ask for the plain formula.
+def needs_fallback(*tensors: Tensor) -> bool:
+    """Whether these tensors, or what is being done to them, ask for the formula.
 
     So do subclasses of Tensor, tensors without values, the transforms of `torch.func`, and
     forward-mode differentiation.
@@ -39,13 +39,18 @@ def is_untouched(module: nn.Module) -> bool:
     return not (any(hooks) or "forward" in vars(module) or _has_any_global_hook())  # type: ignore[no-untyped-call]
 
 
-def twin_gradients(
-    twin: Callable[..., Tensor],
+def is_plain(linear: nn.Module) -> bool:
+    """Whether a layer is nothing but the product with its weight."""
+    return type(linear) is nn.Linear and linear.bias is None and is_untouched(linear)
+
+
+def gradients_by_formula(
+    formula: Callable[..., Tensor],
     needed: Sequence[bool],
     inputs: tuple[Any, ...],
     grad: Tensor,
 ) -> tuple[Tensor | None, ...]:
-    """Take gradients through the plain formula, so that they can be differentiated again."""
+    """Take gradients through the formula, so that they can be differentiated again."""
     wanted = [value for value, wants in zip(inputs, needed, strict=True) if wants]
-    found = iter(torch.autograd.grad(twin(*inputs), wanted, grad, create_graph=True))
+    found = iter(torch.autograd.grad(formula(*inputs), wanted, grad, create_graph=True))
     return tuple(next(found) if wants else None for wants in needed)

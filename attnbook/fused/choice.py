@@ -1,0 +1,73 @@
+"""Where the fast paths begin: the one place that decides.
+
+The sizes are those from which on a fast path won over the formula in `make bench`. Below them,
+and where `needs_fallback` says so, layers run the formulas. An exported program serves all
+sizes, so no size decides what is in it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import torch
+
+from attnbook.fused.fallback import needs_fallback
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from torch import Tensor
+
+# How many scores it takes for `fast_weigh`.
+SCORES = 2**16
+# How many hidden units it takes for blocks: in inference, in training, and with one query,
+# where nothing is multiplied up.
+UNITS, UNITS_TRAINING, UNITS_OF_ONE = 2**16, 2**18, 2**21
+# How many multiplications an example takes, for torch's kernel to get queries, keys and
+# values made equally wide, as it wants them; and for one call of it per example.
+PRODUCTS_WIDENED, PRODUCTS_SLICED = 2**22, 2**23
+
+
+def fast_weigh_pays(scores: Tensor) -> bool:
+    """Whether `fast_weigh` takes these masked scores, and sooner than `weighting.weigh`."""
+    if torch.compiler.is_compiling() or scores.numel() < max(SCORES, 1):
+        return False
+    return not needs_fallback(scores)
+
+
+def blocks_pay(queries: Tensor, keys: Tensor, hiddens: int, others: Iterable[Tensor]) -> bool:
+    """Whether additive scores come sooner in blocks.
+
+    Args:
+        queries, keys: projected or not.
+        others: what else gradients may be asked for: values and parameters.
+    """
+    if torch.compiler.is_exporting():
+        return False
+    units = math.prod(queries.shape[:-1]) * keys.shape[-2] * hiddens
+    if units < max(UNITS_OF_ONE if queries.shape[-2] == 1 else UNITS, 1):
+        return False
+    tensors = [queries, keys, *others]
+    learns = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
+    return units >= (UNITS_TRAINING if learns else 0) and not needs_fallback(*tensors)
+
+
+def kernel_pays(queries: Tensor, keys: Tensor, values: Tensor) -> bool:
+    """Whether torch's own kernel takes these, and sooner than the formula."""
+    widened = queries.shape[-1] != values.shape[-1]
+    if torch.compiler.is_exporting():
+        return not widened
+    if widened and products(queries, keys, values) < PRODUCTS_WIDENED:
+        return False
+    return queries.numel() * keys.numel() > 0 and not needs_fallback(queries, keys, values)
+
+
+def slices_pay(queries: Tensor, keys: Tensor, values: Tensor) -> bool:
+    """Whether a call for each example, up to its length, is worth many calls."""
+    return products(queries, keys, values) >= PRODUCTS_SLICED
+
+
+def products(queries: Tensor, keys: Tensor, values: Tensor) -> int:
+    """Count the multiplications of one example's scores, or of its output if these are more."""
+    return queries.shape[-2] * keys.shape[-2] * max(queries.shape[-1], values.shape[-1])

@@ -1,0 +1,89 @@
+"""Where the fast paths begin: at their sizes and no earlier, and never in an exported program."""
+
+import pytest
+import torch
+
+from attnbook import AdditiveAttention, DotProductAttention
+from attnbook.fused.choice import (
+    PRODUCTS_SLICED,
+    PRODUCTS_WIDENED,
+    SCORES,
+    UNITS,
+    UNITS_OF_ONE,
+    UNITS_TRAINING,
+    blocks_pay,
+    fast_weigh_pays,
+    kernel_pays,
+    slices_pay,
+)
+
+HIDDENS = 64
+
+
+def tensors(queries, keys, size=1, value_size=1):
+    shapes = (queries, size), (keys, size), (keys, value_size)
+    return [torch.empty(1, *shape) for shape in shapes]
+
+
+@pytest.mark.parametrize("learns", [False, True])
+@pytest.mark.parametrize("queries", [1, 16])
+def test_blocks_begin_at_their_number_of_hidden_units(queries, learns):
+    enough = UNITS_OF_ONE if queries == 1 else UNITS_TRAINING if learns else UNITS
+    keys = enough // (queries * HIDDENS)
+    weight = torch.empty(HIDDENS, requires_grad=learns)
+    for number, pays in ((keys, True), (keys - 1, False)):
+        q, k, _ = tensors(queries, number)
+        assert blocks_pay(q, k, HIDDENS, [weight]) is pays
+
+
+def test_the_fast_softmax_begins_at_its_number_of_scores():
+    assert fast_weigh_pays(torch.empty(1, 1, SCORES))
+    assert not fast_weigh_pays(torch.empty(1, 1, SCORES - 1))
+
+
+def test_values_of_another_size_wait_for_many_products():
+    for size, value_size in ((32, 64), (64, 32)):
+        enough = PRODUCTS_WIDENED // 64 // 256
+        assert kernel_pays(*tensors(256, enough, size, value_size))
+        assert not kernel_pays(*tensors(256, enough - 1, size, value_size))
+    assert kernel_pays(*tensors(2, 2, 32, 32))
+
+
+def test_slices_begin_at_their_number_of_products():
+    assert slices_pay(*tensors(256, PRODUCTS_SLICED // 256 // 64, 32, 64))
+    assert not slices_pay(*tensors(255, PRODUCTS_SLICED // 256 // 64, 32, 64))
+
+
+@pytest.mark.parametrize("nothing", [(0, 7), (7, 0)])
+def test_no_fast_path_takes_nothing(nothing, monkeypatch):
+    for name in ("SCORES", "UNITS", "UNITS_TRAINING", "UNITS_OF_ONE", "PRODUCTS_WIDENED"):
+        monkeypatch.setattr(f"attnbook.fused.choice.{name}", 0)
+    queries, keys, values = tensors(*nothing)
+    assert not fast_weigh_pays(queries @ keys.transpose(1, 2))
+    assert not blocks_pay(queries, keys, HIDDENS, [])
+    assert not kernel_pays(queries, keys, values)
+
+
+@pytest.mark.parametrize(
+    "layer",
+    [
+        AdditiveAttention(5, 5, 64),
+        AdditiveAttention(5, 5, 64, keep_weights=False),
+        DotProductAttention(),
+        DotProductAttention(keep_weights=False),
+    ],
+    ids=["additive", "additive without weights", "dot", "dot without weights"],
+)
+@pytest.mark.parametrize("exported_at", [7, 400])
+def test_a_program_exported_at_one_size_serves_all(layer, exported_at):
+    n = torch.export.Dim("n", min=2, max=4096)
+
+    def inputs(positions):
+        lens = torch.tensor([positions, 3])
+        return *(torch.randn(2, positions, size) for size in (5, 5, 11)), lens
+
+    shapes = (*({1: n},) * 3, None)
+    program = torch.export.export(layer.eval(), inputs(exported_at), dynamic_shapes=shapes).module()
+    for positions in (5, 500):
+        given = inputs(positions)
+        assert torch.allclose(program(*given), layer(*given), atol=1e-5)

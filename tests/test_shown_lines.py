@@ -1,0 +1,199 @@
+"""The line that a chapter shows is the line that runs, and to edit it changes the layer."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import notebooks
+import pytest
+import torch
+from cases import LAYERS, PER_EXAMPLE, make
+
+import attnbook
+from attnbook import (
+    AdditiveAttention,
+    Attention,
+    DotProductAttention,
+    MultiHeadAttention,
+    masked_softmax,
+)
+from attnbook.checkpoints import book_model
+from attnbook.pooling import kernel_pool, pool
+from attnbook.scoring import additive_features, scaled_dot_score
+from attnbook.seq2seq import Translator
+from attnbook.weighting import weigh
+
+COSTS = "what-attention-costs"  # it says where the fast paths begin
+SHOWN = re.compile(r"show_source\(([\w., ]+)\)")
+WEIGHED = [Attention._weigh_and_pool, weigh, pool]
+# What each chapter shows, and a call as that chapter makes it.
+CALLS = {
+    "attention-pooling": (
+        lambda: kernel_pool(*(torch.ones(1, 3, 1),) * 3, width=0.5),
+        [kernel_pool],
+    ),
+    "masked-softmax": (
+        lambda: masked_softmax(torch.ones(2, 3, 7), PER_EXAMPLE),
+        [masked_softmax, weigh],
+    ),
+    "scaled-dot-product-attention": (
+        lambda: make("dot")(*inputs(), PER_EXAMPLE),
+        [DotProductAttention.score, Attention.forward, Attention._weigh_and_pool],
+    ),
+    "additive-attention": (
+        lambda: make("additive")(*inputs(), PER_EXAMPLE),
+        [AdditiveAttention.score, additive_features],
+    ),
+    "multi-head-attention": (
+        lambda: make("multi-head")(*inputs(), PER_EXAMPLE),
+        [MultiHeadAttention.forward],
+    ),
+    "bahdanau-attention": (
+        lambda: book_model("small").translate(["3 May 2024"]),
+        [Translator.context, Translator.step],
+    ),
+}
+
+
+def inputs():
+    return torch.randn(2, 3, 5), torch.randn(2, 7, 5), torch.randn(2, 7, 11)
+
+
+def run(call):
+    """What a call runs, as code objects."""
+    found = set()
+    before = sys.getprofile()
+    sys.setprofile(lambda frame, *_: found.add(frame.f_code))
+    try:
+        call()
+    finally:
+        sys.setprofile(before)
+    return found
+
+
+def not_run(call, functions):
+    called = run(call)
+    return [function.__qualname__ for function in functions if function.__code__ not in called]
+
+
+@pytest.mark.parametrize("chapter", CALLS)
+def test_what_a_chapter_shows_runs_when_its_layer_is_called(chapter):
+    call, shown = CALLS[chapter]
+
+    assert not_run(call, shown) == []
+
+
+def test_all_that_the_chapters_show_is_tried():
+    told = {
+        (path.stem, name.split(".")[-1])
+        for path in notebooks.chapters()
+        for cell in notebooks.read(path).cells
+        for names in SHOWN.findall(cell.source)
+        for name in names.split(", ")
+        if cell.cell_type == "code" and path.stem != COSTS
+    }
+    tried = {
+        (chapter, function.__name__) for chapter, (_, shown) in CALLS.items() for function in shown
+    }
+    assert told == tried
+
+
+@pytest.mark.parametrize("training", [False, True], ids=["inference", "training"])
+@pytest.mark.parametrize(
+    "given",
+    [{}, {"valid_lens": PER_EXAMPLE}, {"causal": True}],
+    ids=["all keys", "lengths", "causal"],
+)
+@pytest.mark.parametrize("name", LAYERS)
+def test_each_layer_scores_weighs_and_pools_by_the_plain_functions(name, given, training):
+    layer = make(name, dropout=0.1).train(training)
+    score = additive_features if name == "additive" else scaled_dot_score
+
+    def call():
+        with torch.set_grad_enabled(training):
+            layer(*inputs(), **given)
+
+    assert not_run(call, [score, *WEIGHED]) == []
+
+
+def test_a_function_that_did_not_run_is_named():
+    assert not_run(lambda: make("dot")(*inputs()), [additive_features, weigh]) == [
+        "additive_features"
+    ]
+
+
+EDITS = {
+    "the scale of the dot product": (
+        "scoring.py",
+        "queries / math.sqrt(queries.shape[-1])",
+        "queries",
+        {"dot", "multi-head"},
+    ),
+    "the hidden units": ("scoring.py", "torch.tanh(", "torch.sin(", {"additive"}),
+    "what padding scores": (
+        "weighting.py",
+        "torch.where(has_keys, -math.inf, 0.0)",
+        "torch.where(has_keys, -1.0, 0.0)",
+        set(LAYERS),
+    ),
+    "the softmax": (
+        "weighting.py",
+        "weights = torch.softmax(filled, dim=-1)",
+        "weights = torch.softmax(2 * filled, dim=-1)",
+        set(LAYERS),
+    ),
+    "the weighted sum": (
+        "pooling.py",
+        "return weights @ values",
+        "return weights @ -values",
+        set(LAYERS),
+    ),
+}
+OUTPUTS = """
+import json
+import torch
+import attnbook
+from cases import LAYERS, PER_EXAMPLE, make
+torch.manual_seed(5)
+inputs = torch.randn(2, 3, 5), torch.randn(2, 7, 5), torch.randn(2, 7, 11)
+outputs = {name: make(name)(*inputs, PER_EXAMPLE).tolist() for name in LAYERS}
+print(json.dumps([attnbook.__file__, outputs]))
+"""
+
+
+def outputs_of(folder):
+    """What the layers of the package in a folder give."""
+    done = subprocess.run(
+        [sys.executable, "-c", OUTPUTS],
+        cwd=folder,  # where Python looks first
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).parent)},
+        capture_output=True,
+        check=True,
+    )
+    file, outputs = json.loads(done.stdout)
+    assert Path(file).is_relative_to(folder)
+    return outputs
+
+
+@pytest.fixture(scope="module")
+def as_they_are():
+    return outputs_of(Path(attnbook.__file__).parents[1])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("edit", EDITS)
+def test_a_reader_who_edits_the_line_sees_the_output_change(edit, tmp_path, as_they_are):
+    file, line, other, layers = EDITS[edit]
+    package = Path(attnbook.__file__).parent
+    shutil.copytree(package, tmp_path / "attnbook", ignore=shutil.ignore_patterns("__pycache__"))
+    edited = tmp_path / "attnbook" / file
+    source = edited.read_text("utf-8")
+    assert source.count(line) == 1
+    edited.write_text(source.replace(line, other), "utf-8")
+
+    found = outputs_of(tmp_path)
+    assert {name for name in LAYERS if found[name] != as_they_are[name]} == layers
