@@ -12,12 +12,12 @@ import torch
 from torch import Tensor
 
 from attnbook import DotProductAttention
-from attnbook.checkpoints import book_model
-from attnbook.data import LOCALES, WrittenDate, write_date
 from attnbook.figures import AlignmentFigure
-from attnbook.seq2seq import Translator
-from attnbook.settings import Settings
-from attnbook.vocabulary import END, Vocabulary
+from attnbook.models.translator.checkpoints import book_model
+from attnbook.models.translator.config import Config
+from attnbook.models.translator.dates import LOCALES, WrittenDate, write_date
+from attnbook.models.translator.model import Translator
+from attnbook.models.translator.vocabulary import END, Vocabulary
 
 DAY = datetime.date(1987, 3, 9)
 FAILING = datetime.date(1453, 5, 29)
@@ -31,19 +31,19 @@ def book_dates() -> list[WrittenDate]:
     return [write_date(DAY, locale, "long") for locale in LOCALES]
 
 
-def untrained(seed: int = 13, **settings: Any) -> Translator:
+def untrained(seed: int = 13, **config: Any) -> Translator:
     """A model that writes as it happens to; its sizes are all different."""
     sizes = {"embedding_size": 5, "written_size": 3, "num_hiddens": 14, "score_hiddens": 7}
     letters = Vocabulary(string.ascii_lowercase + " 0123456789-")
-    made = Translator(letters, Vocabulary("0123456789-"), Settings(**(sizes | settings)), seed=seed)
+    made = Translator(letters, Vocabulary("0123456789-"), Config(**(sizes | config)), seed=seed)
     for weight in made.parameters():  # larger than at the beginning, so that weights differ
         weight.data *= 3
     return made.eval()
 
 
-def never_ending(**settings: Any) -> Translator:
+def never_ending(**config: Any) -> Translator:
     """It writes as many characters as it may."""
-    model = untrained(**settings)
+    model = untrained(**config)
     model.output.bias.data[END] = -1e3
     return model
 
@@ -55,9 +55,9 @@ def silent() -> Translator:
     return model
 
 
-def even(**settings: Any) -> Translator:
+def even(**config: Any) -> Translator:
     """All of its scores are 0: each character gets the same weight."""
-    model = never_ending(**settings)
+    model = never_ending(**config)
     model.attention.w_v.weight.data.zero_()
     return model
 

@@ -6,7 +6,7 @@ from random import Random
 from typing import Any
 
 from attnbook.costs import Measured, Point, Rates, Sizes, operations, peak_bytes, predict
-from attnbook.counting import MODES, PROGRAMS
+from attnbook.costs.counting import MODES, PROGRAMS
 from attnbook.figures import CostFigure
 from attnbook.figures.cost import RANGES
 

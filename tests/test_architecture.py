@@ -62,20 +62,33 @@ CORE = {
     "multihead": {"attention", "checks", "heads", "layers", "masking"},
 }
 # The models: they import the core, and no room of the core imports them.
-MODELS = {
+TRANSLATOR = {
+    "__init__": set(),
     "vocabulary": set(),
     "encoders": set(),
-    "settings": {"checks", "encoders"},
-    "data": {"checks"},
+    "config": {"encoders"},
+    "dates": set(),
     "decoding": set(),
-    "seq2seq": {"decoding", "encoders", "layers", "pooling", "settings", "vocabulary"},
-    "training": {"checks", "seq2seq", "vocabulary"},
-    "checkpoints/__init__": {"seq2seq", "settings", "vocabulary"},
-    "changing": {"data", "seq2seq", "vocabulary"},
-    "grading": {"changing", "data", "seq2seq", "vocabulary"},
+    "model": {"config", "decoding", "encoders", "vocabulary"},
+    "checkpoints/__init__": {"config", "model", "vocabulary"},
+    "interventions": {"dates", "model", "vocabulary"},
+    "grading": {"dates", "interventions", "model", "vocabulary"},
+}
+MODELS = {
+    "models/__init__": set(),
+    "models/training": {
+        *("checks", "models.translator.model", "models.translator.vocabulary"),
+    },
+} | {
+    f"models/translator/{room}": {"checks", "layers", "pooling"}
+    | {f"models.translator.{other}" for other in rooms}
+    for room, rooms in TRANSLATOR.items()
 }
 # What a room of the models may import besides.
-EXTRA = {"data": {"babel"}, "checkpoints/__init__": {"safetensors"}}
+EXTRA = {
+    "models/translator/dates": {"babel"},
+    "models/translator/checkpoints/__init__": {"safetensors"},
+}
 OUTSIDE = {"torch", "jaxtyping", *sys.stdlib_module_names}
 PUBLIC = [name for name in attnbook.__all__ if name != "__version__"]
 
@@ -118,7 +131,7 @@ def test_a_room_of_the_models_imports_only_what_it_may(room):
     [
         "import numpy",
         "import babel",
-        "from attnbook.seq2seq import Translator",
+        "from attnbook.models.translator.model import Translator",
         "from attnbook.display import heatmap",
         "from attnbook import display",
         "import attnbook",

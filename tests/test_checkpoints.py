@@ -10,8 +10,9 @@ import torch
 from checkpoints import RECIPES, Recipe, main, make, right
 from safetensors.torch import load_file, save, save_file
 
-from attnbook import checkpoints
-from attnbook.checkpoints import (
+from attnbook.models.training import Plan
+from attnbook.models.translator import checkpoints
+from attnbook.models.translator.checkpoints import (
     BOOK,
     FOLDER,
     KEY,
@@ -20,10 +21,9 @@ from attnbook.checkpoints import (
     read_notes,
     save_checkpoint,
 )
-from attnbook.seq2seq import Translator
-from attnbook.settings import Settings
-from attnbook.training import Plan
-from attnbook.vocabulary import Vocabulary
+from attnbook.models.translator.config import Config
+from attnbook.models.translator.model import Translator
+from attnbook.models.translator.vocabulary import Vocabulary
 
 TEXTS = ["cab", "abcabc", "b"]
 SIZES = {"embedding_size": 3, "written_size": 5, "num_hiddens": 14, "score_hiddens": 7}
@@ -32,11 +32,11 @@ every_kind = pytest.mark.parametrize(
     [{"encoder": "recurrent"}, {"encoder": "convolutional"}, {"attention": False}],
     ids=["recurrent", "convolutional", "without attention"],
 )
-TINY = Recipe(Settings(**SIZES), Plan(epochs=2), locales=("en",), train=150, validation=20, test=20)
+TINY = Recipe(Config(**SIZES), Plan(epochs=2), locales=("en",), train=150, validation=20, test=20)
 
 
 def make_model(**kind):
-    return Translator(Vocabulary("abc"), Vocabulary("01"), Settings(**(SIZES | kind)), seed=3)
+    return Translator(Vocabulary("abc"), Vocabulary("01"), Config(**(SIZES | kind)), seed=3)
 
 
 @pytest.fixture
@@ -61,8 +61,8 @@ def test_what_is_loaded_is_what_was_saved(tmp_path, kind):
     model = make_model(**kind)
     save_checkpoint(tmp_path / "a", model, {"exact match": 0.5})
     loaded = load_checkpoint(tmp_path / "a", source=Vocabulary("abc"))
-    assert (loaded.settings, loaded.source, loaded.target) == (
-        model.settings, model.source, model.target,
+    assert (loaded.config, loaded.source, loaded.target) == (
+        model.config, model.source, model.target,
     )  # fmt: skip
     assert not loaded.training
     for (name, weight), other in zip(
@@ -109,7 +109,7 @@ def test_a_symbolic_link_is_replaced_and_its_target_is_not(path):
     link.symlink_to(path)
     save_checkpoint(link, make_model(attention=False))
     assert not link.is_symlink()
-    assert not load_checkpoint(link).settings.attention
+    assert not load_checkpoint(link).config.attention
     assert path.read_bytes() == before
 
 
@@ -144,14 +144,14 @@ def test_the_new_file_is_whole_before_it_takes_its_place(path, monkeypatch):
     whole, replace = [], os.replace
 
     def spy(new, old):
-        whole.append(load_checkpoint(new).settings.attention)
+        whole.append(load_checkpoint(new).config.attention)
         assert os.path.dirname(new) == str(path.parent)  # noqa: PTH120 - what a string says
         replace(new, old)
 
     monkeypatch.setattr(os, "replace", spy)
     save_checkpoint(path, make_model(attention=False))
     assert whole == [False]
-    assert not load_checkpoint(path).settings.attention
+    assert not load_checkpoint(path).config.attention
 
 
 def test_notes_that_json_cannot_hold_are_refused(path):
@@ -207,9 +207,9 @@ def test_another_kind_of_file_is_refused(path, write):
         lambda about, _: about.update(source="abcd"),
         lambda about, _: about.update(source=""),
         lambda about, _: about.pop("target"),
-        lambda about, _: about["settings"].update(num_hiddens=16),
-        lambda about, _: about["settings"].update(encoder="lstm"),
-        lambda about, _: about["settings"].update(speed=2),
+        lambda about, _: about["config"].update(num_hiddens=16),
+        lambda about, _: about["config"].update(encoder="lstm"),
+        lambda about, _: about["config"].update(speed=2),
         lambda _, weights: weights.pop("output.bias"),
     ],
 )
@@ -217,7 +217,7 @@ def test_weights_that_do_not_fit_what_the_file_says_are_refused(path, change):
     rewrite(path, lambda *_: None)
     load_checkpoint(path)
     rewrite(path, change)
-    with pytest.raises(ValueError, match="weights, characters and settings do not belong together"):
+    with pytest.raises(ValueError, match="weights, characters and config do not belong together"):
         load_checkpoint(path)
 
 
@@ -263,7 +263,7 @@ def test_a_model_of_the_book_is_what_its_recipe_says(name):
         read_notes(FOLDER / f"{name}.safetensors"),
     )
     untrained = recipe.model()
-    assert model.settings == recipe.settings
+    assert model.config == recipe.config
     assert (model.source, model.target) == (untrained.source, untrained.target)
     assert (notes["locales"], notes["seed"]) == ([*recipe.locales], recipe.seed)
     assert notes["epochs"] <= recipe.plan.epochs
@@ -300,8 +300,8 @@ def test_the_small_model_made_again_is_the_one_in_the_book():
     recipe, stored = RECIPES["small"], book_model("small")
     notes = read_notes(FOLDER / "small.safetensors")
     model, again = make(recipe)
-    assert (model.settings, model.source, model.target) == (
-        stored.settings, stored.source, stored.target,
+    assert (model.config, model.source, model.target) == (
+        stored.config, stored.source, stored.target,
     )  # fmt: skip
     varying = {"seconds", "torch", "exact match", "epochs"}
     assert {k: v for k, v in again.items() if k not in varying} == {
@@ -326,7 +326,7 @@ def test_the_tool_makes_what_it_is_asked_for(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr("checkpoints.RECIPES", {"tiny": TINY, "other": TINY})
     assert main(["tiny"], tmp_path) == 0
     assert [file.name for file in tmp_path.iterdir()] == ["tiny.safetensors"]
-    assert load_checkpoint(tmp_path / "tiny.safetensors").settings == TINY.settings
+    assert load_checkpoint(tmp_path / "tiny.safetensors").config == TINY.config
     assert "tiny: " in capsys.readouterr().out
     with pytest.raises(SystemExit):
         main(["nothing"], tmp_path)

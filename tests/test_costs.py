@@ -21,7 +21,7 @@ from attnbook.costs import (
     peak_bytes,
     predict,
 )
-from attnbook.counting import MODES, PROGRAMS
+from attnbook.costs.counting import MODES, PROGRAMS
 from attnbook.scoring import additive_score, dot_score
 
 SIZES = Sizes(batch=2, queries=3, keys=5, size=7)

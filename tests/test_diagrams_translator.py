@@ -13,8 +13,8 @@ from drawing import KEY_COLOURS, SLATE
 from drawn_numbers import printed
 from test_diagrams import SVG, Box, edges, labels, picture, rows, texts
 
-from attnbook.checkpoints import book_model
-from attnbook.vocabulary import BEGIN
+from attnbook.models.translator.checkpoints import book_model
+from attnbook.models.translator.vocabulary import BEGIN
 
 TEXT, WRITTEN = "9. März 1987", "1987-0"
 MONTH = slice(3, 7)

@@ -29,8 +29,8 @@ from alignment_cases import (
 from figure_cases import traits
 from live import check_mountable
 
-from attnbook.data import LOCALES, write_date
 from attnbook.figures import AlignmentFigure
+from attnbook.models.translator.dates import LOCALES, write_date
 
 each_case = pytest.mark.parametrize("case", CASES)
 
@@ -260,8 +260,8 @@ def test_texts_may_be_shown_without_babel():
     code = (
         "import sys; sys.modules['babel'] = sys.modules['safetensors'] = None\n"
         "from attnbook.figures import AlignmentFigure\n"
-        "from attnbook.seq2seq import Translator\n"
-        "from attnbook.vocabulary import Vocabulary\n"
+        "from attnbook.models.translator.model import Translator\n"
+        "from attnbook.models.translator.vocabulary import Vocabulary\n"
         "model = Translator(Vocabulary('ab'), Vocabulary('01'))\n"
         "print(AlignmentFigure(model, ['ab']).translations[0]['text'])"
     )

@@ -9,9 +9,9 @@ from checkpoints import RECIPES
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attnbook.checkpoints import book_model
-from attnbook.data import write_date
-from attnbook.grading import (
+from attnbook.models.translator.checkpoints import book_model
+from attnbook.models.translator.dates import write_date
+from attnbook.models.translator.grading import (
     DIGITS,
     Grade,
     diagonal,
@@ -26,7 +26,7 @@ from attnbook.grading import (
     uniform,
     without,
 )
-from attnbook.seq2seq import Translation
+from attnbook.models.translator.model import Translation
 
 DAY = datetime.date(1987, 3, 9)
 GERMAN, ENGLISH = write_date(DAY, "de"), write_date(DAY, "en")  # 9. März 1987, March 9, 1987

@@ -243,8 +243,15 @@ def test_the_layers_run_with_the_core_alone(core, tmp_path):
     [
         ("figures", "attnbook.figures needs anywidget: pip install 'attnbook[figures]'"),
         ("display", "attnbook.display needs matplotlib: pip install 'attnbook[display]'"),
-        ("data", "attnbook.data needs Babel: pip install 'attnbook[seq2seq]'"),
-        ("checkpoints", "attnbook.checkpoints needs safetensors: pip install 'attnbook[seq2seq]'"),
+        (
+            "models.translator.dates",
+            "attnbook.models.translator.dates needs Babel: pip install 'attnbook[seq2seq]'",
+        ),
+        (
+            "models.translator.checkpoints",
+            "attnbook.models.translator.checkpoints needs safetensors: "
+            "pip install 'attnbook[seq2seq]'",
+        ),
     ],
 )
 def test_a_room_without_its_extra_says_what_to_install(core, tmp_path, room, sentence):
@@ -280,8 +287,8 @@ def test_figures_come_whole_with_their_extra_alone(with_figures, tmp_path):
 
 TRANSLATE = """
 import datetime, json
-from attnbook.checkpoints import BOOK, book_model
-from attnbook.data import write_date
+from attnbook.models.translator.checkpoints import BOOK, book_model
+from attnbook.models.translator.dates import write_date
 
 text = write_date(datetime.date(1987, 3, 9), "de").text
 print(json.dumps({name: book_model(name).translate([text])[0].output for name in BOOK}))

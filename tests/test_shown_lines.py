@@ -21,10 +21,10 @@ from attnbook import (
     MultiHeadAttention,
     masked_softmax,
 )
-from attnbook.checkpoints import book_model
+from attnbook.models.translator.checkpoints import book_model
+from attnbook.models.translator.model import Translator
 from attnbook.pooling import kernel_pool, pool
 from attnbook.scoring import additive_features, scaled_dot_score
-from attnbook.seq2seq import Translator
 from attnbook.weighting import weigh
 
 COSTS = "what-attention-costs"  # it says where the fast paths begin

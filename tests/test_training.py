@@ -9,10 +9,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attnbook.seq2seq import Translator
-from attnbook.settings import Settings
-from attnbook.training import Bar, Epoch, Plan, evaluate, make_batch, masked_loss, train
-from attnbook.vocabulary import END, PAD, Vocabulary
+from attnbook.models.training import Bar, Epoch, Plan, evaluate, make_batch, masked_loss, train
+from attnbook.models.translator.config import Config
+from attnbook.models.translator.model import Translator
+from attnbook.models.translator.vocabulary import END, PAD, Vocabulary
 
 LETTERS, DIGITS = Vocabulary("abcd"), Vocabulary("0123")
 WORDS = ["ab", "bad", "c", "dab", "cab", "da", "abcd", "bc", "dcba", "cc"]
@@ -22,8 +22,8 @@ PAIRS = [(word, word.translate(str.maketrans("abcd", "0123"))) for word in WORDS
 
 def make(**options):
     sizes = {"embedding_size": 7, "written_size": 5, "num_hiddens": 24, "score_hiddens": 11}
-    settings = Settings(**(sizes | {"encoder": "recurrent", "dropout": 0.0} | options))
-    return Translator(LETTERS, DIGITS, settings, seed=3)
+    config = Config(**(sizes | {"encoder": "recurrent", "dropout": 0.0} | options))
+    return Translator(LETTERS, DIGITS, config, seed=3)
 
 
 def weights(model):
@@ -198,7 +198,7 @@ def test_a_loss_that_breaks_later_says_where():
 
 
 def test_a_validation_loss_that_is_no_number_is_noticed(monkeypatch):
-    monkeypatch.setattr("attnbook.training.evaluate", lambda *_: math.inf)
+    monkeypatch.setattr("attnbook.models.training.evaluate", lambda *_: math.inf)
     message = "the loss is inf on the validation pairs after epoch 1"
     with pytest.raises(FloatingPointError, match=message):
         train(make(), PAIRS, PAIRS)

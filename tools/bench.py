@@ -3,7 +3,7 @@
 python tools/bench.py                   every row (an hour); `make bench` builds the book first
 python tools/bench.py additive-large    one row; or `make bench ROW=additive-large`
 python tools/bench.py --plot            draw what was measured, in _build/bench.png
-python tools/bench.py --store           write what the book shows, attnbook/measured.json
+python tools/bench.py --store           write what the book shows, attnbook/costs/measured.json
 
 Times on a busy machine mean little, so a row runs its programs in turn, many rounds, and
 compares their processor time round by round (see attnbook/timing.py). What was measured is in

@@ -19,7 +19,7 @@ from attnbook.timing import readable
 Result = dict[str, Any]
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "_build" / "bench.json"
-MEASURED = ROOT / "attnbook" / "measured.json"
+MEASURED = ROOT / "attnbook" / "costs" / "measured.json"
 SIZES = ("layer", "program", "mode", "batch", "queries", "keys", "size")
 AMOUNTS = ("seconds", "bytes")
 GROWTH = ("growth-additive", "growth-dot")

@@ -23,12 +23,12 @@ from typing import Any, NamedTuple
 import babel
 import torch
 
-from attnbook.checkpoints import FOLDER, save_checkpoint
-from attnbook.data import LOCALES, Dates, joined_pairs, make_dates
-from attnbook.seq2seq import Translator
-from attnbook.settings import Settings
-from attnbook.training import Bar, Pair, Plan, Report, train
-from attnbook.vocabulary import Vocabulary
+from attnbook.models.training import Bar, Pair, Plan, Report, train
+from attnbook.models.translator.checkpoints import FOLDER, save_checkpoint
+from attnbook.models.translator.config import Config
+from attnbook.models.translator.dates import LOCALES, Dates, joined_pairs, make_dates
+from attnbook.models.translator.model import Translator
+from attnbook.models.translator.vocabulary import Vocabulary
 
 SMALL_LOCALES = ("de", "en", "fr", "ru")
 
@@ -36,7 +36,7 @@ SMALL_LOCALES = ("de", "en", "fr", "ru")
 class Recipe(NamedTuple):
     """All that a checkpoint is made from."""
 
-    settings: Settings
+    config: Config
     plan: Plan
     locales: Sequence[str] = LOCALES
     train: int = 8000
@@ -59,26 +59,26 @@ class Recipe(NamedTuple):
         # Of all dates: which letters there are is no secret, and must not hang on a count.
         pairs = [pair for part in self.pairs() for pair in part]
         source, target = (Vocabulary.of(texts) for texts in zip(*pairs, strict=True))
-        return Translator(source, target, self.settings, seed=self.seed)
+        return Translator(source, target, self.config, seed=self.seed)
 
 
 def joined(*, attention: bool, epochs: int) -> Recipe:
     """Up to three dates in a text: more than one state can hold."""
-    settings = Settings(encoder="recurrent", attention=attention, max_steps=36)
+    config = Config(encoder="recurrent", attention=attention, max_steps=36)
     counts = {"train": 12000, "validation": 1000, "test": 2000}
-    return Recipe(settings, Plan(epochs, batch_size=64), locales=SMALL_LOCALES, **counts, most=3)
+    return Recipe(config, Plan(epochs, batch_size=64), locales=SMALL_LOCALES, **counts, most=3)
 
 
-RECURRENT = Settings(encoder="recurrent")
+RECURRENT = Config(encoder="recurrent")
 RECIPES = {
-    "convolutional": Recipe(Settings(), Plan(epochs=10)),
+    "convolutional": Recipe(Config(), Plan(epochs=10)),
     "recurrent": Recipe(RECURRENT, Plan(epochs=10)),
     "recurrent-without-attention": Recipe(replace(RECURRENT, attention=False), Plan(epochs=10)),
     "joined": joined(attention=True, epochs=10),
     # Learns three times as long, so that it cannot be called cut short.
     "joined-without-attention": joined(attention=False, epochs=30),
     "small": Recipe(
-        Settings(), Plan(epochs=6), locales=SMALL_LOCALES, train=3000, validation=300, test=500
+        Config(), Plan(epochs=6), locales=SMALL_LOCALES, train=3000, validation=300, test=500
     ),
 }
 

@@ -22,7 +22,7 @@ from drawing import (
 )
 from drawn_numbers import listed, printed
 
-from attnbook.checkpoints import book_model
+from attnbook.models.translator.checkpoints import book_model
 
 MODEL, TEXT, STEP = "convolutional", "9. März 1987", 6
 MONTH = "März"  # what this step asks for; its letters are the keys that have colours

@@ -13,9 +13,9 @@ import torch
 from checkpoints import RECIPES, Recipe, right
 from torch import Tensor
 
-from attnbook.checkpoints import FOLDER, book_model, read_notes
-from attnbook.data import WrittenDate
-from attnbook.grading import (
+from attnbook.models.translator.checkpoints import FOLDER, book_model, read_notes
+from attnbook.models.translator.dates import WrittenDate
+from attnbook.models.translator.grading import (
     diagonal,
     effects,
     exact_match,
@@ -25,7 +25,7 @@ from attnbook.grading import (
     looked,
     uniform,
 )
-from attnbook.seq2seq import Translation, Translator
+from attnbook.models.translator.model import Translation, Translator
 
 MAIN = "convolutional"
 ALIKE = (MAIN, "recurrent", "recurrent-without-attention")  # graded on the same dates

@@ -9,18 +9,18 @@ import torch
 import traitlets
 
 from attnbook.checks import check_scores
-from attnbook.decoding import at_rest
 from attnbook.figures.base import Figure, check_count, module, numbers, stylesheet
-from attnbook.grading import DIGITS
-from attnbook.seq2seq import Translator
-from attnbook.vocabulary import BEGIN
+from attnbook.models.translator.decoding import at_rest
+from attnbook.models.translator.grading import DIGITS
+from attnbook.models.translator.model import Translator
+from attnbook.models.translator.vocabulary import BEGIN
 from attnbook.weighting import masked_softmax
 
 if TYPE_CHECKING:
     from jaxtyping import Float
     from torch import Tensor
 
-    from attnbook.data import WrittenDate
+    from attnbook.models.translator.dates import WrittenDate
 
 MOST_DATES = 64
 SPACE, SILENCE = "␣", "(nothing)"
@@ -150,7 +150,7 @@ def _check(model: Any, dates: Any) -> None:  # noqa: ANN401 - anything may have 
 
 
 def _is_date(given: object) -> bool:
-    # Not by its class: attnbook.data needs Babel, this figure does not.
+    # Not by its class: attnbook.models.translator.dates needs Babel, this figure does not.
     return all(hasattr(given, name) for name in ("text", "iso", "spans", "locale"))
 
 

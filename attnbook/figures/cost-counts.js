@@ -1,4 +1,4 @@
-// What attention costs, counted as in attnbook/counting.py, and said in words. Pure functions.
+// What attention costs, counted as in attnbook/costs/counting.py, and said in words. Pure functions.
 
 export const WAYS = ["formula", "ours"];
 export const LAPTOP = 16 * 2 ** 30; // bytes: most laptops have no more memory

@@ -17,7 +17,7 @@ from attnbook.costs import (
     peak_bytes,
     predict,
 )
-from attnbook.counting import MODES, PROGRAMS
+from attnbook.costs.counting import MODES, PROGRAMS
 from attnbook.figures.base import Figure, module, stylesheet
 
 # Powers of two: the first and the last. Both ends were measured, or lie near what was.

@@ -10,7 +10,6 @@ from typing import Any
 from attnbook.tracing.copying import apply, once_each, twin
 from attnbook.tracing.following import Plan
 from attnbook.tracing.instrument import Site
-from attnbook.tracing.keeping import shared
 from attnbook.tracing.naming import (
     Sizes,
     UnclearAxisError,
@@ -21,6 +20,7 @@ from attnbook.tracing.naming import (
 from attnbook.tracing.recorder import Made, Section
 from attnbook.tracing.rendering import message, written
 from attnbook.tracing.running import observe, quietly
+from attnbook.tracing.undoing import shared
 
 Inputs = tuple[tuple[Any, ...], dict[str, Any]]
 UNHEARD = "did not run as Python, as when it is compiled: no shapes are known."

@@ -10,10 +10,10 @@ from typing import Any
 
 from torch import nn
 
-from attnbook.tracing.keeping import shared
 from attnbook.tracing.naming import check_names
 from attnbook.tracing.recorder import Recorder, Section
 from attnbook.tracing.source import Written, check_runs, nested, python_function, read
+from attnbook.tracing.undoing import shared
 
 OFFERED = 8
 

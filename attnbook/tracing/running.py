@@ -13,8 +13,8 @@ from typing import Any, TextIO
 
 import torch
 
-from attnbook.tracing.keeping import undone
 from attnbook.tracing.recorder import Recorder, Section
+from attnbook.tracing.undoing import undone
 
 # A function's code and `sys.stdout` are one for all threads, and CPython 3.11 fails at times
 # where two threads parse at once. Reentrant, since a layer may trace another.

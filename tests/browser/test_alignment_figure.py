@@ -15,8 +15,8 @@ from site_checks import LOOKS, NARROW, WIDE, axe_findings
 from test_attention_figure import MOVING, SMALL_TEXT, TOO_WIDE
 from test_jupyterlab import START, lab, printed, run_all, run_last  # noqa: F401 - a fixture
 
-from attnbook.data import LOCALES
 from attnbook.figures import AlignmentFigure
+from attnbook.models.translator.dates import LOCALES
 
 PICTURES = Path(__file__).parents[2] / "_build" / "screenshots" / "figures"
 GERMAN, HEBREW, JAPANESE = (LOCALES.index(locale) for locale in ("de", "he", "ja"))
@@ -287,7 +287,7 @@ def test_two_figures_on_a_page_do_not_meddle_with_each_other(browser, serve, tmp
 
 
 LIVE = """
-from attnbook.checkpoints import book_model
+from attnbook.models.translator.checkpoints import book_model
 from attnbook.figures import AlignmentFigure
 
 figure = AlignmentFigure(book_model("convolutional"), ["9. März 1987", "9 mars 1987"])

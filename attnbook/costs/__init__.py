@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from attnbook.counting import Counts, Sizes, operations, peak_bytes
+from attnbook.costs.counting import Counts, Sizes, operations, peak_bytes
 
 __all__ = [
     "Measured",
@@ -105,7 +105,7 @@ def numbers_written(program: Callable[..., object], *args: object) -> int:
 
 def measured() -> Measured:
     """Load the points that `make bench` measured, with padding as a third of the keys."""
-    stored = json.loads(files("attnbook").joinpath("measured.json").read_text("utf-8"))
+    stored = json.loads(files("attnbook.costs").joinpath("measured.json").read_text("utf-8"))
     ways = {"textbook": "formula", "ours": "ours"}
     points = [
         Point(

@@ -18,7 +18,9 @@ try:
     from babel import Locale, UnknownLocaleError
     from babel.dates import DateTimeFormat, tokenize_pattern
 except ImportError as missing:
-    raise ImportError("attnbook.data needs Babel: pip install 'attnbook[seq2seq]'") from missing
+    raise ImportError(
+        "attnbook.models.translator.dates needs Babel: pip install 'attnbook[seq2seq]'"
+    ) from missing
 
 from attnbook.checks import check_size
 

@@ -13,12 +13,19 @@ from typing import TYPE_CHECKING, NamedTuple
 import torch
 from torch import Tensor
 
-from attnbook.changing import DIGITS, Effect, effects, gold_mask, reach, without
-from attnbook.seq2seq import Translation
-from attnbook.vocabulary import check_some
+from attnbook.models.translator.interventions import (
+    DIGITS,
+    Effect,
+    effects,
+    gold_mask,
+    reach,
+    without,
+)
+from attnbook.models.translator.model import Translation
+from attnbook.models.translator.vocabulary import check_some
 
 if TYPE_CHECKING:
-    from attnbook.data import WrittenDate
+    from attnbook.models.translator.dates import WrittenDate
 
 __all__ = [
     "DIGITS",

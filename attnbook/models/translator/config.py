@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 from attnbook.checks import check_dropout, check_size
-from attnbook.encoders import ENCODERS
+from attnbook.models.translator.encoders import ENCODERS
 
 
 @dataclass(frozen=True)
-class Settings:
+class Config:
     """The sizes of a translator.
 
     Args:

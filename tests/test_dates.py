@@ -8,7 +8,7 @@ from itertools import chain, combinations
 import pytest
 from babel.dates import format_date
 
-from attnbook.data import (
+from attnbook.models.translator.dates import (
     FIELDS,
     FORMATS,
     LOCALES,
@@ -205,7 +205,9 @@ def test_formats_of_no_locale_are_refused():
 
 
 def test_more_dates_than_there_are_strings_are_refused(monkeypatch):
-    monkeypatch.setattr("attnbook.data.DAYS", (DATE, DATE + datetime.timedelta(1)))
+    monkeypatch.setattr(
+        "attnbook.models.translator.dates.DAYS", (DATE, DATE + datetime.timedelta(1))
+    )
     with pytest.raises(ValueError, match="locales must have 30 different strings, but 6 came"):
         make_dates(10, 10, 10, locales=["de"])
 

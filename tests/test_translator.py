@@ -9,9 +9,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attnbook.seq2seq import Translator
-from attnbook.settings import Settings
-from attnbook.vocabulary import BEGIN, END, PAD, Vocabulary
+from attnbook.models.translator.config import Config
+from attnbook.models.translator.model import Translator
+from attnbook.models.translator.vocabulary import BEGIN, END, PAD, Vocabulary
 
 SOURCE, TARGET = Vocabulary("abcdefg"), Vocabulary("01234-")
 every_encoder = pytest.mark.parametrize("encoder", ["recurrent", "convolutional"])
@@ -23,8 +23,8 @@ TEXTS = ["gab", "fedcbagfedcba", "a", "caged"]
 def make(encoder="convolutional", attention=True, dtype=torch.float64, **sizes):
     """A model whose sizes are all different, the same one each time."""
     given = {"embedding_size": 5, "written_size": 3, "num_hiddens": 14, "score_hiddens": 7}
-    settings = Settings(encoder=encoder, attention=attention, **(given | sizes))
-    model = Translator(SOURCE, TARGET, settings, seed=13).to(dtype).eval()
+    config = Config(encoder=encoder, attention=attention, **(given | sizes))
+    model = Translator(SOURCE, TARGET, config, seed=13).to(dtype).eval()
     for weight in model.parameters():  # larger than at the beginning, so that weights differ
         weight.data *= 2
     return model
@@ -201,7 +201,7 @@ def test_no_gradient_comes_from_padding(encoder):
 def test_more_texts_than_a_batch_holds_are_translated_in_order(monkeypatch):
     model = make()
     expected = [found.output for found in model.translate(TEXTS)]
-    monkeypatch.setattr("attnbook.seq2seq.BATCH", 3)
+    monkeypatch.setattr("attnbook.models.translator.model.BATCH", 3)
     found = model.translate(TEXTS)
     assert [one.text for one in found] == TEXTS
     assert [one.output for one in found] == expected
@@ -279,7 +279,7 @@ def test_a_changed_weight_is_what_the_decoder_is_given(monkeypatch):
     monkeypatch.setattr(model, "step", spy)
     model.translate(TEXTS, lambda weights, _: torch.eye(13, dtype=weights.dtype)[[0, 5, 0, 2]])
     states = model.encode(*model.read(TEXTS)).states
-    assert len(contexts) == model.settings.max_steps
+    assert len(contexts) == model.config.max_steps
     for context in contexts:
         assert torch.equal(context, states[range(4), [0, 5, 0, 2]])
 
@@ -437,7 +437,7 @@ def test_a_translator_of_no_vocabulary_is_refused(name):
 )
 def test_settings_out_of_range_are_refused(given, error, message):
     with pytest.raises(error, match=message):
-        Settings(**given)
+        Config(**given)
 
 
 # The shapes in the signatures, proved as in test_shape_annotations.py
@@ -447,14 +447,15 @@ import typing
 import beartype, jaxtyping, torch
 typing.TYPE_CHECKING = True
 with jaxtyping.install_import_hook("attnbook", "beartype.beartype"):
-    from attnbook import encoders, seq2seq, settings, training, vocabulary
+    from attnbook.models import training
+    from attnbook.models.translator import config, encoders, model as translator, vocabulary
 typing.TYPE_CHECKING = False
 
 letters = vocabulary.Vocabulary("abc")
 for encoder in encoders.ENCODERS:
     for attention in (True, False):
-        sizes = settings.Settings(encoder, attention, 3, 5, 14, 7)
-        model = seq2seq.Translator(letters, letters, sizes)
+        sizes = config.Config(encoder, attention, 3, 5, 14, 7)
+        model = translator.Translator(letters, letters, sizes)
         batch = training.make_batch(model, [("ab", "cc"), ("cabab", "a")])
         training.masked_loss(model(*batch), batch.targets)
         model.translate(["ab", "cabab"])

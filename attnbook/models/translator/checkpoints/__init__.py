@@ -1,6 +1,6 @@
 """Translators that are trained already, in files that hold all that is needed to use them.
 
-A file holds the weights, as safetensors; its metadata hold the characters and the settings,
+A file holds the weights, as safetensors; its metadata hold the characters and the config,
 and a digest of it all.
 """
 
@@ -23,12 +23,12 @@ try:
     from safetensors.torch import save
 except ImportError as missing:
     raise ImportError(
-        "attnbook.checkpoints needs safetensors: pip install 'attnbook[seq2seq]'"
+        "attnbook.models.translator.checkpoints needs safetensors: pip install 'attnbook[seq2seq]'"
     ) from missing
 
-from attnbook.seq2seq import Translator
-from attnbook.settings import Settings
-from attnbook.vocabulary import Vocabulary
+from attnbook.models.translator.config import Config
+from attnbook.models.translator.model import Translator
+from attnbook.models.translator.vocabulary import Vocabulary
 
 __all__ = ["BOOK", "book_model", "load_checkpoint", "read_notes", "save_checkpoint"]
 
@@ -71,7 +71,7 @@ def save_checkpoint(
     """
     weights = {name: part.cpu().contiguous() for name, part in model.state_dict().items()}
     about = {
-        "settings": asdict(model.settings),
+        "config": asdict(model.config),
         "source": model.source.characters,
         "target": model.target.characters,
         "notes": dict(notes or {}),
@@ -155,11 +155,11 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
 def _model(path: Path, about: dict[str, Any], weights: dict[str, Tensor]) -> Translator:
     try:
         source, target = Vocabulary(about["source"]), Vocabulary(about["target"])
-        model = Translator(source, target, Settings(**about["settings"]))
+        model = Translator(source, target, Config(**about["config"]))
         # Assigned, so that they keep their dtypes; clones, since the file may stay mapped.
         model.load_state_dict({k: weight.clone() for k, weight in weights.items()}, assign=True)
     except (RuntimeError, ValueError, KeyError, TypeError) as reason:
-        _refuse(path, f"weights, characters and settings do not belong together: {reason}", reason)
+        _refuse(path, f"weights, characters and config do not belong together: {reason}", reason)
     return model
 
 

@@ -15,8 +15,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from attnbook.checks import check_size
-from attnbook.seq2seq import Translator
-from attnbook.vocabulary import END, PAD, check_some, pad
+from attnbook.models.translator.model import Translator
+from attnbook.models.translator.vocabulary import END, PAD, check_some, pad
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from attnbook.decoding import (
+from attnbook.layers import AdditiveAttention
+from attnbook.models.translator.config import Config
+from attnbook.models.translator.decoding import (
     Change,
     at_rest,
     changed_weights,
@@ -16,11 +18,9 @@ from attnbook.decoding import (
     check_finite,
     check_texts,
 )
-from attnbook.encoders import ENCODERS
-from attnbook.layers import AdditiveAttention
+from attnbook.models.translator.encoders import ENCODERS
+from attnbook.models.translator.vocabulary import BEGIN, END, Vocabulary, pad
 from attnbook.pooling import pool
-from attnbook.settings import Settings
-from attnbook.vocabulary import BEGIN, END, Vocabulary, pad
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
@@ -58,7 +58,7 @@ class Translator(nn.Module):
 
     Args:
         source, target: the characters that are read, and those that are written.
-        settings: sizes, encoder, and whether it attends.
+        config: sizes, encoder, and whether it attends.
         seed: of the first weights; the global random state stays as it is.
 
     Raises:
@@ -73,7 +73,7 @@ class Translator(nn.Module):
         self,
         source: Vocabulary,
         target: Vocabulary,
-        settings: Settings | None = None,
+        config: Config | None = None,
         *,
         seed: int = 0,
     ) -> None:
@@ -81,12 +81,12 @@ class Translator(nn.Module):
         for name, given in (("source", source), ("target", target)):
             if not isinstance(given, Vocabulary):
                 raise TypeError(f"{name} must be a Vocabulary, got {type(given).__name__}")
-        self.source, self.target, self.settings = source, target, settings or Settings()
+        self.source, self.target, self.config = source, target, config or Config()
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            self._make_parts(self.settings)
+            self._make_parts(self.config)
 
-    def _make_parts(self, s: Settings) -> None:
+    def _make_parts(self, s: Config) -> None:
         encoder = ENCODERS[s.encoder]
         self.encoder = encoder(len(self.source), s.embedding_size, s.num_hiddens)
         self.dropout = nn.Dropout(s.dropout)
@@ -198,7 +198,7 @@ class Translator(nn.Module):
         state = self.first_state(encoded)
         last = torch.full_like(encoded.valid_lens, BEGIN)
         scores, written, looked = [], [], []
-        for number in range(self.settings.max_steps):
+        for number in range(self.config.max_steps):
             context = self.context(state, encoded)
             if self.attention is not None:
                 weights = self.attention.attention_weights[:, 0]

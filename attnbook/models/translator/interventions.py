@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import torch
 from torch import Tensor
 
-from attnbook.seq2seq import BATCH, Translator
-from attnbook.vocabulary import check_some
+from attnbook.models.translator.model import BATCH, Translator
+from attnbook.models.translator.vocabulary import check_some
 
 if TYPE_CHECKING:
-    from attnbook.data import WrittenDate
+    from attnbook.models.translator.dates import WrittenDate
 
 # Which characters of an ISO date are the digits of each field.
 DIGITS = {"year": range(4), "month": range(5, 7), "day": range(8, 10)}

@@ -25,7 +25,7 @@ except ImportError as missing:
         "attnbook.display needs matplotlib: pip install 'attnbook[display]'"
     ) from missing
 
-from attnbook.svg import inline
+from attnbook.display.svg import inline
 
 if TYPE_CHECKING:
     from torch import Tensor

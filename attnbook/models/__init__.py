@@ -1,0 +1,1 @@
+"""What is trained: a loop, and models with their data, their checkpoints and their grades."""
