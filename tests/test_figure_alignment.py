@@ -374,7 +374,9 @@ def test_the_same_model_says_the_same_twice(case):
 
 def test_a_page_without_a_kernel_can_mount_it():
     figure = figure_of("failing")
-    state = figure.get_state() | {"_anywidget_id": "attnbook.figures.alignment.AlignmentFigure"}
+    state = figure.get_state() | {
+        "_anywidget_id": "attnbook.figures.alignment.figure.AlignmentFigure"
+    }
     check_mountable({"model_name": "AnyModel", "state": state}, repr(figure))
     assert traits(figure)["kind"] == "alignment"
 

@@ -7,7 +7,7 @@ import torch
 from pooling_cases import CASES, two
 
 from attnbook.figures import PoolingFigure
-from attnbook.figures.axes import axis_of, places_on, round_up, spread_of
+from attnbook.figures.shared.axes import axis_of, places_on, round_up, spread_of
 
 
 def test_an_axis_by_hand():

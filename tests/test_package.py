@@ -74,9 +74,11 @@ def test_the_wheel_holds_the_package_and_its_licence_and_nothing_else(built):
     about = {name: text for name, text in contents(built.wheel).items() if ".dist-info/" in name}
     rest = {name: text for name, text in contents(built.wheel).items() if name not in about}
     assert rest == files_of_the_package()
-    assert {"attnbook/py.typed", "attnbook/figures/engine.js", "attnbook/figures/figure.css"} <= {
-        *rest
-    }
+    assert {
+        "attnbook/py.typed",
+        "attnbook/figures/shared/attention.js",
+        "attnbook/figures/shape/style.css",
+    } <= {*rest}
     assert {name.partition("/")[2] for name in about} == {
         "METADATA",
         "RECORD",

@@ -14,7 +14,7 @@ from pooling_cases import CASES, truth
 from test_engine import NODE
 
 from attnbook.figures import PoolingFigure
-from attnbook.figures.axes import places_on
+from attnbook.figures.shared.axes import places_on
 
 PROGRAM = Path(__file__).parent / "pooling.mjs"
 COMBINATIONS = 200

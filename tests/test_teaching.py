@@ -30,10 +30,11 @@ def run(package, *command, **options):
     return done.stdout
 
 
-def test_the_page_holds_the_three_files_of_a_figure_and_a_cell():
-    files = [f"attnbook/figures/share.{kind}" for kind in ("py", "js", "css")]
+def test_the_page_holds_the_files_of_a_figure_and_a_cell():
+    names = "__init__.py", "figure.py", "figure.js", "style.css"
+    files = [f"attnbook/figures/share/{name}" for name in names]
     assert [*blocks()] == [*files, "in a chapter"]
-    assert TEXT.count("```{code-block}") == 4
+    assert TEXT.count("```{code-block}") == 5
 
 
 def test_the_cell_prints_the_figures_numbers(package):
@@ -64,7 +65,7 @@ def test_the_figure_refuses_what_its_docstring_says(package):
 
 
 def test_its_module_computes_the_same_weights_in_node(package):
-    write = "from attnbook.figures.share import ShareFigure\nprint(ShareFigure._esm)"
+    write = "from attnbook.figures.share.figure import ShareFigure\nprint(ShareFigure._esm)"
     module = package / "share.mjs"
     module.write_text(run(package, sys.executable, "-c", write), "utf-8")
     ask = (
@@ -78,7 +79,7 @@ def test_its_module_computes_the_same_weights_in_node(package):
 @pytest.mark.slow
 def test_its_python_passes_the_projects_own_checks(package):
     scripts = os.path.dirname(sys.executable)  # noqa: PTH120 - a link to another Python stays one
-    config, file = ROOT / "pyproject.toml", "attnbook/figures/share.py"
+    config, file = ROOT / "pyproject.toml", "attnbook/figures/share/figure.py"
     run(package, f"{scripts}/ruff", "check", "--no-cache", "--config", config, file)
     run(package, f"{scripts}/ruff", "format", "--check", "--config", config, file)
     run(package, f"{scripts}/mypy", "--config-file", config, file)

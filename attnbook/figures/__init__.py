@@ -7,12 +7,12 @@ except ImportError as missing:
         "attnbook.figures needs anywidget: pip install 'attnbook[figures]'"
     ) from missing
 
-from attnbook.figures.alignment import AlignmentFigure
-from attnbook.figures.attention import AttentionFigure
-from attnbook.figures.cost import CostFigure
-from attnbook.figures.pooling import PoolingFigure
-from attnbook.figures.scaling import ScalingFigure
-from attnbook.figures.shape import ShapeFigure
+from attnbook.figures.alignment.figure import AlignmentFigure
+from attnbook.figures.attention.figure import AttentionFigure
+from attnbook.figures.cost.figure import CostFigure
+from attnbook.figures.pooling.figure import PoolingFigure
+from attnbook.figures.scaling.figure import ScalingFigure
+from attnbook.figures.shape.figure import ShapeFigure
 
 __all__ = [
     "AlignmentFigure",

@@ -9,7 +9,7 @@ from cost_cases import SWEEP, exact, powers, set_all
 from playwright.sync_api import Locator
 
 from attnbook.figures import CostFigure
-from attnbook.figures.cost import RANGES, WAYS, say_bytes, say_seconds
+from attnbook.figures.cost.figure import RANGES, WAYS, say_bytes, say_seconds
 
 KINDS = ["product", "multiply-add", "addition", "tanh", "division", "exponential"]
 READ = """figure => ({

@@ -17,7 +17,7 @@ from PIL import Image
 from playwright.sync_api import Browser, Locator, Page
 from site_checks import WIDE, Visit, watched
 
-from attnbook.figures.base import Figure
+from attnbook.figures.shared.base import Figure
 
 CLOSE = 1e-12  # the contract asks for 1e-6
 PAPER = {"light": "#ffffff", "dark": "#14181e"}

@@ -11,7 +11,7 @@ from figure_page import CLOSE
 from playwright.sync_api import Locator
 from test_scaling_engine import truth
 
-from attnbook.figures.base import decimals
+from attnbook.figures.shared.base import decimals
 
 MEASURES = ("variance", "largest", "entropy", "slopes")
 READ = """figure => ({

@@ -7,7 +7,7 @@ from typing import Any
 
 from playwright.sync_api import Locator
 
-from attnbook.figures.shape import sized
+from attnbook.figures.shape.figure import sized
 from attnbook.tracing import Trace
 
 READ = """figure => {

@@ -15,7 +15,7 @@ from site_checks import LOOKS, NARROW, WIDE, axe_findings
 from test_attention_figure import MOVING, SMALL_TEXT, TOO_WIDE
 
 from attnbook.figures import CostFigure
-from attnbook.figures.cost import RANGES
+from attnbook.figures.cost.figure import RANGES
 
 PICTURES = Path(__file__).parents[2] / "_build" / "screenshots" / "figures"
 CASES: dict[str, dict[str, Any]] = {

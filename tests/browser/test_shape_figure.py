@@ -14,7 +14,7 @@ from site_checks import LOOKS, NARROW, WIDE, axe_findings
 from test_attention_figure import MOVING, SMALL_TEXT, TOO_WIDE
 
 from attnbook.figures import ShapeFigure
-from attnbook.figures.base import decimals
+from attnbook.figures.shared.base import decimals
 
 PICTURES = Path(__file__).parents[2] / "_build" / "screenshots" / "figures"
 each_width = pytest.mark.parametrize("width", [WIDE, NARROW])

@@ -1,6 +1,6 @@
 // The pieces of the attention figure alone. Each returns an element and a way to paint it.
-import { decimals, make, put, short, tableRow } from "./parts.js";
-import { MOST_NAMED, colour, hasRoom, span, stack } from "./pieces.js";
+import { decimals, make, put, short, tableRow } from "../shared/controls.js";
+import { MOST_NAMED, colour, hasRoom, span, stack } from "../shared/keys.js";
 
 const MOST_PARTS = 4; // numbers of an output that get a bar of their own
 

@@ -1,9 +1,9 @@
 // The pooling figure: kernel regression over an axis of numbers, moved by a query and a width.
-import { entropy, gaussianScores, maskedSoftmax, pool } from "./engine.js";
-import { decimals, make, ownKeys, put, slider } from "./parts.js";
-import { colour } from "./pieces.js";
-import { fromLeft, ruler, ticks } from "./plot.js";
-import { keyTicks, numbersOf, say, scorePicture, valuePicture, weightPicture } from "./pooling-pieces.js";
+import { entropy, gaussianScores, maskedSoftmax, pool } from "../shared/attention.js";
+import { decimals, make, ownKeys, put, slider } from "../shared/controls.js";
+import { colour } from "../shared/keys.js";
+import { fromLeft, ruler, ticks } from "../shared/axes.js";
+import { keyTicks, numbersOf, say, scorePicture, valuePicture, weightPicture } from "./pieces.js";
 
 // What is shown: pure functions of the model's traits.
 

@@ -1,6 +1,6 @@
 // The parts of the shape figure: a tensor drawn, the source, the tables.
-import { make, put } from "./parts.js";
-import { LEVELS, axisName, blockLabels, indexOf, layoutOf, placeAt, placesByLevel, say, sized, spotOf } from "./shape-layout.js";
+import { make, put } from "../shared/controls.js";
+import { LEVELS, axisName, blockLabels, indexOf, layoutOf, placeAt, placesByLevel, say, sized, spotOf } from "./layout.js";
 
 const MOST_PRINTED = 256; // integers that stand in their cells
 const NARROW = 250; // px that the cells have on a phone

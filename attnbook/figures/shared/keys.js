@@ -1,6 +1,6 @@
 // Pieces that figures share: what stands in a column per key. Each returns an element and a way
 // to paint it.
-import { make, put } from "./parts.js";
+import { make, put } from "./controls.js";
 
 export const MOST_NAMED = 24; // with more keys than this, names no longer fit
 const MOST_COLOURS = 8; // with more, one sequential scale

@@ -8,8 +8,8 @@ from typing import Any
 
 import traitlets
 
-from attnbook.figures.base import Figure, check_count, module, stylesheet
-from attnbook.figures.moves import Number, told
+from attnbook.figures.shape.origins import Number, told
+from attnbook.figures.shared.base import Figure, check_count, module, stylesheet
 from attnbook.tracing import Step, Trace
 
 MOST_NUMBERS, MOST_AXES = 4096, 5
@@ -42,8 +42,8 @@ class ShapeFigure(Figure):
         traitlets.TraitError: `step` is set out of its range.
     """
 
-    _esm = module("parts.js", "shape-layout.js", "shape-pieces.js", "shape.js")
-    _css = stylesheet("figure.css", "shape.css")
+    _esm = module("shape/figure.js")
+    _css = stylesheet("shared/style.css", "shape/style.css")
 
     sections: traitlets.List[Any] = traitlets.List().tag(sync=True)
     steps: traitlets.List[Any] = traitlets.List().tag(sync=True)

@@ -1,8 +1,8 @@
 // The attention figure: scoring, weighting and pooling over one axis of keys.
-import { maskedSoftmax, pool } from "./engine.js";
-import { decimals, make, ownKeys, short, slider, tuple } from "./parts.js";
-import { arrows, numberTable, outputBars, queryRows, valueCells } from "./attention-pieces.js";
-import { MOST_NAMED, bars, keyButtons, numberRow, span, stack } from "./pieces.js";
+import { maskedSoftmax, pool } from "../shared/attention.js";
+import { decimals, make, ownKeys, short, slider, tuple } from "../shared/controls.js";
+import { arrows, numberTable, outputBars, queryRows, valueCells } from "./pieces.js";
+import { MOST_NAMED, bars, keyButtons, numberRow, span, stack } from "../shared/keys.js";
 
 const STAGES = ["Scoring", "Weighting", "Pooling"];
 

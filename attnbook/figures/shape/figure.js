@@ -1,7 +1,7 @@
 // The shape figure: a layer's source, and the tensor that each step of its run made.
-import { make, ownKeys, put, slider } from "./parts.js";
-import { axisPlace, indexOf, say, sized } from "./shape-layout.js";
-import { called, drawing, legend, measureOf } from "./shape-pieces.js";
+import { make, ownKeys, put, slider } from "../shared/controls.js";
+import { axisPlace, indexOf, say, sized } from "./layout.js";
+import { called, drawing, legend, measureOf } from "./pieces.js";
 
 const MOST_BESIDE = 44; // columns of two drawings side by side
 const [MOST_AT_ONCE, REST] = [512, 150]; // cells of a table, ms

@@ -11,7 +11,7 @@ import traitlets
 
 from attnbook.attention import Attention
 from attnbook.checks import check_pair, check_queries_and_keys, check_scores, check_values
-from attnbook.figures.base import (
+from attnbook.figures.shared.base import (
     Figure,
     check_count,
     decimals,
@@ -62,8 +62,8 @@ class AttentionFigure(Figure):
         traitlets.TraitError: a trait is set out of its range.
     """
 
-    _esm = module("engine.js", "parts.js", "pieces.js", "attention-pieces.js", "attention.js")
-    _css = stylesheet("figure.css")
+    _esm = module("attention/figure.js")
+    _css = stylesheet("shared/style.css")
 
     scores: traitlets.List[Any] = traitlets.List().tag(sync=True)
     values: traitlets.List[Any] = traitlets.List().tag(sync=True)

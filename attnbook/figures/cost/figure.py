@@ -18,7 +18,7 @@ from attnbook.costs import (
     predict,
 )
 from attnbook.costs.counting import MODES, PROGRAMS
-from attnbook.figures.base import Figure, module, stylesheet
+from attnbook.figures.shared.base import Figure, module, stylesheet
 
 # Powers of two: the first and the last. Both ends were measured, or lie near what was.
 RANGES = {
@@ -56,8 +56,8 @@ class CostFigure(Figure):
         traitlets.TraitError: a size, layer or mode is none of those above.
     """
 
-    _esm = module("parts.js", "plot.js", "cost-counts.js", "cost-pieces.js", "cost.js")
-    _css = stylesheet("figure.css", "plot.css", "cost.css")
+    _esm = module("cost/figure.js")
+    _css = stylesheet("shared/style.css", "shared/axes.css", "cost/style.css")
 
     batch = traitlets.Int(4).tag(sync=True)
     num_queries = traitlets.Int(256).tag(sync=True)

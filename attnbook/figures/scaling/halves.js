@@ -1,7 +1,7 @@
 // The two halves of the scaling figure: what they hold, as pure functions, and how they look.
-import { entropy, maskedSoftmax, slopeSum, variance } from "./engine.js";
-import { decimals, make, put, short } from "./parts.js";
-import { bars, keyButtons, span, stack } from "./pieces.js";
+import { entropy, maskedSoftmax, slopeSum, variance } from "../shared/attention.js";
+import { decimals, make, put, short } from "../shared/controls.js";
+import { bars, keyButtons, span, stack } from "../shared/keys.js";
 
 export const SIDES = [
   { name: "plain", formula: "q · k", divisor: () => 1 },

@@ -1,6 +1,6 @@
 // Drawing over axes of numbers. A graph's lines and dots keep their width however it is stretched,
-// and its text is HTML, placed by percentages, so it is never stretched. Goes with plot.css.
-import { make, put } from "./parts.js";
+// and its text is HTML, placed by percentages, so it is never stretched. Goes with axes.css.
+import { make, put } from "./controls.js";
 
 const LINE = { fill: "none", "vector-effect": "non-scaling-stroke" };
 

@@ -9,7 +9,7 @@ import torch
 import traitlets
 
 from attnbook.checks import check_last_axis, check_queries_and_keys
-from attnbook.figures.base import Figure, check_count, decimals, module, numbers, stylesheet
+from attnbook.figures.shared.base import Figure, check_count, decimals, module, numbers, stylesheet
 from attnbook.scoring import dot_score
 from attnbook.weighting import masked_softmax
 
@@ -45,8 +45,8 @@ class ScalingFigure(Figure):
         traitlets.TraitError: a trait is set out of its range.
     """
 
-    _esm = module("engine.js", "parts.js", "pieces.js", "plot.js", "halves.js", "scaling.js")
-    _css = stylesheet("figure.css", "plot.css", "scaling.css")
+    _esm = module("scaling/figure.js")
+    _css = stylesheet("shared/style.css", "shared/axes.css", "scaling/style.css")
 
     scores: traitlets.List[Any] = traitlets.List().tag(sync=True)  # q · k: [d][query][key]
     sizes = traitlets.List(traitlets.Int()).tag(sync=True)

@@ -1,6 +1,6 @@
 // The parts of the alignment figure. Each is built for a translation, then painted for a step.
-import { cellsByShade, columnsFor, goldBoxes, goldOf, peakOf, visible, weightInside, wrongSteps } from "./alignment-steps.js";
-import { make, put, slider, tableRow } from "./parts.js";
+import { cellsByShade, columnsFor, goldBoxes, goldOf, peakOf, visible, weightInside, wrongSteps } from "./steps.js";
+import { make, put, slider, tableRow } from "../shared/controls.js";
 
 const [MOST_WIDE, MOST_NARROW] = [36, 20]; // columns beside each other: on a page, on a phone
 const MOST_NAMED = 24; // rows of the small picture that have a name

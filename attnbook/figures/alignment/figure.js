@@ -1,7 +1,7 @@
 // The alignment figure: a translation, and where each of its characters looked.
-import { heatBand, outputBand, stepTable, textBand } from "./alignment-pieces.js";
-import { alignmentOf, isRightToLeft, optionName, sentence } from "./alignment-steps.js";
-import { make, ownKeys, put } from "./parts.js";
+import { heatBand, outputBand, stepTable, textBand } from "./pieces.js";
+import { alignmentOf, isRightToLeft, optionName, sentence } from "./steps.js";
+import { make, ownKeys, put } from "../shared/controls.js";
 
 /** The last step of a translation, or the one wanted. */
 function within(step, { output }) {

@@ -1,8 +1,8 @@
 // The cost figure: time and memory over queries × keys, as the formula stands and as ours.
-import { STEPS, WAYS, costsOf, sentence, sizesOf, sweepOf } from "./cost-counts.js";
-import { LEFT, PLOTS, numberTables, placeOf, plot, settingOf } from "./cost-pieces.js";
-import { make, ownKeys, put, slider } from "./parts.js";
-import { ruler } from "./plot.js";
+import { STEPS, WAYS, costsOf, sentence, sizesOf, sweepOf } from "./counts.js";
+import { LEFT, PLOTS, numberTables, placeOf, plot, settingOf } from "./pieces.js";
+import { make, ownKeys, put, slider } from "../shared/controls.js";
+import { ruler } from "../shared/axes.js";
 
 const CHOICES = {
   layer: { additive: "additive", dot: "dot product" },

@@ -1,5 +1,5 @@
 // What the alignment figure says of a translation. Nothing here touches the page.
-import { maskedSoftmax } from "./engine.js";
+import { maskedSoftmax } from "../shared/attention.js";
 
 /**
  * @typedef {{text: string[], output: string[], expected: string, locale: string,

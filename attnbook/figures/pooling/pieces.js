@@ -1,6 +1,6 @@
 // The pieces of the pooling figure. Each returns an element and a way to paint it.
-import { make, put, tableRow } from "./parts.js";
-import { curve, dotAt, fromTop, graph, ruler, segment, ticks } from "./plot.js";
+import { make, put, tableRow } from "../shared/controls.js";
+import { curve, dotAt, fromTop, graph, ruler, segment, ticks } from "../shared/axes.js";
 
 const FLOOR = -4.5; // the score three widths away, where little weight is left
 const PARABOLA = Array.from({ length: 49 }, (_, i) => i / 24 - 1);

@@ -9,7 +9,7 @@ import torch
 import traitlets
 
 from attnbook.checks import check_scores
-from attnbook.figures.base import Figure, check_count, module, numbers, stylesheet
+from attnbook.figures.shared.base import Figure, check_count, module, numbers, stylesheet
 from attnbook.models.translator.decoding import at_rest
 from attnbook.models.translator.grading import DIGITS
 from attnbook.models.translator.model import Translator
@@ -50,10 +50,8 @@ class AlignmentFigure(Figure):
         traitlets.TraitError: a trait is set out of its range.
     """
 
-    _esm = module(
-        "engine.js", "parts.js", "alignment-steps.js", "alignment-pieces.js", "alignment.js"
-    )
-    _css = stylesheet("figure.css", "alignment.css")
+    _esm = module("alignment/figure.js")
+    _css = stylesheet("shared/style.css", "alignment/style.css")
 
     # Of each date: characters, field of each step, span of each field, scores [step][key].
     translations: traitlets.List[Any] = traitlets.List().tag(sync=True)

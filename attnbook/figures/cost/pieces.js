@@ -1,7 +1,7 @@
 // What the cost figure is made of: its plots, and the tables of the numbers behind them.
-import { LAPTOP, MEMORY_WORDS, STEPS, TIME_WORDS, WAYS, compare, sayBytes, saySeconds, sizesOf } from "./cost-counts.js";
-import { make, put } from "./parts.js";
-import { curve, dotAt, fromLeft, fromTop, graph, ruler, segment } from "./plot.js";
+import { LAPTOP, MEMORY_WORDS, STEPS, TIME_WORDS, WAYS, compare, sayBytes, saySeconds, sizesOf } from "./counts.js";
+import { make, put } from "../shared/controls.js";
+import { curve, dotAt, fromLeft, fromTop, graph, ruler, segment } from "../shared/axes.js";
 
 const NAMES = { formula: "the formula", ours: "ours" };
 // The two plots: each with the ends of its axis, as powers, and what stands beside it.

@@ -12,8 +12,8 @@ import traitlets
 from torch import Tensor
 
 from attnbook.checks import check_pair, check_tensor, check_values, check_width
-from attnbook.figures.axes import axis_of, places_on, spread_of, widths_for
-from attnbook.figures.base import Figure, check_count, decimals, module, numbers, stylesheet
+from attnbook.figures.shared.axes import axis_of, places_on, spread_of, widths_for
+from attnbook.figures.shared.base import Figure, check_count, decimals, module, numbers, stylesheet
 from attnbook.pooling import pool
 from attnbook.scoring import gaussian_score
 from attnbook.weighting import masked_softmax
@@ -51,10 +51,8 @@ class PoolingFigure(Figure):
     that "shared the weight evenly" is two to the power of the weights' entropy in bits.
     """
 
-    _esm = module(
-        "engine.js", "parts.js", "pieces.js", "plot.js", "pooling-pieces.js", "pooling.js"
-    )
-    _css = stylesheet("figure.css", "plot.css", "pooling.css")
+    _esm = module("pooling/figure.js")
+    _css = stylesheet("shared/style.css", "shared/axes.css", "pooling/style.css")
 
     # Pairs of a key and its value; "keys" is what ipywidgets calls the names of the traits.
     points: traitlets.List[Any] = traitlets.List().tag(sync=True)

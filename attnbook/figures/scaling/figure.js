@@ -1,7 +1,7 @@
 // The scaling figure: the same queries and keys, scored with and without the division by √d.
 import { FEW, MEASURES, SIDES, half, halvesOf, scaleOf } from "./halves.js";
-import { decimals, make, ownKeys, put, slider, tableRow } from "./parts.js";
-import { curve, dotAt, fromLeft, fromTop, graph, ruler, segment } from "./plot.js";
+import { decimals, make, ownKeys, put, slider, tableRow } from "../shared/controls.js";
+import { curve, dotAt, fromLeft, fromTop, graph, ruler, segment } from "../shared/axes.js";
 
 /**
  * Where the names of the two lines stand, so that both can be read: each above its line's end,

@@ -14,7 +14,8 @@ import traitlets
 if TYPE_CHECKING:
     from torch import Tensor
 
-FOLDER = Path(__file__).parent
+FOLDER = Path(__file__).parents[1]
+IMPORT = re.compile(r'^import .* from "(\.\.?/.*)";\n', re.MULTILINE)
 MOST = 256
 
 
@@ -44,10 +45,19 @@ class Figure(anywidget.AnyWidget):
         return bundle
 
 
-def module(*names: str) -> str:
-    """Join JavaScript files into the one module that a figure must be."""
-    texts = ((FOLDER / name).read_text("utf-8") for name in names)
-    return "".join(re.sub(r'^import .* from "\./.*";\n', "", text, flags=re.M) for text in texts)
+def module(name: str) -> str:
+    """Join a JavaScript file and what it imports into the one module that a figure must be."""
+    texts: dict[Path, str] = {}
+
+    def add(file: Path) -> None:
+        text = file.read_text("utf-8")
+        for imported in IMPORT.findall(text):
+            if (path := (file.parent / imported).resolve()) not in texts:
+                add(path)
+        texts[file] = IMPORT.sub("", text)
+
+    add((FOLDER / name).resolve())
+    return "".join(texts.values())
 
 
 def stylesheet(*names: str) -> str:

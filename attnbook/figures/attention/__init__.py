@@ -1,0 +1,1 @@
+"""Scoring, weighting and pooling: the flagship."""

@@ -1,0 +1,1 @@
+"""The division by √d."""

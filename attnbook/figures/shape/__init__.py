@@ -1,0 +1,1 @@
+"""The shape X-ray, drawn."""
