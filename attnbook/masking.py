@@ -101,10 +101,16 @@ def visible_keys(
 ) -> Bool[Tensor, "#batch *ones keys"] | None:
     """Join both rules, lengths and order, in one mask; None where neither hides a key."""
     check_flag("causal", causal)
-    if valid_lens is None:
-        return causal_mask(shape, device) if causal else None
-    visible = length_mask(valid_lens, shape, device)
-    return visible & causal_mask(shape, device) if causal else visible
+    visible = None if valid_lens is None else length_mask(valid_lens, shape, device)
+    return without_future(visible, shape, device) if causal else visible
+
+
+def without_future(
+    visible: Bool[Tensor, "#batch *ones keys"] | None, shape: Sequence[int], device: torch.device
+) -> Bool[Tensor, "#batch *ones keys"]:
+    """Hide the future as well, where a mask (None: nothing) hides other keys already."""
+    order = causal_mask(shape, device)
+    return order if visible is None else visible & order
 
 
 def without_padding(

@@ -66,9 +66,7 @@ def indices(tensor: torch.Tensor) -> list[tuple[int, ...]]:
 
 def job(name: str) -> dict[str, Any]:
     case = CASES[name]()
-    # Different numbers, so that one that lands in another's place is noticed.
-    upstream = [1.0 + 0.5 * c for c in range(case.values.shape[-1])]
-    return {"state": traits(case.figure()), "settings": settings(case), "upstream": upstream}
+    return {"state": traits(case.figure()), "settings": settings(case)}
 
 
 @pytest.fixture(scope="module")
@@ -96,25 +94,6 @@ def part(answer: Any, name: str) -> list[Any]:
     return [[row[name] for row in rows] for rows in answer]
 
 
-def gradients(task: dict[str, Any], valid_lens: list[Any], temperature: float) -> dict[str, Any]:
-    """What autograd says flows back, and how fast each weight rises with its own score."""
-    scores = torch.tensor(task["state"]["scores"], dtype=torch.float64, requires_grad=True)
-    values = torch.tensor(task["state"]["values"], dtype=torch.float64)
-    weights = attnbook.masked_softmax(scores / temperature, torch.tensor(valid_lens))
-    output = attnbook.pool(weights, values)
-    upstream = torch.tensor(task["upstream"], dtype=torch.float64)
-    (to_scores,) = torch.autograd.grad((output @ upstream).sum(), scores, retain_graph=True)
-    num_keys = scores.shape[-1]
-    slopes = torch.stack(
-        [
-            torch.autograd.grad(weights[..., i].sum(), scores, retain_graph=True)[0][..., i]
-            for i in range(num_keys)
-        ],
-        dim=-1,
-    )
-    return {"toScores": to_scores, "slopes": slopes}
-
-
 def wrong_rows(task: dict[str, Any], answers: Any, tolerance: float) -> list[dict[str, Any]]:
     """The settings at which the page's weights or output are not PyTorch's."""
     wrong = []
@@ -124,32 +103,6 @@ def wrong_rows(task: dict[str, Any], answers: Any, tolerance: float) -> list[dic
         if differ(part(answer, "weights"), weights, tolerance) or differ(
             part(answer, "output"), output, tolerance
         ):
-            wrong.append(setting)
-    return wrong
-
-
-def wrong_gradients(task: dict[str, Any], answers: Any, tolerance: float) -> list[dict[str, Any]]:
-    """The settings at which what flows back is not what autograd says."""
-    wrong = []
-    for setting, answer in list(zip(task["settings"], answers, strict=True))[::7]:
-        temperature = answer[0][0]["temperature"]
-        back = gradients(task, setting["valid_lens"], temperature)
-        if any(differ(part(answer, name), back[name], tolerance) for name in back):
-            wrong.append(setting)
-    return wrong
-
-
-def wrong_value_gradients(task: dict[str, Any], answers: Any) -> list[dict[str, Any]]:
-    """The settings at which a value does not receive upstream times its weight."""
-    upstream = torch.tensor(task["upstream"], dtype=torch.float64)
-    wrong = []
-    for setting, answer in zip(task["settings"], answers, strict=True):
-        weights, _ = truth(task["state"], setting["valid_lens"], answer[0][0]["temperature"])
-        values = torch.tensor(task["state"]["values"], dtype=torch.float64)[:, None]
-        values = values.expand(*weights.shape, -1).clone().requires_grad_()
-        total = (weights[..., None] * values).sum(-2) @ upstream
-        (expected,) = torch.autograd.grad(total.sum(), values)
-        if differ(part(answer, "toValues"), expected, CLOSE):
             wrong.append(setting)
     return wrong
 
@@ -181,16 +134,6 @@ def test_the_layer_itself_agrees_in_its_own_precision(answered, name):
             assert not differ(part(answer, "output"), output, 1e-5)
 
 
-@pytest.mark.parametrize("name", [name for name in CASES if name not in (*HUGE, "most_keys")])
-def test_what_flows_back_to_scores_equals_autograd(answered, name):
-    assert wrong_gradients(*answered(name), CLOSE) == []
-
-
-@pytest.mark.parametrize("name", [name for name in CASES if name not in (*HUGE, "most_keys")])
-def test_what_flows_back_to_values_equals_autograd(answered, name):
-    assert wrong_value_gradients(*answered(name)) == []
-
-
 def test_padding_and_empty_rows_are_exactly_zero(answered):
     for name in ("toy", "nearest", "huge_scores", "huge_padding"):
         task, answers = answered(name)
@@ -199,7 +142,6 @@ def test_padding_and_empty_rows_are_exactly_zero(answered):
                 for query, row in enumerate(rows):
                     length = lens[query] if isinstance(lens, list) else lens
                     assert not any(row["weights"][length:])
-                    assert not any(row["slopes"][length:])
                     assert length or not any(row["output"])
 
 
@@ -220,10 +162,9 @@ def test_the_shares_of_1_2_and_5_by_hand(shipped):
         "values": [[[8.0], [16.0], [0.0]]],
     }
     moves = [{"valid_lens": [3], "step": 0}, {"valid_lens": [2], "step": 0}]
-    whole, cut = run(shipped, [{"state": state, "settings": moves, "upstream": [1]}])["rows"][0]
+    whole, cut = run(shipped, [{"state": state, "settings": moves}])["rows"][0]
     assert whole[0][0]["weights"] == pytest.approx([1 / 8, 2 / 8, 5 / 8], abs=1e-15)
     assert whole[0][0]["output"] == pytest.approx([5], abs=1e-14)
-    assert whole[0][0]["slopes"] == pytest.approx([7 / 64, 12 / 64, 15 / 64], abs=1e-15)
     assert cut[0][0]["weights"] == pytest.approx([1 / 3, 2 / 3, 0], abs=1e-15)
     assert cut[0][0]["output"] == pytest.approx([40 / 3], abs=1e-14)
 
@@ -239,7 +180,7 @@ def test_the_temperature_slider_runs_from_a_tenth_to_ten_and_passes_one(answered
 def test_a_module_can_be_imported_without_a_page_and_keeps_its_names(shipped):
     names = run(shipped, [])["names"]
     assert "render" not in names  # anywidget warns of it
-    assert {"default", "maskedSoftmax", "pool", "softmaxGradient", "poolGradient"} <= set(names)
+    assert {"default", "maskedSoftmax", "pool"} <= set(names)
 
 
 MUTANTS = {
@@ -252,10 +193,6 @@ MUTANTS = {
     "values are added up without their weights": ("+= weight * values", "+= values"),
     "the output takes the first number of each value": ("values[i][c]", "values[i][0]"),
     "every example shows the first one's values": ('("values")[example]', '("values")[0]'),
-    "the slope forgets what the others lose": ("(upstream[i] - mean)", "upstream[i]"),
-    "the slope forgets the temperature": ("mean)) / temperature", "mean))"),
-    "the slope of pooling forgets the upstream": ("sum + v * upstream[c]", "sum + v"),
-    "the slope of values forgets the weight": ("weight * u)", "u)"),
 }
 
 
@@ -270,9 +207,4 @@ def test_these_tests_notice_that(tmp_path, mutant):
     for task in tasks:
         task["settings"] = task["settings"][::10]
     (task, huge), (answers, huge_answers) = tasks, run(path, tasks)["rows"]
-    assert (
-        wrong_rows(task, answers, CLOSE)
-        or wrong_rows(huge, huge_answers, 1e-6)
-        or wrong_gradients(task, answers, CLOSE)
-        or wrong_value_gradients(task, answers)
-    )
+    assert wrong_rows(task, answers, CLOSE) or wrong_rows(huge, huge_answers, 1e-6)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
+
+import torch
+
+from attnbook import masked_softmax
 
 
 def dot(left: Sequence[float], right: Sequence[float]) -> float:
@@ -12,9 +15,9 @@ def dot(left: Sequence[float], right: Sequence[float]) -> float:
 
 
 def softmax(scores: Sequence[float]) -> list[float]:
-    """Return the attention weights of `scores`."""
-    exponentials = [math.exp(score) for score in scores]
-    return [exponential / sum(exponentials) for exponential in exponentials]
+    """Return the attention weights of `scores`, as the book computes them."""
+    row = torch.tensor(scores, dtype=torch.float64)[None, None]
+    return masked_softmax(row)[0, 0].tolist()
 
 
 def rounded(numbers: Sequence[float]) -> list[float]:

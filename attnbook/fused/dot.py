@@ -19,7 +19,7 @@ from torch import Tensor
 from torch.nn.functional import pad, scaled_dot_product_attention
 
 from attnbook.fused.choice import slices_pay
-from attnbook.masking import causal_mask, seen_keys, without_padding
+from attnbook.masking import seen_keys, without_future, without_padding
 from attnbook.pooling import pool
 from attnbook.scoring import scaled_dot_score
 from attnbook.weighting import weigh
@@ -53,7 +53,8 @@ def fast_dot_product_attention(
     # The kernel's own order counts queries and keys from the first.
     if causal and queries.shape[-2] == keys.shape[-2] and (visible is None or sliced):
         return _causal(queries, keys, values, visible)
-    visible = _joined(queries, keys, visible, causal)
+    if causal:
+        visible = without_future(visible, _shape(queries, keys), keys.device)
     if visible is None or not reads:
         return _unread(queries, keys, values, visible)
     if sliced and not causal:
@@ -61,11 +62,9 @@ def fast_dot_product_attention(
     return _masked(queries, keys, values, visible)
 
 
-def _joined(queries: Tensor, keys: Tensor, visible: Tensor | None, causal: bool) -> Tensor | None:
-    if not causal:
-        return visible
-    order = causal_mask((*queries.shape[:-1], keys.shape[-2]), keys.device)
-    return order if visible is None else visible & order
+def _shape(queries: Tensor, keys: Tensor) -> tuple[int, ...]:
+    """Give the scores' shape."""
+    return *queries.shape[:-1], keys.shape[-2]
 
 
 def _formula(queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor | None) -> Tensor:
@@ -115,7 +114,8 @@ def _causal(queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor | Non
     # The future makes the same trouble as padding.
     looks = queries.device.type == "cpu" and not torch.compiler.is_compiling()
     if looks and not _is_trusted(output, values):
-        return _formula(queries, keys, values, _joined(queries, keys, visible, causal=True))
+        visible = without_future(visible, _shape(queries, keys), keys.device)
+        return _formula(queries, keys, values, visible)
     return output
 
 

@@ -46,33 +46,6 @@ export function pool(weights, values) {
 }
 
 /**
- * What flows back through the softmax: how much a function rises for each score, given how
- * much it rises for each weight.
- * @param {number[]} weights from maskedSoftmax
- * @param {number[]} upstream one per weight
- * @param {number} temperature as in maskedSoftmax
- * @returns {number[]} one per score
- */
-export function softmaxGradient(weights, upstream, temperature = 1) {
-  const mean = weights.reduce((sum, weight, i) => sum + weight * upstream[i], 0);
-  return weights.map((weight, i) => (weight * (upstream[i] - mean)) / temperature);
-}
-
-/**
- * What flows back through the pooling, given how much a function rises for each output.
- * @param {number[]} weights one per key
- * @param {number[][]} values one vector per key
- * @param {number[]} upstream one per number of the output
- * @returns {{weights: number[], values: number[][]}}
- */
-export function poolGradient(weights, values, upstream) {
-  return {
-    weights: values.map((value) => value.reduce((sum, v, c) => sum + v * upstream[c], 0)),
-    values: weights.map((weight) => upstream.map((u) => weight * u)),
-  };
-}
-
-/**
  * How far numbers spread: their squared distances from the mean, averaged over one less than
  * there are.
  * @param {number[]} numbers at least two
