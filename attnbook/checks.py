@@ -6,6 +6,7 @@ No check here reads a tensor's values, so none makes a GPU wait.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any
 
@@ -196,3 +197,16 @@ def check_positions(positions: Tensor, num_positions: int | None = None) -> None
             f"(num_positions={num_positions},)" if num_positions is not None else "(num_positions,)"
         )
         raise ValueError(f"positions must have shape {shape}, got {tuple(positions.shape)}")
+
+
+def labels(kind: str, given: Sequence[str] | None, count: int) -> list[str]:
+    """Use the given labels, or `query 0`, `query 1` and so on.
+
+    Raises:
+        ValueError: their number is not `count`.
+    """
+    if given is None:
+        return [f"{kind} {index}" for index in range(count)]
+    if len(given) != count:
+        raise ValueError(f"{kind}_labels must name {count}, got {len(given)}: {list(given)}")
+    return [str(label) for label in given]

@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 import gzip
-import shutil
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from functools import cache, partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+from book_server import QuietHandler, start_server
+from chromium import launch
 from playwright.sync_api import Browser, Page, sync_playwright
-
-# Nothing but this machine can be reached: what a page asks of others fails at once.
-ONLY_THIS_MACHINE = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
-QUIET = (
-    "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync"
-).split()
 
 # A phone on a fair day: 10 Mbit/s, 50 ms to the server and back.
 PHONE = {"offline": False, "latency": 50, "downloadThroughput": 1.25e6, "uploadThroughput": 6e5}
@@ -50,9 +42,8 @@ window.slider = new Promise((found) => {
 @contextmanager
 def chromium() -> Iterator[Browser]:
     """A browser that reaches this machine only."""
-    path = shutil.which("chromium") or shutil.which("google-chrome")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=[*QUIET, ONLY_THIS_MACHINE])
+        browser = launch(playwright.chromium)
         yield browser
         browser.close()
 
@@ -63,13 +54,13 @@ def packed(file: Path) -> bytes:
     return gzip.compress(file.read_bytes(), 6)
 
 
-class PackingHandler(SimpleHTTPRequestHandler):
+class PackingHandler(QuietHandler):
     """Serves files the way the web does: compressed, over connections that stay open."""
 
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True  # as web servers do; else each answer may wait for 40 ms
 
-    def do_GET(self) -> None:
+    def do_GET(self) -> None:  # noqa: N802 - the name that http.server calls
         """Send a file, or say that there is none."""
         file = Path(self.translate_path(self.path))
         if not file.is_file():
@@ -84,17 +75,11 @@ class PackingHandler(SimpleHTTPRequestHandler):
         with suppress(ConnectionError):  # a page that is closed takes no more
             self.wfile.write(body)
 
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
-
 
 @contextmanager
 def served(folder: Path) -> Iterator[str]:
     """The address of a folder, on a server that only this machine reaches."""
-    handler = partial(PackingHandler, directory=str(folder))
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    server.daemon_threads = True
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    server = start_server(folder, PackingHandler)
     yield f"http://127.0.0.1:{server.server_port}/"
     server.shutdown()
     server.server_close()

@@ -50,9 +50,11 @@ class DraftHandler(QuietHandler):
         super().end_headers()
 
 
-def start_server(site: Path) -> ThreadingHTTPServer:
+def start_server(
+    site: Path, handler: type[SimpleHTTPRequestHandler] = QuietHandler
+) -> ThreadingHTTPServer:
     """Serve a folder in the background, on a free port that only this machine reaches."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(QuietHandler, directory=str(site)))
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(handler, directory=str(site)))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     return server
 

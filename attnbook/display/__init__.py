@@ -25,6 +25,7 @@ except ImportError as missing:
         "attnbook.display needs matplotlib: pip install 'attnbook[display]'"
     ) from missing
 
+from attnbook.checks import labels
 from attnbook.display.svg import inline
 
 if TYPE_CHECKING:
@@ -174,22 +175,14 @@ def heatmap(
         raise ValueError(
             f"weights must have shape (num_queries, num_keys), got {tuple(weights.shape)}"
         )
-    rows = _labels("query", query_labels, weights.shape[0])
-    columns = _labels("key", key_labels, weights.shape[1])
+    rows = labels("query", query_labels, weights.shape[0])
+    columns = labels("key", key_labels, weights.shape[1])
     _check_weights(weights)
     numbers = [["0" if w == 0 else f"{w:.3f}" for w in row] for row in weights.tolist()]
     figure = _draw_cells(numbers, rows, columns, title)
     words = "; ".join(f"{row}: {', '.join(line)}" for row, line in zip(rows, numbers, strict=True))
     alt = f"{title}, a row per query and a column per key. {words}."
     return draw(figure, alt, _table(title, rows, columns, numbers))
-
-
-def _labels(kind: str, labels: Sequence[str] | None, count: int) -> list[str]:
-    if labels is None:
-        return [f"{kind} {index}" for index in range(count)]
-    if len(labels) != count:
-        raise ValueError(f"{kind}_labels must name {count}, got {len(labels)}: {list(labels)}")
-    return [str(label) for label in labels]
 
 
 def _check_weights(weights: Tensor) -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
-import threading
-from functools import cache, partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from functools import cache
 from pathlib import Path
 
 import pytest
+from book_server import start_server
+from chromium import launch
 from playwright.sync_api import Error, sync_playwright
 from site_checks import Opener, Visit, look, opened
 from sphinx_external_toc.parsing import parse_toc_yaml
@@ -16,11 +15,6 @@ from sphinx_external_toc.parsing import parse_toc_yaml
 ROOT = Path(__file__).parents[2]
 SITE = ROOT / "_build" / "html"
 PAGES = [*parse_toc_yaml(ROOT / "_toc.yml"), "search"]
-QUIET = (
-    "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync"
-).split()
-ONLY_THIS_MACHINE = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
 
 
 def pytest_generate_tests(metafunc):
@@ -35,20 +29,13 @@ def site():
     return SITE
 
 
-class QuietHandler(SimpleHTTPRequestHandler):
-    def log_message(self, *_):
-        pass
-
-
 @pytest.fixture(scope="session")
 def serve():
     """A function that serves a folder and returns its address."""
     servers = []
 
     def start(folder: Path) -> str:
-        handler = partial(QuietHandler, directory=str(folder))
-        servers.append(ThreadingHTTPServer(("127.0.0.1", 0), handler))
-        threading.Thread(target=servers[-1].serve_forever, daemon=True).start()
+        servers.append(start_server(folder))
         return f"http://127.0.0.1:{servers[-1].server_port}/"
 
     yield start
@@ -64,12 +51,9 @@ def home(serve, site):
 
 @pytest.fixture(scope="session")
 def browser():
-    path = shutil.which("chromium") or shutil.which("google-chrome")
     with sync_playwright() as playwright:
         try:
-            chromium = playwright.chromium.launch(
-                executable_path=path, args=[*QUIET, ONLY_THIS_MACHINE]
-            )
+            chromium = launch(playwright.chromium)
         except Error:
             pytest.exit(
                 "No Chromium starts: install one (`apt-get install chromium`, or "

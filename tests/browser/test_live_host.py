@@ -7,7 +7,7 @@ import shutil
 from contextlib import contextmanager
 
 import pytest
-from conftest import QUIET
+from chromium import launch
 from live_pages import STYLE, Book, book, cell, figure, page, printed, view
 from site_checks import opened
 
@@ -142,11 +142,7 @@ def test_figures_start_anew_after_a_reload(whole, show):
 
 def test_figures_come_back_as_they_were_left(browser, whole, address):
     # Playwright turns off the cache in which a browser keeps the page one leaves.
-    own = browser.browser_type.launch(
-        executable_path=shutil.which("chromium") or shutil.which("google-chrome"),
-        args=QUIET,
-        ignore_default_args=["--disable-back-forward-cache"],
-    )
+    own = launch(browser.browser_type, ignore_default_args=["--disable-back-forward-cache"])
     tab = own.new_page()
     tab.goto(address(whole, "two"))
     sliders(tab).first.press("ArrowRight")

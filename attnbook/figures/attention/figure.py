@@ -10,12 +10,17 @@ import torch
 import traitlets
 
 from attnbook.attention import Attention
-from attnbook.checks import check_pair, check_queries_and_keys, check_scores, check_values
+from attnbook.checks import (
+    check_pair,
+    check_queries_and_keys,
+    check_scores,
+    check_values,
+    labels,
+)
 from attnbook.figures.shared.base import (
     Figure,
     check_count,
     decimals,
-    labels,
     module,
     numbers,
     stylesheet,
@@ -104,9 +109,9 @@ class AttentionFigure(Figure):
             scores=numbers("scores", scores),
             values=numbers("values", values),
             valid_lens=valid_lens.long().tolist(),
-            example_labels=labels("example_labels", example_labels, "example", batch),
-            query_labels=labels("query_labels", query_labels, "query", num_queries),
-            key_labels=labels("key_labels", key_labels, "key", num_keys),
+            example_labels=labels("example", example_labels, batch),
+            query_labels=labels("query", query_labels, num_queries),
+            key_labels=labels("key", key_labels, num_keys),
             hidden="future" if causal else "padding",
             formula=formula or getattr(layer, "formula", "score(q, k)"),
             query_vectors=numbers("queries", queries) if flat else [],

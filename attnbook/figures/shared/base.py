@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -90,19 +90,6 @@ def decimals(number: float) -> str:
     if number == 0:
         return "0"
     return f"{number:.3f}" if 5e-4 <= abs(number) < 1e5 else f"{number:.1e}"
-
-
-def labels(name: str, given: Sequence[str] | None, kind: str, count: int) -> list[str]:
-    """Use the given labels, or count.
-
-    Raises:
-        ValueError: their number is not `count`.
-    """
-    if given is None:
-        return [f"{kind} {index}" for index in range(count)]
-    if len(given) != count:
-        raise ValueError(f"{name} must name {count}, got {len(given)}: {list(given)}")
-    return [str(label) for label in given]
 
 
 def check_count(name: str, count: int, most: int = MOST, least: int = 1) -> None:
