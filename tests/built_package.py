@@ -13,18 +13,15 @@ import sysconfig
 from dataclasses import dataclass
 from email import message_from_string
 from email.message import Message
-from importlib.metadata import Distribution, distribution
 from pathlib import Path
 from zipfile import ZipFile
 
-from packaging.requirements import Requirement
-from packaging.utils import canonicalize_name
+from reader_machine import borrow
 
 import attnbook
 
 ROOT = Path(__file__).parents[1]
 UV = Path(sysconfig.get_path("scripts")) / "uv"
-SITE = Path(sysconfig.get_path("purelib"))
 VERSION = attnbook.__version__
 BUILT_HERE = (
     ".git",
@@ -90,29 +87,11 @@ def build(folder: Path) -> Built:
     return Built(source, sdist, wheel, straight, both.stdout + both.stderr)
 
 
-def needed_by(name: str, known: dict[str, Distribution], extras: tuple[str, ...] = ("",)) -> None:
-    """Add a package that is installed here, and all that it asks for."""
-    known[name] = distribution(name)
-    for asked in map(Requirement, known[name].requires or []):
-        wanted = [not asked.marker or asked.marker.evaluate({"extra": extra}) for extra in extras]
-        other = canonicalize_name(asked.name)
-        if any(wanted) and (other not in known or asked.extras):
-            needed_by(other, known, ("", *asked.extras))
-
-
-def torch_and_its_needs() -> dict[str, Distribution]:
-    """The packages to borrow, by name."""
-    known: dict[str, Distribution] = {}
-    needed_by("torch", known)
-    return known
-
-
 def new_environment(folder: Path) -> Path:
     """The Python of a new environment with nothing in it but a borrowed torch."""
     python = folder / "venv" / "bin" / "python"
     run(UV, "venv", "--python", sys.executable, folder / "venv")
-    lend_torch(folder / "lent")
-    (site_of(python) / "lent.pth").write_text(f"{folder / 'lent'}\n")
+    borrow("torch", folder / "borrowed", python)
     return python
 
 
@@ -120,12 +99,3 @@ def site_of(python: Path) -> Path:
     """Where an environment keeps its packages."""
     program = "import sysconfig; print(sysconfig.get_path('purelib'))"
     return Path(run(python, "-c", program).stdout.strip())
-
-
-def lend_torch(folder: Path) -> None:
-    """Fill a folder with links to torch and what it needs."""
-    folder.mkdir()
-    for lent in torch_and_its_needs().values():
-        for top in {file.parts[0] for file in lent.files or []} - {"..", "__pycache__"}:
-            if not top.endswith(".pth") and not (folder / top).exists():
-                (folder / top).symlink_to(SITE / top)

@@ -12,7 +12,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from reader_machine import COLAB, make_environment, run
+from colab_versions import COLAB
+from reader_machine import make_environment, run
 
 ROOT = Path(__file__).parents[1]
 WIDGETS = {name: COLAB[name] for name in ("ipywidgets", "anywidget", "ipython")}

@@ -6,12 +6,10 @@ import json
 import os
 import re
 import sys
-from fnmatch import fnmatch
 from pathlib import Path
 
 import drift
 import pytest
-import reader_machine
 
 ROOT = Path(__file__).parents[1]
 WELL = {"result": "success", "outputs": {"report": ""}}
@@ -197,10 +195,3 @@ def test_the_workflow_hands_every_check_to_the_report():
     weekly = (ROOT / ".github" / "workflows" / "weekly.yml").read_text("utf-8")
     assert f"needs: [{', '.join(drift.CHECKS)}]" in weekly
     assert set(drift.NAMES) == set(drift.CHECKS)
-
-
-def test_the_versions_tried_weekly_are_those_of_the_readers_machine():
-    tried = dict(pin.split("==") for pin in drift.PINS["colab"])
-    shared = set(tried) & set(reader_machine.COLAB)
-    assert len(shared) == 5
-    assert all(fnmatch(reader_machine.COLAB[name], tried[name]) for name in shared)

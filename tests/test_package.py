@@ -24,10 +24,10 @@ from built_package import (
     new_environment,
     run,
     text_of,
-    torch_and_its_needs,
 )
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from reader_machine import needed_by
 
 from attnbook.figures import (
     AlignmentFigure,
@@ -217,7 +217,7 @@ print(json.dumps({
 
 def test_the_core_is_installed_with_what_it_asks_for_and_nothing_else(core, tmp_path):
     found = answer(core, LOOK_AROUND, tmp_path)
-    wanted = {"attnbook", "jaxtyping", "wadler-lindig", *torch_and_its_needs()}
+    wanted = {"attnbook", "jaxtyping", "wadler-lindig", *needed_by("torch")}
     assert {canonicalize_name(name) for name in found["installed"]} == wanted
     assert NOT_IN_THE_CORE & {*found["importable"]} == set()
     assert {"torch", "jaxtyping"} <= {*found["importable"]}

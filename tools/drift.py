@@ -21,6 +21,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from colab_versions import COLAB
+
 ROOT = Path(__file__).resolve().parent.parent
 TITLE = "Weekly check: what drifted"
 NAMES = {
@@ -31,14 +33,8 @@ NAMES = {
 }
 PINS: dict[str, list[str]] = {
     "newest": [],
-    "colab": [
-        "torch==2.10.*",
-        "numpy==2.0.*",
-        "matplotlib==3.10.*",
-        "ipython==7.34.0",
-        "ipywidgets==7.7.1",
-        "anywidget==0.9.21",
-    ],
+    # All but what installs and runs, which is this environment's own.
+    "colab": [f"{name}=={COLAB[name]}" for name in COLAB if name not in {"pip", "ipykernel"}],
 }
 TELLING = re.compile(
     r"^(FAILED|ERROR|E\s|make.*\*\*\*|ERROR:|=+ .*\b(failed|error)).*", re.MULTILINE

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import colab
 from colab import ADDED, CopyError, commit_to_pin
+from colab_versions import COLAB
 from copy_links import Book
 from jupyter_client.kernelspec import KernelSpecManager
 from jupyter_client.manager import AsyncKernelManager
@@ -29,7 +30,6 @@ from nbformat import NotebookNode
 from notebooks import read
 from provenance import colab_address, git, repository_address, site_address
 from reader_machine import (
-    COLAB,
     NotLikeColabError,
     apart,
     changed,
@@ -161,7 +161,7 @@ def lived_test(book: Book, commit: str, folder: Path) -> int:
     python = make_environment(folder)
     prove_absent(python, folder)
     before = installed(python)
-    versions = ", ".join(f"{name} {before[name]}" for name in [*COLAB, "torch"])
+    versions = ", ".join(f"{name} {before[name]}" for name in COLAB)
     print(f"A clean environment without attnbook: {versions}", flush=True)
     reader = Reader(python, folder, surroundings(book, folder))
     failed = live_all(book, commit, reader)

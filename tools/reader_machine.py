@@ -7,23 +7,15 @@ import re
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Iterable
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 
+from colab_versions import COLAB
 from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 UV = Path(sysconfig.get_path("scripts")) / "uv"
-# What Colab ships; torch is borrowed, and brings what it needs.
-COLAB = {
-    "pip": "24.1.2",
-    "numpy": "2.0.2",
-    "matplotlib": "3.10.0",
-    "ipywidgets": "7.7.1",
-    "anywidget": "0.9.21",
-    "ipython": "7.34.0",
-    "ipykernel": "6.17.1",
-}
 IMPORT = "import attnbook, sys; sys.exit(attnbook.__file__)"
 
 
@@ -39,31 +31,32 @@ def run(command: list[str | Path], **options: object) -> str:
     return str(done.stdout)
 
 
-def needed_by(name: str, seen: set[str]) -> Iterator[Distribution]:
-    """A package of this environment and all that it needs."""
-    if name in seen:
-        return
-    seen.add(name)
-    try:
-        found = distribution(name)
-    except PackageNotFoundError:
-        return  # for another system
-    yield found
-    for line in found.requires or []:
-        needed = Requirement(line)
-        if needed.marker is None or needed.marker.evaluate({"extra": ""}):
-            yield from needed_by(re.sub(r"[-_.]+", "-", needed.name).lower(), seen)
+def needed_by(name: str) -> dict[str, Distribution]:
+    """A package of this environment and all that it needs, by their names."""
+    known: dict[str, Distribution] = {}
+
+    def add(name: str, extras: Iterable[str]) -> None:
+        try:
+            known[name] = distribution(name)
+        except PackageNotFoundError:
+            return  # for another system
+        for asked in map(Requirement, known[name].requires or []):
+            wanted = not asked.marker or any(asked.marker.evaluate({"extra": e}) for e in extras)
+            other = canonicalize_name(asked.name)
+            if wanted and (other not in known or asked.extras):
+                add(other, ["", *asked.extras])
+
+    add(name, [""])
+    return known
 
 
-def borrow(name: str, folder: Path, python: Path) -> list[str]:
+def borrow(name: str, folder: Path, python: Path) -> None:
     """Let an environment import a package of this one, and only what that needs.
 
     It is linked into a folder of its own, which pip will not touch.
     """
     folder.mkdir()
-    names = []
-    for found in needed_by(name, set()):
-        names.append(found.name)
+    for found in needed_by(name).values():
         parts = {path.parts[0] for path in found.files or [] if path.parts[0] != ".."}
         for part in sorted(parts - {"__pycache__", "bin"}):
             source = Path(str(found.locate_file(part)))
@@ -71,7 +64,6 @@ def borrow(name: str, folder: Path, python: Path) -> list[str]:
                 (folder / part).symlink_to(source)
     own = run([python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]).strip()
     (Path(own) / "borrowed.pth").write_text(f"{folder}\n")
-    return names
 
 
 def pip_into(python: Path) -> list[str | Path]:
@@ -104,7 +96,8 @@ def make_environment(folder: Path) -> Path:
     """Make the environment, and return its Python."""
     python = folder / "venv" / "bin" / "python"
     run([UV, "venv", "--quiet", "--no-config", "--python", sys.executable, folder / "venv"])
-    for name in install_colabs(COLAB, python):
+    # Torch is borrowed, and brings what it needs: it is gigabytes.
+    for name in install_colabs({n: v for n, v in COLAB.items() if n != "torch"}, python):
         print(f"Colab's {name} {COLAB[name]} cannot be had here, so another one is taken")
     borrow("torch", folder / "borrowed", python)
     return python
