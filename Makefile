@@ -35,10 +35,11 @@ notebooks: $(READY) ## re-execute every chapter and store its outputs (NAME=… 
 diagrams: $(READY) ## redraw the pictures in img/
 	@$(BIN)/python tools/diagrams.py
 
-lint: $(READY) ## style, types and workflows
+lint: $(READY) ## style, types, arrows between rooms and workflows
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache --no-logo
 	$(BIN)/zizmor --offline --persona pedantic --strict-collection --quiet --no-progress .github
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	$(BIN)/check-jsonschema --builtin-schema custom.github-workflows-require-timeout .github/workflows/*.yml
