@@ -107,7 +107,7 @@ def visible_keys(
 
 def without_future(
     visible: Bool[Tensor, "#batch *ones keys"] | None, shape: Sequence[int], device: torch.device
-) -> Bool[Tensor, "#batch *ones keys"]:
+) -> Bool[Tensor, "#batch *axes keys"]:
     """Hide the future as well, where a mask (None: nothing) hides other keys already."""
     order = causal_mask(shape, device)
     return order if visible is None else visible & order

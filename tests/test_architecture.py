@@ -106,6 +106,12 @@ def test_every_formula_names_its_source(name):
     assert "Source: " in documented.__doc__
 
 
+@pytest.mark.parametrize("name", PUBLIC)
+def test_every_public_name_is_on_the_reference_page(name):
+    page = (ROOT / "chapters" / "api.md").read_text("utf-8")
+    assert re.search(rf"^\.\. auto(function|class):: {name}$", page, re.MULTILINE)
+
+
 def test_the_package_is_typed():
     assert (PACKAGE / "py.typed").is_file()
 
