@@ -1,7 +1,11 @@
 """What every test of the package shares: devices, reproducible numbers, a stable Hypothesis."""
 
+import getpass
 import math
+import os
 import shutil
+import tempfile
+from pathlib import Path
 
 import pytest
 import torch
@@ -11,6 +15,11 @@ from attnbook.fused import blocks, choice, kernels
 
 settings.register_profile("stable", derandomize=True, deadline=None, max_examples=50)
 settings.load_profile("stable")
+
+# torch keeps the kernels that it compiles in one folder, whatever instructions it is told to
+# use (ATEN_CPU_CAPABILITY), and would compile those for one kind with the flags of another.
+kernels_of = f"torchinductor_{getpass.getuser()}_{torch.backends.cpu.get_cpu_capability().lower()}"
+os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(Path(tempfile.gettempdir(), kernels_of)))
 
 # On tensors this small a second thread only waits for the first.
 torch.set_num_threads(1)
