@@ -21,6 +21,7 @@ PACKAGE = ROOT / "attnbook"
 # What a module may import from outside; of our own rooms, import-linter knows (pyproject.toml).
 CORE = sorted([*PACKAGE.glob("[!_]*.py"), *PACKAGE.glob("fused/*.py")])
 MODELS = sorted(PACKAGE.glob("models/**/*.py"))
+TRACING = sorted(PACKAGE.glob("tracing/*.py"))
 EXTRA = {"dates": {"babel"}, "checkpoints": {"safetensors"}}
 OUTSIDE = {"attnbook", "torch", "jaxtyping", *sys.stdlib_module_names}
 PUBLIC = [name for name in attnbook.__all__ if name != "__version__"]
@@ -34,8 +35,8 @@ def outside(source, extra=frozenset()):
     return {name.split(".")[0] for name in names} - OUTSIDE - extra
 
 
-@pytest.mark.parametrize("path", CORE + MODELS, ids=lambda path: path.stem)
-def test_core_and_models_ask_for_little_from_outside(path):
+@pytest.mark.parametrize("path", CORE + MODELS + TRACING, ids=lambda path: path.stem)
+def test_core_models_and_x_ray_ask_for_little_from_outside(path):
     room = path.parent.name if path.stem == "__init__" else path.stem
     assert outside(path.read_text("utf-8"), EXTRA.get(room, set())) == set()
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import html
 import re
-import sys
 import weakref
 
 import pytest
 import torch
 from cases import FirstPartAttention, make
-from test_architecture import PACKAGE, imports, modules_after
+from test_architecture import modules_after
 from test_bugs_in_the_wild import Additive
 from test_diagrams import DARK_PAGE, LIGHT_PAGE, contrast
 from torch import nn
@@ -401,15 +400,6 @@ def test_no_name_is_read_as_markup():
     assert pre(x_ray) == repr(x_ray)
     assert "<lambda>\n" in repr(x_ray)
     assert "Sizes: <b>=2." in repr(x_ray)
-
-
-def test_it_needs_torch_and_the_standard_library_only():
-    rooms = [*(PACKAGE / "tracing").glob("*.py")]
-    needed = {name for room in rooms for name in imports(room.read_text(encoding="utf-8"))}
-
-    assert len(rooms) > 5
-    outside = {name for name in needed if not name.startswith("attnbook.tracing.")}
-    assert {name.split(".")[0] for name in outside} <= {"torch", *sys.stdlib_module_names}
 
 
 def test_it_loads_no_compiler_and_no_notebook():
