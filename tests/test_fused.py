@@ -513,7 +513,32 @@ def test_a_layer_in_autocast_agrees_by_every_path(qkv):
     assert torch.equal(weights, weigh(scores, visible))
 
 
+@pytest.mark.parametrize(("number", "dtype"), [(1e30, torch.float64), (1e5, torch.float32)])
+@pytest.mark.parametrize("causal", [True, False])
+@pytest.mark.parametrize("valid_lens", [None, torch.tensor([130, 70])])
+def test_huge_scores_have_gradients_in_training(number, dtype, causal, valid_lens, rng):
+    # At this size torch's kernel rounds a score otherwise when it computes it again.
+    inputs = [torch.randn(2, 130, 32, generator=rng).to(dtype) for _ in range(3)]
+    for tensor in inputs[:2]:
+        tensor[:, 2:] *= number
+    gradients = []
+    for keep_weights in (True, False):
+        leaves = [tensor.clone().requires_grad_() for tensor in inputs]
+        layer = make("dot", keep_weights=keep_weights)
+        layer(*leaves, valid_lens, causal=causal)[:, :2].sum().backward()
+        gradients.append([leaf.grad for leaf in leaves])
+    for right, found in zip(*gradients, strict=True):
+        assert right.isfinite().all()
+        assert torch.equal(right, found)
+
+
 def test_the_norm_tells_what_is_huge():
+    assert dot._are_rounded_alike(torch.full((2, 4), 1e3), torch.full((3, 4), 4e3))
+    assert not dot._are_rounded_alike(torch.full((2, 4), 1e3), torch.full((3, 4), 5e3))
+    assert dot._are_rounded_alike(
+        torch.full((2, 4), 1e3).double(), torch.full((3, 4), 5e3).double()
+    )
+    assert not dot._are_rounded_alike(torch.ones(2, 4), torch.full((3, 4), math.nan))
     assert dot._is_ordinary(torch.full((2, 3), 1e8))
     assert not dot._is_ordinary(torch.full((2, 3), 1e9))
     assert not dot._is_ordinary(torch.tensor([[1.0, math.nan]]))

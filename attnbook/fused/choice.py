@@ -49,8 +49,12 @@ def blocks_pay(queries: Tensor, keys: Tensor, hiddens: int, others: Iterable[Ten
     if units < max(UNITS_OF_ONE if queries.shape[-2] == 1 else UNITS, 1):
         return False
     tensors = [queries, keys, *others]
-    learns = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
-    return units >= (UNITS_TRAINING if learns else 0) and not needs_fallback(*tensors)
+    return units >= (UNITS_TRAINING if learns(*tensors) else 0) and not needs_fallback(*tensors)
+
+
+def learns(*tensors: Tensor) -> bool:
+    """Whether a gradient may be asked for."""
+    return torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
 
 
 def kernel_pays(queries: Tensor, keys: Tensor, values: Tensor) -> bool:

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad, scaled_dot_product_attention
 
-from attnbook.fused.choice import slices_pay
+from attnbook.fused.choice import learns, slices_pay
 from attnbook.masking import seen_keys, without_future, without_padding
 from attnbook.pooling import pool
 from attnbook.scoring import scaled_dot_score
@@ -48,6 +48,10 @@ def fast_dot_product_attention(
             can skip the future instead of masking it.
     """
     reads = queries.device.type == "cpu" and not torch.compiler.is_compiling()
+    if reads and learns(queries, keys, values) and not _are_rounded_alike(queries, keys):
+        if causal:
+            visible = without_future(visible, _shape(queries, keys), keys.device)
+        return _formula(queries, keys, values, visible)
     per_example = visible is not None and visible.shape[-2] == 1
     sliced = reads and per_example and slices_pay(queries, keys, values)
     # The kernel's own order counts queries and keys from the first.
@@ -90,6 +94,16 @@ def _masked(queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor) -> T
 
 def _is_trusted(output: Tensor, values: Tensor) -> bool:
     return _is_number(output) and (not output.requires_grad or _is_ordinary(values))
+
+
+def _are_rounded_alike(queries: Tensor, keys: Tensor) -> bool:
+    """Whether no score is so large that rounding it otherwise moves it by 1; NaN is."""
+    longest = [
+        torch.linalg.vector_norm(tensor, dim=-1, dtype=_wide(tensor)).max().item()
+        for tensor in (queries.detach(), keys.detach())
+    ]
+    largest_score = math.prod(longest) / math.sqrt(queries.shape[-1])
+    return largest_score * torch.finfo(_wide(queries)).eps <= 1
 
 
 def _is_number(tensor: Tensor) -> bool:
