@@ -1,0 +1,1 @@
+"""Execute the chapters, build the book, serve it."""

@@ -1,0 +1,1 @@
+"""What runs by itself: other processors, other versions, links, publishing."""

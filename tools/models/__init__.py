@@ -1,0 +1,1 @@
+"""Train and grade the models that the book uses."""

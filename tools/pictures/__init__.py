@@ -1,0 +1,1 @@
+"""The still pictures of the chapters."""

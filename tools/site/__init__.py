@@ -1,0 +1,1 @@
+"""What the pages of this book have beyond their theme: a Sphinx extension and its parts."""
