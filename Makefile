@@ -21,19 +21,19 @@ help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
 
 book: $(READY) ## execute what changed, render the book, say where the page is
-	@$(BIN)/python tools/book.py build
+	@$(BIN)/python -m tools.book.build build
 
 chapter: $(READY) ## NAME=masked-softmax: execute, render and serve that one chapter
-	@$(BIN)/python tools/book.py chapter "$(NAME)"
+	@$(BIN)/python -m tools.book.build chapter "$(NAME)"
 
 serve: book ## the rendered book on a local address
-	@$(BIN)/python tools/book.py serve
+	@$(BIN)/python -m tools.book.build serve
 
 notebooks: $(READY) ## re-execute every chapter and store its outputs (NAME=… for one)
-	@$(BIN)/python tools/notebooks.py execute $(NAME)
+	@$(BIN)/python -m tools.book.notebooks execute $(NAME)
 
 diagrams: $(READY) ## redraw the pictures in img/
-	@$(BIN)/python tools/diagrams.py
+	@$(BIN)/python -m tools.pictures.draw
 
 lint: $(READY) ## style, types, arrows between rooms and workflows
 	$(BIN)/ruff format --check .
@@ -49,11 +49,11 @@ unit: $(READY) ## tests of the package and of the tools
 	$(BIN)/pytest tests --ignore=tests/browser $(SIDE_BY_SIDE)
 
 nbval: $(READY) ## re-run every chapter and compare each stored output
-	@$(BIN)/python tools/notebooks.py check
-	@$(BIN)/python tools/notebooks.py compare
+	@$(BIN)/python -m tools.book.notebooks check
+	@$(BIN)/python -m tools.book.notebooks compare
 
 jitter: $(READY) ## compare the chapters as if on SEEDS=10 other processors (NAME=… for one chapter)
-	@$(BIN)/python tools/processors.py --seeds $(SEEDS) $(NAME)
+	@$(BIN)/python -m tools.ci.processors --seeds $(SEEDS) $(NAME)
 
 browser: book ## the built book in a real browser
 	$(BIN)/pytest tests/browser
@@ -61,21 +61,21 @@ browser: book ## the built book in a real browser
 check: lint unit ## the fast half of the tests
 
 colab: $(READY) ## the chapters as notebooks for Colab, pinned to this commit, in _build/colab
-	@$(BIN)/python tools/colab.py
+	@$(BIN)/python -m tools.copies.colab
 
 lived: $(READY) ## what a reader lives through: each Colab copy in a clean environment
-	@$(BIN)/python tools/lived.py
+	@$(BIN)/python -m tools.copies.lived
 
 test: lint unit nbval browser lived ## everything that CI runs
 
 bench: $(if $(ROW),$(READY),book) ## measure ratios and store them with their machine (ROW=additive-large for one)
-	@$(BIN)/python tools/bench.py $(ROW)
+	@$(BIN)/python -m tools.bench.measure $(ROW)
 
 checkpoints: $(READY) ## train the models that the book uses (NAME=small for one)
-	@$(BIN)/python tools/checkpoints.py $(NAME)
+	@$(BIN)/python -m tools.models.checkpoints $(NAME)
 
 grade: $(READY) ## grade the trained models: exact match, and where they look
-	@$(BIN)/python tools/grade.py
+	@$(BIN)/python -m tools.models.grade
 
 lock: $(READY) ## write requirements.txt anew from pyproject.toml's extras
 	$(BIN)/uv pip compile pyproject.toml --extra book --extra test --universal --python-version 3.11 \

@@ -16,9 +16,8 @@ from email.message import Message
 from pathlib import Path
 from zipfile import ZipFile
 
-from reader_machine import borrow
-
 import attnbook
+from tools.copies.reader_machine import borrow
 
 ROOT = Path(__file__).parents[1]
 UV = Path(sysconfig.get_path("scripts")) / "uv"

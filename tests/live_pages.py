@@ -1,4 +1,4 @@
-"""Small books with stand-in figures, for the tests of `tools/live.py` and `tools/host.js`."""
+"""Small books with stand-in figures, for the tests of `live.py` and `host.js` of tools/site."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
-from live import VIEW
 from nbformat import v4
 from sphinx.application import Sphinx
 from sphinx.util.console import strip_colors
 from sphinx.util.docutils import docutils_namespace, patch_docutils
+
+from tools.site.live import VIEW
 
 STATE = "application/vnd.jupyter.widget-state+json"
 

@@ -52,8 +52,8 @@ def build(book: Path, **addresses: str) -> tuple[int, str]:
     """The exit status and the output of a build that knows these addresses and no others."""
     others = {name: text for name, text in os.environ.items() if name not in PUBLISHED}
     run = subprocess.run(
-        [sys.executable, book / "tools" / "book.py", "build"],
-        env=others | addresses, capture_output=True, text=True, check=False, timeout=240,
+        [sys.executable, "-m", "tools.book.build", "build"],
+        cwd=book, env=others | addresses, capture_output=True, text=True, check=False, timeout=240,
     )  # fmt: skip
     return run.returncode, run.stdout + run.stderr
 

@@ -6,13 +6,11 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-import bench
-import bench_layers
-import bench_plot
-import bench_results
 import pytest
 import torch
-from bench_layers import CASES, KEEPING, exponent, exponents
+
+from tools.bench import layers, measure, plot, results
+from tools.bench.layers import CASES, KEEPING, exponent, exponents
 
 ROOT = Path(__file__).parents[1]
 RACED = {"times as fast": [2.0, 3.0, 4.0], "seconds": 0.00123456, "bytes": 3 * 2**20}
@@ -43,15 +41,15 @@ LAYER_ROW = {
 def kept(tmp_path, monkeypatch):
     """Results in a folder of this test; the tools write nowhere else."""
     path = tmp_path / "_build" / "bench.json"
-    monkeypatch.setattr(bench_results, "machine", lambda: {"processor": "abacus"})
-    store, stored, write_shown = bench.store, bench.stored, bench.write_shown
-    monkeypatch.setattr(bench, "store", lambda name, row: store(name, row, path))
-    monkeypatch.setattr(bench, "stored", lambda: stored(path))
-    monkeypatch.setattr(bench, "plot", lambda rows: bench_plot.plot(rows, tmp_path / "bench.png"))
+    monkeypatch.setattr(results, "machine", lambda: {"processor": "abacus"})
+    store, stored, write_shown = measure.store, measure.stored, measure.write_shown
+    monkeypatch.setattr(measure, "store", lambda name, row: store(name, row, path))
+    monkeypatch.setattr(measure, "stored", lambda: stored(path))
+    monkeypatch.setattr(measure, "plot", lambda rows: plot.plot(rows, tmp_path / "bench.png"))
     monkeypatch.setattr(
-        bench, "write_shown", lambda: write_shown(tmp_path / "measured.json", stored(path))
+        measure, "write_shown", lambda: write_shown(tmp_path / "measured.json", stored(path))
     )
-    monkeypatch.setattr(bench, "ROWS", {"one": lambda _: {"ms": 1.5}, "two": lambda _: growth()})
+    monkeypatch.setattr(measure, "ROWS", {"one": lambda _: {"ms": 1.5}, "two": lambda _: growth()})
     return path
 
 
@@ -63,20 +61,20 @@ def rows_in(path):
 
 
 def test_a_row_is_measured_printed_and_stored_with_its_machine(kept, capsys):
-    assert bench.main(["one"]) == 0
+    assert measure.main(["one"]) == 0
     assert rows_in(kept) == {"one": {"machine": {"processor": "abacus"}, "measured": {"ms": 1.5}}}
     assert "one: ms 1.50" in capsys.readouterr().out
 
 
 def test_without_a_name_every_row_is_measured_and_drawn(kept):
-    bench.main([])
+    measure.main([])
     assert [*rows_in(kept)] == ["one", "two"]
     assert kept.parents[1].joinpath("bench.png").stat().st_size > 10_000
 
 
 def test_rows_measured_before_stay(kept):
-    bench.main(["one"])
-    bench.main(["two"])
+    measure.main(["one"])
+    measure.main(["two"])
     assert [*rows_in(kept)] == ["one", "two"]
 
 
@@ -84,33 +82,33 @@ def test_an_interrupted_run_keeps_the_rows_before_it(kept, monkeypatch):
     def interrupted(_):
         raise KeyboardInterrupt
 
-    monkeypatch.setitem(bench.ROWS, "two", interrupted)
+    monkeypatch.setitem(measure.ROWS, "two", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        bench.main([])
+        measure.main([])
     assert [*rows_in(kept)] == ["one"]
 
 
 def test_an_interruption_while_writing_leaves_the_old_file_whole(kept, monkeypatch):
-    bench.main(["one"])
+    measure.main(["one"])
 
     def interrupted(*_):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Path, "replace", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        bench.main(["two"])
+        measure.main(["two"])
     assert [*rows_in(kept)] == ["one"]
 
 
 def test_an_unknown_row_is_named_with_those_that_there_are(kept, capsys):
     with pytest.raises(SystemExit):
-        bench.main(["one", "three"])
+        measure.main(["one", "three"])
     assert "no row named three; there are: one, two" in capsys.readouterr().err
     assert not kept.exists()
 
 
 def test_the_progress_says_how_many_rows_are_done(kept, capsys):
-    bench.main([])
+    measure.main([])
     said = capsys.readouterr().err.splitlines()
     assert "0/2" in said[0]
     assert said[0].endswith(" one")
@@ -119,9 +117,9 @@ def test_the_progress_says_how_many_rows_are_done(kept, capsys):
 
 
 def test_rows_of_another_device_stand_beside_those_of_the_processor(kept, monkeypatch):
-    bench.main(["one"])
+    measure.main(["one"])
     monkeypatch.setenv("ATTNBOOK_DEVICE", "cuda")
-    bench.main(["one"])
+    measure.main(["one"])
     assert [*rows_in(kept)] == ["one", "one on cuda"]
 
 
@@ -129,51 +127,51 @@ def test_make_measures_one_row_without_a_book():
     said = subprocess.run(
         ["make", "-n", "bench", "ROW=toy-dot"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout
-    assert "bench.py toy-dot" in said
-    assert "book.py" not in said
+    assert "tools.bench.measure toy-dot" in said
+    assert "tools.book.build" not in said
 
 
 def test_every_row_of_the_layers_can_be_asked_for():
     names = {*CASES, "growth-additive", "growth-dot", "toy-dot", "toy-additive", "import"}
-    assert names <= {*bench.ROWS} | {*bench_layers.rows()}
+    assert names <= {*measure.ROWS} | {*layers.rows()}
 
 
-@pytest.mark.parametrize("programs", [bench.toy_dot, bench.toy_additive])
+@pytest.mark.parametrize("programs", [measure.toy_dot, measure.toy_additive])
 def test_a_toy_row_compares_ours_with_the_textbook(programs, monkeypatch):
-    monkeypatch.setattr(bench, "ROUNDS", 2)
+    monkeypatch.setattr(measure, "ROUNDS", 2)
     with torch.no_grad():
-        row = bench.toy_row(programs())
+        row = measure.toy_row(programs())
     assert set(row) == {"ratio", "quartiles", "extra µs"}
 
 
 def test_a_toy_row_refuses_programs_that_differ():
     wrong = {"textbook": lambda: torch.zeros(2), "ours": lambda: torch.ones(2)}
     with pytest.raises(AssertionError, match="compute different things"):
-        bench.toy_row(wrong)
+        measure.toy_row(wrong)
 
 
 # What is stored, and what the book shows
 
 
 def test_the_machine_is_named():
-    facts = bench_results.machine()
+    facts = results.machine()
     assert facts["torch"] == torch.__version__
     assert {"processor", "cores", "python", "commit", "local changes"} <= set(facts)
 
 
 def test_numbers_keep_three_digits():
     given = {"a": [0.00123456, 12345.6, 3145728], "b": "text", "c": 0, "d": True, "e": 999.9}
-    assert bench_results.rounded(given) == {
+    assert results.rounded(given) == {
         "a": [0.00123, 12300.0, 3150000], "b": "text", "c": 0, "d": True, "e": 1000.0,
     }  # fmt: skip
 
 
 def test_the_book_gets_points_ratios_and_the_machine(kept):
-    bench.store("growth-additive", growth())
-    bench.store("growth-dot", growth("dot"))
-    bench.store("dot-large", LAYER_ROW)
-    bench.store("dot-large-half", {"not measured": "no GPU"})
-    bench.main(["--store"])
+    measure.store("growth-additive", growth())
+    measure.store("growth-dot", growth("dot"))
+    measure.store("dot-large", LAYER_ROW)
+    measure.store("dot-large-half", {"not measured": "no GPU"})
+    measure.main(["--store"])
     shown = json.loads((kept.parents[1] / "measured.json").read_text("utf-8"))
     assert shown["machine"]["processor"] == "abacus"
     assert [p["keys"] for p in shown["points"]] == [64, 128, 256, 512] * 2
@@ -190,25 +188,25 @@ def test_the_book_gets_points_ratios_and_the_machine(kept):
 
 @pytest.mark.usefixtures("kept")
 def test_without_points_there_is_nothing_to_show():
-    bench.main(["one"])
+    measure.main(["one"])
     with pytest.raises(SystemExit, match="measure growth-additive and growth-dot first"):
-        bench.main(["--store"])
+        measure.main(["--store"])
 
 
 def test_the_stored_points_are_small_and_complete():
-    text = bench_results.MEASURED.read_text("utf-8")
+    text = results.MEASURED.read_text("utf-8")
     points = json.loads(text)["points"]
     assert len(text) < 30_000
     for layer in ("additive", "dot"):
-        for mode in bench_layers.MODES:
+        for mode in layers.MODES:
             own = [p for p in points if (p["layer"], p["mode"]) == (layer, mode)]
             textbook = [p["keys"] for p in own if p["program"] == "textbook"]
-            assert textbook == [*bench_layers.TOGETHER]
+            assert textbook == [*layers.TOGETHER]
             assert [p["keys"] for p in own if p["program"] == "ours"] == textbook
 
 
 def test_a_layer_row_reads_as_one_line_for_each_program():
-    assert bench_results.lines("dot-large", LAYER_ROW) == [
+    assert results.lines("dot-large", LAYER_ROW) == [
         "dot-large, default, inference, ours: 3.00 times as fast (2.00 to 4.00), 1.23 ms, 3.0 MiB",
         "dot-large, default, inference, flex: not measured: no GPU",
         "dot-large, neutral, inference, ours: 3.00 times as fast (2.00 to 4.00), 1.23 ms, 3.0 MiB",
@@ -216,7 +214,7 @@ def test_a_layer_row_reads_as_one_line_for_each_program():
 
 
 def test_a_growth_row_reads_as_exponents():
-    assert bench_results.lines("growth-additive", growth()) == [
+    assert results.lines("growth-additive", growth()) == [
         "growth-additive, queries = keys, inference, ours: "
         "time grows with exponent 1.50, memory with 2.00"
     ]
@@ -244,7 +242,7 @@ def test_small_sizes_do_not_count_in_exponents():
 
 
 def test_the_sizes_that_grow_fit_in_four_gibibytes():
-    for _, case in bench_layers.grown("additive"):
+    for _, case in layers.grown("additive"):
         assert 3 * 4 * case.elements < 4 * 2**30  # what the textbook's training holds at once
 
 
@@ -257,20 +255,20 @@ def workers(monkeypatch):
     asked = []
 
     def answer(command, env, **_):
-        task = json.loads(command[2])
+        task = json.loads(command[-1])
         asked.append((task, env))
         results = {name: {**RACED, "resident bytes": 7} for name in task["programs"]}
         return subprocess.CompletedProcess(command, 0, "noise\n" + json.dumps(results), "")
 
-    monkeypatch.setattr(bench_layers.subprocess, "run", answer)
-    monkeypatch.setattr(bench_layers, "install_peers", lambda: None)
-    monkeypatch.setattr(bench_layers.platform, "libc_ver", lambda: ("glibc", "2.36"))
+    monkeypatch.setattr(layers.subprocess, "run", answer)
+    monkeypatch.setattr(layers, "install_peers", lambda: None)
+    monkeypatch.setattr(layers.platform, "libc_ver", lambda: ("glibc", "2.36"))
     monkeypatch.delenv("ATTNBOOK_DEVICE", raising=False)
     return asked
 
 
 def test_each_mode_and_allocator_gets_a_process_of_its_own(workers):
-    row = bench_layers.layer_row("additive-medium", lambda _: None)
+    row = layers.layer_row("additive-medium", lambda _: None)
     races = [
         (t["case"]["mode"], e.get("GLIBC_TUNABLES")) for t, e in workers if t["what"] == "race"
     ]
@@ -283,14 +281,14 @@ def test_each_mode_and_allocator_gets_a_process_of_its_own(workers):
 
 def test_workers_run_on_one_thread_with_seven_rounds(workers, monkeypatch):
     monkeypatch.setenv("GLIBC_TUNABLES", "glibc.malloc.check=3")
-    bench_layers.layer_row("dot-medium", lambda _: None)
+    layers.layer_row("dot-medium", lambda _: None)
     assert all(env["OMP_NUM_THREADS"] == "1" for _, env in workers)
     assert all(task["rounds"] >= 7 for task, _ in workers)
     assert "GLIBC_TUNABLES" not in workers[0][1]
 
 
 def test_without_a_gpu_its_programs_are_not_measured(workers):
-    row = bench_layers.layer_row("dot-medium", lambda _: None)
+    row = layers.layer_row("dot-medium", lambda _: None)
     assert row["default"]["training"]["flex"] == {"not measured": "no GPU"}
     assert all("flex" not in task["programs"] for task, _ in workers)
 
@@ -298,7 +296,7 @@ def test_without_a_gpu_its_programs_are_not_measured(workers):
 def test_on_a_gpu_the_same_row_has_more_programs(workers, monkeypatch):
     monkeypatch.setenv("ATTNBOOK_DEVICE", "cuda")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    row = bench_layers.layer_row("dot-large-half", lambda _: None)
+    row = layers.layer_row("dot-large-half", lambda _: None)
     assert [*row] == ["case", "gpu"]
     assert {"flex", "varlen", "sdpa", "ours"} <= set(row["gpu"]["inference"])
     assert all(task["case"]["device"] == "cuda" for task, _ in workers)
@@ -308,56 +306,56 @@ def test_on_a_gpu_the_same_row_has_more_programs(workers, monkeypatch):
 def test_a_row_for_a_gpu_says_that_there_is_none(workers, monkeypatch, name):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     monkeypatch.setenv("ATTNBOOK_DEVICE", "cuda")
-    assert bench_layers.layer_row(name, lambda _: None) == {"not measured": "no GPU"}
+    assert layers.layer_row(name, lambda _: None) == {"not measured": "no GPU"}
     assert workers == []
 
 
 def test_a_row_in_half_precision_wants_the_gpu_even_where_there_is_one(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     case = CASES["dot-large-half"]
-    assert "set ATTNBOOK_DEVICE=cuda" in bench_layers.missing(case)
-    assert bench_layers.missing(replace(case, device="cuda")) is None
-    assert bench_layers.missing(CASES["dot-large"]) is None
+    assert "set ATTNBOOK_DEVICE=cuda" in layers.missing(case)
+    assert layers.missing(replace(case, device="cuda")) is None
+    assert layers.missing(CASES["dot-large"]) is None
 
 
 def test_only_glibc_has_a_neutral_setting(monkeypatch):
     monkeypatch.delenv("ATTNBOOK_DEVICE", raising=False)
-    monkeypatch.setattr(bench_layers.platform, "libc_ver", lambda: ("", ""))
-    assert [*bench_layers.settings()] == ["default"]
+    monkeypatch.setattr(layers.platform, "libc_ver", lambda: ("", ""))
+    assert [*layers.settings()] == ["default"]
 
 
 def test_a_worker_that_fails_shows_why(monkeypatch):
     def fail(command, **_):
         return subprocess.CompletedProcess(command, 1, "", "Traceback: out of memory")
 
-    monkeypatch.setattr(bench_layers.subprocess, "run", fail)
+    monkeypatch.setattr(layers.subprocess, "run", fail)
     with pytest.raises(RuntimeError, match="could not be measured:\nTraceback: out of memory"):
-        bench_layers.measured(CASES["dot-large"], ["textbook"])
+        layers.measured(CASES["dot-large"], ["textbook"])
 
 
 def test_a_growth_row_measures_both_axes_in_both_modes(workers):
-    row = bench_layers.growth_row("dot", lambda _: None)
-    sizes = len(bench_layers.TOGETHER) + len(bench_layers.KEYS_ALONE)
+    row = layers.growth_row("dot", lambda _: None)
+    sizes = len(layers.TOGETHER) + len(layers.KEYS_ALONE)
     assert len(workers) == 2 * sizes
-    assert len(row["points"]) == 2 * sizes * len(bench_layers.GROWING)
-    assert len(row["exponents"]) == 2 * 2 * len(bench_layers.GROWING)
+    assert len(row["points"]) == 2 * sizes * len(layers.GROWING)
+    assert len(row["exponents"]) == 2 * 2 * len(layers.GROWING)
 
 
 @pytest.mark.slow
 def test_a_real_worker_answers():
     case = replace(CASES["dot-medium"], batch=2, queries=3, keys=5)
-    found = bench_layers.measured(case, ["textbook", "sdpa"], KEEPING)
+    found = layers.measured(case, ["textbook", "sdpa"], KEEPING)
     assert found["sdpa"]["seconds"] > 0
     assert len(found["textbook"]["times as fast as sdpa"]) == 3
 
 
 def test_a_plot_of_nothing_is_a_plot(tmp_path):
-    bench_plot.plot({}, tmp_path / "empty.png")
+    plot.plot({}, tmp_path / "empty.png")
     assert (tmp_path / "empty.png").exists()
 
 
 def test_a_ratio_is_drawn_for_each_program_and_allocator():
-    found = list(bench_plot.bars({"dot-large": {"measured": LAYER_ROW}}))
+    found = list(plot.bars({"dot-large": {"measured": LAYER_ROW}}))
     assert found == [
         ("dot-large, inference: ours", "default", [2.0, 3.0, 4.0]),
         ("dot-large, inference: ours", "neutral", [2.0, 3.0, 4.0]),
@@ -366,7 +364,7 @@ def test_a_ratio_is_drawn_for_each_program_and_allocator():
 
 @pytest.mark.slow
 def test_the_command_knows_its_rows():
-    command = [sys.executable, "tools/bench.py", "nonsense"]
+    command = [sys.executable, "-m", "tools.bench.measure", "nonsense"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "no row named nonsense; there are: toy-dot, toy-additive, import" in done.stderr

@@ -3,15 +3,14 @@
 import math
 import sys
 
-import bench_cases
-import bench_programs
-import bench_worker
 import oracle
 import pytest
 import torch
-from bench_cases import Case, Setting, lengths, textbook_additive, textbook_dot
-from bench_programs import PROGRAMS, NotMeasurableError
 from torch import nn
+
+from tools.bench import cases, programs, worker
+from tools.bench.cases import Case, Setting, lengths, textbook_additive, textbook_dot
+from tools.bench.programs import PROGRAMS, NotMeasurableError
 
 SMALL = {
     "additive": Case("additive", batch=3, queries=5, keys=7, size=11),
@@ -89,7 +88,7 @@ def test_each_program_has_the_gradients_of_the_formula_in_float64(layer, name):
         pytest.skip("keys are kept in inference only")
     made = setting(layer, "training")
     program = made.program(PROGRAMS[layer][name](made))
-    bench_worker.check(made, name, program)
+    worker.check(made, name, program)
     assert len(program()) == 1 + len(made.leaves)
 
 
@@ -127,24 +126,24 @@ def test_a_wrong_program_is_refused_before_it_is_timed(wrong, mode, what):
     with pytest.raises(
         AssertionError, match=f"wrong: {what} is not that of the formula in float64"
     ):
-        bench_worker.check(made, "wrong", made.program(wrong))
+        worker.check(made, "wrong", made.program(wrong))
 
 
 def test_large_cases_are_checked_on_some_examples(monkeypatch):
-    monkeypatch.setattr(bench_worker, "CHECKED", 2 * 5 * 7 * 11)
+    monkeypatch.setattr(worker, "CHECKED", 2 * 5 * 7 * 11)
     made, seen = setting("dot"), []
 
     def formula(*tensors):
         seen.append(len(tensors[0]))
         return textbook_dot(*tensors)
 
-    monkeypatch.setattr(bench_worker, "textbook_dot", formula)
-    bench_worker.check(made, "textbook", made.program(textbook_dot))
+    monkeypatch.setattr(worker, "textbook_dot", formula)
+    worker.check(made, "textbook", made.program(textbook_dot))
     assert seen == [2]
 
 
 def test_the_floor_takes_as_many_tanh_as_the_textbook(monkeypatch):
-    monkeypatch.setitem(bench_programs.CACHED, "cpu", 5)
+    monkeypatch.setitem(programs.CACHED, "cpu", 5)
     taken = []
     tanh = torch.tanh
     monkeypatch.setattr(torch, "tanh", lambda x, out: taken.append(x.numel()) or tanh(x, out=out))
@@ -188,7 +187,7 @@ def test_without_a_compiler_nothing_is_compiled(monkeypatch):
     monkeypatch.setenv("PATH", "")
     monkeypatch.delenv("CXX", raising=False)
     with pytest.raises(NotMeasurableError, match=r"no C\+\+ compiler"):
-        bench_programs.compiled(nn.Identity())
+        programs.compiled(nn.Identity())
 
 
 def test_a_backend_that_refuses_is_not_measured():
@@ -220,8 +219,8 @@ def test_what_varlen_attention_gets_is_the_visible_keys(monkeypatch):
 
 
 def test_every_program_for_a_gpu_alone_is_one_of_the_dot_product():
-    assert set(bench_programs.DOT) > bench_programs.GPU_ONLY
-    assert bench_cases.SHARE == 0.66
+    assert set(programs.DOT) > programs.GPU_ONLY
+    assert cases.SHARE == 0.66
 
 
 # What a worker does
@@ -234,7 +233,7 @@ def task(**changes):
 
 
 def test_a_worker_gives_time_memory_and_ratios_of_each_program():
-    found = bench_worker.measured(task())
+    found = worker.measured(task())
     assert list(found)[:3] == ["textbook", "ours", "tanh floor"]
     assert found["textbook"]["times as fast"] == [1.0, 1.0, 1.0]
     assert set(found["ours"]) == {
@@ -251,13 +250,13 @@ def test_a_worker_says_why_a_program_was_not_measured(monkeypatch):
     def gone(_):
         raise NotMeasurableError("it is not there")
 
-    monkeypatch.setitem(bench_programs.ADDITIVE, "keras", gone)
-    found = bench_worker.measured(task(programs=["textbook", "keras"]))
+    monkeypatch.setitem(programs.ADDITIVE, "keras", gone)
+    found = worker.measured(task(programs=["textbook", "keras"]))
     assert found["keras"] == {"not measured": "it is not there"}
     assert "seconds" in found["textbook"]
 
 
 def test_a_worker_stops_at_a_wrong_program(monkeypatch):
-    monkeypatch.setitem(bench_programs.ADDITIVE, "ours", lambda _: lambda *t: t[2][:, :3])
+    monkeypatch.setitem(programs.ADDITIVE, "ours", lambda _: lambda *t: t[2][:, :3])
     with pytest.raises(AssertionError, match="ours: output is not that of the formula"):
-        bench_worker.measured(task())
+        worker.measured(task())

@@ -4,16 +4,17 @@ import subprocess
 import sys
 from pathlib import Path
 
-import bench_memory
 import pytest
 import torch
-from bench_memory import RETURNING, allocated, highest, resident
 from conftest import needs_cuda
 
+from tools.bench import memory
+from tools.bench.memory import RETURNING, allocated, highest, resident
+
 MEBIBYTE = 2**20
-TOOLS = Path(bench_memory.__file__).parent
+ROOT = Path(memory.__file__).parents[2]
 needs_linux = pytest.mark.skipif(
-    not bench_memory.REFERENCES.exists(), reason="only Linux lets a peak start anew"
+    not memory.REFERENCES.exists(), reason="only Linux lets a peak start anew"
 )
 
 
@@ -60,11 +61,12 @@ def test_the_backward_pass_is_counted():
 @pytest.mark.slow
 def test_a_fresh_process_grows_by_a_known_block():
     code = (
-        "import sys, torch; sys.path.insert(0, sys.argv[1]); from bench_memory import resident;"
+        "import torch; from tools.bench.memory import resident;"
         "torch.set_num_threads(1); print(resident(lambda: torch.ones(48 * 2**18)))"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, TOOLS],
+        [sys.executable, "-c", code],
+        cwd=ROOT,
         env={"GLIBC_TUNABLES": RETURNING},
         capture_output=True,
         text=True,
@@ -75,7 +77,7 @@ def test_a_fresh_process_grows_by_a_known_block():
 
 def test_a_system_that_does_not_say_is_an_error(tmp_path, monkeypatch):
     for name in ("STATUS", "REFERENCES"):
-        monkeypatch.setattr(bench_memory, name, tmp_path / name)
+        monkeypatch.setattr(memory, name, tmp_path / name)
     (tmp_path / "STATUS").write_text("Name:\tpython\n")
     with pytest.raises(OSError, match="says nothing of VmRSS"):
         resident(lambda: None)

@@ -6,7 +6,8 @@ from urllib.error import HTTPError
 from urllib.request import urlopen
 
 import pytest
-from book_server import BUILD, address, show, start_server
+
+from tools.book.server import BUILD, address, show, start_server
 
 PAGE = "<!DOCTYPE html>\n<html><body><p>Ω</p></body></html>\n"
 

@@ -10,14 +10,15 @@ import time
 from pathlib import Path
 from threading import Thread
 
-import formulas
 import pytest
-from book_site import Coalescing, drop_citation_roles, need_package, silent_pictures
-from formulas import FormulaError, typeset
-from icons import glyphs_by_name, glyphs_in_style, glyphs_used
 from nbformat import v4
-from provenance import made_from, repository_address, web_address
 from sphinx.errors import ExtensionError
+
+from tools.provenance import made_from, repository_address, web_address
+from tools.site import formulas
+from tools.site.extension import Coalescing, drop_citation_roles, need_package, silent_pictures
+from tools.site.formulas import FormulaError, typeset
+from tools.site.icons import glyphs_by_name, glyphs_in_style, glyphs_used
 
 ROOT = Path(__file__).parents[1]
 REMOTES = [

@@ -18,9 +18,10 @@ from pathlib import Path
 from urllib.request import urlopen
 
 import pytest
-from book import changes, chapters, main
-from book_state import Workshop, digest, is_sound
 from jupyter_cache import get_cache
+
+from tools.book.build import changes, chapters, main
+from tools.book.state import Workshop, digest, is_sound
 
 ROOT = Path(__file__).parents[1]
 COPIED = ["_config.yml", "requirements.txt", "img", "tools", "attnbook"]
@@ -59,7 +60,8 @@ def book(tmp_path):
 
 def start(book, *task):
     return subprocess.Popen(
-        [sys.executable, book / "tools" / "book.py", *task],
+        [sys.executable, "-m", "tools.book.build", *task],
+        cwd=book,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -229,7 +231,7 @@ def wait_for(path):
 
 
 def build_plainly(book):
-    """What a build says that knows nothing of `tools/book.py`; any failure raises."""
+    """What a build says that knows nothing of `tools/book/build.py`; any failure raises."""
     command = [Path(sysconfig.get_path("scripts")) / "jupyter-book", "build", book]
     said = subprocess.run(command, stdout=-1, stderr=-2, text=True, check=False)
     assert said.returncode == 0, said.stdout
@@ -416,7 +418,7 @@ def test_half_a_copy_of_a_build_is_not_trusted(book, monkeypatch):
     workshop.html.mkdir(parents=True)
     workshop.stamp.write_text(workshop.ingredients())
     workshop.prepare()
-    monkeypatch.setattr("book_state.shutil.copytree", lambda *_: 1 / 0)
+    monkeypatch.setattr("tools.book.state.shutil.copytree", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         workshop.prepare()
     assert not workshop.stamp.exists()

@@ -7,7 +7,6 @@ from itertools import pairwise
 import babel
 import pytest
 import torch
-from checkpoints import RECIPES, Recipe, main, make, right
 from safetensors.torch import load_file, save, save_file
 
 from attnbook.models.training import Plan
@@ -24,6 +23,7 @@ from attnbook.models.translator.checkpoints import (
 from attnbook.models.translator.config import Config
 from attnbook.models.translator.model import Translator
 from attnbook.models.translator.vocabulary import Vocabulary
+from tools.models.checkpoints import RECIPES, Recipe, main, make, right
 
 TEXTS = ["cab", "abcabc", "b"]
 SIZES = {"embedding_size": 3, "written_size": 5, "num_hiddens": 14, "score_hiddens": 7}
@@ -323,7 +323,7 @@ def test_the_checkpoints_were_made_with_the_locked_babel():
 
 
 def test_the_tool_makes_what_it_is_asked_for(monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr("checkpoints.RECIPES", {"tiny": TINY, "other": TINY})
+    monkeypatch.setattr("tools.models.checkpoints.RECIPES", {"tiny": TINY, "other": TINY})
     assert main(["tiny"], tmp_path) == 0
     assert [file.name for file in tmp_path.iterdir()] == ["tiny.safetensors"]
     assert load_checkpoint(tmp_path / "tiny.safetensors").config == TINY.config

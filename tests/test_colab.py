@@ -12,8 +12,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from colab_versions import COLAB
-from reader_machine import make_environment, run
+
+from tools.copies.reader_machine import make_environment, run
+from tools.copies.versions import COLAB
 
 ROOT = Path(__file__).parents[1]
 WIDGETS = {name: COLAB[name] for name in ("ipywidgets", "anywidget", "ipython")}

@@ -1,7 +1,6 @@
 """The notebooks for Colab: whole, plain, pinned, or refused."""
 
-from __future__ import annotations
-
+import os
 import subprocess
 import sys
 from copy import deepcopy
@@ -9,11 +8,21 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from colab import ADDED, VIEW, CopyError, commit_to_pin, copy, main, problems, write_copies
-from copy_links import Book
-from myst_text import MystError
 from nbformat import v4
-from notebooks import read
+
+from tools.book.notebooks import read
+from tools.copies.colab import (
+    ADDED,
+    VIEW,
+    CopyError,
+    commit_to_pin,
+    copy,
+    main,
+    problems,
+    write_copies,
+)
+from tools.copies.links import Book
+from tools.copies.myst_text import MystError
 
 ROOT = Path(__file__).parents[1]
 REPOSITORY = "https://github.com/reader/attention-book"
@@ -227,5 +236,6 @@ def test_without_a_repository_that_colab_opens_there_are_no_copies(
 
 
 def test_the_command_runs_from_anywhere(project, tmp_path):
-    command = [sys.executable, ROOT / "tools" / "colab.py", "--root", project]
-    assert subprocess.run(command, cwd=tmp_path, check=False).returncode == 0
+    env = os.environ | {"PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "tools.copies.colab", "--root", project]
+    assert subprocess.run(command, cwd=tmp_path, env=env, check=False).returncode == 0

@@ -7,8 +7,9 @@ import sys
 import tarfile
 from pathlib import Path
 
-import deploy
 import pytest
+
+from tools.ci import deploy
 
 ROOT = Path(__file__).parents[1]
 
@@ -18,7 +19,7 @@ def address(tmp_path, site):
     outputs = tmp_path / "outputs"
     done = subprocess.run(
         # Isolated: neither this environment's packages nor its variables.
-        [sys.executable, "-S", ROOT / "tools" / "deploy.py", "address"],
+        [sys.executable, "-S", "-m", "tools.ci.deploy", "address"],
         env={"BOOK_SITE": site, "GITHUB_OUTPUT": str(outputs)},
         capture_output=True,
         text=True,

@@ -11,7 +11,8 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
-from drawn_numbers import printed
+
+from tools.pictures.arithmetic import printed
 
 ROOT = Path(__file__).parents[1]
 DRAWN = (
@@ -123,7 +124,7 @@ def test_the_contrast_of_a_faint_grey_is_too_small():
 
 
 def test_drawing_again_gives_the_same_bytes(tmp_path):
-    subprocess.run([sys.executable, ROOT / "tools" / "diagrams.py", tmp_path], check=True)
+    subprocess.run([sys.executable, "-m", "tools.pictures.draw", tmp_path], cwd=ROOT, check=True)
     drawn = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     assert drawn == {f"{name}.svg": (ROOT / "img" / f"{name}.svg").read_bytes() for name in DRAWN}
 

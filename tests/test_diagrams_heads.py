@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 import pytest
 import torch
-from diagrams_heads import KEYS, QUERY
-from drawing import KEY_COLOURS, SLATE
-from drawn_numbers import printed
 from test_diagrams import SVG, edges, labels, picture, rows, texts
 
 import attnbook
+from tools.pictures.arithmetic import printed
+from tools.pictures.brushes import KEY_COLOURS, SLATE
+from tools.pictures.heads import KEYS, QUERY
 
 FRAMES = ((0, 133), (133, 267), (267, 400))  # the column of each head
 ATTEND, MERGE = 288, 470  # the tops of these stages

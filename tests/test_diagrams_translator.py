@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 import pytest
 import torch
-from diagrams_translator import looked
-from drawing import KEY_COLOURS, SLATE
-from drawn_numbers import printed
 from test_diagrams import SVG, Box, edges, labels, picture, rows, texts
 
 from attnbook.models.translator.checkpoints import book_model
 from attnbook.models.translator.vocabulary import BEGIN
+from tools.pictures.arithmetic import printed
+from tools.pictures.brushes import KEY_COLOURS, SLATE
+from tools.pictures.translator import looked
 
 TEXT, WRITTEN = "9. März 1987", "1987-0"
 MONTH = slice(3, 7)

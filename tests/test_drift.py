@@ -8,8 +8,9 @@ import re
 import sys
 from pathlib import Path
 
-import drift
 import pytest
+
+from tools.ci import drift
 
 ROOT = Path(__file__).parents[1]
 WELL = {"result": "success", "outputs": {"report": ""}}

@@ -6,7 +6,8 @@ import json
 from types import SimpleNamespace
 
 import pytest
-from excerpts import SCRIPT, text_by_place, write_excerpts
+
+from tools.site.excerpts import SCRIPT, text_by_place, write_excerpts
 
 PAGE = "<main><nav>menu</nav><article class='bd-article'>{}</article><p>foot</p></main>"
 

@@ -27,10 +27,10 @@ from alignment_cases import (
     untrained,
 )
 from figure_cases import traits
-from live import check_mountable
 
 from attnbook.figures import AlignmentFigure
 from attnbook.models.translator.dates import LOCALES, write_date
+from tools.site.live import check_mountable
 
 each_case = pytest.mark.parametrize("case", CASES)
 

@@ -8,11 +8,11 @@ import pytest
 import traitlets
 from cost_cases import REST, exact, positions, powers, set_all
 from figure_cases import traits
-from live import check_mountable
 
 from attnbook.costs import Measured, measured, operations, peak_bytes
 from attnbook.figures import CostFigure
 from attnbook.figures.cost.figure import RANGES
+from tools.site.live import check_mountable
 
 REFUSED = [
     ("batch", 3, "batch must be a power of two from 1 to 64, got 3"),

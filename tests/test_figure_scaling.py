@@ -9,12 +9,12 @@ import pytest
 import torch
 import traitlets
 from figure_cases import differ, traits
-from live import check_mountable
 from scaling_cases import CASES, by_hand, random
 from torch import Tensor
 
 import attnbook
 from attnbook.figures import ScalingFigure
+from tools.site.live import check_mountable
 
 NAN, INFINITE = float("nan"), float("inf")
 

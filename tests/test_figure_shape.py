@@ -10,12 +10,12 @@ import pytest
 import torch
 import traitlets
 from figure_cases import traits
-from live import check_mountable
 from shape_cases import CASES, heads
 
 from attnbook.figures import ShapeFigure
 from attnbook.figures.shape.origins import flat, relation, scales
 from attnbook.tracing import trace
+from tools.site.live import check_mountable
 
 each_case = pytest.mark.parametrize("name", CASES)
 

@@ -2,10 +2,8 @@
 
 import datetime
 
-import grade as tool
 import pytest
 import torch
-from checkpoints import RECIPES
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,6 +25,8 @@ from attnbook.models.translator.grading import (
     without,
 )
 from attnbook.models.translator.model import Translation
+from tools.models import grade as tool
+from tools.models.checkpoints import RECIPES
 
 DAY = datetime.date(1987, 3, 9)
 GERMAN, ENGLISH = write_date(DAY, "de"), write_date(DAY, "en")  # 9. März 1987, March 9, 1987

@@ -2,12 +2,13 @@
 
 import re
 
-import processors
 import pytest
 import torch
-from jitter import LAYOUTS, UNITS, Jitter, is_rounded, move
-from notebooks import execute
 from test_notebooks import book_with, code
+
+from tools.book.notebooks import execute
+from tools.ci import processors
+from tools.ci.jitter import LAYOUTS, UNITS, Jitter, is_rounded, move
 
 BITS = {dtype: layout.bits for dtype, layout in LAYOUTS.items()}
 

@@ -10,7 +10,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from links import describe, has_moved, is_broken, report
+
+from tools.ci.links import describe, has_moved, is_broken, report
 
 ROOT = Path(__file__).parents[1]
 PLACE = {"filename": "chapters/a.md", "lineno": 7, "uri": "https://example.org/a"}
@@ -88,7 +89,8 @@ def test_every_link_of_a_page_with_this_books_settings_is_asked(server, tmp_path
     (tmp_path / "chapters" / "first.md").write_text("# First\n\n" + "\n\n".join(links) + "\n")
 
     done = subprocess.run(
-        [sys.executable, ROOT / "tools" / "links.py", "--root", tmp_path],
+        [sys.executable, "-m", "tools.ci.links", "--root", tmp_path],
+        cwd=ROOT,
         capture_output=True,
         text=True,
         check=True,

@@ -10,11 +10,12 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
-from colab import ADDED
-from lived import differences, main, quiet, redirected
 from nbformat import v4
-from notebooks import read
-from reader_machine import (
+
+from tools.book.notebooks import read
+from tools.copies.colab import ADDED
+from tools.copies.lived import differences, main, quiet, redirected
+from tools.copies.reader_machine import (
     NotLikeColabError,
     apart,
     borrow,

@@ -9,10 +9,11 @@ import sys
 from pathlib import Path
 
 import nbformat
-import notebooks
 import pytest
 import torch
 from nbclient.exceptions import CellExecutionError
+
+from tools.book import notebooks
 
 ROOT = Path(__file__).parents[1]
 
@@ -193,7 +194,7 @@ def test_the_gpu_does_the_work_of_each_chapter():
 
 
 def test_an_unknown_chapter_is_refused_with_those_that_exist():
-    command = [sys.executable, "tools/notebooks.py", "execute", "nonsense"]
+    command = [sys.executable, "-m", "tools.book.notebooks", "execute", "nonsense"]
     answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
     assert answer.returncode == 2

@@ -27,7 +27,6 @@ from built_package import (
 )
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
-from reader_machine import needed_by
 
 from attnbook.figures import (
     AlignmentFigure,
@@ -37,6 +36,7 @@ from attnbook.figures import (
     ScalingFigure,
     ShapeFigure,
 )
+from tools.copies.reader_machine import needed_by
 
 pytestmark = pytest.mark.slow
 

@@ -6,7 +6,8 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from page_files import (
+
+from tools.site.page_files import (
     BUNDLE,
     STYLES,
     choose_files,

@@ -6,9 +6,10 @@ import re
 from pathlib import Path
 
 import pytest
-from copy_links import Book
-from myst_text import MystError, labels
-from plain_markdown import leftovers, lost_words, plain
+
+from tools.copies.links import Book
+from tools.copies.myst_text import MystError, labels
+from tools.copies.plain_markdown import leftovers, lost_words, plain
 
 ROOT = Path(__file__).parents[1]
 REPOSITORY = "https://github.com/reader/attention-book"
@@ -178,7 +179,7 @@ def test_what_has_no_plain_form_is_refused_by_name(text, told, unpublished):
 
 def test_a_role_that_only_the_parser_sees_is_refused(unpublished, monkeypatch):
     monkeypatch.setattr(
-        "myst_text.SPAN", re.compile("(?P<role>x)(?P<code>x)(?P<math>x)(?P<text>x)")
+        "tools.copies.myst_text.SPAN", re.compile("(?P<role>x)(?P<code>x)(?P<math>x)(?P<text>x)")
     )
     with pytest.raises(MystError, match="of which only"):
         plain("{term}`query`", PAGE, unpublished)

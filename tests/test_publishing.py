@@ -11,13 +11,14 @@ from xml.etree import ElementTree
 
 import matplotlib as mpl
 import pytest
-from cards import HEIGHT, WIDTH, draw_card, wrapped, write_card
 from docutils import nodes
 from fontTools.ttLib import TTFont
-from provenance import colab_address, repository_address, site_address
 from published_book import PUBLISHED, REPOSITORY, SITE, TITLE, build, built, write
-from publishing import BUTTON, add_colab_button, shared_tags
-from sharing import as_html, description, sitemap
+
+from tools.provenance import colab_address, repository_address, site_address
+from tools.site.cards import HEIGHT, WIDTH, draw_card, wrapped, write_card
+from tools.site.publishing import BUTTON, add_colab_button, shared_tags
+from tools.site.sharing import as_html, description, sitemap
 
 COLAB = "https://colab.research.google.com/github/ada/a-fork/blob/colab/chapters/first.ipynb"
 PLAY = 0xF04B  # the button's icon

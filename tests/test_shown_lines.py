@@ -8,7 +8,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import notebooks
 import pytest
 import torch
 from cases import LAYERS, PER_EXAMPLE, make
@@ -26,6 +25,7 @@ from attnbook.models.translator.model import Translator
 from attnbook.pooling import kernel_pool, pool
 from attnbook.scoring import additive_features, scaled_dot_score
 from attnbook.weighting import weigh
+from tools.book import notebooks
 
 COSTS = "what-attention-costs"  # it says where the fast paths begin
 SHOWN = re.compile(r"show_source\(([\w., ]+)\)")

@@ -59,8 +59,8 @@ def is_by_hand(command):
     match command.split():
         case ["make", *words]:
             return bool(words) and {word for word in words if "=" not in word} <= TARGETS
-        case ["python" | "python3", script, *tasks] if script.startswith("tools/"):
-            return known_script(script, tasks)
+        case ["python" | "python3", "-m", module, *tasks] if module.startswith("tools."):
+            return known_script(f"{module.replace('.', '/')}.py", tasks)
         case [".ci/run"]:
             return os.access(ROOT / ".ci" / "run", os.X_OK)
         case [".venv/bin/python", "-c", *_] | ["gh", "run", "download", *_]:
@@ -124,8 +124,8 @@ def test_every_step_is_one_command_that_can_be_typed_here(name):
         "make nothing",
         "make",
         "make unit nothing",
-        "python tools/nothing.py",
-        "python tools/drift.py nothing",
+        "python -m tools.nothing",
+        "python -m tools.ci.drift nothing",
         "python setup.py",
         "pip install torch",
         "make unit\nmake nbval",

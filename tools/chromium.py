@@ -7,6 +7,8 @@ from typing import Any
 
 from playwright.sync_api import Browser, BrowserType
 
+# The first has no window to draw, and opens a page in half the time.
+NAMES = ("chromium-headless-shell", "chromium", "google-chrome")
 QUIET = (
     "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
     "--disable-component-update --disable-sync"
@@ -21,5 +23,5 @@ def launch(chromium: BrowserType, **options: Any) -> Browser:  # noqa: ANN401 - 
     Raises:
         playwright.sync_api.Error: there is none, or it does not start.
     """
-    path = shutil.which("chromium") or shutil.which("google-chrome")
+    path = next(filter(None, map(shutil.which, NAMES)), None)
     return chromium.launch(executable_path=path, args=[*QUIET, ONLY_THIS_MACHINE], **options)

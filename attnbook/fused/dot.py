@@ -103,7 +103,7 @@ def _are_rounded_alike(queries: Tensor, keys: Tensor) -> bool:
         for tensor in (queries.detach(), keys.detach())
     ]
     largest_score = math.prod(longest) / math.sqrt(queries.shape[-1])
-    return largest_score * torch.finfo(_wide(queries)).eps <= 1
+    return bool(largest_score * torch.finfo(_wide(queries)).eps <= 1)
 
 
 def _is_number(tensor: Tensor) -> bool:

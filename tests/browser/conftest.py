@@ -6,11 +6,12 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from book_server import start_server
-from chromium import launch
 from playwright.sync_api import Error, sync_playwright
 from site_checks import Opener, Visit, look, opened
 from sphinx_external_toc.parsing import parse_toc_yaml
+
+from tools.book.server import start_server
+from tools.chromium import launch
 
 ROOT = Path(__file__).parents[2]
 SITE = ROOT / "_build" / "html"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from colab import write_copies
-from copy_links import Book
+from tools.copies.colab import write_copies
+from tools.copies.links import Book
 
 ROOT = Path(__file__).parents[2]
 HTML = ROOT / "_build" / "html"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from book_server import address, show, start_server
+
+from tools.book.server import address, show, start_server
 
 FOLD = "<details><summary>Answer</summary><p style='height: 700px'>A half each.</p></details>"
 PAGE = "<!DOCTYPE html><title>t</title>{folds}<p>{text}</p><p style='height: 5000px'></p>"

@@ -16,7 +16,7 @@ from site_checks import opened
 BUILD = """
 import sys
 from pathlib import Path
-sys.path[:0] = ["tests", "tools"]
+sys.path[:0] = ["tests", "."]
 from live_pages import Book
 print(Book(Path(sys.argv[1])).build(nb_execution_mode="force").warnings)
 """

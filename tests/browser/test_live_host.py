@@ -7,9 +7,10 @@ import shutil
 from contextlib import contextmanager
 
 import pytest
-from chromium import launch
 from live_pages import STYLE, Book, book, cell, figure, page, printed, view
 from site_checks import opened
+
+from tools.chromium import launch
 
 STOPPED = "This figure could not start, so it stands still:"
 

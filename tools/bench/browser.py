@@ -9,9 +9,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from book_server import QuietHandler, start_server
-from chromium import launch
 from playwright.sync_api import Browser, Page, sync_playwright
+
+from tools.book.server import QuietHandler, start_server
+from tools.chromium import launch
 
 # A phone on a fair day: 10 Mbit/s, 50 ms to the server and back.
 PHONE = {"offline": False, "latency": 50, "downloadThroughput": 1.25e6, "uploadThroughput": 6e5}

@@ -22,13 +22,14 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from bench_cases import Case
-from bench_memory import RETURNING
-from bench_programs import GPU_ONLY
+
+from tools import ROOT
+from tools.bench.cases import Case
+from tools.bench.memory import RETURNING
+from tools.bench.programs import GPU_ONLY
 
 Result = dict[str, Any]
-TOOLS = Path(__file__).resolve().parent
-PEERS = TOOLS.parent / "_build" / "bench-peers"
+PEERS = ROOT / "_build" / "bench-peers"
 KERAS = "keras==3.15.1"
 ROUNDS = 7
 MODES = ("inference", "training")
@@ -104,9 +105,9 @@ def measured(
     if "keras" in here:
         install_peers()
     asked = {"case": asdict(case), "programs": here, "what": what, "rounds": ROUNDS}
-    command = [sys.executable, str(TOOLS / "bench_worker.py"), json.dumps(asked)]
+    command = [sys.executable, "-m", "tools.bench.worker", json.dumps(asked)]
     done = subprocess.run(
-        command, env=environment(tunables), capture_output=True, text=True, check=False
+        command, cwd=ROOT, env=environment(tunables), capture_output=True, text=True, check=False
     )
     if done.returncode:
         raise RuntimeError(f"{case} could not be measured:\n{done.stderr[-3000:]}")

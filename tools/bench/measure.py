@@ -1,9 +1,9 @@
 """Measure ratios that can be compared between machines, and store them with the machine.
 
-python tools/bench.py                   every row (an hour); `make bench` builds the book first
-python tools/bench.py additive-large    one row; or `make bench ROW=additive-large`
-python tools/bench.py --plot            draw what was measured, in _build/bench.png
-python tools/bench.py --store           write what the book shows, attnbook/costs/measured.json
+python -m tools.bench.measure                  every row (an hour); `make bench` builds the book
+python -m tools.bench.measure additive-large   one row; or `make bench ROW=additive-large`
+python -m tools.bench.measure --plot           draw what was measured, in _build/bench.png
+python -m tools.bench.measure --store          write attnbook/costs/measured.json, which is shown
 
 Times on a busy machine mean little, so a row runs its programs in turn, many rounds, and
 compares their processor time round by round (see attnbook/timing.py). What was measured is in
@@ -21,15 +21,15 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import bench_layers
-import bench_pages
 import torch
-from bench_cases import textbook_additive, textbook_dot
-from bench_plot import plot
-from bench_results import RESULTS, ROOT, lines, store, stored, write_shown
 
 import attnbook
 from attnbook.timing import Program, race
+from tools import ROOT
+from tools.bench import layers, pages
+from tools.bench.cases import textbook_additive, textbook_dot
+from tools.bench.plot import plot
+from tools.bench.results import RESULTS, lines, store, stored, write_shown
 
 Result = dict[str, Any]
 Say = Callable[[str], None]
@@ -90,8 +90,8 @@ ROWS: dict[str, Callable[[Say], Result]] = {
     "toy-dot": silent(lambda: toy_row(toy_dot())),
     "toy-additive": silent(lambda: toy_row(toy_additive())),
     "import": silent(import_row),
-    **bench_layers.rows(),
-    **{name: silent(row) for name, row in bench_pages.rows().items()},
+    **layers.rows(),
+    **{name: silent(row) for name, row in pages.rows().items()},
 }
 
 
@@ -124,7 +124,7 @@ def measure(names: Sequence[str]) -> None:
     for name in names:
         progress.say(name)
         row = ROWS[name](progress.say)
-        key = name if bench_layers.device() == "cpu" else f"{name} on {bench_layers.device()}"
+        key = name if layers.device() == "cpu" else f"{name} on {layers.device()}"
         store(key, row)
         progress.clear()
         print("\n".join(lines(name, row)), flush=True)

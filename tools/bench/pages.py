@@ -20,13 +20,14 @@ from urllib.parse import unquote, urlsplit
 
 import anywidget
 import torch
-from bench_browser import PHONE, chromium, fresh, packed, served, time_to_life
-from book import ROOT, pages
-from live import HOST, data_of, in_script, module_of, name_of, placeholder, registration
 from playwright.sync_api import Browser, Page
 
 import attnbook
 from attnbook.figures import AttentionFigure
+from tools import ROOT
+from tools.bench.browser import PHONE, chromium, fresh, packed, served, time_to_life
+from tools.book.build import pages
+from tools.site.live import HOST, data_of, in_script, module_of, name_of, placeholder, registration
 
 SITE = ROOT / "_build" / "html"
 WORK = ROOT / "_build" / "stock"

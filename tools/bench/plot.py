@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
-from bench_results import ROOT
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+
+from tools import ROOT
 
 Result = dict[str, Any]
 PICTURE = ROOT / "_build" / "bench.png"

@@ -14,7 +14,10 @@ from collections.abc import Callable, Mapping
 
 import torch
 import torch.nn.functional as F
-from bench_cases import (
+from torch import Tensor, nn
+
+import attnbook
+from tools.bench.cases import (
     Attend,
     Setting,
     padding_of,
@@ -22,9 +25,6 @@ from bench_cases import (
     textbook_dot,
     textbook_projected,
 )
-from torch import Tensor, nn
-
-import attnbook
 
 Maker = Callable[[Setting], Attend]
 CACHED = {"cpu": 2**16, "cuda": 2**21}  # how many numbers stay in the second cache, twice

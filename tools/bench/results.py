@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from provenance import git
 
 from attnbook.timing import readable
+from tools import ROOT
+from tools.provenance import git
 
 Result = dict[str, Any]
-ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "_build" / "bench.json"
 MEASURED = ROOT / "attnbook" / "costs" / "measured.json"
 SIZES = ("layer", "program", "mode", "batch", "queries", "keys", "size")

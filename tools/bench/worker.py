@@ -14,12 +14,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
-from bench_cases import Case, Setting, textbook_additive, textbook_dot
-from bench_memory import allocated, resident
-from bench_programs import PROGRAMS, NotMeasurableError
 from torch import Tensor
 
 from attnbook.timing import Program, race
+from tools.bench.cases import Case, Setting, textbook_additive, textbook_dot
+from tools.bench.memory import allocated, resident
+from tools.bench.programs import PROGRAMS, NotMeasurableError
 
 CHECKED = 2**24  # elements of the formula in float64: 128 MiB a tensor
 TOLERANCE = {"float32": 1e-4, "bfloat16": 5e-2, "float16": 1e-2}

@@ -15,13 +15,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TextIO
 
-from book_server import address, show, start_server
-from book_state import Workshop, digest
 from jupyter_book.sphinx import build_sphinx
 from sphinx.util.console import nocolor, strip_colors
 from sphinx_external_toc.parsing import parse_toc_yaml
 
-ROOT = Path(__file__).parent.parent.absolute()
+from tools import ROOT
+from tools.book.server import address, show, start_server
+from tools.book.state import Workshop, digest
+
 BROKEN_OFF, INTERRUPTED = 2, 130
 # What a page is made from; `make chapter` watches it.
 SOURCES = ("chapters", "attnbook", "img", "_config.yml", "_toc.yml")

@@ -1,8 +1,8 @@
 """Execute the chapters, guard what they store, and compare it with a fresh run.
 
-python tools/notebooks.py execute [NAME ...]   run and store the outputs
-python tools/notebooks.py check                the guards: what nbval does not see
-python tools/notebooks.py compare              nbval, on the CPU and on CUDA if there is one
+python -m tools.book.notebooks execute [NAME ...]   run and store the outputs
+python -m tools.book.notebooks check                the guards: what nbval does not see
+python -m tools.book.notebooks compare              nbval, on the CPU and on CUDA if there is one
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from nbformat import NotebookNode
 from sphinx_external_toc.parsing import parse_toc_yaml
 
 import attnbook
+from tools import ROOT
 
-ROOT = Path(__file__).resolve().parent.parent
 CELL_TIMEOUT = 120  # seconds
 # A chapter per worker, each on one thread: more would wait for one another.
 SIDE_BY_SIDE = ["--numprocesses=auto", "--maxprocesses=4", "--dist=loadfile"]

@@ -1,7 +1,7 @@
 """What the publishing workflow does between building and deploying. Needs no package.
 
-python tools/deploy.py address               hand the site's address on, or say how to get one
-python tools/deploy.py copies ARCHIVE [--to REMOTE]   push the Colab copies to their branch
+python3 -m tools.ci.deploy address               hand the site's address on, or say how to get one
+python3 -m tools.ci.deploy copies ARCHIVE [--to REMOTE]   push the Colab copies to their branch
 """
 
 from __future__ import annotations
@@ -15,9 +15,8 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-import provenance
+from tools import ROOT, provenance
 
-ROOT = Path(__file__).resolve().parent.parent
 HOW_TO_PUBLISH = (
     "Nothing is published, because this repository has no GitHub Pages. To publish, open "
     "Settings > Pages, choose the source GitHub Actions under Build and deployment, and run "

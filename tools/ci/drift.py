@@ -1,10 +1,10 @@
 """What the pins hide: newest versions, Colab's, other processors, links; and the one issue on it.
 
-python tools/drift.py newest [PIN ...]   run the tests and chapters with the newest versions
-python tools/drift.py colab [PIN ...]    the same with versions like Google Colab's
-python tools/drift.py processors         run the chapters as on ten other processors
-python tools/drift.py links              ask every outside link
-python tools/drift.py report             open, update or close the issue on what CHECKS holds
+python -m tools.ci.drift newest [PIN ...]   run the tests and chapters with the newest versions
+python -m tools.ci.drift colab [PIN ...]    the same with versions like Google Colab's
+python -m tools.ci.drift processors         run the chapters as on ten other processors
+python -m tools.ci.drift links              ask every outside link
+python -m tools.ci.drift report             open, update or close the issue on what CHECKS holds
 
 Needs nothing but Python, make, and for the report `gh`. Finding drift is no failure.
 """
@@ -21,9 +21,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from colab_versions import COLAB
+from tools import ROOT
+from tools.copies.versions import COLAB
 
-ROOT = Path(__file__).resolve().parent.parent
 TITLE = "Weekly check: what drifted"
 NAMES = {
     "newest": "With the newest versions",
@@ -114,7 +114,7 @@ def try_links(_name: str, _pins: list[str]) -> str:
     status, output = shown(["make", ".venv/ready"])
     if status:
         return f"The book's own environment cannot be made.\n\n{excerpt(output)}"
-    command = [".venv/bin/python", "tools/links.py"]
+    command = [".venv/bin/python", "-m", "tools.ci.links"]
     return subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True).stdout
 
 

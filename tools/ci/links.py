@@ -13,7 +13,8 @@ from typing import Any
 import yaml  # type: ignore[import-untyped]  # its types are a package of their own
 from jupyter_book.sphinx import build_sphinx
 
-ROOT = Path(__file__).resolve().parent.parent
+from tools import ROOT
+
 MOVED_FOR_GOOD = (301, 308)
 # Journals and archives turn robots away, and any server may be slow for a day.
 TURNED_AWAY = ("403 ", "429 ", "503 ")

@@ -1,6 +1,6 @@
 """Run every chapter as if on other processors, and compare each stored output.
 
-python tools/processors.py [--seeds 10] [NAME ...]
+python -m tools.ci.processors [--seeds 10] [NAME ...]
 
 A digit that turns here is one that turns before some reader's eyes. What is shown is then to
 be computed in float64, said with fewer digits, or stated as a fact with a margin.
@@ -14,16 +14,16 @@ import tempfile
 import time
 from pathlib import Path
 
-from notebooks import CELL_TIMEOUT, chapters, compare, named
+from tools import ROOT
+from tools.book.notebooks import CELL_TIMEOUT, chapters, compare, named
 
-TOOLS = Path(__file__).resolve().parent
 TIMEOUT = 3 * CELL_TIMEOUT  # to move every result takes time, too
 # What each kernel does first; it leaves a file, because IPython goes on where this fails.
 START = """
 import os, pathlib, sys
-sys.path.append({tools!r})
-from jitter import Jitter
-sys.path.remove({tools!r})
+sys.path.append({root!r})
+from tools.ci.jitter import Jitter
+sys.path.remove({root!r})
 Jitter({seed}).__enter__()
 pathlib.Path({folder!r}, str(os.getpid())).touch()
 """
@@ -43,7 +43,7 @@ def turned(paths: list[Path], seed: int) -> bool:
         startup, started = Path(folder, "profile_default", "startup"), Path(folder, "started")
         startup.mkdir(parents=True)
         started.mkdir()
-        first = START.format(tools=str(TOOLS), seed=seed, folder=str(started))
+        first = START.format(root=str(ROOT), seed=seed, folder=str(started))
         (startup / "another-processor.py").write_text(first, "utf-8")
         found = compare(paths, "cpu", {"IPYTHONDIR": folder}, TIMEOUT) != 0
         tried = len(list(started.iterdir()))

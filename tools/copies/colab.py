@@ -1,6 +1,6 @@
 """Write the chapters as notebooks that run in Colab, each with its own install cell.
 
-python tools/colab.py [--target _build/colab] [--allow-dirty]
+python -m tools.copies.colab [--target _build/colab] [--allow-dirty]
 """
 
 from __future__ import annotations
@@ -14,14 +14,15 @@ from pathlib import Path
 from posixpath import basename
 
 import nbformat
-from copy_links import Book
-from myst_text import MystError
 from nbformat import NotebookNode, v4
-from notebooks import read
-from plain_markdown import leftovers, linked, lost_words, plain
-from provenance import colab_address, git, repository_address, site_address
 
-ROOT = Path(__file__).resolve().parent.parent
+from tools import ROOT
+from tools.book.notebooks import read
+from tools.copies.links import Book
+from tools.copies.myst_text import MystError
+from tools.copies.plain_markdown import leftovers, linked, lost_words, plain
+from tools.provenance import colab_address, git, repository_address, site_address
+
 TARGET = Path("_build") / "colab"
 ADDED = 2  # cells before the chapter's own: where the copy comes from, and the installation
 METADATA = {

@@ -13,10 +13,11 @@ from urllib.parse import urlsplit
 import nbformat
 from docutils.nodes import make_id
 from myst_parser.mdit_to_docutils.base import default_slugify
-from myst_text import Block, MystError, blocks, labels, parser
-from provenance import COPIES, colab_address
 from pybtex.database import Entry, parse_file  # type: ignore[import-untyped]  # it has none
 from sphinx_external_toc.parsing import parse_toc_yaml
+
+from tools.copies.myst_text import Block, MystError, blocks, labels, parser
+from tools.provenance import COPIES, colab_address
 
 
 @dataclass(frozen=True)

@@ -17,19 +17,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import colab
-from colab import ADDED, CopyError, commit_to_pin
-from colab_versions import COLAB
-from copy_links import Book
 from jupyter_client.kernelspec import KernelSpecManager
 from jupyter_client.manager import AsyncKernelManager
-from myst_text import MystError
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 from nbformat import NotebookNode
-from notebooks import read
-from provenance import colab_address, git, repository_address, site_address
-from reader_machine import (
+
+from tools import ROOT
+from tools.book.notebooks import read
+from tools.copies import colab
+from tools.copies.colab import ADDED, CopyError, commit_to_pin
+from tools.copies.links import Book
+from tools.copies.myst_text import MystError
+from tools.copies.reader_machine import (
     NotLikeColabError,
     apart,
     changed,
@@ -37,8 +37,9 @@ from reader_machine import (
     make_environment,
     prove_absent,
 )
+from tools.copies.versions import COLAB
+from tools.provenance import colab_address, git, repository_address, site_address
 
-ROOT = Path(__file__).resolve().parent.parent
 CELL_TIMEOUT = 300  # the first cell builds the package
 NOWHERE = "https://github.com/reader/attention-book"  # made up; git never goes there
 

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
 import yaml  # type: ignore[import-untyped]  # it has no types
 from markdown_it import MarkdownIt
@@ -16,7 +15,8 @@ from markdown_it.token import Token
 from myst_parser.config.main import MdParserConfig
 from myst_parser.parsers.mdit import create_md_parser
 
-ROOT = Path(__file__).resolve().parent.parent
+from tools import ROOT
+
 CONTAINERS = set("heading paragraph bullet_list ordered_list list_item blockquote".split()) | set(
     "table thead tbody tr th td".split()
 )

@@ -8,9 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from copy_links import Book
 from markdown_it import MarkdownIt
-from myst_text import (
+
+from tools.copies.links import Book
+from tools.copies.myst_text import (
     SPAN,
     Block,
     Directive,

@@ -11,9 +11,10 @@ from collections.abc import Iterable
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 
-from colab_versions import COLAB
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+
+from tools.copies.versions import COLAB
 
 UV = Path(sysconfig.get_path("scripts")) / "uv"
 IMPORT = "import attnbook, sys; sys.exit(attnbook.__file__)"

@@ -1,7 +1,7 @@
 """Make the trained models that the book uses, each from its recipe and seed.
 
-python tools/checkpoints.py                  all of them (some minutes); or `make checkpoints`
-python tools/checkpoints.py convolutional    one
+python -m tools.models.checkpoints                 all of them (some minutes); or `make checkpoints`
+python -m tools.models.checkpoints convolutional   one
 
 The same recipe gives the same dates, characters, first weights and order of learning
 everywhere. The weights at the end are equal, bit for bit, only with the same version of torch

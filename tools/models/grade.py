@@ -10,7 +10,6 @@ import sys
 from collections.abc import Sequence
 
 import torch
-from checkpoints import RECIPES, Recipe, right
 from torch import Tensor
 
 from attnbook.models.translator.checkpoints import FOLDER, book_model, read_notes
@@ -26,6 +25,7 @@ from attnbook.models.translator.grading import (
     uniform,
 )
 from attnbook.models.translator.model import Translation, Translator
+from tools.models.checkpoints import RECIPES, Recipe, right
 
 MAIN = "convolutional"
 ALIKE = (MAIN, "recurrent", "recurrent-without-attention")  # graded on the same dates

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from drawing import (
+from tools.pictures.arithmetic import dot, listed, printed, rounded, vector
+from tools.pictures.brushes import (
     KEY_COLOURS,
     PALE,
     QUERY_COLOURS,
@@ -19,7 +20,6 @@ from drawing import (
     strip,
     svg,
 )
-from drawn_numbers import dot, listed, printed, rounded, vector
 
 QUERY, W_Q = (1, 2), ((0.5, 0), (0, -0.5), (0.5, 0.5))
 KEY, W_K = (2, 0, 1, -1), ((0.5, 0, 0, 0), (0, 1, 0.5, -1), (-1, 0, 0, 0.5))

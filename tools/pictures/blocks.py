@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from itertools import product
 
-from drawing import KEY_COLOURS, PALE, SLATE, WIDTH, arrow, chip, fade, path, svg, words
+from tools.pictures.brushes import (
+    KEY_COLOURS,
+    PALE,
+    SLATE,
+    WIDTH,
+    arrow,
+    chip,
+    fade,
+    path,
+    svg,
+    words,
+)
 
 QUERIES, KEYS, HIDDENS = 4, 5, 6
 AT_WORK = 1  # the query whose block is being made

@@ -11,13 +11,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from diagrams_additive import additive_score, broadcast
-from diagrams_blocks import blocks
-from diagrams_heads import heads
-from diagrams_lookup import lookup
-from diagrams_seeing import seeing
-from diagrams_translator import translator
-from drawing import (
+from tools.pictures.additive import additive_score, broadcast
+from tools.pictures.arithmetic import listed, rounded, softmax
+from tools.pictures.blocks import blocks
+from tools.pictures.brushes import (
     HATCH,
     HATCHING,
     HEIGHT,
@@ -35,7 +32,10 @@ from drawing import (
     strip,
     svg,
 )
-from drawn_numbers import listed, rounded, softmax
+from tools.pictures.heads import heads
+from tools.pictures.lookup import lookup
+from tools.pictures.seeing import seeing
+from tools.pictures.translator import translator
 
 SCORES = (1.6, 1.1, 0.7)
 VALUES = (8, 5, 6)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from drawing import (
+from tools.pictures.arithmetic import dot, listed, printed, softmax
+from tools.pictures.brushes import (
     KEY_COLOURS,
     PALE,
     QUERY_COLOURS,
@@ -17,7 +18,6 @@ from drawing import (
     starts,
     svg,
 )
-from drawn_numbers import dot, listed, printed, softmax
 
 # As W_q and W_k have made them; each head takes two numbers of the query and of every key.
 QUERY = (2, 1, 1, 2, 1, -1)

@@ -4,8 +4,19 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from drawing import KEY_COLOURS, PALE, SLATE, WIDTH, arrow, chip, fade, path, starts, svg
-from drawn_numbers import dot, listed, printed, rounded, softmax, vector
+from tools.pictures.arithmetic import dot, listed, printed, rounded, softmax, vector
+from tools.pictures.brushes import (
+    KEY_COLOURS,
+    PALE,
+    SLATE,
+    WIDTH,
+    arrow,
+    chip,
+    fade,
+    path,
+    starts,
+    svg,
+)
 
 LEGS = {"dog": 4, "bird": 2, "fish": 0}
 FEATURES = {"dog": (2, 0), "bird": (0, 2), "fish": (-2, -2), "bat": (2, 2)}  # furry, flying

@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
-from diagrams_blocks import label
-from drawing import HATCH, HATCHING, HEIGHT, KEY_COLOURS, SLATE, WIDTH, chip, starts, svg
-from drawn_numbers import listed
+from tools.pictures.arithmetic import listed
+from tools.pictures.blocks import label
+from tools.pictures.brushes import (
+    HATCH,
+    HATCHING,
+    HEIGHT,
+    KEY_COLOURS,
+    SLATE,
+    WIDTH,
+    chip,
+    starts,
+    svg,
+)
 
 TOKENS = ("the", "cat", "sat", "down", ".")
 LENGTH = 3

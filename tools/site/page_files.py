@@ -14,8 +14,9 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
-import icons
 from sphinx.application import Sphinx
+
+from tools.site import icons
 
 BUNDLE = "book.css"  # below _static, as are these, in the order in which they overrule each other
 STYLES = (

@@ -11,9 +11,10 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-import provenance
 from sphinx.application import Sphinx
 from sphinx.errors import ConfigError
+
+from tools import provenance
 
 CARDS = "_static/cards"
 LOST = "404"  # the page that a server shows in place of one that is not there

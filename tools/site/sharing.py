@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import cards
-import provenance
 from docutils import nodes
-from publishing import CARDS, LOST, ROBOTS, SITEMAP
 from sphinx.application import Sphinx
 from sphinx.config import Config
+
+from tools import provenance
+from tools.site import cards
+from tools.site.publishing import CARDS, LOST, ROBOTS, SITEMAP
 
 DESCRIBED = 200  # characters
 LOST_BODY = """<h1>Page not found</h1>
