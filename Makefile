@@ -8,8 +8,8 @@ SHELL := /bin/bash
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
-# Files of tests, one worker per core.
-SIDE_BY_SIDE := --numprocesses auto --maxprocesses 4 --dist loadfile
+# One worker per core; each takes whole files, or what tests/browsing.py groups.
+SIDE_BY_SIDE := --numprocesses auto --maxprocesses 4 --dist loadgroup
 # How many other processors `make jitter` tries.
 SEEDS ?= 10
 SUPPORTED := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
@@ -46,7 +46,7 @@ lint: $(READY) ## style, types, arrows between rooms and workflows
 	$(BIN)/check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
 
 unit: $(READY) ## tests of the package and of the tools
-	$(BIN)/pytest tests --ignore=tests/browser $(SIDE_BY_SIDE)
+	$(BIN)/pytest tests -m "not browser" $(SIDE_BY_SIDE)
 
 nbval: $(READY) ## re-run every chapter and compare each stored output
 	@$(BIN)/python -m tools.book.notebooks check
@@ -56,7 +56,7 @@ jitter: $(READY) ## compare the chapters as if on SEEDS=10 other processors (NAM
 	@$(BIN)/python -m tools.ci.processors --seeds $(SEEDS) $(NAME)
 
 browser: book ## the built book in a real browser
-	$(BIN)/pytest tests/browser
+	$(BIN)/pytest tests -m browser $(SIDE_BY_SIDE)
 
 check: lint unit ## the fast half of the tests
 

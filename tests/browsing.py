@@ -7,20 +7,30 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Error, sync_playwright
-from site_checks import Opener, Visit, look, opened
 from sphinx_external_toc.parsing import parse_toc_yaml
 
+from tests.tools.site.site_checks import Opener, Visit, look, opened
+from tools import ROOT
 from tools.book.server import start_server
 from tools.chromium import launch
 
-ROOT = Path(__file__).parents[2]
 SITE = ROOT / "_build" / "html"
 PAGES = [*parse_toc_yaml(ROOT / "_toc.yml"), "search"]
 
 
 def pytest_generate_tests(metafunc):
-    if "name" in metafunc.fixturenames:
+    if {"name", "site"} <= {*metafunc.fixturenames}:
         metafunc.parametrize("name", PAGES)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Mark what looks at pages; give a worker whole files, or one page of the book."""
+    for item in items:
+        if {"browser", "site"} & {*item.fixturenames}:
+            item.add_marker("browser")
+        page = item.callspec.params["name"] if "visit" in item.fixturenames else ""
+        item.add_marker(pytest.mark.xdist_group(f"{item.location[0]} {page}"))
 
 
 @pytest.fixture(scope="session")

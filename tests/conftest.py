@@ -13,6 +13,8 @@ from hypothesis import settings
 
 from attnbook.fused import blocks, choice, kernels
 
+pytest_plugins = ["tests.browsing"]
+
 settings.register_profile("stable", derandomize=True, deadline=None, max_examples=50)
 settings.load_profile("stable")
 

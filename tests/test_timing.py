@@ -6,10 +6,10 @@ from contextlib import nullcontext
 
 import pytest
 import torch
-from conftest import needs_cuda
 
 from attnbook import timing
 from attnbook.timing import Race, devices, processor_seconds, quartiles, race, readable
+from tests.conftest import needs_cuda
 
 SLOW = [8.0, 9.0, 12.0, 10.0, 14.0, 12.0, 7.0]
 FAST = [4.0, 3.0, 3.0, 10.0, 2.0, 2.0, 1.0]  # the ratios: 2, 3, 4, 1, 7, 6, 7

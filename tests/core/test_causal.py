@@ -3,18 +3,18 @@
 import math
 import shutil
 
-import oracle
 import pytest
 import torch
-from cases import LAYERS, PER_EXAMPLE, WITHOUT_WEIGHTS, make, seeds
 from hypothesis import given
 from hypothesis import strategies as st
-from test_bugs_in_the_wild import CausalInTrainingOnly
 from torch import nn
 from torch.nn.functional import scaled_dot_product_attention
 
 from attnbook import AdditiveAttention, DotProductAttention, causal_mask, masked_softmax
 from attnbook.fused import blocks, choice, dot
+from tests import oracle
+from tests.cases import LAYERS, PER_EXAMPLE, WITHOUT_WEIGHTS, make, seeds
+from tests.core.test_bugs_in_the_wild import CausalInTrainingOnly
 
 pytestmark = [
     pytest.mark.usefixtures("every_path"),

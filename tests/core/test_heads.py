@@ -1,10 +1,10 @@
 import pytest
 import torch
-from cases import seeds
 from hypothesis import given
 from hypothesis import strategies as st
 
 from attnbook.heads import merge_heads, split_heads
+from tests.cases import seeds
 
 sizes = st.sampled_from([1, 2, 3, 5])
 

@@ -1,9 +1,13 @@
 import math
 
-import oracle
 import pytest
 import torch
-from cases import (
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attnbook import AdditiveAttention, Attention, DotProductAttention, MLPAttention
+from tests import oracle
+from tests.cases import (
     PER_EXAMPLE,
     PER_QUERY,
     FirstPartAttention,
@@ -21,10 +25,6 @@ from cases import (
     snapshot,
     unchanged,
 )
-from hypothesis import given
-from hypothesis import strategies as st
-
-from attnbook import AdditiveAttention, Attention, DotProductAttention, MLPAttention
 
 pytestmark = pytest.mark.usefixtures("every_path")
 

@@ -4,21 +4,8 @@ import copy
 import math
 import pickle
 
-import oracle
 import pytest
 import torch
-from cases import (
-    NUM_HEADS,
-    NUM_HIDDENS,
-    PER_EXAMPLE,
-    WITHOUT_WEIGHTS,
-    every_mask,
-    make,
-    random_qkv,
-    seeds,
-    snapshot,
-    unchanged,
-)
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
@@ -30,6 +17,19 @@ from attnbook import (
     length_mask,
     merge_heads,
     split_heads,
+)
+from tests import oracle
+from tests.cases import (
+    NUM_HEADS,
+    NUM_HIDDENS,
+    PER_EXAMPLE,
+    WITHOUT_WEIGHTS,
+    every_mask,
+    make,
+    random_qkv,
+    seeds,
+    snapshot,
+    unchanged,
 )
 
 pytestmark = pytest.mark.usefixtures("every_path")

@@ -2,9 +2,10 @@
 
 import pytest
 import torch
-from cases import PER_EXAMPLE, every_layer_kept_or_not, kept_or_not, make, random_qkv, seeds
 from hypothesis import given
 from hypothesis import strategies as st
+
+from tests.cases import PER_EXAMPLE, every_layer_kept_or_not, kept_or_not, make, random_qkv, seeds
 
 pytestmark = pytest.mark.usefixtures("every_path")
 

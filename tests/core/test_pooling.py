@@ -1,12 +1,12 @@
 import math
 
-import oracle
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from attnbook import kernel_pool, pool
+from tests import oracle
 
 TOLERANCE = {torch.float64: 1e-13, torch.float32: 1e-5, torch.bfloat16: 5e-2, torch.float16: 5e-3}
 

@@ -2,11 +2,11 @@ import math
 
 import pytest
 import torch
-from cases import seeds
 from hypothesis import given
 from hypothesis import strategies as st
 
 from attnbook import rotary_encoding, sinusoidal_encoding
+from tests.cases import seeds
 
 SIZES = [1, 2, 3, 6, 7]
 WHERE = {

@@ -4,7 +4,9 @@ import math
 
 import pytest
 import torch
-from cases import (
+
+from attnbook import AdditiveAttention, DotProductAttention, MLPAttention
+from tests.cases import (
     PER_EXAMPLE,
     FirstPartAttention,
     every_layer,
@@ -13,8 +15,6 @@ from cases import (
     snapshot,
     unchanged,
 )
-
-from attnbook import AdditiveAttention, DotProductAttention, MLPAttention
 
 # Each case changes one good call: queries (2, 3, 5), keys (2, 7, 5), values (2, 7, 11).
 ones = torch.ones

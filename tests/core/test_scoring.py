@@ -1,12 +1,12 @@
 import math
 
-import oracle
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from attnbook import additive_score, bilinear_score, dot_score, gaussian_score, scaled_dot_score
+from tests import oracle
 
 TOLERANCE = {torch.float64: 1e-12, torch.float32: 1e-5, torch.bfloat16: 8e-2, torch.float16: 1e-2}
 

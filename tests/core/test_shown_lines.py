@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 import torch
-from cases import LAYERS, PER_EXAMPLE, make
 
 import attnbook
 from attnbook import (
@@ -25,6 +24,8 @@ from attnbook.models.translator.model import Translator
 from attnbook.pooling import kernel_pool, pool
 from attnbook.scoring import additive_features, scaled_dot_score
 from attnbook.weighting import weigh
+from tests.cases import LAYERS, PER_EXAMPLE, make
+from tools import ROOT
 from tools.book import notebooks
 
 COSTS = "what-attention-costs"  # it says where the fast paths begin
@@ -157,7 +158,7 @@ OUTPUTS = """
 import json
 import torch
 import attnbook
-from cases import LAYERS, PER_EXAMPLE, make
+from tests.cases import LAYERS, PER_EXAMPLE, make
 torch.manual_seed(5)
 inputs = torch.randn(2, 3, 5), torch.randn(2, 7, 5), torch.randn(2, 7, 11)
 outputs = {name: make(name)(*inputs, PER_EXAMPLE).tolist() for name in LAYERS}
@@ -170,7 +171,7 @@ def outputs_of(folder):
     done = subprocess.run(
         [sys.executable, "-c", OUTPUTS],
         cwd=folder,  # where Python looks first
-        env=os.environ | {"PYTHONPATH": str(Path(__file__).parent)},
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
         capture_output=True,
         check=True,
     )

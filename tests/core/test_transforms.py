@@ -10,7 +10,11 @@ import sys
 
 import pytest
 import torch
-from cases import (
+from torch import nn
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+
+from attnbook import DotProductAttention, checked, kernel_pool, masked_softmax
+from tests.cases import (
     LAYERS,
     MASKS,
     PER_EXAMPLE,
@@ -20,10 +24,6 @@ from cases import (
     make,
     output_size,
 )
-from torch import nn
-from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
-
-from attnbook import DotProductAttention, checked, kernel_pool, masked_softmax
 
 WITHOUT = [name + WITHOUT_WEIGHTS for name in LAYERS]
 pytestmark = pytest.mark.usefixtures("every_path")

@@ -1,12 +1,12 @@
 import math
 
-import oracle
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from attnbook import masked_softmax
+from tests import oracle
 
 TOLERANCE = {torch.float64: 1e-14, torch.float32: 1e-6, torch.bfloat16: 8e-3, torch.float16: 1e-3}
 SIZES = (2, 3, 7)

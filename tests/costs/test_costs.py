@@ -7,7 +7,6 @@ import re
 
 import pytest
 import torch
-from cost_cases import SWEEP, TRUE, exact
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from attnbook.costs import (
@@ -23,6 +22,7 @@ from attnbook.costs import (
 )
 from attnbook.costs.counting import MODES, PROGRAMS
 from attnbook.scoring import additive_score, dot_score
+from tests.figures.cost.cases import SWEEP, TRUE, exact
 
 SIZES = Sizes(batch=2, queries=3, keys=5, size=7)
 PAIRS, UNITS, SIDES = 2 * 3 * 5, 2 * 3 * 5 * 7, 2 * (3 + 5) * 7

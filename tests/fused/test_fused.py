@@ -2,10 +2,8 @@
 
 import math
 
-import oracle
 import pytest
 import torch
-from cases import PER_EXAMPLE, PER_QUERY, both, make, random_qkv, seeds
 from hypothesis import given
 from hypothesis import strategies as st
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -16,6 +14,8 @@ from attnbook.fused.additive import fast_additive_score
 from attnbook.fused.softmax import fast_weigh
 from attnbook.scoring import additive_features
 from attnbook.weighting import weigh
+from tests import oracle
+from tests.cases import PER_EXAMPLE, PER_QUERY, both, make, random_qkv, seeds
 
 pytestmark = pytest.mark.usefixtures("every_path")
 

@@ -17,9 +17,9 @@ from pathlib import Path
 from zipfile import ZipFile
 
 import attnbook
+from tools import ROOT
 from tools.copies.reader_machine import borrow
 
-ROOT = Path(__file__).parents[1]
 UV = Path(sysconfig.get_path("scripts")) / "uv"
 VERSION = attnbook.__version__
 BUILT_HERE = (

@@ -6,7 +6,8 @@ import re
 import shutil
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+from tools import ROOT
+
 PAGE = ROOT / "chapters" / "teaching.md"
 BLOCK = re.compile(
     r"^```\{code-block\} \w+\n:caption: ([^\n]*)\n\n(.*?)^```$", re.DOTALL | re.MULTILINE

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 import attnbook
+from tools import ROOT
 
-ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "attnbook"
 
 # What a module may import from outside; of our own rooms, import-linter knows (pyproject.toml).
@@ -47,7 +47,7 @@ def test_what_comes_from_outside_is_noticed(source):
 
 
 def arrows(folder):
-    """What import-linter says of the package in a folder."""
+    """What import-linter says of what lies in a folder."""
     command = [str(Path(sys.executable).with_name("lint-imports")), "--no-cache", "--no-logo"]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
@@ -56,21 +56,25 @@ def arrows(folder):
 @pytest.mark.parametrize(
     ("room", "line"),
     [
-        ("masking", "from attnbook.display import heatmap"),
-        ("scoring", "def f():\n    from attnbook import layers"),
-        ("tracing/steps", "from attnbook.heads import split_heads"),
-        ("fused/blocks", "from attnbook.fused import dot"),
-        ("models/translator/model", "from attnbook.models import training"),
-        ("figures/shared/base", "from attnbook.figures.cost.figure import CostFigure"),
-        ("new_room", ""),
+        ("attnbook/masking", "from attnbook.display import heatmap"),
+        ("attnbook/scoring", "def f():\n    from attnbook import layers"),
+        ("attnbook/tracing/steps", "from attnbook.heads import split_heads"),
+        ("attnbook/fused/blocks", "from attnbook.fused import dot"),
+        ("attnbook/models/translator/model", "from attnbook.models import training"),
+        ("attnbook/figures/shared/base", "from attnbook.figures.cost.figure import CostFigure"),
+        ("attnbook/new_room", ""),
+        ("attnbook/timing", "import tools"),
+        ("tools/provenance", "from tools.book import server"),
+        ("tools/pictures/brushes", "from tools.site import live"),
     ],
 )
 def test_an_arrow_that_goes_the_wrong_way_is_noticed(tmp_path, room, line):
-    ignored = shutil.ignore_patterns("__pycache__", "*.safetensors")
-    shutil.copytree(PACKAGE, tmp_path / "attnbook", ignore=ignored)
+    ignored = shutil.ignore_patterns("__pycache__", "*.safetensors", "node_modules")
+    for package in ("attnbook", "tools"):
+        shutil.copytree(ROOT / package, tmp_path / package, ignore=ignored)
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     assert arrows(tmp_path).returncode == 0
-    with (tmp_path / "attnbook" / f"{room}.py").open("a", encoding="utf-8") as file:
+    with (tmp_path / f"{room}.py").open("a", encoding="utf-8") as file:
         file.write(f"\n\n{line}\n")
     assert arrows(tmp_path).returncode == 1
 

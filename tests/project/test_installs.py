@@ -9,7 +9,17 @@ import sys
 from pathlib import Path
 
 import pytest
-from built_package import ROOT, UV, VERSION, Built, build, new_environment, run, site_of
+
+from tests.project.built_package import (
+    ROOT,
+    UV,
+    VERSION,
+    Built,
+    build,
+    new_environment,
+    run,
+    site_of,
+)
 
 pytestmark = pytest.mark.slow
 

@@ -14,17 +14,6 @@ from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
-from built_package import (
-    ROOT,
-    UV,
-    VERSION,
-    Built,
-    build,
-    contents,
-    new_environment,
-    run,
-    text_of,
-)
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -36,6 +25,17 @@ from attnbook.figures import (
     ScalingFigure,
     ShapeFigure,
 )
+from tests.project.built_package import (
+    UV,
+    VERSION,
+    Built,
+    build,
+    contents,
+    new_environment,
+    run,
+    text_of,
+)
+from tools import ROOT
 from tools.copies.reader_machine import needed_by
 
 pytestmark = pytest.mark.slow

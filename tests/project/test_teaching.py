@@ -8,8 +8,9 @@ import subprocess
 import sys
 
 import pytest
-from teaching_page import PAGE, ROOT, blocks, cell, package_with_the_figure
 
+from tests.project.teaching_page import PAGE, blocks, cell, package_with_the_figure
+from tools import ROOT
 from tools.site.formulas import NODE
 
 TEXT = PAGE.read_text("utf-8")

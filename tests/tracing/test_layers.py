@@ -2,8 +2,6 @@
 
 import pytest
 import torch
-from cases import FirstPartAttention
-from test_tracing_names import error_of
 from torch import nn
 
 from attnbook import (
@@ -17,6 +15,8 @@ from attnbook import (
     split_heads,
 )
 from attnbook.tracing import trace
+from tests.cases import FirstPartAttention
+from tests.tracing.test_names import error_of
 
 # batch, queries, keys, query_size, key_size, value_size, num_heads, head_size
 SIZES = [(2, 3, 5, 7, 11, 13, 4, 6), (5, 2, 3, 13, 9, 8, 7, 1), (1, 4, 9, 6, 5, 3, 2, 10)]

@@ -8,10 +8,6 @@ import weakref
 
 import pytest
 import torch
-from cases import FirstPartAttention, make
-from test_architecture import modules_after
-from test_bugs_in_the_wild import Additive
-from test_diagrams import DARK_PAGE, LIGHT_PAGE, contrast
 from torch import nn
 
 from attnbook import (
@@ -29,6 +25,10 @@ from attnbook import (
 )
 from attnbook.tracing import Trace, trace
 from attnbook.tracing.page import STYLE
+from tests.cases import FirstPartAttention, make
+from tests.core.test_bugs_in_the_wild import Additive
+from tests.project.test_architecture import modules_after
+from tests.tools.pictures.test_draw import DARK_PAGE, LIGHT_PAGE, contrast
 
 TUPLES = [(2, 3, 5, 7), (5, 2, 3, 11), (1, 4, 9, 6)]  # batch, queries, keys, size
 each_size = pytest.mark.parametrize(("batch", "queries", "keys", "size"), TUPLES)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 import torch
-from shape_cases import CASES, heads
 from torch import nn
 
 from attnbook.tracing import trace
 from attnbook.tracing.steps import MOST_NUMBERS
+from tests.figures.shape.cases import CASES, heads
 
 
 def told(x_ray):

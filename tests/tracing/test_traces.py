@@ -13,11 +13,11 @@ from functools import partial
 
 import pytest
 import torch
-from cases import make, snapshot, unchanged
 from torch import nn
 
 from attnbook import tracing
 from attnbook.tracing import trace
+from tests.cases import make, snapshot, unchanged
 
 SIZES = {"batch": 2, "queries": 3, "keys": 7}
 

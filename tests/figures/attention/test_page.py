@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import random
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 import torch
-from figure_cases import CASES, Case, traits
-from figure_page import (
+
+import attnbook
+from attnbook.figures import AttentionFigure
+from tests.figures.attention.cases import CASES, Case, traits
+from tests.figures.shared.page import (
     boundaries,
     disagreements,
     handle_centre,
@@ -19,12 +21,10 @@ from figure_page import (
     opened_figure,
     read,
 )
-from site_checks import LOOKS, NARROW, WIDE, axe_findings
+from tests.tools.site.site_checks import LOOKS, NARROW, WIDE, axe_findings
+from tools import ROOT
 
-import attnbook
-from attnbook.figures import AttentionFigure
-
-PICTURES = Path(__file__).parents[2] / "_build" / "screenshots" / "figures"
+PICTURES = ROOT / "_build" / "screenshots" / "figures"
 SHOWN = ("toy", "planar", "additive", "nearest", "one_key")
 
 

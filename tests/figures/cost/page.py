@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from cost_cases import SWEEP, exact, powers, set_all
 from playwright.sync_api import Locator
 
 from attnbook.figures import CostFigure
 from attnbook.figures.cost.figure import RANGES, WAYS, say_bytes, say_seconds
+from tests.figures.cost.cases import SWEEP, exact, powers, set_all
 
 KINDS = ["product", "multiply-add", "addition", "tanh", "division", "exponential"]
 READ = """figure => ({

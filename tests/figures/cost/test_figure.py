@@ -6,12 +6,12 @@ import re
 
 import pytest
 import traitlets
-from cost_cases import REST, exact, positions, powers, set_all
-from figure_cases import traits
 
 from attnbook.costs import Measured, measured, operations, peak_bytes
 from attnbook.figures import CostFigure
 from attnbook.figures.cost.figure import RANGES
+from tests.figures.attention.cases import traits
+from tests.figures.cost.cases import REST, exact, positions, powers, set_all
 from tools.site.live import check_mountable
 
 REFUSED = [

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
-from cost_cases import SWEEP, exact, powers, set_all
-from cost_page import READ, curves, disagreements, expected, height, slider
-from figure_page import harness, on_a_page_of_the_book, opened_figure
-from site_checks import LOOKS, NARROW, WIDE, axe_findings
-from test_attention_figure import MOVING, SMALL_TEXT, TOO_WIDE
 
 from attnbook.figures import CostFigure
 from attnbook.figures.cost.figure import RANGES
+from tests.figures.attention.test_page import MOVING, SMALL_TEXT, TOO_WIDE
+from tests.figures.cost.cases import SWEEP, exact, powers, set_all
+from tests.figures.cost.page import READ, curves, disagreements, expected, height, slider
+from tests.figures.shared.page import harness, on_a_page_of_the_book, opened_figure
+from tests.tools.site.site_checks import LOOKS, NARROW, WIDE, axe_findings
+from tools import ROOT
 
-PICTURES = Path(__file__).parents[2] / "_build" / "screenshots" / "figures"
+PICTURES = ROOT / "_build" / "screenshots" / "figures"
 CASES: dict[str, dict[str, Any]] = {
     "small": {},
     "large": {"batch": 16, "size": 256},

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from figure_cases import differ
-from figure_page import CLOSE
 from playwright.sync_api import Locator
-from pooling_cases import truth
+
+from tests.figures.attention.cases import differ
+from tests.figures.pooling.cases import truth
+from tests.figures.shared.page import CLOSE
 
 READ = """figure => {
     const numbers = row => [...row.querySelectorAll('td[data-value]')].map(

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import random
-import subprocess
 from functools import cache
 from pathlib import Path
 
 import pytest
-from figure_cases import differ, traits
-from pooling_cases import CASES, truth
-from test_engine import NODE
 
 from attnbook.figures import PoolingFigure
 from attnbook.figures.shared.axes import places_on
+from tests.figures.attention.cases import differ, traits
+from tests.figures.pooling.cases import CASES, truth
+from tests.figures.shared.node import in_node
 
-PROGRAM = Path(__file__).parent / "pooling.mjs"
+PROGRAM = Path(__file__).with_name("engine.mjs").read_text("utf-8")
 COMBINATIONS = 200
 CLOSE = 1e-12  # the contract asks for 1e-6
 
 
 def run(module: Path, jobs: list[dict]) -> dict:
-    task = json.dumps({"module": module.as_uri(), "jobs": jobs})
-    done = subprocess.run([NODE, PROGRAM], input=task, capture_output=True, text=True, check=True)
-    return json.loads(done.stdout)
+    return in_node(PROGRAM, module, jobs=jobs)
 
 
 def job(name: str) -> dict:

@@ -7,11 +7,11 @@ import re
 import pytest
 import torch
 import traitlets
-from figure_cases import traits
-from pooling_cases import CASES, column, few, noisy, true_curve, two
 
 import attnbook
 from attnbook.figures import PoolingFigure
+from tests.figures.attention.cases import traits
+from tests.figures.pooling.cases import CASES, column, few, noisy, true_curve, two
 
 NAN, INFINITE = float("nan"), float("inf")
 

@@ -5,18 +5,19 @@ from __future__ import annotations
 import math
 import random
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
-from figure_cases import traits
-from figure_page import handle_centre, harness, opened_figure
-from pooling_cases import CASES
-from pooling_page import DRAWN, PLACE, READ, disagreements, slider
-from site_checks import LOOKS, NARROW, WIDE, axe_findings
-from test_attention_figure import SMALL_TEXT
-from test_attention_figure import TOO_WIDE as WIDER
 
-PICTURES = Path(__file__).parents[2] / "_build" / "screenshots" / "figures"
+from tests.figures.attention.cases import traits
+from tests.figures.attention.test_page import SMALL_TEXT
+from tests.figures.attention.test_page import TOO_WIDE as WIDER
+from tests.figures.pooling.cases import CASES
+from tests.figures.pooling.page import DRAWN, PLACE, READ, disagreements, slider
+from tests.figures.shared.page import handle_centre, harness, opened_figure
+from tests.tools.site.site_checks import LOOKS, NARROW, WIDE, axe_findings
+from tools import ROOT
+
+PICTURES = ROOT / "_build" / "screenshots" / "figures"
 TOO_WIDE = WIDER.replace(".arrows", ".graph > *")  # what a graph holds is cut off at its edge
 
 

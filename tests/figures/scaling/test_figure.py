@@ -8,12 +8,12 @@ import re
 import pytest
 import torch
 import traitlets
-from figure_cases import differ, traits
-from scaling_cases import CASES, by_hand, random
 from torch import Tensor
 
 import attnbook
 from attnbook.figures import ScalingFigure
+from tests.figures.attention.cases import differ, traits
+from tests.figures.scaling.cases import CASES, by_hand, random
 from tools.site.live import check_mountable
 
 NAN, INFINITE = float("nan"), float("inf")

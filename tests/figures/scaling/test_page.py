@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
-from figure_cases import traits
-from figure_page import handle_centre, harness, on_a_page_of_the_book, opened_figure
-from scaling_cases import CASES, random
-from scaling_page import HEIGHTS, READ, d_slider, disagreements, expected, middle, places
-from site_checks import LOOKS, NARROW, WIDE, axe_findings
-from test_attention_figure import MOVING, SMALL_TEXT, TOO_WIDE
 
 from attnbook.figures import ScalingFigure
 from attnbook.figures.shared.base import decimals
+from tests.figures.attention.cases import traits
+from tests.figures.attention.test_page import MOVING, SMALL_TEXT, TOO_WIDE
+from tests.figures.scaling.cases import CASES, random
+from tests.figures.scaling.page import (
+    HEIGHTS,
+    READ,
+    d_slider,
+    disagreements,
+    expected,
+    middle,
+    places,
+)
+from tests.figures.shared.page import handle_centre, harness, on_a_page_of_the_book, opened_figure
+from tests.tools.site.site_checks import LOOKS, NARROW, WIDE, axe_findings
+from tools import ROOT
 
-PICTURES = Path(__file__).parents[2] / "_build" / "screenshots" / "figures"
+PICTURES = ROOT / "_build" / "screenshots" / "figures"
 each_width = pytest.mark.parametrize("width", [WIDE, NARROW])
 
 

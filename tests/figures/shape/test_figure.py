@@ -9,12 +9,12 @@ import time
 import pytest
 import torch
 import traitlets
-from figure_cases import traits
-from shape_cases import CASES, heads
 
 from attnbook.figures import ShapeFigure
 from attnbook.figures.shape.origins import flat, relation, scales
 from attnbook.tracing import trace
+from tests.figures.attention.cases import traits
+from tests.figures.shape.cases import CASES, heads
 from tools.site.live import check_mountable
 
 each_case = pytest.mark.parametrize("name", CASES)

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
-from figure_cases import traits
-from figure_page import harness, on_a_page_of_the_book, opened_figure
-from shape_cases import CASES
-from shape_page import READ, disagreements, step_slider
-from site_checks import LOOKS, NARROW, WIDE, axe_findings
-from test_attention_figure import MOVING, SMALL_TEXT, TOO_WIDE
 
 from attnbook.figures import ShapeFigure
 from attnbook.figures.shared.base import decimals
+from tests.figures.attention.cases import traits
+from tests.figures.attention.test_page import MOVING, SMALL_TEXT, TOO_WIDE
+from tests.figures.shape.cases import CASES
+from tests.figures.shape.page import READ, disagreements, step_slider
+from tests.figures.shared.page import harness, on_a_page_of_the_book, opened_figure
+from tests.tools.site.site_checks import LOOKS, NARROW, WIDE, axe_findings
+from tools import ROOT
 
-PICTURES = Path(__file__).parents[2] / "_build" / "screenshots" / "figures"
+PICTURES = ROOT / "_build" / "screenshots" / "figures"
 each_width = pytest.mark.parametrize("width", [WIDE, NARROW])
 SPLIT = 7  # the step at which the heads of "heads" are split
 

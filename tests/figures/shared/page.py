@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 import torch
-from figure_cases import AttentionFigure, differ, traits, truth
-from live_pages import book, cell, page, view
 from PIL import Image
 from playwright.sync_api import Browser, Locator, Page
-from site_checks import WIDE, Visit, watched
 
 from attnbook.figures.shared.base import Figure
+from tests.figures.attention.cases import AttentionFigure, differ, traits, truth
+from tests.tools.site.live_pages import book, cell, page, view
+from tests.tools.site.site_checks import WIDE, Visit, watched
 
 CLOSE = 1e-12  # the contract asks for 1e-6
 PAPER = {"light": "#ffffff", "dark": "#14181e"}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 import torch
-from pooling_cases import CASES, two
 
 from attnbook.figures import PoolingFigure
 from attnbook.figures.shared.axes import axis_of, places_on, round_up, spread_of
+from tests.figures.pooling.cases import CASES, two
 
 
 def test_an_axis_by_hand():

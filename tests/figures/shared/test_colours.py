@@ -7,9 +7,9 @@ from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
-from test_diagrams import DARK_PAGE, LIGHT_PAGE, contrast
 
 from attnbook.figures import AttentionFigure, ShapeFigure
+from tests.tools.pictures.test_draw import DARK_PAGE, LIGHT_PAGE, contrast
 
 PAGES = {"light": LIGHT_PAGE, "dark": DARK_PAGE}
 KEYS = [f"--key-{i}" for i in range(8)]

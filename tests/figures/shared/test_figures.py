@@ -11,11 +11,11 @@ import ipywidgets
 import pytest
 import torch
 import traitlets
-from figure_cases import CASES, TRAITS, differ, toy, traits, truth
 
 import attnbook
 from attnbook.figures import AttentionFigure
 from attnbook.figures.shared.base import numbers
+from tests.figures.attention.cases import CASES, TRAITS, differ, toy, traits, truth
 
 NAN, INFINITE = float("nan"), float("inf")
 

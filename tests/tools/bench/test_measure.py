@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 import torch
 
+from tools import ROOT
 from tools.bench import layers, measure, plot, results
 from tools.bench.layers import CASES, KEEPING, exponent, exponents
 
-ROOT = Path(__file__).parents[1]
 RACED = {"times as fast": [2.0, 3.0, 4.0], "seconds": 0.00123456, "bytes": 3 * 2**20}
 
 

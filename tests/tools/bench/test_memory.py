@@ -2,17 +2,16 @@
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 import torch
-from conftest import needs_cuda
 
+from tests.conftest import needs_cuda
+from tools import ROOT
 from tools.bench import memory
 from tools.bench.memory import RETURNING, allocated, highest, resident
 
 MEBIBYTE = 2**20
-ROOT = Path(memory.__file__).parents[2]
 needs_linux = pytest.mark.skipif(
     not memory.REFERENCES.exists(), reason="only Linux lets a peak start anew"
 )

@@ -3,11 +3,11 @@
 import math
 import sys
 
-import oracle
 import pytest
 import torch
 from torch import nn
 
+from tests import oracle
 from tools.bench import cases, programs, worker
 from tools.bench.cases import Case, Setting, lengths, textbook_additive, textbook_dot
 from tools.bench.programs import PROGRAMS, NotMeasurableError

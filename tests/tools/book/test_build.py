@@ -20,10 +20,10 @@ from urllib.request import urlopen
 import pytest
 from jupyter_cache import get_cache
 
+from tools import ROOT
 from tools.book.build import changes, chapters, main
 from tools.book.state import Workshop, digest, is_sound
 
-ROOT = Path(__file__).parents[1]
 COPIED = ["_config.yml", "requirements.txt", "img", "tools", "attnbook"]
 TOC = "format: jb-book\nroot: chapters/first\nchapters:\n  - file: chapters/second\n"
 OF_CI = ("GITHUB_", "BOOK_SITE")  # what would give the book addresses

@@ -6,16 +6,14 @@ import re
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import nbformat
 import pytest
 import torch
 from nbclient.exceptions import CellExecutionError
 
+from tools import ROOT
 from tools.book import notebooks
-
-ROOT = Path(__file__).parents[1]
 
 
 def code(source, **changes):

@@ -5,13 +5,11 @@ from __future__ import annotations
 import subprocess
 import sys
 import tarfile
-from pathlib import Path
 
 import pytest
 
+from tools import ROOT
 from tools.ci import deploy
-
-ROOT = Path(__file__).parents[1]
 
 
 def address(tmp_path, site):

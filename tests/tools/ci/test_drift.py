@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from tools import ROOT
 from tools.ci import drift
 
-ROOT = Path(__file__).parents[1]
 WELL = {"result": "success", "outputs": {"report": ""}}
 RED = {"result": "success", "outputs": {"report": "Versions: torch 9.0 (not 2.13.0)."}}
 LOST = {"result": "failure", "outputs": {}}

@@ -4,8 +4,8 @@ import re
 
 import pytest
 import torch
-from test_notebooks import book_with, code
 
+from tests.tools.book.test_notebooks import book_with, code
 from tools.book.notebooks import execute
 from tools.ci import processors
 from tools.ci.jitter import LAYOUTS, UNITS, Jitter, is_rounded, move

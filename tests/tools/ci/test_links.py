@@ -7,13 +7,12 @@ import subprocess
 import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 
 import pytest
 
+from tools import ROOT
 from tools.ci.links import describe, has_moved, is_broken, report
 
-ROOT = Path(__file__).parents[1]
 PLACE = {"filename": "chapters/a.md", "lineno": 7, "uri": "https://example.org/a"}
 
 

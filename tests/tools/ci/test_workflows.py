@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-ROOT = Path(__file__).parents[1]
+from tools import ROOT
+
 FOLDER = ROOT / ".github" / "workflows"
 TEXTS = {path.stem: path.read_text("utf-8") for path in sorted(FOLDER.glob("*.yml"))}
 MAKEFILE = (ROOT / "Makefile").read_text("utf-8")

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from tools import ROOT
 from tools.copies.reader_machine import make_environment, run
 from tools.copies.versions import COLAB
 
-ROOT = Path(__file__).parents[1]
 WIDGETS = {name: COLAB[name] for name in ("ipywidgets", "anywidget", "ipython")}
 
 # The same lines in both environments; what they print is compared.

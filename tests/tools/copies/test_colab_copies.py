@@ -4,12 +4,12 @@ import os
 import subprocess
 import sys
 from copy import deepcopy
-from pathlib import Path
 
 import nbformat
 import pytest
 from nbformat import v4
 
+from tools import ROOT
 from tools.book.notebooks import read
 from tools.copies.colab import (
     ADDED,
@@ -24,7 +24,6 @@ from tools.copies.colab import (
 from tools.copies.links import Book
 from tools.copies.myst_text import MystError
 
-ROOT = Path(__file__).parents[1]
 REPOSITORY = "https://github.com/reader/attention-book"
 SITE = "https://reader.github.io/attention-book/"
 COMMIT = "0123456789abcdef0123456789abcdef01234567"

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from nbformat import v4
 
+from tools import ROOT
 from tools.book.notebooks import read
 from tools.copies.colab import ADDED
 from tools.copies.lived import differences, main, quiet, redirected
@@ -24,8 +25,6 @@ from tools.copies.reader_machine import (
     needed_by,
     prove_absent,
 )
-
-ROOT = Path(__file__).parents[1]
 
 
 @pytest.fixture

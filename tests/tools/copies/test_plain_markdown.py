@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
+from tools import ROOT
 from tools.copies.links import Book
 from tools.copies.myst_text import MystError, labels
 from tools.copies.plain_markdown import leftovers, lost_words, plain
 
-ROOT = Path(__file__).parents[1]
 REPOSITORY = "https://github.com/reader/attention-book"
 SITE = "https://reader.github.io/attention-book/"
 COLAB = "https://colab.research.google.com/github/reader/attention-book/blob/colab/chapters"

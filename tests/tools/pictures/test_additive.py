@@ -8,7 +8,19 @@ import re
 import xml.etree.ElementTree as ET
 
 import pytest
-from test_diagrams import SVG, dot, edges, labels, parsed, parsed_row, picture, rows, texts, written
+
+from tests.tools.pictures.test_draw import (
+    SVG,
+    dot,
+    edges,
+    labels,
+    parsed,
+    parsed_row,
+    picture,
+    rows,
+    texts,
+    written,
+)
 
 
 def bars(root: ET.Element) -> dict[tuple[float, float], str]:

@@ -7,7 +7,8 @@ import re
 from typing import NamedTuple
 
 import pytest
-from test_diagrams import SVG, edges, labels, picture, rows, texts
+
+from tests.tools.pictures.test_draw import SVG, edges, labels, picture, rows, texts
 
 MIDDLE = 217  # of the picture: the line between the halves
 FILL = 0.88  # of the way from one cell to the next, the rest is the gap

@@ -8,13 +8,12 @@ import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
-from pathlib import Path
 
 import pytest
 
+from tools import ROOT
 from tools.pictures.arithmetic import printed
 
-ROOT = Path(__file__).parents[1]
 DRAWN = (
     "additive-score",
     "attention-layer",

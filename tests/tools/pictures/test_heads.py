@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import pytest
 import torch
-from test_diagrams import SVG, edges, labels, picture, rows, texts
 
 import attnbook
+from tests.tools.pictures.test_draw import SVG, edges, labels, picture, rows, texts
 from tools.pictures.arithmetic import printed
 from tools.pictures.brushes import KEY_COLOURS, SLATE
 from tools.pictures.heads import KEYS, QUERY

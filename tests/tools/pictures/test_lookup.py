@@ -7,7 +7,18 @@ import re
 import xml.etree.ElementTree as ET
 
 import pytest
-from test_diagrams import SVG, Box, dot, edges, parsed, parsed_row, picture, rows, texts
+
+from tests.tools.pictures.test_draw import (
+    SVG,
+    Box,
+    dot,
+    edges,
+    parsed,
+    parsed_row,
+    picture,
+    rows,
+    texts,
+)
 
 PANELS = ("look-up", "soft look-up")
 

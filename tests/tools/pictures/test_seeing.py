@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import pytest
 import torch
-from test_diagrams import SVG, edges, labels, picture, rows, texts
 
 import attnbook
+from tests.tools.pictures.test_draw import SVG, edges, labels, picture, rows, texts
 
 TILE = re.compile(r"M([\d.]+) ([\d.]+)h([\d.]+)v([\d.]+)h-[\d.]+z")
 PANELS = {

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import pytest
 import torch
-from test_diagrams import SVG, Box, edges, labels, picture, rows, texts
 
 from attnbook.models.translator.checkpoints import book_model
 from attnbook.models.translator.vocabulary import BEGIN
+from tests.tools.pictures.test_draw import SVG, Box, edges, labels, picture, rows, texts
 from tools.pictures.arithmetic import printed
 from tools.pictures.brushes import KEY_COLOURS, SLATE
 from tools.pictures.translator import looked

@@ -12,7 +12,8 @@ import nbformat
 import yaml
 from nbformat import v4
 
-ROOT = Path(__file__).parents[1]
+from tools import ROOT
+
 COPIED = ["_config.yml", "requirements.txt", "img", "tools", "attnbook"]
 TOC = "format: jb-book\nroot: chapters/first\nchapters:\n  - file: chapters/second\n"
 FIRST = "# First\n\nHow a page begins.\n\n## A part\n\n- in a list\n"

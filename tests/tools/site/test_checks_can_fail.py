@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from site_checks import NARROW, dead_links, look, opened, packed_load
+
+from tests.tools.site.site_checks import NARROW, dead_links, look, opened, packed_load
 
 GOOD = '<!DOCTYPE html><html lang="en"><title>Good</title><link rel="icon" href="data:,">{}</html>'
 

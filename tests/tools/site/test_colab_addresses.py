@@ -5,30 +5,29 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from tools import ROOT
 from tools.copies.colab import write_copies
 from tools.copies.links import Book
 
-ROOT = Path(__file__).parents[2]
-HTML = ROOT / "_build" / "html"
 SITE = "https://reader.github.io/attention-book/"
 ADDRESS = re.compile(rf'{SITE}([^)#\s"\\]+)(?:#([^)\s"\\]+))?')
 
 
-def leads_nowhere(path: str, anchor: str) -> bool:
-    page = HTML / path
+def leads_nowhere(site: Path, path: str, anchor: str) -> bool:
+    page = site / path
     return not page.is_file() or bool(anchor and f'id="{anchor}"' not in page.read_text("utf-8"))
 
 
-def test_each_address_of_a_copy_is_a_place_in_the_published_book(tmp_path):
+def test_each_address_of_a_copy_is_a_place_in_the_published_book(site, tmp_path):
     book = Book(ROOT, "https://github.com/reader/attention-book", SITE)
     texts = [path.read_text("utf-8") for path in write_copies(book, "0" * 40, tmp_path / "colab")]
     found = {place for text in texts for place in ADDRESS.findall(text)}
 
     assert len(found) > 50
-    assert sorted(place for place in found if leads_nowhere(*place)) == []
+    assert sorted(place for place in found if leads_nowhere(site, *place)) == []
 
 
-def test_a_wrong_anchor_would_be_noticed():
-    assert not leads_nowhere("chapters/notation.html", "term-query")
-    assert leads_nowhere("chapters/notation.html", "term-nonsense")
-    assert leads_nowhere("chapters/nonsense.html", "")
+def test_a_wrong_anchor_would_be_noticed(site):
+    assert not leads_nowhere(site, "chapters/notation.html", "term-query")
+    assert leads_nowhere(site, "chapters/notation.html", "term-nonsense")
+    assert leads_nowhere(site, "chapters/nonsense.html", "")

@@ -7,20 +7,19 @@ import shutil
 import subprocess
 import sys
 import time
-from pathlib import Path
 from threading import Thread
 
 import pytest
 from nbformat import v4
 from sphinx.errors import ExtensionError
 
+from tools import ROOT
 from tools.provenance import made_from, repository_address, web_address
 from tools.site import formulas
 from tools.site.extension import Coalescing, drop_citation_roles, need_package, silent_pictures
 from tools.site.formulas import FormulaError, typeset
 from tools.site.icons import glyphs_by_name, glyphs_in_style, glyphs_used
 
-ROOT = Path(__file__).parents[1]
 REMOTES = [
     ("https://github.com/someone/book.git", "https://github.com/someone/book"),
     ("https://someone:secret@github.com/someone/book", "https://github.com/someone/book"),

@@ -7,17 +7,18 @@ import subprocess
 import sys
 
 import pytest
-import teaching_page
 import torch
-from live_pages import Book, book, cell, page
-from site_checks import opened
+
+from tests.project import teaching_page
+from tests.tools.site.live_pages import Book, book, cell, page
+from tests.tools.site.site_checks import opened
 
 # Its own process: a kernel leaves sockets that pytest would call a leak.
 BUILD = """
 import sys
 from pathlib import Path
-sys.path[:0] = ["tests", "."]
-from live_pages import Book
+sys.path.insert(0, "")
+from tests.tools.site.live_pages import Book
 print(Book(Path(sys.argv[1])).build(nb_execution_mode="force").warnings)
 """
 

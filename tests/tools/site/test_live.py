@@ -8,8 +8,8 @@ import subprocess
 import sys
 
 import pytest
-from live_pages import STAND_IN, book, cell, control, figure, page, printed, view
 
+from tests.tools.site.live_pages import STAND_IN, book, cell, control, figure, page, printed, view
 from tools.site.live import NOTE, TAG, in_script, name_of, placeholder, registration
 
 SCRIPT = re.compile(r'<script class="attnbook-state" type="application/json">(.*?)</script>')
@@ -277,7 +277,7 @@ def test_a_real_run_ends_in_a_live_page_and_its_stored_run_again(tmp_path):
 RUN = """
 import sys
 from pathlib import Path
-sys.path[:0] = ["tests", "."]
-from live_pages import Book
+sys.path.insert(0, "")
+from tests.tools.site.live_pages import Book
 print(Book(Path(sys.argv[1])).build(nb_execution_mode="cache").warnings)
 """

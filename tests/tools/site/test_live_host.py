@@ -7,9 +7,9 @@ import shutil
 from contextlib import contextmanager
 
 import pytest
-from live_pages import STYLE, Book, book, cell, figure, page, printed, view
-from site_checks import opened
 
+from tests.tools.site.live_pages import STYLE, Book, book, cell, figure, page, printed, view
+from tests.tools.site.site_checks import opened
 from tools.chromium import launch
 
 STOPPED = "This figure could not start, so it stands still:"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from site_checks import WIDE, opened, watched
+
+from tests.tools.site.site_checks import WIDE, opened, watched
 
 LATE = """[...document.querySelectorAll('script[type="text/late"]')].map(late => late.src)"""
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 import pytest
-from site_checks import (
+
+from tests.tools.site.site_checks import (
     LOOKS,
     NARROW,
     WIDE,

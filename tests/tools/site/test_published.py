@@ -5,8 +5,9 @@ from __future__ import annotations
 import shutil
 
 import pytest
-from published_book import PUBLISHED, REPOSITORY, built, write
-from site_checks import LOOKS, NARROW, WIDE, look, opened
+
+from tests.tools.site.published_book import PUBLISHED, REPOSITORY, built, write
+from tests.tools.site.site_checks import LOOKS, NARROW, WIDE, look, opened
 
 COLAB = "https://colab.research.google.com/github/ada/a-fork/blob/colab/chapters/first.ipynb"
 LOST = "chapters/not/there.html"

@@ -13,8 +13,8 @@ import matplotlib as mpl
 import pytest
 from docutils import nodes
 from fontTools.ttLib import TTFont
-from published_book import PUBLISHED, REPOSITORY, SITE, TITLE, build, built, write
 
+from tests.tools.site.published_book import PUBLISHED, REPOSITORY, SITE, TITLE, build, built, write
 from tools.provenance import colab_address, repository_address, site_address
 from tools.site.cards import HEIGHT, WIDTH, draw_card, wrapped, write_card
 from tools.site.publishing import BUTTON, add_colab_button, shared_tags

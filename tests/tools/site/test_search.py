@@ -6,7 +6,8 @@ from contextlib import contextmanager
 from urllib.parse import quote
 
 import pytest
-from site_checks import NARROW, WIDE, opened
+
+from tests.tools.site.site_checks import NARROW, WIDE, opened
 
 FINISHED = "document.querySelector('#search-results h2')?.textContent === 'Search Results'"
 HITS = """() => [...document.querySelectorAll('#search-results li')].map(hit => ({
