@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Error, sync_playwright
-from sphinx_external_toc.parsing import parse_toc_yaml
 
 from tests.tools.site.site_checks import Opener, Visit, look, opened
 from tools import ROOT
 from tools.book.server import start_server
 from tools.chromium import launch
+from tools.contents import pages
 
 SITE = ROOT / "_build" / "html"
-PAGES = [*parse_toc_yaml(ROOT / "_toc.yml"), "search"]
+PAGES = [*pages(), "search"]
 
 
 def pytest_generate_tests(metafunc):

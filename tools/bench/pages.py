@@ -26,7 +26,7 @@ import attnbook
 from attnbook.figures import AttentionFigure
 from tools import ROOT
 from tools.bench.browser import PHONE, chromium, fresh, packed, served, time_to_life
-from tools.book.build import pages
+from tools.contents import pages
 from tools.site.live import HOST, data_of, in_script, module_of, name_of, placeholder, registration
 
 SITE = ROOT / "_build" / "html"
@@ -246,5 +246,5 @@ def measured_by(name: str) -> Callable[[], Row]:
 
 def rows() -> dict[str, Callable[[], Row]]:
     """The rows of this file by name."""
-    named = {f"page-{Path(name).name}": measured_by(name) for name in pages(ROOT)}
+    named = {f"page-{Path(name).name}": measured_by(name) for name in pages()}
     return named | {"page-stock": stock_row, "page-repaint": repaint_row}

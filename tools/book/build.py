@@ -17,11 +17,11 @@ from typing import TextIO
 
 from jupyter_book.sphinx import build_sphinx
 from sphinx.util.console import nocolor, strip_colors
-from sphinx_external_toc.parsing import parse_toc_yaml
 
 from tools import ROOT
 from tools.book.server import address, show, start_server
 from tools.book.state import Workshop, digest
+from tools.contents import pages
 
 BROKEN_OFF, INTERRUPTED = 2, 130
 # What a page is made from; `make chapter` watches it.
@@ -58,11 +58,6 @@ class Echo(io.TextIOBase):
     def isatty(self) -> bool:
         """Colours are for people."""
         return self.stream.isatty()
-
-
-def pages(root: Path) -> list[str]:
-    """The book's pages in reading order, as the table of contents names them."""
-    return list(parse_toc_yaml(root / "_toc.yml"))
 
 
 def chapters(root: Path) -> dict[str, str]:

@@ -24,10 +24,10 @@ import torch
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 from nbformat import NotebookNode
-from sphinx_external_toc.parsing import parse_toc_yaml
 
 import attnbook
 from tools import ROOT
+from tools.contents import pages
 
 CELL_TIMEOUT = 120  # seconds
 # A chapter per worker, each on one thread: more would wait for one another.
@@ -40,8 +40,7 @@ PEAK_MEMORY = "import torch; print(torch.cuda.max_memory_allocated())"
 
 def chapters(root: Path = ROOT) -> list[Path]:
     """List the notebooks of the table of contents, in the book's order."""
-    names = parse_toc_yaml(root / "_toc.yml")
-    return [path for name in names if (path := root / f"{name}.ipynb").exists()]
+    return [path for name in pages(root) if (path := root / f"{name}.ipynb").exists()]
 
 
 def named(name: str) -> Path:

@@ -14,8 +14,8 @@ import nbformat
 from docutils.nodes import make_id
 from myst_parser.mdit_to_docutils.base import default_slugify
 from pybtex.database import Entry, parse_file  # type: ignore[import-untyped]  # it has none
-from sphinx_external_toc.parsing import parse_toc_yaml
 
+from tools.contents import pages
 from tools.copies.myst_text import Block, MystError, blocks, labels, parser
 from tools.provenance import COPIES, colab_address
 
@@ -72,9 +72,8 @@ class Book:
     @cached_property
     def files(self) -> dict[str, Path]:
         """The pages of the table of contents, such as chapters/welcome, in order."""
-        names = parse_toc_yaml(self.root / "_toc.yml")
         ends = (".ipynb", ".md")
-        paths = {name: [self.root / f"{name}{end}" for end in ends] for name in names}
+        paths = {name: [self.root / f"{name}{end}" for end in ends] for name in pages(self.root)}
         return {name: next(path for path in both if path.exists()) for name, both in paths.items()}
 
     @cached_property
