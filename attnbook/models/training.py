@@ -67,7 +67,7 @@ class Epoch(NamedTuple):
 class Batch(NamedTuple):
     """Numbers of texts and of what to write for them, ended and padded."""
 
-    numbers: Tensor
+    tokens: Tensor
     valid_lens: Tensor
     targets: Tensor
 
@@ -84,7 +84,7 @@ def masked_loss(
 
 
 def make_batch(model: Translator, pairs: Sequence[Pair]) -> Batch:
-    """Turn pairs of texts into numbers, on the model's device.
+    """Turn pairs of texts into tokens, on the model's device.
 
     Raises:
         TypeError, ValueError: as `Vocabulary.encode` does.
@@ -153,7 +153,7 @@ def _epochs(
     model: Translator, batch: Batch, plan: Plan, history: list[Epoch], report: Report | None
 ) -> Iterator[tuple[float, float]]:
     """Train, epoch after epoch; give the mean loss and the seconds of each."""
-    steps = math.ceil(len(batch.numbers) / plan.batch_size)
+    steps = math.ceil(len(batch.tokens) / plan.batch_size)
     optimizer = torch.optim.Adam(model.parameters(), lr=plan.learning_rate)
     schedule = torch.optim.lr_scheduler.OneCycleLR(
         optimizer,
@@ -164,7 +164,7 @@ def _epochs(
     for epoch in range(plan.epochs):
         model.train()
         start, total = time.process_time(), 0.0
-        order = torch.randperm(len(batch.numbers))
+        order = torch.randperm(len(batch.tokens))
         for number in range(steps):
             if report:
                 report((epoch * steps + number) / (plan.epochs * steps), history)
@@ -185,8 +185,8 @@ def _check_finite(loss: float, where: str, plan: Plan) -> None:
 
 def _part(batch: Batch, chosen: Tensor) -> Batch:
     """Take some rows of a batch, with no more padding than they need."""
-    numbers, valid_lens, targets = (part[chosen.to(part.device)] for part in batch)
-    return Batch(numbers[:, : int(valid_lens.max())], valid_lens, targets)
+    tokens, valid_lens, targets = (part[chosen.to(part.device)] for part in batch)
+    return Batch(tokens[:, : int(valid_lens.max())], valid_lens, targets)
 
 
 def _step(model: Translator, optimizer: torch.optim.Optimizer, batch: Batch) -> float:

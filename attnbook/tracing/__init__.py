@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from attnbook.tracing.comparing import Comparison, compare
-from attnbook.tracing.following import Plan
+from attnbook.tracing.following import Scope
 from attnbook.tracing.naming import VARIED, check_sizes, check_varied
 from attnbook.tracing.page import Trace
 from attnbook.tracing.running import one_at_a_time
@@ -62,6 +62,6 @@ def trace(
     """
     named = check_sizes({} if sizes is None else sizes)
     with one_at_a_time:
-        plan, given = Plan(layer, follow), (inputs, keyword_inputs)
-        found: Comparison = compare(plan, given, named, check_varied(vary, named))
+        scope, given = Scope(layer, follow), (inputs, keyword_inputs)
+        found: Comparison = compare(scope, given, named, check_varied(vary, named))
     return Trace(found)

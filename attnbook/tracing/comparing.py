@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from attnbook.tracing.copying import apply, once_each, twin
-from attnbook.tracing.following import Plan
+from attnbook.tracing.copying import apply, once_each, own_copy
+from attnbook.tracing.following import Scope
 from attnbook.tracing.instrument import Site
 from attnbook.tracing.naming import (
     Sizes,
@@ -63,24 +63,24 @@ class Comparison:
         return named_shape(made.shape, other, self.sizes, self.new_sizes)
 
 
-def compare(plan: Plan, inputs: Inputs, sizes: Sizes, vary: set[str]) -> Comparison:
+def compare(scope: Scope, inputs: Inputs, sizes: Sizes, vary: set[str]) -> Comparison:
     """Run the layer, and once more with other sizes if any have names."""
-    things = [*plan.things, *shared(inputs)]
-    first = _run(plan, things, apply(once_each(twin), inputs))
+    things = [*scope.things, *shared(inputs)]
+    first = _run(scope, things, apply(once_each(own_copy), inputs))
     found = Comparison(first, sizes)
     if first.error is None and not first.sections[0].calls:
         found.remark = f"{first.sections[0].title} {UNHEARD}"
     elif sizes:
         with quietly():
-            _confirm(plan, things, inputs, found, vary)
+            _confirm(scope, things, inputs, found, vary)
     return found
 
 
-def _run(plan: Plan, things: list[object], inputs: Inputs) -> Run:
-    recorders = plan.recorders()
-    call = partial(plan.layer, *inputs[0], **inputs[1])
+def _run(scope: Scope, things: list[object], inputs: Inputs) -> Run:
+    recorders = scope.recorders()
+    call = partial(scope.layer, *inputs[0], **inputs[1])
     error, innermost = observe(recorders, things, call)
-    sections = plan.order(recorders)
+    sections = scope.order(recorders)
     if error is not None and innermost is None:
         # The call did not get as far as the function's first line.
         innermost = sections[0]
@@ -89,12 +89,12 @@ def _run(plan: Plan, things: list[object], inputs: Inputs) -> Run:
 
 
 def _confirm(
-    plan: Plan, things: list[object], inputs: Inputs, found: Comparison, vary: set[str]
+    scope: Scope, things: list[object], inputs: Inputs, found: Comparison, vary: set[str]
 ) -> None:
     def run_with(varied: set[str]) -> tuple[Run, Sizes]:
         new = other_sizes(found.sizes, varied)
         enlarge = once_each(lambda tensor: resized(tensor, found.sizes, new))
-        return _run(plan, things, apply(enlarge, inputs)), new
+        return _run(scope, things, apply(enlarge, inputs)), new
 
     try:
         second, new = run_with(vary)

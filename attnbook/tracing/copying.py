@@ -37,7 +37,7 @@ def once_each(change: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
     return changed
 
 
-def twin(tensor: Tensor) -> Tensor:
+def own_copy(tensor: Tensor) -> Tensor:
     """Copy a tensor, strides and all, so that nothing can be done to the caller's."""
     if tensor.requires_grad and not tensor.is_leaf:
         narrow = unrepeated(tensor)

@@ -18,7 +18,7 @@ from attnbook.tracing.undoing import shared
 OFFERED = 8
 
 
-class Plan:
+class Scope:
     """The functions that a trace records, and the modules that their run may change.
 
     Args:

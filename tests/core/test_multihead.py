@@ -420,9 +420,9 @@ def test_another_missing_attribute_is_missed_as_in_any_module():
 def test_a_copy_keeps_the_weights_of_the_last_call(qkv):
     layer = build(torch.float32, dropout=0.5).train()
     layer(*qkv).sum().backward()
-    for twin in (copy.deepcopy(layer), pickle.loads(pickle.dumps(layer))):  # noqa: S301 - our own
-        assert torch.equal(twin.attention_weights, layer.attention_weights)
-        assert twin.attention_weights is not layer.attention_weights
+    for copied in (copy.deepcopy(layer), pickle.loads(pickle.dumps(layer))):  # noqa: S301 - our own
+        assert torch.equal(copied.attention_weights, layer.attention_weights)
+        assert copied.attention_weights is not layer.attention_weights
 
 
 def test_dropout_drops_weights_of_the_heads_and_only_in_training():

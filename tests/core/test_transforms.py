@@ -223,18 +223,18 @@ def test_a_compiled_layer_works_under_autocast(name, qkv):
 def test_a_copy_made_after_training_attends_alike_and_is_its_own(name, keep_weights, qkv):
     layer = make(name, dropout=0.5, keep_weights=keep_weights).train()
     layer(qkv[0].requires_grad_(), *qkv[1:]).sum().backward()
-    for twin in (copy.deepcopy(layer), pickle.loads(pickle.dumps(layer))):  # noqa: S301 - our own
-        assert torch.equal(twin.eval()(*qkv), layer.eval()(*qkv))
-        for ours, theirs in zip(layer.parameters(), twin.parameters(), strict=True):
+    for copied in (copy.deepcopy(layer), pickle.loads(pickle.dumps(layer))):  # noqa: S301 - our own
+        assert torch.equal(copied.eval()(*qkv), layer.eval()(*qkv))
+        for ours, theirs in zip(layer.parameters(), copied.parameters(), strict=True):
             assert ours is not theirs
 
 
 def test_a_copy_keeps_the_weights_of_the_last_call(qkv):
     layer = make("additive")
     layer(*qkv)
-    twin = copy.deepcopy(layer)
-    assert torch.equal(twin.attention_weights, layer.attention_weights)
-    assert twin.attention_weights is not layer.attention_weights
+    copied = copy.deepcopy(layer)
+    assert torch.equal(copied.attention_weights, layer.attention_weights)
+    assert copied.attention_weights is not layer.attention_weights
 
 
 @every_layer

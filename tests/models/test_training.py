@@ -60,7 +60,7 @@ def test_padding_changes_no_loss_and_no_gradient(seed):
 
 def test_a_batch_ends_each_target_and_pads_behind_it():
     batch = make_batch(make(), [("ab", "01"), ("c", "2")])
-    assert batch.numbers.tolist() == [[3, 4], [5, 0]]
+    assert batch.tokens.tolist() == [[3, 4], [5, 0]]
     assert batch.valid_lens.tolist() == [2, 1]
     assert batch.targets.tolist() == [[3, 4, END], [5, END, PAD]]
 

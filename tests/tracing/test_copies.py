@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from attnbook.tracing import trace
-from attnbook.tracing.copying import duplicate, twin
+from attnbook.tracing.copying import duplicate, own_copy
 from attnbook.tracing.naming import resized
 
 SIZES = {"batch": 2, "size": 5}
@@ -92,7 +92,7 @@ def test_an_input_that_is_too_large_to_copy_stays_expanded(requires_grad):
 
     assert x_ray.error is None
     assert x_ray.shapes == {"x": (10**5, 10**5), "return": (2, 3)}
-    assert twin(large).untyped_storage().nbytes() == 4
+    assert own_copy(large).untyped_storage().nbytes() == 4
 
 
 def test_a_buffer_that_is_too_large_to_copy_stays_expanded():

@@ -336,7 +336,7 @@ def test_two_threads_never_read_sources_at_once(monkeypatch):
     # CPython 3.11 fails at times where two parse at once.
     reading, most = [], []
 
-    class SlowPlan(tracing.Plan):
+    class SlowScope(tracing.Scope):
         def __init__(self, *given):
             reading.append(given)
             most.append(len(reading))
@@ -344,7 +344,7 @@ def test_two_threads_never_read_sources_at_once(monkeypatch):
             super().__init__(*given)
             reading.pop()
 
-    monkeypatch.setattr(tracing, "Plan", SlowPlan)
+    monkeypatch.setattr(tracing, "Scope", SlowScope)
     threads = [threading.Thread(target=trace, args=(first_of, [torch.ones(2)])) for _ in range(3)]
     for thread in threads:
         thread.start()

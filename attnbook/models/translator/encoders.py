@@ -20,7 +20,7 @@ class RecurrentEncoder(nn.Module):
     The state for all of the text is where both directions end.
 
     Args:
-        num_symbols: how many different numbers a text may hold.
+        vocab_size: how many different tokens a text may hold.
         embedding_size: size of a character's vector.
         num_hiddens: size of a state, even, half of it for each direction.
 
@@ -28,20 +28,20 @@ class RecurrentEncoder(nn.Module):
     gate acts after the product with the hidden state.
     """
 
-    def __init__(self, num_symbols: int, embedding_size: int, num_hiddens: int) -> None:
+    def __init__(self, vocab_size: int, embedding_size: int, num_hiddens: int) -> None:
         super().__init__()
-        self.embedding = nn.Embedding(num_symbols, embedding_size)
+        self.embedding = nn.Embedding(vocab_size, embedding_size)
         self.gru = nn.GRU(embedding_size, num_hiddens // 2, batch_first=True, bidirectional=True)
 
     def forward(
-        self, numbers: Int[Tensor, "batch keys"], valid_lens: Int[Tensor, " batch"]
+        self, tokens: Int[Tensor, "batch keys"], valid_lens: Int[Tensor, " batch"]
     ) -> tuple[Float[Tensor, "batch keys hiddens"], Float[Tensor, "batch hiddens"]]:
         """Give the states of each character, zeros on padding, and that of the whole text."""
         packed = pack_padded_sequence(
-            self.embedding(numbers), valid_lens.cpu(), batch_first=True, enforce_sorted=False
+            self.embedding(tokens), valid_lens.cpu(), batch_first=True, enforce_sorted=False
         )
         packed, (forwards, backwards) = self.gru(packed)
-        states, _ = pad_packed_sequence(packed, batch_first=True, total_length=numbers.shape[1])
+        states, _ = pad_packed_sequence(packed, batch_first=True, total_length=tokens.shape[1])
         return states, torch.cat([forwards, backwards], dim=-1)
 
 
@@ -51,7 +51,7 @@ class ConvolutionalEncoder(nn.Module):
     The state for all of the text is the mean of its states.
 
     Args:
-        num_symbols: how many different numbers a text may hold.
+        vocab_size: how many different tokens a text may hold.
         embedding_size: size of a character's vector.
         num_hiddens: size of a state.
 
@@ -60,22 +60,22 @@ class ConvolutionalEncoder(nn.Module):
     with ReLU for tanh.
     """
 
-    def __init__(self, num_symbols: int, embedding_size: int, num_hiddens: int) -> None:
+    def __init__(self, vocab_size: int, embedding_size: int, num_hiddens: int) -> None:
         super().__init__()
-        self.embedding = nn.Embedding(num_symbols, embedding_size)
+        self.embedding = nn.Embedding(vocab_size, embedding_size)
         sizes = [embedding_size, *[num_hiddens] * (LAYERS - 1)]
         self.convolutions = nn.ModuleList(
             nn.Conv1d(size, num_hiddens, KERNEL, padding=KERNEL // 2) for size in sizes
         )
 
     def forward(
-        self, numbers: Int[Tensor, "batch keys"], valid_lens: Int[Tensor, " batch"]
+        self, tokens: Int[Tensor, "batch keys"], valid_lens: Int[Tensor, " batch"]
     ) -> tuple[Float[Tensor, "batch keys hiddens"], Float[Tensor, "batch hiddens"]]:
         """Give the states of each character, zeros on padding, and that of the whole text."""
-        positions = torch.arange(numbers.shape[1], device=numbers.device)
+        positions = torch.arange(tokens.shape[1], device=tokens.device)
         # (batch, 1, keys): a convolution wants the sizes before the positions
         visible = (positions < valid_lens[:, None])[:, None]
-        states = self.embedding(numbers).transpose(1, 2) * visible
+        states = self.embedding(tokens).transpose(1, 2) * visible
         for convolution in self.convolutions:
             # Without the mask a bias would fill the padding, and the next layer would see it.
             states = convolution(states).relu() * visible

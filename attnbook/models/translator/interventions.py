@@ -114,8 +114,8 @@ def reach(model: Translator, text: str, place: int, other: str) -> Tensor:
         raise ValueError(f"other must be one character, got {other!r}")
     if not 0 <= place < len(text):
         raise ValueError(f"place must lie in [0, len(text)={len(text)}), got {place}")
-    numbers, valid_lens = model.read([text, text[:place] + other + text[place + 1 :]])
-    keys, changed = model.encoder(numbers, valid_lens)[0]
+    tokens, valid_lens = model.read([text, text[:place] + other + text[place + 1 :]])
+    keys, changed = model.encoder(tokens, valid_lens)[0]
     tiny = torch.finfo(keys.dtype).tiny
     change: Tensor = (changed - keys).norm(dim=-1) / keys.norm(dim=-1).clamp_min(tiny)
     return change.cpu()

@@ -106,19 +106,19 @@ class Translator(nn.Module):
         return self.output.weight.device
 
     def read(self, texts: Sequence[str]) -> tuple[Int[Tensor, "batch keys"], Int[Tensor, " batch"]]:
-        """Turn texts into padded numbers and their lengths, on the model's device.
+        """Turn texts into padded tokens and their lengths, on the model's device.
 
         Raises:
             TypeError, ValueError: as `Vocabulary.encode` does.
         """
-        numbers, valid_lens = pad([self.source.encode(text) for text in texts])
-        return numbers.to(self.device), valid_lens.to(self.device)
+        tokens, valid_lens = pad([self.source.encode(text) for text in texts])
+        return tokens.to(self.device), valid_lens.to(self.device)
 
     def encode(
-        self, numbers: Int[Tensor, "batch keys"], valid_lens: Int[Tensor, " batch"]
+        self, tokens: Int[Tensor, "batch keys"], valid_lens: Int[Tensor, " batch"]
     ) -> Encoded:
         """Read texts, and project their keys once for all steps to come."""
-        states, whole = self.encoder(numbers, valid_lens)
+        states, whole = self.encoder(tokens, valid_lens)
         states, whole = self.dropout(states), self.dropout(whole)
         keys = None if self.attention is None else self.attention.project_keys(states)
         return Encoded(states, whole, valid_lens, keys)
@@ -150,12 +150,12 @@ class Translator(nn.Module):
 
     def forward(
         self,
-        numbers: Int[Tensor, "batch keys"],
+        tokens: Int[Tensor, "batch keys"],
         valid_lens: Int[Tensor, " batch"],
         targets: Int[Tensor, "batch steps"],
     ) -> Float[Tensor, "batch steps symbols"]:
         """Score each character of the targets, given those before it (teacher forcing)."""
-        encoded = self.encode(numbers, valid_lens)
+        encoded = self.encode(tokens, valid_lens)
         state, last, scores = self.first_state(encoded), torch.full_like(targets[:, 0], BEGIN), []
         for target in targets.unbind(1):
             score, state = self.step(last, state, self.context(state, encoded))

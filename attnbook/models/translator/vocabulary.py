@@ -1,4 +1,4 @@
-"""Characters as numbers: what a model reads and writes."""
+"""Characters as tokens, whole numbers that a model reads and writes."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import torch
 from torch import Tensor
 
 PAD, BEGIN, END = 0, 1, 2
-SPECIAL = 3  # so many numbers stand for no character
+SPECIAL = 3  # so many tokens stand for no character
 MAX_LENGTH = 256
 
 
 class Vocabulary:
-    """The characters that a model knows, each with its number.
+    """The characters that a model knows, each with its token.
 
     Numbers 0, 1 and 2 stand for padding, for the beginning and for the end of a text.
 
@@ -33,7 +33,7 @@ class Vocabulary:
         if not characters:
             raise ValueError("characters must hold at least one character, got ''")
         self.characters = "".join(sorted(set(characters)))
-        self._numbers = {c: SPECIAL + i for i, c in enumerate(self.characters)}
+        self._tokens = {c: SPECIAL + i for i, c in enumerate(self.characters)}
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> Vocabulary:
@@ -53,30 +53,30 @@ class Vocabulary:
         return f"Vocabulary({self.characters!r})"
 
     def encode(self, text: str) -> list[int]:
-        """Turn a text into one number per character.
+        """Turn a text into one token per character.
 
         Raises:
             TypeError, ValueError: `text` is no string, is empty, is longer than
                 256 characters, or holds a character that the vocabulary lacks.
         """
         check_text(text)
-        numbers = [self._numbers.get(character, PAD) for character in text]
-        if PAD in numbers:
-            index = numbers.index(PAD)
+        tokens = [self._tokens.get(character, PAD) for character in text]
+        if PAD in tokens:
+            index = tokens.index(PAD)
             raise ValueError(
                 f"text must hold characters of the vocabulary, got {text[index]!r} "
                 f"(U+{ord(text[index]):04X}) at index {index} of {text!r}"
             )
-        return numbers
+        return tokens
 
-    def decode(self, numbers: Iterable[int]) -> str:
-        """Turn numbers into text, up to the first end; padding and beginnings say nothing."""
+    def decode(self, tokens: Iterable[int]) -> str:
+        """Turn tokens into text, up to the first end; padding and beginnings say nothing."""
         characters = []
-        for number in numbers:
-            if number == END:
+        for token in tokens:
+            if token == END:
                 break
-            if number >= SPECIAL:
-                characters.append(self.characters[number - SPECIAL])
+            if token >= SPECIAL:
+                characters.append(self.characters[token - SPECIAL])
         return "".join(characters)
 
 
@@ -100,15 +100,15 @@ def check_some(name: str, given: Sequence[object]) -> None:
 
 
 def pad(rows: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
-    """Stack rows of numbers, `(batch, longest)`, padding to the right; and their lengths.
+    """Stack rows of tokens, `(batch, longest)`, padding to the right; and their lengths.
 
     Raises:
         ValueError: there are no rows, or a row is empty.
     """
     if not rows or not all(rows):
-        raise ValueError("rows must be at least one row of at least one number each")
+        raise ValueError("rows must be at least one row of at least one token each")
     lengths = torch.tensor([len(row) for row in rows])
-    numbers = torch.full((len(rows), int(lengths.max())), PAD)
-    for row, given in zip(numbers, rows, strict=True):
+    tokens = torch.full((len(rows), int(lengths.max())), PAD)
+    for row, given in zip(tokens, rows, strict=True):
         row[: len(given)] = torch.tensor(given)
-    return numbers, lengths
+    return tokens, lengths

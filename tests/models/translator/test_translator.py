@@ -114,11 +114,11 @@ def test_two_decoding_steps_are_those_of_plain_loops(encoder):
 
 def test_the_recurrent_encoder_is_that_of_plain_loops():
     model = make("recurrent")
-    numbers, valid_lens = model.read(TEXTS)
-    states, whole = model.encoder(numbers, valid_lens)
+    tokens, valid_lens = model.read(TEXTS)
+    states, whole = model.encoder(tokens, valid_lens)
     weights = dict(model.encoder.gru.named_parameters())
     for row, text in enumerate(TEXTS):
-        vectors = model.encoder.embedding.weight[numbers[row, : len(text)]].tolist()
+        vectors = model.encoder.embedding.weight[tokens[row, : len(text)]].tolist()
         ways = []
         for suffix, order in (("l0", 1), ("l0_reverse", -1)):
             names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
@@ -135,10 +135,10 @@ def test_the_recurrent_encoder_is_that_of_plain_loops():
 
 def test_the_convolutional_encoder_is_that_of_plain_loops():
     model = make("convolutional")
-    numbers, valid_lens = model.read(TEXTS)
-    states, whole = model.encoder(numbers, valid_lens)
+    tokens, valid_lens = model.read(TEXTS)
+    states, whole = model.encoder(tokens, valid_lens)
     for row, text in enumerate(TEXTS):
-        found = model.encoder.embedding.weight[numbers[row, : len(text)]].tolist()
+        found = model.encoder.embedding.weight[tokens[row, : len(text)]].tolist()
         for layer in model.encoder.convolutions:
             kernels = layer.weight.permute(2, 0, 1).tolist()
             nothing = [[0.0] * len(found[0])]
@@ -178,11 +178,11 @@ def test_a_batch_is_translated_as_each_text_alone(encoder, attention, several):
 @attending_or_not
 def test_what_stands_in_the_padding_never_matters(encoder, attention):
     model = make(encoder, attention)
-    numbers, valid_lens = model.read(TEXTS)
+    tokens, valid_lens = model.read(TEXTS)
     targets = torch.randint(3, len(TARGET), (4, 6), generator=torch.Generator().manual_seed(3))
-    expected = model(numbers, valid_lens, targets)
-    assert (numbers == PAD).any()
-    other = torch.where(numbers == PAD, 5, numbers)
+    expected = model(tokens, valid_lens, targets)
+    assert (tokens == PAD).any()
+    other = torch.where(tokens == PAD, 5, tokens)
     wider = torch.cat([other, torch.full((4, 3), 7)], dim=1)
     assert torch.allclose(model(other, valid_lens, targets), expected, atol=1e-12)
     assert torch.allclose(model(wider, valid_lens, targets), expected, atol=1e-12)
@@ -191,8 +191,8 @@ def test_what_stands_in_the_padding_never_matters(encoder, attention):
 @every_encoder
 def test_no_gradient_comes_from_padding(encoder):
     model = make(encoder)
-    numbers, valid_lens = model.read(TEXTS)
-    model(numbers, valid_lens, torch.full((4, 2), 3)).sum().backward()
+    tokens, valid_lens = model.read(TEXTS)
+    model(tokens, valid_lens, torch.full((4, 2), 3)).sum().backward()
     gradient = model.encoder.embedding.weight.grad
     assert not gradient[PAD].any()
     assert gradient[SOURCE.encode("g")[0]].any()
@@ -233,11 +233,11 @@ def test_the_end_and_nothing_else_that_is_no_character_can_be_written():
 
 def test_what_is_written_later_never_changes_what_was_scored_before():
     model = make()
-    numbers, valid_lens = model.read(TEXTS)
+    tokens, valid_lens = model.read(TEXTS)
     targets = torch.full((4, 6), 3)
     later = targets.clone()
     later[:, 2] = 5
-    before, after = model(numbers, valid_lens, targets), model(numbers, valid_lens, later)
+    before, after = model(tokens, valid_lens, targets), model(tokens, valid_lens, later)
     assert torch.equal(before[:, :3], after[:, :3])
     assert not torch.allclose(before[:, 3:], after[:, 3:])
 

@@ -1,4 +1,4 @@
-"""Characters as numbers: what is known, what is refused."""
+"""Characters as tokens: what is known, what is refused."""
 
 import pytest
 import torch
@@ -64,12 +64,12 @@ def test_a_vocabulary_of_nothing_is_refused(characters, error, message):
 
 
 def test_rows_are_padded_to_the_right():
-    numbers, lengths = pad([[3, 4, 5], [6], [7, 8]])
-    assert numbers.tolist() == [[3, 4, 5], [6, 0, 0], [7, 8, 0]]
+    tokens, lengths = pad([[3, 4, 5], [6], [7, 8]])
+    assert tokens.tolist() == [[3, 4, 5], [6, 0, 0], [7, 8, 0]]
     assert torch.equal(lengths, torch.tensor([3, 1, 2]))
 
 
 @pytest.mark.parametrize("rows", [[], [[3], []]])
 def test_no_rows_and_empty_rows_are_refused(rows):
-    with pytest.raises(ValueError, match="rows must be at least one row of at least one number"):
+    with pytest.raises(ValueError, match="rows must be at least one row of at least one token"):
         pad(rows)
