@@ -77,10 +77,10 @@ checkpoints: $(READY) ## train the models that the book uses (NAME=small for one
 grade: $(READY) ## grade the trained models: exact match, and where they look
 	@$(BIN)/python -m tools.models.grade
 
-lock: $(READY) ## write requirements.txt anew from pyproject.toml's extras
+lock: $(READY) ## write requirements.txt anew from pyproject.toml's extras (NEWEST=1: the newest of all)
 	$(BIN)/uv pip compile pyproject.toml --extra book --extra test --universal --python-version 3.11 \
 		--override tools/lock-overrides.txt --no-annotate --custom-compile-command "make lock" \
-		--quiet --upgrade -o requirements.txt
+		--quiet $(if $(NEWEST),--upgrade) -o requirements.txt
 
 clean: ## remove what was built (the environment stays)
 	rm -rf _build

@@ -98,14 +98,12 @@ def test_a_newer_torch_stays_and_the_layers_run_on_it(built, newer, tmp_path, wh
 
 
 def lock_command(built: Built) -> list[str]:
-    """What `make lock` runs, less the wish for newer versions."""
+    """What `make lock` runs."""
     venv = f"VENV={Path(UV).parents[1]}"
     said = run(
         "make", "--no-print-directory", "--dry-run", "lock", venv, cwd=built.source
     ).stdout.replace("\\\n", "")
-    words = shlex.split(said[said.index(str(UV)) :])
-    words.remove("--upgrade")
-    return words
+    return shlex.split(said[said.index(str(UV)) :])
 
 
 def test_make_lock_writes_the_lock_that_is_there(built):
