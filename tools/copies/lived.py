@@ -27,6 +27,7 @@ from tools import ROOT
 from tools.book.notebooks import read
 from tools.copies import colab
 from tools.copies.colab import ADDED, CopyError, commit_to_pin
+from tools.copies.colab_versions import COLAB
 from tools.copies.links import Book
 from tools.copies.myst_text import MystError
 from tools.copies.reader_machine import (
@@ -37,7 +38,6 @@ from tools.copies.reader_machine import (
     make_environment,
     prove_absent,
 )
-from tools.copies.versions import COLAB
 from tools.provenance import colab_address, git, repository_address, site_address
 
 CELL_TIMEOUT = 300  # the first cell builds the package

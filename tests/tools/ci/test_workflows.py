@@ -126,7 +126,7 @@ def test_every_step_is_one_command_that_can_be_typed_here(name):
         "make",
         "make unit nothing",
         "python -m tools.nothing",
-        "python -m tools.ci.drift nothing",
+        "python -m tools.ci.weekly nothing",
         "python setup.py",
         "pip install torch",
         "make unit\nmake nbval",

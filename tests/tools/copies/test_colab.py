@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from tools import ROOT
+from tools.copies.colab_versions import COLAB
 from tools.copies.reader_machine import make_environment, run
-from tools.copies.versions import COLAB
 
 WIDGETS = {name: COLAB[name] for name in ("ipywidgets", "anywidget", "ipython")}
 

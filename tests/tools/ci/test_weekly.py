@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tools import ROOT
-from tools.ci import drift
+from tools.ci import weekly
 
 WELL = {"result": "success", "outputs": {"report": ""}}
 RED = {"result": "success", "outputs": {"report": "Versions: torch 9.0 (not 2.13.0)."}}
@@ -24,11 +24,11 @@ RUN = {
 
 
 def test_nothing_is_said_when_nothing_drifted():
-    assert drift.issue_text({"newest": WELL, "colab": WELL, "links": WELL}, RUN) == ""
+    assert weekly.issue_text({"newest": WELL, "colab": WELL, "links": WELL}, RUN) == ""
 
 
 def test_each_check_that_drifted_or_did_not_finish_has_its_section_and_no_other_has():
-    text = drift.issue_text({"newest": RED, "colab": WELL, "links": LOST}, RUN)
+    text = weekly.issue_text({"newest": RED, "colab": WELL, "links": LOST}, RUN)
     assert "## With the newest versions\n\nVersions: torch 9.0 (not 2.13.0).\n" in text
     assert "## Links that lead elsewhere\n\nThe check did not finish.\n" in text
     assert "Colab" not in text
@@ -36,12 +36,12 @@ def test_each_check_that_drifted_or_did_not_finish_has_its_section_and_no_other_
 
 
 def test_by_hand_the_issue_names_no_run():
-    assert "printed" not in drift.issue_text({"newest": RED}, {})
+    assert "printed" not in weekly.issue_text({"newest": RED}, {})
 
 
 def test_a_report_of_many_lines_reaches_the_next_job_whole(tmp_path):
     outputs = tmp_path / "outputs"
-    drift.hand_on("one\n\nreport=two\n", {"GITHUB_OUTPUT": str(outputs)})
+    weekly.hand_on("one\n\nreport=two\n", {"GITHUB_OUTPUT": str(outputs)})
     name, end, told = re.fullmatch(r"(\w+)<<(\S+)\n(.*)\n\2\n", outputs.read_text(), re.S).groups()
     assert (name, told) == ("report", "one\n\nreport=two")
     assert end not in told
@@ -49,20 +49,20 @@ def test_a_report_of_many_lines_reaches_the_next_job_whole(tmp_path):
 
 def test_a_report_is_never_longer_than_an_issue_may_be(tmp_path):
     outputs = tmp_path / "outputs"
-    drift.hand_on("x" * 200_000, {"GITHUB_OUTPUT": str(outputs)})
-    assert len(drift.CHECKS) * len(outputs.read_text()) < 65_000
+    weekly.hand_on("x" * 200_000, {"GITHUB_OUTPUT": str(outputs)})
+    assert len(weekly.CHECKS) * len(outputs.read_text()) < 65_000
 
 
 def test_an_excerpt_holds_what_failed_and_not_what_passed():
     output = "tests/test_a.py ..F.\nE  assert 1 == 2\nFAILED tests/test_a.py::test_one - x\n"
     output += "=== 1 failed, 3 passed in 2.00s ===\nmake: *** [Makefile:40: unit] Error 1\n"
-    told = drift.excerpt(output).splitlines()
+    told = weekly.excerpt(output).splitlines()
     assert told[0] == "```text"
     assert told[1:-1] == output.splitlines()[1:]
 
 
 def test_where_no_line_tells_an_excerpt_is_the_end():
-    told = drift.excerpt("\n".join(f"line {number}" for number in range(100)))
+    told = weekly.excerpt("\n".join(f"line {number}" for number in range(100)))
     assert "line 99" in told
     assert "line 79" not in told
 
@@ -71,7 +71,7 @@ def test_versions_are_compared_by_name_whatever_its_spelling():
     text = (
         "# made by\nNest_Asyncio2==1.7.4\ntorch==2.13.0+cpu\nnumpy==2.4.6 ; python_version < '3'\n"
     )
-    assert drift.versions(text) == {
+    assert weekly.versions(text) == {
         "nest-asyncio2": "1.7.4",
         "torch": "2.13.0",
         "numpy": "2.4.6",
@@ -81,11 +81,11 @@ def test_versions_are_compared_by_name_whatever_its_spelling():
 def test_what_changed_is_what_differs_from_the_lock(tmp_path):
     (tmp_path / "bin").mkdir()
     script = tmp_path / "bin" / "python"
-    locked = drift.versions((ROOT / "requirements.txt").read_text("utf-8"))
+    locked = weekly.versions((ROOT / "requirements.txt").read_text("utf-8"))
     listed = f"pytest=={locked['pytest']}\nnumpy==0.1\nstranger==1.0\n"
     script.write_text(f"#!{sys.executable}\nprint({listed!r})\n")
     script.chmod(0o755)
-    assert drift.changed(tmp_path) == f"numpy 0.1 (not {locked['numpy']})"
+    assert weekly.changed(tmp_path) == f"numpy 0.1 (not {locked['numpy']})"
 
 
 @pytest.mark.parametrize(
@@ -97,12 +97,12 @@ def test_what_changed_is_what_differs_from_the_lock(tmp_path):
 )
 def test_versions_that_cannot_be_installed_are_drift(broken, said, monkeypatch):
     commands = [[sys.executable, "-c", broken]]
-    monkeypatch.setattr(drift, "installing", lambda _folder, _pins: commands)
-    shown = drift.shown
+    monkeypatch.setattr(weekly, "installing", lambda _folder, _pins: commands)
+    shown = weekly.shown
     monkeypatch.setattr(
-        drift, "shown", lambda command: (0, "") if command[0] == "make" else shown(command)
+        weekly, "shown", lambda command: (0, "") if command[0] == "make" else shown(command)
     )
-    report = drift.try_versions("newest", [])
+    report = weekly.try_versions("newest", [])
     assert said in report
     assert bool(report) == bool(said)
 
@@ -110,12 +110,12 @@ def test_versions_that_cannot_be_installed_are_drift(broken, said, monkeypatch):
 @pytest.mark.parametrize("status", [0, 2])
 def test_tests_that_fail_with_other_versions_are_drift(status, monkeypatch):
     asked = []
-    monkeypatch.setattr(drift, "installing", lambda _folder, _pins: [])
-    monkeypatch.setattr(drift, "changed", lambda _folder: "torch 9.0 (not 2.13.0)")
+    monkeypatch.setattr(weekly, "installing", lambda _folder, _pins: [])
+    monkeypatch.setattr(weekly, "changed", lambda _folder: "torch 9.0 (not 2.13.0)")
     monkeypatch.setattr(
-        drift, "shown", lambda command: asked.append(command) or (status, "FAILED a::b\n")
+        weekly, "shown", lambda command: asked.append(command) or (status, "FAILED a::b\n")
     )
-    report = drift.try_versions("newest", [])
+    report = weekly.try_versions("newest", [])
     assert asked[0][-2:] == ["unit", "nbval"]
     assert ("torch 9.0" in report and "FAILED a::b" in report) == bool(status)
     assert bool(report) == bool(status)
@@ -125,16 +125,16 @@ def test_tests_that_fail_with_other_versions_are_drift(status, monkeypatch):
 def test_digits_that_turn_on_other_processors_are_drift(status, monkeypatch):
     asked = []
     monkeypatch.setattr(
-        drift, "shown", lambda command: asked.append(command) or (status, "FAILED a::b\n")
+        weekly, "shown", lambda command: asked.append(command) or (status, "FAILED a::b\n")
     )
-    assert ("FAILED a::b" in drift.try_processors("processors", [])) == bool(status)
+    assert ("FAILED a::b" in weekly.try_processors("processors", [])) == bool(status)
     assert asked == [["make", "jitter"]]
 
 
 def test_other_versions_are_tried_apart_from_the_books_own_environment():
-    for command in drift.installing(drift.ROOT / "_build" / "drift" / "colab", ["torch==2.10.*"]):
+    for command in weekly.installing(ROOT / "_build" / "drift" / "colab", ["torch==2.10.*"]):
         assert ".venv" not in " ".join(command[1:])
-    install = drift.installing(Path("x"), ["torch==2.10.*"])[1]
+    install = weekly.installing(Path("x"), ["torch==2.10.*"])[1]
     assert install[-2:] == [".[book,test]", "torch==2.10.*"]
 
 
@@ -176,23 +176,23 @@ def issues(github):
 
 
 def test_one_issue_is_opened_brought_up_to_date_and_closed(github):
-    assert drift.tell("") == "Nothing drifted."
+    assert weekly.tell("") == "Nothing drifted."
     assert issues(github) == {}
-    assert drift.tell("first") == "An issue was opened."
-    assert issues(github) == {"12": {"title": drift.TITLE, "body": "first"}}
-    assert drift.tell("second") == "Issue 12 was brought up to date."
-    assert issues(github) == {"12": {"title": drift.TITLE, "body": "second"}}
-    assert drift.tell("") == "Nothing drifted any more: issue 12 was closed."
+    assert weekly.tell("first") == "An issue was opened."
+    assert issues(github) == {"12": {"title": weekly.TITLE, "body": "first"}}
+    assert weekly.tell("second") == "Issue 12 was brought up to date."
+    assert issues(github) == {"12": {"title": weekly.TITLE, "body": "second"}}
+    assert weekly.tell("") == "Nothing drifted any more: issue 12 was closed."
     assert issues(github)["12"]["state"] == "closed"
 
 
 def test_a_repository_without_issues_is_left_alone(github):
     github.write_text(json.dumps({"has_issues": False, "issues": {}, "asked": []}))
-    assert drift.tell("first") == "This repository has no issues, so none was opened."
+    assert weekly.tell("first") == "This repository has no issues, so none was opened."
     assert issues(github) == {}
 
 
 def test_the_workflow_hands_every_check_to_the_report():
-    weekly = (ROOT / ".github" / "workflows" / "weekly.yml").read_text("utf-8")
-    assert f"needs: [{', '.join(drift.CHECKS)}]" in weekly
-    assert set(drift.NAMES) == set(drift.CHECKS)
+    workflow = (ROOT / ".github" / "workflows" / "weekly.yml").read_text("utf-8")
+    assert f"needs: [{', '.join(weekly.CHECKS)}]" in workflow
+    assert set(weekly.NAMES) == set(weekly.CHECKS)

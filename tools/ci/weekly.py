@@ -1,10 +1,10 @@
 """What the pins hide: newest versions, Colab's, other processors, links; and the one issue on it.
 
-python -m tools.ci.drift newest [PIN ...]   run the tests and chapters with the newest versions
-python -m tools.ci.drift colab [PIN ...]    the same with versions like Google Colab's
-python -m tools.ci.drift processors         run the chapters as on ten other processors
-python -m tools.ci.drift links              ask every outside link
-python -m tools.ci.drift report             open, update or close the issue on what CHECKS holds
+python -m tools.ci.weekly newest [PIN ...]   run the tests and chapters with the newest versions
+python -m tools.ci.weekly colab [PIN ...]    the same with versions like Google Colab's
+python -m tools.ci.weekly processors         run the chapters as on ten other processors
+python -m tools.ci.weekly links              ask every outside link
+python -m tools.ci.weekly report             open, update or close the issue on what CHECKS holds
 
 Needs nothing but Python, make, and for the report `gh`. Finding drift is no failure.
 """
@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from tools import ROOT
-from tools.copies.versions import COLAB
+from tools.copies.colab_versions import COLAB
 
 TITLE = "Weekly check: what drifted"
 NAMES = {
