@@ -48,7 +48,7 @@ def fast_dot_product_attention(
             can skip the future instead of masking it.
     """
     reads = queries.device.type == "cpu" and not torch.compiler.is_compiling()
-    if reads and learns(queries, keys, values) and not _are_rounded_alike(queries, keys):
+    if reads and learns(queries, keys, values) and not _are_rounded_alike(queries, keys, visible):
         if causal:
             visible = without_future(visible, _shape(queries, keys), keys.device)
         return _formula(queries, keys, values, visible)
@@ -96,13 +96,18 @@ def _is_trusted(output: Tensor, values: Tensor) -> bool:
     return _is_number(output) and (not output.requires_grad or _is_ordinary(values))
 
 
-def _are_rounded_alike(queries: Tensor, keys: Tensor) -> bool:
-    """Whether no score is so large that rounding it otherwise moves it by 1; NaN is."""
-    longest = [
-        torch.linalg.vector_norm(tensor, dim=-1, dtype=_wide(tensor)).max().item()
-        for tensor in (queries.detach(), keys.detach())
-    ]
-    largest_score = math.prod(longest) / math.sqrt(queries.shape[-1])
+def _are_rounded_alike(queries: Tensor, keys: Tensor, visible: Tensor | None) -> bool:
+    """Whether no score is so large that rounding it otherwise moves it by 1; NaN is.
+
+    What no query sees is not asked: padding changes nothing, not even the path.
+    """
+    of_queries, of_keys = (
+        torch.linalg.vector_norm(tensor.detach(), dim=-1, dtype=_wide(tensor))
+        for tensor in (queries, keys)
+    )
+    if visible is not None:
+        of_keys = of_keys.masked_fill(~visible.any(dim=-2), 0)
+    largest_score = (of_queries.max() * of_keys.max()).item() / math.sqrt(queries.shape[-1])
     return bool(largest_score * torch.finfo(_wide(queries)).eps <= 1)
 
 

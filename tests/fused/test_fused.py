@@ -532,13 +532,26 @@ def test_huge_scores_have_gradients_in_training(number, dtype, causal, valid_len
         assert torch.equal(right, found)
 
 
+@pytest.mark.parametrize(
+    ("query", "key", "dtype", "alike"),
+    [
+        (1e3, 4e3, torch.float32, True),
+        (1e3, 5e3, torch.float32, False),
+        (1e3, 5e3, torch.float64, True),
+        (1e3, math.nan, torch.float64, False),
+        (1e30, 1e30, torch.float32, False),
+    ],
+)
+def test_the_longest_vectors_tell_whether_scores_are_huge(query, key, dtype, alike):
+    queries, keys = torch.full((1, 2, 4), query, dtype=dtype), torch.ones(1, 3, 4, dtype=dtype)
+    keys[:, 2] = key
+    assert dot._are_rounded_alike(queries, keys, None) == alike
+    seen, unseen = torch.tensor([True, False, True]), torch.tensor([True, True, False])
+    assert dot._are_rounded_alike(queries, keys, seen[None, None]) == alike
+    assert dot._are_rounded_alike(queries, keys, unseen[None, None]) == (query < 1e9)
+
+
 def test_the_norm_tells_what_is_huge():
-    assert dot._are_rounded_alike(torch.full((2, 4), 1e3), torch.full((3, 4), 4e3))
-    assert not dot._are_rounded_alike(torch.full((2, 4), 1e3), torch.full((3, 4), 5e3))
-    assert dot._are_rounded_alike(
-        torch.full((2, 4), 1e3).double(), torch.full((3, 4), 5e3).double()
-    )
-    assert not dot._are_rounded_alike(torch.ones(2, 4), torch.full((3, 4), math.nan))
     assert dot._is_ordinary(torch.full((2, 3), 1e8))
     assert not dot._is_ordinary(torch.full((2, 3), 1e9))
     assert not dot._is_ordinary(torch.tensor([[1.0, math.nan]]))

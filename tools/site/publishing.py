@@ -70,6 +70,6 @@ def setup(app: Sphinx) -> None:
     except ValueError as error:
         raise ConfigError(str(error)) from error
     if site:
-        app.setup_extension("sharing")
+        app.setup_extension("tools.site.sharing")
     else:
         app.connect("builder-inited", drop_addresses)
