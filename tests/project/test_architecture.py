@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import attnbook
+from attnbook import figures
 from tools import ROOT
 
 PACKAGE = ROOT / "attnbook"
@@ -111,7 +112,7 @@ def test_every_formula_names_its_source(name):
     assert "Source: " in documented.__doc__
 
 
-@pytest.mark.parametrize("name", PUBLIC)
+@pytest.mark.parametrize("name", [*PUBLIC, *figures.__all__])
 def test_every_public_name_is_on_the_reference_page(name):
     page = (ROOT / "chapters" / "api.md").read_text("utf-8")
     assert re.search(rf"^\.\. auto(function|class):: {name}$", page, re.MULTILINE)
