@@ -56,7 +56,7 @@ jitter: $(READY) ## compare the chapters as if on SEEDS=10 other processors (NAM
 	@$(BIN)/python -m tools.ci.processors --seeds $(SEEDS) $(NAME)
 
 browser: book ## the built book in a real browser
-	$(BIN)/pytest tests -m browser $(SIDE_BY_SIDE)
+	$(BIN)/pytest tests -m browser
 
 check: lint unit ## the fast half of the tests
 
