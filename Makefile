@@ -8,8 +8,8 @@ SHELL := /bin/bash
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
-# One worker per core; each takes whole files, or what tests/browsing.py groups.
-SIDE_BY_SIDE := --numprocesses auto --maxprocesses 4 --dist loadgroup
+# Files of tests, one worker per core.
+SIDE_BY_SIDE := --numprocesses auto --maxprocesses 4 --dist loadfile
 # How many other processors `make jitter` tries.
 SEEDS ?= 10
 SUPPORTED := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))

@@ -25,12 +25,10 @@ def pytest_generate_tests(metafunc):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Mark what looks at pages; give a worker whole files, or one page of the book."""
+    """Mark what looks at pages."""
     for item in items:
         if {"browser", "site"} & {*item.fixturenames}:
             item.add_marker("browser")
-        page = item.callspec.params["name"] if "visit" in item.fixturenames else ""
-        item.add_marker(pytest.mark.xdist_group(f"{item.location[0]} {page}"))
 
 
 @pytest.fixture(scope="session")

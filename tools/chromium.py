@@ -7,9 +7,6 @@ from typing import Any
 
 from playwright.sync_api import Browser, BrowserType
 
-# Not chromium-headless-shell: it opens a page in half the time, but keeps none that one leaves,
-# and a test is about figures that come back.
-NAMES = ("chromium", "google-chrome")
 QUIET = (
     "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
     "--disable-component-update --disable-sync"
@@ -24,5 +21,7 @@ def launch(chromium: BrowserType, **options: Any) -> Browser:  # noqa: ANN401 - 
     Raises:
         playwright.sync_api.Error: there is none, or it does not start.
     """
-    path = next(filter(None, map(shutil.which, NAMES)), None)
+    # Not chromium-headless-shell: it opens a page in half the time, but keeps none that one
+    # leaves, and a test is about figures that come back.
+    path = shutil.which("chromium") or shutil.which("google-chrome")
     return chromium.launch(executable_path=path, args=[*QUIET, ONLY_THIS_MACHINE], **options)

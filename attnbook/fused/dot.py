@@ -49,9 +49,7 @@ def fast_dot_product_attention(
     """
     reads = queries.device.type == "cpu" and not torch.compiler.is_compiling()
     if reads and learns(queries, keys, values) and not _are_rounded_alike(queries, keys, visible):
-        if causal:
-            visible = without_future(visible, _shape(queries, keys), keys.device)
-        return _formula(queries, keys, values, visible)
+        return _formula(queries, keys, values, visible, causal=causal)
     per_example = visible is not None and visible.shape[-2] == 1
     sliced = reads and per_example and slices_pay(queries, keys, values)
     # The kernel's own order counts queries and keys from the first.
@@ -71,7 +69,16 @@ def _shape(queries: Tensor, keys: Tensor) -> tuple[int, ...]:
     return *queries.shape[:-1], keys.shape[-2]
 
 
-def _formula(queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor | None) -> Tensor:
+def _formula(
+    queries: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    visible: Tensor | None,
+    *,
+    causal: bool = False,
+) -> Tensor:
+    if causal:
+        visible = without_future(visible, _shape(queries, keys), keys.device)
     return pool(weigh(scaled_dot_score(queries, keys), visible), values)
 
 
@@ -133,8 +140,7 @@ def _causal(queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor | Non
     # The future makes the same trouble as padding.
     looks = queries.device.type == "cpu" and not torch.compiler.is_compiling()
     if looks and not _is_trusted(output, values):
-        visible = without_future(visible, _shape(queries, keys), keys.device)
-        return _formula(queries, keys, values, visible)
+        return _formula(queries, keys, values, visible, causal=True)
     return output
 
 

@@ -201,6 +201,21 @@ def test_compiled_the_future_moves_nothing_before_it(name, queries, lengths, tra
     assert_the_future_is_not_seen(layer, inputs, valid_lens, future=future, attend=compiled)
 
 
+@pytest.mark.usefixtures("_fresh_compiler")
+@pytest.mark.parametrize("name", [name for name in COMPILED if name.endswith(WITHOUT_WEIGHTS)])
+@pytest.mark.parametrize(("queries", "lengths"), [(KEYS, "all keys"), (3, "per query")])
+def test_compiled_a_huge_future_moves_no_output(name, queries, lengths):
+    layer = make(name, dtype=torch.float64).eval()
+    compiled = torch.compile(layer, fullgraph=True, backend="aot_eager")
+    inputs, valid_lens = inputs_for(queries), lengths_for(lengths, queries)
+    for past in range(1, queries):
+        other = with_other_future(inputs, past, 1e30)
+        before, after = (
+            compiled(*some, valid_lens, causal=True)[..., :past, :] for some in (inputs, other)
+        )
+        assert torch.allclose(before, after, atol=1e-12)
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("g++"), reason="the default compiler needs g++")
 @pytest.mark.usefixtures("_fresh_compiler")

@@ -15,7 +15,7 @@ MAX_LENGTH = 256
 class Vocabulary:
     """The characters that a model knows, each with its token.
 
-    Numbers 0, 1 and 2 stand for padding, for the beginning and for the end of a text.
+    Tokens 0, 1 and 2 stand for padding, for the beginning and for the end of a text.
 
     >>> Vocabulary("ab").encode("ba")
     [4, 3]
