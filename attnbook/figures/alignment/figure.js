@@ -1,35 +1,44 @@
 // The alignment figure: a translation, and where each of its characters looked.
+/** @import { Place, Shown } from "../shared/types" */
+/** @import { Translated } from "./types" */
+import { make, ownKeys, put } from "../shared/controls.js";
 import { heatBand, outputBand, stepTable, textBand } from "./pieces.js";
 import { alignmentOf, isRightToLeft, optionName, sentence } from "./steps.js";
-import { make, ownKeys, put } from "../shared/controls.js";
 
-/** The last step of a translation, or the one wanted. */
+/** @typedef {Shown & {translations: Translated[], date: number, step: number}} Traits */
+
+/** The last step of a translation, or the one wanted. @param {number} step @param {Translated} shown */
 function within(step, { output }) {
   return Math.max(0, Math.min(step, output.length - 1));
 }
 
-/** Which text is shown, if there are several. */
+/**
+ * Which text is shown, if there are several.
+ * @param {Translated[]} translations
+ * @param {(date: number) => void} onChoose
+ */
 function dateChoice(translations, onChoose) {
   const options = translations.map((shown, i) => make("option", { value: i, text: optionName(shown) }));
   const select = make("select", { "aria-label": "date" }, ...options);
   select.addEventListener("change", () => onChoose(Number(select.value)));
   const element = make("label", { class: "select-choice" }, make("span", { text: "date" }), select);
   element.hidden = translations.length === 1;
-  const paint = (date) => {
+  const paint = (/** @type {number} */ date) => {
     select.value = String(date);
   };
   return { element, paint };
 }
 
-/** Draw the figure into `el` and keep it in step with the model; returns a clean-up. */
+/** Draw the figure into `el` and keep it in step with the model; returns a clean-up. @param {Place<Traits>} place */
 function drawAlignment({ model, el }) {
   const [translations, caption] = [model.get("translations"), model.get("caption")];
+  /** @param {number} date @param {number} step */
   const choose = (date, step) => {
     model.set("date", date);
     model.set("step", within(step, translations[date]));
     model.save_changes();
   };
-  const chooseStep = (step) => choose(model.get("date"), step);
+  const chooseStep = (/** @type {number} */ step) => choose(model.get("date"), step);
   const choice = dateChoice(translations, (date) => choose(date, model.get("step")));
   const [output, text, heat, table] = [outputBand(chooseStep), textBand(), heatBand(chooseStep), stepTable()];
   const readout = make("p", { class: "readout", "aria-live": "polite" });
@@ -39,8 +48,9 @@ function drawAlignment({ model, el }) {
     ...[choice.element, output.element, text.element, readout, heat.element, table.element],
     ...(caption ? [make("figcaption", { text: caption })] : []),
   );
+  /** @type {[number | null, number[][]]} */
   let [drawn, weights] = [null, []];
-  const build = (shown) => {
+  const build = (/** @type {Translated} */ shown) => {
     weights = alignmentOf(shown);
     output.build(shown);
     text.build(shown, isRightToLeft(shown.text));

@@ -9,7 +9,7 @@ import torch
 import traitlets
 
 from attnbook.checks import check_scores
-from attnbook.figures.shared.base import Figure, check_count, module, numbers, stylesheet
+from attnbook.figures.shared.base import Figure, check_count, doubles, module, numbers, stylesheet
 from attnbook.models.translator.decoding import at_rest
 from attnbook.models.translator.grading import DIGITS
 from attnbook.models.translator.model import Translator
@@ -72,7 +72,7 @@ class AlignmentFigure(Figure):
         """The weights of the chosen date, in double precision."""
         shown = self.translations[self.date]
         shape = (1, len(shown["output"]), len(shown["text"]))
-        scores = torch.tensor(shown["scores"], dtype=torch.float64).reshape(shape)
+        scores = doubles(shown["scores"]).reshape(shape)
         return masked_softmax(scores)[0] if shape[1] else scores[0]
 
     @traitlets.validate("date")

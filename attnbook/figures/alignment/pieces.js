@@ -1,19 +1,35 @@
 // The parts of the alignment figure. Each is built for a translation, then painted for a step.
-import { cellsByShade, columnsFor, goldBoxes, goldOf, peakOf, visible, weightInside, wrongSteps } from "./steps.js";
+/** @import { Attributes, Ends, Row } from "../shared/types" */
+/** @import { Translated } from "./types" */
 import { make, put, slider, tableRow } from "../shared/controls.js";
+import { cellsByShade, columnsFor, goldBoxes, goldOf, peakOf, visible, weightInside, wrongSteps } from "./steps.js";
 
 const [MOST_WIDE, MOST_NARROW] = [36, 20]; // columns beside each other: on a page, on a phone
 const MOST_NAMED = 24; // rows of the small picture that have a name
 
+/** A character as the figure shows it. @param {string} text @param {Attributes} attributes */
 const character = (text, attributes = {}) => make("bdi", { ...attributes, text: visible(text) });
 
-/** A part of the figure with its name, and a note that may have more in it. */
+/**
+ * A part of the figure with its name, and a note that may have more in it.
+ * @param {string} name
+ * @param {Element} note
+ * @param {...Element} content
+ */
 function band(name, note, ...content) {
   const heading = make("div", { class: "stage-name" }, make("b", { text: name }), note);
-  return make("section", { class: "stage", "aria-label": name }, heading, make("div", { class: "stage-picture" }, ...content));
+  return make(
+    "section",
+    { class: "stage", "aria-label": name },
+    heading,
+    make("div", { class: "stage-picture" }, ...content),
+  );
 }
 
-/** The output over the slider that walks along it; what was expected, where it differs. */
+/**
+ * The output over the slider that walks along it; what was expected, where it differs.
+ * @param {(step: number) => void} onChoose
+ */
 export function outputBand(onChoose) {
   const expectedRow = make("div", { class: "expected-row" });
   const row = make("div", { class: "output-row" });
@@ -21,35 +37,50 @@ export function outputBand(onChoose) {
   const inside = make("div", { class: "written", dir: "ltr" }, expectedRow, row, control.input);
   const scroll = make("div", { class: "scroll" }, inside);
   const element = band("Output", control.label, scroll);
-  let [buttons, shown] = [[], null];
-  const build = (translation) => {
+  /** @type {Translated} */
+  let shown;
+  /** @type {HTMLButtonElement[]} */
+  let buttons = [];
+  const build = (/** @type {Translated} */ translation) => {
     shown = translation;
     const { output } = shown;
     const wanted = [...shown.expected];
     const wrong = wrongSteps(shown);
     const differs = shown.expected !== "" && shown.expected !== output.join("");
-    buttons = output.map((text, step) => outputButton(shown, step, wrong.includes(step), onChoose));
+    buttons = output.map((_, step) => outputButton(shown, step, wrong.includes(step), onChoose));
     const missing = wanted.slice(output.length).map(() => make("span", { class: "missing", text: "·" }));
     row.replaceChildren(...buttons, ...missing);
     expectedRow.hidden = !differs;
     inside.classList.toggle("corrected", differs);
-    const cells = wanted.map((text, step) => character(text, { class: wrong.includes(step) || step >= output.length ? "differs" : "same" }));
+    const cells = wanted.map((text, step) =>
+      character(text, { class: wrong.includes(step) || step >= output.length ? "differs" : "same" }),
+    );
     expectedRow.replaceChildren(...cells, make("small", { text: "expected" }));
     inside.style.setProperty("--steps", String(output.length));
     inside.style.setProperty("--cells", String(Math.max(1, output.length, wanted.length)));
     put(control.input, { max: Math.max(0, output.length - 1) });
   };
-  const paint = (step) => {
+  const paint = (/** @type {number} */ step) => {
     const { output, fields } = shown;
     const told = output.length ? `${step} of ${output.length - 1}` : "none";
     control.set(step, told);
-    if (output.length) control.input.setAttribute("aria-valuetext", `${told}: "${output[step]}"${fields[step] && `, ${fields[step]}`}`);
-    buttons.forEach((button, i) => (i === step ? button.setAttribute("aria-current", "step") : button.removeAttribute("aria-current")));
+    if (output.length)
+      control.input.setAttribute("aria-valuetext", `${told}: "${output[step]}"${fields[step] && `, ${fields[step]}`}`);
+    buttons.forEach((button, i) =>
+      i === step ? button.setAttribute("aria-current", "step") : button.removeAttribute("aria-current"),
+    );
     if (buttons[step]) reveal(buttons[step], scroll);
   };
   return { element, build, paint };
 }
 
+/**
+ * A character of the output.
+ * @param {Translated} shown
+ * @param {number} step
+ * @param {boolean} wrong
+ * @param {(step: number) => void} onChoose
+ */
 function outputButton({ output, expected }, step, wrong, onChoose) {
   const name = `step ${step}: "${output[step]}"${wrong ? `, wrong, expected "${[...expected][step] ?? "nothing"}"` : ""}`;
   // The slider walks the same steps by keyboard: a character needs no stop of its own.
@@ -59,12 +90,18 @@ function outputButton({ output, expected }, step, wrong, onChoose) {
   return button;
 }
 
-/** Scroll a box sideways, and nothing around it, until one of its parts can be seen. */
+/**
+ * Scroll a box sideways, and nothing around it, until one of its parts can be seen.
+ * @param {Element} part
+ * @param {Element} box
+ */
 function reveal(part, box) {
   const [inner, outer] = [part.getBoundingClientRect(), box.getBoundingClientRect()];
   if (inner.left < outer.left) box.scrollLeft -= outer.left - inner.left + inner.width;
   else if (inner.right > outer.right) box.scrollLeft += inner.right - outer.right + inner.width;
 }
+
+/** @typedef {Record<"bar" | "bracket" | "track" | "element", HTMLDivElement>} Column a character of the text */
 
 /** The text, a column for each character with a bar for its weight; the gold span below. */
 export function textBand() {
@@ -72,7 +109,11 @@ export function textBand() {
   const [goldName, peakName] = [make("span", { class: "gold-name" }), make("span", { class: "peak-name" })];
   const note = make("p", { class: "reading-note" });
   const element = band("Text", make("span", { text: "weight of each character; a full column is 1" }), columns, note);
-  let [parts, shown] = [[], null];
+  /** @type {Translated} */
+  let shown;
+  /** @type {Column[]} */
+  let parts = [];
+  /** @param {Translated} translation @param {boolean} rightToLeft */
   const build = (translation, rightToLeft) => {
     shown = translation;
     const count = shown.text.length;
@@ -85,8 +126,13 @@ export function textBand() {
     columns.classList.toggle("plain-text", !Object.keys(shown.spans).length);
     columns.style.setProperty("--wide", String(columnsFor(count, MOST_WIDE)));
     columns.style.setProperty("--narrow", String(columnsFor(count, MOST_NARROW)));
-    put(note, { text: rightToLeft ? "Written from right to left; here its characters stand in reading order, from left to right." : "" });
+    put(note, {
+      text: rightToLeft
+        ? "Written from right to left; here its characters stand in reading order, from left to right."
+        : "",
+    });
   };
+  /** @param {number[][]} weights @param {number} step */
   const paint = (weights, step) => {
     const gold = weights.length ? goldOf(shown, step) : null;
     const peak = weights.length ? peakOf(shown.scores[step]) : -1;
@@ -105,13 +151,18 @@ export function textBand() {
   return { element, build, paint };
 }
 
+/** What a column is, for its look. @param {number} i @param {Ends | null} gold @param {number} peak */
 function columnClass(i, gold, peak) {
   const within = gold && gold[0] <= i && i < gold[1];
+  /** @type {Record<string, boolean | null>} */
   const names = { peak: i === peak, gold: within, first: within && i === gold[0], last: within && i === gold[1] - 1 };
   return ["column", ...Object.keys(names).filter((name) => names[name])].join(" ");
 }
 
-/** All steps: a row each over the columns of the text, the gold spans outlined. */
+/**
+ * All steps: a row each over the columns of the text, the gold spans outlined.
+ * @param {(step: number) => void} onChoose
+ */
 export function heatBand(onChoose) {
   const letters = make("div", { class: "heat-text" });
   const names = make("div", { class: "heat-names" });
@@ -128,6 +179,7 @@ export function heatBand(onChoose) {
     const step = Math.floor((count * (event.clientY - box.top)) / box.height);
     if (step >= 0 && step < count) onChoose(step);
   });
+  /** @param {Translated} shown @param {number[][]} weights */
   const build = (shown, weights) => {
     count = shown.output.length;
     const width = shown.text.length;
@@ -136,26 +188,41 @@ export function heatBand(onChoose) {
     put(note, { text: `a row for each character of the output${boxes}` });
     whole.style.setProperty("--rows", String(Math.max(1, count)));
     whole.style.setProperty("--count", String(width));
-    whole.className = ["heatmap", ...(width > MOST_NARROW ? ["long"] : []), ...(width > MOST_WIDE ? ["longest"] : [])].join(" ");
+    whole.className = [
+      "heatmap",
+      ...(width > MOST_NARROW ? ["long"] : []),
+      ...(width > MOST_WIDE ? ["longest"] : []),
+    ].join(" ");
     letters.replaceChildren(...shown.text.map((text) => character(text)));
     names.replaceChildren(...(count > MOST_NAMED ? [] : shown.output.map((text) => character(text))));
     cells.replaceChildren(heatPicture(shown, weights, width));
   };
-  const paint = (step) => {
+  const paint = (/** @type {number} */ step) => {
     put(mark, { style: `--at: ${step}` });
     [...names.children].forEach((name, i) => name.classList.toggle("chosen", i === step));
   };
   return { element, build, paint };
 }
 
-/** One shape for each shade, so that thousands of cells are drawn at once. */
+/**
+ * One shape for each shade, so that thousands of cells are drawn at once.
+ * @param {Translated} shown
+ * @param {number[][]} weights
+ * @param {number} width of the text, in characters
+ */
 function heatPicture(shown, weights, width) {
   const shades = [...cellsByShade(weights)].map(([shade, cells]) => {
     const d = cells.map(([x, y]) => `M${x} ${y}h1v1h-1z`).join("");
     return make("svg:path", { class: "shade-path", "data-shade": shade, "fill-opacity": shade / 100, d });
   });
   const boxes = goldBoxes(shown).map(({ field, x, y, width: w, height }) =>
-    make("svg:path", { class: "gold-box", "data-field": field, d: `M${x} ${y}h${w}v${height}h${-w}z`, fill: "none", "vector-effect": "non-scaling-stroke" }),
+    make("svg:path", {
+      class: "gold-box",
+      "data-field": field,
+      d: `M${x} ${y}h${w}v${height}h${-w}z`,
+      fill: "none",
+      "vector-effect": "non-scaling-stroke",
+    }),
   );
   const viewBox = `0 0 ${width} ${Math.max(1, weights.length)}`;
   return make("svg:svg", { viewBox, preserveAspectRatio: "none" }, ...shades, ...boxes);
@@ -169,20 +236,27 @@ export function stepTable() {
   const table = make("table", {}, caption, make("thead", {}, head), body);
   const region = make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "numbers" }, table);
   const element = make("details", {}, make("summary", { text: "Show numbers" }), region);
-  let [rows, shown] = [[], null];
-  const build = (translation) => {
+  /** @type {Translated} */
+  let shown;
+  /** @type {Row[]} */
+  let rows = [];
+  const build = (/** @type {Translated} */ translation) => {
     shown = translation;
     rows = [...shown.text, "gold", "total"].map(() => tableRow(2));
     body.replaceChildren(...rows.map((row) => row.element));
   };
+  /** @param {number[][]} weights @param {number} step */
   const paint = (weights, step) => {
     const [row, gold] = [weights[step] ?? [], goldOf(shown, step)];
     element.hidden = !row.length;
     if (!row.length) return;
     put(caption, { text: `step ${step}, "${shown.output[step]}": score and weight of each character of the text` });
     shown.text.forEach((text, i) => rows[i].set(`${i}: ${visible(text)}`, [shown.scores[step][i], row[i]]));
-    rows.at(-2).set(gold ? `inside the ${shown.fields[step]}` : "no gold span", ["", gold ? weightInside(row, gold) : ""]);
-    rows.at(-1).set("total", ["", row.reduce((sum, weight) => sum + weight, 0)]);
+    rows[rows.length - 2].set(gold ? `inside the ${shown.fields[step]}` : "no gold span", [
+      "",
+      gold ? weightInside(row, gold) : "",
+    ]);
+    rows[rows.length - 1].set("total", ["", row.reduce((sum, weight) => sum + weight, 0)]);
   };
   return { element, build, paint };
 }

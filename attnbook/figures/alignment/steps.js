@@ -1,10 +1,7 @@
 // What the alignment figure says of a translation. Nothing here touches the page.
+/** @import { Ends, Point } from "../shared/types" */
+/** @import { Translated } from "./types" */
 import { maskedSoftmax } from "../shared/attention.js";
-
-/**
- * @typedef {{text: string[], output: string[], expected: string, locale: string,
- *   fields: string[], spans: Record<string, [number, number]>, scores: number[][]}} Translated
- */
 
 /** The weights of all steps: [step][character of the text]. @param {Translated} shown */
 export function alignmentOf({ scores }) {
@@ -16,12 +13,17 @@ export function peakOf(scores) {
   return scores.reduce((best, score, i) => (score > scores[best] ? i : best), 0);
 }
 
-/** The gold span of a step's field: start, and the end after the last; null if it has none. */
+/**
+ * The gold span of a step's field: start, and the end after the last; null if it has none.
+ * @param {Translated} shown
+ * @param {number} step
+ * @returns {Ends | null}
+ */
 export function goldOf({ fields, spans }, step) {
   return spans[fields[step]] ?? null;
 }
 
-/** The weight inside a span. @param {number[]} weights @param {[number, number]} span */
+/** The weight inside a span. @param {number[]} weights @param {Ends} span */
 export function weightInside(weights, [start, end]) {
   return weights.slice(start, end).reduce((sum, weight) => sum + weight, 0);
 }
@@ -66,7 +68,12 @@ export function written(shown, step) {
   return `${quoted}${wrong}${output[step] === "-" ? ", a hyphen" : ""}: no gold span`;
 }
 
-/** The sentence of a step: what is written, and where the weight is. @param {Translated} shown */
+/**
+ * The sentence of a step: what is written, and where the weight is.
+ * @param {Translated} shown
+ * @param {number[][]} weights of all steps
+ * @param {number} step
+ */
 export function sentence(shown, weights, step) {
   if (!shown.output.length) return "The model wrote nothing for this text.";
   const peak = peakOf(shown.scores[step]);
@@ -77,20 +84,24 @@ export function sentence(shown, weights, step) {
   return `${said}, ${side} the gold span; ${weightInside(weights[step], gold).toFixed(3)} of the weight lies inside.`;
 }
 
-/** Into how many columns a text is cut, so that its rows are even. @param {number} most in a row */
+/**
+ * Into how many columns a text is cut, so that its rows are even.
+ * @param {number} count of its characters
+ * @param {number} most in a row
+ */
 export function columnsFor(count, most) {
   return Math.ceil(count / Math.ceil(count / most));
 }
 
 /** The cells of each shade, in 1/100 of a weight; none where it rounds to 0. @param {number[][]} weights */
 export function cellsByShade(weights) {
-  /** @type {Map<number, number[][]>} */
+  /** @type {Map<number, Point[]>} */
   const found = new Map();
   weights.forEach((row, step) =>
     row.forEach((weight, i) => {
       const shade = Math.round(100 * weight);
       if (!found.has(shade)) found.set(shade, []);
-      found.get(shade).push([i, step]);
+      /** @type {Point[]} */ (found.get(shade)).push([i, step]);
     }),
   );
   found.delete(0);

@@ -21,6 +21,7 @@ from attnbook.figures.shared.base import (
     Figure,
     check_count,
     decimals,
+    doubles,
     module,
     numbers,
     stylesheet,
@@ -68,7 +69,7 @@ class AttentionFigure(Figure):
     """
 
     _esm = module("attention/figure.js")
-    _css = stylesheet("shared/style.css")
+    _css = stylesheet("shared/style.css", "attention/style.css")
 
     scores: traitlets.List[Any] = traitlets.List().tag(sync=True)
     values: traitlets.List[Any] = traitlets.List().tag(sync=True)
@@ -123,16 +124,16 @@ class AttentionFigure(Figure):
     @property
     def attention_weights(self) -> Float[Tensor, "batch queries keys"]:
         """The weights shown, in double precision."""
-        scores = torch.tensor(self.scores, dtype=torch.float64)
+        scores = doubles(self.scores)
         return masked_softmax(scores / self.temperature, self._lens())
 
     @property
     def output(self) -> Float[Tensor, "batch queries value_size"]:
         """The output shown, in double precision."""
-        return pool(self.attention_weights, torch.tensor(self.values, dtype=torch.float64))
+        return pool(self.attention_weights, doubles(self.values))
 
     def _lens(self) -> Int[Tensor, "batch *queries"]:
-        return torch.tensor(self.valid_lens)
+        return torch.tensor(self.valid_lens, device="cpu")
 
     @traitlets.validate("valid_lens")
     def _check_valid_lens(self, proposal: Any) -> Any:  # noqa: ANN401 - traitlets' own type
@@ -141,7 +142,7 @@ class AttentionFigure(Figure):
             return lens
         shape = (len(self.scores), len(self.scores[0]), len(self.scores[0][0]))
         try:
-            tensor = torch.tensor(lens)
+            tensor = torch.tensor(lens, device="cpu")
             length_mask(tensor, shape)
         except (RuntimeError, TypeError, ValueError) as error:  # torch raises any of them
             raise traitlets.TraitError(str(error)) from error
@@ -200,7 +201,7 @@ def _check(queries: Tensor, keys: Tensor, values: Tensor) -> None:
 def _lengths(valid_lens: Tensor | None, shape: Sequence[int], causal: bool) -> Tensor:
     """Give what the sliders show at first, and refuse what none can show."""
     if valid_lens is None:
-        valid_lens = torch.full((shape[0],), shape[-1])
+        valid_lens = torch.full((shape[0],), shape[-1], device="cpu")
     if isinstance(valid_lens, torch.Tensor):
         valid_lens = valid_lens.cpu()
     visible = visible_keys(shape, valid_lens, causal, torch.device("cpu"))

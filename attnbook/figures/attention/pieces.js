@@ -1,15 +1,18 @@
 // The pieces of the attention figure alone. Each returns an element and a way to paint it.
+/** @import { QueryRow } from "./types" */
 import { decimals, make, put, short, tableRow } from "../shared/controls.js";
-import { MOST_NAMED, colour, hasRoom, span, stack } from "../shared/keys.js";
+import { colour, hasRoom, MOST_NAMED, span, stack } from "../shared/keys.js";
 
 const MOST_PARTS = 4; // numbers of an output that get a bar of their own
 
 /**
  * A row of weights as a mask: hard-edged stripes as opaque as the weight, in 1/100. Neighbours
  * that look the same share a stripe, for browsers take their time over each.
+ * @param {number[]} weights
  */
 export function stripes(weights) {
   const inks = weights.map((weight) => Math.round(weight * 100));
+  /** @type {string[]} */
   const stops = [];
   let start = 0;
   inks.forEach((ink, i) => {
@@ -21,34 +24,7 @@ export function stripes(weights) {
   return `linear-gradient(to right,${stops})`;
 }
 
-/** The query and the keys as arrows, for vectors of two numbers. */
-export function arrows(query, keys) {
-  const reach = Math.max(1e-9, ...[query, ...keys].flat().map(Math.abs)) * 1.15;
-  const point = ([x, y]) => [(50 * x) / reach, (-50 * y) / reach];
-  const arrow = (vector, paintedIn, className) => {
-    const [x, y] = point(vector);
-    const angle = (Math.atan2(y, x) * 180) / Math.PI;
-    const head =
-      x || y
-        ? make("svg:path", {
-            d: "M0 0L-8 3.5L-8 -3.5Z",
-            transform: `translate(${x} ${y}) rotate(${angle})`,
-          })
-        : make("svg:circle", { r: 3 });
-    const line = make("svg:line", { x1: 0, y1: 0, x2: x, y2: y });
-    return make("svg:g", { class: className, style: `--paint: ${paintedIn}` }, line, head);
-  };
-  return make(
-    "svg:svg",
-    { viewBox: "-54 -54 108 108", class: "arrows", "aria-hidden": true },
-    make("svg:path", { d: "M-50 0H50M0 -50V50", class: "axes" }),
-    // The first on top: of equal keys the first is seen.
-    ...keys.map((key, i) => arrow(key, colour(i, keys.length), "key-arrow")).reverse(),
-    arrow(query, "currentColor", "query-arrow"),
-  );
-}
-
-/** The keys' colours side by side, each in its column. */
+/** The keys' colours side by side, each in its column. @param {number} count */
 function keyColours(count) {
   const stops = Array.from(
     { length: count },
@@ -57,7 +33,7 @@ function keyColours(count) {
   return `linear-gradient(to right,${stops})`;
 }
 
-/** The values, a column per key, each as strong as its weight. */
+/** The values, a column per key, each as strong as its weight. @param {number[][]} values */
 export function valueCells(values) {
   const rows = Math.min(values[0].length, MOST_PARTS);
   const columns = values.map((value) => {
@@ -73,8 +49,8 @@ export function valueCells(values) {
     ...columns,
   );
   const longest = Math.max(...values.map((v) => Math.max(...v.slice(0, rows).map((x) => short(x).length))));
-  const fit = () =>
-    element.classList.toggle("tight", !hasRoom(element, values.length, longest));
+  const fit = () => element.classList.toggle("tight", !hasRoom(element, values.length, longest));
+  /** @param {number[]} weights @param {number} length how many are visible */
   const paint = (weights, length) => {
     const mask = stripes(weights);
     shades.forEach((shade) => {
@@ -85,7 +61,7 @@ export function valueCells(values) {
   return { element, paint, fit };
 }
 
-/** One bar per number of the output, stacked from what each key contributes. */
+/** One bar per number of the output, stacked from what each key contributes. @param {number[][]} values */
 export function outputBars(values) {
   const rows = values[0].slice(0, MOST_PARTS).map((_, c) => {
     const bar = stack(values.length, "sum");
@@ -108,37 +84,53 @@ export function outputBars(values) {
     ]),
     ...(left ? [make("span", { class: "more", text: `${left} more below, under “Show numbers”` })] : []),
   );
+  /** @param {QueryRow} row */
   const paint = (row) => {
     rows.forEach(({ bar, number, domain }, c) => {
-      bar.paint(row.values.map((value, i) => row.weights[i] * value[c]), domain);
+      bar.paint(
+        row.values.map((value, i) => row.weights[i] * value[c]),
+        domain,
+      );
       number.textContent = decimals(row.output[c]);
     });
   };
   return { element, paint };
 }
 
-/** The numbers behind the picture, for the query in focus. */
+/**
+ * The numbers behind the picture, for the query in focus.
+ * @param {string[]} labels one per key
+ * @param {number} size how many numbers a value has
+ * @param {string} hidden what padding is called
+ */
 export function numberTable(labels, size, hidden) {
   const parts = Array.from({ length: size }, (_, c) => (size === 1 ? "value" : `value[${c}]`));
   const names = ["key", "score", "weight", ...parts];
   const rows = [...labels, "output"].map(() => tableRow(names.length - 1));
   const head = make("tr", {}, ...names.map((text) => make("th", { scope: "col", text })));
   const body = make("tbody", {}, ...rows.map((row) => row.element));
-  const table = make("table", {}, make("caption"), make("thead", {}, head), body);
+  const caption = make("caption");
+  const table = make("table", {}, caption, make("thead", {}, head), body);
   const wrapper = make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "numbers" }, table);
   const element = make("details", {}, make("summary", { text: "Show numbers" }), wrapper);
+  /** @param {QueryRow} row @param {string} title */
   const paint = (row, title) => {
-    put(table.caption, { text: title });
+    put(caption, { text: title });
     labels.forEach((label, i) => {
       const heading = i < row.length ? label : `${label} (${hidden})`;
       rows[i].set(heading, [row.scores[i], row.weights[i], ...row.values[i]]);
     });
-    rows.at(-1).set("output", ["", row.weights.reduce((a, b) => a + b, 0), ...row.output]);
+    rows[labels.length].set("output", ["", row.weights.reduce((a, b) => a + b, 0), ...row.output]);
   };
   return { element, paint };
 }
 
-/** Small rows, one per query: a heatmap of the weights, and the choice of the focus. */
+/**
+ * Small rows, one per query: a heatmap of the weights, and the choice of the focus.
+ * @param {string[]} labels one per query
+ * @param {string} group
+ * @param {(query: number) => void} onChoose
+ */
 export function queryRows(labels, group, onChoose) {
   const inputs = labels.map((label, i) => {
     const input = make("input", { type: "radio", name: group, value: i, "aria-label": label });
@@ -154,11 +146,17 @@ export function queryRows(labels, group, onChoose) {
   );
   const element = make(
     "div",
-    { class: crowded ? "queries crowded" : "queries", role: "radiogroup", "aria-label": "query", style: `--rows: ${labels.length}` },
+    {
+      class: crowded ? "queries crowded" : "queries",
+      role: "radiogroup",
+      "aria-label": "query",
+      style: `--rows: ${labels.length}`,
+    },
     make("div", { class: "note", text: "Attention weights: a row per query, a column per key. Choose a row." }),
     make("div", { class: "rows" }, ...rows, ...(crowded ? heats : [])),
   );
   if (crowded) heats[0].style.maskPosition = labels.map((_, i) => `0 ${(100 * i) / (labels.length - 1)}%`).join();
+  /** @param {number[][]} all @param {number} focus */
   const paint = (all, focus) => {
     const masks = all.map(stripes);
     heats.forEach((heat, i) => {

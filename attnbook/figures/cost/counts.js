@@ -1,5 +1,8 @@
 // What attention costs, counted as in attnbook/costs/counting.py, and said in words. Pure functions.
+/** @import { Model } from "../shared/types" */
+/** @import { Cost, Counts, Layer, Programs, Rates, SizeName, Traits, Way, Words } from "./types" */
 
+/** @type {Way[]} */
 export const WAYS = ["formula", "ours"];
 export const LAPTOP = 16 * 2 ** 30; // bytes: most laptops have no more memory
 export const STEPS = [4, 5, 6, 7, 8, 9, 10, 11, 12]; // queries and keys, as powers of two
@@ -12,7 +15,9 @@ function terms([batch, queries, keys, size]) {
   return { pairs, units: pairs * size, sides: batch * (queries + keys) * size, output: batch * queries * size };
 }
 
-/** Operations without gradients, by kind. */
+/** @typedef {ReturnType<typeof terms>} Terms */
+
+/** Operations without gradients, by kind. @type {Programs<(parts: Terms, size: number) => Counts>} */
 const FORWARD = {
   additive: {
     formula: ({ pairs, units, sides }, size) => {
@@ -33,7 +38,7 @@ const FORWARD = {
   },
 };
 
-/** What gradients add, beside two products for each. */
+/** What gradients add, beside two products for each. @type {Programs<(parts: Terms) => Counts>} */
 const BACKWARD = {
   additive: {
     formula: ({ pairs, units }) => ({ "multiply-add": 2 * units + 2 * pairs, addition: 2 * units }),
@@ -47,7 +52,10 @@ const BACKWARD = {
   },
 };
 
-/** Numbers at the peak beside the inputs. */
+/**
+ * Numbers at the peak beside the inputs.
+ * @type {Programs<(parts: Terms, sizes: number[], training: boolean) => number>}
+ */
 const NUMBERS = {
   additive: {
     formula: ({ units, sides }, _sizes, training) => sides + (training ? 3 : 2) * units,
@@ -66,7 +74,7 @@ const NUMBERS = {
   },
 };
 
-/** Operations by kind. @param {string} layer @param {string} way @param {number[]} sizes @param {boolean} training */
+/** Operations by kind. @param {Layer} layer @param {Way} way @param {number[]} sizes @param {boolean} training */
 export function operations(layer, way, sizes, training) {
   const parts = terms(sizes);
   const counts = FORWARD[layer][way](parts, sizes[3]);
@@ -77,29 +85,40 @@ export function operations(layer, way, sizes, training) {
   return counts;
 }
 
-/** Bytes at the peak beside the inputs; as `operations`. */
+/**
+ * Bytes at the peak beside the inputs; as `operations`.
+ * @param {Layer} layer
+ * @param {Way} way
+ * @param {number[]} sizes
+ * @param {boolean} training
+ */
 export function peakBytes(layer, way, sizes, training) {
   return BYTES * NUMBERS[layer][way](terms(sizes), sizes, training);
 }
 
-/** All operations together. @param {Record<string, number>} counts */
+/** All operations together. @param {Counts} counts */
 export function sum(counts) {
   return Object.values(counts).reduce((a, b) => a + b, 0);
 }
 
-/** Seconds of a call. @param {Record<string, number>} counts @param {number[]} rates of a call, a product, the rest */
+/** Seconds of a call. @param {Counts} counts @param {Rates} rates of a call, a product, the rest */
 export function predict(counts, [call, product, other]) {
   return call + product * counts.product + other * (sum(counts) - counts.product);
 }
 
 // What is shown: functions of the model's traits.
 
-/** The sizes that the sliders set. */
+/** The sizes that the sliders set. @param {Model<Traits>} model */
 export function sizesOf(model) {
-  return ["batch", "num_queries", "num_keys", "size"].map((name) => model.get(name));
+  return ["batch", "num_queries", "num_keys", "size"].map((name) => model.get(/** @type {SizeName} */ (name)));
 }
 
-/** Operations, seconds and bytes of both ways, at these sizes. */
+/**
+ * Operations, seconds and bytes of both ways, at these sizes.
+ * @param {Model<Traits>} model
+ * @param {number[]} sizes
+ * @returns {Cost[]}
+ */
 export function costsOf(model, sizes) {
   const [layer, mode] = [model.get("layer"), model.get("mode")];
   return WAYS.map((way) => {
@@ -109,7 +128,7 @@ export function costsOf(model, sizes) {
   });
 }
 
-/** Both ways with as many queries as keys, at each step of the axis. */
+/** Both ways with as many queries as keys, at each step of the axis. @param {Model<Traits>} model */
 export function sweepOf(model) {
   const [batch, , , size] = sizesOf(model);
   return STEPS.map((step) => costsOf(model, [batch, 2 ** step, 2 ** step, size]));
@@ -136,16 +155,18 @@ export function saySeconds(seconds) {
   return seconds >= 1e-3 ? `${round(seconds * 1e3)} ms` : `${round(seconds * 1e6)} µs`;
 }
 
-/** How the second of two compares. @param {number[]} pair @param {[string, string, string]} words */
+/** How the second of two compares. @param {number[]} pair @param {Words} words */
 export function compare([first, second], [less, more, same]) {
   if (round(Math.max(first, second) / Math.min(first, second)) === "1") return same;
   return second < first ? `${round(first / second)} times ${less}` : `${round(second / first)} times ${more}`;
 }
 
+/** @type {Words} */
 export const MEMORY_WORDS = ["less", "more", "the same"];
+/** @type {Words} */
 export const TIME_WORDS = ["faster", "slower", "just as fast"];
 
-/** Sizes, as they are multiplied. @param {string} layer @param {number[]} sizes */
+/** Sizes, as they are multiplied. @param {Layer} layer @param {number[]} sizes */
 export function saySizes(layer, [batch, queries, keys, size]) {
   const width = layer === "additive" ? `${size} hidden units` : `d = ${size}`;
   return `${batch} × ${queries} × ${keys} pairs${layer === "additive" ? " × " : ", "}${width}`;
@@ -156,7 +177,7 @@ export function sayNeed(bytes) {
   return bytes > LAPTOP ? `${sayBytes(bytes)} (more than most laptops have)` : sayBytes(bytes);
 }
 
-/** What the picture says, in two sentences. */
+/** What the picture says, in two sentences. @param {Model<Traits>} model */
 export function sentence(model) {
   const sizes = sizesOf(model);
   const costs = costsOf(model, sizes);

@@ -181,7 +181,7 @@ def _points(known: Measured) -> dict[str, list[list[float]]]:
     return found
 
 
-# The page says the same in cost-counts.js.
+# The page says the same in counts.js.
 
 
 def _round(number: float, digits: int = 2) -> str:

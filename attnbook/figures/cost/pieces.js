@@ -1,10 +1,24 @@
 // What the cost figure is made of: its plots, and the tables of the numbers behind them.
-import { LAPTOP, MEMORY_WORDS, STEPS, TIME_WORDS, WAYS, compare, sayBytes, saySeconds, sizesOf } from "./counts.js";
-import { make, put } from "../shared/controls.js";
+/** @import { Ends, Model, Point } from "../shared/types" */
+/** @import { Cost, Traits, Words } from "./types" */
+
 import { curve, dotAt, fromLeft, fromTop, graph, ruler, segment } from "../shared/axes.js";
+import { make, put } from "../shared/controls.js";
+import { compare, LAPTOP, MEMORY_WORDS, STEPS, sayBytes, saySeconds, sizesOf, TIME_WORDS, WAYS } from "./counts.js";
 
 const NAMES = { formula: "the formula", ours: "ours" };
-// The two plots: each with the ends of its axis, as powers, and what stands beside it.
+/**
+ * A plot: what it shows of a cost, and how.
+ * @typedef {object} Plot
+ * @property {string} title
+ * @property {"seconds"|"bytes"} name
+ * @property {(number: number) => number} place as a power
+ * @property {(number: number) => string} say
+ * @property {Words} words
+ * @property {Ends} ends
+ * @property {[power: number, text: string][]} ticks
+ */
+/** The two plots: each with the ends of its axis, as powers, and what stands beside it. @type {Plot[]} */
 export const PLOTS = [
   {
     title: "Time, predicted",
@@ -35,26 +49,32 @@ export const PLOTS = [
     ],
   },
 ];
-export const LEFT = fromLeft([STEPS[0], STEPS.at(-1)]);
+export const LEFT = fromLeft([STEPS[0], STEPS[STEPS.length - 1]]);
 
-/** Where so many queries and keys stand on the axis: by their pairs. */
+/** Where so many queries and keys stand on the axis: by their pairs. @param {number} queries @param {number} keys */
 export function placeOf(queries, keys) {
   return LEFT((Math.log2(queries) + Math.log2(keys)) / 2);
 }
 
-/** Where a number stands on an axis that points up, at its ends if it lies beyond. */
+/** Where a number stands on an axis that points up, at its ends if it lies beyond. @param {Plot} about */
 function heightOn({ ends, place }) {
   const top = fromTop(ends);
-  return (number) => Math.min(100, Math.max(0, top(place(number))));
+  return (/** @type {number} */ number) => Math.min(100, Math.max(0, top(place(number))));
 }
 
-/** A spot: round for the formula, square for ours. */
+/** A spot: round for the formula, square for ours. @param {string} className @param {number} x @param {number} y */
 function spot(className, x, y) {
   return segment(className, dotAt(x, y));
 }
 
-/** The measured points of one plot, a group for each setting at which they were measured. */
+/**
+ * The measured points of one plot, a group for each setting at which they were measured.
+ * @param {Model<Traits>} model
+ * @param {Plot} about
+ * @param {(number: number) => number} height
+ */
 function measuredDots(model, { name }, height) {
+  /** @type {Map<string, SVGGElement>} */
   const groups = new Map();
   for (const [program, points] of Object.entries(model.get("points"))) {
     const [layer, way, mode] = program.split(" ");
@@ -63,25 +83,32 @@ function measuredDots(model, { name }, height) {
       if (x < 0 || x > 100) continue;
       const key = [layer, mode, batch, size].join();
       if (!groups.has(key)) groups.set(key, make("svg:g"));
+      /** @type {Point} */
       const at = [x, height(name === "bytes" ? bytes : seconds)];
-      groups.get(key).append(spot(`ring ${way}`, ...at), spot(`hole ${way}`, ...at));
+      /** @type {SVGGElement} */ (groups.get(key)).append(spot(`ring ${way}`, ...at), spot(`hole ${way}`, ...at));
     }
   }
   return groups;
 }
 
-/** Of which measured points the picture shows some. */
+/** Of which measured points the picture shows some. @param {Model<Traits>} model */
 export function settingOf(model) {
-  return ["layer", "mode", "batch", "size"].map((name) => model.get(name)).join();
+  return /** @type {const} */ (["layer", "mode", "batch", "size"]).map((name) => model.get(name)).join();
 }
 
-/** One plot: its title with the two numbers, and both ways over queries × keys. */
+/**
+ * One plot: its title with the two numbers, and both ways over queries × keys.
+ * @param {Model<Traits>} model
+ * @param {Plot} about
+ */
 export function plot(model, about) {
   const { title, name, say, words, ends, ticks } = about;
   const [top, height] = [fromTop(ends), heightOn(about)];
   const groups = measuredDots(model, about, height);
   const measured = make("svg:g");
+  /** @type {string | null} */
   let setting = null;
+  /** @param {number} y @param {string} kind */
   const across = (y, kind) => segment(kind, { x1: 0, x2: 100, y1: top(y), y2: top(y) });
   const lines = WAYS.map((way) => curve(`way ${way}`));
   const dots = WAYS.map((way) => spot(`here ${way}`, 0, 0));
@@ -98,9 +125,15 @@ export function plot(model, about) {
   );
   const beside = ruler("beside");
   beside.paint(ticks.map(([y, text]) => ({ at: top(y), text })));
-  const warning = make("span", { class: "limit-name", text: "16 GiB: most laptops end here", style: `--at: ${top(Math.log2(LAPTOP))}%` });
+  const warning = make("span", {
+    class: "limit-name",
+    text: "16 GiB: most laptops end here",
+    style: `--at: ${top(Math.log2(LAPTOP))}%`,
+  });
   const numbers = WAYS.map(() => make("b"));
-  const keys = WAYS.map((way, i) => make("span", { class: `cost-key ${way}` }, make("span", { text: `${NAMES[way]} ` }), numbers[i]));
+  const keys = WAYS.map((way, i) =>
+    make("span", { class: `cost-key ${way}` }, make("span", { text: `${NAMES[way]} ` }), numbers[i]),
+  );
   const verdict = make("span", { class: "verdict" });
   const element = make(
     "section",
@@ -108,6 +141,7 @@ export function plot(model, about) {
     make("div", { class: "cost-title" }, make("b", { text: title }), ...keys, verdict),
     make("div", { class: "cost-box" }, picture, beside.element, ...(limit.length ? [warning] : [])),
   );
+  /** @param {Cost[]} costs @param {Cost[][]} sweep @param {number} x */
   const paint = (costs, sweep, x) => {
     put(marker, { x1: x, x2: x });
     costs.forEach((cost, i) => {
@@ -116,18 +150,26 @@ export function plot(model, about) {
       put(numbers[i], { text: say(cost[name]) });
       lines[i].paint(sweep.map((both, step) => [LEFT(STEPS[step]), height(both[i][name])]));
     });
-    put(verdict, { text: compare(costs.map((cost) => cost[name]), words) });
+    put(verdict, {
+      text: compare(
+        costs.map((cost) => cost[name]),
+        words,
+      ),
+    });
     if (setting === settingOf(model)) return;
     setting = settingOf(model);
-    measured.replaceChildren(...(groups.has(setting) ? [groups.get(setting)] : []));
+    measured.replaceChildren(...(groups.has(setting) ? [/** @type {SVGGElement} */ (groups.get(setting))] : []));
   };
   return { element, paint };
 }
 
-/** A row of a table; each number with the words for it and its full precision. */
+/** @typedef {{value: number | string, text: string}} Told a number, and the words for it */
+
+/** A row of a table; each number with the words for it and its full precision. @param {number} count */
 function row(count) {
   const heading = make("th", { scope: "row" });
   const cells = Array.from({ length: count }, () => make("td"));
+  /** @param {string} name @param {Told[]} contents */
   const paint = (name, contents) => {
     put(heading, { text: name });
     contents.forEach(({ value, text }, i) => put(cells[i], { text, "data-value": value }));
@@ -135,7 +177,11 @@ function row(count) {
   return { element: make("tr", {}, heading, ...cells), paint };
 }
 
-/** A table with a caption that may change, and the names of its columns. */
+/**
+ * A table with a caption that may change, and the names of its columns.
+ * @param {string[]} names
+ * @param {{element: HTMLTableRowElement}[]} rows
+ */
 function table(names, rows) {
   const caption = make("caption");
   const body = make("tbody", {}, ...rows.map((one) => one.element));
@@ -143,9 +189,9 @@ function table(names, rows) {
   return { caption, body, element: make("table", {}, caption, make("thead", {}, head), body) };
 }
 
-const counted = (value) => ({ value, text: value.toLocaleString("en") });
-const timed = (value) => ({ value, text: saySeconds(value) });
-const sized = (value) => ({ value, text: sayBytes(value) });
+const counted = (/** @type {number} */ value) => ({ value, text: value.toLocaleString("en") });
+const timed = (/** @type {number} */ value) => ({ value, text: saySeconds(value) });
+const sized = (/** @type {number} */ value) => ({ value, text: sayBytes(value) });
 const KINDS = {
   product: "multiply-adds in matrix products",
   "multiply-add": "other multiply-adds",
@@ -155,13 +201,18 @@ const KINDS = {
   exponential: "exponentials",
 };
 
+/** @typedef {[name: string, tell: (cost: Cost) => Told]} Line a row's name, and what it tells of a way */
+
 /** The numbers at the chosen sizes: operations by kind, all of them, seconds and bytes. */
 function chosenTable() {
   const rows = [...Object.keys(KINDS), "all operations", "seconds", "bytes"].map(() => row(2));
   const { caption, element } = table(["", NAMES.formula, NAMES.ours], rows);
   put(caption, { text: "operations, predicted time and memory at the sizes chosen" });
+  /** @param {Cost[]} costs */
   const paint = (costs) => {
+    /** @type {Line[]} */
     const kinds = Object.entries(KINDS).map(([kind, name]) => [name, ({ counts }) => counted(counts[kind] ?? 0)]);
+    /** @type {Line[]} */
     const all = [
       ...kinds,
       ["all operations", (cost) => counted(cost.operations)],
@@ -173,23 +224,31 @@ function chosenTable() {
   return { element, paint };
 }
 
-const COLUMNS = ["queries × keys", ...WAYS.map((way) => `${NAMES[way]}: time`), ...WAYS.map((way) => `${NAMES[way]}: memory`)];
+const COLUMNS = [
+  "queries × keys",
+  ...WAYS.map((way) => `${NAMES[way]}: time`),
+  ...WAYS.map((way) => `${NAMES[way]}: memory`),
+];
 
 /** The numbers of the curves: as many queries as keys. */
 function sweepTable() {
   const rows = STEPS.map(() => row(4));
   const { caption, element } = table(COLUMNS, rows);
+  /** @param {Cost[][]} sweep @param {number[]} sizes */
   const paint = (sweep, [batch, , , size]) => {
     put(caption, { text: `curves: predicted at batch ${batch} and size ${size}` });
     sweep.forEach((both, i) => {
       const side = 2 ** STEPS[i];
-      rows[i].paint(`${side} × ${side}`, [...both.map(({ seconds }) => timed(seconds)), ...both.map(({ bytes }) => sized(bytes))]);
+      rows[i].paint(`${side} × ${side}`, [
+        ...both.map(({ seconds }) => timed(seconds)),
+        ...both.map(({ bytes }) => sized(bytes)),
+      ]);
     });
   };
   return { element, paint };
 }
 
-/** The measured points of this layer and mode, with their sizes. */
+/** The measured points of this layer and mode, with their sizes. @param {Model<Traits>} model */
 function measuredTable(model) {
   const { caption, body, element } = table(["measured at", "program", "time", "memory"], []);
   let shown = "";
@@ -201,7 +260,11 @@ function measuredTable(model) {
     const rows = WAYS.flatMap((way) =>
       (model.get("points")[`${layer} ${way} ${mode}`] ?? []).map(([batch, queries, keys, size, seconds, bytes]) => {
         const one = row(3);
-        one.paint(`${batch} × ${queries} × ${keys}, size ${size}`, [{ value: "", text: NAMES[way] }, timed(seconds), sized(bytes)]);
+        one.paint(`${batch} × ${queries} × ${keys}, size ${size}`, [
+          { value: "", text: NAMES[way] },
+          timed(seconds),
+          sized(bytes),
+        ]);
         one.element.cells[1].removeAttribute("data-value");
         return one.element;
       }),
@@ -211,11 +274,17 @@ function measuredTable(model) {
   return { element, paint };
 }
 
-/** The numbers behind the picture. */
+/** The numbers behind the picture. @param {Model<Traits>} model */
 export function numberTables(model) {
-  const parts = [chosenTable(), sweepTable(), measuredTable(model)];
+  const parts = /** @type {const} */ ([chosenTable(), sweepTable(), measuredTable(model)]);
   const region = { class: "scroll", tabindex: 0, role: "region", "aria-label": "numbers" };
-  const element = make("details", {}, make("summary", { text: "Show numbers" }), make("div", region, ...parts.map((part) => part.element)));
+  const element = make(
+    "details",
+    {},
+    make("summary", { text: "Show numbers" }),
+    make("div", region, ...parts.map((part) => part.element)),
+  );
+  /** @param {Cost[]} costs @param {Cost[][]} sweep */
   const paint = (costs, sweep) => {
     parts[0].paint(costs);
     parts[1].paint(sweep, sizesOf(model));

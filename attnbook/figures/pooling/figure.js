@@ -1,9 +1,25 @@
 // The pooling figure: kernel regression over an axis of numbers, moved by a query and a width.
+/** @import { Model, Place, Point, Shown, Slider } from "../shared/types" */
+/** @import { Answer, Layout } from "./types" */
 import { entropy, gaussianScores, maskedSoftmax, pool } from "../shared/attention.js";
-import { decimals, make, ownKeys, put, slider } from "../shared/controls.js";
-import { colour } from "../shared/keys.js";
 import { fromLeft, ruler, ticks } from "../shared/axes.js";
+import { decimals, make, ownKeys, put, short, slider } from "../shared/controls.js";
+import { colour } from "../shared/keys.js";
 import { keyTicks, numbersOf, say, scorePicture, valuePicture, weightPicture } from "./pieces.js";
+
+/**
+ * The traits of the figure.
+ * @typedef {Shown & {
+ *   points: Point[],
+ *   query: number,
+ *   width: number,
+ *   axis: [low: number, high: number, step: number],
+ *   widths: number[],
+ *   truth: Point[],
+ *   key_name: string,
+ *   value_name: string,
+ * }} Traits
+ */
 
 // What is shown: pure functions of the model's traits.
 
@@ -17,21 +33,29 @@ export function queryAt([low, , step], at) {
 }
 
 /**
- * The width at a step of its slider: even steps in its logarithm, in two digits.
- * @param {number} step
+ * The step of the width's slider that is nearest to a width, by their ratio.
+ * @param {number[]} widths one for each step
+ * @param {number} width
  */
-export function widthAt(step) {
-  return Number((10 ** (step / 20)).toPrecision(2));
+export function stepOf(widths, width) {
+  const off = widths.map((one) => Math.abs(Math.log(one / width)));
+  return off.indexOf(Math.min(...off));
 }
 
-/** The steps of the sliders: the last of the query's, the first and last of the width's. */
+/**
+ * The last step of each slider.
+ * @param {Model<Traits>} model
+ */
 export function stepsOf(model) {
   const [low, high, step] = model.get("axis");
-  const [narrow, wide] = model.get("widths").map((width) => Math.round(20 * Math.log10(width)));
-  return { queries: Math.round((high - low) / step), narrow, wide };
+  return { queries: Math.round((high - low) / step), widths: model.get("widths").length - 1 };
 }
 
-/** A function that gives scores, weights and output of a query. */
+/**
+ * A function that gives scores, weights and output of a query.
+ * @param {Model<Traits>} model
+ * @returns {(query: number, width: number) => Answer}
+ */
 function kernel(model) {
   const keys = model.get("points").map(([key]) => key);
   const values = model.get("points").map(([, value]) => [value]);
@@ -42,12 +66,16 @@ function kernel(model) {
   };
 }
 
-/** All that the picture says about the query. */
+/** All that the picture says about the query. @param {Model<Traits>} model */
 export function rowOf(model) {
   return kernel(model)(model.get("query"), model.get("width"));
 }
 
-/** The output at each step of the query's slider, and how large the largest weight usually is. */
+/**
+ * The output at each step of the query's slider, and how large the largest weight usually is.
+ * @param {Model<Traits>} model
+ * @returns {{curve: Point[], usual: number}}
+ */
 export function sweep(model) {
   const [axis, width, answer] = [model.get("axis"), model.get("width"), kernel(model)];
   const steps = Array.from({ length: stepsOf(model).queries + 1 }, (_, at) => queryAt(axis, at));
@@ -57,17 +85,22 @@ export function sweep(model) {
   return { curve: answers.map(({ query, output }) => [query, output]), usual };
 }
 
-/** Among how many keys the weight would be shared, if it were shared evenly. */
+/** Among how many keys the weight would be shared, if it were shared evenly. @param {number[]} weights */
 export function sharing(weights) {
   const count = (2 ** entropy(weights)).toFixed(1);
   return count === "1.0" ? "as if one key had all the weight" : `as if ${count} keys shared the weight evenly`;
 }
 
-/** What all pieces draw with: the points, from left to right, their colours and the axis. */
+/**
+ * What all pieces draw with: the points, from left to right, their colours and the axis.
+ * @param {Model<Traits>} model
+ * @returns {Layout}
+ */
 function layoutOf(model) {
   const [points, truth] = [model.get("points"), model.get("truth")];
   const keys = points.map(([key]) => key);
   const order = keys.map((_, i) => i).sort((a, b) => keys[a] - keys[b]);
+  /** @type {string[]} */
   const colours = [];
   order.forEach((i, rank) => {
     colours[i] = colour(rank, keys.length);
@@ -76,17 +109,22 @@ function layoutOf(model) {
   const names = [model.get("key_name"), model.get("value_name")];
   // One digit more than a step of the query needs.
   const digits = Math.min(100, Math.max(0, 1 - Math.floor(Math.log10(step))));
-  const sayKey = (key) => String(Number(key.toFixed(digits)));
+  const sayKey = (/** @type {number} */ key) => String(Number(key.toFixed(digits)));
   return { points, truth, keys, order, colours, names, sayKey, range: [low, high], x: fromLeft([low, high]) };
 }
 
-/** What a pointed-at key says. */
+/** What a pointed-at key says. @param {Layout} layout @param {Answer} row @param {number} i */
 function sentence({ points, names, sayKey }, { scores, weights }, i) {
   const [key, value] = points[i];
   return `${names[0]} ${sayKey(key)}: score ${decimals(scores[i])}, weight ${decimals(weights[i])}, ${names[1]} ${Number(value.toPrecision(6))}`;
 }
 
-/** One stage over the axis: its name, what to say beside it, and its picture. */
+/**
+ * One stage over the axis: its name, what to say beside it, and its picture.
+ * @param {string} name
+ * @param {Element[]} notes
+ * @param {...Element} content
+ */
 function stage(name, notes, ...content) {
   const [atKey, atQuery] = ["at-key", "at-query"].map((mark) => make("div", { class: mark, "aria-hidden": true }));
   const heading = make("div", { class: "stage-name" }, ...(name ? [make("b", { text: name })] : []), ...notes);
@@ -94,27 +132,35 @@ function stage(name, notes, ...content) {
   return { element: make("div", { class: "stage" }, heading, shown), atKey, atQuery };
 }
 
-/** The sliders, each with what it says and the step at which it stands. */
+/** The sliders, each with what it says and the step at which it stands. @param {Model<Traits>} model */
 function controlsOf(model) {
-  const [{ queries, narrow, wide }, axis] = [stepsOf(model), model.get("axis")];
+  const [steps, axis, widths] = [stepsOf(model), model.get("axis"), model.get("widths")];
+  /** @param {"query"|"width"} name @param {number} value */
   const change = (name, value) => {
     model.set(name, value);
     model.save_changes();
   };
-  const query = slider("query", { min: 0, max: queries, step: 1 }, (at) => change("query", queryAt(axis, at)));
-  const width = slider("width", { min: narrow, max: wide, step: 1 }, (at) => change("width", widthAt(at)));
-  const paint = (row) => {
-    query.set(Math.min(queries, Math.max(0, Math.round((row.query - axis[0]) / axis[2]))), say(row.query));
-    width.set(Math.min(wide, Math.max(narrow, Math.round(20 * Math.log10(row.width)))), say(row.width));
+  const query = slider("query", { min: 0, max: steps.queries, step: 1 }, (at) => change("query", queryAt(axis, at)));
+  const width = slider("width", { min: 0, max: steps.widths, step: 1 }, (at) => change("width", widths[at]));
+  const paint = (/** @type {Answer} */ row) => {
+    query.set(Math.min(steps.queries, Math.max(0, Math.round((row.query - axis[0]) / axis[2]))), say(row.query));
+    width.set(stepOf(widths, row.width), short(row.width));
     put(query.input, { "data-value": row.query });
     put(width.input, { "data-value": row.width });
   };
   return { query, width, paint };
 }
 
-/** The stages over their axis: the scores, the weights, the values, and the axis itself. */
+/**
+ * The stages over their axis: the scores, the weights, the values, and the axis itself.
+ * @param {Layout} layout
+ * @param {Slider} control the query's
+ * @param {Record<"scores"|"weights"|"values", {element: Element}>} drawn
+ * @param {Record<"total"|"shared"|"output", Element>} said
+ * @param {(key: number) => void} onPoint
+ */
 function stagesOf(layout, control, drawn, said, onPoint) {
-  const note = (text) => make("span", { text });
+  const note = (/** @type {string} */ text) => make("span", { text });
   const dots = `dots: ${layout.names[1]} at each ${layout.names[0]}`;
   const legend = [dots, "solid: output of any query", ...(layout.truth.length ? ["dashed: truth"] : [])];
   const smalls = legend.map((text) => make("small", { text }));
@@ -122,20 +168,30 @@ function stagesOf(layout, control, drawn, said, onPoint) {
   below.paint(ticks(...layout.range, 6, 30).map((tick) => ({ at: layout.x(tick), text: String(tick) })));
   const name = make("small", { class: "axis-name", text: layout.names[0] });
   return [
-    stage("Scoring", [note("-(q - k)² / (2 width²)")], drawn.scores.element),
+    stage(
+      "Scoring",
+      [note("-(q - k)² / (2 width²)"), make("small", { text: "bar: the width, to either side" })],
+      drawn.scores.element,
+    ),
     stage("Weighting", [said.total, said.shared], drawn.weights.element),
     stage("Pooling", [note("values × weights"), ...smalls, said.output], drawn.values.element),
     stage("", [control.label, name], keyTicks(layout, onPoint), control.input, below.element),
   ];
 }
 
-/** Follow the pointer to the key that is nearest along the axis. */
+/**
+ * Follow the pointer to the key that is nearest along the axis.
+ * @param {HTMLElement} bands
+ * @param {Layout} layout
+ * @param {Element} picture as wide as the axis
+ * @param {(key: number | null) => void} onPoint
+ */
 function pointNearest(bands, { keys, x }, picture, onPoint) {
-  const pointHere = (event) => {
-    if (event.target.matches("input")) return; // a dragged slider points at no key
+  const pointHere = (/** @type {PointerEvent} */ event) => {
+    if (/** @type {Element} */ (event.target).matches("input")) return; // a dragged slider points at no key
     const box = picture.getBoundingClientRect();
     const at = (100 * (event.clientX - box.left)) / box.width;
-    const far = (i) => Math.abs(x(keys[i]) - at);
+    const far = (/** @type {number} */ i) => Math.abs(x(keys[i]) - at);
     if (at >= 0 && at <= 100) onPoint(keys.reduce((best, _, i) => (far(i) < far(best) ? i : best), 0));
   };
   bands.addEventListener("pointermove", pointHere);
@@ -145,15 +201,21 @@ function pointNearest(bands, { keys, x }, picture, onPoint) {
   });
 }
 
-/** The stages with all that moves in them, and what a key pointed at says. */
+/**
+ * The stages with all that moves in them, and what a key pointed at says.
+ * @param {Model<Traits>} model
+ * @param {{query: Slider}} controls
+ */
 function picture(model, controls) {
   const layout = layoutOf(model);
   const drawn = { scores: scorePicture(layout), weights: weightPicture(layout), values: valuePicture(layout) };
   const said = { shared: make("span"), total: make("span"), output: make("b", { class: "output-text" }) };
   const readout = make("p", { class: "readout", "aria-live": "polite" });
+  /** @type {[number | null, Answer, ({width: number} & ReturnType<typeof sweep>) | null]} */
   let [pointed, row, swept] = [null, rowOf(model), null];
-  const read = () => put(readout, { text: pointed === null ? "Point at a key for its numbers." : sentence(layout, row, pointed) });
-  const point = (i) => {
+  const read = () =>
+    put(readout, { text: pointed === null ? "Point at a key for its numbers." : sentence(layout, row, pointed) });
+  const point = (/** @type {number | null} */ i) => {
     pointed = i;
     stages.forEach(({ atKey }) => {
       atKey.hidden = i === null;
@@ -164,7 +226,7 @@ function picture(model, controls) {
   const stages = stagesOf(layout, controls.query, drawn, said, point);
   const bands = make("div", { class: "bands" }, ...stages.map(({ element }) => element));
   pointNearest(bands, layout, drawn.scores.element, point);
-  const paint = (now) => {
+  const paint = (/** @type {Answer} */ now) => {
     row = now;
     if (row.width !== swept?.width) {
       swept = { width: row.width, ...sweep(model) };
@@ -183,17 +245,20 @@ function picture(model, controls) {
   return { elements: [bands, readout], layout, paint };
 }
 
-/** Draw the figure into `el` and keep it in step with the model; returns a clean-up. */
+/** Draw the figure into `el` and keep it in step with the model; returns a clean-up. @param {Place<Traits>} place */
 function drawPooling({ model, el }) {
   const controls = controlsOf(model);
   const shown = picture(model, controls);
   const table = numbersOf(shown.layout);
-  const note = make("small", { text: "how far the query looks: the bar in Scoring, to either side" });
+  const note = make("small", { text: "how far the query looks" });
   const width = make("div", { class: "width-control" }, controls.width.label, controls.width.input, note);
   const caption = model.get("caption");
   const figure = make(
     "figure",
-    { class: `attnbook-figure pooling${model.get("points").length > 64 ? " crowded-points" : ""}`, "data-attnbook-figure": model.get("kind") },
+    {
+      class: `attnbook-figure pooling${model.get("points").length > 64 ? " crowded-points" : ""}`,
+      "data-attnbook-figure": model.get("kind"),
+    },
     shown.elements[0],
     width,
     shown.elements[1],

@@ -13,7 +13,15 @@ from torch import Tensor
 
 from attnbook.checks import check_pair, check_tensor, check_values, check_width
 from attnbook.figures.shared.axes import axis_of, places_on, spread_of, widths_for
-from attnbook.figures.shared.base import Figure, check_count, decimals, module, numbers, stylesheet
+from attnbook.figures.shared.base import (
+    Figure,
+    check_count,
+    decimals,
+    doubles,
+    module,
+    numbers,
+    stylesheet,
+)
 from attnbook.pooling import pool
 from attnbook.scoring import gaussian_score
 from attnbook.weighting import masked_softmax
@@ -58,7 +66,7 @@ class PoolingFigure(Figure):
     points: traitlets.List[Any] = traitlets.List().tag(sync=True)
     query = traitlets.Float().tag(sync=True)
     width = traitlets.Float(1.0).tag(sync=True)
-    # Where the axis begins and ends, and a step of the query's slider; the slider of widths.
+    # Where the axis begins and ends, and a step of the query's slider; each place of the width's.
     axis: traitlets.List[Any] = traitlets.List().tag(sync=True)
     widths: traitlets.List[Any] = traitlets.List().tag(sync=True)
     truth: traitlets.List[Any] = traitlets.List().tag(sync=True)
@@ -134,7 +142,7 @@ class PoolingFigure(Figure):
         output = decimals(self.output.item())
         ranked = sorted(range(len(weights)), key=lambda i: -weights[i])[:TOLD]
         return [
-            f"PoolingFigure: Gaussian scores, width {self.width:.10g}, query {self.query:.10g}",
+            f"PoolingFigure: Gaussian scores, width {_brief(self.width)}, query {self.query:.10g}",
             f"output {output}, {_sharing(weights)}",
             "heaviest keys:",
             *(self._line(i, weights[i]) for i in ranked),
@@ -163,7 +171,7 @@ def _flat(name: str, tensor: Tensor) -> list[float]:
 
 
 def _column(column: list[float]) -> Float[Tensor, "1 rows 1"]:
-    return torch.tensor(column, dtype=torch.float64).reshape(1, -1, 1)
+    return doubles(column).reshape(1, -1, 1)
 
 
 def _number(name: str, number: float | Tensor) -> float:
@@ -193,6 +201,11 @@ def _check_scores(
             "scores must be finite wherever the sliders stand, "
             f"got query {query:g} and width {width:g}"
         )
+
+
+def _brief(width: float) -> str:
+    """A width in three digits: a learned one has more than anybody reads."""
+    return f"{float(f'{width:.3g}'):.10g}"
 
 
 def _middle(places: list[float], axis: list[float]) -> float:

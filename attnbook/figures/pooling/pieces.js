@@ -1,17 +1,24 @@
 // The pieces of the pooling figure. Each returns an element and a way to paint it.
-import { make, put, tableRow } from "../shared/controls.js";
+/** @import { Ends, Point } from "../shared/types" */
+/** @import { Answer, Layout } from "./types" */
 import { curve, dotAt, fromTop, graph, ruler, segment, ticks } from "../shared/axes.js";
+import { make, put, short, tableRow, walkAlong } from "../shared/controls.js";
 
 const FLOOR = -4.5; // the score three widths away, where little weight is left
 const PARABOLA = Array.from({ length: 49 }, (_, i) => i / 24 - 1);
 
-/** A number that somebody chose, without the last digits, in which 3 × 0.1 is not 0.3. */
+/** A number that somebody chose, without the last digits, in which 3 × 0.1 is not 0.3. @param {number} number */
 export const say = (number) => String(Number(number.toPrecision(10)));
 
-/** To a hundredth of a percent: what cannot be seen to move need not be drawn again. */
+/** To a hundredth of a percent: what cannot be seen to move need not be drawn again. @param {number} percent */
 const near = (percent) => Math.round(percent * 100) / 100;
 
-/** The highest and lowest of all values, with a little room. */
+/**
+ * The highest and lowest of all values, with a little room.
+ * @param {Point[]} points
+ * @param {Point[]} truth
+ * @returns {Ends}
+ */
 function heights(points, truth) {
   const all = [...points, ...truth].map(([, y]) => y);
   const [low, high] = [Math.min(...all), Math.max(...all)];
@@ -19,15 +26,16 @@ function heights(points, truth) {
   return [low - room, high + room];
 }
 
-/** A graph with the labels of its axis beside it. */
+/** A graph with the labels of its axis beside it. @param {Element} element @param {{element: Element}} labels */
 const measured = (element, labels) => make("div", { class: "measured" }, element, labels.element);
 
-/** The score as a function of the key, a dot for each key, and the width as a bar across. */
+/** The score as a function of the key, a dot for each key, and the width as a bar across. @param {Layout} layout */
 export function scorePicture({ keys, colours, x }) {
   const [parabola, labels] = [curve("score-curve"), ruler("beside")];
   const reach = segment("reach");
   const dots = colours.map((colour) => segment("dot", { style: `stroke: ${colour}` }));
   const element = graph("scores", reach, parabola.element, ...dots);
+  /** @param {Answer} row */
   const paint = ({ query, width, scores }) => {
     // A query far from all keys still shows which is the nearest.
     const floor = Math.min(FLOOR, 2 * Math.max(...scores));
@@ -40,16 +48,22 @@ export function scorePicture({ keys, colours, x }) {
       put(dot, { ...dotAt(x(keys[i]), at), opacity: scores[i] < floor ? 0.35 : 1 });
     });
     const least = floor < -999 ? floor.toExponential(0) : say(Number(floor.toPrecision(2)));
-    labels.paint([{ at: y(0), text: "0" }, { at: y(floor), text: `≤ ${least}` }]);
+    labels.paint([
+      { at: y(0), text: "0" },
+      { at: y(floor), text: `≤ ${least}` },
+    ]);
   };
   return { element: measured(element, labels), paint };
 }
 
-/** A stem per key, as high as its weight. */
+/** A stem per key, as high as its weight. @param {Layout} layout */
 export function weightPicture({ keys, colours, x }) {
   const labels = ruler("beside");
-  const stems = keys.map((key, i) => segment("stem", { x1: x(key), x2: x(key), y1: 100, style: `stroke: ${colours[i]}` }));
+  const stems = keys.map((key, i) =>
+    segment("stem", { x1: x(key), x2: x(key), y1: 100, style: `stroke: ${colours[i]}` }),
+  );
   const zero = segment("zero", { x1: 0, x2: 100, y1: 100, y2: 100 });
+  /** @param {Answer} row @param {number} top the weight that the axis reaches */
   const paint = ({ weights }, top) => {
     const y = fromTop([0, top * 1.08]);
     stems.forEach((stem, i) => put(stem, { y2: near(y(weights[i])) }));
@@ -58,10 +72,11 @@ export function weightPicture({ keys, colours, x }) {
   return { element: measured(graph("weights", zero, ...stems), labels), paint };
 }
 
-/** The points, each as strong as its weight, the curve through them and the output on it. */
+/** The points, each as strong as its weight, the curve through them and the output on it. @param {Layout} layout */
 export function valuePicture({ points, truth, colours, x }) {
   const range = heights(points, truth);
   const [y, labels] = [fromTop(range), ruler("beside")];
+  /** @param {Point} point */
   const place = ([key, value]) => dotAt(x(key), y(value));
   const all = points.map((point, i) => [
     segment("point", place(point)),
@@ -73,39 +88,33 @@ export function valuePicture({ points, truth, colours, x }) {
   const layers = [known.element, ...all.map(([under]) => under), ...all.map(([, dot]) => dot)];
   const element = graph("values-plot", ...layers, hint, found.element, ring, output);
   labels.paint(ticks(...range, 4).map((tick) => ({ at: y(tick), text: String(tick) })));
-  const paint = (row) => {
+  const paint = (/** @type {Answer} */ row) => {
     const at = place([row.query, row.output]);
     const largest = Math.max(...row.weights);
     all.forEach(([, dot], i) => put(dot, { "stroke-opacity": (row.weights[i] / largest).toFixed(3) }));
     put(hint, { x2: at.x1, y1: at.y1, y2: at.y2 });
     [ring, output].forEach((dot) => put(dot, at));
   };
-  const paintCurve = (pairs) => found.paint(pairs.map(([key, value]) => [x(key), y(value)]));
+  const paintCurve = (/** @type {Point[]} */ pairs) => found.paint(pairs.map(([key, value]) => [x(key), y(value)]));
   return { element: measured(element, labels), paint, paintCurve };
 }
 
-/** A tick per key that can have the focus; arrow keys walk along the axis. */
+/**
+ * A tick per key that can have the focus; arrow keys walk along the axis.
+ * @param {Layout} layout
+ * @param {(key: number) => void} onPoint
+ */
 export function keyTicks({ keys, order, colours, names, sayKey, x }, onPoint) {
   const buttons = order.map((i, rank) => {
     const style = `--at: ${x(keys[i]).toFixed(3)}%; --paint: ${colours[i]}`;
     const name = `${names[0]} ${sayKey(keys[i])}`;
     return make("button", { type: "button", "aria-label": name, tabindex: rank === 0 ? 0 : -1, style });
   });
-  buttons.forEach((button, rank) => {
-    ["focus", "click"].forEach((event) => button.addEventListener(event, () => onPoint(order[rank])));
-    button.addEventListener("keydown", (event) => {
-      const next = buttons[rank + { ArrowLeft: -1, ArrowRight: 1 }[event.key]];
-      if (!next) return;
-      event.preventDefault();
-      button.tabIndex = -1;
-      next.tabIndex = 0;
-      next.focus();
-    });
-  });
+  walkAlong(buttons, (rank) => onPoint(order[rank]));
   return make("div", { class: "key-ticks", role: "group", "aria-label": "keys" }, ...buttons);
 }
 
-/** The numbers behind the picture. */
+/** The numbers behind the picture. @param {Layout} layout */
 export function numbersOf({ points, names }) {
   const heads = ["point", ...names, "score", "weight"];
   const rows = [...points, "output"].map(() => tableRow(heads.length - 1));
@@ -114,10 +123,11 @@ export function numbersOf({ points, names }) {
   const table = make("table", {}, make("caption"), make("thead", {}, head), body);
   const wrapper = make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "numbers" }, table);
   const element = make("details", {}, make("summary", { text: "Show numbers" }), wrapper);
+  /** @param {Answer} row */
   const paint = ({ query, width, scores, weights, output }) => {
-    put(table.caption, { text: `width ${say(width)}; last row: the query and its output` });
+    put(/** @type {Element} */ (table.caption), { text: `width ${short(width)}; last row: the query and its output` });
     points.forEach((point, i) => rows[i].set(`point ${i}`, [...point, scores[i], weights[i]]));
-    rows.at(-1).set("output", [query, output, "", weights.reduce((a, b) => a + b, 0)]);
+    rows[rows.length - 1].set("output", [query, output, "", weights.reduce((a, b) => a + b, 0)]);
   };
   return { element, paint };
 }

@@ -1,7 +1,9 @@
 // The scaling figure: the same queries and keys, scored with and without the division by √d.
-import { FEW, MEASURES, SIDES, half, halvesOf, scaleOf } from "./halves.js";
-import { decimals, make, ownKeys, put, slider, tableRow } from "../shared/controls.js";
+/** @import { Place, Row } from "../shared/types" */
+/** @import { Half, Told, Traits } from "./types" */
 import { curve, dotAt, fromLeft, fromTop, graph, ruler, segment } from "../shared/axes.js";
+import { decimals, make, ownKeys, put, slider, tableRow } from "../shared/controls.js";
+import { FEW, half, halvesOf, MEASURES, SIDES, scaleOf } from "./halves.js";
 
 /**
  * Where the names of the two lines stand, so that both can be read: each above its line's end,
@@ -16,7 +18,13 @@ export function nameSpots(ends) {
   return ends.map((_, side) => (side === low ? lower : higher));
 }
 
-/** The largest weight of both halves over d, and below it the slider on the same axis. */
+/**
+ * The largest weight of both halves over d, and below it the slider on the same axis.
+ * @param {Half[][]} halves [d][half]
+ * @param {number[]} sizes
+ * @param {number} queries how many
+ * @param {(d: number) => void} onChoose
+ */
 function chart(halves, sizes, queries, onChoose) {
   const [left, top] = [fromLeft([0, sizes.length - 1]), fromTop([0, 1])];
   const values = SIDES.map((_, side) => halves.map((both) => both[side].measures.largest));
@@ -27,7 +35,7 @@ function chart(halves, sizes, queries, onChoose) {
   const picture = graph("sweep", ...grid, marker, ...curves.map((line) => line.element), ...dots);
   const [below, beside] = [ruler("below"), ruler("beside")];
   const control = slider("d", { min: 0, max: sizes.length - 1, step: 1 }, (step) => onChoose(sizes[step]));
-  const ends = values.map((row) => row.at(-1));
+  const ends = values.map((row) => row[row.length - 1]);
   const names = nameSpots(ends).map((spot, side) =>
     make("span", {
       class: `line-name ${spot}`,
@@ -47,6 +55,7 @@ function chart(halves, sizes, queries, onChoose) {
   beside.paint([0, 0.5, 1].map((y) => ({ at: top(y), text: String(y) })));
   below.paint(sizes.map((size, step) => ({ at: left(step), text: String(size) })));
   curves.forEach((line, side) => line.paint(values[side].map((y, step) => [left(step), top(y)])));
+  /** @param {number} step of `sizes` */
   const paint = (step) => {
     const x = left(step);
     put(marker, { x1: x, x2: x });
@@ -56,30 +65,52 @@ function chart(halves, sizes, queries, onChoose) {
   return { element, paint };
 }
 
-/** A table with this head, and a body for each group of rows. */
+/**
+ * A table with this head, and a body for each group of rows.
+ * @param {HTMLElement} caption
+ * @param {string[]} names
+ * @param {...Row[]} groups
+ */
 function tableOf(caption, names, ...groups) {
   const head = make("tr", {}, ...names.map((text) => make("th", { scope: "col", text })));
   const bodies = groups.map((rows) => make("tbody", {}, ...rows.map((row) => row.element)));
   return make("table", {}, caption, make("thead", {}, head), ...bodies);
 }
 
-/** The numbers behind the picture: of the query in focus, and of all queries at this and each d. */
+/**
+ * The numbers behind the picture: of the query in focus, and of all queries at this and each d.
+ * @param {string[]} labels
+ * @param {Half[][]} halves [d][half]
+ * @param {number[]} sizes
+ */
 function numberTables(labels, halves, sizes) {
+  /** @param {...string} parts */
   const columns = (...parts) => SIDES.flatMap(({ formula }) => parts.map((part) => `${formula}: ${part}`));
   const caption = make("caption");
   const [keyRows, measureRows] = [[...labels, "total"], Object.keys(MEASURES)].map((all) => all.map(() => tableRow(4)));
   const sizeRows = sizes.map(() => tableRow(2));
-  sizeRows.forEach((row, step) => row.set(`d = ${sizes[step]}`, halves[step].map((h) => h.measures.largest)));
+  sizeRows.forEach((row, step) =>
+    row.set(
+      `d = ${sizes[step]}`,
+      halves[step].map((h) => h.measures.largest),
+    ),
+  );
   const now = tableOf(caption, ["key", ...columns("score", "weight")], keyRows, measureRows);
   const sweep = tableOf(make("caption", { text: "at each d" }), ["d", ...columns("largest weight")], sizeRows);
   const region = { class: "scroll", tabindex: 0, role: "region", "aria-label": "numbers" };
   const element = make("details", {}, make("summary", { text: "Show numbers" }), make("div", region, now, sweep));
+  /** @param {Half[]} both @param {number} query @param {number} d */
   const paint = (both, query, d) => {
     put(caption, { text: `query ${query} at d = ${d}; below, averages over all queries` });
-    labels.forEach((label, i) => keyRows[i].set(label, both.flatMap((h) => [h.scores[query][i], h.weights[query][i]])));
+    labels.forEach((label, i) =>
+      keyRows[i].set(
+        label,
+        both.flatMap((h) => [h.scores[query][i], h.weights[query][i]]),
+      ),
+    );
     const sums = both.map((h) => h.weights[query].reduce((a, b) => a + b, 0));
-    keyRows.at(-1).set("total", ["", sums[0], "", sums[1]]);
-    Object.entries(MEASURES).forEach(([key, { text }], i) => {
+    keyRows[keyRows.length - 1].set("total", ["", sums[0], "", sums[1]]);
+    /** @type {Told[]} */ (Object.entries(MEASURES)).forEach(([key, { text }], i) => {
       const pair = both.map((h) => h.measures[key]);
       const cells = pair.flatMap((number) => (key === "variance" ? [number, ""] : ["", number]));
       measureRows[i].set(text, cells);
@@ -88,30 +119,35 @@ function numberTables(labels, halves, sizes) {
   return { element, paint };
 }
 
-/** Which query the bars belong to, if there are several. */
+/**
+ * Which query the bars belong to, if there are several.
+ * @param {number} count
+ * @param {(query: number) => void} onChoose
+ */
 function queryChoice(count, onChoose) {
   const options = Array.from({ length: count }, (_, i) => make("option", { value: i, text: `query ${i}` }));
   const select = make("select", { "aria-label": "query" }, ...options);
   select.addEventListener("change", () => onChoose(Number(select.value)));
   const element = make("label", { class: "select-choice" }, make("span", { text: "Bars of" }), select);
   element.hidden = count === 1;
+  /** @param {number} query */
   const paint = (query) => {
     select.value = String(query);
   };
   return { element, paint };
 }
 
-/** Draw the figure into `el` and keep it in step with the model; returns a clean-up. */
+/** Draw the figure into `el` and keep it in step with the model; returns a clean-up. @param {Place<Traits>} place */
 function drawFigure({ model, el }) {
   const [sizes, caption, halves] = [model.get("sizes"), model.get("caption"), halvesOf(model)];
   const [numQueries, numKeys] = [halves[0][0].scores.length, halves[0][0].scores[0].length];
   const labels = Array.from({ length: numKeys }, (_, i) => `key ${i}`);
-  const set = (name) => (value) => {
+  const set = (/** @type {"d" | "query"} */ name) => (/** @type {number} */ value) => {
     model.set(name, value);
     model.save_changes();
   };
-  let pointed = null;
-  const point = (i) => {
+  let pointed = /** @type {number | null} */ (null);
+  const point = (/** @type {number | null} */ i) => {
     if (i === pointed) return;
     pointed = i;
     parts.forEach((part) => part.point(i));
@@ -128,7 +164,7 @@ function drawFigure({ model, el }) {
   });
   const figure = make(
     "figure",
-    { class: "attnbook-figure", "data-attnbook-figure": model.get("kind") },
+    { class: "attnbook-figure scaling", "data-attnbook-figure": model.get("kind") },
     ...[choice.element, pair, readout, sweep.element, tables.element],
     ...(caption ? [make("figcaption", { text: caption })] : []),
   );
@@ -138,8 +174,11 @@ function drawFigure({ model, el }) {
   };
   const paintReadout = () => {
     const { both, query } = shown();
-    const say = (h, i) => `${SIDES[i].formula} score ${decimals(h.scores[query][pointed])}, weight ${decimals(h.weights[query][pointed])}`;
-    const text = pointed === null ? "Point at a key for its numbers." : `${labels[pointed]}: ${both.map(say).join("; ")}`;
+    const key = /** @type {number} */ (pointed); // `say` is not for null
+    const say = (/** @type {Half} */ h, /** @type {number} */ i) =>
+      `${SIDES[i].formula} score ${decimals(h.scores[query][key])}, weight ${decimals(h.weights[query][key])}`;
+    const text =
+      pointed === null ? "Point at a key for its numbers." : `${labels[pointed]}: ${both.map(say).join("; ")}`;
     put(readout, { text });
   };
   const paint = () => {

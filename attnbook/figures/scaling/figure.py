@@ -9,7 +9,15 @@ import torch
 import traitlets
 
 from attnbook.checks import check_last_axis, check_queries_and_keys
-from attnbook.figures.shared.base import Figure, check_count, decimals, module, numbers, stylesheet
+from attnbook.figures.shared.base import (
+    Figure,
+    check_count,
+    decimals,
+    doubles,
+    module,
+    numbers,
+    stylesheet,
+)
 from attnbook.scoring import dot_score
 from attnbook.weighting import masked_softmax
 
@@ -92,7 +100,7 @@ class ScalingFigure(Figure):
         return {name: measure.mean().item() for name, measure in each.items()}
 
     def _scores(self, scaled: bool) -> Tensor:
-        scores = torch.tensor(self.scores[self.sizes.index(self.d)], dtype=torch.float64)
+        scores = doubles(self.scores[self.sizes.index(self.d)])
         return scores.unsqueeze(0) / (math.sqrt(self.d) if scaled else 1)
 
     @traitlets.validate("d")

@@ -1,4 +1,6 @@
 // The two halves of the scaling figure: what they hold, as pure functions, and how they look.
+/** @import { Ends, Model } from "../shared/types" */
+/** @import { Half, Measure, Measures, Told, Traits } from "./types" */
 import { entropy, maskedSoftmax, slopeSum, variance } from "../shared/attention.js";
 import { decimals, make, put, short } from "../shared/controls.js";
 import { bars, keyButtons, span, stack } from "../shared/keys.js";
@@ -17,6 +19,7 @@ export function sharers(bits) {
 }
 
 // What is told of scores and weights, beside what it means: each an average over the queries.
+/** @type {Record<keyof Measures, Measure>} */
 export const MEASURES = {
   variance: { text: "variance of the scores", note: () => "" },
   largest: { text: "largest weight", note: () => "" },
@@ -33,6 +36,7 @@ const average = (numbers) => numbers.reduce((sum, x) => sum + x, 0) / numbers.le
  * Scores, weights and measures of one half, at one d.
  * @param {number[][]} dots dot products: [query][key]
  * @param {number} divisor
+ * @returns {Half}
  */
 export function halfOf(dots, divisor) {
   const scores = dots.map((row) => row.map((dot) => dot / divisor));
@@ -46,7 +50,7 @@ export function halfOf(dots, divisor) {
   return { scores, weights, measures };
 }
 
-/** Both halves at every d: [d][half]. */
+/** Both halves at every d: [d][half]. @param {Model<Traits>} model */
 export function halvesOf(model) {
   const sizes = model.get("sizes");
   return model.get("scores").map((dots, step) => SIDES.map(({ divisor }) => halfOf(dots, divisor(sizes[step]))));
@@ -54,7 +58,7 @@ export function halvesOf(model) {
 
 /**
  * The scale of the score bars: one for both halves, so that the division is seen.
- * @param {ReturnType<typeof halfOf>[]} both halves at one d
+ * @param {Half[]} both halves at one d
  * @param {number} query
  */
 export function scaleOf(both, query) {
@@ -68,14 +72,20 @@ export function division(name, d) {
   return `divided by √${d} ${Number.isInteger(root) ? "=" : "≈"} ${short(root)}`;
 }
 
-/** The name of a stage, and bars between the two ends of their scale. */
+/** The name of a stage, and bars between the two ends of their scale. @param {string} name @param {number} count */
 function barPlot(name, count) {
   const drawn = bars(count, "bars");
   const note = make("span");
   const ends = [make("span"), make("span")];
   const scale = make("div", { class: "ends", "aria-hidden": true }, ...ends);
-  const picture = make("div", { class: "half-picture" }, make("div", { class: "spot", "aria-hidden": true }), drawn.element);
+  const picture = make(
+    "div",
+    { class: "half-picture" },
+    make("div", { class: "spot", "aria-hidden": true }),
+    drawn.element,
+  );
   const heading = make("div", { class: "half-stage" }, make("b", { text: name }), note);
+  /** @param {number[]} numbers @param {Ends} ends */
   const paint = (numbers, [low, high]) => {
     put(ends[0], { text: short(high) });
     put(ends[1], { text: short(low) });
@@ -84,10 +94,11 @@ function barPlot(name, count) {
   return { heading, note, scale, picture, paint };
 }
 
-/** The measures of a half: names, numbers and what they mean. */
+/** The measures of a half: names, numbers and what they mean. @param {number} queries how many */
 function measureList(queries) {
-  const rows = Object.entries(MEASURES).map(([key, { text, unit = "", note }]) => {
+  const rows = /** @type {Told[]} */ (Object.entries(MEASURES)).map(([key, { text, unit = "", note }]) => {
     const [meaning, number] = [make("small"), make("dd")];
+    /** @param {Measures} measures */
     const paint = (measures) => {
       put(meaning, { text: note(measures[key]) });
       put(number, { text: decimals(measures[key]) + unit });
@@ -97,10 +108,14 @@ function measureList(queries) {
   const list = make("dl", {}, ...rows.flatMap((row) => row.parts));
   const heading = queries > 1 ? [make("div", { class: "note", text: `Average of all ${queries} queries` })] : [];
   const element = make("div", { class: "measures" }, ...heading, list);
-  return { element, paint: (measures) => rows.forEach((row) => row.paint(measures)) };
+  return { element, paint: (/** @type {Measures} */ measures) => rows.forEach((row) => row.paint(measures)) };
 }
 
-/** A button per key, numbered; the word stands beside them. */
+/**
+ * A button per key, numbered; the word stands beside them.
+ * @param {string[]} labels
+ * @param {(key: number) => void} onPoint
+ */
 function keyAxis(labels, onPoint) {
   const element = keyButtons(labels, onPoint);
   const numbered = labels.length <= MOST_NUMBERED;
@@ -108,7 +123,13 @@ function keyAxis(labels, onPoint) {
   return { element, word: make("span", { class: "keys-word", "aria-hidden": true, text: numbered ? "key" : "" }) };
 }
 
-/** One half: the scores and the weights of the query in focus, the measures of all. */
+/**
+ * One half: the scores and the weights of the query in focus, the measures of all.
+ * @param {{name: string, formula: string}} side of `SIDES`
+ * @param {string[]} labels of the keys
+ * @param {number} queries how many
+ * @param {(key: number) => void} onPoint
+ */
 export function half({ name, formula }, labels, queries, onPoint) {
   const count = labels.length;
   const scoring = barPlot("Scoring", count);
@@ -131,8 +152,9 @@ export function half({ name, formula }, labels, queries, onPoint) {
     ...stages,
     measures.element,
   );
+  /** @param {PointerEvent} event */
   const pointHere = (event) => {
-    const box = event.currentTarget.getBoundingClientRect();
+    const box = /** @type {Element} */ (event.currentTarget).getBoundingClientRect();
     const i = Math.floor(((event.clientX - box.left) / box.width) * count);
     if (i >= 0 && i < count) onPoint(i);
   };
@@ -140,6 +162,7 @@ export function half({ name, formula }, labels, queries, onPoint) {
     picture.addEventListener("pointermove", pointHere);
     picture.addEventListener("pointerdown", pointHere);
   }
+  /** @param {Half} shown @param {number} query @param {number} d @param {Ends} scale of the score bars */
   const paint = (shown, query, d, scale) => {
     const [scores, weights] = [shown.scores[query], shown.weights[query]];
     put(note, { text: division(name, d) });
@@ -149,6 +172,7 @@ export function half({ name, formula }, labels, queries, onPoint) {
     total.paint(weights, [0, 1]);
     measures.paint(shown.measures);
   };
+  /** @param {number | null} i the key, null for none */
   const point = (i) => {
     element.classList.toggle("pointed", i !== null);
     element.style.setProperty("--pointed", String(i ?? 0));

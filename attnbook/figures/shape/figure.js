@@ -1,20 +1,33 @@
 // The shape figure: a layer's source, and the tensor that each step of its run made.
+/** @import { Model, Place } from "../shared/types" */
+/** @import { Held, Kind, Measure, Section, Step, Traits } from "./types" */
 import { make, ownKeys, put, slider } from "../shared/controls.js";
 import { axisPlace, indexOf, say, sized } from "./layout.js";
+import { met, productOf } from "./meeting.js";
 import { called, drawing, legend, measureOf } from "./pieces.js";
 
 const MOST_BESIDE = 44; // columns of two drawings side by side
 const [MOST_AT_ONCE, REST] = [512, 150]; // cells of a table, ms
 
-/** A line's code, cut where the part in focus stands, if it stands there once. */
+/**
+ * A line's code, cut where the part in focus stands, if it stands there once.
+ * @param {string} source
+ * @param {Pick<Step, "name" | "part">} step
+ */
 export function cutSource(source, { name, part }) {
   const at = part ? source.indexOf(name) : -1;
   if (at < 0 || source.indexOf(name, at + 1) >= 0) return [source, "", ""];
   return [source.slice(0, at), name, source.slice(at + name.length)];
 }
 
-/** The source, a line each; a line with steps is a button that leads to its first. */
+/**
+ * The source, a line each; a line with steps is a button that leads to its first.
+ * @param {Section[]} sections
+ * @param {Step[]} steps
+ * @param {(step: number) => void} onChoose
+ */
 function sourceOf(sections, steps, onChoose) {
+  /** @param {number} section @param {number} number */
   const first = (section, number) => steps.findIndex((step) => step.section === section && step.line === number);
   const rows = sections.map(({ lines }, section) =>
     lines.map(({ number, source, notes }) => {
@@ -32,8 +45,14 @@ function sourceOf(sections, steps, onChoose) {
   const blocks = sections.map(({ title }, section) =>
     make("div", { class: "source-block" }, make("b", { text: title }), ...rows[section].map((row) => row.element)),
   );
-  const element = make("div", { class: "scroll source", tabindex: 0, role: "region", "aria-label": "source" }, ...blocks);
+  const element = make(
+    "div",
+    { class: "scroll source", tabindex: 0, role: "region", "aria-label": "source" },
+    ...blocks,
+  );
+  /** @type {(typeof rows)[number][number] | null} */
   let now = null;
+  /** @param {Step} step */
   const paint = (step) => {
     if (now) {
       now.element.removeAttribute("aria-current");
@@ -49,7 +68,11 @@ function sourceOf(sections, steps, onChoose) {
   return { element, paint };
 }
 
-/** Scroll a box, and nothing around it, until one of its lines can be seen. */
+/**
+ * Scroll a box, and nothing around it, until one of its lines can be seen.
+ * @param {Element} line
+ * @param {Element} box
+ */
 function reveal(line, box) {
   const [inner, outer] = [line.getBoundingClientRect(), box.getBoundingClientRect()];
   const margin = 2 * inner.height;
@@ -57,39 +80,58 @@ function reveal(line, box) {
   else if (inner.bottom > outer.bottom - 2 * margin) box.scrollTop += inner.bottom - outer.bottom + 2 * margin;
 }
 
-/** The tensor of a step, and the one that its numbers come from. */
+/**
+ * The tensor of a step, and the one that its numbers come from.
+ * @param {Model<Traits>} model
+ * @param {(text: string) => void} onSay
+ */
 function tensorsOf(model, onSay) {
   const element = make("div", { class: "tensors" });
   const note = make("p", { class: "step-note" });
   const below = make("div");
   const scroll = make("div", { class: "scroll tensor-scroll" }, element);
   const whole = make("div", { class: "tensor-stage" }, note, scroll, below);
+  /** @param {Step} step */
   const numbersOf = (step) => model.get("numbers")[step.numbers] ?? [];
+  /** @param {Step} step */
   const paint = (step) => {
     const shown = [...(step.before < 0 ? [] : [model.get("steps")[step.before]]), step];
     const lists = shown.map(numbersOf);
-    const point = (from) => (place) => {
+    const point = (/** @type {number} */ from) => (/** @type {number} */ place) => {
       const number = lists[from][place];
       const marked = shown.map((_, i) => (i === from ? [place] : placesOf(lists[i], number, step.kind)));
       parts.forEach((part, i) => part.point(marked[i]));
+      product?.point(place);
       onSay(readout(shown, from, marked, number));
     };
+    const product = isProduct(step) ? productOf(step, model.get("numbers")) : null;
     const parts = shown.map((each, i) => drawing(each, lists[i], point(i)));
     const arrow = make("span", { class: "arrow", "aria-hidden": true, text: "→" });
     element.replaceChildren(...(parts.length > 1 ? [parts[0].element, arrow, parts[1].element] : [parts[0].element]));
-    measure(element, shown.map((each, i) => measureOf(each, lists[i])));
+    measure(
+      element,
+      shown.map((each, i) => measureOf(each, lists[i])),
+    );
     put(note, { text: step.note });
-    below.replaceChildren(legend(step, numbersOf(step)));
+    below.replaceChildren(legend(step, numbersOf(step)), ...(product ? [product.element] : []));
+    product?.point(0);
+    if (product) parts[0].point([0]);
     ownKeys(element);
-    onSay(parts.length > 1 ? "Point at a cell: where was its number, and where is it now?" : "Point at a cell for its number.");
+    onSay(
+      `Point at a cell${product ? ": which row and column meet in it?" : parts.length > 1 ? ": where was its number, and where is it now?" : " for its number."}`,
+    );
   };
   return { element: whole, paint };
 }
 
-/** Cells of one size in both drawings, so many that they fit. */
+/** Whether a step's tensor is a matrix product. @param {Step} step @returns {step is Step & {product: NonNullable<Step["product"]>}} */
+const isProduct = (step) => step.product !== null;
+
+/** Cells of one size in both drawings, so many that they fit. @param {HTMLElement} element @param {Measure[]} sizes */
 function measure(element, sizes) {
   const total = sizes.reduce((sum, { columns }) => sum + columns, 0);
   const edges = sizes.reduce((sum, { edge }) => sum + edge, 0);
+  /** @param {string} name @param {number | string} value */
   const set = (name, value) => element.style.setProperty(name, String(value));
   element.classList.toggle("alone", sizes.length === 1);
   element.classList.toggle("below", sizes.length > 1 && total > MOST_BESIDE);
@@ -101,30 +143,45 @@ function measure(element, sizes) {
   set("--least", `${Math.max(...sizes.map(({ least }) => least))}px`);
 }
 
-/** Where a number stands in another list; nowhere is a boolean known again. */
+/**
+ * Where a number stands in another list; nowhere is a boolean known again.
+ * @param {Held[]} list
+ * @param {Held} number
+ * @param {Kind} kind
+ */
 function placesOf(list, number, kind) {
   if (kind === "bool") return [];
   return list.flatMap((each, place) => (each === number ? [place] : []));
 }
 
-/** A number, its index by name, and where it stood before. */
+/**
+ * A number, its index by name, and where it stood before.
+ * @param {Step[]} shown one step, or two
+ * @param {number} from which of them the number is of
+ * @param {number[][]} marked where the number stands in each
+ * @param {Held} number
+ */
 export function readout(shown, from, marked, number) {
   const step = shown[from];
   const index = indexOf(marked[from][0], step.shape).map((at, axis) => axisPlace(step, axis, at));
   const said = `${called(step, marked[from][0])} = ${say(number, step.kind)}${index.length ? ` (${index.join(", ")})` : ""}`;
+  if (isProduct(step)) return `${said} = ${met(step, marked[0][0])}`;
   const other = 1 - from;
   if (shown.length < 2 || marked[other].length !== 1) return said;
   return `${said}; ${from ? "before" : "after"}: ${called(shown[other], marked[other][0])}`;
 }
 
+/** The names of the columns. @param {(number | string)[]} names */
 function headRow(names) {
   return make("thead", {}, make("tr", {}, ...names.map((text) => make("th", { scope: "col", text }))));
 }
 
+/** @param {Held} number @param {Kind} kind */
 const numberCell = (number, kind) => make("td", { text: say(number, kind), "data-value": number });
 
-/** All steps. */
+/** All steps. @param {Step[]} steps @param {Section[]} sections */
 function stepTable(steps, sections) {
+  /** @param {Step} step @param {number} place */
   const row = (step, place) =>
     make(
       "tr",
@@ -136,26 +193,40 @@ function stepTable(steps, sections) {
       make("td", { text: sized(step) }),
     );
   const rows = steps.map(row);
-  const table = make("table", { class: "step-table" }, headRow(["step", "in", "line", "tensor", "shape"]), make("tbody", {}, ...rows));
+  const table = make(
+    "table",
+    { class: "step-table" },
+    headRow(["step", "in", "line", "tensor", "shape"]),
+    make("tbody", {}, ...rows),
+  );
   const element = folded("Show steps", "steps", table);
+  /** @param {number} place */
   const paint = (place) => {
-    rows.forEach((each, i) => (i === place ? each.setAttribute("aria-current", "step") : each.removeAttribute("aria-current")));
+    rows.forEach((each, i) =>
+      i === place ? each.setAttribute("aria-current", "step") : each.removeAttribute("aria-current"),
+    );
   };
   return { element, paint };
 }
 
+/** Tables behind a summary. @param {string} title @param {string} name @param {...Element} tables */
 function folded(title, name, ...tables) {
   const region = { class: "scroll", tabindex: 0, role: "region", "aria-label": name };
   return make("details", { class: name }, make("summary", { text: title }), make("div", region, ...tables));
 }
 
-/** The numbers of the step in focus: a row for each but the last axis. Made when it is opened. */
+/**
+ * The numbers of the step in focus: a row for each but the last axis. Made when it is opened.
+ * @param {Model<Traits>} model
+ */
 function numberTable(model) {
   const caption = make("caption");
   const table = make("table", { class: "number-table" }, caption);
   const element = folded("Show numbers", "numbers", table);
   element.classList.replace("numbers", "tensor-numbers");
+  /** @type {Step | null} */
   let shown = null;
+  /** @param {Step} step */
   const fill = (step) => {
     const numbers = model.get("numbers")[step.numbers] ?? [];
     const width = step.shape.at(-1) ?? 1;
@@ -169,9 +240,15 @@ function numberTable(model) {
       ),
     );
     put(caption, { text: `${step.name} ${sized(step)}` });
-    table.replaceChildren(caption, headRow(["", ...Array.from({ length: width }, (_, i) => i)]), make("tbody", {}, ...rows));
+    table.replaceChildren(
+      caption,
+      headRow(["", ...Array.from({ length: width }, (_, i) => i)]),
+      make("tbody", {}, ...rows),
+    );
   };
+  /** @type {number | ReturnType<typeof setTimeout>} */
   let waiting = 0;
+  /** @param {Step} step */
   const paint = (step) => {
     if (step === shown || !element.open) return;
     shown = step;
@@ -182,6 +259,7 @@ function numberTable(model) {
     if (large) waiting = setTimeout(finish, REST, step);
     else fill(step);
   };
+  /** @param {Step} step */
   const finish = (step) => {
     fill(step);
     table.setAttribute("aria-busy", "false");
@@ -190,9 +268,11 @@ function numberTable(model) {
   return { element, paint, stop };
 }
 
-/** Draw the figure into `el` and keep it in step with the model; returns a clean-up. */
+/** Draw the figure into `el` and keep it in step with the model; returns a clean-up. @param {Place<Traits>} place */
 function drawShape({ model, el }) {
-  const [steps, sections, caption, remark] = ["steps", "sections", "caption", "remark"].map((name) => model.get(name));
+  const [steps, sections] = [model.get("steps"), model.get("sections")];
+  const [caption, remark] = [model.get("caption"), model.get("remark")];
+  /** @param {number} place */
   const choose = (place) => {
     model.set("step", place);
     model.save_changes();
@@ -207,7 +287,15 @@ function drawShape({ model, el }) {
   const figure = make(
     "figure",
     { class: "attnbook-figure shape", "data-attnbook-figure": model.get("kind") },
-    ...[source.element, ...(remark ? [make("p", { class: "remark", text: remark })] : []), setting, tensors.element, said, list.element, table.element],
+    ...[
+      source.element,
+      ...(remark ? [make("p", { class: "remark", text: remark })] : []),
+      setting,
+      tensors.element,
+      said,
+      list.element,
+      table.element,
+    ],
     ...(caption ? [make("figcaption", { text: caption })] : []),
   );
   const now = () => steps[model.get("step")];

@@ -53,7 +53,7 @@ class ShapeFigure(Figure):
 
     def __init__(self, trace: Trace, *, caption: str = "") -> None:
         made = _checked(trace)
-        steps, numbers = told(made)
+        steps, numbers = told(made, trace.weights)
         super().__init__(
             kind="shape",
             sections=[_section(title, lines) for title, lines in trace.sections],
@@ -86,7 +86,9 @@ class ShapeFigure(Figure):
             if step["section"] != before:
                 yield self.sections[step["section"]]["title"]
             before = step["section"]
-            said = f"{step['name']} {sized(step['shape'], step['symbols'])}{self._first(step)}"
+            formula = self._formula(step)
+            shape = sized(step["shape"], step["symbols"])
+            said = f"{step['name']} {shape}{formula}{self._first(step)}"
             yield f"{place:4} line {step['line']}: {said}"
         yield from self._errors()
         if self.remark:
@@ -99,6 +101,10 @@ class ShapeFigure(Figure):
         said = [_say(number, step["kind"]) for number in numbers[:FIRST]]
         return f": {', '.join(said)}{', …' * (len(numbers) > FIRST)}"
 
+    def _formula(self, step: dict[str, Any]) -> str:
+        formula = step["product"]["formula"] if step["product"] else step["name"]
+        return "" if formula == step["name"] else f" = {formula}"
+
     def _errors(self) -> Iterator[str]:
         for section in self.sections:
             for line in section["lines"]:
@@ -110,10 +116,10 @@ class ShapeFigure(Figure):
 def sized(shape: list[int], symbols: list[str]) -> str:
     """Write a shape with its names and its numbers: "(batch 2, heads 3, 4)"."""
     sizes = [
-        symbol if symbol == str(size) else f"{symbol} {size}"
+        ("ragged" if size == -1 else symbol) if symbol == str(size) else f"{symbol} {size}"
         for size, symbol in zip(shape, symbols, strict=True)
     ]
-    return f"({', '.join(sizes).replace('-1', 'ragged')})"
+    return f"({', '.join(sizes)})"
 
 
 def _say(number: Number, kind: str) -> str:

@@ -1,14 +1,20 @@
 // Where the numbers of a tensor stand, and which colour each has. Nothing here touches the page.
+/** @import { Point } from "../shared/types" */
+/** @import { BlockLabel, Held, Kind, Layout, Shaped } from "./types" */
 
 export const LEVELS = 16; // shades on either side of zero
-const GAP = 0.8; // cells between two matrices
+export const RAGGED = -1; // stands for a size that differs from row to row
+export const GAP = 0.8; // cells between two matrices
 
 /**
  * The places of a tensor's matrices: one cell is 1 wide and 1 high.
  * @param {number[]} shape up to five axes: the last runs across and the one before it down; of
  *   four and more the third last stands side by side; those before it stand below each other
+ * @returns {Layout}
  */
 export function layoutOf(shape) {
+  // Rows that are not equally long have no numbers to draw: no cells, as for an empty tensor.
+  if (shape.includes(RAGGED)) return layoutOf([0]);
   const count = shape.length;
   const [across, down] = [shape[count - 1] ?? 1, shape[count - 2] ?? 1];
   const beside = count > 3 ? shape[count - 3] : 1;
@@ -23,7 +29,12 @@ export function layoutOf(shape) {
   };
 }
 
-/** How far from the left and from the top a number's cell stands. @param {number} place in the flat list */
+/**
+ * How far from the left and from the top a number's cell stands.
+ * @param {Layout} layout
+ * @param {number} place in the flat list
+ * @returns {Point}
+ */
 export function spotOf(layout, place) {
   const { across, down, beside, stepRight, stepDown } = layout;
   const matrix = Math.floor(place / (across * down));
@@ -31,7 +42,12 @@ export function spotOf(layout, place) {
   return [(matrix % beside) * stepRight + (place % across), Math.floor(matrix / beside) * stepDown + row];
 }
 
-/** The number whose cell is at a place of the drawing; null between matrices and outside. */
+/**
+ * The number whose cell is at a place of the drawing; null between matrices and outside.
+ * @param {Layout} layout
+ * @param {number} x
+ * @param {number} y
+ */
 export function placeAt(layout, x, y) {
   const { across, down, beside, below, stepRight, stepDown } = layout;
   const [column, row] = [Math.floor(x / stepRight), Math.floor(y / stepDown)];
@@ -54,8 +70,8 @@ export function indexOf(place, shape) {
 /**
  * The colour of a number: from -16 to 16, and 0 for a plain zero only; or "NaN", "Infinity",
  * "-Infinity", "True", "False".
- * @param {number|string} number text stands for what JSON does not know
- * @param {string} kind
+ * @param {Held} number text stands for what JSON does not know
+ * @param {Kind} kind
  * @param {number} scale the size that has the full colour
  */
 export function levelOf(number, kind, scale) {
@@ -65,36 +81,41 @@ export function levelOf(number, kind, scale) {
   return Math.sign(value) * Math.min(LEVELS, Math.ceil((LEVELS * Math.abs(value)) / scale));
 }
 
-/** The places of the numbers of each level. @param {(number|string)[]} numbers */
+/** The places of the numbers of each level. @param {Held[]} numbers @param {Kind} kind @param {number} scale */
 export function placesByLevel(numbers, kind, scale) {
   /** @type {Map<number|string, number[]>} */
   const found = new Map();
   numbers.forEach((number, place) => {
     const level = levelOf(number, kind, scale);
     if (!found.has(level)) found.set(level, []);
-    found.get(level).push(place);
+    /** @type {number[]} */ (found.get(level)).push(place);
   });
   return found;
 }
 
-/** The name of an axis: its symbol, or its number where it has none. */
+/** The name of an axis: its symbol, or its number where it has none. @param {Shaped} step @param {number} axis */
 export function axisName({ shape, symbols }, axis) {
   return symbols[axis] === String(shape[axis]) ? `axis ${axis}` : symbols[axis];
 }
 
-/** A place along an axis: "heads 2", "axis 1: 2". */
+/** A place along an axis: "heads 2", "axis 1: 2". @param {Shaped} step @param {number} axis @param {number} at */
 export function axisPlace(step, axis, at) {
   const name = axisName(step, axis);
   return name === step.symbols[axis] ? `${name} ${at}` : `${name}: ${at}`;
 }
 
-/** A shape with its names and numbers: "(batch 2, heads 3, 4)". */
+/** A shape with its names and numbers: "(batch 2, heads 3, 4)". @param {Shaped} step */
 export function sized({ shape, symbols }) {
-  const sizes = shape.map((size, axis) => (symbols[axis] === String(size) ? String(size) : `${symbols[axis]} ${size}`));
-  return `(${sizes.join(", ").replaceAll("-1", "ragged")})`;
+  const sizes = shape.map((size, axis) => (symbols[axis] === String(size) ? sizeOf(size) : `${symbols[axis]} ${size}`));
+  return `(${sizes.join(", ")})`;
 }
 
-/** A number as it is: three decimals for what is no integer. @param {number|string} number */
+/** A size in words. @param {number} size */
+export function sizeOf(size) {
+  return size === RAGGED ? "ragged" : String(size);
+}
+
+/** A number as it is: three decimals for what is no integer. @param {Held} number @param {Kind} kind */
 export function say(number, kind) {
   if (kind === "bool") return number ? "True" : "False";
   if (kind === "int") return String(number);
@@ -107,18 +128,26 @@ export function say(number, kind) {
 
 /**
  * The labels of matrices along one direction: as many as have room.
- * @param {any} step
+ * @param {Shaped} step
  * @param {number[]} axes that count these matrices
  * @param {{distance: number, pitch: number, room: (text: string) => number}} about how far one is from
  *   the next, in cells and in px, and how many px a text needs
+ * @returns {BlockLabel[]}
  */
 export function blockLabels(step, axes, { distance, pitch, room }) {
   const sizes = axes.map((axis) => step.shape[axis]);
   const count = sizes.reduce((a, b) => a * b, 1);
-  const named = (block) => indexOf(block, sizes).map((at, i) => axisPlace(step, axes[i], at)).join(", ");
+  /** @param {number} block */
+  const named = (block) =>
+    indexOf(block, sizes)
+      .map((at, i) => axisPlace(step, axes[i], at))
+      .join(", ");
+  /** @param {number} block */
   const plain = (block) => indexOf(block, sizes).join(", ");
   const fits = room(named(count - 1)) <= pitch;
   const text = fits ? named : plain;
   const every = Math.max(1, Math.ceil(room(text(count - 1)) / pitch));
-  return Array.from({ length: count }, (_, block) => ({ at: block * distance, text: text(block) })).filter((_, block) => block % every === 0);
+  return Array.from({ length: count }, (_, block) => ({ at: block * distance, text: text(block) })).filter(
+    (_, block) => block % every === 0,
+  );
 }

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from attnbook.figures.shape.products import Product, Products
+
 if TYPE_CHECKING:
     from torch import Tensor
 
@@ -116,24 +118,45 @@ class Seen:
     numbers: list[Number] | None
 
 
-def told(made: Sequence[Step]) -> tuple[list[dict[str, Any]], list[list[Number]]]:
-    """Tell each step as data, and list all numbers once: to cut differently moves none."""
+def told(
+    made: Sequence[Step], weights: Sequence[Step] = ()
+) -> tuple[list[dict[str, Any]], list[list[Number]]]:
+    """Tell each step as data, and list all numbers once: to cut differently moves none.
+
+    A step that is a product of tensors before it, or of one and the layer's weights, holds
+    both of them under "product".
+    """
     seen = [_seen(step) for step in made]
-    unique: dict[tuple[str, tuple[Number, ...]], int] = {}
-    held = [-1 if it.numbers is None else unique.setdefault(_key(it), len(unique)) for it in seen]
-    lists = [(kind, [*numbers]) for kind, numbers in unique]
-    largest = _largest(lists)
-    origins = Origins()
-    steps = []
-    for place, each in zip(held, seen, strict=True):
-        before, note = origins.find(each)
-        scale = 1.0 if place < 0 else largest[place]
-        found = {"numbers": place, "scale": scale, "before": before, "note": note}
-        steps.append(_data(each) | found)
-    return steps, [numbers for _, numbers in lists]
+    places, products = Origins(), Products(weights)
+    found = [(*places.find(each), products.find(each.step)) for each in seen]
+    factors = [_seen(it) for _, _, made in found if made for it in (made.first, made.second)]
+    lists = [*dict.fromkeys(_key(it) for it in [*seen, *factors] if it.numbers is not None)]
+    held = dict(zip(lists, enumerate(_largest(lists)), strict=True))
+
+    def data(each: Seen) -> dict[str, Any]:
+        place, scale = (-1, 1.0) if each.numbers is None else held[_key(each)]
+        return _data(each) | {"numbers": place, "scale": scale}
+
+    def product(made: Product | None) -> dict[str, Any] | None:
+        if made is None:
+            return None
+        first, second = data(_seen(made.first)), data(_seen(made.second))
+        told = {"turned": made.turned, "divisor": made.divisor, "formula": made.formula}
+        return {"first": first, "second": second} | told
+
+    steps = [
+        data(each)
+        | {"before": before, "note": note or _product_note(made), "product": product(made)}
+        for each, (before, note, made) in zip(seen, found, strict=True)
+    ]
+    return steps, [[*numbers] for _, numbers in lists]
 
 
-def _largest(unique: list[tuple[str, list[Number]]]) -> list[float]:
+def _product_note(made: Product | None) -> str:
+    return f"A matrix product: {made.formula}." if made else ""
+
+
+def _largest(unique: list[tuple[str, tuple[Number, ...]]]) -> list[float]:
     """Find the scales of all lists; integers share none with other numbers."""
     found = [1.0] * len(unique)
     for wanted in ("float", "int"):

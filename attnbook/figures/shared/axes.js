@@ -1,5 +1,6 @@
 // Drawing over axes of numbers. A graph's lines and dots keep their width however it is stretched,
 // and its text is HTML, placed by percentages, so it is never stretched. Goes with axes.css.
+/** @import { Attributes, Ends, Point } from "./types" */
 import { make, put } from "./controls.js";
 
 const LINE = { fill: "none", "vector-effect": "non-scaling-stroke" };
@@ -34,7 +35,7 @@ export function ticks(low, high, most = 6, room = Infinity) {
 
 /**
  * Where a number lies between the ends of an axis, in percent of its length from the left.
- * @param {[number, number]} range
+ * @param {Ends} range
  * @returns {(number: number) => number}
  */
 export function fromLeft([low, high]) {
@@ -43,7 +44,7 @@ export function fromLeft([low, high]) {
 
 /**
  * Where a number lies on an axis that points up, in percent of its length from the top.
- * @param {[number, number]} range
+ * @param {Ends} range
  * @returns {(number: number) => number}
  */
 export function fromTop([low, high]) {
@@ -63,10 +64,11 @@ export function graph(className, ...children) {
 /**
  * A line through points; its colour and width (`stroke`, `stroke-width`) are CSS's.
  * @param {string} className
- * @returns {{element: any, paint: (points: [number, number][]) => void}} points in percent
+ * @returns {{element: SVGPathElement, paint: (points: Point[]) => void}} points in percent
  */
 export function curve(className) {
   const element = make("svg:path", { ...LINE, class: className, "stroke-linejoin": "round" });
+  /** @param {Point} point */
   const place = ([x, y]) => `${Number(x.toFixed(2))} ${Number(y.toFixed(2))}`;
   return { element, paint: (points) => put(element, { d: `M${points.map(place).join("L")}` }) };
 }
@@ -75,7 +77,7 @@ export function curve(className) {
  * A straight line between two places, or a dot where both are `dotAt` one, as wide as its
  * `stroke-width`. Moved by `put(element, { x1, y1, x2, y2 })`, in percent.
  * @param {string} className
- * @param {Record<string, unknown>} attributes
+ * @param {Attributes} attributes
  */
 export function segment(className, attributes = {}) {
   return make("svg:line", { ...LINE, class: className, ...attributes });
@@ -90,20 +92,25 @@ export function dotAt(x, y) {
   return { x1: x, x2: x + 0.001, y1: y, y2: y };
 }
 
+/** @typedef {{at: number, text: string}} Label at, in percent */
+
 /**
  * The labels of an axis, each in the middle of its place, and beside a graph or below it.
  * @param {"below"|"beside"} side
- * @returns {{element: any, paint: (labels: {at: number, text: string}[]) => void}} at, in percent
+ * @returns {{element: HTMLDivElement, paint: (labels: Label[]) => void}}
  */
 export function ruler(side) {
   const element = make("div", { class: `ruler ${side}`, "aria-hidden": true });
   let told = "";
+  /** @param {Label[]} labels */
   const paint = (labels) => {
     const now = JSON.stringify(labels);
     if (now === told) return;
     told = now;
     element.replaceChildren(
-      ...labels.map(({ at, text }) => make("span", { text, style: `--at: ${at.toFixed(3)}%; --half: ${text.length / 2}ch` })),
+      ...labels.map(({ at, text }) =>
+        make("span", { text, style: `--at: ${at.toFixed(3)}%; --half: ${text.length / 2}ch` }),
+      ),
     );
   };
   return { element, paint };

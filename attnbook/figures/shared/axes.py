@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, bisect_right
 
 STEPS = 320  # along an axis, at most
-DECADE = 20  # of a slider of widths, from one power of ten to the next
+# Round steps of a slider of widths, from one power of ten to the next.
+DECADE = (1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.8, 2, 2.2, 2.5, 2.8, 3, 3.5, 4, 4.5, 5, 6, 7, 8, 9)
 
 
 def axis_of(places: list[float], spread: float) -> list[float]:
@@ -42,11 +44,13 @@ def spread_of(places: list[float]) -> float:
 
 
 def widths_for(places: list[float], width: float) -> list[float]:
-    """The ends of a slider of widths: from half the usual distance of places to their range."""
+    """Round widths for a slider, from where the curve is a staircase to the range of the places."""
     spread, gaps = spread_of(places), max(1, len(set(places)) - 1)
-    low, high = min(spread / gaps / 2, spread / 20, width), max(spread, width)
-    steps = (math.floor(DECADE * math.log10(low)), math.ceil(DECADE * math.log10(high)))
-    return [float(f"{10 ** (step / DECADE):.2g}") for step in steps]
+    low, high = min(spread / gaps / 20, width), max(spread, width)
+    tens = range(math.floor(math.log10(low)), math.floor(math.log10(high)) + 2)
+    ladder = [clean(digit * 10.0**ten) for ten in tens for digit in DECADE]
+    last = bisect_left(ladder, high)
+    return ladder[bisect_right(ladder, low) - 1 : last + 1]
 
 
 def round_up(number: float) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 FOLDER = Path(__file__).parents[1]
-IMPORT = re.compile(r'^import .* from "(\.\.?/.*)";\n', re.MULTILINE)
+IMPORT = re.compile(r'^import [^;]*? from "(\.\.?/[^"]*)";\n', re.MULTILINE)
 MOST = 256
 
 
@@ -79,6 +79,11 @@ def numbers(name: str, tensor: Tensor) -> list[Any]:
     if tensor.dtype == torch.float64:
         return tensor.tolist()
     return _apply(lambda number: float(f"{number:.9g}"), tensor.tolist())
+
+
+def doubles(nested: Sequence[Any]) -> Tensor:
+    """Turn nested lists back into a tensor: on the CPU, whatever torch's default device is."""
+    return torch.tensor(nested, dtype=torch.float64, device="cpu")
 
 
 def _apply(change: Callable[[float], float], nested: list[Any]) -> list[Any]:

@@ -1,24 +1,24 @@
 // Pieces that the figures share: elements, native controls, number formats, the table twin.
+/** @import { Attributes, Made, Row, Slider } from "./types" */
 
 /**
  * Make an element with attributes and children.
- * @param {string} name a tag, or "svg:tag"
- * @param {Record<string, unknown>} attributes `text` sets the text; null leaves one out
+ * @template {string} Name
+ * @param {Name} name a tag, or "svg:tag"
+ * @param {Attributes} attributes `text` sets the text; null leaves one out
  * @param {...Node} children
- * @returns {any}
+ * @returns {Made<Name>}
  */
 export function make(name, attributes = {}, ...children) {
   const [tag, space] = name.startsWith("svg:") ? [name.slice(4), "svg"] : [name, "html"];
   const element =
-    space === "svg"
-      ? document.createElementNS("http://www.w3.org/2000/svg", tag)
-      : document.createElement(tag);
+    space === "svg" ? document.createElementNS("http://www.w3.org/2000/svg", tag) : document.createElement(tag);
   for (const [key, value] of Object.entries(attributes)) {
     if (key === "text") element.textContent = String(value);
     else if (value !== null) element.setAttribute(key, String(value));
   }
   element.append(...children);
-  return element;
+  return /** @type {Made<Name>} */ (element);
 }
 
 /** Keep the keys of a figure's controls, which JupyterLab would take for its cells. @param {Element} root */
@@ -27,6 +27,11 @@ export function ownKeys(root) {
   for (const control of root.querySelectorAll("a, button, input, select, summary, [tabindex]")) {
     control.setAttribute("data-lm-suppress-shortcuts", "true");
   }
+}
+
+/** A name for one group of radio buttons. A notebook loads this file once for each figure: no counting here. */
+export function ownName() {
+  return `attnbook-${Math.random().toString(36).slice(2)}`;
 }
 
 /** Three decimals, but a plain 0 for an exact zero. @param {number} number */
@@ -51,6 +56,7 @@ export function tuple(vector) {
  * @param {string} name what it sets
  * @param {{min: number, max: number, step: number}} range
  * @param {(value: number) => void} onInput
+ * @returns {Slider}
  */
 export function slider(name, range, onInput) {
   const input = make("input", { type: "range", ...range, "aria-label": name });
@@ -60,7 +66,6 @@ export function slider(name, range, onInput) {
   return {
     input,
     label,
-    /** @param {number} value @param {string} text */
     set(value, text) {
       if (Number(input.value) !== value) input.value = String(value);
       input.setAttribute("aria-valuetext", text);
@@ -69,13 +74,37 @@ export function slider(name, range, onInput) {
   };
 }
 
-/** What `put` has set on each element: to ask the page costs more. @type {WeakMap<any, any>} */
+/** @type {Record<string, number>} */
+const BY_ARROW = { ArrowLeft: -1, ArrowRight: 1 };
+
+/**
+ * Make buttons in a row one stop of the Tab key, where the focus was last; arrow keys walk along them.
+ * @param {HTMLButtonElement[]} buttons
+ * @param {(place: number) => void} onPoint
+ */
+export function walkAlong(buttons, onPoint) {
+  buttons.forEach((button, i) => {
+    button.addEventListener("focus", () => {
+      for (const other of buttons) other.tabIndex = other === button ? 0 : -1;
+      onPoint(i);
+    });
+    button.addEventListener("click", () => onPoint(i));
+    button.addEventListener("keydown", (event) => {
+      const next = buttons[i + (BY_ARROW[event.key] ?? Number.NaN)];
+      if (!next) return;
+      event.preventDefault();
+      next.focus();
+    });
+  });
+}
+
+/** What `put` has set on each element: to ask the page costs more. @type {WeakMap<Element, Attributes>} */
 const known = new WeakMap();
 
 /**
  * Set only what differs: to set the same again costs a browser as much as something new.
- * @param {any} element none of these attributes may be set in another way, too
- * @param {Record<string, unknown>} attributes as in `make`
+ * @param {Element} element none of these attributes may be set in another way, too
+ * @param {Record<string, string | number | boolean>} attributes `text` sets the text
  */
 export function put(element, attributes) {
   const before = known.get(element) ?? {};
@@ -91,14 +120,15 @@ export function put(element, attributes) {
 /**
  * A row of table cells; numbers carry their full precision.
  * @param {number} count
+ * @returns {Row}
  */
 export function tableRow(count) {
   const heading = make("th", { scope: "row" });
   const cells = Array.from({ length: count }, () => make("td"));
+  /** @type {(number | string)[]} */
   const last = [];
   return {
     element: make("tr", {}, heading, ...cells),
-    /** @param {string} name @param {(number|string)[]} contents */
     set(name, contents) {
       put(heading, { text: name });
       contents.forEach((content, i) => {

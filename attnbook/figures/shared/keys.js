@@ -1,43 +1,52 @@
 // Pieces that figures share: what stands in a column per key. Each returns an element and a way
 // to paint it.
-import { make, put } from "./controls.js";
+/** @import { Ends } from "./types" */
+import { make, put, walkAlong } from "./controls.js";
 
 export const MOST_NAMED = 24; // with more keys than this, names no longer fit
 const MOST_COLOURS = 8; // with more, one sequential scale
 
-/** The lowest and highest of 0 and all numbers. @param {number[]} numbers */
+/** The lowest and highest of 0 and all numbers. @param {number[]} numbers @returns {Ends} */
 export function span(numbers) {
   const low = numbers.reduce((a, b) => Math.min(a, b), 0);
   const high = numbers.reduce((a, b) => Math.max(a, b), 0);
   return low === high ? [0, 1] : [low, high];
 }
 
-/** A key's colour: its own, or its place on one scale. */
+/** A key's colour: its own, or its place on one scale. @param {number} index @param {number} count */
 export function colour(index, count) {
   if (count <= MOST_COLOURS) return `var(--key-${index})`;
   const share = Math.round((100 * index) / (count - 1));
   return `color-mix(in oklab, var(--key-last) ${share}%, var(--key-first))`;
 }
 
-/** What fits below the axis: a default name without its word, where there are many. */
+/**
+ * What fits below the axis: a default name without its word, where there are many.
+ * @param {string} label
+ * @param {number} count
+ */
 export function shortName(label, count) {
   if (count > MOST_NAMED) return "";
   return count > 6 ? label.replace(/^key (?=\d+$)/, "") : label;
 }
 
-/** A box of a key's colour; of many keys, one that moves without asking the style sheet. */
+/**
+ * A box of a key's colour; of many keys, one that moves without asking the style sheet.
+ * @param {number} index
+ * @param {number} count
+ */
 function box(index, count) {
   return make(count > MOST_NAMED ? "svg:polygon" : "svg:rect", { fill: colour(index, count) });
 }
 
-/** Put a box in its place, to a ten-thousandth of the picture. */
+/** Put a box in its place, to a ten-thousandth of the picture. @param {Element} part @param {...number} numbers */
 function place(part, ...numbers) {
   const [x, y, width, height] = numbers.map((number) => Number(number.toFixed(4)));
   if (part.tagName === "rect") put(part, { x, y, width, height });
   else put(part, { points: `${x} ${y} ${x + width} ${y} ${x + width} ${y + height} ${x} ${y + height}` });
 }
 
-/** Bars over the keys' axis, from `low` to `high`. */
+/** Bars over the keys' axis, from `low` to `high`. @param {number} count @param {string} className */
 export function bars(count, className) {
   const boxes = Array.from({ length: count }, (_, i) => box(i, count));
   const zero = make("svg:line", { x1: 0, x2: count, class: "zero" });
@@ -47,8 +56,9 @@ export function bars(count, className) {
     ...boxes,
     zero,
   );
+  /** @param {number[]} numbers @param {Ends} ends @param {number} length how many are visible */
   const paint = (numbers, [low, high], length) => {
-    const at = (number) => (high - number) / (high - low);
+    const at = (/** @type {number} */ number) => (high - number) / (high - low);
     boxes.forEach((part, i) => {
       const [y, height] = [Math.min(at(numbers[i]), at(0)), Math.abs(at(numbers[i]) - at(0))];
       place(part, i + 0.14, y, 0.72, height);
@@ -59,17 +69,23 @@ export function bars(count, className) {
   return { element, paint };
 }
 
-/** A number per key, below its bar; left out where there is no room. */
+/**
+ * A number per key, below its bar; left out where there is no room.
+ * @param {number} count
+ * @param {(number: number) => string} say
+ * @param {string} className
+ */
 export function numberRow(count, say, className) {
   const cells = Array.from({ length: count > MOST_NAMED ? 0 : count }, () => make("span"));
   const element = make("div", { class: `numbers ${className}`, "aria-hidden": true }, ...cells);
   let longest = 1;
+  /** @param {number[]} numbers @param {number} length how many are visible */
   const paint = (numbers, length) => {
     cells.forEach((cell, i) => {
       put(cell, { text: say(numbers[i]) });
       cell.classList.toggle("hidden-key", i >= length);
     });
-    const now = Math.max(1, ...cells.map((cell) => cell.textContent.length));
+    const now = Math.max(1, ...cells.map((cell) => (cell.textContent ?? "").length));
     if (now === longest) return;
     longest = now;
     fit();
@@ -78,13 +94,18 @@ export function numberRow(count, say, className) {
   return { element, paint, fit };
 }
 
-/** Whether each key's share of the width has room for so many digits. */
+/**
+ * Whether each key's share of the width has room for so many digits.
+ * @param {Element} element
+ * @param {number} count
+ * @param {number} digits
+ */
 export function hasRoom(element, count, digits) {
   const width = element.parentElement?.clientWidth ?? 0; // a hidden row has none of its own
   return width / count >= 8 * digits + 4; // 8 px a digit
 }
 
-/** Parts laid end to end, those below zero to the left of it. */
+/** Parts laid end to end, those below zero to the left of it. @param {number} count @param {string} className */
 export function stack(count, className) {
   const boxes = Array.from({ length: count }, (_, i) => box(i, count));
   const zero = make("svg:line", { y1: 0, y2: 1, class: "zero" });
@@ -94,6 +115,7 @@ export function stack(count, className) {
     ...boxes,
     zero,
   );
+  /** @param {number[]} parts @param {Ends} ends */
   const paint = (parts, [low, high]) => {
     const scale = 1 / (high - low);
     let [left, right] = [-low * scale, -low * scale];
@@ -108,7 +130,11 @@ export function stack(count, className) {
   return { element, paint };
 }
 
-/** A button per key below the axis; arrow keys walk along it. */
+/**
+ * A button per key below the axis; arrow keys walk along it.
+ * @param {string[]} labels
+ * @param {(key: number) => void} onPoint
+ */
 export function keyButtons(labels, onPoint) {
   const buttons = labels.map((label, i) =>
     make("button", {
@@ -120,18 +146,6 @@ export function keyButtons(labels, onPoint) {
       style: `--paint: ${colour(i, labels.length)}`,
     }),
   );
-  buttons.forEach((button, i) => {
-    button.addEventListener("focus", () => onPoint(i));
-    button.addEventListener("click", () => onPoint(i));
-    button.addEventListener("keydown", (event) => {
-      const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-      const next = buttons[i + step];
-      if (!next) return;
-      event.preventDefault();
-      button.tabIndex = -1;
-      next.tabIndex = 0;
-      next.focus();
-    });
-  });
+  walkAlong(buttons, onPoint);
   return make("div", { class: "keys", role: "group", "aria-label": "keys" }, ...buttons);
 }

@@ -17,7 +17,7 @@ from tests.figures.alignment.cases import (
     translated,
 )
 from tests.figures.attention.cases import traits
-from tests.figures.shared.node import in_node, written
+from tests.figures.shared.node import in_node, with_fault, written
 
 CLOSE = 1e-12  # the contract asks for 1e-6
 # Runs the figure's own module: every step of every text. JSON in, JSON out.
@@ -230,10 +230,9 @@ MUTANTS = {
 
 @pytest.mark.parametrize("mutant", MUTANTS)
 def test_these_tests_notice_that(tmp_path, states, mutant):
-    before, after = MUTANTS[mutant]
-    text = str(AlignmentFigure._esm)
-    assert before in text
     cases = ("book", "failing", "wordy", "strings")
-    answers = run(text.replace(before, after), tmp_path, [states[case] for case in cases])
+    answers = run(
+        with_fault(AlignmentFigure, MUTANTS[mutant]), tmp_path, [states[case] for case in cases]
+    )
     pages = zip(cases, answers["states"], strict=True)
     assert [w for case, shown in pages for w in wrong(case, states[case], shown)]

@@ -16,9 +16,7 @@ from tests.figures.attention.test_page import MOVING, SMALL_TEXT, TOO_WIDE
 from tests.figures.shared.page import handle_centre, harness, on_a_page_of_the_book, opened_figure
 from tests.tools.site.site_checks import LOOKS, NARROW, WIDE, axe_findings
 from tests.tools.site.test_jupyterlab import START, lab, printed, run_all, run_last  # noqa: F401 - a fixture
-from tools import ROOT
 
-PICTURES = ROOT / "_build" / "screenshots" / "figures"
 GERMAN, HEBREW, JAPANESE = (LOCALES.index(locale) for locale in ("de", "he", "ja"))
 MONTH = 6  # a step that writes a digit of the month
 each_width = pytest.mark.parametrize("width", [WIDE, NARROW])
@@ -345,11 +343,9 @@ LOOKED_AT = [
 
 @pytest.mark.parametrize(("width", "scheme"), LOOKS)
 @pytest.mark.parametrize(("case", "at"), LOOKED_AT)
-def test_it_fits_its_column_is_legible_and_pleases_axe(show, case, at, width, scheme):
-    PICTURES.mkdir(parents=True, exist_ok=True)
+def test_it_fits_its_column_is_legible_and_pleases_axe(show, keep_picture, case, at, width, scheme):
     with show(case, width, scheme, at) as (tab, figure, _state):
-        picture = f"alignment-{case}-{at[0]}-{width}-{scheme}.png"
-        tab.screenshot(path=PICTURES / picture, full_page=True)
+        keep_picture(tab, f"alignment-{case}-{at[0]}-{width}-{scheme}")
         if figure.locator("summary").is_visible():
             figure.locator("summary").click()
         assert tab.evaluate("document.documentElement.scrollWidth") <= width
@@ -421,11 +417,11 @@ def test_the_largest_figure_repaints_and_shows_every_text(show):
         assert len(seen["output"]) == 16
 
 
-def test_it_prints_in_its_colours_and_rests_for_those_who_ask(show):
+def test_it_prints_in_its_colours_and_rests_for_those_who_ask(show, keep_picture):
     with show(at=(GERMAN, MONTH)) as (tab, figure, _state):
         assert figure.evaluate(MOVING) == 0
         tab.emulate_media(media="print")
-        tab.screenshot(path=PICTURES / "alignment-print.png", full_page=True)
+        keep_picture(tab, "alignment-print")
         assert figure.evaluate("e => getComputedStyle(e).printColorAdjust") == "exact"
         assert figure.evaluate(SMALL_TEXT) == []
     with show(at=(GERMAN, MONTH), reduced_motion="no-preference") as (_, figure, _state):

@@ -14,7 +14,7 @@ import torch
 import attnbook
 from attnbook.figures import AttentionFigure
 from tests.figures.attention.cases import CASES, Case, differ, traits, truth
-from tests.figures.shared.node import in_node
+from tests.figures.shared.node import in_node, with_fault, written
 
 PROGRAM = Path(__file__).with_name("engine.mjs").read_text("utf-8")
 COMBINATIONS = 200
@@ -193,11 +193,7 @@ MUTANTS = {
 
 @pytest.mark.parametrize("mutant", MUTANTS)
 def test_these_tests_notice_that(tmp_path, mutant):
-    before, after = MUTANTS[mutant]
-    text = str(AttentionFigure._esm)
-    assert before in text
-    path = tmp_path / "mutant.mjs"
-    path.write_text(text.replace(before, after), "utf-8")
+    path = written(with_fault(AttentionFigure, MUTANTS[mutant]), tmp_path)
     tasks = [job(name) for name in ("nearest", "huge_scores")]
     for task in tasks:
         task["settings"] = task["settings"][::10]

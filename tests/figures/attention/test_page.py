@@ -22,9 +22,7 @@ from tests.figures.shared.page import (
     read,
 )
 from tests.tools.site.site_checks import LOOKS, NARROW, WIDE, axe_findings
-from tools import ROOT
 
-PICTURES = ROOT / "_build" / "screenshots" / "figures"
 SHOWN = ("toy", "planar", "additive", "nearest", "one_key")
 
 
@@ -230,6 +228,8 @@ def test_a_pointed_key_says_its_numbers(show):
         assert readout.inner_text().startswith("three: score")
         figure.locator(".keys button").nth(2).press("ArrowRight")
         assert readout.inner_text().startswith("four: score")
+        stops = figure.locator(".keys button[tabindex='0']")
+        assert stops.all_inner_texts() == ["four"]
         bars.tap(position=place(1))
         assert readout.inner_text() == said
         length_slider(figure).press("Home")
@@ -376,11 +376,12 @@ TOO_WIDE = """figure => {
 
 @pytest.mark.parametrize(("width", "scheme"), LOOKS)
 @pytest.mark.parametrize("case", LOOKED_AT)
-def test_a_figure_fits_its_column_is_legible_and_pleases_axe(show, case, width, scheme):
-    PICTURES.mkdir(parents=True, exist_ok=True)
+def test_a_figure_fits_its_column_is_legible_and_pleases_axe(
+    show, keep_picture, case, width, scheme
+):
     figure = LOOKED_AT[case]().figure(caption="What the layer does, query by query.")
     with show(figure, width=width, scheme=scheme) as (tab, shown, _, _):
-        tab.screenshot(path=PICTURES / f"{case}-{width}-{scheme}.png", full_page=True)
+        keep_picture(tab, f"{case}-{width}-{scheme}")
         shown.first.locator("summary").first.click()
         assert tab.evaluate("document.documentElement.scrollWidth") <= width
         assert shown.first.evaluate(TOO_WIDE) == []
@@ -416,10 +417,10 @@ def test_numbers_come_and_go_with_the_width_whatever_it_was_before(show, case):
 
 
 @pytest.mark.parametrize("case", ["toy", "planar"])
-def test_a_printed_figure_keeps_its_colours(show, case):
+def test_a_printed_figure_keeps_its_colours(show, keep_picture, case):
     with one(show, case) as (tab, figure, _):
         tab.emulate_media(media="print")
-        tab.screenshot(path=PICTURES / f"{case}-print.png", full_page=True)
+        keep_picture(tab, f"{case}-print")
         assert figure.evaluate("e => getComputedStyle(e).printColorAdjust") == "exact"
         assert figure.evaluate(SMALL_TEXT) == []
 
@@ -547,22 +548,22 @@ def test_a_page_read_again_or_returned_to_is_alive_and_true(read_book, home):
 
 @each_chapter
 @pytest.mark.parametrize(("width", "scheme"), LOOKS)
-def test_a_figure_of_the_book_fits_the_text_and_is_legible(read_book, chapter, width, scheme):
-    PICTURES.mkdir(parents=True, exist_ok=True)
+def test_a_figure_of_the_book_fits_the_text_and_is_legible(
+    read_book, keep_picture, chapter, width, scheme
+):
     with read_book(chapter, width=width, scheme=scheme) as (_, figures):
         for i, (figure, _state) in enumerate(figures):
-            picture = PICTURES / f"{chapter}-{i}-{width}-{scheme}.png"
-            figure.screenshot(path=picture, animations="disabled")
+            keep_picture(figure, f"{chapter}-{i}-{width}-{scheme}")
             figure.locator("summary").first.click()
             assert figure.evaluate(TOO_WIDE) == []
             assert figure.evaluate(SMALL_TEXT) == []
 
 
 @each_chapter
-def test_a_printed_chapter_shows_its_figures(read_book, chapter):
+def test_a_printed_chapter_shows_its_figures(read_book, keep_picture, chapter):
     with read_book(chapter) as (tab, figures):
         tab.emulate_media(media="print")
         for i, (figure, _) in enumerate(figures):
-            figure.screenshot(path=PICTURES / f"{chapter}-{i}-print.png")
+            keep_picture(figure, f"{chapter}-{i}-print")
             assert figure.evaluate(SMALL_TEXT) == []
             assert figure.locator(".bars").first.bounding_box()["height"] > 20

@@ -11,7 +11,7 @@ from attnbook.figures import CostFigure
 from attnbook.figures.cost.figure import WAYS, say_bytes, say_seconds
 from tests.figures.attention.cases import traits
 from tests.figures.cost.cases import exact, positions, set_all
-from tests.figures.shared.node import in_node, written
+from tests.figures.shared.node import in_node, with_fault, written
 
 CLOSE = 1e-12
 # Runs the figure's own module at every position of its controls. JSON in, JSON out.
@@ -142,8 +142,5 @@ MUTANTS = {
 
 @pytest.mark.parametrize("mutant", MUTANTS)
 def test_these_tests_notice_that(tmp_path, figure, mutant):
-    before, after = MUTANTS[mutant]
-    text = str(CostFigure._esm)
-    assert text.count(before) == 1
-    shown = run(text.replace(before, after), tmp_path, figure, positions())["shown"]
+    shown = run(with_fault(CostFigure, MUTANTS[mutant]), tmp_path, figure, positions())["shown"]
     assert wrong(figure, positions(), shown)

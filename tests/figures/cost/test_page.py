@@ -15,9 +15,7 @@ from tests.figures.cost.cases import SWEEP, exact, powers, set_all
 from tests.figures.cost.page import READ, curves, disagreements, expected, height, slider
 from tests.figures.shared.page import harness, on_a_page_of_the_book, opened_figure
 from tests.tools.site.site_checks import LOOKS, NARROW, WIDE, axe_findings
-from tools import ROOT
 
-PICTURES = ROOT / "_build" / "screenshots" / "figures"
 CASES: dict[str, dict[str, Any]] = {
     "small": {},
     "large": {"batch": 16, "size": 256},
@@ -186,10 +184,9 @@ def test_it_lives_on_a_page_of_the_book_beside_another(browser, serve, tmp_path)
 
 @pytest.mark.parametrize(("width", "scheme"), LOOKS)
 @pytest.mark.parametrize("case", CASES)
-def test_it_fits_its_column_is_legible_and_pleases_axe(show, case, width, scheme):
-    PICTURES.mkdir(parents=True, exist_ok=True)
+def test_it_fits_its_column_is_legible_and_pleases_axe(show, keep_picture, case, width, scheme):
     with show(case, width, scheme) as (tab, figure, _):
-        tab.screenshot(path=PICTURES / f"cost-{case}-{width}-{scheme}.png", full_page=True)
+        keep_picture(tab, f"cost-{case}-{width}-{scheme}")
         figure.locator("summary").click()
         assert tab.evaluate("document.documentElement.scrollWidth") <= width
         assert figure.evaluate(TOO_WIDE) == []
@@ -201,10 +198,10 @@ def test_it_fits_its_column_is_legible_and_pleases_axe(show, case, width, scheme
         assert all(end < box["x"] for end, box in zip(ends, seen[1:], strict=False))
 
 
-def test_it_prints_in_its_colours_and_nothing_moves_by_itself(show):
+def test_it_prints_in_its_colours_and_nothing_moves_by_itself(show, keep_picture):
     with show(reduced_motion="no-preference") as (tab, figure, _):
         assert figure.evaluate(MOVING) == 0
         tab.emulate_media(media="print")
-        tab.screenshot(path=PICTURES / "cost-print.png", full_page=True)
+        keep_picture(tab, "cost-print")
         assert figure.evaluate("e => getComputedStyle(e).printColorAdjust") == "exact"
         assert figure.evaluate(SMALL_TEXT) == []

@@ -14,17 +14,19 @@ function moves({ state, pairs }) {
   const all = (from, to) => Array.from({ length: to - from + 1 }, (_, i) => from + i);
   return [
     ...all(0, steps.queries).map((at) => ({ query: query(at), width: state.width })),
-    ...all(steps.narrow, steps.wide).map((at) => ({ query: state.query, width: figure.widthAt(at) })),
+    ...all(0, steps.widths).map((at) => ({ query: state.query, width: state.widths[at] })),
     ...pairs.map(([q, w]) => ({
       query: query(Math.floor(q * (steps.queries + 1))),
-      width: figure.widthAt(steps.narrow + Math.floor(w * (steps.wide - steps.narrow + 1))),
+      width: state.widths[Math.floor(w * (steps.widths + 1))],
     })),
   ];
 }
 
 function answer(job) {
   const rows = moves(job).map((move) => figure.rowOf(model({ ...job.state, ...move })));
-  return { steps: figure.stepsOf(model(job.state)), rows, sweep: figure.sweep(model(job.state)) };
+  const { widths } = job.state;
+  const at = widths.map((width) => figure.stepOf(widths, width));
+  return { at, rows, sweep: figure.sweep(model(job.state)) };
 }
 
 const answers = {

@@ -12,7 +12,7 @@ from attnbook.figures import PoolingFigure
 from attnbook.figures.shared.axes import places_on
 from tests.figures.attention.cases import differ, traits
 from tests.figures.pooling.cases import CASES, truth
-from tests.figures.shared.node import in_node
+from tests.figures.shared.node import in_node, with_fault, written
 
 PROGRAM = Path(__file__).with_name("engine.mjs").read_text("utf-8")
 COMBINATIONS = 200
@@ -71,7 +71,7 @@ def wrong_curve(state: dict, sweep: dict) -> list[float]:
 @pytest.mark.parametrize("name", CASES)
 def test_the_page_equals_torch_at_every_slider_position_and_200_combinations(answered, name):
     state, answer = answered(name)
-    widths = answer["steps"]["wide"] - answer["steps"]["narrow"] + 1
+    widths = len(state["widths"])
     assert len(answer["rows"]) == len(places_on(state["axis"])) + widths + COMBINATIONS
     assert wrong_rows(state, answer["rows"]) == []
 
@@ -89,9 +89,8 @@ def test_the_sliders_pass_the_places_that_python_names(answered, name):
     rows = answer["rows"]
     assert [row["query"] for row in rows[: len(places)]] == places
     assert [query for query, _ in answer["sweep"]["curve"]] == places
-    widths = [row["width"] for row in rows[len(places) : len(rows) - COMBINATIONS]]
-    assert [widths[0], widths[-1]] == state["widths"]
-    assert widths == sorted(set(widths))
+    assert [row["width"] for row in rows[len(places) : -COMBINATIONS]] == state["widths"]
+    assert answer["at"] == list(range(len(state["widths"])))
 
 
 def test_half_of_all_queries_give_no_key_more_than_the_usual_weight(answered):
@@ -141,7 +140,7 @@ def test_ticks_are_round_and_within_their_range(shipped):
 def test_a_module_can_be_imported_without_a_page_and_keeps_its_names(shipped):
     names = run(shipped, [])["names"]
     assert "render" not in names  # anywidget warns of it
-    assert {"default", "gaussianScores", "rowOf", "queryAt", "widthAt"} <= set(names)
+    assert {"default", "gaussianScores", "rowOf", "queryAt", "stepOf"} <= set(names)
 
 
 MUTANTS = {
@@ -159,11 +158,7 @@ MUTANTS = {
 
 @pytest.mark.parametrize("mutant", MUTANTS)
 def test_these_tests_notice_that(tmp_path, mutant):
-    before, after = MUTANTS[mutant]
-    text = str(PoolingFigure._esm)
-    assert before in text
-    path = tmp_path / "mutant.mjs"
-    path.write_text(text.replace(before, after), "utf-8")
+    path = written(with_fault(PoolingFigure, MUTANTS[mutant]), tmp_path)
     tasks = [job(name) for name in ("noisy", "far_query")]
     answers = run(path, tasks)["jobs"]
     pairs = list(zip(tasks, answers, strict=True))

@@ -15,9 +15,7 @@ from tests.figures.pooling.cases import CASES
 from tests.figures.pooling.page import DRAWN, PLACE, READ, disagreements, slider
 from tests.figures.shared.page import handle_centre, harness, opened_figure
 from tests.tools.site.site_checks import LOOKS, NARROW, WIDE, axe_findings
-from tools import ROOT
 
-PICTURES = ROOT / "_build" / "screenshots" / "figures"
 TOO_WIDE = WIDER.replace(".arrows", ".graph > *")  # what a graph holds is cut off at its edge
 
 
@@ -47,7 +45,7 @@ def test_ends_middle_and_random_places_of_each_slider_equal_torch(show, case):
         shown = figure.evaluate(READ)
         assert (shown["query"], shown["width"]) == (state["query"], state["width"])
         told = [float(said) for said in shown["said"]]
-        assert told == pytest.approx([state["query"], state["width"]], rel=1e-9)
+        assert told == [pytest.approx(state["query"], rel=1e-9), float(f"{state['width']:.3g}")]
         assert disagreements(figure, state) == []
         for name in ("query", "width", "query"):
             control = slider(figure, name)
@@ -76,13 +74,13 @@ def test_keys_of_the_keyboard_move_query_and_width_by_a_step_and_to_their_ends(s
             query.press(key)
             assert figure.evaluate(READ)["query"] == value
         width.press("ArrowLeft")
-        assert figure.evaluate(READ)["width"] == 0.89
-        for key, value in (("Home", state["widths"][0]), ("End", state["widths"][1])):
+        assert figure.evaluate(READ)["width"] == 0.9
+        for key, value in (("Home", state["widths"][0]), ("End", state["widths"][-1])):
             width.press(key)
             assert figure.evaluate(READ)["width"] == value
         assert disagreements(figure, state) == []
         saved = "[models[0].saves, models[0].get('query'), models[0].get('width')]"
-        assert tab.evaluate(saved) == [6, high, state["widths"][1]]
+        assert tab.evaluate(saved) == [6, high, state["widths"][-1]]
 
 
 @pytest.mark.parametrize("width", [WIDE, NARROW])
@@ -193,7 +191,7 @@ def test_a_change_from_python_is_painted_until_the_figure_is_cleaned_up(show):
         shown = figure.evaluate(READ)
         assert (shown["query"], shown["width"]) == (2.0123, 0.777)
         assert shown["said"] == ["2.0123", "0.777"]
-        assert slider(figure, "width").input_value() == "-2"  # 0.79, the nearest step
+        assert state["widths"][int(slider(figure, "width").input_value())] == 0.8  # the nearest
         assert disagreements(figure, state) == []
         tab.evaluate("cleanUps[0](), models[0].set('query', 1)")
         assert tab.evaluate("models[0].heard.length") == 0
@@ -202,10 +200,11 @@ def test_a_change_from_python_is_painted_until_the_figure_is_cleaned_up(show):
 
 @pytest.mark.parametrize(("width", "scheme"), LOOKS)
 @pytest.mark.parametrize("case", CASES)
-def test_a_figure_fits_its_column_is_legible_and_pleases_axe(show, case, width, scheme):
-    PICTURES.mkdir(parents=True, exist_ok=True)
+def test_a_figure_fits_its_column_is_legible_and_pleases_axe(
+    show, keep_picture, case, width, scheme
+):
     with show(case, width=width, scheme=scheme) as (tab, figure, _):
-        tab.screenshot(path=PICTURES / f"pooling-{case}-{width}-{scheme}.png", full_page=True)
+        keep_picture(tab, f"pooling-{case}-{width}-{scheme}")
         figure.locator("summary").click()
         assert tab.evaluate("document.documentElement.scrollWidth") <= width
         assert figure.evaluate(TOO_WIDE) == []
@@ -219,9 +218,9 @@ def test_stages_and_query_fit_on_a_phone_held_upright(show):
         assert sum(part["height"] for part in parts) < 640
 
 
-def test_a_printed_figure_keeps_its_colours(show):
+def test_a_printed_figure_keeps_its_colours(show, keep_picture):
     with show("noisy") as (tab, figure, _):
         tab.emulate_media(media="print")
-        tab.screenshot(path=PICTURES / "pooling-print.png", full_page=True)
+        keep_picture(tab, "pooling-print")
         assert figure.evaluate("e => getComputedStyle(e).printColorAdjust") == "exact"
         assert figure.evaluate(SMALL_TEXT) == []

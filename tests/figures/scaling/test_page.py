@@ -22,9 +22,7 @@ from tests.figures.scaling.page import (
 )
 from tests.figures.shared.page import handle_centre, harness, on_a_page_of_the_book, opened_figure
 from tests.tools.site.site_checks import LOOKS, NARROW, WIDE, axe_findings
-from tools import ROOT
 
-PICTURES = ROOT / "_build" / "screenshots" / "figures"
 each_width = pytest.mark.parametrize("width", [WIDE, NARROW])
 
 
@@ -234,11 +232,9 @@ def test_it_lives_on_a_page_of_the_book(browser, serve, tmp_path):
 
 @pytest.mark.parametrize(("width", "scheme"), LOOKS)
 @pytest.mark.parametrize("case", ["a chapter's", "the largest", "the smallest", "huge scores"])
-def test_it_fits_its_column_is_legible_and_pleases_axe(show, case, width, scheme):
-    PICTURES.mkdir(parents=True, exist_ok=True)
+def test_it_fits_its_column_is_legible_and_pleases_axe(show, keep_picture, case, width, scheme):
     with show(case, width, scheme) as (tab, figure, _):
-        picture = f"scaling-{case.replace(' ', '-')}-{width}-{scheme}.png"
-        tab.screenshot(path=PICTURES / picture, full_page=True)
+        keep_picture(tab, f"scaling-{case.replace(' ', '-')}-{width}-{scheme}")
         figure.locator("summary").click()
         assert tab.evaluate("document.documentElement.scrollWidth") <= width
         assert figure.evaluate(TOO_WIDE) == []
@@ -248,11 +244,11 @@ def test_it_fits_its_column_is_legible_and_pleases_axe(show, case, width, scheme
         assert axe_findings(tab) == []
 
 
-def test_it_prints_in_its_colours_and_rests_for_those_who_ask(show):
+def test_it_prints_in_its_colours_and_rests_for_those_who_ask(show, keep_picture):
     with show() as (tab, figure, _):
         assert figure.evaluate(MOVING) == 0
         tab.emulate_media(media="print")
-        tab.screenshot(path=PICTURES / "scaling-print.png", full_page=True)
+        keep_picture(tab, "scaling-print")
         assert figure.evaluate("e => getComputedStyle(e).printColorAdjust") == "exact"
     with show(reduced_motion="no-preference") as (_, figure, _):
         assert figure.evaluate(MOVING) > 0

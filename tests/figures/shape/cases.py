@@ -132,6 +132,17 @@ def largest() -> Trace:
     return trace(lambda x: (x.mT, x.reshape(-1, 64)), *random((4, 16, 64)))
 
 
+def ragged() -> Trace:
+    """Rows that are not equally long: there is no matrix to draw."""
+
+    def layer(one, other):
+        rows = torch.nested.nested_tensor([one, other], layout=torch.jagged)
+        cut = rows.unflatten(-1, (3, 2))
+        return cut.flatten(-2).to_padded_tensor(0.0)
+
+    return trace(layer, *random((3, 6), (2, 6)))
+
+
 CASES: dict[str, Callable[[], Trace]] = {
-    case.__name__: case for case in (heads, dot, pairs, failing, kinds, largest)
+    case.__name__: case for case in (heads, dot, pairs, failing, kinds, largest, ragged)
 }

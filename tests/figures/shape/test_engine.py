@@ -14,7 +14,7 @@ from attnbook.figures import ShapeFigure
 from attnbook.figures.shape.figure import sized
 from tests.figures.attention.cases import traits
 from tests.figures.shape.cases import CASES
-from tests.figures.shared.node import in_node, written
+from tests.figures.shared.node import in_node, with_fault, written
 
 GAP, LEVELS = 0.8, 16
 # Runs the figure's own module: every number of every step. JSON in, JSON out.
@@ -122,7 +122,10 @@ def wrong(name: str, shown: list[dict]) -> list[str]:
     for place, (page, step) in enumerate(zip(shown, x_ray.steps, strict=True)):
         numbers = step.numbers
         if numbers is None or numbers.is_complex():
-            found += [f"{step.name}: cells"] * bool(page["spots"])
+            told = page["sized"] == sized(list(step.shape), list(step.symbols))
+            # A negative width would be no viewBox.
+            drawable = page["columns"] >= 0 and page["rows"] >= 0
+            found += [f"{step.name}: cells"] * (bool(page["spots"]) or not (told and drawable))
             continue
         indices = list(itertools.product(*map(range, step.shape)))
         spots = [spot(index, step.shape) for index in indices]
@@ -197,6 +200,8 @@ MUTANTS = {
     "a matrix is transposed": ("(place % across)", "(Math.floor(place / across) % across)"),
     "examples stand side by side": ("Math.floor(matrix / beside) * stepDown", "0"),
     "there is no gap": ("const GAP = 0.8", "const GAP = 0"),
+    "rows of many lengths have a width": ("shape.includes(RAGGED)", "false"),
+    "ragged is a number": ('size === RAGGED ? "ragged" : ', ""),
     "the pointer is a row off": ("Math.floor(y - row * stepDown)", "Math.ceil(y - row * stepDown)"),
     "gaps belong to a cell": ("i >= across || ", ""),
     "all is positive": ("Math.sign(value) *", ""),
@@ -211,10 +216,7 @@ MUTANTS = {
 
 @pytest.mark.parametrize("mutant", MUTANTS)
 def test_these_tests_notice_that(tmp_path, mutant):
-    before, after = MUTANTS[mutant]
-    text = str(ShapeFigure._esm)
-    assert before in text
-    cases = ("heads", "kinds")
+    cases = ("heads", "kinds", "ragged")
     figures = [ShapeFigure(CASES[name]()) for name in cases]
-    shown = run(text.replace(before, after), tmp_path, figures)["steps"]
+    shown = run(with_fault(ShapeFigure, MUTANTS[mutant]), tmp_path, figures)["steps"]
     assert [w for name, steps in zip(cases, shown, strict=True) for w in wrong(name, steps)]

@@ -126,6 +126,19 @@ def test_an_exception_stands_at_its_line_and_the_last_tensor_is_shown():
     assert repr(figure).splitlines()[-1].startswith("Half.split, line 2: RuntimeError: unflatten")
 
 
+def test_a_size_that_differs_from_row_to_row_is_told_in_words_and_has_no_numbers():
+    figure = ShapeFigure(CASES["ragged"]())
+    rows = figure.steps[[it["name"] for it in figure.steps].index("rows")]
+    assert (rows["shape"], rows["numbers"], rows["kind"]) == ([2, -1, 6], -1, "unreadable")
+    assert rows["note"] == "Its numbers cannot be drawn."
+    assert "rows (2, ragged, 6)\n" in repr(figure)
+
+
+def test_a_name_with_a_minus_one_in_it_is_told_as_it_is():
+    x_ray = trace(first, torch.ones(2, 5), sizes={"batch": 2, "keys-1": 5}, vary=())
+    assert "(batch 2, keys-1 5)" in repr(ShapeFigure(x_ray))
+
+
 def test_a_remark_of_the_trace_is_told():
     sizes = {"batch": 2, "heads": 3, "queries": 4, "hiddens": 12}
     figure = ShapeFigure(trace(first, torch.ones(12, 5), sizes=sizes))
@@ -159,7 +172,8 @@ def test_heads_are_the_numbers_of_the_vectors_moved():
         "The same 120 numbers as in self.W_q(queries), moved: none is changed.",
     )
     assert notes[0, "output"][0] == [it["name"] for it in steps].index("pooled")
-    assert notes[0, "pooled"] == (-1, "")
+    product = "A matrix product: torch.softmax(scores, dim=-1) @ values."
+    assert notes[0, "pooled"] == (-1, product)
 
 
 @each_case

@@ -14,9 +14,7 @@ from tests.figures.shape.cases import CASES
 from tests.figures.shape.page import READ, disagreements, step_slider
 from tests.figures.shared.page import harness, on_a_page_of_the_book, opened_figure
 from tests.tools.site.site_checks import LOOKS, NARROW, WIDE, axe_findings
-from tools import ROOT
 
-PICTURES = ROOT / "_build" / "screenshots" / "figures"
 each_width = pytest.mark.parametrize("width", [WIDE, NARROW])
 SPLIT = 7  # the step at which the heads of "heads" are split
 
@@ -232,11 +230,11 @@ LOOKED_AT = [("heads", 6), ("heads", 21), ("kinds", 14), ("failing", 4), ("pairs
 
 @pytest.mark.parametrize(("width", "scheme"), LOOKS)
 @pytest.mark.parametrize(("case", "step"), LOOKED_AT)
-def test_it_fits_its_column_is_legible_and_pleases_axe(show, case, step, width, scheme):
-    PICTURES.mkdir(parents=True, exist_ok=True)
+def test_it_fits_its_column_is_legible_and_pleases_axe(
+    show, keep_picture, case, step, width, scheme
+):
     with show(case, width, scheme, step) as (tab, figure, _x_ray, _state):
-        picture = f"shape-{case}-{step}-{width}-{scheme}.png"
-        tab.screenshot(path=PICTURES / picture, full_page=True)
+        keep_picture(tab, f"shape-{case}-{step}-{width}-{scheme}")
         unfold(figure)
         assert tab.evaluate("document.documentElement.scrollWidth") <= width
         assert figure.evaluate(TOO_WIDE) == []
@@ -254,12 +252,12 @@ def test_no_step_makes_the_page_scroll_sideways(show, case, width):
             assert figure.evaluate(TOO_WIDE) == []
 
 
-def test_on_paper_the_whole_source_and_all_steps_are_there(show):
+def test_on_paper_the_whole_source_and_all_steps_are_there(show, keep_picture):
     with show(step=SPLIT) as (tab, figure, _x_ray, _state):
         rows = figure.locator(".step-table tbody tr")
         assert not rows.first.is_visible()
         tab.emulate_media(media="print")
-        tab.screenshot(path=PICTURES / "shape-print.png", full_page=True)
+        keep_picture(tab, "shape-print")
         source = figure.locator(".source")
         assert source.evaluate("e => e.scrollHeight <= e.clientHeight + 1")
         assert rows.first.is_visible()

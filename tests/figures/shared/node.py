@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+from attnbook.figures.shared.base import Figure
 from tools.site.formulas import NODE
 
 
@@ -15,6 +16,13 @@ def written(module: str, folder: Path) -> Path:
     path = folder / "figure.mjs"
     path.write_text(module, "utf-8")
     return path
+
+
+def with_fault(figure: type[Figure], fault: tuple[str, str]) -> str:
+    """A figure's module in which some text is another one; it must be there."""
+    before, after = fault
+    assert before in str(figure._esm)
+    return str(figure._esm).replace(before, after)
 
 
 def in_node(program: str, module: Path, **task: Any) -> Any:

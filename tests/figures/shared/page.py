@@ -53,11 +53,12 @@ const makeModel = (traits) => {{
   }};
 }};
 window.models = states.map(makeModel);
-const url = URL.createObjectURL(new Blob([esm], {{ type: "text/javascript" }}));
-window.ready = import(url).then(({{ default: figure }}) => {{
-  window.cleanUps = models.map((model) => {{
+// Once for each figure, as in a notebook; the book's host loads it once for all.
+const load = () => import(URL.createObjectURL(new Blob([esm], {{ type: "text/javascript" }})));
+window.ready = Promise.all(models.map(load)).then((modules) => {{
+  window.cleanUps = modules.map(({{ default: figure }}, i) => {{
     const el = document.querySelector("main").appendChild(document.createElement("div"));
-    return figure.render({{ model, el }});
+    return figure.render({{ model: models[i], el }});
   }});
 }});
 </script>

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 import torch
 
 from attnbook.figures import PoolingFigure
-from attnbook.figures.shared.axes import axis_of, places_on, round_up, spread_of
+from attnbook.figures.shared.axes import axis_of, places_on, round_up, spread_of, widths_for
 from tests.figures.pooling.cases import CASES, two
 
 
@@ -42,10 +44,24 @@ def test_the_axis_holds_the_keys_and_the_query_and_its_slider_has_round_steps(na
     assert f"{step:e}"[0] in "125"
 
 
-def test_the_widths_reach_from_half_the_distance_of_the_keys_to_their_range():
+def test_widths_reach_from_a_twentieth_of_the_distance_of_the_keys_to_their_range():
     many = torch.linspace(0, 20, 41).reshape(1, -1, 1)
-    # In steps of a twentieth of a power of ten, the next one outwards.
-    assert PoolingFigure(many, many).widths == [0.22, 22]
-    assert two().widths == [0.045, 1]
-    assert PoolingFigure(many, many, width=0.01).widths == [0.01, 22]
-    assert PoolingFigure(many, many, width=1000).widths == [0.22, 1000]
+
+    def ends(figure: PoolingFigure) -> list[float]:
+        return [figure.widths[0], figure.widths[-1]]
+
+    # Keys lie 0.5 apart and 20 in all.
+    assert ends(PoolingFigure(many, many)) == [0.025, 20]
+    assert ends(two()) == [0.05, 1]
+    # A width beyond them is on the slider, too.
+    assert ends(PoolingFigure(many, many, width=0.01)) == [0.01, 20]
+    assert ends(PoolingFigure(many, many, width=1000)) == [0.025, 1000]
+
+
+@pytest.mark.parametrize("width", [0.5, 0.19903, 1e-5, 1234.5])
+def test_widths_are_round_and_lie_about_as_far_apart_everywhere(width):
+    steps = widths_for([0, 1, 3, 7], width)
+    assert all(float(f"{step:.1e}") == step for step in steps)
+    ratios = [after / step for step, after in pairwise(steps)]
+    assert 1.05 < min(ratios) <= max(ratios) < 1.21
+    assert steps[0] <= width <= steps[-1]

@@ -1,0 +1,215 @@
+// The stages of one example, below each other over one axis of keys. Each returns an element and
+// a way to paint it.
+/** @import { Model } from "../shared/types" */
+/** @import { QueryRow, Traits } from "./types" */
+import { decimals, make, short, slider } from "../shared/controls.js";
+import { bars, keyButtons, numberRow, span, stack } from "../shared/keys.js";
+import { arrows } from "./arrows.js";
+import { valueCells } from "./pieces.js";
+
+/**
+ * The sliders of an example's lengths: one for all queries, or one per query, seen in its focus.
+ * @param {Model<Traits>} model
+ * @param {number} example
+ */
+function lengthSliders(model, example) {
+  const lengths = model.get("valid_lens")[example];
+  /**
+   * @param {number} query of no account where all share a length
+   * @param {number} length
+   */
+  const setLength = (query, length) => {
+    const all = structuredClone(model.get("valid_lens"));
+    const own = all[example];
+    if (Array.isArray(own)) own[query] = length;
+    else all[example] = length;
+    model.set("valid_lens", all);
+    model.save_changes();
+  };
+  const range = { min: 0, max: model.get("key_labels").length, step: 1 };
+  const sliders = Array.isArray(lengths)
+    ? lengths.map((_, q) => slider(`valid_lens[${example}][${q}]`, range, (v) => setLength(q, v)))
+    : [slider(`valid_lens[${example}]`, range, (v) => setLength(0, v))];
+  /** @param {QueryRow[]} all @param {number} query */
+  const paint = (all, query) => {
+    sliders.forEach((control, q) => {
+      const shown = sliders.length === 1 || q === query;
+      const length = all[sliders.length === 1 ? query : q].length;
+      control.set(length, String(length));
+      control.input.hidden = !shown;
+      control.label.hidden = !shown;
+    });
+  };
+  return { inputs: sliders.map((s) => s.input), labels: sliders.map((s) => s.label), paint };
+}
+
+/** The arrows of the query in focus, where there are any. @param {Model<Traits>} model @param {number} example */
+function arrowPlot(model, example) {
+  const element = make("div", { class: "plot" });
+  /** @type {number | null} */
+  let drawn = null;
+  /** @param {number} query */
+  const paint = (query) => {
+    if (query === drawn) return;
+    drawn = query;
+    const vectors = model.get("query_vectors");
+    if (!vectors.length) return;
+    element.replaceChildren(...arrows(vectors[example][query], model.get("key_vectors")[example]));
+  };
+  return { element, paint };
+}
+
+/**
+ * The terms of a formula, cut at spaces outside of brackets: a line ends between two of them.
+ * @param {string} formula
+ */
+export function terms(formula) {
+  let depth = 0;
+  return [...formula].reduce(
+    (found, character) => {
+      depth += "([".includes(character) ? 1 : ")]".includes(character) ? -1 : 0;
+      if (character === " " && depth <= 0) found.push("");
+      else found[found.length - 1] += character;
+      return found;
+    },
+    [""],
+  );
+}
+
+/** A formula with its subscripts below the line. @param {string} formula */
+function formulaOf(formula) {
+  const parts = terms(formula).map((term) => {
+    const pieces = term.split(/_(\w)/).map((text, i) => make(i % 2 ? "sub" : "span", { text }));
+    return make("span", { class: "term" }, ...pieces);
+  });
+  const spaced = parts.flatMap((part, i) => (i ? [document.createTextNode(" "), part] : [part]));
+  return make("span", { class: "formula" }, ...spaced);
+}
+
+/** The name of a stage, and a note beside it. @param {string} name @param {string} note */
+function heading(name, note) {
+  return [make("b", { text: name }), make("span", { text: note })];
+}
+
+/**
+ * What all stages have: the name, and in the picture the spot of a pointed-at key and the padding.
+ * @param {string} className
+ * @param {HTMLElement[]} name
+ * @param {Element[]} content of the picture
+ * @param {string} [hidden] what the padding is called, where it has a name
+ */
+function stage(className, name, content, hidden) {
+  const label = hidden === undefined ? [] : [make("span", { text: hidden })];
+  const spot = make("div", { class: "spot", "aria-hidden": true });
+  const padding = make("div", { class: "padding", "aria-hidden": true }, ...label);
+  const element = make(
+    "div",
+    { class: className },
+    make("div", { class: "stage-name" }, ...name),
+    make("div", { class: "stage-picture" }, spot, padding, ...content),
+  );
+  /** @param {QueryRow} row */
+  const paint = ({ length, weights }) => padding.style.setProperty("--edge", `${(100 * length) / weights.length}%`);
+  return { element, paint };
+}
+
+/** The first stage: a score per key. @param {Model<Traits>} model @param {number} example */
+function scoringStage(model, example) {
+  const count = model.get("key_labels").length;
+  const domain = span(model.get("scores")[example].flat());
+  const scoreBars = bars(count, "bars");
+  const scoreNumbers = numberRow(count, short, "of-scores");
+  const plot = arrowPlot(model, example);
+  const name = [make("b", { text: "Scoring" }), formulaOf(model.get("formula")), plot.element];
+  const whole = stage("stage", name, [scoreBars.element, scoreNumbers.element]);
+  /** @param {QueryRow} row @param {number} query */
+  const paint = (row, query) => {
+    whole.paint(row);
+    scoreBars.paint(row.scores, domain, row.length);
+    scoreNumbers.paint(row.scores, row.length);
+    plot.paint(query);
+  };
+  return { element: whole.element, columns: scoreBars.element, paint, fit: scoreNumbers.fit };
+}
+
+/**
+ * The axis of the keys, with the sliders of the lengths on it.
+ * @param {Model<Traits>} model
+ * @param {number} example
+ * @param {(key: number) => void} onPoint
+ */
+function axisStage(model, example, onPoint) {
+  const sliders = lengthSliders(model, example);
+  const keys = keyButtons(model.get("key_labels"), onPoint);
+  const lengthSlot = make("div", { class: "lengths" }, ...sliders.labels);
+  const whole = stage("stage axis", [lengthSlot], [keys, ...sliders.inputs]);
+  /** @param {QueryRow[]} all @param {number} query */
+  const paint = (all, query) => {
+    sliders.paint(all, query);
+    whole.paint(all[query]);
+  };
+  return { element: whole.element, keys, paint };
+}
+
+/** The second stage: the weights, and that they share a total. @param {Model<Traits>} model */
+function weightingStage(model) {
+  const count = model.get("key_labels").length;
+  const weightBars = bars(count, "bars");
+  const weightNumbers = numberRow(count, decimals, "of-weights");
+  const total = stack(count, "total");
+  const totalText = make("span", { class: "total-text" });
+  const name = [...heading("Weighting", "softmax: shares of 1"), totalText];
+  const content = [weightBars.element, weightNumbers.element, total.element];
+  const whole = stage("stage", name, content, model.get("hidden"));
+  /** @param {QueryRow} row */
+  const paint = (row) => {
+    whole.paint(row);
+    weightBars.paint(row.weights, [0, 1], row.length);
+    weightNumbers.paint(row.weights, row.length);
+    total.paint(row.weights, [0, 1]);
+    totalText.textContent = row.length
+      ? `total ${decimals(row.weights.reduce((a, b) => a + b, 0))}`
+      : "nothing to attend to: output 0";
+  };
+  return { element: whole.element, paint, fit: weightNumbers.fit };
+}
+
+/** The third stage: the values, as strong as their weights. @param {number[][]} values */
+function poolingStage(values) {
+  const cells = valueCells(values);
+  const whole = stage("stage", heading("Pooling", "values × weights"), [cells.element]);
+  /** @param {QueryRow} row */
+  const paint = (row) => {
+    whole.paint(row);
+    cells.paint(row.weights, row.length);
+  };
+  return { element: whole.element, paint, fit: cells.fit };
+}
+
+/**
+ * The stages of one example and the axis between them; `columns` is as wide as all keys.
+ * @param {Model<Traits>} model
+ * @param {number} example
+ * @param {(key: number) => void} onPoint
+ */
+export function stageBands(model, example, onPoint) {
+  const count = model.get("key_labels").length;
+  const scoring = scoringStage(model, example);
+  const axis = axisStage(model, example, onPoint);
+  const weighting = weightingStage(model);
+  const pooling = poolingStage(model.get("values")[example]);
+  const parts = [scoring, axis, weighting, pooling].map((part) => part.element);
+  // Where all keys score the same, bars of any height say no more.
+  const level = model.get("scores")[example].every((row) => row.every((score) => score === row[0]));
+  const element = make("div", { class: `bands${level ? " level" : ""}`, style: `--count: ${count}` }, ...parts);
+  /** @param {QueryRow[]} all @param {number} query */
+  const paint = (all, query) => {
+    element.classList.toggle("full", all[query].length === count);
+    scoring.paint(all[query], query);
+    axis.paint(all, query);
+    weighting.paint(all[query]);
+    pooling.paint(all[query]);
+  };
+  const fit = () => [scoring, weighting, pooling].forEach((part) => part.fit());
+  return { element, columns: scoring.columns, keys: axis.keys, paint, fit };
+}

@@ -1,0 +1,41 @@
+// What the files of the attention figure hand to each other: nothing here reaches a page.
+import type { Point, Shown } from "../shared/types";
+
+/** The traits of the Python class; what belongs to an example stands at its number. */
+export interface Traits extends Shown {
+  /** [example][query][key] */
+  scores: number[][][];
+  /** [example][key][number of the value] */
+  values: number[][][];
+  /** One length per example, or a list of one per query. */
+  valid_lens: (number | number[])[];
+  temperature: number;
+  query: number;
+  example_labels: string[];
+  query_labels: string[];
+  key_labels: string[];
+  formula: string;
+  hidden: string;
+  /** [example][query], empty if no arrows are drawn; so are the keys' */
+  query_vectors: Point[][];
+  key_vectors: Point[][];
+}
+
+/** All that the picture says about one query: one score, value and weight per key, and the output. */
+export interface QueryRow {
+  scores: number[];
+  values: number[][];
+  temperature: number;
+  length: number;
+  weights: number[];
+  output: number[];
+}
+
+/** An arrow: the query (`key` is -1) or a key; how many equal ones are on top of it; the names of all equal ones. */
+export interface Arrow {
+  name: string;
+  key: number;
+  vector: Point;
+  rank: number;
+  equal: string[];
+}

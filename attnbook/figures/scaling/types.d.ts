@@ -1,0 +1,36 @@
+// What the scaling figure's JavaScript is made of, for tsc alone: nothing here reaches a page.
+import type { Shown } from "../shared/types";
+
+/** The traits that the page reads and sets. */
+export interface Traits extends Shown {
+  /** q · k: [d][query][key] */
+  scores: number[][][];
+  sizes: number[];
+  d: number;
+  query: number;
+}
+
+/** What is told of one half at one d, each an average over the queries. */
+export interface Measures {
+  variance: number;
+  largest: number;
+  entropy: number;
+  slopes: number;
+}
+
+/** How a measure is told: its name, its unit, and what its number means. */
+export interface Measure {
+  text: string;
+  unit?: string;
+  note(number: number): string;
+}
+
+/** A measure beside its key in `Measures`. */
+export type Told = [key: keyof Measures, measure: Measure];
+
+/** One half at one d; scores and weights are [query][key]. */
+export interface Half {
+  scores: number[][];
+  weights: number[][];
+  measures: Measures;
+}

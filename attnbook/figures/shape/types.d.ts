@@ -1,0 +1,96 @@
+// What the shape figure's JavaScript is made of; nothing here reaches a page.
+import type { Shown } from "../shared/types";
+
+/** The traits of `ShapeFigure`. */
+export interface Traits extends Shown {
+  sections: Section[];
+  steps: Step[];
+  numbers: Held[][];
+  step: number;
+  remark: string;
+}
+
+/** A number of a tensor; text stands for what JSON or JavaScript would lose. */
+export type Held = number | string;
+
+/** What a tensor holds. */
+export type Kind = "float" | "int" | "bool" | "unreadable";
+
+/** A function of the trace. */
+export interface Section {
+  title: string;
+  lines: { number: number; source: string; notes: [kind: string, text: string][] }[];
+}
+
+/** The sizes of a tensor, and what each is called; -1 for one that differs from row to row. */
+export interface Shaped {
+  shape: number[];
+  symbols: string[];
+}
+
+/** A step of the trace and the tensor that it made; `numbers` and `before` are places in lists, or -1. */
+export interface Step extends Shaped {
+  section: number;
+  line: number;
+  name: string;
+  part: boolean;
+  kind: Kind;
+  numbers: number;
+  scale: number;
+  before: number;
+  note: string;
+  product: Product | null;
+}
+
+/** A factor of a product: a step's tensor, or a weight of the layer. */
+export type Factor = Pick<Step, "shape" | "symbols" | "name" | "kind" | "numbers" | "scale">;
+
+/** A tensor is `first @ second` over the root of `divisor`; `turned`: the second by its rows. */
+export interface Product {
+  first: Factor;
+  second: Factor;
+  turned: boolean;
+  divisor: number;
+  formula: string;
+}
+
+/** What meets in a number: its row and column, and where both stand in the factors. */
+export interface Meeting {
+  row: number;
+  column: number;
+  rows: { index: number[]; start: number };
+  columns: { index: number[]; start: number };
+  rowPlaces: number[];
+  columnPlaces: number[];
+  rowName: string;
+  columnName: string;
+}
+
+/** The places of a tensor's matrices, in cells; `stackAxes` are the sizes of what stands below each other. */
+export interface Layout {
+  shape: number[];
+  across: number;
+  down: number;
+  beside: number;
+  below: number;
+  stepRight: number;
+  stepDown: number;
+  stackAxes: number[];
+  columns: number;
+  rows: number;
+}
+
+/** How wide a drawing is: `columns` in cells; a cell, the least and the most of one, and the edge in px. */
+export interface Measure {
+  columns: number;
+  least: number;
+  most: number;
+  cell: number;
+  edge: number;
+}
+
+/** A label of matrices, and how far from the first of them, in cells. */
+export interface BlockLabel {
+  at: number;
+  text: string;
+}

@@ -1,0 +1,47 @@
+"""Where a caller has set another default device, figures show the same."""
+
+import pytest
+import torch
+
+from attnbook import DotProductAttention
+from attnbook.display import heatmap
+from attnbook.figures import AlignmentFigure, AttentionFigure, PoolingFigure, ScalingFigure
+from attnbook.models.translator.dates import write_date
+from attnbook.models.translator.grading import diagonal, gold_mask, uniform
+from tests.figures.alignment.cases import DAY, cached_model
+
+TOKENS = torch.randn(1, 7, 16, generator=torch.Generator().manual_seed(5))
+PLACES = torch.linspace(-2, 2, 7).reshape(1, 7, 1)
+LENGTHS = torch.tensor([5])
+DATE = write_date(DAY, "de")
+
+
+def attention(**options):
+    figure = AttentionFigure(DotProductAttention(), TOKENS, TOKENS, TOKENS, **options)
+    figure.valid_lens = [[3] * 7] if options.get("causal") else [3]
+    return figure
+
+
+FIGURES = {
+    "attention": attention,
+    "attention to lengths": lambda: attention(valid_lens=LENGTHS),
+    "attention in order": lambda: attention(causal=True),
+    "pooling": lambda: PoolingFigure(PLACES, PLACES.square(), truth=torch.square),
+    "scaling": lambda: ScalingFigure(TOKENS, TOKENS),
+    "alignment": lambda: AlignmentFigure(cached_model("small"), [DATE]),
+    "heatmap": lambda: heatmap(torch.softmax(TOKENS[0], dim=-1)),
+}
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_figure_says_the_same(name):
+    expected = repr(FIGURES[name]())
+    with torch.device("meta"):
+        assert repr(FIGURES[name]()) == expected
+
+
+def test_ways_to_look_are_the_same():
+    expected = [*uniform([DATE]), *diagonal([DATE]), gold_mask([DATE], "month")]
+    with torch.device("meta"):
+        found = [*uniform([DATE]), *diagonal([DATE]), gold_mask([DATE], "month")]
+    assert all(torch.equal(*pair) for pair in zip(found, expected, strict=True))

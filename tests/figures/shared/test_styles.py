@@ -1,0 +1,66 @@
+"""Figures of several kinds stand on one page, and each brings the look that all share with it."""
+
+from __future__ import annotations
+
+import pytest
+
+from attnbook.figures.shared.base import FOLDER
+from tests.tools.site.site_checks import NARROW, opened
+
+PAGES = {
+    "alignment": "bahdanau-attention",
+    "attention": "masked-softmax",
+    "cost": "what-attention-costs",
+    "pooling": "attention-pooling",
+    "scaling": "scoring-functions",
+    "shape": "multi-head-attention",
+}
+SHARED = [(FOLDER / "shared" / name).read_text("utf-8") for name in ("style.css", "axes.css")]
+
+# How each part of a figure looks when its own style comes last, whatever other kinds the page
+# holds and mounted before it; then which parts look otherwise once more style has come.
+LOOK = """([kind, own, styles]) => {
+  const figure = document.querySelector(`figure[data-attnbook-figure="${kind}"]`);
+  figure.querySelectorAll("details").forEach((fold) => (fold.open = true));
+  const nameOf = (e) => `${e.tagName} ${e.getAttribute("class")}`;
+  const kindOf = (part) => `${nameOf(part)} in ${nameOf(part.parentElement)}`;
+  const all = [figure, ...figure.querySelectorAll("*")];
+  const parts = [...new Map(all.map((part) => [kindOf(part), part])).values()];
+  const look = () => parts.map((part) => ["", "::before"].map((piece) => {
+    const style = getComputedStyle(part, piece || null);
+    return [...style].map((name) => `${name}: ${style.getPropertyValue(name)}`);
+  }).flat());
+  const add = (textContent) =>
+    document.head.append(Object.assign(document.createElement("style"), { textContent }));
+  add(own);
+  const before = look();
+  styles.forEach(add);
+  const after = look();
+  return parts.flatMap((part, i) =>
+    before[i].flatMap((said, k) => (said === after[i][k] ? [] : [`${kindOf(part)}: ${said}`])));
+}"""
+
+
+def style_of(kind: str) -> str:
+    return (FOLDER / kind / "style.css").read_text("utf-8")
+
+
+def changes(browser, site, kind: str, width: int, styles: list[str]) -> list[str]:
+    """What of a figure looks otherwise when these styles come after its own."""
+    page = (site / "chapters" / f"{PAGES[kind]}.html").as_uri()
+    with opened(browser, page, width) as (tab, _):
+        tab.locator(f"figure[data-attnbook-figure={kind}]").first.wait_for()
+        return tab.evaluate(LOOK, [kind, style_of(kind), styles])
+
+
+# On a phone the rules for narrow places hold beside all others.
+@pytest.mark.parametrize("kind", PAGES)
+def test_a_figure_looks_the_same_whichever_kind_comes_after_it(browser, site, kind):
+    others = [style_of(other) for other in PAGES if other != kind]
+    assert changes(browser, site, kind, NARROW, SHARED + others) == []
+
+
+def test_a_style_that_changes_something_would_be_noticed(browser, site):
+    style = ".attnbook-figure .stage-name span { color: red }"
+    found = changes(browser, site, "attention", NARROW, [style])
+    assert any("color: " in change for change in found)

@@ -1,0 +1,17 @@
+// What pages define for one another's scripts: for tsc alone.
+
+interface Window {
+  /** What the search page quotes, written by excerpts.py: by address, the text at each id. */
+  attnbookPages: Record<string, [id: string, text: string][]>;
+  /** The figures' modules and styles, written by live.py. */
+  attnbookModules?: Record<string, { esm: string; css: string }>;
+}
+
+// Sphinx's own, of searchtools.js and language_data.js.
+declare function splitQuery(query: string): string[];
+declare const stopwords: string[];
+declare const Search: {
+  _index: Record<"terms" | "titleterms", object>;
+  htmlToText(page: string, anchor: string): string;
+  makeSearchSummary(page: string, stems: string[], anchor: string): HTMLElement | null;
+};
