@@ -26,10 +26,9 @@ from nbformat import NotebookNode
 from tools import ROOT
 from tools.book.notebooks import read
 from tools.copies import colab
-from tools.copies.colab import ADDED, CopyError, commit_to_pin
+from tools.copies.colab import CopyError, Origin, commit_to_pin
 from tools.copies.colab_versions import COLAB
-from tools.copies.links import Book
-from tools.copies.myst_text import MystError
+from tools.copies.guards import ADDED
 from tools.copies.reader_machine import (
     NotLikeColabError,
     apart,
@@ -66,14 +65,14 @@ def redirected(repository: str, root: Path) -> dict[str, str]:
     return told
 
 
-def surroundings(book: Book, folder: Path) -> dict[str, str]:
+def surroundings(origin: Origin, folder: Path) -> dict[str, str]:
     """The variables of a reader's kernel."""
     reader = {
         "IPYTHONDIR": str(folder / "ipython"),
         "ATTNBOOK_DEVICE": "cpu",
         "PYDEVD_DISABLE_FILE_VALIDATION": "1",  # else each kernel warns of its debugger
     }
-    return apart(dict(os.environ)) | reader | redirected(book.repository, book.root)
+    return apart(dict(os.environ)) | reader | redirected(origin.repository, origin.root)
 
 
 def kernel(reader: Reader) -> AsyncKernelManager:
@@ -143,12 +142,12 @@ def live_one(path: Path, chapter: NotebookNode, reader: Reader) -> list[str]:
     return [*quiet(lived), *differences(chapter, lived)]
 
 
-def live_all(book: Book, commit: str, reader: Reader) -> int:
+def live_all(origin: Origin, reader: Reader) -> int:
     """Make and run all copies; how many of them went wrong."""
     failed = 0
-    for path in colab.write_copies(book, commit, reader.folder / "copies"):
+    for path in colab.write_copies(origin, reader.folder / "copies"):
         start = time.monotonic()
-        chapter = read(book.root / "chapters" / path.name)
+        chapter = read(origin.root / "chapters" / path.name)
         found = live_one(path, chapter, reader)
         seconds = f"{time.monotonic() - start:.0f} s"
         print(f"{path.stem}: {seconds}, {'as in the chapter' if not found else 'DIFFERS'}")
@@ -157,21 +156,21 @@ def live_all(book: Book, commit: str, reader: Reader) -> int:
     return failed
 
 
-def lived_test(book: Book, commit: str, folder: Path) -> int:
+def lived_test(origin: Origin, folder: Path) -> int:
     """Live through all copies in a new environment; how many things went wrong."""
     python = make_environment(folder)
     prove_absent(python, folder)
     before = installed(python)
     versions = ", ".join(f"{name} {before[name]}" for name in COLAB)
     print(f"A clean environment without attnbook: {versions}", flush=True)
-    reader = Reader(python, folder, surroundings(book, folder))
-    failed = live_all(book, commit, reader)
+    reader = Reader(python, folder, surroundings(origin, folder))
+    failed = live_all(origin, reader)
     after = installed(python)
     moved = changed(before, after)
     gained = sorted(f"{name} {after[name]}" for name in after.keys() - before.keys())
     print(f"Installed: {', '.join(gained) or 'nothing'}")
     print(f"Changed of what was there: {', '.join(moved) or 'nothing'}")
-    pinned = f"git+{book.repository}@{commit}"
+    pinned = f"git+{origin.repository}@{origin.commit}"
     if after.get("attnbook") != pinned:
         raise NotLikeColabError(f"attnbook must come from {pinned}, got {after.get('attnbook')}")
     return failed + len(moved)
@@ -191,12 +190,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         repository = repository_address(root)
         known = repository if colab_address(repository, "any") else NOWHERE
-        book = Book(root, known, site_address())
-        commit = commit_to_pin(root)
+        origin = Origin(root, known, commit_to_pin(root), site_address())
         check_history(root)
         with tempfile.TemporaryDirectory(prefix="reader-") as folder:
-            failed = lived_test(book, commit, Path(folder))
-    except (CopyError, MystError, NotLikeColabError, ValueError) as error:
+            failed = lived_test(origin, Path(folder))
+    except (CopyError, NotLikeColabError, ValueError) as error:
         print(f"THE LIVED TEST WAS NOT DONE, or not to its end: {error}")
         return 1
     print(f"WENT WRONG: {failed}, see above" if failed else "Every copy ran as its chapter says.")

@@ -1,242 +1,209 @@
-"""MyST into Markdown that reads well in Colab and JupyterLab.
+"""The page as Sphinx has resolved it, in Markdown that reads well in Colab and JupyterLab.
 
-Whatever has no plain form stops with its text; nothing is passed on half understood.
+Ready writers of Markdown were looked at (sphinx-markdown-builder): they write anchors as HTML,
+notes as headings, and a dollar sign as the beginning of a formula. Whatever has no plain form
+here stops with its text.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable
+from textwrap import indent
 
+from docutils import nodes
 from markdown_it import MarkdownIt
 
-from tools.copies.links import Book
-from tools.copies.myst_text import (
-    SPAN,
-    Block,
-    Directive,
-    MystError,
-    blocks,
-    check_spans,
-    directive,
-    parser,
-)
+FAR = re.compile(r"https?:|mailto:")
+# What would mean something in Markdown: inside a line, and at its beginning.
+MARK = re.compile(r"[\\`*$~]|(?<!\w)_|_(?!\w)|<(?=\S)|\](?=\()|&(?=[\w#]+;)")
+FIRST_MARK = re.compile(r"^(?:(\d+)(?=[.)](?:\s|$))|(?=[-+]+(?:\s|$)|[#>=|[]|:-))")
+RULES = {"text-left": ":--", "text-center": ":-:", "text-right": "--:"}
+KINDS = {"seealso": "See also"}
+LISTS = (nodes.bullet_list, nodes.enumerated_list)
 
-ADMONITIONS = set("note tip hint important warning caution attention danger seealso".split())
-TITLED = re.compile(r"(?P<title>.+?)\s*<(?P<target>[^<>]+)>", re.DOTALL)
-MARKS = re.compile(r":::|\{[A-Za-z][\w:+-]*\}")
-ADDRESS = re.compile(r"https://|mailto:")
-UNSEEN = re.compile(
-    r"^[ ]*(?::{3,}|`{3,})(?:\{[\w:+-]+\})? | ^[ ]*:[\w-]+:.*$"
-    r"| \{(?:cite:[pt]|eq)\}`[^`]*` | \{[\w:+-]+\}"
-    r"| (?<=\S)[ ]*<[^<>`]+>(?=`) | (?<=\])\([^()\s]*\)",
-    re.MULTILINE | re.VERBOSE,
-)
+
+class PlainError(ValueError):
+    """Something of a page that has no form in plain Markdown here."""
 
 
 def linked(text: str, address: str, title: str = "") -> str:
     """A link, or only its text where it would lead nowhere."""
-    if not address:
+    if not FAR.match(address):
         return text
-    return f'[{text}]({address} "{title}")' if title else f"[{text}]({address})"
+    said = title.replace('"', "'")
+    return f'[{text}]({address} "{said}")' if title else f"[{text}]({address})"
 
 
-def title_and_target(content: str) -> tuple[str, str]:
-    """What a role shows and what it means: `text <x>`, or `x` for both."""
-    titled = TITLED.fullmatch(content)
-    return (titled["title"], titled["target"]) if titled else (content, content)
+# Inside a line.
 
 
-# Roles: each takes what stands between the backticks.
+def line(node: nodes.Element) -> str:
+    """All that stands in a paragraph, a heading or a link."""
+    return "".join(inline(child) for child in node.children)
 
 
-def term(content: str, _page: str, book: Book) -> str:
-    """A word of the glossary."""
-    title, target = title_and_target(content)
-    return linked(title, book.term(target))
+def inline(node: nodes.Node) -> str:  # noqa: PLR0911 - one for each kind
+    """A piece of a sentence in plain Markdown.
+
+    Raises:
+        PlainError: it has no plain form.
+    """
+    match node:
+        case nodes.Text():
+            return written(node)
+        case nodes.emphasis():
+            return f"*{line(node)}*"
+        case nodes.strong():
+            return f"**{line(node)}**"
+        case nodes.inline():
+            return line(node)
+        case nodes.math():
+            return f"${node.astext()}$"
+        case nodes.literal():
+            return code(node.astext())
+        case nodes.reference():
+            return linked(line(node), node.get("refuri", ""), node.get("reftitle", ""))
+        case nodes.image():
+            return f"![{node.get('alt', '')}]({node['uri']})"
+        case nodes.raw():
+            return node.astext() if node["format"] == "html" else ""
+    said = " ".join(node.astext().split())
+    raise PlainError(f"has <{node.tagname}>, which has no plain form: {said}")
 
 
-def equation(content: str, page: str, book: Book) -> str:
-    """The number of a formula, and its chapter if that is another one."""
-    formula = book.formulas.get(content)
-    if formula is None:
-        raise MystError(f"refers to formula {content}, which no chapter has")
-    if formula.page == page:
-        return f"({formula.number})"
-    return f"({formula.number}) of {linked(book.title(formula.page), book.address(formula.page))}"
+def written(node: nodes.Text) -> str:
+    """A text, with a backslash before all that Markdown would take for a mark."""
+    text = MARK.sub(r"\\\g<0>", node.astext())
+    return FIRST_MARK.sub(r"\1\\", text) if begins_a_line(node) else text
 
 
-def works(content: str, book: Book, form: str) -> str:
-    """Works of the bibliography, each in the same form."""
-    shown = []
-    for key in content.split(","):
-        work = book.citations.get(key.strip())
-        if work is None:
-            raise MystError(f"cites {key.strip()}, which the bibliography lacks")
-        name = form.format(authors=work.authors, year=work.year)
-        shown.append(linked(name, book.bibliography(), work.title))
-    return ", ".join(shown)
+def begins_a_line(node: nodes.Text) -> bool:
+    """Whether nothing stands before a text in its line; the parser gives a text for each line."""
+    place = node.parent.index(node)
+    if place == 0:
+        return isinstance(node.parent, nodes.paragraph)
+    return str(node.parent[place - 1].astext()).endswith("\n")
 
 
-def cited(content: str, _page: str, book: Book) -> str:
-    """A citation in brackets."""
-    return f"[{works(content, book, '{authors}, {year}')}]"
+def code(text: str) -> str:
+    """Code within a sentence."""
+    fence = "`" * (1 + longest_run(text))
+    # A reader of Markdown takes one space away where there is one on either side.
+    padded = text.startswith("`") or text.endswith("`") or re.fullmatch(" .*[^ ].* ", text)
+    space = " " if padded else ""
+    return f"{fence}{space}{text}{space}{fence}"
 
 
-def cited_in_text(content: str, _page: str, book: Book) -> str:
-    """A citation whose authors belong to the sentence."""
-    return works(content, book, "{authors} ({year})")
+def longest_run(text: str) -> int:
+    """How many backticks stand together in a piece of code."""
+    return max(map(len, re.findall("`+", text)), default=0)
 
 
-def python_name(content: str, _page: str, book: Book, mark: str = "") -> str:
-    """A name of the package, as code."""
-    title, target = title_and_target(content)
-    name = target.removeprefix("~")
-    short = name.rpartition(".")[2] if target != name else name
-    shown = f"{short}{mark}" if title == target else title
-    return linked(f"`{shown}`", book.code(name))
+# Lines of their own.
 
 
-def python_function(content: str, page: str, book: Book) -> str:
-    """A function of the package, with the brackets that the page puts after it."""
-    return python_name(content, page, book, "()")
+def blocks(children: list[nodes.Node]) -> str:
+    """Blocks with an empty line between each two."""
+    return "\n\n".join(text for child in children if (text := block(child)))
 
 
-ROLES: dict[str, Callable[[str, str, Book], str]] = {
-    "term": term,
-    "eq": equation,
-    "cite:p": cited,
-    "cite:t": cited_in_text,
-    "py:class": python_name,
-    "py:func": python_function,
-    "py:meth": python_function,
-    "py:attr": python_name,
-    "py:mod": python_name,
-    "math": lambda content, _page, _book: f"${content}$",
-}
+def block(node: nodes.Node) -> str:  # noqa: PLR0911 - one for each kind
+    """A paragraph, list, table, formula or note in plain Markdown.
+
+    Raises:
+        PlainError: it has no plain form.
+    """
+    match node:
+        case nodes.paragraph():
+            return line(node)
+        case nodes.bullet_list():
+            return items(node, ["- "] * len(node.children))
+        case nodes.enumerated_list():
+            first = node.get("start", 1)
+            return items(node, [f"{first + i}. " for i in range(len(node.children))])
+        case nodes.table():
+            return table(node)
+        case nodes.block_quote():
+            return quotation(blocks(node.children))
+        case nodes.literal_block():
+            return listing(node)
+        case nodes.math_block() if not node.get("nowrap"):
+            return formula(node)
+        case nodes.transition():
+            return "---"
+        case nodes.container(attributes={"design_component": "dropdown"}):
+            return folded(node)
+        case nodes.Admonition():
+            return note(node)
+        case nodes.target() | nodes.comment():
+            return ""
+        case nodes.compound() if "toctree-wrapper" in node["classes"]:
+            return ""
+    return inline(node)
 
 
-def span(match: re.Match[str], page: str, book: Book) -> str:
-    """One role, picture or link in its plain form; code and formulas stay."""
-    if match["role"]:
-        if match["role"] not in ROLES:
-            raise MystError(f"has the role {match['role']}, which has no plain form: {match[0]}")
-        return ROLES[match["role"]](match["content"], page, book)
-    if match["picture"]:
-        return f"![{match['alt']}]({book.picture(match['picture'], page)})"
-    if match["target"]:
-        return linked(inline(match["text"], page, book), book.link(match["target"], page))
-    return match[0]
+def is_close(item: nodes.list_item) -> bool:
+    """Whether an item is a paragraph, or one with lists below it."""
+    paragraphs, others = item.children[:1], item.children[1:]
+    return all(isinstance(node, nodes.paragraph) for node in paragraphs) and all(
+        isinstance(node, LISTS) for node in others
+    )
 
 
-def inline(text: str, page: str, book: Book) -> str:
-    """A paragraph in its plain form."""
-    return SPAN.sub(lambda match: span(match, page, book), text)
+def items(node: nodes.Element, marks: Iterable[str]) -> str:
+    """A list, with empty lines only where an item needs them."""
+    gap = "\n" if all(is_close(item) for item in node.children) else "\n\n"
+    texts = []
+    for item, mark in zip(node.children, marks, strict=True):
+        text = gap.join(block(child) for child in item.children)
+        texts.append(mark + indent(text, " " * len(mark))[len(mark) :])
+    return gap.join(texts)
 
 
-# Directives.
+def table(node: nodes.table) -> str:
+    """A table; Markdown takes each bar for the next cell, even one within code."""
+    rows = list(node.findall(nodes.row))
+    texts = [[blocks(cell.children).replace("|", r"\|") for cell in row] for row in rows]
+    lines = ["| " + " | ".join(row) + " |" for row in texts]
+    rules = [next((RULES[name] for name in cell["classes"]), "---") for cell in rows[0]]
+    return "\n".join([lines[0], f"|{'|'.join(rules)}|", *lines[1:]])
 
 
-def formula(found: Directive, _page: str, book: Book) -> str:
+def listing(node: nodes.literal_block) -> str:
+    """Code on lines of its own."""
+    fence = "`" * max(3, 1 + longest_run(node.astext()))
+    language = node.get("language", "")
+    shown = "" if language in ("default", "none") else language
+    return f"{fence}{shown}\n{node.astext().rstrip()}\n{fence}"
+
+
+def formula(node: nodes.math_block) -> str:
     """A formula on lines of its own, with its number if it has one."""
-    label = found.options.get("label")
-    number = rf" \tag{{{book.formulas[label].number}}}" if label else ""
     # A blank line would end the formula where Markdown is plain.
-    lines = [line for line in found.body.split("\n") if line.strip()]
+    lines = [text for text in node.astext().split("\n") if text.strip()]
+    number = rf" \tag{{{node['number']}}}" if node.get("label") else ""
     return "\n".join(["$$", *lines[:-1], f"{lines[-1]}{number}", "$$"])
 
 
-def folded(found: Directive, page: str, book: Book) -> str:
+def folded(node: nodes.container) -> str:
     """An answer that the reader opens."""
-    title = MarkdownIt().renderInline(inline(found.argument, page, book))
-    start = "<details open>" if "open" in found.options else "<details>"
-    body = plain(found.body, page, book)
-    # Markdown inside HTML is read only after a blank line.
-    return f"{start}\n<summary>{title}</summary>\n\n{body}\n\n</details>"
+    title, *body = node.children
+    start = "<details open>" if node["opened"] else "<details>"
+    # Markdown inside HTML is read only after a blank line, and never within a summary.
+    summary = MarkdownIt().renderInline(line(title))
+    return f"{start}\n<summary>{summary}</summary>\n\n{blocks(body)}\n\n</details>"
 
 
-def note(found: Directive, page: str, book: Book) -> str:
+def note(node: nodes.Element) -> str:
     """A note, as a quotation that begins with what it is."""
-    title = inline(found.argument, page, book) if found.name == "admonition" else ""
-    kind = {"seealso": "See also"}.get(found.name, found.name.capitalize())
-    body = plain(found.body, page, book)
-    return quotation(f"**{title or kind}**\n\n{body}")
+    if isinstance(node, nodes.admonition):
+        kind, body = line(node[0]), node[1:]
+    else:
+        kind, body = KINDS.get(node.tagname, node.tagname.capitalize()), node.children
+    return quotation(f"**{kind}**\n\n{blocks(body)}")
 
 
 def quotation(text: str) -> str:
     """The text with Markdown's mark of a quotation before each line."""
-    return "\n".join(f"> {line}".rstrip() for line in text.split("\n"))
-
-
-def directive_in_plain(found: Directive, page: str, book: Book) -> str:
-    """A directive in its plain form."""
-    if found.name == "math":
-        return formula(found, page, book)
-    if found.name == "dropdown":
-        return folded(found, page, book)
-    if found.name == "admonition" or (found.name in ADMONITIONS and not found.argument):
-        return note(found, page, book)
-    raise MystError(f"has {{{found.name}}} {found.argument}, which has no plain form")
-
-
-def block_in_plain(block: Block, lines: list[str], page: str, book: Book) -> str:
-    """The lines of a block in their plain form."""
-    text = "\n".join(lines)
-    if block.kind == "inline":
-        check_spans(text, block)
-        return inline(text, page, book)
-    found = directive(block.tokens[0]) if block.kind in ("fence", "colon_fence") else None
-    if not found:
-        if block.kind == "colon_fence":
-            raise MystError(f"has a fence of colons without a name: {lines[0]}")
-        return text
-    margin = lines[0][: len(lines[0]) - len(lines[0].lstrip())]
-    if lines[0][len(margin)] not in ":`":
-        raise MystError(f"begins a directive beside something else: {lines[0]}")
-    return "\n".join(
-        f"{margin}{line}".rstrip() for line in directive_in_plain(found, page, book).split("\n")
-    )
-
-
-def plain(text: str, page: str, book: Book) -> str:
-    """Markdown without MyST, for a cell of a page.
-
-    Raises:
-        MystError: something has no plain form.
-    """
-    lines, written, done = text.split("\n"), [], 0
-    for block in blocks(text):
-        written += lines[done : block.start]
-        body = lines[block.start : block.end]
-        written.append(block_in_plain(block, body, page, book))
-        done = block.end
-    return "\n".join([*written, *lines[done:]])
-
-
-# What the finished copy is held to.
-
-
-def leftovers(text: str) -> Iterator[str]:
-    """What a reader outside the book would see raw, or could not follow."""
-    for token in parser().parse(text):
-        if token.type == "colon_fence" or (token.type == "fence" and directive(token)):
-            yield token.info
-        for child in [token, *(token.children or [])]:
-            if child.type == "myst_role":
-                yield f"{{{child.meta['name']}}}`{child.content}`"
-            elif child.type in ("text", "html_block", "html_inline"):
-                yield from MARKS.findall(child.content)
-            address = child.attrs.get("href") or child.attrs.get("src")
-            if address and not ADDRESS.match(str(address)):
-                yield str(address)
-
-
-def words(text: str) -> list[str]:
-    """What a reader reads: words, formulas and code, without the marks of MyST."""
-    return re.findall(r"\w+", UNSEEN.sub(" ", text))
-
-
-def lost_words(before: str, after: str) -> list[str]:
-    """The first words of a cell that do not come in the same order in its plain form."""
-    there = iter(re.findall(r"\w+", after))
-    return [word for word in words(before) if word not in there][:5]
+    return indent(text, "> ", lambda _: True).replace("> \n", ">\n")

@@ -14,7 +14,7 @@ from nbformat import v4
 
 from tools import ROOT
 from tools.book.notebooks import read
-from tools.copies.colab import ADDED
+from tools.copies.guards import ADDED
 from tools.copies.lived import differences, main, quiet, redirected
 from tools.copies.reader_machine import (
     NotLikeColabError,

@@ -1,221 +1,219 @@
-"""MyST in plain Markdown: what each piece becomes, and what is refused."""
+"""A page in plain Markdown: what each piece becomes, and what is refused."""
 
 from __future__ import annotations
 
-import re
+from contextlib import redirect_stderr
+from io import StringIO
 
 import pytest
+from docutils import nodes
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+from mdit_py_plugins.dollarmath import dollarmath_plugin
 
-from tools import ROOT
-from tools.copies.links import Book
-from tools.copies.myst_text import MystError, labels
-from tools.copies.plain_markdown import leftovers, lost_words, plain
+from tests.tools.copies.small_book import COLAB, SITE, notebook, small_book
+from tools.book.notebooks import read
+from tools.copies.colab import CopyError, write_copies
+from tools.copies.guards import ADDED
+from tools.copies.plain_markdown import block
 
-REPOSITORY = "https://github.com/reader/attention-book"
-SITE = "https://reader.github.io/attention-book/"
-COLAB = "https://colab.research.google.com/github/reader/attention-book/blob/colab/chapters"
-PAGE = "chapters/additive-attention"
+RAW = "https://raw.githubusercontent.com/reader/attention-book/colab/img"
+GLOSSARY = f"{SITE}chapters/notation.html#term-"
+REFERENCE = f"{SITE}chapters/api.html#attnbook"
+WORKS = f"{SITE}chapters/bibliography.html"
+TITLE = (
+    "Elizbar A. Nadaraya. On estimating regression. Theory of Probability and Its "
+    "Applications, 9(1):141–142, 1964."
+)
 
-
-@pytest.fixture(scope="module")
-def unpublished():
-    return Book(ROOT, REPOSITORY)
-
-
-@pytest.fixture(scope="module")
-def published():
-    return Book(ROOT, REPOSITORY, SITE)
-
-
-# What each piece becomes.
-
-
-def test_a_folded_answer_keeps_markdown_and_formulas_alive(unpublished):
-    text = "See:\n\n:::{dropdown} Answer\n**Two** of $n$.\n:::\n\nOn."
-    assert plain(text, PAGE, unpublished) == (
-        "See:\n\n<details>\n<summary>Answer</summary>\n\n**Two** of $n$.\n\n</details>\n\nOn."
-    )
-
-
-def test_an_answer_in_a_list_stays_in_its_item(unpublished):
-    text = "1. one\n\n   :::{dropdown} `x`\n   :open:\n   two\n   :::\n2. three"
-    assert plain(text, PAGE, unpublished) == (
+# What stands in a chapter, and what its copy has where no site is known.
+PIECES = {
+    "a folded answer keeps markdown and formulas alive": (
+        "See:\n\n:::{dropdown} Answer\n**Two** of $n$.\n:::\n\nOn.",
+        "See:\n\n<details>\n<summary>Answer</summary>\n\n**Two** of $n$.\n\n</details>\n\nOn.",
+    ),
+    "an answer in a list stays in its item": (
+        "1. one\n\n   :::{dropdown} `x`\n   :open:\n   two\n   :::\n2. three",
         "1. one\n\n   <details open>\n   <summary><code>x</code></summary>\n\n"
-        "   two\n\n   </details>\n2. three"
-    )
+        "   two\n\n   </details>\n\n2. three",
+    ),
+    "a note is a quotation that says what it is": (
+        ":::{note}\nA *query*.\n\n- b\n:::",
+        "> **Note**\n>\n> A *query*.\n>\n> - b",
+    ),
+    "a note may have a title of its own": (
+        ":::{admonition} A *b*\nc\n:::",
+        "> **A *b***\n>\n> c",
+    ),
+    "a formula has the number that its page shows": (
+        "```{math}\n:label: here\na\n\n= b,\n```\n\nHere {eq}`here`, there {eq}`there`.",
+        f"$$\na\n= b, \\tag{{1}}\n$$\n\nHere (1), there [(1) of Two]({COLAB}/two.ipynb).",
+    ),
+    "a formula without a label has no number": ("```{math}\na\n```", "$$\na\n$$"),
+    "a formula between dollars has none either": ("$$\na\n$$", "$$\na\n$$"),
+    "a formula in an answer is counted, too": (
+        "::::{dropdown} B\n```{math}\n:label: folded\nx\n```\n::::",
+        "<details>\n<summary>B</summary>\n\n$$\nx \\tag{2}\n$$\n\n</details>",
+    ),
+    "a citation reads as on the page, and leads to the bibliography": (
+        "{cite:p}`nadaraya1964`, {cite:t}`nadaraya1964`",
+        "[Nadaraya, 1964], Nadaraya [1964]",
+    ),
+    "a term is a word": (
+        "{term}`Asking <query>`, {term}`transformer`, {term}`valid length`",
+        "Asking, transformer, valid length",
+    ),
+    "a name of the package is code": (
+        "{py:func}`attnbook.pool`, {py:class}`attnbook.Attention`, {py:func}`it <attnbook.pool>`",
+        "`attnbook.pool()`, `attnbook.Attention`, `it`",
+    ),
+    "a link to a chapter leads to its copy": (
+        "[`a` of $b$](two.ipynb), [w](https://x.org), [here](#one)",
+        f"[`a` of $b$]({COLAB}/two.ipynb), [w](https://x.org), [here]({COLAB}/one.ipynb)",
+    ),
+    "a link that would lead nowhere is only its text": ("the [words](notation.md)", "the words"),
+    "a picture is one that publishing makes": (
+        "![W_q (1, 2)](../img/lookup.svg)",
+        f"![W_q (1, 2)]({RAW}/lookup.svg?sanitize=true)",
+    ),
+    "code, formulas and signs stay": (
+        "`{term}` and ``{eq}`x` `` and $\\{a\\}$ and \\$5 and 2 \\* 3 \\[a](b)",
+        "`{term}` and ``{eq}`x` `` and $\\{a\\}$ and \\$5 and 2 \\* 3 [a\\](b)",
+    ),
+    "a number at the beginning of a line is no list": ("In\n1964\\. We", "In\n1964\\. We"),
+    "code has its own lines and its language": (
+        "```python\n:::{dropdown} Answer\n{term}`query`\n```",
+        "```python\n:::{dropdown} Answer\n{term}`query`\n```",
+    ),
+    "a table keeps its columns, also those of code": (
+        "| `a\\|b` | *query* |\n|:--|--:|\n| $x$ | 2 |",
+        "| `a\\|b` | *query* |\n|:--|--:|\n| $x$ | 2 |",
+    ),
+    "lists stand in lists": ("- a\n  - b\n\n> c\n\n3. d\n4. e", "- a\n  - b\n\n> c\n\n3. d\n4. e"),
+    "an item may be empty": ("- a\n-\n- b", "- a\n- \n- b"),
+    "HTML is passed on": ("a<br>b", "a<br>b"),
+}
+
+# What some of them are where the site is known.
+PUBLISHED = {
+    "a formula has the number that its page shows": (
+        "$$\na\n= b, \\tag{1}\n$$\n\nHere (1), there "
+        f"[(1) of Two]({SITE}chapters/two.html#equation-there)."
+    ),
+    "a citation reads as on the page, and leads to the bibliography": (
+        f'[[Nadaraya, 1964]({WORKS} "{TITLE}")], Nadaraya [[1964]({WORKS} "{TITLE}")]'
+    ),
+    "a term is a word": (
+        f"[Asking]({GLOSSARY}query), [transformer]({GLOSSARY}Transformer), "
+        f"[valid length]({GLOSSARY}valid-length)"
+    ),
+    "a name of the package is code": (
+        f"[`attnbook.pool()`]({REFERENCE}.pool), [`attnbook.Attention`]({REFERENCE}.Attention), "
+        f"[`it`]({REFERENCE}.pool)"
+    ),
+    "a link to a chapter leads to its copy": (
+        f"[`a` of $b$]({SITE}chapters/two.html), [w](https://x.org), "
+        f"[here]({SITE}chapters/one.html#one)"
+    ),
+    "a link that would lead nowhere is only its text": (
+        f"the [words]({SITE}chapters/notation.html)"
+    ),
+    "a picture is one that publishing makes": f"![W_q (1, 2)]({SITE}_images/lookup.svg)",
+}
+
+# What has no plain form, and what is told of it, with the chapter and the cell.
+REFUSED = {
+    "{sub}`x`": "<subscript>, which has no plain form: x",
+    "```{figure} ../img/lookup.svg\n:alt: x\n```": "<figure>",
+    ":::{exercise}\nx\n:::": "'exercise'",
+    "{{ name }}": "name",
+    "\\begin{align}\na\n\\end{align}": "<math_block>",
+    "a[^1]\n\n[^1]: b": "<footnote_reference>",
+    "% a comment": "lost words, from 'a' on",
+    "(mark)=\nA": "lost words, from 'mark' on",
+    "term\n: meaning": "<definition_list>",
+    "{eq}`nonsense`": "equation not found: nonsense",
+    "{cite:p}`nobody1900`": "nobody1900",
+    "{term}`nonsense`": "term not in glossary: 'nonsense'",
+    "[a](nonsense.ipynb)": "nonsense.ipynb",
+    "[a](#nonsense)": "target not found: 'nonsense'",
+    "![a](../img/nonsense.svg)": "nonsense.svg",
+    "::::{card}\nx\n::::": "<container>, which has no plain form: x",
+}
 
 
-def test_a_note_is_a_quotation_that_says_what_it_is(unpublished):
-    text = ":::{note}\nA {term}`query`.\n\n- b\n:::"
-    assert plain(text, PAGE, unpublished) == "> **Note**\n>\n> A query.\n>\n> - b"
+@pytest.fixture(scope="module", params=["unpublished", "published"])
+def plain(request, tmp_path_factory):
+    """What became of each piece."""
+    root = tmp_path_factory.mktemp("book")
+    chapters = {
+        "one": notebook("# One", *(text for text, _ in PIECES.values())),
+        "two": notebook("# Two", "```{math}\n:label: there\nx\n```"),
+    }
+    book = small_book(root, chapters, SITE if request.param == "published" else "")
+    copied, _ = write_copies(book, root / "colab")
+    texts = [cell.source for cell in read(copied).cells[ADDED + 1 :]]
+    return request.param, dict(zip(PIECES, texts, strict=True))
 
 
-def test_a_formula_gets_the_number_that_its_page_shows(unpublished):
-    text = "```{math}\n:label: cancels\na\n\n= b,\n```\n\nHere {eq}`cancels`, there {eq}`softmax`."
-    chapter = f"[Masked softmax]({COLAB}/masked-softmax.ipynb)"
-    assert plain(text, PAGE, unpublished) == (
-        f"$$\na\n= b, \\tag{{2}}\n$$\n\nHere (2), there (1) of {chapter}."
-    )
+@pytest.mark.parametrize("piece", PIECES)
+def test_a_piece_in_plain_markdown(plain, piece):
+    form, made = plain
+    wanted = PUBLISHED.get(piece) if form == "published" else None
+    assert made[piece] == (wanted or PIECES[piece][1])
 
 
-def test_a_formula_without_a_label_has_no_number(unpublished):
-    assert plain("```{math}\na\n```", PAGE, unpublished) == "$$\na\n$$"
+@pytest.fixture(scope="module")
+def told(tmp_path_factory):
+    """What is said of a chapter that has no copy."""
+    root = tmp_path_factory.mktemp("book")
+    book = small_book(root, {"one": notebook("# One", *REFUSED)})
+    heard = StringIO()
+    with redirect_stderr(heard), pytest.raises(CopyError):
+        write_copies(book, root / "colab")
+    assert not (root / "colab").exists()
+    return heard.getvalue()
 
 
-def test_formulas_are_counted_in_answers_too():
-    text = "```{math}\n:label: a\nx\n```\n\n::::{dropdown} B\n```{math}\n:label: b\nx\n```\n::::"
-    assert list(labels(text)) == ["a", "b"]
+@pytest.mark.parametrize("text", REFUSED)
+def test_what_has_no_plain_form_is_refused_by_name(told, text):
+    lines = [line for line in told.splitlines() if REFUSED[text] in line]
+    number = 1 + [*REFUSED].index(text)
+    assert any("one.ipynb" in line for line in lines), told
+    assert any(f"cell {number} " in line or f":{number + 1}00" in line for line in lines), lines
 
 
-def test_a_citation_reads_as_on_the_page(unpublished):
-    text = "{cite:p}`bahdanau2015,watson1964`, {cite:t}`jain2019`"
-    assert plain(text, PAGE, unpublished) == (
-        "[Bahdanau *et al.*, 2015, Watson, 1964], Jain and Wallace (2019)"
-    )
+# Whatever is written reads as it was meant.
 
 
-def test_a_citation_leads_to_the_published_bibliography(published):
-    assert plain("{cite:p}`nadaraya1964`", PAGE, published) == (
-        f'[[Nadaraya, 1964]({SITE}chapters/bibliography.html "On Estimating Regression")]'
-    )
+@pytest.fixture(scope="module")
+def reader():
+    """A reader of Markdown that is not the book's."""
+    return MarkdownIt("commonmark").enable(["table", "strikethrough"]).use(dollarmath_plugin)
 
 
-def test_a_term_is_its_text_until_the_site_is_known(unpublished, published):
-    text = "{term}`Weighting <weighting>`, {term}`transformer`, {term}`attention weights`"
-    glossary = f"{SITE}chapters/notation.html#term-"
-    assert plain(text, PAGE, unpublished) == "Weighting, transformer, attention weights"
-    assert plain(text, PAGE, published) == (
-        f"[Weighting]({glossary}weighting), [transformer]({glossary}Transformer), "
-        f"[attention weights]({glossary}attention-weights)"
-    )
+LINES = st.text(alphabet="ab1 \\`*_[]()<>$#-+=.|&;~!:{}", min_size=1).map(str.strip).filter(bool)
 
 
-def test_a_name_of_the_package_is_code(unpublished, published):
-    text = (
-        "{py:func}`attnbook.pool`, {py:class}`~attnbook.Attention`, {py:func}`it <attnbook.pool>`"
-    )
-    reference = f"{SITE}chapters/api.html#attnbook."
-    assert plain(text, PAGE, unpublished) == "`attnbook.pool()`, `Attention`, `it`"
-    assert plain(text, PAGE, published) == (
-        f"[`attnbook.pool()`]({reference}pool), [`Attention`]({reference}Attention), "
-        f"[`it`]({reference}pool)"
-    )
+@given(lines=st.lists(LINES, min_size=1, max_size=3))
+def test_a_text_is_read_as_it_was_written(reader, lines):
+    paragraph = nodes.paragraph("", "", nodes.Text(lines[0]))
+    for line in lines[1:]:
+        paragraph += [nodes.Text("\n"), nodes.Text(line)]
+
+    tokens = reader.parse(block(paragraph))
+
+    assert [token.type for token in tokens] == ["paragraph_open", "inline", "paragraph_close"]
+    said = {"text": lambda child: child.content, "softbreak": lambda _: "\n"}
+    said["text_special"] = said["text"]
+    assert "".join(said[child.type](child) for child in tokens[1].children) == "\n".join(lines)
 
 
-def test_a_link_to_a_chapter_leads_to_its_page_or_else_to_its_copy(unpublished, published):
-    text = (
-        "[`a` of $b$](summary.ipynb), [here](#why-tanh), [there](summary.ipynb), [w](https://x.org)"
-    )
-    assert plain(text, PAGE, published) == (
-        f"[`a` of $b$]({SITE}chapters/summary.html), [here]({SITE}{PAGE}.html#why-tanh), "
-        f"[there]({SITE}chapters/summary.html), [w](https://x.org)"
-    )
-    assert plain("[a](summary.ipynb)", PAGE, unpublished) == f"[a]({COLAB}/summary.ipynb)"
+@given(text=st.text(alphabet="ab `|\\", min_size=1).filter(str.strip))
+def test_code_is_read_as_it_was_written(reader, text):
+    paragraph = nodes.paragraph("", "", nodes.literal("", text))
 
+    (child,) = reader.parse(block(paragraph))[1].children
 
-def test_a_link_that_would_lead_nowhere_is_only_its_text(unpublished):
-    assert plain("the [glossary](notation.md)", PAGE, unpublished) == "the glossary"
-
-
-def test_a_picture_is_one_that_publishing_makes(unpublished, published):
-    text = "![W_q (1, 2)](../img/lookup.svg)"
-    raw = "https://raw.githubusercontent.com/reader/attention-book/colab/img/lookup.svg"
-    assert plain(text, PAGE, unpublished) == f"![W_q (1, 2)]({raw}?sanitize=true)"
-    assert plain(text, PAGE, published) == f"![W_q (1, 2)]({SITE}_images/lookup.svg)"
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "`{term}` and ``{eq}`x` `` and $\\{a\\}$ and \\$5",
-        "```python\n:::{dropdown} Answer\n{term}`query`\n:::\n```",
-        "    {term}`query`\n    :::",
-        "$$\n\\text{[a](b.ipynb)}\n$$",
-        "| `a{b}` | $x$ |\n|---|---|\n| 1 | 2 |",
-        "# Title\n\n- a\n  - b\n\n> c\n\n---\n\n1. d  \ne",
-    ],
-)
-def test_code_formulas_and_plain_markdown_stay_as_they_are(text, unpublished):
-    assert plain(text, PAGE, unpublished) == text
-
-
-def test_a_role_in_a_table_is_found(unpublished):
-    text = "| {term}`query` | `a` |\n|---|---|\n| {term}`key` | {term}`value` |"
-    assert plain(text, PAGE, unpublished) == "| query | `a` |\n|---|---|\n| key | value |"
-
-
-# What is refused, with the piece that stands in the way.
-
-
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        ("{sub}`x`", "the role sub"),
-        ("```{figure} x.svg\n```", "{figure} x.svg"),
-        (":::{exercise}\nx\n:::", "{exercise}"),
-        (":::{note} A title\nx\n:::", "{note} A title"),
-        (":::\nx\n:::", "without a name"),
-        ("(mark)=\n# A", "(mark)="),
-        ("{{ name }}", "{{ name }}"),
-        ("a[^1]\n\n[^1]: b", "[^1]"),
-        ("[a]{.b}", "[a]{.b}"),
-        ("% a comment", "% a comment"),
-        ("term\n: meaning", "term"),
-        ("- :::{note}\n  x\n  :::", "beside something else"),
-        ("{eq}`nonsense`", "formula nonsense"),
-        ("{cite:p}`nobody1900`", "nobody1900"),
-        ("{term}`nonsense`", "the term nonsense"),
-        ("[a](nonsense.ipynb)", "nonsense.ipynb"),
-        ("[a](#nonsense)", "#nonsense"),
-        ("![a](../img/nonsense.svg)", "nonsense.svg"),
-        ("![a](references.bib)", "references.bib"),
-    ],
-)
-def test_what_has_no_plain_form_is_refused_by_name(text, told, unpublished):
-    with pytest.raises(MystError, match=re.escape(told)):
-        plain(text, PAGE, unpublished)
-
-
-def test_a_role_that_only_the_parser_sees_is_refused(unpublished, monkeypatch):
-    monkeypatch.setattr(
-        "tools.copies.myst_text.SPAN", re.compile("(?P<role>x)(?P<code>x)(?P<math>x)(?P<text>x)")
-    )
-    with pytest.raises(MystError, match="of which only"):
-        plain("{term}`query`", PAGE, unpublished)
-
-
-# The guards of a finished copy can fail.
-
-
-@pytest.mark.parametrize(
-    "rest",
-    [
-        "a {term}`query`",
-        "a {note} b",
-        ":::{dropdown} Answer\n:::",
-        "```{math}\nx\n```",
-        "a ::: b",
-        "<details>\n{term}`query`\n\n</details>",
-        "[a](summary.ipynb)",
-        "[a][b]\n\n[b]: ../img/x.svg",
-        "![a](../img/lookup.svg)",
-    ],
-)
-def test_what_is_left_of_myst_is_found(rest):
-    assert list(leftovers(rest))
-
-
-@pytest.mark.parametrize("fine", ["`{term}`", "```\n:::\n```", "$a_{i}$", "[a](https://b.org)"])
-def test_what_only_looks_like_myst_is_left_alone(fine):
-    assert list(leftovers(fine)) == []
-
-
-def test_a_lost_or_moved_word_is_found():
-    assert lost_words("One two three", "One three")[0] == "two"
-    assert lost_words("One two three", "One three two")[0] == "three"
-    assert lost_words(":::{dropdown} One\n`two`\n:::", "<summary>One</summary>")[0] == "two"
-
-
-def test_what_becomes_another_word_is_not_lost():
-    before = "One {term}`two <x>` $a$ {cite:p}`k` {eq}`e`\n\n:::{dropdown} Three\n:open:\nfour\n:::"
-    assert lost_words(before, "One [two](y) $a$ [K, 1964] (1) Three four") == []
+    assert (child.type, child.content) == ("code_inline", text)

@@ -1,0 +1,88 @@
+"""What a finished copy is held to: no word, cell or output lost, and nothing raw left in it.
+
+The texts are compared as they were written, so that this knows nothing of how a copy is made.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+
+import yaml  # type: ignore[import-untyped]  # it has no types
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from myst_parser.config.main import MdParserConfig
+from myst_parser.parsers.mdit import create_md_parser
+from nbformat import NotebookNode
+
+from tools import ROOT
+
+ADDED = 2  # cells before the chapter's own: where the copy comes from, and the installation
+VIEW = "application/vnd.jupyter.widget-view+json"
+MARKS = re.compile(r":::|\{[A-Za-z][\w:+-]*\}")
+ADDRESS = re.compile(r"https://|mailto:")
+UNSEEN = re.compile(
+    r"^[ ]*(?::{3,}|`{3,})(?:\{[\w:+-]+\})? | ^[ ]*:[\w-]+:.*$"
+    r"| \{(?:cite:[pt]|eq)\}`[^`]*` | \{[\w:+-]+\}"
+    r"| (?<=\S)[ ]*<[^<>`]+>(?=`) | (?<=\])\([^()\s]*\)",
+    re.MULTILINE | re.VERBOSE,
+)
+
+
+@cache
+def parser() -> MarkdownIt:
+    """The book's parser, with the extensions that _config.yml names."""
+    settings = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))
+    extensions = set(settings["parse"]["myst_enable_extensions"])
+    return create_md_parser(MdParserConfig(enable_extensions=extensions), RendererHTML)
+
+
+def leftovers(text: str) -> Iterator[str]:
+    """What a reader outside the book would see raw, or could not follow."""
+    for token in parser().parse(text):
+        if token.type == "colon_fence" or token.info.strip().startswith("{"):
+            yield token.info
+        for child in [token, *(token.children or [])]:
+            if child.type == "myst_role":
+                yield f"{{{child.meta['name']}}}`{child.content}`"
+            elif child.type in ("text", "html_block", "html_inline"):
+                yield from MARKS.findall(child.content)
+            address = child.attrs.get("href") or child.attrs.get("src")
+            if address and not ADDRESS.match(str(address)):
+                yield str(address)
+
+
+def words(text: str) -> list[str]:
+    """What a reader reads: words, formulas and code, without the marks of MyST."""
+    return re.findall(r"\w+", UNSEEN.sub(" ", text))
+
+
+def lost_words(before: str, after: str) -> list[str]:
+    """The first words of a cell that do not come in the same order in its plain form."""
+    there = iter(re.findall(r"\w+", after))
+    return [word for word in words(before) if word not in there][:5]
+
+
+def problems(chapter: NotebookNode, copied: NotebookNode) -> Iterator[str]:
+    """Say what a copy has lost of its chapter, and what in it is not plain."""
+    cells = copied.cells[ADDED:]
+    if [cell.id for cell in cells] != [cell.id for cell in chapter.cells]:
+        yield "has not the chapter's cells in the chapter's order"
+    for number, (before, after) in enumerate(zip(chapter.cells, cells, strict=False)):
+        yield from (f"cell {number} {problem}" for problem in cell_problems(before, after))
+
+
+def cell_problems(before: NotebookNode, after: NotebookNode) -> Iterator[str]:
+    """Say what is wrong with one cell of a copy."""
+    if before.cell_type != after.cell_type:
+        yield f"was {before.cell_type} and is {after.cell_type}"
+    elif before.cell_type == "markdown":
+        yield from (f"still has {rest}" for rest in leftovers(after.source))
+        lost = lost_words(before.source, after.source)
+        if lost:
+            yield f"lost words, from {lost[0]!r} on"
+    elif before != after:
+        yield "is other code, or has other outputs"
+    elif any(VIEW in output.get("data", {}) for output in after.get("outputs", [])):
+        yield "stores the view of a widget that no kernel holds"
