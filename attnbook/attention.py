@@ -9,10 +9,12 @@ from torch import nn
 
 from attnbook.checks import check_dropout, check_inputs, check_scores
 from attnbook.fused.choice import fast_weigh_pays
-from attnbook.fused.fallback import is_untouched
+from attnbook.fused.fallback import is_number, is_untouched, may_look
 from attnbook.fused.softmax import fast_weigh
 from attnbook.masking import visible_keys
+from attnbook.padding import without_padding, without_unseen
 from attnbook.pooling import pool
+from attnbook.transforms import beneath
 from attnbook.weighting import weigh
 
 if TYPE_CHECKING:
@@ -51,7 +53,11 @@ class Attention(nn.Module):
         queries: Float[Tensor, "batch *heads queries query_size"],
         keys: Float[Tensor, "batch *heads keys key_size"],
     ) -> Float[Tensor, "batch *heads queries keys"]:
-        """Say how well each key fits each query: what a subclass defines."""
+        """Say how well each key fits each query: what a subclass defines.
+
+        A score may depend on its own query and key alone. Those of padding are computed too,
+        and never used.
+        """
         raise NotImplementedError(f"{type(self).__name__} must define score(queries, keys)")
 
     def forward(
@@ -68,7 +74,8 @@ class Attention(nn.Module):
         Args:
             queries: `(batch, [heads,] num_queries, query_size)`.
             keys: `(batch, [heads,] num_keys, key_size)`.
-            values: `(batch, [heads,] num_keys, value_size)`, one per key.
+            values: `(batch, [heads,] num_keys, value_size)`, one per key. What keys and
+                values hold that no query may see never matters, not even NaN.
             valid_lens: how many keys may be seen, `(batch,)` for each example or
                 `(batch, num_queries)` for each query; None means all.
             causal: whether a query sees no key after its own position, as `causal_mask`
@@ -83,6 +90,7 @@ class Attention(nn.Module):
                 or lengths. A refused call changes nothing.
         """
         visible = self._visible_keys(queries, keys, values, valid_lens, causal)
+        queries, keys = self._clear_for_gradients(queries, keys, visible)
         scores = self.score(queries, keys)
         check_scores(scores, queries, keys)
         return self._weigh_and_pool(scores, values, visible)
@@ -103,15 +111,36 @@ class Attention(nn.Module):
         shape = (*queries.shape[:-1], keys.shape[-2])
         return visible_keys(shape, valid_lens, causal, keys.device)
 
+    def _clear_for_gradients(
+        self, queries: Tensor, keys: Tensor, visible: Tensor | None
+    ) -> tuple[Tensor, Tensor]:
+        """Change what is never seen: what flows back there is 0 times it, and may be NaN."""
+        return without_unseen(queries, keys, visible if torch.is_grad_enabled() else None)
+
     def _weigh_and_pool(self, scores: Tensor, values: Tensor, visible: Tensor | None) -> Tensor:
         # Very many scores are weighed in another way: the same weights, in less time.
         if visible is not None and fast_weigh_pays(scores):
             weights = fast_weigh(scores, visible)
         else:
             weights = weigh(scores, visible)
-        output = pool(self.dropout(weights) if self._drops() else weights, values)
+        output = self._pool(self._drop(weights) if self._drops() else weights, values, visible)
         self._keep(weights if self.keep_weights else None)
         return output
+
+    def _pool(self, weights: Tensor, values: Tensor, visible: Tensor | None) -> Tensor:
+        """Pool, whatever padding holds: its weight is 0, and 0 times NaN is NaN."""
+        if visible is None:
+            return pool(weights, values)
+        # A look at the output costs less than clearing all padding.
+        if may_look(values):
+            output = pool(weights, values)
+            if is_number(output):
+                return output
+        return pool(weights, without_padding(values, visible))
+
+    def _drop(self, weights: Tensor) -> Tensor:
+        in_place = getattr(self.dropout, "inplace", False)  # the weights kept are those before
+        return self.dropout(weights.clone() if in_place else weights)  # type: ignore[no-any-return]
 
     def _drops(self) -> bool:
         dropout = self.dropout
@@ -126,17 +155,19 @@ class Attention(nn.Module):
     def _keep(self, weights: Tensor | None) -> None:
         # A program made by torch.export has no layer to keep anything in.
         if not torch.compiler.is_exporting():
-            self._attention_weights = None if weights is None else weights.detach()
+            self._attention_weights = None if weights is None else beneath(weights.detach())
 
     @property
     def attention_weights(self) -> Float[Tensor, "batch *heads queries keys"]:
         """The weights of the last call, before dropout, detached.
 
+        After `torch.func.vmap` they begin with the axes that were mapped over.
+
         Raises:
             AttributeError: the layer has not been called, or did not keep its weights.
         """
         if self._attention_weights is not None:
-            return self._attention_weights
+            return beneath(self._attention_weights)  # a compiled layer has kept them wrapped
         # An AttributeError, so that hasattr works; see __getattr__.
         raise AttributeError
 

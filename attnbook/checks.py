@@ -27,6 +27,9 @@ def check_tensor(name: str, tensor: Tensor, axes: str) -> None:
     """Refuse what is not a floating-point tensor with 3 or 4 axes."""
     if not isinstance(tensor, Tensor):
         raise TypeError(f"{name} must be a tensor, got {type(tensor).__name__}")
+    if tensor.is_nested or tensor.layout != torch.strided:
+        kind = "a nested tensor" if tensor.is_nested else tensor.layout
+        raise TypeError(f"{name} must be a dense tensor, padded to one length, got {kind}")
     if not tensor.is_floating_point():
         raise TypeError(f"{name} must hold floating-point numbers, got {tensor.dtype}")
     if tensor.dim() not in (3, 4):
@@ -49,13 +52,14 @@ def check_pair(name: str, tensor: Tensor, other_name: str, other: Tensor) -> Non
 
 def check_dtype(name: str, tensor: Tensor, other_name: str, other: Tensor) -> None:
     """Refuse mixed dtypes, unless autocast is on, which exists to mix them."""
-    if tensor.dtype != other.dtype and not _autocast_is_on(tensor.device.type):
+    if tensor.dtype != other.dtype and not autocast_is_on(tensor.device.type):
         raise TypeError(
             f"{name} must have the dtype of {other_name}, {other.dtype}, got {tensor.dtype}"
         )
 
 
-def _autocast_is_on(device_type: str) -> bool:
+def autocast_is_on(device_type: str) -> bool:
+    """Whether torch mixes dtypes on these devices."""
     # A device that knows no autocast, like "meta", cannot even be asked.
     return torch.amp.is_autocast_available(device_type) and torch.is_autocast_enabled(device_type)
 
@@ -91,10 +95,21 @@ def check_axes(name: str, tensor: Tensor, axes: str) -> None:
         raise ValueError(f"{name} must have shape {axes}, got {tuple(tensor.shape)}")
 
 
-def check_projected(name: str, vectors: Tensor, size_name: str, linear: nn.Linear) -> None:
-    """Refuse vectors that a learned projection cannot take: another size or dtype."""
-    check_last_axis(name, vectors, size_name, linear.in_features)
-    check_dtype(name, vectors, "the layer's weights", linear.weight)
+def check_projected(name: str, vectors: Tensor, size_name: str, projection: nn.Module) -> None:
+    """Refuse vectors that a learned projection cannot take: another size or dtype.
+
+    What others have put in place of a layer's `nn.Linear` judges for itself.
+    """
+    if type(projection) is nn.Linear:
+        check_last_axis(name, vectors, size_name, projection.in_features)
+        check_dtype(name, vectors, "the layer's weights", projection.weight)
+
+
+def check_linear(name: str, projection: nn.Module) -> None:
+    """Refuse to copy what others have put in place of a layer's `nn.Linear`."""
+    if type(projection) is not nn.Linear:
+        kind = type(projection).__name__
+        raise TypeError(f"{name} must be an nn.Linear to be copied, got {kind}")
 
 
 def check_values(values: Tensor, num_keys: int) -> None:
@@ -122,6 +137,7 @@ def check_scores(scores: Tensor, queries: Tensor, keys: Tensor) -> None:
     expected = (*queries.shape[:-1], keys.shape[-2])
     if tuple(scores.shape) != expected:
         raise ValueError(f"scores must have shape {SCORES} = {expected}, got {tuple(scores.shape)}")
+    check_dtype("scores", scores, "queries", queries)
 
 
 def check_size(name: str, size: int) -> None:

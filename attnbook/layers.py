@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import torch
@@ -21,9 +22,9 @@ from attnbook.checks import (
 from attnbook.fused.additive import fast_additive_score
 from attnbook.fused.choice import blocks_pay, kernel_pays
 from attnbook.fused.dot import fast_dot_product_attention
-from attnbook.fused.fallback import is_plain
+from attnbook.fused.fallback import is_plain, stay_numbers
 from attnbook.fused.streaming import streamed_additive_attention
-from attnbook.masking import without_padding
+from attnbook.padding import without_padding, without_unseen
 from attnbook.scoring import additive_features, scaled_dot_score
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class DotProductAttention(Attention):
 
     Args:
         dropout: the share of weights dropped in training, in [0, 1].
-        keep_weights: whether `attention_weights` can be read after a call.
+        keep_weights: whether `attention_weights` can be read; without, no second derivative.
 
     Source: Vaswani et al. (2017), equation 1 (our d is their d_k).
     """
@@ -70,9 +71,17 @@ class DotProductAttention(Attention):
         check_last_axis("keys", keys, "query_size", queries.shape[-1])
         if not kernel_pays(queries, keys, values):
             return super().forward(queries, keys, values, valid_lens, causal=causal)
+        queries, keys = self._clear_for_gradients(queries, keys, visible)
         output = fast_dot_product_attention(queries, keys, values, visible, causal=causal)
         self._keep(None)
         return output
+
+    def _clear_for_gradients(
+        self, queries: Tensor, keys: Tensor, visible: Tensor | None
+    ) -> tuple[Tensor, Tensor]:
+        if self._scores_as(DotProductAttention) and stay_numbers(queries, keys):
+            return queries, keys
+        return super()._clear_for_gradients(queries, keys, visible)
 
 
 class AdditiveAttention(Attention):
@@ -89,9 +98,8 @@ class AdditiveAttention(Attention):
     Raises:
         TypeError, ValueError: an argument is missing, or out of its range.
 
-    Source: Bahdanau, Cho and Bengio (2015), appendix A.1.2 (our W_q, W_k, w_v are
-    their W_a, U_a, v_a). The order of arguments is that of Dive into Deep Learning
-    before version 1.0.
+    Source: Bahdanau, Cho and Bengio (2015), appendix A.1.2 (our W_q, W_k, w_v are their W_a,
+    U_a, v_a). The order of arguments is that of Dive into Deep Learning before version 1.0.
     """
 
     formula = "w_vᵀ tanh(W_q q + W_k k)"
@@ -106,17 +114,14 @@ class AdditiveAttention(Attention):
         *,
         keep_weights: bool = True,
     ) -> None:
-        if any(size is MISSING for size in (key_size, query_size, num_hiddens)):
+        sizes = {"key_size": key_size, "query_size": query_size, self._hiddens: num_hiddens}
+        if any(size is MISSING for size in sizes.values()):
             raise TypeError(
                 f"{type(self).__name__} takes (key_size, query_size, {self._hiddens}, dropout); "
                 "the order (num_hiddens, dropout) of later d2l editions does not say "
                 "how large a key and a query are"
             )
-        for name, size in (
-            ("key_size", key_size),
-            ("query_size", query_size),
-            (self._hiddens, num_hiddens),
-        ):
+        for name, size in sizes.items():
             check_size(name, size)
         super().__init__(dropout, keep_weights=keep_weights)
         self.W_k = nn.Linear(key_size, num_hiddens, bias=False)
@@ -143,11 +148,11 @@ class AdditiveAttention(Attention):
     ) -> Float[Tensor, "batch *heads queries value_size"]:
         """Attend, as `Attention.forward` says; many scores are made block by block."""
         visible = self._visible_keys(queries, keys, values, valid_lens, causal)
-        if self._blocks_pay(queries, keys, values):
-            hiddens = self._project_queries(queries)
-            return self._attend_in_blocks(hiddens, self.project_keys(keys), values, visible)
         # The projection of huge padding can overflow to NaN, and so would its gradient.
-        keys = keys if visible is None else without_padding(keys, visible)
+        queries, keys = without_unseen(queries, keys, visible)
+        if self._blocks_pay(queries, keys, values):
+            projected = self._project_queries(queries), self.project_keys(keys)
+            return self._attend_in_blocks(*projected, values, visible)
         scores = self.score(queries, keys)
         check_scores(scores, queries, keys)
         return self._weigh_and_pool(scores, values, visible)
@@ -162,6 +167,8 @@ class AdditiveAttention(Attention):
         >>> projected_keys = layer.project_keys(keys)
         >>> for state in torch.randn(4, 1, 1, 3):
         ...     output = layer.attend(state, projected_keys, values, valid_lens)
+
+        Padding must be finite here: what it holds flows back to the parameters.
 
         Raises:
             TypeError, ValueError: `keys` has the wrong rank, size or dtype.
@@ -191,13 +198,14 @@ class AdditiveAttention(Attention):
                 "projected keys, but it defines its own score; call the layer instead"
             )
         visible = self._visible_keys(queries, projected_keys, values, valid_lens, causal)
-        check_last_axis("projected_keys", projected_keys, "num_hiddens", self.W_k.out_features)
-        hiddens = self._project_queries(queries)
-        if self._blocks_pay(queries, projected_keys, values):
-            return self._attend_in_blocks(hiddens, projected_keys, values, visible)
-        keys = projected_keys if visible is None else without_padding(projected_keys, visible)
-        scores = self.w_v(additive_features(hiddens, keys)).squeeze(-1)
-        return self._weigh_and_pool(scores, values, visible)
+        if type(self.W_k) is nn.Linear:
+            check_last_axis("projected_keys", projected_keys, "num_hiddens", self.W_k.out_features)
+        queries, keys = without_unseen(queries, projected_keys, visible)
+        queries = self._project_queries(queries)
+        if self._blocks_pay(queries, keys, values):
+            return self._attend_in_blocks(queries, keys, values, visible)
+        scores = self.w_v(additive_features(queries, keys))
+        return self._weigh_and_pool(scores.squeeze(-1), values, visible)
 
     def _project_queries(self, queries: Tensor) -> Tensor:
         check_projected("queries", queries, "query_size", self.W_q)
@@ -205,20 +213,21 @@ class AdditiveAttention(Attention):
 
     def _blocks_pay(self, queries: Tensor, keys: Tensor, values: Tensor) -> bool:
         """Whether the score is the book's, and there is so much of it that blocks pay."""
-        if not (self._scores_as(AdditiveAttention) and is_plain(self.w_v)):
-            return False
-        return blocks_pay(queries, keys, self.w_v.in_features, (values, *self.parameters()))
+        ours = self._scores_as(AdditiveAttention) and is_plain(self.w_v)
+        others = chain([values], self.parameters())  # not listed for a few keys
+        return ours and blocks_pay(queries, keys, self.w_v.in_features, others)
 
     def _attend_in_blocks(
         self, queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor | None
     ) -> Tensor:
         """Score, weigh and pool projected queries and keys."""
         weight = self.w_v.weight.squeeze(0)
-        mixed = values.dtype != queries.dtype  # under autocast
-        if self.keep_weights or self._drops() or mixed or torch.compiler.is_compiling():
+        whole = self.keep_weights or self._drops() or torch.compiler.is_compiling()
+        if whole or values.dtype != queries.dtype:  # under autocast
             scores = fast_additive_score(queries, keys, weight, visible)
             return self._weigh_and_pool(scores, values, visible)
-        output = streamed_additive_attention(queries, keys, weight, values, visible)
+        cleared = without_padding(values, visible)
+        output = streamed_additive_attention(queries, keys, weight, cleared, visible)
         self._keep(None)
         return output
 

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, NoReturn
 import torch
 
 from attnbook.checks import check_flag
+from attnbook.transforms import beneath, has_numbers
 
 if TYPE_CHECKING:
-    from jaxtyping import Bool, Float, Shaped
+    from jaxtyping import Bool, Shaped
     from torch import Tensor
 
 _check_everywhere: ContextVar[bool] = ContextVar("attnbook_checked", default=False)
@@ -31,7 +32,8 @@ def length_mask(
 
     Args:
         valid_lens: how many keys, from the first, may be seen; whole numbers in
-            [0, num_keys], shape `(batch,)` or `(batch, num_queries)`.
+            [0, num_keys], shape `(batch,)` or `(batch, num_queries)`. A mask of zeros
+            and ones is none: with as many queries as keys it would be read as lengths.
         shape: the scores' shape, `(batch, [heads,] num_queries, num_keys)`.
         device: where the mask is made; by default where `valid_lens` is.
 
@@ -52,7 +54,7 @@ def length_mask(
     _check_axes(shape)
     check_valid_lens(valid_lens, shape)
     if _may_read(valid_lens):
-        _check_lengths_in_range(valid_lens, shape[-1])
+        _check_lengths_in_range(beneath(valid_lens), shape[-1])
     per_query = valid_lens if valid_lens.dim() == 2 else valid_lens.unsqueeze(1)
     lengths = _comparable(per_query if device is None else per_query.to(device))
     positions = torch.arange(shape[-1], device=lengths.device)
@@ -88,7 +90,7 @@ def causal_mask(
             "causal must have a key for each query, but got "
             f"num_queries={num_queries} and num_keys={num_keys}"
         )
-    positions = torch.arange(num_keys, device=device)
+    positions = torch.arange(num_keys, device=device or "cpu")
     visible = positions <= positions[num_keys - num_queries :, None]
     return visible[(None,) * (len(shape) - 2)]
 
@@ -111,14 +113,6 @@ def without_future(
     """Hide the future as well, where a mask (None: nothing) hides other keys already."""
     order = causal_mask(shape, device)
     return order if visible is None else visible & order
-
-
-def without_padding(
-    vectors: Float[Tensor, "batch *heads keys size"],
-    visible: Bool[Tensor, "#batch *ones keys"],
-) -> Float[Tensor, "batch *heads keys size"]:
-    """Zero the keys that no query may see, whatever they hold."""
-    return torch.where(visible.any(dim=-2).unsqueeze(-1), vectors, 0.0)
 
 
 def seen_keys(visible: Bool[Tensor, "#batch *ones keys"]) -> Shaped[Tensor, "#batch *ones"]:
@@ -200,9 +194,7 @@ def check_valid_lens(valid_lens: Tensor, shape: Sequence[int]) -> None:
 
 
 def _may_read(valid_lens: Tensor) -> bool:
-    if torch.compiler.is_compiling():
-        return False
-    return valid_lens.device.type == "cpu" or _check_everywhere.get()
+    return has_numbers(valid_lens) and (valid_lens.is_cpu or _check_everywhere.get())
 
 
 def _check_lengths_in_range(valid_lens: Tensor, num_keys: int) -> None:

@@ -14,14 +14,18 @@ from attnbook.checks import (
     check_flag,
     check_heads,
     check_inputs,
+    check_linear,
     check_projected,
     check_size,
 )
+from attnbook.fused.fallback import is_plain
 from attnbook.heads import merge_heads, split_heads
 from attnbook.layers import DotProductAttention
-from attnbook.masking import visible_keys, without_padding
+from attnbook.masking import visible_keys
+from attnbook.padding import without_padding, without_unseen
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
     from jaxtyping import Float, Shaped
@@ -114,9 +118,9 @@ class MultiHeadAttention(nn.Module):
         self._check(queries, keys, values)
         shape = (*queries.shape[:-1], keys.shape[-2])
         visible = visible_keys(shape, valid_lens, causal, keys.device)
-        if visible is not None:
-            # The projection of huge padding may overflow.
-            keys, values = without_padding(keys, visible), without_padding(values, visible)
+        # The projection of huge padding may overflow.
+        queries, keys = without_unseen(queries, keys, visible)
+        values = without_padding(values, visible)
         q = split_heads(self.W_q(queries), self.num_heads)
         k = split_heads(self.W_k(keys), self.num_heads)
         v = split_heads(self.W_v(values), self.num_heads)
@@ -136,7 +140,7 @@ class MultiHeadAttention(nn.Module):
 
     def _zero_if_empty(self, output: Tensor, visible: Tensor | None, num_keys: int) -> Tensor:
         """Take W_o's bias, the only rest, from a query with nothing to attend to."""
-        if self.W_o.bias is None or (visible is None and num_keys > 0):
+        if is_plain(self.W_o) or (visible is None and num_keys > 0):
             return output
         sees = False if visible is None else visible.any(dim=-1, keepdim=True)
         return torch.where(torch.as_tensor(sees, device=output.device), output, 0.0)
@@ -169,8 +173,9 @@ class MultiHeadAttention(nn.Module):
     def from_torch(cls, module: nn.MultiheadAttention) -> MultiHeadAttention:
         """Make a layer with a copy of the weights of torch's `nn.MultiheadAttention`.
 
-        It computes what `module` does; but batches come first, whatever
-        `module.batch_first` says, and a row with nothing to attend to is zero, not NaN.
+        It computes what `module` does, and what is frozen there is frozen here; but batches
+        come first, whatever `module.batch_first` says, and a row with nothing to attend to
+        is zero, not NaN.
 
         Raises:
             TypeError: `module` is no `nn.MultiheadAttention`.
@@ -180,32 +185,30 @@ class MultiHeadAttention(nn.Module):
             raise TypeError(f"module must be an nn.MultiheadAttention, got {type(module).__name__}")
         if module.bias_k is not None or module.add_zero_attn:
             raise ValueError("module must add no keys, got add_bias_kv or add_zero_attn")
-        layer = cls(
-            module.kdim,
-            module.embed_dim,
-            module.vdim,
-            module.embed_dim,
-            module.num_heads,
-            module.dropout,
-            bias=module.in_proj_bias is not None,
-        )
-        layer.to(module.out_proj.weight).train(module.training)
+        weight, size = module.out_proj.weight, module.embed_dim
+        sizes = module.kdim, size, module.vdim, size, module.num_heads
+        with weight.device:  # whatever torch's default device is
+            layer = cls(*sizes, module.dropout, bias=module.in_proj_bias is not None)
+        layer.to(weight).train(module.training)
         layer._copy(module, to_torch=False)
         return layer
 
     def to_torch(self) -> nn.MultiheadAttention:
         """Make torch's `nn.MultiheadAttention(batch_first=True)` with a copy of the weights.
 
-        Its masks are the other way round: True hides.
+        Its masks are the other way round: True hides. What is frozen stays frozen; where it
+        joins three of ours in one, all three must be.
 
         Raises:
+            TypeError: something else stands in place of a projection.
             ValueError: queries are not as large as outputs, which torch wants.
         """
+        for name in ("W_q", "W_k", "W_v", "W_o"):
+            check_linear(name, getattr(self, name))
         query_size, num_hiddens = self.W_q.in_features, self.W_q.out_features
         if query_size != num_hiddens:
-            raise ValueError(
-                f"query_size must be num_hiddens={num_hiddens} in torch's layer, got {query_size}"
-            )
+            rule = f"num_hiddens={num_hiddens} in torch's layer"
+            raise ValueError(f"query_size must be {rule}, got {query_size}")
         module = nn.MultiheadAttention(
             num_hiddens,
             self.num_heads,
@@ -214,25 +217,33 @@ class MultiHeadAttention(nn.Module):
             kdim=self.W_k.in_features,
             vdim=self.W_v.in_features,
             batch_first=True,
+            device=self.W_o.weight.device,
+            dtype=self.W_o.weight.dtype,
         )
-        module.to(self.W_o.weight).train(self.training)
+        module.train(self.training)
         self._copy(module, to_torch=True)
         return module
 
     @torch.no_grad()
     def _copy(self, module: nn.MultiheadAttention, *, to_torch: bool) -> None:
-        ours = (self.W_q, self.W_k, self.W_v)
-        pairs = list(zip((it.weight for it in ours), _in_weights(module), strict=True))
-        pairs.append((self.W_o.weight, module.out_proj.weight))
+        for ours, theirs in self._pairs(module):
+            if to_torch:
+                theirs.copy_(torch.cat(ours)).requires_grad_(any(it.requires_grad for it in ours))
+                continue
+            for mine, part in zip(ours, theirs.chunk(len(ours)), strict=True):
+                mine.copy_(part).requires_grad_(theirs.requires_grad)
+
+    def _pairs(self, module: nn.MultiheadAttention) -> Iterator[tuple[tuple[Tensor, ...], Tensor]]:
+        """Say which of our parameters make up which of torch's."""
+        inputs = (self.W_q, self.W_k, self.W_v)
+        yield (self.W_o.weight,), module.out_proj.weight
+        # torch keeps the three projections in one matrix where all sizes agree.
+        if module.in_proj_weight is not None:
+            yield tuple(it.weight for it in inputs), module.in_proj_weight
+        else:
+            theirs = module.q_proj_weight, module.k_proj_weight, module.v_proj_weight
+            for mine, its in zip(inputs, theirs, strict=True):
+                yield (mine.weight,), its
         if module.in_proj_bias is not None:
-            pairs += zip((it.bias for it in ours), module.in_proj_bias.chunk(3), strict=True)
-            pairs.append((self.W_o.bias, module.out_proj.bias))
-        for mine, theirs in pairs:
-            (theirs if to_torch else mine).copy_(mine if to_torch else theirs)
-
-
-def _in_weights(module: nn.MultiheadAttention) -> tuple[Tensor, ...]:
-    # torch keeps the three projections in one matrix where all sizes agree.
-    if module.in_proj_weight is not None:
-        return module.in_proj_weight.chunk(3)
-    return module.q_proj_weight, module.k_proj_weight, module.v_proj_weight
+            yield tuple(it.bias for it in inputs), module.in_proj_bias
+            yield (self.W_o.bias,), module.out_proj.bias

@@ -11,7 +11,8 @@ from attnbook.checks import (
     check_tensor,
     check_values,
 )
-from attnbook.masking import length_mask, without_padding
+from attnbook.masking import length_mask
+from attnbook.padding import without_padding
 from attnbook.scoring import gaussian_score
 from attnbook.weighting import masked_softmax
 
@@ -69,9 +70,18 @@ def kernel_pool(
     Source: Nadaraya (1964) and Watson (1964), with a Gaussian kernel.
     """
     check_queries_and_keys(queries, keys)
-    if valid_lens is not None:
-        # The square of huge padding can overflow, and its gradient would be NaN.
-        shape = (*queries.shape[:-1], keys.shape[-2])
-        keys = without_padding(keys, length_mask(valid_lens, shape, keys.device))
+    keys, values = _clear(queries, keys, values, valid_lens)
     scores = gaussian_score(queries, keys, width)
     return pool(masked_softmax(scores, valid_lens), values)
+
+
+def _clear(
+    queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Tensor | None
+) -> tuple[Tensor, Tensor]:
+    """Zero the keys and values of padding."""
+    if valid_lens is None:
+        return keys, values
+    # The square of huge padding can overflow, and its gradient would be NaN.
+    shape = (*queries.shape[:-1], keys.shape[-2])
+    visible = length_mask(valid_lens, shape, keys.device)
+    return without_padding(keys, visible), without_padding(values, visible)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 SLOWEST = 10_000.0
 """The wavelengths grow from 2π positions to this many times as much."""
+WITHOUT_FLOAT64 = ("mps",)  # Apple's GPUs
 
 
 def sinusoidal_encoding(
@@ -31,7 +32,7 @@ def sinusoidal_encoding(
     Args:
         positions: how many, from 0, or the positions themselves, `(num_positions,)`.
         size: of a vector, at least 1.
-        device, dtype: of the result; by default those of `positions` and torch's default.
+        device, dtype: of the result; by default torch's own, or the device of given positions.
 
     Returns:
         `(num_positions, size)`, in [-1, 1].
@@ -46,11 +47,12 @@ def sinusoidal_encoding(
     check_float_type(dtype)
     if not isinstance(positions, torch.Tensor):
         check_size("positions", positions)
-        positions = torch.arange(positions, device=device)
+        device = device or torch.empty(0).device  # torch's default
+        positions = torch.arange(positions, device="cpu")
     check_positions(positions)
-    angles = _angles(positions.to(device or positions.device), size)
-    encoding = torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
-    return encoding[:, :size].to(dtype)
+    turns = angles(positions.to(_home(positions.device)), size)
+    encoding = torch.stack([turns.sin(), turns.cos()], dim=-1).flatten(-2)
+    return encoding[:, :size].to(dtype).to(device or positions.device)
 
 
 def rotary_encoding(
@@ -78,19 +80,26 @@ def rotary_encoding(
     """
     check_vectors(vectors)
     num_positions, size = vectors.shape[-2:]
+    home = _home(vectors.device)
     if positions is None:
-        positions = torch.arange(num_positions, device=vectors.device)
+        positions = torch.arange(num_positions, device=home)
     check_positions(positions, num_positions)
-    angles = _angles(positions.to(vectors.device), size)[..., : size // 2]
+    turns = angles(positions.to(home), size)[..., : size // 2]
     wide = torch.promote_types(vectors.dtype, torch.float32)
-    cos, sin = angles.cos().to(wide), angles.sin().to(wide)
+    cos, sin = (turn.to(wide).to(vectors.device) for turn in (turns.cos(), turns.sin()))
     paired = size // 2 * 2
     first, second = vectors[..., 0:paired:2].to(wide), vectors[..., 1:paired:2].to(wide)
     turned = torch.stack([first * cos - second * sin, first * sin + second * cos], dim=-1)
     return torch.cat([turned.flatten(-2).to(vectors.dtype), vectors[..., paired:]], dim=-1)
 
 
-def _angles(positions: Tensor, size: int) -> Float[Tensor, "positions pairs"]:
+def _home(device: torch.device) -> torch.device:
+    """Where angles are computed: on the device, or on the CPU if that has no float64."""
+    return torch.device("cpu") if device.type in WITHOUT_FLOAT64 else device
+
+
+def angles(positions: Shaped[Tensor, " positions"], size: int) -> Float[Tensor, "positions pairs"]:
+    """How far each pair of numbers is turned at each position: p / 10000^(2i/size)."""
     # In float32 the angle of position 100,000 would be wrong in its second decimal.
     pairs = torch.arange(0, size, 2, device=positions.device, dtype=torch.float64)
     return positions.double()[:, None] / SLOWEST ** (pairs / size)

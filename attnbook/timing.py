@@ -8,11 +8,12 @@ more the median can be trusted.
 
 from __future__ import annotations
 
-import statistics
+import random
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from statistics import quantiles
 from typing import NamedTuple
 
 import torch
@@ -38,7 +39,7 @@ class Race:
 
     Args:
         seconds: of one call, for each program a list with one number per round.
-        clock: what was counted, "processor time" or "GPU time".
+        clock: what was counted, such as "processor time" or "GPU time".
     """
 
     seconds: dict[str, list[float]]
@@ -93,8 +94,9 @@ def race(
 
     The processor's time is counted, whatever else the machine does meanwhile, and torch
     is held to one thread: several would count the time that they wait for each other. Where
-    the programs return tensors on a GPU (alone, in a tuple or in a list), the GPU's
-    time is counted. One call of each is not: it may compile, or fill a cache.
+    the programs return tensors on a CUDA GPU (alone, in a tuple or in a list), the GPU's
+    time is counted: the processor only starts what runs there. One call of each is not: it
+    may compile, or fill a cache.
 
     >>> scores = torch.randn(64, 64)
     >>> race({"exp": lambda: scores.exp(), "tanh": lambda: scores.tanh()})  # doctest: +SKIP
@@ -116,7 +118,7 @@ def race(
     Raises:
         TypeError: a program cannot be called.
         ValueError: no program, fewer than 2 rounds, `least` not positive, or results
-            on different devices.
+            on different devices, or on one whose time only a stopwatch of yours can tell.
     """
     _check(programs, rounds, least)
     with _one_thread():
@@ -133,13 +135,17 @@ def _run(
     stopwatch = stopwatch or _stopwatch_for({name: run() for name, run in programs.items()})
     calls = {name: _calls(run, least, stopwatch) for name, run in programs.items()}
     seconds: dict[str, list[float]] = {name: [] for name in programs}
-    order = torch.Generator().manual_seed(seed)
-    names = list(programs)
+    order = random.Random(seed)  # noqa: S311 - no secret
     for _ in range(rounds):
-        for index in torch.randperm(len(names), generator=order).tolist():
-            name = names[index]
+        for name in order.sample(list(programs), len(programs)):
             seconds[name].append(stopwatch(programs[name], calls[name]) / calls[name])
-    return Race(seconds, "GPU time" if stopwatch is gpu_seconds else "processor time")
+    return Race(seconds, _clock(stopwatch))
+
+
+def _clock(stopwatch: Stopwatch) -> str:
+    """Name what a stopwatch counts; of another's, only its maker knows."""
+    ours = (("processor time", processor_seconds), ("GPU time", gpu_seconds))
+    return next((name for name, own in ours if own is stopwatch), "time of the given stopwatch")
 
 
 def processor_seconds(program: Program, calls: int) -> float:
@@ -164,8 +170,10 @@ def gpu_seconds(program: Program, calls: int) -> float:
 
 
 def quartiles(numbers: Iterable[float]) -> Quartiles:
-    """The median and the quartiles of two numbers or more."""
-    return Quartiles(*statistics.quantiles(numbers, n=4))
+    """The median and the quartiles of two numbers or more: none lies beyond the numbers."""
+    known = sorted(numbers)
+    # Of two numbers, statistics would guess quartiles outside.
+    return Quartiles(*(min(max(cut, known[0]), known[-1]) for cut in quantiles(known, n=4)))
 
 
 def readable(seconds: float) -> str:
@@ -194,7 +202,13 @@ def _stopwatch_for(results: Mapping[str, object]) -> Stopwatch:
             f"{name} on {'/'.join(sorted(on)) or 'no device'}" for name, on in found.items()
         )
         raise ValueError(f"programs must compute on one device, got {where}")
-    return gpu_seconds if kinds == {"cuda"} else processor_seconds
+    (kind,) = kinds or {"cpu"}
+    if kind not in ("cpu", "cuda"):
+        raise ValueError(
+            f"programs must compute on the CPU or a CUDA GPU, got {kind}; "
+            "give a stopwatch that waits for it"
+        )
+    return gpu_seconds if kind == "cuda" else processor_seconds
 
 
 def _calls(program: Program, least: float, stopwatch: Stopwatch) -> int:

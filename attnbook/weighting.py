@@ -29,8 +29,9 @@ def masked_softmax(
 
     Args:
         scores: any finite numbers, `(batch, [heads,] num_queries, num_keys)`.
-            At padding they may be infinite or NaN: they are never used. A row
-            with a visible infinity or NaN is NaN.
+            At padding they may be infinite or NaN: they are never used. A visible
+            -inf gets weight 0; a row with a visible inf or NaN is NaN, and so is
+            one that sees keys, and -inf at all of them.
         valid_lens: how many keys may be seen, `(batch,)` for each example or
             `(batch, num_queries)` for each query; None means all.
         causal: whether a query sees no key after its own position, as `causal_mask`

@@ -1,11 +1,13 @@
 """Of races: pairing, quartiles and order, on clocks that are made up. No time is asserted."""
 
-import itertools
 import re
+import time
 from contextlib import nullcontext
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from attnbook import timing
 from attnbook.timing import Race, devices, processor_seconds, quartiles, race, readable
@@ -59,6 +61,16 @@ def test_quartiles_of_seven_are_the_second_the_fourth_and_the_sixth():
     assert quartiles([70, 10, 60, 20, 50, 30, 40]) == (20, 40, 60)
 
 
+def test_quartiles_of_two_are_the_two():
+    assert quartiles([10, 1]) == (1, 5.5, 10)
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=9))
+def test_quartiles_lie_in_order_among_the_numbers(numbers):
+    low, middle, high = quartiles(iter(numbers))
+    assert min(numbers) <= low <= middle <= high <= max(numbers)
+
+
 def test_an_unknown_program_is_named_with_those_that_raced(seven):
     with pytest.raises(ValueError, match=r"one of the programs \(slow, fast\), got 'quick'"):
         seven.times_as_fast("quick")
@@ -95,10 +107,9 @@ def test_a_program_is_called_until_a_round_is_long_enough():
     programs, stopwatch, ran = made_up({"long": 4.0, "short": 1.0})
     result = race(programs, rounds=2, least=3.0, stopwatch=stopwatch)
     assert result.seconds == {"long": [4.0, 4.0], "short": [1.0, 1.0]}  # of one call
-    runs = [(name, len([*group])) for name, group in itertools.groupby(ran)]
+    # One call of the long is long enough; 1, 2 and 4 of the short take 1, 2 and 4 seconds.
+    assert ran[:8] == ["long"] + ["short"] * (1 + 2 + 4)
     # The order of the last rounds is drawn, so only their sums are looked at.
-    assert runs[0] == ("long", 1)  # is it long enough? At once.
-    assert runs[1] == ("short", 1 + 2 + 4)  # 1, 2 and 4 calls take 1, 2 and 4 seconds
     rest = ran[8:]
     assert (rest.count("long"), rest.count("short")) == (2, 2 * 4)
 
@@ -158,6 +169,26 @@ def test_a_real_race_gives_positive_times():
     assert result.clock == "processor time"
     assert all(seconds > 0 for seconds in result.seconds["exp"] + result.seconds["tanh"])
     assert re.search(r"^tanh +\d", repr(result), re.MULTILINE)
+
+
+def test_a_clock_has_its_own_name():
+    programs, own, _ = made_up({"only": 1.0})
+    assert race(programs, rounds=2, stopwatch=own).clock == "time of the given stopwatch"
+    programs = {"sum": lambda: sum(range(100))}
+    asked = race(programs, rounds=2, least=1e-4, stopwatch=processor_seconds)
+    assert asked.clock == "processor time"
+
+
+def test_the_processors_clock_does_not_count_what_it_waits():
+    assert processor_seconds(lambda: time.sleep(0.1), 2) < 0.1
+
+
+def test_a_device_without_a_stopwatch_of_ours_is_refused():
+    programs = {"there": lambda: torch.zeros(1, device="meta")}
+    with pytest.raises(ValueError, match="on the CPU or a CUDA GPU, got meta; give a stopwatch"):
+        race(programs)
+    own = race(programs, rounds=2, stopwatch=lambda _program, calls: 2.0 * calls)
+    assert own.seconds == {"there": [2.0, 2.0]}
 
 
 def test_the_stopwatch_makes_as_many_calls_as_asked():

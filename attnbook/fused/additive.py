@@ -9,9 +9,9 @@ from torch import Tensor
 from torch.autograd import Function
 
 from attnbook.fused.blocks import score_gradients, score_in_blocks
-from attnbook.fused.fallback import gradients_by_formula
+from attnbook.fused.fallback import gradients_by_formula, wants_formula
 from attnbook.fused.kernels import compiled_score
-from attnbook.masking import without_padding
+from attnbook.padding import without_padding
 from attnbook.scoring import additive_features
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def fast_additive_score(
 
 def formula(queries: Tensor, keys: Tensor, weight: Tensor, visible: Tensor | None) -> Tensor:
     """Score as it is written down; padded keys may hold anything."""
-    keys = keys if visible is None else without_padding(keys, visible)
+    keys = without_padding(keys, visible)
     return additive_features(queries, keys) @ weight
 
 
@@ -49,6 +49,6 @@ class _AdditiveScore(Function):
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:  # noqa: ANN401
         inputs = ctx.saved_tensors
-        if torch.is_grad_enabled():
+        if wants_formula(grad):
             return gradients_by_formula(formula, ctx.needs_input_grad, inputs, grad)
         return *score_gradients(grad, *inputs), None

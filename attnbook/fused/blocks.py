@@ -117,7 +117,7 @@ def flat(tensor: Tensor) -> Tensor:
 def seen_by(visible: Tensor | None, queries: Tensor, keys: Tensor) -> Tensor:
     """For each example and head, how many keys are worth a score: for each query, or for all."""
     if visible is None or visible.device.type != "cpu":  # a GPU is not waited for
-        return torch.full((queries.shape[:-2].numel(), 1), keys.shape[-2])
+        return torch.full((queries.shape[:-2].numel(), 1), keys.shape[-2], device="cpu")
     seen = seen_keys(visible)
     return seen.expand(*queries.shape[:-2], seen.shape[-1]).flatten(0, -2)
 

@@ -19,7 +19,9 @@ from torch import Tensor
 from torch.nn.functional import pad, scaled_dot_product_attention
 
 from attnbook.fused.choice import learns, slices_pay
-from attnbook.masking import seen_keys, without_future, without_padding
+from attnbook.fused.fallback import is_number, wide
+from attnbook.masking import seen_keys, without_future
+from attnbook.padding import without_padding
 from attnbook.pooling import pool
 from attnbook.scoring import scaled_dot_score
 from attnbook.weighting import weigh
@@ -79,12 +81,12 @@ def _formula(
 ) -> Tensor:
     if causal:
         visible = without_future(visible, _shape(queries, keys), keys.device)
+    keys, values = without_padding(keys, visible), without_padding(values, visible)
     return pool(weigh(scaled_dot_score(queries, keys), visible), values)
 
 
 def _unread(queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor | None) -> Tensor:
-    if visible is not None:
-        keys, values = without_padding(keys, visible), without_padding(values, visible)
+    keys, values = without_padding(keys, visible), without_padding(values, visible)
     return _fused(queries, keys, values, visible)
 
 
@@ -100,7 +102,7 @@ def _masked(queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor) -> T
 
 
 def _is_trusted(output: Tensor, values: Tensor) -> bool:
-    return _is_number(output) and (not output.requires_grad or _is_ordinary(values))
+    return is_number(output) and (not output.requires_grad or _is_ordinary(values))
 
 
 def _are_rounded_alike(queries: Tensor, keys: Tensor, visible: Tensor | None) -> bool:
@@ -109,27 +111,18 @@ def _are_rounded_alike(queries: Tensor, keys: Tensor, visible: Tensor | None) ->
     What no query sees is not asked: padding changes nothing, not even the path.
     """
     of_queries, of_keys = (
-        torch.linalg.vector_norm(tensor.detach(), dim=-1, dtype=_wide(tensor))
+        torch.linalg.vector_norm(tensor.detach(), dim=-1, dtype=wide(tensor))
         for tensor in (queries, keys)
     )
     if visible is not None:
         of_keys = of_keys.masked_fill(~visible.any(dim=-2), 0)
     largest_score = (of_queries.max() * of_keys.max()).item() / math.sqrt(queries.shape[-1])
-    return bool(largest_score * torch.finfo(_wide(queries)).eps <= 1)
-
-
-def _is_number(tensor: Tensor) -> bool:
-    """Whether all numbers are finite; a sum that overflows says no as well."""
-    return math.isfinite(tensor.detach().sum(dtype=_wide(tensor)).item())
-
-
-def _wide(tensor: Tensor) -> torch.dtype:
-    return torch.promote_types(tensor.dtype, torch.float)
+    return bool(largest_score * torch.finfo(wide(queries)).eps <= 1)
 
 
 def _is_ordinary(tensor: Tensor) -> bool:
     """Whether products with ordinary gradients stay far from overflow; NaN is not ordinary."""
-    return bool(torch.linalg.vector_norm(tensor, dtype=_wide(tensor)).item() <= ORDINARY)
+    return bool(torch.linalg.vector_norm(tensor, dtype=wide(tensor)).item() <= ORDINARY)
 
 
 def _causal(queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor | None) -> Tensor:
@@ -154,11 +147,12 @@ def _sliced(
     examples = zip(queries.unbind(), keys.unbind(), values.unbind(), seen, strict=True)
     outputs = [
         _fused(q[None], k[None, ..., :length, :], v[None, ..., :length, :], None, causal=causal)
-        if length > 0
-        else q.new_zeros(1, *q.shape[:-1], v.shape[-1])
         for q, k, v, length in examples
+        if length > 0
     ]
-    return torch.cat(outputs)
+    nothing = torch.zeros_like(outputs[0])
+    found = iter(outputs)
+    return torch.cat([next(found) if length > 0 else nothing for length in seen])
 
 
 def _fused(

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
 from torch.autograd import forward_ad
 from torch.nn.modules.module import _has_any_global_hook
+
+from attnbook.checks import autocast_is_on
+from attnbook.transforms import has_numbers, is_mapped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,6 +31,27 @@ def needs_fallback(*tensors: Tensor) -> bool:
     )
 
 
+def may_look(tensor: Tensor) -> bool:
+    """Whether its numbers may decide what is done: looking is possible, and waits for no GPU."""
+    return tensor.is_cpu and has_numbers(tensor) and not needs_fallback(tensor)
+
+
+def stay_numbers(*tensors: Tensor) -> bool:
+    """Whether a look says that all are finite, and no autocast will make them infinite."""
+    looked = all(may_look(tensor) and is_number(tensor) for tensor in tensors)
+    return looked and not autocast_is_on("cpu")
+
+
+def is_number(tensor: Tensor) -> bool:
+    """Whether all numbers are finite; a sum that overflows says no as well."""
+    return math.isfinite(tensor.detach().sum(dtype=wide(tensor)).item())
+
+
+def wide(tensor: Tensor) -> torch.dtype:
+    """Give a dtype in which sums of its numbers seldom overflow."""
+    return torch.promote_types(tensor.dtype, torch.float)
+
+
 def is_untouched(module: nn.Module) -> bool:
     """Whether calling a module does what its class says: no hook, no forward of its own."""
     # torch has no public way to ask.
@@ -44,13 +69,21 @@ def is_plain(linear: nn.Module) -> bool:
     return type(linear) is nn.Linear and linear.bias is None and is_untouched(linear)
 
 
+def wants_formula(grad: Tensor) -> bool:
+    """Whether a gradient is differentiated again, or is many at once."""
+    return torch.is_grad_enabled() or is_mapped(grad)
+
+
 def gradients_by_formula(
     formula: Callable[..., Tensor],
     needed: Sequence[bool],
     inputs: tuple[Any, ...],
     grad: Tensor,
 ) -> tuple[Tensor | None, ...]:
-    """Take gradients through the formula, so that they can be differentiated again."""
+    """Take gradients through the formula, of which torch knows all that can be asked."""
     wanted = [value for value, wants in zip(inputs, needed, strict=True) if wants]
-    found = iter(torch.autograd.grad(formula(*inputs), wanted, grad, create_graph=True))
+    again = torch.is_grad_enabled()
+    with torch.enable_grad():
+        output = formula(*inputs)
+    found = iter(torch.autograd.grad(output, wanted, grad, create_graph=again))
     return tuple(next(found) if wants else None for wants in needed)

@@ -6,6 +6,9 @@ exponentials and tanh itself (see `blocks`). So a compiled layer calls an operat
 own, which looks, chooses, and calls kernels compiled for each choice. Backward there are
 two kernels: one sums over keys, one over queries.
 
+Layers can be compiled where nothing makes kernels: `backend="eager"` needs no C++ compiler.
+Where torch finds none, the operation takes the blocks.
+
 On a GPU nothing is looked at, and the kernels take tanh. (Not measured yet.)
 """
 
@@ -19,7 +22,7 @@ import torch
 from torch import Tensor
 
 from attnbook.fused import blocks
-from attnbook.masking import without_padding
+from attnbook.padding import without_padding
 
 
 def _tanh_of_exponentials(q: Tensor, k: Tensor) -> Tensor:
@@ -45,6 +48,18 @@ def _kernels(tanh_of: Callable[[Tensor, Tensor], Tensor]) -> _Kernels:
         torch.compile(over_keys, dynamic=True),
         torch.compile(over_queries, dynamic=True),
     )
+
+
+@cache
+def _can_be_made() -> bool:
+    """Whether torch finds a C++ compiler; it has no public way to ask."""
+    from torch._inductor.cpp_builder import get_cpp_compiler  # noqa: PLC0415 - slow to import
+
+    try:
+        get_cpp_compiler()
+    except (OSError, RuntimeError):  # there is none, or CXX names what is no program
+        return False
+    return True
 
 
 def _formulas(tanh_of: Callable[[Tensor, Tensor], Tensor]) -> _Kernels:
@@ -80,7 +95,9 @@ def _choose(q: Tensor, k: Tensor) -> tuple[_Kernels, Tensor, Tensor]:
 @torch.no_grad()
 def compiled_score(queries: Tensor, keys: Tensor, weight: Tensor, visible: Tensor | None) -> Tensor:
     """Score as `blocks.score_in_blocks` does, by a compiled kernel where it is right."""
-    cleared = keys if visible is None else without_padding(keys, visible)
+    if not _can_be_made():
+        return blocks.score_in_blocks(queries, keys, weight, visible)
+    cleared = without_padding(keys, visible)
     q, k, w = (blocks.flat(tensor.detach()) for tensor in (queries, cleared, weight))
     kernels, q, k = _choose(q, k)
     scores = kernels.score(q, k, w)
@@ -97,7 +114,9 @@ def compiled_score(queries: Tensor, keys: Tensor, weight: Tensor, visible: Tenso
 def _compiled_gradients(
     grad: Tensor, queries: Tensor, keys: Tensor, weight: Tensor, visible: Tensor | None
 ) -> tuple[Tensor, ...]:
-    cleared = keys if visible is None else without_padding(keys, visible)
+    if not _can_be_made():
+        return blocks.score_gradients(grad, queries, keys, weight, visible)
+    cleared = without_padding(keys, visible)
     inputs = queries, cleared, weight
     g, q, k, w = (blocks.flat(tensor.detach()) for tensor in (grad, *inputs))
     kernels, q, k = _choose(q, k)

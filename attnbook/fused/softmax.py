@@ -14,6 +14,8 @@ import torch
 from torch import Tensor
 from torch.autograd import Function
 
+from attnbook.transforms import is_mapped
+
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float
 
@@ -55,7 +57,8 @@ class _Weights(Function):
 def _cleared(tensor: Tensor, visible: Tensor) -> Tensor:
     """Set padding to 0, whatever it holds: NaN too."""
     # For one row of mask per query, where() is as fast; bits have no derivative.
-    if visible.shape[-2] > 1 or (tensor.requires_grad and torch.is_grad_enabled()):
+    learns = tensor.requires_grad and torch.is_grad_enabled()
+    if visible.shape[-2] > 1 or learns or is_mapped(tensor):
         return torch.where(visible, tensor, 0.0)
     kind = _BITS[tensor.element_size()]
     keep = visible.to(kind).neg_()  # all bits, or none

@@ -16,7 +16,7 @@ from torch.autograd import Function
 
 from attnbook.fused.additive import formula as score_formula
 from attnbook.fused.blocks import Block, Place, Sums, blocks, flat, like, scores_of, seen_by
-from attnbook.fused.fallback import gradients_by_formula
+from attnbook.fused.fallback import gradients_by_formula, wants_formula
 from attnbook.pooling import pool
 from attnbook.weighting import weigh
 
@@ -57,7 +57,7 @@ class _AdditiveAttention(Function):
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:  # noqa: ANN401
         inputs = ctx.saved_tensors
-        if torch.is_grad_enabled():
+        if wants_formula(grad):
             return gradients_by_formula(_formula, ctx.needs_input_grad, inputs, grad)
         return *_gradients(grad, *inputs), None
 

@@ -16,11 +16,7 @@ from tests import oracle
 from tests.cases import LAYERS, PER_EXAMPLE, WITHOUT_WEIGHTS, make, seeds
 from tests.core.test_bugs_in_the_wild import CausalInTrainingOnly
 
-pytestmark = [
-    pytest.mark.usefixtures("every_path"),
-    # torch's own use of its own deprecated function
-    pytest.mark.filterwarnings("ignore:`torch.jit.script:DeprecationWarning"),
-]
+pytestmark = [pytest.mark.usefixtures("every_path")]
 
 KEYS = 7
 NAMES = [*LAYERS, "older name", "a subclass", "multi-head with bias"]
@@ -188,6 +184,7 @@ def future_for(name, huge):
     return 1e3 if name.endswith(WITHOUT_WEIGHTS) and not name.startswith("additive") else huge
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_fresh_compiler")
 @pytest.mark.parametrize("name", COMPILED)
 @pytest.mark.parametrize(
@@ -201,6 +198,7 @@ def test_compiled_the_future_moves_nothing_before_it(name, queries, lengths, tra
     assert_the_future_is_not_seen(layer, inputs, valid_lens, future=future, attend=compiled)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_fresh_compiler")
 @pytest.mark.parametrize("name", [name for name in COMPILED if name.endswith(WITHOUT_WEIGHTS)])
 @pytest.mark.parametrize(("queries", "lengths"), [(KEYS, "all keys"), (3, "per query")])
@@ -242,6 +240,7 @@ def test_exported_the_future_moves_nothing_before_it(name, queries, lengths):
         assert torch.allclose(before, after, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", COMPILED)
 def test_an_exported_causal_layer_takes_other_batches_and_positions(name):
     layer = make(name).eval()

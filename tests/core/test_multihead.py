@@ -276,6 +276,43 @@ def test_the_state_of_training_and_the_type_are_carried_over(training):
     assert ours.attention.dropout.p == 0.25
 
 
+# Where sizes agree, torch keeps three projections in one matrix; their biases always.
+TORCHS_NAMES = {
+    "W_q.weight": ("in_proj_weight", "q_proj_weight"),
+    "W_k.weight": ("in_proj_weight", "k_proj_weight"),
+    "W_v.weight": ("in_proj_weight", "v_proj_weight"),
+    "W_o.weight": ("out_proj.weight",),
+    **dict.fromkeys(("W_q.bias", "W_k.bias", "W_v.bias"), ("in_proj_bias",)),
+    "W_o.bias": ("out_proj.bias",),
+}
+
+
+@with_and_without_bias
+@every_sizes
+@pytest.mark.parametrize("recording", [True, False])
+def test_what_is_frozen_stays_frozen_there_and_back(bias, sizes, recording):
+    theirs = torchs(bias, **sizes)
+    for frozen, parameter in theirs.named_parameters():
+        theirs.requires_grad_()
+        parameter.requires_grad_(False)
+        with torch.set_grad_enabled(recording):
+            ours = MultiHeadAttention.from_torch(theirs)
+            back = ours.to_torch()
+        found = {name for name, mine in ours.named_parameters() if not mine.requires_grad}
+        own = {name for name, _ in ours.named_parameters()}
+        assert found == {name for name in own if frozen in TORCHS_NAMES[name]} != set()
+        assert [name for name, it in back.named_parameters() if not it.requires_grad] == [frozen]
+
+
+def test_a_matrix_that_torch_joins_learns_where_a_part_of_it_does():
+    ours = MultiHeadAttention.from_torch(torchs())
+    for layer in (ours.W_q, ours.W_k):
+        layer.requires_grad_(False)
+        assert ours.to_torch().in_proj_weight.requires_grad
+    ours.W_v.requires_grad_(False)
+    assert not ours.to_torch().in_proj_weight.requires_grad
+
+
 def test_what_is_copied_is_not_shared():
     theirs = torchs()
     ours = MultiHeadAttention.from_torch(theirs)

@@ -1,16 +1,26 @@
 """Whatever padding holds, it reaches neither an output nor a gradient."""
 
+import math
+
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.cases import PER_EXAMPLE, every_layer_kept_or_not, kept_or_not, make, random_qkv, seeds
+from attnbook import kernel_pool
+from tests.cases import (
+    PER_EXAMPLE,
+    every_layer,
+    every_layer_kept_or_not,
+    kept_or_not,
+    make,
+    random_qkv,
+    seeds,
+)
 
 pytestmark = pytest.mark.usefixtures("every_path")
 
-# Any finite number, however large. (NaN times a weight of 0 would be NaN.)
-junk = st.floats(allow_nan=False, allow_infinity=False)
+junk = st.floats()  # of any size, infinite, or no number at all
 
 
 def with_padding(tensor, valid_lens, junk):
@@ -27,6 +37,53 @@ def run(layer, queries, keys, values, valid_lens, **order):
     output = layer(*inputs, valid_lens, **order)
     output.square().sum().backward()
     return [output.detach(), *(leaf.grad for leaf in (*inputs, *layer.parameters()))]
+
+
+@every_layer_kept_or_not
+@pytest.mark.parametrize("learning", [True, False], ids=["training", "inference"])
+@pytest.mark.parametrize("causal", [False, True], ids=["", "causal"])
+@pytest.mark.parametrize("valid_lens", [PER_EXAMPLE, torch.tensor([[0, 1, 2], [3, 0, 5]])])
+@pytest.mark.parametrize("junk", [math.nan, math.inf, -math.inf])
+def test_what_is_no_number_in_padding_never_matters(
+    name, junk, valid_lens, causal, learning, dtype
+):
+    layer = make(name, dtype=dtype)
+    queries, keys, values = (tensor.to(dtype) for tensor in random_qkv(5))
+
+    def attend(filling):
+        padded = [with_padding(tensor, valid_lens, filling) for tensor in (keys, values)]
+        if learning:
+            return run(layer, queries, *padded, valid_lens, causal=causal)
+        with torch.no_grad():
+            return [layer(queries, *padded, valid_lens, causal=causal)]
+
+    for found, expected in zip(attend(junk), attend(0.0), strict=True):
+        assert expected.isfinite().all()
+        assert torch.equal(found, expected)
+
+
+@every_layer
+@pytest.mark.slow
+def test_nor_does_it_matter_in_a_compiled_layer_or_an_exported_program(name):
+    layer = make(name).eval()
+    queries, keys, values = random_qkv(6, dtype=torch.float32)
+    valid_lens = torch.tensor([4, 2])
+    junk = [with_padding(tensor, valid_lens, math.nan) for tensor in (keys, values)]
+    expected = layer(queries, keys, values, valid_lens)
+    compiled = torch.compile(layer, backend="aot_eager")
+    exported = torch.export.export(layer, (queries, keys, values, valid_lens)).module()
+    for program in (compiled, exported):
+        assert torch.allclose(program(queries, *junk, valid_lens), expected, atol=1e-6)
+
+
+def test_nor_does_it_matter_to_kernel_pooling():
+    queries, keys, values = random_qkv(7)
+    queries, valid_lens = queries.requires_grad_(), torch.tensor([4, 0])
+    expected = kernel_pool(queries, keys, values, valid_lens=valid_lens)
+    junk = [with_padding(tensor, valid_lens, math.nan) for tensor in (keys, values)]
+    found = kernel_pool(queries, *junk, valid_lens=valid_lens)
+    assert torch.equal(found, expected)
+    assert torch.autograd.grad(found.sum(), queries)[0].isfinite().all()
 
 
 @given(seeds, st.lists(st.integers(0, 7), min_size=2, max_size=2), junk, junk)

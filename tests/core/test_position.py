@@ -4,6 +4,9 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 from attnbook import rotary_encoding, sinusoidal_encoding
 from tests.cases import seeds
@@ -232,6 +235,68 @@ def test_compiled_in_one_graph_they_give_the_same(qkv):
 def test_examples_can_be_mapped_over(rng):
     vectors = torch.randn(2, 5, 7, generator=rng)
     assert torch.allclose(torch.vmap(rotary_encoding)(vectors), rotary_encoding(vectors))
+
+
+# Devices
+
+
+class NoFloat64(TorchDispatchMode):
+    """Refuses what such a device refuses: to be given, or to make, a float64 tensor."""
+
+    def __init__(self, device):
+        super().__init__()
+        self.device = device
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        made = func(*args, **(kwargs or {}))
+        for tensor in tree_leaves(made):
+            if isinstance(tensor, torch.Tensor) and tensor.dtype == torch.float64:
+                assert tensor.device.type != self.device, f"{func} made float64 on {self.device}"
+        return made
+
+
+def test_a_device_without_float64_is_noticed():
+    with NoFloat64("meta"):
+        torch.arange(3, device="meta")
+        torch.arange(3, device="cpu").double()
+        with pytest.raises(AssertionError, match="made float64 on meta"):
+            torch.arange(3, device="meta").double()
+        with pytest.raises(AssertionError, match="made float64 on meta"):
+            torch.arange(3, device="cpu").double().to("meta")
+
+
+def test_an_encoding_needs_no_float64_on_its_device():
+    with NoFloat64("meta"):
+        for positions in (5, torch.arange(5), torch.tensor(WHERE["far"], dtype=torch.float64)):
+            encoding = sinusoidal_encoding(positions, 7, device="meta", dtype=torch.float32)
+            assert (encoding.device.type, encoding.dtype) == ("meta", torch.float32)
+
+
+def test_a_rotation_needs_no_float64_where_there_is_none(monkeypatch):
+    # Vectors made up for Apple's GPU cannot be sliced without one; those on "meta" can.
+    monkeypatch.setattr("attnbook.position.WITHOUT_FLOAT64", ("meta",))
+    vectors = torch.ones(2, 5, 7, device="meta")
+    with NoFloat64("meta"):
+        for positions in (None, torch.arange(5), torch.tensor(WHERE["far"], dtype=torch.float64)):
+            turned = rotary_encoding(vectors, positions)
+            assert (turned.device.type, turned.dtype) == ("meta", torch.float32)
+
+
+@pytest.mark.parametrize("dtype", [torch.int64, torch.float32, torch.float16], ids=str)
+def test_positions_on_apples_gpus_need_no_float64_there(dtype):
+    with FakeTensorMode(), NoFloat64("mps"):
+        positions = torch.arange(5, dtype=dtype, device="mps")
+        encoding = sinusoidal_encoding(positions, 7)
+        assert (encoding.device.type, encoding.dtype) == ("mps", torch.float32)
+
+
+@pytest.mark.parametrize("positions", [5, torch.arange(5)], ids=["number", "tensor"])
+def test_an_encoding_is_where_it_is_asked_for_or_where_positions_are(positions):
+    with torch.device("meta"):
+        expected = "cpu" if isinstance(positions, torch.Tensor) else "meta"
+        assert sinusoidal_encoding(positions, 7).device.type == expected
+        asked = sinusoidal_encoding(positions, 7, device="cpu")
+    assert torch.equal(asked, sinusoidal_encoding(5, 7))
 
 
 # Refusals

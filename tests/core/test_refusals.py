@@ -153,6 +153,33 @@ def test_additive_attention_refuses_another_dtype_than_its_weights():
         layer(*random_qkv(1))
 
 
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        (ones(2, 7, 5).numpy(), "keys must be a tensor, got ndarray"),
+        (ones(2, 7, 5).to_sparse(), r"keys must be a dense tensor, .*, got torch\.sparse_coo"),
+        (
+            torch.nested.nested_tensor([ones(7, 5)] * 2, layout=torch.jagged),
+            "keys must be a dense tensor, padded to one length, got a nested tensor",
+        ),
+    ],
+    ids=["numpy", "sparse", "nested"],
+)
+@every_layer
+def test_what_is_no_dense_tensor_is_refused(name, keys, message, qkv):
+    with pytest.raises(TypeError, match=message):
+        make(name)(qkv[0], keys, qkv[2])
+
+
+def test_scores_of_another_dtype_are_refused(qkv):
+    class Wider(DotProductAttention):
+        def score(self, queries, keys):
+            return super().score(queries, keys).double()
+
+    with pytest.raises(TypeError, match=r"scores must have the dtype of queries, torch.float32"):
+        Wider()(*qkv)
+
+
 make_with_dropout = pytest.mark.parametrize(
     "create",
     [DotProductAttention, lambda dropout: AdditiveAttention(2, 3, 5, dropout), FirstPartAttention],

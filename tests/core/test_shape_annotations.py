@@ -51,7 +51,7 @@ for heads, batch, queries, keys in itertools.product(((), (5,)), (0, 2), (0, 3),
             shape = (batch, *heads, queries, keys)
             visible = attnbook.length_mask(lens, shape)
             attnbook.length_mask(lens, shape, "cpu")
-            attnbook.masking.without_padding(k, visible)
+            attnbook.padding.without_padding(k, visible)
     attnbook.pool(torch.ones(batch, *heads, queries, keys), v)
     attnbook.rotary_encoding(q)
     attnbook.rotary_encoding(q, torch.arange(queries))

@@ -18,15 +18,29 @@ from attnbook import (
     DotProductAttention,
     MultiHeadAttention,
     masked_softmax,
+    rotary_encoding,
+    sinusoidal_encoding,
 )
+from attnbook.models import training
 from attnbook.models.translator.checkpoints import book_model
+from attnbook.models.translator.encoders import ConvolutionalEncoder, RecurrentEncoder
 from attnbook.models.translator.model import Translator
 from attnbook.pooling import kernel_pool, pool
+from attnbook.position import angles
 from attnbook.scoring import additive_features, scaled_dot_score
 from attnbook.weighting import weigh
 from tests.cases import LAYERS, PER_EXAMPLE, make
 from tools import ROOT
 from tools.book import notebooks
+
+
+def translate_and_learn():
+    for name in ("recurrent", "small"):
+        model = book_model(name)
+        model.translate(["3 May 2024"])
+    pairs = [("3 May 2024", "2024-05-03")]
+    training.train(model, pairs, pairs, training.Plan(epochs=1))
+
 
 COSTS = "what-attention-costs"  # it says where the fast paths begin
 SHOWN = re.compile(r"show_source\(([\w., ]+)\)")
@@ -54,8 +68,19 @@ CALLS = {
         [MultiHeadAttention.forward],
     ),
     "bahdanau-attention": (
-        lambda: book_model("small").translate(["3 May 2024"]),
-        [Translator.context, Translator.step],
+        translate_and_learn,
+        [
+            Translator.context,
+            Translator.step,
+            RecurrentEncoder.forward,
+            ConvolutionalEncoder.forward,
+            training.masked_loss,
+            training.learn_batch,
+        ],
+    ),
+    "self-attention-and-position": (
+        lambda: rotary_encoding(sinusoidal_encoding(3, size=4)),
+        [angles, sinusoidal_encoding, rotary_encoding],
     ),
 }
 

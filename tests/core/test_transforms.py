@@ -46,8 +46,7 @@ COMPILED = [
 ]
 
 
-# torch's own use of its own deprecated function
-@pytest.mark.filterwarnings("ignore:`torch.jit.script:DeprecationWarning")
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "mask", "heads"), COMPILED)
 def test_a_compiled_layer_in_one_graph_gives_the_same(name, mask, heads, device):
     layer = make(name).to(device)
@@ -84,8 +83,6 @@ def test_a_second_call_compiles_nothing_anew(name, qkv):
 
 @pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("g++"), reason="the default compiler needs g++")
-# torch's own use of its own deprecated function
-@pytest.mark.filterwarnings("ignore:`torch.jit.script_method` is deprecated:DeprecationWarning")
 @every_layer
 def test_the_default_compiler_gives_the_same(name, qkv, device):
     inputs = [tensor.to(device) for tensor in qkv]
@@ -137,6 +134,7 @@ def test_compiled_kernel_pooling_gives_the_same(qkv):
 every_export = pytest.mark.parametrize("strict", [True, False], ids=["strict", "non-strict"])
 
 
+@pytest.mark.slow
 @every_layer
 @every_mask
 @every_export
@@ -151,6 +149,7 @@ def test_an_exported_layer_gives_the_same_and_leaves_the_layer_alone(name, mask,
     assert torch.equal(layer(*qkv, **mask), expected)
 
 
+@pytest.mark.slow
 @every_layer
 @every_export
 def test_an_exported_layer_takes_other_batches_queries_and_keys(name, strict, qkv):
@@ -297,6 +296,7 @@ def test_examples_can_be_mapped_over_without_lengths():
     assert torch.equal(torch.vmap(masked_softmax)(scores), torch.softmax(scores, -1))
 
 
+@pytest.mark.slow
 def test_nothing_here_makes_torch_warn():
     # pytest turns warnings into errors; a fresh interpreter shows those at import, too.
     program = (

@@ -167,6 +167,16 @@ def test_padding_never_changes_the_weights(seed, numbers, junk):
     assert torch.equal(masked_softmax(scores.masked_fill(padding, junk), valid_lens), clean)
 
 
+@pytest.mark.usefixtures("every_path")
+def test_a_visible_infinity_is_taken_at_its_word():
+    inf = math.inf
+    scores = torch.tensor([[0.0, -inf, 0.0], [0.0, inf, 0.0], [-inf, -inf, 0.0]])[None]
+    weights = masked_softmax(scores, torch.tensor([2]))[0]
+    assert weights[0].tolist() == [1, 0, 0]
+    assert weights[1:, :2].isnan().all()
+    assert (weights[1:, 2] == 0).all()
+
+
 @given(seeds, lengths_per_query, st.floats(-1e3, 1e3))
 def test_adding_a_constant_to_a_row_changes_nothing(seed, numbers, constant):
     scores = random_scores(seed)

@@ -64,26 +64,39 @@ def test_no_fast_path_takes_nothing(nothing, monkeypatch):
     assert not kernel_pays(queries, keys, values)
 
 
-@pytest.mark.parametrize(
-    "layer",
-    [
-        AdditiveAttention(5, 5, 64),
-        AdditiveAttention(5, 5, 64, keep_weights=False),
-        DotProductAttention(),
-        DotProductAttention(keep_weights=False),
-    ],
-    ids=["additive", "additive without weights", "dot", "dot without weights"],
-)
-@pytest.mark.parametrize("exported_at", [7, 400])
-def test_a_program_exported_at_one_size_serves_all(layer, exported_at):
-    n = torch.export.Dim("n", min=2, max=4096)
+LAYERS = {
+    "additive": AdditiveAttention(5, 5, 64),
+    "additive without weights": AdditiveAttention(5, 5, 64, keep_weights=False),
+    "dot": DotProductAttention(),
+    "dot without weights": DotProductAttention(keep_weights=False),
+}
+N = torch.export.Dim("n", min=2, max=4096)
+SHAPES = (*({1: N},) * 3, None)
 
-    def inputs(positions):
-        lens = torch.tensor([positions, 3])
-        return *(torch.randn(2, positions, size) for size in (5, 5, 11)), lens
 
-    shapes = (*({1: n},) * 3, None)
-    program = torch.export.export(layer.eval(), inputs(exported_at), dynamic_shapes=shapes).module()
+def inputs(positions):
+    lens = torch.tensor([positions, 3])
+    return *(torch.randn(2, positions, size) for size in (5, 5, 11)), lens
+
+
+def exported(layer, at):
+    return torch.export.export(layer, inputs(at), dynamic_shapes=SHAPES).module()
+
+
+def as_onnx(layer, at):
+    program = torch.onnx.export(layer, inputs(at), dynamic_shapes=SHAPES, verbose=False)
+    return lambda *given: program(*given)[0]
+
+
+@pytest.mark.slow
+# torch tells itself, not us.
+@pytest.mark.filterwarnings("ignore:# The axis name", "ignore:.*LeafSpec:FutureWarning")
+@pytest.mark.parametrize("export", [exported, as_onnx])
+@pytest.mark.parametrize("at", [7, 400])
+@pytest.mark.parametrize("name", LAYERS)
+def test_a_program_exported_at_one_size_serves_all(name, at, export):
+    layer = LAYERS[name].eval()
+    program = export(layer, at)
     for positions in (5, 500):
         given = inputs(positions)
         assert torch.allclose(program(*given), layer(*given), atol=1e-5)

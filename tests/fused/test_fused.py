@@ -153,8 +153,6 @@ def test_a_visible_infinity_makes_its_row_nan_and_no_other():
     assert rows.any(dim=-1).tolist() == [False, True, False]
 
 
-# torch's own use of its own deprecated function
-@pytest.mark.filterwarnings("ignore:`torch.jit.script:DeprecationWarning")
 @pytest.mark.parametrize("name", ["weights", "scores"])
 def test_the_transforms_of_torch_func_pass_the_fast_paths_by(name):
     visible = length_mask(PER_EXAMPLE, (2, 3, 7))
@@ -421,8 +419,7 @@ def test_an_exported_layer_needs_no_attnbook(qkv):
     assert not any("attnbook" in target for target in targets)
 
 
-# torch's own use of its own deprecated function
-@pytest.mark.filterwarnings("ignore:`torch.jit.script:DeprecationWarning")
+@pytest.mark.slow
 def test_the_compiled_operations_keep_torchs_rules():
     inputs = projections(6, (2, 3, 7, 5), 1.0, torch.float32)
     inputs = [tensor.requires_grad_() for tensor in inputs]
@@ -439,8 +436,7 @@ def test_a_gpus_blocks_take_tanh_and_agree(monkeypatch):
     assert torch.allclose(scores, plain(queries, keys, weight), atol=1e-12)
 
 
-# torch's own use of its own deprecated function
-@pytest.mark.filterwarnings("ignore:`torch.jit.script:DeprecationWarning")
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [1.0, 50.0, 1e-3])
 def test_kernels_give_what_blocks_give(scale):
     queries, keys, weight = projections(8, (2, 3, 7, 5), scale, torch.float64)
@@ -456,6 +452,7 @@ def test_kernels_give_what_blocks_give(scale):
         assert torch.allclose(left, right, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_projected_keys_of_another_layout_train_in_a_compiled_layer(qkv):
     layer = make("additive")
     keys = torch.randn(2, 13, 7).transpose(1, 2).requires_grad_()

@@ -1,0 +1,36 @@
+"""Tensors that stand for others: those that `torch.func` wraps, and those without numbers."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch._subclasses.fake_tensor import FakeTensor
+
+# torch has no public way to ask.
+_functorch = torch._C._functorch
+
+
+def beneath(tensor: Tensor) -> Tensor:
+    """Take off what `torch.func` has wrapped around a tensor, within its transforms or after.
+
+    Axes that `vmap` maps over are axes again: they come first, the outermost before all.
+    In a program that is being compiled, wrappers stay.
+    """
+    if torch.compiler.is_compiling():
+        return tensor
+    while _functorch.is_functorch_wrapped_tensor(tensor):
+        mapped = _functorch.maybe_get_bdim(tensor)
+        tensor = _functorch.get_unwrapped(tensor)
+        if mapped > 0:
+            tensor = tensor.movedim(mapped, 0)
+    return tensor
+
+
+def is_mapped(grad: Tensor) -> bool:
+    """Whether a gradient is many at once, as for a vectorised Jacobian."""
+    return _functorch.is_batchedtensor(grad) or _functorch.is_legacy_batchedtensor(grad)
+
+
+def has_numbers(tensor: Tensor) -> bool:
+    """Whether there are numbers that can be read now, if only after a wait."""
+    return not (torch.compiler.is_compiling() or tensor.is_meta or isinstance(tensor, FakeTensor))

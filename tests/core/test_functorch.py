@@ -1,0 +1,148 @@
+"""The layers under `torch.func` and its kin, and with tensors that have no numbers."""
+
+import copy
+import pickle
+
+import pytest
+import torch
+from torch.autograd.functional import hessian, jacobian
+from torch.func import functional_call, grad, vmap
+
+from tests.cases import (
+    every_layer,
+    every_layer_kept_or_not,
+    make,
+    output_size,
+    random_qkv,
+)
+
+pytestmark = pytest.mark.usefixtures("every_path")
+FakeTensorMode = torch._subclasses.FakeTensorMode
+LENGTHS = torch.tensor([4, 0])
+
+
+def alone(layer):
+    """The layer as a function of one example, without an axis for the batch."""
+    return lambda *example: layer(*(tensor[None] for tensor in example))[0]
+
+
+def one_by_one(layer, *batches):
+    return torch.stack([alone(layer)(*example) for example in zip(*batches, strict=True)])
+
+
+@every_layer
+def test_a_layer_can_be_copied_and_pickled_after_its_gradient_was_taken(name):
+    layer, (queries, *others) = make(name, dtype=torch.float64), random_qkv(1)
+    layer(queries, *others, LENGTHS)
+    expected = layer.attention_weights
+    grad(lambda queries: layer(queries, *others, LENGTHS).sum())(queries)
+    for copied in (layer, copy.deepcopy(layer), pickle.loads(pickle.dumps(layer))):  # noqa: S301 - our own
+        assert torch.allclose(copied.attention_weights, expected)
+        assert not copied.attention_weights.requires_grad
+
+
+@every_layer
+def test_the_weights_of_all_mapped_examples_can_be_read(name):
+    layer, inputs = make(name, dtype=torch.float64), random_qkv(2)
+    vmap(alone(layer))(*inputs, LENGTHS)
+    weights = layer.attention_weights
+    layer(*inputs, LENGTHS)
+    assert torch.allclose(weights.squeeze(1), layer.attention_weights)
+    copy.deepcopy(layer)
+
+
+@every_layer
+def test_axes_mapped_over_come_first_in_the_weights_the_outermost_before_all(name):
+    layer, (queries, keys, values) = make(name, dtype=torch.float64), random_qkv(3)
+    three = torch.stack([queries, 2 * queries, 3 * queries], dim=1)
+    over_three = vmap(alone(layer), in_dims=(0, None, None))
+    vmap(over_three)(three, keys, values)
+    weights = layer.attention_weights.squeeze(2)
+    assert weights.shape[:2] == (2, 3)
+    layer(3 * queries, keys, values)
+    assert torch.allclose(weights[:, 2], layer.attention_weights)
+
+
+@every_layer_kept_or_not
+def test_lengths_can_be_mapped_over(name):
+    layer, inputs = make(name, dtype=torch.float64), random_qkv(4)
+    assert torch.allclose(vmap(alone(layer))(*inputs, LENGTHS), one_by_one(layer, *inputs, LENGTHS))
+
+
+def test_a_mapped_length_out_of_range_is_refused():
+    layer, inputs = make("dot", dtype=torch.float64), random_qkv(4)
+    with pytest.raises(ValueError, match=r"valid_lens must lie in \[0, num_keys=7\], got 8"):
+        vmap(alone(layer))(*inputs, torch.tensor([8, 1]))
+
+
+@pytest.mark.parametrize("name", ["additive", "multi-head", "additive without weights"])
+def test_gradients_of_each_example_are_those_of_it_alone(name):
+    layer, inputs = make(name, dtype=torch.float64), random_qkv(5)
+    parameters = dict(layer.named_parameters())
+
+    def loss(parameters, *example):
+        one = tuple(tensor[None] for tensor in example)
+        return functional_call(layer, parameters, one).square().sum()
+
+    batch = (*inputs, LENGTHS)
+    found = vmap(grad(loss), in_dims=(None, 0, 0, 0, 0))(parameters, *batch)
+    for index, example in enumerate(zip(*batch, strict=True)):
+        expected = torch.autograd.grad(loss(parameters, *example), list(parameters.values()))
+        for left, right in zip(found.values(), expected, strict=True):
+            assert torch.allclose(left[index], right)
+
+
+@every_layer_kept_or_not
+def test_fake_tensors_work_with_fake_lengths(name):
+    layer = make(name)
+    with FakeTensorMode(allow_non_fake_inputs=True):
+        inputs = torch.randn(2, 3, 5), torch.randn(2, 7, 5), torch.randn(2, 7, 11)
+        output = layer(*inputs, torch.tensor([4, 0]))
+    assert output.shape == (2, 3, output_size(name))
+
+
+@every_layer_kept_or_not
+def test_many_gradients_at_once_are_those_taken_one_by_one(name):
+    layer, inputs = make(name, dtype=torch.float64), random_qkv(6)
+    leaves = [*(tensor.requires_grad_() for tensor in inputs), *layer.parameters()]
+    output = layer(*inputs, LENGTHS)
+    many = torch.randn(3, *output.shape, dtype=torch.float64)
+    found = torch.autograd.grad(output, leaves, many, is_grads_batched=True, retain_graph=True)
+    for index, one in enumerate(many):
+        expected = torch.autograd.grad(output, leaves, one, retain_graph=True)
+        for left, right in zip(found, expected, strict=True):
+            assert torch.allclose(left[index], right)
+
+
+@every_layer_kept_or_not
+def test_a_vectorised_jacobian_is_the_plain_one(name):
+    layer, (queries, *others) = make(name, dtype=torch.float64), random_qkv(7)
+
+    def attend(queries):
+        return layer(queries, *others, LENGTHS)
+
+    assert torch.allclose(jacobian(attend, queries, vectorize=True), jacobian(attend, queries))
+
+
+@pytest.mark.parametrize("name", ["dot", "additive", "multi-head", "additive without weights"])
+def test_a_vectorised_hessian_is_the_plain_one(name):
+    layer, (queries, *others) = make(name, dtype=torch.float64), random_qkv(8)
+
+    def loss(queries):
+        return layer(queries, *others, LENGTHS).square().sum()
+
+    assert torch.allclose(hessian(loss, queries, vectorize=True), hessian(loss, queries))
+
+
+@every_layer
+@pytest.mark.filterwarnings("ignore:The .grad attribute:UserWarning")  # torch's own access
+def test_a_fresh_layer_can_be_compiled_inside_a_transform(name):
+    layer, (queries, *others) = make(name, dtype=torch.float64), random_qkv(9)
+    compiled = torch.compile(make(name, dtype=torch.float64), backend="eager")
+    compiled.load_state_dict(layer.state_dict(), strict=False)
+    found = vmap(alone(compiled))(queries, *others)
+    assert torch.allclose(found, one_by_one(layer, queries, *others))
+    assert compiled.attention_weights.shape[0] == 2
+    slope = grad(lambda queries: compiled(queries, *others).sum())(queries)
+    assert slope.shape == queries.shape
+    torch.compiler.reset()

@@ -1,0 +1,93 @@
+"""Layers whose parts others have replaced: quantized, adapted, left out."""
+
+import pytest
+import torch
+from torch import nn
+
+from attnbook import AdditiveAttention, MultiHeadAttention
+from tests.cases import PER_EXAMPLE
+
+PARTS = [
+    *((AdditiveAttention, part) for part in ("W_q", "W_k", "w_v")),
+    *((MultiHeadAttention, part) for part in ("W_q", "W_k", "W_v", "W_o")),
+]
+SIZES = {AdditiveAttention: (5, 5, 8), MultiHeadAttention: (5, 5, 11, 8, 2)}
+# torch's own quantization is old, and says so; torchao takes it further.
+goes_on_elsewhere = pytest.mark.filterwarnings(
+    "ignore:.*quantiz:DeprecationWarning", "ignore:.*quantize:UserWarning"
+)
+pytestmark = pytest.mark.usefixtures("every_path")
+
+
+class Adapted(nn.Module):
+    """A layer and a small correction, as in LoRA (Hu et al., 2021)."""
+
+    def __init__(self, layer: nn.Linear) -> None:
+        super().__init__()
+        self.layer = layer
+        self.down = nn.Linear(layer.in_features, 2, bias=False)
+        self.up = nn.Linear(2, layer.out_features, bias=False)
+
+    def forward(self, inputs):
+        return self.layer(inputs) + self.up(self.down(inputs))
+
+
+def merged(adapted):
+    """The one layer that does the same."""
+    layer = nn.Linear(adapted.layer.in_features, adapted.layer.out_features, bias=False)
+    layer.weight = nn.Parameter(adapted.layer.weight + adapted.up.weight @ adapted.down.weight)
+    return layer
+
+
+@pytest.mark.parametrize(("kind", "part"), PARTS)
+@pytest.mark.parametrize("keep_weights", [True, False])
+def test_an_adapted_part_does_what_its_merged_layer_does(kind, part, keep_weights, qkv):
+    layer = kind(*SIZES[kind], keep_weights=keep_weights)
+    adapted = Adapted(getattr(layer, part))
+    setattr(layer, part, adapted)
+    found = layer(*qkv, PER_EXAMPLE)
+    setattr(layer, part, merged(adapted))
+    assert torch.allclose(found, layer(*qkv, PER_EXAMPLE), atol=1e-6)
+
+
+@pytest.mark.parametrize(("kind", "part"), PARTS)
+def test_a_part_in_a_sequence_does_what_it_did(kind, part, qkv):
+    layer = kind(*SIZES[kind])
+    expected = layer(*qkv, PER_EXAMPLE)
+    setattr(layer, part, nn.Sequential(getattr(layer, part)))
+    assert torch.allclose(layer(*qkv, PER_EXAMPLE), expected, atol=1e-6)
+
+
+def test_parts_can_be_left_out(qkv):
+    layer = AdditiveAttention(5, 5, 5)
+    layer.W_q = layer.W_k = nn.Identity()
+    expected = layer.w_v(torch.tanh(qkv[0][:, :, None] + qkv[1][:, None])).squeeze(-1).softmax(-1)
+    assert torch.allclose(layer(*qkv), expected @ qkv[2], atol=1e-6)
+    layer = MultiHeadAttention(5, 5, 5, 5, 1)
+    layer.W_q = layer.W_k = layer.W_v = layer.W_o = nn.Identity()
+    expected = (qkv[0] @ qkv[1].transpose(1, 2) / 5**0.5).softmax(-1) @ qkv[1]
+    assert torch.allclose(layer(*qkv[:2], qkv[1]), expected, atol=1e-6)
+
+
+@goes_on_elsewhere
+@pytest.mark.parametrize("bias", [False, True])
+def test_a_quantized_layer_attends_nearly_alike_and_gives_0_for_nothing(bias, qkv):
+    layer = MultiHeadAttention(*SIZES[MultiHeadAttention], bias=bias).eval()
+    quantized = torch.ao.quantization.quantize_dynamic(layer, {nn.Linear})
+    found = quantized(*qkv, PER_EXAMPLE)
+    assert torch.allclose(found, layer(*qkv, PER_EXAMPLE), atol=0.1)
+    assert (found[1] == 0).all()
+
+
+@goes_on_elsewhere
+def test_a_quantized_additive_layer_attends_nearly_alike(qkv):
+    layer = AdditiveAttention(*SIZES[AdditiveAttention]).eval()
+    quantized = torch.ao.quantization.quantize_dynamic(layer, {nn.Linear})
+    assert torch.allclose(quantized(*qkv, PER_EXAMPLE), layer(*qkv, PER_EXAMPLE), atol=0.1)
+
+
+def test_a_layer_with_a_replaced_part_is_not_copied_to_torch():
+    layer = MultiHeadAttention(8, 8, 8, 8, 2)
+    layer.W_v = nn.Identity()
+    with pytest.raises(TypeError, match=r"W_v must be an nn\.Linear to be copied, got Identity"):
+        layer.to_torch()
