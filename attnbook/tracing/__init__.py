@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from attnbook.tracing.comparing import Comparison, compare
+from attnbook.tracing.copying import Inputs
 from attnbook.tracing.following import Scope
 from attnbook.tracing.naming import VARIED, check_sizes, check_varied
 from attnbook.tracing.page import Trace
@@ -27,17 +28,20 @@ def trace(
     """Run a layer once and show its source with the shape of every tensor it makes.
 
     The layer really runs, on copies of the inputs, and nothing of the run is left in
-    it: buffers, kept weights, gradients, torch's and Python's random numbers are as
-    before. What it does elsewhere stays done: through a hook, to a global variable, or to
-    an object of another kind that it is given or holds, such as a cache of one's own.
+    it, whatever ends it: numbers, gradients, hooks, kept weights, caches and other objects
+    that it is given or holds, torch's and Python's random numbers are as before. What it
+    does elsewhere stays done: through a hook, to a global variable, to an array or a file.
 
     >>> trace(layer, queries, keys, values, sizes={"batch": 2, "queries": 3})  # doctest: +SKIP
 
     A name is printed only where exactly one of the names, one product of up to three
     or one quotient of two gives the size, and where a second run, on larger inputs,
     confirms it. Everything else is a number: so a number among names may be one that
-    the layer has built in. Sizes that are different primes are rarely confused: with
-    `batch=2, heads=4`, a 2 may be `heads/batch`.
+    the layer has built in. A name that no run could change is told by its number alone,
+    and the end says so; in products and quotients it stands only where another axis shows
+    where it went. Sizes that are different primes are rarely confused: with
+    `batch=2, heads=4`, a 2 may be `heads/batch`. Inputs that cannot be made larger are
+    named at the end.
 
     Args:
         layer: an `nn.Module`, a method, a function or an object with `__call__`, written
@@ -48,7 +52,8 @@ def trace(
             (`"score"`) and functions (`"masked_softmax"`) that it calls, by name.
             True means all modules inside. Its first call is shown.
         vary: names in `sizes` that the second run changes; at first, those like `batch`
-            and `num_keys`. Others, like `num_hiddens`, are fixed by parameters.
+            and `num_keys`, and of the others each with which the layer runs. Most of
+            these, like `num_hiddens`, are fixed by parameters.
 
     Returns:
         A `Trace`, shown as text or HTML. If the layer raises, `trace` does not: the
@@ -62,6 +67,7 @@ def trace(
     """
     named = check_sizes({} if sizes is None else sizes)
     with one_at_a_time:
-        scope, given = Scope(layer, follow), (inputs, keyword_inputs)
-        found: Comparison = compare(scope, given, named, check_varied(vary, named))
-    return Trace(found)
+        scope, given = Scope(layer, follow), Inputs(inputs, keyword_inputs)
+        maybe = {*named} if vary is VARIED else set()
+        found: Comparison = compare(scope, given, named, check_varied(vary, named), maybe)
+    return Trace(found, scope.weights())

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
-from attnbook.tracing.copying import apply, once_each, own_copy
+import torch
+
+from attnbook.tracing.copying import Inputs, Shaped, own_copy
 from attnbook.tracing.following import Scope
 from attnbook.tracing.instrument import Site
 from attnbook.tracing.naming import (
     Sizes,
     UnclearAxisError,
+    enlarging,
     named_shape,
     other_sizes,
     resized,
 )
-from attnbook.tracing.recorder import Made, Section
+from attnbook.tracing.recorder import Made, Section, shape_of
 from attnbook.tracing.rendering import message, written
 from attnbook.tracing.running import observe, quietly
-from attnbook.tracing.undoing import shared
+from attnbook.tracing.undoing import undone
 
-Inputs = tuple[tuple[Any, ...], dict[str, Any]]
 UNHEARD = "did not run as Python, as when it is compiled: no shapes are known."
 
 
@@ -36,17 +38,33 @@ class Run:
 
 
 @dataclass
+class Larger:
+    """Inputs for a second run.
+
+    Args:
+        enlarged: the names whose size is another in an input now.
+        left: the inputs that hold something which should be larger and is not.
+    """
+
+    inputs: Inputs
+    sizes: Sizes
+    enlarged: set[str]
+    left: list[str]
+
+
+@dataclass
 class Comparison:
     """The run that is shown, the sizes' names, and the run that confirms them.
 
     Args:
+        larger: what the second run was given.
         remark: what the second run brought to light.
     """
 
     first: Run
     sizes: Sizes
     second: Run | None = None
-    new_sizes: Sizes | None = None
+    larger: Larger | None = None
     remark: str = ""
 
     def shape(self, section: Section, site: Site, index: int, made: Made) -> str:
@@ -55,31 +73,37 @@ class Comparison:
 
     def symbols(self, section: Section, site: Site, index: int, made: Made) -> tuple[str, ...]:
         """Name the sizes of the n-th shape that a site made, where both runs agree."""
-        if self.second is None or self.new_sizes is None:
+        if self.second is None or self.larger is None:
             return tuple(map(str, made.shape))
         place = next(n for n, it in enumerate(self.first.sections) if it is section)
         others = self.second.sections[place].made.get(site, [])
         other = others[index].shape if index < len(others) else None
-        return named_shape(made.shape, other, self.sizes, self.new_sizes)
+        return named_shape(made.shape, other, self.sizes, self.larger.sizes)
 
 
-def compare(scope: Scope, inputs: Inputs, sizes: Sizes, vary: set[str]) -> Comparison:
-    """Run the layer, and once more with other sizes if any have names."""
-    things = [*scope.things, *shared(inputs)]
-    first = _run(scope, things, apply(once_each(own_copy), inputs))
-    found = Comparison(first, sizes)
-    if first.error is None and not first.sections[0].calls:
-        found.remark = f"{first.sections[0].title} {UNHEARD}"
+def compare(
+    scope: Scope, inputs: Inputs, sizes: Sizes, vary: set[str], maybe: set[str]
+) -> Comparison:
+    """Run the layer, and again with other sizes if any have names.
+
+    Args:
+        vary: the names whose sizes are others in the second run.
+        maybe: more such names, each only if the layer runs with another size of it.
+    """
+    found = Comparison(_run(scope, inputs.copied(own_copy)), sizes)
+    if found.first.error is None and not found.first.sections[0].calls:
+        found.remark = f"{found.first.sections[0].title} {UNHEARD}"
     elif sizes:
         with quietly():
-            _confirm(scope, things, inputs, found, vary)
+            _confirm(scope, inputs, found, vary, maybe)
     return found
 
 
-def _run(scope: Scope, things: list[object], inputs: Inputs) -> Run:
+def _run(scope: Scope, inputs: Inputs) -> Run:
     recorders = scope.recorders()
-    call = partial(scope.layer, *inputs[0], **inputs[1])
-    error, innermost = observe(recorders, things, call)
+    things = [*scope.things, inputs.positional, inputs.by_name]
+    call = partial(scope.layer, *inputs.positional, **inputs.by_name)
+    error, innermost = observe(recorders, undone(things, recorders, inputs.own), call)
     sections = scope.order(recorders)
     if error is not None and innermost is None:
         # The call did not get as far as the function's first line.
@@ -89,32 +113,73 @@ def _run(scope: Scope, things: list[object], inputs: Inputs) -> Run:
 
 
 def _confirm(
-    scope: Scope, things: list[object], inputs: Inputs, found: Comparison, vary: set[str]
+    scope: Scope, inputs: Inputs, found: Comparison, vary: set[str], maybe: set[str]
 ) -> None:
-    def run_with(varied: set[str]) -> tuple[Run, Sizes]:
-        new = other_sizes(found.sizes, varied)
-        enlarge = once_each(lambda tensor: resized(tensor, found.sizes, new))
-        return _run(scope, things, apply(enlarge, inputs)), new
+    def run_with(varied: set[str]) -> tuple[Run, Larger]:
+        larger = _enlarged(inputs, found.sizes, varied)
+        return _run(scope, larger.inputs), larger
 
     try:
-        second, new = run_with(vary)
+        second, larger = run_with(vary)
         if second.error is None or found.first.error is not None:
-            found.second, found.new_sizes = second, new
+            found.second, found.larger = second, larger
         else:
-            found.remark = _blame(second.error, found.sizes, new, run_with)
+            found.remark = _blame(second.error, found.sizes, larger.sizes, run_with)
     except UnclearAxisError as unclear:
         found.remark = f"Sizes stay numbers: {unclear}."
+        return
+    if larger.left:
+        found.remark = f"{found.remark} Not enlarged: {', '.join(larger.left)}.".lstrip()
+    elif found.first.error is None and found.second is not None:
+        _confirm_more(scope, inputs, found, vary, maybe)
+
+
+def _enlarged(inputs: Inputs, sizes: Sizes, varied: set[str]) -> Larger:
+    new = other_sizes(sizes, varied)
+    names: dict[int, set[str]] = {}
+
+    def enlarge(given: Shaped) -> Shaped:
+        made = resized(given, sizes, new)
+        names[id(made)] = _growing(given, sizes, new)
+        return made
+
+    larger = inputs.copied(enlarge)
+    enlarged = {name for made in larger.own for name in names[id(made)]}
+    left = larger.holding(lambda given: bool(_growing(given, sizes, new)))
+    return Larger(larger, new, enlarged, left)
+
+
+def _growing(given: Shaped, sizes: Sizes, new: Sizes) -> set[str]:
+    return enlarging(given if isinstance(given, torch.Size) else shape_of(given), sizes, new)
+
+
+def _confirm_more(
+    scope: Scope, inputs: Inputs, found: Comparison, vary: set[str], maybe: set[str]
+) -> None:
+    """Try another size for each name that may be free: most are fixed by parameters."""
+    for name in [name for name in found.sizes if name in maybe - vary]:
+        with contextlib.suppress(UnclearAxisError):
+            larger = _enlarged(inputs, found.sizes, vary | {name})
+            if name not in larger.enlarged or larger.left:
+                continue
+            run = _run(scope, larger.inputs)
+            if run.error is None and _reached(run) == _reached(found.first):
+                found.second, found.larger, vary = run, larger, vary | {name}
+
+
+def _reached(run: Run) -> list[set[Site]]:
+    return [{*section.made} for section in run.sections]
 
 
 def _blame(
-    error: Exception, sizes: Sizes, new: Sizes, run_with: Callable[[set[str]], tuple[Run, Sizes]]
+    error: Exception, sizes: Sizes, new: Sizes, run_with: Callable[[set[str]], tuple[Run, Larger]]
 ) -> str:
     """Say which size the layer cannot do without, by changing one at a time."""
     culprits = {name: (size, error) for name, size in new.items() if size != sizes[name]}
     for name in [*culprits]:
         run, alone = run_with({name})
         if run.error is not None:
-            culprits = {name: (alone[name], run.error)}
+            culprits = {name: (alone.sizes[name], run.error)}
             break
     before = ", ".join(f"{name}={sizes[name]}" for name in culprits)
     after = ", ".join(f"{name}={size}" for name, (size, _) in culprits.items())

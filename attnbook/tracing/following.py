@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import operator
 from collections.abc import Iterable, Iterator
 from types import CodeType, FunctionType
@@ -10,12 +9,14 @@ from typing import Any
 
 from torch import nn
 
+from attnbook.tracing.finding import check_runs, python_function
 from attnbook.tracing.naming import check_names
-from attnbook.tracing.recorder import Recorder, Section
-from attnbook.tracing.source import Written, check_runs, nested, python_function, read
-from attnbook.tracing.undoing import shared
+from attnbook.tracing.recorder import Recorder, Section, shape_of
+from attnbook.tracing.source import Written, nested, read
+from attnbook.tracing.steps import Step, copied
 
 OFFERED = 8
+MATRIX = 2  # axes
 
 
 class Scope:
@@ -48,10 +49,24 @@ class Scope:
 
     @property
     def things(self) -> list[object]:
-        """What a run may change: modules, what is bound to a method or to a partial."""
+        """What a run may change: modules, what a method is bound to, values of defaults."""
         owners = [owner for _, _, owner in self.wanted if not isinstance(owner, nn.Module | type)]
-        held = [getattr(owner, "__dict__", None) for owner in owners]
-        return [*self.modules.values(), *held, *shared(_bound(self.layer))]
+        functions = [written.function for _, written, _ in self.wanted]
+        defaults = [it for each in functions for it in (each.__defaults__, each.__kwdefaults__)]
+        return [*self.modules.values(), *owners, self.layer, *defaults]
+
+    def weights(self) -> list[Step]:
+        """Copy the layer's matrices, as steps that no line makes."""
+        found = [
+            (f"{path}.{name}".strip("."), held)
+            for path, module in self.modules.items()
+            for name, held in module.named_parameters(recurse=False)
+            if held.dim() == MATRIX
+        ]
+        return [
+            Step(*(-1, "", 0, name, shape_of(held), (*map(str, held.shape),)), copied(held), False)
+            for name, held in found
+        ]
 
     def recorders(self) -> list[Recorder]:
         """Prepare a run: one recorder for each function."""
@@ -141,7 +156,7 @@ def _forwards_above(layer: object) -> list[FunctionType]:
         return []
     above = [vars(kind).get("forward") for kind in type(layer).__mro__]
     here = above[: type(layer).__mro__.index(nn.Module)]
-    return [python_function(it)[0] for it in here if it is not None]
+    return [python_function(it, "forward")[0] for it in here if it is not None]
 
 
 def _attribute(thing: object, path: str) -> Iterator[Any]:
@@ -182,9 +197,3 @@ def _methods(owner: object) -> dict[str, Any]:
 
 def _is_readable(thing: object) -> bool:
     return isinstance(thing, FunctionType) and not thing.__name__.startswith("__")
-
-
-def _bound(layer: Any) -> tuple[Any, ...]:  # noqa: ANN401 - a partial, or anything else
-    if not isinstance(layer, functools.partial):
-        return ()
-    return (layer.args, layer.keywords, _bound(layer.func))

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from attnbook.tracing.copying import duplicate, unrepeated
+from attnbook.tracing.copying import Shaped, duplicate, in_own_graph, unrepeated
 
 Sizes = Mapping[str, int]
 MOST_FACTORS = 3
@@ -107,14 +107,35 @@ def named_shape(
     if other is None or len(other) != len(shape):
         return tuple(map(str, shape))
     pairs = zip(shape, other, strict=True)
-    return tuple(_name(*pair, sizes, other_sizes) for pair in pairs)
+    found = [_fit(*pair, sizes, other_sizes) for pair in pairs]
+    fixed = {name for name in sizes if sizes[name] == other_sizes[name]}
+    return tuple(
+        str(name) if name and _is_sure(name, found, fixed) else str(size)
+        for size, name in zip(shape, found, strict=True)
+    )
 
 
-def _name(size: int, other: int, sizes: Sizes, other_sizes: Sizes) -> str:
+def _fit(size: int, other: int, sizes: Sizes, other_sizes: Sizes) -> Expression | None:
     fits = fitting(size, sizes)
-    if len(fits) == 1 and fits[0].value(other_sizes) == other:
-        return str(fits[0])
-    return str(size)
+    return fits[0] if len(fits) == 1 and fits[0].value(other_sizes) == other else None
+
+
+def _is_sure(name: Expression, found: list[Expression | None], fixed: set[str]) -> bool:
+    """Whether a name is more than chance: with four heads, `4*size` is no `size*heads`.
+
+    A name that neither run changed is a factor or a divisor only where another axis shows
+    where it went or came from, as in `(heads, width/heads)` and `(batch*heads, width/heads)`.
+    """
+    if name.divisor is None and len(name.factors) == 1:
+        return True
+    moved = {name.divisor} if name.divisor else {*name.factors}
+    others = [it for it in found if it and it is not name]
+    return all(any(_cancels(each, name, it) for it in others) for each in moved & fixed)
+
+
+def _cancels(factor: str, one: Expression, other: Expression) -> bool:
+    pair = (one, other) if one.divisor == factor else (other, one)
+    return pair[0].divisor == factor and factor in pair[1].factors
 
 
 def other_sizes(sizes: Sizes, vary: set[str]) -> dict[str, int]:
@@ -136,20 +157,32 @@ class UnclearAxisError(ValueError):
     """An input has an axis that cannot be given another size, since nobody knows whose it is."""
 
 
-def resized(tensor: Tensor, sizes: Sizes, new_sizes: Sizes) -> Tensor:
-    """Make a tensor with other sizes, filled with its own numbers over and over.
+def resized(given: Shaped, sizes: Sizes, new_sizes: Sizes) -> Shaped:
+    """Make a tensor with other sizes, filled with its own numbers over and over; or a shape.
 
     So what it holds stays valid: lengths, tokens, masks. What is expanded stays so.
 
     Raises:
         UnclearAxisError: an axis may be two things, or torch cannot repeat such a tensor.
     """
+    if isinstance(given, torch.Size):
+        return torch.Size(_new_shape(given, sizes, new_sizes))
     try:
-        shape = [_new_size(size, sizes, new_sizes) for size in tensor.shape]
-        return _repeated(tensor, shape).requires_grad_(tensor.requires_grad)
+        new = _repeated(given, _new_shape(given.shape, sizes, new_sizes))
+        return in_own_graph(new, given)
     except RuntimeError as error:
-        kind = "nested" if tensor.is_nested else f"of {tensor.layout} and {tensor.dtype}"
+        kind = "nested" if given.is_nested else f"of {given.layout} and {given.dtype}"
         raise UnclearAxisError(f"an input that is {kind} cannot be repeated") from error
+
+
+def enlarging(shape: Iterable[int], sizes: Sizes, new_sizes: Sizes) -> set[str]:
+    """Name the sizes by which a shape becomes larger."""
+    names = {name for size in shape for each in fitting(size, sizes) for name in each.names}
+    return {name for name in names if sizes[name] != new_sizes[name]}
+
+
+def _new_shape(shape: Iterable[int], sizes: Sizes, new_sizes: Sizes) -> list[int]:
+    return [_new_size(size, sizes, new_sizes) for size in shape]
 
 
 def _repeated(tensor: Tensor, shape: list[int]) -> Tensor:
@@ -165,10 +198,9 @@ def _repeated(tensor: Tensor, shape: list[int]) -> Tensor:
 
 
 def _new_size(size: int, sizes: Sizes, new_sizes: Sizes) -> int:
-    varied = {name for name in sizes if sizes[name] != new_sizes[name]}
-    fits = fitting(size, sizes)
-    if not any(each.names & varied for each in fits):
+    if not enlarging([size], sizes, new_sizes):
         return size
+    fits = fitting(size, sizes)
     new = fits[0].value(new_sizes)
     if len(fits) > 1 or new is None:
         raise UnclearAxisError(f"an input's axis of {size} may be {' or '.join(map(str, fits))}")

@@ -10,7 +10,7 @@ from attnbook.tracing.rendering import Layout, Line, as_html, as_text, column, m
 from attnbook.tracing.steps import Step
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from attnbook.tracing.comparing import Comparison
     from attnbook.tracing.naming import Sizes
@@ -59,9 +59,11 @@ class Trace:
         lines: the lines that are shown, one `Line` each, of all functions in turn.
         error: the exception that the layer raised, or None.
         remark: what the second run brought to light, or "".
+        weights: the layer's matrices, by name, as they were after the run.
     """
 
-    def __init__(self, found: Comparison) -> None:
+    def __init__(self, found: Comparison, weights: Sequence[Step] = ()) -> None:
+        self.weights = [*weights]
         self.error = found.first.error
         self.remark = found.remark
         self._found = found
@@ -155,9 +157,15 @@ class Trace:
         return [*footer, self.remark] if self.remark else footer
 
     def _confirmed(self) -> str:
-        sizes, new = self._found.sizes, self._found.new_sizes
-        varied = {name: new[name] for name in sizes if new[name] != sizes[name]} if new else {}
-        return f" Names hold with {_equations(varied)} too." if varied else ""
+        """Say what names rest on: another size in the second run, or nothing but the number."""
+        sizes, larger = self._found.sizes, self._found.larger
+        if self._found.second is None or larger is None:
+            return ""
+        varied = {name: larger.sizes[name] for name in sizes if name in larger.enlarged}
+        fixed = [name for name in sizes if sizes[name] == larger.sizes[name]]
+        told = [f"Told by their number alone: {', '.join(fixed)}."] if fixed else []
+        hold = [f"Names hold with {_equations(varied)} too."] if varied else []
+        return "".join(f" {text}" for text in (*told, *hold))
 
 
 def _equations(sizes: Sizes) -> str:

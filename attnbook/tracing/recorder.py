@@ -75,6 +75,7 @@ class Recorder:
         copied = Instrument(written.node)
         self.written, self.sections = written, sections
         self.sites, self.arguments = copied.sites, copied.arguments
+        self.positional = written.code.co_argcount
         for section in sections:
             section.statements = copied.statements
         self.thread = get_ident()
@@ -84,7 +85,9 @@ class Recorder:
 
     def enter(self, arguments: tuple[object, ...]) -> None:
         """Note a call; the first one is recorded."""
-        owner = arguments[0] if arguments else None
+        # Of `def forward(*args)`, the one argument holds all.
+        several = arguments if self.positional else next(iter(arguments), ())
+        owner = several[0] if isinstance(several, tuple) and several else None
         for section in self.sections:
             ours = section.owner is None or section.owner is owner
             if get_ident() == self.thread and ours:
@@ -168,9 +171,8 @@ def _named(name: str, value: object, depth: int) -> Iterator[tuple[str, Tensor]]
 
 def _items(value: object) -> Iterator[tuple[str, object]]:
     if isinstance(value, dict):
-        yield from (
-            (f"[{key!r}]", item) for key, item in value.items() if isinstance(key, str | int)
-        )
+        items = dict.items(value)  # its own method may do anything
+        yield from ((f"[{key!r}]", item) for key, item in items if isinstance(key, str | int))
     elif isinstance(value, tuple) and hasattr(value, "_fields"):
         yield from ((f".{key}", item) for key, item in zip(value._fields, value, strict=True))
     elif isinstance(value, tuple | list):

@@ -8,13 +8,13 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from threading import RLock, get_ident
 from typing import Any, TextIO
 
 import torch
 
 from attnbook.tracing.recorder import Recorder, Section
-from attnbook.tracing.undoing import undone
 
 # A function's code and `sys.stdout` are one for all threads, and CPython 3.11 fails at times
 # where two threads parse at once. Reentrant, since a layer may trace another.
@@ -22,14 +22,14 @@ one_at_a_time = RLock()
 
 
 def observe(
-    recorders: list[Recorder], things: list[object], call: Callable[[], object]
+    recorders: list[Recorder], undone: AbstractContextManager[None], call: Callable[[], object]
 ) -> tuple[Exception | None, Section | None]:
-    """Run a call while the recorders listen, and undo what it did to these things.
+    """Run a call while the recorders listen, and have what it did undone.
 
     Returns:
         The exception that the call raised, and the innermost section that it left.
     """
-    with undone(things, recorders), _listening(recorders):
+    with undone, _listening(recorders):
         try:
             call()
         except Exception as error:
@@ -87,7 +87,7 @@ def _listening(recorders: list[Recorder]) -> Iterator[None]:
                 recorder.written.function.__code__ = code
 
 
-def _uncompiled() -> contextlib.AbstractContextManager[Any]:
+def _uncompiled() -> AbstractContextManager[Any]:
     # Where torch.compile has not been used, asking for it would only load it: seconds.
     if "torch._dynamo" in sys.modules:
         return torch.compiler.set_stance("force_eager")  # type: ignore[no-any-return]

@@ -1,19 +1,16 @@
-"""Reading a function: what it is, where it is written, and its code compiled anew."""
+"""Reading a function: where it is written, and its code compiled anew."""
 
 from __future__ import annotations
 import __future__
 
 import ast
 import functools
-import inspect
 import itertools
 import linecache
 from collections.abc import Iterator
 from dataclasses import dataclass
-from types import CodeType, FunctionType, MethodType
+from types import CodeType, FunctionType
 from typing import Any
-
-from torch import nn
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
@@ -41,66 +38,6 @@ class Written:
     def first_line(self) -> int:
         """Where the source begins, decorators included."""
         return _first_line(self.node)
-
-
-def python_function(thing: Any) -> tuple[FunctionType, Any]:  # noqa: ANN401 - modules, methods, …
-    """Find the Python function that a call of this runs, and the object it is bound to.
-
-    Raises:
-        TypeError: there is none, as in a built-in of torch.
-    """
-    owner: Any = None
-    inner: Any
-    thing, inner = called(thing)
-    while not isinstance(inner, FunctionType) or hasattr(inner, "__wrapped__"):
-        if isinstance(inner, MethodType):
-            inner, owner = inner.__func__, inner.__self__
-        elif isinstance(inner, functools.partial):
-            _, inner = called(inner.func)
-        elif hasattr(inner, "__wrapped__"):
-            inner = inner.__wrapped__
-        else:
-            name = getattr(thing, "__name__", type(thing).__name__)
-            raise TypeError(f"{name} {_why_not(thing)}; {READABLE}")
-    return inner, owner
-
-
-def called(thing: Any) -> tuple[Any, Any]:  # noqa: ANN401 - modules, methods, …
-    """Find what torch.compile was given, if that is the thing, and what a call of it runs."""
-    thing = getattr(thing, "_orig_mod", thing)
-    if isinstance(thing, nn.Module):
-        return thing, thing.forward
-    of_class: Any = getattr(type(thing), "__call__", None)  # noqa: B004 - the method is wanted
-    plain = isinstance(thing, type) or hasattr(thing, "__wrapped__")
-    is_object = isinstance(of_class, FunctionType) and not plain
-    return thing, MethodType(of_class, thing) if is_object else thing
-
-
-def _why_not(thing: object) -> str:
-    if isinstance(thing, type):
-        return "is a class, and what is traced is an instance: make one first"
-    return "is not written in Python"
-
-
-def check_runs(layer: object) -> None:
-    """Refuse functions whose call runs nothing of them yet.
-
-    Raises:
-        TypeError: it is a generator function or `async def`.
-    """
-    _, inner = called(layer)
-    while isinstance(inner, functools.partial):
-        _, inner = called(inner.func)
-    name = getattr(inner, "__qualname__", "")
-    if inspect.isgeneratorfunction(inner):
-        raise TypeError(
-            f"{name} is a generator function, which a call does not run: "
-            "trace a function that goes through its values, and follow it"
-        )
-    if inspect.iscoroutinefunction(inner) or inspect.isasyncgenfunction(inner):
-        raise TypeError(
-            f"{name} is an async function, which a call does not run: trace a plain one"
-        )
 
 
 def read(function: FunctionType, code: CodeType) -> Written:

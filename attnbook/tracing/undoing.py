@@ -3,126 +3,142 @@
 from __future__ import annotations
 
 import contextlib
-import copy
 import random
-from collections import deque
 from collections.abc import Iterable, Iterator
-from types import CellType, FunctionType
+from types import CellType, MemberDescriptorType
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from attnbook.tracing.copying import duplicate, unrepeated
+from attnbook.tracing.copying import duplicate, has_strides, unrepeated
+from attnbook.tracing.holding import CHANGING, base_of, contents, reachable, refill, slots
 from attnbook.tracing.recorder import Recorder
 
-
-def shared(value: object) -> Iterator[object]:
-    """List what stands in an input and is given to a run as it is, uncopied."""
-    if isinstance(value, nn.Module | torch.Generator | deque | set):
-        yield value
-    elif isinstance(value, dict):
-        for item in value.values():
-            yield from shared(item)
-    elif isinstance(value, tuple | list):
-        for item in value:
-            yield from shared(item)
+OF_LEAVES = ("grad", "requires_grad", "_backward_hooks", "_post_accumulate_grad_hooks")
 
 
 @contextlib.contextmanager
-def undone(things: Iterable[object], recorders: list[Recorder]) -> Iterator[None]:
-    """Undo what a run does to modules, to containers and to random numbers."""
-    kept = _Kept()
-    for thing in things:
-        kept.keep(thing)
-    for recorder in recorders:
-        kept.keep_closure(recorder.written.function)
-    numbers = random.getstate()
-    with torch.random.fork_rng(devices=kept.cuda_devices()):
-        try:
-            yield
-        finally:
-            kept.restore()
-            random.setstate(numbers)
+def undone(
+    things: Iterable[object], recorders: list[Recorder], own: Iterable[object] = ()
+) -> Iterator[None]:
+    """Undo what a run does to all that these things hold, and to random numbers.
+
+    Each part is put back even if another cannot be, and whatever ended the run.
+
+    Args:
+        own: what was made for the run, and may change.
+    """
+    cells = [cell for it in recorders for cell in it.written.function.__closure__ or ()]
+    not_kept = {*map(id, own)}
+    held = reachable([*things, *map(_content, cells)], _is_closed)
+    kept = [it for it in held if id(it) not in not_kept]
+    with contextlib.ExitStack() as stack:
+        for each in kept:
+            _keep(stack, each)
+        for cell in cells:
+            stack.callback(_fill, cell, _content(cell))
+        stack.callback(random.setstate, random.getstate())
+        stack.enter_context(torch.random.fork_rng(devices=_cuda_devices(kept)))
+        yield
 
 
-class _Kept:
-    """What modules and closures held: attributes, what is in containers, all numbers."""
-
-    def __init__(self) -> None:
-        self.containers: dict[int, tuple[Any, Any]] = {}
-        self.cells: list[tuple[CellType, Any]] = []
-        self.tensors: dict[int, tuple[Tensor, Tensor, Tensor | None]] = {}
-        self.generators: list[tuple[torch.Generator, Tensor]] = []
-
-    def keep(self, value: Any) -> None:  # noqa: ANN401 - whatever an attribute holds
-        if isinstance(value, Tensor):
-            self._keep_tensor(value)
-        elif isinstance(value, nn.Module):
-            self.keep(value.__dict__)
-        elif isinstance(value, torch.Generator):
-            self.generators.append((value, value.get_state()))
-        elif isinstance(value, tuple):
-            for item in value:
-                self.keep(item)
-        elif isinstance(value, dict | list | set | deque) and id(value) not in self.containers:
-            self.containers[id(value)] = (value, copy.copy(value))
-            for item in value.values() if isinstance(value, dict) else value:
-                self.keep(item)
-
-    def keep_closure(self, function: FunctionType) -> None:
-        for cell in function.__closure__ or ():
-            with contextlib.suppress(ValueError):  # not bound yet
-                self.cells.append((cell, cell.cell_contents))
-                self.keep(cell.cell_contents)
-
-    def _keep_tensor(self, tensor: Tensor) -> None:
-        if id(tensor) in self.tensors:
-            return
-        if torch.nn.parameter.is_lazy(tensor):
-            raise ValueError("the layer has lazy parameters, which its first call makes: call it")
-        grad = tensor.grad if tensor.is_leaf else None
-        self.tensors[id(tensor)] = (tensor, duplicate(tensor), grad)
-        if grad is not None:
-            self._keep_tensor(grad)
-
-    def cuda_devices(self) -> list[int]:
-        devices = {tensor.device for tensor, _, _ in self.tensors.values()}
-        used = {it.index or 0 for it in devices if it.type == "cuda"}
-        if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
-            used.add(torch.cuda.current_device())
-        return sorted(used)
-
-    @torch.no_grad()
-    def restore(self) -> None:
-        for container, before in self.containers.values():
-            container.clear()
-            if isinstance(container, list | deque):
-                container.extend(before)
-            else:
-                container.update(before)
-        for cell, value in self.cells:
-            cell.cell_contents = value
-        for generator, numbers in self.generators:
-            generator.set_state(numbers)
-        for tensor, before, grad in self.tensors.values():
-            _write_back(tensor, before)
-            if tensor.is_leaf and tensor.grad is not grad:
-                tensor.grad = grad
+def _is_closed(value: object) -> bool:
+    """Whether it is torch's own: its caches, say, stay as they are."""
+    ours = base_of(value) or isinstance(value, nn.Module | Tensor)
+    return not ours and type(value).__module__.partition(".")[0] == "torch"
 
 
-def _write_back(tensor: Tensor, before: Tensor) -> None:
-    if (tensor.shape, tensor.dtype) != (before.shape, before.dtype):
+def _content(cell: CellType) -> tuple[Any, ...]:
+    try:
+        return (cell.cell_contents,)
+    except ValueError:  # not bound yet
+        return ()
+
+
+def _fill(cell: CellType, before: tuple[Any, ...]) -> None:
+    if before:
+        cell.cell_contents = before[0]
+    elif _content(cell):
+        del cell.cell_contents
+
+
+def _keep(stack: contextlib.ExitStack, value: Any) -> None:  # noqa: ANN401 - all that is held
+    if isinstance(value, Tensor):
+        _keep_tensor(stack, value)
+    elif isinstance(value, torch.Generator):
+        stack.callback(value.set_state, value.get_state())
+    elif base_of(value) in CHANGING:
+        stack.callback(refill, value, contents(value))
+    for slot, before in slots(value):
+        stack.callback(_set, slot, value, before)
+
+
+def _set(slot: MemberDescriptorType, value: object, before: list[Any]) -> None:
+    if before:
+        slot.__set__(value, before[0])
+    else:
+        with contextlib.suppress(AttributeError):  # it is not set now either
+            slot.__delete__(value)
+
+
+def _keep_tensor(stack: contextlib.ExitStack, tensor: Tensor) -> None:
+    if torch.nn.parameter.is_lazy(tensor):
+        raise ValueError("the layer has lazy parameters, which its first call makes: call it")
+    if not tensor.is_inference():
+        # The numbers are put back, so a backward still to come may rely on them.
+        stack.enter_context(torch.autograd.grad_mode._unsafe_preserve_version_counter(tensor))
+    # What is put back last stands first: a gradient must fit its tensor's numbers.
+    if tensor.is_leaf:
+        for name in OF_LEAVES:
+            stack.callback(_set_attribute, tensor, name, getattr(tensor, name))
+        stack.callback(_make_leaf, tensor)
+    if has_strides(tensor):
+        size = tensor.untyped_storage().nbytes()
+        stack.callback(_write_back, tensor, tensor.data, duplicate(tensor), size)
+    elif not hasattr(tensor, "__tensor_flatten__"):  # whose parts are kept instead
+        stack.callback(_replace, tensor, duplicate(tensor))
+
+
+def _set_attribute(tensor: Tensor, name: str, before: object) -> None:
+    if getattr(tensor, name) is not before:
+        setattr(tensor, name, before)
+
+
+def _make_leaf(tensor: Tensor) -> None:
+    if not tensor.is_leaf:
+        tensor.detach_()
+
+
+@torch.no_grad()
+def _replace(tensor: Tensor, before: Tensor) -> None:
+    if not _equal(tensor, before):
         tensor.data = before
-        return
-    now, then = unrepeated(tensor), unrepeated(before)
-    # Writing would count as a change, and unsettle a backward pass still to come.
+
+
+@torch.no_grad()
+def _write_back(tensor: Tensor, memory: Tensor, before: Tensor, size: int) -> None:
+    """Put a tensor's numbers back to where they were, though it may stand elsewhere now."""
+    if memory.untyped_storage().nbytes() < size:
+        memory.untyped_storage().resize_(size)
+    now, then = unrepeated(memory), unrepeated(before)
     if not _equal(now, then):
         now.copy_(then)
+    if _place(tensor) != _place(memory):
+        tensor.data = memory
+
+
+def _place(tensor: Tensor) -> tuple[object, ...]:
+    if not has_strides(tensor):
+        return ()
+    shape = (tensor.shape, tensor.stride(), tensor.dtype, tensor.device)
+    return (*shape, tensor.data_ptr())
 
 
 def _equal(one: Tensor, other: Tensor) -> bool:
     """Compare two tensors; NaN is equal to NaN, and what holds no numbers never changes."""
+    if (one.shape, one.dtype) != (other.shape, other.dtype):
+        return False
     if one.is_meta:
         return True
     try:
@@ -131,3 +147,11 @@ def _equal(one: Tensor, other: Tensor) -> bool:
         return bool(((one == other) | (one.isnan() & other.isnan())).all())
     except RuntimeError:  # sparse
         return False
+
+
+def _cuda_devices(kept: Iterable[object]) -> list[int]:
+    devices = {it.device for it in kept if isinstance(it, Tensor)}
+    used = {it.index or 0 for it in devices if it.type == "cuda"}
+    if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
+        used.add(torch.cuda.current_device())
+    return sorted(used)

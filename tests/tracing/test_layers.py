@@ -64,6 +64,7 @@ def expected_forward(sizes):
         ("values", (batch, keys, value_size)),
         ("valid_lens", (batch,)),
         ("visible", (batch, 1, keys)),
+        ("queries", (batch, queries, query_size)),
         ("keys", (batch, keys, key_size)),
         ("values", (batch, keys, value_size)),
         ("q", (batch, num_heads, queries, head_size)),
@@ -211,7 +212,7 @@ def test_the_lines_of_heads_and_positions_show_the_shapes_they_make(sizes):
     assert returned(sinusoidal_encoding, queries, size) == (queries, size)
 
 
-def test_every_size_of_many_heads_has_its_name():
+def test_every_size_of_many_heads_has_its_name_and_a_product_of_fixed_ones_its_number():
     sizes = (2, 3, 5, 7, 11, 13, 17, 19)
     layer, inputs = many_heads(sizes)
     names = ("batch", "queries", "keys", "query_size", "key_size", "value_size", "heads", "head")
@@ -219,10 +220,10 @@ def test_every_size_of_many_heads_has_its_name():
     for text in (
         "q (batch, heads, queries, head)",
         "k (batch, heads, keys, head)",
-        "self.W_q(queries) (batch, queries, heads*head)",
+        "self.W_q(queries) (batch, queries, 323)",
         "parts (batch, queries, heads, head)",
         "return (batch, heads, queries, keys)",
-        "output (batch, queries, heads*head)",
+        "output (batch, queries, 323)",
     ):
         assert text in shown
 

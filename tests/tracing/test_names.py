@@ -33,8 +33,8 @@ def test_products_and_quotients_are_found():
 
 
 def test_a_product_of_three_is_found():
-    assert "return (batch*heads*queries, 11)" in shown(
-        lambda x: x.reshape(-1, 11), torch.ones(2, 5, 33), sizes=SIZES | {"width": 34}
+    assert "return (batch*queries*keys, 11)" in shown(
+        lambda x: x.reshape(-1, 11), torch.ones(2, 5, 7, 11)
     )
 
 
@@ -65,10 +65,64 @@ def test_a_name_that_fits_by_chance_is_rejected():
     )
 
 
-def test_a_chance_name_would_be_printed_without_the_second_run():
-    assert "(batch, queries, batch*heads)" in shown(
-        lambda x: x[..., :1].expand(-1, -1, 6), torch.ones(2, 5, 33), vary=()
+def test_without_a_second_size_a_product_keeps_its_number_and_names_are_marked():
+    def layer(x):
+        return x[..., :1].expand(-1, -1, 6)
+
+    x_ray = trace(layer, torch.ones(2, 5, 33), sizes=SIZES, vary=())
+    marked = "Told by their number alone: batch, heads, queries, keys, width."
+    assert "(batch, queries, 6)" in repr(x_ray)
+    assert repr(x_ray).endswith(marked)
+
+
+def test_four_times_a_size_is_not_called_by_a_name_that_is_four():
+    sizes, x = {"batch": 3, "size": 8, "heads": 4}, torch.ones(3, 8)
+
+    assert "return (batch, 32)" in shown(nn.Linear(8, 4 * 8), x, sizes=sizes)
+    assert "return (batch, 32)" in shown(lambda x: x.repeat(1, 4), x, sizes=sizes)
+
+
+def test_a_quotient_that_no_other_axis_explains_keeps_its_number():
+    sizes, x = {"batch": 3, "width": 32, "heads": 4}, torch.ones(3, 32)
+    layer = nn.Linear(32, 8)
+
+    assert "return (batch, 8)" in shown(layer, x, sizes=sizes)
+    assert "return (batch, heads, width/heads)" in shown(
+        lambda x: x.unflatten(-1, (4, -1)), x, sizes=sizes, vary="batch"
     )
+
+
+def test_a_constant_is_not_called_by_the_name_of_an_axis_that_may_grow():
+    x_ray = trace(lambda x: (x, torch.zeros(8)), torch.ones(2, 8), sizes={"batch": 2, "size": 8})
+
+    assert "x (batch, size)" in repr(x_ray)
+    assert "torch.zeros(8) (8,)" in repr(x_ray)
+    assert repr(x_ray).endswith("Sizes: batch=2, size=8. Names hold with batch=3, size=11 too.")
+
+
+def test_a_name_that_parameters_fix_is_marked():
+    x_ray = trace(nn.Linear(8, 7), torch.ones(2, 8), sizes={"batch": 2, "size": 8})
+
+    assert "input (batch, size)" in repr(x_ray)
+    assert "Told by their number alone: size. Names hold with batch=3 too." in repr(x_ray)
+
+
+def test_another_size_that_takes_another_branch_confirms_no_name():
+    def layer(x):
+        if x.shape[1] == 8:
+            return x * 2
+        return x
+
+    x_ray = trace(layer, torch.ones(2, 8), sizes={"batch": 2, "size": 8})
+
+    assert "return (batch, size)" in repr(x_ray)
+    assert "Told by their number alone: size." in repr(x_ray)
+
+
+def test_a_name_that_no_input_has_holds_with_nothing():
+    text = repr(trace(lambda x: x * 1.0, torch.ones(2), sizes={"batch": 2, "keys": 7}))
+
+    assert text.endswith("Names hold with batch=3 too.")
 
 
 def test_a_line_that_the_second_run_does_not_reach_keeps_its_numbers():

@@ -1,0 +1,97 @@
+"""Finding the Python function that a call runs: of a module, a method, a partial, an object."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+from types import FunctionType, MethodType
+from typing import Any
+
+from torch import nn
+
+from attnbook.tracing.source import READABLE
+
+
+def python_function(thing: Any, name: str = "") -> tuple[FunctionType, Any]:  # noqa: ANN401 - modules, methods, …
+    """Find the Python function that a call of this runs, and the object it is bound to.
+
+    Args:
+        name: what it is called where it is written, if that is known.
+
+    Raises:
+        TypeError: there is none, as in a built-in of torch.
+    """
+    owner: Any = None
+    inner: Any
+    thing, inner = called(thing)
+    if isinstance(thing, nn.Module):
+        name = "forward"
+    while not isinstance(inner, FunctionType) or hasattr(inner, "__wrapped__"):
+        if isinstance(inner, MethodType):
+            inner, owner = inner.__func__, inner.__self__
+        elif isinstance(inner, functools.partial):
+            _, inner = called(inner.func)
+        elif hasattr(inner, "__wrapped__"):
+            inner = inner.__wrapped__
+        else:
+            name = getattr(thing, "__name__", type(thing).__name__)
+            raise TypeError(f"{name} {_why_not(thing)}; {READABLE}")
+    return _undecorated(inner, name), owner
+
+
+def _undecorated(function: FunctionType, name: str) -> FunctionType:
+    """Find the function of this name that a decorator without `functools.wraps` has inside."""
+    known = [function]
+    for each in known:
+        if not name or each.__name__ == name:
+            return each
+        for cell in each.__closure__ or ():
+            with contextlib.suppress(ValueError):  # not bound yet
+                known += [it for it in _functions(cell.cell_contents) if it not in known]
+    return function
+
+
+def _functions(thing: Any) -> list[FunctionType]:  # noqa: ANN401 - what a closure holds
+    """List the function that a thing is, or those that it holds, as a decorator's object does."""
+    held = [] if isinstance(thing, nn.Module | type) else getattr(thing, "__dict__", {}).values()
+    several = [getattr(it, "__func__", it) for it in (thing, *held)]
+    return [inspect.unwrap(it) for it in several if isinstance(it, FunctionType)]
+
+
+def called(thing: Any) -> tuple[Any, Any]:  # noqa: ANN401 - modules, methods, …
+    """Find what torch.compile was given, if that is the thing, and what a call of it runs."""
+    thing = getattr(thing, "_orig_mod", thing)
+    if isinstance(thing, nn.Module):
+        return thing, thing.forward
+    of_class: Any = getattr(type(thing), "__call__", None)  # noqa: B004 - the method is wanted
+    plain = isinstance(thing, type) or hasattr(thing, "__wrapped__")
+    is_object = isinstance(of_class, FunctionType) and not plain
+    return thing, MethodType(of_class, thing) if is_object else thing
+
+
+def _why_not(thing: object) -> str:
+    if isinstance(thing, type):
+        return "is a class, and what is traced is an instance: make one first"
+    return "is not written in Python"
+
+
+def check_runs(layer: object) -> None:
+    """Refuse functions whose call runs nothing of them yet.
+
+    Raises:
+        TypeError: it is a generator function or `async def`.
+    """
+    _, inner = called(layer)
+    while isinstance(inner, functools.partial):
+        _, inner = called(inner.func)
+    name = getattr(inner, "__qualname__", "")
+    if inspect.isgeneratorfunction(inner):
+        raise TypeError(
+            f"{name} is a generator function, which a call does not run: "
+            "trace a function that goes through its values, and follow it"
+        )
+    if inspect.iscoroutinefunction(inner) or inspect.isasyncgenfunction(inner):
+        raise TypeError(
+            f"{name} is an async function, which a call does not run: trace a plain one"
+        )
