@@ -3,9 +3,8 @@
 (() => {
   "use strict";
 
-  /** By address: what a page says, cut at each id. @type {Record<string, [string, string][]>} */
   const pages = window.attnbookPages;
-  const root = document.documentElement.dataset.content_root;
+  const root = document.documentElement.dataset.content_root ?? "";
   const query = new URLSearchParams(location.search).get("q") ?? "";
   const words = splitQuery(query.toLowerCase()).filter((word) => !stopwords.includes(word));
   const { fetch } = window;
@@ -19,13 +18,18 @@
   /** What a page says from a place on. @param {string} page @param {string} anchor */
   Search.htmlToText = (page, anchor) => {
     const place = pages[page].findIndex(([id]) => `#${id}` === anchor);
-    return pages[page].slice(Math.max(place, 0)).map(([, text]) => text).join(" ");
+    return pages[page]
+      .slice(Math.max(place, 0))
+      .map(([, text]) => text)
+      .join(" ");
   };
 
   // A stem need not stand in the text: that of "key" is "kei". Else the quote is the beginning.
+  /** @param {string} page @param {string[]} stems @param {string} anchor */
   Search.makeSearchSummary = (page, stems, anchor) => quote(page, ["", ...stems, ...words], anchor);
 
   // "constructor" is no word of the book, and yet every object has one.
   const plain = { __proto__: null, hasOwnProperty: Object.prototype.hasOwnProperty };
-  for (const index of ["terms", "titleterms"]) Object.setPrototypeOf(Search._index[index], plain);
+  for (const index of /** @type {const} */ (["terms", "titleterms"]))
+    Object.setPrototypeOf(Search._index[index], plain);
 })();

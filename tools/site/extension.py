@@ -18,7 +18,7 @@ from sphinx.util import logging
 
 from tools import provenance
 from tools.book.state import Workshop, isolate_kernels
-from tools.site import excerpts, formulas, icons, live, page_files, publishing
+from tools.site import excerpts, formulas, icons, live, page_files, publishing, terms
 
 LICENSES = "Text: CC BY 4.0. Code: MIT."
 REDIRECT = """<!DOCTYPE html>
@@ -147,6 +147,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     live.setup(app)
     page_files.setup(app)
     publishing.setup(app)
+    terms.setup(app)
     # A draft's pages say nothing that a commit changes, so that none is written anew for it.
     app.add_config_value("book_draft", default=False, rebuild="")
     app.connect("config-inited", describe_origin)

@@ -1,13 +1,15 @@
 // Sets formulas for tools/site/formulas.py: a line of JSON in, a line of JSON out.
 // It ends with its input, so it never outlives the build that started it.
+/// <reference types="node" />
 import katex from "katex";
 import { createInterface } from "node:readline";
 
+/** @param {{latex: string, display: boolean}} formula */
 function typeset({ latex, display }) {
   try {
     return { html: katex.renderToString(latex, { displayMode: display, strict: "error" }) };
   } catch (error) {
-    return { error: error.message };
+    return { error: String(error instanceof Error ? error.message : error) };
   }
 }
 

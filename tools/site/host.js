@@ -48,7 +48,9 @@
 
   /** The sentence for a reader whose figure stands still. @param {any} error */
   function explain(error) {
-    const reason = String(error?.message ?? error).trim().replace(/\.$/, "");
+    const reason = String(error?.message ?? error)
+      .trim()
+      .replace(/\.$/, "");
     return `This figure could not start, so it stands still: ${reason}.`;
   }
 
@@ -56,13 +58,17 @@
   function once(make) {
     /** @type {Map<string, T>} */
     const made = new Map();
-    return (/** @type {string} */ name) => made.get(name) ?? made.set(name, make(name)).get(name);
+    return (/** @type {string} */ name) => {
+      const thing = made.get(name) ?? make(name);
+      made.set(name, thing);
+      return thing;
+    };
   }
 
   /** The state of one figure, from the page's script. @param {string} id */
   function stateOf(id) {
     try {
-      return JSON.parse(document.querySelector("script.attnbook-state").textContent)[id];
+      return JSON.parse(document.querySelector("script.attnbook-state")?.textContent ?? "")[id];
     } catch {
       throw new Error("its saved state cannot be read");
     }
@@ -95,7 +101,7 @@
     const still = [...view.childNodes];
     const el = document.createElement("div");
     try {
-      const { model, widget } = await start(view.dataset.attnbookView);
+      const { model, widget } = await start(view.dataset.attnbookView ?? "");
       view.append(el); // before it is drawn, so that it can be measured
       const cleanUp = await widget.render({ model, el });
       still.forEach((node) => node.remove());
@@ -109,5 +115,7 @@
     }
   }
 
-  document.querySelectorAll("[data-attnbook-view]").forEach(mount);
+  /** @type {NodeListOf<HTMLElement>} */
+  const views = document.querySelectorAll("[data-attnbook-view]");
+  views.forEach((view) => mount(view));
 })();

@@ -11,8 +11,10 @@ from fontTools import subset
 from fontTools.ttLib import TTFont
 from sphinx.application import Sphinx
 
+NAME = "book-icons"  # the part of a font must not bear the name of the whole
 FONTS = Path("vendor/fontawesome/webfonts")
 NAMED = re.compile(r'((?:\.fa-[\w-]+:+before,?)+)\{content:"\\([0-9a-f]{4})"\}')
+RESERVED = {1, 3, 4, 6}  # family, identifier, full name and PostScript name
 ICON = re.compile(r"\bfa-[a-z0-9-]+")
 ESCAPED = re.compile(r'"\\([ef][0-9a-f]{3})"')
 PRIVATE_USE = re.compile("[\ue000-\uf8ff]")
@@ -59,6 +61,9 @@ def write_subset(source: Path, target: Path, glyphs: Iterable[int]) -> None:
     chosen = subset.Subsetter(options)
     chosen.populate(unicodes=sorted(glyphs))
     chosen.subset(font)
+    for record in font["name"].names:
+        if record.nameID in RESERVED:
+            record.string = NAME
     subset.save_font(font, str(target), options)
 
 

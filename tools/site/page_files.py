@@ -38,6 +38,7 @@ IDLE_WITHOUT = {
     re.compile(r"togglebutton\.js$|^(let|var) toggle"): re.compile(
         r'class="(?:[^"]* )?(?:toggle|dropdown)[ "]'
     ),
+    re.compile(r"terms\.js$"): re.compile(r"<a [^>]*data-meaning="),
 }
 
 # `site.js` starts the late ones; each of them can start at any time, but in this order.
@@ -50,6 +51,7 @@ LOADED = {"site.js": DEFERRED} | dict.fromkeys(
         "clipboard.min.js",
         "copybutton.js",
         "sphinx-book-theme.js",
+        "terms.js",
     ),
     LATE,
 )

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urljoin, urlsplit
 
 from axe_playwright_python.sync_playwright import Axe
@@ -16,6 +17,9 @@ from playwright.sync_api import Browser, BrowserContext, Page
 
 WIDE, NARROW = 1280, 360
 LOOKS = [(width, scheme) for width in (WIDE, NARROW) for scheme in ("light", "dark")]
+# Where axe judges a page, which takes longer than all else: what stands there hangs on its width,
+# and colours on the scheme. Figures are judged in every look by their own tests.
+JUDGED = [(WIDE, "light"), (NARROW, "dark")]
 
 # axe findings of the theme that cannot be mended here: (rule, part of the element) -> why.
 EXCEPTIONS: dict[tuple[str, str], str] = {}
@@ -50,6 +54,7 @@ class Visit:
     scroll_width: int = 0
     overflow: str = ""
     flat_dots: list[str] = field(default_factory=list)
+    icon: str = ""  # its address
     findings: list[str] = field(default_factory=list)  # axe, serious and critical
 
     def foreign(self, home: str) -> list[str]:
@@ -59,10 +64,14 @@ class Visit:
 
 
 @contextmanager
-def opened(browser: Browser, url: str, width: int = WIDE, scheme: str = "light") -> Iterator[tuple]:
+def opened(
+    browser: Browser, url: str, width: int = WIDE, scheme: str = "light", **options: Any
+) -> Iterator[tuple]:
     """A page, freshly loaded with an empty cache, and the record of its loading."""
     context = browser.new_context(
-        viewport={"width": width, "height": 800}, color_scheme=scheme, reduced_motion="reduce"
+        viewport={"width": width, "height": 800},
+        color_scheme=scheme,
+        **{"reduced_motion": "reduce"} | options,
     )
     page, visit = watched(context)
     try:
@@ -79,7 +88,7 @@ def watched(context: BrowserContext) -> tuple[Page, Visit]:
     page.on("console", lambda message: note_message(visit, message.type, message.text))
     page.on("pageerror", lambda error: visit.complaints.append(f"exception: {error}"))
     page.on("request", lambda request: visit.requests.append(request.url))
-    page.on("requestfailed", lambda request: visit.failures.append(request.url))
+    page.on("requestfailed", lambda request: note_failure(visit, request.failure, request.url))
     page.on("response", lambda answer: note_answer(visit, answer.status, answer.url))
     return page, visit
 
@@ -89,15 +98,19 @@ def note_message(visit: Visit, kind: str, text: str) -> None:
         visit.complaints.append(f"{kind}: {text}")
 
 
+def note_failure(visit: Visit, why: str | None, url: str) -> None:
+    # What was still on its way to a page that one leaves is no failure: its icon, say.
+    if why != "net::ERR_ABORTED":
+        visit.failures.append(url)
+
+
 def note_answer(visit: Visit, status: int, url: str) -> None:
     if status >= 400:
         visit.failures.append(f"{status} {url}")
 
 
-def look(page: Page, visit: Visit, picture: Path | None = None) -> Visit:
+def look(page: Page, visit: Visit, *, judged: bool = True) -> Visit:
     """Fill in what stands on an opened page, with every folded answer opened."""
-    if picture:
-        page.screenshot(path=picture, full_page=True, animations="disabled")
     page.evaluate(UNFOLD)
     visit.title = page.title()
     visit.headings = page.evaluate(SEEN, "h1")
@@ -105,7 +118,9 @@ def look(page: Page, visit: Visit, picture: Path | None = None) -> Visit:
     visit.scroll_width = page.evaluate("document.documentElement.scrollWidth")
     visit.overflow = page.evaluate(OVERFLOW)
     visit.flat_dots = page.evaluate(FLAT_DOTS)
-    visit.findings = axe_findings(page)
+    visit.icon = favicon(page)
+    if judged:
+        visit.findings = axe_findings(page)
     return visit
 
 

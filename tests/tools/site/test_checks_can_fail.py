@@ -51,6 +51,14 @@ def test_a_missing_file_is_noticed(show):
     assert show('<img alt="x" src="gone.png">').failures[0].startswith("404 ")
 
 
+def test_what_a_page_no_longer_waits_for_is_no_failure(show):
+    stop = "const stop = new AbortController(); setTimeout(() => stop.abort());"
+    ask = "fetch('page.html?late', { signal: stop.signal }).catch(() => {})"
+    record = show(f"<script>{stop}{ask}</script>")
+    assert record.requests[-1].endswith("?late")
+    assert record.failures == []
+
+
 def test_pale_text_is_noticed(show):
     findings = show('<main><p style="color:#bbb;background:#fff">pale</p></main>').findings
     assert "color-contrast" in findings[0]

@@ -6,8 +6,7 @@ import re
 from pathlib import Path
 
 from tools import ROOT
-from tools.copies.colab import write_copies
-from tools.copies.links import Book
+from tools.copies.colab import Origin, write_copies
 
 SITE = "https://reader.github.io/attention-book/"
 ADDRESS = re.compile(rf'{SITE}([^)#\s"\\]+)(?:#([^)\s"\\]+))?')
@@ -19,8 +18,8 @@ def leads_nowhere(site: Path, path: str, anchor: str) -> bool:
 
 
 def test_each_address_of_a_copy_is_a_place_in_the_published_book(site, tmp_path):
-    book = Book(ROOT, "https://github.com/reader/attention-book", SITE)
-    texts = [path.read_text("utf-8") for path in write_copies(book, "0" * 40, tmp_path / "colab")]
+    origin = Origin(ROOT, "https://github.com/reader/attention-book", "0" * 40, SITE)
+    texts = [path.read_text("utf-8") for path in write_copies(origin, tmp_path / "colab")]
     found = {place for text in texts for place in ADDRESS.findall(text)}
 
     assert len(found) > 50

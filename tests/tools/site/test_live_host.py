@@ -143,7 +143,9 @@ def test_figures_start_anew_after_a_reload(whole, show):
 
 def test_figures_come_back_as_they_were_left(browser, whole, address):
     # Playwright turns off the cache in which a browser keeps the page one leaves.
-    own = launch(browser.browser_type, ignore_default_args=["--disable-back-forward-cache"])
+    own = launch(
+        browser.browser_type, whole=True, ignore_default_args=["--disable-back-forward-cache"]
+    )
     tab = own.new_page()
     tab.goto(address(whole, "two"))
     sliders(tab).first.press("ArrowRight")

@@ -60,6 +60,7 @@ def files_of(static: Path, page: str = "chapter", body: str = "", scripts=(), st
         ('<details class="sd-dropdown sd-card">', ["site.js"]),
         ('<div class="dropdown admonition">', ["togglebutton.js", "", "site.js"]),
         ('<div class="sd-tab-set">', ["design-tabs.js", "site.js"]),
+        ('<a href="#term-x" data-meaning="x">', ["site.js", "terms.js"]),
     ],
 )
 def test_a_page_loads_what_it_has_use_for(static, body, kept):
@@ -68,6 +69,7 @@ def test_a_page_loads_what_it_has_use_for(static, body, kept):
         Script("_static/togglebutton.js"),
         Script(None, body="let toggleHintShow = 'Click to show';"),
         Script("_static/site.js"),
+        Script("_static/terms.js"),
     ]
     left = files_of(static, body=body, scripts=scripts)["script_files"]
     assert [Path(script.filename or "").name for script in left] == kept

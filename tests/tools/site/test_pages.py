@@ -7,11 +7,11 @@ import re
 import pytest
 
 from tests.tools.site.site_checks import (
+    JUDGED,
     LOOKS,
     NARROW,
     WIDE,
     dead_links,
-    favicon,
     opened,
     packed_load,
     packed_size,
@@ -41,7 +41,7 @@ def test_nothing_comes_from_another_host_and_nothing_is_missing(visit, home, nam
     assert record.foreign(home) + record.failures == []
 
 
-@each_look
+@pytest.mark.parametrize(("width", "scheme"), JUDGED)
 def test_axe_finds_nothing_serious(visit, name, width, scheme):
     findings = visit(name, width, scheme).findings
     assert not findings, "\n".join(findings)
@@ -64,19 +64,17 @@ def test_each_page_has_a_title_one_heading_and_one_search(visit, name, width, sc
     assert len(record.searches) == 1, record.searches
 
 
-def test_the_first_load_is_light(browser, site, home, name):
-    with opened(browser, f"{home}{name}.html") as (page, record):
-        icon = favicon(page)
-    loaded = {*record.requests, icon}
+def test_the_first_load_is_light(visit, site, home, name):
+    record = visit(name, WIDE, "light")
+    loaded = {*record.requests, record.icon}
     assert len(loaded) <= REQUESTS
     size = packed_load(site, home, loaded)
     largest = sorted(((packed_load(site, home, [url]), url) for url in loaded), reverse=True)[:5]
     assert size <= KILOBYTES * 1000, (size, largest)
 
 
-def test_the_page_has_an_icon(browser, site, home, name):
-    with opened(browser, f"{home}{name}.html") as (page, _):
-        assert packed_size(site / favicon(page).removeprefix(home)) > 0
+def test_the_page_has_an_icon(visit, site, home, name):
+    assert packed_size(site / visit(name, WIDE, "light").icon.removeprefix(home)) > 0
 
 
 def test_no_link_of_the_site_is_dead(site):

@@ -6,10 +6,10 @@ from contextlib import contextmanager
 from urllib.parse import quote
 
 import pytest
+from playwright.sync_api import Route
 
 from tests.tools.site.site_checks import NARROW, WIDE, opened
 
-FINISHED = "document.querySelector('#search-results h2')?.textContent === 'Search Results'"
 HITS = """() => [...document.querySelectorAll('#search-results li')].map(hit => ({
     link: hit.querySelector('a').getAttribute('href'),
     described: hit.querySelector('a + span') !== null,
@@ -33,6 +33,10 @@ def root(way, home, site):
     return home if way == "http" else site.as_uri() + "/"
 
 
+def finish(tab):
+    tab.locator("#search-results h2", has_text="Search Results").wait_for(state="attached")
+
+
 @pytest.fixture
 def search(browser, root):
     """A function that opens the search page and gives the tab; nothing may go wrong there."""
@@ -40,7 +44,7 @@ def search(browser, root):
     @contextmanager
     def go(query: str):
         with opened(browser, f"{root}search.html?q={quote(query)}") as (tab, record):
-            tab.wait_for_function(FINISHED)
+            finish(tab)
             yield tab
             assert record.complaints + record.failures == []
 
@@ -80,11 +84,35 @@ def test_a_hit_within_a_page_is_quoted_from_there_on(search):
 def test_a_word_typed_on_a_chapter_leads_to_its_places(browser, root, width):
     with opened(browser, f"{root}chapters/welcome.html", width) as (tab, record):
         tab.locator(".search-button-field:visible, .search-button:visible").first.click()
+        tab.locator("input[name=q]:focus").wait_for()
         tab.keyboard.type("softmax")
         tab.keyboard.press("Enter")
-        tab.wait_for_function(FINISHED)
+        finish(tab)
+        assert "/search.html?q=softmax" in tab.url
         tab.locator("#search-results li a[href$='.html']").first.click()
         tab.locator("article .highlighted").first.wait_for()
+        assert record.complaints + record.failures == []
+
+
+def test_a_click_before_the_scripts_are_there_is_not_lost(browser, home):
+    with opened(browser, "about:blank") as (tab, record):
+        held: list[Route] = []
+
+        def hold(route: Route) -> None:
+            held.append(route)
+
+        tab.route("**/pydata-sphinx-theme.js*", hold)
+        tab.goto(f"{home}chapters/welcome.html", wait_until="load")
+        tab.locator(".search-button-field").click()
+        tab.wait_for_timeout(600)
+        assert held
+        assert tab.locator("input[name=q]:focus").count() == 0
+        held[0].continue_()
+        tab.locator("input[name=q]:focus").wait_for()
+        # Only what came too early is done once more.
+        tab.keyboard.press("Escape")
+        tab.locator(".search-button-field").click()
+        tab.locator("input[name=q]:focus").wait_for()
         assert record.complaints + record.failures == []
 
 

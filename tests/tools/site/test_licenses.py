@@ -1,0 +1,131 @@
+"""Whose works the site ships: each file is claimed, each copyright and licence is told in full."""
+
+from __future__ import annotations
+
+import re
+from fnmatch import fnmatchcase
+from importlib.metadata import distribution
+from pathlib import Path
+
+import pytest
+from fontTools.ttLib import TTFont
+
+from tools import ROOT
+from tools.site.icons import NAME, RESERVED
+
+PLACE = "_static/licenses.txt"
+FILE = ROOT / "tools" / "site" / "static" / "licenses.txt"
+OURS = "2026 The attention book's authors"
+# Whose files the build takes from where they are installed.
+INSTALLED = (
+    "accessible-pygments",
+    "myst-nb",
+    "pydata-sphinx-theme",
+    "pygments",
+    "sphinx",
+    "sphinx-book-theme",
+    "sphinx-copybutton",
+    "sphinx-design",
+    "sphinx-togglebutton",
+)
+# What the build writes of the book's own, beside its pages.
+WRITTEN = """_images/* _sources/* _static/favicon.svg _static/live/* _static/logo.svg
+    _static/site.* _static/terms.* _static/licenses.txt .buildinfo excerpts.js index.html
+    objects.inv""".split()
+
+
+def paragraphs() -> list[dict[str, str]]:
+    """The fields of each paragraph, by name."""
+    texts = FILE.read_text("utf-8").split("\n\n")
+    return [dict(re.findall(r"^([A-Z]\w*):((?:.*\n?)(?: .*\n?)*)", text, re.M)) for text in texts]
+
+
+def claims(name: str) -> list[dict[str, str]]:
+    """The paragraphs that name a file, the most particular one last."""
+    named = [paragraph for paragraph in paragraphs() if "Files" in paragraph]
+    return [
+        paragraph
+        for paragraph in named
+        if any(fnmatchcase(name, pattern) for pattern in paragraph["Files"].split())
+    ]
+
+
+def holder(text: str) -> str:
+    """Who has the copyright of a work by its licence, and since when."""
+    return re.search(r"Copyright \(c\) (.+)", text)[1].strip()
+
+
+def test_every_file_of_the_site_is_claimed_by_whom_it_belongs_to(site):
+    names = [str(path.relative_to(site)) for path in site.rglob("*") if path.is_file()]
+    others = [name for name in names if not any(fnmatchcase(name, own) for own in WRITTEN)]
+
+    assert len(others) > 60
+    assert [name for name in others if claims(name)[-1]["Copyright"].strip() == OURS] == []
+
+
+def test_every_claim_is_of_a_file_that_the_site_has(site):
+    names = [str(path.relative_to(site)) for path in site.rglob("*") if path.is_file()]
+    patterns = {pattern for each in paragraphs() for pattern in each.get("Files", "").split()}
+
+    found = {one for one in patterns if any(fnmatchcase(name, one) for name in names)}
+    assert patterns - found == set()
+
+
+def test_every_licence_is_told_in_full():
+    named = {
+        licence
+        for paragraph in paragraphs()
+        if "Files" in paragraph
+        for licence in re.split(r"\s+and\s+", paragraph["License"].strip())
+    }
+    texts = {
+        first.strip(): text
+        for paragraph in paragraphs()
+        if "Files" not in paragraph and "License" in paragraph
+        for first, _, text in [paragraph["License"].partition("\n")]
+    }
+    assert named == texts.keys()
+    assert all(len(text) > 600 for name, text in texts.items() if name != "CC-BY-4.0")
+
+
+@pytest.mark.parametrize("name", INSTALLED)
+def test_who_has_the_copyright_is_who_the_installed_release_says(name):
+    files = [path for path in distribution(name).files or [] if "LICENSE" in path.name]
+    (licence,) = (path for path in files if ".dist-info" in str(path))
+    told = "".join(paragraph.get("Copyright", "") for paragraph in paragraphs())
+    assert holder(licence.read_text()) in told
+
+
+def test_katex_is_of_whom_its_package_says():
+    licence = (ROOT / "tools" / "node_modules" / "katex" / "LICENSE").read_text("utf-8")
+    assert holder(licence) == claims("_static/katex/katex.css")[-1]["Copyright"].strip()
+
+
+def test_who_a_file_names_as_its_author_is_named_for_it(site):
+    banners = [
+        (str(path.relative_to(site)), found)
+        for path in site.glob("_static/**/*")
+        if path.suffix in (".css", ".js", ".txt") and path.name != Path(PLACE).name
+        for found in re.findall(r"Copyright (\d{4}[-\d]* [\w ]*\w)", path.read_text("utf-8"))
+    ]
+    assert len(banners) > 3
+    assert [(name, who) for name, who in banners if who not in claims(name)[-1]["Copyright"]] == []
+
+
+def test_every_page_leads_to_the_file(site, name):
+    text = (site / f"{name}.html").read_text("utf-8")
+    up = "../" * name.count("/")
+
+    assert f'href="{up}{PLACE}"' in text
+    assert (site / PLACE).read_bytes() == FILE.read_bytes()
+
+
+def test_a_part_of_a_font_does_not_bear_the_name_of_the_whole(site):
+    fonts = [*(site / "_static" / "vendor" / "fontawesome").rglob("*.woff2")]
+    names = {
+        record.toUnicode()
+        for font in fonts
+        for record in TTFont(font)["name"].names
+        if record.nameID in RESERVED
+    }
+    assert names == {NAME}

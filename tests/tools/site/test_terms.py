@@ -1,0 +1,135 @@
+"""What terms mean: collected from the glossary, and written on the links that lead to it."""
+
+from __future__ import annotations
+
+import re
+from types import SimpleNamespace
+
+import pytest
+
+from tests.tools.site.live_pages import Book, book
+from tests.tools.site.term_links import links, untold
+from tools.site.formulas import FormulaError
+from tools.site.terms import add_meanings, formula_text, remember
+
+GLOSSARY = """# Words
+
+:::{glossary}
+key
+other key
+  Opens a {term}`lock` of $W_k$, "always".
+
+  A second paragraph.
+
+lock
+  Is opened by a `key <2>`.
+
+code
+  ```
+  no sentence
+  ```
+:::
+"""
+PAGE = "# Page\n\nA {term}`lock`, {term}`keys <other key>`, some {term}`code`, [words](words.md).\n"
+LOCK, CODE = ("term-lock", "Is opened by a key <2>."), ("term-code", None)
+OTHER_KEY = ("term-other-key", "Opens a lock of W_k, “always”.")
+
+
+@pytest.fixture
+def small(tmp_path):
+    """A function that builds a book of a glossary and a page, which is read again if it changed."""
+    made = book(tmp_path)
+
+    def go(words: str = GLOSSARY) -> Book:
+        for name, text in {"words": words, "page": PAGE}.items():
+            path = tmp_path / "source" / f"{name}.md"
+            if not path.exists() or path.read_text("utf-8") != text:
+                path.write_text(text, "utf-8")
+        made.build(
+            extensions=["myst_nb", "tools.site.terms"],
+            myst_enable_extensions=["colon_fence", "dollarmath"],
+        )
+        return made
+
+    return go
+
+
+def test_a_link_says_the_first_paragraph_of_what_its_term_means(small):
+    built = small()
+    assert built.warnings == ""
+    assert links(built.read("page")) == [LOCK, OTHER_KEY, CODE]
+    assert links(built.read("words")) == [LOCK]
+
+
+def test_a_new_meaning_reaches_pages_that_did_not_change(small):
+    small()
+    built = small(GLOSSARY.replace("Is opened", "Is closed"))
+    assert links(built.read("page"))[0] == ("term-lock", "Is closed by a key <2>.")
+
+
+def test_a_formula_without_plain_text_is_a_warning_that_says_where(small):
+    (warning,) = small(GLOSSARY.replace("W_k", r"\frac12")).warnings.splitlines()
+    assert re.search(r"words\.md:.*meaning of a term: <mfrac> has no plain text", warning)
+
+
+def test_pages_are_written_anew_only_when_a_meaning_changes(small, monkeypatch):
+    built, written = small(), []
+    monkeypatch.setattr("tools.site.terms.add_meanings", lambda body, _: written.append(1) or body)
+    small()
+    assert (built.warnings, written) == ("", [])
+
+
+def test_no_other_kind_of_build_collects_anything():
+    env = SimpleNamespace()
+    assert remember(SimpleNamespace(builder=SimpleNamespace(format="")), env) == []
+    assert vars(env) == {}
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        '<a class="reference internal" href="words.html#term-x">x</a>',
+        '<a class="reference internal" href="#other"><span class="xref std std-term">x</span></a>',
+        '<a class="headerlink" href="#term-x"><span class="xref std std-term">x</span></a>',
+    ],
+)
+def test_other_links_stay_as_they_are(link):
+    assert add_meanings(link, {"term-x": "meaning"}) == link
+
+
+@pytest.mark.parametrize(
+    ("latex", "text"),
+    [
+        (r"\mathbf w_v^\top \tanh(\mathbf W_q \mathbf q)", "w_vᵀ tanh(W_q q)"),
+        (r"\mathbf q^\top \mathbf W \mathbf k", "qᵀ W k"),
+        (r"\mathbf q \cdot \mathbf k", "q ⋅ k"),
+        (r"-\sum_i \alpha_i \log_2 \alpha_i", "−∑ᵢ αᵢ log₂ αᵢ"),
+        ("f(x,y)^2 - 1", "f(x, y)² − 1"),
+    ],
+)
+def test_a_formula_becomes_a_line_that_can_be_read(latex, text):
+    assert formula_text(latex) == text
+
+
+@pytest.mark.parametrize("latex", [r"\frac12", "x_{a+b}", "e^x", r"\sqrt 2", r"\nonsense"])
+def test_a_formula_that_would_be_misread_is_refused(latex):
+    with pytest.raises(FormulaError):
+        formula_text(latex)
+
+
+# The check of the built book
+
+
+@pytest.mark.parametrize(
+    ("told", "wrong"),
+    [
+        ('data-meaning="αᵢ, in &lt;bits&gt;"', 0),
+        ("", 1),
+        ('data-meaning="αᵢ"', 1),
+        ('data-meaning="\\alpha_i, in &lt;bits&gt;"', 1),
+        ('data-meaning="αᵢ , in &lt;bits&gt;"', 1),
+    ],
+)
+def test_a_link_without_the_glossarys_meaning_is_noticed(told, wrong):
+    link = f'<a class="x" href="y.html#term-i" {told}><span class="xref std std-term">i</span></a>'
+    assert len(untold(link, {"term-i": "α i , in <bits>"})) == wrong
