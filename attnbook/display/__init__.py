@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import ast
-import inspect
 import io
 import os
 import re
-import textwrap
 from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -19,13 +16,16 @@ try:
     import matplotlib as mpl
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from matplotlib.patches import Rectangle
 except ImportError as missing:
     raise ImportError(
         "attnbook.display needs matplotlib: pip install 'attnbook[display]'"
     ) from missing
 
 from attnbook.checks import labels
+from attnbook.display import cells
+from attnbook.display.cells import BLUE as BLUE
+from attnbook.display.cells import MOST_NUMBERED
+from attnbook.display.source import short_source
 from attnbook.display.svg import inline
 
 if TYPE_CHECKING:
@@ -34,9 +34,6 @@ if TYPE_CHECKING:
 INK = "#010203"
 """What is drawn in this colour takes the page's text colour, light or dark."""
 MOST = 32
-MOST_NUMBERED = 10  # columns whose cells hold their numbers
-BLUE = "#0072b2"
-"""A blue that can be told from the page, light or dark."""
 STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
     "font.size": 12,
@@ -80,24 +77,7 @@ class Source:
 
 def show_source(*objects: Any) -> Source:  # noqa: ANN401 - whatever inspect can read
     """Show the source of functions, methods or classes, docstrings cut to their first line."""
-    return Source("\n\n".join(_short_source(thing) for thing in objects))
-
-
-def _short_source(thing: Any) -> str:  # noqa: ANN401 - whatever inspect can read
-    # What is said to linters and type checkers is not for readers.
-    source = re.sub(r"  # (?:noqa|type: ignore).*", "", inspect.getsource(thing))
-    source = textwrap.dedent(source).rstrip()
-    lines = source.split("\n")
-    documented = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-    # From the last line up, so that the numbers of the lines above stay true.
-    nodes = [node for node in ast.walk(ast.parse(source)) if isinstance(node, documented)]
-    for node in sorted(nodes, key=lambda node: -node.lineno):
-        docstring, first = ast.get_docstring(node), node.body[0]
-        if docstring and "\n" in docstring:
-            line = docstring.split("\n")[0]
-            quoted = repr(line) if '"' in line or "\\" in line else f'"""{line}"""'
-            lines[first.lineno - 1 : first.end_lineno] = [" " * first.col_offset + quoted]
-    return "\n".join(lines)
+    return Source("\n\n".join(short_source(thing) for thing in objects))
 
 
 class Picture:
@@ -118,9 +98,24 @@ class Picture:
         return self.text
 
     def _repr_html_(self) -> str:
-        named = f'<svg role="img" aria-label="{escape(self.alt)}"'
-        svg = re.sub(r"<svg\b", lambda _: named, self.svg, count=1)
-        return f'<figure class="attnbook-picture">{svg}</figure>'
+        return f'<figure class="attnbook-picture">{self._named()}</figure>'
+
+    def _named(self, more: str = "") -> str:
+        named = f'<svg role="img" aria-label="{escape(self.alt)}"{more}'
+        return re.sub(r"<svg\b", lambda _: named, self.svg, count=1)
+
+
+class Heatmap(Picture):
+    """Weights in colours of the theme; too wide for a phone, it scrolls in a box of its own."""
+
+    def _repr_html_(self) -> str:
+        least = cells.least_width(self.svg)
+        svg = self._named(f' style="min-width: {least}px"' if least else "")
+        box = ' tabindex="0" style="overflow-x: auto"' if least else ""
+        return (
+            f'<figure class="attnbook-picture attnbook-heatmap"{box}>'
+            f"<style>{cells.STYLE}</style>{svg}</figure>"
+        )
 
 
 def new_figure(width: float, height: float) -> tuple[Figure, Axes]:
@@ -182,7 +177,8 @@ def heatmap(
     figure = _draw_cells(numbers, rows, columns, title)
     words = "; ".join(f"{row}: {', '.join(line)}" for row, line in zip(rows, numbers, strict=True))
     alt = f"{title}, a row per query and a column per key. {words}."
-    return draw(figure, alt, _table(title, rows, columns, numbers))
+    drawn = draw(figure, alt, _table(title, rows, columns, numbers))
+    return Heatmap(cells.themed(drawn.svg, len(columns) <= MOST_NUMBERED), alt, drawn.text)
 
 
 def _check_weights(weights: Tensor) -> None:
@@ -202,21 +198,8 @@ def _draw_cells(
     columns: list[str],
     title: str,
 ) -> Figure:
-    # Each cell is as strong as the number that is written: its further digits may turn.
-    numbered = len(columns) <= MOST_NUMBERED
-    figure, axes = new_figure(
-        1.2 + (0.7 if numbered else 0.3) * len(columns),
-        0.9 + (0.45 if numbered else 0.3) * len(rows),
-    )
-    middle: Any = {"ha": "center", "va": "center", "color": INK, "parse_math": False}
-    for i, line in enumerate(numbers):
-        for j, number in enumerate(line):
-            # At most 55 % opaque, where text in the page's colour must stay legible on top.
-            alpha = float(number) * (0.55 if numbered else 1)
-            axes.add_patch(Rectangle((j, i), 1, 1, color=BLUE, alpha=alpha, lw=0, clip_on=False))
-            if numbered:
-                axes.text(j + 0.5, i + 0.5, number, **middle)
-    axes.set(xlim=(0, len(columns)), ylim=(len(rows), 0))
+    figure, axes = new_figure(*cells.size(rows, columns))
+    cells.draw_cells(axes, numbers)
     axes.set_title(title, parse_math=False)
     axes.set_xticks([j + 0.5 for j in range(len(columns))], columns, parse_math=False)
     axes.set_yticks([i + 0.5 for i in range(len(rows))], rows, parse_math=False)

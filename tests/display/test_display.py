@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 import subprocess
 import sys
@@ -11,7 +12,17 @@ import pytest
 import torch
 
 from attnbook import Attention, masked_softmax
-from attnbook.display import Picture, choose_device, draw, heatmap, new_figure, show_source
+from attnbook.display import (
+    BLUE,
+    Picture,
+    cells,
+    choose_device,
+    draw,
+    heatmap,
+    new_figure,
+    show_source,
+)
+from tests.tools.pictures.test_draw import DARK_PAGE, LIGHT_PAGE, PHONE_COLUMN, contrast
 
 SVG = "{http://www.w3.org/2000/svg}"
 WEIGHTS = torch.tensor([[0.25, 0.75, 0.0], [1.0, 0.0, 0.0]])
@@ -95,6 +106,56 @@ def test_what_is_said_to_linters_and_type_checkers_is_not_shown():
     assert "# one more" in shown
 
 
+@pytest.fixture
+def written(tmp_path, monkeypatch):
+    """Import `one` from a module of this text."""
+
+    def make(text):
+        (tmp_path / "written.py").write_text(text + "\n", "utf-8")
+        monkeypatch.syspath_prepend(tmp_path)
+        monkeypatch.delitem(sys.modules, "written", raising=False)
+        return importlib.import_module("written").one
+
+    return make
+
+
+def test_strings_keep_what_looks_like_a_word_to_linters(written):
+    code = [
+        "def one():",
+        """    told = "  # noqa: E501"{}""",
+        """    more = '''  # type: ignore""",
+        """  # noqa""",
+        """    '''{}""",
+        """    return told + more{}""",
+    ]
+    asides = "  # noqa: E501", "  # explained  # type: ignore[misc]", " # noqa"
+    original = written("\n".join(code).format(*asides))
+    assert repr(show_source(original)) == "\n".join(code).format("", "  # explained", "")
+
+
+ONE_LINE = {
+    "short": 'def one(): "Say it."',
+    "long": 'def one(): """Say it.\n\n    At length.\n    """',
+    "and more": 'def one(): """Say it.\n\n    At length.\n    """; return 7  # seven',
+    "in two alphabets": 'def one(é="é"): """Say it.\n\n    At lengthé."""; return 7',
+    "a class": 'class one: """Say it.\n\n    At length.\n    """; seven = 7',
+    "indented": 'def one(): # noqa: E501\n    """Say it.\n\n    At length.\n    """; return 7',
+}
+
+
+@pytest.mark.parametrize("text", ONE_LINE.values(), ids=ONE_LINE)
+def test_what_stands_on_the_line_of_a_docstring_is_still_there(text, written):
+    original = written(text)
+    shown = repr(show_source(original))
+    scope = {}
+    exec(shown, scope)  # noqa: S102 - the point of the test
+    assert scope["one"].__doc__ == "Say it."
+    assert scope["one"]() == original() or isinstance(original, type)
+    assert getattr(scope["one"], "seven", None) == getattr(original, "seven", None)
+    assert "length" not in shown
+    assert ("# seven" in shown) == ("# seven" in text)
+
+
 def test_several_sources_stand_one_after_another():
     source = repr(show_source(Attention.forward, masked_softmax))
 
@@ -116,15 +177,61 @@ def test_a_heatmap_says_its_numbers_in_words():
 
 def test_each_cell_of_a_heatmap_is_as_strong_as_its_number():
     """A swapped axis, or a row upside down, cannot pass."""
-    cells = {}
+    found = {}
     for path in drawing(heatmap(WEIGHTS)).iter(f"{SVG}path"):
-        strength = re.search(r"fill: #0072b2; opacity: ([\d.]+)", path.get("style", ""))
+        strength = re.search(r"#0072b2\); opacity: calc\(([\d.]+) \*", path.get("style", ""))
         if strength:
             x, y = map(float, re.match(r"M ([\d.]+) ([\d.]+)", path.get("d")).groups())
-            cells[y, x] = float(strength[1]) / 0.55
-    strengths = [cells[place] for place in sorted(cells)]
+            found[y, x] = float(strength[1])
+    strengths = [found[place] for place in sorted(found)]
 
     assert strengths == pytest.approx([0.25, 0.75, 1.0], abs=1e-5)
+
+
+def blended(colour: str, share: float, page: str) -> str:
+    """A colour that lets some of the page shine through."""
+    both = [[int(each[i : i + 2], 16) for i in (1, 3, 5)] for each in (colour, page)]
+    return "#" + "".join(
+        f"{round(share * a + (1 - share) * b):02x}" for a, b in zip(*both, strict=True)
+    )
+
+
+def test_every_number_of_a_heatmap_is_legible_on_a_light_and_on_a_dark_page():
+    dark = dict(re.findall(r"--(\w+): ([^;]+);", cells.STYLE.split("@media")[0]))
+    inks = {"low": "#ffffff", "high": "#000000"}
+    assert {name: dark[name] for name in inks} == {"low": "#fff", "high": "#000"}
+    for weight in torch.linspace(0, 1, 1001).tolist():
+        cell = blended(dark["cell"], weight * float(dark["strength"]), DARK_PAGE)
+        ink = inks["high" if weight >= cells.STRONG else "low"]
+        assert contrast(ink, cell) >= 4.5
+        assert contrast("#222832", blended(BLUE, weight * cells.FAINT, LIGHT_PAGE)) >= 4.5
+
+
+def test_the_largest_weight_stands_out_most_in_the_dark():
+    cell = re.search(r"--cell: (#\w+)", cells.STYLE)[1]
+    steps = [contrast(blended(cell, w / 10, DARK_PAGE), DARK_PAGE) for w in range(11)]
+    assert steps == sorted(steps)
+    assert steps[-1] > 7  # it was 2
+
+
+def test_numbers_on_strong_cells_have_a_colour_of_their_own():
+    styles = {
+        text.text: text.get("style")
+        for text in drawing(heatmap(torch.tensor([[0.64, 0.36]]))).iter(f"{SVG}text")
+    }
+    assert "fill: var(--high, currentColor)" in styles["0.640"]
+    assert "fill: var(--low, currentColor)" in styles["0.360"]
+
+
+@pytest.mark.parametrize("count", range(1, 11))
+def test_the_text_of_a_heatmap_has_11_px_at_least_on_a_phone(count):
+    picture = heatmap(torch.full((2, count), 0.125))
+    html = picture._repr_html_()
+    width = float(re.search(r'viewBox="0 0 ([\d.]+)', picture.svg)[1])
+    least = re.search(r"min-width: (\d+)px", html)
+    shown = max(min(PHONE_COLUMN, width * 4 / 3), float(least[1]) if least else 0)
+    assert 12 * shown / width >= 10.95
+    assert bool(least) == ('tabindex="0" style="overflow-x: auto"' in html) == (count > 8)
 
 
 def test_all_words_take_the_colour_of_the_page():
@@ -193,8 +300,8 @@ def test_the_numbers_of_a_wide_heatmap_are_in_its_words_only(columns, numbered):
     assert picture._repr_html_().count("0.125") >= 2 * columns
     assert repr(picture).count("0.125") == 2 * columns
     # Where no number stands on top, a cell is as dark as its weight.
-    strength = 0.125 * (0.55 if numbered else 1)
-    assert picture._repr_html_().count(f"opacity: {strength}") == 2 * columns
+    strength = "var(--strength, 0.55)" if numbered else "1"
+    assert picture._repr_html_().count(f"opacity: calc(0.125 * {strength})") == 2 * columns
 
 
 def test_a_heatmap_of_three_axes_is_refused():
