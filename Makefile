@@ -8,8 +8,12 @@ SHELL := /bin/bash
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
+# What checks the JavaScript; who only builds the book needs none of it.
+NODE_BIN := tools/node_modules/.bin
 # Files of tests, one worker per core.
 SIDE_BY_SIDE := --numprocesses auto --maxprocesses 4 --dist loadfile
+# Two tasks of `make test` at a time, each shown when it is done; an old make does one by one.
+BESIDE := $(if $(filter output-sync,$(.FEATURES)),--jobs=2 --output-sync=target)
 # How many other processors `make jitter` tries.
 SEEDS ?= 10
 SUPPORTED := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
@@ -35,17 +39,19 @@ notebooks: $(READY) ## re-execute every chapter and store its outputs (NAME=… 
 diagrams: $(READY) ## redraw the pictures in img/
 	@$(BIN)/python -m tools.pictures.draw
 
-lint: $(READY) ## style, types, arrows between rooms and workflows
+lint: $(NODE_BIN)/tsc ## style, types, arrows between rooms and workflows
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache --no-logo
+	$(BIN)/node $(NODE_BIN)/biome check --error-on-warnings
+	$(BIN)/node $(NODE_BIN)/tsc --project jsconfig.json
 	$(BIN)/zizmor --offline --persona pedantic --strict-collection --quiet --no-progress .github
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	$(BIN)/check-jsonschema --builtin-schema custom.github-workflows-require-timeout .github/workflows/*.yml
 	$(BIN)/check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
 
-unit: $(READY) ## tests of the package and of the tools
+unit: $(NODE_BIN)/tsc ## tests of the package and of the tools
 	$(BIN)/pytest tests -m "not browser" $(SIDE_BY_SIDE)
 
 nbval: $(READY) ## re-run every chapter and compare each stored output
@@ -55,10 +61,11 @@ nbval: $(READY) ## re-run every chapter and compare each stored output
 jitter: $(READY) ## compare the chapters as if on SEEDS=10 other processors (NAME=… for one chapter)
 	@$(BIN)/python -m tools.ci.processors --seeds $(SEEDS) $(NAME)
 
-browser: book ## the built book in a real browser
-	$(BIN)/pytest tests -m browser
+browser: book ## the built book in a real browser (PICTURES=1 keeps pictures of it)
+	$(BIN)/pytest tests -m browser $(if $(PICTURES),--pictures)
 
-check: lint unit ## the fast half of the tests
+check: lint ## style, types, and each test that is not slow
+	$(BIN)/pytest tests -m "not browser and not slow" $(SIDE_BY_SIDE)
 
 colab: $(READY) ## the chapters as notebooks for Colab, pinned to this commit, in _build/colab
 	@$(BIN)/python -m tools.copies.colab
@@ -66,7 +73,9 @@ colab: $(READY) ## the chapters as notebooks for Colab, pinned to this commit, i
 lived: $(READY) ## what a reader lives through: each Colab copy in a clean environment
 	@$(BIN)/python -m tools.copies.lived
 
-test: lint unit nbval browser lived ## everything that CI runs
+test: $(NODE_BIN)/tsc ## everything that CI runs
+	@echo "Two tasks run at a time, and each is shown when it is done."
+	@$(MAKE) --no-print-directory --keep-going $(BESIDE) lint browser unit nbval lived
 
 bench: $(if $(ROW),$(READY),book) ## measure ratios and store them with their machine (ROW=additive-large for one)
 	@$(BIN)/python -m tools.bench.measure $(ROW)
@@ -91,6 +100,10 @@ $(READY): requirements.txt pyproject.toml tools/package-lock.json
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -e .
+	@$(BIN)/npm ci --prefix tools --omit=dev --loglevel=error
+	@touch $@
+
+$(NODE_BIN)/tsc: $(READY)
 	@$(BIN)/npm ci --prefix tools --loglevel=error
 	@touch $@
 

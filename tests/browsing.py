@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Error, sync_playwright
+from playwright.sync_api import Error, Locator, Page, sync_playwright
 
-from tests.tools.site.site_checks import Opener, Visit, look, opened
+from tests.tools.site.site_checks import JUDGED, Opener, Visit, look, opened
 from tools import ROOT
 from tools.book.server import start_server
 from tools.chromium import launch
 from tools.contents import pages
 
 SITE = ROOT / "_build" / "html"
+PICTURES = ROOT / "_build" / "screenshots"
 PAGES = [*pages(), "search"]
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--pictures",
+        action="store_true",
+        help="keep a picture of each page and figure that is looked at, in _build/screenshots",
+    )
 
 
 def pytest_generate_tests(metafunc):
@@ -74,15 +84,25 @@ def browser():
 
 
 @pytest.fixture(scope="session")
-def visit(browser, home) -> Opener:
-    """A function that opens a page of the book once per look, and keeps its picture."""
-    pictures = ROOT / "_build" / "screenshots"
-    pictures.mkdir(exist_ok=True)
+def keep_picture(request) -> Callable[[Page | Locator, str], None]:
+    """A function that keeps a picture under a name, when someone asks to see what is tested."""
+
+    def keep(shown: Page | Locator, name: str) -> None:
+        if request.config.getoption("--pictures"):
+            whole = {"full_page": True} if isinstance(shown, Page) else {}
+            shown.screenshot(path=PICTURES / f"{name}.png", animations="disabled", **whole)
+
+    return keep
+
+
+@pytest.fixture(scope="session")
+def visit(browser, home, keep_picture) -> Opener:
+    """A function that opens a page of the book once per look."""
 
     @cache
     def go(name: str, width: int, scheme: str) -> Visit:
-        picture = pictures / f"{Path(name).name}-{width}-{scheme}.png"
         with opened(browser, f"{home}{name}.html", width, scheme) as (page, record):
-            return look(page, record, picture)
+            keep_picture(page, f"{Path(name).name}-{width}-{scheme}")
+            return look(page, record, judged=(width, scheme) in JUDGED)
 
     return go

@@ -15,13 +15,23 @@ QUIET = (
 ONLY_THIS_MACHINE = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
 
 
-def launch(chromium: BrowserType, **options: Any) -> Browser:  # noqa: ANN401 - Playwright's own
+def launch(
+    chromium: BrowserType,
+    *,
+    whole: bool = False,
+    **options: Any,  # noqa: ANN401 - Playwright's own
+) -> Browser:
     """Start the one on PATH, else Playwright's own.
+
+    Args:
+        chromium: Playwright's Chromium.
+        whole: Whether it must be the browser that readers have, which takes twice as long to open
+            a page as its shell for programs, and keeps the pages that one leaves.
+        options: What else Playwright is to know.
 
     Raises:
         playwright.sync_api.Error: there is none, or it does not start.
     """
-    # Not chromium-headless-shell: it opens a page in half the time, but keeps none that one
-    # leaves, and a test is about figures that come back.
-    path = shutil.which("chromium") or shutil.which("google-chrome")
+    names = [*([] if whole else ["chromium-headless-shell"]), "chromium", "google-chrome"]
+    path = next(filter(None, map(shutil.which, names)), None)
     return chromium.launch(executable_path=path, args=[*QUIET, ONLY_THIS_MACHINE], **options)

@@ -57,7 +57,7 @@ class Plan:
 
 
 class Epoch(NamedTuple):
-    """What an epoch came to: mean losses per character, and seconds of processor time."""
+    """What an epoch came to: mean losses per character, and processor (no GPU) seconds."""
 
     loss: float
     validation_loss: float
@@ -164,12 +164,12 @@ def _epochs(
     for epoch in range(plan.epochs):
         model.train()
         start, total = time.process_time(), 0.0
-        order = torch.randperm(len(batch.tokens))
+        order = torch.randperm(len(batch.tokens), device="cpu")
         for number in range(steps):
             if report:
                 report((epoch * steps + number) / (plan.epochs * steps), history)
             chosen = order[number * plan.batch_size : (number + 1) * plan.batch_size]
-            loss = _step(model, optimizer, _part(batch, chosen))
+            loss = learn_batch(model, optimizer, _part(batch, chosen))
             _check_finite(loss, f"at step {number + 1} of {steps} in epoch {epoch + 1}", plan)
             schedule.step()
             total += loss
@@ -189,7 +189,7 @@ def _part(batch: Batch, chosen: Tensor) -> Batch:
     return Batch(tokens[:, : int(valid_lens.max())], valid_lens, targets)
 
 
-def _step(model: Translator, optimizer: torch.optim.Optimizer, batch: Batch) -> float:
+def learn_batch(model: Translator, optimizer: torch.optim.Optimizer, batch: Batch) -> float:
     """Learn from one batch; give its loss, with nothing learned if it is not finite."""
     loss = masked_loss(model(*batch), batch.targets)
     value = loss.item()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 
 import pytest
 import torch
@@ -13,11 +14,18 @@ README = (ROOT / "README.md").read_text("utf-8")
 MAKEFILE = (ROOT / "Makefile").read_text("utf-8")
 
 
-def test_its_python_runs_from_top_to_bottom():
-    scope = {}
-    for block in re.findall(r"```python\n(.*?)```", README, re.DOTALL):
-        exec(block, scope)  # noqa: S102 - the point of the test
+def blocks(kind):
+    return re.findall(rf"```{kind}\n(.*?)```", README, re.DOTALL)
 
+
+def test_its_python_runs_from_top_to_bottom_and_prints_what_it_says(tmp_path, capsys):
+    program = tmp_path / "readme.py"  # the X-ray reads a layer's source
+    program.write_text("\n".join(blocks("python")), "utf-8")
+    scope = runpy.run_path(str(program))
+
+    printed, told = capsys.readouterr().out, blocks("text")
+    assert told
+    assert [sheet for sheet in told if sheet not in printed] == []
     assert scope["output"].shape == (2, 3, 4)
     assert torch.equal(scope["output"][1], torch.zeros(3, 4))
     assert scope["NearestAttention"]()(*(torch.ones(1, 2, 2) for _ in range(3))).shape == (1, 2, 2)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -85,6 +86,28 @@ def test_its_python_passes_the_projects_own_checks(package):
     run(package, f"{scripts}/ruff", "check", "--no-cache", "--config", config, file)
     run(package, f"{scripts}/ruff", "format", "--check", "--config", config, file)
     run(package, f"{scripts}/mypy", "--config-file", config, file)
+
+
+@pytest.mark.slow
+def test_its_javascript_passes_the_projects_own_checks(package):
+    for name in ("jsconfig.json", "biome.jsonc"):
+        shutil.copy(ROOT / name, package)
+    checkers = ROOT / "tools" / "node_modules" / ".bin"
+    run(package, NODE, checkers / "tsc", "--project", "jsconfig.json")
+    run(package, NODE, checkers / "biome", "check", "--error-on-warnings")
+
+
+@pytest.mark.slow
+def test_a_wrong_name_in_its_javascript_would_be_noticed(tmp_path):
+    folder = package_with_the_figure(tmp_path)
+    shutil.copy(ROOT / "jsconfig.json", folder)
+    figure = folder / "attnbook" / "figures" / "share" / "figure.js"
+    figure.write_text(
+        figure.read_text("utf-8").replace('get("scores")', 'get("score")', 1), "utf-8"
+    )
+
+    with pytest.raises(AssertionError, match="score"):
+        run(folder, NODE, ROOT / "tools/node_modules/.bin/tsc", "--project", "jsconfig.json")
 
 
 def test_each_file_and_make_target_that_the_page_names_exists():

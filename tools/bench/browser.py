@@ -44,7 +44,7 @@ window.slider = new Promise((found) => {
 def chromium() -> Iterator[Browser]:
     """A browser that reaches this machine only."""
     with sync_playwright() as playwright:
-        browser = launch(playwright.chromium)
+        browser = launch(playwright.chromium, whole=True)
         yield browser
         browser.close()
 

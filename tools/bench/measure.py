@@ -5,9 +5,10 @@ python -m tools.bench.measure additive-large   one row; or `make bench ROW=addit
 python -m tools.bench.measure --plot           draw what was measured, in _build/bench.png
 python -m tools.bench.measure --store          write attnbook/costs/measured.json, which is shown
 
-Times on a busy machine mean little, so a row runs its programs in turn, many rounds, and
-compares their processor time round by round (see attnbook/timing.py). What was measured is in
-_build/bench.json after each row.
+Times on a busy machine mean little, so a row of layers runs its programs in turn, many rounds,
+and compares their processor time round by round, on a GPU the GPU's own (see
+attnbook/timing.py). Pages take the time that a reader waits (see pages.py). What was measured is
+in _build/bench.json after each row.
 """
 
 from __future__ import annotations
@@ -71,14 +72,14 @@ def toy_row(programs: dict[str, Program]) -> Result:
 def import_row() -> Result:
     """What `import attnbook` adds to `import torch`, in a fresh process each time."""
     code = (
-        "import time, torch; start = time.perf_counter(); import attnbook; "
-        "print(time.perf_counter() - start)"
+        "import time, torch; start = time.process_time(); import attnbook; "
+        "print(time.process_time() - start)"
     )
     runs = [
         float(subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout)
         for _ in range(5)
     ]
-    return {"milliseconds": statistics.median(runs) * 1e3}
+    return {"processor ms": statistics.median(runs) * 1e3}
 
 
 def silent(row: Callable[[], Result]) -> Callable[[Say], Result]:
@@ -124,8 +125,8 @@ def measure(names: Sequence[str]) -> None:
     for name in names:
         progress.say(name)
         row = ROWS[name](progress.say)
-        key = name if layers.device() == "cpu" else f"{name} on {layers.device()}"
-        store(key, row)
+        elsewhere = name in layers.rows() and layers.device() != "cpu"
+        store(f"{name} on {layers.device()}" if elsewhere else name, row)
         progress.clear()
         print("\n".join(lines(name, row)), flush=True)
         progress.done += 1

@@ -8,7 +8,8 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import redirect_stderr, suppress
 from multiprocessing import get_context
 from pathlib import Path
@@ -65,13 +66,19 @@ def chapters(root: Path) -> dict[str, str]:
     return {Path(page).name: page for page in pages(root)}
 
 
-def render(workshop: Workshop, **settings: object) -> int:
+def render(
+    workshop: Workshop, target: Path, settings: Mapping[str, object], builder: str = "html"
+) -> int:
     """Build what is out of date; any warning fails, and is repeated at the end."""
     echo = Echo(sys.stderr)
-    with redirect_stderr(echo):
+    with redirect_stderr(echo), warnings.catch_warnings():
+        # sphinx-external-toc asks every object for its class, an old name of torch's among them.
+        warnings.filterwarnings("ignore", ".torch.distributed.reduce_op", FutureWarning)
         result = build_sphinx(
             workshop.root,
-            workshop.html,
+            target,
+            builder=builder,
+            quiet=builder != "html",
             doctreedir=workshop.doctrees,
             path_config=workshop.root / "_config.yml",
             noconfig=True,
@@ -98,7 +105,7 @@ def build(workshop: Workshop, copy: Path | None = None, **settings: object) -> i
     with workshop.alone():
         start = time.monotonic()
         ingredients = workshop.prepare()
-        code = render(workshop, **settings)
+        code = render(workshop, workshop.html, settings)
         if copy and code < BROKEN_OFF:
             shutil.copytree(workshop.html, copy)
         if code:

@@ -1,7 +1,7 @@
 // `make chapter` serves each page with this: a new build shows itself where the writer is.
 // The browser restores how far the page was scrolled; what was unfolded, this does.
 {
-  const { build } = document.currentScript.dataset;
+  const { build } = /** @type {HTMLScriptElement} */ (document.currentScript).dataset;
   const key = `unfolded ${location.pathname}`;
   const folds = [...document.querySelectorAll("details")];
   const unfolded = JSON.parse(sessionStorage.getItem(key) ?? "[]");
@@ -9,7 +9,10 @@
   sessionStorage.removeItem(key);
 
   const poll = setInterval(async () => {
-    const shown = await fetch("/the-build").then((answer) => answer.text(), () => build);
+    const shown = await fetch("/the-build").then(
+      (answer) => answer.text(),
+      () => build,
+    );
     if (shown === build) return;
     clearInterval(poll);
     sessionStorage.setItem(key, JSON.stringify(folds.map((fold) => fold.open)));

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -16,6 +17,11 @@ class QuietHandler(SimpleHTTPRequestHandler):
 
     def log_message(self, *_: object) -> None:
         """Say nothing."""
+
+    def handle(self) -> None:
+        """Answer, and say nothing of a reader who went on before all had come."""
+        with suppress(ConnectionError):
+            super().handle()
 
 
 class DraftHandler(QuietHandler):

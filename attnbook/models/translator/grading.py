@@ -109,15 +109,16 @@ def _start(starts: Sequence[int], text: str) -> int:
 
 def uniform(dates: Iterable[WrittenDate]) -> list[Tensor]:
     """Make the weights of a model that looks everywhere alike."""
-    return [torch.full((LENGTH, len(date.text)), 1 / len(date.text)) for date in dates]
+    sizes = [len(date.text) for date in dates]
+    return [torch.full((LENGTH, size), 1 / size, device="cpu") for size in sizes]
 
 
 def diagonal(dates: Iterable[WrittenDate]) -> list[Tensor]:
     """Make the weights of a model that reads on as steadily as it writes."""
     found = []
     for date in dates:
-        weights = torch.zeros(LENGTH, len(date.text))
-        steps = torch.arange(LENGTH)
+        weights = torch.zeros(LENGTH, len(date.text), device="cpu")
+        steps = torch.arange(LENGTH, device="cpu")
         weights[steps, (steps * 2 + 1) * len(date.text) // (2 * LENGTH)] = 1
         found.append(weights)
     return found

@@ -34,8 +34,9 @@ class Effect(NamedTuple):
 
 def gold_mask(dates: Sequence[WrittenDate], field: str) -> Tensor:
     """Mark the gold span of a field, `(dates, longest text)`, True inside."""
-    positions = torch.arange(max(len(date.text) for date in dates))
-    starts, ends = torch.tensor([date.spans[field] for date in dates]).unbind(1)
+    positions = torch.arange(max(len(date.text) for date in dates), device="cpu")
+    spans = torch.tensor([date.spans[field] for date in dates], device="cpu")
+    starts, ends = spans.unbind(1)
     return (positions >= starts[:, None]) & (positions < ends[:, None])
 
 

@@ -107,8 +107,8 @@ def pad(rows: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
     """
     if not rows or not all(rows):
         raise ValueError("rows must be at least one row of at least one token each")
-    lengths = torch.tensor([len(row) for row in rows])
-    tokens = torch.full((len(rows), int(lengths.max())), PAD)
+    lengths = torch.tensor([len(row) for row in rows], device="cpu")
+    tokens = torch.full((len(rows), int(lengths.max())), PAD, device="cpu")
     for row, given in zip(tokens, rows, strict=True):
-        row[: len(given)] = torch.tensor(given)
+        row[: len(given)] = torch.tensor(given, device="cpu")
     return tokens, lengths

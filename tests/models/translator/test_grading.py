@@ -318,6 +318,7 @@ def test_the_tables_show_every_model_field_and_locale(graded):
     assert line.split()[1:3] == ["0.290", "0.290"]
 
 
+@pytest.mark.slow
 def test_make_grade_prints_all_of_it_and_ends_well(capsys):
     assert tool.main() == 0
     printed = capsys.readouterr().out

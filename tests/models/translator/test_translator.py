@@ -465,6 +465,7 @@ print("all true")
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("wrong", "noticed"),
     [

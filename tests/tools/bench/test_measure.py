@@ -117,10 +117,22 @@ def test_the_progress_says_how_many_rows_are_done(kept, capsys):
 
 
 def test_rows_of_another_device_stand_beside_those_of_the_processor(kept, monkeypatch):
+    monkeypatch.setattr(layers, "rows", lambda: {"one": measure.ROWS["one"]})
     measure.main(["one"])
     monkeypatch.setenv("ATTNBOOK_DEVICE", "cuda")
-    measure.main(["one"])
-    assert [*rows_in(kept)] == ["one", "one on cuda"]
+    measure.main(["one", "two"])
+    # Rows that are not of layers run on the processor, whatever the device.
+    assert [*rows_in(kept)] == ["one", "one on cuda", "two"]
+
+
+def test_the_time_of_an_import_is_the_processors(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # where `python -c` looks first
+    (tmp_path / "torch.py").write_text("")
+    (tmp_path / "attnbook.py").write_text("import time; time.sleep(0.5)")
+    assert measure.import_row()["processor ms"] < 250
+    work = "import time; end = time.process_time() + 0.1\nwhile time.process_time() < end: pass"
+    (tmp_path / "attnbook.py").write_text(work)
+    assert measure.import_row()["processor ms"] >= 100
 
 
 def test_make_measures_one_row_without_a_book():

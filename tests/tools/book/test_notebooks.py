@@ -191,6 +191,7 @@ def test_the_gpu_does_the_work_of_each_chapter():
     assert all(notebooks.works_on(path, "cuda") for path in notebooks.chapters())
 
 
+@pytest.mark.slow
 def test_an_unknown_chapter_is_refused_with_those_that_exist():
     command = [sys.executable, "-m", "tools.book.notebooks", "execute", "nonsense"]
     answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)

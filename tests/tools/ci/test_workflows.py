@@ -254,6 +254,7 @@ def test_make_lint_finds_no_fault_in_the_workflows(tmp_path):
     assert list(complaints(copied(tmp_path, "dependabot.yml", "", ""))) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", FAULTS)
 def test_make_lint_notices(fault, tmp_path):
     old, new, tool = FAULTS[fault]
@@ -261,6 +262,7 @@ def test_make_lint_notices(fault, tmp_path):
     assert tool in complaints(folder, tool)
 
 
+@pytest.mark.slow
 def test_make_lint_notices_a_fault_in_the_settings_of_dependabot(tmp_path):
     folder = copied(tmp_path, "dependabot.yml", "interval: weekly", "interval: sometimes")
     assert "check-jsonschema" in complaints(folder, "check-jsonschema")
