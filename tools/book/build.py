@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import io
 import shutil
 import sys
 import threading
 import time
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import redirect_stderr, suppress
 from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import SimpleNamespace
 from typing import TextIO
+from unittest.mock import patch
 
 from jupyter_book.sphinx import build_sphinx
+from sphinx.environment.collectors.toctree import TocTreeCollector
 from sphinx.util.console import nocolor, strip_colors
+from sphinx_external_toc import collectors
 
 from tools import ROOT
 from tools.book.server import address, show, start_server
@@ -71,9 +75,9 @@ def render(
 ) -> int:
     """Build what is out of date; any warning fails, and is repeated at the end."""
     echo = Echo(sys.stderr)
-    with redirect_stderr(echo), warnings.catch_warnings():
-        # sphinx-external-toc asks every object for its class, an old name of torch's among them.
-        warnings.filterwarnings("ignore", ".torch.distributed.reduce_op", FutureWarning)
+    # sphinx-external-toc asks every object in memory for its class, and one that is gone raises.
+    looks = SimpleNamespace(get_objects=table_collectors)
+    with redirect_stderr(echo), patch.object(collectors, "gc", looks):
         result = build_sphinx(
             workshop.root,
             target,
@@ -95,6 +99,11 @@ def render(
     if result:
         print(f"\nWhat stands in the way, once more:\n\n{echo.heard.strip()}", file=sys.stderr)
     return result if isinstance(result, int) else BROKEN_OFF
+
+
+def table_collectors() -> list[object]:
+    """What sphinx-external-toc looks for among all objects, asking none for its class."""
+    return [each for each in gc.get_objects() if issubclass(type(each), TocTreeCollector)]
 
 
 def build(workshop: Workshop, copy: Path | None = None, **settings: object) -> int:

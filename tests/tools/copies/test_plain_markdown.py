@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import weakref
 from contextlib import redirect_stderr
 from io import StringIO
 
+import nbformat
 import pytest
 from docutils import nodes
 from hypothesis import given
@@ -143,6 +145,11 @@ REFUSED = {
 }
 
 
+def dead_proxy():
+    """Something that stands for an object that is no more; asked for its class, it raises."""
+    return weakref.proxy(nbformat.NotebookNode())
+
+
 @pytest.fixture(scope="module", params=["unpublished", "published"])
 def plain(request, tmp_path_factory):
     """What became of each piece."""
@@ -152,7 +159,10 @@ def plain(request, tmp_path_factory):
         "two": notebook("# Two", "```{math}\n:label: there\nx\n```"),
     }
     book = small_book(root, chapters, SITE if request.param == "published" else "")
+    gone = dead_proxy()  # in memory there may be anything
     copied, _ = write_copies(book, root / "colab")
+    with pytest.raises(ReferenceError):
+        isinstance(gone, str)
     texts = [cell.source for cell in read(copied).cells[ADDED + 1 :]]
     return request.param, dict(zip(PIECES, texts, strict=True))
 
