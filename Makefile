@@ -73,9 +73,12 @@ colab: $(READY) ## the chapters as notebooks for Colab, pinned to this commit, i
 lived: $(READY) ## what a reader lives through: each Colab copy in a clean environment
 	@$(BIN)/python -m tools.copies.lived
 
+judge: $(READY) ## the grades of the judge that `attnbook.practice` is: what it refuses, names and accepts
+	@$(BIN)/python -m tests.practice.judge
+
 test: $(NODE_BIN)/tsc ## everything that CI runs
 	@echo "Two tasks run at a time, and each is shown when it is done."
-	@$(MAKE) --no-print-directory --keep-going $(BESIDE) lint browser unit nbval lived
+	@$(MAKE) --no-print-directory --keep-going $(BESIDE) lint browser unit nbval judge lived
 
 bench: $(if $(ROW),$(READY),book) ## measure ratios and store them with their machine (ROW=additive-large for one)
 	@$(BIN)/python -m tools.bench.measure $(ROW)

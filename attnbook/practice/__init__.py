@@ -1,0 +1,7 @@
+"""Practice that answers: `check` for what a reader writes, `grade_tests` for a reader's tests."""
+
+from attnbook.practice.checking import check
+from attnbook.practice.grading import grade_tests
+from attnbook.practice.registry import TASKS, find_task
+
+__all__ = ["TASKS", "check", "find_task", "grade_tests"]

@@ -1,0 +1,1 @@
+"""Known bugs, a module for each task."""

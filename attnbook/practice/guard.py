@@ -1,0 +1,92 @@
+"""Run what a reader wrote: it may never end, raise anything, print, warn, or change the world."""
+
+from __future__ import annotations
+
+import ctypes
+import io
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from threading import Thread
+from typing import Any
+
+import torch
+
+LIMIT = 10.0
+"""Seconds that one call may take."""
+
+
+class Stopped(BaseException):
+    """Thrown into what does not end. No Exception, so that `except Exception` lets it pass."""
+
+
+@dataclass
+class Ran:
+    """How a call went: it gave a value, or an error, or did not end."""
+
+    value: Any = None
+    error: BaseException | None = None
+    ended: bool = False
+    said: str = ""  # what it printed and warned of
+
+
+def run(call: Callable[[], Any], limit: float | None = None) -> Ran:
+    """Call, in a thread that can be given up, and hand back whatever happens.
+
+    The state of torch's random numbers, its default type, and what is printed are as they
+    were afterwards.
+    """
+    ran, out = Ran(), io.StringIO()
+
+    def work() -> None:
+        try:
+            ran.value = call()
+        except Stopped:
+            return
+        except BaseException as error:  # exit() is an answer, too
+            ran.error = error
+        ran.ended = True
+
+    dtype = torch.get_default_dtype()
+    worker = Thread(target=work, daemon=True)
+    with (
+        torch.random.fork_rng(devices=[]),
+        warnings.catch_warnings(record=True) as warned,
+        redirect_stdout(out),
+        redirect_stderr(out),
+    ):
+        warnings.simplefilter("always")
+        torch.manual_seed(0)
+        try:
+            worker.start()
+            worker.join(LIMIT if limit is None else limit)
+        finally:
+            _stop(worker)
+            torch.set_default_dtype(dtype)
+    ran.said = "\n".join([out.getvalue().strip(), *(str(warning.message) for warning in warned)])
+    return ran
+
+
+@contextmanager
+def by_default() -> Iterator[None]:
+    """Torch as it begins: single precision, on the CPU, keeping what gradients need."""
+    dtype = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float32)
+    try:
+        with torch.device("cpu"), torch.enable_grad():
+            yield
+    finally:
+        torch.set_default_dtype(dtype)
+
+
+def _stop(worker: Thread) -> None:
+    """Throw into the thread until it ends; one that waits in C code is left to itself."""
+    for _ in range(50):
+        if not worker.is_alive():
+            return
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(
+            ctypes.c_ulong(worker.ident or 0), ctypes.py_object(Stopped)
+        )
+        time.sleep(0.01)

@@ -1,0 +1,161 @@
+"""Verdicts and grades as a page, a terminal and nbval show them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from html import escape
+
+from attnbook.practice.task import Bug, Case, Task
+
+BOX = "border-left: 4px solid currentColor; padding: 0.2em 1em; margin: 0.5em 0"
+
+
+class Shown:
+    """Paragraphs, each of lines; a page sets `code` apart, and lets long tables scroll."""
+
+    def paragraphs(self) -> list[str]:
+        """What is said."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return "\n".join(self.paragraphs())
+
+    def _repr_html_(self) -> str:
+        inner = "".join(f"<p>{as_html(text)}</p>" for text in self.paragraphs())
+        return f'<div class="attnbook-verdict" style="{BOX}">{inner}</div>'
+
+
+def as_html(text: str) -> str:
+    """Text with `code` in it, for a page."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
+
+
+@dataclass(repr=False)
+class Verdict(Shown):
+    """What `check` found. `bool(verdict)` says whether all holds."""
+
+    task: Task
+    held: list[str]
+    failed: Case | None = None
+    wrong: str = ""
+    said: str = ""
+    bugs: list[Bug] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        return self.failed is None
+
+    def paragraphs(self) -> list[str]:
+        """What is said."""
+        if self.failed is None:
+            return [f"✓ {self.task.name}: right. All {len(self.held)} cases hold."]
+        hold = f", after {_cases(len(self.held))} that hold" if self.held else ""
+        said = [f"It printed: {self.said.strip()[:300]}"] if self.said.strip() else []
+        return [
+            f"✗ {self.task.name}: not yet. Case: {self.failed.name}{hold}.",
+            self.wrong,
+            *said,
+            *self._named(),
+        ]
+
+    def _named(self) -> list[str]:
+        if not self.bugs:
+            return []
+        told = " Or when ".join(bug.sentence for bug in self.bugs)
+        mends = " Or: ".join(bug.mend for bug in self.bugs)
+        return [f"This is what you get when {told}", f"To mend it: {mends}"]
+
+
+def _cases(count: int) -> str:
+    return "1 case" if count == 1 else f"{count} cases"
+
+
+@dataclass(repr=False)
+class Grade(Shown):
+    """What `grade_tests` found. `bool(grade)` says whether all bugs are caught, and no more.
+
+    Args:
+        task: whose bugs they are.
+        tests: the names of the tests.
+        accused: for each test that fails on right code: its name, which one, the error, and
+            why that one is right.
+        caught: for each bug, whether each test fails on it.
+    """
+
+    task: Task
+    tests: Sequence[str]
+    accused: list[tuple[str, str, str, str]]
+    caught: dict[str, list[bool]]
+
+    def __bool__(self) -> bool:
+        return not self.accused and all(any(row) for row in self.caught.values())
+
+    @property
+    def share(self) -> float:
+        """The share of the bugs that some test catches."""
+        return sum(any(row) for row in self.caught.values()) / len(self.caught)
+
+    def paragraphs(self) -> list[str]:
+        """What is said around the table."""
+        return [self._summary(), *self._accusations(), *self._missed()]
+
+    def __repr__(self) -> str:
+        first, *rest = self.paragraphs()
+        return "\n".join([first, *self._rows(), *rest])
+
+    def _repr_html_(self) -> str:
+        first, *rest = (f"<p>{as_html(text)}</p>" for text in self.paragraphs())
+        return (
+            f'<div class="attnbook-verdict" style="{BOX}">{first}'
+            f'<div style="overflow-x: auto" tabindex="0">{self._table()}</div>{"".join(rest)}</div>'
+        )
+
+    def _summary(self) -> str:
+        count = sum(any(row) for row in self.caught.values())
+        mark = "✓" if self else "✗"
+        right = len(self.task.rights)
+        fail = f"{len(self.accused)} of them" if self.accused else "none"
+        tests = "1 test" if len(self.tests) == 1 else f"{len(self.tests)} tests"
+        return (
+            f"{mark} {self.task.name}, {tests}: {count} of {len(self.caught)} bugs caught. "
+            f"Of {right} right implementations {'they fail' if len(self.tests) > 1 else 'it fails'}"
+            f" {fail}."
+        )
+
+    def _accusations(self) -> list[str]:
+        return [
+            f"`{test}` fails on right code, {name!r} ({error}). That one is right: {why}"
+            for test, name, error, why in self.accused
+        ]
+
+    def _missed(self) -> list[str]:
+        missed = [self.task.bugs[name] for name, row in self.caught.items() if not any(row)]
+        if not missed:
+            return []
+        first = missed[0]
+        return [f"Not caught: {first.name!r}, for one. Its victim says: {first.symptom}"]
+
+    def _rows(self) -> list[str]:
+        width = max(map(len, self.caught))
+        heads = [f"test {i}" for i in range(1, len(self.tests) + 1)]
+        names = [f"  {head}: {test}" for head, test in zip(heads, self.tests, strict=True)]
+        lines = [" ".join(["bug".ljust(width), *heads])]
+        for name, row in self.caught.items():
+            cells = ("caught" if it else "–" for it in row)
+            filled = (cell.rjust(len(head)) for cell, head in zip(cells, heads, strict=True))
+            lines.append(" ".join([name.ljust(width), *filled]))
+        return [*names, *lines]
+
+    def _table(self) -> str:
+        heads = "".join(f'<th scope="col"><code>{escape(test)}</code></th>' for test in self.tests)
+        rows = "".join(
+            f'<tr><th scope="row">{escape(name)}</th>'
+            + "".join(f"<td>{'caught' if it else '–'}</td>" for it in row)
+            + "</tr>"
+            for name, row in self.caught.items()
+        )
+        return (
+            f'<table><thead><tr><th scope="col">bug</th>{heads}</tr></thead>'
+            f"<tbody>{rows}</tbody></table>"
+        )

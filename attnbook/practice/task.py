@@ -1,0 +1,167 @@
+"""What a reader is asked to write: a task, its cases, right implementations and known bugs."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from torch import Tensor
+
+Function = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One kind of input.
+
+    Args:
+        name: what kind, in words that go on after "Case:".
+        make: gives the arguments, new and the same each time.
+        refused: whether the right answer is a ValueError or a TypeError.
+        gradients: whether what flows back is compared, too, where it can be.
+    """
+
+    name: str
+    make: Callable[[], tuple[Any, ...]]
+    refused: bool = False
+    gradients: bool = True
+
+
+@dataclass(frozen=True)
+class Right:
+    """A right implementation, and why it is right, for who doubts it."""
+
+    name: str
+    function: Function
+    why: str
+
+
+@dataclass(frozen=True)
+class Bug:
+    """An implementation that differs from a right one in a single fault.
+
+    Args:
+        name: its function's, as words.
+        function: the implementation.
+        sentence: the fault, going on after "This is what you get when".
+        symptom: what its victim would report, who does not know the fault.
+        origin: where it was found.
+        mend: what to do instead.
+        case: the name of a case that tells it from a right implementation.
+    """
+
+    name: str
+    function: Function
+    sentence: str
+    symptom: str
+    origin: str
+    mend: str
+    case: str
+
+
+@dataclass(frozen=True)
+class Law:
+    """What must hold whatever the numbers are; it tells more than numbers that differ.
+
+    Args:
+        words: a whole sentence.
+        holds: takes the output and the arguments of a call.
+    """
+
+    words: str
+    holds: Callable[..., bool]
+
+
+@dataclass
+class Task:
+    """Something to write, and all that is known about writing it.
+
+    The first right implementation is the one that others are compared with.
+
+    Args:
+        name: as `check` takes it.
+        statement: what to write, in Markdown: signature, shapes, rules.
+        starter: the code to begin with.
+        laws: in the order in which they are told.
+        as_function: makes a function of cases' arguments out of what is written, for what
+            is no such function by itself: a layer's class.
+    """
+
+    name: str
+    statement: str
+    starter: str
+    laws: tuple[Law, ...] = ()
+    as_function: Callable[[Function], Function] = lambda written: written
+    cases: dict[str, Case] = field(default_factory=dict)
+    rights: dict[str, Right] = field(default_factory=dict)
+    bugs: dict[str, Bug] = field(default_factory=dict)
+    tests: list[Function] = field(default_factory=list)
+
+    def case(self, name: str, **options: bool) -> Callable[[Function], Function]:
+        """Register what makes the arguments of a case."""
+
+        def register(make: Function) -> Function:
+            self.cases[name] = Case(name, make, **options)
+            return make
+
+        return register
+
+    def right(self, why: str) -> Callable[[Function], Function]:
+        """Register a right implementation."""
+
+        def register(function: Function) -> Function:
+            name = _words(function)
+            self.rights[name] = Right(name, function, why)
+            return function
+
+        return register
+
+    def bug(
+        self, *, symptom: str, origin: str, mend: str, case: str
+    ) -> Callable[[Function], Function]:
+        """Register a bug; its docstring is the sentence."""
+
+        def register(function: Function) -> Function:
+            name, sentence = _words(function), inspect.getdoc(function) or ""
+            self.bugs[name] = Bug(name, function, sentence, symptom, origin, mend, case)
+            return function
+
+        return register
+
+    def test(self, function: Function) -> Function:
+        """Register one of the book's own tests, which takes an implementation."""
+        self.tests.append(function)
+        return function
+
+    @property
+    def reference(self) -> Function:
+        """The right implementation that others are compared with."""
+        return next(iter(self.rights.values())).function
+
+    @property
+    def called(self) -> str:
+        """The name that the starter gives to what is written."""
+        return self.starter.split("(")[0].split(":")[0].split()[-1]
+
+    @property
+    def arguments(self) -> list[str]:
+        """The names of the cases' arguments."""
+        return list(inspect.signature(self.as_function(self.reference)).parameters)
+
+    def __repr__(self) -> str:
+        return f"{self.name}: {self.statement}\n\n{self.starter}"
+
+    def _repr_markdown_(self) -> str:
+        return f"{self.statement}\n\n```python\n{self.starter}\n```"
+
+
+def _words(function: Function) -> str:
+    return function.__name__.replace("_", " ").strip()
+
+
+def rows_sum_to_one(weights: Tensor, *_: Any) -> bool:  # noqa: ANN401 - a case's arguments
+    """Say whether each row of weights sums to 1, or to 0 where nothing is seen."""
+    sums = weights.double().sum(dim=-1)
+    return bool((((sums - 1).abs() < 1e-2) | (sums == 0)).all())

@@ -1,0 +1,1 @@
+"""What is asked: a module for each task, with its cases and right implementations."""

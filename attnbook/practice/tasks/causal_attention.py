@@ -1,0 +1,167 @@
+"""Attention that never looks ahead."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+import attnbook
+from attnbook.practice.inputs import normal
+from attnbook.practice.task import Function, Law, Task
+
+
+def _first_query_gets_the_first_value(
+    output: Tensor, queries: Tensor, _keys: Tensor, values: Tensor
+) -> bool:
+    alone = queries.shape[1] == values.shape[1]
+    return not alone or torch.allclose(output[:, 0], values[:, 0], rtol=1e-2, atol=1e-2)
+
+
+task = Task(
+    name="causal-attention",
+    statement=(
+        "Write `causal_attention(queries, keys, values)`: scaled dot-product attention, "
+        "softmax(q · k / √query_size) times the values, in which each query sees the key at its "
+        "own position and those before it, and none after it. `queries` has shape (batch, "
+        "num_queries, query_size), `keys` (batch, num_keys, query_size), `values` (batch, "
+        "num_keys, value_size), the output (batch, num_queries, value_size). There may be fewer "
+        "queries than keys, never more: they stand at the *last* positions of the keys, so the "
+        "last query sees all keys. What the future holds, be it 1e30, never matters."
+    ),
+    starter="def causal_attention(queries, keys, values):\n    ...",
+    laws=(
+        Law(
+            "The first of all queries sees one key, so it must get that key's value as it is.",
+            _first_query_gets_the_first_value,
+        ),
+    ),
+)
+Inputs = tuple[Tensor, Tensor, Tensor]
+
+
+@task.case("as many queries as keys")
+def _() -> Inputs:
+    return normal(2, 7, 3), normal(2, 7, 3, seed=1), normal(2, 7, 5)
+
+
+@task.case("all sizes are 3")
+def _() -> Inputs:
+    return normal(3, 3, 3), normal(3, 3, 3, seed=1), normal(3, 3, 3, seed=2)
+
+
+@task.case("fewer queries than keys")
+def _() -> Inputs:
+    return normal(2, 3, 5), normal(2, 7, 5), normal(2, 7, 11)
+
+
+@task.case("one query and six keys")
+def _() -> Inputs:
+    return normal(2, 1, 5), normal(2, 6, 5), normal(2, 6, 3)
+
+
+@task.case("one query and one key")
+def _() -> Inputs:
+    return normal(2, 1, 5), normal(2, 1, 5, seed=1), normal(2, 1, 3)
+
+
+@task.case("scores of 1024 and of -1024")
+def _() -> Inputs:
+    queries = 1024 * torch.eye(16)[0] * torch.tensor([1.0, -1, 1, -1])[None, :, None]
+    keys = torch.eye(16)[0] * torch.tensor([4 - 1 / 256, 4, 0, 4])[None, :, None]
+    return queries, keys, normal(1, 4, 5)
+
+
+@task.case("keys and values of the future are 1e30", gradients=False)
+def _() -> Inputs:
+    queries, keys, values = normal(2, 5, 3), normal(2, 7, 3, seed=1), normal(2, 7, 11)
+    keys[:, 5:] = values[:, 5:] = 1e30
+    return queries, keys, values
+
+
+@task.case("inputs that are not contiguous")
+def _() -> Inputs:
+    return normal(2, 5, 3).mT, normal(2, 5, 7).mT, normal(2, 11, 7).mT
+
+
+@task.case("half precision")
+def _() -> Inputs:
+    return normal(2, 5, 3).half(), normal(2, 7, 3).half(), normal(2, 7, 11).half()
+
+
+@task.case("double precision")
+def _() -> Inputs:
+    return normal(2, 5, 3).double(), normal(2, 7, 3).double(), normal(2, 7, 11).double()
+
+
+@task.right("it is the book's own, in its three stages.")
+def the_package(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+    scores = attnbook.scaled_dot_score(queries, keys)
+    return attnbook.pool(attnbook.masked_softmax(scores, causal=True), values)
+
+
+@task.right("each query is given the keys up to its own position, and no others.")
+def prefix_by_prefix(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+    earlier, outputs = keys.shape[1] - queries.shape[1], []
+    for i in range(queries.shape[1]):
+        seen = slice(0, earlier + i + 1)
+        outputs.append(scale(queries[:, i : i + 1], keys[:, seen]).softmax(-1) @ values[:, seen])
+    return torch.cat(outputs, 1)
+
+
+@task.right("torch's own takes a boolean mask, where True = visible, as here.")
+def of_torch(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+    return F.scaled_dot_product_attention(
+        queries, keys, values, attn_mask=visible_keys(queries, keys)
+    )
+
+
+@task.right("it adds a mask of 0 and -inf; each query sees a key, so no row is -inf throughout.")
+def an_added_mask(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+    scores = torch.einsum("bqd,bkd->bqk", queries / math.sqrt(queries.shape[-1]), keys)
+    hidden = torch.full(scores.shape[1:], -math.inf, dtype=scores.dtype)
+    return (scores + hidden.triu(1 + keys.shape[1] - queries.shape[1])).softmax(-1) @ values
+
+
+@task.right("is_causal counts from the first key; queries are put before, and taken off after.")
+def filled_up_to_a_square(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+    missing = keys.shape[1] - queries.shape[1]
+    padded = F.pad(queries, (0, 0, missing, 0))
+    return F.scaled_dot_product_attention(padded, keys, values, is_causal=True)[:, missing:]
+
+
+def scale(queries: Tensor, keys: Tensor) -> Tensor:
+    return queries @ keys.mT / math.sqrt(queries.shape[-1])
+
+
+def visible_keys(queries: Tensor, keys: Tensor, diagonal: int = 0) -> Tensor:
+    """True = visible; another diagonal is wrong."""
+    ones = torch.ones(queries.shape[1], keys.shape[1], dtype=torch.bool)
+    return ones.tril(diagonal=keys.shape[1] - queries.shape[1] + diagonal)
+
+
+@task.test
+def test_the_future_moves_nothing(function: Function) -> None:
+    inputs = normal(1, 6, 5), normal(1, 6, 5, seed=1), normal(1, 6, 3)
+    before = function(*inputs)
+    for now in range(1, 6):  # each suffix, not the last position alone
+        changed = [torch.cat([each[:, :now], each[:, now:] + 1000], 1) for each in inputs]
+        assert torch.allclose(function(*changed)[:, :now], before[:, :now], atol=1e-5)
+
+
+@task.test
+def test_the_past_is_averaged_by_fit(function: Function) -> None:
+    # 4 numbers: √4 = 2. The last query's scores are ln 3 and 0: weights 3/4 and 1/4.
+    queries = torch.tensor([[[0.0, 0, 0, 0], [math.log(9), 0, 0, 0]]])
+    keys = torch.tensor([[[1.0, 0, 0, 0], [0, 2, 0, 0]]])
+    output = function(queries, keys, torch.tensor([[[8.0], [4.0]]]))
+    assert torch.allclose(output, torch.tensor([[[8.0], [7.0]]]))
+
+
+@task.test
+def test_a_query_alone_is_answered_as_the_last_of_all(function: Function) -> None:
+    queries, keys, values = normal(1, 6, 5), normal(1, 6, 5, seed=1), normal(1, 6, 3)
+    whole = function(queries, keys, values)
+    assert torch.allclose(function(queries[:, -1:], keys, values), whole[:, -1:], atol=1e-5)

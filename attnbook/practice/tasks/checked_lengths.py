@@ -1,0 +1,191 @@
+"""Lengths that cannot be true are refused."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from attnbook.practice.inputs import lengths
+from attnbook.practice.task import Function, Task
+
+Shape = tuple[int, int, int]
+
+
+task = Task(
+    name="checked-lengths",
+    statement=(
+        "Write `checked_lengths(valid_lens, shape)`. `valid_lens` is a tensor, and `shape` is the "
+        "shape of some scores, (batch, num_queries, num_keys). Return `valid_lens` as it is if it "
+        "can be true: it has shape (batch,) or (batch, num_queries), and holds whole numbers from "
+        "0 to `num_keys`, both included. Whole numbers of a float type, like 2.0, are welcome. "
+        "Raise a ValueError or a TypeError for all else: another shape, lengths below 0 or above "
+        "`num_keys`, fractions, NaN, and a mask of True and False."
+    ),
+    starter="def checked_lengths(valid_lens, shape):\n    ...",
+)
+
+
+_SHAPE = (2, 3, 5)
+
+
+def _good(name: str, valid_lens: Tensor, shape: Shape = _SHAPE) -> None:
+    task.case(name, gradients=False)(lambda: (valid_lens.clone(), shape))
+
+
+def _wrong(name: str, valid_lens: Tensor, shape: Shape = _SHAPE) -> None:
+    task.case(name, refused=True)(lambda: (valid_lens.clone(), shape))
+
+
+_good("a length for each example", lengths(1, 2))
+
+
+_good("a length for each query", lengths([1, 2, 3], [3, 1, 2]))
+
+
+_good("more keys to be seen than there are queries", lengths(4, 2))
+
+
+_good("a length of 0", lengths(0, 4))
+
+
+_good("a length of all keys", lengths(4, 5))
+
+
+_good("whole numbers of a float type", torch.tensor([2.0, 4.0]))
+
+
+_good("whole numbers of 32 bits", lengths([1, 4, 3], [2, 5, 0]).int())
+
+
+_good("as many queries as examples and keys", lengths([3, 0, 1], [2, 3, 1], [0, 2, 2]), (3, 3, 3))
+
+
+_wrong("a length above the number of keys", lengths(7, 1))
+
+
+_wrong("a length one above the number of keys", lengths([1, 2, 3], [4, 5, 6]))
+
+
+_wrong("more queries than keys, and a length between", lengths(3, 1), (2, 5, 2))
+
+
+_wrong("a length below 0", lengths(1, -3))
+
+
+_wrong("a fraction", torch.tensor([2.5, 1.0]))
+
+
+_wrong("a length that is NaN", torch.tensor([1.0, torch.nan]))
+
+
+_wrong("a length that is infinite", torch.tensor([torch.inf, 1.0]))
+
+
+_wrong("a mask of True and False", torch.tensor([[True, True, False], [True, False, False]]))
+
+
+_wrong("lengths of shape (num_queries, batch)", lengths([1, 2], [4, 3], [2, 5]))
+
+
+_wrong("a length for each key", lengths([1, 2, 3, 4, 5], [2, 2, 2, 2, 2]))
+
+
+_wrong("a length for each query, and no batch", lengths(1, 2, 3))
+
+
+_wrong("a length for each key of each query", torch.ones(2, 3, 5, dtype=torch.long))
+
+
+_wrong("one length for all", torch.tensor(3))
+
+
+def check_kind(valid_lens: Tensor) -> None:
+    if valid_lens.dtype == torch.bool:
+        raise TypeError("valid_lens must hold whole numbers, got True and False")
+
+
+def check_shape(valid_lens: Tensor, shape: Shape) -> None:
+    if tuple(valid_lens.shape) not in (shape[:1], shape[:2]):
+        raise ValueError(f"valid_lens must fit scores of {shape}, got {tuple(valid_lens.shape)}")
+
+
+def check_range(valid_lens: Tensor, least: int, most: int) -> None:
+    if not ((valid_lens >= least) & (valid_lens <= most)).all():
+        raise ValueError(f"valid_lens must lie in [{least}, {most}], got {valid_lens}")
+
+
+def _check_whole(valid_lens: Tensor) -> None:
+    if (valid_lens != valid_lens.round()).any():  # NaN is no number's equal, not even its own
+        raise ValueError(f"valid_lens must be whole numbers, got {valid_lens}")
+
+
+def checked(valid_lens: Tensor, shape: Shape, least: int = 0, most: int | None = None) -> Tensor:
+    """Follow all rules, for bugs that get the limits wrong."""
+    check_kind(valid_lens)
+    check_shape(valid_lens, shape)
+    _check_whole(valid_lens)
+    check_range(valid_lens, least, shape[-1] if most is None else most)
+    return valid_lens
+
+
+@task.right("it asks for each rule in turn; NaN differs from what it is rounded to.")
+def rule_by_rule(valid_lens: Tensor, shape: Shape) -> Tensor:
+    return checked(valid_lens, shape)
+
+
+@task.right("`range` holds whole numbers only, and 2.0 as well as 2.")
+def number_by_number(valid_lens: Tensor, shape: Shape) -> Tensor:
+    batch, num_queries, num_keys = shape
+    if valid_lens.dtype == torch.bool or valid_lens.shape not in ((batch,), (batch, num_queries)):
+        raise ValueError("valid_lens must be numbers of shape (batch,) or (batch, num_queries)")
+    for length in valid_lens.flatten().tolist():
+        if length not in range(num_keys + 1):
+            raise ValueError(f"valid_lens must be whole numbers up to {num_keys}, got {length}")
+    return valid_lens
+
+
+@task.right("only what can be true stays as it is when it is rounded and put between the limits.")
+def put_right_and_compared(valid_lens: Tensor, shape: Shape) -> Tensor:
+    check_kind(valid_lens)
+    check_shape(valid_lens, shape)
+    if not torch.equal(valid_lens, valid_lens.clamp(0, shape[-1]).round()):
+        raise ValueError(f"valid_lens must be whole numbers in [0, {shape[-1]}], got {valid_lens}")
+    return valid_lens
+
+
+@task.right("it lists all lengths that there can be, and looks each one up.")
+def looked_up(valid_lens: Tensor, shape: Shape) -> Tensor:
+    if valid_lens.dtype == torch.bool:
+        raise TypeError("a mask is no lengths")
+    if valid_lens.dim() not in (1, 2) or list(valid_lens.shape) != list(shape[: valid_lens.dim()]):
+        raise ValueError("lengths must be (batch,) or (batch, num_queries)")
+    possible = torch.arange(shape[-1] + 1, dtype=valid_lens.dtype)
+    if not torch.isin(valid_lens, possible).all():
+        raise ValueError(f"lengths must be among {possible.tolist()}, got {valid_lens.tolist()}")
+    return valid_lens
+
+
+def _refuses(function: Function, valid_lens: Tensor, shape: Shape) -> bool:
+    try:
+        function(valid_lens, shape)
+    except (ValueError, TypeError):
+        return True
+    return False
+
+
+@task.test
+def test_lengths_that_can_be_true_come_back(function: Function) -> None:
+    for valid_lens in (torch.tensor([0, 5]), torch.tensor([2.0, 4.0]), torch.tensor([[3], [1]])):
+        assert torch.equal(function(valid_lens, (2, 1, 5)), valid_lens)
+
+
+@task.test
+def test_numbers_that_are_no_lengths_are_refused(function: Function) -> None:
+    for wrong in (6, -1, 2.5, torch.nan, torch.inf, True):
+        assert _refuses(function, torch.tensor([wrong, wrong]), (2, 3, 5)), wrong
+
+
+@task.test
+def test_lengths_of_another_shape_are_refused(function: Function) -> None:
+    assert _refuses(function, torch.ones(3, 2), (2, 3, 5))
+    assert _refuses(function, torch.ones(3), (2, 3, 5))

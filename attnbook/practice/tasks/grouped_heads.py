@@ -1,0 +1,164 @@
+"""Attention in which several query heads share the keys and values of one head."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+from torch.nn.functional import scaled_dot_product_attention
+
+import attnbook
+from attnbook.practice.inputs import normal
+from attnbook.practice.task import Function, Law, Task
+
+Three = tuple[Tensor, Tensor, Tensor]
+
+
+def _within_values(output: Tensor, _queries: Tensor, _keys: Tensor, values: Tensor) -> bool:
+    low, high = values.amin(dim=(1, 2)) - 1e-2, values.amax(dim=(1, 2)) + 1e-2
+    return bool(((output >= low[:, None, None]) & (output <= high[:, None, None])).all())
+
+
+task = Task(
+    name="grouped-heads",
+    statement=(
+        "Write `grouped_heads(queries, keys, values)`: scaled dot-product attention in which "
+        "query heads share key heads. `queries` has shape (batch, num_query_heads, num_queries, "
+        "key_size), `keys` (batch, num_key_heads, num_keys, key_size) and `values` (batch, "
+        "num_key_heads, num_keys, value_size); num_key_heads divides num_query_heads. "
+        "Neighbouring query heads share one head of keys and values: with 6 query heads and 2 "
+        "key heads, query heads 0, 1 and 2 read key head 0, and 3, 4 and 5 read key head 1. "
+        "Scores are divided by √key_size. The output has shape (batch, num_query_heads, "
+        "num_queries, value_size) and the dtype of `queries`."
+    ),
+    starter="def grouped_heads(queries, keys, values):\n    ...",
+    laws=(Law("Some output lies outside of what the values of its example span.", _within_values),),
+)
+
+
+@task.case("six query heads and two key heads")
+def _() -> Three:
+    return normal(5, 6, 3, 11), normal(5, 2, 7, 11), normal(5, 2, 7, 13)
+
+
+@task.case("six query heads and three key heads")
+def _() -> Three:
+    return normal(2, 6, 5, 7), normal(2, 3, 11, 7), normal(2, 3, 11, 13)
+
+
+@task.case("as many key heads as query heads")
+def _() -> Three:
+    return normal(2, 3, 5, 7), normal(2, 3, 11, 7), normal(2, 3, 11, 13)
+
+
+@task.case("one key head for all query heads")
+def _() -> Three:
+    return normal(2, 3, 5, 7), normal(2, 1, 11, 7), normal(2, 1, 11, 13)
+
+
+@task.case("axes of one size")
+def _() -> Three:
+    return normal(2, 4, 2, 2), normal(2, 2, 2, 2, seed=1), normal(2, 2, 2, 2, seed=2)
+
+
+@task.case("one query and one key")
+def _() -> Three:
+    return normal(2, 6, 1, 5), normal(2, 3, 1, 5), normal(2, 3, 1, 7)
+
+
+@task.case("scores around 1000")
+def _() -> Three:
+    return 100 * normal(2, 4, 3, 5), 10 * normal(2, 2, 7, 5), normal(2, 2, 7, 11)
+
+
+@task.case("half precision")
+def _() -> Three:
+    return normal(2, 6, 5, 7).half(), normal(2, 3, 11, 7).half(), normal(2, 3, 11, 13).half()
+
+
+@task.case("double precision")
+def _() -> Three:
+    return normal(2, 6, 5, 7).double(), normal(2, 3, 11, 7).double(), normal(2, 3, 11, 13).double()
+
+
+def attend(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+    """Attention with equally many heads, for the implementations below."""
+    scores = queries @ keys.mT / math.sqrt(queries.shape[-1])
+    return scores.softmax(dim=-1) @ values
+
+
+def group_size(queries: Tensor, keys: Tensor) -> int:
+    """How many query heads share a key head."""
+    return queries.shape[1] // keys.shape[1]
+
+
+@task.right("each key head is repeated on the spot, and the book's own layer does the rest.")
+def the_package(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+    group = group_size(queries, keys)
+    keys, values = keys.repeat_interleave(group, dim=1), values.repeat_interleave(group, dim=1)
+    return attnbook.DotProductAttention(dropout=0.0)(queries, keys, values)
+
+
+@task.right("torch's own attention groups heads when it is told to.")
+def torch_itself(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+    return scaled_dot_product_attention(queries, keys, values, enable_gqa=True)
+
+
+@task.right("query head h reads key head h // group, one after another.")
+def head_by_head(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+    group = group_size(queries, keys)
+    read = [
+        attend(queries[:, head], keys[:, head // group], values[:, head // group])
+        for head in range(queries.shape[1])
+    ]
+    return torch.stack(read, dim=1)
+
+
+@task.right("the query heads of a group become an axis of their own; nothing is repeated.")
+def an_axis_of_groups(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+    batch, num_query_heads, num_queries, size = queries.shape
+    grouped = queries.reshape(batch, keys.shape[1], -1, num_queries, size)
+    scores = torch.einsum("bhgqd,bhkd->bhgqk", grouped, keys) / math.sqrt(size)
+    output = torch.einsum("bhgqk,bhkv->bhgqv", scores.softmax(dim=-1), values)
+    return output.reshape(batch, num_query_heads, num_queries, values.shape[-1])
+
+
+@task.right("to a key head the queries of its group are just more queries.")
+def more_queries_for_each_key_head(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+    batch, num_query_heads, num_queries, size = queries.shape
+    output = attend(queries.reshape(batch, keys.shape[1], -1, size), keys, values)
+    return output.reshape(batch, num_query_heads, num_queries, values.shape[-1])
+
+
+@task.test
+def test_neighbouring_query_heads_share_a_key_head(grouped_heads: Function) -> None:
+    values = torch.tensor([10.0, 20.0]).reshape(1, 2, 1, 1)
+    output = grouped_heads(torch.ones(1, 6, 1, 3), torch.ones(1, 2, 1, 3), values)
+    assert output.flatten().tolist() == [10, 10, 10, 20, 20, 20]
+
+
+@task.test
+def test_keys_are_shared_like_values(grouped_heads: Function) -> None:
+    # The keys of head 0 point at position 0, those of head 1 at position 1.
+    keys = torch.tensor([[[100.0], [0]], [[0], [100]]])[None]
+    values = torch.tensor([[[1.0], [2]], [[3], [4]]])[None]
+    output = grouped_heads(torch.ones(1, 4, 1, 1), keys, values)
+    assert torch.allclose(output.flatten(), torch.tensor([1.0, 1, 4, 4]))
+
+
+@task.test
+def test_scores_are_divided_by_the_root_of_the_key_size(grouped_heads: Function) -> None:
+    keys = torch.tensor([[[[math.log(9), 0, 0, 0], [0, 0, 0, 0]]]])
+    output = grouped_heads(torch.ones(1, 2, 1, 4), keys, torch.tensor([[[[1.0], [0]]]]))
+    assert torch.allclose(output, torch.tensor(0.75))  # √9 to 1
+
+
+@task.test
+def test_each_query_head_keeps_its_place(grouped_heads: Function) -> None:
+    queries = torch.tensor([0.0, 100, 0, 0]).reshape(1, 4, 1, 1)
+    keys = torch.tensor([1.0, 0]).reshape(1, 1, 2, 1).expand(1, 2, 2, 1)
+    output = grouped_heads(
+        queries, keys, torch.tensor([1.0, 0]).reshape(1, 1, 2, 1).expand_as(keys)
+    )
+    assert torch.allclose(output.flatten(), torch.tensor([0.5, 1, 0.5, 0.5]))

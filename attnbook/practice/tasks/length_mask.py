@@ -1,0 +1,116 @@
+"""Who may be seen, from lengths."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch.nn.functional import one_hot
+
+import attnbook
+from attnbook.practice.inputs import lengths
+from attnbook.practice.task import Function, Law, Task
+
+
+def _as_many_seen_as_the_lengths_say(mask: Tensor, valid_lens: Tensor, _num_keys: int) -> bool:
+    return torch.equal(mask.sum(dim=-1).reshape(-1), valid_lens.reshape(-1))
+
+
+task = Task(
+    name="length-mask",
+    statement=(
+        "Write `length_mask(valid_lens, num_keys)`. `valid_lens` says how many keys, from the "
+        "first, may be seen: whole numbers from 0 to `num_keys`, for each example, (batch,), or "
+        "for each query, (batch, num_queries). Give a mask of `torch.bool`, where True means "
+        "visible: of shape (batch, 1, num_keys) for lengths (batch,), and of shape (batch, "
+        "num_queries, num_keys) for lengths (batch, num_queries). A length of 0 hides all keys."
+    ),
+    starter="def length_mask(valid_lens, num_keys):\n    ...",
+    laws=(
+        Law("Some row does not see as many keys as its length.", _as_many_seen_as_the_lengths_say),
+    ),
+)
+
+
+task.case("a length for each example")(lambda: (lengths(4, 2), 5))
+
+
+task.case("more examples than keys")(lambda: (lengths(1, 2, 1, 2, 1), 3))
+
+
+task.case("as many examples as queries")(lambda: (lengths([1, 4, 3], [2, 2, 4], [3, 1, 2]), 5))
+
+
+task.case("a length for each query")(lambda: (lengths([1, 4, 2], [3, 2, 4]), 5))
+
+
+task.case("a length of all keys")(lambda: (lengths(5, 2), 5))
+
+
+task.case("a length of 0")(lambda: (lengths([2, 0], [0, 1], [3, 1]), 7))
+
+
+task.case("one key")(lambda: (lengths(1, 0, 1), 1))
+
+
+task.case("lengths that are a view of another tensor")(
+    lambda: (lengths([1, 4], [2, 3], [3, 1]).T, 5)
+)
+
+
+task.case("300 keys")(lambda: (lengths(257, 299), 300))
+
+
+def per_query(valid_lens: Tensor) -> Tensor:
+    """Lengths with an axis for queries, and one for keys."""
+    return (valid_lens if valid_lens.dim() == 2 else valid_lens[:, None])[..., None]
+
+
+@task.right("it is the book's own.")
+def the_package(valid_lens: Tensor, num_keys: int) -> Tensor:
+    num_queries = valid_lens.shape[1] if valid_lens.dim() == 2 else 1
+    return attnbook.length_mask(valid_lens, (len(valid_lens), num_queries, num_keys))
+
+
+@task.right("positions count from 0, so a key is visible if its position is below the length.")
+def by_comparing(valid_lens: Tensor, num_keys: int) -> Tensor:
+    return torch.arange(num_keys) < per_query(valid_lens)
+
+
+@task.right("it writes True into the first keys of each row, as many as its length says.")
+def row_by_row(valid_lens: Tensor, num_keys: int) -> Tensor:
+    rows = valid_lens.reshape(len(valid_lens), -1)
+    mask = torch.zeros(*rows.shape, num_keys, dtype=torch.bool)
+    for example, numbers in enumerate(rows.tolist()):
+        for query, length in enumerate(numbers):
+            mask[example, query, :length] = True
+    return mask
+
+
+@task.right("row L of a triangle has its first L places True, and lengths say which rows to take.")
+def rows_of_a_triangle(valid_lens: Tensor, num_keys: int) -> Tensor:
+    triangle = torch.ones(num_keys + 1, num_keys, dtype=torch.bool).tril(-1)
+    return triangle[per_query(valid_lens)[..., 0]]
+
+
+@task.right("a key is visible as long as the row's end has not been met, counted from the left.")
+def by_counting_ends(valid_lens: Tensor, num_keys: int) -> Tensor:
+    ends = one_hot(per_query(valid_lens)[..., 0], num_keys + 1)
+    return ends.cumsum(dim=-1)[..., :-1] == 0
+
+
+@task.test
+def test_the_first_keys_are_visible(function: Function) -> None:
+    mask = function(torch.tensor([1, 3]), 4)
+    assert mask.dtype == torch.bool
+    assert mask.tolist() == [[[True, False, False, False]], [[True, True, True, False]]]
+
+
+@task.test
+def test_each_query_has_its_own_length(function: Function) -> None:
+    mask = function(torch.tensor([[1, 2], [3, 1]]), 3)
+    assert mask.int().tolist() == [[[1, 0, 0], [1, 1, 0]], [[1, 1, 1], [1, 0, 0]]]
+
+
+@task.test
+def test_a_length_of_0_hides_all_keys(function: Function) -> None:
+    assert not function(torch.tensor([0, 2]), 3)[0].any()

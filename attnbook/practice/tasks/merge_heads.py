@@ -1,0 +1,133 @@
+"""The parts that heads have made, put back into one vector per position."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+import attnbook
+from attnbook.practice.inputs import normal
+from attnbook.practice.task import Function, Task
+
+task = Task(
+    name="merge-heads",
+    statement=(
+        "Write `merge_heads(heads)`. `heads` has shape (batch, num_heads, num_positions, "
+        "head_size). The answer has shape (batch, num_positions, num_heads · head_size) and the "
+        "dtype of `heads`: at each position the numbers of the first head come first, then "
+        "those of the second, and so on. The caller's tensor stays as it is, its shape included."
+    ),
+    starter="def merge_heads(heads):\n    ...",
+)
+
+
+def _as_split(batch: int, num_heads: int, num_positions: int, size: int) -> Tensor:
+    """Heads that lie in memory as `split_heads` leaves them: positions first."""
+    return normal(batch, num_positions, num_heads, size).transpose(1, 2)
+
+
+@task.case("heads as `split_heads` leaves them")
+def _() -> tuple[Tensor]:
+    return (_as_split(2, 5, 3, 7),)
+
+
+@task.case("heads as a matrix product makes them")
+def _() -> tuple[Tensor]:
+    return (normal(2, 5, 3, 7),)
+
+
+@task.case("as many heads as positions")
+def _() -> tuple[Tensor]:
+    return (_as_split(2, 3, 3, 5),)
+
+
+@task.case("four axes of one size")
+def _() -> tuple[Tensor]:
+    return (_as_split(3, 3, 3, 3),)
+
+
+@task.case("one head")
+def _() -> tuple[Tensor]:
+    return (_as_split(2, 1, 3, 5),)
+
+
+@task.case("heads of one number")
+def _() -> tuple[Tensor]:
+    return (_as_split(2, 5, 3, 1),)
+
+
+@task.case("one example, and one position")
+def _() -> tuple[Tensor]:
+    return (_as_split(1, 3, 1, 2),)
+
+
+@task.case("half precision")
+def _() -> tuple[Tensor]:
+    return (_as_split(2, 5, 3, 7).half(),)
+
+
+@task.case("double precision")
+def _() -> tuple[Tensor]:
+    return (_as_split(2, 5, 3, 7).double(),)
+
+
+@task.right("it is the book's own.")
+def the_package(heads: Tensor) -> Tensor:
+    return attnbook.merge_heads(heads)
+
+
+@task.right("it takes the heads apart, and joins them at their last axis.")
+def joined_end_to_end(heads: Tensor) -> Tensor:
+    return torch.cat(heads.unbind(1), dim=-1)
+
+
+@task.right("it copies head after head into its place.")
+def head_by_head(heads: Tensor) -> Tensor:
+    batch, num_heads, num_positions, size = heads.shape
+    merged = heads.new_zeros(batch, num_positions, num_heads * size)
+    for head in range(num_heads):
+        merged[..., head * size : (head + 1) * size] = heads[:, head]
+    return merged
+
+
+@task.right("number n of the answer is number n % head_size of head n // head_size.")
+def looked_up(heads: Tensor) -> Tensor:
+    _, num_heads, _, size = heads.shape
+    number = torch.arange(num_heads * size)
+    return heads.movedim(2, 1)[:, :, number // size, number % size]
+
+
+@task.right("`contiguous` writes the swapped axes out, so `view` may join them.")
+def written_out_first(heads: Tensor) -> Tensor:
+    batch, num_heads, num_positions, size = heads.shape
+    return heads.transpose(1, 2).contiguous().view(batch, num_positions, num_heads * size)
+
+
+@task.test
+def test_the_heads_of_a_position_stand_side_by_side(merge_heads: Function) -> None:
+    heads = torch.tensor([[[[1.0, 2], [5, 6]], [[3, 4], [7, 8]]]])
+    assert torch.equal(merge_heads(heads), torch.tensor([[[1.0, 2, 3, 4], [5, 6, 7, 8]]]))
+
+
+@task.test
+def test_examples_do_not_mix(merge_heads: Function) -> None:
+    heads = torch.zeros(2, 3, 5, 7)
+    heads[1] = 1
+    assert torch.equal(merge_heads(heads).mean(dim=(1, 2)), torch.tensor([0.0, 1.0]))
+
+
+@task.test
+def test_an_axis_of_size_one_is_kept(merge_heads: Function) -> None:
+    assert merge_heads(torch.zeros(1, 3, 1, 2)).shape == (1, 1, 6)
+
+
+@task.test
+def test_the_dtype_is_kept(merge_heads: Function) -> None:
+    assert merge_heads(torch.zeros(2, 3, 5, 7).half()).dtype == torch.float16
+
+
+@task.test
+def test_the_callers_heads_keep_their_shape(merge_heads: Function) -> None:
+    heads = torch.zeros(2, 3, 5, 7)
+    merge_heads(heads)
+    assert heads.shape == (2, 3, 5, 7)

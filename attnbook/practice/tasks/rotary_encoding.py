@@ -1,0 +1,185 @@
+"""Queries and keys turned by where they stand."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+import attnbook
+from attnbook.practice.inputs import lengths, normal
+from attnbook.practice.task import Function, Law, Task
+
+
+def _same_lengths(turned: Tensor, vectors: Tensor, _positions: Tensor) -> bool:
+    ratio = turned.double().norm(dim=-1) / vectors.double().norm(dim=-1)
+    return bool((ratio - 1).abs().lt(1e-2).all())
+
+
+def _still_at_zero(turned: Tensor, vectors: Tensor, positions: Tensor) -> bool:
+    still = positions == 0
+    return torch.allclose(turned[..., still, :], vectors[..., still, :], atol=1e-3)
+
+
+def _exact(turned: Tensor, vectors: Tensor, positions: Tensor) -> bool:
+    if positions.max() < 10_000:
+        return True
+    apart = (turned - attnbook.rotary_encoding(vectors, positions)).abs().max()
+    return not 1e-4 < apart < 0.1
+
+
+task = Task(
+    name="rotary-encoding",
+    statement=(
+        "Write `rotary_encoding(vectors, positions)`. `vectors`, queries or keys, has shape "
+        "(batch, num_heads, num_positions, size) with an even size; `positions` "
+        "(num_positions,) says where they stand, in whole numbers. Neighbouring numbers form a "
+        "pair: the numbers 2i and 2i + 1 of a vector at position p, call them a and b, are "
+        "turned by the angle t = p / 10000^(2i/size), which makes a · cos t - b · sin t and "
+        "a · sin t + b · cos t of them. The answer has the shape and dtype of `vectors`, which "
+        "stay as they are. Compute the angles in double precision: in single precision far "
+        "positions are wrong in their third decimal."
+    ),
+    starter="def rotary_encoding(vectors, positions):\n    ...",
+    laws=(
+        Law("Some vector has changed its length: a turn changes none.", _same_lengths),
+        Law("What stands at position 0 does not stay as it is.", _still_at_zero),
+        Law(
+            "The angles of far positions have too few digits: the numbers are a little off.", _exact
+        ),
+    ),
+)
+
+
+@task.case("as many positions as heads")
+def _() -> tuple[Tensor, Tensor]:
+    return normal(2, 3, 3, 10), lengths(0, 1, 2)
+
+
+@task.case("axes of different sizes")
+def _() -> tuple[Tensor, Tensor]:
+    return normal(2, 3, 5, 14), lengths(0, 1, 2, 3, 4)
+
+
+@task.case("positions out of order, one of them twice")
+def _() -> tuple[Tensor, Tensor]:
+    return normal(2, 5, 3, 14).transpose(1, 2), lengths(3, 0, 9, 3, 1)
+
+
+@task.case("positions that begin at 7")
+def _() -> tuple[Tensor, Tensor]:
+    return normal(2, 3, 5, 14), lengths(7, 8, 9, 10, 11)
+
+
+@task.case("one query that follows a cache")
+def _() -> tuple[Tensor, Tensor]:
+    return normal(2, 3, 1, 10), lengths(23)
+
+
+@task.case("one pair")
+def _() -> tuple[Tensor, Tensor]:
+    return normal(2, 3, 5, 2), lengths(0, 1, 2, 3, 4)
+
+
+@task.case("half precision")
+def _() -> tuple[Tensor, Tensor]:
+    return normal(2, 3, 5, 14).half(), lengths(0, 1, 2, 3, 4)
+
+
+@task.case("double precision")
+def _() -> tuple[Tensor, Tensor]:
+    return normal(2, 3, 5, 14).double(), lengths(0, 1, 2, 3, 4)
+
+
+@task.case("positions around 100,000")
+def _() -> tuple[Tensor, Tensor]:
+    return normal(2, 3, 5, 14), lengths(100_003, 99_991, 100_019, 99_989, 0)
+
+
+def angles_of(positions: Tensor, size: int) -> Tensor:
+    """The angle of each pair, (num_positions, size / 2), in double precision."""
+    exponents = torch.arange(0, size, 2).double() / size
+    return positions.double()[:, None] / 10000**exponents
+
+
+@task.right("it is the book's own.")
+def the_package(vectors: Tensor, positions: Tensor) -> Tensor:
+    return attnbook.rotary_encoding(vectors, positions)
+
+
+@task.right("a pair is a complex number, and to turn it is to multiply by one of length 1.")
+def complex_numbers(vectors: Tensor, positions: Tensor) -> Tensor:
+    pairs = torch.view_as_complex(vectors.double().reshape(*vectors.shape[:-1], -1, 2))
+    angles = angles_of(positions, vectors.shape[-1])
+    turned = pairs * torch.polar(torch.ones_like(angles), angles)
+    return torch.view_as_real(turned).flatten(-2).to(vectors.dtype)
+
+
+@task.right("each pair is multiplied by its own matrix of two rows and two columns.")
+def small_matrices(vectors: Tensor, positions: Tensor) -> Tensor:
+    angles = angles_of(positions, vectors.shape[-1])
+    cos, sin = angles.cos(), angles.sin()
+    rows = [torch.stack([cos, -sin], dim=-1), torch.stack([sin, cos], dim=-1)]
+    pairs = vectors.double().reshape(*vectors.shape[:-1], -1, 2)
+    turned = torch.einsum("pirc,bhpic->bhpir", torch.stack(rows, dim=-2), pairs)
+    return turned.flatten(-2).to(vectors.dtype)
+
+
+@task.right("it turns one pair after another, from copies of the two numbers.")
+def pair_by_pair(vectors: Tensor, positions: Tensor) -> Tensor:
+    angles = angles_of(positions, vectors.shape[-1])
+    numbers = []
+    for pair in range(vectors.shape[-1] // 2):
+        a, b = vectors[..., 2 * pair].double(), vectors[..., 2 * pair + 1].double()
+        cos, sin = angles[:, pair].cos(), angles[:, pair].sin()
+        numbers += [a * cos - b * sin, a * sin + b * cos]
+    return torch.stack(numbers, dim=-1).to(vectors.dtype)
+
+
+@task.right("-b, a, -d, c and so on is a quarter of a turn ahead, and the rest is cosine and sine.")
+def a_quarter_turn_ahead(vectors: Tensor, positions: Tensor) -> Tensor:
+    angles = angles_of(positions, vectors.shape[-1]).repeat_interleave(2, dim=-1)
+    wide = vectors.double()
+    ahead = torch.stack([-wide[..., 1::2], wide[..., 0::2]], dim=-1).flatten(-2)
+    return (wide * angles.cos() + ahead * angles.sin()).to(vectors.dtype)
+
+
+@task.test
+def test_the_first_pair_turns_by_its_position(turn: Function) -> None:
+    turned = turn(torch.tensor([1.0, 0]).expand(1, 1, 3, 2), torch.tensor([0, 1, 2]))
+    angles = torch.tensor([0.0, 1, 2])
+    assert torch.allclose(turned[0, 0], torch.stack([angles.cos(), angles.sin()], dim=1))
+
+
+@task.test
+def test_the_second_pair_of_size_four_turns_a_hundred_times_slower(turn: Function) -> None:
+    turned = turn(torch.tensor([0.0, 0, 1, 0]).reshape(1, 1, 1, 4), torch.tensor([100]))
+    angle = torch.tensor(1.0)  # 100 / 10000^(2/4)
+    expected = torch.stack([0 * angle, 0 * angle, angle.cos(), angle.sin()])
+    assert torch.allclose(turned.flatten(), expected)
+
+
+@task.test
+def test_both_numbers_of_a_pair_turn(turn: Function) -> None:
+    turned = turn(torch.tensor([0.0, 1]).reshape(1, 1, 1, 2), torch.tensor([1]))
+    angle = torch.tensor(1.0)
+    assert torch.allclose(turned.flatten(), torch.stack([-angle.sin(), angle.cos()]))
+
+
+@task.test
+def test_all_heads_turn_alike(turn: Function) -> None:
+    turned = turn(torch.ones(1, 2, 2, 4), torch.tensor([0, 5]))
+    assert torch.allclose(turned[:, 0], turned[:, 1])
+
+
+@task.test
+def test_half_precision_stays_half(turn: Function) -> None:
+    assert turn(torch.ones(1, 1, 2, 4).half(), torch.tensor([0, 1])).dtype == torch.float16
+
+
+@task.test
+def test_a_far_position_turns_exactly(turn: Function) -> None:
+    vector = torch.eye(10)[2].reshape(1, 1, 1, 10)  # the first number of the second pair
+    turned = turn(vector, torch.tensor([100_003]))
+    assert abs(turned.flatten()[2].item() - math.cos(100_003 / 10000 ** (2 / 10))) < 1e-5

@@ -1,0 +1,2016 @@
+"""Single faults, written from the tasks' statements without sight of the cases and the bugs."""
+# ruff: noqa: N801, N803, ARG001, PLR0913, PLR0917 - as in the tasks
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+# What is right, for the parts of a mutant that are.
+
+
+def _first(valid_lens, num_keys):
+    """Visible keys of each example: (batch, 1, num_keys)."""
+    return torch.arange(num_keys) < valid_lens[:, None, None]
+
+
+def _weigh(scores, visible):
+    """Softmax of the visible scores; all zeros where there are none."""
+    filled = scores.masked_fill(~visible, -math.inf)
+    filled = filled.masked_fill(~visible.any(-1, keepdim=True), 0)
+    return torch.softmax(filled, dim=-1).masked_fill(~visible, 0)
+
+
+def _dots(queries, keys):
+    """Scaled dot products."""
+    return queries @ keys.transpose(-2, -1) / math.sqrt(queries.shape[-1])
+
+
+def _seen(valid_lens, keys):
+    """Visible keys, where None means all."""
+    if valid_lens is None:
+        return torch.ones(len(keys), 1, keys.shape[1], dtype=torch.bool)
+    return _first(valid_lens, keys.shape[1])
+
+
+def _additive(queries, keys, W_q, W_k, w_v):
+    """Additive scores."""
+    sums = (queries @ W_q.T)[:, :, None] + (keys @ W_k.T)[:, None]
+    return torch.tanh(sums) @ w_v
+
+
+def _split(vectors, num_heads):
+    """(batch, positions, hiddens) to (batch, heads, positions, head size)."""
+    return vectors.unflatten(-1, (num_heads, -1)).transpose(1, 2)
+
+
+def _merge(heads):
+    """(batch, heads, positions, head size) to (batch, positions, hiddens)."""
+    return heads.transpose(1, 2).flatten(2)
+
+
+def _squares(queries, keys):
+    """Squared distances of all queries and keys."""
+    return (queries[:, :, None] - keys[:, None]).square().sum(-1)
+
+
+# softmax
+
+
+def softmax_1(scores):
+    """It divides by the sum over the queries: any scores of two queries."""
+    return torch.softmax(scores, dim=1)
+
+
+def softmax_2(scores):
+    """It subtracts each example's highest score: rows [0, 0] and [1000, 1000] give NaN."""
+    powers = torch.exp(scores - scores.amax(dim=(1, 2), keepdim=True))
+    return powers / powers.sum(dim=-1, keepdim=True)
+
+
+def softmax_3(scores):
+    """It subtracts in place: the caller's scores change, unless each row's highest is 0."""
+    scores -= scores.amax(dim=-1, keepdim=True)
+    powers = scores.exp()
+    return powers / powers.sum(dim=-1, keepdim=True)
+
+
+def softmax_4(scores):
+    """It cuts scores off so that no power overflows: 1000 and 990 get the same weight."""
+    powers = scores.clamp(-80, 80).exp()
+    return powers / powers.sum(dim=-1, keepdim=True)
+
+
+def softmax_5(scores):
+    """It computes, and answers, in single precision: scores of double or half precision."""
+    return torch.softmax(scores.float(), dim=-1)
+
+
+def softmax_6(scores):
+    """It drops axes of 1: scores with one query."""
+    powers = torch.exp(scores - scores.amax(dim=-1, keepdim=True)).squeeze()
+    return powers / powers.sum(dim=-1, keepdim=True)
+
+
+# length-mask
+
+
+def length_mask_1(valid_lens, num_keys):
+    """It shows one key too many: any length below num_keys."""
+    return torch.arange(num_keys) <= valid_lens.reshape(len(valid_lens), -1, 1)
+
+
+def length_mask_2(valid_lens, num_keys):
+    """It lacks the axis for queries where lengths are (batch,)."""
+    return torch.arange(num_keys) < valid_lens.unsqueeze(-1)
+
+
+def length_mask_3(valid_lens, num_keys):
+    """It takes a row from a triangle, and for a length of 0 the last: all keys are visible."""
+    rows = torch.ones(num_keys, num_keys, dtype=torch.bool).tril()
+    return rows[valid_lens.reshape(len(valid_lens), -1) - 1]
+
+
+def length_mask_4(valid_lens, num_keys):
+    """It squeezes: lengths (1, num_queries) are taken for those of num_queries examples."""
+    valid_lens = valid_lens.squeeze()
+    return torch.arange(num_keys) < valid_lens.reshape(len(valid_lens), -1, 1)
+
+
+def length_mask_5(valid_lens, num_keys):
+    """It is as long as the longest length: all lengths below num_keys."""
+    longest = int(valid_lens.max())
+    return torch.arange(longest) < valid_lens.reshape(len(valid_lens), -1, 1)
+
+
+def length_mask_6(valid_lens, num_keys):
+    """It gives ones and zeros, not True and False."""
+    return (torch.arange(num_keys) < valid_lens.reshape(len(valid_lens), -1, 1)).float()
+
+
+def length_mask_7(valid_lens, num_keys):
+    """It lays lengths (batch, num_queries) out as (batch, 1, …): two lengths for each example."""
+    if valid_lens.dim() == 2:
+        valid_lens = valid_lens[:, 0]
+    return torch.arange(num_keys) < valid_lens[:, None, None]
+
+
+# masked-softmax
+
+
+def _lengths_mask(scores, valid_lens):
+    """Visible keys in the shape of the scores; lengths are None, (batch,), (batch, num_queries)."""
+    if valid_lens is None:
+        return torch.ones_like(scores, dtype=torch.bool)
+    visible = torch.arange(scores.shape[-1]) < valid_lens.reshape(len(valid_lens), -1, 1)
+    if scores.dim() == 4:
+        visible = visible.unsqueeze(1)
+    return visible.expand_as(scores)
+
+
+def masked_softmax_1(scores, valid_lens=None):
+    """It hides by -1e6: visible scores of -2e6 weigh nothing, and their row is cleared."""
+    visible = _lengths_mask(scores, valid_lens)
+    weights = torch.softmax(scores.masked_fill(~visible, -1e6), dim=-1)
+    return weights.masked_fill(~visible, 0)
+
+
+def masked_softmax_2(scores, valid_lens=None):
+    """It clears padding after the softmax: rows with padding do not sum to 1."""
+    return torch.softmax(scores, dim=-1).masked_fill(~_lengths_mask(scores, valid_lens), 0)
+
+
+def masked_softmax_3(scores, valid_lens=None):
+    """It adds -inf, so a row that sees nothing is right, but its gradient is NaN."""
+    visible = _lengths_mask(scores, valid_lens)
+    hidden = torch.zeros_like(scores).masked_fill(~visible, -math.inf)
+    return torch.softmax(scores + hidden, dim=-1).nan_to_num(0)
+
+
+def masked_softmax_4(scores, valid_lens=None):
+    """It hides in the caller's scores: any padding."""
+    visible = _lengths_mask(scores, valid_lens)
+    with torch.no_grad():
+        scores.masked_fill_(~visible, -1e4)
+    return _weigh(scores, visible)
+
+
+def masked_softmax_5(scores, valid_lens=None):
+    """Where lengths are None it takes the softmax over axis 2: with heads these are queries."""
+    if valid_lens is None:
+        return torch.softmax(scores, dim=2)
+    return _weigh(scores, _lengths_mask(scores, valid_lens))
+
+
+def masked_softmax_6(scores, valid_lens=None):
+    """With heads, lengths per query meet the heads, not the examples: 2 examples with 2 heads."""
+    visible = _lengths_mask(scores, valid_lens)
+    if valid_lens is not None and scores.dim() == 4 and valid_lens.dim() == 2:
+        visible = torch.arange(scores.shape[-1]) < valid_lens.unsqueeze(-1)
+    return _weigh(scores, visible)
+
+
+def masked_softmax_7(scores, valid_lens=None):
+    """Its highest score may be padding: [0, 0, 1e4] with a length of 2 gives zeros."""
+    visible = _lengths_mask(scores, valid_lens)
+    powers = torch.exp(scores - scores.amax(dim=-1, keepdim=True)).masked_fill(~visible, 0)
+    return powers / powers.sum(dim=-1, keepdim=True).clamp(min=1e-30)
+
+
+def masked_softmax_8(scores, valid_lens=None):
+    """It multiplies padding by 0: where padding scores inf, that makes the row NaN."""
+    visible = _lengths_mask(scores, valid_lens)
+    hidden = scores * visible + (~visible).to(scores.dtype) * torch.finfo(scores.dtype).min
+    return torch.softmax(hidden, dim=-1).masked_fill(~visible, 0)
+
+
+def masked_softmax_9(scores, valid_lens=None):
+    """It clears empty rows for lengths (batch,) only: a query's length of 0 gives NaN."""
+    visible = _lengths_mask(scores, valid_lens)
+    weights = torch.softmax(scores.masked_fill(~visible, -math.inf), dim=-1)
+    if valid_lens is not None and valid_lens.dim() == 1:
+        weights = weights.masked_fill(~visible, 0)
+    return weights
+
+
+def masked_softmax_10(scores, valid_lens=None):
+    """With lengths it answers in single precision: scores of double precision with lengths."""
+    if valid_lens is None:
+        return torch.softmax(scores, dim=-1)
+    return _weigh(scores.float(), _lengths_mask(scores, valid_lens))
+
+
+def masked_softmax_11(scores, valid_lens=None):
+    """It leaves a row that sees nothing with equal weights."""
+    visible = _lengths_mask(scores, valid_lens)
+    visible = visible | ~visible.any(-1, keepdim=True)
+    return torch.softmax(scores.masked_fill(~visible, -math.inf), dim=-1)
+
+
+# checked-lengths
+
+
+def _check(valid_lens, shape):
+    """Raise unless all is as it should be."""
+    batch, num_queries, num_keys = shape
+    if valid_lens.dtype == torch.bool:
+        raise TypeError("a mask is not lengths")
+    if valid_lens.shape not in ((batch,), (batch, num_queries)):
+        raise ValueError("shape")
+    if not ((valid_lens >= 0) & (valid_lens <= num_keys) & (valid_lens % 1 == 0)).all():
+        raise ValueError("lengths")
+
+
+def checked_lengths_1(valid_lens, shape):
+    """It refuses num_keys itself."""
+    _check(valid_lens, shape)
+    if (valid_lens >= shape[-1]).any():
+        raise ValueError("too long")
+    return valid_lens
+
+
+def checked_lengths_2(valid_lens, shape):
+    """It asks for what is wrong, and NaN is not above, not below and no fraction: accepted."""
+    batch, num_queries, num_keys = shape
+    if valid_lens.dtype == torch.bool:
+        raise TypeError("a mask is not lengths")
+    if valid_lens.shape not in ((batch,), (batch, num_queries)):
+        raise ValueError("shape")
+    if (valid_lens < 0).any() or (valid_lens > num_keys).any() or (valid_lens % 1 > 0).any():
+        raise ValueError("lengths")
+    return valid_lens
+
+
+def checked_lengths_3(valid_lens, shape):
+    """It lets (batch, 1) pass, since that would broadcast: two queries, lengths (batch, 1)."""
+    batch = shape[0]
+    if valid_lens.shape == (batch, 1):
+        _check(valid_lens[:, 0], shape)
+        return valid_lens
+    _check(valid_lens, shape)
+    return valid_lens
+
+
+def checked_lengths_4(valid_lens, shape):
+    """It returns whole numbers of a whole type: lengths of a float type do not come back."""
+    _check(valid_lens, shape)
+    return valid_lens.long()
+
+
+def checked_lengths_5(valid_lens, shape):
+    """It refuses all float types: 2.0."""
+    if valid_lens.is_floating_point():
+        raise TypeError("lengths must be whole numbers")
+    _check(valid_lens, shape)
+    return valid_lens
+
+
+def checked_lengths_6(valid_lens, shape):
+    """It knows two types only: lengths of torch.int32 are refused."""
+    if valid_lens.dtype not in (torch.int64, torch.float32):
+        raise TypeError("lengths must be whole numbers")
+    _check(valid_lens, shape)
+    return valid_lens
+
+
+def checked_lengths_7(valid_lens, shape):
+    """It takes the mask of True and False for ones and zeros: accepted."""
+    _check(valid_lens.long() if valid_lens.dtype == torch.bool else valid_lens, shape)
+    return valid_lens
+
+
+def checked_lengths_8(valid_lens, shape):
+    """Its failure is an AssertionError, neither a ValueError nor a TypeError: any bad lengths."""
+    try:
+        _check(valid_lens, shape)
+    except (ValueError, TypeError) as error:
+        raise AssertionError(*error.args) from error
+    return valid_lens
+
+
+def checked_lengths_9(valid_lens, shape):
+    """It lets one number for all pass: a tensor of shape ()."""
+    _check(valid_lens.expand(shape[0]) if valid_lens.dim() == 0 else valid_lens, shape)
+    return valid_lens
+
+
+def checked_lengths_10(valid_lens, shape):
+    """It asks for fractions after rounding them off: 1.5 is accepted."""
+    whole = valid_lens.long() if valid_lens.is_floating_point() else valid_lens
+    _check(whole, shape)
+    if valid_lens.isnan().any():
+        raise ValueError("NaN")
+    return valid_lens
+
+
+def checked_lengths_11(valid_lens, shape):
+    """It lets lengths (num_queries,) pass, where there are more or fewer queries than examples."""
+    _check(valid_lens.expand(shape[0], -1) if valid_lens.shape == shape[1:2] else valid_lens, shape)
+    return valid_lens
+
+
+# pool
+
+
+def pool_1(weights, values):
+    """It divides by each row's sum: a row that sums to 0.5."""
+    return weights / weights.sum(dim=-1, keepdim=True) @ values
+
+
+def pool_2(weights, values):
+    """It divides rows that sum to more than 1: a row that sums to 2."""
+    return weights / weights.sum(dim=-1, keepdim=True).clamp(min=1) @ values
+
+
+def pool_3(weights, values):
+    """With heads, it takes query i's values from head i: as many heads as queries."""
+    return (weights.unsqueeze(-1) * values.unsqueeze(1)).sum(dim=-2)
+
+
+def pool_4(weights, values):
+    """With heads, it reads the values of the first head for all: any two heads."""
+    if weights.dim() == 4:
+        values = values[:, :1]
+    return weights @ values
+
+
+def pool_5(weights, values):
+    """It takes the mean over the keys: two keys."""
+    return (weights.unsqueeze(-1) * values.unsqueeze(-3)).mean(dim=-2)
+
+
+def pool_6(weights, values):
+    """It mixes the values of all examples: two examples."""
+    return torch.einsum("b...qk,c...kv->b...qv", weights, values)
+
+
+def pool_7(weights, values):
+    """It drops axes of 1: one query, or one example."""
+    return (weights @ values).squeeze()
+
+
+# kernel-pool
+
+
+def kernel_pool_1(queries, keys, values, width):
+    """It lacks the 2 in the kernel: any distances that differ."""
+    return torch.softmax(-_squares(queries, keys) / width**2, dim=-1) @ values
+
+
+def kernel_pool_2(queries, keys, values, width):
+    """It takes a root and squares it: the gradient is NaN where a query lies on a key."""
+    distances = _squares(queries, keys).sqrt()
+    return torch.softmax(-(distances**2) / (2 * width**2), dim=-1) @ values
+
+
+def kernel_pool_3(queries, keys, values, width):
+    """It makes a plain number of the width: no gradient flows back to it."""
+    return torch.softmax(-_squares(queries, keys) / (2 * float(width) ** 2), dim=-1) @ values
+
+
+def kernel_pool_4(queries, keys, values, width):
+    """It guards the sum with a tiny number: where all keys are far, the output is 0."""
+    powers = torch.exp(-_squares(queries, keys) / (2 * width**2))
+    return powers @ values / (powers.sum(dim=-1, keepdim=True) + 1e-20)
+
+
+def kernel_pool_5(queries, keys, values, width):
+    """It subtracts the smallest distance of all queries: queries 0 and 1000 with a key at 0."""
+    squares = _squares(queries, keys)
+    powers = torch.exp((squares.min() - squares) / (2 * width**2))
+    return powers @ values / powers.sum(dim=-1, keepdim=True)
+
+
+def kernel_pool_6(queries, keys, values, width):
+    """It multiplies out the square, so digits cancel: queries and keys near 10000."""
+    q = queries.square().sum(-1, keepdim=True)
+    k = keys.square().sum(-1).unsqueeze(1)
+    squares = q + k - 2 * queries @ keys.transpose(1, 2)
+    return torch.softmax(-squares / (2 * width**2), dim=-1) @ values
+
+
+def kernel_pool_7(queries, keys, values, width):
+    """It does not square the width: any but 1."""
+    return torch.softmax(-_squares(queries, keys) / (2 * width), dim=-1) @ values
+
+
+def kernel_pool_8(queries, keys, values, width):
+    """It wants a tensor: a width of 2.0 is no tensor."""
+    return torch.softmax(-_squares(queries, keys) / (2 * width.square()), dim=-1) @ values
+
+
+def kernel_pool_9(queries, keys, values, width):
+    """It takes the mean of the squared differences: two numbers in a vector."""
+    squares = (queries[:, :, None] - keys[:, None]).square().mean(-1)
+    return torch.softmax(-squares / (2 * width**2), dim=-1) @ values
+
+
+def kernel_pool_10(queries, keys, values, width):
+    """It detaches the weights: gradients flow back to the values only."""
+    weights = torch.softmax(-_squares(queries, keys) / (2 * width**2), dim=-1)
+    return weights.detach() @ values
+
+
+# scaled-dot-attention
+
+
+def scaled_dot_attention_1(queries, keys, values, valid_lens=None):
+    """It divides by the root of the value size: unless that is the query size."""
+    scores = queries @ keys.transpose(1, 2) / math.sqrt(values.shape[-1])
+    return _weigh(scores, _seen(valid_lens, keys)) @ values
+
+
+def scaled_dot_attention_2(queries, keys, values, valid_lens=None):
+    """It adds -1e9 to hide: padding of 1e30 is still the highest."""
+    visible = _seen(valid_lens, keys)
+    weights = torch.softmax(_dots(queries, keys) + ~visible * -1e9, dim=-1)
+    return weights.masked_fill(~visible.any(-1, keepdim=True), 0) @ values
+
+
+def scaled_dot_attention_3(queries, keys, values, valid_lens=None):
+    """It cuts all examples at the longest length: two lengths that differ."""
+    if valid_lens is None:
+        return torch.softmax(_dots(queries, keys), dim=-1) @ values
+    longest = int(valid_lens.max())
+    keys, values = keys[:, :longest], values[:, :longest]
+    output = torch.softmax(_dots(queries, keys), dim=-1) @ values
+    return output.masked_fill((valid_lens == 0)[:, None, None], 0)
+
+
+def scaled_dot_attention_4(queries, keys, values, valid_lens=None):
+    """It takes lengths that are all 0 for no lengths: the output is not 0."""
+    if valid_lens is None or not valid_lens.any():
+        return torch.softmax(_dots(queries, keys), dim=-1) @ values
+    return _weigh(_dots(queries, keys), _seen(valid_lens, keys)) @ values
+
+
+def scaled_dot_attention_5(queries, keys, values, valid_lens=None):
+    """It leaves NaN where a length is 0."""
+    scores = _dots(queries, keys).masked_fill(~_seen(valid_lens, keys), -math.inf)
+    return torch.softmax(scores, dim=-1) @ values
+
+
+def scaled_dot_attention_6(queries, keys, values, valid_lens=None):
+    """It repeats lengths in the wrong order for flat rows: two examples and two queries."""
+    scores = _dots(queries, keys)
+    if valid_lens is None:
+        return torch.softmax(scores, dim=-1) @ values
+    flat = scores.reshape(-1, scores.shape[-1])
+    visible = torch.arange(scores.shape[-1]) < valid_lens.repeat(queries.shape[1])[:, None]
+    return _weigh(flat, visible).reshape(scores.shape) @ values
+
+
+def scaled_dot_attention_7(queries, keys, values, valid_lens=None):
+    """It sets padded keys to 0, which makes their scores 0, not their weights: any padding."""
+    if valid_lens is None:
+        return torch.softmax(_dots(queries, keys), dim=-1) @ values
+    visible = _first(valid_lens, keys.shape[1]).transpose(1, 2)
+    keys, values = keys.masked_fill(~visible, 0), values.masked_fill(~visible, 0)
+    return torch.softmax(_dots(queries, keys), dim=-1) @ values
+
+
+def scaled_dot_attention_8(queries, keys, values, valid_lens=None):
+    """It divides by the query size, not its root: a size of 4."""
+    scores = queries @ keys.transpose(1, 2) / queries.shape[-1]
+    return _weigh(scores, _seen(valid_lens, keys)) @ values
+
+
+# additive-score
+
+
+def additive_score_1(queries, keys, W_q, W_k, w_v):
+    """It takes two tanhs and adds them: any query and key that are not 0."""
+    hiddens = torch.tanh(queries @ W_q.T)[:, :, None] + torch.tanh(keys @ W_k.T)[:, None]
+    return hiddens @ w_v
+
+
+def additive_score_2(queries, keys, W_q, W_k, w_v):
+    """It reshapes W_q where it should transpose it: two hiddens and two numbers in a query."""
+    q = queries @ W_q.reshape(queries.shape[-1], -1)
+    return torch.tanh(q[:, :, None] + (keys @ W_k.T)[:, None]) @ w_v
+
+
+def additive_score_3(queries, keys, W_q, W_k, w_v):
+    """It divides by the root of num_hiddens: two hiddens."""
+    return _additive(queries, keys, W_q, W_k, w_v) / math.sqrt(len(w_v))
+
+
+def additive_score_4(queries, keys, W_q, W_k, w_v):
+    """It drops axes of 1: one query."""
+    return _additive(queries, keys, W_q, W_k, w_v).squeeze()
+
+
+def additive_score_5(queries, keys, W_q, W_k, w_v):
+    """It puts keys before queries: two queries, three keys."""
+    return _additive(queries, keys, W_q, W_k, w_v).transpose(1, 2)
+
+
+def additive_score_6(queries, keys, W_q, W_k, w_v):
+    """It takes the softmax as well: any scores."""
+    return torch.softmax(_additive(queries, keys, W_q, W_k, w_v), dim=-1)
+
+
+def additive_score_7(queries, keys, W_q, W_k, w_v):
+    """It takes the tanh last: a score is never above 1, whatever w_v."""
+    sums = (queries @ W_q.T)[:, :, None] + (keys @ W_k.T)[:, None]
+    return torch.tanh(sums @ w_v)
+
+
+def additive_score_8(queries, keys, W_q, W_k, w_v):
+    """It scores the first query in the place of all: two queries."""
+    sums = (queries @ W_q.T)[:, :1, None] + (keys @ W_k.T)[:, None]
+    return (torch.tanh(sums) @ w_v).expand(-1, queries.shape[1], -1)
+
+
+# dot-product-layer
+
+
+class _DotProduct(nn.Module):
+    def __init__(self, dropout):
+        super().__init__()
+        self.p = dropout
+        self.dropout = nn.Dropout(dropout)
+
+    def weigh(self, queries, keys, valid_lens):
+        return _weigh(_dots(queries, keys), _seen(valid_lens, keys))
+
+
+class dot_product_layer_1(_DotProduct):
+    """It drops in eval, too: a dropout of 0.5 in eval."""
+
+    def forward(self, queries, keys, values, valid_lens=None):
+        weights = self.weigh(queries, keys, valid_lens)
+        self.attention_weights = weights.detach()
+        return F.dropout(weights, self.p) @ values
+
+
+class dot_product_layer_2(_DotProduct):
+    """It drops in place in the weights that it has kept: a dropout of 0.5 in training."""
+
+    def forward(self, queries, keys, values, valid_lens=None):
+        weights = self.weigh(queries, keys, valid_lens)
+        self.attention_weights = weights.detach()
+        return F.dropout(weights, self.p, self.training, inplace=True) @ values
+
+
+class dot_product_layer_3(_DotProduct):
+    """Its own dropout divides by 0 where dropout is 1: NaN in training."""
+
+    def forward(self, queries, keys, values, valid_lens=None):
+        weights = self.weigh(queries, keys, valid_lens)
+        self.attention_weights = weights.detach()
+        if self.training:
+            weights = weights * (torch.rand_like(weights) >= self.p).to(weights.dtype)
+            weights = weights / (1 - self.p)
+        return weights @ values
+
+
+class dot_product_layer_4(_DotProduct):
+    """It keeps the first call's mask while shapes stay: a second call with other lengths."""
+
+    mask = None
+
+    def forward(self, queries, keys, values, valid_lens=None):
+        if self.mask is None or self.mask.shape != (len(keys), 1, keys.shape[1]):
+            self.mask = _seen(valid_lens, keys)
+        weights = _weigh(_dots(queries, keys), self.mask)
+        self.attention_weights = weights.detach()
+        return self.dropout(weights) @ values
+
+
+class dot_product_layer_5(_DotProduct):
+    """It keeps its weights with their graph: attention_weights require a gradient."""
+
+    def forward(self, queries, keys, values, valid_lens=None):
+        self.attention_weights = self.weigh(queries, keys, valid_lens)
+        return self.dropout(self.attention_weights) @ values
+
+
+class dot_product_layer_6(_DotProduct):
+    """It drops numbers of the output, not weights: in training with dropout."""
+
+    def forward(self, queries, keys, values, valid_lens=None):
+        weights = self.weigh(queries, keys, valid_lens)
+        self.attention_weights = weights.detach()
+        return self.dropout(weights @ values)
+
+
+class dot_product_layer_7(_DotProduct):
+    """It drops scores, not weights: in training, those that are left still sum to 1."""
+
+    def forward(self, queries, keys, values, valid_lens=None):
+        self.attention_weights = self.weigh(queries, keys, valid_lens).detach()
+        scores = self.dropout(_dots(queries, keys))
+        return _weigh(scores, _seen(valid_lens, keys)) @ values
+
+
+class dot_product_layer_8(_DotProduct):
+    """It does not divide what is left: in training with dropout."""
+
+    def forward(self, queries, keys, values, valid_lens=None):
+        weights = self.weigh(queries, keys, valid_lens)
+        self.attention_weights = weights.detach()
+        if self.training:
+            weights = weights * (torch.rand_like(weights) >= self.p)
+        return weights @ values
+
+
+class dot_product_layer_9(_DotProduct):
+    """It keeps the weights in eval only: after a call in training, they are old or none."""
+
+    attention_weights = None
+
+    def forward(self, queries, keys, values, valid_lens=None):
+        weights = self.weigh(queries, keys, valid_lens)
+        if not self.training:
+            self.attention_weights = weights.detach()
+        return self.dropout(weights) @ values
+
+
+class dot_product_layer_10(_DotProduct):
+    """It keeps the weights before the mask: any padding."""
+
+    def forward(self, queries, keys, values, valid_lens=None):
+        self.attention_weights = torch.softmax(_dots(queries, keys), dim=-1).detach()
+        return self.dropout(self.weigh(queries, keys, valid_lens)) @ values
+
+
+class dot_product_layer_11(_DotProduct):
+    """It keeps the share that it should drop: a dropout of 0.1 in training."""
+
+    def forward(self, queries, keys, values, valid_lens=None):
+        weights = self.weigh(queries, keys, valid_lens)
+        self.attention_weights = weights.detach()
+        if self.training and 0 < self.p < 1:
+            weights = weights * (torch.rand_like(weights) < self.p) / (1 - self.p)
+        elif self.training and self.p == 1:
+            weights = weights * 0
+        return weights @ values
+
+
+class dot_product_layer_12(_DotProduct):
+    """Its output comes from detached weights: no gradient flows to queries and keys."""
+
+    def forward(self, queries, keys, values, valid_lens=None):
+        self.attention_weights = self.weigh(queries, keys, valid_lens).detach()
+        return self.dropout(self.attention_weights) @ values
+
+
+# additive-layer
+
+
+class _Additive(nn.Module):
+    def __init__(self, key_size, query_size, num_hiddens):
+        super().__init__()
+        self.W_q = nn.Linear(query_size, num_hiddens, bias=False)
+        self.W_k = nn.Linear(key_size, num_hiddens, bias=False)
+        self.w_v = nn.Linear(num_hiddens, 1, bias=False)
+
+    def score(self, queries, keys):
+        return self.w_v(torch.tanh(self.W_q(queries)[:, :, None] + self.W_k(keys)[:, None]))
+
+    def forward(self, queries, keys, values, valid_lens=None):
+        scores = self.score(queries, keys).squeeze(-1)
+        return _weigh(scores, _seen(valid_lens, keys)) @ values
+
+
+class additive_layer_1(_Additive):
+    """It copies w_v when it is made: a w_v that is loaded later has no effect."""
+
+    def __init__(self, key_size, query_size, num_hiddens):
+        super().__init__(key_size, query_size, num_hiddens)
+        self.vector = self.w_v.weight.detach().clone()
+
+    def score(self, queries, keys):
+        hiddens = torch.tanh(self.W_q(queries)[:, :, None] + self.W_k(keys)[:, None])
+        return hiddens @ self.vector.T
+
+
+class additive_layer_2(_Additive):
+    """It drops all axes of 1 from the scores: one query of two examples."""
+
+    def forward(self, queries, keys, values, valid_lens=None):
+        scores = self.score(queries, keys).squeeze()
+        return _weigh(scores, _seen(valid_lens, keys)) @ values
+
+
+class additive_layer_3(_Additive):
+    """Its W_q has a bias: matrices without one do not load."""
+
+    def __init__(self, key_size, query_size, num_hiddens):
+        super().__init__(key_size, query_size, num_hiddens)
+        self.W_q = nn.Linear(query_size, num_hiddens)
+
+
+class additive_layer_4(_Additive):
+    """It projects queries by W_k and keys by W_q: where both have one size, the output is wrong."""
+
+    def score(self, queries, keys):
+        return self.w_v(torch.tanh(self.W_k(queries)[:, :, None] + self.W_q(keys)[:, None]))
+
+
+class additive_layer_5(_Additive):
+    """It drops weights in training."""
+
+    def forward(self, queries, keys, values, valid_lens=None):
+        scores = self.score(queries, keys).squeeze(-1)
+        weights = _weigh(scores, _seen(valid_lens, keys))
+        return F.dropout(weights, 0.1, self.training) @ values
+
+
+class additive_layer_6(_Additive):
+    """It swaps the sizes: it is made with the query size first, and matrices do not load."""
+
+    def __init__(self, query_size, key_size, num_hiddens):
+        super().__init__(key_size, query_size, num_hiddens)
+
+
+class additive_layer_7(_Additive):
+    """It gives the mean of the values where nothing is seen: a length of 0."""
+
+    def forward(self, queries, keys, values, valid_lens=None):
+        scores = self.score(queries, keys).squeeze(-1)
+        scores = scores.masked_fill(~_seen(valid_lens, keys), torch.finfo(scores.dtype).min)
+        return torch.softmax(scores, dim=-1) @ values
+
+
+class additive_layer_8(_Additive):
+    """It takes the softmax over the queries: two queries."""
+
+    def forward(self, queries, keys, values, valid_lens=None):
+        scores = self.score(queries, keys).squeeze(-1)
+        weights = torch.softmax(scores, dim=1).masked_fill(~_seen(valid_lens, keys), 0)
+        return weights @ values
+
+
+class additive_layer_9(_Additive):
+    """It takes ReLU in the place of tanh: any query and key."""
+
+    def score(self, queries, keys):
+        return self.w_v(torch.relu(self.W_q(queries)[:, :, None] + self.W_k(keys)[:, None]))
+
+
+class additive_layer_10(_Additive):
+    """It takes valid_lens for one number, the first: two lengths that differ."""
+
+    def forward(self, queries, keys, values, valid_lens=None):
+        if valid_lens is not None:
+            valid_lens = valid_lens[:1]
+        scores = self.score(queries, keys).squeeze(-1)
+        return _weigh(scores, _seen(valid_lens, keys)) @ values
+
+
+# causal-mask
+
+
+def causal_mask_1(num_queries, num_keys):
+    """Its queries stand at the first keys: fewer queries than keys."""
+    return torch.ones(num_queries, num_keys, dtype=torch.bool).tril()
+
+
+def causal_mask_2(num_queries, num_keys):
+    """It shows one key of the future: two queries."""
+    ones = torch.ones(num_queries, num_keys, dtype=torch.bool)
+    return ones.tril(diagonal=num_keys - num_queries + 1)
+
+
+def causal_mask_3(num_queries, num_keys):
+    """It mends only the last query: 2 queries and 3 keys, the first should see 2."""
+    mask = torch.ones(num_queries, num_keys, dtype=torch.bool).tril()
+    mask[-1] = True
+    return mask
+
+
+def causal_mask_4(num_queries, num_keys):
+    """It hides what should be visible, and the other way round."""
+    ones = torch.ones(num_queries, num_keys, dtype=torch.bool)
+    return ones.triu(diagonal=num_keys - num_queries + 1)
+
+
+def causal_mask_5(num_queries, num_keys):
+    """It hides the key at the query's own position: any sizes."""
+    positions = torch.arange(num_keys - num_queries, num_keys)
+    return torch.arange(num_keys) < positions[:, None]
+
+
+def causal_mask_6(num_queries, num_keys):
+    """It has an axis for the batch: any sizes."""
+    positions = torch.arange(num_keys - num_queries, num_keys)
+    return (torch.arange(num_keys) <= positions[:, None])[None]
+
+
+def causal_mask_7(num_queries, num_keys):
+    """It gives ones and zeros of the default type: any sizes."""
+    return torch.ones(num_queries, num_keys).tril(diagonal=num_keys - num_queries)
+
+
+# causal-attention
+
+
+def causal_attention_1(queries, keys, values):
+    """Its is_causal puts queries at the first keys: fewer queries than keys."""
+    return F.scaled_dot_product_attention(queries, keys, values, is_causal=True)
+
+
+def _not_after(queries, keys):
+    """Causal mask of some queries and keys."""
+    shape = queries.shape[1], keys.shape[1]
+    return torch.ones(shape, dtype=torch.bool).tril(diagonal=shape[1] - shape[0])
+
+
+def causal_attention_2(queries, keys, values):
+    """It hides all scores of 0, the visible ones, too: a query of zeros gives NaN."""
+    scores = _dots(queries, keys).tril(diagonal=keys.shape[1] - queries.shape[1])
+    return torch.softmax(scores.masked_fill(scores == 0, -math.inf), dim=-1) @ values
+
+
+def causal_attention_3(queries, keys, values):
+    """Its highest score may be the future's: where that is 1e30, all powers are 0."""
+    scores = _dots(queries, keys)
+    powers = torch.exp(scores - scores.amax(dim=-1, keepdim=True))
+    powers = powers.masked_fill(~_not_after(queries, keys), 0)
+    return powers @ values / powers.sum(dim=-1, keepdim=True)
+
+
+def causal_attention_4(queries, keys, values):
+    """It adds -1e9 to hide: a future of 1e30 is still the highest."""
+    hidden = ~_not_after(queries, keys) * -1e9
+    return torch.softmax(_dots(queries, keys) + hidden, dim=-1) @ values
+
+
+def causal_attention_5(queries, keys, values):
+    """It clears the future after the softmax: weights do not sum to 1, but for the last query."""
+    weights = torch.softmax(_dots(queries, keys), dim=-1)
+    return weights.masked_fill(~_not_after(queries, keys), 0) @ values
+
+
+def causal_attention_6(queries, keys, values):
+    """It hides a query's own key, but from a first that would see none: two queries."""
+    mask = _not_after(queries, keys)
+    mask = mask.tril(diagonal=keys.shape[1] - queries.shape[1] - 1)
+    mask[:, 0] = True
+    return _weigh(_dots(queries, keys), mask) @ values
+
+
+def causal_attention_7(queries, keys, values):
+    """It divides by the root of the number of keys."""
+    scores = queries @ keys.transpose(1, 2) / math.sqrt(keys.shape[1])
+    return _weigh(scores, _not_after(queries, keys)) @ values
+
+
+def causal_attention_8(queries, keys, values):
+    """It multiplies hidden scores by 0 and lets them stand: they still get weight."""
+    scores = _dots(queries, keys).tril(diagonal=keys.shape[1] - queries.shape[1])
+    return torch.softmax(scores, dim=-1) @ values
+
+
+# split-heads
+
+
+def split_heads_1(vectors, num_heads):
+    """It reshapes without swapping axes: two positions and two heads."""
+    return vectors.reshape(len(vectors), num_heads, vectors.shape[1], -1)
+
+
+def split_heads_2(vectors, num_heads):
+    """It deals the numbers out like cards: two heads of two numbers."""
+    return vectors.unflatten(-1, (-1, num_heads)).permute(0, 3, 1, 2)
+
+
+def split_heads_3(vectors, num_heads):
+    """It takes num_heads for the head size: unless they are the same."""
+    return torch.stack(vectors.split(num_heads, dim=-1), dim=1)
+
+
+def split_heads_4(vectors, num_heads):
+    """It adds no axis for one head."""
+    return vectors if num_heads == 1 else _split(vectors, num_heads)
+
+
+def split_heads_5(vectors, num_heads):
+    """It answers in single precision: vectors of double precision."""
+    pieces = vectors.chunk(num_heads, dim=-1)
+    heads = torch.zeros(len(vectors), num_heads, vectors.shape[1], pieces[0].shape[-1])
+    for number, piece in enumerate(pieces):
+        heads[:, number] = piece
+    return heads
+
+
+def split_heads_6(vectors, num_heads):
+    """It folds the heads into the batch."""
+    return _split(vectors, num_heads).flatten(0, 1)
+
+
+def split_heads_7(vectors, num_heads):
+    """It leaves positions before heads."""
+    return vectors.unflatten(-1, (num_heads, -1))
+
+
+def split_heads_8(vectors, num_heads):
+    """It stacks heads as the first axis, and views that as the right shape: two examples."""
+    heads = torch.stack(vectors.chunk(num_heads, dim=-1))
+    return heads.reshape(len(vectors), num_heads, vectors.shape[1], -1)
+
+
+# merge-heads
+
+
+def merge_heads_1(heads):
+    """It reshapes without swapping axes: two positions and two heads."""
+    batch, num_heads, num_positions, head_size = heads.shape
+    return heads.reshape(batch, num_positions, num_heads * head_size)
+
+
+def merge_heads_2(heads):
+    """It takes one number of each head in turn: two heads of two numbers."""
+    return heads.permute(0, 2, 3, 1).flatten(2)
+
+
+def merge_heads_3(heads):
+    """It swaps the axes of the caller's tensor."""
+    return heads.transpose_(1, 2).flatten(2)
+
+
+def merge_heads_4(heads):
+    """It reads memory as if the tensor were contiguous: heads that are a view of vectors."""
+    batch, num_heads, num_positions, size = heads.shape
+    strides = (num_heads * num_positions * size, size, num_positions * size, 1)
+    return heads.as_strided((batch, num_positions, num_heads, size), strides).flatten(2)
+
+
+def merge_heads_5(heads):
+    """It takes the number of heads for that of positions: unless they are the same."""
+    return heads.transpose(1, 2).reshape(heads.shape[0], heads.shape[1], -1)
+
+
+def merge_heads_6(heads):
+    """It drops all axes of 1 where there is one head: one example or one position."""
+    return heads.squeeze() if heads.shape[1] == 1 else _merge(heads)
+
+
+def merge_heads_7(heads):
+    """It answers in single precision: heads of double precision."""
+    batch, num_heads, num_positions, size = heads.shape
+    merged = torch.zeros(batch, num_positions, num_heads * size)
+    for number in range(num_heads):
+        merged[:, :, number * size : (number + 1) * size] = heads[:, number]
+    return merged
+
+
+def merge_heads_8(heads):
+    """It puts the last head first: two heads."""
+    return torch.cat(heads.unbind(1)[::-1], dim=-1)
+
+
+# multi-head-attention
+
+
+def multi_head_attention_1(queries, keys, values, W_q, W_k, W_v, W_o, num_heads, valid_lens):
+    """It divides by the root of num_hiddens: two heads."""
+    q = _split(queries @ W_q.T, num_heads)
+    k, v = _split(keys @ W_k.T, num_heads), _split(values @ W_v.T, num_heads)
+    scores = q @ k.transpose(-2, -1) / math.sqrt(len(W_q))
+    weights = _weigh(scores, _first(valid_lens, keys.shape[1])[:, None])
+    return _merge(weights @ v) @ W_o.T
+
+
+def multi_head_attention_2(queries, keys, values, W_q, W_k, W_v, W_o, num_heads, valid_lens):
+    """It does not transpose W_o: any W_o that is not symmetric."""
+    q = _split(queries @ W_q.T, num_heads)
+    k, v = _split(keys @ W_k.T, num_heads), _split(values @ W_v.T, num_heads)
+    weights = _weigh(_dots(q, k), _first(valid_lens, keys.shape[1])[:, None])
+    return _merge(weights @ v) @ W_o
+
+
+def multi_head_attention_3(queries, keys, values, W_q, W_k, W_v, W_o, num_heads, valid_lens):
+    """It repeats lengths in the wrong order for heads in the batch: two heads, two lengths."""
+    q = _split(queries @ W_q.T, num_heads).flatten(0, 1)
+    k = _split(keys @ W_k.T, num_heads).flatten(0, 1)
+    v = _split(values @ W_v.T, num_heads).flatten(0, 1)
+    visible = _first(valid_lens.repeat(num_heads), keys.shape[1])
+    output = _weigh(_dots(q, k), visible) @ v
+    return _merge(output.unflatten(0, (-1, num_heads))) @ W_o.T
+
+
+def multi_head_attention_4(queries, keys, values, W_q, W_k, W_v, W_o, num_heads, valid_lens):
+    """It deals numbers out to heads like cards, and back: two heads of two numbers."""
+    q, k, v = (
+        projected.unflatten(-1, (-1, num_heads)).permute(0, 3, 1, 2)
+        for projected in (queries @ W_q.T, keys @ W_k.T, values @ W_v.T)
+    )
+    weights = _weigh(_dots(q, k), _first(valid_lens, keys.shape[1])[:, None])
+    return (weights @ v).permute(0, 2, 3, 1).flatten(2) @ W_o.T
+
+
+def multi_head_attention_5(queries, keys, values, W_q, W_k, W_v, W_o, num_heads, valid_lens):
+    """It joins heads without swapping axes: two queries and two heads."""
+    q = _split(queries @ W_q.T, num_heads)
+    k, v = _split(keys @ W_k.T, num_heads), _split(values @ W_v.T, num_heads)
+    weights = _weigh(_dots(q, k), _first(valid_lens, keys.shape[1])[:, None])
+    return (weights @ v).reshape(*queries.shape[:2], -1) @ W_o.T
+
+
+def multi_head_attention_6(queries, keys, values, W_q, W_k, W_v, W_o, num_heads, valid_lens):
+    """It sets padding to 0 before it projects, but hides nothing: padding still gets weight."""
+    visible = _first(valid_lens, keys.shape[1]).transpose(1, 2)
+    keys, values = keys.masked_fill(~visible, 0), values.masked_fill(~visible, 0)
+    q = _split(queries @ W_q.T, num_heads)
+    k, v = _split(keys @ W_k.T, num_heads), _split(values @ W_v.T, num_heads)
+    return _merge(torch.softmax(_dots(q, k), dim=-1) @ v) @ W_o.T
+
+
+def multi_head_attention_7(queries, keys, values, W_q, W_k, W_v, W_o, num_heads, valid_lens):
+    """It forgets W_o: any W_o but the identity."""
+    q = _split(queries @ W_q.T, num_heads)
+    k, v = _split(keys @ W_k.T, num_heads), _split(values @ W_v.T, num_heads)
+    return _merge(_weigh(_dots(q, k), _first(valid_lens, keys.shape[1])[:, None]) @ v)
+
+
+def multi_head_attention_8(queries, keys, values, W_q, W_k, W_v, W_o, num_heads, valid_lens):
+    """It hides keys of the first head only: any padding and two heads."""
+    q = _split(queries @ W_q.T, num_heads)
+    k, v = _split(keys @ W_k.T, num_heads), _split(values @ W_v.T, num_heads)
+    visible = _first(valid_lens, keys.shape[1])[:, None].repeat(1, num_heads, 1, 1)
+    visible[:, 1:] = (valid_lens > 0)[:, None, None, None]
+    return _merge(_weigh(_dots(q, k), visible) @ v) @ W_o.T
+
+
+def multi_head_attention_9(queries, keys, values, W_q, W_k, W_v, W_o, num_heads, valid_lens):
+    """It lets an example that may see nothing see all: a length of 0."""
+    q = _split(queries @ W_q.T, num_heads)
+    k, v = _split(keys @ W_k.T, num_heads), _split(values @ W_v.T, num_heads)
+    visible = _first(valid_lens, keys.shape[1])[:, None]
+    weights = _weigh(_dots(q, k), visible | ~visible.any(-1, keepdim=True))
+    return _merge(weights @ v) @ W_o.T
+
+
+# grouped-heads
+
+
+def _repeated(heads, like):
+    """As many heads as in `like`, neighbours the same."""
+    return heads.repeat_interleave(like.shape[1] // heads.shape[1], dim=1)
+
+
+def grouped_heads_1(queries, keys, values):
+    """It deals key heads out in turn: 4 query heads and 2 key heads."""
+    times = queries.shape[1] // keys.shape[1]
+    keys, values = keys.repeat(1, times, 1, 1), values.repeat(1, times, 1, 1)
+    return torch.softmax(_dots(queries, keys), dim=-1) @ values
+
+
+def grouped_heads_2(queries, keys, values):
+    """It repeats values in another order than keys: 4 query heads and 2 key heads."""
+    weights = torch.softmax(_dots(queries, _repeated(keys, queries)), dim=-1)
+    return weights @ values.repeat(1, queries.shape[1] // keys.shape[1], 1, 1)
+
+
+def grouped_heads_3(queries, keys, values):
+    """It divides by the root of the value size: unless that is the key size."""
+    scores = queries @ _repeated(keys, queries).transpose(-2, -1) / math.sqrt(values.shape[-1])
+    return torch.softmax(scores, dim=-1) @ _repeated(values, queries)
+
+
+def grouped_heads_4(queries, keys, values):
+    """It divides a head's number by the number of key heads, not the group's: 2 and 2 heads."""
+    heads = [head // keys.shape[1] for head in range(queries.shape[1])]
+    return torch.softmax(_dots(queries, keys[:, heads]), dim=-1) @ values[:, heads]
+
+
+def grouped_heads_5(queries, keys, values):
+    """It reads the first key head for all: two key heads."""
+    return torch.softmax(_dots(queries, keys[:, :1]), dim=-1) @ values[:, :1]
+
+
+def grouped_heads_6(queries, keys, values):
+    """It answers in single precision: queries of double precision."""
+    output = torch.zeros(*queries.shape[:3], values.shape[-1])
+    weights = torch.softmax(_dots(queries, _repeated(keys, queries)), dim=-1)
+    output += weights @ _repeated(values, queries)
+    return output
+
+
+def grouped_heads_7(queries, keys, values):
+    """It does not divide the scores: any key size but 1."""
+    scores = queries @ _repeated(keys, queries).transpose(-2, -1)
+    return torch.softmax(scores, dim=-1) @ _repeated(values, queries)
+
+
+def grouped_heads_8(queries, keys, values):
+    """It takes the softmax over the query heads of a group, not the keys: any heads."""
+    grouped = queries.unflatten(1, (keys.shape[1], -1))
+    scores = _dots(grouped, keys.unsqueeze(2))
+    weights = torch.softmax(scores, dim=2)
+    return (weights @ values.unsqueeze(2)).flatten(1, 2)
+
+
+# sinusoidal-encoding
+
+
+def _waves(num_positions, exponents):
+    """Angles, in double precision, of positions and exponents."""
+    positions = torch.arange(num_positions, dtype=torch.float64)[:, None]
+    return positions / 10000 ** exponents.double()
+
+
+def sinusoidal_encoding_1(num_positions, size):
+    """It puts all sines first, then all cosines: a size of 4."""
+    angles = _waves(num_positions, torch.arange(0, size, 2).double() / size)
+    return torch.cat([angles.sin(), angles.cos()], dim=1)[:, :size].float()
+
+
+def sinusoidal_encoding_2(num_positions, size):
+    """Each cosine has its own angle: 10000^(1/size) at number 1, where it should be 1."""
+    angles = _waves(num_positions, torch.arange(size).double() / size)
+    encoding = angles.sin()
+    encoding[:, 1::2] = angles[:, 1::2].cos()
+    return encoding.float()
+
+
+def sinusoidal_encoding_3(num_positions, size):
+    """It divides by an odd size plus 1: a size of 5."""
+    pairs = (size + 1) // 2
+    angles = _waves(num_positions, torch.arange(pairs).double() / pairs)
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)[:, :size].float()
+
+
+def sinusoidal_encoding_4(num_positions, size):
+    """Its frequencies are of single precision, only the angles of double: position 100000."""
+    frequencies = 10000 ** (-torch.arange(0, size, 2) / size)
+    angles = torch.arange(num_positions, dtype=torch.float64)[:, None] * frequencies.double()
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)[:, :size].float()
+
+
+def sinusoidal_encoding_5(num_positions, size):
+    """The last frequency is 1 / 10000, as in tensor2tensor: a size of 4."""
+    pairs = (size + 1) // 2
+    angles = _waves(num_positions, torch.arange(pairs).double() / max(pairs - 1, 1))
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)[:, :size].float()
+
+
+def sinusoidal_encoding_6(num_positions, size):
+    """It answers in double precision: any sizes."""
+    angles = _waves(num_positions, torch.arange(0, size, 2).double() / size)
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)[:, :size]
+
+
+def sinusoidal_encoding_7(num_positions, size):
+    """An odd size has no room for its last sine, and gets 0: a size of 3."""
+    encoding = torch.zeros(num_positions, size)
+    for i in range(size // 2):
+        angles = _waves(num_positions, torch.tensor([2 * i / size], dtype=torch.float64))[:, 0]
+        encoding[:, 2 * i], encoding[:, 2 * i + 1] = angles.sin().float(), angles.cos().float()
+    return encoding
+
+
+def sinusoidal_encoding_8(num_positions, size):
+    """Positions count from 1."""
+    angles = _waves(num_positions + 1, torch.arange(0, size, 2).double() / size)[1:]
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)[:, :size].float()
+
+
+def sinusoidal_encoding_9(num_positions, size):
+    """Its cosines need as many columns as its sines: an odd size fails."""
+    angles = _waves(num_positions, torch.arange(0, size, 2).double() / size)
+    encoding = torch.zeros(num_positions, size)
+    encoding[:, 0::2] = angles.sin().float()
+    encoding[:, 1::2] = angles.cos().float()
+    return encoding
+
+
+# rotary-encoding
+
+
+def _turns(positions, size):
+    """Angles of all positions and pairs."""
+    exponents = torch.arange(0, size, 2, dtype=torch.float64) / size
+    return positions.double()[:, None] / 10000**exponents
+
+
+def _turned(vectors, angles):
+    """All pairs, turned by their angles."""
+    a, b = vectors[..., 0::2].double(), vectors[..., 1::2].double()
+    cos, sin = angles.cos(), angles.sin()
+    pairs = torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1)
+    return pairs.flatten(-2).to(vectors.dtype)
+
+
+def rotary_encoding_1(vectors, positions):
+    """Its pairs are number i and size/2 + i, as in LLaMA: a size of 4."""
+    angles = _turns(positions, vectors.shape[-1])
+    a, b = vectors.double().chunk(2, dim=-1)
+    cos, sin = angles.cos(), angles.sin()
+    return torch.cat([a * cos - b * sin, a * sin + b * cos], dim=-1).to(vectors.dtype)
+
+
+def rotary_encoding_2(vectors, positions):
+    """It turns the other way: any position but 0."""
+    return _turned(vectors, -_turns(positions, vectors.shape[-1]))
+
+
+def rotary_encoding_3(vectors, positions):
+    """It counts on from the first position: positions 0, 2, 4."""
+    positions = positions[0] + torch.arange(len(positions))
+    return _turned(vectors, _turns(positions, vectors.shape[-1]))
+
+
+def rotary_encoding_4(vectors, positions):
+    """It makes the second number of the new first one, not the old."""
+    angles = _turns(positions, vectors.shape[-1])
+    turned = vectors.double().clone()
+    turned[..., 0::2] = turned[..., 0::2] * angles.cos() - turned[..., 1::2] * angles.sin()
+    turned[..., 1::2] = turned[..., 0::2] * angles.sin() + turned[..., 1::2] * angles.cos()
+    return turned.to(vectors.dtype)
+
+
+def rotary_encoding_5(vectors, positions):
+    """It turns the caller's vectors."""
+    vectors[:] = _turned(vectors, _turns(positions, vectors.shape[-1]))
+    return vectors
+
+
+def rotary_encoding_6(vectors, positions):
+    """It turns each head by the angle of a position: as many heads as positions."""
+    return _turned(vectors, _turns(positions, vectors.shape[-1]).unsqueeze(1))
+
+
+def rotary_encoding_7(vectors, positions):
+    """Its angles are of single precision: position 100000."""
+    size = vectors.shape[-1]
+    angles = positions.float()[:, None] / 10000 ** (torch.arange(0, size, 2) / size)
+    return _turned(vectors, angles)
+
+
+def rotary_encoding_8(vectors, positions):
+    """It answers in double precision: vectors of single precision."""
+    return _turned(vectors.double(), _turns(positions, vectors.shape[-1]))
+
+
+def rotary_encoding_9(vectors, positions):
+    """Its exponents are i / size: a size of 4."""
+    exponents = torch.arange(vectors.shape[-1] // 2, dtype=torch.float64) / vectors.shape[-1]
+    return _turned(vectors, positions.double()[:, None] / 10000**exponents)
+
+
+def rotary_encoding_10(vectors, positions):
+    """It ignores positions, and counts from 0: positions 5, 6, 7."""
+    return _turned(vectors, _turns(torch.arange(len(positions)), vectors.shape[-1]))
+
+
+# online-softmax
+
+
+def online_softmax_1(scores, values, block_size):
+    """It does not correct the weighted sum: [0, 1] in blocks of 1."""
+    highest, total, weighted = torch.full_like(scores[..., :1], -math.inf), 0, 0
+    for start in range(0, scores.shape[-1], block_size):
+        block = scores[..., start : start + block_size]
+        risen = torch.maximum(highest, block.amax(-1, keepdim=True))
+        powers = (block - risen).exp()
+        total = total * (highest - risen).exp() + powers.sum(-1, keepdim=True)
+        weighted = weighted + powers @ values[:, start : start + block_size]
+        highest = risen
+    return weighted / total
+
+
+def online_softmax_2(scores, values, block_size):
+    """It takes a block's highest score for the highest so far: [1000, 0] in blocks of 1."""
+    highest, total, weighted = torch.full_like(scores[..., :1], -math.inf), 0, 0
+    for start in range(0, scores.shape[-1], block_size):
+        block = scores[..., start : start + block_size]
+        risen = block.amax(-1, keepdim=True)
+        powers, correction = (block - risen).exp(), (highest - risen).exp()
+        total = total * correction + powers.sum(-1, keepdim=True)
+        weighted = weighted * correction + powers @ values[:, start : start + block_size]
+        highest = risen
+    return weighted / total
+
+
+def online_softmax_3(scores, values, block_size):
+    """The highest score begins at 0: scores of -1000 only."""
+    highest, total, weighted = torch.zeros_like(scores[..., :1]), 0, 0
+    for start in range(0, scores.shape[-1], block_size):
+        block = scores[..., start : start + block_size]
+        risen = torch.maximum(highest, block.amax(-1, keepdim=True))
+        powers, correction = (block - risen).exp(), (highest - risen).exp()
+        total = total * correction + powers.sum(-1, keepdim=True)
+        weighted = weighted * correction + powers @ values[:, start : start + block_size]
+        highest = risen
+    return weighted / total
+
+
+def online_softmax_4(scores, values, block_size):
+    """The highest score begins at -1e9: finite scores below it, such as -1e10."""
+    highest, total, weighted = torch.full_like(scores[..., :1], -1e9), 0, 0
+    for start in range(0, scores.shape[-1], block_size):
+        block = scores[..., start : start + block_size]
+        risen = torch.maximum(highest, block.amax(-1, keepdim=True))
+        powers, correction = (block - risen).exp(), (highest - risen).exp()
+        total = total * correction + powers.sum(-1, keepdim=True)
+        weighted = weighted * correction + powers @ values[:, start : start + block_size]
+        highest = risen
+    return weighted / total
+
+
+def online_softmax_5(scores, values, block_size):
+    """It forgets a last block that is smaller: 3 keys in blocks of 2."""
+    num_blocks = max(1, scores.shape[-1] // block_size)
+    highest, total, weighted = torch.full_like(scores[..., :1], -math.inf), 0, 0
+    for start in range(0, num_blocks * block_size, block_size):
+        block = scores[..., start : start + block_size]
+        risen = torch.maximum(highest, block.amax(-1, keepdim=True))
+        powers, correction = (block - risen).exp(), (highest - risen).exp()
+        total = total * correction + powers.sum(-1, keepdim=True)
+        weighted = weighted * correction + powers @ values[:, start : start + block_size]
+        highest = risen
+    return weighted / total
+
+
+def online_softmax_6(scores, values, block_size):
+    """It carries one highest score for all queries: queries with scores 1000 apart give NaN."""
+    highest, total, weighted = torch.tensor(-math.inf, dtype=scores.dtype), 0, 0
+    for start in range(0, scores.shape[-1], block_size):
+        block = scores[..., start : start + block_size]
+        risen = torch.maximum(highest, block.amax())
+        powers, correction = (block - risen).exp(), (highest - risen).exp()
+        total = total * correction + powers.sum(-1, keepdim=True)
+        weighted = weighted * correction + powers @ values[:, start : start + block_size]
+        highest = risen
+    return weighted / total
+
+
+def online_softmax_7(scores, values, block_size):
+    """It averages each block, and then the blocks: two blocks that differ in weight."""
+    parts = []
+    for start in range(0, scores.shape[-1], block_size):
+        block = slice(start, start + block_size)
+        parts.append(torch.softmax(scores[..., block], dim=-1) @ values[:, block])
+    return torch.stack(parts).mean(0)
+
+
+def online_softmax_8(scores, values, block_size):
+    """It answers in single precision: scores of double precision."""
+    highest = torch.full((*scores.shape[:2], 1), -math.inf)
+    total, weighted = 0, 0
+    for start in range(0, scores.shape[-1], block_size):
+        block = scores[..., start : start + block_size].float()
+        risen = torch.maximum(highest, block.amax(-1, keepdim=True))
+        powers, correction = (block - risen).exp(), (highest - risen).exp()
+        total = total * correction + powers.sum(-1, keepdim=True)
+        weighted = weighted * correction + powers @ values[:, start : start + block_size].float()
+        highest = risen
+    return weighted / total
+
+
+def online_softmax_9(scores, values, block_size):
+    """It corrects both sums by a block's first score, not its highest: [0, 0], then [0, 9]."""
+    highest, total, weighted = torch.full_like(scores[..., :1], -math.inf), 0, 0
+    for start in range(0, scores.shape[-1], block_size):
+        block = scores[..., start : start + block_size]
+        risen = torch.maximum(highest, block.amax(-1, keepdim=True))
+        powers = (block - risen).exp()
+        correction = (highest - torch.maximum(highest, block[..., :1])).exp()
+        total = total * correction + powers.sum(-1, keepdim=True)
+        weighted = weighted * correction + powers @ values[:, start : start + block_size]
+        highest = risen
+    return weighted / total
+
+
+# decoding-step
+
+
+def decoding_step_1(token, state, memory, valid_lens, W_q, W_k, w_v, cell):
+    """It joins the context by the token, in this order."""
+    scores = _additive(state[:, None], memory, W_q, W_k, w_v)
+    weights = _weigh(scores, _first(valid_lens, memory.shape[1]))
+    context = (weights @ memory)[:, 0]
+    return cell(torch.cat([context, token], dim=-1), state), weights[:, 0]
+
+
+def decoding_step_2(token, state, memory, valid_lens, W_q, W_k, w_v, cell):
+    """It gives the cell no old state: any state but 0."""
+    scores = _additive(state[:, None], memory, W_q, W_k, w_v)
+    weights = _weigh(scores, _first(valid_lens, memory.shape[1]))
+    context = (weights @ memory)[:, 0]
+    return cell(torch.cat([token, context], dim=-1), torch.zeros_like(state)), weights[:, 0]
+
+
+def decoding_step_3(token, state, memory, valid_lens, W_q, W_k, w_v, cell):
+    """It calls the cell twice, once to check the shape: a cell that counts, or draws a dropout."""
+    scores = _additive(state[:, None], memory, W_q, W_k, w_v)
+    weights = _weigh(scores, _first(valid_lens, memory.shape[1]))
+    inputs = torch.cat([token, (weights @ memory)[:, 0]], dim=-1)
+    if cell(inputs, state).shape != state.shape:
+        raise ValueError("the cell must give a new state")
+    return cell(inputs, state), weights[:, 0]
+
+
+def decoding_step_4(token, state, memory, valid_lens, W_q, W_k, w_v, cell):
+    """Its weights keep the axis of the query."""
+    scores = _additive(state[:, None], memory, W_q, W_k, w_v)
+    weights = _weigh(scores, _first(valid_lens, memory.shape[1]))
+    return cell(torch.cat([token, (weights @ memory)[:, 0]], dim=-1), state), weights
+
+
+def decoding_step_5(token, state, memory, valid_lens, W_q, W_k, w_v, cell):
+    """Where a length is 0 it weighs all keys alike."""
+    scores = _additive(state[:, None], memory, W_q, W_k, w_v)[:, 0]
+    visible = torch.arange(memory.shape[1]) < valid_lens[:, None]
+    weights = torch.softmax(scores.masked_fill(~visible, -1e9), dim=-1)
+    context = (weights[:, None] @ memory)[:, 0]
+    return cell(torch.cat([token, context], dim=-1), state), weights
+
+
+def decoding_step_6(token, state, memory, valid_lens, W_q, W_k, w_v, cell):
+    """Its context is that of all memory, only the weights it returns are masked: any padding."""
+    scores = _additive(state[:, None], memory, W_q, W_k, w_v)
+    weights = _weigh(scores, _first(valid_lens, memory.shape[1]))
+    context = (torch.softmax(scores, dim=-1) @ memory)[:, 0]
+    return cell(torch.cat([token, context], dim=-1), state), weights[:, 0]
+
+
+def decoding_step_7(token, state, memory, valid_lens, W_q, W_k, w_v, cell):
+    """It skips the cell where nothing is seen, and keeps the old state: a length of 0."""
+    scores = _additive(state[:, None], memory, W_q, W_k, w_v)
+    weights = _weigh(scores, _first(valid_lens, memory.shape[1]))
+    new_state = cell(torch.cat([token, (weights @ memory)[:, 0]], dim=-1), state)
+    return torch.where((valid_lens == 0)[:, None], state, new_state), weights[:, 0]
+
+
+def decoding_step_8(token, state, memory, valid_lens, W_q, W_k, w_v, cell):
+    """It divides scores by the root of num_hiddens."""
+    scores = _additive(state[:, None], memory, W_q, W_k, w_v) / math.sqrt(len(w_v))
+    weights = _weigh(scores, _first(valid_lens, memory.shape[1]))
+    return cell(torch.cat([token, (weights @ memory)[:, 0]], dim=-1), state), weights[:, 0]
+
+
+def decoding_step_9(token, state, memory, valid_lens, W_q, W_k, w_v, cell):
+    """It returns the weights first."""
+    scores = _additive(state[:, None], memory, W_q, W_k, w_v)
+    weights = _weigh(scores, _first(valid_lens, memory.shape[1]))
+    return weights[:, 0], cell(torch.cat([token, (weights @ memory)[:, 0]], dim=-1), state)
+
+
+def decoding_step_10(token, state, memory, valid_lens, W_q, W_k, w_v, cell):
+    """It takes the first length for all examples: two lengths that differ."""
+    scores = _additive(state[:, None], memory, W_q, W_k, w_v)
+    weights = _weigh(scores, _first(valid_lens, memory.shape[1])[:1])
+    return cell(torch.cat([token, (weights @ memory)[:, 0]], dim=-1), state), weights[:, 0]
+
+
+# masked-loss
+
+
+def _losses(scores, targets):
+    """-log p of the right symbols."""
+    return -scores.log_softmax(-1).gather(-1, targets.unsqueeze(-1)).squeeze(-1)
+
+
+def _real(targets, valid_lens):
+    return torch.arange(targets.shape[1]) < valid_lens[:, None]
+
+
+def masked_loss_1(scores, targets, valid_lens):
+    """It divides by all steps, padding included: any padding."""
+    return _losses(scores, targets).masked_fill(~_real(targets, valid_lens), 0).mean()
+
+
+def masked_loss_2(scores, targets, valid_lens):
+    """It takes the mean of each text first: texts of two lengths."""
+    losses = _losses(scores, targets).masked_fill(~_real(targets, valid_lens), 0).sum(-1)
+    return (losses / valid_lens.clamp(min=1))[valid_lens > 0].mean()
+
+
+def masked_loss_3(scores, targets, valid_lens):
+    """It takes symbol 0 for padding as well: a real symbol 0."""
+    real = _real(targets, valid_lens)
+    targets = targets.masked_fill(~real, 0)
+    return F.cross_entropy(scores.flatten(0, 1), targets.flatten(), ignore_index=0)
+
+
+def masked_loss_4(scores, targets, valid_lens):
+    """It multiplies padding by 0: padding whose scores are inf or NaN."""
+    real = _real(targets, valid_lens)
+    return (_losses(scores, targets) * real).sum() / real.sum()
+
+
+def masked_loss_5(scores, targets, valid_lens):
+    """It takes the log of the softmax: scores [0, 1000] and the first symbol give inf."""
+    logs = scores.softmax(-1).log().gather(-1, targets.unsqueeze(-1)).squeeze(-1)
+    return -logs[_real(targets, valid_lens)].mean()
+
+
+def masked_loss_6(scores, targets, valid_lens):
+    """It counts a text of length 0 as one step: a length of 0."""
+    losses = _losses(scores, targets).masked_fill(~_real(targets, valid_lens), 0)
+    return losses.sum() / valid_lens.clamp(min=1).sum()
+
+
+def masked_loss_7(scores, targets, valid_lens):
+    """It answers in single precision: scores of double precision."""
+    return _losses(scores.float(), targets)[_real(targets, valid_lens)].mean()
+
+
+def masked_loss_8(scores, targets, valid_lens):
+    """It divides by the number of texts: texts of two steps."""
+    return _losses(scores, targets)[_real(targets, valid_lens)].sum() / len(targets)
+
+
+def masked_loss_9(scores, targets, valid_lens):
+    """It counts one step too many: any length below num_steps."""
+    real = torch.arange(targets.shape[1]) <= valid_lens[:, None]
+    return _losses(scores, targets)[real].mean()
+
+
+def masked_loss_10(scores, targets, valid_lens):
+    """Its softmax is over the steps: two steps."""
+    logs = scores.log_softmax(1).gather(-1, targets.unsqueeze(-1)).squeeze(-1)
+    return -logs[_real(targets, valid_lens)].mean()
+
+
+def masked_loss_11(scores, targets, valid_lens):
+    """It takes log probabilities for granted: scores that are none."""
+    logs = scores.gather(-1, targets.unsqueeze(-1)).squeeze(-1)
+    return -logs[_real(targets, valid_lens)].mean()
+
+
+def masked_loss_12(scores, targets, valid_lens):
+    """Its loss has the shape (1,)."""
+    losses = _losses(scores, targets)[_real(targets, valid_lens)]
+    return losses.mean(dim=0, keepdim=True)
+
+
+# window-mask
+
+
+def window_mask_1(num_queries, num_keys, back):
+    """It counts the own position as one of the `back` keys: two keys with a back of 1."""
+    steps = torch.arange(num_keys - num_queries, num_keys)[:, None] - torch.arange(num_keys)
+    return (steps >= 0) & (steps < max(back, 1))
+
+
+def window_mask_2(num_queries, num_keys, back):
+    """It takes 0 for no limit: a back of 0."""
+    steps = torch.arange(num_keys - num_queries, num_keys)[:, None] - torch.arange(num_keys)
+    return (steps >= 0) & (steps <= back) if back else steps >= 0
+
+
+def window_mask_3(num_queries, num_keys, back):
+    """It slices from a negative place: position 1 of 4 with a back of 2 sees nothing."""
+    mask = torch.zeros(num_queries, num_keys, dtype=torch.bool)
+    for query in range(num_queries):
+        position = num_keys - num_queries + query
+        mask[query, position - back : position + 1] = True
+    return mask
+
+
+def window_mask_4(num_queries, num_keys, back):
+    """Only one of its two edges knows where queries stand: fewer queries than keys."""
+    ones = torch.ones(num_queries, num_keys, dtype=torch.bool)
+    return ones.tril(num_keys - num_queries) & ones.triu(-back)
+
+
+def window_mask_5(num_queries, num_keys, back):
+    """It sees as far ahead as back: a back of 1 and two queries."""
+    steps = torch.arange(num_keys - num_queries, num_keys)[:, None] - torch.arange(num_keys)
+    return steps.abs() <= back
+
+
+def window_mask_6(num_queries, num_keys, back):
+    """Its queries stand at the first keys: fewer queries than keys."""
+    steps = torch.arange(num_queries)[:, None] - torch.arange(num_keys)
+    return (steps >= 0) & (steps <= back)
+
+
+def window_mask_7(num_queries, num_keys, back):
+    """It sees blocks of back + 1 keys, not a window that moves: position 2 with a back of 1."""
+    positions = torch.arange(num_keys)
+    mask = (positions[:, None] // (back + 1) == positions // (back + 1)).tril()
+    return mask[num_keys - num_queries :]
+
+
+def window_mask_8(num_queries, num_keys, back):
+    """It forgets to limit the past by `back`: three keys with a back of 1."""
+    return torch.ones(num_queries, num_keys, dtype=torch.bool).tril(num_keys - num_queries)
+
+
+# document-mask
+
+
+def document_mask_1(documents):
+    """It does not hide the future: a document of two tokens."""
+    return documents[:, :, None] == documents[:, None]
+
+
+def document_mask_2(documents):
+    """It hides document 0, as if it were padding."""
+    same = documents[:, :, None] == documents[:, None]
+    return (same & (documents > 0)[:, None]).tril()
+
+
+def document_mask_3(documents):
+    """It sees a new document only where numbers rise: documents 3, 3, 1, 1."""
+    begins = F.pad(documents.diff(dim=1) > 0, (1, 0))
+    numbers = begins.cumsum(dim=1)
+    return (numbers[:, :, None] == numbers[:, None]).tril()
+
+
+def document_mask_4(documents):
+    """It takes the first example's documents for all: two examples that differ."""
+    same = documents[0][:, None] == documents[0]
+    return same.tril().expand(len(documents), -1, -1)
+
+
+def document_mask_5(documents):
+    """It hides each token from itself."""
+    return (documents[:, :, None] == documents[:, None]).tril(diagonal=-1)
+
+
+def document_mask_6(documents):
+    """It sees keys of documents with lower numbers, too: documents 0, 1."""
+    return (documents[:, :, None] >= documents[:, None]).tril()
+
+
+def document_mask_7(documents):
+    """It compares the documents of neighbours only: each token sees at most one before it."""
+    same = F.pad(documents[:, 1:] == documents[:, :-1], (1, 0))
+    return torch.diag_embed(torch.ones_like(same)) | torch.diag_embed(same[:, 1:], offset=-1)
+
+
+def document_mask_8(documents):
+    """It puts keys before queries: a document of two tokens."""
+    return (documents[:, :, None] == documents[:, None]).triu()
+
+
+def document_mask_9(documents):
+    """It takes numbers below num_positions for granted: a document 7 in two positions fails."""
+    one_hot = F.one_hot(documents, documents.shape[1]).float()
+    return (one_hot @ one_hot.transpose(1, 2) > 0).tril()
+
+
+def document_mask_10(documents):
+    """It compares numbers modulo 256, as bytes: documents 1 and 257."""
+    small = documents.to(torch.uint8)
+    return (small[:, :, None] == small[:, None]).tril()
+
+
+# left-padding
+
+
+def left_padding_1(valid_lens, num_keys):
+    """It slices from -0 for a length of 0: all are real."""
+    mask = torch.zeros(len(valid_lens), 1, num_keys, dtype=torch.bool)
+    positions = torch.zeros(len(valid_lens), num_keys, dtype=torch.int64)
+    for example, length in enumerate(valid_lens.tolist()):
+        mask[example, :, -length:] = True
+        positions[example, num_keys - length :] = torch.arange(length)
+    return mask, positions
+
+
+def left_padding_2(valid_lens, num_keys):
+    """Positions of padding are 1, as in some libraries: any padding."""
+    mask = torch.arange(num_keys) >= num_keys - valid_lens[:, None]
+    return mask[:, None], (mask.cumsum(dim=1) - 1).masked_fill(~mask, 1)
+
+
+def left_padding_3(valid_lens, num_keys):
+    """Positions of padding are negative: a padding of 2."""
+    mask = torch.arange(num_keys) >= num_keys - valid_lens[:, None]
+    return mask[:, None], torch.arange(num_keys) - (num_keys - valid_lens[:, None])
+
+
+def left_padding_4(valid_lens, num_keys):
+    """The mask is for padding on the right: any padding."""
+    real = torch.arange(num_keys) >= num_keys - valid_lens[:, None]
+    positions = (real.cumsum(dim=1) - 1).clamp(min=0)
+    return torch.arange(num_keys) < valid_lens[:, None, None], positions
+
+
+def left_padding_5(valid_lens, num_keys):
+    """Positions are those in the padded text: any padding."""
+    mask = torch.arange(num_keys) >= num_keys - valid_lens[:, None]
+    return mask[:, None], torch.arange(num_keys) * mask
+
+
+def left_padding_6(valid_lens, num_keys):
+    """Positions count from 1."""
+    mask = torch.arange(num_keys) >= num_keys - valid_lens[:, None]
+    return mask[:, None], mask.cumsum(dim=1)
+
+
+def left_padding_7(valid_lens, num_keys):
+    """The mask lacks its axis for queries."""
+    mask = torch.arange(num_keys) >= num_keys - valid_lens[:, None]
+    return mask, (mask.cumsum(dim=1) - 1).clamp(min=0)
+
+
+def left_padding_8(valid_lens, num_keys):
+    """Positions have the type of the lengths: lengths of torch.int32."""
+    start = num_keys - valid_lens[:, None]
+    steps = torch.arange(num_keys, dtype=valid_lens.dtype) - start
+    return (steps >= 0)[:, None], steps.clamp(min=0)
+
+
+def left_padding_9(valid_lens, num_keys):
+    """It hides one real key: any length but 0."""
+    mask = torch.arange(num_keys) > num_keys - valid_lens[:, None]
+    positions = (torch.arange(num_keys) - (num_keys - valid_lens[:, None])).clamp(min=0)
+    return mask[:, None], positions
+
+
+def left_padding_10(valid_lens, num_keys):
+    """It pads to the longest length, not to num_keys: all lengths below num_keys."""
+    longest = int(valid_lens.max())
+    mask = torch.arange(longest) >= longest - valid_lens[:, None]
+    return mask[:, None], (mask.cumsum(dim=1) - 1).clamp(min=0)
+
+
+MUTANTS = {
+    "softmax": [
+        softmax_1,
+        softmax_2,
+        softmax_3,
+        softmax_4,
+        softmax_5,
+        softmax_6,
+    ],
+    "length-mask": [
+        length_mask_1,
+        length_mask_2,
+        length_mask_3,
+        length_mask_4,
+        length_mask_5,
+        length_mask_6,
+        length_mask_7,
+    ],
+    "masked-softmax": [
+        masked_softmax_1,
+        masked_softmax_2,
+        masked_softmax_3,
+        masked_softmax_4,
+        masked_softmax_5,
+        masked_softmax_6,
+        masked_softmax_7,
+        masked_softmax_8,
+        masked_softmax_9,
+        masked_softmax_10,
+        masked_softmax_11,
+    ],
+    "checked-lengths": [
+        checked_lengths_1,
+        checked_lengths_2,
+        checked_lengths_3,
+        checked_lengths_4,
+        checked_lengths_5,
+        checked_lengths_6,
+        checked_lengths_7,
+        checked_lengths_8,
+        checked_lengths_9,
+        checked_lengths_10,
+        checked_lengths_11,
+    ],
+    "pool": [
+        pool_1,
+        pool_2,
+        pool_3,
+        pool_4,
+        pool_5,
+        pool_6,
+        pool_7,
+    ],
+    "kernel-pool": [
+        kernel_pool_1,
+        kernel_pool_2,
+        kernel_pool_3,
+        kernel_pool_4,
+        kernel_pool_5,
+        kernel_pool_6,
+        kernel_pool_7,
+        kernel_pool_8,
+        kernel_pool_9,
+        kernel_pool_10,
+    ],
+    "scaled-dot-attention": [
+        scaled_dot_attention_1,
+        scaled_dot_attention_2,
+        scaled_dot_attention_3,
+        scaled_dot_attention_4,
+        scaled_dot_attention_5,
+        scaled_dot_attention_6,
+        scaled_dot_attention_7,
+        scaled_dot_attention_8,
+    ],
+    "additive-score": [
+        additive_score_1,
+        additive_score_2,
+        additive_score_3,
+        additive_score_4,
+        additive_score_5,
+        additive_score_6,
+        additive_score_7,
+        additive_score_8,
+    ],
+    "dot-product-layer": [
+        dot_product_layer_1,
+        dot_product_layer_2,
+        dot_product_layer_3,
+        dot_product_layer_4,
+        dot_product_layer_5,
+        dot_product_layer_6,
+        dot_product_layer_7,
+        dot_product_layer_8,
+        dot_product_layer_9,
+        dot_product_layer_10,
+        dot_product_layer_11,
+        dot_product_layer_12,
+    ],
+    "additive-layer": [
+        additive_layer_1,
+        additive_layer_2,
+        additive_layer_3,
+        additive_layer_4,
+        additive_layer_5,
+        additive_layer_6,
+        additive_layer_7,
+        additive_layer_8,
+        additive_layer_9,
+        additive_layer_10,
+    ],
+    "causal-mask": [
+        causal_mask_1,
+        causal_mask_2,
+        causal_mask_3,
+        causal_mask_4,
+        causal_mask_5,
+        causal_mask_6,
+        causal_mask_7,
+    ],
+    "causal-attention": [
+        causal_attention_1,
+        causal_attention_2,
+        causal_attention_3,
+        causal_attention_4,
+        causal_attention_5,
+        causal_attention_6,
+        causal_attention_7,
+        causal_attention_8,
+    ],
+    "split-heads": [
+        split_heads_1,
+        split_heads_2,
+        split_heads_3,
+        split_heads_4,
+        split_heads_5,
+        split_heads_6,
+        split_heads_7,
+        split_heads_8,
+    ],
+    "merge-heads": [
+        merge_heads_1,
+        merge_heads_2,
+        merge_heads_3,
+        merge_heads_4,
+        merge_heads_5,
+        merge_heads_6,
+        merge_heads_7,
+        merge_heads_8,
+    ],
+    "multi-head-attention": [
+        multi_head_attention_1,
+        multi_head_attention_2,
+        multi_head_attention_3,
+        multi_head_attention_4,
+        multi_head_attention_5,
+        multi_head_attention_6,
+        multi_head_attention_7,
+        multi_head_attention_8,
+        multi_head_attention_9,
+    ],
+    "grouped-heads": [
+        grouped_heads_1,
+        grouped_heads_2,
+        grouped_heads_3,
+        grouped_heads_4,
+        grouped_heads_5,
+        grouped_heads_6,
+        grouped_heads_7,
+        grouped_heads_8,
+    ],
+    "sinusoidal-encoding": [
+        sinusoidal_encoding_1,
+        sinusoidal_encoding_2,
+        sinusoidal_encoding_3,
+        sinusoidal_encoding_4,
+        sinusoidal_encoding_5,
+        sinusoidal_encoding_6,
+        sinusoidal_encoding_7,
+        sinusoidal_encoding_8,
+        sinusoidal_encoding_9,
+    ],
+    "rotary-encoding": [
+        rotary_encoding_1,
+        rotary_encoding_2,
+        rotary_encoding_3,
+        rotary_encoding_4,
+        rotary_encoding_5,
+        rotary_encoding_6,
+        rotary_encoding_7,
+        rotary_encoding_8,
+        rotary_encoding_9,
+        rotary_encoding_10,
+    ],
+    "online-softmax": [
+        online_softmax_1,
+        online_softmax_2,
+        online_softmax_3,
+        online_softmax_4,
+        online_softmax_5,
+        online_softmax_6,
+        online_softmax_7,
+        online_softmax_8,
+        online_softmax_9,
+    ],
+    "decoding-step": [
+        decoding_step_1,
+        decoding_step_2,
+        decoding_step_3,
+        decoding_step_4,
+        decoding_step_5,
+        decoding_step_6,
+        decoding_step_7,
+        decoding_step_8,
+        decoding_step_9,
+        decoding_step_10,
+    ],
+    "masked-loss": [
+        masked_loss_1,
+        masked_loss_2,
+        masked_loss_3,
+        masked_loss_4,
+        masked_loss_5,
+        masked_loss_6,
+        masked_loss_7,
+        masked_loss_8,
+        masked_loss_9,
+        masked_loss_10,
+        masked_loss_11,
+        masked_loss_12,
+    ],
+    "window-mask": [
+        window_mask_1,
+        window_mask_2,
+        window_mask_3,
+        window_mask_4,
+        window_mask_5,
+        window_mask_6,
+        window_mask_7,
+        window_mask_8,
+    ],
+    "document-mask": [
+        document_mask_1,
+        document_mask_2,
+        document_mask_3,
+        document_mask_4,
+        document_mask_5,
+        document_mask_6,
+        document_mask_7,
+        document_mask_8,
+        document_mask_9,
+        document_mask_10,
+    ],
+    "left-padding": [
+        left_padding_1,
+        left_padding_2,
+        left_padding_3,
+        left_padding_4,
+        left_padding_5,
+        left_padding_6,
+        left_padding_7,
+        left_padding_8,
+        left_padding_9,
+        left_padding_10,
+    ],
+}

@@ -1,0 +1,77 @@
+"""What is asked of every task, as functions for tests and for `make judge`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from attnbook.practice.checking import expected, judge
+from attnbook.practice.grading import failure
+from attnbook.practice.outcome import difference, outcome_of
+from attnbook.practice.task import Case, Function, Task
+
+
+def doubled(case: Case) -> Case:
+    """The same case in double precision."""
+
+    def wide(argument):
+        single = isinstance(argument, Tensor) and argument.dtype == torch.float32
+        return argument.double() if single else argument
+
+    return replace(case, make=lambda: tuple(wide(argument) for argument in case.make()))
+
+
+def refused_in_double(task: Task, right: Function) -> list[str]:
+    """The cases in which an implementation differs from the reference in double precision."""
+    wrong = []
+    for case in map(doubled, task.cases.values()):
+        ours = outcome_of(task, case, task.reference)
+        if told := difference(task, case, outcome_of(task, case, right), ours):
+            wrong.append(f"{case.name}: {told}")
+    return wrong
+
+
+def compiled(function: Function) -> Function:
+    """What `torch.compile` makes of it, without another compiler; a layer's class builds such."""
+    torch.compiler.reset()
+    if isinstance(function, type):
+        return lambda *sizes, **options: torch.compile(function(*sizes, **options), backend="eager")
+    return torch.compile(function, backend="eager")
+
+
+def told_apart(task: Task, bug: str) -> str:
+    """How the case that a bug names tells it from the reference."""
+    known = task.bugs[bug]
+    case = task.cases[known.case]
+    return difference(
+        task, case, outcome_of(task, case, known.function), expected(task.name, case.name)
+    )
+
+
+def naming(task: Task, bug: str) -> list[str]:
+    """The names that `check` gives to a bug; none if it passes, or if nothing is known of it."""
+    return [each.name for each in judge(task, task.bugs[bug].function).bugs]
+
+
+def shape_only(task: Task) -> Function:
+    """A test that looks at the shape and the type of one output only."""
+    case = next(each for each in task.cases.values())
+    right = expected(task.name, case.name)
+
+    def test(written: Function) -> None:
+        outcome = outcome_of(task, case, written)
+        assert outcome.problem == right.problem == ""
+        for mine, theirs in zip(outcome.outputs, right.outputs, strict=True):
+            assert mine.shape == theirs.shape
+            assert mine.dtype == theirs.dtype
+
+    return test
+
+
+def caught(task: Task, tests: list[Function]) -> list[str]:
+    """The bugs that some test fails on."""
+    return [
+        bug.name for bug in task.bugs.values() if any(failure(test, bug.function) for test in tests)
+    ]

@@ -1,0 +1,95 @@
+"""Write it, find it: what the chapters ask for is what the judge knows."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+import pytest
+
+from attnbook.practice import check, find_task
+from tools import ROOT
+from tools.book.notebooks import read
+
+# Whose bug a stranger's code has, and which.
+FOUND = {
+    "attention-pooling": ("kernel-pool", "powers that vanish"),
+    "scoring-functions": ("additive-score", "tanh after w v"),
+    "masked-softmax": ("masked-softmax", "filled with minus a million"),
+    "scaled-dot-product-attention": ("dot-product-layer", "kept weights know no mask"),
+    "additive-attention": ("additive-layer", "matrices swapped"),
+    "bahdanau-attention": ("decoding-step", "padding is seen"),
+    "multi-head-attention": ("multi-head-attention", "scaled by the whole width"),
+    "self-attention-and-position": ("causal-attention", "counted from the first key"),
+    "what-attention-costs": ("online-softmax", "only the sum is corrected"),
+}
+IMPORTS = (ast.Import, ast.ImportFrom)
+STARTS_AT = "attention-pooling"
+each_chapter = pytest.mark.parametrize("name", FOUND)
+
+
+def chapters():
+    """The chapters that have something to write, in their order."""
+    names = re.findall(r"chapters/([\w-]+)", (ROOT / "_toc.yml").read_text("utf-8"))
+    return names[names.index(STARTS_AT) : names.index("summary")]
+
+
+def code_after(name, heading):
+    """The cells of code below a heading of the practice."""
+    cells = read(ROOT / "chapters" / f"{name}.ipynb").cells
+    start = next(i for i, cell in enumerate(cells) if cell.source.startswith(heading))
+    below = []
+    for cell in cells[start + 1 :]:
+        if cell.cell_type == "markdown" and cell.source.startswith("#"):
+            break
+        below += [cell] if cell.cell_type == "code" else []
+    return below
+
+
+def shown(cell):
+    (output,) = (output for output in cell.outputs if output.output_type == "execute_result")
+    return output.data["text/plain"]
+
+
+def asked(cell, call):
+    return re.search(rf'{call}\("([\w-]+)", (\w+)\)', cell.source).groups()
+
+
+def test_every_chapter_from_pooling_on_asks_for_something():
+    assert chapters() == [*FOUND]
+
+
+@each_chapter
+def test_what_is_to_be_written_is_a_task_and_unfinished(name):
+    (cell,) = code_after(name, "### Write it")
+    task, written = asked(cell, "check")
+    starter = find_task(task).starter
+    if "class" not in starter:
+        assert starter.split("\n")[0] in cell.source
+    assert f"✗ {task}: not yet." in shown(cell)
+    assert f" {written}(" in cell.source
+
+
+@each_chapter
+def test_a_strangers_code_has_the_bug_that_its_answer_tells(name):
+    task, bug = FOUND[name]
+    broken, *_ = code_after(name, "### Find it")
+    scope = {}
+    for cell in read(ROOT / "chapters" / f"{name}.ipynb").cells:
+        if cell.cell_type == "code":
+            lines = [it for it in ast.parse(cell.source).body if isinstance(it, IMPORTS)]
+            exec(ast.unparse(lines), scope)  # noqa: S102 - our own chapters
+    exec(broken.source, scope)  # noqa: S102
+    written = next(value for key, value in scope.items() if key.lower().startswith("strangers"))
+    verdict = check(task, written)
+    assert [each.name for each in verdict.bugs] == [bug], str(verdict)
+
+
+@each_chapter
+def test_it_is_mended_and_pinned_in_the_same_task(name):
+    broken, mended, pinned = code_after(name, "### Find it")
+    task, _ = FOUND[name]
+    assert broken.outputs, "its symptom is shown"
+    assert asked(mended, "check")[0] == asked(pinned, "grade_tests")[0] == task
+    assert f"✗ {task}: not yet." in shown(mended)
+    assert f"✗ {task}, 1 test: 0 of {len(find_task(task).bugs)} bugs caught." in shown(pinned)

@@ -1,0 +1,311 @@
+"""Whatever a reader hands over: one readable answer, in time, and nothing else has changed."""
+# ruff: noqa: ARG001, ARG005 - what a reader writes takes arguments, used or not
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+
+import pytest
+import torch
+from torch import nn
+
+import attnbook
+from attnbook.practice import check, find_task, grade_tests, guard
+
+TASK = "masked-softmax"
+
+
+def right(scores, valid_lens):
+    return attnbook.masked_softmax(scores, valid_lens)
+
+
+def nothing(scores, valid_lens): ...
+
+
+def numbers(scores, valid_lens):
+    return right(scores, valid_lens).tolist()
+
+
+def array(scores, valid_lens):
+    return right(scores, valid_lens).detach().numpy()
+
+
+def too_many(scores, valid_lens):
+    return right(scores, valid_lens), scores
+
+
+def another_shape(scores, valid_lens):
+    return right(scores, valid_lens).flatten()
+
+
+def transposed(scores, valid_lens):
+    return right(scores, valid_lens).mT
+
+
+def another_type(scores, valid_lens):
+    return right(scores, valid_lens).double()
+
+
+def raising(scores, valid_lens):
+    return scores[valid_lens.nowhere]
+
+
+def raising_without_a_word(scores, valid_lens):
+    raise KeyError
+
+
+def leaving(scores, valid_lens):
+    sys.exit(3)
+
+
+def recursive(scores, valid_lens):
+    return recursive(scores, valid_lens)
+
+
+def changing(scores, valid_lens):
+    weights = right(scores, valid_lens)
+    scores[..., 0] = 7.0
+    return weights
+
+
+def changing_lengths(scores, valid_lens):
+    weights = right(scores, valid_lens)
+    if valid_lens is not None:
+        valid_lens.zero_()
+    return weights
+
+
+def resizing(scores, valid_lens):
+    weights = right(scores, valid_lens)
+    scores.data = scores.data[:1]
+    return weights
+
+
+def printing(scores, valid_lens):
+    print("shape:", *scores.shape)  # noqa: T201 - as readers do
+    return scores.softmax(-1)
+
+
+def detached(scores, valid_lens):
+    return right(scores, valid_lens).detach()
+
+
+def of_one(scores):
+    return scores
+
+
+def of_three(scores, valid_lens, dim):
+    return scores
+
+
+class Weights(nn.Module):
+    def forward(self, scores, valid_lens):
+        return right(scores, valid_lens)
+
+
+SAID = {
+    nothing: "It returns None where a tensor was expected. Is there a `return`?",
+    numbers: "It returns list where a tensor was expected.",
+    array: "It returns ndarray where a tensor was expected.",
+    too_many: "It returns 2 tensors, 1 were expected.",
+    another_shape: "The output has shape (30,), expected was (2, 3, 5).",
+    transposed: "The output has shape (2, 5, 3), expected was (2, 3, 5).",
+    another_type: "The output is of torch.float64, expected was torch.float32.",
+    raising: "It raises AttributeError: 'Tensor' object has no attribute 'nowhere' (line ",
+    raising_without_a_word: "It raises KeyError (line ",
+    leaving: "It raises SystemExit: 3 (line ",
+    recursive: "It raises RecursionError: maximum recursion depth exceeded",
+    changing: "It changes the caller's `scores`: write into a new tensor.",
+    changing_lengths: "It changes the caller's `valid_lens`: write into a new tensor.",
+    resizing: "It changes the caller's `scores`: write into a new tensor.",
+    detached: "No gradient flows back to `scores`; was it detached, or made a number?",
+    of_one: "What you wrote takes (scores); the task says `masked_softmax(scores, valid_lens)`.",
+    of_three: "It cannot be called with (scores, valid_lens): missing a required argument: 'dim'.",
+    Weights: "hand over an object of it, `Weights(…)`.",
+    torch.softmax: "It raises TypeError: softmax()",
+    abs: "What you wrote takes (x, /); the task says `masked_softmax(scores, valid_lens)`.",
+}
+
+
+@pytest.mark.parametrize("written", SAID, ids=lambda it: it.__name__)
+def test_nonsense_gets_one_readable_sentence(written):
+    verdict = check(TASK, written)
+    assert not verdict
+    assert SAID[written] in verdict.wrong
+    assert len(verdict.wrong) < 400
+    assert {bug.name for bug in verdict.bugs} <= {"written into the scores"}
+    assert "Traceback" not in str(verdict)
+
+
+@pytest.mark.parametrize("written", [right, lambda *given: right(*given), Weights()])  # noqa: PLW0108
+def test_a_function_a_lambda_and_a_module_are_all_welcome(written):
+    assert check(TASK, written)
+
+
+def test_more_arguments_with_defaults_are_welcome():
+    assert check(TASK, lambda scores, valid_lens, dim=-1: right(scores, valid_lens))
+
+
+def test_what_it_printed_is_told_once_and_nowhere_else(capsys):
+    verdict = check(TASK, printing)
+    assert "It printed: shape: 2 3 5" in str(verdict)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_warning_is_told_and_raises_nothing():
+    verdict = check(TASK, lambda scores, valid_lens: nn.Softmax()(scores))
+    assert "Implicit dimension choice for softmax has been deprecated" in str(verdict)
+
+
+@pytest.mark.parametrize("swallows", [(), (Exception,)])
+def test_what_never_ends_is_stopped(monkeypatch, swallows):
+    monkeypatch.setattr(guard, "LIMIT", 0.3)
+    before = threading.active_count()
+
+    def endless(scores, valid_lens):
+        while True:
+            try:
+                time.sleep(0.001)
+            except swallows:
+                continue
+
+    start = time.monotonic()
+    verdict = check(TASK, endless)
+    assert verdict.wrong == "The call does not end: it was stopped."
+    assert time.monotonic() - start < 5
+    assert threading.active_count() == before
+
+
+def test_nothing_of_the_world_is_changed():
+    def busy(scores, valid_lens):
+        torch.manual_seed(3)
+        torch.set_default_dtype(torch.float64)
+        torch.set_grad_enabled(False)
+        return right(scores, valid_lens)
+
+    state = torch.get_rng_state()
+    check(TASK, busy)
+    assert torch.equal(torch.get_rng_state(), state)
+    assert torch.get_default_dtype() == torch.float32
+    assert torch.is_grad_enabled()
+
+
+def test_a_check_is_the_same_under_other_defaults():
+    with torch.no_grad():
+        assert check(TASK, right)
+        assert not check(TASK, detached)
+    try:
+        torch.set_default_dtype(torch.float64)
+        assert check(TASK, right)
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+@pytest.mark.parametrize("nonsense", [None, 3, "softmax", right(torch.zeros(1, 1, 2), None)])
+def test_what_cannot_be_called_is_refused(nonsense):
+    with pytest.raises(TypeError, match=r"written must be the function itself, got .*masked_soft"):
+        check(TASK, nonsense)
+
+
+def test_an_unknown_task_is_refused_with_those_there_are():
+    with pytest.raises(ValueError, match=r"task must be one of softmax, .*got 'atention'"):
+        check("atention", right)
+    with pytest.raises(ValueError, match="task must be one of"):
+        grade_tests("atention", lambda written: None)
+
+
+# Tests that are graded
+
+
+def test_a_test_that_accepts_all_catches_nothing():
+    grade = grade_tests(TASK, lambda masked_softmax: None)
+    assert grade.share == 0
+    assert not grade
+    assert "0 of " in str(grade)
+
+
+def test_a_test_that_fails_on_right_code_is_told_which_and_why():
+    def test_exact(masked_softmax):
+        scores = torch.linspace(-3, 2, 35).reshape(1, 5, 7)
+        rows = masked_softmax(scores, torch.tensor([7])).sum(-1)
+        assert torch.equal(rows, torch.ones(1, 5) + 1e-7), "no number is that exact"
+
+    grade = grade_tests(TASK, [test_exact])
+    assert {test for test, *_ in grade.accused} == {"test_exact"}
+    told = str(grade)
+    assert "`test_exact` fails on right code, 'the package'" in told
+    assert find_task(TASK).rights["the package"].why in told
+    assert "no number is that exact" in told
+    assert not grade
+
+
+def test_tests_that_catch_all_are_told_so():
+    grade = grade_tests(TASK, find_task(TASK).tests)
+    assert grade
+    assert grade.share == 1
+    assert "Not caught" not in str(grade)
+
+
+def test_a_test_that_never_ends_catches_and_is_stopped(monkeypatch):
+    monkeypatch.setattr(guard, "LIMIT", 0.05)
+
+    def test_endless(masked_softmax):
+        while True:
+            pass
+
+    grade = grade_tests(TASK, test_endless)
+    assert "it does not end" in str(grade)
+
+
+@pytest.mark.parametrize(
+    ("tests", "told"),
+    [
+        ([], "tests must hold at least one function, got none"),
+        ([3], "tests must hold functions, got int"),
+        (
+            [lambda: None],
+            r"each test must take one argument, the implementation, got `<lambda>\(\)`",
+        ),
+        ([lambda one, two: None], "each test must take one argument"),
+        ([Weights], "tests must hold functions, got <class"),
+    ],
+)
+def test_what_is_no_test_is_refused(tests, told):
+    with pytest.raises((TypeError, ValueError), match=told):
+        grade_tests(TASK, tests)
+
+
+# How it is shown
+
+
+def test_a_page_shows_the_same_words_and_code_as_code():
+    def sly(scores, valid_lens):
+        raise RuntimeError("<b> & `x`")
+
+    html = check(TASK, sly)._repr_html_()
+    assert "&lt;b&gt; &amp; <code>x</code>" in html
+    assert "<b>" not in html
+    assert html.count("<p>") == len(check(TASK, sly).paragraphs())
+
+
+def test_the_table_of_a_page_has_a_row_for_each_bug_and_a_column_for_each_test():
+    task = find_task(TASK)
+    html = grade_tests(TASK, task.tests)._repr_html_()
+    assert html.count('<th scope="row">') == len(task.bugs)
+    assert html.count('<th scope="col">') == len(task.tests) + 1
+    assert html.count("<td>") == len(task.bugs) * len(task.tests)
+
+
+def test_a_verdict_never_shows_the_right_numbers():
+    verdict = check(TASK, lambda scores, valid_lens: right(scores, valid_lens) * 0.999)
+    scores, valid_lens = find_task(TASK).cases[verdict.failed.name].make()
+    numbers = right(scores, valid_lens).flatten().tolist()
+    assert not any(f"{number:.4g}" in str(verdict) for number in numbers if 0 < number < 1)
+
+
+def test_a_verdict_is_the_same_each_time():
+    assert str(check(TASK, printing)) == str(check(TASK, printing))
+    assert os.linesep * 2 not in str(check(TASK, printing))
