@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from attnbook.practice.outcome import Outcome, difference, outcome_of, same
+from attnbook.practice.difference import difference, same
+from attnbook.practice.outcome import Outcome, outcome_of
 from attnbook.practice.registry import find_task
 from attnbook.practice.showing import Verdict
 from attnbook.practice.task import Bug, Case, Function, Task

@@ -65,7 +65,9 @@ def run(call: Callable[[], Any], limit: float | None = None) -> Ran:
         finally:
             _stop(worker)
             torch.set_default_dtype(dtype)
-    ran.said = "\n".join([out.getvalue().strip(), *(str(warning.message) for warning in warned)])
+    # Where in torch's own code a warning was raised says nothing to a reader.
+    warnings_said = [str(each.message).split(" (Triggered internally")[0] for each in warned]
+    ran.said = "\n".join([out.getvalue().strip(), *warnings_said]).strip()
     return ran
 
 

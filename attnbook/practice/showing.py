@@ -50,8 +50,8 @@ class Verdict(Shown):
         """What is said."""
         if self.failed is None:
             return [f"✓ {self.task.name}: right. All {len(self.held)} cases hold."]
-        hold = f", after {_cases(len(self.held))} that hold" if self.held else ""
-        said = [f"It printed: {self.said.strip()[:300]}"] if self.said.strip() else []
+        hold = f", after {_cases(len(self.held))}" if self.held else ""
+        said = [f"It said: {self.said[:300]}"] if self.said else []
         return [
             f"✗ {self.task.name}: not yet. Case: {self.failed.name}{hold}.",
             self.wrong,
@@ -68,7 +68,7 @@ class Verdict(Shown):
 
 
 def _cases(count: int) -> str:
-    return "1 case" if count == 1 else f"{count} cases"
+    return "1 case that holds" if count == 1 else f"{count} cases that hold"
 
 
 @dataclass(repr=False)

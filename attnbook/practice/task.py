@@ -85,6 +85,7 @@ class Task:
         statement: what to write, in Markdown: signature, shapes, rules.
         starter: the code to begin with.
         laws: in the order in which they are told.
+        outputs: what to call the tensors that come back.
         as_function: makes a function of cases' arguments out of what is written, for what
             is no such function by itself: a layer's class.
     """
@@ -93,6 +94,7 @@ class Task:
     statement: str
     starter: str
     laws: tuple[Law, ...] = ()
+    outputs: tuple[str, ...] = ("the output",)
     as_function: Callable[[Function], Function] = lambda written: written
     cases: dict[str, Case] = field(default_factory=dict)
     rights: dict[str, Right] = field(default_factory=dict)

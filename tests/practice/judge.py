@@ -10,7 +10,7 @@ from attnbook.practice.checking import judge
 from attnbook.practice.grading import failure
 from attnbook.practice.task import Task
 from tests.practice.mutants import MUTANTS
-from tests.practice.registry_checks import caught, compiled, naming, refused_in_double, shape_only
+from tests.practice.registry_checks import accepted, caught, naming, shape_only
 
 NAMED, REFUSED, BY_SHAPES = 0.9, 0.9, 0.2
 
@@ -43,12 +43,7 @@ def grades_of(task: Task) -> Grades:
     return Grades(
         cases=len(task.cases),
         rights=len(task.rights),
-        accepted=sum(
-            bool(judge(task, right.function))
-            and bool(judge(task, compiled(right.function)))
-            and not refused_in_double(task, right.function)
-            for right in task.rights.values()
-        ),
+        accepted=sum(accepted(task, right.function) for right in task.rights.values()),
         bugs=len(task.bugs),
         refused=sum(not judge(task, bug.function) for bug in task.bugs.values()),
         named=sum(name in naming(task, name) for name in task.bugs),

@@ -1418,16 +1418,6 @@ def decoding_step_2(token, state, memory, valid_lens, W_q, W_k, w_v, cell):
     return cell(torch.cat([token, context], dim=-1), torch.zeros_like(state)), weights[:, 0]
 
 
-def decoding_step_3(token, state, memory, valid_lens, W_q, W_k, w_v, cell):
-    """It calls the cell twice, once to check the shape: a cell that counts, or draws a dropout."""
-    scores = _additive(state[:, None], memory, W_q, W_k, w_v)
-    weights = _weigh(scores, _first(valid_lens, memory.shape[1]))
-    inputs = torch.cat([token, (weights @ memory)[:, 0]], dim=-1)
-    if cell(inputs, state).shape != state.shape:
-        raise ValueError("the cell must give a new state")
-    return cell(inputs, state), weights[:, 0]
-
-
 def decoding_step_4(token, state, memory, valid_lens, W_q, W_k, w_v, cell):
     """Its weights keep the axis of the query."""
     scores = _additive(state[:, None], memory, W_q, W_k, w_v)
@@ -1956,7 +1946,6 @@ MUTANTS = {
     "decoding-step": [
         decoding_step_1,
         decoding_step_2,
-        decoding_step_3,
         decoding_step_4,
         decoding_step_5,
         decoding_step_6,

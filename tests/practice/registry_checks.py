@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import replace
+from unittest.mock import patch
 
 import torch
 from torch import Tensor
 
+from attnbook.practice import guard
 from attnbook.practice.checking import expected, judge
+from attnbook.practice.difference import difference
 from attnbook.practice.grading import failure
-from attnbook.practice.outcome import difference, outcome_of
+from attnbook.practice.outcome import outcome_of
 from attnbook.practice.task import Case, Function, Task
 
 
@@ -36,9 +40,20 @@ def refused_in_double(task: Task, right: Function) -> list[str]:
 def compiled(function: Function) -> Function:
     """What `torch.compile` makes of it, without another compiler; a layer's class builds such."""
     torch.compiler.reset()
+    logging.getLogger("torch._dynamo").setLevel(logging.ERROR)  # many types, many programs
     if isinstance(function, type):
         return lambda *sizes, **options: torch.compile(function(*sizes, **options), backend="eager")
     return torch.compile(function, backend="eager")
+
+
+def accepted(task: Task, right: Function) -> bool:
+    """Whether an implementation passes in single and double precision, eager and compiled."""
+    with patch.object(guard, "LIMIT", 300):  # a first compilation takes its time
+        return bool(
+            judge(task, right)
+            and not refused_in_double(task, right)
+            and judge(task, compiled(right))
+        )
 
 
 def told_apart(task: Task, bug: str) -> str:

@@ -9,7 +9,6 @@ from attnbook.practice.checking import judge
 from attnbook.practice.grading import failure
 from tests.practice.registry_checks import (
     caught,
-    compiled,
     naming,
     refused_in_double,
     shape_only,
@@ -36,13 +35,6 @@ def test_a_right_implementation_is_accepted(task, right):
 @each_right
 def test_a_right_implementation_is_right_in_double_precision(task, right):
     assert refused_in_double(task, task.rights[right].function) == []
-
-
-@pytest.mark.slow
-@each_right
-def test_a_compiled_right_implementation_is_accepted(task, right):
-    verdict = judge(task, compiled(task.rights[right].function))
-    assert verdict, str(verdict)
 
 
 @each_task

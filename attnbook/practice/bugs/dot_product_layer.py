@@ -104,7 +104,7 @@ class scores_are_dropped(Layer):
 @task.bug(
     symptom="The heatmap has holes, and its rows do not sum to 1.",
     origin="a common slip",
-    mend="keep the weights first, then drop some of them.",
+    mend="keep the weights first, then drop some of them, and not in place.",
     case="training, with a dropout of all weights",
 )
 class weights_are_kept_after_dropout(Layer):

@@ -107,7 +107,7 @@ def the_nearest_key_only(queries: Tensor, keys: Tensor, values: Tensor, width: W
 @task.bug(
     symptom="The curve is right near the points, and NaN away from them.",
     origin="a common slip",
-    mend="use a softmax, or subtract the smallest squared distance first.",
+    mend="use a softmax, or subtract each query's own smallest squared distance first.",
     case="a query far from all keys",
 )
 def powers_that_vanish(queries: Tensor, keys: Tensor, values: Tensor, width: Width) -> Tensor:

@@ -38,7 +38,7 @@ def _walk(blocks: _Blocks, old_sum: bool, old_weighted: bool, sign: int = 1) -> 
     case="blocks of one size",
 )
 def no_correction(scores: Tensor, values: Tensor, block_size: int) -> Tensor:
-    """the old sums are not corrected when the highest score rises."""
+    """the old sums are not corrected, or not rightly, when the highest score rises."""
     return _walk(_blocks(scores, values, block_size), old_sum=False, old_weighted=False)
 
 

@@ -22,7 +22,7 @@ def _as_function(written: Function) -> Function:
     ) -> Tensor:
         if isinstance(written, nn.Module):
             raise TypeError("this is a layer already: hand over its class, AdditiveAttention")
-        layer = written(key_size=W_k.shape[1], query_size=W_q.shape[1], num_hiddens=w_v.shape[1])
+        layer = written(W_k.shape[1], W_q.shape[1], w_v.shape[1])
         layer.to(w_v.dtype)
         _load(layer, W_q, W_k, w_v)
         output: Tensor = layer(queries, keys, values, *([] if valid_lens is None else [valid_lens]))

@@ -128,6 +128,11 @@ def checked(valid_lens: Tensor, shape: Shape, least: int = 0, most: int | None =
     return valid_lens
 
 
+@task.case("lengths in a column, one for each example", refused=True)
+def _() -> tuple[Tensor, Shape]:
+    return torch.tensor([[1], [2]]), (2, 3, 4)
+
+
 @task.right("it asks for each rule in turn; NaN differs from what it is rounded to.")
 def rule_by_rule(valid_lens: Tensor, shape: Shape) -> Tensor:
     return checked(valid_lens, shape)

@@ -52,10 +52,11 @@ task = Task(
         "(num_hiddens,). Their softmax over the first `valid_lens`, (batch,), keys gives the "
         "weights, (batch, num_keys), 0 at padding; with a length of 0 all are 0. The context is "
         "the weighted sum of memory. `cell(inputs, state)` gives the new state, as `nn.GRUCell` "
-        "does: call it once, with `token`, (batch, token_size), joined by the context, in this "
+        "does, from `token`, (batch, token_size), joined by the context, in this "
         "order, and the old state. Return `(new_state, weights)`."
     ),
     starter="def decoding_step(token, state, memory, valid_lens, W_q, W_k, w_v, cell):\n    ...",
+    outputs=("the new state", "the weights"),
     laws=(
         Law("The weights of some padding are not exactly 0.", _padding_weighs_nothing),
         Law("Some row of weights does not sum to 1.", _rows_sum_to_one),

@@ -54,6 +54,11 @@ def _() -> tuple[Tensor]:
     return (torch.tensor([[1, 1, 2], [4, 3, 3], [0, 0, 0]]),)
 
 
+@task.case("documents with high numbers")
+def _() -> tuple[Tensor]:
+    return (torch.tensor([[1, 1, 257, 257, 65537]]),)
+
+
 @task.right("the book's causal mask holds, and the document is the same.")
 def the_packages_causal_mask(documents: Tensor) -> Tensor:
     num_positions = documents.shape[1]

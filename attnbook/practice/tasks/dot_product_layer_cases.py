@@ -92,6 +92,7 @@ task = Task(
         "    def forward(self, queries, keys, values, valid_lens=None):\n"
         "        ..."
     ),
+    outputs=("the output", "`attention_weights`"),
     laws=(
         Law("`attention_weights` still hang on the graph: detach them.", _weights_are_detached),
         Law("Some row of `attention_weights` does not sum to 1.", _weights_sum_to_one),

@@ -33,7 +33,7 @@ task = Task(
         "value_size). Give (batch, num_queries, value_size): for each query the weighted average "
         "of its example's values. The weight of a key goes with the Gaussian kernel $e^{-d^2 / (2 "
         "width^2)}$, where $d^2$ is the sum of the squared differences of query and key, and the "
-        "weights of each query sum to 1, however far all keys are. `width` is a positive number, "
+        "weights of each query sum to 1, however far all keys are from it, or all from 0. `width` is a positive number, "
         "or a tensor of one, shape (), that can be learned: gradients flow back to it, and to all "
         "others, also where a query lies on a key."
     ),
@@ -97,6 +97,12 @@ def squared_distances(queries: Tensor, keys: Tensor) -> Tensor:
     return (queries[:, :, None] - keys[:, None]).square().sum(dim=-1)
 
 
+@task.case("times of day in seconds, 10,000 from zero")
+def _() -> tuple[Tensor, Tensor, Tensor, float]:
+    places = torch.tensor([[[0.0, 1], [1, 1], [2, 0]]])
+    return 10_000 + torch.zeros(1, 1, 2), 10_000 + places, normal(1, 3, 2), 1.0
+
+
 @task.right("it is the book's own.")
 def the_package(queries: Tensor, keys: Tensor, values: Tensor, width: Width) -> Tensor:
     return attnbook.kernel_pool(queries, keys, values, width)
@@ -112,7 +118,8 @@ def by_the_formula(queries: Tensor, keys: Tensor, values: Tensor, width: Width) 
 
 @task.right("in the softmax what depends on the query alone, q², cancels; q · k and k² stay.")
 def by_attention(queries: Tensor, keys: Tensor, values: Tensor, width: Width) -> Tensor:
-    queries, keys = queries / width, keys / width
+    middle = keys.mean(dim=1, keepdim=True)  # no distance changes when all move
+    queries, keys = (queries - middle) / width, (keys - middle) / width
     bias = -keys.square().sum(dim=-1)[:, None].expand(-1, queries.shape[1], -1) / 2
     return scaled_dot_product_attention(queries, keys, values, bias, scale=1.0)
 

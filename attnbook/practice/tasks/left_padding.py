@@ -27,6 +27,7 @@ task = Task(
         "then all is padding."
     ),
     starter="def left_padding(valid_lens, num_keys):\n    ...",
+    outputs=("the mask", "the positions"),
     laws=(Law("Some position is negative, where the lowest is 0.", _none_is_negative),),
 )
 
@@ -54,6 +55,11 @@ def _() -> tuple[Tensor, int]:
 @task.case("one key")
 def _() -> tuple[Tensor, int]:
     return lengths(1, 0), 1
+
+
+@task.case("lengths of 32 bits")
+def _() -> tuple[Tensor, int]:
+    return lengths(2, 4).int(), 5
 
 
 @task.right("the padding has lengths, too: what the book's mask shows of it is hidden here.")

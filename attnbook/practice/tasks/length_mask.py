@@ -65,6 +65,11 @@ def per_query(valid_lens: Tensor) -> Tensor:
     return (valid_lens if valid_lens.dim() == 2 else valid_lens[:, None])[..., None]
 
 
+@task.case("one example, with a length for each query")
+def _() -> tuple[Tensor, int]:
+    return lengths([1, 2, 3]), 4
+
+
 @task.right("it is the book's own.")
 def the_package(valid_lens: Tensor, num_keys: int) -> Tensor:
     num_queries = valid_lens.shape[1] if valid_lens.dim() == 2 else 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -85,6 +87,13 @@ def real_places(targets: Tensor, valid_lens: Tensor) -> Tensor:
     return torch.arange(targets.shape[1]) < valid_lens[:, None]
 
 
+@task.case("infinity and NaN at padding", gradients=False)
+def _() -> tuple[Tensor, Tensor, Tensor]:
+    scores = normal(2, 3, 5)
+    scores[0, 2], scores[1, 1:] = math.inf, math.nan
+    return scores, torch.tensor([[1, 4, 0], [2, 0, 0]]), lengths(2, 1)
+
+
 @task.right("PyTorch's own leaves out the targets that are -100.")
 def targets_that_are_ignored(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
     ignored = targets.masked_fill(~real_places(targets, valid_lens), -100)
@@ -118,7 +127,8 @@ def only_what_is_real(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Te
 def a_weighted_sum(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
     real = real_places(targets, valid_lens).to(scores.dtype)
     weights = F.one_hot(targets, scores.shape[-1]).to(scores.dtype) * (real / real.sum())[..., None]
-    return torch.einsum("btv,btv->", weights, -scores.log_softmax(-1))
+    losses = -scores.log_softmax(-1).where(real[..., None] > 0, 0)
+    return torch.einsum("btv,btv->", weights, losses)
 
 
 @task.test

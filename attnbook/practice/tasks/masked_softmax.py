@@ -115,6 +115,16 @@ def weigh(scores: Tensor, visible: Tensor) -> Tensor:
     return scores.masked_fill(~visible & ~empty, -math.inf).softmax(-1).masked_fill(~visible, 0)
 
 
+@task.case("heads, and no lengths")
+def _() -> tuple[Tensor, None]:
+    return normal(2, 3, 5, 7), None
+
+
+@task.case("infinity and NaN at padding", gradients=False)
+def _() -> tuple[Tensor, Tensor]:
+    return torch.tensor([[[0.0, 1, math.inf]], [[0, 1, math.nan]]]), lengths(2, 2)
+
+
 @task.right("it is the book's own.")
 def the_package(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
     return attnbook.masked_softmax(scores, valid_lens)
@@ -156,7 +166,8 @@ def pooled_identity(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
     size = scores.shape[-1]
     identity = torch.eye(size, dtype=scores.dtype).expand(*scores.shape[:-2], size, size)
     visible = where_visible(scores, valid_lens)
-    return scaled_dot_product_attention(scores, identity, identity, visible, scale=1.0)
+    seen = scores.where(visible, 0)
+    return scaled_dot_product_attention(seen, identity, identity, visible, scale=1.0)
 
 
 @task.test

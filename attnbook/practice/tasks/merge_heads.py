@@ -71,6 +71,11 @@ def _() -> tuple[Tensor]:
     return (_as_split(2, 5, 3, 7).double(),)
 
 
+@task.case("one example with one head")
+def _() -> tuple[Tensor]:
+    return (normal(1, 1, 3, 5),)
+
+
 @task.right("it is the book's own.")
 def the_package(heads: Tensor) -> Tensor:
     return attnbook.merge_heads(heads)

@@ -94,6 +94,11 @@ def _() -> tuple[Tensor, Tensor, int]:
     return 1000 + normal(2, 3, 5).double(), normal(2, 5, 7).double(), 2
 
 
+@task.case("double precision, near -100,000")
+def _() -> tuple[Tensor, Tensor, int]:
+    return normal(2, 3, 5).double() - 1e5, normal(2, 5, 7).double(), 2
+
+
 @task.right("it is the book's own, all keys at once.")
 def the_package(scores: Tensor, values: Tensor, block_size: int) -> Tensor:  # noqa: ARG001
     return attnbook.pool(attnbook.masked_softmax(scores), values)

@@ -87,14 +87,14 @@ def _() -> tuple[Tensor, Tensor]:
     return normal(2, 3, 5, 14).half(), lengths(0, 1, 2, 3, 4)
 
 
-@task.case("double precision")
-def _() -> tuple[Tensor, Tensor]:
-    return normal(2, 3, 5, 14).double(), lengths(0, 1, 2, 3, 4)
-
-
 @task.case("positions around 100,000")
 def _() -> tuple[Tensor, Tensor]:
     return normal(2, 3, 5, 14), lengths(100_003, 99_991, 100_019, 99_989, 0)
+
+
+@task.case("double precision")
+def _() -> tuple[Tensor, Tensor]:
+    return normal(2, 3, 5, 14).double(), lengths(0, 1, 2, 3, 4)
 
 
 def angles_of(positions: Tensor, size: int) -> Tensor:

@@ -103,6 +103,11 @@ def _() -> Inputs:
 Lengths = Tensor | None
 
 
+@task.case("no example that may see anything")
+def _() -> Inputs:
+    return normal(2, 3, 7), normal(2, 5, 7), normal(2, 5, 11), lengths(0, 0)
+
+
 @task.right("it is the book's own, in its three stages.")
 def the_package(
     queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
