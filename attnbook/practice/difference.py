@@ -60,16 +60,19 @@ def _not_refused(found: Outcome) -> str:
 
 def _count(found: Outcome, expected: Outcome) -> str:
     many = len(found.outputs), len(expected.outputs)
-    return "" if many[0] == many[1] else f"It returns {many[0]} tensors, {many[1]} were expected."
+    if many[0] == many[1]:
+        return ""
+    tensors = "1 tensor" if many[0] == 1 else f"{many[0]} tensors"
+    return f"It returns {tensors}, expected was {many[1]}."
 
 
 def _form(task: Task, found: Outcome, expected: Outcome) -> str:
     for name, mine, right in zip(task.outputs, found.outputs, expected.outputs, strict=True):
-        said = name[:1].upper() + name[1:]
         if mine.shape != right.shape:
-            return f"{said} has shape {tuple(mine.shape)}, expected was {tuple(right.shape)}."
+            shapes = tuple(mine.shape), tuple(right.shape)
+            return f"The shape of {name} is {shapes[0]}, expected was {shapes[1]}."
         if mine.dtype != right.dtype:
-            return f"{said} is of {mine.dtype}, expected was {right.dtype}."
+            return f"The type of {name} is {mine.dtype}, expected was {right.dtype}."
     return ""
 
 
@@ -136,5 +139,5 @@ def _flow(task: Task, case: Case, found: Outcome, expected: Outcome) -> str:
         if mine is None:
             return f"No gradient flows back to `{name}`; was it detached, or made a number?"
         what = "is NaN" if mine.isnan().any() else "is not"
-        return f"The output is right, and the gradient of `{name}` {what}."
+        return f"What it returns is right, and the gradient of `{name}` {what}."
     return ""

@@ -44,8 +44,12 @@ def grade(task: Task, tests: list[Function]) -> Grade:
         for right in task.rights.values()
         if (error := failure(test, right.function))
     ]
+    # What fails on right code says nothing when it fails on a bug.
+    unfair = {name for name, *_ in accused}
     caught = {
-        bug.name: [bool(failure(test, bug.function)) for test in tests]
+        bug.name: [
+            test.__name__ not in unfair and bool(failure(test, bug.function)) for test in tests
+        ]
         for bug in task.bugs.values()
     }
     return Grade(task, [test.__name__ for test in tests], accused, caught)

@@ -63,6 +63,7 @@ def outcome_of(task: Task, case: Case, written: Function, limit: float | None = 
     elif ran.error is not None:
         outcome.problem, outcome.kind = _told_error(ran.error), _kind_of(ran.error)
         outcome.refusal = isinstance(ran.error, (TypeError, ValueError))
+        outcome.problem += f" The inputs: {_described(task, arguments)}."
     else:
         _read(outcome, task, ran.value)
     outcome.changed = tuple(
@@ -99,11 +100,33 @@ def _cannot_be_called(task: Task, written: Function, arguments: tuple[Any, ...])
     return ""
 
 
+def _described(task: Task, arguments: tuple[Any, ...]) -> str:
+    """Tell what a case's arguments look like."""
+    told = []
+    for name, argument in zip(task.arguments, arguments, strict=False):
+        if isinstance(argument, Tensor):
+            wide = argument.dtype in (torch.float32, torch.int64, torch.bool)
+            kind = "" if wide else f" of {argument.dtype}"
+            told.append(f"`{name}` {tuple(argument.shape)}{kind}")
+        elif argument is None or isinstance(argument, (bool, int, float)):
+            told.append(f"`{name}` {argument}")
+    return ", ".join(told)
+
+
 def _told_error(error: BaseException) -> str:
     text = " ".join(str(error).split()).rstrip(".")
     line = _line_of(error)
     told = f"{type(error).__name__}: {text[:300]}" if text else type(error).__name__
     return f"It raises {told}{line}"
+
+
+def _told_backward(error: BaseException) -> str:
+    if "inplace operation" in str(error):
+        return (
+            "Nothing can flow back through it: a tensor that the gradients need was written "
+            "into. Make a new one instead, with `torch.where` or `masked_fill` for instance."
+        )
+    return f"Nothing can flow back through it: {str(error).rstrip('.')}."
 
 
 def _kind_of(error: BaseException) -> str:
@@ -136,7 +159,10 @@ def _read(outcome: Outcome, task: Task, value: Any) -> None:  # noqa: ANN401 - w
         outcome.problem = f"{' and '.join(told)} where a tensor was expected."
         outcome.problem = outcome.problem[:1].upper() + outcome.problem[1:]
     else:
-        outcome.problem = f"It returns {', '.join(kinds)} where a tensor was expected."
+        wanted = "a tensor was expected"
+        if len(task.outputs) > 1:
+            wanted = f"a tuple was expected: ({', '.join(task.outputs)})"
+        outcome.problem = f"It returns {', '.join(kinds)} where {wanted}."
     outcome.kind = f"returned {', '.join(kinds)}"
 
 
@@ -166,5 +192,5 @@ def _follow_back(outcome: Outcome, leaves: list[Tensor]) -> None:
     ran = run(lambda: torch.autograd.grad(outputs, leaves, signs, allow_unused=True))
     outcome.gradients = ran.value or (None,) * len(leaves)
     if ran.error is not None:
-        outcome.problem = f"Nothing can flow back through it: {ran.error}."
+        outcome.problem = _told_backward(ran.error)
         outcome.kind = BACKWARD

@@ -115,7 +115,8 @@ class Grade(Shown):
         count = sum(any(row) for row in self.caught.values())
         mark = "✓" if self else "✗"
         right = len(self.task.rights)
-        fail = f"{len(self.accused)} of them" if self.accused else "none"
+        failed = len({name for _, name, *_ in self.accused})
+        fail = f"{failed} of them" if failed else "none"
         tests = "1 test" if len(self.tests) == 1 else f"{len(self.tests)} tests"
         return (
             f"{mark} {self.task.name}, {tests}: {count} of {len(self.caught)} bugs caught. "
@@ -124,10 +125,21 @@ class Grade(Shown):
         )
 
     def _accusations(self) -> list[str]:
-        return [
-            f"`{test}` fails on right code, {name!r} ({error}). That one is right: {why}"
-            for test, name, error, why in self.accused
-        ]
+        told = []
+        for test in dict.fromkeys(name for name, *_ in self.accused):
+            mine = [it for it in self.accused if it[0] == test]
+            _, name, error, why = mine[0]
+            if len(mine) == len(self.task.rights):
+                told.append(
+                    f"`{test}` fails on all right code ({error}): what it expects is not so. Is a "
+                    "rounded number compared with `==`? Have the inputs the shapes of the task?"
+                )
+            else:
+                told.append(
+                    f"`{test}` fails on right code, {name!r} for one ({error}). That one is "
+                    f"right: {why}"
+                )
+        return [*told, "What such a test catches does not count."] if told else []
 
     def _missed(self) -> list[str]:
         missed = [self.task.bugs[name] for name, row in self.caught.items() if not any(row)]

@@ -153,10 +153,10 @@ class Task:
         return list(inspect.signature(self.as_function(self.reference)).parameters)
 
     def __repr__(self) -> str:
-        return f"{self.name}: {self.statement}\n\n{self.starter}"
+        return f"{self.name}: {self.statement}"
 
     def _repr_markdown_(self) -> str:
-        return f"{self.statement}\n\n```python\n{self.starter}\n```"
+        return self.statement
 
 
 def _words(function: Function) -> str:

@@ -55,17 +55,23 @@ def asked(cell, call):
     return re.search(rf'{call}\("([\w-]+)", (\w+)\)', cell.source).groups()
 
 
+def signature(source):
+    (function,) = (it for it in ast.parse(source).body if isinstance(it, ast.FunctionDef))
+    return function.name, ast.unparse(function.args)
+
+
 def test_every_chapter_from_pooling_on_asks_for_something():
     assert chapters() == [*FOUND]
 
 
 @each_chapter
 def test_what_is_to_be_written_is_a_task_and_unfinished(name):
-    (cell,) = code_after(name, "### Write it")
+    statement, cell = code_after(name, "### Write it")
     task, written = asked(cell, "check")
+    assert shown(statement) == repr(find_task(task))
     starter = find_task(task).starter
     if "class" not in starter:
-        assert starter.split("\n")[0] in cell.source
+        assert signature(starter) == signature(cell.source)
     assert f"✗ {task}: not yet." in shown(cell)
     assert f" {written}(" in cell.source
 

@@ -95,7 +95,7 @@ def ones_and_zeros_added(queries: Tensor, keys: Tensor, values: Tensor) -> Tenso
 
 
 @task.bug(
-    symptom="Some outputs are NaN once training has made the scores large.",
+    symptom="Some outputs are NaN once a hidden key scores over 100 above those that are seen.",
     origin="LLMs-from-scratch, there as a step on the way",
     mend="mask the scores, before the softmax: what is seen may be too small a share to divide by.",
     case="scores of 1024 and of -1024",

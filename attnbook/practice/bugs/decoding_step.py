@@ -29,7 +29,7 @@ def _move(step: Step, weights: Tensor, memory: Tensor | None = None) -> Two:
     symptom="The weights answer a question that the decoder has not asked yet.",
     origin="a common slip",
     mend="ask with the state as it was handed in; the new one is made from the context.",
-    case="all sizes alike and no padding",
+    case="vectors of one size, and no padding",
 )
 @of_arguments
 def asks_with_a_new_state(step: Step) -> Two:
@@ -43,7 +43,7 @@ def asks_with_a_new_state(step: Step) -> Two:
     symptom="After the same character the model always looks at the same place.",
     origin="a common slip",
     mend="the query is the decoder's state, which knows all that was written, not the last token.",
-    case="all sizes alike and no padding",
+    case="vectors of one size, and no padding",
 )
 @of_arguments
 def asks_with_the_token(step: Step) -> Two:
@@ -67,7 +67,7 @@ def padding_is_seen(step: Step) -> Two:
     symptom="Heatmaps are the same for every text of one length.",
     origin="PyTorch's seq2seq tutorial",
     mend="add the projected memory to the projected state before tanh.",
-    case="all sizes alike and no padding",
+    case="vectors of one size, and no padding",
 )
 @of_arguments
 def scores_never_look_at_the_memory(step: Step) -> Two:
@@ -79,7 +79,7 @@ def scores_never_look_at_the_memory(step: Step) -> Two:
     symptom="It learns as slowly as without attention, and the heatmap never becomes sharp.",
     origin="a common slip",
     mend="join token and context to what the cell reads.",
-    case="all sizes alike and no padding",
+    case="vectors of one size, and no padding",
 )
 @of_arguments
 def the_context_is_not_fed(step: Step) -> Two:
@@ -92,7 +92,7 @@ def the_context_is_not_fed(step: Step) -> Two:
     symptom="It trains as well as ever; weights stored elsewhere give nonsense.",
     origin="a common slip",
     mend="join them as the task says: the token first, then the context.",
-    case="all sizes alike and no padding",
+    case="vectors of one size, and no padding",
 )
 @of_arguments
 def the_context_before_the_token(step: Step) -> Two:
@@ -106,7 +106,7 @@ def the_context_before_the_token(step: Step) -> Two:
     symptom="Long texts are translated badly, though the heatmap looks fine.",
     origin="a common slip",
     mend="feed the weighted sum of all of the memory.",
-    case="all sizes alike and no padding",
+    case="vectors of one size, and no padding",
 )
 @of_arguments
 def the_last_memory_for_the_context(step: Step) -> Two:
@@ -120,7 +120,7 @@ def the_last_memory_for_the_context(step: Step) -> Two:
     symptom="The weights are right, and the new state is not.",
     origin="a common slip",
     mend="project the keys for the scores only, and pool the memory itself.",
-    case="all sizes alike and no padding",
+    case="vectors of one size, and no padding",
 )
 @of_arguments
 def projected_keys_are_pooled(step: Step) -> Two:
@@ -132,7 +132,7 @@ def projected_keys_are_pooled(step: Step) -> Two:
     symptom="With a batch of one every weight is 1.",
     origin="the book's own first draft",
     mend="take the softmax over the last axis, the keys.",
-    case="all sizes alike and no padding",
+    case="vectors of one size, and no padding",
 )
 @of_arguments
 def softmax_over_the_batch(step: Step) -> Two:
@@ -145,7 +145,7 @@ def softmax_over_the_batch(step: Step) -> Two:
     symptom="It works until query and key have different sizes.",
     origin="the book's own first draft",
     mend="`W_q` is for the state, and `W_k` for the memory.",
-    case="all sizes alike and no padding",
+    case="vectors of one size, and no padding",
 )
 @of_arguments
 def the_projections_are_exchanged(step: Step) -> Two:
@@ -157,7 +157,7 @@ def the_projections_are_exchanged(step: Step) -> Two:
     symptom="The model writes the same character for ever.",
     origin="a common slip",
     mend="return what the cell returns.",
-    case="all sizes alike and no padding",
+    case="vectors of one size, and no padding",
 )
 @of_arguments
 def the_old_state_is_returned(step: Step) -> Two:

@@ -28,6 +28,32 @@ def scaled_by_the_whole_width(*given: *Inputs) -> Tensor:
 
 
 @task.bug(
+    symptom="Each head looks at one key only, the more so the larger the heads are.",
+    origin="a common slip",
+    mend="divide the scores of a head by the root of head_size, before the softmax.",
+    case=FIRST,
+)
+def not_scaled(*given: *Inputs) -> Tensor:
+    """scores are not divided by √head_size."""
+    return in_steps(
+        given, attend=lambda q, *rest: attend_by_head(q * math.sqrt(q.shape[-1]), *rest)
+    )
+
+
+@task.bug(
+    symptom="All weights are nearly alike, the more so the larger the heads are.",
+    origin="a common slip",
+    mend="take the root of head_size.",
+    case=FIRST,
+)
+def root_forgotten(*given: *Inputs) -> Tensor:
+    """scores are divided by head_size, without the root."""
+    return in_steps(
+        given, attend=lambda q, *rest: attend_by_head(q / math.sqrt(q.shape[-1]), *rest)
+    )
+
+
+@task.bug(
     symptom="It trains, but a head sees some positions in full and others not at all.",
     origin="hyunwoongko/transformer#15",
     mend="reshape to (batch, num_positions, num_heads, head_size), then `transpose(1, 2)`.",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor, nn
+from torch.func import functional_call
 
 from attnbook.practice.inputs import lengths, normal
 from attnbook.practice.task import Function, Task
@@ -24,23 +26,34 @@ def _as_function(written: Function) -> Function:
             raise TypeError("this is a layer already: hand over its class, AdditiveAttention")
         layer = written(W_k.shape[1], W_q.shape[1], w_v.shape[1])
         layer.to(w_v.dtype)
-        _load(layer, W_q, W_k, w_v)
-        output: Tensor = layer(queries, keys, values, *([] if valid_lens is None else [valid_lens]))
+        compiled = hasattr(layer, "_orig_mod")
+        weights = {"W_q.weight": W_q, "W_k.weight": W_k, "w_v.weight": w_v}
+        inner: nn.Module = layer.get_submodule("_orig_mod") if compiled else layer
+        _check_weights(inner, weights)
+        prefix = "_orig_mod." if compiled else ""
+        state = {f"{prefix}{name}": weight for name, weight in weights.items()}
+        lens = [] if valid_lens is None else [valid_lens]
+        with torch.no_grad():  # what is kept of an earlier call must not matter
+            functional_call(layer, state, (queries, keys.flip(1), values, *lens))
+        output: Tensor = functional_call(layer, state, (queries, keys, values, *lens))
         return output
 
     return called
 
 
-def _load(layer: nn.Module, W_q: Tensor, W_k: Tensor, w_v: Tensor) -> None:
-    state = {"W_q.weight": W_q, "W_k.weight": W_k, "w_v.weight": w_v}
-    layer = getattr(layer, "_orig_mod", layer)  # a compiled one holds it
-    for name, matrix in layer.state_dict().items():
-        if name in state and matrix.shape != state[name].shape:
+def _check_weights(layer: nn.Module, weights: dict[str, Tensor]) -> None:
+    found = {name: tuple(weight.shape) for name, weight in layer.state_dict().items()}
+    if found.keys() != weights.keys():
+        raise ValueError(
+            "check puts numbers of its own into W_q, W_k and w_v, each an nn.Linear without bias; "
+            f"this layer has {', '.join(found) or 'none'}"
+        )
+    for name, weight in weights.items():
+        if found[name] != weight.shape:
             raise ValueError(
                 "a matrix does not fit key_size, query_size and num_hiddens: "
-                f"{name} has shape {tuple(matrix.shape)}, expected was {tuple(state[name].shape)}"
+                f"{name} has shape {found[name]}, expected was {tuple(weight.shape)}"
             )
-    layer.load_state_dict(state)
 
 
 task = Task(

@@ -96,6 +96,13 @@ def _() -> Inputs:
     return normal(2, 5, 3).double(), normal(2, 7, 3).double(), normal(2, 7, 11).double()
 
 
+@task.case("a hidden score far above those that are seen")
+def _() -> Inputs:
+    queries = torch.tensor([[[300.0, 300], [300, 300], [0, 300]]])
+    keys = torch.tensor([[[-300.0, -300], [0, -300], [300, 300]]])
+    return queries, keys, normal(1, 3, 5)
+
+
 @task.right("it is the book's own, in its three stages.")
 def the_package(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     scores = attnbook.scaled_dot_score(queries, keys)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -36,8 +37,8 @@ def the_package(  # noqa: PLR0913, PLR0917
 def of_arguments(of_a_step: Callable[[Step], Two]) -> Function:
     """Make a function of the eight arguments out of one that takes them by their names."""
 
-    def written(*arguments: object) -> Two:
-        return of_a_step(Step(*arguments))  # type: ignore[arg-type]
+    def written(*arguments: Any, **named: Any) -> Two:  # noqa: ANN401 - those of a step
+        return of_a_step(Step(*arguments, **named))
 
     written.__name__, written.__doc__ = of_a_step.__name__, of_a_step.__doc__
     return written

@@ -94,7 +94,7 @@ def _of_type(step: Step, dtype: torch.dtype) -> Step:
     return step._replace(**{name: part.to(dtype) for name, part in numbers.items()})
 
 
-@task.case("all sizes alike and no padding")
+@task.case("vectors of one size, and no padding")
 def _() -> Step:
     return _step(lengths(3, 3), 5, 5, (3, 5), 5)
 

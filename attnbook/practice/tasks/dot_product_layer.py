@@ -31,7 +31,7 @@ def masked_weights(scores: Tensor, valid_lens: Tensor | None) -> Tensor:
 class Layer(nn.Module):
     """What the layers below have in common: each says something else, right or wrong."""
 
-    def __init__(self, dropout: float) -> None:
+    def __init__(self, dropout: float = 0.0) -> None:
         super().__init__()
         self.dropout = nn.Dropout(dropout)
         self.attention_weights: Tensor | None = None

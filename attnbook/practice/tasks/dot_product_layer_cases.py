@@ -73,7 +73,7 @@ def _weights_sum_to_one(output: Tensor, weights: Tensor, *_: Any) -> bool:  # no
 task = Task(
     name="dot-product-layer",
     statement=(
-        "Write a class `DotProductAttention(dropout)`, an `nn.Module`. "
+        "Write a class `DotProductAttention(dropout=0.0)`, an `nn.Module`. "
         "`layer(queries, keys, values, valid_lens=None)` gives the output of scaled dot-product "
         "attention, softmax(q · k / √query_size) times the values: queries (batch, num_queries, "
         "query_size), keys (batch, num_keys, query_size), values (batch, num_keys, value_size), "
@@ -86,7 +86,7 @@ task = Task(
     ),
     starter=(
         "class DotProductAttention(nn.Module):\n"
-        "    def __init__(self, dropout):\n"
+        "    def __init__(self, dropout=0.0):\n"
         "        super().__init__()\n"
         "        ...\n\n"
         "    def forward(self, queries, keys, values, valid_lens=None):\n"

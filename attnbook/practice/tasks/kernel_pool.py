@@ -33,9 +33,9 @@ task = Task(
         "value_size). Give (batch, num_queries, value_size): for each query the weighted average "
         "of its example's values. The weight of a key goes with the Gaussian kernel $e^{-d^2 / (2 "
         "width^2)}$, where $d^2$ is the sum of the squared differences of query and key, and the "
-        "weights of each query sum to 1, however far all keys are from it, or all from 0. `width` is a positive number, "
-        "or a tensor of one, shape (), that can be learned: gradients flow back to it, and to all "
-        "others, also where a query lies on a key."
+        "weights of each query sum to 1, however far all keys are from it, or all from 0. `width` "
+        "is a positive number, or a tensor of one, shape (), that can be learned: gradients flow "
+        "back to it, and to all others, also where a query lies on a key."
     ),
     starter="def kernel_pool(queries, keys, values, width):\n    ...",
     laws=(Law("Some output lies outside the values that it averages.", _between_the_values),),
@@ -116,7 +116,10 @@ def by_the_formula(queries: Tensor, keys: Tensor, values: Tensor, width: Width) 
     return (powers @ values) / powers.sum(dim=-1, keepdim=True)
 
 
-@task.right("in the softmax what depends on the query alone, q², cancels; q · k and k² stay.")
+@task.right(
+    "in the softmax what depends on the query alone, q², cancels; all is moved to the middle of "
+    "the keys first, since far from 0 the rest, q · k and k², would lose its digits."
+)
 def by_attention(queries: Tensor, keys: Tensor, values: Tensor, width: Width) -> Tensor:
     middle = keys.mean(dim=1, keepdim=True)  # no distance changes when all move
     queries, keys = (queries - middle) / width, (keys - middle) / width

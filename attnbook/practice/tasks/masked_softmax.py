@@ -125,6 +125,12 @@ def _() -> tuple[Tensor, Tensor]:
     return torch.tensor([[[0.0, 1, math.inf]], [[0, 1, math.nan]]]), lengths(2, 2)
 
 
+@task.case("the lowest score that there is")
+def _() -> tuple[Tensor, Tensor]:
+    lowest = torch.finfo(torch.float32).min
+    return torch.tensor([[[lowest, lowest, 0, 0]]]), lengths(2)
+
+
 @task.right("it is the book's own.")
 def the_package(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
     return attnbook.masked_softmax(scores, valid_lens)

@@ -17,6 +17,7 @@ from attnbook.practice.tasks.multi_head_attention_cases import (
     in_steps,
     seen_keys,
     task,
+    unpacked,
 )
 
 __all__ = ["task"]
@@ -32,7 +33,7 @@ def the_package(  # noqa: PLR0913, PLR0917 - the task's own arguments
     W_v: Tensor,
     W_o: Tensor,
     num_heads: int,
-    valid_lens: Tensor,
+    valid_lens: Tensor | None = None,
 ) -> Tensor:
     sizes = W_k.shape[1], W_q.shape[1], W_v.shape[1], W_o.shape[0], num_heads
     names = ("W_q.weight", "W_k.weight", "W_v.weight", "W_o.weight")
@@ -44,7 +45,7 @@ def the_package(  # noqa: PLR0913, PLR0917 - the task's own arguments
 
 @task.right("each head has its own rows of W_q, W_k and W_v, and its own columns of W_o.")
 def head_by_head(*given: *Inputs) -> Tensor:
-    queries, keys, values, W_q, W_k, W_v, W_o, num_heads, valid_lens = given
+    queries, keys, values, W_q, W_k, W_v, W_o, num_heads, valid_lens = unpacked(given)
     visible = seen_keys(keys, valid_lens)[:, 0]
     size = len(W_o) // num_heads
     output = queries.new_zeros(*queries.shape[:2], len(W_o))
@@ -66,7 +67,7 @@ def torch_itself(*given: *Inputs) -> Tensor:
 
 @task.right("each head has matrices of its own, and what they make of a query is added up.")
 def matrices_for_each_head(*given: *Inputs) -> Tensor:
-    queries, keys, values, W_q, W_k, W_v, W_o, num_heads, valid_lens = given
+    queries, keys, values, W_q, W_k, W_v, W_o, num_heads, valid_lens = unpacked(given)
     pairs = ((queries, W_q), (keys, W_k), (values, W_v))
     # (batch, 1, positions, size) @ (heads, size, head_size): every pair at once
     q, k, v = (x[:, None] @ W.reshape(num_heads, -1, W.shape[1]).mT for x, W in pairs)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -11,26 +12,26 @@ from torch.nn.functional import linear
 from attnbook.practice.inputs import lengths, normal
 from attnbook.practice.task import Function, Task
 
-Inputs = tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, int, Tensor]
+Inputs = tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, int, Tensor | None]
 
 task = Task(
     name="multi-head-attention",
     statement=(
         "Write `multi_head_attention(queries, keys, values, W_q, W_k, W_v, W_o, num_heads, "
-        "valid_lens)`. `queries` has shape (batch, num_queries, query_size), `keys` (batch, "
+        "valid_lens=None)`. `queries` has shape (batch, num_queries, query_size), `keys` (batch, "
         "num_keys, key_size), `values` (batch, num_keys, value_size). The weights are as "
         "`nn.Linear` keeps them, (numbers out, numbers in): `W_q` (num_hiddens, query_size), "
         "`W_k` (num_hiddens, key_size), `W_v` (num_hiddens, value_size), `W_o` (num_hiddens, "
         "num_hiddens). Project queries, keys and values; split each vector into num_heads parts "
         "of head_size neighbouring numbers; let each head attend by itself, with scores divided "
         "by √head_size; put the heads side by side again, and project them with `W_o`. "
-        "`valid_lens` (batch,) says how many keys, from the first, may be seen; whatever stands "
-        "in the others has no effect. Where none may be seen, the output is 0. The output has "
-        "shape (batch, num_queries, num_hiddens)."
+        "`valid_lens`, (batch,), says how many keys, from the first, may be seen, and None means "
+        "all; whatever stands in the others has no effect. Where none may be seen, the output is "
+        "0. The output has shape (batch, num_queries, num_hiddens)."
     ),
     starter=(
         "def multi_head_attention(\n"
-        "    queries, keys, values, W_q, W_k, W_v, W_o, num_heads, valid_lens\n"
+        "    queries, keys, values, W_q, W_k, W_v, W_o, num_heads, valid_lens=None\n"
         "):\n"
         "    ..."
     ),
@@ -71,6 +72,11 @@ def _() -> Inputs:
 @task.case("axes of different sizes")
 def _() -> Inputs:
     return _plain()
+
+
+@task.case("no lengths")
+def _() -> Inputs:
+    return *_plain()[:8], None
 
 
 @task.case("a length for each example")
@@ -118,8 +124,22 @@ def _() -> Inputs:
     return *(each.double() for each in made[:7]), *made[7:]  # type: ignore[return-value]
 
 
-def seen_keys(keys: Tensor, valid_lens: Tensor) -> Tensor:
+@task.case("a hidden score far above those that are seen")
+def _() -> Inputs:
+    keys = torch.tensor([[[-300.0, -300], [0, -300], [300, 300]]])
+    same = torch.eye(2)
+    return 300 * torch.ones(1, 1, 2), keys, normal(1, 3, 2), same, same, same, same, 1, lengths(2)
+
+
+def unpacked(given: tuple[Any, ...]) -> Inputs:
+    """Give the arguments of a call, with the last one by default."""
+    return (*given, None)[:9]  # nine of them
+
+
+def seen_keys(keys: Tensor, valid_lens: Tensor | None) -> Tensor:
     """True where a key may be seen by all heads and queries: (batch, 1, 1, num_keys)."""
+    if valid_lens is None:
+        return torch.ones(len(keys), 1, 1, keys.shape[1], dtype=torch.bool)
     return (torch.arange(keys.shape[1]) < valid_lens[:, None])[:, None, None]
 
 
@@ -148,7 +168,7 @@ def in_steps(
     merge: Function = merge,
 ) -> Tensor:
     """Right code, of which a bug changes one step."""
-    queries, keys, values, W_q, W_k, W_v, W_o, num_heads, valid_lens = given
+    queries, keys, values, W_q, W_k, W_v, W_o, num_heads, valid_lens = unpacked(given)
     pairs = ((queries, W_q), (keys, W_k), (values, W_v))
     q, k, v = (split(project(vectors, weight), num_heads) for vectors, weight in pairs)
     output: Tensor = project(merge(attend(q, k, v, seen_keys(keys, valid_lens))), W_o)
