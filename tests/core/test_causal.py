@@ -14,7 +14,6 @@ from attnbook import AdditiveAttention, DotProductAttention, causal_mask, masked
 from attnbook.fused import blocks, choice, dot
 from tests import oracle
 from tests.cases import LAYERS, PER_EXAMPLE, WITHOUT_WEIGHTS, make, seeds
-from tests.core.test_bugs_in_the_wild import CausalInTrainingOnly
 
 pytestmark = [pytest.mark.usefixtures("every_path")]
 
@@ -262,6 +261,13 @@ def test_an_exported_causal_layer_takes_other_batches_and_positions(name):
 
 
 # A check that cannot fail would prove nothing.
+
+
+class CausalInTrainingOnly(nn.Module):
+    """`is_causal=self.training`, as in PyTorch's own tutorial."""
+
+    def forward(self, queries, keys, values, _=None, *, causal):  # noqa: ARG002 - looks elsewhere
+        return scaled_dot_product_attention(queries, keys, values, is_causal=self.training)
 
 
 class OneTooFar(nn.Module):

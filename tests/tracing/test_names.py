@@ -9,7 +9,7 @@ from torch import nn
 from attnbook import AdditiveAttention
 from attnbook.tracing import trace
 from attnbook.tracing.naming import fitting, other_sizes, resized
-from tests.core.test_bugs_in_the_wild import Additive
+from tests.tracing.additive import Additive
 
 SIZES = {"batch": 2, "heads": 3, "queries": 5, "keys": 7, "width": 33}
 

@@ -26,9 +26,9 @@ from attnbook import (
 from attnbook.tracing import Trace, trace
 from attnbook.tracing.page import STYLE
 from tests.cases import FirstPartAttention, make
-from tests.core.test_bugs_in_the_wild import Additive
 from tests.project.test_architecture import modules_after
 from tests.tools.pictures.test_draw import DARK_PAGE, LIGHT_PAGE, contrast
+from tests.tracing.additive import Additive
 
 TUPLES = [(2, 3, 5, 7), (5, 2, 3, 11), (1, 4, 9, 6)]  # batch, queries, keys, size
 each_size = pytest.mark.parametrize(("batch", "queries", "keys", "size"), TUPLES)
