@@ -161,3 +161,16 @@ class every_axis_of_one_goes(Layer):
         hidden = torch.tanh(self.W_q(queries)[:, :, None] + self.W_k(keys)[:, None])
         scores: Tensor = self.w_v(hidden).squeeze()
         return scores
+
+
+@task.bug(
+    symptom="One example of the batch is empty, and its output is NaN.",
+    origin="pytorch#103749 and ten more threads",
+    mend="clear the rows that see nothing: where each score is -inf, the softmax is 0/0.",
+    case="an example that may see nothing",
+)
+class nothing_seen_is_nan(Layer):
+    """padding is filled with -inf, and nobody thinks of an example that is all padding."""
+
+    def weigh(self, scores: Tensor, valid_lens: Tensor | None) -> Tensor:
+        return scores.masked_fill(where_padding(scores, valid_lens), -math.inf).softmax(-1)

@@ -175,3 +175,16 @@ def the_old_state_is_returned(step: Step) -> Two:
 def the_weights_are_made_again_unmasked(step: Step) -> Two:
     """the weights that are returned are made again, without the mask."""
     return _move(step, _weights(step, _scores(step)))[0], _scores(step).softmax(1)
+
+
+@task.bug(
+    symptom="One text of the batch is empty, and its state is NaN.",
+    origin="pytorch#103749 and ten more threads",
+    mend="clear the weights of a text that has no keys: where each score is -inf, they are 0/0.",
+    case="a text of length 0",
+)
+@of_arguments
+def no_keys_are_nan(step: Step) -> Two:
+    """padding is filled with -inf, and nobody thinks of a text that is all padding."""
+    padding = torch.arange(step.memory.shape[1]) >= step.valid_lens[:, None]
+    return _move(step, _scores(step).masked_fill(padding, -math.inf).softmax(1))

@@ -182,3 +182,43 @@ def nothing_seen_is_an_average(
     """padding is filled with a low number such as -1e6, and where all is padding, it is seen."""
     scores = scale(queries, keys)
     return scores.masked_fill(where_padding(scores, valid_lens), -1e6).softmax(-1) @ values
+
+
+@task.bug(
+    symptom="A little attention goes to padding, the same place in each example.",
+    origin="a common slip",
+    mend="positions count from 0: a key is padding if its position is at least the length, `>=`.",
+    case="a length for each example",
+)
+def one_key_of_padding_is_seen(
+    queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
+) -> Tensor:
+    """one key too many is seen: the position is compared with the length by `>`, not by `>=`."""
+    return weigh(scale(queries, keys), None if valid_lens is None else valid_lens + 1) @ values
+
+
+@task.bug(
+    symptom="The last word of each sentence is never looked at.",
+    origin="a common slip",
+    mend="positions count from 0, so the last key that is seen stands at the length minus 1.",
+    case="a length for each example",
+)
+def the_last_key_is_hidden(
+    queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
+) -> Tensor:
+    """one key too few is seen."""
+    return weigh(scale(queries, keys), None if valid_lens is None else valid_lens - 1) @ values
+
+
+@task.bug(
+    symptom="A third of the attention goes to padding.",
+    origin="the book's own first draft",
+    mend="fill with a number below every score, -inf, and not with 0.",
+    case="a length for each example",
+)
+def padding_scores_zero(
+    queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
+) -> Tensor:
+    """the scores of padding are set to 0, which is no low score."""
+    scores = scale(queries, keys)
+    return scores.masked_fill(where_padding(scores, valid_lens), 0).softmax(-1) @ values

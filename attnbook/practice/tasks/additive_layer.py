@@ -125,3 +125,10 @@ def test_a_query_is_answered_alone_as_among_others(layer_of: Function) -> None:
     queries, keys, values = normal(2, 3, 3), normal(2, 5, 7), normal(2, 5, 11)
     alone = layer(queries[:, :1], keys, values)
     assert torch.allclose(alone, layer(queries, keys, values)[:, :1], atol=1e-5)
+
+
+@task.test
+def test_who_sees_nothing_gets_zeros(layer_of: Function) -> None:
+    layer = layer_of(key_size=2, query_size=2, num_hiddens=8)
+    output = layer(normal(2, 3, 2), normal(2, 5, 2), normal(2, 5, 11), lengths(0, 5))
+    assert (output[0] == 0).all()

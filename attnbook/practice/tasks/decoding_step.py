@@ -137,3 +137,10 @@ def test_state_and_memory_of_equal_sizes_have_projections_of_their_own(
     memory, zero = torch.tensor([[[1.0], [2]]]), torch.zeros(1, 1)
     step = _by_hand(memory=memory, W_q=torch.ones(1, 1), W_k=zero)
     assert decoding_step(*step)[1].tolist() == [[0.5, 0.5]]
+
+
+@task.test
+def test_a_text_without_keys_has_no_weights(decoding_step: Function) -> None:
+    new_state, weights = decoding_step(*_by_hand(valid_lens=torch.tensor([0])))
+    assert weights.tolist() == [[0, 0, 0]]
+    assert new_state.tolist() == [[7, 0, 0, 0.5]]
