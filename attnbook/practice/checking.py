@@ -11,6 +11,8 @@ from attnbook.practice.showing import Verdict
 from attnbook.practice.task import Bug, Case, Function, Task
 
 MOST_NAMED = 2  # more bugs than these that do the same name nothing
+# Kinds of problems that say enough by themselves.
+UNLIKE = ("call", "endless", "returned NoneType")
 
 
 def check(task: str, written: Function) -> Verdict:
@@ -48,10 +50,6 @@ def judge(task: Task, written: Function) -> Verdict:
             bugs = [] if outcome.kind in UNLIKE else named(task, case, written, done)
             return Verdict(task, [*done][:-1], case, wrong, outcome.said, bugs)
     return Verdict(task, [*done])
-
-
-UNLIKE = ("call", "endless", "returned NoneType")
-"""Kinds of problems that say enough by themselves."""
 
 
 @cache

@@ -38,21 +38,23 @@ def grade_tests(task: str, tests: Function | Iterable[Function]) -> Grade:
 
 def grade(task: Task, tests: list[Function]) -> Grade:
     """Make the table tests × bugs."""
-    accused = [
-        (test.__name__, right.name, error, right.why)
+    failures = [
+        [
+            (right, error)
+            for right in task.rights.values()
+            if (error := failure(test, right.function))
+        ]
         for test in tests
-        for right in task.rights.values()
-        if (error := failure(test, right.function))
     ]
     # What fails on right code says nothing when it fails on a bug.
-    unfair = {name for name, *_ in accused}
     caught = {
         bug.name: [
-            test.__name__ not in unfair and bool(failure(test, bug.function)) for test in tests
+            not unfair and bool(failure(test, bug.function))
+            for test, unfair in zip(tests, failures, strict=True)
         ]
         for bug in task.bugs.values()
     }
-    return Grade(task, [test.__name__ for test in tests], accused, caught)
+    return Grade(task, [test.__name__ for test in tests], failures, caught)
 
 
 def failure(test: Function, implementation: Function) -> str:

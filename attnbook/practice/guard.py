@@ -29,14 +29,15 @@ class Ran:
     value: Any = None
     error: BaseException | None = None
     ended: bool = False
+    left: bool = False  # whether it still runs
     said: str = ""  # what it printed and warned of
 
 
-def run(call: Callable[[], Any], limit: float | None = None) -> Ran:
+def run(call: Callable[[], Any]) -> Ran:
     """Call, in a thread that can be given up, and hand back whatever happens.
 
-    The state of torch's random numbers, its default type, and what is printed are as they
-    were afterwards.
+    Afterwards torch's random numbers on the CPU and its default type are as they were, and
+    nothing was printed.
     """
     ran, out = Ran(), io.StringIO()
 
@@ -58,12 +59,12 @@ def run(call: Callable[[], Any], limit: float | None = None) -> Ran:
         redirect_stderr(out),
     ):
         warnings.simplefilter("always")
-        torch.manual_seed(0)
+        torch.default_generator.manual_seed(0)
         try:
             worker.start()
-            worker.join(LIMIT if limit is None else limit)
+            worker.join(LIMIT)
         finally:
-            _stop(worker)
+            ran.left = not _stop(worker)
             torch.set_default_dtype(dtype)
     # Where in torch's own code a warning was raised says nothing to a reader.
     warnings_said = [str(each.message).split(" (Triggered internally")[0] for each in warned]
@@ -83,12 +84,13 @@ def by_default() -> Iterator[None]:
         torch.set_default_dtype(dtype)
 
 
-def _stop(worker: Thread) -> None:
-    """Throw into the thread until it ends; one that waits in C code is left to itself."""
+def _stop(worker: Thread) -> bool:
+    """Throw into the thread until it ends, and say whether it did: C code does not listen."""
     for _ in range(50):
         if not worker.is_alive():
-            return
+            return True
         ctypes.pythonapi.PyThreadState_SetAsyncExc(
             ctypes.c_ulong(worker.ident or 0), ctypes.py_object(Stopped)
         )
         time.sleep(0.01)
+    return not worker.is_alive()

@@ -40,7 +40,7 @@ class Outcome:
 
 
 @by_default()
-def outcome_of(task: Task, case: Case, written: Function, limit: float | None = None) -> Outcome:
+def outcome_of(task: Task, case: Case, written: Function) -> Outcome:
     """Call what was written, and look at all that came of it."""
     arguments, before = case.make(), case.make()
     wrong = _cannot_be_called(task, written, arguments)
@@ -56,10 +56,12 @@ def outcome_of(task: Task, case: Case, written: Function, limit: float | None = 
         argument.clone() if leaf else argument
         for argument, leaf in zip(arguments, leaves, strict=True)
     )
-    ran = run(lambda: task.as_function(written)(*called), limit)
+    ran = run(lambda: task.as_function(written)(*called))
     outcome = Outcome(said=ran.said)
     if not ran.ended:
         outcome.problem, outcome.kind = "The call does not end: it was stopped.", "endless"
+        if ran.left:
+            outcome.problem = "The call does not end, and cannot be stopped: restart Python."
     elif ran.error is not None:
         outcome.problem, outcome.kind = _told_error(ran.error), _kind_of(ran.error)
         outcome.refusal = isinstance(ran.error, (TypeError, ValueError))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
 
-from attnbook.practice.task import Bug, Case, Task
+from attnbook.practice.task import Bug, Case, Right, Task
 
 BOX = "border-left: 4px solid currentColor; padding: 0.2em 1em; margin: 0.5em 0"
 
@@ -73,23 +73,22 @@ def _cases(count: int) -> str:
 
 @dataclass(repr=False)
 class Grade(Shown):
-    """What `grade_tests` found. `bool(grade)` says whether all bugs are caught, and no more.
+    """What `grade_tests` found. `bool(grade)` says whether all bugs and no right code are caught.
 
     Args:
         task: whose bugs they are.
         tests: the names of the tests.
-        accused: for each test that fails on right code: its name, which one, the error, and
-            why that one is right.
-        caught: for each bug, whether each test fails on it.
+        failures: for each test, the right code that it fails on, and how.
+        caught: for each bug, whether each test fails on it, and on no right code.
     """
 
     task: Task
     tests: Sequence[str]
-    accused: list[tuple[str, str, str, str]]
+    failures: list[list[tuple[Right, str]]]
     caught: dict[str, list[bool]]
 
     def __bool__(self) -> bool:
-        return not self.accused and all(any(row) for row in self.caught.values())
+        return not any(self.failures) and all(any(row) for row in self.caught.values())
 
     @property
     def share(self) -> float:
@@ -115,7 +114,7 @@ class Grade(Shown):
         count = sum(any(row) for row in self.caught.values())
         mark = "✓" if self else "✗"
         right = len(self.task.rights)
-        failed = len({name for _, name, *_ in self.accused})
+        failed = len({right.name for each in self.failures for right, _ in each})
         fail = f"{failed} of them" if failed else "none"
         tests = "1 test" if len(self.tests) == 1 else f"{len(self.tests)} tests"
         return (
@@ -126,18 +125,19 @@ class Grade(Shown):
 
     def _accusations(self) -> list[str]:
         told = []
-        for test in dict.fromkeys(name for name, *_ in self.accused):
-            mine = [it for it in self.accused if it[0] == test]
-            _, name, error, why = mine[0]
-            if len(mine) == len(self.task.rights):
+        for test, failures in zip(self.tests, self.failures, strict=True):
+            if not failures:
+                continue
+            right, error = failures[0]
+            if len(failures) == len(self.task.rights):
                 told.append(
                     f"`{test}` fails on all right code ({error}): what it expects is not so. Is a "
                     "rounded number compared with `==`? Have the inputs the shapes of the task?"
                 )
             else:
                 told.append(
-                    f"`{test}` fails on right code, {name!r} for one ({error}). That one is "
-                    f"right: {why}"
+                    f"`{test}` fails on right code, {right.name!r} for one ({error}). That one is "
+                    f"right: {right.why}"
                 )
         return [*told, "What such a test catches does not count."] if told else []
 

@@ -7,7 +7,8 @@ import math
 import torch
 from torch import Tensor, nn
 
-from attnbook.practice.tasks.additive_layer import Layer, task, where_padding
+from attnbook.practice.steps import where_padding
+from attnbook.practice.tasks.additive_layer import Layer, task
 
 
 @task.bug(

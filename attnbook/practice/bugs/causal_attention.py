@@ -8,7 +8,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from attnbook.practice.tasks.causal_attention import scale, task, visible_keys
+from attnbook.practice.steps import scale
+from attnbook.practice.tasks.causal_attention import task, visible_keys
 
 
 def _attend(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:

@@ -8,7 +8,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from attnbook.practice.tasks.dot_product_layer import Layer, masked_weights, scale, task
+from attnbook.practice.steps import scale, weigh
+from attnbook.practice.tasks.dot_product_layer import Layer, task
 
 
 @task.bug(
@@ -38,7 +39,7 @@ class scores_are_kept(Layer):
 
     def weigh(self, queries: Tensor, keys: Tensor, valid_lens: Tensor | None) -> Tensor:
         self.scores = scale(queries, keys)
-        return masked_weights(self.scores, valid_lens)
+        return weigh(self.scores, valid_lens)
 
     def keep(self, weights: Tensor) -> None:
         del weights
@@ -69,7 +70,7 @@ class queries_are_scaled_in_place(Layer):
 
     def weigh(self, queries: Tensor, keys: Tensor, valid_lens: Tensor | None) -> Tensor:
         queries /= math.sqrt(queries.shape[-1])
-        return masked_weights(queries @ keys.mT, valid_lens)
+        return weigh(queries @ keys.mT, valid_lens)
 
 
 @task.bug(
@@ -82,7 +83,7 @@ class masked_in_training_only(Layer):
     """the mask is used in training only."""
 
     def weigh(self, queries: Tensor, keys: Tensor, valid_lens: Tensor | None) -> Tensor:
-        return masked_weights(scale(queries, keys), valid_lens if self.training else None)
+        return weigh(scale(queries, keys), valid_lens if self.training else None)
 
 
 @task.bug(
@@ -95,7 +96,7 @@ class scores_are_dropped(Layer):
     """dropout acts before the softmax, on the scores or on what they are made of."""
 
     def weigh(self, queries: Tensor, keys: Tensor, valid_lens: Tensor | None) -> Tensor:
-        return masked_weights(self.dropout(scale(queries, keys)), valid_lens)
+        return weigh(self.dropout(scale(queries, keys)), valid_lens)
 
     def drop(self, weights: Tensor) -> Tensor:
         return weights

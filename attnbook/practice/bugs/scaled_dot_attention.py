@@ -7,7 +7,8 @@ import math
 from torch import Tensor
 from torch.nn import functional as F
 
-from attnbook.practice.tasks.scaled_dot_attention import Lengths, scale, task, weigh, where_padding
+from attnbook.practice.steps import scale, weigh, where_padding
+from attnbook.practice.tasks.scaled_dot_attention import Lengths, task
 
 
 @task.bug(

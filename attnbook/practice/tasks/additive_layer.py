@@ -9,15 +9,11 @@ from torch import Tensor, nn
 
 import attnbook
 from attnbook.practice.inputs import lengths, normal
+from attnbook.practice.steps import weigh, where_padding
 from attnbook.practice.task import Function
 from attnbook.practice.tasks.additive_layer_cases import task
 
-__all__ = ["Layer", "task", "where_padding"]
-
-
-def where_padding(scores: Tensor, valid_lens: Tensor | None) -> Tensor:
-    positions = torch.arange(scores.shape[-1])
-    return positions >= (len(positions) if valid_lens is None else valid_lens[:, None, None])
+__all__ = ["Layer", "task"]
 
 
 class Layer(nn.Module):
@@ -39,9 +35,7 @@ class Layer(nn.Module):
         return hidden @ self.w_v.weight[0]
 
     def weigh(self, scores: Tensor, valid_lens: Tensor | None) -> Tensor:
-        padding = where_padding(scores, valid_lens)
-        low = torch.finfo(scores.dtype).min
-        return scores.masked_fill(padding, low).softmax(-1).masked_fill(padding, 0)
+        return weigh(scores, valid_lens)
 
 
 @task.right("it is the book's own.")

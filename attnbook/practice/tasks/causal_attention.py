@@ -10,6 +10,7 @@ from torch.nn import functional as F
 
 import attnbook
 from attnbook.practice.inputs import normal
+from attnbook.practice.steps import scale
 from attnbook.practice.task import Function, Law, Task
 
 
@@ -137,10 +138,6 @@ def filled_up_to_a_square(queries: Tensor, keys: Tensor, values: Tensor) -> Tens
     missing = keys.shape[1] - queries.shape[1]
     padded = F.pad(queries, (0, 0, missing, 0))
     return F.scaled_dot_product_attention(padded, keys, values, is_causal=True)[:, missing:]
-
-
-def scale(queries: Tensor, keys: Tensor) -> Tensor:
-    return queries @ keys.mT / math.sqrt(queries.shape[-1])
 
 
 def visible_keys(queries: Tensor, keys: Tensor, diagonal: int = 0) -> Tensor:

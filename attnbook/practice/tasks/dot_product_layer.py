@@ -2,30 +2,17 @@
 
 from __future__ import annotations
 
-import math
-
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 import attnbook
 from attnbook.practice.inputs import lengths, normal
+from attnbook.practice.steps import scale, weigh
 from attnbook.practice.task import Function
 from attnbook.practice.tasks.dot_product_layer_cases import task
 
-__all__ = ["Layer", "masked_weights", "scale", "task"]
-
-
-def scale(queries: Tensor, keys: Tensor) -> Tensor:
-    return queries @ keys.mT / math.sqrt(queries.shape[-1])
-
-
-def masked_weights(scores: Tensor, valid_lens: Tensor | None) -> Tensor:
-    if valid_lens is None:
-        return scores.softmax(-1)
-    padding = torch.arange(scores.shape[-1]) >= valid_lens[:, None, None]
-    low = torch.finfo(scores.dtype).min
-    return scores.masked_fill(padding, low).softmax(-1).masked_fill(padding, 0)
+__all__ = ["Layer", "task"]
 
 
 class Layer(nn.Module):
@@ -44,7 +31,7 @@ class Layer(nn.Module):
         return self.drop(weights) @ values
 
     def weigh(self, queries: Tensor, keys: Tensor, valid_lens: Tensor | None) -> Tensor:
-        return masked_weights(scale(queries, keys), valid_lens)
+        return weigh(scale(queries, keys), valid_lens)
 
     def keep(self, weights: Tensor) -> None:
         self.attention_weights = weights.detach()

@@ -10,6 +10,7 @@ from torch.nn import functional as F
 
 import attnbook
 from attnbook.practice.inputs import lengths, normal
+from attnbook.practice.steps import weigh
 from attnbook.practice.task import Function, Law, Task
 
 Inputs = tuple[Tensor, ...]
@@ -147,22 +148,6 @@ def by_fourth_roots(
     root = queries.shape[-1] ** 0.25
     scores = torch.einsum("bqd,bkd->bqk", queries / root, keys / root)
     return torch.einsum("bqk,bkv->bqv", weigh(scores, valid_lens), values)
-
-
-def where_padding(scores: Tensor, valid_lens: Lengths) -> Tensor:
-    positions = torch.arange(scores.shape[-1])
-    return positions >= (len(positions) if valid_lens is None else valid_lens[:, None, None])
-
-
-def weigh(scores: Tensor, valid_lens: Lengths) -> Tensor:
-    """Weigh as is right: -inf is not used, and empty rows are cleared."""
-    padding = where_padding(scores, valid_lens)
-    low = torch.finfo(scores.dtype).min
-    return scores.masked_fill(padding, low).softmax(-1).masked_fill(padding, 0)
-
-
-def scale(queries: Tensor, keys: Tensor) -> Tensor:
-    return queries @ keys.mT / math.sqrt(queries.shape[-1])
 
 
 @task.test

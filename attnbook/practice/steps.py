@@ -1,0 +1,26 @@
+"""Steps that are right, in plain torch: a bug of a layer has one of its own in their place."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+
+def scale(queries: Tensor, keys: Tensor) -> Tensor:
+    """Score by the dot product over √query_size."""
+    return queries @ keys.mT / math.sqrt(queries.shape[-1])
+
+
+def where_padding(scores: Tensor, valid_lens: Tensor | None) -> Tensor:
+    """True at padding, for lengths `(batch,)`; None means that there is none."""
+    positions = torch.arange(scores.shape[-1])
+    return positions >= (len(positions) if valid_lens is None else valid_lens[:, None, None])
+
+
+def weigh(scores: Tensor, valid_lens: Tensor | None) -> Tensor:
+    """Weigh without -inf: padding is cleared after the softmax, and with it empty rows."""
+    padding = where_padding(scores, valid_lens)
+    low = torch.finfo(scores.dtype).min
+    return scores.masked_fill(padding, low).softmax(-1).masked_fill(padding, 0)
