@@ -11,6 +11,7 @@ from attnbook.figures.alignment.figure import AlignmentFigure
 from attnbook.figures.attention.figure import AttentionFigure
 from attnbook.figures.cost.figure import CostFigure
 from attnbook.figures.pooling.figure import PoolingFigure
+from attnbook.figures.prediction.figure import Prediction
 from attnbook.figures.scaling.figure import ScalingFigure
 from attnbook.figures.shape.figure import ShapeFigure
 
@@ -19,6 +20,7 @@ __all__ = [
     "AttentionFigure",
     "CostFigure",
     "PoolingFigure",
+    "Prediction",
     "ScalingFigure",
     "ShapeFigure",
 ]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from attnbook.practice.bugs import (
     additive_layer,
     additive_score,
@@ -70,3 +73,19 @@ def find_task(name: str) -> Task:
     if name not in TASKS:
         raise ValueError(f"task must be one of {', '.join(TASKS)}, got {name!r}")
     return TASKS[name]
+
+
+def slips(task: str, arguments: Sequence[Any], *names: str) -> dict[str, Any]:
+    """What known bugs give for these arguments, by a sentence about each: for a `Prediction`.
+
+    Raises:
+        ValueError: there is no such task, or it has no such bug.
+    """
+    known = find_task(task).bugs
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise ValueError(f"bugs of {task} are {', '.join(known)}, got {unknown[0]!r}")
+    return {
+        f"This is what you get when {known[name].sentence}": known[name].function(*arguments)
+        for name in names
+    }

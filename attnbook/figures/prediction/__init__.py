@@ -1,0 +1,1 @@
+"""A question that the reader answers before the page does."""

@@ -1,0 +1,179 @@
+// A prediction: the reader answers first; what is wrong is struck out, and told if it is a known slip.
+/** @import { Model, Place } from "../shared/types" */
+/** @import { Answer, Asked, Told, Traits } from "./types" */
+
+import { make, ownKeys, ownName, put } from "../shared/controls.js";
+
+const TRIES = 2; // before one may be shown the answer
+/** Before each option, so that no colour is needed, nor eyes. */
+const MARKS = { wrong: "✗ ", right: "✓ ", "": "" };
+
+/** A number as people write it, a fraction too; else NaN. @param {string} text */
+export function readNumber(text) {
+  const plain = text.trim().replace(/[−–]/g, "-").replace(/^\+/, "").replace(",", ".");
+  const [over, under = "1", ...rest] = plain.split("/").map((part) => part.trim());
+  const parts = [over, under].map((part) => (part === "" ? Number.NaN : Number(part)));
+  const number = rest.length ? Number.NaN : parts[0] / parts[1];
+  return Number.isFinite(number) ? number : Number.NaN;
+}
+
+/** Whether two answers are the same, as far as one looks. @param {Answer} first @param {Answer} second @param {number} within */
+function same(first, second, within) {
+  if (typeof first === "string" || typeof second === "string") return first === second;
+  return first.every((number, i) => Math.abs(number - second[i]) <= within * (1 + 1e-9));
+}
+
+/** What each number that was typed is: right, too small or too large. @param {Model<Traits>} model @param {number[]} row */
+function compared(model, row) {
+  const right = /** @type {number[]} */ (model.get("right"));
+  const said = row.map((number, i) => {
+    if (same([number], [right[i]], model.get("within"))) return "right";
+    return number < right[i] ? "too small" : "too large";
+  });
+  if (row.length === 1) return `Not yet: it is ${said[0]}.`;
+  return `Not yet: ${said.map((word, i) => `${model.get("labels")[i]} is ${word}`).join(", ")}.`;
+}
+
+/** Judge an answer. @param {Model<Traits>} model @param {Answer} answer @returns {Told} */
+export function judge(model, answer) {
+  if (same(answer, model.get("right"), model.get("within"))) return { right: true, says: "Right." };
+  const slip = model.get("slips").find(([wrong]) => same(answer, wrong, model.get("within")));
+  if (slip) return { right: false, says: slip[1] };
+  return { right: false, says: typeof answer === "string" ? "" : compared(model, answer) };
+}
+
+/** An answer in words; numbers no finer than they are looked at. @param {Model<Traits>} model @param {Answer} answer */
+export function say(model, answer) {
+  if (typeof answer === "string") return answer;
+  const digits = Math.max(0, Math.ceil(-Math.log10(model.get("within"))));
+  return answer.map((number) => String(Number(number.toFixed(digits)) || 0).replace("-", "−")).join(", ");
+}
+
+/** Texts with `code` in them, as nodes. @param {string} text */
+function withCode(text) {
+  return text.split("`").map((part, i) => (i % 2 ? make("code", { text: part }) : document.createTextNode(part)));
+}
+
+/** Take an answer: the model remembers it. @param {Model<Traits>} model @param {Answer} answer */
+function take(model, answer) {
+  if (judge(model, answer).right) model.set("done", "right");
+  else model.set("tried", [...model.get("tried"), answer]);
+  model.save_changes();
+}
+
+/** One button for each answer. @param {Model<Traits>} model @returns {Asked} */
+function choice(model) {
+  const rows = model.get("options").map((option) => {
+    const [mark, word, told] = [make("span", { class: "sign" }), make("span", {}, ...withCode(option)), make("small")];
+    const button = make("button", { type: "button", class: "option" }, mark, word);
+    button.addEventListener("click", () => {
+      if (!model.get("done") && !model.get("tried").includes(option)) take(model, option);
+    });
+    return { option, button, mark, told, element: make("div", {}, button, told) };
+  });
+  const paint = () => {
+    for (const { option, button, mark, told } of rows) {
+      const wrong = model.get("tried").includes(option);
+      const right = model.get("done") !== "" && option === model.get("right");
+      const state = wrong ? "wrong" : right ? "right" : "";
+      put(button, { "data-state": state, "aria-disabled": wrong || model.get("done") !== "" });
+      put(mark, { text: MARKS[state] });
+      if (wrong && !told.firstChild) told.append(...withCode(judge(model, option).says));
+    }
+  };
+  return { element: make("div", { class: "options" }, ...rows.map((row) => row.element)), paint };
+}
+
+/** A field for each number. @param {Model<Traits>} model @returns {Asked} */
+function fields(model) {
+  const count = /** @type {number[]} */ (model.get("right")).length;
+  const labels = count > 1 || model.get("labels").length ? model.get("labels") : [""];
+  const inputs = labels.map((label) =>
+    make("input", {
+      type: "text",
+      inputmode: "text",
+      autocomplete: "off",
+      size: 7,
+      "aria-label": label || model.get("ask"),
+    }),
+  );
+  const named = inputs.map((input, i) => make("label", {}, make("span", { text: labels[i] }), input));
+  const check = make("button", { type: "submit", text: "Check" });
+  const complaint = make("small", { role: "status" });
+  const form = make("form", { novalidate: "" }, ...named, check);
+  const tried = make("ol", { class: "tried" });
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const row = inputs.map((input) => readNumber(input.value));
+    const unread = row.findIndex(Number.isNaN);
+    put(complaint, { text: unread < 0 ? "" : "A number is missing, such as 3, −0.5 or 2/3." });
+    inputs.forEach((input, i) => put(input, { "aria-invalid": Number.isNaN(row[i]) }));
+    if (unread >= 0) inputs[unread].focus();
+    else take(model, row);
+  });
+  const paint = () => {
+    const done = model.get("done");
+    model
+      .get("tried")
+      .slice(tried.children.length)
+      .forEach((row) => {
+        const told = make("small", {}, ...withCode(judge(model, row).says));
+        tried.append(make("li", {}, make("s", { text: say(model, row) }), told));
+      });
+    const right = /** @type {number[]} */ (model.get("right"));
+    inputs.forEach((input, i) => {
+      input.readOnly = done !== "";
+      if (done) input.value = say(model, [right[i]]);
+      put(input, { "data-state": done ? "right" : "" });
+    });
+    put(check, { "aria-disabled": done !== "" });
+  };
+  return { element: make("div", {}, form, complaint, tried), paint };
+}
+
+/** What to say now, for eyes and ears. @param {Model<Traits>} model */
+export function sentence(model) {
+  if (model.get("done") === "right") return "Right.";
+  if (model.get("done") === "shown") return `The answer: ${say(model, model.get("right"))}.`;
+  const last = model.get("tried").at(-1);
+  return last === undefined ? "" : `Not ${say(model, last)}. ${judge(model, last).says}`;
+}
+
+/** Draw the figure into `el` and keep it in step with the model; returns a clean-up. @param {Place<Traits>} place */
+function drawPrediction({ model, el }) {
+  const asked = model.get("options").length ? choice(model) : fields(model);
+  const name = ownName();
+  const question = make("p", { id: name, class: "ask" }, ...withCode(model.get("ask")));
+  const readout = make("p", { class: "readout", role: "status", tabindex: -1 });
+  const show = make("button", { type: "button", class: "show", text: "Show me" });
+  show.addEventListener("click", () => {
+    model.set("done", "shown");
+    model.save_changes();
+    readout.focus(); // the button is gone
+  });
+  const caption = model.get("caption");
+  const figure = make(
+    "figure",
+    { class: "attnbook-figure prediction", "data-attnbook-figure": model.get("kind") },
+    make("div", { role: "group", "aria-labelledby": name }, question, asked.element, readout, show),
+    ...(caption ? [make("figcaption", { text: caption })] : []),
+  );
+  const paint = () => {
+    const done = model.get("done");
+    asked.paint();
+    put(readout, { text: sentence(model) });
+    show.hidden = done !== "" || model.get("tried").length < TRIES;
+    if (figure.dataset.done === done) return;
+    figure.dataset.done = done;
+    // The page unfolds what follows.
+    figure.dispatchEvent(new CustomEvent("attnbook-answered", { bubbles: true }));
+  };
+  const names = ["change:tried", "change:done"];
+  names.forEach((event) => model.on(event, paint));
+  el.replaceChildren(figure);
+  paint();
+  ownKeys(figure);
+  return () => names.forEach((event) => model.off(event, paint));
+}
+
+export default { render: drawPrediction };

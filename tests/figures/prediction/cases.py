@@ -1,0 +1,28 @@
+"""Predictions that the tests ask."""
+
+from __future__ import annotations
+
+from attnbook.figures import Prediction
+
+HALF = "That shares evenly: one score is higher."
+
+
+def numbers() -> Prediction:
+    """A row of two numbers, with one slip."""
+    return Prediction(
+        "The weights:", [2 / 3, 1 / 3], {HALF: [0.5, 0.5]}, labels=["first", "second"]
+    )
+
+
+def number() -> Prediction:
+    """One number without a label, large, and not looked at closely."""
+    return Prediction("How many?", 1024, {"That forgets the batch.": 64}, within=10)
+
+
+def choice() -> Prediction:
+    """A shape among three."""
+    slips = {"`num_keys` is summed over.": (1, 7, 3), "Values have size 3.": (1, 5, 7)}
+    return Prediction("The shape of `output`:", (1, 5, 3), slips, caption="A caption.")
+
+
+CASES = {"numbers": numbers, "number": number, "choice": choice}

@@ -1,0 +1,89 @@
+"""How the page reads and judges an answer, in node."""
+
+from __future__ import annotations
+
+import pytest
+
+from attnbook.figures import Prediction
+from tests.figures.attention.cases import traits
+from tests.figures.prediction.cases import HALF, choice, number, numbers
+from tests.figures.shared.node import in_node, with_fault, written
+
+PROGRAM = """
+import { readFileSync } from "node:fs";
+const { module, state, texts, answers } = JSON.parse(readFileSync(0, "utf-8"));
+const figure = await import(module);
+const model = { get: (name) => state[name] };
+process.stdout.write(JSON.stringify({
+    read: texts.map((text) => String(figure.readNumber(text))),
+    told: answers.map((answer) => figure.judge(model, answer)),
+    said: answers.map((answer) => figure.say(model, answer)),
+}));
+"""
+READ = {
+    "3": "3", " 0.5 ": "0.5", "0,5": "0.5", "−8": "-8", "+2": "2", "2/3": str(2 / 3),
+    "1 / 4": "0.25", "-1/4": "-0.25", "1e-3": "0.001", "": "NaN", "/3": "NaN", "1/0": "NaN",
+    "1/2/3": "NaN", "two": "NaN", "1 2": "NaN", "Infinity": "NaN",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """A function that runs the figure's module, perhaps with a fault in it."""
+
+    def go(asked, answers=(), texts=(), fault=None):
+        module = with_fault(Prediction, fault) if fault else str(Prediction._esm)
+        path = written(module, tmp_path_factory.mktemp("prediction"))
+        return in_node(PROGRAM, path, state=traits(asked), texts=list(texts), answers=list(answers))
+
+    return go
+
+
+def test_numbers_are_read_as_people_write_them(run):
+    assert run(number(), texts=READ)["read"] == list(READ.values())
+
+
+def test_rows_are_told_number_by_number(run):
+    answers = [[0.67, 0.33], [0.5, 0.5], [0.66, 0.33], [0, 1]]
+    assert run(numbers(), answers)["told"] == [
+        {"right": True, "says": "Right."},
+        {"right": False, "says": HALF},
+        {"right": False, "says": "Not yet: first is too small, second is right."},
+        {"right": False, "says": "Not yet: first is too small, second is too large."},
+    ]
+
+
+def test_one_number_is_told_without_a_name(run):
+    told = run(number(), [[1034], [1034.1], [64], [0]])
+    assert [each["right"] for each in told["told"]] == [True, False, False, False]
+    assert [each["says"] for each in told["told"][1:]] == [
+        "Not yet: it is too large.",
+        "That forgets the batch.",
+        "Not yet: it is too small.",
+    ]
+
+
+def test_a_choice_is_right_or_a_slip(run):
+    told = run(choice(), ["(1, 5, 3)", "(1, 7, 3)", "(1, 5, 7)"])["told"]
+    assert [each["says"] for each in told] == [
+        "Right.",
+        "`num_keys` is summed over.",
+        "Values have size 3.",
+    ]
+
+
+def test_an_answer_is_said_no_finer_than_it_is_looked_at(run):
+    assert run(numbers(), [[2 / 3, -0.0001]])["said"] == ["0.667, 0"]
+    assert run(number(), [[-1024.4]])["said"] == ["−1024"]
+
+
+@pytest.mark.parametrize(
+    ("fault", "case", "answer"),
+    [
+        (("<= within * ", "< within * 0 * "), numbers, [0.667, 0.333]),
+        (("number < right[i]", "number > right[i]"), numbers, [0.1, 0.2]),
+        (("wrong, model.get", 'model.get("right"), model.get'), choice, "(1, 7, 3)"),
+    ],
+)
+def test_a_fault_is_noticed(run, fault, case, answer):
+    assert run(case(), [answer], fault=fault)["told"] != run(case(), [answer])["told"]

@@ -1,0 +1,100 @@
+"""The prediction's Python half: what it refuses, what it holds and what it says."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from attnbook.figures import Prediction
+from tests.figures.prediction.cases import HALF, choice, number, numbers
+
+
+@pytest.mark.parametrize(
+    ("right", "options", "message"),
+    [
+        ("a", {}, "a choice needs slips to choose from, got none"),
+        (
+            1.0,
+            {"slips": {"No.": 1.009}},
+            "each slip must give something else, got the right answer",
+        ),
+        (
+            1,
+            {"slips": {"A.": 2, "B.": 2}},
+            "each slip must give something else, got the same as 'A.'",
+        ),
+        ("a", {"slips": {"No.": "a"}}, "each slip must give something else, got the right answer"),
+        ([1, 2], {}, "labels must name each of the 2 numbers, got 0 labels"),
+        (
+            [1, 2],
+            {"slips": {"No.": [1]}, "labels": "ab"},
+            r"a slip must give 2 numbers, got \[1.0\]",
+        ),
+        ([0] * 9, {"labels": "abcdefghi"}, "a figure shows at most 8 of numbers to type, got 9"),
+        (float("nan"), {}, "an answer must be finite numbers, or a text to choose, got nan"),
+        (torch.tensor([0.0, torch.inf]), {}, "an answer must be finite, got inf at index"),
+    ],
+)
+def test_a_question_that_cannot_be_judged_is_refused(right, options, message):
+    with pytest.raises(ValueError, match=message):
+        Prediction("What?", right, **options)
+
+
+@pytest.mark.parametrize(
+    "claims",
+    [
+        {"a": False, "b": (False, "No.")},
+        {"a": True, "b": True},
+        {"a": True, "b": (True, "No.")},
+        {"a": True, "b": False},
+    ],
+)
+def test_of_claims_exactly_one_holds_and_each_other_has_a_sentence(claims):
+    with pytest.raises(ValueError, match="claims must be True for the one that holds"):
+        Prediction.claims("The weights …", claims)
+
+
+def test_a_claim_may_be_a_tensors_truth():
+    weights = torch.tensor([0.9, 0.1])
+    claims = {"grow": weights[0] > weights[1], "shrink": (weights[0] < 0.5, "The first grows.")}
+    asked = Prediction.claims("The weights …", claims)
+    assert (asked.right, asked.slips) == ("grow", [["shrink", "The first grows."]])
+
+
+def test_the_text_tells_every_number():
+    assert repr(numbers()) == (
+        "Prediction: The weights:\nright: first 0.667, second 0.333\n"
+        f"first 0.500, second 0.500: {HALF}"
+    )
+    assert repr(number()).splitlines()[1] == "right: 1024.000"
+
+
+def test_what_stands_still_tells_no_answer():
+    assert numbers().still_text == "The weights:"
+    assert sorted(choice().still_text.splitlines()[1:]) == [
+        "– (1, 5, 3)",
+        "– (1, 5, 7)",
+        "– (1, 7, 3)",
+    ]
+
+
+def test_options_are_mixed_and_the_same_each_time():
+    assert choice().options == choice().options
+    places = set()
+    for name in "abcdefgh":
+        asked = Prediction(name, "right", {"No.": "x", "Nor this.": "y"})
+        places.add(asked.options.index("right"))
+    assert places == {0, 1, 2}
+
+
+def test_a_tensors_numbers_are_a_row_and_on_any_device_the_same():
+    asked = Prediction("Both:", torch.tensor([[1.5], [2.5]]), labels=["a", "b"])
+    assert asked.right == [1.5, 2.5]
+    with torch.device("meta"):
+        assert repr(Prediction("Both:", [1.5, 2.5], labels=["a", "b"])) == repr(asked)
+
+
+def test_what_the_reader_did_reaches_python():
+    asked = choice()
+    asked.set_state({"tried": ["(1, 7, 3)"], "done": "right"})
+    assert (asked.tried, asked.done) == (["(1, 7, 3)"], "right")

@@ -1,0 +1,147 @@
+"""The prediction in a browser: answered wrong, answered right, shown, by mouse and by keyboard."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.figures.attention.test_page import SMALL_TEXT, TOO_WIDE
+from tests.figures.prediction.cases import CASES, HALF
+from tests.figures.shared.page import harness, on_a_page_of_the_book, opened_figure
+from tests.tools.site.site_checks import LOOKS, WIDE, axe_findings
+
+
+@pytest.fixture(scope="module")
+def show(browser, serve, tmp_path_factory):
+    """A function that opens a page with one case and gives tab and figure."""
+    folder = tmp_path_factory.mktemp("prediction")
+    home = serve(folder)
+
+    @contextmanager
+    def go(case: str, width: int = WIDE, scheme: str = "light"):
+        (folder / "page.html").write_text(harness([CASES[case]()], scheme), "utf-8")
+        options = {"color_scheme": scheme, "reduced_motion": "reduce"}
+        with opened_figure(browser, f"{home}page.html", width, **options) as (tab, record):
+            yield tab, tab.locator("figure[data-attnbook-figure]")
+            assert record.complaints == []
+
+    return go
+
+
+def type_in(figure, *texts):
+    """Fill the fields, and press Enter in the last."""
+    fields = figure.get_by_role("textbox")
+    for i, text in enumerate(texts):
+        fields.nth(i).fill(text)
+    fields.last.press("Enter")
+
+
+def pick(figure, name):
+    figure.get_by_role("button", name=name).click()
+
+
+def model(tab, name):
+    return tab.evaluate("name => models[0].get(name)", name)
+
+
+def test_a_wrong_choice_is_struck_out_and_told_and_one_tries_again(show):
+    with show("choice") as (tab, figure):
+        pick(figure, "(1, 7, 3)")
+        wrong = figure.get_by_role("button", name="✗ (1, 7, 3)")
+        assert wrong.get_attribute("aria-disabled") == "true"
+        assert "line-through" in wrong.locator("span").last.evaluate(
+            "e => getComputedStyle(e).textDecorationLine"
+        )
+        expect(figure.locator("small").filter(has_text="num_keys is summed over.")).to_be_visible()
+        assert figure.get_by_role("status").inner_text().startswith("Not (1, 7, 3).")
+        wrong.press("Enter")  # once more changes nothing
+        assert model(tab, "tried") == ["(1, 7, 3)"]
+        pick(figure, "(1, 5, 3)")
+        assert figure.get_by_role("button", name="✓ (1, 5, 3)").is_visible()
+        assert (model(tab, "done"), figure.get_by_role("status").inner_text()) == (
+            "right",
+            "Right.",
+        )
+        figure.get_by_role("button", name="(1, 5, 7)").press("Enter")  # too late
+        assert model(tab, "tried") == ["(1, 7, 3)"]
+
+
+def test_after_two_tries_one_may_be_shown(show):
+    with show("numbers") as (tab, figure):
+        button = figure.get_by_role("button", name="Show me")
+        type_in(figure, "0.5", "0.5")
+        assert button.is_hidden()
+        assert HALF in figure.locator(".tried").inner_text()
+        type_in(figure, "0.7", "1/3")
+        expect(figure.locator(".tried s")).to_have_text(["0.5, 0.5", "0.7, 0.333"])
+        button.press("Enter")
+        assert model(tab, "done") == "shown"
+        status = figure.get_by_role("status").filter(has_text="The answer: 0.667, 0.333.")
+        expect(status).to_be_focused()
+        assert button.is_hidden()
+        assert [field.input_value() for field in figure.get_by_role("textbox").all()] == [
+            "0.667",
+            "0.333",
+        ]
+
+
+def test_a_number_that_is_missing_is_no_try(show):
+    with show("numbers") as (tab, figure):
+        type_in(figure, "2/3", "a third")
+        expect(figure.get_by_role("textbox").last).to_be_focused()
+        assert figure.get_by_role("textbox").last.get_attribute("aria-invalid") == "true"
+        assert "A number is missing" in figure.inner_text()
+        assert model(tab, "tried") == []
+        type_in(figure, "2/3", "1/3")
+        assert model(tab, "done") == "right"
+        assert "A number is missing" not in figure.inner_text()
+
+
+def test_it_is_answered_by_keyboard_alone(show):
+    with show("number") as (tab, figure):
+        tab.keyboard.press("Tab")
+        tab.keyboard.type("1030")
+        tab.keyboard.press("Tab")
+        tab.keyboard.press("Enter")
+        assert model(tab, "done") == "right"
+        assert figure.get_by_role("button").is_hidden()
+    with show("choice") as (tab, figure):
+        for key in ["Tab"] * (1 + CASES["choice"]().options.index("(1, 5, 3)")) + ["Space"]:
+            tab.keyboard.press(key)
+        assert model(tab, "done") == "right"
+
+
+def test_what_is_asked_is_spoken_with_the_fields(show):
+    with show("numbers") as (_, figure):
+        assert figure.get_by_role("group", name="The weights:").is_visible()
+        assert figure.get_by_role("textbox", name="second").is_visible()
+    with show("number") as (_, figure):
+        assert figure.get_by_role("textbox", name="How many?").is_visible()
+
+
+def test_two_views_of_one_prediction_agree(browser, serve, tmp_path):
+    asked = CASES["choice"]()
+    with on_a_page_of_the_book(browser, serve, tmp_path, asked) as (tab, visit):
+        figure = tab.locator("figure[data-attnbook-figure]")
+        pick(figure, "(1, 7, 3)")
+        expect(figure.get_by_role("button", name="✗ (1, 7, 3)")).to_be_visible()
+        assert visit.complaints == []
+
+
+@pytest.mark.parametrize(("width", "scheme"), LOOKS)
+@pytest.mark.parametrize("case", CASES)
+def test_it_is_legible_and_accessible_in_every_state(show, keep_picture, case, width, scheme):
+    with show(case, width, scheme) as (tab, figure):
+        for state in ("open", "wrong", "done"):
+            if state == "wrong" and case == "choice":
+                pick(figure, "(1, 7, 3)")
+            elif state == "wrong":
+                type_in(figure, *["0"] * figure.get_by_role("textbox").count())
+            elif state == "done":
+                tab.evaluate("models[0].set('done', 'shown')")
+            assert axe_findings(tab) == [], state
+            assert figure.evaluate(TOO_WIDE) == [], state
+            assert figure.evaluate(SMALL_TEXT) == [], state
+            keep_picture(figure, f"prediction-{case}-{state}-{width}-{scheme}")
