@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
+from itertools import takewhile
 
 import pytest
 
 from attnbook.practice import check, find_task
 from tools import ROOT
+from tools.book.cells import ANSWER, has_tag
 from tools.book.notebooks import read
 
 # Whose bug a stranger's code has, and which.
@@ -24,29 +26,32 @@ FOUND = {
     "what-attention-costs": ("online-softmax", "only the sum is corrected"),
 }
 IMPORTS = (ast.Import, ast.ImportFrom)
-STARTS_AT = "attention-pooling"
+STARTS_AT, ENDS_AT = "attention-pooling", "bug-clinic"
 each_chapter = pytest.mark.parametrize("name", FOUND)
 
 
 def chapters():
     """The chapters that have something to write, in their order."""
     names = re.findall(r"chapters/([\w-]+)", (ROOT / "_toc.yml").read_text("utf-8"))
-    return names[names.index(STARTS_AT) : names.index("summary")]
+    return names[names.index(STARTS_AT) : names.index(ENDS_AT)]
 
 
-def code_after(name, heading):
-    """The cells of code below a heading of the practice."""
+def below(name, heading):
+    """The cells below a heading of the practice."""
     cells = read(ROOT / "chapters" / f"{name}.ipynb").cells
     start = next(i for i, cell in enumerate(cells) if cell.source.startswith(heading))
-    below = []
-    for cell in cells[start + 1 :]:
-        if cell.cell_type == "markdown" and cell.source.startswith("#"):
-            break
-        below += [cell] if cell.cell_type == "code" else []
-    return below
+    is_within = lambda cell: not (cell.cell_type == "markdown" and cell.source.startswith("#"))  # noqa: E731
+    return [*takewhile(is_within, cells[start + 1 :])]
+
+
+def code_after(name, heading, *, answers=False):
+    """The cells of code there: what is asked, or what answers it."""
+    code = (cell for cell in below(name, heading) if cell.cell_type == "code")
+    return [cell for cell in code if has_tag(cell, ANSWER) is answers]
 
 
 def shown(cell):
+    """What a cell shows at its end, as text."""
     (output,) = (output for output in cell.outputs if output.output_type == "execute_result")
     return output.data["text/plain"]
 
@@ -100,3 +105,31 @@ def test_it_is_mended_and_pinned_in_the_same_task(name):
     assert asked(mended, "check")[0] == asked(pinned, "grade_tests")[0] == task
     assert f"✗ {task}: not yet." in shown(mended)
     assert f"✗ {task}, 1 test: 0 of {len(find_task(task).bugs)} bugs caught." in shown(pinned)
+
+
+@each_chapter
+def test_each_is_answered_by_code_that_the_judge_accepts(name):
+    task, _ = FOUND[name]
+    written = code_after(name, "### Write it", answers=True)
+    assert any("✓" in shown(cell) for cell in written if "check(" in cell.source)
+    mended, *pinned = code_after(name, "### Find it", answers=True)
+    assert f"✓ {task}" in shown(mended)
+    verdict = shown(pinned[-1])
+    caught = int(re.search(rf"{task}, \d+ tests?: (\d+) of \d+ bugs", verdict)[1])
+    assert caught >= len(find_task(task).bugs) / 2
+    assert re.search(r"(it fails|they fail) none\.", verdict)
+
+
+# The clinic and the first steps: every starter is unfinished, and every answer accepted.
+CHECKED = re.compile(r"\b(check|grade_tests)\(")
+
+
+@pytest.mark.parametrize("name", ["attention-from-nothing", "bug-clinic"])
+def test_a_chapter_of_tasks_refuses_its_starters_and_accepts_its_answers(name):
+    cells = read(ROOT / "chapters" / f"{name}.ipynb").cells
+    judged = [c for c in cells if c.cell_type == "code" and CHECKED.search(c.source) and c.outputs]
+    asked = [c for c in judged if c.source.rstrip().endswith(")") and "..." in c.source]
+    answered = [c for c in judged if has_tag(c, ANSWER)]
+    assert len(asked) >= 5
+    assert len(answered) >= len(asked)
+    assert all("✗" in shown(cell) for cell in asked)

@@ -19,9 +19,10 @@ from sphinx.application import Sphinx
 from sphinx.builders import Builder
 from sphinx.util import logging
 
+from tools.book.cells import PREDICT, Answer, answers, cell_of, has_tag
 from tools.book.notebooks import read
 from tools.copies.guards import problems
-from tools.copies.plain_markdown import PlainError, block, line, linked
+from tools.copies.plain_markdown import PlainError, block, folded_text, line, linked
 from tools.provenance import COPIES, colab_address
 
 METADATA = {
@@ -29,17 +30,9 @@ METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }
-LINES_OF_A_CELL = 10_000  # myst-nb counts a page's lines so: cell 3 begins at 40,000
 ENTRY = re.compile(r"id\d+")  # how a work in the bibliography is anchored
 
 logger = logging.getLogger(__name__)
-
-
-def cell_of(node: nodes.Node) -> int | None:
-    """The cell in which a piece of a page was written; an anchor does not know."""
-    lines = (part.line for part in node.findall() if part.line)
-    first = next(lines, None)
-    return None if first is None else first // LINES_OF_A_CELL - 1
 
 
 def pieces(section: nodes.Element, level: int = 0) -> Iterator[tuple[nodes.Node, int]]:
@@ -54,6 +47,24 @@ def pieces(section: nodes.Element, level: int = 0) -> Iterator[tuple[nodes.Node,
 def plain(node: nodes.Node, level: int) -> str:
     """A heading or a block in its plain form."""
     return f"{'#' * level} {line(node)}" if isinstance(node, nodes.title) else block(node)
+
+
+def cover(cell: NotebookNode, title: str) -> None:
+    """Fold a cell's code away, in Colab and in JupyterLab; to run it is to see what it says."""
+    cell.source = f"# @title {title}\n{cell.source}"
+    cell.outputs = []
+    cell.metadata |= {"cellView": "form", "jupyter": {"source_hidden": True}}
+
+
+def cover_answer(cells: list[NotebookNode], answer: Answer) -> None:
+    """Fold words away, and leave results to who runs the cells."""
+    for cell in cells:
+        if cell.cell_type == "markdown":
+            cell.source = folded_text("Answer", cell.source)
+        elif answer.prediction:
+            cell.outputs = []
+        else:
+            cover(cell, "Answer: run it, or open its code")
 
 
 class ColabBuilder(Builder):
@@ -108,6 +119,10 @@ class ColabBuilder(Builder):
         for number, cell in enumerate(cells):
             if cell.cell_type == "markdown":
                 cell.source = "\n\n".join(texts[number])
+            if has_tag(cell, PREDICT):
+                cover(cell, "Your prediction")
+        for answer in answers(chapter):
+            cover_answer([cells[number] for number in answer.cells], answer)
         notebook: NotebookNode = v4.new_notebook(cells=[first, install, *cells], metadata=METADATA)
         nbformat.validate(notebook)
         return notebook

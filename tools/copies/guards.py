@@ -17,6 +17,7 @@ from myst_parser.parsers.mdit import create_md_parser
 from nbformat import NotebookNode
 
 from tools import ROOT
+from tools.book.cells import ANSWER, PREDICT, has_tag
 
 ADDED = 2  # cells before the chapter's own: where the copy comes from, and the installation
 VIEW = "application/vnd.jupyter.widget-view+json"
@@ -82,6 +83,13 @@ def cell_problems(before: NotebookNode, after: NotebookNode) -> Iterator[str]:
         lost = lost_words(before.source, after.source)
         if lost:
             yield f"lost words, from {lost[0]!r} on"
+        if has_tag(before, ANSWER) and not after.source.startswith("<details>\n"):
+            yield "tells its answer at once"
+    elif has_tag(before, PREDICT) or has_tag(before, ANSWER):
+        if not f"\n{after.source}".endswith(f"\n{before.source}"):
+            yield "is other code"
+        if after.outputs:
+            yield "tells its answer at once"
     elif before != after:
         yield "is other code, or has other outputs"
     elif any(VIEW in output.get("data", {}) for output in after.get("outputs", [])):

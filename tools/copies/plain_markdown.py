@@ -189,10 +189,15 @@ def formula(node: nodes.math_block) -> str:
 def folded(node: nodes.container) -> str:
     """An answer that the reader opens."""
     title, *body = node.children
-    start = "<details open>" if node["opened"] else "<details>"
+    return folded_text(line(title), blocks(body), opened=node["opened"])
+
+
+def folded_text(title: str, text: str, *, opened: bool = False) -> str:
+    """Text under a title that opens it."""
+    start = "<details open>" if opened else "<details>"
     # Markdown inside HTML is read only after a blank line, and never within a summary.
-    summary = MarkdownIt().renderInline(line(title))
-    return f"{start}\n<summary>{summary}</summary>\n\n{blocks(body)}\n\n</details>"
+    summary = MarkdownIt().renderInline(title)
+    return f"{start}\n<summary>{summary}</summary>\n\n{text}\n\n</details>"
 
 
 def note(node: nodes.Element) -> str:

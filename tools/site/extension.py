@@ -18,7 +18,7 @@ from sphinx.util import logging
 
 from tools import provenance
 from tools.book.state import Workshop, isolate_kernels
-from tools.site import excerpts, formulas, icons, live, page_files, publishing, terms
+from tools.site import answers, excerpts, formulas, icons, live, page_files, publishing, terms
 
 LICENSES = "Text: CC BY 4.0. Code: MIT."
 REDIRECT = """<!DOCTYPE html>
@@ -141,6 +141,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Connect what this module does, and those of one task each that it imports."""
     need_package()
     nbclient.client.NotebookClient = Coalescing  # type: ignore[misc]
+    answers.setup(app)
     excerpts.setup(app)
     formulas.setup(app)
     icons.setup(app)

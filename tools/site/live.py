@@ -145,8 +145,9 @@ def show_still(view: View) -> None:
 
 
 def show_live(view: View, name: str, model: dict[str, Any]) -> None:
-    """Put a figure's place where its view was."""
-    text = placeholder(name, model["state"]["static_text"])
+    """Put a figure's place where its view was; a question does not tell its answer there."""
+    state = model["state"]
+    text = placeholder(name, state.get("still_text") or state["static_text"])
     view.form.children = []
     view.form.append(nodes.raw("", text, format="html"))
 

@@ -38,12 +38,13 @@ IDLE_WITHOUT = {
     re.compile(r"togglebutton\.js$|^(let|var) toggle"): re.compile(
         r'class="(?:[^"]* )?(?:toggle|dropdown)[ "]'
     ),
+    re.compile(r"answers\.js$"): re.compile(r"<details"),
     re.compile(r"terms\.js$"): re.compile(r"<a [^>]*data-meaning="),
 }
 
 # `site.js` starts the late ones; each of them can start at any time, but in this order.
 DEFERRED, LATE = {"defer": "defer"}, {"type": "text/late"}
-LOADED = {"site.js": DEFERRED} | dict.fromkeys(
+LOADED = {"site.js": DEFERRED, "answers.js": DEFERRED} | dict.fromkeys(
     (
         "documentation_options.js",
         "doctools.js",

@@ -21,7 +21,7 @@ from tests.figures.shared.page import (
     opened_figure,
     read,
 )
-from tests.tools.site.site_checks import LOOKS, NARROW, WIDE, axe_findings
+from tests.tools.site.site_checks import LOOKS, NARROW, UNFOLD, WIDE, axe_findings
 
 SHOWN = ("toy", "planar", "additive", "nearest", "one_key")
 
@@ -460,13 +460,17 @@ def read_book(browser, home, site):
 
 
 def living(tab) -> list[tuple]:
-    """The figures of a page beside the state that each was made from."""
+    """The figures of a page beside the state that each was made from, out of their folds."""
     state = json.loads(tab.locator("script.attnbook-state").text_content())
-    views = tab.locator("[data-attnbook-view]")
     tab.wait_for_function("document.querySelectorAll('.attnbook-static').length === 0")
-    names = [view.get_attribute("data-attnbook-view") for view in views.all()]
-    assert tab.locator(FIGURES).count() == len(names) > 0
-    return [(views.nth(i).locator(FIGURES), state[name]) for i, name in enumerate(names)]
+    tab.evaluate(UNFOLD)
+    views = [
+        (view, state[view.get_attribute("data-attnbook-view")])
+        for view in tab.locator("[data-attnbook-view]").all()
+    ]
+    shown = [(view.locator(FIGURES), own) for view, own in views if own["kind"] == "attention"]
+    assert tab.locator(FIGURES).count() == len(shown) > 0
+    return shown
 
 
 def visible_sliders(figure) -> list:

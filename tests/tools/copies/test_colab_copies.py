@@ -9,6 +9,7 @@ from nbformat import v4
 
 from tests.tools.copies.small_book import COMMIT, REPOSITORY, SITE, notebook, small_book
 from tools import ROOT
+from tools.book.cells import answers
 from tools.book.notebooks import read
 from tools.contents import pages
 from tools.copies.colab import CopyError, Origin, commit_to_pin, main, write_copies
@@ -96,10 +97,11 @@ def test_a_copy_leads_to_its_published_page_when_that_is_known(copies, copied):
 
 
 def test_a_copy_opens_with_the_chapters_outputs(chapter, copied):
-    stored = [cell.outputs for cell in chapter.cells if cell.cell_type == "code"]
-    shown = [cell.outputs for cell in copied.cells[ADDED:] if cell.cell_type == "code"]
-
-    assert shown == stored
+    covered = {"predict", "answer"}
+    for stored, shown in zip(chapter.cells, copied.cells[ADDED:], strict=True):
+        if stored.cell_type == "code":
+            is_covered = covered & {*stored.metadata.get("tags", [])}
+            assert shown.outputs == ([] if is_covered else stored.outputs)
     assert "widgets" not in copied.metadata
 
 
@@ -108,6 +110,31 @@ def test_a_cell_that_needs_a_kernel_is_an_ordinary_cell_there(copies):
     live = [cell.source for cell in made.cells if "notebook-only" in cell.metadata.get("tags", [])]
 
     assert any("IntSlider" in source for source in live)
+
+
+def tagged(chapter, tag, kind):
+    """The places of the cells that have a tag."""
+    return [
+        place
+        for place, cell in enumerate(chapter.cells)
+        if tag in cell.metadata.get("tags", []) and cell.cell_type == kind
+    ]
+
+
+def test_a_copy_tells_no_answer_before_its_cell_is_run(chapter, copied):
+    cells = copied.cells[ADDED:]
+    for place in tagged(chapter, "predict", "code"):
+        assert cells[place].source.startswith("# @title Your prediction\n")
+        assert cells[place].metadata["cellView"] == "form"
+        assert cells[place].metadata["jupyter"] == {"source_hidden": True}
+        assert cells[place + 1].source.startswith("<details>\n<summary>Answer</summary>")
+    confirming = {run.cells.start for run in answers(chapter) if run.prediction}
+    worked = {run.cells.start for run in answers(chapter) if not run.prediction}
+    assert len(confirming) >= 5
+    assert len(worked) >= 3
+    for place in tagged(chapter, "answer", "code"):
+        is_worked = place in worked or place - 1 in worked
+        assert cells[place].source.startswith("# @title Answer") is is_worked
 
 
 # Each guard can fail.
@@ -141,6 +168,23 @@ def break_the_text(cells):
     first(cells, "markdown").source = "# Masked"
 
 
+def covered(cells, kind, beginning):
+    return next(c for c in cells if c.cell_type == kind and c.source.startswith(beginning))
+
+
+def break_by_changing_a_prediction(cells):
+    covered(cells, "code", "# @title").source += "\n1"
+
+
+def break_by_telling_what_a_prediction_knows(cells):
+    covered(cells, "code", "# @title").outputs = [v4.new_output("stream", text="4")]
+
+
+def break_by_opening_an_answer(cells):
+    answer = covered(cells, "markdown", "<details>\n<summary>Answer")
+    answer.source = answer.source.removeprefix("<details>")
+
+
 def break_by_leaving_a_role(cells):
     first(cells, "markdown").source += " {term}`query`"
 
@@ -154,6 +198,9 @@ def break_by_leaving_a_role(cells):
         (break_the_code, "other code"),
         (break_the_outputs, "other outputs"),
         (break_the_text, "lost words"),
+        (break_by_changing_a_prediction, "other code"),
+        (break_by_telling_what_a_prediction_knows, "tells its answer at once"),
+        (break_by_opening_an_answer, "tells its answer at once"),
         (break_by_leaving_a_role, "still has {term}`query`"),
     ],
 )

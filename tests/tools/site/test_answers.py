@@ -1,0 +1,239 @@
+"""Folded answers: how pages are made with them, and what opens them in a browser."""
+
+from __future__ import annotations
+
+import re
+from contextlib import contextmanager
+
+import pytest
+from nbformat import v4
+from playwright.sync_api import expect
+
+from tests.figures.attention.cases import traits
+from tests.figures.prediction.cases import choice, numbers
+from tests.tools.site.live_pages import book, cell, page, printed, view
+from tests.tools.site.site_checks import opened
+from tools import ROOT
+
+EXTENSIONS = ["myst_nb", "sphinx_design", "tools.site.live", "tools.site.answers"]
+SETTINGS = {
+    "extensions": EXTENSIONS,
+    "myst_enable_extensions": ["colon_fence"],
+    "html_static_path": [str(ROOT / "tools" / "site" / "static")],
+    "html_js_files": [("answers.js", {"defer": "defer"})],
+}
+HINT = ":::{dropdown} Hint\nLook again.\n:::\n\n:::{dropdown} Answer\nBecause.\n:::"
+
+
+def words(text: str, *tags: str):
+    return v4.new_markdown_cell(text, metadata={"tags": list(tags)} if tags else {})
+
+
+def asking(figure, name: str, *more: str):
+    return cell(view(name, repr(figure)), tags=("predict", *more), source="ask = Prediction()")
+
+
+def result(text: str):
+    return cell(printed(text), tags=("answer",), source=f"print({text!r})")
+
+
+def saved(figure) -> dict:
+    state = traits(figure) | {"_esm": figure._esm, "_css": figure._css}
+    return {"model_name": "AnyModel", "state": state}
+
+
+def lesson(*cells, **models):
+    return page(*cells, models={name: saved(figure) for name, figure in models.items()})
+
+
+def whole():
+    """A page with a fold, a veil, and a question of the practice with words and code."""
+    first, second = choice(), numbers()
+    return lesson(
+        words("**Predict.** Which?"),
+        asking(first, "a"),
+        words("It has 5 rows: words-of-one.", "answer"),
+        result("result-of-one"),
+        words("Between.\n\n**Predict.** How much?"),
+        asking(second, "b", "veil"),
+        result("result-of-two"),
+        words("(there)=\nAnchored, in the answer.", "answer"),
+        words(f"## Practice\n\n**1.** Why?\n\n{HINT}\n\n**2.** Write it."),
+        result("worked-answer"),
+        words("The end."),
+        a=first,
+        b=second,
+    )
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    site = book(tmp_path_factory.mktemp("answers"), index=whole()).build(**SETTINGS)
+    assert site.warnings == ""
+    return site
+
+
+def folds(html: str) -> list[str]:
+    """What stands in each `<details>` of a page."""
+    return [part.split("</details>")[0] for part in html.split("<details")[1:]]
+
+
+# Pages
+
+
+def test_what_answers_is_in_one_closed_fold_and_nothing_else_is(built):
+    one, two, hint, why, worked = folds(built.read())
+    assert "words-of-one" in one
+    assert "result-of-one" in one
+    assert "Between" not in one + two
+    assert "attnbook-veil" in two
+    assert "attnbook-veil" not in one + worked
+    assert "Anchored" in two
+    assert ("Look again" in hint, "Because" in why) == (True, True)
+    assert "worked-answer" in worked
+    assert "The end." not in worked
+    assert all(" open" not in fold.split(">")[0] for fold in folds(built.read()))
+
+
+def test_what_stands_outside_the_folds_tells_no_answer_and_no_code_of_a_prediction(built):
+    html = built.read()
+    for fold in folds(html):
+        html = html.replace(fold, "")
+    shown = re.sub(r"<script.*?</script>", "", html, flags=re.DOTALL)
+    for told in (
+        "result-of",
+        "words-of-one",
+        "worked-answer",
+        "ask = Prediction",
+        "0.667",
+        "Right",
+    ):
+        assert told not in shown
+    assert "– (1, 5, 3)" in shown  # among the options, until the figure is alive
+
+
+def test_a_prediction_without_an_answer_and_a_fourth_veil_are_warned_of(tmp_path):
+    ask = choice()
+    veils = [part for _ in range(4) for part in (asking(ask, "a", "veil"), result("r"))]
+    made = book(tmp_path, index=lesson(asking(ask, "a"), words("Plain."), *veils, a=ask))
+    said = made.build(**SETTINGS).warnings
+    assert "cell 1 asks, and no cell after it answers" in said
+    assert "a page has at most 3 veils" in said
+
+
+def test_an_answer_with_a_heading_is_warned_of(tmp_path):
+    ask = choice()
+    made = book(
+        tmp_path, index=lesson(asking(ask, "a"), words("## Next\n\nText.", "answer"), a=ask)
+    )
+    assert "the answer from cell 2 on has a heading" in made.build(**SETTINGS).warnings
+
+
+def test_a_class_gets_questions_predictions_and_hints_and_no_worked_answers(tmp_path):
+    html = book(tmp_path, index=whole()).build(**SETTINGS, book_answers=False).read()
+    assert "worked-answer" not in html
+    assert "Because" not in html
+    assert "Look again" in html
+    assert "result-of-one" in html
+    assert "<strong>2.</strong> Write it." in html
+
+
+def test_a_page_without_folds_has_no_switch(tmp_path, built):
+    plain = book(tmp_path, index=page(cell(printed("1")))).build(**SETTINGS)
+    assert "attnbook-all-answers" in built.read()
+    assert "attnbook-all-answers" not in plain.read()
+
+
+# In a browser
+
+
+@pytest.fixture(scope="module")
+def show(browser, serve, built):
+    """A function that opens the page, over http or as a file."""
+    home = serve(built.html)
+
+    @contextmanager
+    def go(*, file: bool = False, anchor: str = "", **options):
+        url = (built.html / "index.html").as_uri() if file else f"{home}index.html"
+        with opened(browser, url + anchor, **options) as (tab, record):
+            yield tab, tab.locator("details")
+            assert record.complaints + record.failures == []
+
+    return go
+
+
+def states(folds) -> list[bool]:
+    return folds.evaluate_all("folds => folds.map((fold) => fold.open)")
+
+
+@pytest.mark.parametrize("file", [False, True])
+def test_the_right_answer_opens_its_own_fold_and_a_wrong_one_none(show, file):
+    with show(file=file) as (tab, folds):
+        assert states(folds) == [False] * 5
+        tab.get_by_role("button", name="(1, 7, 3)").click()
+        assert states(folds) == [False] * 5
+        tab.get_by_role("button", name="(1, 5, 3)").click()
+        assert states(folds) == [True, False, False, False, False]
+
+
+def test_a_veil_opens_for_an_answer_or_when_shown_and_not_before(show):
+    with show() as (tab, folds):
+        figure = tab.locator("figure[data-attnbook-figure]").nth(1)
+        for opening in ("click", "Enter"):
+            summary = folds.nth(1).locator("summary")
+            summary.click() if opening == "click" else summary.press(opening)
+            assert states(folds)[1] is False
+            expect(figure.get_by_role("textbox").first).to_be_focused()
+        for _ in range(2):
+            figure.get_by_role("textbox").first.fill("0")
+            figure.get_by_role("textbox").last.fill("0")
+            figure.get_by_role("textbox").last.press("Enter")
+        figure.get_by_role("button", name="Show me").click()
+        assert states(folds)[1] is True
+        folds.nth(1).locator("summary").click()  # from then on as any other
+        assert states(folds)[1] is False
+        folds.nth(1).locator("summary").click()
+        assert states(folds)[1] is True
+
+
+def test_a_fold_without_a_veil_opens_by_hand(show):
+    with show() as (_, folds):
+        folds.first.locator("summary").click()
+        assert states(folds)[0] is True
+
+
+def test_one_switch_shows_everything_and_hides_it_again(show):
+    with show() as (tab, folds):
+        switch = tab.get_by_role("button", name="Show all answers")
+        for pressed in (True, False):
+            switch.press("Enter")
+            assert switch.get_attribute("aria-pressed") == str(pressed).lower()
+            assert states(folds) == [pressed] * 5
+
+
+def test_nothing_stays_hidden_without_javascript(show):
+    with show(java_script_enabled=False) as (_, folds):
+        for fold in folds.all():
+            fold.locator("summary").click()
+            assert fold.locator(":scope > :not(summary)").first.is_visible()
+
+
+def test_a_link_from_elsewhere_opens_what_it_leads_into(show):
+    with show(anchor="#there") as (tab, folds):
+        assert states(folds)[1] is True
+        expect(tab.get_by_text("Anchored, in the answer.")).to_be_in_viewport()
+
+
+def test_a_text_that_is_searched_for_is_found_where_it_is_folded(show):
+    # A link to a text makes the browser search for it, as Ctrl+F does.
+    with show(anchor="#:~:text=result%2Dof%2Dtwo") as (_, folds):
+        expect(folds.nth(1)).to_have_attribute("open", "")
+
+
+def test_a_figure_that_could_not_start_keeps_no_veil_shut(built, browser, serve):
+    text = built.read().replace("attnbook-state", "attnbook-lost")
+    (built.html / "lost.html").write_text(text, "utf-8")
+    with opened(browser, f"{serve(built.html)}lost.html") as (tab, _):
+        expect(tab.get_by_text("This figure could not start").first).to_be_visible()
+        tab.locator("details").nth(1).locator("summary").click()
+        assert states(tab.locator("details"))[1] is True

@@ -1,0 +1,117 @@
+"""Answers that wait: what follows a prediction and what answers a question is folded.
+
+The fold is sphinx-design's, an ordinary `<details>`: it can be searched, linked to, printed and
+opened without JavaScript. `answers.js` opens it when its prediction is answered. (sphinx-exercise
+was looked at: it numbers exercises and can leave solutions out, but folds no cells that run, which
+predictions need in any case.)
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util import logging
+from sphinx_design.shared import create_component, is_component
+
+from tools.book.cells import PREDICT, Answer, answers, cell_of, unanswered
+from tools.book.notebooks import read
+
+TITLE = "Answer"
+VEILED_TITLE = "Answer, after yours"
+MOST_VEILS = 3  # on a page: more of them and a reader feels examined
+SWITCH = (
+    '<p class="attnbook-all-answers">'
+    '<button type="button" aria-pressed="false">Show all answers</button></p>'
+)
+
+logger = logging.getLogger(__name__)
+
+
+def fold(answer: Answer, children: list[nodes.Node]) -> nodes.container:
+    """A folded answer with these pieces of a page in it."""
+    kinds = ["attnbook-answer"] + (["attnbook-veil"] if answer.veiled else [])
+    title = VEILED_TITLE if answer.veiled else TITLE
+    return create_component(
+        "dropdown",
+        opened=False,
+        type="dropdown",
+        has_title=True,
+        icon=None,
+        chevron=None,
+        container_classes=["sd-mb-3", *kinds],
+        title_classes=[],
+        body_classes=[],
+        children=[nodes.rubric("", title), *children],
+    )
+
+
+def cells_of(parent: nodes.Element) -> list[int | None]:
+    """The cell of each child; what does not know stands with what comes before it."""
+    found: list[int | None] = []
+    for child in parent.children:
+        cell = child["cell_index"] if "cell_index" in child else cell_of(child)
+        found.append(cell if cell is not None or not found else found[-1])
+    return found
+
+
+def fold_answer(tree: nodes.document, answer: Answer, *, keep: bool) -> bool:
+    """Fold an answer, or take it away; False if it is not in one section of the page."""
+    for parent in [tree, *tree.findall(nodes.section)]:
+        places = [i for i, cell in enumerate(cells_of(parent)) if cell in answer.cells]
+        if not places:
+            continue
+        children = parent.children[places[0] : places[-1] + 1]
+        if any(isinstance(child, nodes.section) for child in children):
+            return False
+        parent[places[0] : places[-1] + 1] = [fold(answer, children)] if keep else []
+        return True
+    return False
+
+
+def take_out_answers(tree: nodes.document) -> None:
+    """Take folded answers of words off a page; hints stay."""
+    for container in list(tree.findall(nodes.container)):
+        if is_component(container, "dropdown") and container[0].astext() == TITLE:
+            container.parent.remove(container)
+
+
+def hide_questions_code(tree: nodes.document) -> None:
+    """Show of a prediction what it asks, and not how it knows."""
+    for cell in list(tree.findall(nodes.container)):
+        if PREDICT in cell.get("cell_metadata", {}).get("tags", []):
+            for part in list(cell.children):
+                if part.get("nb_element") == "cell_code_source":
+                    cell.remove(part)
+
+
+def fold_answers(app: Sphinx, tree: nodes.document) -> None:
+    """Fold what answers on a page that was just read, and give it the switch for all folds."""
+    page, keep = app.env.docname, bool(app.config.book_answers)
+    path = Path(app.env.doc2path(page))
+    if not keep:
+        take_out_answers(tree)
+    if path.suffix == ".ipynb":
+        chapter = read(path)
+        hide_questions_code(tree)
+        found = list(answers(chapter))
+        for cell in unanswered(chapter):
+            logger.warning("cell %s asks, and no cell after it answers", cell, location=page)
+        if sum(answer.veiled for answer in found) > MOST_VEILS:
+            logger.warning("a page has at most %s veils", MOST_VEILS, location=page)
+        for answer in found:
+            if not fold_answer(tree, answer, keep=keep or answer.prediction):
+                start = answer.cells.start
+                logger.warning("the answer from cell %s on has a heading", start, location=page)
+    if any(is_component(container, "dropdown") for container in tree.findall(nodes.container)):
+        heading = next(iter(tree.findall(nodes.title)))
+        heading.parent.insert(
+            heading.parent.index(heading) + 1, nodes.raw("", SWITCH, format="html")
+        )
+
+
+def setup(app: Sphinx) -> None:
+    """Act on each page after its figures have found their places."""
+    app.add_config_value("book_answers", default=True, rebuild="env")
+    app.connect("doctree-read", fold_answers, priority=600)
