@@ -12,8 +12,8 @@ READY := $(VENV)/ready
 NODE_BIN := tools/node_modules/.bin
 # Files of tests, one worker per core.
 SIDE_BY_SIDE := --numprocesses auto --maxprocesses 4 --dist loadfile
-# Two tasks of `make test` at a time, each shown when it is done; an old make does one by one.
-BESIDE := $(if $(filter output-sync,$(.FEATURES)),--jobs=2 --output-sync=target)
+# Three tasks of `make test` at a time, each shown when it is done; an old make does one by one.
+BESIDE := $(if $(filter output-sync,$(.FEATURES)),--jobs=3 --output-sync=target)
 # How many other processors `make jitter` tries.
 SEEDS ?= 10
 SUPPORTED := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
@@ -24,8 +24,8 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
 
-book: $(READY) ## execute what changed, render the book, say where the page is
-	@$(BIN)/python -m tools.book.build build
+book: $(READY) ## execute what changed, render the book, say where the page is (ANSWERS=no: without answers)
+	@$(BIN)/python -m tools.book.build build $(if $(filter no,$(ANSWERS)),--without-answers)
 
 chapter: $(READY) ## NAME=masked-softmax: execute, render and serve that one chapter
 	@$(BIN)/python -m tools.book.build chapter "$(NAME)"
@@ -77,8 +77,13 @@ judge: $(READY) ## the grades of the judge that `attnbook.practice` is: what it 
 	@$(BIN)/python -m tests.practice.judge
 
 test: $(NODE_BIN)/tsc ## everything that CI runs
-	@echo "Two tasks run at a time, and each is shown when it is done."
-	@$(MAKE) --no-print-directory --keep-going $(BESIDE) lint browser unit nbval judge lived
+	@echo "Three tasks run at a time, and each is shown when it is done."
+	@$(MAKE) --no-print-directory --keep-going $(BESIDE) lint browser unit chapters
+
+# One after the other: whatever else could begin would take the place of the browser's tests, which
+# take longest and wait for the book.
+chapters: $(READY)
+	@$(MAKE) --no-print-directory --keep-going --jobs=1 nbval judge lived
 
 bench: $(if $(ROW),$(READY),book) ## measure ratios and store them with their machine (ROW=additive-large for one)
 	@$(BIN)/python -m tools.bench.measure $(ROW)
@@ -110,4 +115,4 @@ $(NODE_BIN)/tsc: $(READY)
 	@$(BIN)/npm ci --prefix tools --loglevel=error
 	@touch $@
 
-.PHONY: help book chapter serve notebooks diagrams lint unit nbval browser colab lived check test jitter bench checkpoints grade lock clean
+.PHONY: help book chapter chapters serve notebooks diagrams lint unit nbval browser colab lived check test jitter bench checkpoints grade lock clean

@@ -184,7 +184,9 @@ def read_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--root", type=Path, default=ROOT, help="the folder with _config.yml")
     tasks = parser.add_subparsers(dest="task", required=True)
-    tasks.add_parser("build", help="execute what changed and render the book")
+    whole = tasks.add_parser("build", help="execute what changed and render the book")
+    about = "leave out the answers to the practice, for a class; the site is in _build/questions"
+    whole.add_argument("--without-answers", action="store_true", help=about)
     tasks.add_parser("serve", help="serve the built book")
     chapter = tasks.add_parser("chapter", help="execute, render and serve one chapter")
     chapter.add_argument("name")
@@ -196,6 +198,8 @@ def read_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
 def run(arguments: argparse.Namespace) -> int:
     """Do what was asked for."""
     root = arguments.root.absolute()
+    if arguments.task == "build" and arguments.without_answers:
+        return build(Workshop(root, "questions"), book_answers=False)
     if arguments.task == "build":
         return build(Workshop(root))
     if arguments.task == "serve":

@@ -27,6 +27,7 @@ from nbformat import NotebookNode
 
 import attnbook
 from tools import ROOT
+from tools.book.state import ONE_THREAD
 from tools.contents import pages
 
 CELL_TIMEOUT = 120  # seconds
@@ -70,7 +71,7 @@ def run(notebook: NotebookNode, folder: Path, device: str = "cpu") -> NotebookNo
         # Errors only: each kernel would warn that it speaks over a local socket.
         extra_arguments=["--log-level=ERROR"],
     )
-    return client.execute(env=os.environ | {"ATTNBOOK_DEVICE": device})
+    return client.execute(env=os.environ | {"ATTNBOOK_DEVICE": device} | ONE_THREAD)
 
 
 def name_cells(notebook: NotebookNode, chapter: str) -> None:
@@ -192,8 +193,7 @@ def compare(
     """Run nbval: every stored output against a fresh run on the device, with these variables."""
     command = [sys.executable, "-m", "pytest", "--nbval", "--nbval-current-env"]
     command += [f"--nbval-cell-timeout={timeout}", "-p", "no:cacheprovider", *SIDE_BY_SIDE]
-    ours = {"ATTNBOOK_DEVICE": device, "OMP_NUM_THREADS": "1"}
-    chosen = {**os.environ, **ours, **(variables or {})}
+    chosen = {**os.environ, "ATTNBOOK_DEVICE": device, **ONE_THREAD, **(variables or {})}
     return subprocess.run([*command, *map(str, paths)], env=chosen, check=False).returncode
 
 

@@ -25,6 +25,7 @@ from nbformat import NotebookNode
 
 from tools import ROOT
 from tools.book.notebooks import read
+from tools.book.state import ONE_THREAD
 from tools.copies import colab
 from tools.copies.colab import CopyError, Origin, commit_to_pin
 from tools.copies.colab_versions import COLAB
@@ -72,7 +73,9 @@ def surroundings(origin: Origin, folder: Path) -> dict[str, str]:
         "ATTNBOOK_DEVICE": "cpu",
         "PYDEVD_DISABLE_FILE_VALIDATION": "1",  # else each kernel warns of its debugger
     }
-    return apart(dict(os.environ)) | reader | redirected(origin.repository, origin.root)
+    return (
+        apart(dict(os.environ)) | ONE_THREAD | reader | redirected(origin.repository, origin.root)
+    )
 
 
 def kernel(reader: Reader) -> AsyncKernelManager:
