@@ -52,6 +52,13 @@ def test_the_cell_prints_the_figures_numbers(package):
     ]
 
 
+def test_the_prediction_that_it_shows_can_be_asked():
+    (program,) = re.findall(r"^```python\n(.*?)^```", TEXT, re.DOTALL | re.MULTILINE)
+    scope = {}
+    exec(program.replace("\nPrediction(", "\nasked = Prediction("), scope)  # noqa: S102 - our own page
+    assert repr(scope["asked"]).splitlines()[1] == "right: first 0.269, second 0.731"
+
+
 def test_the_figure_refuses_what_its_docstring_says(package):
     program = cell() + (
         "for scores in (torch.ones(9), torch.ones(0), torch.tensor([1.0, torch.nan])):\n"
