@@ -102,8 +102,16 @@ function fields(model) {
   const complaint = make("small", { role: "status" });
   const form = make("form", { novalidate: "" }, ...named, check);
   const tried = make("ol", { class: "tried" });
+  for (const input of inputs) {
+    input.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter") return;
+      event.preventDefault();
+      form.requestSubmit(); // JupyterLab keeps this key from doing so by itself
+    });
+  }
   form.addEventListener("submit", (event) => {
     event.preventDefault();
+    if (model.get("done")) return;
     const row = inputs.map((input) => readNumber(input.value));
     const unread = row.findIndex(Number.isNaN);
     put(complaint, { text: unread < 0 ? "" : "A number is missing, such as 3, −0.5 or 2/3." });

@@ -12,6 +12,7 @@ PAGES = {
     "attention": "masked-softmax",
     "cost": "what-attention-costs",
     "pooling": "attention-pooling",
+    "prediction": "queries-keys-values",
     "scaling": "scoring-functions",
     "shape": "multi-head-attention",
 }

@@ -92,6 +92,16 @@ def test_a_good_book_is_built_without_git_and_says_so(book):
     assert "repository-button" not in page(book)
 
 
+@pytest.mark.slow
+def test_a_class_gets_the_book_without_answers_beside_the_whole_one(book):
+    question = "# Second\n\n## Practice\n\n**1.** Why?\n\n:::{dropdown} Answer\nBecause.\n:::\n"
+    (book / "chapters" / "second.md").write_text(question)
+    assert build(book)[0] == build(book, "build", "--without-answers")[0] == 0
+    whole, asked = page(book, "second"), page(book, "second", "questions")
+    assert ("Because." in whole, "Because." in asked) == (True, False)
+    assert "<strong>1.</strong> Why?" in asked
+
+
 FIGURE = """
 import torch
 from attnbook.figures import ScalingFigure

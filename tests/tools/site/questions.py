@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from bs4 import BeautifulSoup, Tag
 
@@ -55,14 +56,19 @@ def count(html: str) -> Count:
     return found
 
 
+def states(html: str) -> dict[str, Any]:
+    """What the figures of a page are made from, by their places."""
+    script = BeautifulSoup(html, "html.parser").find("script", class_="attnbook-state")
+    return dict(json.loads(script.string)) if script else {}
+
+
 def predictions(page: BeautifulSoup) -> list[Tag]:
-    """The places of a page's predictions, by the state that they are made from."""
-    script = page.find("script", class_="attnbook-state")
-    states = json.loads(script.string) if script else {}
+    """The places of a page's predictions."""
+    known = states(str(page))
     return [
         view
         for view in page.find_all(attrs={"data-attnbook-view": True})
-        if states[view["data-attnbook-view"]]["kind"] == "prediction"
+        if known[view["data-attnbook-view"]]["kind"] == "prediction"
     ]
 
 

@@ -50,7 +50,16 @@ SCALING = """
 scaling = ScalingFigure(torch.ones(1, 2, 8), torch.eye(8)[None, :4])
 scaling
 """
-READ_OTHERS = "print('query', curve.query, 'output', round(curve.output.item(), 3), 'd', scaling.d)"
+ASKING = """
+from attnbook.figures import Prediction
+
+asked = Prediction("Both:", [0.5, 2.0], {"The other way round.": [2.0, 0.5]}, labels=["a", "b"])
+asked
+"""
+READ_OTHERS = """
+print('query', curve.query, 'output', round(curve.output.item(), 3), 'd', scaling.d)
+print(asked.tried, asked.done)
+"""
 
 
 def free_port() -> int:
@@ -147,18 +156,30 @@ def test_a_figure_in_jupyterlab_speaks_with_python(browser, lab):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("lab", [(OTHERS, SCALING, READ_OTHERS)], indirect=True, ids=["others"])
+@pytest.mark.parametrize(
+    "lab", [(OTHERS, SCALING, ASKING, READ_OTHERS)], indirect=True, ids=["others"]
+)
 def test_the_other_figures_speak_with_python_too(browser, lab):
     tab = browser.new_page(viewport={"width": 1280, "height": 1800})
     run_all(tab, lab)
     query, d = (tab.get_by_role("slider", name=name, exact=True) for name in ("query", "d"))
     expect(d).to_have_attribute("aria-valuetext", "8", timeout=START * 1000)
-    expect(printed(tab)).to_have_text(re.compile(r"query 4\.0 output 3\.0 d 8"))
+    expect(printed(tab)).to_have_text(re.compile(r"query 4\.0 output 3\.0 d 8\s+\[\]"))
 
     query.press("Home")
     d.press("ArrowLeft")
     start = tab.evaluate("Number(document.querySelector('input[aria-label=query]').dataset.value)")
     assert start < 0
+    first, second = (tab.get_by_role("textbox", name=name, exact=True) for name in "ab")
+    for a, b in (("2", "0.5"), ("0.5", "2")):
+        first.click()
+        first.fill("")
+        tab.keyboard.type(a)
+        second.fill(b)
+        second.press("Enter")
+    expect(tab.locator(".tried").get_by_text("The other way round.")).to_be_visible()
     run_last(tab)
-    expect(printed(tab)).to_have_text(re.compile(rf"query {re.escape(str(start))} .* d 4"))
+    expect(printed(tab)).to_have_text(
+        re.compile(rf"query {re.escape(str(start))} .* d 4\s+\[\[2, 0\.5\]\] right")
+    )
     tab.close()

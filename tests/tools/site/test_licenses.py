@@ -30,8 +30,8 @@ INSTALLED = (
 )
 # What the build writes of the book's own, beside its pages.
 WRITTEN = """_images/* _sources/* _static/favicon.svg _static/live/* _static/logo.svg
-    _static/site.* _static/terms.* _static/licenses.txt .buildinfo excerpts.js index.html
-    objects.inv""".split()
+    _static/answers.js _static/site.* _static/terms.* _static/licenses.txt .buildinfo excerpts.js
+    index.html objects.inv""".split()
 
 
 def paragraphs() -> list[dict[str, str]]:

@@ -1,0 +1,61 @@
+"""What new readers answered on the book's pages, and what they were told, tried again.
+
+python -m tests.figures.prediction.replay [FILE ...]
+
+writes down anew what the built pages tell now; `git diff` then shows what is told otherwise. Each
+file in `readers/` is one reading of a page: what was asked, what was answered, what was told.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from attnbook.figures import Prediction
+from tests.figures.shared.node import in_node, written
+from tests.tools.site.questions import SITE, states
+
+READINGS = Path(__file__).parent / "readers"
+PROGRAM = """
+import { readFileSync } from "node:fs";
+const { module, tries } = JSON.parse(readFileSync(0, "utf-8"));
+const figure = await import(module);
+process.stdout.write(JSON.stringify(tries.map(({ state, answer }) => {
+    const model = { get: (name) => state[name] };
+    const read = state.options.length ? answer[0] : answer.map(figure.readNumber);
+    return figure.judge(model, read).says;
+})));
+"""
+
+
+def readings() -> list[Path]:
+    return sorted(READINGS.glob("*.json"))
+
+
+def told(reading: Path, site: Path = SITE) -> list[dict[str, Any]]:
+    """The tries of a reading with what the page tells now.
+
+    Raises:
+        KeyError: the page asks that no longer.
+    """
+    page = (site / "chapters" / f"{reading.stem}.html").read_text("utf-8")
+    asked = {it["ask"]: it for it in states(page).values() if it["kind"] == "prediction"}
+    tries = json.loads(reading.read_text("utf-8"))
+    with TemporaryDirectory() as folder:
+        module = written(str(Prediction._esm), Path(folder))
+        given = [{"state": asked[it["ask"]], "answer": it["answer"]} for it in tries]
+        says = in_node(PROGRAM, module, tries=given)
+    return [it | {"told": said} for it, said in zip(tries, says, strict=True)]
+
+
+def main() -> None:
+    for path in [Path(name) for name in sys.argv[1:]] or readings():
+        text = json.dumps(told(path), ensure_ascii=False, indent=1)
+        path.write_text(f"{text}\n", "utf-8")
+
+
+if __name__ == "__main__":
+    main()
