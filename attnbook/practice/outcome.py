@@ -74,7 +74,8 @@ def outcome_of(task: Task, case: Case, written: Function) -> Outcome:
         if isinstance(argument, Tensor) and not _same(argument.detach(), old)
     )
     if follow and outcome.outputs:
-        _follow_back(outcome, [a for a, leaf in zip(arguments, leaves, strict=True) if leaf])
+        followed = [a for a, leaf in zip(arguments, leaves, strict=True) if leaf]
+        _follow_back(outcome, followed, leftovers=case.leftovers)
     return outcome
 
 
@@ -179,11 +180,10 @@ def _same(now: Tensor, before: Tensor) -> bool:
     )
 
 
-def _follow_back(outcome: Outcome, leaves: list[Tensor]) -> None:
+def _follow_back(outcome: Outcome, leaves: list[Tensor], *, leftovers: bool) -> None:
     """Send the same numbers back through each output, and keep what arrives."""
-    # Mixed signs, and no two alike: a sum would hide much.
     sent = [
-        (output, torch.linspace(-1, 1.5, output.numel(), dtype=output.dtype).reshape(output.shape))
+        (output, _sent_back(output, leftovers=leftovers))
         for output in outcome.outputs
         if output.requires_grad
     ]
@@ -196,3 +196,9 @@ def _follow_back(outcome: Outcome, leaves: list[Tensor]) -> None:
     if ran.error is not None:
         outcome.problem = _told_backward(ran.error)
         outcome.kind = BACKWARD
+
+
+def _sent_back(output: Tensor, *, leftovers: bool) -> Tensor:
+    # Mixed signs, and no two alike: a sum would hide much.
+    numbers = torch.linspace(-1, 1.5, output.numel(), dtype=output.dtype).reshape(output.shape)
+    return numbers.masked_fill(output == 0, torch.nan) if leftovers else numbers

@@ -21,12 +21,14 @@ class Case:
         make: gives the arguments, new and the same each time.
         refused: whether the right answer is a ValueError or a TypeError.
         gradients: whether what flows back is compared, too, where it can be.
+        leftovers: whether NaN flows back to each exact 0 of the output, and must stop there.
     """
 
     name: str
     make: Callable[[], tuple[Any, ...]]
     refused: bool = False
     gradients: bool = True
+    leftovers: bool = False
 
 
 @dataclass(frozen=True)

@@ -144,6 +144,21 @@ def no_maximum_subtracted(scores: Tensor, valid_lens: Tensor | None = None) -> T
 
 
 @task.bug(
+    symptom="All weights are right. Once a value at padding overflowed, and a whole row of "
+    "gradients was NaN.",
+    origin="a reader's answer that the judge had accepted",
+    mend="apply the mask a second time, to the weights: nothing flows back through it.",
+    case="NaN that flows back to the weights of padding",
+)
+def masked_once(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
+    """the mask stands before the softmax only, and does not stop what flows back."""
+    visible = where_visible(scores, valid_lens)
+    empty = ~visible.any(dim=-1, keepdim=True)
+    weights = scores.masked_fill(~visible & ~empty, -math.inf).softmax(-1)
+    return weights.masked_fill(empty, 0)
+
+
+@task.bug(
     symptom="With lengths all is well; without, each weight of a single query is 1.",
     origin="the book's own first draft",
     mend="take the softmax over the last axis there, too: `dim=-1`.",

@@ -6,7 +6,6 @@ import math
 
 import torch
 from torch import Tensor
-from torch.nn.functional import scaled_dot_product_attention
 
 import attnbook
 from attnbook.practice.inputs import lengths, normal
@@ -32,7 +31,8 @@ task = Task(
         "all. Scores may have an axis for heads after the batch, too: (batch, num_heads, "
         "num_queries, num_keys), and lengths then hold for all heads of an example. Each row of "
         "weights is the softmax of the visible scores, and sums to 1; padding weighs exactly 0, "
-        "whatever its scores are; a row that sees nothing is all zeros, and no gradient is NaN. "
+        "whatever its scores are; a row that sees nothing is all zeros. No gradient is NaN, even "
+        "if NaN flows back to the weights of padding, as it does where values there are infinite. "
         "The caller's `scores` stay as they are, and weights have their type."
     ),
     starter="def masked_softmax(scores, valid_lens=None):\n    ...",
@@ -92,6 +92,11 @@ task.case("a query that may see nothing", gradients=False)(_empty)
 
 
 task.case("what flows back past a query that may see nothing")(_empty)
+
+
+task.case("NaN that flows back to the weights of padding", leftovers=True)(
+    lambda: (normal(2, 3, 5), lengths(4, 2))
+)
 
 
 task.case("double precision")(lambda: (normal(2, 3, 5).double(), lengths(4, 2)))
@@ -162,18 +167,16 @@ def by_the_formula(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
     low = torch.finfo(scores.dtype).min
     highest = scores.masked_fill(padding, low).amax(-1, keepdim=True).detach()
     powers = (scores - highest).masked_fill(padding, low).exp().masked_fill(padding, 0)
-    return powers / powers.sum(-1, keepdim=True).clamp_min(torch.finfo(scores.dtype).tiny)
+    totals = powers.sum(-1, keepdim=True).clamp_min(torch.finfo(scores.dtype).tiny)
+    return (powers / totals).masked_fill(padding, 0)
 
 
-@task.right(
-    "attention that pools an identity matrix gives its weights, and torch's gives empty rows 0."
-)
-def pooled_identity(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
-    size = scores.shape[-1]
-    identity = torch.eye(size, dtype=scores.dtype).expand(*scores.shape[:-2], size, size)
-    visible = where_visible(scores, valid_lens)
-    seen = scores.where(visible, 0)
-    return scaled_dot_product_attention(seen, identity, identity, visible, scale=1.0)
+@task.right("the lowest double lies below every score of a narrower type, and is cleared after.")
+def in_double_precision(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
+    padding = ~where_visible(scores, valid_lens)
+    low = torch.finfo(torch.float64).min
+    weights = scores.double().masked_fill(padding, low).softmax(-1)
+    return weights.masked_fill(padding, 0).to(scores.dtype)
 
 
 @task.test
@@ -202,6 +205,15 @@ def test_a_row_that_sees_nothing_is_zero_and_its_gradient_is_finite(function: Fu
     weights[0, 1, 0].backward()
     assert scores.grad is not None
     assert scores.grad.isfinite().all()
+
+
+@task.test
+def test_nothing_flows_back_through_padding(function: Function) -> None:
+    scores = torch.zeros(1, 1, 3, requires_grad=True)
+    weights = function(scores * 1, torch.tensor([2]))
+    weights.backward(torch.tensor([[[1.0, 0, math.nan]]]))
+    assert scores.grad is not None
+    assert scores.grad.tolist() == [[[0.25, -0.25, 0]]]
 
 
 @task.test
