@@ -106,3 +106,14 @@ def weights_detached(weights: Tensor, values: Tensor) -> Tensor:
 def three_axes_only(weights: Tensor, values: Tensor) -> Tensor:
     """the product is written for three axes, as `torch.bmm` is, and there are heads."""
     return torch.bmm(weights, values)
+
+
+@task.bug(
+    symptom="It stops where weights meet values, unless their sizes are equal.",
+    origin="a new reader's first try",
+    mend="take the matrix product, `weights @ values`: it multiplies, and adds up over the keys.",
+    case="weights that sum to 1",
+)
+def multiplied_number_by_number(weights: Tensor, values: Tensor) -> Tensor:
+    """weights and values are multiplied number by number, where each query has its own sum."""
+    return (weights * values).sum(dim=-1)

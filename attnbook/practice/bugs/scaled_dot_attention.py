@@ -223,3 +223,17 @@ def padding_scores_zero(
     """the scores of padding are set to 0, which is no low score."""
     scores = scale(queries, keys)
     return scores.masked_fill(where_padding(scores, valid_lens), 0).softmax(-1) @ values
+
+
+@task.bug(
+    symptom="It stops at the product of queries and keys, unless all sizes are equal.",
+    origin="a new reader's first try",
+    mend="swap the last two axes of the keys first: `queries @ keys.mT`.",
+    case="all sizes differ, and nothing is padding",
+)
+def keys_not_transposed(
+    queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
+) -> Tensor:
+    """the keys are not transposed, so that rows of queries meet columns of keys."""
+    scores = queries @ keys / math.sqrt(queries.shape[-1])
+    return weigh(scores, valid_lens) @ values

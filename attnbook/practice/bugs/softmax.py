@@ -119,3 +119,15 @@ def subtracted_in_place(scores: Tensor) -> Tensor:
     """a step is taken in place, on the caller's own scores: `scores -= maximum`, for one."""
     scores -= scores.max(dim=-1, keepdim=True).values
     return scores.softmax(dim=-1)
+
+
+@task.bug(
+    symptom="It stops at the division: the sizes of two tensors do not match.",
+    origin="a new reader's first try",
+    mend="keep the axis that is summed over: `sum(dim=-1, keepdim=True)`, and so for `amax`.",
+    case="a few scores around 0",
+)
+def an_axis_lost(scores: Tensor) -> Tensor:
+    """a sum or a maximum over the keys loses their axis, and no longer stands above its row."""
+    powers = (scores - scores.amax(dim=-1, keepdim=True)).exp()
+    return powers / powers.sum(dim=-1)
