@@ -19,8 +19,7 @@ addEventListener("attnbook-answered", ({ target }) => {
 });
 
 addEventListener("click", (event) => {
-  const summary = event.target instanceof Element && event.target.closest("summary");
-  const veil = summary && summary.parentElement;
+  const veil = event.target instanceof Element ? event.target.closest("summary")?.parentElement : null;
   if (!(veil instanceof HTMLDetailsElement) || veil.open || !veil.matches(".attnbook-veil")) return;
   const question = openQuestion(veil);
   if (!question) return;
