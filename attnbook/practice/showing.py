@@ -112,13 +112,14 @@ class Grade(Shown):
 
     def _summary(self) -> str:
         count = sum(any(row) for row in self.caught.values())
-        mark = "✓" if self else "✗"
+        # A fair test that catches something is no failure: without a mark.
+        mark = "✓ " if self else "✗ " if any(self.failures) or not count else ""
         right = len(self.task.rights)
         failed = len({right.name for each in self.failures for right, _ in each})
         fail = f"{failed} of them" if failed else "none"
         tests = "1 test" if len(self.tests) == 1 else f"{len(self.tests)} tests"
         return (
-            f"{mark} {self.task.name}, {tests}: {count} of {len(self.caught)} bugs caught. "
+            f"{mark}{self.task.name}, {tests}: {count} of {len(self.caught)} bugs caught. "
             f"Of {right} right implementations {'they fail' if len(self.tests) > 1 else 'it fails'}"
             f" {fail}."
         )

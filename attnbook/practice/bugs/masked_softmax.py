@@ -206,3 +206,29 @@ def lengths_repeated_in_the_wrong_order(scores: Tensor, valid_lens: Tensor | Non
         repeated = torch.cat([valid_lens] * scores.shape[1])
         return weigh(heads, where_visible(heads, repeated)).view_as(scores)
     return weigh(scores, where_visible(scores, valid_lens))
+
+
+@task.bug(
+    symptom="Sums of 1, but for one query whose scores had overflowed to the lowest number.",
+    origin="a new reader's answer, and much code that knows -inf to be dangerous",
+    mend="fill with -inf, which is below every score, and clear rows that see nothing.",
+    case="the lowest score that there is",
+)
+def filled_with_the_lowest_number(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
+    """padding is filled with the lowest finite number, and a score can be as low."""
+    weights = _fill(scores, valid_lens, torch.finfo(scores.dtype).min).softmax(-1)
+    return weights.masked_fill(~where_visible(scores, valid_lens), 0)
+
+
+@task.bug(
+    symptom="A text whose words are sound gets NaN, or nothing, for what stands in its padding.",
+    origin="a new reader's answer, and code that adds a mask of 0 and -inf",
+    mend="put -inf in place of the scores of padding, by `masked_fill`: NaN - inf is NaN.",
+    case="infinity and NaN at padding",
+)
+def mask_added(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
+    """minus infinity is added to the scores of padding, and NaN or infinity there stays NaN."""
+    visible = where_visible(scores, valid_lens)
+    empty = ~visible.any(dim=-1, keepdim=True)
+    added = torch.zeros_like(scores).masked_fill(~visible & ~empty, -math.inf)
+    return (scores + added).softmax(-1).masked_fill(~visible, 0)

@@ -187,8 +187,15 @@ def test_padding_never_weighs_anything(function: Function) -> None:
 
 @task.test
 def test_two_equal_scores_share_the_weight_however_high_or_low(function: Function) -> None:
-    for score in (1000.0, -2e6):
+    for score in (1000.0, -2e6, torch.finfo(torch.float32).min):
         weights = function(torch.full((1, 1, 3), score), torch.tensor([2]))
+        assert weights.tolist() == [[[0.5, 0.5, 0]]]
+
+
+@task.test
+def test_what_stands_at_padding_never_matters(function: Function) -> None:
+    for padded in (math.inf, math.nan):
+        weights = function(torch.tensor([[[1.0, 1, padded]]]), torch.tensor([2]))
         assert weights.tolist() == [[[0.5, 0.5, 0]]]
 
 
