@@ -39,16 +39,26 @@ def told(reading: Path, site: Path = SITE) -> list[dict[str, Any]]:
     """The tries of a reading with what the page tells now.
 
     Raises:
-        KeyError: the page asks that no longer.
+        ValueError: the page asks that no longer.
     """
     page = (site / "chapters" / f"{reading.stem}.html").read_text("utf-8")
-    asked = {it["ask"]: it for it in states(page).values() if it["kind"] == "prediction"}
+    asked = [it for it in states(page).values() if it["kind"] == "prediction"]
     tries = json.loads(reading.read_text("utf-8"))
     with TemporaryDirectory() as folder:
         module = written(str(Prediction._esm), Path(folder))
-        given = [{"state": asked[it["ask"]], "answer": it["answer"]} for it in tries]
+        given = [{"state": put(it, asked), "answer": it["answer"]} for it in tries]
         says = in_node(PROGRAM, module, tries=given)
     return [it | {"told": said} for it, said in zip(tries, says, strict=True)]
+
+
+def put(tried: dict[str, Any], asked: list[dict[str, Any]]) -> dict[str, Any]:
+    """The prediction that was answered: the clinic asks for each patient's fault."""
+    for state in asked:
+        if state["ask"] == tried["ask"] and tried["answer"][0] in (
+            state["options"] or tried["answer"]
+        ):
+            return state
+    raise ValueError(f"a prediction must ask {tried['ask']!r}, for {tried['answer']}; none does")
 
 
 def main() -> None:
