@@ -144,7 +144,7 @@ export function sentence(model) {
   if (model.get("done") === "right") return "Right.";
   if (model.get("done") === "shown") return `The answer: ${say(model, model.get("right"))}.`;
   const last = model.get("tried").at(-1);
-  return last === undefined ? "" : `Not ${say(model, last)}. ${judge(model, last).says}`;
+  return last === undefined ? "" : `Not “${say(model, last)}”. ${judge(model, last).says}`;
 }
 
 /** Draw the figure into `el` and keep it in step with the model; returns a clean-up. @param {Place<Traits>} place */

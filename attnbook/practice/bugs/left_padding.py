@@ -56,11 +56,11 @@ def real_keys_keep_their_place(valid_lens: Tensor, num_keys: int) -> Two:
 @task.bug(
     symptom="Every text is shifted by one position; the longest does not fit any more.",
     origin="a common slip",
-    mend="subtract 1 from the running count: the first real key is at 0.",
+    mend="subtract 1 from the sums: the first real key is at 0.",
     case="sequences of different lengths",
 )
 def positions_begin_at_1(valid_lens: Tensor, num_keys: int) -> Two:
-    """the running count begins at 1 at the first real key."""
+    """positions, sums over the mask so far, begin at 1 at the first real key."""
     mask = _mask(valid_lens, num_keys)
     return mask, mask[:, 0].cumsum(1) * mask[:, 0]
 
@@ -72,7 +72,7 @@ def positions_begin_at_1(valid_lens: Tensor, num_keys: int) -> Two:
     case="sequences of different lengths",
 )
 def negative_positions_at_padding(valid_lens: Tensor, num_keys: int) -> Two:
-    """1 is subtracted from the running count at padding, too, which is left at -1."""
+    """1 is subtracted from the sums over the mask at padding, too, which is left at -1."""
     mask = _mask(valid_lens, num_keys)
     return mask, mask[:, 0].cumsum(1) - 1
 

@@ -187,7 +187,7 @@ def padding_not_hidden(*given: *Inputs) -> Tensor:
     case="a length for each example",
 )
 def lengths_tiled(*given: *Inputs) -> Tensor:
-    """heads are folded into the batch, and lengths are tiled: 2, 5, 2, 5 where 2, 2, 5, 5 fit."""
+    """heads are folded into the batch, and lengths are tiled: a, b, a, b where a, a, b, b fit."""
 
     def attend(q: Tensor, k: Tensor, v: Tensor, visible: Tensor) -> Tensor:
         seen = visible[:, 0].repeat(q.shape[1], 1, 1)

@@ -45,7 +45,7 @@ def one_speed_for_all_pairs(vectors: Tensor, positions: Tensor) -> Tensor:
     case="as many positions as heads",
 )
 def halves_paired(vectors: Tensor, positions: Tensor) -> Tensor:
-    """number i is paired with number i + size/2: right for weights trained so, but not here."""
+    """number i is paired with number i + size/2, where neighbours are asked for."""
     a, b = vectors.double().chunk(2, dim=-1)
     angles = angles_of(positions, vectors.shape[-1])
     cos, sin = angles.cos(), angles.sin()

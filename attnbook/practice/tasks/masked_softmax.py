@@ -117,7 +117,8 @@ def where_visible(scores: Tensor, valid_lens: Tensor | None) -> Tensor:
 def weigh(scores: Tensor, visible: Tensor) -> Tensor:
     """Clear rows that see nothing before the softmax and after it."""
     empty = ~visible.any(dim=-1, keepdim=True)
-    return scores.masked_fill(~visible & ~empty, -math.inf).softmax(-1).masked_fill(~visible, 0)
+    filled = scores.masked_fill(~visible, -math.inf).masked_fill(empty, 0)
+    return filled.softmax(-1).masked_fill(~visible, 0)
 
 
 @task.case("heads, and no lengths")

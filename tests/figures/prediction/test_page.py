@@ -55,7 +55,7 @@ def test_a_wrong_choice_is_struck_out_and_told_and_one_tries_again(show):
             "e => getComputedStyle(e).textDecorationLine"
         )
         expect(figure.locator("small").filter(has_text="num_keys is summed over.")).to_be_visible()
-        assert figure.get_by_role("status").inner_text().startswith("Not (1, 7, 3).")
+        assert figure.get_by_role("status").inner_text().startswith("Not “(1, 7, 3)”.")
         wrong.press("Enter")  # once more changes nothing
         assert model(tab, "tried") == ["(1, 7, 3)"]
         pick(figure, "(1, 5, 3)")
