@@ -22,6 +22,7 @@ from attnbook.figures import (
     AttentionFigure,
     CostFigure,
     PoolingFigure,
+    Prediction,
     ScalingFigure,
     ShapeFigure,
 )
@@ -45,6 +46,7 @@ FIGURES = (
     AttentionFigure,
     CostFigure,
     PoolingFigure,
+    Prediction,
     ScalingFigure,
     ShapeFigure,
 )
