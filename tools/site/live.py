@@ -110,12 +110,10 @@ def in_script(data: object) -> str:
     return json.dumps(data, separators=(",", ":")).replace("<", r"\u003c")
 
 
-def placeholder(name: str, text: str) -> str:
-    """The numbers of a figure, where `host.js` will mount it."""
-    return (
-        f'<div class="attnbook-view" data-attnbook-view="{escape(name)}">'
-        f'<pre class="attnbook-static">{escape(text)}</pre></div>'
-    )
+def placeholder(name: str, text: str, html: str = "") -> str:
+    """The numbers of a figure, or its own HTML, where `host.js` will mount it."""
+    still = html or f'<pre class="attnbook-static">{escape(text)}</pre>'
+    return f'<div class="attnbook-view" data-attnbook-view="{escape(name)}">{still}</div>'
 
 
 def is_tagged(cell: nodes.Element) -> bool:
@@ -147,7 +145,7 @@ def show_still(view: View) -> None:
 def show_live(view: View, name: str, model: dict[str, Any]) -> None:
     """Put a figure's place where its view was; a question does not tell its answer there."""
     state = model["state"]
-    text = placeholder(name, state.get("still_text") or state["static_text"])
+    text = placeholder(name, state["static_text"], state.get("still_html", ""))
     view.form.children = []
     view.form.append(nodes.raw("", text, format="html"))
 

@@ -94,7 +94,7 @@ function fields(model) {
       inputmode: "text",
       autocomplete: "off",
       size: 7,
-      "aria-label": label || model.get("ask"),
+      "aria-label": label ? null : model.get("ask"),
     }),
   );
   const named = inputs.map((input, i) => make("label", {}, make("span", { text: labels[i] }), input));

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
+from html import escape
 from typing import Any
 
 import traitlets
@@ -57,7 +59,7 @@ class Prediction(Figure):
     right = traitlets.Any().tag(sync=True)
     slips: traitlets.List[Any] = traitlets.List().tag(sync=True)  # pairs: answer, sentence
     within = traitlets.Float().tag(sync=True)
-    still_text = traitlets.Unicode().tag(sync=True)  # what the page says while it stands still
+    still_html = traitlets.Unicode().tag(sync=True)  # on a page, until it is alive
     tried: traitlets.List[Any] = traitlets.List().tag(sync=True)
     done = traitlets.Unicode().tag(sync=True)
 
@@ -91,7 +93,7 @@ class Prediction(Figure):
             within=within,
             caption=caption,
             static_text="\n".join(_told(ask, labels, answer, known)),
-            still_text="\n".join([ask, *(f"– {option}" for option in options)]),
+            still_html=_still(ask, options, labels or [""]),
         )
 
     @classmethod
@@ -104,7 +106,7 @@ class Prediction(Figure):
             caption: one sentence below the figure.
 
         Raises:
-            ValueError: none of them holds, or more than one.
+            ValueError: none of them holds, or more than one, or two have one sentence.
         """
         holds = [claim for claim, found in claims.items() if not isinstance(found, tuple) and found]
         others = {claim: found for claim, found in claims.items() if claim not in holds}
@@ -114,6 +116,8 @@ class Prediction(Figure):
                 f"other, got {claims}"
             )
         slips = {found[1]: claim for claim, found in others.items()}  # type: ignore[index]
+        if len(slips) != len(others):
+            raise ValueError("each claim that does not hold must have a sentence of its own")
         return cls(ask, holds[0], slips, caption=caption)
 
 
@@ -159,6 +163,22 @@ def _same(first: Any, second: Any, within: float) -> bool:  # noqa: ANN401
 def _in_order(ask: str, options: list[str]) -> list[str]:
     """Mix, so that the right one has no place of its own: by digest, the same in each run."""
     return sorted(options, key=lambda option: hashlib.sha256(f"{ask}|{option}".encode()).digest())
+
+
+def _still(ask: str, options: list[str], labels: Sequence[str]) -> str:
+    """The question without its answer, laid out as `figure.js` will, so that nothing moves then.
+
+    `site.css` gives it its shape, before any script is there.
+    """
+    boxes = [f"<span>{_inline(label)}<b></b></span>" for label in labels]
+    asked = "".join(f"<p>{_inline(option)}</p>" for option in options) or (
+        f"<div>{''.join(boxes)}<span><b>Check</b></span></div>"
+    )
+    return f'<div class="attnbook-question"><p>{_inline(ask)}</p>{asked}</div>'
+
+
+def _inline(text: str) -> str:
+    return re.sub("`(.*?)`", r"<code>\1</code>", escape(text))
 
 
 def _told(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 import torch
 
@@ -54,6 +56,12 @@ def test_of_claims_exactly_one_holds_and_each_other_has_a_sentence(claims):
         Prediction.claims("The weights …", claims)
 
 
+def test_two_claims_with_one_sentence_are_refused():
+    claims = {"a": True, "b": (False, "No."), "c": (False, "No.")}
+    with pytest.raises(ValueError, match="must have a sentence of its own"):
+        Prediction.claims("The weights …", claims)
+
+
 def test_a_claim_may_be_a_tensors_truth():
     weights = torch.tensor([0.9, 0.1])
     claims = {"grow": weights[0] > weights[1], "shrink": (weights[0] < 0.5, "The first grows.")}
@@ -70,12 +78,13 @@ def test_the_text_tells_every_number():
 
 
 def test_what_stands_still_tells_no_answer():
-    assert numbers().still_text == "The weights:"
-    assert sorted(choice().still_text.splitlines()[1:]) == [
-        "– (1, 5, 3)",
-        "– (1, 5, 7)",
-        "– (1, 7, 3)",
-    ]
+    assert re.findall(r">([^<]+)<", numbers().still_html) == [
+        "The weights:", "first", "second", "Check",
+    ]  # fmt: skip
+    asked, *options = re.findall(r"<p>(.*?)</p>", choice().still_html)
+    assert asked == "The shape of <code>output</code>:"
+    assert options == choice().options
+    assert "<b>a</b>" not in Prediction("<b>a</b>?", 1).still_html
 
 
 def test_options_are_mixed_and_the_same_each_time():

@@ -7,10 +7,12 @@ from contextlib import contextmanager
 import pytest
 from playwright.sync_api import expect
 
+from tests.figures.attention.cases import traits
 from tests.figures.attention.test_page import SMALL_TEXT, TOO_WIDE
 from tests.figures.prediction.cases import CASES, HALF
-from tests.figures.shared.page import harness, on_a_page_of_the_book, opened_figure
-from tests.tools.site.site_checks import LOOKS, WIDE, axe_findings
+from tests.figures.shared.page import harness, opened_figure
+from tests.tools.site.live_pages import book, cell, page, view
+from tests.tools.site.site_checks import LOOKS, NARROW, WIDE, axe_findings
 
 
 @pytest.fixture(scope="module")
@@ -123,11 +125,40 @@ def test_what_is_asked_is_spoken_with_the_fields(show):
 
 def test_two_views_of_one_prediction_agree(browser, serve, tmp_path):
     asked = CASES["choice"]()
-    with on_a_page_of_the_book(browser, serve, tmp_path, asked) as (tab, visit):
-        figure = tab.locator("figure[data-attnbook-figure]")
-        pick(figure, "(1, 7, 3)")
-        expect(figure.get_by_role("button", name="✗ (1, 7, 3)")).to_be_visible()
+    state = traits(asked) | {"_esm": asked._esm, "_css": asked._css}
+    shown = [cell(view("a", repr(asked))) for _ in range(2)]
+    two = page(*shown, models={"a": {"model_name": "AnyModel", "state": state}})
+    url = f"{serve(book(tmp_path, two=two).build().html)}two.html"
+    with opened_figure(browser, url) as (tab, visit):
+        one, other = tab.locator("figure[data-attnbook-figure]").all()
+        pick(one, "(1, 7, 3)")
+        pick(other, "(1, 5, 3)")
+        for figure in (one, other):
+            expect(figure.get_by_role("button", name="✗ (1, 7, 3)")).to_be_visible()
+            expect(figure.get_by_role("button", name="✓ (1, 5, 3)")).to_be_visible()
         assert visit.complaints == []
+
+
+# On the book's pages
+
+MEASURED = """() => [...document.querySelectorAll('[data-attnbook-view]')]
+    .filter(view => view.querySelector('.attnbook-question, .prediction'))
+    .map(view => view.firstElementChild.getBoundingClientRect().height)"""
+
+
+@pytest.mark.parametrize("width", [WIDE, NARROW])
+@pytest.mark.parametrize("chapter", ["queries-keys-values", "multi-head-attention"])
+def test_nothing_moves_when_a_question_comes_alive(browser, site, chapter, width):
+    context = browser.new_context(viewport={"width": width, "height": 800})
+    tab = context.new_page()
+    tab.add_init_script(
+        f"addEventListener('DOMContentLoaded', () => {{ window.still = ({MEASURED})() }})"
+    )
+    tab.goto((site / "chapters" / f"{chapter}.html").as_uri())
+    tab.locator(".attnbook-question").first.wait_for(state="detached")
+    assert len(tab.evaluate("still")) >= 7
+    assert tab.evaluate("still") == pytest.approx(tab.evaluate(MEASURED), abs=1)
+    context.close()
 
 
 @pytest.mark.parametrize(("width", "scheme"), LOOKS)

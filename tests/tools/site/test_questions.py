@@ -35,7 +35,7 @@ def test_a_whole_page_counts_as_it_should(built):
     ("old", "new", "seen", "unanswered"),
     [
         ("<details", "<details open", 2, 2),
-        ('attnbook-static">', 'attnbook-static">right: 4\n', 2, 0),
+        ('attnbook-question">', 'attnbook-question">right: 4\n', 2, 0),
         (">Answer<", ">More<", 0, 2),
     ],
 )
