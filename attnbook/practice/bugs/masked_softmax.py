@@ -7,7 +7,7 @@ import math
 import torch
 from torch import Tensor
 
-from attnbook.practice.tasks.masked_softmax import task, weigh, where_visible
+from attnbook.practice.tasks.masked_softmax import filled, task, weigh, where_visible
 
 
 def _fill(scores: Tensor, valid_lens: Tensor | None, number: float) -> Tensor:
@@ -153,9 +153,8 @@ def no_maximum_subtracted(scores: Tensor, valid_lens: Tensor | None = None) -> T
 def masked_once(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
     """the mask stands before the softmax only, and does not stop what flows back."""
     visible = where_visible(scores, valid_lens)
-    empty = ~visible.any(dim=-1, keepdim=True)
-    weights = scores.masked_fill(~visible & ~empty, -math.inf).softmax(-1)
-    return weights.masked_fill(empty, 0)
+    weights = filled(scores, visible).softmax(-1)
+    return weights.masked_fill(~visible.any(dim=-1, keepdim=True), 0)
 
 
 @task.bug(
@@ -229,6 +228,4 @@ def filled_with_the_lowest_number(scores: Tensor, valid_lens: Tensor | None = No
 def mask_added(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
     """minus infinity is added to the scores of padding, and NaN or infinity there stays NaN."""
     visible = where_visible(scores, valid_lens)
-    empty = ~visible.any(dim=-1, keepdim=True)
-    added = torch.zeros_like(scores).masked_fill(~visible & ~empty, -math.inf)
-    return (scores + added).softmax(-1).masked_fill(~visible, 0)
+    return (scores + filled(torch.zeros_like(scores), visible)).softmax(-1).masked_fill(~visible, 0)

@@ -114,11 +114,15 @@ def where_visible(scores: Tensor, valid_lens: Tensor | None) -> Tensor:
     return (visible if scores.dim() == 3 else visible[:, None]).expand_as(scores)
 
 
+def filled(scores: Tensor, visible: Tensor) -> Tensor:
+    """Put -inf at padding, and 0 into rows that see nothing."""
+    empty = ~visible.any(dim=-1, keepdim=True)
+    return scores.masked_fill(~visible, -math.inf).masked_fill(empty, 0)
+
+
 def weigh(scores: Tensor, visible: Tensor) -> Tensor:
     """Clear rows that see nothing before the softmax and after it."""
-    empty = ~visible.any(dim=-1, keepdim=True)
-    filled = scores.masked_fill(~visible, -math.inf).masked_fill(empty, 0)
-    return filled.softmax(-1).masked_fill(~visible, 0)
+    return filled(scores, visible).softmax(-1).masked_fill(~visible, 0)
 
 
 @task.case("heads, and no lengths")
