@@ -2,6 +2,6 @@
 
 from attnbook.practice.checking import check
 from attnbook.practice.grading import grade_tests
-from attnbook.practice.registry import TASKS, find_task, slips
+from attnbook.practice.registry import LIST_TASKS, TASKS, find_task, slips
 
-__all__ = ["TASKS", "check", "find_task", "grade_tests", "slips"]
+__all__ = ["LIST_TASKS", "TASKS", "check", "find_task", "grade_tests", "slips"]

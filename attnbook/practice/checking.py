@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from functools import cache
 
+from attnbook.practice import plain
 from attnbook.practice.difference import difference, same
+from attnbook.practice.guard import run
+from attnbook.practice.list_task import ListTask
 from attnbook.practice.outcome import Outcome, outcome_of
 from attnbook.practice.registry import find_task
 from attnbook.practice.showing import Verdict
@@ -37,7 +40,26 @@ def check(task: str, written: Function) -> Verdict:
             f"written must be the function itself, got {type(written).__name__}: "
             f"check({task!r}, {found.called})"
         )
-    return judge(found, written)
+    return judge_lists(found, written) if isinstance(found, ListTask) else judge(found, written)
+
+
+def judge_lists(task: ListTask, written: Function) -> Verdict:
+    """Let the judge of plain lists do it, as on the book's page."""
+    ran = run(lambda: plain.judge(task.as_data(), written))
+    cases = [*task.cases.values()]
+    if ran.endless:
+        return Verdict(task, [], cases[0], ran.endless, ran.said)
+    if ran.error is not None:
+        raise ran.error
+    found, bugs = ran.value, [*task.bugs.values()]
+    return Verdict(
+        task,
+        held=[case.name for case in cases[: found["held"]]],
+        failed=None if found["case"] is None else cases[found["case"]],
+        wrong=found["wrong"],
+        said=ran.said,
+        bugs=[bugs[number] for number in found["bugs"]],
+    )
 
 
 def judge(task: Task, written: Function) -> Verdict:

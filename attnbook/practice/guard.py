@@ -32,6 +32,15 @@ class Ran:
     left: bool = False  # whether it still runs
     said: str = ""  # what it printed and warned of
 
+    @property
+    def endless(self) -> str:
+        """A sentence if the call did not end."""
+        if self.ended:
+            return ""
+        if self.left:
+            return "The call does not end, and cannot be stopped: restart Python."
+        return "The call does not end: it was stopped."
+
 
 def run(call: Callable[[], Any]) -> Ran:
     """Call, in a thread that can be given up, and hand back whatever happens.

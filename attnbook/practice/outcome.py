@@ -58,10 +58,8 @@ def outcome_of(task: Task, case: Case, written: Function) -> Outcome:
     )
     ran = run(lambda: task.as_function(written)(*called))
     outcome = Outcome(said=ran.said)
-    if not ran.ended:
-        outcome.problem, outcome.kind = "The call does not end: it was stopped.", "endless"
-        if ran.left:
-            outcome.problem = "The call does not end, and cannot be stopped: restart Python."
+    if ran.endless:
+        outcome.problem, outcome.kind = ran.endless, "endless"
     elif ran.error is not None:
         outcome.problem, outcome.kind = _told_error(ran.error), _kind_of(ran.error)
         outcome.refusal = isinstance(ran.error, (TypeError, ValueError))

@@ -31,6 +31,17 @@ from attnbook.practice.bugs import (
     split_heads,
     window_mask,
 )
+from attnbook.practice.list_task import ListTask
+from attnbook.practice.lists import additive_score as additive_score_by_hand
+from attnbook.practice.lists import attention, causal_rule, look_up, score
+from attnbook.practice.lists import decoding_step as decoding_step_by_hand
+from attnbook.practice.lists import kernel_pool as kernel_pool_by_hand
+from attnbook.practice.lists import masked_softmax as masked_softmax_by_hand
+from attnbook.practice.lists import online_softmax as online_softmax_by_hand
+from attnbook.practice.lists import pool as pool_by_hand
+from attnbook.practice.lists import sinusoidal_encoding as sinusoidal_encoding_by_hand
+from attnbook.practice.lists import softmax as softmax_by_hand
+from attnbook.practice.lists import split_heads as split_heads_by_hand
 from attnbook.practice.task import Task
 
 TASKS: dict[str, Task] = {
@@ -63,6 +74,25 @@ TASKS: dict[str, Task] = {
     )
 }
 
+LIST_TASKS: dict[str, ListTask] = {
+    module.task.name: module.task
+    for module in (
+        look_up,
+        kernel_pool_by_hand,
+        softmax_by_hand,
+        masked_softmax_by_hand,
+        pool_by_hand,
+        attention,
+        score,
+        additive_score_by_hand,
+        decoding_step_by_hand,
+        split_heads_by_hand,
+        causal_rule,
+        sinusoidal_encoding_by_hand,
+        online_softmax_by_hand,
+    )
+}
+
 
 def find_task(name: str) -> Task:
     """Give a task by its name.
@@ -70,9 +100,21 @@ def find_task(name: str) -> Task:
     Raises:
         ValueError: there is none of that name.
     """
-    if name not in TASKS:
-        raise ValueError(f"task must be one of {', '.join(TASKS)}, got {name!r}")
-    return TASKS[name]
+    known = {**TASKS, **LIST_TASKS}
+    if name not in known:
+        raise ValueError(f"task must be one of {', '.join(known)}, got {name!r}")
+    return known[name]
+
+
+def find_list_task(name: str) -> ListTask:
+    """Give a task on plain lists by its name.
+
+    Raises:
+        ValueError: there is none of that name.
+    """
+    if name not in LIST_TASKS:
+        raise ValueError(f"task must be one of {', '.join(LIST_TASKS)}, got {name!r}")
+    return LIST_TASKS[name]
 
 
 def slips(task: str, arguments: Sequence[Any], *names: str) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
 
+from attnbook.practice import plain
 from attnbook.practice.task import Bug, Case, Right, Task
 
 BOX = "border-left: 4px solid currentColor; padding: 0.2em 1em; margin: 0.5em 0"
@@ -48,27 +49,9 @@ class Verdict(Shown):
 
     def paragraphs(self) -> list[str]:
         """What is said."""
-        if self.failed is None:
-            return [f"✓ {self.task.name}: right. All {len(self.held)} cases hold."]
-        hold = f", after {_cases(len(self.held))}" if self.held else ""
-        said = [f"It said: {self.said[:300]}"] if self.said else []
-        return [
-            f"✗ {self.task.name}: not yet. Case: {self.failed.name}{hold}.",
-            self.wrong,
-            *said,
-            *self._named(),
-        ]
-
-    def _named(self) -> list[str]:
-        if not self.bugs:
-            return []
-        told = " Or when ".join(bug.sentence for bug in self.bugs)
-        mends = " Or: ".join(bug.mend for bug in self.bugs)
-        return [f"This is what you get when {told}", f"To mend it: {mends}"]
-
-
-def _cases(count: int) -> str:
-    return "1 case that holds" if count == 1 else f"{count} cases that hold"
+        case = "" if self.failed is None else self.failed.name
+        bugs = [(bug.sentence, bug.mend) for bug in self.bugs]
+        return plain.paragraphs(self.task.name, len(self.held), case, self.wrong, bugs, self.said)
 
 
 @dataclass(repr=False)

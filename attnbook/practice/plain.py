@@ -1,0 +1,243 @@
+"""The judge of what is written on plain lists; it runs in the reader's page, too.
+
+There MicroPython runs it, which knows few modules and reads no annotations: so it stands alone.
+What it judges by is data: what right code and each known bug did in each case.
+"""
+
+try:
+    from collections.abc import Callable
+    from typing import Any
+except ImportError:
+    pass  # in MicroPython
+
+MOST_NAMED = 2  # more bugs than these that do the same name nothing
+SHARE, LEAST = 1e-6, 1e-9  # how far numbers may be apart, as a share and in all
+# Errors that have other names in MicroPython.
+SAME_ERRORS = {"OverflowError": "ValueError", "RecursionError": "RuntimeError"}
+
+
+def judge(task: dict[str, Any], written: Callable[..., Any]) -> dict[str, Any]:
+    """Run the cases in their order, up to the first that fails; then look for its bug.
+
+    Args:
+        task: as `list_tasks.as_data` gives it.
+        written: the reader's function.
+
+    Returns:
+        How many cases hold; for the first that does not, its number, what is wrong, the
+        numbers of the bugs that do the same, and the error, if one was raised.
+    """
+    done = []
+    for number, case in enumerate(task["cases"]):
+        outcome = outcome_of(written, case["arguments"])
+        done.append(outcome)
+        wrong = difference(task, outcome, case["right"])
+        if wrong:
+            called = f"{wrong} It was called as `{as_call(task['called'], case['arguments'])}`."
+            bugs = named(task, number, done, written)
+            error = outcome.get("error")
+            return {"held": number, "case": number, "wrong": called, "bugs": bugs, "error": error}
+    return {"held": len(done), "case": None, "wrong": "", "bugs": [], "error": None}
+
+
+def outcome_of(written: Callable[..., Any], arguments: list[Any]) -> dict[str, Any]:
+    """What a call does: it gives something, or raises, and may change what it was handed."""
+    handed = as_plain(arguments)
+    try:
+        given = written(*handed)
+    except (Exception, SystemExit, KeyboardInterrupt) as error:
+        name = type(error).__name__
+        return {"raises": SAME_ERRORS.get(name, name), "error": error}
+    outcome = {"gives": as_plain(given)}
+    changed = [i for i in range(len(handed)) if as_plain(handed[i]) != arguments[i]]
+    if changed:
+        outcome["changes"] = changed
+    return outcome
+
+
+def as_plain(value: Any) -> Any:
+    """Lists and numbers as JSON can hold them; of anything else its kind."""
+    if isinstance(value, (list, tuple)):
+        return [as_plain(each) for each in value]
+    if isinstance(value, float) and not abs(value) < float("inf"):
+        return {"number": "infinity" if value > 0 else "-infinity" if value < 0 else "NaN"}
+    if value is None or isinstance(value, (bool, int, float)):
+        return value
+    return {"kind": type(value).__name__}
+
+
+def difference(task: dict[str, Any], found: dict[str, Any], right: dict[str, Any]) -> str:
+    """Say in a sentence how an outcome differs from what is right; nothing if it does not."""
+    if "raises" in found:
+        return f"It raises {told_error(found['error'])}."
+    wrong = unlike(found["gives"], right["gives"])
+    if not wrong and "changes" in found:
+        names = [task["arguments"][i] for i in found["changes"]]
+        wrong = f"It changes the caller's `{'`, `'.join(names)}`: make a new list."
+    return wrong
+
+
+def told_error(error: BaseException) -> str:
+    """An error's class and what it says."""
+    said = str(error)
+    if said == "math domain error":
+        said += ", as for a result too large for a float, or the root of a negative number"
+    return f"{type(error).__name__}: {said}" if said else type(error).__name__
+
+
+def unlike(mine: Any, right: Any) -> str:
+    """How what was given differs from what is right: in kind, in size, then in numbers."""
+    wanted = "True or False" if isinstance(right, bool) else a_kind(right)
+    if mine is None:
+        return f"It returns None where {wanted} was expected. Is there a `return`?"
+    if a_kind(mine) != a_kind(right):
+        return f"It returns {a_kind(mine)} where {wanted} was expected."
+    if sizes(mine) != sizes(right):
+        return f"It returns {sizes(mine)}, and should return {sizes(right)}."
+    if isinstance(right, bool) and mine not in (True, False):
+        return f"It returns {told_number(mine)} where True or False was expected."
+    return unlike_numbers(mine, right)
+
+
+def a_kind(value: Any) -> str:
+    """What kind of thing a value is, with its article."""
+    noun = kind_of(value)
+    return f"an {noun}" if noun == "empty list" else noun if value is None else f"a {noun}"
+
+
+def kind_of(value: Any) -> str:
+    """What kind of thing a value is; True and False are numbers to Python."""
+    if not isinstance(value, list):
+        named = "None" if value is None else "number"
+        return str(value.get("kind", named)) if isinstance(value, dict) else named
+    inner = sorted({kind_of(each) for each in value})
+    if len(inner) != 1:
+        return "list of different things" if inner else "empty list"
+    plural = inner[0].replace("list", "lists", 1) if "list" in inner[0] else inner[0] + "s"
+    return f"list of {plural}"
+
+
+def sizes(value: Any) -> str:
+    """How long a list is, and each list in it, in words."""
+    if not isinstance(value, list):
+        return "a number"
+    inner = [sizes(each) for each in value]
+    if not inner or inner[0] == "a number":
+        return "1 number" if len(inner) == 1 else f"{len(inner)} numbers"
+    same = all(each == inner[0] for each in inner)
+    lists = "1 list" if len(inner) == 1 else f"{len(inner)} lists"
+    return f"{lists} of {inner[0] if same else ' and of '.join(inner)}"
+
+
+def flat(value: Any, place: str = "") -> list[Any]:
+    """All numbers in a row, each with its place as Python writes it."""
+    if not isinstance(value, list):
+        return [(place, value)]
+    return [pair for i in range(len(value)) for pair in flat(value[i], f"{place}[{i}]")]
+
+
+def unlike_numbers(mine: Any, right: Any) -> str:
+    """How many numbers differ, and how the first one does, but not what is right."""
+    ours, theirs = flat(mine), flat(right)
+    wrong = [i for i in range(len(ours)) if not close(ours[i][1], theirs[i][1])]
+    if not wrong:
+        return ""
+    (place, number), expected = ours[wrong[0]], theirs[wrong[0]][1]
+    said = told_number(number)
+    if not any(isinstance(each, (bool, dict)) for each in (number, expected)):
+        said += f", and should be {'larger' if number < expected else 'smaller'}"
+    if not place:
+        return f"It returns {said}."
+    if len(ours) == 1:
+        return f"The number is wrong: it is {said}."
+    are = "is" if len(wrong) == 1 else "are"
+    return f"{len(wrong)} of {len(ours)} numbers {are} wrong; the first, at `{place}`, is {said}."
+
+
+def close(one: Any, other: Any) -> bool:
+    """Whether two numbers are the same, as far as one looks."""
+    if isinstance(one, dict) or isinstance(other, dict):
+        return bool(one == other)
+    return bool(abs(one - other) <= LEAST + SHARE * abs(other))
+
+
+def told_number(number: Any) -> str:
+    """A number as a sentence says it."""
+    if isinstance(number, dict):
+        return str(number["number"])
+    return str(number) if isinstance(number, (bool, int)) else f"{number:.4g}"
+
+
+def as_call(called: str, arguments: list[Any]) -> str:
+    """A call as the reader would type it."""
+    return f"{called}({', '.join(told_argument(each) for each in arguments)})"
+
+
+def told_argument(value: Any) -> str:
+    """An argument as the reader would type it."""
+    if isinstance(value, list):
+        return f"[{', '.join(told_argument(each) for each in value)}]"
+    whole = isinstance(value, float) and value == int(value)
+    return str(int(value) if whole else value)
+
+
+def alike(found: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Whether two outcomes, wrong ones for instance, are the same."""
+    if "raises" in found or "raises" in other:
+        return found.get("raises") == other.get("raises")
+    return not unlike(found["gives"], other["gives"]) and found.get("changes") == other.get(
+        "changes"
+    )
+
+
+def named(
+    task: dict[str, Any],
+    number: int,
+    done: list[dict[str, Any]],
+    written: Callable[..., Any],
+) -> list[int]:
+    """The known bugs that do what was done, wrong as it is, in more cases than all others.
+
+    A bug must do the same up to the case that failed, and in half of those after it; where an
+    answer is True or False, which two may share by chance, in all of them.
+    """
+    cases = task["cases"]
+    same = [
+        bug
+        for bug in range(len(task["bugs"]))
+        if all(alike(done[i], cases[i]["bugs"][bug]) for i in range(number + 1))
+    ]
+    rest = [(outcome_of(written, case["arguments"]), case["bugs"]) for case in cases[number + 1 :]]
+    scores = [sum(alike(outcome, bugs[bug]) for outcome, bugs in rest) for bug in same]
+    yes_or_no = isinstance(cases[number]["right"].get("gives"), bool)
+    needed = len(rest) if yes_or_no else len(rest) / 2
+    same = [same[i] for i in range(len(same)) if scores[i] == max(scores) and scores[i] >= needed]
+    return same if len(same) <= MOST_NAMED else []
+
+
+def paragraphs(
+    name: str, held: int, case: str, wrong: str, bugs: list[tuple[str, str]], said: str = ""
+) -> list[str]:
+    """A verdict in words.
+
+    Args:
+        name: the task's.
+        held: how many cases hold.
+        case: the name of the first that does not; nothing if all hold.
+        wrong: what is wrong there.
+        bugs: of each that does the same, its sentence and its mend.
+        said: what was printed.
+    """
+    if not case:
+        return [f"✓ {name}: right. All {held} cases hold."]
+    count = "1 case that holds" if held == 1 else f"{held} cases that hold"
+    told = [f"✗ {name}: not yet. Case: {case}{', after ' + count if held else ''}.", wrong]
+    if said:
+        told.append(f"It said: {said[:300]}")
+    if bugs:
+        faults, mends = (
+            " Or when ".join(bug[0] for bug in bugs),
+            " Or: ".join(bug[1] for bug in bugs),
+        )
+        told += [f"This is what you get when {faults}", f"To mend it: {mends}"]
+    return told
