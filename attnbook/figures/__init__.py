@@ -9,6 +9,7 @@ except ImportError as missing:
 
 from attnbook.figures.alignment.figure import AlignmentFigure
 from attnbook.figures.attention.figure import AttentionFigure
+from attnbook.figures.code.figure import CodeTask
 from attnbook.figures.cost.figure import CostFigure
 from attnbook.figures.pooling.figure import PoolingFigure
 from attnbook.figures.prediction.figure import Prediction
@@ -18,6 +19,7 @@ from attnbook.figures.shape.figure import ShapeFigure
 __all__ = [
     "AlignmentFigure",
     "AttentionFigure",
+    "CodeTask",
     "CostFigure",
     "PoolingFigure",
     "Prediction",

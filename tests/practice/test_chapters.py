@@ -71,7 +71,7 @@ def test_every_chapter_from_pooling_on_asks_for_something():
 
 @each_chapter
 def test_what_is_to_be_written_is_a_task_and_unfinished(name):
-    statement, cell = code_after(name, "### Write it")
+    *_, statement, cell = code_after(name, "### Write it")
     task, written = asked(cell, "check")
     assert shown(statement) == repr(find_task(task))
     starter = find_task(task).starter

@@ -20,6 +20,7 @@ from packaging.utils import canonicalize_name
 from attnbook.figures import (
     AlignmentFigure,
     AttentionFigure,
+    CodeTask,
     CostFigure,
     PoolingFigure,
     Prediction,
@@ -44,6 +45,7 @@ pytestmark = pytest.mark.slow
 FIGURES = (
     AlignmentFigure,
     AttentionFigure,
+    CodeTask,
     CostFigure,
     PoolingFigure,
     Prediction,

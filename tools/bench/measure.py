@@ -27,7 +27,7 @@ import torch
 import attnbook
 from attnbook.timing import Program, race
 from tools import ROOT
-from tools.bench import layers, pages
+from tools.bench import layers, pages, python
 from tools.bench.cases import textbook_additive, textbook_dot
 from tools.bench.plot import plot
 from tools.bench.results import RESULTS, lines, store, stored, write_shown
@@ -93,6 +93,7 @@ ROWS: dict[str, Callable[[Say], Result]] = {
     "import": silent(import_row),
     **layers.rows(),
     **{name: silent(row) for name, row in pages.rows().items()},
+    "page-python": silent(python.python_row),
 }
 
 

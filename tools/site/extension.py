@@ -18,7 +18,7 @@ from sphinx.util import logging
 
 from tools import provenance
 from tools.book.state import Workshop, isolate_kernels
-from tools.site import answers, excerpts, formulas, icons, live, page_files, publishing, terms
+from tools.site import answers, excerpts, formulas, icons, late, live, page_files, publishing, terms
 
 LICENSES = "Text: CC BY 4.0. Code: MIT."
 REDIRECT = """<!DOCTYPE html>
@@ -145,6 +145,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     excerpts.setup(app)
     formulas.setup(app)
     icons.setup(app)
+    late.setup(app)
     live.setup(app)
     page_files.setup(app)
     publishing.setup(app)

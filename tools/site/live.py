@@ -29,6 +29,7 @@ VIEW = "application/vnd.jupyter.widget-view+json"
 OPENING, CLOSING = f'<script type="{VIEW}">', "</script>"
 STATE = "ipywidgets_state"  # myst-nb's name for the state among a page's scripts
 MODULES = "live_modules"  # ours among what myst-nb remembers of a page
+LATE = "live_late"  # and so what its figures may ask for later
 # What ipywidgets gives every widget, and no figure reads.
 PLUMBING = ("layout", "tabbable", "tooltip")
 
@@ -194,7 +195,15 @@ def add_scripts(env: BuildEnvironment, page: str, shown: Models) -> None:
     for name in [*modules, HOST.stem]:
         path, options = f"{FOLDER}/{name}.js", {"loading_method": "defer"}
         NbMetadataCollector.add_js_file(env, page, f"live_{name}", path, options)
+    late = sorted({name for model in shown.values() for name in model["state"].get("late", [])})
+    for name in late:
+        # No browser runs such a script by itself; figures/shared/late.js does, at the first touch.
+        attributes = {"type": "text/at-touch", "data-attnbook-late": name}
+        NbMetadataCollector.add_js_file(
+            env, page, f"late_{name}", f"{FOLDER}/{name}.js", attributes
+        )
     NbMetadataCollector.set_doc_data(env, page, MODULES, modules)
+    NbMetadataCollector.set_doc_data(env, page, LATE, late)
 
 
 def bring_to_life(app: Sphinx, tree: nodes.document) -> None:

@@ -1,9 +1,10 @@
 // The attention figure: scoring, weighting and pooling over one axis of keys.
 /** @import { Model, Place } from "../shared/types" */
-/** @import { QueryRow, Traits } from "./types" */
-import { maskedSoftmax, pool } from "../shared/attention.js";
+/** @import { OwnRow, QueryRow, Traits } from "./types" */
+import { maskedSoftmax, pool, softmaxWhere } from "../shared/attention.js";
 import { decimals, make, ownKeys, ownName, short, slider, tuple } from "../shared/controls.js";
 import { MOST_NAMED } from "../shared/keys.js";
+import { ownFunction } from "./own.js";
 import { numberTable, outputBars, queryRows } from "./pieces.js";
 import { stageBands } from "./stages.js";
 
@@ -25,15 +26,18 @@ export function lengthOf(model, example, query) {
  * @param {Model<Traits>} model
  * @param {number} example
  * @param {number} query
+ * @param {OwnRow} own what the reader's function gives in place of the layer's
  * @returns {QueryRow}
  */
-export function rowOf(model, example, query) {
-  const scores = model.get("scores")[example][query];
+export function rowOf(model, example, query, own = {}) {
+  const scores = own.scores ?? model.get("scores")[example][query];
   const values = model.get("values")[example];
   const temperature = model.get("temperature");
   const length = lengthOf(model, example, query);
-  const weights = maskedSoftmax(scores, length, temperature);
-  return { scores, values, temperature, length, weights, output: pool(weights, values) };
+  const visible = scores.map((_, i) => i < length && (own.sees?.[i] ?? true));
+  const softmax = own.sees ? softmaxWhere(scores, visible, temperature) : maskedSoftmax(scores, length, temperature);
+  const weights = own.weights ?? softmax;
+  return { scores, values, temperature, length, visible, weights, output: pool(weights, values) };
 }
 
 /**
@@ -52,7 +56,7 @@ export function temperatureAt(step) {
  * @param {string} hidden what padding is called
  */
 function sentence(row, labels, i, hidden) {
-  const padding = i < row.length ? "" : `, ${hidden}`;
+  const padding = row.visible[i] ? "" : `, ${hidden}`;
   return (
     `${labels[i]}${padding}: score ${decimals(row.scores[i])}, ` +
     `weight ${decimals(row.weights[i])}, value ${tuple(row.values[i])}`
@@ -79,8 +83,9 @@ function titleOf(model, example, query) {
  * @param {Model<Traits>} model
  * @param {number} example
  * @param {ReturnType<typeof stageBands>} stages
+ * @param {(example: number, query: number) => OwnRow} own
  */
-function pointer(model, example, { element: bands, columns }) {
+function pointer(model, example, { element: bands, columns }, own) {
   const [keyLabels, hidden] = [model.get("key_labels"), model.get("hidden")];
   const count = keyLabels.length;
   const readout = make("p", { class: "readout", "aria-live": "polite" });
@@ -91,7 +96,8 @@ function pointer(model, example, { element: bands, columns }) {
     pointed = i;
     bands.classList.toggle("pointed", i !== null);
     bands.style.setProperty("--pointed", String(i ?? 0));
-    paint(rowOf(model, example, model.get("query")));
+    const query = model.get("query");
+    paint(rowOf(model, example, query, own(example, query)));
   };
   /** @param {QueryRow} row */
   const paint = (row) => {
@@ -116,8 +122,9 @@ function pointer(model, example, { element: bands, columns }) {
  * One example: its queries, the three stages of the one in focus, its sliders, its numbers.
  * @param {Model<Traits>} model
  * @param {number} example
+ * @param {(example: number, query: number) => OwnRow} own
  */
-function exampleBlock(model, example) {
+function exampleBlock(model, example, own) {
   const values = model.get("values")[example];
   const [keyLabels, queryLabels] = [model.get("key_labels"), model.get("query_labels")];
   const [name, hidden] = [model.get("example_labels")[example], model.get("hidden")];
@@ -131,7 +138,7 @@ function exampleBlock(model, example) {
   const title = make("div", { class: "title" });
   const stages = stageBands(model, example, (key) => readout.point(key));
   const outputs = outputBars(values);
-  const readout = pointer(model, example, stages);
+  const readout = pointer(model, example, stages, own);
   const table = numberTable(keyLabels, values[0].length, hidden);
   const element = make(
     "section",
@@ -146,7 +153,7 @@ function exampleBlock(model, example) {
 
   const paint = () => {
     const query = model.get("query");
-    const all = queryLabels.map((_, q) => rowOf(model, example, q));
+    const all = queryLabels.map((_, q) => rowOf(model, example, q, own(example, q)));
     const row = all[query];
     const weights = all.map((r) => r.weights);
     if (queryLabels.length > 1) rows.paint(weights, query);
@@ -176,19 +183,23 @@ function temperatureControl(model) {
 
 /** Draw the figure into `el` and keep it in step with the model; returns a clean-up. @param {Place<Traits>} place */
 function drawFigure({ model, el }) {
-  const blocks = model.get("scores").map((_, example) => exampleBlock(model, example));
+  const own = model.get("written").task ? ownFunction(model, lengthOf, () => paint()) : null;
+  const ownRow = own?.rowOf ?? (() => ({}));
+  const blocks = model.get("scores").map((_, example) => exampleBlock(model, example, ownRow));
   const temperature = temperatureControl(model);
   const caption = model.get("caption");
   const figure = make(
     "figure",
     { class: "attnbook-figure attention", "data-attnbook-figure": model.get("kind") },
+    ...(own ? [own.element] : []),
     ...blocks.map((block) => block.element),
     temperature.element,
     ...(caption ? [make("figcaption", { text: caption })] : []),
   );
   const paint = () => [...blocks, temperature].forEach((part) => part.paint());
   const names = ["valid_lens", "temperature", "query"].map((name) => `change:${name}`);
-  names.forEach((name) => model.on(name, paint));
+  const moved = own?.moved ?? paint;
+  names.forEach((name) => model.on(name, moved));
   const watcher = new ResizeObserver(() => blocks.forEach((block) => block.fit()));
   paint();
   ownKeys(figure);
@@ -197,7 +208,8 @@ function drawFigure({ model, el }) {
   blocks.forEach((block) => watcher.observe(block.keys));
   return () => {
     watcher.disconnect();
-    names.forEach((name) => model.off(name, paint));
+    own?.stop();
+    names.forEach((name) => model.off(name, moved));
   };
 }
 

@@ -28,6 +28,7 @@ from attnbook.figures.shared.base import (
 )
 from attnbook.masking import length_mask, seen_keys, visible_keys
 from attnbook.pooling import pool
+from attnbook.practice.registry import find_list_task
 from attnbook.weighting import masked_softmax
 
 if TYPE_CHECKING:
@@ -58,6 +59,9 @@ class AttentionFigure(Figure):
             `key 0` and so on.
         formula: how the score is written; by default the layer's `formula`.
         caption: one sentence below the figure.
+        written: the name of a task on plain lists. On the book's pages this figure then draws
+            what the reader writes for it: scores, weights or a mask.
+        written_with: what the reader's score takes after query and key: a layer's own weights.
 
     Traits that follow the reader's hand, and can be set: `valid_lens` (assign a new list),
     `temperature` in [0.1, 10], `query` (the one in focus).
@@ -84,6 +88,7 @@ class AttentionFigure(Figure):
     # Arrows are drawn for a few vectors of two numbers; otherwise these stay empty.
     query_vectors: traitlets.List[Any] = traitlets.List().tag(sync=True)
     key_vectors: traitlets.List[Any] = traitlets.List().tag(sync=True)
+    written: traitlets.Dict[str, Any] = traitlets.Dict().tag(sync=True)
 
     def __init__(  # noqa: PLR0913 - what a layer takes, and texts
         self,
@@ -99,6 +104,8 @@ class AttentionFigure(Figure):
         formula: str | None = None,
         caption: str = "",
         example_labels: Sequence[str] | None = None,
+        written: str = "",
+        written_with: Sequence[Tensor] = (),
     ) -> None:
         _check(queries, keys, values)
         scores = _score(layer, queries, keys)
@@ -118,6 +125,7 @@ class AttentionFigure(Figure):
             query_vectors=numbers("queries", queries) if flat else [],
             key_vectors=numbers("keys", keys) if flat else [],
             caption=caption,
+            written=_written(written, queries, keys, written_with) if written else {},
         )
         self._describe()
 
@@ -206,6 +214,23 @@ def _lengths(valid_lens: Tensor | None, shape: Sequence[int], causal: bool) -> T
         valid_lens = valid_lens.cpu()
     visible = visible_keys(shape, valid_lens, causal, torch.device("cpu"))
     return valid_lens if visible is None or not causal else seen_keys(visible)
+
+
+def _written(
+    name: str, queries: Tensor, keys: Tensor, written_with: Sequence[Tensor]
+) -> dict[str, Any]:
+    """Give what the page needs to call the reader's function."""
+    task = find_list_task(name)
+    if not task.draws:
+        raise ValueError(f"written must be a task whose answer can be drawn, got {name!r}")
+    scores = task.draws == "score"
+    return {
+        "task": name,
+        "draws": task.draws,
+        "queries": numbers("queries", queries) if scores else [],
+        "keys": numbers("keys", keys) if scores else [],
+        "more": [numbers("written_with", each) for each in written_with],
+    }
 
 
 def _score(layer: Any, queries: Tensor, keys: Tensor) -> Tensor:  # noqa: ANN401 - see the class

@@ -50,13 +50,13 @@ export function valueCells(values) {
   );
   const longest = Math.max(...values.map((v) => Math.max(...v.slice(0, rows).map((x) => short(x).length))));
   const fit = () => element.classList.toggle("tight", !hasRoom(element, values.length, longest));
-  /** @param {number[]} weights @param {number} length how many are visible */
-  const paint = (weights, length) => {
+  /** @param {number[]} weights @param {boolean[]} visible */
+  const paint = (weights, visible) => {
     const mask = stripes(weights);
     shades.forEach((shade) => {
       shade.style.maskImage = mask;
     });
-    columns.forEach((column, i) => column.classList.toggle("hidden-key", i >= length));
+    columns.forEach((column, i) => column.classList.toggle("hidden-key", !visible[i]));
   };
   return { element, paint, fit };
 }
@@ -117,7 +117,7 @@ export function numberTable(labels, size, hidden) {
   const paint = (row, title) => {
     put(caption, { text: title });
     labels.forEach((label, i) => {
-      const heading = i < row.length ? label : `${label} (${hidden})`;
+      const heading = row.visible[i] ? label : `${label} (${hidden})`;
       rows[i].set(heading, [row.scores[i], row.weights[i], ...row.values[i]]);
     });
     rows[labels.length].set("output", ["", row.weights.reduce((a, b) => a + b, 0), ...row.output]);

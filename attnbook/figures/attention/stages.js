@@ -1,11 +1,11 @@
 // The stages of one example, below each other over one axis of keys. Each returns an element and
 // a way to paint it.
-/** @import { Model } from "../shared/types" */
+/** @import { Ends, Model } from "../shared/types" */
 /** @import { QueryRow, Traits } from "./types" */
 import { decimals, make, short, slider } from "../shared/controls.js";
 import { bars, keyButtons, numberRow, span, stack } from "../shared/keys.js";
 import { arrows } from "./arrows.js";
-import { valueCells } from "./pieces.js";
+import { stripes, valueCells } from "./pieces.js";
 
 /**
  * The sliders of an example's lengths: one for all queries, or one per query, seen in its focus.
@@ -109,24 +109,32 @@ function stage(className, name, content, hidden) {
     make("div", { class: "stage-picture" }, spot, padding, ...content),
   );
   /** @param {QueryRow} row */
-  const paint = ({ length, weights }) => padding.style.setProperty("--edge", `${(100 * length) / weights.length}%`);
+  const paint = ({ length, visible }) => {
+    // What is hidden stands at the end, or anywhere: then stripes say where.
+    const scattered = visible.some((sees, i) => sees !== i < length);
+    padding.style.setProperty("--edge", scattered ? "0%" : `${(100 * length) / visible.length}%`);
+    padding.style.maskImage = scattered ? stripes(visible.map((sees) => (sees ? 0 : 1))) : "";
+  };
   return { element, paint };
 }
 
 /** The first stage: a score per key. @param {Model<Traits>} model @param {number} example */
 function scoringStage(model, example) {
   const count = model.get("key_labels").length;
-  const domain = span(model.get("scores")[example].flat());
+  const formula = formulaOf(model.get("formula"));
+  const yours = make("span", { text: "your score(q, k)" });
   const scoreBars = bars(count, "bars");
   const scoreNumbers = numberRow(count, short, "of-scores");
   const plot = arrowPlot(model, example);
-  const name = [make("b", { text: "Scoring" }), formulaOf(model.get("formula")), plot.element];
+  const name = [make("b", { text: "Scoring" }), formula, yours, plot.element];
   const whole = stage("stage", name, [scoreBars.element, scoreNumbers.element]);
-  /** @param {QueryRow} row @param {number} query */
-  const paint = (row, query) => {
+  /** @param {QueryRow} row @param {number} query @param {Ends} domain */
+  const paint = (row, query, domain) => {
     whole.paint(row);
-    scoreBars.paint(row.scores, domain, row.length);
-    scoreNumbers.paint(row.scores, row.length);
+    yours.hidden = row.scores === model.get("scores")[example][query];
+    formula.hidden = !yours.hidden;
+    scoreBars.paint(row.scores, domain, row.visible);
+    scoreNumbers.paint(row.scores, row.visible);
     plot.paint(query);
   };
   return { element: whole.element, columns: scoreBars.element, paint, fit: scoreNumbers.fit };
@@ -164,10 +172,10 @@ function weightingStage(model) {
   /** @param {QueryRow} row */
   const paint = (row) => {
     whole.paint(row);
-    weightBars.paint(row.weights, [0, 1], row.length);
-    weightNumbers.paint(row.weights, row.length);
+    weightBars.paint(row.weights, [0, 1], row.visible);
+    weightNumbers.paint(row.weights, row.visible);
     total.paint(row.weights, [0, 1]);
-    totalText.textContent = row.length
+    totalText.textContent = row.visible.some(Boolean)
       ? `total ${decimals(row.weights.reduce((a, b) => a + b, 0))}`
       : "nothing to attend to: output 0";
   };
@@ -181,9 +189,15 @@ function poolingStage(values) {
   /** @param {QueryRow} row */
   const paint = (row) => {
     whole.paint(row);
-    cells.paint(row.weights, row.length);
+    cells.paint(row.weights, row.visible);
   };
   return { element: whole.element, paint, fit: cells.fit };
+}
+
+/** How far scores reach, and whether each query's are all the same: then bars say no more. @param {number[][]} rows */
+function scalesOf(rows) {
+  const level = rows.every((row) => row.every((score) => score === row[0]));
+  return { domain: span(rows.flat()), level };
 }
 
 /**
@@ -199,13 +213,16 @@ export function stageBands(model, example, onPoint) {
   const weighting = weightingStage(model);
   const pooling = poolingStage(model.get("values")[example]);
   const parts = [scoring, axis, weighting, pooling].map((part) => part.element);
-  // Where all keys score the same, bars of any height say no more.
-  const level = model.get("scores")[example].every((row) => row.every((score) => score === row[0]));
-  const element = make("div", { class: `bands${level ? " level" : ""}`, style: `--count: ${count}` }, ...parts);
+  const element = make("div", { class: "bands", style: `--count: ${count}` }, ...parts);
+  const layers = model.get("scores")[example];
+  const scales = scalesOf(layers);
   /** @param {QueryRow[]} all @param {number} query */
   const paint = (all, query) => {
-    element.classList.toggle("full", all[query].length === count);
-    scoring.paint(all[query], query);
+    const ownScores = all[query].scores !== layers[query];
+    const { domain, level } = ownScores ? scalesOf(all.map((row) => row.scores)) : scales;
+    element.classList.toggle("level", level);
+    element.classList.toggle("full", all[query].visible.every(Boolean));
+    scoring.paint(all[query], query, domain);
     axis.paint(all, query);
     weighting.paint(all[query]);
     pooling.paint(all[query]);

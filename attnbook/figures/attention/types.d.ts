@@ -19,6 +19,23 @@ export interface Traits extends Shown {
   /** [example][query], empty if no arrows are drawn; so are the keys' */
   query_vectors: Point[][];
   key_vectors: Point[][];
+  /** A task whose answers by the reader are drawn here; empty if there is none. */
+  written: {
+    task: string;
+    draws: "score" | "weights" | "weights of what is seen" | "mask";
+    /** [example][query][number], where a score is drawn; so are the keys */
+    queries: number[][][];
+    keys: number[][][];
+    /** What the function takes after query and key. */
+    more: unknown[];
+  };
+}
+
+/** What the reader's function gives for one query, in place of the layer's. */
+export interface OwnRow {
+  scores?: number[];
+  weights?: number[];
+  sees?: boolean[];
 }
 
 /** All that the picture says about one query: one score, value and weight per key, and the output. */
@@ -27,6 +44,8 @@ export interface QueryRow {
   values: number[][];
   temperature: number;
   length: number;
+  /** For each key, whether it may be seen. */
+  visible: boolean[];
   weights: number[];
   output: number[];
 }

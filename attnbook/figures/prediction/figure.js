@@ -2,7 +2,7 @@
 /** @import { Model, Place } from "../shared/types" */
 /** @import { Answer, Asked, Told, Traits } from "./types" */
 
-import { make, ownKeys, ownName, put } from "../shared/controls.js";
+import { make, ownKeys, ownName, put, withCode } from "../shared/controls.js";
 
 const TRIES = 2; // before one may be shown the answer
 /** Before each option, so that no colour is needed, nor eyes. */
@@ -47,11 +47,6 @@ export function say(model, answer) {
   if (typeof answer === "string") return answer;
   const digits = Math.max(0, Math.ceil(-Math.log10(model.get("within"))));
   return answer.map((number) => String(Number(number.toFixed(digits)) || 0).replace("-", "−")).join(", ");
-}
-
-/** Texts with `code` in them, as nodes. @param {string} text */
-function withCode(text) {
-  return text.split("`").map((part, i) => (i % 2 ? make("code", { text: part }) : document.createTextNode(part)));
 }
 
 /** Take an answer: the model remembers it. @param {Model<Traits>} model @param {Answer} answer */

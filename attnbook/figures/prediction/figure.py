@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-import re
 from collections.abc import Callable, Mapping, Sequence
-from html import escape
 from typing import Any
 
 import traitlets
@@ -16,6 +14,7 @@ from attnbook.figures.shared.base import (
     Figure,
     check_count,
     decimals,
+    inline,
     module,
     numbers,
     stylesheet,
@@ -170,15 +169,11 @@ def _still(ask: str, options: list[str], labels: Sequence[str]) -> str:
 
     `site.css` gives it its shape, before any script is there.
     """
-    boxes = [f"<span>{_inline(label)}<b></b></span>" for label in labels]
-    asked = "".join(f"<p>{_inline(option)}</p>" for option in options) or (
+    boxes = [f"<span>{inline(label)}<b></b></span>" for label in labels]
+    asked = "".join(f"<p>{inline(option)}</p>" for option in options) or (
         f"<div>{''.join(boxes)}<span><b>Check</b></span></div>"
     )
-    return f'<div class="attnbook-question"><p>{_inline(ask)}</p>{asked}</div>'
-
-
-def _inline(text: str) -> str:
-    return re.sub("`(.*?)`", r"<code>\1</code>", escape(text))
+    return f'<div class="attnbook-question"><p>{inline(ask)}</p>{asked}</div>'
 
 
 def _told(

@@ -89,7 +89,7 @@ function barPlot(name, count) {
   const paint = (numbers, [low, high]) => {
     put(ends[0], { text: short(high) });
     put(ends[1], { text: short(low) });
-    drawn.paint(numbers, [low, high], count);
+    drawn.paint(numbers, [low, high]);
   };
   return { heading, note, scale, picture, paint };
 }

@@ -32,6 +32,19 @@ export function maskedSoftmax(scores, length, temperature = 1) {
 }
 
 /**
+ * Weights of one query that may see any of the keys, and not only the first ones.
+ * @param {number[]} scores one per key
+ * @param {boolean[]} visible one per key
+ * @param {number} temperature as above
+ * @returns {number[]} one per key
+ */
+export function softmaxWhere(scores, visible, temperature = 1) {
+  const seen = scores.filter((_, i) => visible[i]);
+  const shares = maskedSoftmax(seen, seen.length, temperature);
+  return visible.map((sees) => (sees ? /** @type {number} */ (shares.shift()) : 0));
+}
+
+/**
  * The weighted sum of the values.
  * @param {number[]} weights one per key
  * @param {number[][]} values one vector per key

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -95,6 +96,11 @@ def decimals(number: float) -> str:
     if number == 0:
         return "0"
     return f"{number:.3f}" if 5e-4 <= abs(number) < 1e5 else f"{number:.1e}"
+
+
+def inline(text: str) -> str:
+    """Text with `code` in it, as HTML."""
+    return re.sub("`(.*?)`", r"<code>\1</code>", escape(text))
 
 
 def check_count(name: str, count: int, most: int = MOST, least: int = 1) -> None:

@@ -21,6 +21,11 @@ export function make(name, attributes = {}, ...children) {
   return /** @type {Made<Name>} */ (element);
 }
 
+/** Texts with `code` in them, as nodes. @param {string} text */
+export function withCode(text) {
+  return text.split("`").map((part, i) => (i % 2 ? make("code", { text: part }) : document.createTextNode(part)));
+}
+
 /** Keep the keys of a figure's controls, which JupyterLab would take for its cells. @param {Element} root */
 export function ownKeys(root) {
   // On each that can have the focus: on an element around them it would come too late.

@@ -56,13 +56,13 @@ export function bars(count, className) {
     ...boxes,
     zero,
   );
-  /** @param {number[]} numbers @param {Ends} ends @param {number} length how many are visible */
-  const paint = (numbers, [low, high], length) => {
+  /** @param {number[]} numbers @param {Ends} ends @param {boolean[]} [visible] else all are */
+  const paint = (numbers, [low, high], visible) => {
     const at = (/** @type {number} */ number) => (high - number) / (high - low);
     boxes.forEach((part, i) => {
       const [y, height] = [Math.min(at(numbers[i]), at(0)), Math.abs(at(numbers[i]) - at(0))];
       place(part, i + 0.14, y, 0.72, height);
-      part.classList.toggle("hidden-key", i >= length);
+      part.classList.toggle("hidden-key", visible?.[i] === false);
     });
     put(zero, { y1: at(0), y2: at(0) });
   };
@@ -79,11 +79,11 @@ export function numberRow(count, say, className) {
   const cells = Array.from({ length: count > MOST_NAMED ? 0 : count }, () => make("span"));
   const element = make("div", { class: `numbers ${className}`, "aria-hidden": true }, ...cells);
   let longest = 1;
-  /** @param {number[]} numbers @param {number} length how many are visible */
-  const paint = (numbers, length) => {
+  /** @param {number[]} numbers @param {boolean[]} visible */
+  const paint = (numbers, visible) => {
     cells.forEach((cell, i) => {
       put(cell, { text: say(numbers[i]) });
-      cell.classList.toggle("hidden-key", i >= length);
+      cell.classList.toggle("hidden-key", !visible[i]);
     });
     const now = Math.max(1, ...cells.map((cell) => (cell.textContent ?? "").length));
     if (now === longest) return;

@@ -49,3 +49,66 @@ export interface Row {
   element: HTMLTableRowElement;
   set(name: string, contents: (number | string)[]): void;
 }
+
+/** A task on plain lists, as `plain.py` judges it. */
+export interface ListTask {
+  name: string;
+  called: string;
+  cases: unknown[];
+}
+
+/** Code to run; perhaps a task to judge it by, or a function to call. */
+export interface Question {
+  code: string;
+  task?: ListTask;
+  called?: string;
+  calls?: unknown[][];
+}
+
+/** What came of it. */
+export interface Answered {
+  /** Whether it did not end by itself. */
+  stopped?: "asked" | "limit" | "broken";
+  error?: string;
+  /** The reader's line that the error went through. */
+  line?: number | null;
+  /** Paragraphs, the first with ✓ or ✗. */
+  verdict?: string[];
+  /** One for each call: lists and numbers, or `{kind}` or `{number}` for what is neither. */
+  given?: unknown[];
+}
+
+/** What a reader wrote for a task, ready to be called. */
+export interface Written {
+  task: string;
+  called: string;
+  call(calls: unknown[][]): Promise<Answered>;
+}
+
+/** What an editor is asked to be. */
+export interface EditorOptions {
+  text: string;
+  label: string;
+  /** The id of the line that says which keys do what. */
+  hint: string;
+  onChange(text: string): void;
+  onRun(): void;
+  onLeave(): void;
+}
+
+/** An editor in its place. */
+export interface Editor {
+  focus(at: number): void;
+  replace(text: string): void;
+  mark(line: number | null): void;
+}
+
+declare global {
+  interface Window {
+    /** What scripts have brought that a page loads at the first touch. */
+    attnbookLate?: {
+      editor?: { open(place: HTMLElement, options: EditorOptions): Editor };
+      python?: { worker: string; program: string; files: Record<string, string> };
+    };
+  }
+}

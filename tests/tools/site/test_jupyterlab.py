@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
-import socket
-import subprocess
-import sys
-import time
-from urllib.error import URLError
-from urllib.request import urlopen
 
-import nbformat
 import pytest
-from nbformat import v4
 from playwright.sync_api import expect
 
-START = 60  # seconds
+from tests.tools.site.jupyterlab import START, printed, run_all, run_last
+
 FIGURE = """
 import ipywidgets, torch
 from attnbook import DotProductAttention
@@ -56,77 +48,15 @@ from attnbook.figures import Prediction
 asked = Prediction("Both:", [0.5, 2.0], {"The other way round.": [2.0, 0.5]}, labels=["a", "b"])
 asked
 """
+TASK = """
+from attnbook.figures import CodeTask
+
+CodeTask("softmax-by-hand")
+"""
 READ_OTHERS = """
 print('query', curve.query, 'output', round(curve.output.item(), 3), 'd', scaling.d)
 print(asked.tried, asked.done)
 """
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def wait_for(server: subprocess.Popen, address: str) -> None:
-    """Wait until the server answers; its end or its silence is a failure."""
-    limit = time.monotonic() + START
-    while time.monotonic() < limit:
-        assert server.poll() is None, "jupyter lab ended"
-        try:
-            urlopen(address, timeout=5).close()  # noqa: S310 - our own server
-        except (URLError, TimeoutError, ConnectionError):
-            time.sleep(0.2)
-        else:
-            return
-    pytest.fail(f"jupyter lab did not answer within {START} s")
-
-
-@pytest.fixture
-def lab(tmp_path, request):
-    """The address of a JupyterLab in a folder with one notebook, apart from any settings here."""
-    cells = [v4.new_code_cell(source.strip()) for source in request.param]
-    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    notebook = v4.new_notebook(cells=cells, metadata={"kernelspec": kernel})
-    nbformat.write(notebook, tmp_path / "figure.ipynb")
-    port = free_port()
-    options = [f"--ServerApp.port={port}", "--ServerApp.port_retries=0", "--no-browser"]
-    options += ["--ServerApp.ip=127.0.0.1", "--IdentityProvider.token=", "--allow-root"]
-    options += ["--ServerApp.root_dir=.", "--log-level=ERROR"]
-    own = {
-        name: str(tmp_path / name.lower())
-        for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR")
-    }
-    server = subprocess.Popen(
-        [sys.executable, "-m", "jupyter", "lab", *options], cwd=tmp_path, env=os.environ | own
-    )
-    address = f"http://127.0.0.1:{port}"
-    try:
-        wait_for(server, f"{address}/api/status")
-        yield f"{address}/lab/tree/figure.ipynb"
-    finally:
-        server.terminate()
-        server.wait(30)
-
-
-def printed(tab):
-    """What the last cell has printed."""
-    return tab.locator(".jp-Cell").last.locator(".jp-OutputArea-output")
-
-
-def run_all(tab, address):
-    """Open the notebook and run its cells."""
-    tab.goto(address)
-    # Before the kernel is there, a menu closes again and cells are not run.
-    tab.get_by_text(re.compile(r"\| Idle$")).wait_for(timeout=START * 1000)
-    tab.get_by_role("menuitem", name="Run", exact=True).click()
-    tab.get_by_role("menuitem", name="Run All Cells", exact=True).click()
-
-
-def run_last(tab):
-    """Run the last cell again."""
-    tab.locator(".jp-Cell").last.locator(".cm-content").click()
-    tab.keyboard.press("Control+Enter")
 
 
 @pytest.mark.slow
@@ -157,7 +87,7 @@ def test_a_figure_in_jupyterlab_speaks_with_python(browser, lab):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "lab", [(OTHERS, SCALING, ASKING, READ_OTHERS)], indirect=True, ids=["others"]
+    "lab", [(OTHERS, SCALING, ASKING, TASK, READ_OTHERS)], indirect=True, ids=["others"]
 )
 def test_the_other_figures_speak_with_python_too(browser, lab):
     tab = browser.new_page(viewport={"width": 1280, "height": 1800})
@@ -165,6 +95,12 @@ def test_the_other_figures_speak_with_python_too(browser, lab):
     query, d = (tab.get_by_role("slider", name=name, exact=True) for name in ("query", "d"))
     expect(d).to_have_attribute("aria-valuetext", "8", timeout=START * 1000)
     expect(printed(tab)).to_have_text(re.compile(r"query 4\.0 output 3\.0 d 8\s+\[\]"))
+
+    # A notebook has a Python of its own: the task says what to write, and where.
+    task = tab.locator("figure.code")
+    expect(task.locator("pre")).to_have_text("import math\n\ndef softmax(scores):\n    ...")
+    expect(task).to_contain_text('check("softmax-by-hand", softmax)')
+    expect(task.get_by_role("button")).to_have_count(0)
 
     query.press("Home")
     d.press("ArrowLeft")

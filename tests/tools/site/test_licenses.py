@@ -101,6 +101,24 @@ def test_katex_is_of_whom_its_package_says():
     assert holder(licence) == claims("_static/katex/katex.css")[-1]["Copyright"].strip()
 
 
+def test_the_editor_is_of_whom_its_packages_say():
+    modules = ROOT / "tools" / "node_modules"
+    folders = (
+        *modules.glob("@codemirror/*"),
+        *modules.glob("@lezer/*"),
+        *modules.glob("@marijn/*"),
+    )
+    packages = [*folders, *(modules / name for name in ("crelt", "style-mod", "w3c-keyname"))]
+    told = claims("_static/live/editor.js")[-1]["Copyright"]
+    texts = [
+        (folder / "LICENSE").read_text("utf-8")
+        for folder in packages
+        if "streamparser" not in folder.name
+    ]
+    assert len(texts) > 8
+    assert all(re.search(r"Copyright \(C\) (.+)", text)[1] in told for text in texts)
+
+
 def test_who_a_file_names_as_its_author_is_named_for_it(site):
     banners = [
         (str(path.relative_to(site)), found)

@@ -1,0 +1,121 @@
+// The reader's own function in this figure: asked at each move, drawn in place of the layer's.
+/** @import { Answered, Model, Written } from "../shared/types" */
+/** @import { OwnRow, Traits } from "./types" */
+import { make, withCode } from "../shared/controls.js";
+import { hear } from "../shared/written.js";
+
+/** Each pair of query and key of an example. @param {Model<Traits>} model @param {number} example */
+function pairs(model, example) {
+  const [queries, keys] = [model.get("query_labels"), model.get("key_labels")];
+  return queries.flatMap((_, q) => keys.map((__, k) => ({ example, q, k })));
+}
+
+/**
+ * How the function is called, for all examples: one call for each row of weights, else for each pair.
+ * @param {Model<Traits>} model
+ * @param {(model: Model<Traits>, example: number, query: number) => number} lengthOf
+ */
+export function callsOf(model, lengthOf) {
+  const { draws, queries, keys, more } = model.get("written");
+  const examples = model.get("scores").map((_, example) => example);
+  const [queryLabels, keyLabels] = [model.get("query_labels"), model.get("key_labels")];
+  if (draws === "score") {
+    return examples.flatMap((e) => pairs(model, e).map(({ q, k }) => [queries[e][q], keys[e][k], ...more]));
+  }
+  if (draws === "mask") {
+    const sizes = [queryLabels.length, keyLabels.length];
+    return examples.flatMap((e) => pairs(model, e).map(({ q, k }) => [q, k, ...sizes]));
+  }
+  return examples.flatMap((e) =>
+    queryLabels.map((_, q) => {
+      const length = lengthOf(model, e, q);
+      const scores = model.get("scores")[e][q].map((score) => score / model.get("temperature"));
+      return draws === "weights" ? [scores, length] : [scores.slice(0, length)];
+    }),
+  );
+}
+
+/** Whether something can be drawn as a number. @param {unknown} given @returns {given is number} */
+const isNumber = (given) => typeof given === "number" && Number.isFinite(given);
+
+/**
+ * What was given as rows, one for each query of each example; null if it cannot be drawn.
+ * @param {Model<Traits>} model
+ * @param {unknown[]} given
+ * @returns {OwnRow[][] | null}
+ */
+export function rowsOf(model, given) {
+  const { draws } = model.get("written");
+  const [queries, count] = [model.get("query_labels").length, model.get("key_labels").length];
+  const pairwise = draws === "score" || draws === "mask";
+  /** @type {unknown[][]} */
+  const rows = pairwise
+    ? Array.from({ length: given.length / count }, (_, i) => given.slice(i * count, (i + 1) * count))
+    : given.map((row) => (Array.isArray(row) ? row : [null]));
+  const drawn = rows.map((row) => {
+    if (draws === "mask") {
+      return row.every((one) => typeof one === "boolean" || isNumber(one)) ? { sees: row.map(Boolean) } : null;
+    }
+    if (!row.every(isNumber)) return null;
+    if (draws === "score") return { scores: row };
+    if (draws === "weights") return row.length === count ? { weights: row } : null;
+    return row.length <= count ? { weights: [...row, ...new Array(count - row.length).fill(0)] } : null;
+  });
+  if (!drawn.every((row) => row !== null)) return null;
+  return model.get("scores").map((_, e) => drawn.slice(e * queries, (e + 1) * queries));
+}
+
+/**
+ * Hear of the reader's function, ask it at each move, and say what is drawn.
+ * @param {Model<Traits>} model
+ * @param {(model: Model<Traits>, example: number, query: number) => number} lengthOf
+ * @param {() => void} paint
+ */
+export function ownFunction(model, lengthOf, paint) {
+  const { task } = model.get("written");
+  /** @type {Written | null} */
+  let written = null;
+  /** @type {OwnRow[][] | null} */
+  let rows = null;
+  let asked = 0;
+  const box = make("input", { type: "checkbox" });
+  const name = make("span");
+  const note = make("p", { class: "note", role: "status" });
+  const element = make("div", { class: "own" }, make("label", {}, box, name), note);
+  const label = () => element.firstElementChild;
+
+  const moved = async () => {
+    asked += 1;
+    const mine = asked;
+    if (!written || !box.checked) {
+      rows = null;
+      paint();
+      return;
+    }
+    /** @type {Answered} */
+    const answer = await written.call(callsOf(model, lengthOf)).catch((error) => ({ error: String(error) }));
+    if (mine !== asked) return; // a later move asks again
+    rows = answer.given ? rowsOf(model, answer.given) : null;
+    const why = answer.error ? `: ${answer.error}` : "";
+    const trouble = `Your \`${written.called}\` gives nothing here that can be drawn${why}. So this is the layer’s.`;
+    note.replaceChildren(...withCode(rows ? "" : trouble));
+    paint();
+  };
+  const deaf = hear(task, (now) => {
+    written = now;
+    box.checked = true;
+    label()?.removeAttribute("hidden");
+    name.replaceChildren(...withCode(` drawn with your \`${now.called}\``));
+    moved();
+  });
+  box.addEventListener("change", moved);
+  label()?.setAttribute("hidden", "");
+  note.replaceChildren(...withCode("What your function gives is drawn here, as soon as it runs."));
+  return {
+    element,
+    moved,
+    stop: deaf,
+    /** @param {number} example @param {number} query @returns {OwnRow} */
+    rowOf: (example, query) => rows?.[example][query] ?? {},
+  };
+}

@@ -1,0 +1,1 @@
+"""A task that the reader solves in Python, on the page itself."""

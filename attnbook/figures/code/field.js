@@ -1,0 +1,88 @@
+// Where the reader writes: a plain field until the first touch, then the editor; what is typed is kept.
+/** @import { Editor } from "../shared/types" */
+/** @import { Field } from "./types" */
+import { make } from "../shared/controls.js";
+import { bring } from "../shared/late.js";
+
+/** What this browser keeps under a name; it may be told to keep nothing. @param {string} name */
+export function kept(name) {
+  try {
+    return localStorage.getItem(name);
+  } catch {
+    return null;
+  }
+}
+
+/** Keep a text; null forgets it. Says whether it is kept. @param {string} name @param {string | null} text */
+export function keep(name, text) {
+  try {
+    if (text === null) localStorage.removeItem(name);
+    else localStorage.setItem(name, text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * @param {{text: string, label: string, hint: string, onChange: (text: string) => void, onRun: () => void, onLeave: () => void}} options
+ * @returns {Field}
+ */
+export function codeField({ text, onRun, ...options }) {
+  const attributes = { spellcheck: "false", autocapitalize: "off", autocomplete: "off", translate: "no" };
+  const names = { "aria-label": options.label, "aria-describedby": options.hint };
+  const plain = make("textarea", { wrap: "soft", ...attributes, ...names });
+  const numbers = make("span", { "aria-hidden": "true" });
+  const element = make("div", { class: "field highlight" }, numbers, plain);
+  /** @type {Editor | null} */
+  let editor = null;
+  /** @type {Promise<void> | null} */
+  let waking = null;
+
+  const fit = () => {
+    numbers.textContent = text
+      .split("\n")
+      .map((_, i) => i + 1)
+      .join("\n");
+  };
+  const onChange = (/** @type {string} */ now) => {
+    text = now;
+    options.onChange(now);
+  };
+  const open = async () => {
+    const { open: openEditor } = await bring("editor");
+    const [focused, at] = [document.activeElement === plain, plain.selectionStart];
+    element.replaceChildren();
+    editor = openEditor(element, { ...options, text, onChange, onRun });
+    if (focused) editor.focus(at);
+  };
+  plain.value = text;
+  plain.addEventListener("input", () => {
+    onChange(plain.value);
+    fit();
+  });
+  plain.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+    event.preventDefault();
+    onRun();
+  });
+  fit();
+  return {
+    element,
+    text: () => text,
+    wake() {
+      waking ??= open().catch((error) => {
+        waking = null; // the next touch tries again
+        throw error;
+      });
+      return waking;
+    },
+    replace(whole) {
+      if (editor) return editor.replace(whole);
+      plain.value = whole;
+      onChange(whole);
+      fit();
+    },
+    mark: (line) => editor?.mark(line),
+  };
+}

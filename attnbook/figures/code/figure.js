@@ -1,0 +1,166 @@
+// A code task: the reader writes Python in the page, runs it, and is told what is wrong.
+/** @import { Answered, Model, Place } from "../shared/types" */
+/** @import { Traits } from "./types" */
+import { make, ownKeys, ownName, put, withCode } from "../shared/controls.js";
+import { canBring } from "../shared/late.js";
+import { Python } from "../shared/python.js";
+import { tell } from "../shared/written.js";
+import { codeField, keep, kept } from "./field.js";
+
+/** Why Python ended before the code did. */
+const STOPPED = {
+  asked: "Stopped.",
+  limit: "Your code did not end within two seconds, and was stopped. Is there a loop without an end?",
+  broken: "Your code took all of Python’s memory, and it was stopped.",
+};
+
+/** What to say of a run: paragraphs. @param {Answered} answer */
+export function told(answer) {
+  if (answer.stopped) return [STOPPED[answer.stopped]];
+  if (answer.error) return [answer.line ? `Line ${answer.line}: ${answer.error}` : answer.error];
+  const [first, ...rest] = answer.verdict ?? [];
+  return answer.line ? [first, `Line ${answer.line}. ${rest[0]}`, ...rest.slice(1)] : [first, ...rest];
+}
+
+/** The statement, in paragraphs as it was written. @param {Model<Traits>} model */
+function statementOf(model) {
+  return make("p", { class: "ask" }, ...withCode(model.get("statement")));
+}
+
+/** Where no Python is at hand: what is asked, and where to write it. @param {Model<Traits>} model */
+function drawStill(model) {
+  const { name } = model.get("task");
+  const torch = model.get("in_torch");
+  const next = `check("${name}", ${model.get("task").called})`;
+  return [
+    statementOf(model),
+    make("pre", { text: model.get("starter"), tabindex: 0 }),
+    make(
+      "p",
+      { class: "note" },
+      ...withCode(`On the book’s page it is written and run here. In a notebook: write it in a cell of its own, and
+        \`${next}\`. The next cell asks for it in torch, as \`${torch}\`.`),
+    ),
+  ];
+}
+
+/** A button with its name. @param {string} text @param {() => void} onClick @param {string} name */
+function button(text, onClick, name = "") {
+  const element = make("button", { type: "button", text, class: name || null });
+  element.addEventListener("click", onClick);
+  return element;
+}
+
+/** What came of a run, for eyes and ears. */
+function results() {
+  const verdict = make("div", { class: "verdict", role: "status" });
+  const said = make("pre", { class: "said", tabindex: 0, "aria-label": "What the code printed" });
+  const clear = () => {
+    verdict.replaceChildren();
+    said.replaceChildren();
+    said.hidden = true;
+  };
+  clear();
+  return {
+    elements: [verdict, said],
+    clear,
+    /** @param {string[]} paragraphs */
+    show: (paragraphs) => verdict.replaceChildren(...paragraphs.map((text) => make("p", {}, ...withCode(text)))),
+    /** @param {string} line */
+    print(line) {
+      said.hidden = false;
+      said.append(`${line}\n`);
+    },
+  };
+}
+
+/** The editor, its buttons and what comes of them. @param {Model<Traits>} model */
+function drawAlive(model) {
+  const task = model.get("task");
+  const [store, hint, keys] = [`attnbook: ${task.name}`, ownName(), model.get("keys")];
+  const python = new Python();
+  const shown = results();
+  let running = false;
+
+  const run = async () => {
+    if (running) return;
+    running = true;
+    const code = field.text();
+    shown.clear();
+    shown.show(["Running …"]);
+    buttons();
+    /** @type {string[]} */
+    let paragraphs;
+    try {
+      await field.wake().catch(() => {}); // a plain field will do
+      field.mark(null);
+      const answer = await python.ask({ code, task }, shown.print);
+      paragraphs = told(answer);
+      field.mark(answer.line ?? null);
+      if (answer.verdict) {
+        const call = (/** @type {unknown[][]} */ calls) => python.ask({ code, called: task.called, calls });
+        tell({ task: task.name, called: task.called, call });
+      }
+    } catch (error) {
+      paragraphs = [sorry(error)];
+    }
+    running = false;
+    shown.show(paragraphs);
+    buttons();
+  };
+  const startAgain = () => {
+    field.replace(model.get("starter"));
+    keep(store, null);
+    shown.clear();
+    shown.show(["Started again. Undo, Ctrl+Z in the editor, brings back what was there."]);
+  };
+  const runs = button("Run", run, "run");
+  const stops = button("Stop", () => python.stop());
+  const again = button("Start again", startAgain);
+  const buttons = () => {
+    put(runs, { "aria-disabled": running });
+    if (document.activeElement === stops) runs.focus(); // before it goes
+    stops.hidden = !running;
+  };
+  const field = codeField({
+    text: kept(store) ?? model.get("starter"),
+    label: `Your ${task.called}, in Python`,
+    hint,
+    onRun: run,
+    onLeave: () => runs.focus(),
+    onChange: (text) => {
+      const isKept = keep(store, text === model.get("starter") ? null : text);
+      put(note, { text: isKept ? keys : `${keys} This browser keeps nothing: a reload loses what you type.` });
+    },
+  });
+  const note = make("small", { id: hint });
+  put(note, { text: keys });
+  const wake = () => Promise.all([field.wake(), python.start()]).catch((error) => shown.show([sorry(error)]));
+  field.element.addEventListener("focusin", wake, { once: true });
+  buttons();
+  const row = make("div", { class: "buttons" }, runs, stops, again, note);
+  return { pieces: [statementOf(model), field.element, row, ...shown.elements], close: () => python.close() };
+}
+
+/** Why nothing runs. @param {unknown} error */
+function sorry(error) {
+  const why = error instanceof Error ? error.message : String(error);
+  return `Nothing can run here: ${why}. The task can be solved in Colab or Jupyter all the same.`;
+}
+
+/** Draw the figure into `el`; returns a clean-up. @param {Place<Traits>} place */
+function drawCodeTask({ model, el }) {
+  const alive = canBring("python") ? drawAlive(model) : null;
+  const caption = model.get("caption");
+  const figure = make(
+    "figure",
+    { class: "attnbook-figure code", "data-attnbook-figure": model.get("kind") },
+    ...(alive ? alive.pieces : drawStill(model)),
+    ...(caption ? [make("figcaption", { text: caption })] : []),
+  );
+  el.replaceChildren(figure);
+  ownKeys(figure);
+  return () => alive?.close();
+}
+
+export default { render: drawCodeTask };

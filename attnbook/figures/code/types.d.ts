@@ -1,0 +1,21 @@
+// What the files of the code figure hand to each other: nothing here reaches a page.
+import type { ListTask, Shown } from "../shared/types";
+
+/** The traits of the Python class. */
+export interface Traits extends Shown {
+  statement: string;
+  starter: string;
+  keys: string;
+  in_torch: string;
+  task: ListTask;
+}
+
+/** The place in which the reader writes: a plain field, then, at the first touch, the editor. */
+export interface Field {
+  element: HTMLElement;
+  text(): string;
+  /** Have the real editor; fails if it cannot be loaded. */
+  wake(): Promise<void>;
+  replace(text: string): void;
+  mark(line: number | null): void;
+}

@@ -1,0 +1,91 @@
+// Python for the figures of one page: MicroPython in a worker, which can be ended at any time.
+/** @import { Answered, Question } from "./types" */
+import { bring } from "./late.js";
+
+const LIMIT = 2000; // milliseconds for one answer, once Python is ready
+
+/** The text of a file that was packed for the page. @param {string} packed */
+async function unpacked(packed) {
+  const bytes = Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Response(stream).arrayBuffer();
+}
+
+export class Python {
+  /** @type {Promise<Worker> | null} */
+  #worker = null;
+  /** What waits for the last answer. @type {Promise<unknown>} */
+  #last = Promise.resolve();
+  /** Ends what runs. @type {((why: NonNullable<Answered["stopped"]>) => void) | null} */
+  #end = null;
+
+  /** Have it ready, before there is a question. */
+  start() {
+    this.#worker ??= this.#begin().catch((error) => {
+      this.#worker = null; // the next touch tries again
+      throw error;
+    });
+    return this.#worker;
+  }
+
+  async #begin() {
+    if (!("WebAssembly" in globalThis && "DecompressionStream" in globalThis)) {
+      throw new Error("this browser has no WebAssembly");
+    }
+    const { worker: text, program, files } = await bring("python");
+    const url = URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
+    const worker = new Worker(url);
+    const ready = new Promise((done, fail) => {
+      const failed = () => fail(new Error("Python does not start in this browser"));
+      worker.onmessage = ({ data }) => (data.ready ? done(null) : failed());
+      worker.onerror = failed;
+    });
+    worker.postMessage({ program: await unpacked(program), files });
+    await ready.finally(() => URL.revokeObjectURL(url));
+    return worker;
+  }
+
+  /** Answer one question after another. @param {Question} question @param {(line: string) => void} onSaid @returns {Promise<Answered>} */
+  ask(question, onSaid = () => {}) {
+    const answer = this.#last.then(() => this.#one(question, onSaid));
+    this.#last = answer.catch(() => {});
+    return answer;
+  }
+
+  /** @param {Question} question @param {(line: string) => void} onSaid @returns {Promise<Answered>} */
+  async #one(question, onSaid) {
+    const worker = await this.start();
+    return new Promise((done) => {
+      /** @param {Answered} answer */
+      const finish = (answer) => {
+        clearTimeout(clock);
+        this.#end = null;
+        done(answer);
+      };
+      this.#end = (why) => {
+        worker.terminate();
+        this.#worker = null;
+        finish({ stopped: why });
+      };
+      const clock = setTimeout(() => this.#end?.("limit"), LIMIT);
+      worker.onmessage = ({ data }) => {
+        if (data.said !== undefined) onSaid(data.said);
+        else if (data.answer !== undefined) finish(JSON.parse(data.answer));
+        else this.#end?.("broken");
+      };
+      worker.postMessage({ question: JSON.stringify(question) });
+    });
+  }
+
+  /** End what runs, if something does. */
+  stop() {
+    this.#end?.("asked");
+  }
+
+  /** Give everything back. */
+  close() {
+    this.stop();
+    this.#worker?.then((worker) => worker.terminate()).catch(() => {});
+    this.#worker = null;
+  }
+}

@@ -1,0 +1,101 @@
+"""The same questions to the Python of a page, by both interpreters that run it."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import inspect
+import io
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from contextlib import redirect_stdout
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from attnbook.practice.list_task import ListTask
+from tools.site.formulas import NODE, TOOLS
+from tools.site.late import bundle
+
+PROGRAM = Path(__file__).with_name("micropython.mjs")
+PACKAGE = TOOLS / "node_modules" / "@micropython" / "micropython-webassembly-pyscript"
+PAGE = TOOLS / "site" / "late" / "page.py"
+
+
+@cache
+def scripts() -> Path:
+    """A folder with the scripts that pages load at the first touch, as the build writes them."""
+    folder = Path(tempfile.mkdtemp(prefix="attnbook-late-"))
+    bundle(folder)
+    return folder
+
+
+def in_micropython(questions: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The answers of the file that pages load, in node."""
+    job = {"script": str(scripts() / "python.js"), "package": str(PACKAGE), "questions": questions}
+    done = subprocess.run(
+        [NODE, PROGRAM],
+        input=json.dumps(job),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    return json.loads(done.stdout)
+
+
+@cache
+def page() -> ModuleType:
+    """The program that MicroPython runs for a page, loaded here."""
+    spec = importlib.util.spec_from_file_location("page", PAGE)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def in_cpython(questions: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The answers of the same program, by the Python that runs the tests."""
+    answers = []
+    for question in questions:
+        with redirect_stdout(io.StringIO()) as said:
+            answer = json.loads(page().answer(json.dumps(question)))
+        answers.append(answer | {"said": said.getvalue().rstrip("\n")})
+    return answers
+
+
+def as_typed(task: ListTask, function: Any) -> str:
+    """The code of a right implementation or a bug as a reader would type it, by the task's name."""
+    module = ast.parse(inspect.getsource(sys.modules[function.__module__]))
+    kept = [
+        node
+        for node in module.body
+        if (isinstance(node, ast.Import))
+        or (isinstance(node, ast.FunctionDef) and not node.decorator_list)
+        or (isinstance(node, ast.FunctionDef) and node.name == function.__name__)
+    ]
+    for node in kept:
+        for part in ast.walk(node):
+            if isinstance(part, ast.FunctionDef):
+                part.decorator_list, part.returns = [], None
+            if isinstance(part, ast.arg):
+                part.annotation = None
+    return f"{ast.unparse(ast.Module(kept, []))}\n{task.called} = {function.__name__}\n"
+
+
+def comparable(answer: dict[str, Any]) -> dict[str, Any]:
+    """An answer less what each interpreter says in its own words: the messages of errors."""
+    told = [
+        re.sub(r"It raises \w+(:.*?)?\. It was called", "It raises. It was called", text)
+        for text in answer.get("verdict", [])
+    ]
+    error = answer.get("error", "").split(":")[0]
+    return {
+        "verdict": told,
+        "line": answer.get("line"),
+        "error": error,
+        "given": answer.get("given"),
+    }

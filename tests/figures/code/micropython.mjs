@@ -1,0 +1,23 @@
+// Answers questions as a page's worker does, in node: MicroPython from the script that pages load.
+import { readFileSync } from "node:fs";
+import { pathToFileURL } from "node:url";
+
+const { script, package: folder, questions } = JSON.parse(readFileSync(0, "utf-8"));
+const page = {};
+new Function("window", readFileSync(script, "utf-8"))(page);
+const { files } = page.attnbookLate.python;
+const { loadMicroPython } = await import(pathToFileURL(`${folder}/micropython.mjs`));
+let said = [];
+const python = await loadMicroPython({ url: `${folder}/micropython.wasm`, heapsize: 16 * 1024 * 1024, linebuffer: true, stdout: (line) => said.push(line) });
+for (const [path, text] of Object.entries(files)) {
+  python.FS.mkdirTree(path.slice(0, path.lastIndexOf("/")));
+  python.FS.writeFile(path, text);
+}
+python.runPython("from page import answer");
+const answers = questions.map((question) => {
+  said = [];
+  python.globals.set("question", JSON.stringify(question));
+  python.runPython("told = answer(question)");
+  return { ...JSON.parse(python.globals.get("told")), said: said.join("\n") };
+});
+process.stdout.write(JSON.stringify(answers));

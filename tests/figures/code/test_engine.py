@@ -1,0 +1,194 @@
+"""What figures make of the reader's answers, in node: as the shipped modules do it."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+import torch
+
+import attnbook
+from attnbook.figures import AttentionFigure, CodeTask
+from tests.figures.attention.cases import traits
+from tests.figures.shared.node import in_node, written
+
+PROGRAM = """
+import { readFileSync } from "node:fs";
+const { module, state, jobs } = JSON.parse(readFileSync(0, "utf-8"));
+const figure = await import(module);
+const answers = jobs.map(({ given, answer, store, ...moved }) => {
+    const model = { get: (name) => ({ ...state, ...moved })[name] };
+    if (answer) return figure.told(answer);
+    if (store) return [figure.keep("a", "b"), figure.kept("a")];
+    if (!given) return figure.callsOf(model, figure.lengthOf);
+    const rows = figure.rowsOf(model, given);
+    return rows && rows.map((queries, example) => queries.map((own, query) => {
+        const { weights, output, visible, scores } = figure.rowOf(model, example, query, own);
+        return { weights, output, visible, scores };
+    }));
+});
+process.stdout.write(JSON.stringify(answers));
+"""
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """A function that asks a figure's module, perhaps one with a fault in it."""
+
+    def go(figure, jobs, fault=None):
+        module = str(figure._esm)
+        if fault:
+            assert fault[0] in module
+            module = module.replace(*fault)
+        path = written(module, tmp_path_factory.mktemp("code"))
+        return in_node(PROGRAM, path, state=traits(figure), jobs=jobs)
+
+    return go
+
+
+def two_texts(task, **options):
+    rng = torch.Generator().manual_seed(3)
+    queries, keys, values = (torch.randn(2, n, 2, generator=rng) for n in (3, 4, 4))
+    lens = torch.tensor([4, 2])
+    figure = AttentionFigure(
+        attnbook.dot_score, queries, keys, values, lens, written=task, **options
+    )
+    return figure, (queries, keys, values, lens)
+
+
+def test_scores_are_asked_for_each_pair_with_what_the_layer_adds(run):
+    figure, (queries, keys, *_) = two_texts("additive-score-by-hand", written_with=[torch.eye(2)])
+    [calls] = run(figure, [{}])
+    assert len(calls) == 2 * 3 * 4
+    number = 0
+    for example in range(2):
+        for query in range(3):
+            for key in range(4):
+                vectors = queries[example, query], keys[example, key]
+                assert torch.tensor(calls[number][:2]).allclose(torch.stack(vectors))
+                assert calls[number][2] == [[1, 0], [0, 1]]
+                number += 1
+
+
+def test_weights_are_asked_for_each_row_at_the_temperature_and_length_of_the_moment(run):
+    figure, (queries, keys, *_) = two_texts("masked-softmax-by-hand")
+    scores = (queries @ keys.mT).reshape(6, 4)
+    rest, moved = run(figure, [{}, {"temperature": 2.0, "valid_lens": [1, 0]}])
+    assert [length for _, length in rest] == [4, 4, 4, 2, 2, 2]
+    assert [length for _, length in moved] == [1, 1, 1, 0, 0, 0]
+    assert torch.tensor([row for row, _ in rest]).allclose(scores, atol=1e-6)
+    assert torch.tensor([row for row, _ in moved]).allclose(scores / 2, atol=1e-6)
+
+
+def test_a_plain_softmax_is_asked_for_what_is_seen(run):
+    figure, _ = two_texts("softmax-by-hand")
+    [calls] = run(figure, [{}])
+    assert [len(scores) for (scores,) in calls] == [4, 4, 4, 2, 2, 2]
+
+
+def test_a_mask_is_asked_for_each_pair_of_places(run):
+    figure, _ = two_texts("causal-rule-by-hand")
+    [calls] = run(figure, [{}])
+    assert calls == [[q, k, 3, 4] for _ in range(2) for q in range(3) for k in range(4)]
+
+
+def test_what_the_readers_scores_make_equals_torch(run):
+    figure, (queries, keys, values, lens) = two_texts("score-by-hand")
+    given = -(queries[:, :, None] - keys[:, None]).double().square().sum(-1) / 2
+    [rows] = run(figure, [{"given": given.flatten().tolist(), "temperature": 0.5}])
+    weights = attnbook.masked_softmax(given / 0.5, lens)
+    check(rows, weights, values.double())
+    assert torch.tensor(rows[0][0]["scores"]).double().allclose(given[0, 0], atol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_any_mask_of_the_readers_makes_equals_torch(run, seed):
+    dice = random.Random(seed)  # noqa: S311 - any numbers will do
+    figure, _ = two_texts("causal-rule-by-hand")
+    given = [dice.random() < 0.6 for _ in range(24)]
+    lens = [dice.randint(0, 4), dice.randint(0, 4)]
+    [rows] = run(figure, [{"given": given, "valid_lens": lens}])
+    sees = torch.tensor(given).reshape(2, 3, 4) & attnbook.length_mask(
+        torch.tensor(lens), (2, 3, 4)
+    )
+    scores = torch.tensor(figure.scores, dtype=torch.float64)
+    weights = scores.masked_fill(~sees, -torch.inf).softmax(-1).nan_to_num(0)
+    check(rows, weights, torch.tensor(figure.values, dtype=torch.float64))
+    assert [[row["visible"] for row in example] for example in rows] == sees.tolist()
+
+
+def check(rows, weights, values):
+    found = torch.tensor([[row["weights"] for row in example] for example in rows])
+    assert torch.allclose(found.double(), weights, atol=1e-6)
+    outputs = torch.tensor([[row["output"] for row in example] for example in rows])
+    assert torch.allclose(outputs.double(), weights @ values, atol=1e-6)
+
+
+def test_the_readers_weights_are_drawn_as_they_are(run):
+    figure, (*_, values, _) = two_texts("masked-softmax-by-hand")
+    given = [[0.5, 0.5, 0.5, -0.5]] * 6
+    [rows] = run(figure, [{"given": given}])
+    check(rows, torch.tensor(given).double().reshape(2, 3, 4), values.double())
+    plain, _ = two_texts("softmax-by-hand")
+    [rows] = run(plain, [{"given": [[1, 2, 3, 4]] * 3 + [[1, 2]] * 3}])
+    assert rows[1][0]["weights"] == [1, 2, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("task", "given"),
+    [
+        ("score-by-hand", [1.0] * 23 + [None]),
+        ("score-by-hand", [1.0] * 23 + [{"number": "NaN"}]),
+        ("score-by-hand", [1.0] * 23 + [[1.0]]),
+        ("masked-softmax-by-hand", [[0.5, 0.5, 0, 0]] * 5 + [[0.5, 0.5]]),
+        ("masked-softmax-by-hand", [[0.5, 0.5, 0, 0]] * 5 + [0.5]),
+        ("masked-softmax-by-hand", [[0.5, 0.5, 0, "a"]] * 6),
+        ("softmax-by-hand", [[0.5] * 5] * 6),
+        ("causal-rule-by-hand", [True] * 23 + [None]),
+        ("causal-rule-by-hand", [True] * 23 + [{"kind": "str"}]),
+    ],
+)
+def test_what_cannot_be_drawn_is_not(run, task, given):
+    figure, _ = two_texts(task)
+    assert run(figure, [{"given": given}]) == [None]
+
+
+def test_a_fault_in_the_module_would_be_found(run):
+    figure, (queries, keys, values, lens) = two_texts("score-by-hand")
+    given = (queries @ keys.mT).double()
+    fault = ("slice(i * count, (i + 1) * count)", "slice(i * count, (i + 1) * count).reverse()")
+    [rows] = run(figure, [{"given": given.flatten().tolist()}], fault)
+    with pytest.raises(AssertionError):
+        check(rows, attnbook.masked_softmax(given, lens), values.double())
+
+
+def test_a_run_is_told_in_words(run):
+    told = run(
+        CodeTask("softmax-by-hand"),
+        [
+            {"answer": answer}
+            for answer in (
+                {"stopped": "limit"},
+                {"stopped": "asked"},
+                {"stopped": "broken"},
+                {"error": "SyntaxError: invalid syntax", "line": 2},
+                {"error": "There is no function."},
+                {"verdict": ["✓ right."], "line": None},
+                {"verdict": ["✗ not yet.", "It raises.", "To mend it."], "line": 4},
+            )
+        ],
+    )
+    assert "did not end within two seconds" in told[0][0]
+    assert told[1] == ["Stopped."]
+    assert "memory" in told[2][0]
+    assert told[3:] == [
+        ["Line 2: SyntaxError: invalid syntax"],
+        ["There is no function."],
+        ["✓ right."],
+        ["✗ not yet.", "Line 4. It raises.", "To mend it."],
+    ]
+
+
+def test_a_browser_that_keeps_nothing_does_no_harm(run):
+    fault = ("localStorage.setItem(name, text)", "noStorageAtAll.setItem(name, text)")
+    assert run(CodeTask("softmax-by-hand"), [{"store": True}], fault)[0][0] is False

@@ -1,0 +1,50 @@
+// Makes the scripts that a page loads at the first touch: `node bundle.mjs FOLDER`.
+// One is the editor; the other holds MicroPython, and the Python that runs in it, as text.
+/// <reference types="node" />
+import { build } from "esbuild";
+import { readFile, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
+
+const HERE = dirname(fileURLToPath(import.meta.url));
+const PACKAGE = "@micropython/micropython-webassembly-pyscript";
+// Where MicroPython looks for modules, and what they are in the repository.
+const PYTHON = {
+  "/lib/attnbook/practice/plain.py": "../../../attnbook/practice/plain.py",
+  "/lib/page.py": "page.py",
+};
+
+/** One file with all that it imports, as a classic script. @param {string} name */
+async function bundled(name) {
+  const { outputFiles } = await build({
+    entryPoints: [join(HERE, name)],
+    nodePaths: [join(HERE, "../../node_modules")],
+    bundle: true,
+    minify: true,
+    format: "iife",
+    target: "es2022",
+    charset: "utf8",
+    legalComments: "none", // licenses.txt has them
+    write: false,
+    // MicroPython's way into node falls away; it would await, which no classic script can.
+    define: { process: "undefined", "import.meta.url": "self.location.href" },
+    external: ["module", "fs", "path", "url"],
+  });
+  return outputFiles[0].text;
+}
+
+const [, , folder] = process.argv;
+const program = await readFile(createRequire(import.meta.url).resolve(`${PACKAGE}/micropython.wasm`));
+const files = Object.entries(PYTHON).map(async ([path, file]) => [path, await readFile(join(HERE, file), "utf-8")]);
+const python = {
+  worker: await bundled("worker.js"),
+  program: gzipSync(program, { level: 9 }).toString("base64"),
+  files: Object.fromEntries(await Promise.all(files)),
+};
+await writeFile(join(folder, "editor.js"), await bundled("editor.js"));
+await writeFile(
+  join(folder, "python.js"),
+  `window.attnbookLate = { ...window.attnbookLate, python: ${JSON.stringify(python)} };\n`,
+);

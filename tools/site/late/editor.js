@@ -1,0 +1,80 @@
+// The editor of a page's Python: CodeMirror, in the colours of the page's own code. Bundled by bundle.mjs.
+import { defaultKeymap, history, historyKeymap, indentLess, indentMore } from "@codemirror/commands";
+import { HighlightStyle, indentUnit, StreamLanguage, syntaxHighlighting } from "@codemirror/language";
+import { python } from "@codemirror/legacy-modes/mode/python";
+import { EditorState, StateEffect, StateField } from "@codemirror/state";
+import { Decoration, EditorView, keymap, lineNumbers } from "@codemirror/view";
+import { tags } from "@lezer/highlight";
+
+// The classes of Pygments, which colour all code of the book in both themes.
+const COLOURS = HighlightStyle.define([
+  { tag: [tags.keyword, tags.operatorKeyword], class: "k" },
+  { tag: [tags.string, tags.special(tags.string)], class: "s1" },
+  { tag: tags.number, class: "mi" },
+  { tag: tags.comment, class: "c1" },
+  { tag: tags.standard(tags.variableName), class: "nb" },
+  { tag: tags.definition(tags.variableName), class: "nf" },
+]);
+
+/** @type {import("@codemirror/state").StateEffectType<number | null>} */
+const mark = StateEffect.define();
+const marked = Decoration.line({ class: "marked", attributes: { "aria-invalid": "true" } });
+
+/** The line where an error was; the next change takes the mark away. */
+const mistake = StateField.define({
+  create: () => Decoration.none,
+  update(before, change) {
+    for (const effect of change.effects) {
+      if (!effect.is(mark)) continue;
+      const line = Math.min(effect.value ?? 0, change.state.doc.lines);
+      return line ? Decoration.set(marked.range(change.state.doc.line(line).from)) : Decoration.none;
+    }
+    return change.docChanged ? Decoration.none : before;
+  },
+  provide: (field) => EditorView.decorations.from(field),
+});
+
+/**
+ * Put an editor into a place.
+ * @param {HTMLElement} place
+ * @param {import("../../../attnbook/figures/shared/types").EditorOptions} options
+ * @returns {import("../../../attnbook/figures/shared/types").Editor}
+ */
+function open(place, { text, label, hint, onChange, onRun, onLeave }) {
+  /** A key that does it, and nothing else. @param {string} key @param {() => void} act */
+  const bound = (key, act) => ({ key, run: () => act() === undefined });
+  const keys = [
+    bound("Mod-Enter", onRun),
+    bound("Escape", onLeave),
+    { key: "Tab", run: indentMore, shift: indentLess },
+  ];
+  const view = new EditorView({
+    doc: text,
+    parent: place,
+    extensions: [
+      lineNumbers(),
+      history(),
+      StreamLanguage.define(python),
+      syntaxHighlighting(COLOURS),
+      indentUnit.of("    "),
+      EditorState.tabSize.of(4),
+      EditorView.lineWrapping,
+      EditorView.contentAttributes.of({ "aria-label": label, "aria-describedby": hint }),
+      keymap.of([...keys, ...historyKeymap, ...defaultKeymap]),
+      mistake,
+      EditorView.updateListener.of((update) => update.docChanged && onChange(update.state.doc.toString())),
+    ],
+  });
+  return {
+    focus(at) {
+      view.focus();
+      view.dispatch({ selection: { anchor: Math.min(at, view.state.doc.length) } });
+    },
+    replace(whole) {
+      view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: whole } });
+    },
+    mark: (line) => view.dispatch({ effects: mark.of(line) }),
+  };
+}
+
+window.attnbookLate = { ...window.attnbookLate, editor: { open } };

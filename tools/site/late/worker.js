@@ -1,0 +1,50 @@
+// MicroPython in a worker of its own, so that what never ends can be ended. Bundled by bundle.mjs.
+import { loadMicroPython } from "@micropython/micropython-webassembly-pyscript/micropython.mjs";
+
+const HEAP = 16 * 1024 * 1024;
+const MOST_SAID = 5000; // characters of one answer: a loop that prints would fill the page
+
+/** @typedef {Awaited<ReturnType<typeof loadMicroPython>>} Python */
+
+let said = 0;
+
+/** @param {string} line */
+function say(line) {
+  if (said > MOST_SAID) return;
+  said += line.length + 1;
+  postMessage({ said: said > MOST_SAID ? "… and more" : line });
+}
+
+/**
+ * @param {ArrayBuffer} program MicroPython's own, as WebAssembly
+ * @param {Record<string, string>} files Python, by path
+ */
+async function start(program, files) {
+  const url = URL.createObjectURL(new Blob([program], { type: "application/wasm" }));
+  const python = await loadMicroPython({ url, heapsize: HEAP, stdout: say, linebuffer: true });
+  for (const [path, text] of Object.entries(files)) {
+    python.FS.mkdirTree(path.slice(0, path.lastIndexOf("/")));
+    python.FS.writeFile(path, text);
+  }
+  python.runPython("from page import answer");
+  return python;
+}
+
+/** @type {Promise<Python> | undefined} */
+let python;
+
+/** @param {string | undefined} question @returns {Promise<{ready: true} | {answer: string}>} */
+async function answered(question) {
+  const { globals, runPython } = await /** @type {Promise<Python>} */ (python);
+  if (question === undefined) return { ready: true };
+  said = 0;
+  globals.set("question", question);
+  runPython("told = answer(question)");
+  return { answer: globals.get("told") };
+}
+
+addEventListener("message", ({ data }) => {
+  python ??= start(data.program, data.files);
+  // What fails here is MicroPython itself, out of memory for one.
+  answered(data.question).then(postMessage, (error) => postMessage({ failed: String(error) }));
+});
