@@ -8,7 +8,7 @@ from itertools import takewhile
 
 import pytest
 
-from attnbook.practice import check, find_task
+from attnbook.practice import LIST_TASKS, check, find_task
 from tools import ROOT
 from tools.book.cells import ANSWER, has_tag
 from tools.book.notebooks import read
@@ -141,3 +141,56 @@ def is_accepted(verdict):
     """Whether code is right, or a test catches something and is fair."""
     caught = re.search(r"(\d+) of \d+ bugs caught.*(it fails|they fail) none\.", verdict)
     return "✓" in verdict or bool(caught and int(caught[1]) > 0)
+
+
+# What is written in the page
+
+ON_PAGE = {
+    (path.stem, found[1]): found[0]
+    for path in sorted((ROOT / "chapters").glob("*.ipynb"))
+    for number, cell in enumerate(read(path).cells)
+    if cell.cell_type == "code"
+    for found in [(number, *re.findall(r'^CodeTask\("([\w-]+)"\)$', cell.source, re.MULTILINE))]
+    if len(found) == 2
+}
+# Where the same in torch is asked elsewhere: the score of one's own has no task of its name.
+NOT_IN_TORCH_HERE = {"score-by-hand"}
+
+
+def test_every_task_on_plain_lists_stands_in_one_chapter():
+    assert sorted(task for _, task in ON_PAGE) == sorted(LIST_TASKS)
+
+
+def test_every_chapter_that_explains_a_stage_or_a_layer_has_one():
+    names = re.findall(r"chapters/([\w-]+)", (ROOT / "_toc.yml").read_text("utf-8"))
+    explained = names[names.index("queries-keys-values") : names.index("bug-clinic")]
+    assert {name for name, _ in ON_PAGE} == {*explained}
+
+
+@pytest.mark.parametrize(("name", "task"), ON_PAGE)
+def test_it_has_a_hint_and_an_answer_that_the_judge_accepts(name, task):
+    after = read(ROOT / "chapters" / f"{name}.ipynb").cells[ON_PAGE[name, task] + 1 :]
+    answered = next(cell for cell in after if has_tag(cell, ANSWER) and cell.cell_type == "code")
+    between = after[: after.index(answered)]
+    assert asked(answered, "check")[0] == task
+    assert shown(answered).startswith(f"✓ {task}: right.")
+    assert any(":::{dropdown} Hint" in cell.source for cell in between)
+    assert not any("CodeTask(" in cell.source for cell in between)
+
+
+@pytest.mark.parametrize(
+    ("name", "task"), [each for each in ON_PAGE if each[1] not in NOT_IN_TORCH_HERE]
+)
+def test_the_same_is_asked_in_torch_after_it(name, task):
+    after = read(ROOT / "chapters" / f"{name}.ipynb").cells[ON_PAGE[name, task] + 1 :]
+    wanted = find_task(task).in_torch
+    starters = [cell for cell in after if cell.cell_type == "code" and "# your code" in cell.source]
+    mine = next(cell for cell in starters if f'check("{wanted}"' in cell.source)
+    assert f"✗ {wanted}: not yet." in shown(mine)
+
+
+@pytest.mark.parametrize("task", [task.name for task in LIST_TASKS.values() if task.draws])
+def test_what_can_be_drawn_is_drawn_below_its_task(task):
+    [name] = [name for name, known in ON_PAGE if known == task]
+    after = read(ROOT / "chapters" / f"{name}.ipynb").cells[ON_PAGE[name, task] + 1 :]
+    assert any(f'written="{task}"' in cell.source for cell in after[:3])

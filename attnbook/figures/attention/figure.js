@@ -4,6 +4,7 @@
 import { maskedSoftmax, pool, softmaxWhere } from "../shared/attention.js";
 import { decimals, make, ownKeys, ownName, short, slider, tuple } from "../shared/controls.js";
 import { MOST_NAMED } from "../shared/keys.js";
+import { canBring } from "../shared/late.js";
 import { ownFunction } from "./own.js";
 import { numberTable, outputBars, queryRows } from "./pieces.js";
 import { stageBands } from "./stages.js";
@@ -183,7 +184,7 @@ function temperatureControl(model) {
 
 /** Draw the figure into `el` and keep it in step with the model; returns a clean-up. @param {Place<Traits>} place */
 function drawFigure({ model, el }) {
-  const own = model.get("written").task ? ownFunction(model, lengthOf, () => paint()) : null;
+  const own = model.get("written").task && canBring("python") ? ownFunction(model, lengthOf, () => paint()) : null;
   const ownRow = own?.rowOf ?? (() => ({}));
   const blocks = model.get("scores").map((_, example) => exampleBlock(model, example, ownRow));
   const temperature = temperatureControl(model);

@@ -111,6 +111,7 @@ class AttentionFigure(Figure):
         scores = _score(layer, queries, keys)
         batch, num_queries, num_keys = scores.shape
         valid_lens = _lengths(valid_lens, scores.shape, causal)
+        drawn = _written(written, queries, keys, written_with) if written else {}
         flat = queries.shape[-1] == keys.shape[-1] == 2 and num_keys <= MOST_ARROWS
         super().__init__(
             kind="attention",
@@ -120,12 +121,12 @@ class AttentionFigure(Figure):
             example_labels=labels("example", example_labels, batch),
             query_labels=labels("query", query_labels, num_queries),
             key_labels=labels("key", key_labels, num_keys),
-            hidden="future" if causal else "padding",
+            hidden="hidden" if drawn.get("draws") == "mask" else "future" if causal else "padding",
             formula=formula or getattr(layer, "formula", "score(q, k)"),
             query_vectors=numbers("queries", queries) if flat else [],
             key_vectors=numbers("keys", keys) if flat else [],
             caption=caption,
-            written=_written(written, queries, keys, written_with) if written else {},
+            written=drawn,
         )
         self._describe()
 

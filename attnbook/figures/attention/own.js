@@ -30,7 +30,8 @@ export function callsOf(model, lengthOf) {
     queryLabels.map((_, q) => {
       const length = lengthOf(model, e, q);
       const scores = model.get("scores")[e][q].map((score) => score / model.get("temperature"));
-      return draws === "weights" ? [scores, length] : [scores.slice(0, length)];
+      // A softmax need not know what to do with nothing: it is asked for one score then.
+      return draws === "weights" ? [scores, length] : [scores.slice(0, Math.max(length, 1))];
     }),
   );
 }
@@ -42,9 +43,10 @@ const isNumber = (given) => typeof given === "number" && Number.isFinite(given);
  * What was given as rows, one for each query of each example; null if it cannot be drawn.
  * @param {Model<Traits>} model
  * @param {unknown[]} given
+ * @param {(model: Model<Traits>, example: number, query: number) => number} lengthOf
  * @returns {OwnRow[][] | null}
  */
-export function rowsOf(model, given) {
+export function rowsOf(model, given, lengthOf) {
   const { draws } = model.get("written");
   const [queries, count] = [model.get("query_labels").length, model.get("key_labels").length];
   const pairwise = draws === "score" || draws === "mask";
@@ -52,14 +54,16 @@ export function rowsOf(model, given) {
   const rows = pairwise
     ? Array.from({ length: given.length / count }, (_, i) => given.slice(i * count, (i + 1) * count))
     : given.map((row) => (Array.isArray(row) ? row : [null]));
-  const drawn = rows.map((row) => {
+  const drawn = rows.map((row, i) => {
     if (draws === "mask") {
       return row.every((one) => typeof one === "boolean" || isNumber(one)) ? { sees: row.map(Boolean) } : null;
     }
     if (!row.every(isNumber)) return null;
     if (draws === "score") return { scores: row };
     if (draws === "weights") return row.length === count ? { weights: row } : null;
-    return row.length <= count ? { weights: [...row, ...new Array(count - row.length).fill(0)] } : null;
+    const length = lengthOf(model, Math.floor(i / queries), i % queries);
+    if (row.length !== Math.max(length, 1)) return null;
+    return { weights: Array.from({ length: count }, (_, k) => (k < length ? row[k] : 0)) };
   });
   if (!drawn.every((row) => row !== null)) return null;
   return model.get("scores").map((_, e) => drawn.slice(e * queries, (e + 1) * queries));
@@ -95,9 +99,9 @@ export function ownFunction(model, lengthOf, paint) {
     /** @type {Answered} */
     const answer = await written.call(callsOf(model, lengthOf)).catch((error) => ({ error: String(error) }));
     if (mine !== asked) return; // a later move asks again
-    rows = answer.given ? rowsOf(model, answer.given) : null;
+    rows = answer.given ? rowsOf(model, answer.given, lengthOf) : null;
     const why = answer.error ? `: ${answer.error}` : "";
-    const trouble = `Your \`${written.called}\` gives nothing here that can be drawn${why}. So this is the layer’s.`;
+    const trouble = `Your \`${written.called}\` gives nothing here that can be drawn${why}. So this is the book’s.`;
     note.replaceChildren(...withCode(rows ? "" : trouble));
     paint();
   };

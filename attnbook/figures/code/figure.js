@@ -38,8 +38,10 @@ function drawStill(model) {
     make(
       "p",
       { class: "note" },
-      ...withCode(`On the book’s page it is written and run here. In a notebook: write it in a cell of its own, and
-        \`${next}\`. The next cell asks for it in torch, as \`${torch}\`.`),
+      ...withCode(
+        `On the book’s page it is written and run here. In a notebook, write it in a cell, and \`${next}\`. ` +
+          `In torch the same is the task \`${torch}\`.`,
+      ),
     ),
   ];
 }
@@ -77,7 +79,7 @@ function results() {
 /** The editor, its buttons and what comes of them. @param {Model<Traits>} model */
 function drawAlive(model) {
   const task = model.get("task");
-  const [store, hint, keys] = [`attnbook: ${task.name}`, ownName(), model.get("keys")];
+  const [store, hint, keys] = [`attnbook: ${task.name}`, ownName(), model.get("hint")];
   const python = new Python();
   const shown = results();
   let running = false;

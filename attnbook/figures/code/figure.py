@@ -33,7 +33,7 @@ class CodeTask(Figure):
 
     statement = traitlets.Unicode().tag(sync=True)
     starter = traitlets.Unicode().tag(sync=True)
-    keys = traitlets.Unicode(KEYS).tag(sync=True)  # which do what in the editor
+    hint = traitlets.Unicode(KEYS).tag(sync=True)  # which do what in the editor
     in_torch = traitlets.Unicode().tag(sync=True)  # the task that asks for the same on tensors
     task: traitlets.Dict[str, Any] = traitlets.Dict().tag(sync=True)  # what the judge goes by
     still_html = traitlets.Unicode().tag(sync=True)  # on a page, until it is alive

@@ -5,7 +5,7 @@ import type { ListTask, Shown } from "../shared/types";
 export interface Traits extends Shown {
   statement: string;
   starter: string;
-  keys: string;
+  hint: string;
   in_torch: string;
   task: ListTask;
 }

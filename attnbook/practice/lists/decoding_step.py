@@ -38,8 +38,9 @@ task = ListTask(
     in_torch="decoding-step",
     statement=(
         "Write `decoding_step(token, state, memory)`: `token` and `state` are vectors, lists of "
-        "numbers, and `memory` is a list of vectors, all of one size. A score is the dot product "
-        "of `state`, as it comes in, with a vector of the memory; `softmax` makes the weights. "
+        "numbers, and `memory` is a list of vectors; all these vectors have one size. A score is "
+        "the dot product of `state`, as it comes in, with a vector of the memory; `softmax`, which "
+        "is there already, makes the weights. "
         "The context is the sum of the memory's vectors, each times its weight. The new state is "
         "`math.tanh` of state + token + context, number by number. Return the new state and the "
         "weights, in this order."

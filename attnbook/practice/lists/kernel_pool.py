@@ -23,8 +23,8 @@ task = ListTask(
     name="kernel-pool-by-hand",
     in_torch="kernel-pool",
     statement=(
-        "Write `kernel_pool(query, keys, values, width)`; `keys` and `values` are lists of "
-        "numbers, and the others are numbers, the width above 0. At a distance d from the query "
+        "Write `kernel_pool(query, keys, values, width)`. `query` and `width` are numbers, `width` "
+        "above 0; `keys` and `values` are lists of numbers. At a distance d from the query "
         "a key's kernel is e to the power of `-d**2 / (2 * width**2)`. The weights are the "
         "kernels divided by their sum. Return the sum of each weight times its value. It must "
         "also hold where all keys are far, and `math.exp` gives 0 for each."

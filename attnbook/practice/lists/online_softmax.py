@@ -19,10 +19,11 @@ task = ListTask(
     in_torch="online-softmax",
     statement=(
         "Keys come one by one. Carried so far are `highest`, the highest score, `total`, the sum "
-        "of `math.exp(score - highest)` over all keys, and `weighted`, the same sum with each "
-        "power times its key's value. Write `update(highest, total, weighted, score, value)`: "
+        "of `math.exp(score - highest)` over all keys so far, and `weighted`, the same sum with "
+        "each power times its key's value. Write `update(highest, total, weighted, score, value)`: "
         "one more key comes, and all are numbers. Return the new highest, total and weighted, in "
-        "this order, all powers seen from the new highest. It must hold for scores of 1000."
+        "this order, as if the new highest had been known from the start. It must hold for scores "
+        "of 1000."
     ),
     starter="import math\n\ndef update(highest, total, weighted, score, value):\n    ...",
 )

@@ -18,7 +18,7 @@ task = ListTask(
     in_torch="kernel-pool",
     draws="score",
     statement=(
-        "Write `score(query, key)`: two vectors, lists of as many numbers, become one number. It "
+        "Write `score(query, key)`: two vectors, lists of one length, become one number. It "
         "is 0 where they are equal, and lower the farther they are apart: minus the sum of "
         "their squared differences, divided by 2. When that is right, return whatever you like: "
         "the figure below draws it."

@@ -20,10 +20,10 @@ task = ListTask(
     in_torch="split-heads",
     statement=(
         "Write `split_heads(vectors, num_heads)`. `vectors` is a list of one vector for each "
-        "position, lists of as many numbers; `num_heads` divides their size. Return a list of "
-        "heads. Each head is a list of one part for each position: the first head has the first "
-        "part of each vector, the second head the next, and so on. Parts are neighbouring "
-        "numbers, and all of one size."
+        "position, all of one size, which `num_heads` divides. Return a list of heads. Each head "
+        "is a list of one part for each position: the first head has the first part of each "
+        "vector, the second head the next, and so on. Parts are neighbouring numbers, and all of "
+        "one size: `split_heads([[1, 2, 3, 4]], 2)` gives `[[[1, 2]], [[3, 4]]]`."
     ),
     starter="def split_heads(vectors, num_heads):\n    ...",
 )

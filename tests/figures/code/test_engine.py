@@ -21,7 +21,7 @@ const answers = jobs.map(({ given, answer, store, ...moved }) => {
     if (answer) return figure.told(answer);
     if (store) return [figure.keep("a", "b"), figure.kept("a")];
     if (!given) return figure.callsOf(model, figure.lengthOf);
-    const rows = figure.rowsOf(model, given);
+    const rows = figure.rowsOf(model, given, figure.lengthOf);
     return rows && rows.map((queries, example) => queries.map((own, query) => {
         const { weights, output, visible, scores } = figure.rowOf(model, example, query, own);
         return { weights, output, visible, scores };
@@ -29,6 +29,9 @@ const answers = jobs.map(({ given, answer, store, ...moved }) => {
 });
 process.stdout.write(JSON.stringify(answers));
 """
+
+
+NOTHING = [[0.25] * 4] * 3 + [[1.0]] * 3
 
 
 @pytest.fixture(scope="module")
@@ -84,6 +87,13 @@ def test_a_plain_softmax_is_asked_for_what_is_seen(run):
     figure, _ = two_texts("softmax-by-hand")
     [calls] = run(figure, [{}])
     assert [len(scores) for (scores,) in calls] == [4, 4, 4, 2, 2, 2]
+
+
+def test_a_plain_softmax_need_not_know_what_to_do_with_nothing(run):
+    figure, _ = two_texts("softmax-by-hand")
+    calls, rows = run(figure, [{"valid_lens": [4, 0]}, {"valid_lens": [4, 0], "given": NOTHING}])
+    assert [len(scores) for (scores,) in calls] == [4, 4, 4, 1, 1, 1]
+    assert rows[1][2]["weights"] == [0, 0, 0, 0]
 
 
 def test_a_mask_is_asked_for_each_pair_of_places(run):

@@ -60,6 +60,11 @@ def test_an_error_is_told_with_its_line(ask, code, error, line):
     assert answer["line"] == line
 
 
+def test_what_micropython_says_badly_is_said_better():
+    [answer] = in_micropython([{"code": "a = [1]\nb = [*a, 2]\n"}])
+    assert "add lists with `+`" in answer["error"]
+
+
 @pytest.mark.parametrize("ask", [in_micropython, in_cpython])
 def test_what_is_printed_and_what_was_defined_stays_apart(ask):
     first = {"code": "left_over = 3\nprint('one')\nprint('two')\n"}

@@ -18,6 +18,7 @@ FILE = "your code"
 SMALL = (
     "This page's Python is a small one, without numpy and torch: those are in Colab and Jupyter."
 )
+NO_STAR = "This page's Python knows no star in a list: add lists with `+`."
 # What ran last, and what it defined.
 last_code = ""
 last_names: dict[str, Any] = {}
@@ -70,7 +71,10 @@ def called(asked: dict[str, Any]) -> list[Any]:
 
 def explained(error: BaseException) -> str:
     """An error in Python's own words, and what they do not say."""
-    return told_error(error) + (f". {SMALL}" if isinstance(error, ImportError) else "")
+    told = told_error(error)
+    if isinstance(error, ImportError):
+        return f"{told}. {SMALL}"
+    return f"{told}. {NO_STAR}" if "*x must be" in told else told
 
 
 def line_of(error: BaseException) -> "int | None":
