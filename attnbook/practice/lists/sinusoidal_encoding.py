@@ -19,9 +19,9 @@ task = ListTask(
     in_torch="sinusoidal-encoding",
     statement=(
         "Write `encoding(position, size)`: two whole numbers, the first counted from 0, become a "
-        "list of `size` numbers. They form pairs, which count from 0 as well. Pair i holds "
-        "the sine and then the cosine of `position / 10000**(2 * i / size)`, side by side. An odd size ends "
-        "with a sine."
+        "list of `size` numbers. They form pairs, which count from 0 as well. Pair i holds the "
+        "sine and then the cosine of `position / 10000**(2 * i / size)`, side by side. An odd "
+        "size ends with a sine."
     ),
     starter="import math\n\ndef encoding(position, size):\n    ...",
 )
