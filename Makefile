@@ -10,8 +10,8 @@ BIN := $(VENV)/bin
 READY := $(VENV)/ready
 # What checks the JavaScript; who only builds the book needs none of it.
 NODE_BIN := tools/node_modules/.bin
-# Files of tests, one worker per core.
-SIDE_BY_SIDE := --numprocesses auto --maxprocesses 4 --dist loadfile
+# Files of tests, one worker per core, in the order of tests/conftest.py.
+SIDE_BY_SIDE := --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 # Three tasks of `make test` at a time, each shown when it is done; an old make does one by one.
 BESIDE := $(if $(filter output-sync,$(.FEATURES)),--jobs=3 --output-sync=target)
 # How many other processors `make jitter` tries.
@@ -74,7 +74,7 @@ lived: $(READY) ## what a reader lives through: each Colab copy in a clean envir
 	@$(BIN)/python -m tools.copies.lived
 
 judge: $(READY) ## the grades of the judge that `attnbook.practice` is: what it refuses, names and accepts
-	@$(BIN)/python -m tests.practice.judge
+	@OMP_NUM_THREADS=1 $(BIN)/python -m tests.practice.judge
 
 test: $(NODE_BIN)/tsc ## everything that CI runs
 	@echo "Three tasks run at a time, and each is shown when it is done."

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Error, Locator, Page, sync_playwright
 
+from tests.tools.site.jupyterlab import jupyterlab, write_notebook
 from tests.tools.site.site_checks import JUDGED, Opener, Visit, look, opened
 from tools import ROOT
 from tools.book.server import start_server
@@ -81,6 +82,23 @@ def browser():
             )
         yield chromium
         chromium.close()
+
+
+@pytest.fixture(scope="session")
+def lab_home(tmp_path_factory):
+    """One JupyterLab for all notebooks that are opened there: its address and its folder."""
+    folder = tmp_path_factory.mktemp("lab")
+    with jupyterlab(folder) as address:
+        yield address, folder
+
+
+@pytest.fixture
+def lab(lab_home, request):
+    """The address of a notebook with these cells, alone in a workspace of JupyterLab."""
+    address, folder = lab_home
+    name = request.node.callspec.id
+    write_notebook(folder / f"{name}.ipynb", *request.param)
+    return f"{address}/lab/workspaces/{name}/tree/{name}.ipynb"
 
 
 @pytest.fixture(scope="session")

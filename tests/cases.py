@@ -16,6 +16,8 @@ from attnbook import (
 PER_EXAMPLE = torch.tensor([4, 0])
 PER_QUERY = torch.tensor([[0, 1, 2], [3, 6, 7]])
 WITHOUT_WEIGHTS = " without weights"
+# Whose scores are made at once, by whatever path: `tests/fused/test_choice.py` proves it.
+WITHOUT_BLOCKS = ("dot", "a subclass", "multi-head", "multi-head with bias")
 kept_or_not = pytest.mark.parametrize(
     "name", ["dot", "additive", *(name + WITHOUT_WEIGHTS for name in ("dot", "additive"))]
 )

@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from attnbook import AdditiveAttention, DotProductAttention
+from attnbook.fused import blocks, choice
 from attnbook.fused.choice import (
     PRODUCTS_SLICED,
     PRODUCTS_WIDENED,
@@ -16,6 +17,7 @@ from attnbook.fused.choice import (
     kernel_pays,
     slices_pay,
 )
+from tests.cases import PER_EXAMPLE, PER_QUERY, WITHOUT_BLOCKS, make
 
 HIDDENS = 64
 
@@ -100,3 +102,31 @@ def test_a_program_exported_at_one_size_serves_all(name, at, export):
     for positions in (5, 500):
         given = inputs(positions)
         assert torch.allclose(program(*given), layer(*given), atol=1e-5)
+
+
+@pytest.fixture
+def no_blocks(monkeypatch):
+    """Take every fast path, where nothing can be made in blocks."""
+    for name in ("SCORES", "UNITS", "UNITS_TRAINING", "UNITS_OF_ONE"):
+        monkeypatch.setattr(choice, name, 0)
+    for name in ("PRODUCTS_WIDENED", "PRODUCTS_SLICED"):
+        monkeypatch.setattr(choice, name, 0)
+    monkeypatch.delattr(blocks, "BLOCK")
+
+
+def call_and_export(layer, qkv):
+    """Call a layer in each way that there is, and export it."""
+    leaves = [tensor.clone().requires_grad_() for tensor in qkv]
+    for lengths in (None, PER_EXAMPLE, PER_QUERY):
+        for causal in (False, True):
+            layer(*leaves, lengths, causal=causal).sum().backward()
+    torch.export.export(layer.eval(), (*qkv, PER_EXAMPLE), {"causal": True})
+
+
+@pytest.mark.parametrize("keep_weights", [True, False])
+@pytest.mark.usefixtures("no_blocks")
+def test_only_additive_scores_are_made_in_blocks(keep_weights, qkv):
+    for name in WITHOUT_BLOCKS:
+        call_and_export(make(name, keep_weights=keep_weights), qkv)
+    with pytest.raises(NameError, match="BLOCK"):
+        call_and_export(make("additive", keep_weights=keep_weights), qkv)

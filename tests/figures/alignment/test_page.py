@@ -13,9 +13,15 @@ from tests.figures.alignment.cases import CASES, figure_of, largest
 from tests.figures.alignment.page import READ, date_choice, disagreements, step_slider
 from tests.figures.attention.cases import traits
 from tests.figures.attention.test_page import MOVING, SMALL_TEXT, TOO_WIDE
-from tests.figures.shared.page import handle_centre, harness, on_a_page_of_the_book, opened_figure
-from tests.tools.site.site_checks import LOOKS, NARROW, WIDE, axe_findings
-from tests.tools.site.test_jupyterlab import START, lab, printed, run_all, run_last  # noqa: F401 - a fixture
+from tests.figures.shared.page import (
+    handle_centre,
+    harness,
+    on_a_page_of_the_book,
+    opened_figure,
+    together,
+)
+from tests.tools.site.jupyterlab import START, printed, run_all, run_last
+from tests.tools.site.site_checks import LOOKS, NARROW, WIDE
 
 GERMAN, HEBREW, JAPANESE = (LOCALES.index(locale) for locale in ("de", "he", "ja"))
 MONTH = 6  # a step that writes a digit of the month
@@ -298,7 +304,7 @@ TELL = "print('date', figure.date, 'step', figure.step)"
 
 @pytest.mark.slow
 @pytest.mark.parametrize("lab", [(LIVE, CHANGE, LINK, TELL)], indirect=True, ids=["alignment"])
-def test_in_jupyterlab_it_speaks_with_python(browser, lab):  # noqa: F811 - the fixture
+def test_in_jupyterlab_it_speaks_with_python(browser, lab):
     tab = browser.new_page(viewport={"width": 1280, "height": 1800})
     run_all(tab, lab)
     figure = tab.locator("[data-attnbook-figure]")
@@ -341,17 +347,28 @@ LOOKED_AT = [
 ]
 
 
+@pytest.fixture(scope="module")
+def looked_at(browser, serve, tmp_path_factory):
+    """A function that opens all these cases on one page, each at its text and step."""
+    figures = [figure_of(case, caption="A caption.") for case, _ in LOOKED_AT]
+    for figure, (_, at) in zip(figures, LOOKED_AT, strict=True):
+        figure.date, figure.step = at
+    with together(browser, serve, tmp_path_factory.mktemp("alignment-looks"), figures) as look:
+        yield look
+
+
 @pytest.mark.parametrize(("width", "scheme"), LOOKS)
 @pytest.mark.parametrize(("case", "at"), LOOKED_AT)
-def test_it_fits_its_column_is_legible_and_pleases_axe(show, keep_picture, case, at, width, scheme):
-    with show(case, width, scheme, at) as (tab, figure, _state):
-        keep_picture(tab, f"alignment-{case}-{at[0]}-{width}-{scheme}")
-        if figure.locator("summary").is_visible():
-            figure.locator("summary").click()
-        assert tab.evaluate("document.documentElement.scrollWidth") <= width
-        assert figure.evaluate(TOO_WIDE) == []
-        assert figure.evaluate(SMALL_TEXT) == []
-        assert axe_findings(tab) == []
+def test_it_fits_its_column_is_legible_and_pleases_axe(
+    looked_at, keep_picture, case, at, width, scheme
+):
+    page, place = looked_at(width, scheme), LOOKED_AT.index((case, at))
+    figure = page.figure(place)
+    keep_picture(figure, f"alignment-{case}-{at[0]}-{width}-{scheme}")
+    assert page.tab.evaluate("document.documentElement.scrollWidth") <= width
+    assert figure.evaluate(TOO_WIDE) == []
+    assert figure.evaluate(SMALL_TEXT) == []
+    assert page.findings[place] == []
 
 
 @each_width

@@ -13,8 +13,13 @@ from attnbook.figures.cost.figure import RANGES
 from tests.figures.attention.test_page import MOVING, SMALL_TEXT, TOO_WIDE
 from tests.figures.cost.cases import SWEEP, exact, powers, set_all
 from tests.figures.cost.page import READ, curves, disagreements, expected, height, slider
-from tests.figures.shared.page import harness, on_a_page_of_the_book, opened_figure
-from tests.tools.site.site_checks import LOOKS, NARROW, WIDE, axe_findings
+from tests.figures.shared.page import (
+    harness,
+    on_a_page_of_the_book,
+    opened_figure,
+    together,
+)
+from tests.tools.site.site_checks import LOOKS, NARROW, WIDE
 
 CASES: dict[str, dict[str, Any]] = {
     "small": {},
@@ -22,6 +27,11 @@ CASES: dict[str, dict[str, Any]] = {
     "dot": {"layer": "dot"},
     "huge": {"batch": 64, "queries": 4096, "keys": 4096, "size": 1024, "mode": "training"},
 }
+
+
+def captioned(case: str) -> CostFigure:
+    """The figure of a case, with a caption."""
+    return CostFigure(exact(), caption="A caption.", **CASES[case])
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +42,7 @@ def show(browser, serve, tmp_path_factory):
 
     @contextmanager
     def go(case: str = "small", width: int = WIDE, scheme: str = "light", **options):
-        figure = CostFigure(exact(), caption="A caption.", **CASES[case])
+        figure = captioned(case)
         (folder / "page.html").write_text(harness([figure], scheme), "utf-8")
         options = {"color_scheme": scheme, "reduced_motion": "reduce"} | options
         with opened_figure(browser, f"{home}page.html", width, **options) as (tab, record):
@@ -182,20 +192,30 @@ def test_it_lives_on_a_page_of_the_book_beside_another(browser, serve, tmp_path)
 # Looks
 
 
+@pytest.fixture(scope="module")
+def looked_at(browser, serve, tmp_path_factory):
+    """A function that opens all cases on one page."""
+    folder, figures = tmp_path_factory.mktemp("cost-looks"), [*map(captioned, CASES)]
+    with together(browser, serve, folder, figures) as look:
+        yield look
+
+
 @pytest.mark.parametrize(("width", "scheme"), LOOKS)
 @pytest.mark.parametrize("case", CASES)
-def test_it_fits_its_column_is_legible_and_pleases_axe(show, keep_picture, case, width, scheme):
-    with show(case, width, scheme) as (tab, figure, _):
-        keep_picture(tab, f"cost-{case}-{width}-{scheme}")
-        figure.locator("summary").click()
-        assert tab.evaluate("document.documentElement.scrollWidth") <= width
-        assert figure.evaluate(TOO_WIDE) == []
-        assert figure.evaluate(SMALL_TEXT) == []
-        assert axe_findings(tab) == []
-        labels = [name.bounding_box() for name in figure.locator(".cost-axis .ruler span").all()]
-        seen = [box for box in labels if box]
-        ends = [box["x"] + box["width"] for box in seen]
-        assert all(end < box["x"] for end, box in zip(ends, seen[1:], strict=False))
+def test_it_fits_its_column_is_legible_and_pleases_axe(
+    looked_at, keep_picture, case, width, scheme
+):
+    page, place = looked_at(width, scheme), [*CASES].index(case)
+    figure = page.figure(place)
+    keep_picture(figure, f"cost-{case}-{width}-{scheme}")
+    assert page.tab.evaluate("document.documentElement.scrollWidth") <= width
+    assert figure.evaluate(TOO_WIDE) == []
+    assert figure.evaluate(SMALL_TEXT) == []
+    assert page.findings[place] == []
+    labels = [name.bounding_box() for name in figure.locator(".cost-axis .ruler span").all()]
+    seen = [box for box in labels if box]
+    ends = [box["x"] + box["width"] for box in seen]
+    assert all(end < box["x"] for end, box in zip(ends, seen[1:], strict=False))
 
 
 def test_it_prints_in_its_colours_and_nothing_moves_by_itself(show, keep_picture):

@@ -13,10 +13,17 @@ from tests.figures.attention.test_page import SMALL_TEXT
 from tests.figures.attention.test_page import TOO_WIDE as WIDER
 from tests.figures.pooling.cases import CASES
 from tests.figures.pooling.page import DRAWN, PLACE, READ, disagreements, slider
-from tests.figures.shared.page import handle_centre, harness, opened_figure
-from tests.tools.site.site_checks import LOOKS, NARROW, WIDE, axe_findings
+from tests.figures.shared.page import handle_centre, harness, opened_figure, together
+from tests.tools.site.site_checks import LOOKS, NARROW, WIDE
 
 TOO_WIDE = WIDER.replace(".arrows", ".graph > *")  # what a graph holds is cut off at its edge
+
+
+def captioned(name: str):
+    """The figure of a case, with a caption."""
+    made = CASES[name]()
+    made.caption = "Drag the query along the axis."
+    return made
 
 
 @pytest.fixture(scope="module")
@@ -27,8 +34,7 @@ def show(browser, serve, tmp_path_factory):
 
     @contextmanager
     def go(name: str, *, width: int = WIDE, scheme: str = "light", **options):
-        made = CASES[name]()
-        made.caption = "Drag the query along the axis."
+        made = captioned(name)
         (folder / "page.html").write_text(harness([made], scheme), "utf-8")
         options = {"color_scheme": scheme, "reduced_motion": "reduce"} | options
         with opened_figure(browser, f"{home}page.html", width, **options) as (tab, record):
@@ -198,18 +204,26 @@ def test_a_change_from_python_is_painted_until_the_figure_is_cleaned_up(show):
         assert figure.evaluate(READ) == shown
 
 
+@pytest.fixture(scope="module")
+def looked_at(browser, serve, tmp_path_factory):
+    """A function that opens all cases on one page."""
+    folder, figures = tmp_path_factory.mktemp("pooling-looks"), [*map(captioned, CASES)]
+    with together(browser, serve, folder, figures) as look:
+        yield look
+
+
 @pytest.mark.parametrize(("width", "scheme"), LOOKS)
 @pytest.mark.parametrize("case", CASES)
 def test_a_figure_fits_its_column_is_legible_and_pleases_axe(
-    show, keep_picture, case, width, scheme
+    looked_at, keep_picture, case, width, scheme
 ):
-    with show(case, width=width, scheme=scheme) as (tab, figure, _):
-        keep_picture(tab, f"pooling-{case}-{width}-{scheme}")
-        figure.locator("summary").click()
-        assert tab.evaluate("document.documentElement.scrollWidth") <= width
-        assert figure.evaluate(TOO_WIDE) == []
-        assert figure.evaluate(SMALL_TEXT) == []
-        assert axe_findings(tab) == []
+    page, place = looked_at(width, scheme), [*CASES].index(case)
+    figure = page.figure(place)
+    keep_picture(figure, f"pooling-{case}-{width}-{scheme}")
+    assert page.tab.evaluate("document.documentElement.scrollWidth") <= width
+    assert figure.evaluate(TOO_WIDE) == []
+    assert figure.evaluate(SMALL_TEXT) == []
+    assert page.findings[place] == []
 
 
 def test_stages_and_query_fit_on_a_phone_held_upright(show):

@@ -20,8 +20,14 @@ from tests.figures.scaling.page import (
     middle,
     places,
 )
-from tests.figures.shared.page import handle_centre, harness, on_a_page_of_the_book, opened_figure
-from tests.tools.site.site_checks import LOOKS, NARROW, WIDE, axe_findings
+from tests.figures.shared.page import (
+    handle_centre,
+    harness,
+    on_a_page_of_the_book,
+    opened_figure,
+    together,
+)
+from tests.tools.site.site_checks import LOOKS, NARROW, WIDE
 
 each_width = pytest.mark.parametrize("width", [WIDE, NARROW])
 
@@ -230,18 +236,31 @@ def test_it_lives_on_a_page_of_the_book(browser, serve, tmp_path):
 # Looks
 
 
+LOOKED_AT = ["a chapter's", "the largest", "the smallest", "huge scores"]
+
+
+@pytest.fixture(scope="module")
+def looked_at(browser, serve, tmp_path_factory):
+    """A function that opens all these cases on one page."""
+    figures = [ScalingFigure(*CASES[case](), caption="A caption.") for case in LOOKED_AT]
+    with together(browser, serve, tmp_path_factory.mktemp("scaling-looks"), figures) as look:
+        yield look
+
+
 @pytest.mark.parametrize(("width", "scheme"), LOOKS)
-@pytest.mark.parametrize("case", ["a chapter's", "the largest", "the smallest", "huge scores"])
-def test_it_fits_its_column_is_legible_and_pleases_axe(show, keep_picture, case, width, scheme):
-    with show(case, width, scheme) as (tab, figure, _):
-        keep_picture(tab, f"scaling-{case.replace(' ', '-')}-{width}-{scheme}")
-        figure.locator("summary").click()
-        assert tab.evaluate("document.documentElement.scrollWidth") <= width
-        assert figure.evaluate(TOO_WIDE) == []
-        first, second = (name.bounding_box() for name in figure.locator(".line-name").all())
-        assert abs(first["y"] - second["y"]) >= first["height"]
-        assert figure.evaluate(SMALL_TEXT) == []
-        assert axe_findings(tab) == []
+@pytest.mark.parametrize("case", LOOKED_AT)
+def test_it_fits_its_column_is_legible_and_pleases_axe(
+    looked_at, keep_picture, case, width, scheme
+):
+    page, place = looked_at(width, scheme), LOOKED_AT.index(case)
+    figure = page.figure(place)
+    keep_picture(figure, f"scaling-{case.replace(' ', '-')}-{width}-{scheme}")
+    assert page.tab.evaluate("document.documentElement.scrollWidth") <= width
+    assert figure.evaluate(TOO_WIDE) == []
+    first, second = (name.bounding_box() for name in figure.locator(".line-name").all())
+    assert abs(first["y"] - second["y"]) >= first["height"]
+    assert figure.evaluate(SMALL_TEXT) == []
+    assert page.findings[place] == []
 
 
 def test_it_prints_in_its_colours_and_rests_for_those_who_ask(show, keep_picture):

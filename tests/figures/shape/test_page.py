@@ -12,8 +12,13 @@ from tests.figures.attention.cases import traits
 from tests.figures.attention.test_page import MOVING, SMALL_TEXT, TOO_WIDE
 from tests.figures.shape.cases import CASES
 from tests.figures.shape.page import READ, disagreements, step_slider
-from tests.figures.shared.page import harness, on_a_page_of_the_book, opened_figure
-from tests.tools.site.site_checks import LOOKS, NARROW, WIDE, axe_findings
+from tests.figures.shared.page import (
+    harness,
+    on_a_page_of_the_book,
+    opened_figure,
+    together,
+)
+from tests.tools.site.site_checks import LOOKS, NARROW, WIDE
 
 each_width = pytest.mark.parametrize("width", [WIDE, NARROW])
 SPLIT = 7  # the step at which the heads of "heads" are split
@@ -228,18 +233,28 @@ def test_it_lives_on_a_page_of_the_book(browser, serve, tmp_path):
 LOOKED_AT = [("heads", 6), ("heads", 21), ("kinds", 14), ("failing", 4), ("pairs", 4)]
 
 
+@pytest.fixture(scope="module")
+def looked_at(browser, serve, tmp_path_factory):
+    """A function that opens all these cases on one page, each at its step."""
+    figures = [ShapeFigure(CASES[case](), caption="A caption.") for case, _ in LOOKED_AT]
+    for figure, (_, step) in zip(figures, LOOKED_AT, strict=True):
+        figure.step = step
+    with together(browser, serve, tmp_path_factory.mktemp("shape-looks"), figures) as look:
+        yield look
+
+
 @pytest.mark.parametrize(("width", "scheme"), LOOKS)
 @pytest.mark.parametrize(("case", "step"), LOOKED_AT)
 def test_it_fits_its_column_is_legible_and_pleases_axe(
-    show, keep_picture, case, step, width, scheme
+    looked_at, keep_picture, case, step, width, scheme
 ):
-    with show(case, width, scheme, step) as (tab, figure, _x_ray, _state):
-        keep_picture(tab, f"shape-{case}-{step}-{width}-{scheme}")
-        unfold(figure)
-        assert tab.evaluate("document.documentElement.scrollWidth") <= width
-        assert figure.evaluate(TOO_WIDE) == []
-        assert figure.evaluate(SMALL_TEXT) == []
-        assert axe_findings(tab) == []
+    page, place = looked_at(width, scheme), LOOKED_AT.index((case, step))
+    figure = page.figure(place)
+    keep_picture(figure, f"shape-{case}-{step}-{width}-{scheme}")
+    assert page.tab.evaluate("document.documentElement.scrollWidth") <= width
+    assert figure.evaluate(TOO_WIDE) == []
+    assert figure.evaluate(SMALL_TEXT) == []
+    assert page.findings[place] == []
 
 
 @each_width

@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,13 @@ from playwright.sync_api import Browser, Locator, Page
 from attnbook.figures.shared.base import Figure
 from tests.figures.attention.cases import AttentionFigure, differ, traits, truth
 from tests.tools.site.live_pages import book, cell, page, view
-from tests.tools.site.site_checks import WIDE, Visit, watched
+from tests.tools.site.site_checks import (
+    UNFOLD,
+    WIDE,
+    Visit,
+    axe_findings_with_places,
+    watched,
+)
 
 CLOSE = 1e-12  # the contract asks for 1e-6
 PAPER = {"light": "#ffffff", "dark": "#14181e"}
@@ -110,6 +118,55 @@ def on_a_page_of_the_book(
     url = f"{serve(built.html)}two.html"
     with opened_figure(browser, url, reduced_motion="reduce") as opened:
         yield opened
+
+
+@dataclass(frozen=True)
+class Together:
+    """Figures one below the other on one page, and what axe finds in each."""
+
+    tab: Page
+    findings: list[list[str]]
+
+    def figure(self, place: int) -> Locator:
+        """One of them."""
+        return self.tab.locator("figure[data-attnbook-figure]").nth(place)
+
+
+# The figure that an element belongs to; what belongs to none is found in each.
+OWNERS = """place => {
+    const figures = [...document.querySelectorAll('figure[data-attnbook-figure]')];
+    const owners = figures.map(figure => figure.contains(document.querySelector(place)));
+    return owners.includes(true) ? owners : owners.map(() => true);
+}"""
+
+
+def findings_by_figure(tab: Page, count: int) -> list[list[str]]:
+    """What axe finds on a page, for each of its figures."""
+    found = [(said, tab.evaluate(OWNERS, place)) for said, place in axe_findings_with_places(tab)]
+    return [[said for said, owners in found if owners[i]] for i in range(count)]
+
+
+@contextmanager
+def together(
+    browser: Browser, serve: Callable[[Path], str], folder: Path, figures: list[Figure]
+) -> Iterator[Callable[[int, str], Together]]:
+    """A function that opens these figures on one page, unfolded; once for each look."""
+    home = serve(folder)
+    with ExitStack() as pages:
+
+        @cache
+        def look(width: int, scheme: str) -> Together:
+            name = f"together-{width}-{scheme}.html"
+            (folder / name).write_text(harness(figures, scheme), "utf-8")
+            options = {"color_scheme": scheme, "reduced_motion": "reduce"}
+            opened = opened_figure(browser, home + name, width, **options)
+            tab, record = pages.enter_context(opened)
+            tab.evaluate("ready")
+            tab.evaluate(UNFOLD)
+            assert record.complaints == []
+            return Together(tab, findings_by_figure(tab, len(figures)))
+
+        yield look
 
 
 READ = """figure => {

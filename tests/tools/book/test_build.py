@@ -20,6 +20,7 @@ from urllib.request import urlopen
 import pytest
 from jupyter_cache import get_cache
 
+from tests.tools.book import forked
 from tools import ROOT
 from tools.book.build import changes, chapters, main
 from tools.book.state import Workshop, digest, is_sound
@@ -37,25 +38,33 @@ def cell(number, source):
     return {"cell_type": "code", "id": f"c{number}", "metadata": {}, "source": source, **shown}
 
 
-def write_notebook(book, *sources):
+def write_notebook(book, *sources, name="first"):
     spec = {"name": "python3", "display_name": "Python 3", "language": "python"}
     cells = [cell(number, source) for number, source in enumerate(["# First", *sources])]
     notebook = {"cells": cells, "metadata": {"kernelspec": spec}, "nbformat": 4}
-    (book / "chapters" / "first.ipynb").write_text(json.dumps(notebook | {"nbformat_minor": 5}))
+    (book / "chapters" / f"{name}.ipynb").write_text(json.dumps(notebook | {"nbformat_minor": 5}))
+
+
+def write_book(folder):
+    """A book of two small pages with this one's settings, as an unpacked archive has them."""
+    for name in COPIED:
+        source = ROOT / name
+        (shutil.copytree if source.is_dir() else shutil.copy)(source, folder / name)
+    (folder / "chapters").mkdir()
+    (folder / "chapters" / "references.bib").touch()
+    (folder / "chapters" / "second.md").write_text(SECOND)
+    (folder / "_toc.yml").write_text(TOC)
+    write_notebook(folder, "print(6 * 7)")
+    return folder
 
 
 @pytest.fixture
 def book(tmp_path):
-    """A book of two small pages with this one's settings, as an unpacked archive has them."""
-    for name in COPIED:
-        source = ROOT / name
-        (shutil.copytree if source.is_dir() else shutil.copy)(source, tmp_path / name)
-    (tmp_path / "chapters").mkdir()
-    (tmp_path / "chapters" / "references.bib").touch()
-    (tmp_path / "chapters" / "second.md").write_text(SECOND)
-    (tmp_path / "_toc.yml").write_text(TOC)
-    write_notebook(tmp_path, "print(6 * 7)")
-    return tmp_path
+    return write_book(tmp_path)
+
+
+def surroundings():
+    return {name: value for name, value in os.environ.items() if not name.startswith(OF_CI)}
 
 
 def start(book, *task):
@@ -66,25 +75,35 @@ def start(book, *task):
         stderr=subprocess.STDOUT,
         text=True,
         start_new_session=True,
-        env={name: value for name, value in os.environ.items() if not name.startswith(OF_CI)},
+        env=surroundings(),
     )
 
 
 def build(book, *task):
     """The exit status and the output of a build in its own process."""
-    process = start(book, *(task or ["build"]))
-    output, _ = process.communicate(timeout=240)
-    return process.returncode, output
+    return forked.build(book, *(task or ["build"]), env=surroundings())
 
 
 def page(book, name="first", kind=""):
     return (Workshop(book, kind).html / "chapters" / f"{name}.html").read_text()
 
 
-@pytest.mark.slow
-def test_a_good_book_is_built_without_git_and_says_so(book):
+QUESTION = f"{SECOND}\n## Practice\n\n**1.** Why?\n\n:::{{dropdown}} Answer\nBecause.\n:::\n"
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory):
+    """A good book that is built, and what its build said."""
+    book = write_book(tmp_path_factory.mktemp("good"))
+    (book / "chapters" / "second.md").write_text(QUESTION)
     status, output = build(book)
     assert status == 0, output
+    return book, output
+
+
+@pytest.mark.slow
+def test_a_good_book_is_built_without_git_and_says_so(good):
+    book, output = good
     assert (book / "_build" / "html" / "index.html").as_uri() in output
     assert "<span" in page(book)
     assert "42" in page(book)
@@ -93,10 +112,9 @@ def test_a_good_book_is_built_without_git_and_says_so(book):
 
 
 @pytest.mark.slow
-def test_a_class_gets_the_book_without_answers_beside_the_whole_one(book):
-    question = "# Second\n\n## Practice\n\n**1.** Why?\n\n:::{dropdown} Answer\nBecause.\n:::\n"
-    (book / "chapters" / "second.md").write_text(question)
-    assert build(book)[0] == build(book, "build", "--without-answers")[0] == 0
+def test_a_class_gets_the_book_without_answers_beside_the_whole_one(good):
+    book, _ = good
+    assert build(book, "build", "--without-answers")[0] == 0
     whole, asked = page(book, "second"), page(book, "second", "questions")
     assert ("Because." in whole, "Because." in asked) == (True, False)
     assert "<strong>1.</strong> Why?" in asked
@@ -164,50 +182,72 @@ FAULTS = {
 }
 
 
-@pytest.mark.slow
-def test_every_fault_fails_the_build_and_is_named_with_its_place(book):
-    for number, (text, _, _) in enumerate(FAULTS.values()):
-        body = SECOND.replace("# Second", f"# Page {number}") + f"\n{text}\n"
-        (book / "chapters" / f"page{number}.md").write_text(body)
-    pages = "".join(f"  - file: chapters/page{number}\n" for number in range(len(FAULTS)))
-    (book / "_toc.yml").write_text(TOC + pages)
-    write_notebook(
-        book,
-        "from IPython.display import SVG\nSVG('<svg xmlns=\"http://www.w3.org/2000/svg\"/>')",
-        "import warnings\nwarnings.warn('look out')",
-        "raise ValueError('too bad')",
+# A cell that shows it, and what the build says of it.
+SHOWN = {
+    "stderr": (
+        "import sys\nprint('look out', file=sys.stderr)",
+        "stderr was found in the cell out",
+    ),
+    "a picture": (
+        "from IPython.display import Image\nImage(filename='dot.png')",
+        "without alt text",
+    ),
+    "raw html": ("from IPython.display import HTML\nHTML('<img src=dot.png>')", "without alt"),
+}
+FAILING = [
+    "from IPython.display import SVG\nSVG('<svg xmlns=\"http://www.w3.org/2000/svg\"/>')",
+    "import warnings\nwarnings.warn('look out')",
+    "raise ValueError('too bad')",
+]
+DOT = bytes.fromhex(
+    "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c489"
+    "0000000d49444154789c6360606060000000050001a5f645400000000049454e44ae426082"
+)
+
+
+@pytest.fixture(scope="module")
+def faulty(tmp_path_factory):
+    """A book with a page for each fault, and the lines in which its build says what is wrong."""
+    book = write_book(tmp_path_factory.mktemp("faulty"))
+    pages = [f"page{number}" for number in range(len(FAULTS))]
+    for name, (text, _, _) in zip(pages, FAULTS.values(), strict=True):
+        body = SECOND.replace("# Second", f"# {name}") + f"\n{text}\n"
+        (book / "chapters" / f"{name}.md").write_text(body)
+    cells = [f"cell{number}" for number in range(len(SHOWN))]
+    for name, (source, _) in zip(cells, SHOWN.values(), strict=True):
+        write_notebook(book, source, name=name)
+    (book / "chapters" / "dot.png").write_bytes(DOT)
+    write_notebook(book, *FAILING)
+    (book / "_toc.yml").write_text(
+        TOC + "".join(f"  - file: chapters/{name}\n" for name in [*pages, *cells])
     )
     status, output = build(book)
     assert status == 1
-    summary = output.partition("once more")[2].splitlines()
-    for number, (fault, (_, place, word)) in enumerate(FAULTS.items()):
-        where = place.replace("second", f"page{number}")
-        assert any(where in line and word in line for line in summary), (fault, output)
-    assert "first.ipynb" in output
-    assert "ValueError: too bad" in output
+    return book, output.partition("once more")[2].splitlines()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_fails_the_build_and_is_named_with_its_place(faulty, fault):
+    (_, place, word), lines = FAULTS[fault], faulty[1]
+    where = place.replace("second", f"page{[*FAULTS].index(fault)}")
+    assert any(where in line and word in line for line in lines), lines
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shown", SHOWN)
+def test_what_a_cell_shows_can_fail_the_build(faulty, shown):
+    where, lines = f"cell{[*SHOWN].index(shown)}.ipynb", faulty[1]
+    assert any(where in line and SHOWN[shown][1] in line for line in lines), lines
+
+
+@pytest.mark.slow
+def test_a_cell_that_raises_fails_the_build_today_and_tomorrow(faulty):
+    book, lines = faulty
+    assert any("first.ipynb" in line for line in lines), lines
+    assert any("ValueError: too bad" in line for line in lines), lines
     # What failed once fails again, although nothing changed.
     assert build(book)[0] == 1
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("source", "complaint"),
-    [
-        ("import sys\nprint('look out', file=sys.stderr)", "stderr was found in the cell outputs"),
-        ("from IPython.display import Image\nImage(filename='dot.png')", "without alt text"),
-        ("from IPython.display import HTML\nHTML('<img src=dot.png>')", "without alt"),
-    ],
-)
-def test_what_a_cell_shows_can_fail_the_build(book, source, complaint):
-    dot = bytes.fromhex(
-        "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c489"
-        "0000000d49444154789c6360606060000000050001a5f645400000000049454e44ae426082"
-    )
-    (book / "chapters" / "dot.png").write_bytes(dot)
-    write_notebook(book, source)
-    status, output = build(book)
-    assert status == 1
-    assert any("first.ipynb" in line and complaint in line for line in output.splitlines()), output
 
 
 @pytest.mark.slow
@@ -249,9 +289,11 @@ def build_plainly(book):
 
 
 @pytest.mark.slow
-def test_the_plain_command_fetches_katex_warns_of_nothing_and_executes_for_both(book):
+def test_the_plain_command_serves_ours_and_lets_a_fault_pass_that_ours_does_not(book):
     shutil.rmtree(book / "tools" / "node_modules")
     write_notebook(book, "import time\nprint(f'now {time.time_ns()} ns')")
+
+    # It fetches KaTeX, warns of nothing and executes for both.
     assert "WARNING" not in build_plainly(book)
     assert '<span class="katex-html"' in page(book, "second")
     assert list((book / "_build" / "html" / "_static" / "katex" / "fonts").iterdir())
@@ -259,10 +301,7 @@ def test_the_plain_command_fetches_katex_warns_of_nothing_and_executes_for_both(
     assert build(book)[0] == 0
     assert re.findall(r"now \d+ ns", page(book)) == executed != []
 
-
-@pytest.mark.slow
-def test_a_fault_that_the_plain_command_let_pass_fails_the_book_afterwards(book):
-    assert build(book)[0] == 0
+    # What it lets pass fails the book afterwards.
     (book / "chapters" / "second.md").write_text(SECOND + "\nSee [this](nowhere.md).\n")
     assert "nowhere" in build_plainly(book)
     status, output = build(book)

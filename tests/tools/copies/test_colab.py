@@ -80,9 +80,15 @@ def colab(tmp_path_factory) -> Path:
     return python
 
 
+@pytest.fixture(scope="module")
+def there(colab, tmp_path_factory) -> dict:
+    """What the script prints with Colab's widgets."""
+    return report(colab, tmp_path_factory.mktemp("there"))
+
+
 @pytest.mark.slow
-def test_a_figure_is_the_same_with_colabs_widgets(colab, tmp_path):
-    there, here = report(colab, tmp_path), report(sys.executable, tmp_path)
+def test_a_figure_is_the_same_with_colabs_widgets(colab, there, tmp_path):
+    here = report(sys.executable, tmp_path)
     assert there["versions"] == WIDGETS
     assert here["versions"] != WIDGETS
     assert Path(there["package"]).is_relative_to(colab.parents[1])
@@ -91,8 +97,7 @@ def test_a_figure_is_the_same_with_colabs_widgets(colab, tmp_path):
 
 
 @pytest.mark.slow
-def test_what_colab_shows_is_the_figure_and_its_numbers(colab, tmp_path):
-    there = report(colab, tmp_path)
+def test_what_colab_shows_is_the_figure_and_its_numbers(there):
     assert there["shown"] == [["application/vnd.jupyter.widget-view+json", "text/plain"]]
     assert there["text"] == [there["reprs"][1]]
     assert "valid_lens 6" in there["reprs"][0]

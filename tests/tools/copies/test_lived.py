@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from copy import deepcopy
 from importlib.metadata import version
 from pathlib import Path
@@ -15,7 +16,7 @@ from nbformat import v4
 from tools import ROOT
 from tools.book.notebooks import read
 from tools.copies.guards import ADDED
-from tools.copies.lived import differences, main, quiet, redirected
+from tools.copies.lived import differences, main, quiet, redirected, without_needless
 from tools.copies.reader_machine import (
     NotLikeColabError,
     apart,
@@ -81,6 +82,18 @@ def test_a_lost_cell_is_a_difference(chapter, lived):
 def test_an_installation_says_nothing_that_a_reader_must_read(lived, text, heard):
     lived.cells[ADDED - 1].outputs = [v4.new_output("stream", name="stdout", text=text)]
     assert bool(list(quiet(lived))) is heard
+
+
+def test_an_installation_is_run_in_a_clean_environment_and_once_more_and_another_one_too(lived):
+    asked = Counter()
+
+    def run(line):
+        copied = deepcopy(lived)
+        copied.cells[ADDED - 1].source = line
+        return without_needless(copied, asked).cells[ADDED - 1].source
+
+    assert [run("%pip a") for _ in range(4)] == ["%pip a", "%pip a", "", ""]
+    assert [run("%pip b"), run("%pip a"), run("%pip b")] == ["%pip b", "", "%pip b"]
 
 
 def test_git_takes_the_repository_from_the_checkout(tmp_path):

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import nbformat
 import yaml
 from nbformat import v4
 
+from tests.tools.book import forked
 from tools import ROOT
 
 COPIED = ["_config.yml", "requirements.txt", "img", "tools", "attnbook"]
@@ -49,14 +48,10 @@ def write(folder: Path) -> Path:
     return folder
 
 
-def build(book: Path, **addresses: str) -> tuple[int, str]:
+def build(book: Path, **addresses: str) -> tuple[int | None, str]:
     """The exit status and the output of a build that knows these addresses and no others."""
     others = {name: text for name, text in os.environ.items() if name not in PUBLISHED}
-    run = subprocess.run(
-        [sys.executable, "-m", "tools.book.build", "build"],
-        cwd=book, env=others | addresses, capture_output=True, text=True, check=False, timeout=240,
-    )  # fmt: skip
-    return run.returncode, run.stdout + run.stderr
+    return forked.build(book, "build", env=others | addresses)
 
 
 def built(book: Path, **addresses: str) -> Path:

@@ -37,14 +37,15 @@ class Count:
 def count(html: str) -> Count:
     """Count on one page."""
     page, found = BeautifulSoup(html, "html.parser"), Count()
-    for view in predictions(page):
+    views = predictions(page)
+    for view in views:
         found.predictions += 1
         cell = view.find_parent(class_="cell")
         fold = cell.find_next_sibling() if cell else None
         found.veils += bool(fold and "attnbook-veil" in fold.get("class", []))
         if not is_shut(fold) or TOLD.search(view.get_text()) or cell.find(class_="cell_input"):
             found.seen.append(" ".join(view.get_text().split()))
-    found.seen += [words(part) for part in promises(page)]
+    found.seen += [words(part) for part in promises(page, views)]
     for asked, parts in questions(page):
         found.questions += 1
         titles = [fold.summary.get_text().strip() for part in parts for fold in folds(part)]
@@ -58,13 +59,18 @@ def count(html: str) -> Count:
 
 def states(html: str) -> dict[str, Any]:
     """What the figures of a page are made from, by their places."""
-    script = BeautifulSoup(html, "html.parser").find("script", class_="attnbook-state")
+    return states_on(BeautifulSoup(html, "html.parser"))
+
+
+def states_on(page: BeautifulSoup) -> dict[str, Any]:
+    """The same of a page that has been read."""
+    script = page.find("script", class_="attnbook-state")
     return dict(json.loads(script.string)) if script else {}
 
 
 def predictions(page: BeautifulSoup) -> list[Tag]:
     """The places of a page's predictions."""
-    known = states(str(page))
+    known = states_on(page)
     return [
         view
         for view in page.find_all(attrs={"data-attnbook-view": True})
@@ -72,9 +78,9 @@ def predictions(page: BeautifulSoup) -> list[Tag]:
     ]
 
 
-def promises(page: BeautifulSoup) -> Iterator[Tag]:
+def promises(page: BeautifulSoup, views: list[Tag]) -> Iterator[Tag]:
     """The paragraphs that ask for a prediction, and no prediction comes before the next one."""
-    places = {id(view.find_parent(class_="cell")) for view in predictions(page)}
+    places = {id(view.find_parent(class_="cell")) for view in views}
     for strong in page.find_all("strong", string="Predict."):
         paragraph = strong.find_parent("p")
         if paragraph is None or paragraph.find_parent("details"):

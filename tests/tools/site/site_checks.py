@@ -38,6 +38,28 @@ FLAT_DOTS = """() => [...document.querySelectorAll('svg line')]
 # An error without an exception, a ResizeObserver's for one, is no "pageerror".
 TELL_ERRORS = """addEventListener('error', event =>
     event.error || console.error(`window error: ${event.message}`))"""
+# Most of a page's words are code, formulas and names that look like others of their page. Of those
+# that look alike, with all that lies around them, the first is judged; the others get a mark. In
+# a figure, where words may lie on what does not hold them, each is judged, but for its tables.
+MARK_ALIKE = """() => {
+    const known = new Map([[null, '']]), judged = new Set();
+    const look = (e) => {
+        if (!known.has(e)) {
+            const s = getComputedStyle(e);
+            const own = [s.color, s.backgroundColor, s.backgroundImage, s.fontSize, s.fontWeight,
+                s.opacity, s.textShadow, s.position];
+            known.set(e, own + '|' + look(e.parentElement));
+        }
+        return known.get(e);
+    };
+    for (const word of document.querySelectorAll('main *')) {
+        if (word.closest('svg, button, table, [data-attnbook-figure]')?.matches(':not(table)'))
+            continue;
+        word.toggleAttribute('data-alike', judged.has(look(word)));
+        judged.add(look(word));
+    }
+}"""
+ONE_OF_EACH = "axe.configure({rules: [{id: 'color-contrast', selector: '*:not([data-alike])'}]})"
 UNFOLD = "() => document.querySelectorAll('main details').forEach(e => { e.open = true })"
 
 
@@ -126,11 +148,24 @@ def look(page: Page, visit: Visit, *, judged: bool = True) -> Visit:
 
 def axe_findings(page: Page) -> list[str]:
     """Serious and critical findings of axe, less the named exceptions."""
+    return [finding for finding, _ in axe_findings_with_places(page)]
+
+
+def axe_findings_with_places(page: Page) -> list[tuple[str, str]]:
+    """The findings of axe, each with a selector of the element that it is about."""
+    axe = Axe()
+    page.evaluate(MARK_ALIKE)
+    page.evaluate(axe.axe_script)
+    page.evaluate(ONE_OF_EACH)
     # Not "preload": axe would look for the theme's style sheets in the wrong folder.
-    options = {"resultTypes": ["violations"], "preload": False}
-    violations = Axe().run(page, options=options).response["violations"]
+    violations = page.evaluate("axe.run({resultTypes: ['violations'], preload: false})")[
+        "violations"
+    ]
     return [
-        f"{violation['id']}: {node['html'][:200]} ({node['failureSummary'][:300]})"
+        (
+            f"{violation['id']}: {node['html'][:200]} ({node['failureSummary'][:300]})",
+            node["target"][0],
+        )
         for violation in violations
         if violation["impact"] in ("serious", "critical")
         for node in violation["nodes"]

@@ -70,6 +70,34 @@ def test_pale_text_in_a_folded_answer_is_noticed(show):
     assert "color-contrast" in findings[0]
 
 
+# A word among others that look like those before it, until something makes it pale.
+WORD = "<span class='word'>word</span> "
+
+
+@pytest.mark.parametrize(
+    "pale",
+    [
+        "<span class='word' style='color:#bbb'>pale</span>",
+        "<span class='word' style='background:#555'>pale</span>",
+        f"<b style='background:#555'>{WORD}</b>",
+        f"<b style='opacity:0.4'>{WORD}</b>",
+        f"<b style='color:#bbb'>{WORD}</b>",
+    ],
+)
+def test_one_pale_word_among_many_is_noticed(show, pale):
+    for block in ("<pre>{}</pre>", "<table><tr><td>{}</table>"):
+        text = block.format(WORD * 9 + pale + WORD * 9)
+        findings = show(f"<style>main {{ color: #222 }}</style><main>{text}</main>").findings
+        assert [finding.partition(":")[0] for finding in findings] == ["color-contrast"]
+
+
+def test_every_word_on_a_pale_ground_of_a_figure_is_judged(show):
+    words = "<i style='position:absolute;background:#555;width:4em;z-index:-1'>&nbsp;</i>" + WORD
+    figure = f"<figure data-attnbook-figure='x'><p>{WORD}</p><p>{words}</p></figure>"
+    findings = show(f"<style>main {{ color: #222 }}</style><main>{figure}</main>").findings
+    assert [finding.partition(":")[0] for finding in findings] == ["color-contrast"]
+
+
 def test_a_page_wider_than_a_phone_is_noticed(show):
     record = show('<main><p id="far" style="width:500px">far</p></main>')
     assert record.scroll_width > NARROW

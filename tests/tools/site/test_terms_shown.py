@@ -14,8 +14,9 @@ TERM, BUBBLE = "a[data-meaning]", ".term-meaning"
 CHAPTER, ENDING = "bahdanau-attention", "notation.html#term-"
 GONE = 400  # ms after which nothing that was left still stands
 
+# As one text: thousands of numbers come slowly out of a page.
 PLACES = """() => [...document.querySelectorAll('body *:not(.term-meaning, .term-meaning *)')]
-    .map(e => e.getBoundingClientRect()).map(box => [box.x, box.y, box.width, box.height])"""
+    .map(e => e.getBoundingClientRect()).map(box => [box.x, box.y, box.width, box.height]).join()"""
 # What is wrong with a shown meaning, if anything is.
 OUTSIDE = """() => {
     const box = document.querySelector('.term-meaning').getBoundingClientRect();
