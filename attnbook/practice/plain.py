@@ -1,8 +1,17 @@
 """The judge of what is written on plain lists; it runs in the reader's page, too.
 
-There MicroPython runs it, which knows few modules and reads no annotations: so it stands alone.
-What it judges by is data: what right code and each known bug did in each case.
+There MicroPython runs it, which knows few modules and reads no annotations: so it imports nothing
+but its words. What it judges by is data: what right code and each known bug did in each case.
 """
+
+from attnbook.practice.plain_words import (
+    a_kind,
+    as_call,
+    flat,
+    sizes,
+    told_error,
+    told_number,
+)
 
 try:
     from collections.abc import Callable
@@ -12,16 +21,21 @@ except ImportError:
 
 MOST_NAMED = 2  # more bugs than these that do the same name nothing
 SHARE, LEAST = 1e-6, 1e-9  # how far numbers may be apart, as a share and in all
-# Errors that have other names in MicroPython.
-SAME_ERRORS = {"OverflowError": "ValueError", "RecursionError": "RuntimeError"}
+# Errors that have another name in MicroPython.
+SAME_ERRORS = {"RecursionError": "RuntimeError"}
+# Too many slips end in these for two to be the same by their name.
+OF_ALL_KINDS = ("AttributeError", "NameError", "SyntaxError", "TypeError")
 
 
-def judge(task: dict[str, Any], written: Callable[..., Any]) -> dict[str, Any]:
+def judge(
+    task: dict[str, Any], written: Callable[..., Any], before_naming: Callable[[], object] = list
+) -> dict[str, Any]:
     """Run the cases in their order, up to the first that fails; then look for its bug.
 
     Args:
-        task: as `list_tasks.as_data` gives it.
+        task: as `ListTask.as_data` gives it.
         written: the reader's function.
+        before_naming: is called before the function runs on, for its bug's name alone.
 
     Returns:
         How many cases hold; for the first that does not, its number, what is wrong, the
@@ -33,6 +47,7 @@ def judge(task: dict[str, Any], written: Callable[..., Any]) -> dict[str, Any]:
         done.append(outcome)
         wrong = difference(task, outcome, case["right"])
         if wrong:
+            before_naming()
             called = f"{wrong} It was called as `{as_call(task['called'], case['arguments'])}`."
             bugs = named(task, number, done, written)
             error = outcome.get("error")
@@ -69,71 +84,29 @@ def as_plain(value: Any) -> Any:
 def difference(task: dict[str, Any], found: dict[str, Any], right: dict[str, Any]) -> str:
     """Say in a sentence how an outcome differs from what is right; nothing if it does not."""
     if "raises" in found:
-        return f"It raises {told_error(found['error'])}."
+        return f"It raises {told_error(found['error'])}"
     wrong = unlike(found["gives"], right["gives"])
-    if not wrong and "changes" in found:
+    if "changes" in found:
         names = [task["arguments"][i] for i in found["changes"]]
-        wrong = f"It changes the caller's `{'`, `'.join(names)}`: make a new list."
+        changes = f"changes the caller's `{'`, `'.join(names)}`: make a new list."
+        return f"{wrong} It also {changes}" if wrong else f"It {changes}"
     return wrong
-
-
-def told_error(error: BaseException) -> str:
-    """An error's class and what it says."""
-    said = str(error)
-    if said == "math domain error":
-        said += ", as for a result too large for a float, or the root of a negative number"
-    return f"{type(error).__name__}: {said}" if said else type(error).__name__
 
 
 def unlike(mine: Any, right: Any) -> str:
     """How what was given differs from what is right: in kind, in size, then in numbers."""
     wanted = "True or False" if isinstance(right, bool) else a_kind(right)
     if mine is None:
-        return f"It returns None where {wanted} was expected. Is there a `return`?"
-    if a_kind(mine) != a_kind(right):
+        return f"It returns None where {wanted} was expected. Is there a `return`, on every way?"
+    if a_kind(mine).replace("bool", "number") != a_kind(right).replace("bool", "number"):
         return f"It returns {a_kind(mine)} where {wanted} was expected."
     if sizes(mine) != sizes(right):
         return f"It returns {sizes(mine)}, and should return {sizes(right)}."
     if isinstance(right, bool) and mine not in (True, False):
         return f"It returns {told_number(mine)} where True or False was expected."
+    if isinstance(right, bool):
+        return "" if mine == right else f"It returns {mine}, and should return {right}."
     return unlike_numbers(mine, right)
-
-
-def a_kind(value: Any) -> str:
-    """What kind of thing a value is, with its article."""
-    noun = kind_of(value)
-    return f"an {noun}" if noun == "empty list" else noun if value is None else f"a {noun}"
-
-
-def kind_of(value: Any) -> str:
-    """What kind of thing a value is; True and False are numbers to Python."""
-    if not isinstance(value, list):
-        named = "None" if value is None else "number"
-        return str(value.get("kind", named)) if isinstance(value, dict) else named
-    inner = sorted({kind_of(each) for each in value})
-    if len(inner) != 1:
-        return "list of different things" if inner else "empty list"
-    plural = inner[0].replace("list", "lists", 1) if "list" in inner[0] else inner[0] + "s"
-    return f"list of {plural}"
-
-
-def sizes(value: Any) -> str:
-    """How long a list is, and each list in it, in words."""
-    if not isinstance(value, list):
-        return "a number"
-    inner = [sizes(each) for each in value]
-    if not inner or inner[0] == "a number":
-        return "1 number" if len(inner) == 1 else f"{len(inner)} numbers"
-    same = all(each == inner[0] for each in inner)
-    lists = "1 list" if len(inner) == 1 else f"{len(inner)} lists"
-    return f"{lists} of {inner[0] if same else ' and of '.join(inner)}"
-
-
-def flat(value: Any, place: str = "") -> list[Any]:
-    """All numbers in a row, each with its place as Python writes it."""
-    if not isinstance(value, list):
-        return [(place, value)]
-    return [pair for i in range(len(value)) for pair in flat(value[i], f"{place}[{i}]")]
 
 
 def unlike_numbers(mine: Any, right: Any) -> str:
@@ -143,15 +116,16 @@ def unlike_numbers(mine: Any, right: Any) -> str:
     if not wrong:
         return ""
     (place, number), expected = ours[wrong[0]], theirs[wrong[0]][1]
-    said = told_number(number)
+    said = told_number(number, expected)
     if not any(isinstance(each, (bool, dict)) for each in (number, expected)):
         said += f", and should be {'larger' if number < expected else 'smaller'}"
     if not place:
         return f"It returns {said}."
     if len(ours) == 1:
         return f"The number is wrong: it is {said}."
-    are = "is" if len(wrong) == 1 else "are"
-    return f"{len(wrong)} of {len(ours)} numbers {are} wrong; the first, at `{place}`, is {said}."
+    if len(wrong) == 1:
+        return f"1 of {len(ours)} numbers is wrong: the one at `{place}` is {said}."
+    return f"{len(wrong)} of {len(ours)} numbers are wrong; the first, at `{place}`, is {said}."
 
 
 def close(one: Any, other: Any) -> bool:
@@ -161,30 +135,11 @@ def close(one: Any, other: Any) -> bool:
     return bool(abs(one - other) <= LEAST + SHARE * abs(other))
 
 
-def told_number(number: Any) -> str:
-    """A number as a sentence says it."""
-    if isinstance(number, dict):
-        return str(number["number"])
-    return str(number) if isinstance(number, (bool, int)) else f"{number:.4g}"
-
-
-def as_call(called: str, arguments: list[Any]) -> str:
-    """A call as the reader would type it."""
-    return f"{called}({', '.join(told_argument(each) for each in arguments)})"
-
-
-def told_argument(value: Any) -> str:
-    """An argument as the reader would type it."""
-    if isinstance(value, list):
-        return f"[{', '.join(told_argument(each) for each in value)}]"
-    whole = isinstance(value, float) and value == int(value)
-    return str(int(value) if whole else value)
-
-
 def alike(found: dict[str, Any], other: dict[str, Any]) -> bool:
     """Whether two outcomes, wrong ones for instance, are the same."""
     if "raises" in found or "raises" in other:
-        return found.get("raises") == other.get("raises")
+        name = found.get("raises")
+        return bool(name == other.get("raises") and name not in OF_ALL_KINDS)
     return not unlike(found["gives"], other["gives"]) and found.get("changes") == other.get(
         "changes"
     )
@@ -213,31 +168,3 @@ def named(
     needed = len(rest) if yes_or_no else len(rest) / 2
     same = [same[i] for i in range(len(same)) if scores[i] == max(scores) and scores[i] >= needed]
     return same if len(same) <= MOST_NAMED else []
-
-
-def paragraphs(
-    name: str, held: int, case: str, wrong: str, bugs: list[tuple[str, str]], said: str = ""
-) -> list[str]:
-    """A verdict in words.
-
-    Args:
-        name: the task's.
-        held: how many cases hold.
-        case: the name of the first that does not; nothing if all hold.
-        wrong: what is wrong there.
-        bugs: of each that does the same, its sentence and its mend.
-        said: what was printed.
-    """
-    if not case:
-        return [f"✓ {name}: right. All {held} cases hold."]
-    count = "1 case that holds" if held == 1 else f"{held} cases that hold"
-    told = [f"✗ {name}: not yet. Case: {case}{', after ' + count if held else ''}.", wrong]
-    if said:
-        told.append(f"It said: {said[:300]}")
-    if bugs:
-        faults, mends = (
-            " Or when ".join(bug[0] for bug in bugs),
-            " Or: ".join(bug[1] for bug in bugs),
-        )
-        told += [f"This is what you get when {faults}", f"To mend it: {mends}"]
-    return told

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
 
-from attnbook.practice import plain
+from attnbook.practice.plain_words import paragraphs
 from attnbook.practice.task import Bug, Case, Right, Task
 
 BOX = "border-left: 4px solid currentColor; padding: 0.2em 1em; margin: 0.5em 0"
@@ -51,7 +51,7 @@ class Verdict(Shown):
         """What is said."""
         case = "" if self.failed is None else self.failed.name
         bugs = [(bug.sentence, bug.mend) for bug in self.bugs]
-        return plain.paragraphs(self.task.name, len(self.held), case, self.wrong, bugs, self.said)
+        return paragraphs(self.task.name, len(self.held), case, self.wrong, bugs, self.said)
 
 
 @dataclass(repr=False)

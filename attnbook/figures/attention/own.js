@@ -36,6 +36,19 @@ export function callsOf(model, lengthOf) {
   );
 }
 
+/** What stands in the way of drawing the first thing that cannot be drawn. @param {Model<Traits>} model @param {unknown[]} given */
+export function told(model, given) {
+  const count = model.get("key_labels").length;
+  const odd = given.flatMap((one) => (Array.isArray(one) ? one : [one])).find((one) => !isNumber(one) && !isBool(one));
+  if (odd === undefined) return `not one number for each of ${count} keys`;
+  if (odd === null) return "None";
+  const { number, kind } = /** @type {{number?: string, kind?: string}} */ (odd);
+  return number ?? (kind ? `a ${kind}` : "a list");
+}
+
+/** @param {unknown} given */
+const isBool = (given) => typeof given === "boolean";
+
 /** Whether something can be drawn as a number. @param {unknown} given @returns {given is number} */
 const isNumber = (given) => typeof given === "number" && Number.isFinite(given);
 
@@ -56,7 +69,7 @@ export function rowsOf(model, given, lengthOf) {
     : given.map((row) => (Array.isArray(row) ? row : [null]));
   const drawn = rows.map((row, i) => {
     if (draws === "mask") {
-      return row.every((one) => typeof one === "boolean" || isNumber(one)) ? { sees: row.map(Boolean) } : null;
+      return row.every((one) => isBool(one) || isNumber(one)) ? { sees: row.map(Boolean) } : null;
     }
     if (!row.every(isNumber)) return null;
     if (draws === "score") return { scores: row };
@@ -100,8 +113,8 @@ export function ownFunction(model, lengthOf, paint) {
     const answer = await written.call(callsOf(model, lengthOf)).catch((error) => ({ error: String(error) }));
     if (mine !== asked) return; // a later move asks again
     rows = answer.given ? rowsOf(model, answer.given, lengthOf) : null;
-    const why = answer.error ? `: ${answer.error}` : "";
-    const trouble = `Your \`${written.called}\` gives nothing here that can be drawn${why}. So this is the book’s.`;
+    const why = answer.error ?? (answer.given ? `it gives ${told(model, answer.given)}.` : "it takes too long.");
+    const trouble = `Your \`${written.called}\` cannot be drawn here, so this is the book’s: ${why}`;
     note.replaceChildren(...withCode(rows ? "" : trouble));
     paint();
   };
@@ -109,7 +122,7 @@ export function ownFunction(model, lengthOf, paint) {
     written = now;
     box.checked = true;
     label()?.removeAttribute("hidden");
-    name.replaceChildren(...withCode(` drawn with your \`${now.called}\``));
+    name.replaceChildren(...withCode(` draw what your \`${now.called}\` gives`));
     moved();
   });
   box.addEventListener("change", moved);

@@ -298,12 +298,12 @@ def test_what_is_written_is_drawn_at_once_and_at_each_move(browser, address):
         before = weights(tab)
         expect(drawn.locator(".own")).to_contain_text("is drawn here, as soon as it runs")
         run(second, as_typed(MASKED, bug), "✗")
-        expect(drawn.get_by_label("drawn with your masked_softmax")).to_be_checked()
+        expect(drawn.get_by_label("draw what your masked_softmax gives")).to_be_checked()
         assert weights(tab) == [0.333, 0.333, 0.333, 0]
         drawn.locator("input[type=range]").first.press("ArrowLeft")
         expect(drawn.locator(".numbers.of-weights span").first).to_have_text("0.500")
         assert weights(tab) == [0.5, 0.5, 0, 0]
-        drawn.get_by_label("drawn with your").uncheck()
+        drawn.get_by_label("draw what your").uncheck()
         drawn.locator("input[type=range]").first.press("ArrowRight")
         assert weights(tab) == before
 
@@ -313,8 +313,14 @@ def test_what_cannot_be_drawn_is_said_and_the_layers_is_shown(browser, over_http
         second, drawn = tab.locator("figure.code").nth(1), tab.locator("figure.attention")
         before = weights(tab)
         run(second, "def masked_softmax(scores, valid_len):\n    return 1 / 0\n", "ZeroDivision")
-        expect(drawn.locator(".own .note")).to_contain_text("gives nothing here that can be drawn")
+        expect(drawn.locator(".own .note")).to_contain_text(
+            "so this is the book’s: ZeroDivisionError"
+        )
         assert weights(tab) == before
+        run(
+            second, "def masked_softmax(scores, valid_len):\n    return [float('nan')] * 4\n", "NaN"
+        )
+        expect(drawn.locator(".own .note")).to_contain_text("so this is the book’s: it gives NaN.")
         run(second, as_typed(MASKED, MASKED.reference), "✓")
         expect(drawn.locator(".own .note")).to_be_empty()
         assert weights(tab) == before

@@ -49,7 +49,7 @@ def test_both_interpreters_say_the_same_as_check(number):
         ("import torch_or_such\n", "This page's Python is a small one", 1),
         ("numbers = [1, 2]\nnumbers[2]\n", "IndexError: list index out of range", 2),
         ("input('How many?')\n", "OSError: there is nobody to type", 1),
-        ("raise SystemExit(3)\n", "SystemExit: 3", 1),
+        ("raise SystemExit(3)\n", "SystemExit: 3.", 1),
         ("list(zip([1], [2, 3], strict=True))\n", "ValueError: zip() with strict=True", 1),
         ("def f(n):\n    return f(n + 1)\nf(0)\n", "maximum recursion depth exceeded", 2),
     ],
@@ -79,7 +79,10 @@ def test_what_is_printed_and_what_was_defined_stays_apart(ask):
 @pytest.mark.parametrize(
     ("returned", "told"),
     [
-        ("None", "It returns None where a list of numbers was expected. Is there a `return`?"),
+        (
+            "None",
+            "It returns None where a list of numbers was expected. Is there a `return`, on every",
+        ),
         ("3", "It returns a number where a list of numbers was expected."),
         ("'abc'", "It returns a str where a list of numbers was expected."),
         ("scores[1:]", "It returns 2 numbers, and should return 3 numbers."),
@@ -94,6 +97,44 @@ def test_what_is_no_answer_is_told_in_words(ask, returned, told):
     [answer] = ask([{"code": f"def softmax(scores):\n    return {returned}\n", "task": SOFTMAX}])
     assert answer["verdict"][1].startswith(told)
     assert "It was called as `softmax([1, 2, 3])`." in answer["verdict"][1]
+
+
+@pytest.mark.parametrize("ask", [in_micropython, in_cpython])
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("return scores / 2.0", "type(s) for /: 'list' and 'float'. Lists are not computed with"),
+        ("return scores @ scores", "type(s) for @: 'list' and 'list'. Lists are not computed with"),
+        ("return [scores[0] ^ 2.0]", "A power is written `**`."),
+        ("return [math.exp(1)]", "Begin with `import math`."),
+        ("return scores[len(scores) / 2 :]", "To divide into whole numbers, write `//`."),
+        ("return [0.0] * (len(scores) / 1)", "TypeError"),
+        ("return scores[0, 1]", "a part of a list is `[from:to]`."),
+        ("total += 1", "A name needs a value first"),
+    ],
+)
+def test_a_slip_of_a_first_day_gets_a_hint(ask, line, told):
+    [answer] = ask([{"code": f"def softmax(scores):\n    {line}\n", "task": SOFTMAX}])
+    assert told in answer["verdict"][1]
+    # Many slips end in such errors: none of them names a bug.
+    assert len(answer["verdict"]) == 2
+
+
+@pytest.mark.parametrize("ask", [in_micropython, in_cpython])
+def test_an_overflow_has_pythons_own_name(ask):
+    code = (
+        "import math\nfrom math import exp\ntry:\n    math.exp(1000.0)\n"
+        "except OverflowError as error:\n    print(error)\n"
+        "print(exp(-1000.0), math.exp(1.0) == exp(1), round(math.sqrt(4)))\n"
+    )
+    assert ask([{"code": code}])[0]["said"] == "math range error\n0.0 True 2"
+
+
+@pytest.mark.parametrize("ask", [in_micropython, in_cpython])
+def test_prints_are_those_up_to_the_case_that_fails(ask):
+    code = "def softmax(scores):\n    print(len(scores))\n    return scores\n"
+    [answer] = ask([{"code": code, "task": SOFTMAX}])
+    assert answer["said"] == "3"
 
 
 @pytest.mark.parametrize("ask", [in_micropython, in_cpython])

@@ -13,6 +13,7 @@ const PACKAGE = "@micropython/micropython-webassembly-pyscript";
 // Where MicroPython looks for modules, and what they are in the repository.
 const PYTHON = {
   "/lib/attnbook/practice/plain.py": "../../../attnbook/practice/plain.py",
+  "/lib/attnbook/practice/plain_words.py": "../../../attnbook/practice/plain_words.py",
   "/lib/page.py": "page.py",
 };
 

@@ -5,9 +5,11 @@ A question comes as JSON, and so does its answer. CPython runs this, too, for th
 
 import io
 import json
+import math
 import sys
 
-from attnbook.practice.plain import as_plain, judge, paragraphs, told_error
+from attnbook.practice.plain import as_plain, judge
+from attnbook.practice.plain_words import paragraphs, told_error
 
 try:  # noqa: SIM105 - nor has it contextlib
     from typing import Any
@@ -18,7 +20,6 @@ FILE = "your code"
 SMALL = (
     "This page's Python is a small one, without numpy and torch: those are in Colab and Jupyter."
 )
-NO_STAR = "This page's Python knows no star in a list: add lists with `+`."
 # What ran last, and what it defined.
 last_code = ""
 last_names: dict[str, Any] = {}
@@ -42,7 +43,10 @@ def answer(question: str) -> str:
 def defined(code: str) -> dict[str, Any]:
     """Run the code, and give all names that it defines."""
     global last_code, last_names
-    last_code, last_names = code, {"__name__": "__main__", "input": nobody_types, "zip": zipped}
+    names: dict[str, Any] = {"__name__": "__main__", "input": nobody_types, "zip": zipped}
+    # What is printed while the judge looks for a bug's name would only confuse.
+    names["print"] = lambda *told, **how: None if names.get("hush") else print(*told, **how)
+    last_code, last_names = code, names
     exec(compile(code, FILE, "exec"), last_names)  # noqa: S102 - in the reader's own browser
     return last_names
 
@@ -52,7 +56,7 @@ def judged(task: dict[str, Any], names: dict[str, Any]) -> dict[str, Any]:
     function = names.get(task["called"])
     if not callable(function):
         return {"error": f"There is no function `{task['called']}`: its first line must stay."}
-    found = judge(task, function)
+    found = judge(task, function, lambda: names.update(hush=True))
     case = "" if found["case"] is None else task["cases"][found["case"]]["name"]
     bugs = [task["bugs"][number] for number in found["bugs"]]
     told: dict[str, Any] = {
@@ -71,10 +75,7 @@ def called(asked: dict[str, Any]) -> list[Any]:
 
 def explained(error: BaseException) -> str:
     """An error in Python's own words, and what they do not say."""
-    told = told_error(error)
-    if isinstance(error, ImportError):
-        return f"{told}. {SMALL}"
-    return f"{told}. {NO_STAR}" if "*x must be" in told else told
+    return told_error(error) + (f" {SMALL}" if isinstance(error, ImportError) else "")
 
 
 def line_of(error: BaseException) -> "int | None":
@@ -104,3 +105,24 @@ def nobody_types(*_: str) -> None:
 
 
 zip_of_old = zip
+
+
+class Maths:
+    """The module `math`, whose `exp` says of a result too large what Python says of it."""
+
+
+def exp(x: float) -> float:
+    """The exponential; MicroPython's own would raise a ValueError."""
+    if x > LARGEST and x != math.inf:
+        raise OverflowError("math range error")
+    return plain_exp(x)
+
+
+LARGEST = 709.782712893384  # its power is the largest float
+plain_exp = math.exp
+if hasattr(sys, "print_exception"):  # in MicroPython
+    maths: Any = Maths()
+    for name in dir(math):
+        setattr(maths, name, getattr(math, name))
+    maths.exp = exp
+    sys.modules["math"] = maths
