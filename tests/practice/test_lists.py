@@ -99,7 +99,7 @@ def gives(something):
         (leaving, "It raises SystemExit."),
         (printing, "It said: here: [1.0, 2.0, 3.0]"),
         (lambda _, __: 0, "It raises TypeError: "),
-        (gives([1.0, None, 2.0]), "It returns a list of different things where a list of"),
+        (gives([1.0, None, 2.0]), "It returns a list of Nones and numbers where a list of"),
         (gives([[]]), "It returns a list of empty lists where a list of numbers was"),
         (gives([]), "It returns an empty list where a list of numbers was expected."),
         (gives({1: 2}), "It returns a dict where a list of numbers was expected."),
