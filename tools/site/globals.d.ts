@@ -15,3 +15,6 @@ declare const Search: {
   htmlToText(page: string, anchor: string): string;
   makeSearchSummary(page: string, stems: string[], anchor: string): HTMLElement | null;
 };
+
+/** What bundle.mjs puts into python.js: the worker's program, MicroPython packed, Python by path. */
+declare const PARTS: { worker: string; program: string; files: Record<string, string> };

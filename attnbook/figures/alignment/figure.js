@@ -1,7 +1,7 @@
 // The alignment figure: a translation, and where each of its characters looked.
 /** @import { Place, Shown } from "../shared/types" */
 /** @import { Translated } from "./types" */
-import { make, ownKeys, put } from "../shared/controls.js";
+import { make, ownKeys, put } from "../shared/elements.js";
 import { heatBand, outputBand, stepTable, textBand } from "./pieces.js";
 import { alignmentOf, isRightToLeft, optionName, sentence } from "./steps.js";
 

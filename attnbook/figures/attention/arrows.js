@@ -1,7 +1,7 @@
 // The query and the keys as arrows with names, also where some coincide.
 /** @import { Point } from "../shared/types" */
 /** @import { Arrow } from "./types" */
-import { make } from "../shared/controls.js";
+import { make } from "../shared/elements.js";
 import { colour } from "../shared/keys.js";
 
 const MOST_LABELS = 8; // keys that get a name

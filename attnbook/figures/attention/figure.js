@@ -2,7 +2,8 @@
 /** @import { Model, Place } from "../shared/types" */
 /** @import { OwnRow, QueryRow, Traits } from "./types" */
 import { maskedSoftmax, pool, softmaxWhere } from "../shared/attention.js";
-import { decimals, make, ownKeys, ownName, short, slider, tuple } from "../shared/controls.js";
+import { decimals, short, slider, tuple } from "../shared/controls.js";
+import { make, ownKeys, ownName } from "../shared/elements.js";
 import { MOST_NAMED } from "../shared/keys.js";
 import { canBring } from "../shared/late.js";
 import { ownFunction } from "./own.js";

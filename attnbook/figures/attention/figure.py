@@ -73,7 +73,7 @@ class AttentionFigure(Figure):
     """
 
     _esm = module("attention/figure.js")
-    _css = stylesheet("shared/style.css", "attention/style.css")
+    _css = stylesheet("shared/look.css", "shared/style.css", "attention/style.css")
 
     scores: traitlets.List[Any] = traitlets.List().tag(sync=True)
     values: traitlets.List[Any] = traitlets.List().tag(sync=True)

@@ -1,7 +1,7 @@
 // The reader's own function in this figure: asked at each move, drawn in place of the layer's.
 /** @import { Answered, Model, Written } from "../shared/types" */
 /** @import { OwnRow, Traits } from "./types" */
-import { make, withCode } from "../shared/controls.js";
+import { make, withCode } from "../shared/elements.js";
 import { hear } from "../shared/written.js";
 
 /** Each pair of query and key of an example. @param {Model<Traits>} model @param {number} example */

@@ -1,6 +1,7 @@
 // The pieces of the attention figure alone. Each returns an element and a way to paint it.
 /** @import { QueryRow } from "./types" */
-import { decimals, make, put, short, tableRow } from "../shared/controls.js";
+import { decimals, short, tableRow } from "../shared/controls.js";
+import { make, put } from "../shared/elements.js";
 import { colour, hasRoom, MOST_NAMED, span, stack } from "../shared/keys.js";
 
 const MOST_PARTS = 4; // numbers of an output that get a bar of their own

@@ -2,7 +2,8 @@
 // a way to paint it.
 /** @import { Ends, Model } from "../shared/types" */
 /** @import { QueryRow, Traits } from "./types" */
-import { decimals, make, short, slider } from "../shared/controls.js";
+import { decimals, short, slider } from "../shared/controls.js";
+import { make } from "../shared/elements.js";
 import { bars, keyButtons, numberRow, span, stack } from "../shared/keys.js";
 import { arrows } from "./arrows.js";
 import { stripes, valueCells } from "./pieces.js";

@@ -1,7 +1,7 @@
 // Where the reader writes: a plain field until the first touch, then the editor; what is typed is kept.
 /** @import { Editor } from "../shared/types" */
 /** @import { Field } from "./types" */
-import { make } from "../shared/controls.js";
+import { make } from "../shared/elements.js";
 import { bring } from "../shared/late.js";
 
 /** What this browser keeps under a name; it may be told to keep nothing. @param {string} name */

@@ -1,9 +1,8 @@
 // A code task: the reader writes Python in the page, runs it, and is told what is wrong.
-/** @import { Answered, Model, Place } from "../shared/types" */
+/** @import { Answered, Model, Place, Runner } from "../shared/types" */
 /** @import { Traits } from "./types" */
-import { make, ownKeys, ownName, put, withCode } from "../shared/controls.js";
-import { canBring } from "../shared/late.js";
-import { Python } from "../shared/python.js";
+import { make, ownKeys, ownName, put, withCode } from "../shared/elements.js";
+import { bring, canBring } from "../shared/late.js";
 import { tell } from "../shared/written.js";
 import { codeField, keep, kept } from "./field.js";
 
@@ -80,7 +79,14 @@ function results() {
 function drawAlive(model) {
   const task = model.get("task");
   const [store, hint, keys] = [`attnbook: ${task.name}`, ownName(), model.get("hint")];
-  const python = new Python();
+  /** @type {Runner | null} */
+  let python = null;
+  const start = async () => {
+    const { Python } = await bring("python");
+    python ??= new Python();
+    await python.start();
+    return python;
+  };
   const shown = results();
   let running = false;
 
@@ -96,11 +102,12 @@ function drawAlive(model) {
     try {
       await field.wake().catch(() => {}); // a plain field will do
       field.mark(null);
-      const answer = await python.ask({ code, task }, shown.print);
+      const runner = await start();
+      const answer = await runner.ask({ code, task }, shown.print);
       paragraphs = told(answer);
       field.mark(answer.line ?? null);
       if (answer.verdict) {
-        const call = (/** @type {unknown[][]} */ calls) => python.ask({ code, called: task.called, calls });
+        const call = (/** @type {unknown[][]} */ calls) => runner.ask({ code, called: task.called, calls });
         tell({ task: task.name, called: task.called, call });
       }
     } catch (error) {
@@ -117,7 +124,7 @@ function drawAlive(model) {
     shown.show(["Started again. Undo, Ctrl+Z in the editor, brings back what was there."]);
   };
   const runs = button("Run", run, "run");
-  const stops = button("Stop", () => python.stop());
+  const stops = button("Stop", () => python?.stop());
   const again = button("Start again", startAgain);
   const buttons = () => {
     put(runs, { "aria-disabled": running });
@@ -137,11 +144,11 @@ function drawAlive(model) {
   });
   const note = make("small", { id: hint });
   put(note, { text: keys });
-  const wake = () => Promise.all([field.wake(), python.start()]).catch((error) => shown.show([sorry(error)]));
+  const wake = () => Promise.all([field.wake(), start()]).catch((error) => shown.show([sorry(error)]));
   field.element.addEventListener("focusin", wake, { once: true });
   buttons();
   const row = make("div", { class: "buttons" }, runs, stops, again, note);
-  return { pieces: [statementOf(model), field.element, row, ...shown.elements], close: () => python.close() };
+  return { pieces: [statementOf(model), field.element, row, ...shown.elements], close: () => python?.close() };
 }
 
 /** Why nothing runs. @param {unknown} error */

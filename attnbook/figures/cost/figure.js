@@ -3,7 +3,8 @@
 /** @import { Choice, ChoiceName, Cost, Layer, SizeName, Traits } from "./types" */
 
 import { ruler } from "../shared/axes.js";
-import { make, ownKeys, ownName, put, slider } from "../shared/controls.js";
+import { slider } from "../shared/controls.js";
+import { make, ownKeys, ownName, put } from "../shared/elements.js";
 import { costsOf, STEPS, sentence, sizesOf, sweepOf, WAYS } from "./counts.js";
 import { LEFT, numberTables, PLOTS, placeOf, plot, settingOf } from "./pieces.js";
 

@@ -3,7 +3,7 @@
 /** @import { Cost, Traits, Words } from "./types" */
 
 import { curve, dotAt, fromLeft, fromTop, graph, ruler, segment } from "../shared/axes.js";
-import { make, put } from "../shared/controls.js";
+import { make, put } from "../shared/elements.js";
 import { compare, LAPTOP, MEMORY_WORDS, STEPS, sayBytes, saySeconds, sizesOf, TIME_WORDS, WAYS } from "./counts.js";
 
 const NAMES = { formula: "the formula", ours: "ours" };

@@ -3,7 +3,8 @@
 /** @import { Answer, Layout } from "./types" */
 import { entropy, gaussianScores, maskedSoftmax, pool } from "../shared/attention.js";
 import { fromLeft, ruler, ticks } from "../shared/axes.js";
-import { decimals, make, ownKeys, put, short, slider } from "../shared/controls.js";
+import { decimals, short, slider } from "../shared/controls.js";
+import { make, ownKeys, put } from "../shared/elements.js";
 import { colour } from "../shared/keys.js";
 import { keyTicks, numbersOf, say, scorePicture, valuePicture, weightPicture } from "./pieces.js";
 

@@ -2,7 +2,8 @@
 /** @import { Ends, Point } from "../shared/types" */
 /** @import { Answer, Layout } from "./types" */
 import { curve, dotAt, fromTop, graph, ruler, segment, ticks } from "../shared/axes.js";
-import { make, put, short, tableRow, walkAlong } from "../shared/controls.js";
+import { short, tableRow, walkAlong } from "../shared/controls.js";
+import { make, put } from "../shared/elements.js";
 
 const FLOOR = -4.5; // the score three widths away, where little weight is left
 const PARABOLA = Array.from({ length: 49 }, (_, i) => i / 24 - 1);

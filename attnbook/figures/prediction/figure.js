@@ -2,7 +2,7 @@
 /** @import { Model, Place } from "../shared/types" */
 /** @import { Answer, Asked, Told, Traits } from "./types" */
 
-import { make, ownKeys, ownName, put, withCode } from "../shared/controls.js";
+import { make, ownKeys, ownName, put, withCode } from "../shared/elements.js";
 
 const TRIES = 2; // before one may be shown the answer
 /** Before each option, so that no colour is needed, nor eyes. */

@@ -2,7 +2,8 @@
 /** @import { Place, Row } from "../shared/types" */
 /** @import { Half, Told, Traits } from "./types" */
 import { curve, dotAt, fromLeft, fromTop, graph, ruler, segment } from "../shared/axes.js";
-import { decimals, make, ownKeys, put, slider, tableRow } from "../shared/controls.js";
+import { decimals, slider, tableRow } from "../shared/controls.js";
+import { make, ownKeys, put } from "../shared/elements.js";
 import { FEW, half, halvesOf, MEASURES, SIDES, scaleOf } from "./halves.js";
 
 /**

@@ -2,7 +2,8 @@
 /** @import { Ends, Model } from "../shared/types" */
 /** @import { Half, Measure, Measures, Told, Traits } from "./types" */
 import { entropy, maskedSoftmax, slopeSum, variance } from "../shared/attention.js";
-import { decimals, make, put, short } from "../shared/controls.js";
+import { decimals, short } from "../shared/controls.js";
+import { make, put } from "../shared/elements.js";
 import { bars, keyButtons, span, stack } from "../shared/keys.js";
 
 export const SIDES = [

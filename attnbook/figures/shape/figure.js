@@ -1,7 +1,8 @@
 // The shape figure: a layer's source, and the tensor that each step of its run made.
 /** @import { Model, Place } from "../shared/types" */
 /** @import { Held, Kind, Measure, Section, Step, Traits } from "./types" */
-import { make, ownKeys, put, slider } from "../shared/controls.js";
+import { slider } from "../shared/controls.js";
+import { make, ownKeys, put } from "../shared/elements.js";
 import { axisPlace, indexOf, say, sized } from "./layout.js";
 import { met, productOf } from "./meeting.js";
 import { called, drawing, legend, measureOf } from "./pieces.js";

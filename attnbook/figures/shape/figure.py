@@ -43,7 +43,7 @@ class ShapeFigure(Figure):
     """
 
     _esm = module("shape/figure.js")
-    _css = stylesheet("shared/style.css", "shape/style.css")
+    _css = stylesheet("shared/look.css", "shared/style.css", "shape/style.css")
 
     sections: traitlets.List[Any] = traitlets.List().tag(sync=True)
     steps: traitlets.List[Any] = traitlets.List().tag(sync=True)

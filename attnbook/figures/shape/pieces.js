@@ -1,7 +1,7 @@
 // The parts of the shape figure: a tensor drawn, the source, the tables.
 /** @import { Point } from "../shared/types" */
 /** @import { BlockLabel, Held, Layout, Measure, Step } from "./types" */
-import { make, put } from "../shared/controls.js";
+import { make, put } from "../shared/elements.js";
 import {
   axisName,
   blockLabels,

@@ -1,7 +1,7 @@
 // Drawing over axes of numbers. A graph's lines and dots keep their width however it is stretched,
 // and its text is HTML, placed by percentages, so it is never stretched. Goes with axes.css.
 /** @import { Attributes, Ends, Point } from "./types" */
-import { make, put } from "./controls.js";
+import { make, put } from "./elements.js";
 
 const LINE = { fill: "none", "vector-effect": "non-scaling-stroke" };
 

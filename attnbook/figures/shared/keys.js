@@ -1,7 +1,8 @@
 // Pieces that figures share: what stands in a column per key. Each returns an element and a way
 // to paint it.
 /** @import { Ends } from "./types" */
-import { make, put, walkAlong } from "./controls.js";
+import { walkAlong } from "./controls.js";
+import { make, put } from "./elements.js";
 
 export const MOST_NAMED = 24; // with more keys than this, names no longer fit
 const MOST_COLOURS = 8; // with more, one sequential scale

@@ -78,6 +78,15 @@ export interface Answered {
   given?: unknown[];
 }
 
+/** A Python of one figure's own. */
+export interface Runner {
+  /** Have it ready, before there is a question. */
+  start(): Promise<unknown>;
+  ask(question: Question, onSaid?: (line: string) => void): Promise<Answered>;
+  stop(): void;
+  close(): void;
+}
+
 /** What a reader wrote for a task, ready to be called. */
 export interface Written {
   task: string;
@@ -108,7 +117,7 @@ declare global {
     /** What scripts have brought that a page loads at the first touch. */
     attnbookLate?: {
       editor?: { open(place: HTMLElement, options: EditorOptions): Editor };
-      python?: { worker: string; program: string; files: Record<string, string> };
+      python?: { Python: new () => Runner };
     };
   }
 }

@@ -36,7 +36,8 @@ def scripts() -> Path:
 
 def in_micropython(questions: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The answers of the file that pages load, in node."""
-    job = {"script": str(scripts() / "python.js"), "package": str(PACKAGE), "questions": questions}
+    script = scripts() / "python.js"
+    job = {"script": str(script), "package": str(PACKAGE), "questions": questions}
     done = subprocess.run(
         [NODE, PROGRAM],
         input=json.dumps(job),

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import gzip
+import json
 from contextlib import contextmanager
 
 import pytest
 import torch
+from bs4 import BeautifulSoup
 from playwright.sync_api import expect
 
 import attnbook
@@ -17,6 +19,7 @@ from tests.figures.attention.test_page import SMALL_TEXT, TOO_WIDE
 from tests.figures.code.interpreters import as_typed
 from tests.tools.site.live_pages import book, cell, page, view
 from tests.tools.site.site_checks import LOOKS, NARROW, WIDE, axe_findings_with_places, watched
+from tools.site.live import in_script
 
 SOFTMAX, MASKED = LIST_TASKS["softmax-by-hand"], LIST_TASKS["masked-softmax-by-hand"]
 LATE_KB = 350  # editor and Python together, each packed by gzip -6
@@ -371,3 +374,34 @@ def test_nothing_moves_when_a_task_comes_alive_and_when_its_editor_does(browser,
         assert tab.evaluate(MEASURE) == pytest.approx(before, abs=1)
         touch(figure)
         assert tab.evaluate(MEASURE) == pytest.approx(before, abs=1)
+
+
+def packed(text):
+    return len(gzip.compress(text.encode(), 6))
+
+
+def growth(site, html):
+    """The bytes that tasks add to a page's first load, packed by gzip -6, and how many tasks."""
+    page = BeautifulSoup(html, "html.parser")
+    script = page.find("script", class_="attnbook-state")
+    known = json.loads(script.string) if script else {}
+    asked = {name: state for name, state in known.items() if state["kind"] == "code"}
+    modules = {state["module"] for state in asked.values()}
+    before = packed(str(page))
+    if asked:
+        rest = {name: state for name, state in known.items() if name not in asked}
+        script.string = in_script(rest)
+    for name in asked:
+        page.find(attrs={"data-attnbook-view": name}).decompose()
+    for late_one in page.find_all("script", attrs={"data-attnbook-late": True}):
+        late_one.decompose()
+    files = [site / "_static" / "live" / f"{name}.js" for name in modules]
+    own = sum(packed(file.read_text("utf-8")) for file in files)
+    return before - packed(str(page)) + own, len(asked)
+
+
+def test_the_first_load_grows_by_ten_kilobytes_at_most(site):
+    pages = [path.read_text("utf-8") for path in site.glob("chapters/*.html")]
+    grown = [growth(site, html) for html in pages]
+    assert sum(count for _, count in grown) == len(LIST_TASKS)
+    assert max(size for size, _ in grown) < 10_000

@@ -16,7 +16,9 @@ PAGES = {
     "scaling": "scoring-functions",
     "shape": "multi-head-attention",
 }
-SHARED = [(FOLDER / "shared" / name).read_text("utf-8") for name in ("style.css", "axes.css")]
+SHARED = [
+    (FOLDER / "shared" / name).read_text("utf-8") for name in ("look.css", "style.css", "axes.css")
+]
 
 # How each part of a figure looks when its own style comes last, whatever other kinds the page
 # holds and mounted before it; then which parts look otherwise once more style has come.

@@ -17,8 +17,8 @@ const PYTHON = {
   "/lib/page.py": "page.py",
 };
 
-/** One file with all that it imports, as a classic script. @param {string} name */
-async function bundled(name) {
+/** One file with all that it imports, as a classic script. @param {string} name @param {object} [parts] */
+async function bundled(name, parts = {}) {
   const { outputFiles } = await build({
     entryPoints: [join(HERE, name)],
     nodePaths: [join(HERE, "../../node_modules")],
@@ -30,7 +30,7 @@ async function bundled(name) {
     legalComments: "none", // licenses.txt has them
     write: false,
     // MicroPython's way into node falls away; it would await, which no classic script can.
-    define: { process: "undefined", "import.meta.url": "self.location.href" },
+    define: { process: "undefined", "import.meta.url": "self.location.href", PARTS: JSON.stringify(parts) },
     external: ["module", "fs", "path", "url"],
   });
   return outputFiles[0].text;
@@ -39,13 +39,10 @@ async function bundled(name) {
 const [, , folder] = process.argv;
 const program = await readFile(createRequire(import.meta.url).resolve(`${PACKAGE}/micropython.wasm`));
 const files = Object.entries(PYTHON).map(async ([path, file]) => [path, await readFile(join(HERE, file), "utf-8")]);
-const python = {
+const parts = {
   worker: await bundled("worker.js"),
   program: gzipSync(program, { level: 9 }).toString("base64"),
   files: Object.fromEntries(await Promise.all(files)),
 };
 await writeFile(join(folder, "editor.js"), await bundled("editor.js"));
-await writeFile(
-  join(folder, "python.js"),
-  `window.attnbookLate = { ...window.attnbookLate, python: ${JSON.stringify(python)} };\n`,
-);
+await writeFile(join(folder, "python.js"), await bundled("python.js", parts));

@@ -1,6 +1,6 @@
 // Python for the figures of one page: MicroPython in a worker, which can be ended at any time.
-/** @import { Answered, Question } from "./types" */
-import { bring } from "./late.js";
+// Bundled by bundle.mjs, with all that the worker needs as texts.
+/** @import { Answered, Question, Runner } from "../../../attnbook/figures/shared/types" */
 
 const LIMIT = 2000; // milliseconds for one answer, once Python is ready
 
@@ -11,7 +11,8 @@ async function unpacked(packed) {
   return new Response(stream).arrayBuffer();
 }
 
-export class Python {
+/** @implements {Runner} */
+class Python {
   /** @type {Promise<Worker> | null} */
   #worker = null;
   /** What waits for the last answer. @type {Promise<unknown>} */
@@ -32,7 +33,7 @@ export class Python {
     if (!("WebAssembly" in globalThis && "DecompressionStream" in globalThis)) {
       throw new Error("this browser has no WebAssembly");
     }
-    const { worker: text, program, files } = await bring("python");
+    const { worker: text, program, files } = PARTS;
     const url = URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
     const worker = new Worker(url);
     const ready = new Promise((done, fail) => {
@@ -89,3 +90,5 @@ export class Python {
     this.#worker = null;
   }
 }
+
+window.attnbookLate = { ...window.attnbookLate, python: { Python } };
