@@ -32,7 +32,8 @@ task = ListTask(
         "size, become one number. `W_q` and `W_k` are matrices, lists of rows, with one row for "
         "each hidden unit; `w_v` has one number for each. A hidden unit is `math.tanh` of a sum: "
         "the dot product of its row of `W_q` with `query`, plus that of its row of `W_k` with "
-        "`key`. The score is the dot product of `w_v` with the hidden units."
+        "`key`. `math.tanh` holds for sums of any size. The score is the dot product of `w_v` with "
+        "the hidden units."
     ),
     starter="import math\n\ndef additive_score(query, key, W_q, W_k, w_v):\n    ...",
 )
@@ -47,34 +48,26 @@ task.case("two numbers everywhere")(
         [2.0, -0.5],
     )
 )
-
-
-task.case("a query longer than the key")(
-    lambda: (
-        [1.0, -2.0, 0.5],
-        [0.5],
-        [[0.5, 0.2, 1.0], [0.3, 0.1, -0.4]],
-        [[1.0], [-0.6]],
-        [1.0, 3.0],
-    )
+task.case("a query longer than the key, and three hidden units")(
+    lambda: ([1.0, -2.0], [0.5], [[0.5, 0.2], [0.3, 0.1], [-0.4, 1]], [[1], [-0.6], [2]], [1, 3, 5])
 )
-
-
 task.case("a key longer than the query, and one hidden unit")(
     lambda: ([0.5], [1.0, 2.0], [[-1.0]], [[0.6, 0.2]], [-2.0])
 )
-
-
-task.case("a query of zeros, and three hidden units")(
-    lambda: ([0.0], [1.0], [[1.0], [2.0], [0.5]], [[0.5], [-1.0], [0.2]], [1.0, 1.0, 5.0])
+task.case("a query of zeros")(
+    lambda: (
+        [0.0, 0.0],
+        [1.0, -0.5],
+        [[1.0, 0.5], [2.0, -1.0]],
+        [[0.5, 0.2], [-1, 0.4]],
+        [1.0, 5.0],
+    )
 )
-
-
-task.case("a key of zeros")(lambda: ([1.0], [0.0], [[1.0], [0.3]], [[2.0], [1.0]], [1.0, -4.0]))
-
-
+task.case("a key of zeros")(
+    lambda: ([1.0, 0.5], [0.0, 0.0], [[1.0, 0.5], [0.3, -1.0]], [[2.0, 0.2], [1, 0.4]], [1.0, -4.0])
+)
 task.case("sums of 1000")(
-    lambda: ([2.0], [-1.0], [[500.0], [-400.0]], [[0.0], [200.0]], [3.0, 1.0])
+    lambda: ([2.0, 1.0], [-1.0, 0.0], [[500, 0], [-400, 30]], [[0, 100], [200, 0]], [3.0, 1.0])
 )
 
 
@@ -124,42 +117,30 @@ def no_tanh(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -> float:
     case="two numbers everywhere",
 )
 def matrices_swapped(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -> float:
-    """`W_k` is applied to the query and `W_q` to the key, which fit while both are equally long."""
+    """`W_k` meets the query, `W_q` the key; it runs only where query and key are equally long."""
     return _score(query, key, W_k, W_q, w_v)
 
 
 @task.bug(
     symptom="All keys get the same weight, whatever they hold.",
     origin="PyTorch's seq2seq tutorial (stored version), #2840, #3643",
-    mend="add the dot product with `key` inside of `math.tanh`.",
+    mend="add the dot product with `key` inside of `math.tanh`, unit by unit: numbers, not lists.",
     case="two numbers everywhere",
 )
 def the_key_is_not_looked_at(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -> float:
-    """the score comes from the query alone and never looks at the key."""
+    """the key's part is lost: not added, or `+` lays it behind as a list, and `zip` cuts it off."""
     return _score(query, [0.0] * len(key), W_q, W_k, w_v)
 
 
 @task.bug(
     symptom="Each query gets the same weights, whatever it holds.",
     origin="a common slip",
-    mend="add the dot product with `query` inside of `math.tanh`.",
+    mend="add both dot products inside of `math.tanh`; to a sum so far, one adds by `+=`.",
     case="two numbers everywhere",
 )
 def the_query_is_not_looked_at(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -> float:
-    """the score comes from the key alone and never looks at the query."""
+    """the query's part is lost: it is not added, or `=` has put the key's part in its place."""
     return _score([0.0] * len(query), key, W_q, W_k, w_v)
-
-
-@task.bug(
-    symptom="It learns, and reaches other weights than the paper's.",
-    origin="a common slip",
-    mend="take `math.tanh`, which goes from -1 to 1; the sigmoid goes from 0 to 1.",
-    case="two numbers everywhere",
-)
-def sigmoid_in_place_of_tanh(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -> float:
-    """each sum goes through the sigmoid in place of tanh."""
-    sums = [a + b for a, b in zip(_times(W_q, query), _times(W_k, key), strict=True)]
-    return _dot(w_v, [(1 + math.tanh(each / 2)) / 2 for each in sums])
 
 
 @task.bug(
@@ -181,9 +162,8 @@ def tanh_after_w_v(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -> floa
 )
 def tanh_of_each(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -> float:
     """tanh is taken of both dot products by themselves, before they are added."""
-    nothing = [0.0] * len(key)
-    of_query = _score(query, nothing, W_q, W_k, w_v)
-    return of_query + _score([0.0] * len(query), key, W_q, W_k, w_v)
+    pairs = zip(_times(W_q, query), _times(W_k, key), strict=True)
+    return _dot(w_v, [math.tanh(a) + math.tanh(b) for a, b in pairs])
 
 
 @task.bug(
@@ -196,28 +176,6 @@ def product_in_place_of_the_sum(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v:
     """both dot products are multiplied, where they should be added."""
     pairs = zip(_times(W_q, query), _times(W_k, key), strict=True)
     return _dot(w_v, [math.tanh(a * b) for a, b in pairs])
-
-
-@task.bug(
-    symptom="A pretrained layer's weights give other scores here.",
-    origin="a common slip",
-    mend="add: a difference can be learned, but with other weights than these.",
-    case="two numbers everywhere",
-)
-def key_minus_query(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -> float:
-    """the query's part is subtracted from the key's, as in a distance."""
-    return _score([-q for q in query], key, W_q, W_k, w_v)
-
-
-@task.bug(
-    symptom="All weights are nearly alike, the more so the more hidden units there are.",
-    origin="a common slip",
-    mend="leave the score as it is: the root belongs to the dot product.",
-    case="two numbers everywhere",
-)
-def divided_by_the_root(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -> float:
-    """the score is divided by the root of its size, as that of the dot product would be."""
-    return _score(query, key, W_q, W_k, w_v) / math.sqrt(len(w_v))
 
 
 @task.bug(
@@ -239,6 +197,53 @@ def w_v_forgotten(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -> float
 )
 def columns_in_place_of_rows(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -> float:
     """the columns of the matrices meet the vectors, in place of their rows."""
-    turned_q = [list(column) for column in zip(*W_q, strict=True)]
-    turned_k = [list(column) for column in zip(*W_k, strict=True)]
+    turned_q = [[row[h] for row in W_q] for h in range(len(w_v))]
+    turned_k = [[row[h] for row in W_k] for h in range(len(w_v))]
     return _score(query, key, turned_q, turned_k, w_v)
+
+
+@task.bug(
+    symptom="The order of a query's numbers hardly matters, and scores are too far from 0.",
+    origin="a new reader's first try",
+    mend="add up the products first, then take `math.tanh` of the sum.",
+    case="two numbers everywhere",
+)
+def tanh_of_each_product(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -> float:
+    """tanh is taken of each product by itself, before they are added."""
+    rows = [q + k for q, k in zip(W_q, W_k, strict=True)]
+    units = [sum(math.tanh(w * x) for w, x in zip(row, query + key, strict=True)) for row in rows]
+    return _dot(w_v, units)
+
+
+@task.bug(
+    symptom="A query that is equal to the key counts twice, and `W_k` never learns.",
+    origin="a new reader's first try",
+    mend="multiply the key by its own matrix, `W_k`.",
+    case="two numbers everywhere",
+)
+def one_matrix_for_both(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -> float:  # noqa: ARG001
+    """`W_q` is applied to the key, too, and `W_k` to nothing."""
+    return _score(query, key, W_q, W_q, w_v)
+
+
+@task.bug(
+    symptom="The first hidden unit is right, and all others are not.",
+    origin="a new reader's first try",
+    mend="begin each hidden unit's sum with 0, inside the loop over the units.",
+    case="two numbers everywhere",
+)
+def sum_not_reset(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -> float:
+    """the sum of a hidden unit goes on with the next one, where it should begin with 0."""
+    sums = [a + b for a, b in zip(_times(W_q, query), _times(W_k, key), strict=True)]
+    return _dot(w_v, [math.tanh(sum(sums[: h + 1])) for h in range(len(sums))])
+
+
+@task.bug(
+    symptom="The score is that of one hidden unit.",
+    origin="a new reader's first try",
+    mend="begin with `score = 0`, and add what each unit says: `score += …`.",
+    case="two numbers everywhere",
+)
+def the_last_unit_only(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -> float:
+    """only the last hidden unit counts: `=` replaces the score so far, where `+=` adds to it."""
+    return _score(query, key, W_q[-1:], W_k[-1:], w_v[-1:])

@@ -19,6 +19,10 @@ def _softmax(scores: Row) -> Row:
     return [power / sum(powers) for power in powers]
 
 
+def _scores(query: Row, keys: Rows) -> Row:
+    return [_dot(query, key) / math.sqrt(len(query)) for key in keys]
+
+
 def _pool(weights: Row, values: Rows) -> Row:
     return [_dot(weights, [value[i] for value in values]) for i in range(len(values[0]))]
 
@@ -30,8 +34,8 @@ task = ListTask(
         "Write `attend(query, keys, values)`: `query` is a vector, a list of numbers; `keys` is a "
         "list of vectors of that size, and `values` a list of as many vectors, maybe of another "
         "size. A score is the dot product of query and key, divided by the root of the query's "
-        "size. A softmax of the scores gives the weights; it must hold for scores of 1000, too. "
-        "Return the sum of the value vectors, each times its weight: a list."
+        "size. A softmax of the scores gives the weights; it must hold for scores of 1000 and of "
+        "-1000. Return the sum of the value vectors, each times its weight: a list."
     ),
     starter="import math\n\ndef attend(query, keys, values):\n    ...",
 )
@@ -44,40 +48,26 @@ task.case("three keys of four numbers")(
         [[4.0], [2.0], [1.0]],
     )
 )
-
-
 task.case("values of three numbers")(
     lambda: ([1.0, -1.0], [[0.0, 2.0], [2.0, 1.0]], [[4.0, 0.0, 2.0], [0.0, 8.0, 1.0]])
 )
-
-
 task.case("keys and values of one size")(
     lambda: ([1.0, 0.5], [[2.0, 0.0], [0.0, 2.0]], [[1.0, 0.0], [0.0, 3.0]])
 )
-
-
 task.case("a query of zeros")(lambda: ([0.0, 0.0], [[1.0, 2.0], [3.0, 1.0]], [[2.0], [6.0]]))
-
-
 task.case("one key")(lambda: ([3.0], [[-2.0]], [[5.0, 7.0]]))
-
-
 task.case("scores of 1000")(
     lambda: ([1000.0], [[0.0], [1.0], [0.999], [-1.0]], [[1.0], [4.0], [2.0], [3.0]])
 )
-
-
 task.case("scores of -1000")(lambda: ([1000.0], [[-1.0], [-0.999]], [[4.0], [2.0]]))
 
 
 @task.right("it is the three stages, one after the other.")
 def stage_by_stage(query: Row, keys: Rows, values: Rows) -> Row:
-    root = math.sqrt(len(query))
-    scores = [sum(q * k for q, k in zip(query, key, strict=True)) / root for key in keys]
+    scores = _scores(query, keys)
     powers = [math.exp(score - max(scores)) for score in scores]
     weights = [power / sum(powers) for power in powers]
-    columns = zip(*values, strict=True)
-    return [sum(w * v for w, v in zip(weights, column, strict=True)) for column in columns]
+    return _pool(weights, values)
 
 
 @task.right("the query may be divided by the root before it meets a key.")
@@ -89,8 +79,7 @@ def query_scaled_first(query: Row, keys: Rows, values: Rows) -> Row:
 @task.right("it carries sums from key to key, and corrects them when the highest score rises.")
 def in_one_pass(query: Row, keys: Rows, values: Rows) -> Row:
     highest, total, output = -math.inf, 0.0, [0.0] * len(values[0])
-    for key, value in zip(keys, values, strict=True):
-        score = _dot(query, key) / math.sqrt(len(query))
+    for score, value in zip(_scores(query, keys), values, strict=True):
         new = max(highest, score)
         old, power = math.exp(highest - new), math.exp(score - new)
         highest, total = new, old * total + power
@@ -121,18 +110,6 @@ def division_by_the_size(query: Row, keys: Rows, values: Rows) -> Row:
 
 
 @task.bug(
-    symptom="Each query takes one value and leaves the others.",
-    origin="a common slip",
-    mend="divide by the root, `/ math.sqrt(len(query))`, in place of `*`.",
-    case="three keys of four numbers",
-)
-def multiplied_by_the_root(query: Row, keys: Rows, values: Rows) -> Row:
-    """the scores are multiplied by the root, where they should be divided."""
-    root = math.sqrt(len(query))
-    return _pool(_softmax([_dot(query, key) * root for key in keys]), values)
-
-
-@task.bug(
     symptom="The more keys there are, the flatter are the weights.",
     origin="a common slip",
     mend="take the size of the query, `len(query)`; `len(keys)` is how many keys there are.",
@@ -140,46 +117,7 @@ def multiplied_by_the_root(query: Row, keys: Rows, values: Rows) -> Row:
 )
 def root_of_the_number_of_keys(query: Row, keys: Rows, values: Rows) -> Row:
     """the number of keys stands under the root, where the query's size belongs."""
-    root = math.sqrt(len(keys))
-    return _pool(_softmax([_dot(query, key) / root for key in keys]), values)
-
-
-@task.bug(
-    symptom="With longer values the weights change, though the query and the keys did not.",
-    origin="`whose d` is asked in threads such as bert_language_understanding#9",
-    mend="take the size of the query, `len(query)`: values have no part in the scores.",
-    case="three keys of four numbers",
-)
-def root_of_the_value_size(query: Row, keys: Rows, values: Rows) -> Row:
-    """the size of a value stands under the root, where the query's size belongs."""
-    root = math.sqrt(len(values[0]))
-    return _pool(_softmax([_dot(query, key) / root for key in keys]), values)
-
-
-@task.bug(
-    symptom="The weights do not sum to 1, and the longer the vectors are, the smaller the output.",
-    origin="a common slip",
-    mend="divide the scores, before the softmax.",
-    case="three keys of four numbers",
-)
-def scaled_after_the_softmax(query: Row, keys: Rows, values: Rows) -> Row:
-    """the weights are divided by the root, where the scores should be."""
-    weights = _softmax([_dot(query, key) for key in keys])
-    return _pool([weight / math.sqrt(len(query)) for weight in weights], values)
-
-
-@task.bug(
-    symptom="A key twice as long gets no more attention.",
-    origin="a common slip",
-    mend="take the dot product as it is: how long a query or a key is counts.",
-    case="three keys of four numbers",
-)
-def cosine_in_place_of_the_product(query: Row, keys: Rows, values: Rows) -> Row:
-    """query and keys are divided by their lengths first, so that only angles count."""
-    root = math.sqrt(len(query))
-    lengths = [math.sqrt(_dot(query, query) * _dot(key, key)) for key in keys]
-    scores = [_dot(query, k) / n / root for k, n in zip(keys, lengths, strict=True)]
-    return _pool(_softmax(scores), values)
+    return _pool(_softmax([_dot(query, key) / math.sqrt(len(keys)) for key in keys]), values)
 
 
 @task.bug(
@@ -190,8 +128,7 @@ def cosine_in_place_of_the_product(query: Row, keys: Rows, values: Rows) -> Row:
 )
 def keys_are_pooled(query: Row, keys: Rows, values: Rows) -> Row:  # noqa: ARG001
     """the keys are added up by the weights, and the values are never used."""
-    root = math.sqrt(len(query))
-    return _pool(_softmax([_dot(query, key) / root for key in keys]), keys)
+    return _pool(_softmax(_scores(query, keys)), keys)
 
 
 @task.bug(
@@ -202,7 +139,7 @@ def keys_are_pooled(query: Row, keys: Rows, values: Rows) -> Row:  # noqa: ARG00
 )
 def no_maximum_subtracted(query: Row, keys: Rows, values: Rows) -> Row:
     """no maximum is subtracted, so that powers overflow, or all vanish."""
-    powers = [math.exp(_dot(query, key) / math.sqrt(len(query))) for key in keys]
+    powers = [math.exp(score) for score in _scores(query, keys)]
     return _pool([power / sum(powers) for power in powers], values)
 
 
@@ -214,7 +151,7 @@ def no_maximum_subtracted(query: Row, keys: Rows, values: Rows) -> Row:
 )
 def softmax_left_out(query: Row, keys: Rows, values: Rows) -> Row:
     """the scores themselves are used as weights, without a softmax."""
-    return _pool([_dot(query, key) / math.sqrt(len(query)) for key in keys], values)
+    return _pool(_scores(query, keys), values)
 
 
 @task.bug(
@@ -225,7 +162,7 @@ def softmax_left_out(query: Row, keys: Rows, values: Rows) -> Row:
 )
 def powers_never_divided(query: Row, keys: Rows, values: Rows) -> Row:
     """the powers of e are not divided by their sum, so that they are no shares."""
-    scores = [_dot(query, key) / math.sqrt(len(query)) for key in keys]
+    scores = _scores(query, keys)
     return _pool([math.exp(score - max(scores)) for score in scores], values)
 
 
@@ -239,3 +176,74 @@ def the_best_key_only(query: Row, keys: Rows, values: Rows) -> Row:
     """the value of the key with the highest score is returned, and the others never count."""
     scores = [_dot(query, key) for key in keys]
     return values[scores.index(max(scores))]
+
+
+@task.bug(
+    symptom="Outputs are far too small, or nothing at all.",
+    origin="a new reader's first try",
+    mend="subtract the maximum below the fraction bar, too: then it cancels.",
+    case="three keys of four numbers",
+)
+def maximum_subtracted_above_only(query: Row, keys: Rows, values: Rows) -> Row:
+    """the maximum is subtracted above the fraction bar only, where it does not cancel."""
+    scores = _scores(query, keys)
+    total = sum(math.exp(score) for score in scores)
+    return _pool([math.exp(score - max(scores)) / total for score in scores], values)
+
+
+@task.bug(
+    symptom="The key that fits best gets the smallest weight.",
+    origin="a new reader's first try",
+    mend="subtract the maximum from the score, `score - highest`, not the other way round.",
+    case="three keys of four numbers",
+)
+def turned_round(query: Row, keys: Rows, values: Rows) -> Row:
+    """the sign of the scores is turned, and the highest gets the smallest weight."""
+    return _pool(_softmax([-score for score in _scores(query, keys)]), values)
+
+
+@task.bug(
+    symptom="Outputs are 0, except where one key has all the weight.",
+    origin="a new reader's first try",
+    mend="divide by `/`: `power / sum(powers)`.",
+    case="three keys of four numbers",
+)
+def divided_by_two_strokes(query: Row, keys: Rows, values: Rows) -> Row:
+    """the powers are divided by `//`, which drops everything after the point."""
+    return _pool([weight // 1 for weight in _softmax(_scores(query, keys))], values)
+
+
+@task.bug(
+    symptom="Scores depend on the order of the keys.",
+    origin="a new reader's first try",
+    mend="begin each key's sum with 0, inside the loop over the keys.",
+    case="three keys of four numbers",
+)
+def sum_not_reset(query: Row, keys: Rows, values: Rows) -> Row:
+    """the sum of a dot product goes on with the next key, where it should begin with 0."""
+    scores = _scores(query, keys)
+    return _pool(_softmax([sum(scores[: i + 1]) for i in range(len(keys))]), values)
+
+
+@task.bug(
+    symptom="Outputs are too small, the more so the more keys there are.",
+    origin="a new reader's first try",
+    mend="only add up: weights sum to 1, and have seen to the average.",
+    case="three keys of four numbers",
+)
+def divided_by_the_number_of_keys(query: Row, keys: Rows, values: Rows) -> Row:
+    """the sum is divided by how many keys there are, though the weights sum to 1."""
+    return [number / len(keys) for number in _pool(_softmax(_scores(query, keys)), values)]
+
+
+@task.bug(
+    symptom="It stops where all scores are far below 0.",
+    origin="a new reader's first try",
+    mend="let the search for the highest score begin with the first one, or take `max(scores)`.",
+    case="scores of -1000",
+)
+def maximum_sought_from_0(query: Row, keys: Rows, values: Rows) -> Row:
+    """the search for the highest score begins at 0, and with lower scores all powers vanish."""
+    scores = _scores(query, keys)
+    powers = [math.exp(score - max(0.0, *scores)) for score in scores]
+    return _pool([power / sum(powers) for power in powers], values)

@@ -10,7 +10,7 @@ task = ListTask(
     draws="mask",
     statement=(
         "Write `may_see(query, key, num_queries, num_keys)`: True or False. `query` is the number "
-        "of a query, `key` that of a key, both counted from 0. Queries stand at the *last* "
+        "of a query, `key` that of a key, both counted from 0. Queries stand at the last "
         "positions of the keys: the last query at the last key, the one before it at the key "
         "before. A query may see the key at its own position and all keys before it, and none "
         "after it. There are never more queries than keys."
@@ -20,29 +20,13 @@ task = ListTask(
 
 
 task.case("3 queries, 3 keys: the key before the query's own")(lambda: (1, 0, 3, 3))
-
-
 task.case("3 queries, 3 keys: the query's own key")(lambda: (1, 1, 3, 3))
-
-
 task.case("3 queries, 3 keys: the key after the query's own")(lambda: (1, 2, 3, 3))
-
-
 task.case("2 queries, 5 keys: the first query's own key")(lambda: (0, 3, 2, 5))
-
-
 task.case("2 queries, 5 keys: the key after the first query's own")(lambda: (0, 4, 2, 5))
-
-
 task.case("2 queries, 5 keys: the last query and the second key")(lambda: (1, 1, 2, 5))
-
-
 task.case("4 queries, 5 keys: the last query and the last key")(lambda: (3, 4, 4, 5))
-
-
 task.case("4 queries, 5 keys: the first query and the last key")(lambda: (0, 4, 4, 5))
-
-
 task.case("1 query, 6 keys: the last key")(lambda: (0, 5, 1, 6))
 
 
@@ -66,7 +50,8 @@ def listed(query: int, key: int, num_queries: int, num_keys: int) -> bool:
 @task.bug(
     symptom="With the keys kept, each new token sees the first token only.",
     origin="pytorch#108108, executorch#21749: `is_causal=True` of PyTorch's SDPA",
-    mend="move the query on by `num_keys - num_queries`, to where it stands among the keys.",
+    mend="count both from the same end: among the keys the query stands at "
+    "`query + num_keys - num_queries`, and the key stays where it is.",
     case="2 queries, 5 keys: the first query's own key",
 )
 def counted_from_the_first_key(query: int, key: int, num_queries: int, num_keys: int) -> bool:  # noqa: ARG001
@@ -88,7 +73,7 @@ def moved_the_wrong_way(query: int, key: int, num_queries: int, num_keys: int) -
 @task.bug(
     symptom="The first query of a text sees nothing.",
     origin="a common slip",
-    mend="compare by `<=`: a query sees its own position.",
+    mend="let it see its own position, too: compare by `<=`, and take no 1 away.",
     case="3 queries, 3 keys: the query's own key",
 )
 def own_position_hidden(query: int, key: int, num_queries: int, num_keys: int) -> bool:
@@ -173,3 +158,25 @@ def all_queries_at_the_first_ones_place(
 def moved_only_where_there_is_one(query: int, key: int, num_queries: int, num_keys: int) -> bool:  # noqa: ARG001
     """one query sees all keys, and several are taken to stand at the first positions."""
     return num_queries == 1 or key <= query
+
+
+@task.bug(
+    symptom="The last query sees the last key only, and the first query sees all keys.",
+    origin="a new reader's first try",
+    mend="`query` is who looks, `key` what is looked at: compare `key` with the query's position.",
+    case="3 queries, 3 keys: the key before the query's own",
+)
+def query_and_key_exchanged(query: int, key: int, num_queries: int, num_keys: int) -> bool:
+    """query and key are exchanged, and a key sees the queries before it."""
+    return query <= key + num_keys - num_queries
+
+
+@task.bug(
+    symptom="The first query sees most keys, and the last one fewest.",
+    origin="a new reader's first try",
+    mend="count both from one end: the query stands at `query + num_keys - num_queries`.",
+    case="2 queries, 5 keys: the key after the first query's own",
+)
+def counted_from_the_other_end(query: int, key: int, num_queries: int, num_keys: int) -> bool:  # noqa: ARG001
+    """the query is counted from the end of the keys, and the key from their beginning."""
+    return key <= num_keys - 1 - query

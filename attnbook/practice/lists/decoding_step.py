@@ -15,13 +15,10 @@ def _dot(one: Row, other: Row) -> float:
     return sum(a * b for a, b in zip(one, other, strict=True))
 
 
-def _softmax(scores: Row) -> Row:
+def _weights(state: Row, memory: Rows) -> Row:
+    scores = [_dot(state, vector) for vector in memory]
     powers = [math.exp(score - max(scores)) for score in scores]
     return [power / sum(powers) for power in powers]
-
-
-def _weights(state: Row, memory: Rows) -> Row:
-    return _softmax([_dot(state, vector) for vector in memory])
 
 
 def _pool(weights: Row, memory: Rows) -> Row:
@@ -39,38 +36,26 @@ task = ListTask(
     statement=(
         "Write `decoding_step(token, state, memory)`: `token` and `state` are vectors, lists of "
         "numbers, and `memory` is a list of vectors; all these vectors have one size. A score is "
-        "the dot product of `state`, as it comes in, with a vector of the memory; `softmax`, which "
-        "is there already, makes the weights. "
-        "The context is the sum of the memory's vectors, each times its weight. The new state is "
-        "`math.tanh` of state + token + context, number by number. Return the new state and the "
-        "weights, in this order."
+        "the dot product of `state`, as it comes in, with a vector of the memory; `softmax` is "
+        "written above it, and makes the weights. The context is the sum of the memory's vectors, "
+        "each times its weight. The new state is `math.tanh` of state + token + context, number by "
+        "number. Return a pair: the new state, and the list of weights."
     ),
     starter=(
-        "import math\n\n"
-        "def softmax(scores):\n"
-        "    highest = max(scores)\n"
+        "import math\n\ndef softmax(scores):\n    highest = max(scores)\n"
         "    powers = [math.exp(score - highest) for score in scores]\n"
         "    return [power / sum(powers) for power in powers]\n\n"
-        "def decoding_step(token, state, memory):\n"
-        "    ..."
+        "def decoding_step(token, state, memory):\n    ..."
     ),
 )
 
 
-task.case("two vectors of two numbers")(
-    lambda: ([0.25, -0.5], [0.5, 0.25], [[1.0, -1.0], [-0.5, 0.5]])
+task.case("three vectors of two numbers")(
+    lambda: ([0.25, -0.5], [0.5, 0.25], [[1.0, -1.0], [-0.5, 0.5], [0.25, 1.5]])
 )
-
-
 task.case("three vectors of one number")(lambda: ([-0.5], [0.5], [[1.0], [-2.0], [0.0]]))
-
-
 task.case("a state of zeros")(lambda: ([0.25], [0.0], [[1.0], [-0.5]]))
-
-
 task.case("one vector in the memory")(lambda: ([0.0, 0.25], [0.5, -0.5], [[-0.5, 1.0]]))
-
-
 task.case("scores of -1600")(lambda: ([0.5], [40.0], [[-40.0], [-40.01]]))
 
 
@@ -87,7 +72,7 @@ def by_the_sentences(token: Row, state: Row, memory: Rows) -> Two:
 
 @task.right("what a vector of the memory gives can be added to the state at once.")
 def added_to_the_state(token: Row, state: Row, memory: Rows) -> Two:
-    weights = _softmax([_dot(state, vector) for vector in memory])
+    weights = _weights(state, memory)
     sums = [s + t for s, t in zip(state, token, strict=True)]
     for weight, vector in zip(weights, memory, strict=True):
         for i in range(len(sums)):
@@ -109,9 +94,8 @@ def by_powers_of_e(token: Row, state: Row, memory: Rows) -> Two:
 @task.bug(
     symptom="After the same character the model always looks at the same place.",
     origin="a common slip",
-    mend="take the dot products with `state`, which knows all that was written, not the last "
-    "token alone.",
-    case="two vectors of two numbers",
+    mend="take the dot products with `state`: it knows more than the last token.",
+    case="three vectors of two numbers",
 )
 def asks_with_the_token(token: Row, state: Row, memory: Rows) -> Two:
     """the token asks the memory, in place of the state."""
@@ -120,22 +104,10 @@ def asks_with_the_token(token: Row, state: Row, memory: Rows) -> Two:
 
 
 @task.bug(
-    symptom="The weights answer a question that the decoder has not asked yet.",
-    origin="a common slip",
-    mend="ask with `state` as it came in; the new one is made from the context.",
-    case="two vectors of two numbers",
-)
-def asks_with_a_new_state(token: Row, state: Row, memory: Rows) -> Two:
-    """the state moves on, by the token alone, before it asks the memory."""
-    weights = _weights(_moved(state, token), memory)
-    return _moved(state, token, _pool(weights, memory)), weights
-
-
-@task.bug(
     symptom="It learns as slowly as without attention.",
     origin="a common slip",
     mend="add the context to state and token before `math.tanh`.",
-    case="two vectors of two numbers",
+    case="three vectors of two numbers",
 )
 def context_forgotten(token: Row, state: Row, memory: Rows) -> Two:
     """the context is not added, and attention has no effect."""
@@ -146,7 +118,7 @@ def context_forgotten(token: Row, state: Row, memory: Rows) -> Two:
     symptom="What was written last makes no difference.",
     origin="a common slip",
     mend="add the token to state and context before `math.tanh`.",
-    case="two vectors of two numbers",
+    case="three vectors of two numbers",
 )
 def token_forgotten(token: Row, state: Row, memory: Rows) -> Two:  # noqa: ARG001
     """the token is not added."""
@@ -158,7 +130,7 @@ def token_forgotten(token: Row, state: Row, memory: Rows) -> Two:  # noqa: ARG00
     symptom="After each step the decoder has forgotten what came before.",
     origin="a common slip",
     mend="add the old state to token and context before `math.tanh`.",
-    case="two vectors of two numbers",
+    case="three vectors of two numbers",
 )
 def state_forgotten(token: Row, state: Row, memory: Rows) -> Two:
     """the old state asks, and is not added to the new one."""
@@ -170,7 +142,7 @@ def state_forgotten(token: Row, state: Row, memory: Rows) -> Two:
     symptom="The state grows from step to step.",
     origin="a common slip",
     mend="take `math.tanh` of each sum.",
-    case="two vectors of two numbers",
+    case="three vectors of two numbers",
 )
 def no_tanh(token: Row, state: Row, memory: Rows) -> Two:
     """the new state is the sum itself, without tanh."""
@@ -180,46 +152,10 @@ def no_tanh(token: Row, state: Row, memory: Rows) -> Two:
 
 
 @task.bug(
-    symptom="The state grows beyond 1.",
-    origin="a common slip",
-    mend="add first, then take `math.tanh` of the sum.",
-    case="two vectors of two numbers",
-)
-def tanh_of_each(token: Row, state: Row, memory: Rows) -> Two:
-    """tanh is taken of state, token and context by themselves, before they are added."""
-    weights = _weights(state, memory)
-    three = zip(state, token, _pool(weights, memory), strict=True)
-    return [math.tanh(s) + math.tanh(t) + math.tanh(c) for s, t, c in three], weights
-
-
-@task.bug(
-    symptom="The weights look fine, and the context is the same at every step.",
-    origin="a common slip",
-    mend="multiply each vector of the memory by its weight before you add.",
-    case="two vectors of two numbers",
-)
-def the_memorys_average(token: Row, state: Row, memory: Rows) -> Two:
-    """the context is the memory's plain average, and the weights are not used."""
-    context = _pool([1 / len(memory)] * len(memory), memory)
-    return _moved(state, token, context), _weights(state, memory)
-
-
-@task.bug(
-    symptom="Long texts are translated badly, though the weights look fine.",
-    origin="a common slip",
-    mend="add up all vectors of the memory, each times its weight.",
-    case="two vectors of two numbers",
-)
-def the_last_memory_for_the_context(token: Row, state: Row, memory: Rows) -> Two:
-    """the last vector of the memory stands in place of the context."""
-    return _moved(state, token, memory[-1]), _weights(state, memory)
-
-
-@task.bug(
     symptom="The next step begins with weights for its state.",
     origin="a common slip",
     mend="return the new state first: `return new_state, weights`.",
-    case="two vectors of two numbers",
+    case="three vectors of two numbers",
 )
 def the_weights_first(token: Row, state: Row, memory: Rows) -> Two:
     """the weights come first, and the new state second."""
@@ -231,9 +167,82 @@ def the_weights_first(token: Row, state: Row, memory: Rows) -> Two:
     symptom="The context is far too large, and the new state is 1 or -1.",
     origin="a new reader's first try",
     mend="make weights of the scores: `weights = softmax(scores)`.",
-    case="two vectors of two numbers",
+    case="three vectors of two numbers",
 )
 def softmax_left_out(token: Row, state: Row, memory: Rows) -> Two:
     """the scores themselves are used as weights, without `softmax`."""
     scores = [_dot(state, vector) for vector in memory]
     return _moved(state, token, _pool(scores, memory)), scores
+
+
+@task.bug(
+    symptom="The new state is three times as long as the old one.",
+    origin="a new reader's first try",
+    mend="add number by number: `+` of two lists lays them end to end.",
+    case="three vectors of two numbers",
+)
+def laid_end_to_end(token: Row, state: Row, memory: Rows) -> Two:
+    """state, token and context are lists, and `+` lays them end to end."""
+    weights = _weights(state, memory)
+    return _moved(state + token + _pool(weights, memory)), weights
+
+
+@task.bug(
+    symptom="The weights look fine, and the new state is 1 or -1.",
+    origin="a new reader's first try",
+    mend="multiply the vectors of the memory by `softmax(scores)`.",
+    case="three vectors of two numbers",
+)
+def context_by_scores(token: Row, state: Row, memory: Rows) -> Two:
+    """the scores are used in the context, in place of the weights."""
+    scores = [_dot(state, vector) for vector in memory]
+    return _moved(state, token, _pool(scores, memory)), _weights(state, memory)
+
+
+@task.bug(
+    symptom="The new state has numbers beyond 1 and -1.",
+    origin="a new reader's first try",
+    mend="add the context to state and token before `math.tanh`.",
+    case="three vectors of two numbers",
+)
+def context_outside_of_tanh(token: Row, state: Row, memory: Rows) -> Two:
+    """the context is added after tanh, where it belongs inside."""
+    weights = _weights(state, memory)
+    pairs = zip(_moved(state, token), _pool(weights, memory), strict=True)
+    return [moved + c for moved, c in pairs], weights
+
+
+@task.bug(
+    symptom="The longer the memory is, the nearer is the new state to 1 or -1.",
+    origin="a new reader's first try",
+    mend="multiply each vector of the memory by its weight before you add.",
+    case="three vectors of two numbers",
+)
+def the_memorys_plain_sum(token: Row, state: Row, memory: Rows) -> Two:
+    """the vectors of the memory are added up as they are, without weights."""
+    context = _pool([1.0] * len(memory), memory)
+    return _moved(state, token, context), _weights(state, memory)
+
+
+@task.bug(
+    symptom="What is drawn as weights has numbers below 0.",
+    origin="a new reader's first try",
+    mend="return the weights second: `return new_state, weights`.",
+    case="three vectors of two numbers",
+)
+def context_in_place_of_the_weights(token: Row, state: Row, memory: Rows) -> Two:
+    """the context is returned, where the weights are asked for."""
+    context = _pool(_weights(state, memory), memory)
+    return _moved(state, token, context), context
+
+
+@task.bug(
+    symptom="The weights answer a question that the decoder has not asked.",
+    origin="a new reader's first try",
+    mend="take the dot products with `state` alone, as it comes in.",
+    case="three vectors of two numbers",
+)
+def asks_with_the_sum(token: Row, state: Row, memory: Rows) -> Two:
+    """the sum of state and token asks the memory, in place of the state."""
+    weights = _weights([s + t for s, t in zip(state, token, strict=True)], memory)
+    return _moved(state, token, _pool(weights, memory)), weights

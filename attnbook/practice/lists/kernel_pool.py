@@ -34,20 +34,10 @@ task = ListTask(
 
 
 task.case("a width of 1")(lambda: (1.0, [0.0, 2.5, 3.0], [10.0, 20.0, 70.0], 1.0))
-
-
 task.case("a width of 2")(lambda: (1.0, [0.0, 2.5, 3.0], [10.0, 20.0, 70.0], 2.0))
-
-
 task.case("a width of 0.5")(lambda: (0.5, [0.0, 1.25], [4.0, 8.0], 0.5))
-
-
 task.case("a query that lies on a key")(lambda: (2.0, [1.0, 2.0], [-3.0, 5.0], 1.5))
-
-
 task.case("one key")(lambda: (0.0, [3.0], [7.0], 1.5))
-
-
 task.case("a query far from all keys")(
     lambda: (1000.0, [0.0, 900.01, 900.0, 10.0], [5.0, 10.0, 20.0, 30.0], 1.0)
 )
@@ -208,3 +198,16 @@ def own_key_left_out(query: float, keys: Row, values: Row, width: float) -> floa
     """a key on which the query lies is left out, as when each point is predicted from the rest."""
     others = [i for i in range(len(keys)) if keys[i] != query]
     return _pooled(_scores(query, [keys[i] for i in others], width), [values[i] for i in others])
+
+
+@task.bug(
+    symptom="The curve is 0 nearly everywhere.",
+    origin="a new reader's first try",
+    mend="divide by `/`: `power / sum(powers)`.",
+    case="a width of 1",
+)
+def divided_by_two_strokes(query: float, keys: Row, values: Row, width: float) -> float:
+    """the division is `//`, which drops everything after the point."""
+    scores = _scores(query, keys, width)
+    powers = [math.exp(score - max(scores)) for score in scores]
+    return sum(p // sum(powers) * v for p, v in zip(powers, values, strict=True))

@@ -16,7 +16,7 @@ task = ListTask(
         "query; `keys` and `values` are lists of numbers, and `query` is a number. Make it soft. A "
         "key's closeness is 1 where it is equal to the query, and halves with each step of "
         "distance: `2 ** -abs(query - key)`. The weights are the closenesses divided by their "
-        "sum. Return the sum of each weight times its value."
+        "sum. Return the sum of each weight times its value. Keys may come in any order, and twice."
     ),
     starter=(
         "def look_up(query, keys, values):\n"
@@ -27,25 +27,13 @@ task = ListTask(
 
 
 task.case("a query between keys")(lambda: (2.5, [1.0, 2.0, 4.5], [10.0, 20.0, 70.0]))
-
-
 task.case("a query that is equal to a key")(lambda: (3.0, [1.0, 3.0], [8.0, 4.0]))
-
-
 task.case("a query halfway between two keys")(lambda: (1.5, [1.0, 2.0], [10.0, 20.0]))
-
-
 task.case("a query below all keys")(lambda: (-1.0, [0.0, 2.0], [6.0, 1.0]))
-
-
 task.case("one key")(lambda: (3.0, [0.5], [7.0]))
-
-
 task.case("two items with the same key, and keys in no order")(
     lambda: (1.0, [3.0, 1.0, 0.0, 1.0], [2.0, 4.0, -6.0, 9.0])
 )
-
-
 task.case("a query far from all keys")(lambda: (60.0, [0.0, 1.0], [2.0, 5.0]))
 
 
@@ -190,3 +178,56 @@ def one_over_the_distance(query: float, keys: Row, values: Row) -> float:
 def the_plain_average(query: float, keys: Row, values: Row) -> float:  # noqa: ARG001
     """the values are averaged, and the weights are not used."""
     return sum(values) / len(values)
+
+
+@task.bug(
+    symptom="The answer is 0, except where there is one key.",
+    origin="a new reader's first try",
+    mend="divide by `/`: `each / sum(near)`.",
+    case="a query between keys",
+)
+def divided_by_two_strokes(query: float, keys: Row, values: Row) -> float:
+    """the division is `//`, which drops everything after the point."""
+    near = [2 ** -abs(query - key) for key in keys]
+    return sum(n // sum(near) * v for n, v in zip(near, values, strict=True))
+
+
+@task.bug(
+    symptom="Only the first item has any say.",
+    origin="a new reader's first try",
+    mend="return after the loop: put `return` as far left as `for`.",
+    case="a query between keys",
+)
+def returned_inside_the_loop(query: float, keys: Row, values: Row) -> float:
+    """`return` stands inside the loop, and ends it at the first item."""
+    near = [2 ** -abs(query - key) for key in keys]
+    return near[0] / sum(near) * values[0]
+
+
+@task.bug(
+    symptom="The first key has a weight of 1, wherever the query is.",
+    origin="a new reader's first try",
+    mend="finish the sum over all keys before you divide the first closeness by it.",
+    case="a query between keys",
+)
+def divided_by_the_sum_so_far(query: float, keys: Row, values: Row) -> float:
+    """each closeness is divided by the sum of those up to it, not of all."""
+    total = output = 0.0
+    for key, value in zip(keys, values, strict=True):
+        total += 2 ** -abs(query - key)
+        output += 2 ** -abs(query - key) / total * value
+    return output
+
+
+@task.bug(
+    symptom="Weights do not sum to 1, and the later ones are too large.",
+    origin="a new reader's first try",
+    mend="take the sum once, before the loop: `total = sum(near)`.",
+    case="a query between keys",
+)
+def divided_while_the_sum_changes(query: float, keys: Row, values: Row) -> float:
+    """the closenesses are divided in their own list, and their sum changes from one to the next."""
+    near = [2 ** -abs(query - key) for key in keys]
+    for i in range(len(near)):
+        near[i] /= sum(near)
+    return sum(n * v for n, v in zip(near, values, strict=True))

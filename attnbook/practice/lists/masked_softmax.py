@@ -8,6 +8,12 @@ from attnbook.practice.list_task import ListTask
 
 Row = list[float]
 
+
+def _softmax(scores: Row) -> Row:
+    powers = [math.exp(score - max(scores)) for score in scores]
+    return [power / sum(powers) for power in powers]
+
+
 task = ListTask(
     name="masked-softmax-by-hand",
     in_torch="masked-softmax",
@@ -16,34 +22,22 @@ task = ListTask(
         "Write `masked_softmax(scores, valid_len)`: the first `valid_len` scores, a list of "
         "numbers, become weights that sum to 1, as softmax makes them; all others are padding, and "
         "weigh exactly 0, whatever their scores are. The list that comes back is as long as "
-        "`scores`. With a `valid_len` of 0 all weights are 0."
+        "`scores`. With a `valid_len` of 0 all weights are 0. The visible scores may be 1000, or "
+        "1000 apart; the caller's list stays as it is."
     ),
     starter="import math\n\ndef masked_softmax(scores, valid_len):\n    ...",
 )
 
 
-task.case("two of four keys")(lambda: ([1.0, 2.0, 3.0, 0.5], 2))
-
-
-task.case("all keys")(lambda: ([1.0, 2.0, 3.0], 3))
-
-
+task.case("two of four keys")(lambda: ([2.0, 1.0, 3.0, 0.5], 2))
+task.case("all keys")(lambda: ([2.0, 3.0, 1.0], 3))
 task.case("one of three keys")(lambda: ([-1.0, 2.0, 3.0], 1))
-
-
 task.case("no key")(lambda: ([1.0, 2.0, 3.0], 0))
-
-
 task.case("padding that scores 1000")(lambda: ([1.0, 2.0, 1000.0], 2))
-
-
 task.case("scores of 1000")(lambda: ([1000.0, 999.0, 1001.0], 2))
-
-
 task.case("scores of -2,000,000")(lambda: ([-2e6, -2e6, -2e6 - 1], 2))
-
-
-task.case("scores of -5, and padding that scores 0")(lambda: ([-5.0, -4.0, 0.0], 2))
+task.case("scores of -5, and padding that scores 0")(lambda: ([-5.0, -5.0, 0.0], 2))
+task.case("visible scores 1000 apart")(lambda: ([0.0, 1000.0, 1.0, 2.0, 5.0], 4))
 
 
 @task.right("only what is seen gets a power; padding gets its 0 at the end.")
@@ -58,9 +52,7 @@ def cut_and_filled(scores: Row, valid_len: int) -> Row:
 def minus_infinity(scores: Row, valid_len: int) -> Row:
     if valid_len == 0:
         return [0.0 for _ in scores]
-    filled = [s if i < valid_len else -math.inf for i, s in enumerate(scores)]
-    powers = [math.exp(score - max(filled)) for score in filled]
-    return [power / sum(powers) for power in powers]
+    return _softmax([s if i < valid_len else -math.inf for i, s in enumerate(scores)])
 
 
 @task.right("it goes through the keys one by one.")
@@ -84,8 +76,7 @@ def key_by_key(scores: Row, valid_len: int) -> Row:
 )
 def masked_after_the_softmax(scores: Row, valid_len: int) -> Row:
     """the softmax shares among all keys, and padding is set to 0 afterwards."""
-    powers = [math.exp(score - max(scores)) for score in scores]
-    return [p / sum(powers) if i < valid_len else 0.0 for i, p in enumerate(powers)]
+    return [w if i < valid_len else 0.0 for i, w in enumerate(_softmax(scores))]
 
 
 @task.bug(
@@ -96,9 +87,7 @@ def masked_after_the_softmax(scores: Row, valid_len: int) -> Row:
 )
 def scores_set_to_0(scores: Row, valid_len: int) -> Row:
     """the scores of padding are set to 0, and e to the power of 0 is 1."""
-    filled = [s if i < valid_len else 0.0 for i, s in enumerate(scores)]
-    powers = [math.exp(score - max(filled)) for score in filled]
-    return [power / sum(powers) for power in powers]
+    return _softmax([s if i < valid_len else 0.0 for i, s in enumerate(scores)])
 
 
 @task.bug(
@@ -110,34 +99,7 @@ def scores_set_to_0(scores: Row, valid_len: int) -> Row:
 def one_key_too_many(scores: Row, valid_len: int) -> Row:
     """one key too many is seen, that at the index `valid_len`."""
     seen = scores[: valid_len + 1]
-    powers = [math.exp(score - max(seen)) for score in seen]
-    return [power / sum(powers) for power in powers] + [0.0] * (len(scores) - len(seen))
-
-
-@task.bug(
-    symptom="The last word of each text is never looked at.",
-    origin="a common slip",
-    mend="the key at the index `valid_len - 1` is the last that is seen: `scores[:valid_len]`.",
-    case="two of four keys",
-)
-def one_key_too_few(scores: Row, valid_len: int) -> Row:
-    """one key too few is seen: the last valid one is left out."""
-    seen = scores[: max(valid_len - 1, 0)]
-    powers = [math.exp(score - max(seen)) for score in seen]
-    return [power / sum(powers) for power in powers] + [0.0] * (len(scores) - len(seen))
-
-
-@task.bug(
-    symptom="Texts get the weights of their padding, and the words get none.",
-    origin="a common slip: True hides in some libraries, and keeps in others",
-    mend="keep the first `valid_len` keys, and hide the rest.",
-    case="two of four keys",
-)
-def the_wrong_half(scores: Row, valid_len: int) -> Row:
-    """the mask is turned round: words are hidden, and padding is seen."""
-    seen = scores[valid_len:]
-    powers = [math.exp(score - max(seen)) for score in seen]
-    return [0.0] * valid_len + [power / sum(powers) for power in powers]
+    return _softmax(seen) + [0.0] * (len(scores) - len(seen))
 
 
 @task.bug(
@@ -148,9 +110,7 @@ def the_wrong_half(scores: Row, valid_len: int) -> Row:
 )
 def padding_cut_off(scores: Row, valid_len: int) -> Row:
     """padding is cut off, and gets no weight, where it should get a weight of 0."""
-    seen = scores[:valid_len]
-    powers = [math.exp(score - max(seen)) for score in seen]
-    return [power / sum(powers) for power in powers]
+    return _softmax(scores[:valid_len])
 
 
 @task.bug(
@@ -174,10 +134,8 @@ def nothing_to_see_forgotten(scores: Row, valid_len: int) -> Row:
     case="no key",
 )
 def filled_with_minus_a_billion(scores: Row, valid_len: int) -> Row:
-    """the scores of padding are set to -1e9, and where all are the same they share the weight."""
-    filled = [s if i < valid_len else -1e9 for i, s in enumerate(scores)]
-    powers = [math.exp(score - max(filled)) for score in filled]
-    return [power / sum(powers) for power in powers]
+    """padding gets a very low score, and where all scores are the same they share the weight."""
+    return _softmax([s if i < valid_len else -1e9 for i, s in enumerate(scores)])
 
 
 @task.bug(
@@ -190,9 +148,7 @@ def filled_with_minus_a_million(scores: Row, valid_len: int) -> Row:
     """the scores of padding are set to -1e6, and scores may be lower."""
     if valid_len == 0:
         return [0.0 for _ in scores]
-    filled = [s if i < valid_len else -1e6 for i, s in enumerate(scores)]
-    powers = [math.exp(score - max(filled)) for score in filled]
-    return [power / sum(powers) for power in powers]
+    return _softmax([s if i < valid_len else -1e6 for i, s in enumerate(scores)])
 
 
 @task.bug(
@@ -241,3 +197,53 @@ def never_divided(scores: Row, valid_len: int) -> Row:
     seen = scores[:valid_len]
     powers = [math.exp(score - max(seen)) for score in seen]
     return powers + [0.0] * (len(scores) - valid_len)
+
+
+@task.bug(
+    symptom="An empty text gives NaN, and all that is computed with it is NaN, too.",
+    origin="a new reader's first try",
+    mend="look at a `valid_len` of 0 first: all weights are 0 then.",
+    case="no key",
+)
+def filled_with_minus_infinity(scores: Row, valid_len: int) -> Row:
+    """padding is set to minus infinity, and a row of nothing is NaN: -inf - -inf."""
+    return _softmax([s if i < valid_len else -math.inf for i, s in enumerate(scores)])
+
+
+@task.bug(
+    symptom="Texts are right, until their padding has a far higher score.",
+    origin="a new reader's first try",
+    mend="leave padding out before the softmax: take that of `scores[:valid_len]` alone.",
+    case="padding that scores 1000",
+)
+def divided_once_more(scores: Row, valid_len: int) -> Row:
+    """padding takes part in the softmax, and what it leaves, divided once more, may be all 0."""
+    kept = _softmax(scores)[:valid_len]
+    shares = [each / sum(kept) if sum(kept) else 0.0 for each in kept]
+    return shares + [0.0] * (len(scores) - valid_len)
+
+
+@task.bug(
+    symptom="An empty text stops the program with a division by 0.",
+    origin="a new reader's first try",
+    mend="look at a `valid_len` of 0 first: all weights are 0 then.",
+    case="no key",
+)
+def nothing_divided(scores: Row, valid_len: int) -> Row:
+    """where nothing is seen, what is left sums to 0, and is divided by that."""
+    kept = [w if i < valid_len else 0.0 for i, w in enumerate(_softmax(scores))]
+    return [each / sum(kept) for each in kept]
+
+
+@task.bug(
+    symptom="A high score in the padding stops the program.",
+    origin="a new reader's first try",
+    mend="take powers of the visible scores only: `scores[:valid_len]`.",
+    case="padding that scores 1000",
+)
+def powers_of_padding(scores: Row, valid_len: int) -> Row:
+    """powers of padding are taken, too, and overflow where it is far above the visible maximum."""
+    largest = max(scores[:valid_len], default=math.inf)
+    powers = [math.exp(score - largest) for score in scores]
+    total = sum(powers[:valid_len])
+    return [p / total if i < valid_len else 0.0 for i, p in enumerate(powers)]

@@ -6,10 +6,16 @@ import math
 
 from attnbook.practice.list_task import ListTask
 
-Three = tuple[float, float, float]
+N = float  # so that five of them stand in a line
+Three = tuple[N, N, N]
 
 
-def _carried(highest: float, total: float, weighted: float, power: float, value: float) -> Three:
+def _seen(highest: N, score: N) -> Three:
+    new = max(highest, score)
+    return new, math.exp(highest - new), math.exp(score - new)  # highest, factor, power
+
+
+def _carried(highest: N, total: N, weighted: N, power: N, value: N) -> Three:
     """One more key in both sums, which are corrected already."""
     return highest, total + power, weighted + power * value
 
@@ -22,48 +28,29 @@ task = ListTask(
         "of `math.exp(score - highest)` over all keys so far, and `weighted`, the same sum with "
         "each power times its key's value. Write `update(highest, total, weighted, score, value)`: "
         "one more key comes, and all are numbers. Return the new highest, total and weighted, in "
-        "this order, as if the new highest had been known from the start. It must hold for scores "
-        "of 1000."
+        "this order, as if the new highest had been known from the start. Scores may be 1000."
     ),
     starter="import math\n\ndef update(highest, total, weighted, score, value):\n    ...",
 )
 
 
 task.case("a higher score")(lambda: (1.0, 1.5, 20.0, 2.0, 30.0))
-
-
 task.case("a lower score")(lambda: (2.0, 1.5, 20.0, 1.0, 30.0))
-
-
 task.case("an equal score")(lambda: (0.5, 1.0, 10.0, 0.5, -4.0))
-
-
 task.case("scores below 0, and a higher one")(lambda: (-3.0, 1.25, -6.0, -1.0, 5.0))
-
-
 task.case("scores near 1000")(lambda: (1000.0, 1.0, 7.0, 999.0, 4.0))
-
-
 task.case("a score 1000 above the highest")(lambda: (0.0, 2.0, 3.0, 1000.0, 4.0))
-
-
 task.case("a score 1000 below the highest")(lambda: (1000.0, 2.0, 3.0, 0.0, 4.0))
 
 
 @task.right("where the highest stays, its correction is e to the power of 0, which is 1.")
-def by_one_factor(
-    highest: float, total: float, weighted: float, score: float, value: float
-) -> Three:
-    new = max(highest, score)
-    factor = math.exp(highest - new)
-    power = math.exp(score - new)
+def by_one_factor(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
+    new, factor, power = _seen(highest, score)
     return new, factor * total + power, factor * weighted + power * value
 
 
 @task.right("either the past is corrected, or the new key's power is below 1, never both.")
-def two_branches(
-    highest: float, total: float, weighted: float, score: float, value: float
-) -> Three:
+def two_branches(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
     if score > highest:
         factor = math.exp(highest - score)
         return score, total * factor + 1, weighted * factor + value
@@ -72,9 +59,7 @@ def two_branches(
 
 
 @task.right("a sum of powers has a logarithm, and the average so far is a share of it.")
-def by_logarithms(
-    highest: float, total: float, weighted: float, score: float, value: float
-) -> Three:
+def by_logarithms(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
     new, past = max(highest, score), highest + math.log(total)
     old, power = math.exp(past - new), math.exp(score - new)
     return new, old + power, weighted / total * old + power * value
@@ -86,12 +71,10 @@ def by_logarithms(
     mend="multiply both sums by `math.exp(highest - new_highest)`, and replace the highest after.",
     case="a higher score",
 )
-def no_correction(
-    highest: float, total: float, weighted: float, score: float, value: float
-) -> Three:
-    """the old sums are not corrected, or only when the highest is replaced already."""
-    new = max(highest, score)
-    return _carried(new, total, weighted, math.exp(score - new), value)
+def no_correction(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
+    """the old sums are not corrected, or corrected only after the highest has been replaced."""
+    new, _, power = _seen(highest, score)
+    return _carried(new, total, weighted, power, value)
 
 
 @task.bug(
@@ -100,28 +83,10 @@ def no_correction(
     mend="multiply the weighted sum by the same factor as the total.",
     case="a higher score",
 )
-def only_the_total_is_corrected(
-    highest: float, total: float, weighted: float, score: float, value: float
-) -> Three:
+def only_the_total_is_corrected(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
     """the total is corrected when the highest rises, and the weighted sum is not."""
-    new = max(highest, score)
-    factor = math.exp(highest - new)
-    return _carried(new, factor * total, weighted, math.exp(score - new), value)
-
-
-@task.bug(
-    symptom="Outputs shrink towards 0 as soon as the highest score rises.",
-    origin="a common slip",
-    mend="multiply the total by the same factor as the weighted sum.",
-    case="a higher score",
-)
-def only_the_weighted_sum_is_corrected(
-    highest: float, total: float, weighted: float, score: float, value: float
-) -> Three:
-    """the weighted sum is corrected when the highest rises, and the total is not."""
-    new = max(highest, score)
-    factor = math.exp(highest - new)
-    return _carried(new, total, factor * weighted, math.exp(score - new), value)
+    new, factor, power = _seen(highest, score)
+    return _carried(new, factor * total, weighted, power, value)
 
 
 @task.bug(
@@ -130,9 +95,7 @@ def only_the_weighted_sum_is_corrected(
     mend="take `math.exp(highest - new_highest)`, which is at most 1.",
     case="a higher score",
 )
-def the_factor_upside_down(
-    highest: float, total: float, weighted: float, score: float, value: float
-) -> Three:
+def the_factor_upside_down(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
     """the factor is upside down, and the old sums grow where they should shrink."""
     new = max(highest, score)
     factor = math.exp(new - highest)
@@ -145,13 +108,10 @@ def the_factor_upside_down(
     mend="return the new highest: `max(highest, score)`.",
     case="a higher score",
 )
-def the_old_highest_returned(
-    highest: float, total: float, weighted: float, score: float, value: float
-) -> Three:
+def the_old_highest_returned(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
     """the sums are right, and the old highest is returned with them."""
-    new = max(highest, score)
-    factor = math.exp(highest - new)
-    return _carried(highest, factor * total, factor * weighted, math.exp(score - new), value)
+    _, factor, power = _seen(highest, score)
+    return _carried(highest, factor * total, factor * weighted, power, value)
 
 
 @task.bug(
@@ -160,9 +120,7 @@ def the_old_highest_returned(
     mend="let the highest rise, `max(highest, score)`, and see all powers from there.",
     case="a higher score",
 )
-def the_highest_never_rises(
-    highest: float, total: float, weighted: float, score: float, value: float
-) -> Three:
+def the_highest_never_rises(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
     """the highest never rises, and powers are seen from the old one for ever."""
     return _carried(highest, total, weighted, math.exp(score - highest), value)
 
@@ -173,9 +131,7 @@ def the_highest_never_rises(
     mend="compare with the highest so far: `max(highest, score)`.",
     case="a lower score",
 )
-def the_score_replaces_the_highest(
-    highest: float, total: float, weighted: float, score: float, value: float
-) -> Three:
+def the_score_replaces_the_highest(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
     """each score replaces the highest, which falls where it should stay."""
     factor = math.exp(highest - score)
     return _carried(score, factor * total, factor * weighted, 1, value)
@@ -187,13 +143,10 @@ def the_score_replaces_the_highest(
     mend="add `power * value` to the weighted sum.",
     case="a lower score",
 )
-def value_not_weighted(
-    highest: float, total: float, weighted: float, score: float, value: float
-) -> Three:
+def value_not_weighted(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
     """the new value is added without its power."""
-    new = max(highest, score)
-    factor = math.exp(highest - new)
-    return new, factor * total + math.exp(score - new), factor * weighted + value
+    new, factor, power = _seen(highest, score)
+    return new, factor * total + power, factor * weighted + value
 
 
 @task.bug(
@@ -202,12 +155,9 @@ def value_not_weighted(
     mend="return the weighted sum itself; whoever asks divides, after the last key.",
     case="a higher score",
 )
-def divided_too_early(
-    highest: float, total: float, weighted: float, score: float, value: float
-) -> Three:
+def divided_too_early(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
     """the weighted sum is divided by the total at each step, not once at the end."""
-    new = max(highest, score)
-    factor, power = math.exp(highest - new), math.exp(score - new)
+    new, factor, power = _seen(highest, score)
     total = factor * total + power
     return new, total, (factor * weighted + power * value) / total
 
@@ -218,14 +168,10 @@ def divided_too_early(
     mend="add the new key's power and its value where the highest stays, too.",
     case="a lower score",
 )
-def lower_scores_left_out(
-    highest: float, total: float, weighted: float, score: float, value: float
-) -> Three:
+def lower_scores_left_out(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
     """a key that does not raise the highest is left out."""
-    if score <= highest:
-        return highest, total, weighted
-    factor = math.exp(highest - score)
-    return _carried(score, factor * total, factor * weighted, 1, value)
+    new, factor, _ = _seen(highest, score)
+    return _carried(new, factor * total, factor * weighted, float(score > highest), value)
 
 
 @task.bug(
@@ -234,10 +180,70 @@ def lower_scores_left_out(
     mend="keep the old sums, times `math.exp(highest - new_highest)`.",
     case="a higher score",
 )
-def the_past_thrown_away(
-    highest: float, total: float, weighted: float, score: float, value: float
-) -> Three:
+def the_past_thrown_away(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
     """the sums begin anew when the highest rises."""
     if score > highest:
         return score, 1.0, value
     return _carried(highest, total, weighted, math.exp(score - highest), value)
+
+
+@task.bug(
+    symptom="Outputs are upside down: the total divided by the weighted sum.",
+    origin="a new reader's first try",
+    mend="return the total second, and the weighted sum third.",
+    case="a higher score",
+)
+def the_sums_exchanged(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
+    """the weighted sum comes second, and the total third."""
+    new, factor, power = _seen(highest, score)
+    return new, factor * weighted + power * value, factor * total + power
+
+
+@task.bug(
+    symptom="A key that raises the highest counts too much, and where scores rise far, it stops.",
+    origin="a new reader's first try",
+    mend="take `math.exp(score - new_highest)`: let the highest rise before.",
+    case="a higher score",
+)
+def seen_from_the_old_highest(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
+    """the new key's power is seen from the old highest, though the old sums are corrected."""
+    new, factor, _ = _seen(highest, score)
+    return _carried(new, factor * total, factor * weighted, math.exp(score - highest), value)
+
+
+@task.bug(
+    symptom="Keys that come later count far too much, and large scores stop it.",
+    origin="a new reader's first try",
+    mend="subtract the new highest from the score: `math.exp(score - new_highest)`.",
+    case="a higher score",
+)
+def nothing_subtracted(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
+    """nothing is subtracted from the new key's score before its power is taken."""
+    new, factor, _ = _seen(highest, score)
+    return _carried(new, factor * total, factor * weighted, math.exp(score), value)
+
+
+@task.bug(
+    symptom="Values count more and more, the more keys have come.",
+    origin="a new reader's first try",
+    mend="multiply the value by its own key's power: `power * value`.",
+    case="a higher score",
+)
+def total_times_the_value(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
+    """the value is multiplied by the total, where its own key's power belongs."""
+    new, factor, power = _seen(highest, score)
+    total = factor * total + power
+    return new, total, factor * weighted + total * value
+
+
+@task.bug(
+    symptom="It stops where a score is far above the highest.",
+    origin="a new reader's first try",
+    mend="turn the fraction round: multiply by `math.exp(highest - new_highest)`, at most 1.",
+    case="a score 1000 above the highest",
+)
+def divided_by_the_factor(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
+    """the old sums are divided by a power, which overflows where scores rise far."""
+    new, _, power = _seen(highest, score)
+    factor = math.exp(new - highest)
+    return _carried(new, total / factor, weighted / factor, power, value)

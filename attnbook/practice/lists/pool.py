@@ -30,23 +30,11 @@ task = ListTask(
 task.case("three vectors of two numbers")(
     lambda: ([0.5, 0.3, 0.2], [[8.0, 1.0], [5.0, 0.0], [6.0, -2.0]])
 )
-
-
 task.case("as many vectors as numbers in each")(lambda: ([0.75, 0.25], [[4.0, 8.0], [0.0, 2.0]]))
-
-
 task.case("two vectors of three numbers")(lambda: ([0.4, 0.6], [[5.0, 0.0, -5.0], [1.0, 2.0, 3.0]]))
-
-
 task.case("all weight on one of three")(lambda: ([0.0, 1.0, 0.0], [[9.0], [4.0], [7.0]]))
-
-
 task.case("one vector")(lambda: ([1.0], [[3.0, -2.0]]))
-
-
 task.case("weights that sum to 0.5")(lambda: ([0.25, 0.25], [[4.0], [8.0]]))
-
-
 task.case("weights that are all 0")(lambda: ([0.0, 0.0], [[4.0, 1.0], [8.0, 2.0]]))
 
 
@@ -200,3 +188,14 @@ def summed_into_the_first_vector(weights: Row, values: Rows) -> Row:
     for i, number in enumerate(_pooled(weights, values)):
         output[i] = number
     return output
+
+
+@task.bug(
+    symptom="One number comes back, in a list.",
+    origin="a new reader's first try",
+    mend="return after the loop: put `return` as far left as `for`.",
+    case="three vectors of two numbers",
+)
+def returned_inside_the_loop(weights: Row, values: Rows) -> Row:
+    """`return` stands inside the loop, and ends it at the first number."""
+    return _pooled(weights, values)[:1]

@@ -28,17 +28,9 @@ task = ListTask(
 
 
 task.case("vectors of two numbers")(lambda: ([1.0, 2.0], [-1.0, 5.0]))
-
-
 task.case("vectors that are equal")(lambda: ([1.5, -2.0], [1.5, -2.0]))
-
-
 task.case("vectors of one number")(lambda: ([0.5], [3.0]))
-
-
 task.case("vectors of three numbers")(lambda: ([0.0, -1.0, 0.5], [1.0, 2.0, 0.0]))
-
-
 task.case("differences that cancel")(lambda: ([1.0, -1.0], [-0.5, 0.5]))
 
 
@@ -186,3 +178,14 @@ def the_kernel_itself(query: Row, key: Row) -> float:
 def halved_before_the_square(query: Row, key: Row) -> float:
     """the differences are halved before they are squared, which divides by 4."""
     return -sum((d / 2) ** 2 for d in _differences(query, key))
+
+
+@task.bug(
+    symptom="Scores are whole numbers.",
+    origin="a new reader's first try",
+    mend="divide by `/`: a half of an odd number is no whole one.",
+    case="vectors of two numbers",
+)
+def divided_by_two_strokes(query: Row, key: Row) -> float:
+    """the division is `//`, which goes down to a whole number."""
+    return -sum(d**2 for d in _differences(query, key)) // 2

@@ -28,17 +28,9 @@ task = ListTask(
 
 
 task.case("position 3, six numbers")(lambda: (3, 6))
-
-
 task.case("position 0")(lambda: (0, 4))
-
-
 task.case("an odd size")(lambda: (2, 3))
-
-
 task.case("one number")(lambda: (1, 1))
-
-
 task.case("position 1000")(lambda: (1000, 4))
 
 
@@ -76,7 +68,7 @@ def sines_only(position: int, size: int) -> Row:
     case="position 3, six numbers",
 )
 def one_speed_for_all_pairs(position: int, size: int) -> Row:
-    """the angle is the position itself, in all pairs."""
+    """all angles are the position itself: nothing divides it, or a power that `//` makes 1."""
     return _encoded([float(position)] * size, size)
 
 
@@ -192,3 +184,14 @@ def the_last_sine_forgotten(position: int, size: int) -> Row:
     """only whole pairs are made, and the last sine of an odd size is missing."""
     angles = [position / 10000 ** (2 * i / size) for i in range(size // 2)]
     return _encoded(angles, size)
+
+
+@task.bug(
+    symptom="Positions that are close together have the same slow waves.",
+    origin="a new reader's first try",
+    mend="divide by `/`: an angle need not be a whole number.",
+    case="position 3, six numbers",
+)
+def divided_by_two_strokes(position: int, size: int) -> Row:
+    """the position is divided by `//`, which drops everything after the point."""
+    return _encoded([position // 10000 ** (2 * i / size) for i in range(size)], size)

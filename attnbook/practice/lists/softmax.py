@@ -15,28 +15,20 @@ task = ListTask(
     statement=(
         "Write `softmax(scores)`: one query's scores, a list of numbers, become its weights. Each "
         "weight is e to the power of its score, `math.exp(score)`, divided by the sum of all these "
-        "powers. It must also hold for scores of 1000, where `math.exp` gives up."
+        "powers. It must also hold for scores of 1000, and for scores that are 1000 apart. The "
+        "caller's list stays as it is."
     ),
     starter="import math\n\ndef softmax(scores):\n    ...",
 )
 
 
 task.case("three scores")(lambda: ([1.0, 2.0, 3.0],))
-
-
 task.case("equal scores")(lambda: ([0.5, 0.5, 0.5, 0.5],))
-
-
 task.case("one score")(lambda: ([2.0],))
-
-
 task.case("scores below 0")(lambda: ([-1.0, 0.0, -3.0],))
-
-
 task.case("scores of 1000")(lambda: ([1000.0, 999.0, 1001.0],))
-
-
 task.case("scores of -1000")(lambda: ([-1000.0, -1001.0],))
+task.case("scores 1000 apart")(lambda: ([0.0, 1000.0, 1.0, 2.0],))
 
 
 @task.right("a row's maximum, subtracted from all its scores, cancels.")
@@ -177,3 +169,53 @@ def divided_by_the_sum_so_far(scores: Row) -> Row:
         total += math.exp(score - largest)
         weights.append(math.exp(score - largest) / total)
     return weights
+
+
+@task.bug(
+    symptom="All weights are 0, or one is 1.",
+    origin="a new reader's first try",
+    mend="divide by `/`: `power / sum(powers)`.",
+    case="three scores",
+)
+def divided_by_two_strokes(scores: Row) -> Row:
+    """the division is `//`, which drops everything after the point."""
+    powers = [math.exp(score - max(scores)) for score in scores]
+    return [power // sum(powers) for power in powers]
+
+
+@task.bug(
+    symptom="Weights do not sum to 1, and the later ones are too large.",
+    origin="a new reader's first try",
+    mend="take the sum once, before the loop: `total = sum(powers)`.",
+    case="three scores",
+)
+def divided_while_the_sum_changes(scores: Row) -> Row:
+    """the powers are divided in their own list, and their sum changes from one to the next."""
+    powers = [math.exp(score - max(scores)) for score in scores]
+    for i in range(len(powers)):
+        powers[i] /= sum(powers)
+    return powers
+
+
+@task.bug(
+    symptom="It works until one score is far above the others, and then it stops.",
+    origin="a new reader's first try",
+    mend="subtract the largest, `max(scores)`, so that no power is above 1.",
+    case="scores 1000 apart",
+)
+def another_score_subtracted(scores: Row) -> Row:
+    """it is not the largest score that is subtracted, and powers of far higher ones overflow."""
+    powers = [math.exp(score - scores[0]) for score in scores]
+    return [power / sum(powers) for power in powers]
+
+
+@task.bug(
+    symptom="The weights are right, and belong to other keys.",
+    origin="a new reader's first try",
+    mend="keep the order of `scores`: the first weight belongs to the first score.",
+    case="scores below 0",
+)
+def sorted_by_size(scores: Row) -> Row:
+    """the weights come back sorted, and no longer stand in the order of their scores."""
+    powers = [math.exp(score - max(scores)) for score in sorted(scores)]
+    return [power / sum(powers) for power in powers]

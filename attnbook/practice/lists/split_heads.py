@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from attnbook.practice.list_task import ListTask
 
 Vectors = list[list[float]]
@@ -30,19 +28,11 @@ task = ListTask(
 
 
 task.case("two heads of three numbers")(lambda: ([[0, 1, 2, 3, 4, 5], [6, 7, 8, 9, 10, 11]], 2))
-
-
 task.case("three heads, and one position")(lambda: ([[1, 2, 3, 4, 5, 6]], 3))
-
-
 task.case("as many heads as positions, and as numbers in a part")(
     lambda: ([[1, 2, 3, 4], [5, 6, 7, 8]], 2)
 )
-
-
 task.case("three positions")(lambda: ([[1, 2], [3, 4], [5, 6]], 2))
-
-
 task.case("one head")(lambda: ([[1, 2], [3, 4]], 1))
 
 
@@ -143,20 +133,6 @@ def parts_of_num_heads_numbers(vectors: Vectors, num_heads: int) -> Heads:
 
 
 @task.bug(
-    symptom="It stops, and says that an index must be a whole number.",
-    origin="a common slip",
-    mend="divide by `//`, which gives a whole number.",
-    case="two heads of three numbers",
-)
-def size_that_is_no_whole_number(vectors: Vectors, num_heads: int) -> Heads:
-    """the size of a part is made by `/`, which gives a float, and no list is cut at one."""
-    size: Any = len(vectors[0]) / num_heads
-    return [
-        [vector[head * size : (head + 1) * size] for vector in vectors] for head in range(num_heads)
-    ]
-
-
-@task.bug(
     symptom="A head is one long vector, and its positions are gone.",
     origin="a new reader's first try",
     mend="keep the part of each position as a list of its own.",
@@ -180,3 +156,42 @@ def swapped_before_the_cut(vectors: Vectors, num_heads: int) -> Heads:
     size = len(vectors[0]) // num_heads
     row = [vector[i] for i in range(len(vectors[0])) for vector in vectors]
     return [_cut(part, size) for part in _cut(row, size * len(vectors))]
+
+
+@task.bug(
+    symptom="All heads are the same, and each has far too many parts.",
+    origin="a new reader's first try",
+    mend="make a new list for each head: `[[] for _ in range(num_heads)]`.",
+    case="two heads of three numbers",
+)
+def one_list_for_all_heads(vectors: Vectors, num_heads: int) -> Heads:
+    """all heads are one list: `[[]] * num_heads` makes no second one."""
+    heads: Heads = [[]] * num_heads
+    for vector in vectors:
+        for head, part in enumerate(_cut(vector, len(vector) // num_heads)):
+            heads[head].append(part)
+    return heads
+
+
+@task.bug(
+    symptom="A head is one long vector, and holds whole positions.",
+    origin="a new reader's first try",
+    mend="cut each vector by itself, and keep its parts as lists of their own.",
+    case="two heads of three numbers",
+)
+def one_row_cut_into_heads(vectors: Vectors, num_heads: int) -> Vectors:
+    """all numbers are put in one row, and that is cut into as many pieces as there are heads."""
+    row = [number for vector in vectors for number in vector]
+    return _cut(row, len(row) // num_heads)
+
+
+@task.bug(
+    symptom="Parts are too long or too short, and the last ones may be cut off.",
+    origin="a new reader's first try",
+    mend="the size of a part is `len(vectors[0]) // num_heads`; `num_heads` is how many there are.",
+    case="two heads of three numbers",
+)
+def num_heads_for_the_size(vectors: Vectors, num_heads: int) -> Heads:
+    """`num_heads` is taken for the size of a part, though there are num_heads parts as well."""
+    n = num_heads
+    return [[vector[head * n : (head + 1) * n] for vector in vectors] for head in range(n)]
