@@ -30,6 +30,7 @@ class ListTask(Task):
 
     def as_data(self) -> dict[str, Any]:
         """All that `plain.judge` needs, as JSON can hold it."""
+        bugs = [bug.function for bug in self.bugs.values()]
         return {
             "name": self.name,
             "called": self.called,
@@ -39,8 +40,10 @@ class ListTask(Task):
                 {
                     "name": case.name,
                     "arguments": (handed := as_plain(case.make())),
-                    "right": _does(self.reference, handed),
-                    "bugs": [_does(bug.function, handed) for bug in self.bugs.values()],
+                    "right": (right := _does(self.reference, handed)),
+                    "bugs": [
+                        None if (done := _does(bug, handed)) == right else done for bug in bugs
+                    ],
                 }
                 for case in self.cases.values()
             ],

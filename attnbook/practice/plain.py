@@ -160,11 +160,17 @@ def named(
     same = [
         bug
         for bug in range(len(task["bugs"]))
-        if all(alike(done[i], cases[i]["bugs"][bug]) for i in range(number + 1))
+        if all(alike(done[i], of_bug(cases[i], bug)) for i in range(number + 1))
     ]
-    rest = [(outcome_of(written, case["arguments"]), case["bugs"]) for case in cases[number + 1 :]]
-    scores = [sum(alike(outcome, bugs[bug]) for outcome, bugs in rest) for bug in same]
+    rest = [(outcome_of(written, case["arguments"]), case) for case in cases[number + 1 :]]
+    scores = [sum(alike(outcome, of_bug(case, bug)) for outcome, case in rest) for bug in same]
     yes_or_no = isinstance(cases[number]["right"].get("gives"), bool)
     needed = len(rest) if yes_or_no else len(rest) / 2
     same = [same[i] for i in range(len(same)) if scores[i] == max(scores) and scores[i] >= needed]
     return same if len(same) <= MOST_NAMED else []
+
+
+def of_bug(case: dict[str, Any], bug: int) -> dict[str, Any]:
+    """What a bug does in a case: nothing is stored where it does what is right."""
+    outcome: dict[str, Any] = case["bugs"][bug] or case["right"]
+    return outcome
