@@ -32,6 +32,7 @@ MODULES = "live_modules"  # ours among what myst-nb remembers of a page
 LATE = "live_late"  # and so what its figures may ask for later
 # What ipywidgets gives every widget, and no figure reads.
 PLUMBING = ("layout", "tabbable", "tooltip")
+STILL = ("static_text", "still_html")  # what stands on the page already
 
 logger = logging.getLogger(__name__)
 
@@ -101,7 +102,7 @@ def data_of(model: dict[str, Any]) -> dict[str, Any]:
     own = {
         name: value
         for name, value in model["state"].items()
-        if not name.startswith("_") and name not in PLUMBING
+        if not name.startswith("_") and name not in (*PLUMBING, *STILL)
     }
     return own | {"module": name_of(module_of(model))}
 

@@ -41,7 +41,7 @@ def test_a_view_becomes_the_numbers_of_its_figure(build):
     assert (
         f'<div class="attnbook-view" data-attnbook-view="figure-0">{static}</div>' in built.read()
     )
-    assert built.read().count("StandIn: size 3") == 2  # the text and the state; not the output too
+    assert built.read().count("StandIn: size 3") == 1  # neither in the state nor in the output too
     assert built.warnings == ""
 
 
@@ -52,14 +52,7 @@ def test_the_numbers_may_hold_signs_that_html_reserves():
 def test_the_state_holds_the_figures_own_traits_and_no_code(build):
     module = name_of({"esm": STAND_IN, "css": figure()["state"]["_css"]})
     built = build(cell(view("a")), a=figure())
-    assert state(built.read()) == {
-        "figure-0": {
-            "kind": "stand-in",
-            "size": 3,
-            "static_text": "StandIn: size 3",
-            "module": module,
-        }
-    }
+    assert state(built.read()) == {"figure-0": {"kind": "stand-in", "size": 3, "module": module}}
 
 
 def test_the_state_holds_shown_figures_only(build):
