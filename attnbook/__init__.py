@@ -4,10 +4,12 @@ from attnbook._version import __version__
 from attnbook.attention import Attention
 from attnbook.heads import merge_heads, split_heads
 from attnbook.layers import AdditiveAttention, DotProductAttention, MLPAttention
-from attnbook.masking import causal_mask, checked, length_mask
+from attnbook.lengths import checked
+from attnbook.masking import causal_mask, length_mask
 from attnbook.multihead import MultiHeadAttention
 from attnbook.pooling import kernel_pool, pool
 from attnbook.position import rotary_encoding, sinusoidal_encoding
+from attnbook.rules import document_mask, prefix_mask, start_mask, window_mask
 from attnbook.scoring import (
     additive_score,
     bilinear_score,
@@ -28,6 +30,7 @@ __all__ = [
     "bilinear_score",
     "causal_mask",
     "checked",
+    "document_mask",
     "dot_score",
     "gaussian_score",
     "kernel_pool",
@@ -35,8 +38,11 @@ __all__ = [
     "masked_softmax",
     "merge_heads",
     "pool",
+    "prefix_mask",
     "rotary_encoding",
     "scaled_dot_score",
     "sinusoidal_encoding",
     "split_heads",
+    "start_mask",
+    "window_mask",
 ]

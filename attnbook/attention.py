@@ -20,7 +20,7 @@ from attnbook.weighting import weigh
 if TYPE_CHECKING:
     from typing import Any
 
-    from jaxtyping import Float, Shaped
+    from jaxtyping import Bool, Float, Shaped
     from torch import Tensor
 
 
@@ -68,6 +68,7 @@ class Attention(nn.Module):
         valid_lens: Shaped[Tensor, "batch *queries"] | None = None,
         *,
         causal: bool = False,
+        mask: Bool[Tensor, "*axes queries keys"] | None = None,
     ) -> Float[Tensor, "batch *heads queries value_size"]:
         """Attend: for each query, the average of the values whose keys fit it.
 
@@ -79,7 +80,10 @@ class Attention(nn.Module):
             valid_lens: how many keys may be seen, `(batch,)` for each example or
                 `(batch, num_queries)` for each query; None means all.
             causal: whether a query sees no key after its own position, as `causal_mask`
-                says. Together with lengths, both rules hold.
+                says.
+            mask: booleans, True where a key may be seen: `(num_queries, num_keys)`, or with
+                all axes of the scores, each but the last that long or 1. Lengths, order
+                and mask hold together.
 
         Returns:
             `(batch, [heads,] num_queries, value_size)`; zeros for a query with
@@ -87,10 +91,10 @@ class Attention(nn.Module):
 
         Raises:
             TypeError, ValueError: an argument has the wrong rank, size, batch, dtype
-                or lengths. A refused call changes nothing.
+                lengths or mask. A refused call changes nothing.
         """
-        visible = self._visible_keys(queries, keys, values, valid_lens, causal)
-        queries, keys = self._clear_for_gradients(queries, keys, visible)
+        visible = self._visible_keys(queries, keys, values, valid_lens, causal, mask)
+        queries, keys = self._clear_for_gradients(queries, keys, visible, mask is None)
         scores = self.score(queries, keys)
         check_scores(scores, queries, keys)
         return self._weigh_and_pool(scores, values, visible)
@@ -105,17 +109,19 @@ class Attention(nn.Module):
         values: Tensor,
         valid_lens: Tensor | None,
         causal: bool,
+        mask: Tensor | None,
     ) -> Tensor | None:
         """Refuse inputs that do not belong together; make the mask of visible keys."""
         check_inputs(queries, keys, values)
         shape = (*queries.shape[:-1], keys.shape[-2])
-        return visible_keys(shape, valid_lens, causal, keys.device)
+        return visible_keys(shape, valid_lens, causal, keys.device, mask)
 
     def _clear_for_gradients(
-        self, queries: Tensor, keys: Tensor, visible: Tensor | None
+        self, queries: Tensor, keys: Tensor, visible: Tensor | None, from_first: bool
     ) -> tuple[Tensor, Tensor]:
         """Change what is never seen: what flows back there is 0 times it, and may be NaN."""
-        return without_unseen(queries, keys, visible if torch.is_grad_enabled() else None)
+        visible = visible if torch.is_grad_enabled() else None
+        return without_unseen(queries, keys, visible, from_first)
 
     def _weigh_and_pool(self, scores: Tensor, values: Tensor, visible: Tensor | None) -> Tensor:
         # Very many scores are weighed in another way: the same weights, in less time.

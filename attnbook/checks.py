@@ -112,6 +112,14 @@ def check_linear(name: str, projection: nn.Module) -> None:
         raise TypeError(f"{name} must be an nn.Linear to be copied, got {kind}")
 
 
+def scores_otherwise(layer: nn.Module) -> TypeError:
+    """Say that projected keys would pass by a score of a subclass's own."""
+    return TypeError(
+        f"{type(layer).__name__} must score as AdditiveAttention does to attend to "
+        "projected keys, but it defines its own score; call the layer instead"
+    )
+
+
 def check_values(values: Tensor, num_keys: int) -> None:
     """Refuse values that are not one vector per key."""
     check_tensor("values", values, VALUES)

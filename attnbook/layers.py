@@ -18,6 +18,7 @@ from attnbook.checks import (
     check_scores,
     check_size,
     check_tensor,
+    scores_otherwise,
 )
 from attnbook.fused.additive import fast_additive_score
 from attnbook.fused.choice import blocks_pay, kernel_pays
@@ -28,7 +29,7 @@ from attnbook.padding import without_padding, without_unseen
 from attnbook.scoring import additive_features, scaled_dot_score
 
 if TYPE_CHECKING:
-    from jaxtyping import Float, Shaped
+    from jaxtyping import Bool, Float, Shaped
     from torch import Tensor
 
 
@@ -62,26 +63,29 @@ class DotProductAttention(Attention):
         valid_lens: Shaped[Tensor, "batch *queries"] | None = None,
         *,
         causal: bool = False,
+        mask: Bool[Tensor, "*axes queries keys"] | None = None,
     ) -> Float[Tensor, "batch *heads queries value_size"]:
         """Attend, as `Attention.forward` says; by torch's own kernel where no weights are kept."""
         if self.keep_weights or self._drops() or not self._scores_as(DotProductAttention):
-            return super().forward(queries, keys, values, valid_lens, causal=causal)
+            return super().forward(queries, keys, values, valid_lens, causal=causal, mask=mask)
         check_flag("causal", causal)
-        visible = self._visible_keys(queries, keys, values, valid_lens, causal=False)
+        visible = self._visible_keys(queries, keys, values, valid_lens, False, mask)
         check_last_axis("keys", keys, "query_size", queries.shape[-1])
         if not kernel_pays(queries, keys, values):
-            return super().forward(queries, keys, values, valid_lens, causal=causal)
-        queries, keys = self._clear_for_gradients(queries, keys, visible)
-        output = fast_dot_product_attention(queries, keys, values, visible, causal=causal)
+            return super().forward(queries, keys, values, valid_lens, causal=causal, mask=mask)
+        queries, keys = self._clear_for_gradients(queries, keys, visible, mask is None)
+        output = fast_dot_product_attention(
+            queries, keys, values, visible, causal=causal, from_first=mask is None
+        )
         self._keep(None)
         return output
 
     def _clear_for_gradients(
-        self, queries: Tensor, keys: Tensor, visible: Tensor | None
+        self, queries: Tensor, keys: Tensor, visible: Tensor | None, from_first: bool
     ) -> tuple[Tensor, Tensor]:
         if self._scores_as(DotProductAttention) and stay_numbers(queries, keys):
             return queries, keys
-        return super()._clear_for_gradients(queries, keys, visible)
+        return super()._clear_for_gradients(queries, keys, visible, from_first)
 
 
 class AdditiveAttention(Attention):
@@ -145,11 +149,12 @@ class AdditiveAttention(Attention):
         valid_lens: Shaped[Tensor, "batch *queries"] | None = None,
         *,
         causal: bool = False,
+        mask: Bool[Tensor, "*axes queries keys"] | None = None,
     ) -> Float[Tensor, "batch *heads queries value_size"]:
         """Attend, as `Attention.forward` says; many scores are made block by block."""
-        visible = self._visible_keys(queries, keys, values, valid_lens, causal)
+        visible = self._visible_keys(queries, keys, values, valid_lens, causal, mask)
         # The projection of huge padding can overflow to NaN, and so would its gradient.
-        queries, keys = without_unseen(queries, keys, visible)
+        queries, keys = without_unseen(queries, keys, visible, mask is None)
         if self._blocks_pay(queries, keys, values):
             projected = self._project_queries(queries), self.project_keys(keys)
             return self._attend_in_blocks(*projected, values, visible)
@@ -185,22 +190,18 @@ class AdditiveAttention(Attention):
         valid_lens: Shaped[Tensor, "batch *queries"] | None = None,
         *,
         causal: bool = False,
+        mask: Bool[Tensor, "*axes queries keys"] | None = None,
     ) -> Float[Tensor, "batch *heads queries value_size"]:
         """Attend as a call of the layer does, to keys that `project_keys` has projected.
 
-        Raises:
-            TypeError, ValueError: as a call of the layer does; or a subclass scores in
-                its own way, which projected keys would pass by.
+        It refuses what a call does; and a subclass with a score of its own, by a TypeError.
         """
         if not self._scores_as(AdditiveAttention):
-            raise TypeError(
-                f"{type(self).__name__} must score as AdditiveAttention does to attend to "
-                "projected keys, but it defines its own score; call the layer instead"
-            )
-        visible = self._visible_keys(queries, projected_keys, values, valid_lens, causal)
+            raise scores_otherwise(self)
+        visible = self._visible_keys(queries, projected_keys, values, valid_lens, causal, mask)
         if type(self.W_k) is nn.Linear:
             check_last_axis("projected_keys", projected_keys, "num_hiddens", self.W_k.out_features)
-        queries, keys = without_unseen(queries, projected_keys, visible)
+        queries, keys = without_unseen(queries, projected_keys, visible, mask is None)
         queries = self._project_queries(queries)
         if self._blocks_pay(queries, keys, values):
             return self._attend_in_blocks(queries, keys, values, visible)
@@ -220,7 +221,6 @@ class AdditiveAttention(Attention):
     def _attend_in_blocks(
         self, queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor | None
     ) -> Tensor:
-        """Score, weigh and pool projected queries and keys."""
         weight = self.w_v.weight.squeeze(0)
         whole = self.keep_weights or self._drops() or torch.compiler.is_compiling()
         if whole or values.dtype != queries.dtype:  # under autocast

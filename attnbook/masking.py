@@ -1,23 +1,22 @@
-"""Who may be seen: lengths and order become a mask. In every mask True means visible."""
+"""Who may be seen: lengths and order become a mask. In every mask True means visible.
+
+Other rules stand in `rules`. Masks are joined by `&`: what one of them hides is hidden.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from contextvars import ContextVar
-from threading import Lock
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 import torch
 
 from attnbook.checks import check_flag
-from attnbook.transforms import beneath, has_numbers
+from attnbook.lengths import lengths_for_queries
 
 if TYPE_CHECKING:
-    from jaxtyping import Bool, Shaped
-    from torch import Tensor
+    from collections.abc import Sequence
 
-_check_everywhere: ContextVar[bool] = ContextVar("attnbook_checked", default=False)
+    from jaxtyping import Bool, Int, Shaped
+    from torch import Tensor
 
 
 def length_mask(
@@ -51,15 +50,9 @@ def length_mask(
     Source: Dive into Deep Learning, "Attention Scoring Functions", where these
     lengths are called `valid_lens` too.
     """
-    _check_axes(shape)
-    check_valid_lens(valid_lens, shape)
-    if _may_read(valid_lens):
-        _check_lengths_in_range(beneath(valid_lens), shape[-1])
-    per_query = valid_lens if valid_lens.dim() == 2 else valid_lens.unsqueeze(1)
-    lengths = _comparable(per_query if device is None else per_query.to(device))
-    positions = torch.arange(shape[-1], device=lengths.device)
-    visible = positions < lengths.unsqueeze(-1)
-    return visible if len(shape) == 3 else visible[:, None]
+    check_axes(shape)
+    lengths = lengths_for_queries("valid_lens", valid_lens, shape, device)
+    return positions_of_keys(shape, lengths.device) < lengths
 
 
 def causal_mask(
@@ -83,16 +76,47 @@ def causal_mask(
 
     Source: Vaswani et al. (2017), section 3.2.3.
     """
-    _check_axes(shape)
-    num_queries, num_keys = shape[-2:]
-    if num_queries > num_keys:
-        raise ValueError(
-            "causal must have a key for each query, but got "
-            f"num_queries={num_queries} and num_keys={num_keys}"
+    queries, keys = both_positions("causal", shape, device)
+    return (keys <= queries)[(None,) * (len(shape) - 2)]
+
+
+def given_mask(
+    mask: Bool[Tensor, "*axes queries keys"], shape: Sequence[int], device: torch.device
+) -> Bool[Tensor, "#batch *ones keys"]:
+    """Refuse a mask that does not fit the scores; give it as many axes as they have.
+
+    Args:
+        mask: True = visible; `(num_queries, num_keys)`, or with all axes of the scores. All
+            but the last may be 1.
+        shape: the scores' shape, `(batch, [heads,] num_queries, num_keys)`.
+        device: where the mask is needed.
+
+    Raises:
+        TypeError: it holds no booleans.
+        ValueError: it does not broadcast to the shape, or has three axes where scores have four.
+    """
+    check_axes(shape)
+    if not isinstance(mask, torch.Tensor):
+        raise TypeError(f"mask must be a tensor of booleans, got {type(mask).__name__}")
+    if mask.dtype != torch.bool:
+        raise TypeError(
+            f"mask must hold booleans, True where a key may be seen, got {mask.dtype}; "
+            "of a mask that is added to the scores, take `mask == 0`"
         )
-    positions = torch.arange(num_keys, device=device or "cpu")
-    visible = positions <= positions[num_keys - num_queries :, None]
-    return visible[(None,) * (len(shape) - 2)]
+    if mask.dim() == 3 and len(shape) == 4:
+        raise ValueError(
+            "mask must have an axis of heads where scores have one, got three axes in "
+            f"{tuple(mask.shape)}: write mask[:, None] if its first is the batch, "
+            "mask[None] if it is the heads"
+        )
+    sizes = tuple(shape[-2:]) if mask.dim() == 2 else tuple(shape)
+    fits = mask.dim() == len(sizes) and mask.shape[-1] == sizes[-1]
+    if not (fits and all(has in (1, size) for has, size in zip(mask.shape, sizes, strict=True))):
+        raise ValueError(
+            "mask must have shape (num_queries, num_keys) or that of the scores, "
+            f"{tuple(shape)}, each axis but the last that long or 1, got {tuple(mask.shape)}"
+        )
+    return mask.to(device)[(None,) * (len(shape) - mask.dim())]
 
 
 def visible_keys(
@@ -100,126 +124,72 @@ def visible_keys(
     valid_lens: Shaped[Tensor, "batch *queries"] | None,
     causal: bool,
     device: torch.device,
+    mask: Bool[Tensor, "*axes queries keys"] | None = None,
 ) -> Bool[Tensor, "#batch *ones keys"] | None:
-    """Join both rules, lengths and order, in one mask; None where neither hides a key."""
+    """Join lengths, order and a mask of the caller's in one; None where nothing is hidden."""
     check_flag("causal", causal)
     visible = None if valid_lens is None else length_mask(valid_lens, shape, device)
-    return without_future(visible, shape, device) if causal else visible
+    if causal:
+        visible = without_future(visible, shape, device)
+    return visible if mask is None else joined(visible, given_mask(mask, shape, device))
+
+
+def joined(
+    visible: Bool[Tensor, "#batch *ones keys"] | None, other: Bool[Tensor, "#batch *axes keys"]
+) -> Bool[Tensor, "#batch *axes keys"]:
+    """Hide what either of two masks hides; None hides nothing."""
+    return other if visible is None else visible & other
 
 
 def without_future(
     visible: Bool[Tensor, "#batch *ones keys"] | None, shape: Sequence[int], device: torch.device
 ) -> Bool[Tensor, "#batch *axes keys"]:
     """Hide the future as well, where a mask (None: nothing) hides other keys already."""
-    order = causal_mask(shape, device)
-    return order if visible is None else visible & order
+    return joined(visible, causal_mask(shape, device))
 
 
-def seen_keys(visible: Bool[Tensor, "#batch *ones keys"]) -> Shaped[Tensor, "#batch *ones"]:
-    """Count the keys that each query sees: the first ones, whatever hides the others."""
+def seen_keys(visible: Bool[Tensor, "#batch *ones keys"]) -> Int[Tensor, "#batch *ones"]:
+    """Count the keys that each query sees."""
     return visible.sum(dim=-1)
 
 
-@contextmanager
-def checked() -> Iterator[None]:
-    """Read every `valid_lens` while this is open, on a GPU and in compiled layers too.
-
-    Outside, lengths on a GPU and lengths in a compiled layer are not read, so that
-    nothing waits for them. Inside, compiled layers run uncompiled, and a GPU is
-    waited for. A program made by `torch.export` has no checks left to run. Open it
-    outside compiled code, and once in each thread that is to be checked.
-
-    >>> with checked():
-    ...     output = layer(queries, keys, values, valid_lens)  # doctest: +SKIP
-    """
-    _uncompiled.enter()  # refuses to be opened inside a compiled function
-    token = _check_everywhere.set(True)
-    try:
-        yield
-    finally:
-        _check_everywhere.reset(token)
-        _uncompiled.leave()
+def reach(visible: Bool[Tensor, "#batch *ones keys"]) -> Int[Tensor, "#batch *ones"]:
+    """Count the keys up to the last one that each query sees: those after it can be left out."""
+    if visible.shape[-1] == 0:
+        return seen_keys(visible)
+    ends = torch.arange(1, visible.shape[-1] + 1, dtype=torch.int32, device=visible.device)
+    return (visible * ends).amax(dim=-1)
 
 
-class _Uncompiled:
-    """Compiled layers run uncompiled from the first `enter` to the last `leave`.
-
-    torch has one stance for all threads. Were each block to restore the one it
-    found, two that overlap could leave everything uncompiled for good.
-    """
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._blocks = 0
-        self._stance = ExitStack()
-
-    def enter(self) -> None:
-        with self._lock:
-            if self._blocks == 0:
-                self._stance.enter_context(torch.compiler.set_stance("force_eager"))
-            self._blocks += 1
-
-    def leave(self) -> None:
-        with self._lock:
-            self._blocks -= 1
-            if self._blocks == 0:
-                self._stance.close()
+def positions_of_keys(shape: Sequence[int], device: torch.device | str) -> Int[Tensor, " keys"]:
+    """Count the keys."""
+    return torch.arange(shape[-1], device=device)
 
 
-_uncompiled = _Uncompiled()
+def both_positions(
+    rule: str, shape: Sequence[int], device: torch.device | str | None
+) -> tuple[Int[Tensor, "queries one"], Int[Tensor, " keys"]]:
+    """Say where queries stand, and keys: the last query stands at the last key."""
+    check_axes(shape)
+    check_own_keys(rule, shape)
+    positions = positions_of_keys(shape, device or "cpu")
+    return positions[shape[-1] - shape[-2] :, None], positions
 
 
-def _check_axes(shape: Sequence[int]) -> None:
+def check_own_keys(rule: str, shape: Sequence[int]) -> None:
+    """Refuse more queries than keys, where each query stands at a key."""
+    num_queries, num_keys = shape[-2:]
+    if num_queries > num_keys:
+        raise ValueError(
+            f"{rule} must have a key for each query, but got "
+            f"num_queries={num_queries} and num_keys={num_keys}"
+        )
+
+
+def check_axes(shape: Sequence[int]) -> None:
+    """Refuse what is no shape of scores."""
     if len(shape) not in (3, 4):
         raise ValueError(
             "shape must be (batch, [heads,] num_queries, num_keys), "
             f"got {len(shape)} axes in {tuple(shape)}"
         )
-
-
-def check_valid_lens(valid_lens: Tensor, shape: Sequence[int]) -> None:
-    """Refuse lengths of the wrong type or shape; no value is read."""
-    if not isinstance(valid_lens, torch.Tensor):
-        raise TypeError(
-            f"valid_lens must be a tensor of whole numbers, got {type(valid_lens).__name__}"
-        )
-    if valid_lens.dtype == torch.bool or valid_lens.is_complex():
-        raise TypeError(f"valid_lens must hold whole numbers, got {valid_lens.dtype}")
-    batch, num_queries = shape[0], shape[-2]
-    if tuple(valid_lens.shape) not in ((batch,), (batch, num_queries)):
-        raise ValueError(
-            f"valid_lens must have shape (batch={batch},) or "
-            f"(batch={batch}, num_queries={num_queries}), got {tuple(valid_lens.shape)}"
-        )
-
-
-def _may_read(valid_lens: Tensor) -> bool:
-    return has_numbers(valid_lens) and (valid_lens.is_cpu or _check_everywhere.get())
-
-
-def _check_lengths_in_range(valid_lens: Tensor, num_keys: int) -> None:
-    few = valid_lens.numel() <= 64 and not valid_lens.is_floating_point()
-    numbers = valid_lens.flatten().tolist() if few else [-1]  # faster than two kernels
-    if not valid_lens.numel() or (min(numbers) >= 0 and max(numbers) <= num_keys):
-        return
-    lengths = _comparable(valid_lens)
-    lowest, highest = torch.aminmax(lengths)
-    # A comparison with NaN is false, so NaN is outside too.
-    if not (lowest.item() >= 0 and highest.item() <= num_keys):
-        inside = (lengths >= 0) & (lengths <= num_keys)
-        _refuse_first(valid_lens, ~inside, f"lie in [0, num_keys={num_keys}]")
-    if lengths.is_floating_point() and not torch.equal(lengths, lengths.round()):
-        _refuse_first(valid_lens, lengths != lengths.round(), "be whole numbers")
-
-
-def _refuse_first(valid_lens: Tensor, wrong: Tensor, rule: str) -> NoReturn:
-    index = tuple(wrong.nonzero()[0].tolist())
-    raise ValueError(f"valid_lens must {rule}, got {valid_lens[index].item()} at index {index}")
-
-
-def _comparable(lengths: Tensor) -> Tensor:
-    # Compared in half precision, positions past 256 would be rounded; unsigned
-    # 16 to 64-bit integers cannot be compared with positions at all.
-    if not lengths.is_floating_point():
-        return lengths.long()
-    return lengths.float() if lengths.dtype.itemsize < 4 else lengths

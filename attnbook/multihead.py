@@ -21,14 +21,14 @@ from attnbook.checks import (
 from attnbook.fused.fallback import is_plain
 from attnbook.heads import merge_heads, split_heads
 from attnbook.layers import DotProductAttention
-from attnbook.masking import visible_keys
+from attnbook.masking import given_mask, visible_keys
 from attnbook.padding import without_padding, without_unseen
+from attnbook.torch_weights import copy_weights
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from typing import Any
 
-    from jaxtyping import Float, Shaped
+    from jaxtyping import Bool, Float, Shaped
     from torch import Tensor
 
 
@@ -98,6 +98,7 @@ class MultiHeadAttention(nn.Module):
         valid_lens: Shaped[Tensor, "batch *queries"] | None = None,
         *,
         causal: bool = False,
+        mask: Bool[Tensor, "*axes queries keys"] | None = None,
     ) -> Float[Tensor, "batch queries hiddens"]:
         """Attend with every head, and mix what they found.
 
@@ -108,6 +109,9 @@ class MultiHeadAttention(nn.Module):
             valid_lens: how many keys may be seen, by every head: `(batch,)` for each
                 example or `(batch, num_queries)` for each query; None means all.
             causal: whether a query sees no key after its own position.
+            mask: booleans, True where a key may be seen: `(num_queries, num_keys)` or
+                `(batch, num_queries, num_keys)` for every head, or `(batch, num_heads,
+                num_queries, num_keys)`; each axis but the last may be 1.
 
         Returns:
             `(batch, num_queries, num_hiddens)`; zeros for a query with nothing to attend to.
@@ -117,14 +121,16 @@ class MultiHeadAttention(nn.Module):
         """
         self._check(queries, keys, values)
         shape = (*queries.shape[:-1], keys.shape[-2])
-        visible = visible_keys(shape, valid_lens, causal, keys.device)
+        seen = self._seen_by_any_head(mask, shape)
+        visible = visible_keys(shape, valid_lens, causal, keys.device, seen)
         # The projection of huge padding may overflow.
-        queries, keys = without_unseen(queries, keys, visible)
+        queries, keys = without_unseen(queries, keys, visible, mask is None)
         values = without_padding(values, visible)
         q = split_heads(self.W_q(queries), self.num_heads)
         k = split_heads(self.W_k(keys), self.num_heads)
         v = split_heads(self.W_v(values), self.num_heads)
-        heads = self.attention(q, k, v, valid_lens, causal=causal)
+        for_heads = mask[:, None] if mask is not None and mask.dim() == 3 else mask
+        heads = self.attention(q, k, v, valid_lens, causal=causal, mask=for_heads)
         output = self.W_o(merge_heads(heads))
         return self._zero_if_empty(output, visible, num_keys=shape[-1])
 
@@ -137,6 +143,13 @@ class MultiHeadAttention(nn.Module):
         check_projected("queries", queries, "query_size", self.W_q)
         check_projected("keys", keys, "key_size", self.W_k)
         check_projected("values", values, "value_size", self.W_v)
+
+    def _seen_by_any_head(self, mask: Tensor | None, shape: tuple[int, ...]) -> Tensor | None:
+        if not isinstance(mask, torch.Tensor) or mask.dim() != 4:
+            return mask
+        batch, num_queries, num_keys = shape
+        of_heads = given_mask(mask, (batch, self.num_heads, num_queries, num_keys), mask.device)
+        return of_heads.any(dim=1)
 
     def _zero_if_empty(self, output: Tensor, visible: Tensor | None, num_keys: int) -> Tensor:
         """Take W_o's bias, the only rest, from a query with nothing to attend to."""
@@ -190,7 +203,7 @@ class MultiHeadAttention(nn.Module):
         with weight.device:  # whatever torch's default device is
             layer = cls(*sizes, module.dropout, bias=module.in_proj_bias is not None)
         layer.to(weight).train(module.training)
-        layer._copy(module, to_torch=False)
+        copy_weights(layer, module, to_torch=False)
         return layer
 
     def to_torch(self) -> nn.MultiheadAttention:
@@ -221,29 +234,5 @@ class MultiHeadAttention(nn.Module):
             dtype=self.W_o.weight.dtype,
         )
         module.train(self.training)
-        self._copy(module, to_torch=True)
+        copy_weights(self, module, to_torch=True)
         return module
-
-    @torch.no_grad()
-    def _copy(self, module: nn.MultiheadAttention, *, to_torch: bool) -> None:
-        for ours, theirs in self._pairs(module):
-            if to_torch:
-                theirs.copy_(torch.cat(ours)).requires_grad_(any(it.requires_grad for it in ours))
-                continue
-            for mine, part in zip(ours, theirs.chunk(len(ours)), strict=True):
-                mine.copy_(part).requires_grad_(theirs.requires_grad)
-
-    def _pairs(self, module: nn.MultiheadAttention) -> Iterator[tuple[tuple[Tensor, ...], Tensor]]:
-        """Say which of our parameters make up which of torch's."""
-        inputs = (self.W_q, self.W_k, self.W_v)
-        yield (self.W_o.weight,), module.out_proj.weight
-        # torch keeps the three projections in one matrix where all sizes agree.
-        if module.in_proj_weight is not None:
-            yield tuple(it.weight for it in inputs), module.in_proj_weight
-        else:
-            theirs = module.q_proj_weight, module.k_proj_weight, module.v_proj_weight
-            for mine, its in zip(inputs, theirs, strict=True):
-                yield (mine.weight,), its
-        if module.in_proj_bias is not None:
-            yield tuple(it.bias for it in inputs), module.in_proj_bias
-            yield (self.W_o.bias,), module.out_proj.bias

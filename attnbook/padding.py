@@ -29,19 +29,30 @@ def without_unseen(
     queries: Float[Tensor, "batch *heads queries query_size"],
     keys: Float[Tensor, "batch *heads keys key_size"],
     visible: Bool[Tensor, "#batch *ones keys"] | None,
+    from_first: bool = True,
 ) -> tuple[Tensor, Tensor]:
     """Put aside what makes scores that are never used, so that any score can take the rest.
 
-    The first key stands in for keys that no query may see: it is seen if any is, and what
-    fits one key fits any score. (Zeros do not: the cosine of a zero is no number.) Ones
-    stand in for queries that see nothing, and for keys where nothing is seen.
+    The first key that some query sees stands in for keys that none may see: what fits one
+    key fits any score. (Zeros do not: the cosine of a zero is no number.) Ones stand in for
+    queries that see nothing, and for keys where nothing is seen. Lengths and order leave the
+    first of all keys visible, if any (`from_first`); then none must be looked for.
     """
     if visible is None:
         return queries, keys
     seen = _seen_by_any(visible)
-    first = torch.where(seen[..., :1, :], keys[..., :1, :], 1.0)
     sees = visible.any(dim=-1, keepdim=True)
-    return torch.where(sees, queries, 1.0), torch.where(seen, keys, first)
+    return torch.where(sees, queries, 1.0), torch.where(
+        seen, keys, _stand_in(keys, seen, from_first)
+    )
+
+
+def _stand_in(keys: Tensor, seen: Tensor, from_first: bool) -> Tensor:
+    if from_first or keys.shape[-2] == 0:
+        return torch.where(seen[..., :1, :], keys[..., :1, :], 1.0)
+    sees, first = seen.byte().max(dim=-2, keepdim=True)  # the first of the largest
+    chosen = keys.detach().take_along_dim(first, dim=-2)  # what stands in gets no gradient
+    return torch.where(sees.bool(), chosen, 1.0)
 
 
 def _seen_by_any(visible: Tensor) -> Tensor:

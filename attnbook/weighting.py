@@ -20,6 +20,7 @@ def masked_softmax(
     valid_lens: Shaped[Tensor, "batch *queries"] | None = None,
     *,
     causal: bool = False,
+    mask: Bool[Tensor, "*axes queries keys"] | None = None,
 ) -> Float[Tensor, "batch *heads queries keys"]:
     """Turn scores into attention weights, giving padding exactly zero.
 
@@ -35,20 +36,23 @@ def masked_softmax(
         valid_lens: how many keys may be seen, `(batch,)` for each example or
             `(batch, num_queries)` for each query; None means all.
         causal: whether a query sees no key after its own position, as `causal_mask`
-            says. Together with lengths, both rules hold.
+            says.
+        mask: booleans, True where a key may be seen, `(num_queries, num_keys)` or with all
+            axes of the scores, each but the last that long or 1. Lengths, order and mask
+            hold together.
 
     Returns:
         Weights in [0, 1], of the scores' shape and dtype.
 
     Raises:
         TypeError, ValueError: `scores` is not a floating-point tensor of 3 or 4
-            axes, or lengths and order are refused by `length_mask` and `causal_mask`.
+            axes, or lengths, order or mask do not fit it.
 
     Source: Dive into Deep Learning, "Attention Scoring Functions" (where an
     empty row gets uniform weights instead).
     """
     check_tensor("scores", scores, SCORES)
-    return weigh(scores, visible_keys(scores.shape, valid_lens, causal, scores.device))
+    return weigh(scores, visible_keys(scores.shape, valid_lens, causal, scores.device, mask))
 
 
 def weigh(

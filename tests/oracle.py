@@ -76,23 +76,34 @@ def _position(query, num_queries, num_keys):
     return num_keys - num_queries + query
 
 
-def _softmax_row(row, length):
-    seen = row[:length]
-    if not seen:
+def _softmax_row(row, sees):
+    if not any(sees):
         return [0.0] * len(row)
-    highest = max(seen)
-    powers = [math.exp(score - highest) for score in seen]
-    return [power / sum(powers) for power in powers] + [0.0] * (len(row) - length)
+    highest = max(score for score, seen in zip(row, sees, strict=True) if seen)
+    powers = [
+        math.exp(score - highest) if seen else 0.0 for score, seen in zip(row, sees, strict=True)
+    ]
+    return [power / sum(powers) for power in powers]
 
 
-def masked_softmax(scores, valid_lens=None, *, causal=False):
+def _told(mask, index, key):
+    """What a mask says of a key: it has the scores' axes, or the last two; some are 1."""
+    place = (*index, key)[-mask.dim() :]
+    axes = zip(place, mask.shape, strict=True)
+    return bool(mask[tuple(0 if size == 1 else at for at, size in axes)])
+
+
+def masked_softmax(scores, valid_lens=None, *, causal=False, mask=None):
     weights = torch.zeros(scores.shape, dtype=torch.float64)
     for index in torch.cartesian_prod(*(torch.arange(size) for size in scores.shape[:-1])).tolist():
         row = _vectors(scores[tuple(index)])
         length = _length(valid_lens, index[0], index[-1], len(row))
         if causal:
             length = min(length, _position(index[-1], *scores.shape[-2:]) + 1)
-        weights[tuple(index)] = torch.tensor(_softmax_row(row, length), dtype=torch.float64)
+        sees = [
+            key < length and (mask is None or _told(mask, index, key)) for key in range(len(row))
+        ]
+        weights[tuple(index)] = torch.tensor(_softmax_row(row, sees), dtype=torch.float64)
     return weights
 
 
@@ -107,9 +118,9 @@ def pool(weights, values):
     return torch.tensor(_per_matrix(matrix, weights, values), dtype=torch.float64)
 
 
-def dot_product_attention(queries, keys, values, valid_lens=None, *, causal=False):
+def dot_product_attention(queries, keys, values, valid_lens=None, *, causal=False, mask=None):
     scores = scaled_dot_score(queries, keys)
-    return pool(masked_softmax(scores, valid_lens, causal=causal), values)
+    return pool(masked_softmax(scores, valid_lens, causal=causal, mask=mask), values)
 
 
 def _project(tensor, matrix):
@@ -124,14 +135,19 @@ def _project(tensor, matrix):
     return torch.tensor(_per_matrix(project, tensor), dtype=torch.float64)
 
 
-def additive_attention(state, queries, keys, values, valid_lens=None, *, causal=False):
+def additive_attention(  # noqa: PLR0913 - what the layer takes
+    state, queries, keys, values, valid_lens=None, *, causal=False, mask=None
+):
     projected = _project(queries, state["W_q.weight"]), _project(keys, state["W_k.weight"])
     scores = additive_score(*projected, state["w_v.weight"][0])
-    return pool(masked_softmax(scores, valid_lens, causal=causal), values)
+    return pool(masked_softmax(scores, valid_lens, causal=causal, mask=mask), values)
 
 
-def multi_head_attention(state, num_heads, inputs, valid_lens=None, *, causal=False):
-    """One attention per head, with its rows of the weights; an empty row is zero."""
+def multi_head_attention(state, num_heads, inputs, valid_lens=None, *, causal=False, mask=None):
+    """One attention per head, with its rows of the weights; an empty row is zero.
+
+    A mask has four axes, the second of heads, or the last two.
+    """
 
     def project(name, tensor, rows=slice(None)):
         bias = state.get(f"{name}.bias", torch.zeros(len(state[f"{name}.weight"])))
@@ -144,11 +160,12 @@ def multi_head_attention(state, num_heads, inputs, valid_lens=None, *, causal=Fa
             project(name, tensor, rows)
             for name, tensor in zip(("W_q", "W_k", "W_v"), inputs, strict=True)
         )
-        maps.append(masked_softmax(scaled_dot_score(q, k), valid_lens, causal=causal))
+        own = mask if mask is None or mask.dim() == 2 else mask[:, head % mask.shape[1]]
+        maps.append(masked_softmax(scaled_dot_score(q, k), valid_lens, causal=causal, mask=own))
         heads.append(pool(maps[-1], v))
     weights = torch.stack(maps, dim=1)
     output = project("W_o", torch.cat(heads, dim=-1))
-    empty = (weights[:, 0].sum(-1, keepdim=True) == 0).expand_as(output)
+    empty = (weights.sum(dim=(1, -1)) == 0).unsqueeze(-1).expand_as(output)
     return output.masked_fill(empty, 0.0), weights
 
 

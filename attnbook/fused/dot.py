@@ -40,19 +40,21 @@ def fast_dot_product_attention(
     visible: Bool[Tensor, "#batch *ones keys"] | None,
     *,
     causal: bool = False,
+    from_first: bool = True,
 ) -> Float[Tensor, "batch *heads queries value_size"]:
     """Score by q · k / √d, weigh and pool, keeping no weights.
 
     torch's kernel has no second derivative; with `keep_weights=True` the layer has one.
 
     Args:
-        visible: what lengths leave visible; order is told by `causal`, so that the kernel
-            can skip the future instead of masking it.
+        visible: what lengths and a mask leave visible; order is told by `causal`, so that the
+            kernel can skip the future instead of masking it.
+        from_first: whether lengths alone say what is visible, so that keys can be cut off.
     """
     reads = queries.device.type == "cpu" and not torch.compiler.is_compiling()
     if reads and learns(queries, keys, values) and not _are_rounded_alike(queries, keys, visible):
         return _formula(queries, keys, values, visible, causal=causal)
-    per_example = visible is not None and visible.shape[-2] == 1
+    per_example = from_first and visible is not None and visible.shape[-2] == 1
     sliced = reads and per_example and slices_pay(queries, keys, values)
     # The kernel's own order counts queries and keys from the first.
     if causal and queries.shape[-2] == keys.shape[-2] and (visible is None or sliced):

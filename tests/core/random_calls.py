@@ -19,6 +19,7 @@ from attnbook.fused import blocks, choice
 TOLERANCE = {torch.float64: 1e-9, torch.float32: 1e-4, torch.bfloat16: 6e-2, torch.float16: 1e-2}
 LENGTHS = [torch.int64, torch.int8, torch.uint8, torch.uint16, torch.float32, torch.bfloat16]
 THRESHOLDS = [name for name in vars(choice) if name.isupper() and name != "TYPE_CHECKING"]
+WITH_MASKS = 3000  # seeds from here on draw a mask as well
 SHIPPED = {name: getattr(choice, name) for name in THRESHOLDS}
 
 
@@ -41,7 +42,7 @@ def distance(q, k, _):
 
 
 def seen(lens, causal, example, query, num_queries, num_keys):
-    """How many keys a query may see."""
+    """How many keys a query may see by lengths and order."""
     length = num_keys if lens is None else int(lens[(example, query)[: lens.dim()]])
     return min(length, query + 1 + num_keys - num_queries) if causal else length
 
@@ -49,32 +50,33 @@ def seen(lens, causal, example, query, num_queries, num_keys):
 def all_seen(lens, causal, batch, num_queries, num_keys):
     places = itertools.product(range(batch), range(num_queries))
     rows = [seen(lens, causal, *place, num_queries, num_keys) for place in places]
-    return torch.tensor(rows, dtype=torch.long).reshape(batch, num_queries)
+    counts = torch.tensor(rows, dtype=torch.long).reshape(batch, num_queries)
+    return torch.arange(num_keys) < counts[..., None]
 
 
-def attend(score, p, q, k, v, counts):
+def attend(score, p, q, k, v, sees):
     """Output and weights by loops; q, k, v have three axes or four."""
     output = q.new_zeros(*q.shape[:-1], v.shape[-1])
     weights = q.new_zeros(*q.shape[:-1], k.shape[-2])
     for place in itertools.product(*map(range, q.shape[:-1])):
-        n, example = int(counts[place[0], place[-1]]), place[:-1]
-        if n > 0:
-            s = score(q[place], k[example][:n], p)
+        seen, example = sees[place].nonzero().flatten(), place[:-1]
+        if len(seen):
+            s = score(q[place], k[example][seen], p)
             e = torch.exp(s - s.max().detach())
-            weights[(*place, slice(n))] = e / e.sum()
-            output[place] = (e / e.sum()) @ v[example][:n]
+            weights[(*place, seen)] = e / e.sum()
+            output[place] = (e / e.sum()) @ v[example][seen]
     return output, weights
 
 
-def many_heads(p, heads, q, k, v, counts):
+def many_heads(p, heads, q, k, v, sees):
     def project(x, name):
         y = x @ p[f"{name}.weight"].T + p.get(f"{name}.bias", 0)
         return torch.stack(y.chunk(heads, -1), 1)
 
     inputs = (project(x, name) for x, name in zip((q, k, v), ("W_q", "W_k", "W_v"), strict=True))
-    output, weights = attend(dot, p, *inputs, counts)
+    output, weights = attend(dot, p, *inputs, sees)
     output = torch.cat(output.unbind(1), -1) @ p["W_o.weight"].T + p.get("W_o.bias", 0)
-    return output * (counts > 0)[..., None], weights
+    return output * sees.any(-1).any(1)[..., None], weights
 
 
 # The random calls.
@@ -99,7 +101,7 @@ def laid_out(rng, x):
     return torch.cat([torch.full_like(x[:1], math.nan), x])[1:] if how == "offset" else x
 
 
-def make_layer(rng, kind, key_size, query_size, value_size):
+def make_layer(rng, kind, key_size, query_size, value_size, num_heads):
     keep = rng.random() < 0.5
     if kind == "heads":
         sizes, heads, bias = (
@@ -107,10 +109,23 @@ def make_layer(rng, kind, key_size, query_size, value_size):
             rng.choice([1, 2, 4]),
             rng.random() < 0.5,
         )
-        return MultiHeadAttention(*sizes, heads, bias=bias, keep_weights=keep)
+        return MultiHeadAttention(*sizes, num_heads or heads, bias=bias, keep_weights=keep)
     if kind == "additive":
         return AdditiveAttention(key_size, query_size, rng.choice([1, 4, 6]), keep_weights=keep)
     return {"dot": DotProductAttention, "distance": Distance}[kind](keep_weights=keep)
+
+
+def make_mask(seed, lead, num_queries, num_keys, by_example):
+    """A mask of any form that the layer takes: `lead` are the axes before its queries."""
+    rng = random.Random(f"mask {seed}")  # noqa: S311 - any numbers will do
+    whole = (*lead, num_queries, num_keys)
+    forms = [whole, (num_queries, num_keys), tuple(rng.choice([1, n]) for n in whole[:-1])]
+    form = rng.choice(forms)
+    if form is forms[2]:
+        form = (*form, num_keys)
+    if by_example and rng.random() < 0.5:
+        form = (rng.choice([1, lead[0]]), rng.choice([1, num_queries]), num_keys)
+    return torch.rand(form) < rng.choice([0.2, 0.6, 0.9])
 
 
 def make_case(seed):
@@ -153,11 +168,17 @@ def make_case(seed):
         if rng.random() < 0.2
         else q
     )
-    counts = all_seen(lens, causal, batch, num_queries, num_keys)
-    padding = (torch.arange(num_keys) >= counts[..., None]).all(1) & (
-        num_queries > 0
-    )  # no query: no padding
-    padding = padding.reshape(batch, *[1] * len(axes), num_keys, 1).expand(*k.shape[:-1], 1)
+    sees = all_seen(lens, causal, batch, num_queries, num_keys)
+    many, mask = kind == "heads", None
+    heads = 4 if seed % 2 and seed >= WITH_MASKS else 1
+    lead = (batch, heads) if many else (batch, *axes)  # of a mask
+    sees = sees.reshape(batch, *[1] * (len(lead) - 1), num_queries, num_keys)
+    sees = sees.expand(*lead, num_queries, num_keys)
+    if seed >= WITH_MASKS:
+        mask = make_mask(seed, lead, num_queries, num_keys, by_example=many)
+        sees = sees & (mask[:, None] if mask.dim() == 3 and len(lead) == 2 else mask)
+    padding = ~sees.any(-2) & (num_queries > 0)  # no query: no padding
+    padding = (padding.all(1) if many else padding)[..., None]
     (of_keys, junk_k), (of_values, junk_v) = (
         junk_of(rng, dtype, k.shape),
         junk_of(rng, dtype, v.shape),
@@ -168,16 +189,15 @@ def make_case(seed):
         laid_out(rng, x).detach().requires_grad_(learns and rng.random() < 0.8) for x in inputs
     ]
     paths, block = rng.choice(["shipped", "fast", "fast", "formula"]), rng.choice([2**18, 64, 16])
-    layer = (
-        make_layer(rng, kind, key_size, size, shapes[2][-1])
-        .to(dtype)
-        .requires_grad_(rng.random() < 0.8)
-    )
+    layer = make_layer(rng, kind, key_size, size, shapes[2][-1], heads if mask is not None else 0)
+    layer = layer.to(dtype).requires_grad_(rng.random() < 0.8)
+    sees = sees.expand(batch, layer.num_heads, num_queries, num_keys) if many else sees
     words = {
         "junk": (of_keys, of_values),
         "shapes": shapes,
         "keeps": layer.keep_weights,
         "lens": lens,
+        "mask": mask,
     }
     return {**locals(), "words": words}
 
@@ -194,13 +214,13 @@ def truth_of(c):
         for name, x in c["layer"].named_parameters()
     }
     if c["kind"] == "heads":
-        found = many_heads(p, c["layer"].num_heads, *inputs, c["counts"])
+        found = many_heads(p, c["layer"].num_heads, *inputs, c["sees"])
     else:
         found = attend(
             {"dot": dot, "additive": additive, "distance": distance}[c["kind"]],
             p,
             *inputs,
-            c["counts"],
+            c["sees"],
         )
     return *found, [*inputs, *p.values()], ["queries", "keys", "values", *p]
 
@@ -224,7 +244,7 @@ def wrong_in(seed, put):
         torch.set_grad_enabled(c["learns"]),
         torch.autocast("cpu", c["autocast"] or torch.bfloat16, enabled=c["autocast"] is not None),
     ):
-        output = layer(*leaves, c["lens"], causal=c["causal"])
+        output = layer(*leaves, c["lens"], causal=c["causal"], mask=c["mask"])
 
     def compare(name, found, wanted, dtype):
         off = (found.double() - wanted).abs()
@@ -238,10 +258,8 @@ def wrong_in(seed, put):
     compare("output", output, expected.detach(), dtype)
     if layer.keep_weights:
         compare("weights", layer.attention_weights, weights.detach(), layer.attention_weights.dtype)
-        hidden = torch.arange(weights.shape[-1]) >= c["counts"][..., None]
-        hidden = (hidden.unsqueeze(1) if weights.dim() == 4 else hidden).expand(weights.shape)
         wrong += ["a weight on padding is not 0"] * bool(
-            (layer.attention_weights[hidden] != 0).any()
+            (layer.attention_weights[~c["sees"]] != 0).any()
         )
     if output.requires_grad:
         output.backward(upstream := torch.randn(output.shape).to(output.dtype))

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attnbook import checked, length_mask
-from attnbook.masking import _check_everywhere
+from attnbook.lengths import _check_everywhere
 
 SHAPE = (2, 3, 7)
 

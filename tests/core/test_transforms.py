@@ -9,6 +9,7 @@ import shutil
 import pytest
 import torch
 from torch import nn
+from torch._dynamo.testing import CompileCounter
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 
 from attnbook import DotProductAttention, checked, kernel_pool, masked_softmax
@@ -72,7 +73,7 @@ def test_a_compiled_layer_in_training_drops_weights(name, qkv):
 
 @every_layer
 def test_a_second_call_compiles_nothing_anew(name, qkv):
-    counter = torch._dynamo.testing.CompileCounter()
+    counter = CompileCounter()
     compiled = torch.compile(make(name), fullgraph=True, backend=counter)
     for _ in range(3):
         compiled(*qkv, PER_EXAMPLE)

@@ -1,0 +1,136 @@
+"""Lengths: whole numbers that say how many keys, or from which, and when they are read."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
+from threading import Lock
+from typing import TYPE_CHECKING, NoReturn
+
+import torch
+
+from attnbook.transforms import beneath, has_numbers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from jaxtyping import Shaped
+    from torch import Tensor
+
+_check_everywhere: ContextVar[bool] = ContextVar("attnbook_checked", default=False)
+
+
+def lengths_for_queries(
+    name: str,
+    lengths: Shaped[Tensor, " batch"] | Shaped[Tensor, "batch queries"],
+    shape: Sequence[int],
+    device: torch.device | str | None,
+) -> Shaped[Tensor, "batch *ones one"]:
+    """Check lengths and line them up with scores: `(batch, [1,] 1 or num_queries, 1)`."""
+    check_lengths(name, lengths, shape)
+    if _may_read(lengths):
+        _check_in_range(name, beneath(lengths), shape[-1])
+    per_query = lengths if lengths.dim() == 2 else lengths.unsqueeze(1)
+    lined_up = comparable(per_query if device is None else per_query.to(device)).unsqueeze(-1)
+    return lined_up if len(shape) == 3 else lined_up[:, None]
+
+
+def check_lengths(name: str, lengths: Tensor, shape: Sequence[int]) -> None:
+    """Refuse lengths of the wrong type or shape; no value is read."""
+    check_whole(name, lengths)
+    batch, num_queries = shape[0], shape[-2]
+    if tuple(lengths.shape) not in ((batch,), (batch, num_queries)):
+        raise ValueError(
+            f"{name} must have shape (batch={batch},) or "
+            f"(batch={batch}, num_queries={num_queries}), got {tuple(lengths.shape)}"
+        )
+
+
+def check_whole(name: str, numbers: Tensor) -> None:
+    """Refuse what is no tensor of whole numbers; no value is read."""
+    if not isinstance(numbers, torch.Tensor):
+        raise TypeError(f"{name} must be a tensor of whole numbers, got {type(numbers).__name__}")
+    if numbers.dtype == torch.bool or numbers.is_complex():
+        raise TypeError(f"{name} must hold whole numbers, got {numbers.dtype}")
+
+
+def _may_read(lengths: Tensor) -> bool:
+    return has_numbers(lengths) and (lengths.is_cpu or _check_everywhere.get())
+
+
+def _check_in_range(name: str, given: Tensor, num_keys: int) -> None:
+    few = given.numel() <= 64 and not given.is_floating_point()
+    numbers = given.flatten().tolist() if few else [-1]  # faster than two kernels
+    if not given.numel() or (min(numbers) >= 0 and max(numbers) <= num_keys):
+        return
+    lengths = comparable(given)
+    lowest, highest = torch.aminmax(lengths)
+    # A comparison with NaN is false, so NaN is outside too.
+    if not (lowest.item() >= 0 and highest.item() <= num_keys):
+        inside = (lengths >= 0) & (lengths <= num_keys)
+        _refuse_first(name, given, ~inside, f"lie in [0, num_keys={num_keys}]")
+    if lengths.is_floating_point() and not torch.equal(lengths, lengths.round()):
+        _refuse_first(name, given, lengths != lengths.round(), "be whole numbers")
+
+
+def _refuse_first(name: str, given: Tensor, wrong: Tensor, rule: str) -> NoReturn:
+    index = tuple(wrong.nonzero()[0].tolist())
+    raise ValueError(f"{name} must {rule}, got {given[index].item()} at index {index}")
+
+
+def comparable(lengths: Tensor) -> Tensor:
+    """Give whole numbers a dtype in which they can be compared with positions."""
+    # Compared in half precision, positions past 256 would be rounded; unsigned
+    # 16 to 64-bit integers cannot be compared with positions at all.
+    if not lengths.is_floating_point():
+        return lengths.long()
+    return lengths.float() if lengths.dtype.itemsize < 4 else lengths
+
+
+@contextmanager
+def checked() -> Iterator[None]:
+    """Read every `valid_lens` while this is open, on a GPU and in compiled layers too.
+
+    Outside, lengths on a GPU and lengths in a compiled layer are not read, so that
+    nothing waits for them. Inside, compiled layers run uncompiled, and a GPU is
+    waited for. A program made by `torch.export` has no checks left to run. Open it
+    outside compiled code, and once in each thread that is to be checked.
+
+    >>> with checked():
+    ...     output = layer(queries, keys, values, valid_lens)  # doctest: +SKIP
+    """
+    _uncompiled.enter()  # refuses to be opened inside a compiled function
+    token = _check_everywhere.set(True)
+    try:
+        yield
+    finally:
+        _check_everywhere.reset(token)
+        _uncompiled.leave()
+
+
+class _Uncompiled:
+    """Compiled layers run uncompiled from the first `enter` to the last `leave`.
+
+    torch has one stance for all threads. Were each block to restore the one it
+    found, two that overlap could leave everything uncompiled for good.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._blocks = 0
+        self._stance = ExitStack()
+
+    def enter(self) -> None:
+        with self._lock:
+            if self._blocks == 0:
+                self._stance.enter_context(torch.compiler.set_stance("force_eager"))
+            self._blocks += 1
+
+    def leave(self) -> None:
+        with self._lock:
+            self._blocks -= 1
+            if self._blocks == 0:
+                self._stance.close()
+
+
+_uncompiled = _Uncompiled()
