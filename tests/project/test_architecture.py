@@ -22,6 +22,7 @@ PACKAGE = ROOT / "attnbook"
 # What a module may import from outside; of our own rooms, import-linter knows (pyproject.toml).
 CORE = sorted([*PACKAGE.glob("[!_]*.py"), *PACKAGE.glob("fused/*.py")])
 MODELS = sorted(PACKAGE.glob("models/**/*.py"))
+BESIDE = ("interop", "timing")  # who wants them imports them
 TRACING = sorted(PACKAGE.glob("tracing/*.py"))
 EXTRA = {"dates": {"babel"}, "checkpoints": {"safetensors"}}
 OUTSIDE = {"attnbook", "torch", "jaxtyping", *sys.stdlib_module_names}
@@ -90,7 +91,7 @@ def test_importing_the_package_loads_only_the_core_and_torch():
     added = modules_after("import attnbook") - modules_after("import torch")
     # Small helpers of the standard library are no weight; whole libraries are.
     added = {name for name in added if name.split(".")[0] not in sys.stdlib_module_names}
-    files = {path.relative_to(PACKAGE).with_suffix("") for path in CORE if path.stem != "timing"}
+    files = {path.relative_to(PACKAGE).with_suffix("") for path in CORE if path.stem not in BESIDE}
     rooms = {".".join(["attnbook", *file.parts]).removesuffix(".__init__") for file in files}
     assert added == {"attnbook", "attnbook._version", *rooms}
 

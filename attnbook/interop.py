@@ -1,0 +1,248 @@
+"""One mask in every library's words: who says True for what, from which end, added or not.
+
+Sources: the documentation of what each docstring names, in torch 2.13 and transformers 5.23.
+"""
+
+from __future__ import annotations
+
+import math
+import reprlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial, reduce
+from typing import TYPE_CHECKING, Any, Literal
+
+import torch
+from torch import Tensor
+
+from attnbook.checks import check_size
+from attnbook.masking import causal_mask, given_mask, length_mask
+from attnbook.rules import document_mask, prefix_mask, start_mask, window_mask
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool
+
+MaskMod = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
+Predicate = Callable[[Tensor, Tensor, Tensor], Tensor]
+
+CPU = torch.device("cpu")
+_on_cpu = partial(torch.tensor, device=CPU)
+PADDING = ("valid_len", "start")  # the rules that say the same to every query
+FOUR_AXES = "a mask of four axes says it, 0 and -inf; booleans would be added as 0 and 1"
+# What the attention_mask of `transformers` cannot say, and where its models are told.
+TOLD_ELSEWHERE = {
+    "back": "a model's sliding_window says it, 3 for back=2 where the model is causal",
+    "ahead": "a model's sliding_window says it, 2 for back=ahead=2 where it is not causal",
+    "documents": "position_ids that begin again at 0 say it, with use_cache=False and no mask",
+    "prefix": FOUR_AXES,
+    "table": FOUR_AXES,
+}
+
+
+@dataclass(frozen=True)
+class MaskRules:
+    """Who may see whom in one example, said once. All rules hold together.
+
+    Queries stand at the last positions of the keys, as for `causal_mask`.
+
+    Args:
+        num_queries, num_keys: how many, at least 1 each.
+        valid_len: how many keys, from the first, may be seen: right padding.
+        start: the first key that may be seen: left padding.
+        causal: "last" hides the future, as `causal_mask` does. "first" lets query i see the
+            keys up to key i, as if queries stood at the first positions.
+        back, ahead: how many keys before and after its own a query sees, as `window_mask`
+            says; a side that is None has no limit.
+        documents: the document that each key belongs to, num_keys numbers.
+        prefix: how many keys, from the first, all queries see; the others are seen causally.
+        table: any mask, num_queries rows of num_keys booleans, True = visible.
+
+    Raises:
+        TypeError, ValueError: as the mask of each rule, and for `causal` beside a prefix.
+    """
+
+    num_queries: int
+    num_keys: int
+    valid_len: int | None = None
+    start: int | None = None
+    causal: Literal["last", "first"] | None = None
+    back: int | None = None
+    ahead: int | None = None
+    documents: tuple[int, ...] | None = None
+    prefix: int | None = None
+    table: tuple[tuple[bool, ...], ...] | None = None
+
+    def __post_init__(self) -> None:
+        check_size("num_queries", self.num_queries)
+        check_size("num_keys", self.num_keys)
+        if self.causal not in (None, "last", "first"):
+            raise ValueError(f"causal must be 'last', 'first' or None, got {self.causal!r}")
+        if self.causal and self.prefix is not None:
+            rule = "be None beside a prefix, which says the order itself"
+            raise ValueError(f"causal must {rule}, got {self.causal!r}, prefix={self.prefix}")
+        self.masks()  # refuses what a rule cannot be
+
+    def masks(self) -> dict[str, Bool[Tensor, "#queries keys"]]:
+        """Give the mask of each rule under its name, True = visible; a window's is `back`."""
+        shape = (1, self.num_queries, self.num_keys)
+        masks = {}
+        if self.valid_len is not None:
+            masks["valid_len"] = length_mask(_on_cpu([self.valid_len]), shape)
+        if self.start is not None:
+            masks["start"] = start_mask(_on_cpu([self.start]), shape)
+        if self.causal == "last":
+            masks["causal"] = causal_mask(shape)
+        if self.causal == "first":
+            masks["causal"] = torch.ones(shape, dtype=torch.bool, device=CPU).tril()
+        if self.back is not None or self.ahead is not None:
+            masks["back"] = window_mask(shape, self.back, self.ahead)
+        if self.documents is not None:
+            masks["documents"] = document_mask(_on_cpu(self.documents), shape)
+        if self.prefix is not None:
+            masks["prefix"] = prefix_mask(_on_cpu([self.prefix]), shape)
+        if self.table is not None:
+            masks["table"] = given_mask(_on_cpu(self.table), shape, CPU)
+        return {name: mask[0] for name, mask in masks.items()}
+
+    def visible(self) -> Bool[Tensor, "queries keys"]:
+        """Join all rules in one mask, True = visible: `(num_queries, num_keys)`."""
+        return _joined(self.masks()).expand(self.num_queries, self.num_keys)
+
+
+def for_attnbook(rules: MaskRules) -> dict[str, Any]:
+    """Say it to a layer of this book, `layer(queries, keys, values, **arguments)`.
+
+    What is needed of `valid_lens` `(1,)`, `causal=True` and `mask` `(num_queries, num_keys)`,
+    True = visible. A row that sees nothing gives zeros.
+    """
+    masks = rules.masks()
+    arguments: dict[str, Any] = {}
+    if masks.pop("valid_len", None) is not None:
+        arguments["valid_lens"] = _on_cpu([rules.valid_len])
+    if rules.causal == "last":
+        del masks["causal"]
+        arguments["causal"] = True
+    return arguments | ({"mask": _joined(masks)} if masks else {})
+
+
+def for_sdpa(rules: MaskRules) -> dict[str, Any]:
+    """Say it to torch's `scaled_dot_product_attention(queries, keys, values, **arguments)`.
+
+    `attn_mask` `(num_queries, num_keys)`, True = visible; or nothing where nothing is hidden;
+    or `is_causal=True` where that is the same: it counts from the first key, and one query
+    of six keys would see key 0 only.
+    """
+    visible = rules.visible()
+    if visible.all():
+        return {}
+    first = torch.equal(visible, torch.ones_like(visible).tril())
+    return {"is_causal": True} if first else {"attn_mask": visible}
+
+
+def for_sdpa_float(rules: MaskRules) -> dict[str, Any]:
+    """Say it to torch's `scaled_dot_product_attention` by what is added to the scores.
+
+    `attn_mask` `(num_queries, num_keys)`: 0 = visible, -inf = hidden. Zeros and ones would hide
+    nothing. It is float32, which queries of every other dtype take, too.
+    """
+    added = torch.zeros(rules.num_queries, rules.num_keys, dtype=torch.float32, device=CPU)
+    return {"attn_mask": added.masked_fill(~rules.visible(), -math.inf)}
+
+
+def for_multihead_attention(rules: MaskRules) -> dict[str, Any]:
+    """Say it to torch's `nn.MultiheadAttention`, where True *hides*.
+
+    `key_padding_mask` `(1, num_keys)` for padding on either side, and `attn_mask` `(num_queries,
+    num_keys)` for all other rules; those that are needed. A mask for each example would be
+    `(batch * num_heads, num_queries, num_keys)`, all heads of an example side by side.
+    """
+    masks = rules.masks()
+    padding = {name: masks.pop(name) for name in PADDING if name in masks}
+    told = {"key_padding_mask": padding, "attn_mask": masks}
+    return {name: ~_joined(parts) for name, parts in told.items() if parts}
+
+
+def for_encoder_layer(rules: MaskRules) -> dict[str, Any]:
+    """Say it to torch's `nn.TransformerEncoderLayer`, where True *hides*.
+
+    `src_key_padding_mask` `(1, num_keys)` and `src_mask` `(num_queries, num_keys)`.
+
+    Raises:
+        ValueError: there are not as many queries as keys.
+    """
+    if rules.num_queries != rules.num_keys:
+        rule = f"num_keys={rules.num_keys} in an encoder, where each word is both"
+        raise ValueError(f"num_queries must be {rule}, got {rules.num_queries}")
+    arguments = for_multihead_attention(rules)
+    return {"src_" + name.removeprefix("attn_"): mask for name, mask in arguments.items()}
+
+
+def for_flex_attention(rules: MaskRules, device: torch.device | str = CPU) -> MaskMod:
+    """Say it to torch's `flex_attention`, by a function for its `create_block_mask`.
+
+    `mask_mod(b, h, q_idx, kv_idx)`, True = visible. `q_idx` counts from the first query,
+    wherever that stands. Rules are joined by `&`: Python's `and` wants one answer, and all
+    pairs are asked at once. What it looks up lies on `device`.
+    """
+    shift = rules.num_keys - rules.num_queries
+    predicates = tuple(_predicates(rules, device))
+
+    def mask_mod(_b: Tensor, _h: Tensor, q_idx: Tensor, kv_idx: Tensor) -> Tensor:
+        visible = kv_idx >= 0
+        for sees in predicates:
+            visible = visible & sees(q_idx, q_idx + shift, kv_idx)
+        return visible
+
+    return mask_mod
+
+
+def for_transformers(rules: MaskRules) -> dict[str, Any]:
+    """Say it to a model of Hugging Face's `transformers`, which adds the order itself.
+
+    `attention_mask` `(1, num_keys)`, 1 = visible. With causal="last" for a decoder such as
+    GPT-2 or Llama, whose cache holds the keys before the queries; without, for an encoder such
+    as BERT. Where positions are learned, left padding needs `position_ids` beside it.
+
+    Raises:
+        ValueError: a rule says different things to different queries.
+    """
+    masks = rules.masks()
+    for name, instead in TOLD_ELSEWHERE.items():
+        if (rule := getattr(rules, name)) is not None:
+            same = "for an attention_mask of two axes, which says the same to every query"
+            raise ValueError(f"{name} must be None {same}, got {reprlib.repr(rule)}: {instead}")
+    if rules.causal == "first" and rules.num_queries != rules.num_keys:
+        sizes = f"num_queries={rules.num_queries} is not num_keys={rules.num_keys}"
+        raise ValueError(f"causal must be 'last', as in models, where {sizes}, got 'first'")
+    masks.pop("causal", None)
+    return {"attention_mask": _joined(masks).expand(1, rules.num_keys).long()}
+
+
+def _predicates(rules: MaskRules, device: torch.device | str) -> Iterator[Predicate]:
+    """Give each rule as a function of a query's index, its position, and a key's position."""
+    if (length := rules.valid_len) is not None:
+        yield lambda _query, _position, key: key < length
+    if (start := rules.start) is not None:
+        yield lambda _query, _position, key: key >= start
+    if rules.causal == "last":
+        yield lambda _query, position, key: key <= position
+    if rules.causal == "first":
+        yield lambda query, _position, key: key <= query
+    if (back := rules.back) is not None:
+        yield lambda _query, position, key: key >= position - back
+    if (ahead := rules.ahead) is not None:
+        yield lambda _query, position, key: key <= position + ahead
+    if rules.documents is not None:
+        documents = torch.tensor(rules.documents, device=device)
+        yield lambda _query, position, key: documents[position] == documents[key]
+    if (prefix := rules.prefix) is not None:
+        yield lambda _query, position, key: (key < prefix) | (key <= position)
+    if rules.table is not None:
+        table = torch.tensor(rules.table, device=device).expand(rules.num_queries, -1)
+        yield lambda query, _position, key: table[query, key]
+
+
+def _joined(masks: dict[str, Tensor]) -> Tensor:
+    """Hide what any of them hides; without masks nothing, by one True to be expanded."""
+    everything = torch.ones(1, 1, dtype=torch.bool, device=CPU)
+    return reduce(torch.logical_and, masks.values(), everything)

@@ -1,0 +1,532 @@
+"""One mask in each library's words: the same tensors, the same outputs, and where they differ.
+
+What torch does with rows that see nothing is pinned row by row: it is what the book says of it,
+and the weekly run with the newest torch would notice if it changed.
+"""
+
+import dataclasses
+import math
+import shutil
+
+import pytest
+import torch
+from torch import nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.nn.attention.flex_attention import create_block_mask, create_mask, flex_attention
+from torch.nn.functional import scaled_dot_product_attention as sdpa
+
+from attnbook import DotProductAttention, MultiHeadAttention
+from attnbook.interop import (
+    MaskRules,
+    for_attnbook,
+    for_encoder_layer,
+    for_flex_attention,
+    for_multihead_attention,
+    for_sdpa,
+    for_sdpa_float,
+    for_transformers,
+)
+from tests.mask_rules import ALONE, EVERY, JOINS
+
+BATCH, HEADS, SIZE, WIDTH = 2, 3, 5, 12
+SQUARE = [rules for rules in EVERY if rules.num_queries == rules.num_keys]
+# 0 and 1 where a library wants 0 and -inf: a fault seen in the wild.
+ZERO_AND_ONE = torch.tensor([[1.0, 0.0, 1.0, 0.0]])
+
+
+def numbers(*shape, seed=3, dtype=torch.float64):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=dtype)
+
+
+def qkv_for(rules, dtype=torch.float64):
+    """Queries, keys and values of four axes."""
+    return (
+        numbers(BATCH, HEADS, rules.num_queries, SIZE, seed=1, dtype=dtype),
+        numbers(BATCH, HEADS, rules.num_keys, SIZE, seed=2, dtype=dtype),
+        numbers(BATCH, HEADS, rules.num_keys, SIZE, seed=3, dtype=dtype),
+    )
+
+
+def for_all(arguments):
+    """What is said of one example, said of each in the batch."""
+    repeated = ("valid_lens", "key_padding_mask", "src_key_padding_mask")
+    return {
+        name: it.expand(BATCH, *it.shape[1:]) if name in repeated else it
+        for name, it in arguments.items()
+    }
+
+
+def empty_rows(rules):
+    return ~rules.visible().any(dim=-1)
+
+
+def close(left, right, case):
+    """Equal numbers, NaN where there is NaN."""
+    torch.testing.assert_close(
+        left, right, equal_nan=True, msg=lambda text: f"{case}\n{text}", atol=1e-6, rtol=1e-6
+    )
+
+
+# The rules, pair by pair
+
+
+def sees(rules, query, key):
+    """Whether a query sees a key: plain Python, and nothing of attnbook."""
+    own = query + rules.num_keys - rules.num_queries
+    said = [
+        rules.valid_len is None or key < rules.valid_len,
+        rules.start is None or key >= rules.start,
+        rules.causal != "last" or key <= own,
+        rules.causal != "first" or key <= query,
+        rules.back is None or own - key <= rules.back,
+        rules.ahead is None or key - own <= rules.ahead,
+        rules.documents is None or rules.documents[own] == rules.documents[key],
+        rules.prefix is None or key < rules.prefix or key <= own,
+        rules.table is None or rules.table[query][key],
+    ]
+    return all(said)
+
+
+def seen(rules):
+    keys = range(rules.num_keys)
+    return torch.tensor([[sees(rules, i, j) for j in keys] for i in range(rules.num_queries)])
+
+
+def test_the_mask_says_of_each_pair_what_the_rules_say():
+    for rules in EVERY:
+        assert torch.equal(rules.visible(), seen(rules)), rules
+
+
+def test_the_mask_of_six_words_by_hand():
+    rules = MaskRules(3, 6, valid_len=5, causal="last", back=2)
+    assert rules.visible().int().tolist() == [
+        [0, 1, 1, 1, 0, 0],
+        [0, 0, 1, 1, 1, 0],
+        [0, 0, 0, 1, 1, 0],
+    ]
+
+
+def test_random_joins_hold_each_rule_often_and_all_sizes():
+    rules = {field.name for field in dataclasses.fields(MaskRules)} - {"num_queries", "num_keys"}
+    often = {name: sum(getattr(join, name) is not None for join in JOINS) for name in rules}
+    assert min(often.values()) >= 20
+    assert sum(join.causal == "first" for join in JOINS) >= 20
+    assert sum(join.num_queries < join.num_keys for join in JOINS) >= 60
+    assert sum(bool(empty_rows(join).any()) for join in JOINS) >= 50
+    assert len(set(JOINS)) == len(JOINS) == 200
+
+
+# Each library on the same tensors
+
+
+def ours(rules, queries, keys, values):
+    layer = DotProductAttention().eval()
+    return layer(queries, keys, values, **for_all(for_attnbook(rules)))
+
+
+def by_flex(rules, queries, keys, values):
+    sizes = rules.num_queries, rules.num_keys
+    block_mask = create_block_mask(for_flex_attention(rules), None, None, *sizes, device="cpu")
+    return flex_attention(queries, keys, values, block_mask=block_mask)
+
+
+FOUR_AXES = {
+    "sdpa": lambda rules, *qkv: sdpa(*qkv, **for_sdpa(rules)),
+    "sdpa, added": lambda rules, *qkv: sdpa(*qkv, **for_sdpa_float(rules)),
+    "sdpa, the formula": lambda rules, *qkv: by_the_formula(*qkv, **for_sdpa(rules)),
+    "flex_attention": by_flex,
+}
+
+
+def by_the_formula(*qkv, **arguments):
+    with sdpa_kernel(SDPBackend.MATH):
+        return sdpa(*qkv, **arguments)
+
+
+def test_ours_is_softmax_over_the_visible_keys_and_zero_without_any():
+    for rules in EVERY:
+        queries, keys, values = qkv_for(rules)
+        scores = queries @ keys.mT / math.sqrt(SIZE)
+        weights = scores.masked_fill(~seen(rules), -math.inf).softmax(dim=-1).nan_to_num()
+        close(ours(rules, queries, keys, values), weights @ values, rules)
+
+
+SLOW = pytest.mark.slow  # flex_attention is traced anew for each mask_mod
+
+
+@pytest.mark.parametrize(
+    ("library", "masks"),
+    [
+        *((library, EVERY) for library in FOUR_AXES if library != "flex_attention"),
+        ("flex_attention", [*ALONE.values(), *JOINS[:20]]),
+        pytest.param("flex_attention", JOINS[20:], marks=SLOW),
+    ],
+    ids=lambda given: given if isinstance(given, str) else len(given),
+)
+def test_a_library_gives_our_output_and_zeros_in_empty_rows(library, masks):
+    for rules in masks:
+        qkv = qkv_for(rules)
+        close(FOUR_AXES[library](rules, *qkv), ours(rules, *qkv), rules)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+def test_an_added_mask_serves_queries_of_every_dtype(dtype):
+    rules = ALONE["table"]
+    qkv = qkv_for(rules, dtype)
+    output = sdpa(*qkv, **for_sdpa_float(rules))
+    torch.testing.assert_close(output, sdpa(*qkv, **for_sdpa(rules)))
+
+
+def test_sdpa_is_told_is_causal_only_where_it_is_that_very_mask():
+    for rules in EVERY:
+        arguments = for_sdpa(rules)
+        triangle = torch.ones(rules.num_queries, rules.num_keys).tril().bool()
+        if "is_causal" in arguments:
+            assert torch.equal(seen(rules), triangle), rules
+        assert ("attn_mask" in arguments) == (
+            not torch.equal(seen(rules), triangle) and not seen(rules).all()
+        )
+    assert for_sdpa(ALONE["causal"]) == {"is_causal": True}
+    assert for_sdpa(ALONE["causal, one query"]) == {}
+
+
+def test_what_is_needed_is_said_and_no_more():
+    rules = MaskRules(5, 7, valid_len=3, causal="last")
+    assert for_attnbook(rules).keys() == {"valid_lens", "causal"}
+    assert for_attnbook(ALONE["start"]).keys() == {"mask"}
+    assert for_multihead_attention(rules).keys() == {"key_padding_mask", "attn_mask"}
+    assert for_multihead_attention(ALONE["start"]).keys() == {"key_padding_mask"}
+    assert for_multihead_attention(ALONE["prefix"]).keys() == {"attn_mask"}
+    no_rule = ALONE["no rule"]
+    for words in (for_attnbook, for_sdpa, for_multihead_attention):
+        assert words(no_rule) == {}
+
+
+# nn.MultiheadAttention
+
+
+def both_layers(num_heads=HEADS, *, training=True):
+    """Ours and torch's, with the same weights; W_o has a bias that is not zero."""
+    torch.manual_seed(5)
+    mine = MultiHeadAttention(WIDTH, WIDTH, WIDTH, WIDTH, num_heads, bias=True).double()
+    nn.init.normal_(mine.W_o.bias)
+    mine.train(training)
+    return mine, mine.to_torch()
+
+
+def words_for(rules):
+    keys = numbers(BATCH, rules.num_keys, WIDTH)
+    square = rules.num_queries == rules.num_keys
+    return (keys if square else numbers(BATCH, rules.num_queries, WIDTH, seed=4)), keys, keys
+
+
+def with_empty_rows(output, rules, row):
+    """Our output, but what torch gives where a query sees nothing."""
+    return torch.where(empty_rows(rules)[:, None], row, output)
+
+
+def test_multihead_attention_gives_our_output_and_its_bias_in_empty_rows():
+    mine, theirs = both_layers()
+    for rules in EVERY:
+        words = words_for(rules)
+        output = mine(*words, **for_all(for_attnbook(rules)))
+        found, _ = theirs(*words, need_weights=False, **for_all(for_multihead_attention(rules)))
+        close(found, with_empty_rows(output, rules, mine.W_o.bias), rules)
+
+
+def test_multihead_attention_that_gives_weights_gives_nan_in_empty_rows():
+    mine, theirs = both_layers()
+    for rules in EVERY:
+        words = words_for(rules)
+        output = mine(*words, **for_all(for_attnbook(rules)))
+        found, weights = theirs(*words, **for_all(for_multihead_attention(rules)))
+        close(found, with_empty_rows(output, rules, math.nan), rules)
+        expected = with_empty_rows(mine.attention_weights.mean(dim=1), rules, math.nan)
+        close(weights, expected, rules)
+
+
+@pytest.mark.parametrize(("num_heads", "row"), [(3, "bias"), (4, math.nan)])
+def test_in_inference_an_even_number_of_heads_gives_nan_in_empty_rows(num_heads, row):
+    # torch's fast path: evaluated without gradients, one tensor as queries, keys and values.
+    mine, theirs = both_layers(num_heads, training=False)
+    for rules in SQUARE:
+        words = words_for(rules)
+        told = for_all(for_multihead_attention(rules))
+        with torch.no_grad():
+            output = mine(*words, **for_all(for_attnbook(rules)))
+            found, _ = theirs(*words, need_weights=False, **told)
+        close(found, with_empty_rows(output, rules, mine.W_o.bias if row == "bias" else row), rules)
+
+
+# nn.TransformerEncoderLayer
+
+
+def encoder_layer(num_heads=4, **options):
+    torch.manual_seed(5)
+    layer = nn.TransformerEncoderLayer(WIDTH, num_heads, 24, 0.0, batch_first=True, **options)
+    nn.init.normal_(layer.self_attn.out_proj.bias)
+    return layer.double()
+
+
+def by_hand(layer, words, rules, row):
+    """What an encoder layer does, with our attention in it; `row` stands in empty rows."""
+    attention = MultiHeadAttention.from_torch(layer.self_attn)
+    read = layer.norm1(words) if layer.norm_first else words
+    found = attention(read, read, read, **for_all(for_attnbook(rules)))
+    words = words + with_empty_rows(found, rules, row)
+    if layer.norm_first:
+        return words + feed_forward(layer, layer.norm2(words))
+    words = layer.norm1(words)
+    return layer.norm2(words + feed_forward(layer, words))
+
+
+def feed_forward(layer, words):
+    return layer.linear2(layer.linear1(words).relu())
+
+
+@pytest.mark.parametrize("norm_first", [False, True])
+def test_an_encoder_layer_gives_what_our_attention_makes_of_it(norm_first):
+    layer = encoder_layer(norm_first=norm_first)
+    for rules in SQUARE:
+        words = words_for(rules)[0]
+        found = layer(words, **for_all(for_encoder_layer(rules)))
+        close(found, by_hand(layer, words, rules, layer.self_attn.out_proj.bias), rules)
+
+
+@pytest.mark.parametrize(("num_heads", "row"), [(3, "bias"), (4, math.nan)])
+def test_an_encoder_layer_that_trained_well_gives_nan_in_inference(num_heads, row):
+    layer = encoder_layer(num_heads).eval()
+    for rules in SQUARE:
+        words = words_for(rules)[0]
+        with torch.no_grad():
+            found = layer(words, **for_all(for_encoder_layer(rules)))
+            expected = layer.self_attn.out_proj.bias if row == "bias" else row
+            close(found, by_hand(layer, words, rules, expected), rules)
+
+
+@pytest.mark.filterwarnings(
+    # torch's own, of what it uses inside; whoever calls an encoder can do nothing about it.
+    "ignore:The PyTorch API of nested tensors is in prototype stage:UserWarning"
+)
+@pytest.mark.parametrize(("nested", "padding_is"), [(True, "zero"), (False, "computed")])
+def test_an_encoder_in_inference_leaves_padding_out(nested, padding_is):
+    encoder = nn.TransformerEncoder(encoder_layer(), 2, enable_nested_tensor=nested).eval()
+    words = numbers(BATCH, 7, WIDTH)
+    told = for_all(for_encoder_layer(MaskRules(7, 7, valid_len=4)))
+    with torch.no_grad():
+        output = encoder(words, **told)
+    close(output[:, :4], encoder(words, **told)[:, :4], "a query that is no padding")
+    assert bool((output[:, 4:] == 0).all()) == (padding_is == "zero")
+
+
+# flex_attention
+
+
+def test_a_mask_mod_says_of_each_pair_what_the_rules_say(device):
+    for rules in EVERY:
+        mask_mod = for_flex_attention(rules, device)
+        mask = create_mask(mask_mod, None, None, rules.num_queries, rules.num_keys, device)
+        assert torch.equal(mask[0, 0].cpu(), seen(rules)), rules
+
+
+def test_python_s_and_is_refused_by_flex_attention():
+    def mask_mod(_b, _h, q_idx, kv_idx):
+        return (q_idx >= kv_idx) and (q_idx - kv_idx < 3)
+
+    with pytest.raises(RuntimeError, match="data-dependent control flow"):
+        create_mask(mask_mod, None, None, 5, 7, "cpu")
+
+
+def test_a_block_mask_leaves_out_the_blocks_that_nobody_sees():
+    rules = MaskRules(64, 64, causal="last", back=15)
+    mask_mod = for_flex_attention(rules)
+    block_mask = create_block_mask(mask_mod, None, None, 64, 64, device="cpu", BLOCK_SIZE=16)
+    blocks = rules.visible().unflatten(0, (4, 16)).unflatten(2, (4, 16)).any(3).any(1)
+    assert torch.equal(block_mask.to_dense()[0, 0].bool(), blocks)
+    assert block_mask.sparsity() == 100 * (1 - 7 / 16)
+
+
+COMPILED = [
+    MaskRules(5, 7, valid_len=6, start=1, causal="last", documents=(4, 4, 4, 1, 1, 9, 9)),
+    MaskRules(5, 7, causal="first", back=2, ahead=1, table=ALONE["table"].table),
+    MaskRules(5, 7, prefix=3, valid_len=6),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not shutil.which("g++"), reason="the default compiler needs g++")
+@pytest.mark.parametrize("rules", COMPILED, ids=["documents", "table", "prefix"])
+def test_flex_attention_compiled_gives_our_output(rules):
+    torch.compiler.reset()
+    # On a CPU it has no gradients; and what it makes for sizes that may change does not compile.
+    compiled = torch.compile(flex_attention, dynamic=False)
+    qkv = [tensor.float() for tensor in qkv_for(rules)]
+    sizes = rules.num_queries, rules.num_keys
+    block_mask = create_block_mask(for_flex_attention(rules), None, None, *sizes, device="cpu")
+    with torch.no_grad():
+        close(compiled(*qkv, block_mask=block_mask), ours(rules, *qkv), rules)
+    torch.compiler.reset()
+
+
+# Traps: each answers without a word
+
+
+def test_is_causal_lets_one_query_of_six_keys_see_the_first_only():
+    queries, keys, values = numbers(1, 1, 1, 4), numbers(1, 1, 6, 4), numbers(1, 1, 6, 4, seed=9)
+    close(sdpa(queries, keys, values, is_causal=True), values[..., :1, :], "is_causal")
+    rules = MaskRules(1, 6, causal="last")
+    close(sdpa(queries, keys, values, **for_sdpa(rules)), ours_of_one(queries, keys, values), rules)
+
+
+def ours_of_one(queries, keys, values):
+    return DotProductAttention().eval()(queries, keys, values, causal=True)
+
+
+def test_an_added_mask_of_0_and_1_hides_nothing():
+    queries, keys = torch.zeros(1, 1, SIZE), torch.zeros(1, 4, SIZE)
+    weights = sdpa(queries, keys, torch.eye(4)[None], attn_mask=ZERO_AND_ONE)
+    e = math.e
+    expected = torch.tensor([[[e, 1.0, e, 1.0]]]) / (2 * e + 2)
+    torch.testing.assert_close(weights, expected)  # 37 % and 13 %
+
+
+def test_the_lowest_number_instead_of_infinity_gives_an_empty_row_all_keys():
+    queries, keys, values = (numbers(1, n, SIZE, dtype=torch.float32) for n in (1, 4, 4))
+    lowest = torch.full((1, 4), torch.finfo(torch.float32).min)
+    close(sdpa(queries, keys, values, attn_mask=lowest), values.mean(1, keepdim=True), "lowest")
+
+
+def test_a_mask_turned_round_shows_what_it_should_hide():
+    rules = MaskRules(5, 5, causal="last")
+    qkv = qkv_for(rules)
+    turned = sdpa(*qkv, attn_mask=for_multihead_attention(rules)["attn_mask"])
+    future = MaskRules(5, 5, table=tuple(map(tuple, (~rules.visible()).tolist())))
+    close(turned, ours(future, *qkv), future)
+
+
+@pytest.mark.parametrize("right", [True, False])
+def test_multihead_attention_wants_the_heads_of_an_example_side_by_side(right):
+    mine, theirs = both_layers()
+    masks = torch.stack([MaskRules(5, 5, causal="last").visible(), seen(MaskRules(5, 5, back=1))])
+    each = masks.repeat_interleave(HEADS, dim=0) if right else masks.repeat(HEADS, 1, 1)
+    words = numbers(BATCH, 5, WIDTH)
+    found, _ = theirs(words, words, words, attn_mask=~each, need_weights=False)
+    assert torch.allclose(found, mine(words, words, words, mask=masks)) == right
+
+
+def test_three_axes_are_heads_to_sdpa_where_there_are_as_many_as_examples():
+    queries, keys, values = (numbers(3, 3, 5, SIZE, seed=seed) for seed in range(3))
+    lens = torch.tensor([1, 3, 5])
+    masks = torch.arange(5).expand(3, 5, 5) < lens[:, None, None]
+    right = DotProductAttention().eval()(queries, keys, values, lens)
+    torch.testing.assert_close(sdpa(queries, keys, values, attn_mask=masks[:, None]), right)
+    by_head = sdpa(queries, keys, values, attn_mask=masks)
+    torch.testing.assert_close(by_head, sdpa(queries, keys, values, attn_mask=masks[None]))
+    assert not torch.allclose(by_head, right)
+
+
+def test_three_axes_are_refused_by_sdpa_where_there_are_more_heads_than_examples():
+    queries = numbers(BATCH, HEADS, 5, SIZE)
+    masks = torch.ones(BATCH, 5, 5, dtype=torch.bool)
+    with pytest.raises(RuntimeError, match="must match the size"):
+        sdpa(queries, queries, queries, attn_mask=masks)
+
+
+def test_is_causal_beside_a_mask_is_refused_by_the_formula_and_joined_by_the_kernel():
+    rules = MaskRules(5, 7, start=2)
+    qkv = qkv_for(rules)
+    mask = rules.visible()
+    with pytest.raises(RuntimeError, match="should not be set when is_causal=True"):
+        by_the_formula(*qkv, attn_mask=mask, is_causal=True)
+    joined = MaskRules(5, 7, start=2, causal="first")
+    close(sdpa(*qkv, attn_mask=mask, is_causal=True), ours(joined, *qkv), joined)
+
+
+# Refusals
+
+
+@pytest.mark.parametrize(
+    ("rules", "message"),
+    [
+        ({"num_queries": 0}, "num_queries must be at least 1, got 0"),
+        ({"num_keys": 0}, "num_keys must be at least 1, got 0"),
+        ({"valid_len": 8}, r"valid_lens must lie in \[0, num_keys=7\], got 8"),
+        ({"start": -1}, r"starts must lie in \[0, num_keys=7\], got -1"),
+        ({"prefix": 8}, r"_lens must lie in \[0, num_keys=7\], got 8"),
+        ({"causal": True}, "causal must be 'last', 'first' or None, got True"),
+        (
+            {"causal": "last", "prefix": 2},
+            "causal must be None beside a prefix, which says the order itself, got 'last', "
+            "prefix=2",
+        ),
+        ({"back": -1}, "back must be at least 0, got -1"),
+        ({"ahead": -1}, "ahead must be at least 0, got -1"),
+        ({"documents": (0, 1)}, r"documents must have shape \(num_keys=7,\)"),
+        ({"table": ((True,) * 7,) * 3}, r"mask must have shape \(num_queries, num_keys\)"),
+        ({"num_queries": 9, "causal": "last"}, "causal must have a key for each query"),
+        ({"num_queries": 9, "back": 2}, "must have a key for each query"),
+        ({"valid_len": 2.5}, "valid_lens must be whole numbers, got 2.5"),
+    ],
+)
+def test_rules_that_cannot_be_are_refused(rules, message):
+    with pytest.raises(ValueError, match=message):
+        MaskRules(**({"num_queries": 5, "num_keys": 7} | rules))
+
+
+@pytest.mark.parametrize(
+    ("rules", "message"),
+    [
+        ({"num_queries": 2.0}, "num_queries must be a whole number, got 2.0"),
+        ({"valid_len": True}, "valid_lens must hold whole numbers, got torch.bool"),
+        ({"documents": (True,) * 7}, "documents must hold whole numbers, got torch.bool"),
+        ({"table": ((1,) * 7,) * 5}, "mask must hold booleans"),
+    ],
+)
+def test_rules_of_another_type_are_refused(rules, message):
+    with pytest.raises(TypeError, match=message):
+        MaskRules(**({"num_queries": 5, "num_keys": 7} | rules))
+
+
+def test_an_encoder_layer_is_refused_fewer_queries_than_keys():
+    message = "num_queries must be num_keys=7 in an encoder, where each word is both, got 5"
+    with pytest.raises(ValueError, match=message):
+        for_encoder_layer(ALONE["back"])
+
+
+# What an attention_mask of `transformers` holds; the models are in test_interop_transformers.py
+
+
+def test_an_attention_mask_of_two_axes_says_which_keys_are_padding():
+    rules = MaskRules(2, 7, valid_len=5, start=2, causal="last")
+    assert for_transformers(rules)["attention_mask"].tolist() == [[0, 0, 1, 1, 1, 0, 0]]
+    no_rule = for_transformers(ALONE["no rule"])["attention_mask"]
+    assert no_rule.tolist() == [[1] * 7]
+    assert no_rule.dtype == torch.int64
+
+
+CANNOT = "must be None for an attention_mask of two axes, which says the same to every query, got"
+
+
+@pytest.mark.parametrize(
+    ("rules", "message"),
+    [
+        (ALONE["back"], f"back {CANNOT} 2: a model's sliding_window says it, 3 for back=2"),
+        (ALONE["ahead"], f"ahead {CANNOT} 1: a model's sliding_window says it, 2 for back=ahead=2"),
+        (ALONE["documents"], rf"documents {CANNOT} \(4, 4, 4, 1, 1, 9, ...\): position_ids that"),
+        (ALONE["prefix"], f"prefix {CANNOT} 3: a mask of four axes says it, 0 and -inf"),
+        (ALONE["table"], rf"table {CANNOT} \(\(True.*: a mask of four axes says it, 0 and -inf"),
+        (
+            ALONE["causal from the first key, fewer queries"],
+            "causal must be 'last', as in models, where num_queries=5 is not num_keys=7, "
+            "got 'first'",
+        ),
+    ],
+)
+def test_what_an_attention_mask_of_two_axes_cannot_say_is_refused(rules, message):
+    with pytest.raises(ValueError, match=message):
+        for_transformers(rules)
+
+
+def test_from_the_first_key_is_from_the_last_where_queries_are_as_many():
+    said = for_transformers(ALONE["causal from the first key"])
+    assert said["attention_mask"].tolist() == [[1] * 7]

@@ -1,0 +1,165 @@
+"""Masks in the words of `transformers`, asked of small random models, where it is installed.
+
+The weekly run installs it. Nothing is downloaded: a model is made from its configuration.
+"""
+
+import dataclasses
+import random
+
+import pytest
+import torch
+
+from attnbook import DotProductAttention
+from attnbook.interop import MaskRules, for_attnbook, for_transformers
+
+transformers = pytest.importorskip("transformers")
+
+WORDS, KEYS, HEADS, WIDTH = 53, 7, 2, 16
+SMALL = {"vocab_size": WORDS, "num_attention_heads": HEADS, "hidden_size": WIDTH}
+LAYERS = {"num_hidden_layers": 2, "intermediate_size": 32}
+ENDS = {"bos_token_id": 0, "eos_token_id": 0, "pad_token_id": 0}
+DECODERS, ENCODERS = ["GPT2", "Llama"], ["Bert"]
+
+
+def model(name, implementation, **options):
+    """A random model, the same at each call."""
+    config = getattr(transformers, f"{name}Config")(**(SMALL | LAYERS | ENDS | options))
+    config._attn_implementation = implementation
+    torch.manual_seed(1)
+    return transformers.AutoModel.from_config(config).eval()
+
+
+def words(count=KEYS):
+    return torch.randint(WORDS, (1, count), generator=torch.Generator().manual_seed(2))
+
+
+@torch.no_grad()
+def ask(asked, rules, **arguments):
+    """Outputs and weights of the last `num_queries` words; a cache holds the keys before them."""
+    text, kept = words(rules.num_keys), rules.num_keys - rules.num_queries
+    told = for_transformers(rules)
+    if kept:
+        past = {"attention_mask": told["attention_mask"][:, :kept]}
+        arguments["past_key_values"] = asked(text[:, :kept], **past).past_key_values
+    return asked(text[:, kept:], **told, **arguments)
+
+
+def weights_of(name, **arguments):
+    asked = model(name, "eager", **arguments.pop("options", {}))
+    with torch.no_grad():
+        return asked(words(), output_attentions=True, **arguments).attentions
+
+
+def visible_in(weights):
+    """Who sees whom in a layer's weights, if all heads agree."""
+    visible = weights[0, 0] > 0
+    assert torch.equal(visible.expand_as(weights), weights > 0)
+    return visible
+
+
+def paddings(name):
+    """Padding on either side, fewer queries than keys where a model keeps keys."""
+    rng = random.Random(3)  # noqa: S311 - no secret
+    causal = "last" if name in DECODERS else None
+    for _ in range(30):
+        sizes = rng.choice([KEYS, 3, 1]) if causal else KEYS, KEYS
+        lens = rng.choice([None, rng.randint(0, KEYS)]), rng.choice([None, rng.randint(0, KEYS)])
+        yield MaskRules(*sizes, *lens, causal=causal)
+
+
+@pytest.mark.parametrize("name", DECODERS + ENCODERS)
+def test_a_model_weighs_what_the_rules_show_and_all_keys_in_empty_rows(name):
+    asked = model(name, "eager")
+    for rules in paddings(name):
+        visible = rules.visible()
+        empty = ~visible.any(dim=-1)
+        for weights in ask(asked, rules, output_attentions=True).attentions:
+            assert torch.equal(visible_in(weights)[~empty], visible[~empty]), rules
+            everywhere = weights[0][:, empty] - 1 / KEYS
+            assert everywhere.abs().lt(1e-6).all(), rules
+
+
+def cut(rules, num_queries, num_keys):
+    """The same rules, said of the first keys only."""
+    sizes = {"num_queries": num_queries, "num_keys": num_keys}
+    ends = {name: getattr(rules, name) for name in ("valid_len", "start")}
+    ends = {name: end if end is None else min(end, num_keys) for name, end in ends.items()}
+    return dataclasses.replace(rules, **sizes, **ends)
+
+
+@pytest.mark.parametrize("name", DECODERS + ENCODERS)
+def test_a_model_with_our_attention_in_it_gives_the_same(name):
+    def attend(_module, queries, keys, values, _mask, **_options):
+        said = for_attnbook(cut(rules, queries.shape[-2], keys.shape[-2]))
+        return DotProductAttention().eval()(queries, keys, values, **said).transpose(1, 2), None
+
+    # A model makes no mask for an attention whose name it does not know.
+    transformers.AttentionInterface.register("attnbook", attend)
+    theirs, with_ours = model(name, "sdpa"), model(name, "attnbook")
+    for rules in paddings(name):
+        expected = ask(theirs, rules).last_hidden_state
+        found = ask(with_ours, rules).last_hidden_state
+        torch.testing.assert_close(found, expected, msg=str(rules))
+
+
+@pytest.mark.parametrize(("name", "moves"), [("GPT2", True), ("Llama", False)])
+def test_left_padding_moves_learned_positions_unless_they_are_told(name, moves):
+    asked = model(name, "sdpa")
+    rules = MaskRules(KEYS, KEYS, start=3, causal="last")
+    text = words()
+    with torch.no_grad():
+        alone = asked(text[:, 3:]).last_hidden_state
+        padded = asked(text, **for_transformers(rules)).last_hidden_state[:, 3:]
+        positions = (torch.arange(KEYS) - 3).clamp(min=0)[None]
+        told = asked(text, **for_transformers(rules), position_ids=positions).last_hidden_state
+    assert torch.allclose(padded, alone, atol=1e-5) != moves
+    assert torch.allclose(told[:, 3:], alone, atol=1e-5)
+
+
+# What two axes cannot say
+
+
+def test_a_sliding_window_of_3_is_two_keys_back():
+    rules = MaskRules(KEYS, KEYS, causal="last", back=2)
+    for weights in weights_of("Mistral", options={"sliding_window": 3, "num_key_value_heads": 2}):
+        assert torch.equal(visible_in(weights), rules.visible())
+
+
+def test_a_window_of_4_to_both_sides_is_two_keys_back_and_two_ahead():
+    near = MaskRules(KEYS, KEYS, back=2, ahead=2).visible()
+    ends = dict.fromkeys(["cls_token_id", "sep_token_id"], 0)
+    found = weights_of("ModernBert", options={"local_attention": 4, "num_hidden_layers": 3, **ends})
+    assert [torch.equal(visible_in(weights), near) for weights in found] == [False, True, True]
+    assert near.sum(dim=-1).max() == 5
+
+
+@pytest.mark.parametrize("name", DECODERS)
+def test_packed_documents_leak_where_a_model_keeps_keys_or_gets_a_mask(name):
+    apart = MaskRules(KEYS, KEYS, causal="last", documents=(0, 0, 0, 1, 1, 2, 2)).visible()
+    together = MaskRules(KEYS, KEYS, causal="last").visible()
+    positions = torch.tensor([[0, 1, 2, 0, 1, 0, 1]])
+    mask = torch.ones(1, KEYS, dtype=torch.long)
+    for arguments, expected in (
+        ({"use_cache": False}, apart),
+        ({"use_cache": True}, together),
+        ({}, together),  # models keep keys by default
+        ({"use_cache": False, "attention_mask": mask}, together),
+    ):
+        for weights in weights_of(name, position_ids=positions, **arguments):
+            assert torch.equal(visible_in(weights), expected), arguments
+
+
+@pytest.mark.parametrize("name", DECODERS)
+def test_booleans_of_four_axes_are_added_as_0_and_1_by_the_formula(name):
+    table = MaskRules(KEYS, KEYS, prefix=4, back=3)
+    booleans = table.visible()[None, None]
+    for weights in weights_of(name, attention_mask=booleans):
+        assert visible_in(weights).all()
+    numbers = torch.zeros(booleans.shape).masked_fill(~booleans, -torch.inf)
+    for weights in weights_of(name, attention_mask=numbers):
+        assert torch.equal(visible_in(weights), table.visible())
+    with torch.no_grad():
+        by_kernel = [model(name, "sdpa")(words(), attention_mask=it) for it in (booleans, numbers)]
+        by_formula = model(name, "eager")(words(), attention_mask=numbers)
+    for output in by_kernel:
+        torch.testing.assert_close(output.last_hidden_state, by_formula.last_hidden_state)
