@@ -36,8 +36,11 @@ export function rowOf(model, example, query, own = {}) {
   const values = model.get("values")[example];
   const temperature = model.get("temperature");
   const length = lengthOf(model, example, query);
-  const visible = scores.map((_, i) => i < length && (own.sees?.[i] ?? true));
-  const softmax = own.sees ? softmaxWhere(scores, visible, temperature) : maskedSoftmax(scores, length, temperature);
+  const masks = [model.get("sees")[example]?.[query], own.sees].filter((mask) => mask !== undefined);
+  const visible = scores.map((_, i) => i < length && masks.every((mask) => mask[i]));
+  const softmax = masks.length
+    ? softmaxWhere(scores, visible, temperature)
+    : maskedSoftmax(scores, length, temperature);
   const weights = own.weights ?? softmax;
   return { scores, values, temperature, length, visible, weights, output: pool(weights, values) };
 }

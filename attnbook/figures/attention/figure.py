@@ -10,32 +10,25 @@ import torch
 import traitlets
 
 from attnbook.attention import Attention
-from attnbook.checks import (
-    check_pair,
-    check_queries_and_keys,
-    check_scores,
-    check_values,
-    labels,
+from attnbook.checks import labels
+from attnbook.figures.attention.inputs import (
+    CPU,
+    asked_of,
+    check_shown,
+    first_lengths,
+    score_of,
+    seen_in,
+    word_for,
 )
-from attnbook.figures.shared.base import (
-    Figure,
-    check_count,
-    decimals,
-    doubles,
-    module,
-    numbers,
-    stylesheet,
-)
-from attnbook.masking import length_mask, seen_keys, visible_keys
+from attnbook.figures.shared.base import Figure, decimals, doubles, module, numbers, stylesheet
+from attnbook.masking import length_mask
 from attnbook.pooling import pool
-from attnbook.practice.registry import find_list_task
 from attnbook.weighting import masked_softmax
 
 if TYPE_CHECKING:
-    from jaxtyping import Float, Int, Shaped
+    from jaxtyping import Bool, Float, Int, Shaped
     from torch import Tensor
 
-MOST_EXAMPLES = 8
 MOST_ARROWS = 8  # keys, each in a colour of its own
 MOST_TOLD = 16  # numbers of a row, and rows, that the text spells out
 
@@ -55,6 +48,7 @@ class AttentionFigure(Figure):
             `(batch, num_queries)` one per query; None means all keys.
         causal: whether each query starts with the keys up to its own position, as
             `causal_mask` says, and what is hidden is called future.
+        mask: what may be seen beside, as a layer takes it: no slider moves it.
         example_labels, query_labels, key_labels: names; by default `example 0`, `query 0`,
             `key 0` and so on.
         formula: how the score is written; by default the layer's `formula`.
@@ -84,6 +78,7 @@ class AttentionFigure(Figure):
     query_labels = traitlets.List(traitlets.Unicode()).tag(sync=True)
     key_labels = traitlets.List(traitlets.Unicode()).tag(sync=True)
     formula = traitlets.Unicode().tag(sync=True)
+    sees: traitlets.List[Any] = traitlets.List().tag(sync=True)  # empty without a mask
     hidden = traitlets.Unicode("padding").tag(sync=True)
     # Arrows are drawn for a few vectors of two numbers; otherwise these stay empty.
     query_vectors: traitlets.List[Any] = traitlets.List().tag(sync=True)
@@ -99,6 +94,7 @@ class AttentionFigure(Figure):
         valid_lens: Shaped[Tensor, "batch *queries"] | None = None,
         *,
         causal: bool = False,
+        mask: Bool[Tensor, "*batch queries keys"] | None = None,
         query_labels: Sequence[str] | None = None,
         key_labels: Sequence[str] | None = None,
         formula: str | None = None,
@@ -107,11 +103,11 @@ class AttentionFigure(Figure):
         written: str = "",
         written_with: Sequence[Tensor] = (),
     ) -> None:
-        _check(queries, keys, values)
-        scores = _score(layer, queries, keys)
+        check_shown(queries, keys, values)
+        scores = score_of(layer, queries, keys)
         batch, num_queries, num_keys = scores.shape
-        valid_lens = _lengths(valid_lens, scores.shape, causal)
-        drawn = _written(written, queries, keys, written_with) if written else {}
+        valid_lens = first_lengths(valid_lens, scores.shape, causal)
+        drawn = asked_of(written, queries, keys, written_with) if written else {}
         flat = queries.shape[-1] == keys.shape[-1] == 2 and num_keys <= MOST_ARROWS
         super().__init__(
             kind="attention",
@@ -121,7 +117,8 @@ class AttentionFigure(Figure):
             example_labels=labels("example", example_labels, batch),
             query_labels=labels("query", query_labels, num_queries),
             key_labels=labels("key", key_labels, num_keys),
-            hidden="hidden" if drawn.get("draws") == "mask" else "future" if causal else "padding",
+            sees=seen_in(mask, scores.shape),
+            hidden=word_for(drawn.get("draws") == "mask" or mask is not None, causal),
             formula=formula or getattr(layer, "formula", "score(q, k)"),
             query_vectors=numbers("queries", queries) if flat else [],
             key_vectors=numbers("keys", keys) if flat else [],
@@ -134,7 +131,8 @@ class AttentionFigure(Figure):
     def attention_weights(self) -> Float[Tensor, "batch queries keys"]:
         """The weights shown, in double precision."""
         scores = doubles(self.scores)
-        return masked_softmax(scores / self.temperature, self._lens())
+        mask = torch.tensor(self.sees, device=CPU) if self.sees else None
+        return masked_softmax(scores / self.temperature, self._lens(), mask=mask)
 
     @property
     def output(self) -> Float[Tensor, "batch queries value_size"]:
@@ -193,52 +191,6 @@ class AttentionFigure(Figure):
             if len(weights) > MOST_TOLD:
                 lines.append(f"  and {len(weights) - MOST_TOLD} more queries")
         return lines
-
-
-def _check(queries: Tensor, keys: Tensor, values: Tensor) -> None:
-    check_queries_and_keys(queries, keys)
-    check_values(values, keys.shape[-2])
-    check_pair("values", values, "keys", keys)
-    if queries.dim() == 4:
-        raise ValueError("a figure shows one head, got four axes; pass queries[:, 0] and so on")
-    check_count("examples", queries.shape[0], MOST_EXAMPLES)
-    check_count("queries", queries.shape[1])
-    check_count("keys", keys.shape[1])
-    check_count("value_size", values.shape[2])
-
-
-def _lengths(valid_lens: Tensor | None, shape: Sequence[int], causal: bool) -> Tensor:
-    """Give what the sliders show at first, and refuse what none can show."""
-    if valid_lens is None:
-        valid_lens = torch.full((shape[0],), shape[-1], device="cpu")
-    if isinstance(valid_lens, torch.Tensor):
-        valid_lens = valid_lens.cpu()
-    visible = visible_keys(shape, valid_lens, causal, torch.device("cpu"))
-    return valid_lens if visible is None or not causal else seen_keys(visible)
-
-
-def _written(
-    name: str, queries: Tensor, keys: Tensor, written_with: Sequence[Tensor]
-) -> dict[str, Any]:
-    """Give what the page needs to call the reader's function."""
-    task = find_list_task(name)
-    if not task.draws:
-        raise ValueError(f"written must be a task whose answer can be drawn, got {name!r}")
-    scores = task.draws == "score"
-    return {
-        "task": name,
-        "draws": task.draws,
-        "queries": numbers("queries", queries) if scores else [],
-        "keys": numbers("keys", keys) if scores else [],
-        "more": [numbers("written_with", each) for each in written_with],
-    }
-
-
-def _score(layer: Any, queries: Tensor, keys: Tensor) -> Tensor:  # noqa: ANN401 - see the class
-    with torch.no_grad():
-        scores: Tensor = getattr(layer, "score", layer)(queries, keys)
-    check_scores(scores, queries, keys)
-    return scores
 
 
 def _vector(row: list[float]) -> str:

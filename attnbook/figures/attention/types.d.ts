@@ -9,6 +9,8 @@ export interface Traits extends Shown {
   values: number[][][];
   /** One length per example, or a list of one per query. */
   valid_lens: (number | number[])[];
+  /** [example][query][key]: what a mask lets be seen; empty without one */
+  sees: boolean[][][];
   temperature: number;
   query: number;
   example_labels: string[];

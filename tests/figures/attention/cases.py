@@ -18,17 +18,24 @@ TRAITS = ("valid_lens", "temperature", "query")
 
 @dataclass
 class Case:
-    """A layer or score function, the tensors that it meets, and lengths to start from."""
+    """A layer or score function, the tensors that it meets, lengths to start from, a mask."""
 
     layer: Any
     queries: Tensor
     keys: Tensor
     values: Tensor
     valid_lens: Tensor
+    mask: Tensor | None = None
 
     def figure(self, **texts: Any) -> AttentionFigure:
         return AttentionFigure(
-            self.layer, self.queries, self.keys, self.values, self.valid_lens, **texts
+            self.layer,
+            self.queries,
+            self.keys,
+            self.values,
+            self.valid_lens,
+            mask=self.mask,
+            **texts,
         )
 
 
@@ -112,6 +119,15 @@ def huge_padding() -> Case:
     return Case(attnbook.dot_score, torch.ones(1, 1, 1), keys, values, torch.tensor([2]))
 
 
+def masked() -> Case:
+    """A mask with holes, the first key hidden from some, one row empty for all lengths."""
+    queries, keys, values = _random(8, (2, 3, 2), (2, 6, 2), (2, 6, 3))
+    rows = [[0, 1, 0, 1, 1, 1], [0, 0, 0, 0, 0, 0], [1, 1, 0, 0, 1, 0]]
+    mask = torch.stack([torch.tensor(rows), torch.tensor(rows).roll(1, 1)]).bool()
+    layer = attnbook.DotProductAttention().eval()
+    return Case(layer, queries, keys, values, torch.tensor([6, 4]), mask)
+
+
 CASES: dict[str, Callable[[], Case]] = {
     case.__name__: case
     for case in (
@@ -124,6 +140,7 @@ CASES: dict[str, Callable[[], Case]] = {
         most_keys,
         huge_scores,
         huge_padding,
+        masked,
     )
 }
 
@@ -143,7 +160,8 @@ def truth(
     """Weights and outputs by the layer's formula in float64, from the figure's own numbers."""
     scores = torch.tensor(state["scores"], dtype=torch.float64)
     values = torch.tensor(state["values"], dtype=torch.float64)
-    weights = attnbook.masked_softmax(scores / temperature, torch.tensor(valid_lens))
+    mask = torch.tensor(state["sees"]) if state["sees"] else None
+    weights = attnbook.masked_softmax(scores / temperature, torch.tensor(valid_lens), mask=mask)
     return weights, attnbook.pool(weights, values)
 
 

@@ -124,7 +124,7 @@ def test_the_layer_itself_agrees_in_its_own_precision(answered, name):
         if setting["step"] == 0:
             lens = torch.tensor(setting["valid_lens"])
             with torch.no_grad():
-                output = layer(case.queries, case.keys, case.values, lens)
+                output = layer(case.queries, case.keys, case.values, lens, mask=case.mask)
             assert not differ(part(answer, "weights"), layer.attention_weights, 1e-5)
             assert not differ(part(answer, "output"), output, 1e-5)
 
@@ -138,6 +138,13 @@ def test_padding_and_empty_rows_are_exactly_zero(answered):
                     length = lens[query] if isinstance(lens, list) else lens
                     assert not any(row["weights"][length:])
                     assert length or not any(row["output"])
+
+
+def test_what_a_mask_hides_is_exactly_zero_at_every_length(answered):
+    case, (task, answers) = CASES["masked"](), answered("masked")
+    for answer in answers:
+        assert not any(torch.tensor(part(answer, "weights"))[~case.mask])
+    assert task["state"]["hidden"] == "hidden"
 
 
 def test_huge_padding_changes_nothing(answered):
@@ -155,6 +162,7 @@ def test_the_shares_of_1_2_and_5_by_hand(shipped):
     state = {
         "scores": [[[0.0, 0.6931471805599453, 1.6094379124341003]]],
         "values": [[[8.0], [16.0], [0.0]]],
+        "sees": [],
     }
     moves = [{"valid_lens": [3], "step": 0}, {"valid_lens": [2], "step": 0}]
     whole, cut = run(shipped, [{"state": state, "settings": moves}])["rows"][0]

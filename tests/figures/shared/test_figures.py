@@ -286,12 +286,13 @@ def test_a_figure_holds_the_numbers_of_its_layer(name, device):
         if isinstance(case.layer, torch.nn.Module):
             case.layer.to(device)
         moved = [t.to(device) for t in (case.queries, case.keys, case.values, case.valid_lens)]
-        figure = AttentionFigure(case.layer, *moved)
+        figure = AttentionFigure(case.layer, *moved, mask=case.mask)
     with torch.no_grad():
         scores = getattr(case.layer, "score", case.layer)(
             case.queries.to(device), case.keys.to(device)
         )
-    output = attnbook.pool(attnbook.masked_softmax(scores, case.valid_lens), case.values.to(device))
+    weights = attnbook.masked_softmax(scores, case.valid_lens, mask=case.mask)
+    output = attnbook.pool(weights, case.values.to(device))
     assert not differ(figure.scores, scores, 1e-7)
     assert not differ(figure.values, case.values, 1e-7)
     assert figure.valid_lens == case.valid_lens.tolist()
@@ -391,7 +392,7 @@ def test_the_text_tells_what_the_layer_itself_computes():
     case = CASES["additive"]()
     lines = [line for line in repr(case.figure()).splitlines() if line.startswith("  query")]
     with torch.no_grad():
-        output = case.layer(case.queries, case.keys, case.values, case.valid_lens)
+        output = case.layer(case.queries, case.keys, case.values, case.valid_lens, mask=case.mask)
     for line, weights, out in zip(
         lines, case.layer.attention_weights.flatten(0, 1), output.flatten(0, 1), strict=True
     ):
