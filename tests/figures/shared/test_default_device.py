@@ -5,7 +5,13 @@ import torch
 
 from attnbook import DotProductAttention
 from attnbook.display import heatmap
-from attnbook.figures import AlignmentFigure, AttentionFigure, PoolingFigure, ScalingFigure
+from attnbook.figures import (
+    AlignmentFigure,
+    AttentionFigure,
+    MaskFigure,
+    PoolingFigure,
+    ScalingFigure,
+)
 from attnbook.models.translator.dates import write_date
 from attnbook.models.translator.grading import diagonal, gold_mask, uniform
 from tests.figures.alignment.cases import DAY, cached_model
@@ -29,6 +35,7 @@ FIGURES = {
     "pooling": lambda: PoolingFigure(PLACES, PLACES.square(), truth=torch.square),
     "scaling": lambda: ScalingFigure(TOKENS, TOKENS),
     "alignment": lambda: AlignmentFigure(cached_model("small"), [DATE]),
+    "mask": lambda: MaskFigure(causal="last", documents=[0, 0, 1, 1, 1, 1], written="k > 0"),
     "heatmap": lambda: heatmap(torch.softmax(TOKENS[0], dim=-1)),
 }
 

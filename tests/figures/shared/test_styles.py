@@ -11,6 +11,7 @@ PAGES = {
     "alignment": "bahdanau-attention",
     "attention": "masked-softmax",
     "cost": "what-attention-costs",
+    "mask": "masks",
     "pooling": "attention-pooling",
     "prediction": "queries-keys-values",
     "scaling": "scoring-functions",

@@ -1,0 +1,1 @@
+"""Who may see whom, and how each library is told."""

@@ -1,0 +1,221 @@
+// The code that makes a mask in each library, to copy: Python, as text. Pure functions.
+/** @import { Library, Own, Rules } from "./types" */
+import { emptied, essential, gapOf, joined, NOTHING, visibleOf } from "./rules.js";
+import { asksQuery, conjunction, inLines, minus, paddingOf, pairRulesOf, positions } from "./terms.js";
+
+/** What the code is for, in the order of the list. @type {[Library, string][]} */
+export const LIBRARIES = [
+  ["attnbook", "this book’s layers"],
+  ["sdpa", "F.scaled_dot_product_attention, boolean"],
+  ["sdpa_float", "F.scaled_dot_product_attention, added"],
+  ["multihead", "nn.MultiheadAttention"],
+  ["encoder", "nn.TransformerEncoderLayer"],
+  ["flex", "flex_attention"],
+  ["transformers", "Hugging Face attention_mask"],
+];
+
+/** Code, or a sentence where a library cannot say it. @typedef {{code?: string, cannot?: string}} Snippet */
+
+const CALL = "F.scaled_dot_product_attention(queries, keys, values";
+const TENSORS = "# queries, keys, values: (batch, positions, size)";
+
+/** A line of comment for rows that see nothing. @param {Rules} rules @param {Own | null} own @param {string} becomes */
+function emptyNote(rules, own, becomes) {
+  const told = emptied(rules, joined(visibleOf(rules), own?.table ?? null));
+  return told ? [`# ${told.split(":")[0]}: ${becomes}.`] : [];
+}
+
+/** A call that gives the output, in one line or in three. @param {string} start @param {string[]} given */
+function called(start, given) {
+  const inside = given.join(", ");
+  return start.length + inside.length < 80 ? `${start}(${inside})` : `${start}(\n    ${inside}\n)`;
+}
+
+/** @param {string[]} lines */
+const code = (...lines) => ({ code: `${lines.join("\n")}\n` });
+
+/** Our own layers. @param {Rules} rules @param {Own | null} own @returns {Snippet} */
+function attnbook(rules, own) {
+  const { num_queries, num_keys, valid_len, start, causal, back, ahead, documents, prefix } = rules;
+  /** @type {string[]} */
+  const functions = [];
+  /** @type {string[]} */
+  const masks = [];
+  const given = [];
+  /** @param {string} name @param {string} first */
+  const add = (name, first) => {
+    functions.push(name);
+    masks.push(`${name}(${first})`);
+  };
+  if (start !== null) add("start_mask", `torch.tensor([${start}]), shape`);
+  if (back !== null || ahead !== null)
+    add("window_mask", `shape, back=${back ?? "None"}${ahead === 0 ? "" : `, ahead=${ahead ?? "None"}`}`);
+  if (documents) add("document_mask", `torch.tensor([${documents.join(", ")}]), shape`);
+  if (prefix !== null) add("prefix_mask", `torch.tensor([${prefix}]), shape`);
+  if (causal === "first") masks.push(`torch.ones(${num_queries}, ${num_keys}, dtype=torch.bool).tril()`);
+  const bare = { ...rules, ...NOTHING };
+  const mine = [...paddingOf(bare, own), ...pairRulesOf(bare, own, "table")];
+  masks.push(...mine.map(({ text }) => (masks.length && text !== "table" ? `(${text})` : text)));
+  if (valid_len !== null) given.push(`valid_lens=torch.tensor([${valid_len}])`);
+  if (causal === "last") given.push("causal=True");
+  if (masks.length) given.push("mask=mask");
+  const torch = masks.length || valid_len !== null ? ["import torch"] : [];
+  const ours = functions.length ? [`from attnbook import ${functions.sort().join(", ")}`] : [];
+  const shape = functions.length
+    ? [`shape = (1, ${num_queries}, ${num_keys})  # of the scores: batch, queries, keys`]
+    : [];
+  const mask = masks.length ? [`mask = ${inLines(masks)}  # True = visible`] : [];
+  const [head, body] = [
+    [...torch, ...ours],
+    [...shape, ...positions(rules, mine), ...mask],
+  ];
+  return code(
+    ...head,
+    ...(head.length ? [""] : []),
+    ...["# layer: one of attnbook", TENSORS, ...body],
+    called("output = layer", ["queries, keys, values", ...given]),
+  );
+}
+
+/** torch's function, with a mask of True and False. @param {Rules} rules @param {Own | null} own @param {boolean} added */
+function sdpa(rules, own, added = false) {
+  const used = [...paddingOf(rules, own), ...pairRulesOf(rules, own, "table")];
+  const [only] = used;
+  const first = used.length === 1 && (rules.causal === "first" || (rules.causal === "last" && gapOf(rules) === 0));
+  const head = ["import torch.nn.functional as F", "", TENSORS];
+  if (!only) return code(...head, `output = ${CALL})`);
+  if (first && !added)
+    return code(...head, "# is_causal counts from the first key", `output = ${CALL}, is_causal=True)`);
+  const bias =
+    "# 0 where visible, -inf where hidden: it is added to the scores\nbias = torch.zeros(mask.shape, dtype=queries.dtype).masked_fill(~mask, -torch.inf)";
+  return code(
+    ...["import torch", ...head, ...positions(rules, used)],
+    `mask = ${conjunction(used)}  # True = visible`,
+    ...(added ? [bias] : []),
+    `output = ${CALL}, attn_mask=${added ? "bias" : "mask"})`,
+  );
+}
+
+/** What torch's layers take: padding apart, True hides. @param {Rules} rules @param {Own | null} own @param {string} prefix of the names */
+function turnedRound(rules, own, prefix) {
+  const [padding, pairs] = [paddingOf(rules, own), pairRulesOf(rules, own, "table")];
+  const lines = positions(rules, [...padding, ...pairs]);
+  const given = [];
+  if (pairs.length) {
+    lines.push(`visible = ${conjunction(pairs)}`);
+    given.push(`${prefix ? "src_mask" : "attn_mask"}=~visible`);
+  }
+  if (padding.length) {
+    lines.push(`real = ${conjunction(padding)}  # (batch, keys)`);
+    given.push(`${prefix}key_padding_mask=~real`);
+  }
+  return { lines, given, hides: given.length ? ["# True hides here, so the masks are turned round."] : [] };
+}
+
+/** @param {Rules} rules @param {Own | null} own */
+function multihead(rules, own) {
+  const { lines, given, hides } = turnedRound(rules, own, "");
+  return code(
+    ...(given.length ? ["import torch", ""] : []),
+    ...["# layer = torch.nn.MultiheadAttention(size, num_heads, batch_first=True)", TENSORS, ...lines],
+    ...[...hides, ...emptyNote(rules, own, "NaN here")],
+    called("output, weights = layer", ["queries, keys, values", ...given]),
+  );
+}
+
+/** @param {Rules} rules @param {Own | null} own @returns {Snippet} */
+function encoder(rules, own) {
+  if (gapOf(rules)) {
+    return { cannot: "An encoder’s words are queries and keys at once: it needs as many queries as keys." };
+  }
+  const { lines, given, hides } = turnedRound(rules, own, "src_");
+  return code(
+    ...(given.length ? ["import torch", ""] : []),
+    "# layer = torch.nn.TransformerEncoderLayer(size, num_heads, batch_first=True)",
+    "# inputs: (batch, positions, size), queries and keys at once",
+    ...[...lines, ...hides],
+    called("output = layer", ["inputs", ...given]),
+  );
+}
+
+/** @param {Rules} rules @param {Own | null} own */
+function flex(rules, own) {
+  const [gap, { num_queries, num_keys }] = [gapOf(rules), rules];
+  const used = [...paddingOf(rules, own), ...pairRulesOf(rules, own, `table[q${minus(gap)}, k]`)];
+  const needs = used.flatMap((rule) => rule.needs ?? []);
+  const torch = needs.length ? ["import torch"] : [];
+  const from = "from torch.nn.attention.flex_attention import";
+  const heads = "queries[:, None], keys[:, None], values[:, None]";
+  const head = [`${TENSORS}; here with an axis for heads`, ...needs];
+  if (!used.length) return code(`${from} flex_attention`, "", ...head, `output = flex_attention(${heads})[:, 0]`);
+  const asks = used.some(({ text }) => /\bq\b/.test(text));
+  return code(
+    ...[...torch, `${from} create_block_mask, flex_attention`, "", ...head, ""],
+    "def mask_mod(b, h, q, k):  # True = visible; for all pairs at once, so no `and`, no `if`",
+    ...(gap && asks ? [`    q = q + ${gap}  # queries stand at the last positions`] : []),
+    ...[`    return ${conjunction(used, "    ")}`, ""],
+    "# A BlockMask says which blocks of pairs hold nothing visible: compiled, they are skipped.",
+    "block_mask = create_block_mask(",
+    `    mask_mod, B=None, H=None, Q_LEN=${num_queries}, KV_LEN=${num_keys}, device=queries.device`,
+    ")",
+    `output = flex_attention(\n    ${heads}, block_mask=block_mask\n)[:, 0]`,
+  );
+}
+
+/** Why two axes cannot say it. @type {[(rules: Rules) => boolean, string][]} */
+const ELSEWHERE = [
+  [
+    ({ back, ahead }) => back !== null || ahead !== null,
+    "a window: `sliding_window` in the model’s configuration does",
+  ],
+  [
+    ({ documents }) => documents !== null,
+    "documents: `position_ids` that begin again at 0 do, without attention_mask, in models that know them",
+  ],
+  [({ prefix }) => prefix !== null, "a prefix: a mask of four axes does"],
+  [({ causal }) => causal === "first", "an order from the first key: models count from the last"],
+];
+
+/** @param {Rules} rules @param {Own | null} own @returns {Snippet} */
+function transformers(rules, own) {
+  const why =
+    ELSEWHERE.find(([holds]) => holds(rules))?.[1] ??
+    (asksQuery(own) && "a rule between queries and keys: a mask of four axes does");
+  if (why) {
+    return {
+      cannot: `attention_mask has a row for each example, and says the same to all its queries. It cannot say ${why}.`,
+    };
+  }
+  const [row] = joined(visibleOf({ ...rules, causal: null }), own?.table ?? null);
+  const kind = gapOf(rules) ? "an encoder-decoder such as T5: its decoder sees these keys" : "an encoder such as BERT";
+  const model = `# model: ${rules.causal ? "a decoder such as GPT-2 or Llama, which is causal by itself" : kind}`;
+  return code(
+    "import torch",
+    ...["", model, ...(rules.start === null ? [] : ["# with learned positions, left padding needs position_ids, too"])],
+    "# 1 = visible; a row for each example",
+    `attention_mask = torch.tensor([[${row.map(Number).join(", ")}]])`,
+    "output = model(input_ids, attention_mask=attention_mask)",
+  );
+}
+
+/** @type {Record<Library, (rules: Rules, own: Own | null) => Snippet>} */
+const MAKERS = {
+  attnbook,
+  sdpa: (rules, own) => sdpa(rules, own),
+  sdpa_float: (rules, own) => sdpa(rules, own, true),
+  multihead,
+  encoder,
+  flex,
+  transformers,
+};
+
+/**
+ * The code for a library, or why there is none.
+ * @param {Library} library
+ * @param {Rules} rules
+ * @param {Own | null} own what the reader's own rule gives
+ * @returns {Snippet}
+ */
+export function snippet(library, rules, own = null) {
+  return MAKERS[library](essential(rules), own);
+}

@@ -1,0 +1,201 @@
+// The native controls of the mask figure, in groups; each sets rules of the model.
+/** @import { Model } from "../shared/types" */
+/** @import { Rules, Traits } from "./types" */
+import { slider } from "../shared/controls.js";
+import { make, put } from "../shared/elements.js";
+import { rulesOf } from "./rules.js";
+
+/** A control with the way to show where the rules stand. @typedef {{element: HTMLElement, paint: (rules: Rules) => void}} Control */
+/** @typedef {(changes: Partial<Rules>) => void} Set */
+
+const NO_LIMIT = "no limit";
+
+/** Rules within other sizes: what lies past the end ends there. @param {Rules} rules @param {Partial<Rules>} sizes @returns {Partial<Rules>} */
+export function resized(rules, sizes) {
+  const num_keys = sizes.num_keys ?? Math.max(rules.num_keys, sizes.num_queries ?? 0);
+  const num_queries = Math.min(sizes.num_queries ?? rules.num_queries, num_keys);
+  /** @param {number | null} number */
+  const within = (number) => (number === null ? null : Math.min(number, num_keys));
+  const { documents } = rules;
+  return {
+    num_queries,
+    num_keys,
+    valid_len: within(rules.valid_len),
+    start: within(rules.start),
+    prefix: within(rules.prefix),
+    documents: documents && Array.from({ length: num_keys }, (_, k) => documents[Math.min(k, documents.length - 1)]),
+  };
+}
+
+/** Where documents begin, but for the first. @param {number[] | null} documents */
+export function boundariesOf(documents) {
+  return (documents ?? []).flatMap((one, k, all) => (k && one !== all[k - 1] ? [k] : []));
+}
+
+/** The document of each key. @param {number[]} boundaries @param {number} count @returns {number[] | null} */
+export function documentsOf(boundaries, count) {
+  const inside = [...new Set(boundaries)].filter((at) => at < count);
+  if (!inside.length) return null;
+  return Array.from({ length: count }, (_, k) => inside.filter((at) => at <= k).length);
+}
+
+/**
+ * A slider for one number; its ends may move.
+ * @param {string} name
+ * @param {(rules: Rules) => [low: number, high: number, now: number, said: string]} where
+ * @param {(value: number) => void} onInput
+ * @returns {Control}
+ */
+function number(name, where, onInput) {
+  const control = slider(name, { min: 0, max: 1, step: 1 }, onInput);
+  const element = make("div", { class: "mask-setting" }, control.label, control.input);
+  /** @param {Rules} rules */
+  const paint = (rules) => {
+    const [min, max, now, said] = where(rules);
+    put(control.input, { min, max });
+    control.set(now, said);
+  };
+  return { element, paint };
+}
+
+/** @param {Model<Traits>} model @param {Set} set */
+function sizes(model, set) {
+  const most = 32;
+  return [
+    number(
+      "num_queries",
+      ({ num_queries }) => [1, most, num_queries, String(num_queries)],
+      (num_queries) => set(resized(rulesOf(model), { num_queries })),
+    ),
+    number(
+      "num_keys",
+      ({ num_keys }) => [1, most, num_keys, String(num_keys)],
+      (num_keys) => set(resized(rulesOf(model), { num_keys })),
+    ),
+  ];
+}
+
+/** @param {Model<Traits>} model @param {Set} set */
+function padding(model, set) {
+  return [
+    number(
+      "valid_len",
+      ({ valid_len, num_keys }) => [
+        0,
+        num_keys,
+        valid_len ?? num_keys,
+        valid_len === null ? "all keys" : String(valid_len),
+      ],
+      (value) => set({ valid_len: value === model.get("num_keys") ? null : value }),
+    ),
+    number(
+      "start",
+      ({ start, num_keys }) => [0, num_keys, start ?? 0, start === null ? "first key" : String(start)],
+      (start) => set({ start: start || null }),
+    ),
+  ];
+}
+
+/** @type {[string, string][]} */
+const ORDERS = [
+  ["none", "none"],
+  ["last", "causal, from the last key"],
+  ["first", "causal, from the first key"],
+  ["prefix", "a prefix, then causal"],
+];
+
+/** The order; a prefix says it, too, so that only one can be chosen. @param {Model<Traits>} model @param {Set} set */
+function order(model, set) {
+  const choice = make(
+    "select",
+    { "aria-label": "order" },
+    ...ORDERS.map(([value, text]) => make("option", { value, text })),
+  );
+  choice.addEventListener("change", () => {
+    const { value } = choice;
+    const prefix = value === "prefix" ? Math.min(2, model.get("num_keys")) : null;
+    set({ prefix, causal: value === "last" || value === "first" ? value : null });
+  });
+  const length = number(
+    "prefix",
+    ({ prefix, num_keys }) => [0, num_keys, prefix ?? 0, String(prefix ?? 0)],
+    (prefix) => set({ prefix }),
+  );
+  /** @param {Rules} rules */
+  const paint = (rules) => {
+    choice.value = rules.prefix === null ? (rules.causal ?? "none") : "prefix";
+    length.element.hidden = rules.prefix === null;
+    length.paint(rules);
+  };
+  return [
+    { element: make("div", { class: "mask-order" }, choice), paint },
+    { element: length.element, paint: () => {} },
+  ];
+}
+
+/** @param {Model<Traits>} model @param {Set} set */
+function around(model, set) {
+  return /** @type {const} */ (["back", "ahead"]).map((name) =>
+    number(
+      name,
+      (rules) => {
+        const most = Math.max(rules.num_keys, rules[name] ?? 0);
+        return [0, most, rules[name] ?? most, rules[name] === null ? NO_LIMIT : String(rules[name])];
+      },
+      (value) => set({ [name]: value >= Math.max(model.get("num_keys"), model.get(name) ?? 0) ? null : value }),
+    ),
+  );
+}
+
+/** Documents by where they begin; the next boundary comes with the one before. @param {Model<Traits>} model @param {Set} set */
+function documents(model, set) {
+  const count = Math.max(2, boundariesOf(model.get("documents")).length);
+  return Array.from({ length: count }, (_, i) => {
+    const control = number(
+      `document ${i + 1}`,
+      (rules) => {
+        const found = boundariesOf(rules.documents);
+        return [found[i - 1] ?? 1, rules.num_keys, found[i] ?? rules.num_keys, found[i] ? String(found[i]) : "none"];
+      },
+      (value) => {
+        const found = boundariesOf(model.get("documents"));
+        const moved = [...found.slice(0, i), value, ...found.slice(i + 1).map((at) => Math.max(at, value + 1))];
+        set({ documents: documentsOf(moved, model.get("num_keys")) });
+      },
+    );
+    /** @param {Rules} rules */
+    const paint = (rules) => {
+      control.element.hidden = i > boundariesOf(rules.documents).length;
+      control.paint(rules);
+    };
+    return { element: control.element, paint };
+  });
+}
+
+/** @type {[import("./types").Group, string, (model: Model<Traits>, set: Set) => Control[]][]} */
+const GROUPS = [
+  ["sizes", "Sizes", sizes],
+  ["order", "Order", order],
+  ["window", "Window around each query", around],
+  ["padding", "Padding, right and left", padding],
+  ["documents", "Packed documents: the first key of each", documents],
+];
+
+/** All controls that the figure is to have. @param {Model<Traits>} model */
+export function controlsOf(model) {
+  /** @type {Set} */
+  const set = (changes) => {
+    const names = /** @type {(keyof Rules)[]} */ (Object.keys(changes));
+    for (const name of names) model.set(name, /** @type {any} */ (changes[name]));
+    model.save_changes();
+  };
+  const shown = GROUPS.filter(([name]) => model.get("groups").includes(name));
+  const groups = shown.map(([, title, make_]) => ({ title, controls: make_(model, set) }));
+  const fields = groups.map(({ title, controls }) =>
+    make("fieldset", {}, make("legend", { text: title }), ...controls.map(({ element }) => element)),
+  );
+  const element = make("div", { class: "mask-controls" }, ...fields);
+  /** @param {Rules} rules */
+  const paint = (rules) => groups.forEach(({ controls }) => controls.forEach((control) => control.paint(rules)));
+  return { element, paint };
+}

@@ -1,0 +1,87 @@
+// The mask figure: rules, who sees whom, and the code for each library.
+/** @import { Place } from "../shared/types" */
+/** @import { Library, Traits } from "./types" */
+import { make, ownKeys, put, withCode } from "../shared/elements.js";
+import { controlsOf } from "./controls.js";
+import { ownOf, ownRule } from "./own.js";
+import { codeBox, matrix, twin } from "./pieces.js";
+import { counted, emptied, joined, rulesOf, tableOf, visibleOf } from "./rules.js";
+import { judged } from "./slips.js";
+
+const TRAITS = [
+  ...["num_queries", "num_keys", "valid_len", "start", "causal", "back", "ahead", "documents", "prefix"],
+  ...["predicate", "table", "error", "library"],
+];
+
+/** What to say of a picture against the one that is wanted. @param {ReturnType<typeof judged>} found */
+export function verdictOn({ differ, slip }) {
+  if (!differ) return "✓ This is the picture.";
+  return `Not yet: ${differ} ${differ === 1 ? "pair differs" : "pairs differ"}. ${slip}`.trim();
+}
+
+/** Draw the figure into `el` and keep it in step with the model; returns a clean-up. @param {Place<Traits>} place */
+function drawMask({ model, el }) {
+  const goal = model.get("goal");
+  const wanted = goal && visibleOf(goal);
+  const has = (/** @type {"predicate" | "code"} */ name) => model.get("groups").includes(name);
+  const controls = controlsOf(model);
+  const own = has("predicate") ? ownRule(model) : null;
+  const code = has("code")
+    ? codeBox((library) => {
+        model.set("library", /** @type {Library} */ (library));
+        model.save_changes();
+      })
+    : null;
+  const [picture, table] = [matrix(goal ? "Yours" : ""), twin()];
+  const target = goal ? matrix("Wanted") : null;
+  const readout = make("p", { class: "readout", "aria-live": "polite" });
+  const [empty, verdict] = [make("p", { class: "mask-empty" }), make("p", { class: "mask-verdict", role: "status" })];
+  const pictures = make("div", { class: "mask-pictures" }, ...(target ? [target.element] : []), picture.element);
+  const key = `■ visible, · hidden, □ the query’s own key${goal ? ", dashed: another than wanted" : ""}`;
+  const legend = make("small", { class: "mask-legend", text: key });
+  const left = make("div", {}, pictures, legend, readout, ...(goal ? [verdict] : []), empty);
+  const caption = model.get("caption");
+  const figure = make(
+    "figure",
+    { class: `attnbook-figure mask${goal ? " with-goal" : ""}`, "data-attnbook-figure": model.get("kind") },
+    make("div", { class: "mask-top" }, left, controls.element),
+    ...[own, code].flatMap((part) => (part ? [part.element] : [])),
+    table.element,
+    ...(caption ? [make("figcaption", { text: caption })] : []),
+  );
+  let [told, waiting] = ["", false];
+  const paint = () => {
+    waiting = false;
+    const rules = rulesOf(model);
+    const mask = joined(visibleOf(rules), tableOf(model));
+    controls.paint(rules);
+    picture.paint(rules, mask, wanted);
+    if (goal) target?.paint(goal, visibleOf(goal), null);
+    put(readout, { text: counted(mask) });
+    put(empty, { text: emptied(rules, mask) });
+    own?.paint();
+    code?.paint(model.get("library"), rules, ownOf(model));
+    table.paint(mask);
+    if (!goal) return;
+    const now = verdictOn(judged(mask, goal));
+    if (now !== told) verdict.replaceChildren(...withCode(now));
+    told = now;
+  };
+  // Several rules may be set at once: they are painted together.
+  const soon = () => {
+    if (!waiting) queueMicrotask(() => waiting && paint());
+    waiting = true;
+  };
+  const names = TRAITS.map((name) => `change:${name}`);
+  names.forEach((name) => model.on(name, soon));
+  paint();
+  ownKeys(figure);
+  el.replaceChildren(figure);
+  return () => {
+    names.forEach((name) => model.off(name, soon));
+    waiting = false;
+    own?.close();
+  };
+}
+
+export default { render: drawMask };

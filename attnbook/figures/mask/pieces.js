@@ -1,0 +1,153 @@
+// What the mask figure is made of: the picture, its table twin, the code to copy.
+/** @import { Library, Mask, Own, Rules } from "./types" */
+import { make, put, withCode } from "../shared/elements.js";
+import { LIBRARIES, snippet } from "./code.js";
+import { gapOf, seenBy } from "./rules.js";
+
+const CROWDED = [8, 16]; // with more rows or columns than these, not each can have its name
+
+/** A square in a cell, as far from its edges. @param {number} row @param {number} column @param {number} edge */
+function square(row, column, edge) {
+  const side = Number((1 - 2 * edge).toFixed(2));
+  return `M${column + edge} ${row + edge}h${side}v${side}h-${side}z`;
+}
+
+/** All cells of which something holds, as one shape. @param {Mask} mask @param {number} edge */
+function shape(mask, edge) {
+  return mask.flatMap((row, i) => row.flatMap((holds, k) => (holds ? [square(i, k, edge)] : []))).join("");
+}
+
+/** Names along an axis. @param {HTMLElement} place @param {(string | number)[]} names */
+function tell(place, names) {
+  while (place.children.length > names.length) place.lastElementChild?.remove();
+  while (place.children.length < names.length) place.append(make("span"));
+  names.forEach((text, i) => put(place.children[i], { text }));
+}
+
+/** How crowded an axis is: 0, 1 or 2. @param {number} count */
+const crowd = (count) => CROWDED.filter((most) => count > most).length;
+
+/** The picture of a mask: a row for each query, a column for each key. @param {string} title */
+export function matrix(title) {
+  const [keys, queries, counts] = ["across", "down", "down counts"].map((name) => make("div", { class: name }));
+  const shapes = ["hides", "sees", "own-place", "differs"].map((name) => make("svg:path", { class: name }));
+  const picture = make("svg:svg", { "aria-hidden": true }, ...shapes);
+  const corners = ["queries ↓\nkeys →", "sees"].map((text) => make("small", { text }));
+  const parts = [corners[0], keys, corners[1], queries, picture, counts];
+  const element = make("div", { class: "mask-matrix" }, make("b", { text: title }), ...parts);
+  /** @param {Rules} rules @param {Mask} mask @param {Mask | null} wanted */
+  const paint = (rules, mask, wanted) => {
+    const { num_queries, num_keys } = rules;
+    const gap = gapOf(rules);
+    put(element, { style: `--rows: ${num_queries}; --columns: ${num_keys}`, "data-crowd": crowd(num_keys) });
+    put(picture, { viewBox: `0 0 ${num_keys} ${num_queries}` });
+    tell(
+      keys,
+      Array.from({ length: num_keys }, (_, k) => k),
+    );
+    tell(
+      queries,
+      mask.map((_, i) => i + gap),
+    );
+    tell(
+      counts,
+      seenBy(mask).map((count) => count || "nothing"),
+    );
+    [...counts.children].forEach((each, i) => put(each, { class: mask[i].some(Boolean) ? "" : "nothing" }));
+    const hidden = mask.map((row) => row.map((sees) => !sees));
+    const place = mask.map((row, i) => row.map((_, k) => k === i + gap));
+    const differs = mask.map((row, i) => row.map((sees, k) => wanted !== null && sees !== wanted[i][k]));
+    const drawn = [shape(hidden, 0.42), shape(mask, 0.06), shape(place, 0.02), shape(differs, 0.14)];
+    drawn.forEach((d, i) => put(shapes[i], { d }));
+  };
+  return { element, paint };
+}
+
+/** The same as a table, each cell with its truth. */
+export function twin() {
+  const [head, body] = [make("thead"), make("tbody")];
+  const caption = make("caption", { text: "True = visible; queries and keys by their positions" });
+  const region = { class: "scroll", tabindex: 0, role: "region", "aria-label": "the mask as a table" };
+  const place = make("div", region, make("table", {}, caption, head, body));
+  const element = make("details", {}, make("summary", { text: "Show the table" }), place);
+  let sizes = "";
+  /** @param {number} queries @param {number} keys */
+  const build = (queries, keys) => {
+    const names = Array.from({ length: keys }, (_, k) => make("th", { scope: "col", text: `key ${k}` }));
+    head.replaceChildren(make("tr", {}, make("td"), ...names, make("th", { scope: "col", text: "sees" })));
+    const rows = Array.from({ length: queries }, (_, i) => {
+      const cells = Array.from({ length: keys + 1 }, () => make("td"));
+      return make("tr", {}, make("th", { scope: "row", text: `query ${i + keys - queries}` }), ...cells);
+    });
+    body.replaceChildren(...rows);
+  };
+  /** @param {Mask} mask */
+  const paint = (mask) => {
+    const now = [mask.length, mask[0].length];
+    if (sizes !== now.join()) build(now[0], now[1]);
+    sizes = now.join();
+    const counts = seenBy(mask);
+    mask.forEach((row, i) => {
+      const { cells } = body.rows[i];
+      row.forEach((sees, k) => put(cells[k + 1], { text: sees ? "True" : "False", "data-value": sees }));
+      put(cells[row.length + 1], { text: String(counts[i]), "data-value": counts[i] });
+    });
+  };
+  return { element, paint };
+}
+
+/** Copy what stands in an element; where the browser forbids it, it is selected. @param {HTMLElement} place */
+async function copied(place) {
+  try {
+    await navigator.clipboard.writeText(place.textContent ?? "");
+    return "Copied.";
+  } catch {
+    getSelection()?.selectAllChildren(place);
+    return "This browser does not let a page copy: the code is selected, Ctrl+C takes it.";
+  }
+}
+
+/** Code, its comments quieter. @param {string} text */
+function withComments(text) {
+  return text.split(/(#.*)/).map((part, i) => (i % 2 ? make("i", { text: part }) : document.createTextNode(part)));
+}
+
+/**
+ * The code for one library at a time.
+ * @param {(library: Library) => void} onChoose
+ */
+export function codeBox(onChoose) {
+  const choice = make("select", {}, ...LIBRARIES.map(([value, text]) => make("option", { value, text })));
+  choice.addEventListener("change", () => onChoose(/** @type {Library} */ (choice.value)));
+  const button = make("button", { type: "button", text: "Copy" });
+  const said = make("small", { role: "status" });
+  const shown = make("code");
+  const block = make("pre", { class: "scroll", tabindex: 0, "aria-label": "code that makes this mask" }, shown);
+  const there = make("small", {}, ...withCode("On a GPU, add `device=queries.device` to what makes a tensor."));
+  const cannot = make("p", { class: "cannot" });
+  const label = make("label", { class: "select-choice" }, make("b", { text: "Code for" }), choice);
+  const element = make(
+    "div",
+    { class: "mask-code" },
+    make("div", { class: "mask-line" }, label, button, said),
+    block,
+    there,
+    cannot,
+  );
+  let last = "";
+  button.addEventListener("click", async () => put(said, { text: await copied(shown) }));
+  /** @param {Library} library @param {Rules} rules @param {Own | null} own */
+  const paint = (library, rules, own) => {
+    choice.value = library;
+    const { code = "", cannot: why = "" } = snippet(library, rules, own);
+    if (last === code + why) return;
+    last = code + why;
+    shown.replaceChildren(...withComments(code));
+    cannot.replaceChildren(...withCode(why));
+    block.hidden = !code;
+    button.hidden = !code;
+    there.hidden = !/torch\.(arange|tensor|zeros|ones)/.test(code);
+    put(said, { text: "" });
+  };
+  return { element, paint };
+}

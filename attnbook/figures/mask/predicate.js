@@ -1,0 +1,137 @@
+// The reader's own rule: an expression in q and k. What tensors can run, they run as written.
+/** @import { Answered } from "../shared/types" */
+/** @import { Found, Rules } from "./types" */
+
+const TOKEN = /\s*(?:(\d{1,6})(?![\w.])|([qk])(?!\w)|(\/\/|<=|>=|==|!=|[-+*%()<>&|~]))/y;
+
+/** The parts of an expression; null if one of them is unknown. @param {string} text @returns {string[] | null} */
+function tokens(text) {
+  const found = [];
+  TOKEN.lastIndex = 0;
+  const whole = text.trimEnd();
+  while (TOKEN.lastIndex < whole.length) {
+    const match = TOKEN.exec(whole);
+    if (!match) return null;
+    found.push(match[1] ?? match[2] ?? match[3]);
+  }
+  return found;
+}
+
+/** Operators from the weakest to the strongest, and what they join and give; comparisons stand first. */
+const LEVELS = [["|"], ["&"], ["+", "-"], ["*", "//", "%"]];
+const COMPARISONS = ["<", "<=", ">", ">=", "==", "!="];
+
+/** What an expression is of its tokens: truth, a number, or nothing that tensors can run. */
+class Reading {
+  /** @param {string[]} words */
+  constructor(words) {
+    this.words = words;
+    this.at = 0;
+  }
+
+  /** Take the next token if it is one of these. @param {string[]} wanted */
+  take(wanted) {
+    if (!wanted.includes(this.words[this.at])) return null;
+    this.at += 1;
+    return this.words[this.at - 1];
+  }
+
+  /** One comparison; a chain of them asks for one answer, as `and` does. @returns {"truth" | "number" | null} */
+  comparison() {
+    const left = this.level(0);
+    if (!this.take(COMPARISONS)) return left;
+    const right = this.level(0);
+    return left === "number" && right === "number" && !COMPARISONS.includes(this.words[this.at]) ? "truth" : null;
+  }
+
+  /** @param {number} depth @returns {"truth" | "number" | null} */
+  level(depth) {
+    if (depth === LEVELS.length) return this.unary();
+    let kind = this.level(depth + 1);
+    while (this.take(LEVELS[depth])) {
+      const right = this.level(depth + 1);
+      kind = kind === right && (depth < 2 || kind === "number") ? kind : null;
+    }
+    return kind;
+  }
+
+  /** @returns {"truth" | "number" | null} */
+  unary() {
+    const sign = this.take(["-", "+", "~"]);
+    if (!sign) return this.atom();
+    const kind = this.unary();
+    return sign === "~" || kind === "number" ? kind : null;
+  }
+
+  /** @returns {"truth" | "number" | null} */
+  atom() {
+    if (this.take(["("])) {
+      const kind = this.comparison();
+      return this.take([")"]) ? kind : null;
+    }
+    const word = this.words[this.at] ?? "";
+    this.at += 1;
+    return /^(\d+|[qk])$/.test(word) ? "number" : null;
+  }
+}
+
+/** Whether tensors of positions can run it as it stands: comparisons and sums joined by &, | and ~. @param {string} text */
+export function isVectorized(text) {
+  const words = tokens(text);
+  if (!words?.includes("k")) return false; // of the queries' shape alone, which not all libraries take
+  const reading = new Reading(words);
+  return reading.comparison() === "truth" && reading.at === words.length;
+}
+
+/** What to run: the rule as a function, asked for all pairs at once. @param {string} text @param {Rules} rules */
+export function programOf(text, { num_queries, num_keys, documents }) {
+  return `num_queries, num_keys = ${num_queries}, ${num_keys}
+documents = ${documents ? `[${documents.join(", ")}]` : "[0] * num_keys"}
+sees = lambda q, k: (
+${text}
+)
+def rows():
+    return [[sees(q, k) for k in range(num_keys)] for q in range(num_keys - num_queries, num_keys)]
+`;
+}
+
+const NOT_HERE =
+  "Python’s `~` turns the bits of a number, so it goes with `&` and `|` alone: write `not`, or put each comparison in brackets.";
+/** Why it ended before it was done. */
+const STOPPED = {
+  asked: "",
+  limit: "It did not end within two seconds, and was stopped.",
+  broken: "It took all of Python’s memory, and was stopped.",
+};
+
+/** A value that is neither True nor False, in words. @param {unknown} value */
+function told(value) {
+  if (value === null) return "None";
+  if (Array.isArray(value)) return "a list";
+  if (typeof value === "object")
+    return Object.values(/** @type {object} */ (value))
+      .map((word) => `a ${word}`)
+      .join();
+  return String(value);
+}
+
+/**
+ * The table that an answer is, or why it is none. A `~` turns True into -2: its last bit is the truth.
+ * @param {string} text
+ * @param {Rules} rules
+ * @param {Answered} answer
+ * @returns {Found}
+ */
+export function tableFrom(text, { num_queries, num_keys }, answer) {
+  if (answer.stopped) return { table: null, error: STOPPED[answer.stopped] };
+  if (answer.error) return { table: null, error: answer.error };
+  if (text.includes("~") && !isVectorized(text)) return { table: null, error: NOT_HERE };
+  const rows = /** @type {unknown[][]} */ (answer.given?.[0]);
+  for (const [i, row] of rows.entries()) {
+    const k = row.findIndex((value) => ![true, false, 0, 1, -1, -2].includes(/** @type {any} */ (value)));
+    if (k < 0) continue;
+    const q = i + num_keys - num_queries;
+    return { table: null, error: `It gives ${told(row[k])} for q=${q}, k=${k}: a mask is of True and False.` };
+  }
+  return { table: rows.map((row) => row.map((value) => (Number(value) & 1) === 1)), error: "" };
+}

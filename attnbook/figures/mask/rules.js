@@ -1,0 +1,130 @@
+// Who may see whom, as `MaskRules` of attnbook/interop.py says it. Pure functions.
+/** @import { Model } from "../shared/types" */
+/** @import { Mask, Part, Rules, Sees, Traits } from "./types" */
+
+const NAMES = /** @type {const} */ ([
+  "num_queries",
+  "num_keys",
+  "valid_len",
+  "start",
+  "causal",
+  "back",
+  "ahead",
+  "documents",
+  "prefix",
+]);
+
+/** No rule at all. @type {Pick<Rules, "valid_len" | "start" | "causal" | "back" | "ahead" | "documents" | "prefix">} */
+export const NOTHING = {
+  valid_len: null,
+  start: null,
+  causal: null,
+  back: null,
+  ahead: null,
+  documents: null,
+  prefix: null,
+};
+
+/** The rules chosen. @param {Model<Traits>} model @returns {Rules} */
+export function rulesOf(model) {
+  return /** @type {any} */ (Object.fromEntries(NAMES.map((name) => [name, model.get(name)])));
+}
+
+/** How many keys stand before the first query: queries have the last positions. @param {Rules} rules */
+export function gapOf({ num_queries, num_keys }) {
+  return num_keys - num_queries;
+}
+
+/** The picture of a rule between positions. @param {Rules} rules @param {Sees} sees @returns {Mask} */
+export function drawn(rules, sees) {
+  const gap = gapOf(rules);
+  return Array.from({ length: rules.num_queries }, (_, i) =>
+    Array.from({ length: rules.num_keys }, (__, k) => sees(i + gap, k)),
+  );
+}
+
+/** Each rule that is set; all of them hold together. @param {Rules} rules @returns {Part[]} */
+export function partsOf(rules) {
+  const { valid_len, start, causal, back, ahead, documents, prefix } = rules;
+  const gap = gapOf(rules);
+  /** @type {[string, boolean, Sees][]} */
+  const all = [
+    ["valid_len", valid_len !== null, (_, k) => k < Number(valid_len)],
+    ["start", start !== null, (_, k) => k >= Number(start)],
+    ["causal", causal === "last", (q, k) => k <= q],
+    ["causal", causal === "first", (q, k) => k <= q - gap],
+    [
+      "window",
+      back !== null || ahead !== null,
+      (q, k) => (back === null || k >= q - back) && (ahead === null || k <= q + ahead),
+    ],
+    ["documents", documents !== null, (q, k) => documents?.[q] === documents?.[k]],
+    ["prefix", prefix !== null, (q, k) => k <= q || k < Number(prefix)],
+  ];
+  return all.filter(([, set]) => set).map(([name, , sees]) => ({ name, sees }));
+}
+
+/** Who sees whom. @param {Rules} rules @returns {Mask} */
+export function visibleOf(rules) {
+  const parts = partsOf(rules);
+  return drawn(rules, (q, k) => parts.every(({ sees }) => sees(q, k)));
+}
+
+/** The reader's own table, if it is one of these sizes. @param {Model<Traits>} model @returns {Mask | null} */
+export function tableOf(model) {
+  const table = model.get("table");
+  const fits = table?.length === model.get("num_queries") && table[0].length === model.get("num_keys");
+  return fits ? table : null;
+}
+
+/** What is visible in both. @param {Mask} mask @param {Mask | null} other @returns {Mask} */
+export function joined(mask, other) {
+  return other ? mask.map((row, i) => row.map((sees, k) => sees && other[i][k])) : mask;
+}
+
+/** How many keys each query sees. @param {Mask} mask */
+export function seenBy(mask) {
+  return mask.map((row) => row.filter(Boolean).length);
+}
+
+/** In how many pairs two pictures differ. @param {Mask} mask @param {Mask} other */
+export function apart(mask, other) {
+  return mask.reduce((sum, row, i) => sum + row.filter((sees, k) => sees !== other[i][k]).length, 0);
+}
+
+/** The rules that change nothing at these sizes left out, and two that say one thing said as one. @param {Rules} rules @returns {Rules} */
+export function essential(rules) {
+  const found = { ...rules };
+  const { num_queries, num_keys } = rules;
+  if (found.valid_len === num_keys) found.valid_len = null;
+  if (found.start === 0) found.start = null;
+  if (found.causal === "first" && num_queries === num_keys) found.causal = "last";
+  if (found.prefix === 0) [found.prefix, found.causal] = [null, "last"];
+  if (found.documents?.every((one) => one === found.documents?.[0])) found.documents = null;
+  if (found.causal === "last" && found.back === null) found.ahead = null;
+  if (found.causal === "last" && found.back !== null) [found.causal, found.ahead] = [null, 0];
+  if (found.ahead === 0 && found.back === null && found.prefix === null && !found.causal)
+    [found.causal, found.ahead] = ["last", null];
+  return found;
+}
+
+/** What the picture says, in a sentence. @param {Mask} mask */
+export function counted(mask) {
+  const pairs = mask.length * mask[0].length;
+  const visible = seenBy(mask).reduce((a, b) => a + b, 0);
+  return `${visible} of ${pairs} pairs are visible (${Math.round((100 * visible) / pairs)} %).`;
+}
+
+/** A list in words: 1, 2 and 3. @param {(string | number)[]} things */
+export function listed(things) {
+  return things.length < 2 ? things.join() : `${things.slice(0, -1).join(", ")} and ${things.at(-1)}`;
+}
+
+/** Of the queries that see nothing, what becomes; queries are named by their positions. @param {Rules} rules @param {Mask} mask */
+export function emptied(rules, mask) {
+  const gap = gapOf(rules);
+  const empty = seenBy(mask).flatMap((count, i) => (count ? [] : [i + gap]));
+  if (!empty.length) return "";
+  const [who, whose] = empty.length > 1 ? ["Queries", "see nothing"] : ["Query", "sees nothing"];
+  return `${who} ${listed(empty)} ${whose}: weights 0, output 0 in this book.`;
+}

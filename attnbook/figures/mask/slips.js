@@ -1,0 +1,162 @@
+// Mistakes that are made with masks, computed from the rules that they miss. Pure functions.
+/** @import { Mask, Part, Rules, Sees, Slip } from "./types" */
+import { apart, drawn, essential, gapOf, NOTHING, partsOf, visibleOf } from "./rules.js";
+
+/** Rules with some of them another way, and what to say of who has these. @typedef {[told: string, changes: Partial<Rules>]} Change */
+
+/** All rules at once. @param {Part[]} parts @returns {Sees} */
+const every = (parts) => (q, k) => parts.every(({ sees }) => sees(q, k));
+
+/** A window whose one side is a key off. @param {Rules} rules @returns {Change[]} */
+function windowsOff({ back, ahead }) {
+  /** @type {Change[]} */
+  const found = [];
+  if (back !== null) {
+    const sees = `\`back=${back}\` is the query’s own key and ${back} before it, so ${back + 1} keys`;
+    found.push([`One key too many: ${sees}.`, { back: back + 1 }]);
+    if (back) found.push([`One key too few: ${sees}; the window does not count the own key.`, { back: back - 1 }]);
+  }
+  if (ahead !== null) {
+    found.push([`One key too many ahead: \`ahead=${ahead}\`.`, { ahead: ahead + 1 }]);
+    if (ahead) found.push([`One key too few ahead: \`ahead=${ahead}\`.`, { ahead: ahead - 1 }]);
+  }
+  if (back && ahead === 0) found.push(["It looks ahead as far as `back`.", { ahead: back }]);
+  return found;
+}
+
+/** Padding on the other side, or a key off. @param {Rules} rules @returns {Change[]} */
+function paddingOff({ start, valid_len, num_keys }) {
+  /** @type {Change[]} */
+  const found = [];
+  if (start !== null) {
+    const right = "Right padding: it hides the last keys. On the left the first ones are hidden";
+    found.push([`${right}.`, { start: null, valid_len: num_keys - start }]);
+    found.push([`${right}; and a start is no length.`, { start: null, valid_len: start }]);
+    found.push([`One key too many is hidden: key ${start} is the first that may be seen.`, { start: start + 1 }]);
+    found.push([`One key too few is hidden: key ${start} is the first that may be seen.`, { start: start - 1 }]);
+  }
+  if (valid_len !== null) {
+    const left = "Left padding: it hides the first keys. On the right the last ones are hidden.";
+    found.push([left, { valid_len: null, start: num_keys - valid_len }]);
+    found.push([
+      `One key too many is visible: a length of ${valid_len} ends before key ${valid_len}.`,
+      { valid_len: valid_len + 1 },
+    ]);
+    found.push([`One key too few is visible: ${valid_len} keys may be seen.`, { valid_len: valid_len - 1 }]);
+  }
+  return found;
+}
+
+/** The order another way. @param {Rules} rules @returns {Change[]} */
+function ordersOff({ causal, prefix }) {
+  /** @type {Change[]} */
+  const found = [];
+  if (causal === "last") {
+    found.push([
+      "Top-left: it counts from the first key, and the queries stand at the last ones.",
+      { causal: "first" },
+    ]);
+    found.push(["One key too many: each query sees the next key, which is the future.", { causal: null, ahead: 1 }]);
+  }
+  if (causal === "first")
+    found.push(["It counts from the last key; the picture counts from the first.", { causal: "last" }]);
+  if (prefix !== null) {
+    found.push([
+      "The prefix is seen causally, too: all its keys should see each other.",
+      { prefix: null, causal: "last" },
+    ]);
+    found.push(["One key of the prefix too many.", { prefix: prefix + 1 }]);
+    found.push(["One key of the prefix too few.", { prefix: prefix - 1 }]);
+  }
+  return found;
+}
+
+/** The boundaries between documents a key off. @param {Rules} rules @returns {Change[]} */
+function documentsOff({ documents }) {
+  if (!documents) return [];
+  const last = documents.length - 1;
+  const later = documents.map((_, k) => documents[Math.max(k - 1, 0)]);
+  const sooner = documents.map((_, k) => documents[Math.min(k + 1, last)]);
+  const edge = "Each document should begin one key";
+  return [
+    [`${edge} sooner.`, { documents: later }],
+    [`${edge} later.`, { documents: sooner }],
+  ];
+}
+
+/** What all masks are mistaken for: turned round, from the other end, exchanged, joined by "or". @param {Rules} rules @returns {Slip[]} */
+function slipsOfAll(rules) {
+  const [parts, gap] = [partsOf(rules), gapOf(rules)];
+  const all = every(parts);
+  /** @type {[string, Sees][]} */
+  const found = [
+    ["The other way round: True hides here. In every mask of this book True is visible.", (q, k) => !all(q, k)],
+  ];
+  found.push([
+    "The query’s own key is hidden: `>` or `<` stands where `>=` or `<=` should.",
+    (q, k) => all(q, k) && q !== k,
+  ]);
+  if (gap)
+    found.push([
+      "Top-left: positions are counted from the first key; the queries stand at the last ones.",
+      (q, k) => all(q - gap, k),
+    ]);
+  else found.push(["Queries and keys are exchanged.", (q, k) => all(k, q)]);
+  if (parts.length > 1) {
+    found.push([
+      "The rules are joined by “or”: all of them should hold together.",
+      (q, k) => parts.some(({ sees }) => sees(q, k)),
+    ]);
+    for (const part of parts) {
+      const name = part.name === "documents" ? "The documents see each other" : `\`${part.name}\` is missing`;
+      found.push([`${name}: the other rules hold.`, every(parts.filter((other) => other !== part))]);
+    }
+  }
+  return found.map(([told, sees]) => ({ told, mask: drawn(rules, sees) }));
+}
+
+/** All mistakes that can be told from the right mask and from nothing. @param {Rules} wanted @returns {Slip[]} */
+export function slipsOf(wanted) {
+  const rules = essential(wanted);
+  const right = visibleOf(rules);
+  const off = [windowsOff, paddingOff, ordersOff, documentsOff].flatMap((changed) => changed(rules));
+  const found = off.map(([told, changes]) => ({ told, mask: visibleOf({ ...rules, ...changes }) }));
+  return [...found, ...slipsOfAll(rules)].filter(({ mask }) => apart(mask, right) && mask.flat().some(Boolean));
+}
+
+/** Rules that a picture may be, the plain ones first. @param {Rules} sizes @returns {[string, Partial<Rules>][]} */
+function plainRules({ num_keys }) {
+  const numbers = Array.from({ length: num_keys - 1 }, (_, i) => i + 1);
+  /** @type {(tell: (n: number) => [string, Partial<Rules>]) => [string, Partial<Rules>][]} */
+  const each = (tell) => numbers.map(tell);
+  return [
+    ["causal, counted from the last key", { causal: "last" }],
+    ["causal, counted from the first key", { causal: "first" }],
+    ["a window of the query’s own key alone", { back: 0, ahead: 0 }],
+    ...each((n) => [`a window of ${n + 1} keys: back=${n}`, { back: n, ahead: 0 }]),
+    ...each((n) => [`a window to both sides: back=${n}, ahead=${n}`, { back: n, ahead: n }]),
+    ...each((n) => [`right padding: valid_len=${n}`, { valid_len: n }]),
+    ...each((n) => [`left padding: start=${n}`, { start: n }]),
+    ...each((n) => [`a prefix of ${n}`, { prefix: n }]),
+  ];
+}
+
+/** The name of a picture, if it is one that is known. @param {Rules} sizes @param {Mask} mask */
+export function nameOf(sizes, mask) {
+  /** @type {Rules} */
+  const none = { ...sizes, ...NOTHING };
+  const same = (/** @type {Mask} */ other) => apart(mask, other) === 0;
+  if (same(visibleOf(none))) return "all pairs";
+  return plainRules(sizes).find(([, rules]) => same(visibleOf({ ...none, ...rules })))?.[0] ?? "";
+}
+
+/**
+ * What a mask is against the one that is wanted: in how many pairs they differ, and the mistake if it is known.
+ * @param {Mask} mask
+ * @param {Rules} wanted
+ */
+export function judged(mask, wanted) {
+  const differ = apart(mask, visibleOf(wanted));
+  const slip = differ && slipsOf(wanted).find((known) => apart(mask, known.mask) === 0);
+  return { differ, slip: slip ? slip.told : "" };
+}

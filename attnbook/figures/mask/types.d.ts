@@ -1,0 +1,67 @@
+// What the files of the mask figure hand to each other: nothing here reaches a page.
+import type { Shown } from "../shared/types";
+
+/** True = visible: a row for each query, a column for each key. */
+export type Mask = boolean[][];
+
+/** Whether a query at position `q` sees the key at position `k`. */
+export type Sees = (q: number, k: number) => boolean;
+
+/** From which end causal order counts. */
+export type Causal = "last" | "first" | null;
+
+/** The description of a mask for one example, as in attnbook/interop.py. */
+export interface Rules {
+  num_queries: number;
+  num_keys: number;
+  valid_len: number | null;
+  start: number | null;
+  causal: Causal;
+  back: number | null;
+  ahead: number | null;
+  documents: number[] | null;
+  prefix: number | null;
+}
+
+/** One rule by its name. */
+export interface Part {
+  name: string;
+  sees: Sees;
+}
+
+/** A mistake with the mask that it makes. */
+export interface Slip {
+  told: string;
+  mask: Mask;
+}
+
+/** What the reader's rule is: as written, whether tensors can run it so, and what it gives. */
+export interface Own {
+  text: string;
+  vectorized: boolean;
+  table: Mask;
+}
+
+/** The table that the reader's rule gives, or why there is none. */
+export interface Found {
+  table: Mask | null;
+  error: string;
+}
+
+/** A group of controls. */
+export type Group = "sizes" | "padding" | "order" | "window" | "documents" | "predicate" | "code";
+
+/** The libraries that the figure has code for. */
+export type Library = "attnbook" | "sdpa" | "sdpa_float" | "multihead" | "encoder" | "flex" | "transformers";
+
+/** The traits of `MaskFigure`. */
+export interface Traits extends Shown, Rules {
+  goal: Rules | null;
+  predicate: string;
+  /** What the predicate gives at these sizes; null while it gives nothing. */
+  table: Mask | null;
+  /** Why it gives nothing. */
+  error: string;
+  library: Library;
+  groups: Group[];
+}

@@ -1,0 +1,139 @@
+"""Settings of the mask figure, rules of a reader's own, and the mask that a snippet makes."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import asdict, replace
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+import attnbook
+from attnbook.figures.mask.figure import LIBRARIES, RULES
+from attnbook.figures.mask.predicate import evaluated
+from attnbook.interop import MaskRules
+from tests.mask_rules import ALONE, JOINS
+
+# What tensors run as it stands, and what is handed to them as a table.
+ON_TENSORS = [
+    "(q >= k) & (q - k < 3)",
+    "q >= k",
+    "k < 4",
+    "(k // 2 == q // 2) | (k == 0)",
+    "~(q < k) & ~(k % 3 == 1)",
+    "((q + k) % 2 == 0) | ~(q - k > -2)",
+    "q * 2 - k >= -(1 + 2)",
+    "(k >= 1) & (k != 3)",
+]
+BY_TABLE = [
+    "q >= k and q - k < 3",
+    "0 <= q - k < 3",
+    "not k > q",
+    "k in (0, q)",
+    "q > 2",
+    "abs(q - k) <= 1 or k == 0",
+    "True if k == 0 else q == k",
+    "documents[q] == documents[k]",
+    "k < num_keys - 1",
+    "(q >= k) * 1",
+]
+# As much as the figure can show.
+MOST = MaskRules(
+    *(30, 32), valid_len=31, start=1, back=20, ahead=9, prefix=12, documents=(0,) * 15 + (1,) * 17
+)
+RULED = [*ON_TENSORS, *BY_TABLE, ""]
+
+
+def chosen(rules: MaskRules) -> dict[str, Any]:
+    """The rules as the page has them."""
+    told = {name: value for name, value in asdict(rules).items() if name in RULES}
+    return told | {"documents": rules.documents and [*rules.documents]}
+
+
+def setting(rules: MaskRules, text: str = "") -> dict[str, Any]:
+    """What the page is told, and the mask that it must show."""
+    table = rules.table
+    if text:
+        rows, error = evaluated(text, chosen(rules))
+        assert rows, error
+        table = tuple(tuple(row) for row in rows)
+        rules = replace(rules, table=table)
+    own = table and {"text": text or "a table", "table": table}
+    return {"rules": chosen(rules), "own": own or None, "visible": rules.visible().tolist()}
+
+
+def settings() -> list[dict[str, Any]]:
+    """Each rule alone, and 200 joins; of those without a table most get a rule in Python."""
+    alone = [setting(rules) for rules in ALONE.values() if rules.num_queries <= rules.num_keys]
+    texts = ["" if rules.table else RULED[i % len(RULED)] for i, rules in enumerate(JOINS)]
+    most = [setting(MOST), setting(MOST, "q >= k or k % 2 == 0")]
+    return alone + most + [setting(rules, text) for rules, text in zip(JOINS, texts, strict=True)]
+
+
+def executed(library: str, code: str, rules: dict[str, Any]) -> Tensor:
+    """The mask of what a snippet computes: the keys that have a weight."""
+    num_queries, num_keys = rules["num_queries"], rules["num_keys"]
+    names = tensors(num_queries, num_keys) | GIVEN[library](num_queries, num_keys, code)
+    with warnings.catch_warnings():
+        # Eager flex_attention says once that it is slow; on the CPU there is no other.
+        warnings.filterwarnings("ignore", message="flex_attention called without torch.compile")
+        exec(compile(code, library, "exec"), names)  # noqa: S102 - what the figure offers to copy
+    seen = names["weights"] if library == "multihead" else names["output"]
+    if library == "encoder":
+        seen = seen - names["inputs"]  # what goes past the attention
+    return seen[0].nan_to_num(0) != 0  # rows that see nothing are NaN in nn.MultiheadAttention
+
+
+def tensors(num_queries: int, num_keys: int) -> dict[str, Any]:
+    """Queries that score every key alike; each value is its key's own axis."""
+    return {
+        "queries": torch.zeros(1, num_queries, num_keys),
+        "keys": torch.ones(1, num_keys, num_keys),
+        "values": torch.eye(num_keys)[None],
+    }
+
+
+def nothing(*_: object) -> dict[str, Any]:
+    return {}
+
+
+def our_layer(*_: object) -> dict[str, Any]:
+    return {"layer": attnbook.DotProductAttention()}
+
+
+def multihead_layer(_num_queries: int, num_keys: int, _code: str) -> dict[str, Any]:
+    return {"layer": nn.MultiheadAttention(num_keys, 1, batch_first=True)}
+
+
+def encoder_layer(_num_queries: int, num_keys: int, _code: str) -> dict[str, Any]:
+    """An encoder layer whose output is its input and the weights."""
+    layer = nn.TransformerEncoderLayer(num_keys, 1, 1, dropout=0, batch_first=True)
+    layer.norm1 = layer.norm2 = nn.Identity()
+    zero, one = torch.zeros(num_keys, num_keys), torch.eye(num_keys)
+    with torch.no_grad():
+        for parameter in layer.parameters():
+            parameter.zero_()
+        layer.self_attn.in_proj_weight.copy_(torch.cat([zero, zero, one]))
+        layer.self_attn.out_proj.weight.copy_(one)
+    return {"layer": layer, "inputs": one[None]}
+
+
+def model_of_transformers(num_queries: int, num_keys: int, code: str) -> dict[str, Any]:
+    """As a model of transformers reads a mask of two axes: 1 = visible, and its own order."""
+    causal = "last" if "causal by itself" in code else None
+    order = MaskRules(num_queries, num_keys, causal=causal).visible()
+
+    def model(_input_ids: None, attention_mask: Tensor) -> Tensor:
+        assert attention_mask.shape == (1, num_keys)
+        return (order & (attention_mask == 1)).float()[None]
+
+    return {"model": model, "input_ids": None}
+
+
+GIVEN = dict.fromkeys(LIBRARIES, nothing) | {
+    "attnbook": our_layer,
+    "multihead": multihead_layer,
+    "encoder": encoder_layer,
+    "transformers": model_of_transformers,
+}

@@ -1,0 +1,368 @@
+"""The mask figure in a browser: what it shows is the mask of its controls, and it can be copied."""
+
+from __future__ import annotations
+
+import gzip
+from contextlib import contextmanager
+from random import Random
+from typing import Any
+
+import pytest
+import torch
+from playwright.sync_api import expect
+
+from attnbook.figures import MaskFigure
+from attnbook.figures.mask.figure import LIBRARIES
+from attnbook.interop import MaskRules
+from tests.figures.attention.cases import traits
+from tests.figures.attention.test_page import MOVING, SMALL_TEXT, TOO_WIDE
+from tests.figures.mask.cases import chosen, executed
+from tests.figures.shared.page import harness, opened_figure, together
+from tests.mask_rules import JOINS
+from tests.tools.site.live_pages import book, cell, page, view
+from tests.tools.site.site_checks import LOOKS, NARROW, WIDE, watched
+
+FIRST_LOAD = 23_000  # bytes of the module and its style, packed by gzip -6
+DENY = "Object.defineProperty(window, 'localStorage', { get() { throw new Error('denied') } })"
+NO_CLIPBOARD = "Object.defineProperty(navigator, 'clipboard', { value: undefined })"
+PICTURE = MaskRules(6, 6, causal="last", back=2)
+CASES: dict[str, dict[str, Any]] = {
+    "all": {"causal": "last", "back": 2, "documents": [0, 0, 0, 1, 1, 1]},
+    "few": {"num_queries": 2, "causal": "first", "start": 2, "library": "flex"},
+    "table": {"written": "q >= k and k != 1", "library": "multihead", "valid_len": 4},
+    "goal": {"goal": PICTURE, "groups": ["predicate"], "written": "(q >= k) & (q - k <= 3)"},
+    "most": {"num_queries": 24, "num_keys": 32, "causal": "last", "back": 9, "library": "encoder"},
+}
+READ = """figure => ({
+    mask: [...figure.querySelectorAll('tbody tr')].map(row => [...row.cells].slice(1, -1).map(
+        cell => ({ true: true, false: false })[cell.dataset.value])),
+    counts: [...figure.querySelectorAll('tbody tr')].map(
+        row => Number([...row.cells].at(-1).dataset.value)),
+    seen: figure.querySelector('.sees').getAttribute('d').split('z').length - 1,
+    hidden: figure.querySelector('.hides').getAttribute('d').split('z').length - 1,
+    told: figure.querySelector('.readout').textContent,
+})"""
+
+
+@pytest.fixture(scope="module")
+def show(browser, serve, tmp_path_factory):
+    """A function that opens a page with one figure, and gives tab, figure and its Python half."""
+    folder = tmp_path_factory.mktemp("mask")
+    home = serve(folder)
+
+    @contextmanager
+    def go(width: int = WIDE, **arguments: Any):
+        python = MaskFigure(**arguments)
+        (folder / "page.html").write_text(harness([python]), "utf-8")
+        options = {"has_touch": True, "is_mobile": True} if width == NARROW else {}
+        with opened_figure(browser, f"{home}page.html", width, **options) as (tab, record):
+            yield tab, tab.locator("figure[data-attnbook-figure=mask]"), python
+            assert record.complaints == []
+
+    return go
+
+
+def slider(figure, name):
+    return figure.get_by_role("slider", name=name, exact=True)
+
+
+def agrees(figure, rules: MaskRules) -> bool:
+    """Whether picture, table and words show this mask."""
+    seen, mask = figure.evaluate(READ), rules.visible()
+    count = int(mask.sum())
+    return (
+        seen["mask"] == mask.tolist()
+        and seen["counts"] == mask.sum(1).tolist()
+        and (seen["seen"], seen["hidden"]) == (count, mask.numel() - count)
+        and seen["told"].startswith(f"{count} of {mask.numel()} pairs are visible")
+    )
+
+
+# The mask
+
+
+def test_at_the_ends_of_every_control_it_shows_our_mask(show):
+    ends = [
+        ("valid_len", "Home", {"valid_len": 0}), ("valid_len", "End", {}),
+        ("start", "End", {"start": 6}), ("start", "Home", {}),
+        ("back", "Home", {"back": 0}), ("back", "End", {}),
+        ("ahead", "Home", {"ahead": 0}), ("ahead", "End", {}),
+        ("document 1", "Home", {"documents": (0, 1, 1, 1, 1, 1)}),
+        ("document 2", "ArrowLeft", {"documents": (0, 1, 1, 1, 1, 2)}),
+        ("document 1", "End", {}),
+        ("num_queries", "Home", {"num_queries": 1}),
+        ("num_keys", "Home", {"num_queries": 1, "num_keys": 1}),
+        ("num_keys", "End", {"num_queries": 1, "num_keys": 32}),
+        ("num_queries", "End", {"num_queries": 32, "num_keys": 32}),
+    ]  # fmt: skip
+    with show() as (_, figure, _python):
+        for name, key, rules in ends:
+            slider(figure, name).press(key)
+            assert agrees(figure, MaskRules(**{"num_queries": 6, "num_keys": 6} | rules)), name
+
+
+def test_anywhere_else_it_shows_our_mask_and_python_hears_of_it(show):
+    rng = Random(3)  # noqa: S311 - numbers to test with, no secrets
+    joins = [rules for rules in JOINS if rules.table is None]
+    with show() as (tab, figure, _python):
+        for rules in rng.sample(joins, 12):
+            for name, value in chosen(rules).items():
+                tab.evaluate("([name, value]) => models[0].set(name, value)", [name, value])
+            assert agrees(figure, rules), rules
+        saves = tab.evaluate("models[0].saves")
+        slider(figure, "valid_len").press("Home")
+        assert tab.evaluate("[models[0].get('valid_len'), models[0].saves]") == [0, saves + 1]
+        figure.evaluate("e => { e.querySelector('.sees').setAttribute('d', '') }")
+        assert not agrees(figure, rules)  # what is wrong would be noticed
+
+
+def test_order_is_one_choice_so_that_a_prefix_and_causal_never_meet(show):
+    with show(num_queries=4) as (_, figure, _python):
+        order, prefix = figure.get_by_role("combobox", name="order"), slider(figure, "prefix")
+        for choice, rules in [
+            ("last", {"causal": "last"}), ("prefix", {"prefix": 2}), ("first", {"causal": "first"}),
+            ("prefix", {"prefix": 2}), ("none", {}),
+        ]:  # fmt: skip
+            order.select_option(choice)
+            assert agrees(figure, MaskRules(4, 6, **rules))
+            assert prefix.is_visible() == (choice == "prefix")
+
+
+def test_rows_that_see_nothing_are_marked_with_words(show):
+    with show(num_queries=3, causal="last", start=5) as (_, figure, _python):
+        assert figure.locator(".counts span").all_inner_texts() == ["nothing", "nothing", "1"]
+        said = "Queries 3 and 4 see nothing: weights 0, output 0 in this book."
+        assert figure.locator(".mask-empty").inner_text() == said
+
+
+def test_a_repaint_takes_less_than_a_frame(show):
+    with show(**CASES["most"]) as (tab, figure, _python):
+        took = tab.evaluate(
+            """async () => {
+                const times = [];
+                for (let back = 1; back <= 30; back += 1) {
+                    const start = performance.now();
+                    models[0].set('back', back);
+                    await Promise.resolve();
+                    times.push(performance.now() - start);
+                }
+                return times.sort((a, b) => a - b)[15];
+            }"""
+        )
+        assert took < 16
+        assert agrees(figure, MaskRules(24, 32, causal="last", back=30))
+
+
+def test_it_hears_python_until_it_is_cleaned_up(show):
+    with show() as (tab, figure, _python):
+        tab.evaluate("models[0].set('start', 2)")
+        assert agrees(figure, MaskRules(6, 6, start=2))
+        tab.evaluate("cleanUps[0]()")
+        assert tab.evaluate("models[0].heard.length") == 0
+
+
+# The code
+
+
+def test_the_code_of_each_library_is_shown_and_copied(show):
+    rules = MaskRules(6, 6, causal="last", back=2)
+    with show(causal="last", back=2) as (tab, figure, _python):
+        tab.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        choice = figure.get_by_role("combobox", name="Code for")
+        for library in LIBRARIES[:-1]:
+            choice.select_option(library)
+            figure.get_by_role("button", name="Copy").click()
+            expect(figure.locator(".mask-line small")).to_have_text("Copied.")
+            code = tab.evaluate("navigator.clipboard.readText()")
+            assert torch.equal(executed(library, code, chosen(rules)), rules.visible())
+        choice.select_option("transformers")
+        expect(figure.locator(".cannot")).to_contain_text("It cannot say a window")
+        assert figure.get_by_role("button", name="Copy").is_hidden()
+        assert tab.evaluate("models[0].get('library')") == "transformers"
+
+
+def test_where_copying_is_forbidden_the_code_is_selected(show):
+    with show() as (tab, figure, _python):
+        tab.evaluate(NO_CLIPBOARD)
+        figure.get_by_role("button", name="Copy").click()
+        expect(figure.locator(".mask-line small")).to_contain_text("the code is selected")
+        assert tab.evaluate("getSelection().toString()").startswith("# layer")
+
+
+# A rule of one's own, on a page of the book
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """The built page of a small book with a figure and a puzzle."""
+    figures = [MaskFigure(causal="last"), MaskFigure(goal=PICTURE, groups=["predicate", "code"])]
+    states = [traits(each) | {"_esm": each._esm, "_css": each._css} for each in figures]
+    models = {f"no{i}": {"model_name": "AnyModel", "state": s} for i, s in enumerate(states)}
+    cells = [cell(view(name, repr(each))) for name, each in zip(models, figures, strict=True)]
+    whole = book(tmp_path_factory.mktemp("mask-book"), two=page(*cells, models=models))
+    assert whole.build().warnings == ""
+    return whole
+
+
+@contextmanager
+def on_page(browser, url, width=WIDE, script="", **options):
+    """The page, its figure and its puzzle; nothing may complain or come from elsewhere."""
+    context = browser.new_context(viewport={"width": width, "height": 800}, **options)
+    tab, record = watched(context)
+    if script:
+        tab.add_init_script(script)
+    tab.goto(url)
+    figures = tab.locator("figure[data-attnbook-figure=mask]")
+    figures.nth(1).wait_for()
+    try:
+        yield tab, figures.first, figures.nth(1)
+        # Sphinx's own script asks for the storage, and takes no refusal.
+        assert [each for each in record.complaints if each != "exception: denied"] == []
+        assert record.failures == []
+        assert record.foreign(url.rsplit("/", 1)[0]) == []
+    finally:
+        context.close()
+
+
+@pytest.fixture(scope="module", params=["http", "file"])
+def address(request, built, serve):
+    """The page, from a server and from a folder."""
+    return f"{serve(built.html) if request.param == 'http' else built.html.as_uri() + '/'}two.html"
+
+
+def write(figure, text):
+    """Put this in place of the rule that is there."""
+    figure.get_by_role("textbox", name="your rule, in Python").fill(text)
+
+
+def said(figure):
+    return figure.locator(".mask-own .said")
+
+
+def test_a_rule_is_drawn_at_once_named_and_said_to_each_library(browser, address):
+    with on_page(browser, address, script=DENY) as (_, figure, _puzzle):
+        write(figure, "q - k < 3")
+        expect(figure.locator(".readout")).to_have_text("15 of 36 pairs are visible (42 %).")
+        assert agrees(figure, PICTURE)
+        expect(figure.locator("pre")).to_contain_text("mask = q - k < 3")
+        write(figure, "k < q")
+        expect(said(figure)).to_contain_text("Against the rules: The query’s own key is hidden")
+        write(figure, "q >= k and q - k < 3")
+        expect(said(figure)).to_contain_text("It is a window of 3 keys: back=2.")
+        expect(figure.locator("pre")).to_contain_text("table = torch.tensor([")
+        slider(figure, "num_queries").press("ArrowLeft")
+        expect(figure.locator("pre")).to_contain_text("[1, 1, 0, 0, 0, 0]")
+        assert agrees(figure, MaskRules(5, 6, causal="last", back=2))
+        write(figure, "")
+        expect(said(figure)).to_be_empty()
+        assert agrees(figure, MaskRules(5, 6, causal="last"))
+
+
+def test_what_is_wrong_with_a_rule_is_said_in_pythons_words(browser, address):
+    with on_page(browser, address) as (_, figure, _puzzle):
+        for text, told in [
+            ("q >=", "SyntaxError: invalid syntax"),
+            ("q >= x", "NameError: name 'x' isn't defined"),
+            ("q + k", "It gives 2 for q=0, k=2: a mask is of True and False."),
+            ("sum(1 for _ in range(10**9)) > q", "It did not end within two seconds"),
+            ("~(q < k) and k", "write not"),
+        ]:
+            write(figure, text)
+            expect(said(figure)).to_contain_text(told)
+            assert agrees(figure, MaskRules(6, 6, causal="last"))
+        write(figure, "k > 0")
+        expect(figure.locator(".mask-empty")).to_contain_text("Query 0 sees nothing")
+
+
+def test_a_puzzle_is_solved_by_keyboard_alone(browser, address):
+    with on_page(browser, address) as (tab, _figure, puzzle):
+        verdict = puzzle.locator(".mask-verdict")
+        expect(verdict).to_have_text("Not yet: 21 pairs differ.")
+        puzzle.get_by_role("textbox").focus()
+        tab.keyboard.type("(q >= k) & (q - k <= 3)")
+        expect(verdict).to_contain_text("Not yet: 3 pairs differ. One key too many: back=2 is")
+        tab.keyboard.press("Backspace")
+        tab.keyboard.press("Backspace")
+        tab.keyboard.type("2)")
+        tab.keyboard.press("Enter")
+        expect(verdict).to_have_text("✓ This is the picture.")
+        tab.keyboard.press("Tab")
+        expect(puzzle.get_by_role("combobox", name="Code for")).to_be_focused()
+        tab.keyboard.press("Tab")
+        tab.keyboard.press("Tab")
+        expect(puzzle.locator("pre")).to_be_focused()
+
+
+def test_by_touch_on_a_phone(browser, built, serve):
+    url = f"{serve(built.html)}two.html"
+    with on_page(browser, url, NARROW, has_touch=True, is_mobile=True) as (tab, figure, puzzle):
+        box = slider(figure, "valid_len").bounding_box()
+        slider(figure, "valid_len").tap(position={"x": 3, "y": box["height"] / 2})
+        assert agrees(figure, MaskRules(6, 6, causal="last", valid_len=0))
+        puzzle.get_by_role("textbox").tap()
+        tab.keyboard.insert_text("0 <= q - k < 3")
+        expect(puzzle.locator(".mask-verdict")).to_have_text("✓ This is the picture.")
+
+
+def test_python_comes_at_the_first_touch_and_without_it_the_rest_lives(browser, address):
+    with on_page(browser, address, script="delete window.WebAssembly") as (tab, figure, _puzzle):
+        asked = []
+        tab.on("request", lambda request: asked.append(request.url))
+        slider(figure, "start").press("End")
+        assert [url for url in asked if "python" in url] == []
+        write(figure, "q > k")
+        expect(said(figure)).to_contain_text(
+            "Nothing can run here: this browser has no WebAssembly"
+        )
+        assert len([url for url in asked if "live/python.js" in url]) == 1
+        slider(figure, "start").press("Home")
+        assert agrees(figure, MaskRules(6, 6, causal="last"))
+
+
+def test_the_first_load_is_small(built):
+    [module] = [file for file in built.modules if b"drawMask" in file.read_bytes()]
+    assert len(gzip.compress(module.read_bytes(), 6)) < FIRST_LOAD
+
+
+# In a notebook
+
+
+def test_without_a_python_in_the_page_the_kernel_is_asked(show):
+    with show() as (tab, figure, python):
+        write(figure, "q >= k")
+        expect(figure.get_by_role("textbox")).to_have_value("q >= k")
+        tab.wait_for_function("models[0].get('predicate') === 'q >= k'")
+        python.predicate = "q >= k"  # what the model's other end does
+        tab.evaluate("table => models[0].set('table', table)", python.table)
+        assert agrees(figure, MaskRules(6, 6, causal="last"))
+
+
+# Looks
+
+
+@pytest.fixture(scope="module")
+def looked_at(browser, serve, tmp_path_factory):
+    """A function that opens all cases on one page."""
+    figures = [MaskFigure(caption="A caption.", **arguments) for arguments in CASES.values()]
+    with together(browser, serve, tmp_path_factory.mktemp("mask-looks"), figures) as look:
+        yield look
+
+
+@pytest.mark.parametrize(("width", "scheme"), LOOKS)
+def test_they_fit_their_column_are_legible_and_please_axe(looked_at, keep_picture, width, scheme):
+    seen = looked_at(width, scheme)
+    assert seen.tab.evaluate("document.documentElement.scrollWidth") <= width
+    for place, case in enumerate(CASES):
+        figure = seen.figure(place)
+        keep_picture(figure, f"mask-{case}-{width}-{scheme}")
+        assert figure.evaluate(TOO_WIDE) == [], case
+        assert figure.evaluate(SMALL_TEXT) == [], case
+        assert seen.findings[place] == [], case
+
+
+def test_it_prints_in_its_colours_and_nothing_moves_by_itself(show, keep_picture):
+    with show(**CASES["all"]) as (tab, figure, _python):
+        assert figure.evaluate(MOVING) == 0
+        tab.emulate_media(media="print")
+        keep_picture(tab, "mask-print")
+        assert figure.evaluate("e => getComputedStyle(e).printColorAdjust") == "exact"
