@@ -11,29 +11,35 @@ from attnbook.practice.bugs import (
     causal_attention,
     causal_mask,
     checked_lengths,
+    decoding_mask,
     decoding_step,
     document_mask,
     dot_product_layer,
+    float_mask,
     grouped_heads,
     kernel_pool,
     left_padding,
     length_mask,
+    masked_attention,
     masked_loss,
     masked_softmax,
+    masks_for_mha,
     merge_heads,
     multi_head_attention,
     online_softmax,
     pool,
+    prefix_mask,
     rotary_encoding,
     scaled_dot_attention,
     sinusoidal_encoding,
     softmax,
     split_heads,
+    two_sided_window_mask,
     window_mask,
 )
 from attnbook.practice.list_task import ListTask
 from attnbook.practice.lists import additive_score as additive_score_by_hand
-from attnbook.practice.lists import attention, causal_rule, look_up, score
+from attnbook.practice.lists import attention, causal_rule, look_up, packed_rule, score, window_rule
 from attnbook.practice.lists import decoding_step as decoding_step_by_hand
 from attnbook.practice.lists import kernel_pool as kernel_pool_by_hand
 from attnbook.practice.lists import masked_softmax as masked_softmax_by_hand
@@ -67,7 +73,13 @@ TASKS: dict[str, Task] = {
         causal_mask,
         causal_attention,
         window_mask,
+        two_sided_window_mask,
         document_mask,
+        prefix_mask,
+        decoding_mask,
+        float_mask,
+        masks_for_mha,
+        masked_attention,
         sinusoidal_encoding,
         rotary_encoding,
         online_softmax,
@@ -88,6 +100,8 @@ LIST_TASKS: dict[str, ListTask] = {
         decoding_step_by_hand,
         split_heads_by_hand,
         causal_rule,
+        window_rule,
+        packed_rule,
         sinusoidal_encoding_by_hand,
         online_softmax_by_hand,
     )

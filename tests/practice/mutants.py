@@ -1738,6 +1738,363 @@ def left_padding_10(valid_lens, num_keys):
     return mask[:, None], (mask.cumsum(dim=1) - 1).clamp(min=0)
 
 
+# two-sided-window
+
+
+def _ahead_of(num_queries, num_keys):
+    """How many positions each key stands after each query."""
+    return torch.arange(num_keys) - torch.arange(num_keys - num_queries, num_keys)[:, None]
+
+
+def two_sided_window_1(num_queries, num_keys, back, ahead):
+    """It slices from a negative place: position 1 of 4 with a back of 2 sees nothing."""
+    mask = torch.zeros(num_queries, num_keys, dtype=torch.bool)
+    for query in range(num_queries):
+        own = num_keys - num_queries + query
+        first = 0 if back is None else own - back
+        mask[query, first : num_keys if ahead is None else own + ahead + 1] = True
+    return mask
+
+
+def two_sided_window_2(num_queries, num_keys, back, ahead):
+    """Its slice leaves the last key ahead out: an ahead of 1."""
+    mask = torch.zeros(num_queries, num_keys, dtype=torch.bool)
+    for query in range(num_queries):
+        own = num_keys - num_queries + query
+        first = 0 if back is None else max(own - back, 0)
+        mask[query, first : num_keys if ahead is None else own + max(ahead, 1)] = True
+    return mask
+
+
+def two_sided_window_3(num_queries, num_keys, back, ahead):
+    """It takes None for as many keys as there are queries: more keys than queries, no limit."""
+    back, ahead = (num_queries if reach is None else reach for reach in (back, ahead))
+    steps = _ahead_of(num_queries, num_keys)
+    return (steps >= -back) & (steps <= ahead)
+
+
+def two_sided_window_4(num_queries, num_keys, back, ahead):
+    """It takes the longer of both for both sides: a back of 3 and an ahead of 1."""
+    back, ahead = (num_keys if reach is None else reach for reach in (back, ahead))
+    return _ahead_of(num_queries, num_keys).abs() <= max(back, ahead)
+
+
+def two_sided_window_5(num_queries, num_keys, back, ahead):
+    """It hides the query's own key: any sizes."""
+    back, ahead = (num_keys if reach is None else reach for reach in (back, ahead))
+    steps = _ahead_of(num_queries, num_keys)
+    return (steps >= -back) & (steps <= ahead) & (steps != 0)
+
+
+def two_sided_window_6(num_queries, num_keys, back, ahead):
+    """Only the last query's window is right: several queries."""
+    back, ahead = (num_keys if reach is None else reach for reach in (back, ahead))
+    steps = _ahead_of(1, num_keys).expand(num_queries, -1)
+    return (steps >= -back) & (steps <= ahead)
+
+
+def two_sided_window_7(num_queries, num_keys, back, ahead):
+    """No limit on one side takes the limit of the other away, too."""
+    if back is None or ahead is None:
+        return torch.ones(num_queries, num_keys, dtype=torch.bool)
+    steps = _ahead_of(num_queries, num_keys)
+    return (steps >= -back) & (steps <= ahead)
+
+
+def two_sided_window_8(num_queries, num_keys, back, ahead):
+    """It has a row for each key: fewer queries than keys."""
+    back, ahead = (num_keys if reach is None else reach for reach in (back, ahead))
+    steps = _ahead_of(num_keys, num_keys)
+    return (steps >= -back) & (steps <= ahead)
+
+
+# prefix-mask
+
+
+def prefix_mask_1(prefix_lens, num_queries, num_keys):
+    """Only the first query sees the prefix whole: a prefix of 3 and 7 queries."""
+    past = torch.ones(num_queries, num_keys).tril(num_keys - num_queries).bool()
+    mask = past.repeat(len(prefix_lens), 1, 1)
+    mask[:, 0] |= _first(prefix_lens, num_keys)[:, 0]
+    return mask
+
+
+def prefix_mask_2(prefix_lens, num_queries, num_keys):
+    """The longest prefix of the batch is everyone's."""
+    prefix = torch.arange(num_keys) < prefix_lens.max()
+    mask = prefix | torch.ones(num_queries, num_keys).tril(num_keys - num_queries).bool()
+    return mask.repeat(len(prefix_lens), 1, 1)
+
+
+def prefix_mask_3(prefix_lens, num_queries, num_keys):
+    """Its prefix is a square of its own, at the first queries: fewer queries than keys."""
+    mask = torch.ones(num_queries, num_keys).tril(num_keys - num_queries).bool()
+    mask = mask.repeat(len(prefix_lens), 1, 1)
+    for example, length in enumerate(prefix_lens.tolist()):
+        mask[example, :length, :length] = True
+        mask[example, length:, :length] = False
+    return mask
+
+
+def prefix_mask_4(prefix_lens, num_queries, num_keys):
+    """A prefix of 0 is taken for one of all keys."""
+    lengths = torch.where(prefix_lens == 0, num_keys, prefix_lens)
+    past = torch.ones(num_queries, num_keys).tril(num_keys - num_queries).bool()
+    return _first(lengths, num_keys) | past
+
+
+def prefix_mask_5(prefix_lens, num_queries, num_keys):
+    """It is the prefix's complement in time: what comes after the prefix is not causal."""
+    after = ~_first(prefix_lens, num_keys)
+    past = torch.ones(num_queries, num_keys).tril(num_keys - num_queries).bool()
+    return after | past
+
+
+def prefix_mask_6(prefix_lens, num_queries, num_keys):
+    """It adds two masks as numbers: 2 where both rules show a key."""
+    past = torch.ones(num_queries, num_keys).tril(num_keys - num_queries)
+    return _first(prefix_lens, num_keys) + past
+
+
+def prefix_mask_7(prefix_lens, num_queries, num_keys):
+    """It takes one or the other rule, not both: keys of the prefix that are past are hidden."""
+    past = torch.ones(num_queries, num_keys).tril(num_keys - num_queries).bool()
+    return _first(prefix_lens, num_keys) ^ past
+
+
+def prefix_mask_8(prefix_lens, num_queries, num_keys):
+    """It leaves the axis of examples out if there is one query."""
+    past = torch.ones(num_queries, num_keys).tril(num_keys - num_queries).bool()
+    mask = _first(prefix_lens, num_keys) | past
+    return mask.squeeze(1)
+
+
+# decoding-mask
+
+
+def _not_after_square(num_queries, num_keys):
+    return torch.ones(num_queries, num_keys, dtype=torch.bool).tril(num_keys - num_queries)
+
+
+def decoding_mask_1(starts, num_queries, num_keys):
+    """The text begins at the queries' own number, not at a key: fewer queries than keys."""
+    mask = _not_after_square(num_queries, num_keys).repeat(len(starts), 1, 1)
+    for example, start in enumerate(starts.tolist()):
+        mask[example, :start] = False
+    return mask
+
+
+def decoding_mask_2(starts, num_queries, num_keys):
+    """The earliest start of the batch is everyone's."""
+    text = torch.arange(num_keys) >= starts.min()
+    return (text & _not_after_square(num_queries, num_keys)).repeat(len(starts), 1, 1)
+
+
+def decoding_mask_3(starts, num_queries, num_keys):
+    """A text that is all padding is taken for one without: a start of num_keys."""
+    text = torch.arange(num_keys) >= (starts % num_keys)[:, None, None]
+    return text & _not_after_square(num_queries, num_keys)
+
+
+def decoding_mask_4(starts, num_queries, num_keys):
+    """Padding may see padding: queries before the start see all keys before them."""
+    text = torch.arange(num_keys) >= starts[:, None, None]
+    both = text == text[:, :, num_keys - num_queries :].mT
+    return both & _not_after_square(num_queries, num_keys)
+
+
+def decoding_mask_5(starts, num_queries, num_keys):
+    """Rows that see nothing see everything."""
+    text = torch.arange(num_keys) >= starts[:, None, None]
+    mask = text & _not_after_square(num_queries, num_keys)
+    return mask | ~mask.any(-1, keepdim=True)
+
+
+def decoding_mask_6(starts, num_queries, num_keys):
+    """It rolls a triangle to the right, and its end comes back on the left."""
+    triangle = _not_after_square(num_queries, num_keys)
+    return torch.stack([triangle.roll(int(start), 1) for start in starts])
+
+
+def decoding_mask_7(starts, num_queries, num_keys):
+    """It leaves out the axis of queries, as for padding alone."""
+    return torch.arange(num_keys) >= starts[:, None]
+
+
+def decoding_mask_8(starts, num_queries, num_keys):
+    """It slices from the end: a start of 0 leaves nothing."""
+    mask = torch.zeros(len(starts), num_queries, num_keys, dtype=torch.bool)
+    for example, start in enumerate(starts.tolist()):
+        mask[example, :, -(num_keys - start) :] = start > 0
+    return mask & _not_after_square(num_queries, num_keys)
+
+
+# float-mask
+
+
+def float_mask_1(mask, dtype):
+    """It gives -inf as a type's lowest number, cut off by `nan_to_num`."""
+    return torch.nan_to_num(mask.to(dtype).log())
+
+
+def float_mask_2(mask, dtype):
+    """It turns the mask twice: once by `~`, once by filling what is False."""
+    hidden = ~mask
+    return torch.zeros(mask.shape, dtype=dtype).masked_fill(~hidden, -math.inf)
+
+
+def float_mask_3(mask, dtype):
+    """It answers in the default type where scores are narrow: half precision."""
+    narrow = dtype in (torch.float16, torch.bfloat16)
+    added = torch.zeros(mask.shape, dtype=torch.float32 if narrow else dtype)
+    return added.masked_fill(~mask, -math.inf)
+
+
+def float_mask_4(mask, dtype):
+    """It puts -1e4 in narrow types, for fear of an overflow."""
+    number = -1e4 if dtype in (torch.float16, torch.bfloat16) else -math.inf
+    return torch.zeros(mask.shape, dtype=dtype).masked_fill(~mask, number)
+
+
+def float_mask_5(mask, dtype):
+    """It adds axes for examples and heads: a mask of two axes."""
+    added = torch.zeros(mask.shape, dtype=dtype).masked_fill(~mask, -math.inf)
+    return added[(None,) * (4 - mask.dim())]
+
+
+def float_mask_6(mask, dtype):
+    """It gives 1 where visible and -inf where not."""
+    return torch.where(mask, 1.0, -math.inf).to(dtype)
+
+
+def float_mask_7(mask, dtype):
+    """It divides by the mask: -1 / 0 is -inf, and -1 / 1 is -1."""
+    return -1 / mask.to(dtype)
+
+
+def float_mask_8(mask, dtype):
+    """It makes a causal mask of the mask's size, whatever it says."""
+    rows = torch.full(mask.shape, -math.inf, dtype=dtype)
+    return rows.triu(1) if mask.dim() > 1 else rows
+
+
+# masks-for-mha
+
+
+def _rows_for_heads(mask, num_heads):
+    return mask.repeat_interleave(num_heads, dim=0)
+
+
+def masks_for_mha_1(mask, valid_lens, num_heads):
+    """It hides padding in `attn_mask`, and `key_padding_mask` hides nothing."""
+    hidden = ~(mask & _first(valid_lens, mask.shape[2]))
+    return _rows_for_heads(hidden, num_heads), torch.zeros_like(mask[:, 0])
+
+
+def masks_for_mha_2(mask, valid_lens, num_heads):
+    """It returns them in the other order."""
+    padding = ~_first(valid_lens, mask.shape[2])[:, 0]
+    return padding, ~_rows_for_heads(mask, num_heads)
+
+
+def masks_for_mha_3(mask, valid_lens, num_heads):
+    """It gives `key_padding_mask` an axis for queries."""
+    return ~_rows_for_heads(mask, num_heads), ~_first(valid_lens, mask.shape[2])
+
+
+def masks_for_mha_4(mask, valid_lens, num_heads):
+    """It gives `key_padding_mask` to each head as well."""
+    padding = ~_first(valid_lens, mask.shape[2])[:, 0]
+    return ~_rows_for_heads(mask, num_heads), _rows_for_heads(padding, num_heads)
+
+
+def masks_for_mha_5(mask, valid_lens, num_heads):
+    """It hides nothing where a length is 0, to keep NaN away."""
+    padding = ~_first(valid_lens, mask.shape[2])[:, 0] & (valid_lens > 0)[:, None]
+    return ~_rows_for_heads(mask, num_heads), padding
+
+
+def masks_for_mha_6(mask, valid_lens, num_heads):
+    """It lays heads and examples out in the wrong order, by a view."""
+    batch, num_queries, num_keys = mask.shape
+    heads = (~mask).expand(num_heads, batch, num_queries, num_keys)
+    hidden = heads.reshape(batch * num_heads, num_queries, num_keys)
+    return hidden, ~_first(valid_lens, num_keys)[:, 0]
+
+
+def masks_for_mha_7(mask, valid_lens, num_heads):
+    """It turns the caller's mask round in place."""
+    hidden = _rows_for_heads(mask.logical_not_(), num_heads)
+    return hidden, ~_first(valid_lens, mask.shape[2])[:, 0]
+
+
+def masks_for_mha_8(mask, valid_lens, num_heads):
+    """Its padding ends at the longest length: all lengths below num_keys."""
+    padding = ~_first(valid_lens, int(valid_lens.max()))[:, 0]
+    return ~_rows_for_heads(mask, num_heads), padding
+
+
+# masked-attention
+
+
+def masked_attention_1(queries, keys, values, mask):
+    """The mask's axis for heads is the first: it meets examples with heads, heads with examples."""
+    return _weigh(_dots(queries, keys), mask[None]) @ values
+
+
+def masked_attention_2(queries, keys, values, mask):
+    """It hides by -1e4: hidden keys of 1e30 do not matter, and in rows of nothing all weigh."""
+    scores = _dots(queries, keys).masked_fill(~mask[:, None], -1e4)
+    return torch.softmax(scores, dim=-1) @ values
+
+
+def masked_attention_3(queries, keys, values, mask):
+    """It adds -1e9 to what is hidden: a hidden score of 1e30 is still the highest."""
+    scores = _dots(queries, keys) + ~mask[:, None] * -1e9
+    return torch.softmax(scores, dim=-1).masked_fill(~mask[:, None], 0) @ values
+
+
+def masked_attention_4(queries, keys, values, mask):
+    """It hides values, not scores: hidden keys still take a share."""
+    weights = torch.softmax(_dots(queries, keys), dim=-1)
+    return (weights * mask[:, None].to(weights.dtype)) @ values
+
+
+def masked_attention_5(queries, keys, values, mask):
+    """It hides a key for all queries that is hidden for one."""
+    return _weigh(_dots(queries, keys), mask.all(1)[:, None, None]) @ values
+
+
+def masked_attention_6(queries, keys, values, mask):
+    """It hides a key only if it is hidden for all queries."""
+    return _weigh(_dots(queries, keys), mask.any(1)[:, None, None]) @ values
+
+
+def masked_attention_7(queries, keys, values, mask):
+    """It forgets the scale."""
+    return _weigh(queries @ keys.transpose(-2, -1), mask[:, None]) @ values
+
+
+def masked_attention_8(queries, keys, values, mask):
+    """It is causal besides."""
+    causal = torch.ones(mask.shape[1:], dtype=torch.bool).tril(mask.shape[2] - mask.shape[1])
+    return _weigh(_dots(queries, keys), (mask & causal)[:, None]) @ values
+
+
+def masked_attention_9(queries, keys, values, mask):
+    """Only the first head is masked."""
+    heads = mask[:, None].repeat(1, queries.shape[1], 1, 1)
+    heads[:, 1:] = True
+    return _weigh(_dots(queries, keys), heads) @ values
+
+
+def masked_attention_10(queries, keys, values, mask):
+    """Its highest score may be a hidden one: all powers of what is seen vanish."""
+    scores = _dots(queries, keys)
+    powers = torch.exp(scores - scores.amax(-1, keepdim=True)).masked_fill(~mask[:, None], 0)
+    return powers @ values / powers.sum(-1, keepdim=True).clamp(min=1e-30)
+
+
 MUTANTS = {
     "softmax": [
         softmax_1,
@@ -2001,5 +2358,67 @@ MUTANTS = {
         left_padding_8,
         left_padding_9,
         left_padding_10,
+    ],
+    "two-sided-window": [
+        two_sided_window_1,
+        two_sided_window_2,
+        two_sided_window_3,
+        two_sided_window_4,
+        two_sided_window_5,
+        two_sided_window_6,
+        two_sided_window_7,
+        two_sided_window_8,
+    ],
+    "prefix-mask": [
+        prefix_mask_1,
+        prefix_mask_2,
+        prefix_mask_3,
+        prefix_mask_4,
+        prefix_mask_5,
+        prefix_mask_6,
+        prefix_mask_7,
+        prefix_mask_8,
+    ],
+    "decoding-mask": [
+        decoding_mask_1,
+        decoding_mask_2,
+        decoding_mask_3,
+        decoding_mask_4,
+        decoding_mask_5,
+        decoding_mask_6,
+        decoding_mask_7,
+        decoding_mask_8,
+    ],
+    "float-mask": [
+        float_mask_1,
+        float_mask_2,
+        float_mask_3,
+        float_mask_4,
+        float_mask_5,
+        float_mask_6,
+        float_mask_7,
+        float_mask_8,
+    ],
+    "masks-for-mha": [
+        masks_for_mha_1,
+        masks_for_mha_2,
+        masks_for_mha_3,
+        masks_for_mha_4,
+        masks_for_mha_5,
+        masks_for_mha_6,
+        masks_for_mha_7,
+        masks_for_mha_8,
+    ],
+    "masked-attention": [
+        masked_attention_1,
+        masked_attention_2,
+        masked_attention_3,
+        masked_attention_4,
+        masked_attention_5,
+        masked_attention_6,
+        masked_attention_7,
+        masked_attention_8,
+        masked_attention_9,
+        masked_attention_10,
     ],
 }

@@ -23,6 +23,7 @@ FOUND = {
     "bahdanau-attention": ("decoding-step", "padding is seen"),
     "multi-head-attention": ("multi-head-attention", "scaled by the whole width"),
     "self-attention-and-position": ("causal-attention", "counted from the first key"),
+    "masks": ("masked-attention", "mask meets the heads"),
     "what-attention-costs": ("online-softmax", "only the sum is corrected"),
 }
 IMPORTS = (ast.Import, ast.ImportFrom)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from inspect import signature
 
 import pytest
 
@@ -68,6 +69,18 @@ def test_the_unfinished_starter_is_no_answer_and_shows_nothing_right(task):
     exec(task.starter, names)  # noqa: S102 - our own
     verdict = check(task.name, names[task.called])
     assert not verdict
+
+
+@pytest.mark.parametrize(
+    "task", [task for task in LIST_TASKS.values() if task.draws == "mask"], ids=lambda it: it.name
+)
+def test_a_figure_can_ask_for_a_mask_by_places_and_sizes_alone(task):
+    names = {}
+    exec(task.starter, names)  # noqa: S102 - our own
+    defaults = signature(names[task.called]).bind(0, 0, 5, 5)
+    defaults.apply_defaults()
+    assert [*defaults.arguments] == task.arguments
+    assert isinstance(task.reference(*defaults.args), bool)
 
 
 @each_task

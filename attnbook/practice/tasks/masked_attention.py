@@ -1,0 +1,202 @@
+"""Attention with heads and any mask."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+import attnbook
+from attnbook.practice.inputs import normal
+from attnbook.practice.steps import scale
+from attnbook.practice.task import Function, Law, Task
+
+Inputs = tuple[Tensor, Tensor, Tensor, Tensor]
+
+
+def _who_sees_nothing_gets_0(
+    output: Tensor, _queries: Tensor, _keys: Tensor, _values: Tensor, mask: Tensor
+) -> bool:
+    empty = ~mask.any(-1)[:, None, :, None]
+    return bool((output.masked_fill(~empty, 0) == 0).all())
+
+
+task = Task(
+    name="masked-attention",
+    statement=(
+        "Write `masked_attention(queries, keys, values, mask)`: scaled dot-product attention, "
+        "softmax(q · k / √query_size) times the values, in which each query sees the keys that "
+        "its mask shows. `queries` has shape (batch, num_heads, num_queries, query_size), `keys` "
+        "(batch, num_heads, num_keys, query_size), `values` (batch, num_heads, num_keys, "
+        "value_size), the output (batch, num_heads, num_queries, value_size). `mask` is boolean, "
+        "(batch, num_queries, num_keys), True = visible, and holds for all heads of its example. "
+        "Hidden keys weigh exactly 0, whatever they hold, be it 1e30. Where a query sees "
+        "nothing, its output is 0, and no gradient is NaN."
+    ),
+    starter="def masked_attention(queries, keys, values, mask):\n    ...",
+    laws=(Law("The output of some query that sees nothing is not 0.", _who_sees_nothing_gets_0),),
+)
+
+
+def _inputs(batch: int, heads: int, num_queries: int, num_keys: int) -> Inputs:
+    """A mask without a pattern, in which each query sees the key at the place of its number."""
+    queries = normal(batch, heads, num_queries, 5)
+    keys = normal(batch, heads, num_keys, 5, seed=1)
+    mask = normal(batch, num_queries, num_keys, seed=2) > 0
+    mask |= torch.eye(num_queries, num_keys, dtype=torch.bool)
+    return queries, keys, normal(batch, heads, num_keys, 11), mask
+
+
+@task.case("all sizes differ")
+def _() -> Inputs:
+    return _inputs(2, 3, 5, 7)
+
+
+@task.case("as many heads as examples")
+def _() -> Inputs:
+    return _inputs(3, 3, 5, 7)
+
+
+@task.case("as many queries as keys")
+def _() -> Inputs:
+    return _inputs(2, 3, 7, 7)
+
+
+@task.case("one example")
+def _() -> Inputs:
+    return _inputs(1, 3, 5, 7)
+
+
+@task.case("one query")
+def _() -> Inputs:
+    return _inputs(2, 3, 1, 7)
+
+
+@task.case("one query and one key")
+def _() -> Inputs:
+    return _inputs(2, 3, 1, 1)
+
+
+@task.case("hidden keys and values of 1e30", gradients=False)
+def _() -> Inputs:
+    queries, keys, values, mask = _inputs(2, 3, 5, 7)
+    mask[..., 6] = False
+    keys[..., 6, :] = values[..., 6, :] = 1e30
+    return queries, keys, values, mask
+
+
+@task.case("a hidden score 1000 above those that are seen")
+def _() -> Inputs:
+    queries, keys = torch.ones(1, 2, 3, 4), torch.tensor([0.0, 0.5, 500, 1])
+    values, mask = normal(1, 2, 4, 5), torch.tensor([True, True, False, True])
+    return queries, keys[:, None].repeat(1, 2, 1, 4), values, mask.repeat(1, 3, 1)
+
+
+@task.case("a query that sees nothing", gradients=False)
+def _() -> Inputs:
+    queries, keys, values, mask = _inputs(2, 3, 5, 7)
+    mask[0, 2] = mask[1, 4] = False
+    return queries, keys, values, mask
+
+
+@task.case("what flows back past a query that sees nothing")
+def _() -> Inputs:
+    queries, keys, values, mask = _inputs(2, 3, 5, 7)
+    mask[0, 2] = mask[1, 4] = False
+    return queries, keys, values, mask
+
+
+@task.case("half precision")
+def _() -> Inputs:
+    queries, keys, values, mask = _inputs(2, 3, 5, 7)
+    return queries.half(), keys.half(), values.half(), mask
+
+
+@task.right("it is the book's own, in its three stages; the mask gets an axis of 1 for heads.")
+def the_package(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
+    scores = attnbook.scaled_dot_score(queries, keys)
+    return attnbook.pool(attnbook.masked_softmax(scores, mask=mask[:, None]), values)
+
+
+@task.right("torch's own takes a mask with True = visible; rows of nothing are cleared after.")
+def of_torch(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
+    empty = ~mask.any(-1, keepdim=True)[:, None]
+    visible = mask[:, None] | empty
+    output = F.scaled_dot_product_attention(queries, keys, values, attn_mask=visible)
+    return output.masked_fill(empty, 0)
+
+
+@task.right("heads are laid into the batch, and each example's mask is said for each of them.")
+def heads_as_examples(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
+    q, k, v = (each.flatten(0, 1) for each in (queries, keys, values))
+    visible = mask.repeat_interleave(queries.shape[1], dim=0)
+    return attend(q, k, v, visible).view(*queries.shape[:3], -1)
+
+
+@task.right("each head of each example is computed by itself, with its example's mask.")
+def head_by_head(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
+    batch, num_heads = queries.shape[:2]
+    outputs = [
+        torch.stack(
+            [attend(queries[b, h], keys[b, h], values[b, h], mask[b]) for b in range(batch)]
+        )
+        for h in range(num_heads)
+    ]
+    return torch.stack(outputs, dim=1)
+
+
+@task.right("powers of what is seen over their sum; the sum of a row of nothing becomes 1.")
+def by_the_formula(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
+    hidden = ~mask.unsqueeze(1)
+    scores = torch.einsum("bhqd,bhkd->bhqk", queries / math.sqrt(queries.shape[-1]), keys)
+    low = scores.masked_fill(hidden, torch.finfo(scores.dtype).min)
+    powers = (low - low.amax(-1, keepdim=True).detach()).exp().masked_fill(hidden, 0)
+    empty = hidden.all(-1, keepdim=True)
+    return (powers / powers.sum(-1, keepdim=True).masked_fill(empty, 1)) @ values
+
+
+def attend(queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor) -> Tensor:
+    """Attend to what is visible, by a mask that broadcasts against the scores."""
+    low = torch.finfo(queries.dtype).min
+    weights = scale(queries, keys).masked_fill(~visible, low).softmax(-1)
+    return weights.masked_fill(~visible, 0) @ values
+
+
+@task.test
+def test_each_query_gets_the_mean_of_what_its_example_shows(function: Function) -> None:
+    queries, keys = torch.zeros(2, 2, 2, 3), torch.ones(2, 2, 3, 3)
+    values = torch.tensor([1.0, 10, 100])[:, None].repeat(2, 2, 1, 1)
+    mask = torch.tensor([[[1, 0, 1], [1, 1, 0]], [[0, 1, 0], [0, 1, 1]]]).bool()
+    output = function(queries, keys, values, mask)
+    expected = torch.tensor([[[50.5, 5.5]] * 2, [[10.0, 55]] * 2])
+    assert torch.allclose(output, expected[..., None])
+
+
+@task.test
+def test_a_square_mask_has_queries_before_keys(function: Function) -> None:
+    values = torch.tensor([1.0, 3])[:, None].repeat(1, 2, 1, 1)
+    causal = torch.tensor([[[True, False], [True, True]]])
+    output = function(torch.zeros(1, 2, 2, 3), torch.ones(1, 2, 2, 3), values, causal)
+    assert torch.allclose(output, torch.tensor([1.0, 2])[:, None])
+
+
+@task.test
+def test_what_is_hidden_moves_nothing(function: Function) -> None:
+    queries, keys, values = normal(1, 2, 3, 5), normal(1, 2, 4, 5), normal(1, 2, 4, 3)
+    mask = torch.tensor([True, True, False, True]).repeat(1, 3, 1)
+    before = function(queries, keys, values, mask)
+    keys[:, :, 2], values[:, :, 2] = 1000, 7
+    assert torch.allclose(function(queries, keys, values, mask), before, atol=1e-5)
+
+
+@task.test
+def test_who_sees_nothing_gets_zeros_and_sends_no_nan_back(function: Function) -> None:
+    queries = normal(1, 2, 2, 3).requires_grad_()
+    mask = torch.tensor([[[True, True], [False, False]]])
+    output = function(queries, normal(1, 2, 2, 3), normal(1, 2, 2, 5), mask)
+    assert (output[:, :, 1] == 0).all()
+    output.sum().backward()
+    assert queries.grad is not None
+    assert queries.grad.isfinite().all()

@@ -1,0 +1,125 @@
+"""Masks as `nn.MultiheadAttention` takes them: turned round, and one for each head."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+import attnbook
+from attnbook.practice.inputs import lengths, normal
+from attnbook.practice.task import Function, Task
+
+Inputs = tuple[Tensor, Tensor, int]
+Two = tuple[Tensor, Tensor]
+
+task = Task(
+    name="masks-for-mha",
+    statement=(
+        "`nn.MultiheadAttention` takes two masks, and in both of them True *hides*: `attn_mask`, "
+        "by queries and keys, and `key_padding_mask`, by keys alone. Write `masks_for_mha(mask, "
+        "valid_lens, num_heads)`. `mask` is boolean, (batch, num_queries, num_keys), True = "
+        "visible; `valid_lens`, (batch,), says how many keys of each example, from the first, are "
+        "no padding. Return `(attn_mask, key_padding_mask)`, both boolean, True = hidden. "
+        "`attn_mask`, (batch * num_heads, num_queries, num_keys), says what `mask` says: all heads "
+        "of the first example come first, then those of the second, and so on. "
+        "`key_padding_mask`, (batch, num_keys), says what `valid_lens` says."
+    ),
+    starter="def masks_for_mha(mask, valid_lens, num_heads):\n    ...",
+    outputs=("attn_mask", "key_padding_mask"),
+)
+
+
+def _some(*shape: int) -> Tensor:
+    return normal(*shape) > 0
+
+
+@task.case("two examples and three heads")
+def _() -> Inputs:
+    return _some(2, 5, 7), lengths(4, 6), 3
+
+
+@task.case("as many queries as keys")
+def _() -> Inputs:
+    return torch.ones(2, 5, 5, dtype=torch.bool).tril(), lengths(2, 3), 3
+
+
+@task.case("as many heads as examples")
+def _() -> Inputs:
+    return _some(3, 2, 5), lengths(1, 3, 4), 3
+
+
+@task.case("one head")
+def _() -> Inputs:
+    return _some(2, 3, 5), lengths(3, 1), 1
+
+
+@task.case("one example")
+def _() -> Inputs:
+    return _some(1, 3, 5), lengths(3), 2
+
+
+@task.case("a length of all keys, and one of 0")
+def _() -> Inputs:
+    return _some(2, 3, 5), lengths(5, 0), 2
+
+
+@task.case("a mask that is a view of another tensor")
+def _() -> Inputs:
+    return _some(5, 3, 2).transpose(0, 2), lengths(1, 4), 3
+
+
+@task.right("both of the book's masks are turned round, and each example's is said for each head.")
+def turned_round(mask: Tensor, valid_lens: Tensor, num_heads: int) -> Two:
+    real = attnbook.length_mask(valid_lens, (len(mask), 1, mask.shape[2]))[:, 0]
+    return ~mask.repeat_interleave(num_heads, dim=0), ~real
+
+
+@task.right("an axis for heads beside that of examples, laid into one, is in their order.")
+def through_an_axis_for_heads(mask: Tensor, valid_lens: Tensor, num_heads: int) -> Two:
+    heads = mask.unsqueeze(1).expand(-1, num_heads, -1, -1)
+    padding = torch.arange(mask.shape[-1]) >= valid_lens.unsqueeze(1)
+    return heads.logical_not().flatten(0, 1), padding
+
+
+@task.right("it writes down one after the other: examples, and heads within them.")
+def one_after_the_other(mask: Tensor, valid_lens: Tensor, num_heads: int) -> Two:
+    hidden, padding = [], torch.ones(len(mask), mask.shape[2], dtype=torch.bool)
+    for example, length in enumerate(valid_lens.tolist()):
+        hidden += [mask[example] == False] * num_heads  # noqa: E712 - of tensors
+        padding[example, :length] = False
+    return torch.stack(hidden), padding
+
+
+@task.right("head number i belongs to example i // num_heads.")
+def heads_that_look_up_their_example(mask: Tensor, valid_lens: Tensor, num_heads: int) -> Two:
+    examples = torch.arange(len(mask) * num_heads) // num_heads
+    beyond = torch.arange(1, mask.shape[2] + 1) > valid_lens[:, None]
+    return torch.logical_xor(mask[examples], torch.tensor(True)), beyond
+
+
+@task.test
+def test_multihead_attention_weighs_what_is_visible_and_nothing_else(written: Function) -> None:
+    torch.manual_seed(3)
+    mask = torch.tensor([[[1, 0, 1, 1], [1, 1, 0, 0]], [[0, 1, 1, 0], [1, 0, 0, 1]]]).bool()
+    attn_mask, key_padding_mask = written(mask, lengths(3, 4), 3)
+    layer = nn.MultiheadAttention(6, 3, batch_first=True)
+    queries, keys = normal(2, 2, 6), normal(2, 4, 6)
+    masks = {"attn_mask": attn_mask, "key_padding_mask": key_padding_mask}
+    _, weights = layer(queries, keys, keys, average_attn_weights=False, **masks)
+    visible = mask & torch.tensor([[True, True, True, False], [True] * 4])[:, None]
+    assert torch.equal(weights > 0, visible[:, None].expand(-1, 3, -1, -1))
+
+
+@task.test
+def test_each_mask_says_its_own_and_hides_by_true(masks_for_mha: Function) -> None:
+    attn_mask, padding = masks_for_mha(torch.tensor([[[True, False, True]]]), lengths(2), 2)
+    assert attn_mask.tolist() == [[[False, True, False]]] * 2
+    assert padding.tolist() == [[False, False, True]]
+    assert attn_mask.dtype == padding.dtype == torch.bool
+
+
+@task.test
+def test_heads_of_one_example_lie_side_by_side(masks_for_mha: Function) -> None:
+    mask = torch.tensor([[[True, False]], [[False, True]]])
+    attn_mask, _ = masks_for_mha(mask, lengths(2, 2), 2)
+    assert attn_mask[:, 0, 0].tolist() == [False, False, True, True]
