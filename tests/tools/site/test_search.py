@@ -102,7 +102,7 @@ def test_a_click_before_the_scripts_are_there_is_not_lost(browser, home):
             held.append(route)
 
         tab.route("**/pydata-sphinx-theme.js*", hold)
-        tab.goto(f"{home}chapters/welcome.html", wait_until="load")
+        tab.goto(f"{home}chapters/welcome.html", wait_until="domcontentloaded")
         tab.locator(".search-button-field").click()
         tab.wait_for_timeout(600)
         assert held
