@@ -126,7 +126,7 @@ class MaskFigure(Figure):
 
     @property
     def visible(self) -> Tensor:
-        """The mask shown, True = visible: `(num_queries, num_keys)`."""
+        """The mask shown, `(num_queries, num_keys)`, where True means visible."""
         return self.rules.visible()
 
     def _chosen(self) -> dict[str, Any]:
