@@ -10,6 +10,7 @@ import pytest
 import torch
 import traitlets
 
+from attnbook import DotProductAttention, MultiHeadAttention
 from attnbook.figures import ShapeFigure
 from attnbook.figures.shape.origins import flat, relation, scales
 from attnbook.tracing import trace
@@ -17,6 +18,7 @@ from tests.figures.attention.cases import traits
 from tests.figures.shape.cases import CASES, heads
 from tools.site.live import check_mountable
 
+NAMED = {"batch": 2, "queries": 3, "keys": 7, "size": 5, "value_size": 11}
 each_case = pytest.mark.parametrize("name", CASES)
 
 
@@ -325,3 +327,13 @@ def test_a_page_without_a_kernel_can_mount_it():
     state = figure.get_state() | {"_anywidget_id": "attnbook.figures.shape.figure.ShapeFigure"}
     check_mountable({"model_name": "AnyModel", "state": state}, repr(figure))
     assert traits(figure)["kind"] == "shape"
+
+
+@pytest.mark.parametrize("layer", [DotProductAttention(), MultiHeadAttention(5, 5, 11, 12, 4)])
+def test_a_mask_is_shown_with_its_sizes_and_what_it_leaves_visible(layer):
+    inputs = torch.randn(2, 3, 5), torch.randn(2, 7, 5), torch.randn(2, 7, 11)
+    mask = torch.ones(2, 3, 7, dtype=torch.bool)
+    mask[..., 0] = False
+    said = str(ShapeFigure(trace(layer, *inputs, mask=mask, sizes=NAMED)))
+    assert "mask (batch 2, queries 3, keys 7): False, True, True, …" in said
+    assert "visible (batch 2, queries 3, keys 7): False, True, True, …" in said
