@@ -72,7 +72,7 @@ function attnbook(rules, own) {
   return code(
     ...head,
     ...(head.length ? [""] : []),
-    ...["# layer: one of attnbook", TENSORS, ...body],
+    ...["# layer = attnbook.DotProductAttention(), or another layer of attnbook", TENSORS, ...body],
     called("output = layer", ["queries, keys, values", ...given]),
   );
 }
@@ -106,7 +106,7 @@ function turnedRound(rules, own, prefix) {
     given.push(`${prefix ? "src_mask" : "attn_mask"}=~visible`);
   }
   if (padding.length) {
-    lines.push(`real = ${conjunction(padding)}  # (batch, keys)`);
+    lines.push(`real = (${conjunction(padding)}).expand(len(${prefix ? "inputs" : "keys"}), -1)  # (batch, keys)`);
     given.push(`${prefix}key_padding_mask=~real`);
   }
   return { lines, given, hides: given.length ? ["# True hides here, so the masks are turned round."] : [] };
@@ -192,7 +192,7 @@ function transformers(rules, own) {
   return code(
     "import torch",
     ...["", model, ...(rules.start === null ? [] : ["# with learned positions, left padding needs position_ids, too"])],
-    "# 1 = visible; a row for each example",
+    "# 1 = visible; a row for each example, here one",
     `attention_mask = torch.tensor([[${row.map(Number).join(", ")}]])`,
     "output = model(input_ids, attention_mask=attention_mask)",
   );

@@ -178,7 +178,7 @@ const GROUPS = [
   ["order", "Order", order],
   ["window", "Window around each query", around],
   ["padding", "Padding, right and left", padding],
-  ["documents", "Packed documents: the first key of each", documents],
+  ["documents", "Packed documents: document 0 begins at key 0", documents],
 ];
 
 /** All controls that the figure is to have. @param {Model<Traits>} model */

@@ -11,15 +11,19 @@ const PAUSE = 200; // milliseconds without a key before the rule is run
 const HINT = "`q` is the query’s position, `k` the key’s; `num_queries`, `num_keys` and `documents` are known, too.";
 const JOINED = " It is joined with the rules by “and”.";
 
+/** A comparison beside `&` or `|`, with no bracket between them. */
+const LOOSE = /[<>=!][^()]*[&|][^()]*[<>=!]/;
+const BRACKETS = " `&` and `|` bind more tightly than a comparison: put brackets around each.";
+
 /** What to say of a rule that gives a table. @param {Model<Traits>} model */
 export function toldOf(model) {
   const [rules, table] = [rulesOf(model), tableOf(model)];
   if (!table || model.get("goal")) return "";
-  const alone = `Your rule alone: ${counted(table)}`;
+  const alone = `Your rule alone: ${counted(table)}${LOOSE.test(model.get("predicate")) ? BRACKETS : ""}`;
   if (partsOf(rules).length) {
     const { differ, slip } = judged(table, rules);
     if (!differ) return `${alone} It draws what the rules draw.`;
-    if (slip) return `${alone} Against the rules: ${slip}`;
+    if (slip) return `${alone} Compared with the rules set above: ${slip}`;
   }
   const name = nameOf(rules, table);
   return name ? `${alone} It is ${name}.` : alone;

@@ -123,7 +123,13 @@ export function codeBox(onChoose) {
   const said = make("small", { role: "status" });
   const shown = make("code");
   const block = make("pre", { class: "scroll", tabindex: 0, "aria-label": "code that makes this mask" }, shown);
-  const there = make("small", {}, ...withCode("On a GPU, add `device=queries.device` to what makes a tensor."));
+  const there = make(
+    "small",
+    {},
+    ...withCode(
+      "Lengths, starts and documents are those of one example; give one for each of yours. On a GPU, add `device=queries.device` to what makes a tensor.",
+    ),
+  );
   const cannot = make("p", { class: "cannot" });
   const label = make("label", { class: "select-choice" }, make("b", { text: "Code for" }), choice);
   const element = make(

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
+
 import pytest
 import torch
 
 from attnbook.figures import MaskFigure
 from attnbook.figures.mask.figure import LIBRARIES
 from attnbook.interop import MaskRules, for_encoder_layer, for_sdpa, for_transformers
-from tests.figures.mask.cases import BY_TABLE, ON_TENSORS, executed, setting
+from tests.figures.mask.cases import BY_TABLE, GIVEN, ON_TENSORS, executed, setting, tensors
 from tests.figures.mask.engine import run
 from tests.figures.shared.node import with_fault
 
@@ -112,6 +114,21 @@ def test_the_shortest_words_are_found(page):
     assert "    return (q >= k) & (q - k < 3)" in code_of(page, "flex", none, ON_TENSORS[0])
     assert "    return table[q, k]" in code_of(page, "flex", none, BY_TABLE[0])
     assert "    return table[q - 4, k]" in code_of(page, "flex", MaskRules(2, 6), BY_TABLE[0])
+
+
+@pytest.mark.parametrize("library", ["sdpa", "sdpa_float", "multihead", "encoder", "flex"])
+def test_a_snippet_serves_two_examples_as_well(page, library):
+    rules = MaskRules(6, 6, valid_len=5, causal="last", start=1)
+    names = tensors(6, 6) | GIVEN[library](6, 6, "")
+    names = {
+        name: torch.cat([given, given]) if torch.is_tensor(given) else given
+        for name, given in names.items()
+    }
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="flex_attention called without torch.compile")
+        exec(code_of(page, library, rules), names)  # noqa: S102 - what the figure offers to copy
+    first, second = names["output"]
+    assert torch.allclose(first[1:], second[1:], atol=1e-6)
 
 
 def test_is_causal_stands_only_where_our_contract_has_it(asked, shown):

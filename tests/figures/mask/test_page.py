@@ -246,7 +246,11 @@ def test_a_rule_is_drawn_at_once_named_and_said_to_each_library(browser, address
         assert agrees(figure, PICTURE)
         expect(figure.locator("pre")).to_contain_text("mask = q - k < 3")
         write(figure, "k < q")
-        expect(said(figure)).to_contain_text("Against the rules: The query’s own key is hidden")
+        expect(said(figure)).to_contain_text(
+            "Compared with the rules set above: The query’s own key is hidden"
+        )
+        write(figure, "q>=k & q-k<3")
+        expect(said(figure)).to_contain_text("put brackets around each")
         write(figure, "q >= k and q - k < 3")
         expect(said(figure)).to_contain_text("It is a window of 3 keys: back=2.")
         expect(figure.locator("pre")).to_contain_text("table = torch.tensor([")
@@ -261,7 +265,8 @@ def test_a_rule_is_drawn_at_once_named_and_said_to_each_library(browser, address
 def test_what_is_wrong_with_a_rule_is_said_in_pythons_words(browser, address):
     with on_page(browser, address) as (_, figure, _puzzle):
         for text, told in [
-            ("q >=", "SyntaxError: invalid syntax"),
+            ("q >=", "SyntaxError: invalid syntax. Is a bracket open?"),
+            ("q => k", "At least is >=, at most <="),
             ("q >= x", "NameError: name 'x' isn't defined"),
             ("q + k", "It gives 2 for q=0, k=2: a mask is of True and False."),
             ("sum(1 for _ in range(10**9)) > q", "It did not end within two seconds"),
