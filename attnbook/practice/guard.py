@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
-from threading import Thread
+from threading import Lock, Thread
 from typing import Any
 
 import torch
@@ -60,7 +60,7 @@ def run(call: Callable[[], Any]) -> Ran:
         ran.ended = True
 
     dtype = torch.get_default_dtype()
-    worker = Thread(target=work, daemon=True)
+    worker = _Worker(work)
     with (
         torch.random.fork_rng(devices=[]),
         warnings.catch_warnings(record=True) as warned,
@@ -73,7 +73,7 @@ def run(call: Callable[[], Any]) -> Ran:
             worker.start()
             worker.join(LIMIT)
         finally:
-            ran.left = not _stop(worker)
+            ran.left = not worker.stop()
             torch.set_default_dtype(dtype)
     # Where in torch's own code a warning was raised says nothing to a reader.
     warnings_said = [str(each.message).split(" (Triggered internally")[0] for each in warned]
@@ -93,13 +93,37 @@ def by_default() -> Iterator[None]:
         torch.set_default_dtype(dtype)
 
 
-def _stop(worker: Thread) -> bool:
-    """Throw into the thread until it ends, and say whether it did: C code does not listen."""
-    for _ in range(50):
-        if not worker.is_alive():
-            return True
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(
-            ctypes.c_ulong(worker.ident or 0), ctypes.py_object(Stopped)
-        )
-        time.sleep(0.01)
-    return not worker.is_alive()
+class _Worker(Thread):
+    """A thread into which `Stopped` can be thrown while it works, and not while it leaves."""
+
+    def __init__(self, work: Callable[[], None]) -> None:
+        super().__init__(daemon=True)
+        self.work, self.begun, self.over, self.gate = work, False, False, Lock()
+
+    def run(self) -> None:
+        while not self.over:
+            try:
+                if not self.begun:
+                    self.begun = True
+                    self.work()
+                with self.gate:
+                    self.over = True
+                self._throw(None)  # what was thrown before the gate closed, and has not come yet
+            except Stopped:  # it came while the work was being left
+                continue
+
+    def stop(self) -> bool:
+        """Throw until the thread ends, and say whether it did: C code does not listen."""
+        for _ in range(50):
+            if not self.is_alive():
+                return True
+            with self.gate:
+                if not self.over:
+                    self._throw(Stopped)
+            time.sleep(0.01)
+        return not self.is_alive()
+
+    def _throw(self, error: type[Stopped] | None) -> None:
+        """Into this thread at its next step; None takes back what waits."""
+        waiting = ctypes.py_object() if error is None else ctypes.py_object(error)
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self.ident or 0), waiting)

@@ -179,6 +179,36 @@ def test_what_never_ends_is_stopped(monkeypatch, swallows):
     assert threading.active_count() == before
 
 
+@pytest.mark.parametrize("entering", [True, False], ids=["at the gate", "behind it"])
+def test_what_is_thrown_while_the_work_is_left_stays_inside(monkeypatch, entering):
+    errors = []
+    monkeypatch.setattr(threading, "excepthook", errors.append)
+
+    class Late:
+        """A gate at which the throw of a moment ago arrives, once."""
+
+        times = 0
+
+        def throw(self, now):
+            if now and not self.times:
+                self.times += 1
+                worker._throw(guard.Stopped)
+
+        def __enter__(self):
+            self.throw(entering)
+
+        def __exit__(self, *error):
+            self.throw(not entering)
+
+    worker = guard._Worker(lambda: None)
+    worker.gate = Late()
+    worker.start()
+    worker.join(5)
+    assert worker.gate.times == 1
+    assert worker.over
+    assert errors == []
+
+
 def test_what_cannot_be_stopped_is_told_so(monkeypatch):
     monkeypatch.setattr(guard, "LIMIT", 0.1)
     verdict = check(TASK, lambda scores, valid_lens: time.sleep(2))
