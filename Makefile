@@ -91,8 +91,9 @@ bench: $(if $(ROW),$(READY),book) ## measure ratios and store them with their ma
 checkpoints: $(READY) ## train the models that the book uses (NAME=small for one)
 	@$(BIN)/python -m tools.models.checkpoints $(NAME)
 
-grade: $(READY) ## grade the trained models: exact match, and where they look
+grade: $(READY) ## grade the trained models: what they get right, where they look, what breaks
 	@$(BIN)/python -m tools.models.grade
+	@$(BIN)/python -m tools.models.grade_decoders
 
 lock: $(READY) ## write requirements.txt anew from pyproject.toml's extras (NEWEST=1: the newest of all)
 	$(BIN)/uv pip compile pyproject.toml --extra book --extra test --universal --python-version 3.11 \

@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import copy
 import math
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, TextIO
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 
 from attnbook.checks import check_size
+from attnbook.models.progress import Bar, Epoch, Report
 from attnbook.models.translator.model import Translator
-from attnbook.models.translator.vocabulary import END, PAD, check_some, pad
+from attnbook.models.vocabulary import END, PAD, check_some, pad
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
 
+__all__ = ["Bar", "Epoch", "Pair", "Plan", "Report", "evaluate", "fit", "learn_batch"]
+__all__ += ["make_batch", "masked_loss", "train"]
+
 Pair = tuple[str, str]
-Report = Callable[[float, "list[Epoch]"], None]
 MAX_NORM = 1.0  # of a gradient
 LEAST_STEPS = 10  # of a schedule: a fifth of fewer is no step to rise in
 
@@ -56,15 +58,20 @@ class Plan:
             raise ValueError(f"learning_rate must be positive and finite, got {self.learning_rate}")
 
 
-class Epoch(NamedTuple):
-    """What an epoch came to: mean losses per character, and processor (no GPU) seconds."""
+class Batch(Protocol):
+    """What a model is called with, a named tuple, and what it should have said.
 
-    loss: float
-    validation_loss: float
-    seconds: float
+    First come tokens, `(batch, longest)`, and their lengths, `(batch,)`.
+    """
+
+    @property
+    def targets(self) -> Tensor:
+        """The symbol to score highest at each step, `(batch, steps)`, padded."""
+
+    def __iter__(self) -> Iterator[Tensor]: ...
 
 
-class Batch(NamedTuple):
+class Pairs(NamedTuple):
     """Numbers of texts and of what to write for them, ended and padded."""
 
     tokens: Tensor
@@ -83,20 +90,45 @@ def masked_loss(
     return F.cross_entropy(scores.flatten(0, 1), targets.flatten(), ignore_index=PAD)
 
 
-def make_batch(model: Translator, pairs: Sequence[Pair]) -> Batch:
+def make_batch(model: Translator, pairs: Sequence[Pair]) -> Pairs:
     """Turn pairs of texts into tokens, on the model's device.
 
     Raises:
         TypeError, ValueError: as `Vocabulary.encode` does.
     """
     targets, _ = pad([[*model.target.encode(target), END] for _, target in pairs])
-    return Batch(*model.read([text for text, _ in pairs]), targets.to(model.device))
+    return Pairs(*model.read([text for text, _ in pairs]), targets.to(model.device))
 
 
 def train(
     model: Translator,
     pairs: Sequence[Pair],
     validation: Sequence[Pair],
+    plan: Plan | None = None,
+    report: Report | None = None,
+) -> list[Epoch]:
+    """Train a translator in place, as `fit` does, on pairs of texts.
+
+    Args:
+        pairs, validation: texts and what to write for them, at least one pair each.
+        plan, report: as in `fit`.
+
+    Returns:
+        What each epoch came to; the best has the lowest validation loss.
+
+    Raises:
+        FloatingPointError: the loss is not finite; the message says where.
+        TypeError, ValueError: there are no pairs, or one that the model cannot read.
+    """
+    check_some("pairs", pairs)
+    check_some("validation", validation)
+    return fit(model, make_batch(model, pairs), make_batch(model, validation), plan, report)
+
+
+def fit(
+    model: nn.Module,
+    learned: Batch,
+    judged: Batch,
     plan: Plan | None = None,
     report: Report | None = None,
 ) -> list[Epoch]:
@@ -107,24 +139,22 @@ def train(
     finished, as far as it came.
 
     Args:
-        pairs, validation: texts and what to write for them, at least one pair each.
+        model: gives, called with the parts of a batch, a score for each symbol at each step.
+        learned, judged: what to learn, and by what to choose the best epoch.
         plan: how long, how fast, in which order.
         report: called before every step with the share that is done and the epochs so far,
             and with 1 at the end; `Bar()` draws a progress bar.
 
     Returns:
-        What each epoch came to; the best has the lowest validation loss.
+        What each epoch came to; the best has the lowest loss on `judged`.
 
     Raises:
         FloatingPointError: the loss is not finite; the message says where.
-        TypeError, ValueError: there are no pairs, or one that the model cannot read.
     """
     plan, history, kept = plan or Plan(), list[Epoch](), dict[str, Tensor]()
-    check_some("pairs", pairs)
-    check_some("validation", validation)
-    learned, judged = make_batch(model, pairs), make_batch(model, validation)
+    device = learned.targets.device
     try:
-        with torch.random.fork_rng([model.device] if model.device.type == "cuda" else []):
+        with torch.random.fork_rng([device] if device.type == "cuda" else []):
             torch.manual_seed(plan.seed)
             for loss, seconds in _epochs(model, learned, plan, history, report):
                 history.append(Epoch(loss, evaluate(model, judged), seconds))
@@ -150,10 +180,10 @@ def _epochs_since_the_best(history: Sequence[Epoch]) -> int:
 
 
 def _epochs(
-    model: Translator, batch: Batch, plan: Plan, history: list[Epoch], report: Report | None
+    model: nn.Module, batch: Batch, plan: Plan, history: list[Epoch], report: Report | None
 ) -> Iterator[tuple[float, float]]:
     """Train, epoch after epoch; give the mean loss and the seconds of each."""
-    steps = math.ceil(len(batch.tokens) / plan.batch_size)
+    steps = math.ceil(len(batch.targets) / plan.batch_size)
     optimizer = torch.optim.Adam(model.parameters(), lr=plan.learning_rate)
     schedule = torch.optim.lr_scheduler.OneCycleLR(
         optimizer,
@@ -164,7 +194,7 @@ def _epochs(
     for epoch in range(plan.epochs):
         model.train()
         start, total = time.process_time(), 0.0
-        order = torch.randperm(len(batch.tokens), device="cpu")
+        order = torch.randperm(len(batch.targets), device="cpu")
         for number in range(steps):
             if report:
                 report((epoch * steps + number) / (plan.epochs * steps), history)
@@ -185,11 +215,12 @@ def _check_finite(loss: float, where: str, plan: Plan) -> None:
 
 def _part(batch: Batch, chosen: Tensor) -> Batch:
     """Take some rows of a batch, with no more padding than they need."""
-    tokens, valid_lens, targets = (part[chosen.to(part.device)] for part in batch)
-    return Batch(tokens[:, : int(valid_lens.max())], valid_lens, targets)
+    tokens, valid_lens, *others = (part[chosen.to(part.device)] for part in batch)
+    make: Callable[..., Batch] = type(batch)
+    return make(tokens[:, : int(valid_lens.max())], valid_lens, *others)
 
 
-def learn_batch(model: Translator, optimizer: torch.optim.Optimizer, batch: Batch) -> float:
+def learn_batch(model: nn.Module, optimizer: torch.optim.Optimizer, batch: Batch) -> float:
     """Learn from one batch; give its loss, with nothing learned if it is not finite."""
     loss = masked_loss(model(*batch), batch.targets)
     value = loss.item()
@@ -202,32 +233,7 @@ def learn_batch(model: Translator, optimizer: torch.optim.Optimizer, batch: Batc
 
 
 @torch.no_grad()
-def evaluate(model: Translator, batch: Batch) -> float:
+def evaluate(model: nn.Module, batch: Batch) -> float:
     """Give the mean loss per character, without dropout."""
     model.eval()
     return masked_loss(model(*batch), batch.targets).item()
-
-
-class Bar:
-    """A progress bar on one line, to be given to `train` as its `report`.
-
-    It is drawn anew whenever it would look different, by a carriage return, and always ends
-    on the same words: a stored notebook, where only the end is kept, looks the same after each run.
-
-    Args:
-        stream: where to draw; standard output by default.
-    """
-
-    def __init__(self, stream: TextIO | None = None) -> None:
-        self.stream = stream
-        self._drawn = ""
-
-    def __call__(self, share: float, history: Sequence[Epoch]) -> None:
-        """Draw how much is done, if that looks different from last time."""
-        words = "trained" if share == 1 else f"epoch {len(history) + 1}"
-        line = f"{'█' * int(20 * share):░<20} {words:8}"
-        if line != self._drawn:
-            stream = self.stream or sys.stdout
-            stream.write(f"\r{line}" + ("\n" if share == 1 else ""))
-            stream.flush()
-            self._drawn = line

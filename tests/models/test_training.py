@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from attnbook.models.training import Bar, Epoch, Plan, evaluate, make_batch, masked_loss, train
 from attnbook.models.translator.config import Config
 from attnbook.models.translator.model import Translator
-from attnbook.models.translator.vocabulary import END, PAD, Vocabulary
+from attnbook.models.vocabulary import END, PAD, Vocabulary
 
 LETTERS, DIGITS = Vocabulary("abcd"), Vocabulary("0123")
 WORDS = ["ab", "bad", "c", "dab", "cab", "da", "abcd", "bc", "dcba", "cc"]

@@ -24,11 +24,13 @@ import babel
 import torch
 
 from attnbook.models.training import Bar, Pair, Plan, Report, train
+from attnbook.models.transformer.checkpoints import FOLDER as HOME
 from attnbook.models.translator.checkpoints import FOLDER, save_checkpoint
 from attnbook.models.translator.config import Config
 from attnbook.models.translator.dates import LOCALES, Dates, joined_pairs, make_dates
 from attnbook.models.translator.model import Translator
-from attnbook.models.translator.vocabulary import Vocabulary
+from attnbook.models.vocabulary import Vocabulary
+from tools.models.decoders import DECODERS
 
 SMALL_LOCALES = ("de", "en", "fr", "ru")
 
@@ -106,20 +108,27 @@ def right(model: Translator, pairs: Sequence[Pair]) -> float:
     return fmean(one.output == target for one, (_, target) in zip(found, pairs, strict=True))
 
 
-def main(given: Sequence[str] | None = None, folder: Path = FOLDER) -> int:
-    """Make the checkpoints that the command line names; all, if it names none."""
+def main(given: Sequence[str] | None = None, folder: Path | None = None) -> int:
+    """Make the checkpoints that the command line names; all, if it names none.
+
+    They go to a folder, by default to where attnbook has its own.
+    """
+    known = [*RECIPES, *DECODERS]
     parser = argparse.ArgumentParser(description="Make the book's trained models.")
-    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(RECIPES))
-    names = parser.parse_args(given).names or list(RECIPES)
-    unknown = [name for name in names if name not in RECIPES]
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(known))
+    names = parser.parse_args(given).names or known
+    unknown = [name for name in names if name not in known]
     if unknown:
-        parser.error(f"no recipe named {unknown[0]}; there are: {', '.join(RECIPES)}")
+        parser.error(f"no recipe named {unknown[0]}; there are: {', '.join(known)}")
     torch.set_num_threads(1)
     for name in names:
-        model, notes = make(RECIPES[name], Bar())
-        save_checkpoint(folder / f"{name}.safetensors", model, notes)
-        size = (folder / f"{name}.safetensors").stat().st_size // 1024
-        print(f"{name}: {size} KB, {notes}", flush=True)
+        path = (folder or (FOLDER if name in RECIPES else HOME)) / f"{name}.safetensors"
+        if name in RECIPES:
+            model, notes = make(RECIPES[name], Bar())
+            save_checkpoint(path, model, notes)
+        else:
+            notes = DECODERS[name].write(path)
+        print(f"{name}: {path.stat().st_size // 1024} KB, {notes}", flush=True)
     return 0
 
 

@@ -10,10 +10,10 @@ import traitlets
 
 from attnbook.checks import check_scores
 from attnbook.figures.shared.base import Figure, check_count, doubles, module, numbers, stylesheet
-from attnbook.models.translator.decoding import at_rest
+from attnbook.models.rest import at_rest
 from attnbook.models.translator.grading import DIGITS
 from attnbook.models.translator.model import Translator
-from attnbook.models.translator.vocabulary import BEGIN
+from attnbook.models.vocabulary import BEGIN
 from attnbook.weighting import masked_softmax
 
 if TYPE_CHECKING:

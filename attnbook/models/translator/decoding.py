@@ -1,9 +1,8 @@
-"""What decoding needs besides the model: rest for it, and a look at what it is given."""
+"""What decoding needs besides the model: a look at what is changed, and at what it scores."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import torch
@@ -13,27 +12,6 @@ if TYPE_CHECKING:
     from jaxtyping import Float
 
 Change = Callable[[Tensor, int], Tensor]
-
-
-@contextmanager
-def at_rest(model: nn.Module) -> Iterator[None]:
-    """Put a model into eval mode, without gradients; each part's mode is given back after."""
-    modes = [(part, part.training) for part in model.modules()]
-    model.eval()
-    try:
-        with torch.no_grad():
-            yield
-    finally:
-        for part, mode in modes:
-            part.training = mode
-
-
-def check_texts(texts: Iterable[str]) -> None:
-    """Refuse what is not several texts; the vocabulary looks at each of them."""
-    if isinstance(texts, str):
-        raise TypeError("texts must be a list of strings, got one string; put it in a list")
-    if not isinstance(texts, Iterable):
-        raise TypeError(f"texts must be a list of strings, got {type(texts).__name__}")
 
 
 def check_change(change: Change | None, attention: nn.Module | None) -> None:

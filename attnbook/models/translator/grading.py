@@ -22,7 +22,7 @@ from attnbook.models.translator.interventions import (
     without,
 )
 from attnbook.models.translator.model import Translation
-from attnbook.models.translator.vocabulary import check_some
+from attnbook.models.vocabulary import check_some
 
 if TYPE_CHECKING:
     from attnbook.models.translator.dates import WrittenDate

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from attnbook.models.translator.model import BATCH, Translator
-from attnbook.models.translator.vocabulary import check_some
+from attnbook.models.vocabulary import check_some
 
 if TYPE_CHECKING:
     from attnbook.models.translator.dates import WrittenDate

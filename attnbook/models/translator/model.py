@@ -9,17 +9,16 @@ import torch
 from torch import Tensor, nn
 
 from attnbook.layers import AdditiveAttention
+from attnbook.models.rest import at_rest, check_texts
 from attnbook.models.translator.config import Config
 from attnbook.models.translator.decoding import (
     Change,
-    at_rest,
     changed_weights,
     check_change,
     check_finite,
-    check_texts,
 )
 from attnbook.models.translator.encoders import ENCODERS
-from attnbook.models.translator.vocabulary import BEGIN, END, Vocabulary, pad
+from attnbook.models.vocabulary import BEGIN, END, Vocabulary, pad
 from attnbook.pooling import pool
 
 if TYPE_CHECKING:

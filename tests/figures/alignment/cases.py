@@ -17,7 +17,7 @@ from attnbook.models.translator.checkpoints import book_model
 from attnbook.models.translator.config import Config
 from attnbook.models.translator.dates import LOCALES, WrittenDate, write_date
 from attnbook.models.translator.model import Translator
-from attnbook.models.translator.vocabulary import END, Vocabulary
+from attnbook.models.vocabulary import END, Vocabulary
 
 DAY = datetime.date(1987, 3, 9)
 FAILING = datetime.date(1453, 5, 29)

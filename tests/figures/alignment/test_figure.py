@@ -261,7 +261,7 @@ def test_texts_may_be_shown_without_babel():
         "import sys; sys.modules['babel'] = sys.modules['safetensors'] = None\n"
         "from attnbook.figures import AlignmentFigure\n"
         "from attnbook.models.translator.model import Translator\n"
-        "from attnbook.models.translator.vocabulary import Vocabulary\n"
+        "from attnbook.models.vocabulary import Vocabulary\n"
         "model = Translator(Vocabulary('ab'), Vocabulary('01'))\n"
         "print(AlignmentFigure(model, ['ab']).translations[0]['text'])"
     )

@@ -9,12 +9,11 @@ import pytest
 import torch
 from safetensors.torch import load_file, save, save_file
 
+from attnbook.models import files
 from attnbook.models.training import Plan
-from attnbook.models.translator import checkpoints
 from attnbook.models.translator.checkpoints import (
     BOOK,
     FOLDER,
-    KEY,
     book_model,
     load_checkpoint,
     read_notes,
@@ -22,7 +21,7 @@ from attnbook.models.translator.checkpoints import (
 )
 from attnbook.models.translator.config import Config
 from attnbook.models.translator.model import Translator
-from attnbook.models.translator.vocabulary import Vocabulary
+from attnbook.models.vocabulary import Vocabulary
 from tools.models.checkpoints import RECIPES, Recipe, main, make, right
 
 TEXTS = ["cab", "abcabc", "b"]
@@ -47,10 +46,10 @@ def path(tmp_path):
 
 def rewrite(path, change):
     """Change what a checkpoint says about itself, with a digest that fits again."""
-    about, weights = checkpoints._read(path)
+    about, weights = files.read_weights(path)
     change(about, weights)
-    metadata = {"about": about, "digest": checkpoints._digest(about, weights)}
-    path.write_bytes(save(weights, {KEY: json.dumps(metadata)}))
+    metadata = {"about": about, "digest": files._digest(about, weights)}
+    path.write_bytes(save(weights, {files.KEY: json.dumps(metadata)}))
 
 
 # There and back
@@ -188,8 +187,10 @@ def test_a_changed_byte_anywhere_is_refused(path):
         lambda path: path.write_bytes(b"not at all"),
         lambda path: save_file({"weight": torch.ones(2)}, path),
         lambda path: save_file({"weight": torch.ones(2)}, path, {"format": "pt"}),
-        lambda path: save_file({"weight": torch.ones(2)}, path, {KEY: "[1, 2]"}),
-        lambda path: save_file({"weight": torch.ones(2)}, path, {KEY: "[" * 99999 + "]" * 99999}),
+        lambda path: save_file({"weight": torch.ones(2)}, path, {files.KEY: "[1, 2]"}),
+        lambda path: save_file(
+            {"weight": torch.ones(2)}, path, {files.KEY: "[" * 99999 + "]" * 99999}
+        ),
         lambda path: torch.save(make_model().state_dict(), path),
     ],
     ids=["noise", "no metadata", "other metadata", "other JSON", "deep JSON", "torch's own"],
@@ -330,7 +331,7 @@ def test_the_tool_makes_what_it_is_asked_for(monkeypatch, tmp_path, capsys):
     assert "tiny: " in capsys.readouterr().out
     with pytest.raises(SystemExit):
         main(["nothing"], tmp_path)
-    assert "no recipe named nothing; there are: tiny, other" in capsys.readouterr().err
+    assert "no recipe named nothing; there are: tiny, other, copying, " in capsys.readouterr().err
 
 
 def test_a_recipe_starts_from_its_seed():

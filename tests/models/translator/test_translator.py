@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from attnbook.models.translator.config import Config
 from attnbook.models.translator.model import Translator
-from attnbook.models.translator.vocabulary import BEGIN, END, PAD, Vocabulary
+from attnbook.models.vocabulary import BEGIN, END, PAD, Vocabulary
 
 SOURCE, TARGET = Vocabulary("abcdefg"), Vocabulary("01234-")
 every_encoder = pytest.mark.parametrize("encoder", ["recurrent", "convolutional"])

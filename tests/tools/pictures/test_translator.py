@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from attnbook.models.translator.checkpoints import book_model
-from attnbook.models.translator.vocabulary import BEGIN
+from attnbook.models.vocabulary import BEGIN
 from tests.tools.pictures.test_draw import SVG, Box, edges, labels, picture, rows, texts
 from tools.pictures.arithmetic import printed
 from tools.pictures.brushes import KEY_COLOURS, SLATE

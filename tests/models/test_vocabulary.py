@@ -5,7 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attnbook.models.translator.vocabulary import BEGIN, END, MAX_LENGTH, PAD, Vocabulary, pad
+from attnbook.models.vocabulary import BEGIN, END, MAX_LENGTH, PAD, Vocabulary, pad
 
 
 def test_characters_are_numbered_in_their_order_after_the_special_three():

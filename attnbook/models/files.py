@@ -1,0 +1,117 @@
+"""Trained weights in files that hold all that is needed to use them.
+
+A file holds the weights, as safetensors; its metadata hold what else must be known of them,
+and a digest of it all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NoReturn
+
+import torch
+from torch import Tensor
+
+try:
+    from safetensors import SafetensorError, safe_open
+    from safetensors.torch import save
+except ImportError as missing:
+    raise ImportError(
+        "attnbook.models.files needs safetensors: pip install 'attnbook[seq2seq]'"
+    ) from missing
+
+# One name, so that a file's bytes do not depend on an order of names.
+KEY = "attnbook"
+
+
+def write_weights(path: Path, about: Mapping[str, Any], weights: Mapping[str, Tensor]) -> None:
+    """Write a file; whoever reads it meanwhile sees the old file or the new one.
+
+    Args:
+        path: in a folder that exists; a symbolic link is replaced, not followed.
+        about: whatever must be known, as JSON can hold it: keys become strings.
+        weights: by name, on any device.
+
+    Raises:
+        TypeError: JSON cannot hold what is known.
+        OSError: the file cannot be written; an older one is left as it was.
+    """
+    at_home = {name: part.cpu().contiguous() for name, part in weights.items()}
+    about = json.loads(json.dumps(about))  # as it will be read: the digest must fit that
+    metadata = json.dumps({"about": about, "digest": _digest(about, at_home)})
+    _write_at_once(path, save(at_home, metadata={KEY: metadata}))
+
+
+def _write_at_once(path: Path, content: bytes) -> None:
+    # In the same folder: only there a file can take another's place at once. A symbolic
+    # link is a file like any other here: it is replaced, and what it points to is not.
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=path.name, delete=False) as file:
+        try:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+            Path(file.name).chmod(0o644)
+            os.replace(file.name, path)  # noqa: PTH105 - the call that the docstring promises
+        except BaseException:
+            Path(file.name).unlink(missing_ok=True)
+            raise
+
+
+def read_weights(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    """Read what is known, and the weights.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: the file is damaged, or is something else.
+    """
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no checkpoint {path}")
+    try:
+        with safe_open(path, framework="pt") as file:
+            weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - no dict
+            found = json.loads(file.metadata()[KEY])
+        about = found["about"]
+        whole = found["digest"] == _digest(about, weights)
+    except (SafetensorError, ValueError, KeyError, TypeError, RecursionError) as reason:
+        refuse(path, f"{type(reason).__name__}: {reason}", reason)
+    if not whole:
+        refuse(path, "its content is not what was saved")
+    return about, weights
+
+
+def read_notes(path: Path | str) -> dict[str, Any]:
+    """Read what was noted when a model was saved.
+
+    Raises:
+        FileNotFoundError, ValueError: as `read_weights` does; or nothing was noted.
+    """
+    about, _ = read_weights(Path(path))
+    notes = about.get("notes") if isinstance(about, dict) else None
+    if not isinstance(notes, dict):
+        refuse(Path(path), "it holds no notes")
+    return notes
+
+
+def refuse(path: Path, why: str, reason: Exception | None = None) -> NoReturn:
+    """Say that a file is not what it should be, and what to do.
+
+    Raises:
+        ValueError: always.
+    """
+    raise ValueError(
+        f"{path} is not a whole checkpoint ({why}); install attnbook anew, or make it again"
+    ) from reason
+
+
+def _digest(about: Mapping[str, Any], weights: Mapping[str, Tensor]) -> str:
+    digest = hashlib.sha256(json.dumps(about, sort_keys=True).encode())
+    for name, weight in sorted(weights.items()):
+        digest.update(f"{name} {weight.dtype} {tuple(weight.shape)}".encode())
+        # By way of a list, so that numpy is not needed.
+        digest.update(bytes(weight.contiguous().flatten().view(torch.uint8).tolist()))
+    return digest.hexdigest()

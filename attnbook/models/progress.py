@@ -1,0 +1,43 @@
+"""How training comes along: what is told of it, and a bar that shows it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TextIO
+
+
+class Epoch(NamedTuple):
+    """What an epoch came to: mean losses per character, and processor (no GPU) seconds."""
+
+    loss: float
+    validation_loss: float
+    seconds: float
+
+
+Report = Callable[[float, list[Epoch]], None]
+
+
+class Bar:
+    """A progress bar on one line, to be given to `train` as its `report`.
+
+    It is drawn anew whenever it would look different, by a carriage return, and always ends
+    on the same words: a stored notebook, where only the end is kept, looks the same after each run.
+
+    Args:
+        stream: where to draw; standard output by default.
+    """
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self.stream = stream
+        self._drawn = ""
+
+    def __call__(self, share: float, history: Sequence[Epoch]) -> None:
+        """Draw how much is done, if that looks different from last time."""
+        words = "trained" if share == 1 else f"epoch {len(history) + 1}"
+        line = f"{'█' * int(20 * share):░<20} {words:8}"
+        if line != self._drawn:
+            stream = self.stream or sys.stdout
+            stream.write(f"\r{line}" + ("\n" if share == 1 else ""))
+            stream.flush()
+            self._drawn = line

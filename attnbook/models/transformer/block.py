@@ -1,0 +1,164 @@
+"""The Transformer's block: attention between positions, then a small network at each of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch import nn
+
+from attnbook.checks import check_dropout, check_flag, check_size
+from attnbook.multihead import MultiHeadAttention
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float, Shaped
+    from torch import Tensor
+
+
+class FeedForward(nn.Module):
+    """Two linear layers with a ReLU between them, at each position alone.
+
+    Args:
+        num_hiddens: the size of what comes in and goes out, at least 1.
+        ffn_hiddens: the numbers between the two layers, at least 1.
+
+    Raises:
+        TypeError, ValueError: a size is out of its range.
+
+    Source: Vaswani et al. (2017), section 3.3.
+    """
+
+    def __init__(self, num_hiddens: int, ffn_hiddens: int) -> None:
+        check_size("num_hiddens", num_hiddens)
+        check_size("ffn_hiddens", ffn_hiddens)
+        super().__init__()
+        self.inner = nn.Linear(num_hiddens, ffn_hiddens)
+        self.outer = nn.Linear(ffn_hiddens, num_hiddens)
+
+    def forward(self, x: Float[Tensor, "*batch hiddens"]) -> Float[Tensor, "*batch hiddens"]:
+        """Change each vector by itself; the shape stays."""
+        return self.outer(self.inner(x).relu())  # type: ignore[no-any-return]
+
+    if TYPE_CHECKING:
+        __call__ = forward  # for type checkers, to whom nn.Module says Any
+
+
+class Block(nn.Module):
+    """Attention and a feed-forward, each behind a norm and added to what came in (pre-norm).
+
+    x = x + attention(norm(x)), then x = x + feed_forward(norm(x)). Each part but the
+    attention can be left out, to see what it is for.
+
+    Args:
+        num_hiddens: the size of a position's vector, at least 1.
+        num_heads: how many heads; it must divide `num_hiddens`.
+        ffn_hiddens: the numbers inside the feed-forward; None means no feed-forward.
+        dropout: the share of what each part adds that is dropped in training, in [0, 1].
+        norm: whether each part sees its input normed.
+        residual: whether what a part finds is added to its input, or takes its place.
+        bias: whether the attention's four projections add a learned bias.
+        keep_weights: whether `attention.attention_weights` can be read after a call.
+
+    Raises:
+        TypeError, ValueError: an argument is out of its range.
+
+    Source: Vaswani et al. (2017), section 3.1; the norm comes first, as in Xiong et al. (2020).
+    """
+
+    def __init__(  # noqa: PLR0913 - each part can be left out
+        self,
+        num_hiddens: int,
+        num_heads: int,
+        ffn_hiddens: int | None = None,
+        dropout: float = 0.0,
+        *,
+        norm: bool = True,
+        residual: bool = True,
+        bias: bool = False,
+        keep_weights: bool = True,
+    ) -> None:
+        check_dropout(dropout)
+        check_flag("norm", norm)
+        check_flag("residual", residual)
+        super().__init__()
+        size = num_hiddens
+        self.attention = MultiHeadAttention(
+            size, size, size, size, num_heads, bias=bias, keep_weights=keep_weights
+        )
+        self.feed_forward = None if ffn_hiddens is None else FeedForward(size, ffn_hiddens)
+        self.attention_norm = nn.LayerNorm(size) if norm else nn.Identity()
+        self.feed_forward_norm = nn.LayerNorm(size) if norm and ffn_hiddens else nn.Identity()
+        self.dropout = nn.Dropout(dropout)
+        self.residual = residual
+
+    def forward(
+        self,
+        x: Float[Tensor, "batch positions hiddens"],
+        valid_lens: Shaped[Tensor, "batch *positions"] | None = None,
+        *,
+        causal: bool = False,
+        mask: Bool[Tensor, "*axes positions positions"] | None = None,
+    ) -> Float[Tensor, "batch positions hiddens"]:
+        """Let the positions see each other, then change each by itself.
+
+        Args:
+            x: `(batch, num_positions, num_hiddens)`.
+            valid_lens, causal, mask: who may be seen, as in `MultiHeadAttention`.
+
+        Returns:
+            The same shape.
+
+        Raises:
+            TypeError, ValueError: as `MultiHeadAttention.forward`.
+        """
+        normed = self.attention_norm(x)
+        found = self.attention(normed, normed, normed, valid_lens, causal=causal, mask=mask)
+        x = self._add(x, found)
+        if self.feed_forward is not None:
+            x = self._add(x, self.feed_forward(self.feed_forward_norm(x)))
+        return x
+
+    if TYPE_CHECKING:
+        __call__ = forward  # for type checkers, to whom nn.Module says Any
+
+    def _add(self, x: Tensor, found: Tensor) -> Tensor:
+        found = self.dropout(found)
+        return x + found if self.residual else found
+
+    @classmethod
+    def from_torch(cls, module: nn.TransformerEncoderLayer) -> Block:
+        """Make a block with a copy of the weights of torch's `nn.TransformerEncoderLayer`.
+
+        In eval mode it computes what `module` does, but batches come first, whatever
+        `module` says. In training torch drops inside the feed-forward and from the weights, too.
+
+        Raises:
+            TypeError: `module` is no `nn.TransformerEncoderLayer`.
+            ValueError: it norms after adding, has another activation than ReLU, or no bias.
+        """
+        if not isinstance(module, nn.TransformerEncoderLayer):
+            kind = type(module).__name__
+            raise TypeError(f"module must be an nn.TransformerEncoderLayer, got {kind}")
+        if not module.norm_first:
+            raise ValueError("module must norm first, got norm_first=False")
+        if not module.activation_relu_or_gelu == 1:
+            raise ValueError("module must have the activation relu, got another")
+        if module.linear1.bias is None:
+            raise ValueError("module must have biases, got bias=False")
+        first, second = module.linear1, module.linear2
+        block = cls(
+            module.self_attn.embed_dim,
+            module.self_attn.num_heads,
+            first.out_features,
+            module.dropout1.p,
+        ).to(first.weight)
+        block.attention = MultiHeadAttention.from_torch(module.self_attn)
+        block.attention.attention.dropout.p = 0.0
+        feed_forward = FeedForward(first.in_features, first.out_features).to(first.weight)
+        feed_forward.inner.load_state_dict(first.state_dict())
+        feed_forward.outer.load_state_dict(second.state_dict())
+        block.feed_forward = feed_forward
+        norms = (block.attention_norm, module.norm1), (block.feed_forward_norm, module.norm2)
+        for ours, theirs in norms:
+            ours.load_state_dict(theirs.state_dict())
+            ours.eps = theirs.eps
+        return block.train(module.training)

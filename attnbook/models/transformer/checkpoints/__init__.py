@@ -1,0 +1,135 @@
+"""Decoders that are trained already, each in a file with snapshots of its training."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from attnbook.models.files import read_notes, read_weights, refuse, write_weights
+from attnbook.models.progress import Epoch
+from attnbook.models.transformer.config import DecoderConfig
+from attnbook.models.transformer.decoder import Decoder
+from attnbook.models.vocabulary import Vocabulary
+
+__all__ = ["BOOK", "Snapshots", "book_decoder", "decoder_steps", "read_notes", "save_decoder"]
+
+FOLDER = Path(__file__).parent
+
+
+def _names() -> list[str]:
+    return sorted(path.stem for path in FOLDER.glob("*.safetensors"))
+
+
+BOOK = _names()
+
+
+class Snapshots:
+    """Keeps a model's weights at some steps of its training; to be given to `fit` as `report`.
+
+    Args:
+        model: what is trained.
+        steps: before which steps, from 0.
+        total: how many steps there are in all; the weights at the end are kept as the last.
+
+    After training, `kept` holds the weights by step.
+    """
+
+    def __init__(self, model: Decoder, steps: Sequence[int], total: int) -> None:
+        self.model, self.steps, self.total = model, set(steps), total
+        self.kept: dict[int, dict[str, Tensor]] = {}
+
+    def __call__(self, share: float, _history: Sequence[Epoch]) -> None:
+        """Keep what the model is now, if this is one of the steps."""
+        step = round(share * self.total)
+        if step in self.steps or step == self.total:
+            weights = self.model.state_dict()
+            self.kept[step] = {name: part.detach().clone() for name, part in weights.items()}
+
+
+def book_decoder(name: str, step: int | None = None, device: torch.device | str = "cpu") -> Decoder:
+    """Load one of the book's trained decoders, in eval mode.
+
+    Args:
+        name: "copying", "copying-1" and "copying-2" (trained from other seeds), or
+            "copying-one-layer".
+        step: which snapshot of the training, one of `decoder_steps(name)`; by default the last.
+        device: where the model should be.
+
+    Raises:
+        ValueError: there is no such model or snapshot, or the file is damaged.
+    """
+    path = _path(name)
+    about, weights = read_weights(path)
+    steps = _steps(path, about)
+    step = steps[-1] if step is None else step
+    if step not in steps:
+        raise ValueError(f"step must be one of {', '.join(map(str, steps))}, got {step}")
+    start = f"{step}/"
+    chosen = {k.removeprefix(start): w.clone() for k, w in weights.items() if k.startswith(start)}
+    try:
+        model = Decoder(Vocabulary(about["characters"]), DecoderConfig(**about["config"]))
+        model.load_state_dict(chosen, assign=True)
+    except (RuntimeError, ValueError, KeyError, TypeError) as reason:
+        refuse(path, f"weights, characters and config do not belong together: {reason}", reason)
+    return model.to(device).eval()
+
+
+def decoder_steps(name: str) -> list[int]:
+    """The steps of training at which a model's weights were kept; the last is the end.
+
+    Raises:
+        ValueError: there is no such model, or its file is damaged.
+    """
+    path = _path(name)
+    return _steps(path, read_weights(path)[0])
+
+
+def _path(name: str) -> Path:
+    if name not in BOOK:
+        raise ValueError(f"name must be one of {', '.join(BOOK)}, got {name!r}")
+    return FOLDER / f"{name}.safetensors"
+
+
+def _steps(path: Path, about: Mapping[str, Any]) -> list[int]:
+    steps: Any = about.get("steps") if isinstance(about, dict) else None
+    if not steps:
+        refuse(path, "it says of no steps")
+    return list(steps)
+
+
+def save_decoder(
+    path: Path | str,
+    model: Decoder,
+    snapshots: Mapping[int, Mapping[str, Tensor]],
+    notes: Mapping[str, Any] | None = None,
+) -> None:
+    """Write snapshots of a model; whoever reads the file meanwhile sees the old or the new one.
+
+    Args:
+        path: in a folder that exists; a symbolic link is replaced, not followed.
+        model: whose characters and config it is.
+        snapshots: weights by step, as `Snapshots` keeps them, at least one.
+        notes: whatever else should be known, as JSON can hold it.
+
+    Raises:
+        ValueError: there are no snapshots.
+        TypeError: JSON cannot hold the notes.
+        OSError: the file cannot be written; an older one is left as it was.
+    """
+    if not snapshots:
+        raise ValueError("snapshots must hold at least one step, got none")
+    about = {
+        "config": asdict(model.config),
+        "characters": model.vocabulary.characters,
+        "steps": sorted(snapshots),
+        "notes": dict(notes or {}),
+    }
+    weights = {
+        f"{step}/{name}": part for step, parts in snapshots.items() for name, part in parts.items()
+    }
+    write_weights(Path(path), about, weights)

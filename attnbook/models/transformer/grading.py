@@ -1,0 +1,146 @@
+"""Grades for heads: what each looks at, against chance, and what breaks without it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from statistics import fmean
+from typing import TYPE_CHECKING, NamedTuple
+
+import torch
+from torch import Tensor
+
+from attnbook.models.transformer.decoder import Decoder
+from attnbook.models.transformer.removal import Head, without_heads
+from attnbook.models.transformer.repeats import Repeat
+from attnbook.models.vocabulary import check_some
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
+
+class HeadScore(NamedTuple):
+    """How much of a head's weight lies where, in [0, 1]; -1 stands for no head of a model."""
+
+    layer: int
+    head: int
+    previous: float
+    induction: float
+
+
+def accuracy(model: Decoder, repeats: Sequence[Repeat]) -> float:
+    """Give the share of the symbols that can be foreseen which the model foresees.
+
+    Raises:
+        ValueError: there are no lines.
+    """
+    check_some("repeats", repeats)
+    found = model.follow([repeat.text for repeat in repeats])
+    return fmean(
+        reading.guesses[i - 1] == repeat.text[i]
+        for reading, repeat in zip(found, repeats, strict=True)
+        for i in repeat.copied
+    )
+
+
+def previous_score(
+    weights: Float[Tensor, "*heads positions positions"],
+) -> Float[Tensor, "*heads"]:
+    """Average, over all queries but the first, the weight on the key just before.
+
+    Raises:
+        ValueError: the weights are not square, or of one position only.
+    """
+    _check_square(weights, at_least=2)
+    return weights.diagonal(offset=-1, dim1=-2, dim2=-1).mean(-1)
+
+
+def behind_last(text: str) -> list[tuple[int, int]]:
+    """Pair each query whose symbol stood earlier with the key behind its last earlier place."""
+    last: dict[str, int] = {}
+    pairs = []
+    for query, symbol in enumerate(text):
+        if symbol in last:
+            pairs.append((query, last[symbol] + 1))
+        last[symbol] = query
+    return pairs
+
+
+def induction_score(
+    weights: Float[Tensor, "*heads positions positions"], text: str
+) -> Float[Tensor, "*heads"]:
+    """Average the weight on the key behind the last earlier place of the query's symbol.
+
+    Only queries count whose symbol stood earlier; with none of them the score is 0.
+
+    Raises:
+        ValueError: the weights are not one row and one column for each symbol.
+
+    Source: after Olsson et al. (2022), who call such heads induction heads.
+    """
+    _check_square(weights, at_least=1)
+    if weights.shape[-1] != len(text):
+        raise ValueError(
+            f"weights must have {len(text)} rows and columns for {text!r}, "
+            f"got shape {tuple(weights.shape)}"
+        )
+    pairs = behind_last(text)
+    if not pairs:
+        return torch.zeros_like(weights[..., 0, 0])
+    queries, behind = zip(*pairs, strict=True)
+    return weights[..., list(queries), list(behind)].mean(-1)
+
+
+def _check_square(weights: Tensor, at_least: int) -> None:
+    if weights.dim() < 2 or weights.shape[-2] != weights.shape[-1] or weights.shape[-1] < at_least:
+        raise ValueError(
+            f"weights must be square, of at least {at_least} positions, "
+            f"got shape {tuple(weights.shape)}"
+        )
+
+
+def score_heads(model: Decoder, repeats: Sequence[Repeat]) -> list[HeadScore]:
+    """Grade each head by both scores, averaged over lines.
+
+    Raises:
+        ValueError: there are no lines.
+    """
+    check_some("repeats", repeats)
+    found = model.follow([repeat.text for repeat in repeats])
+    previous = torch.stack([previous_score(reading.weights) for reading in found]).mean(0)
+    induction = torch.stack([induction_score(each.weights, each.text) for each in found]).mean(0)
+    return [
+        HeadScore(layer, head, previous[layer, head].item(), induction[layer, head].item())
+        for layer in range(model.config.num_layers)
+        for head in range(model.config.num_heads)
+    ]
+
+
+def chance(repeats: Sequence[Repeat]) -> HeadScore:
+    """Grade a head that looks at all it may see alike.
+
+    Raises:
+        ValueError: there are no lines.
+    """
+    check_some("repeats", repeats)
+    previous, induction = [], []
+    for repeat in repeats:
+        seen = torch.ones(len(repeat.text), len(repeat.text), device="cpu").tril()
+        weights = seen / seen.sum(-1, keepdim=True)
+        previous.append(previous_score(weights).item())
+        induction.append(induction_score(weights, repeat.text).item())
+    return HeadScore(-1, -1, fmean(previous), fmean(induction))
+
+
+def knock_outs(
+    model: Decoder, repeats: Sequence[Repeat], groups: Iterable[Sequence[Head]]
+) -> dict[tuple[Head, ...], float]:
+    """Give the accuracy without each group of heads.
+
+    Raises:
+        ValueError: there are no lines, or no such head.
+    """
+    found = {}
+    for group in groups:
+        with without_heads(model, group):
+            found[tuple(group)] = accuracy(model, repeats)
+    return found

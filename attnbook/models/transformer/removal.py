@@ -1,0 +1,52 @@
+"""Take heads away, to see what they were good for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from torch import Tensor, nn
+
+from attnbook.heads import merge_heads, split_heads
+from attnbook.models.transformer.decoder import Decoder
+
+Head = tuple[int, int]
+"""The number of a layer, and that of a head in it, from 0."""
+
+
+@contextmanager
+def without_heads(model: Decoder, heads: Iterable[Head]) -> Iterator[None]:
+    """Let a model go without some heads: what they pool is 0 before W_o mixes the heads.
+
+    They still have weights to look at.
+
+    Args:
+        model: a decoder; afterwards it is as it was.
+        heads: `(layer, head)` of each.
+
+    Raises:
+        ValueError: the model has no such head.
+    """
+    config, by_layer = model.config, dict[int, list[int]]()
+    for layer, head in heads:
+        if not (0 <= layer < config.num_layers and 0 <= head < config.num_heads):
+            raise ValueError(
+                f"heads must be (layer, head) below ({config.num_layers}, {config.num_heads}), "
+                f"got ({layer}, {head})"
+            )
+        by_layer.setdefault(layer, []).append(head)
+    with ExitStack() as stack:
+        for layer, gone in by_layer.items():
+            mix = model.attentions[layer].W_o
+            stack.callback(mix.register_forward_pre_hook(_silence(gone, config.num_heads)).remove)
+        yield
+
+
+def _silence(gone: list[int], num_heads: int) -> Any:  # noqa: ANN401 - torch's own type of a hook
+    def before(_mix: nn.Module, given: tuple[Tensor]) -> tuple[Tensor]:
+        heads = split_heads(given[0], num_heads).clone()
+        heads[:, gone] = 0
+        return (merge_heads(heads),)
+
+    return before

@@ -1,0 +1,57 @@
+"""Lines that repeat: a random beginning, then one block of symbols again and again."""
+
+from __future__ import annotations
+
+import random
+from typing import NamedTuple
+
+from attnbook.checks import check_size
+
+SYMBOLS = "abcdefghijklmnop"
+
+
+class Repeat(NamedTuple):
+    """A line: `start` random symbols, then a block of `period` different ones to the end."""
+
+    text: str
+    start: int
+    period: int
+
+    @property
+    def copied(self) -> range:
+        """Where a symbol stands that can be foreseen: it and the one before it are copies."""
+        return range(self.start + self.period + 1, len(self.text))
+
+
+def make_repeats(
+    count: int, length: int = 24, periods: tuple[int, int] = (4, 10), seed: int = 0
+) -> list[Repeat]:
+    """Draw lines. More lines from one seed begin with the same ones.
+
+    The block stands there at least twice, where the line is long enough for that; how long
+    it is, and where it begins, nobody says.
+
+    Args:
+        count: how many, at least 1.
+        length: symbols of a line, at least 1.
+        periods: the shortest block and the longest, within 1 and 16.
+        seed: of all that is random.
+
+    Raises:
+        TypeError, ValueError: an argument is out of its range.
+    """
+    check_size("count", count)
+    check_size("length", length)
+    shortest, longest = periods
+    if not 1 <= shortest <= longest <= len(SYMBOLS):
+        raise ValueError(f"periods must rise within 1 and {len(SYMBOLS)}, got {periods}")
+    drawn = random.Random(seed)  # noqa: S311 - no secret
+    return [_draw(drawn, length, shortest, longest) for _ in range(count)]
+
+
+def _draw(drawn: random.Random, length: int, shortest: int, longest: int) -> Repeat:
+    period = drawn.randint(shortest, longest)
+    start = drawn.randint(0, max(0, length - 2 * period))
+    beginning, block = drawn.choices(SYMBOLS, k=start), drawn.sample(SYMBOLS, period)
+    symbols = [*beginning, *(block[i % period] for i in range(length - start))]
+    return Repeat("".join(symbols[:length]), start, period)

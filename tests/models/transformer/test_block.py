@@ -1,0 +1,187 @@
+"""The block: its formula, torch's own layer, and what stays when parts go."""
+
+import copy
+
+import pytest
+import torch
+from torch import nn
+
+from attnbook.models.transformer.block import Block, FeedForward
+
+SIZE, HEADS = 12, 3
+
+
+def make_x(batch=2, positions=5, dtype=torch.float64):
+    drawn = torch.Generator().manual_seed(0)
+    return torch.randn(batch, positions, SIZE, generator=drawn, dtype=torch.float64).to(dtype)
+
+
+def make_block(ffn_hiddens=20, **parts):
+    torch.manual_seed(1)
+    block = Block(SIZE, HEADS, ffn_hiddens, **parts).double().eval()
+    for part in block.modules():  # a norm that does nothing to begin with hides where it stands
+        if isinstance(part, nn.LayerNorm):
+            nn.init.normal_(part.weight)
+            nn.init.normal_(part.bias)
+    return block
+
+
+def normed(norm, vector):
+    """One position's numbers: mean 0, variance 1, then scaled and shifted."""
+    if isinstance(norm, nn.Identity):
+        return vector
+    mean = sum(vector.tolist()) / len(vector)
+    variance = sum((number - mean) ** 2 for number in vector.tolist()) / len(vector)
+    return (vector - mean) / (variance + norm.eps) ** 0.5 * norm.weight + norm.bias
+
+
+def by_hand(block, x, **masks):
+    """The block's formula, a position at a time."""
+    rows = torch.stack([torch.stack([normed(block.attention_norm, v) for v in one]) for one in x])
+    found = block.attention(rows, rows, rows, **masks)
+    x = x + found if block.residual else found
+    if block.feed_forward is None:
+        return x
+    output = torch.empty_like(x)
+    inner, outer = block.feed_forward.inner, block.feed_forward.outer
+    for i, one in enumerate(x):
+        for j, vector in enumerate(one):
+            hidden = inner.weight @ normed(block.feed_forward_norm, vector) + inner.bias
+            hidden = torch.tensor([max(0.0, number) for number in hidden.tolist()]).double()
+            added = outer.weight @ hidden + outer.bias
+            output[i, j] = vector + added if block.residual else added
+    return output
+
+
+@pytest.mark.parametrize("ffn_hiddens", [None, 20])
+@pytest.mark.parametrize("norm", [True, False])
+@pytest.mark.parametrize("residual", [True, False])
+@pytest.mark.parametrize(
+    "masks",
+    [
+        {},
+        {"causal": True},
+        {"valid_lens": torch.tensor([2, 5])},
+        {"mask": torch.eye(5, dtype=torch.bool)},
+    ],
+    ids=["all", "causal", "lengths", "mask"],
+)
+def test_each_block_computes_its_formula(ffn_hiddens, norm, residual, masks):
+    torch.set_default_dtype(torch.float64)
+    try:
+        block = make_block(ffn_hiddens, norm=norm, residual=residual)
+        x = make_x()
+        assert torch.allclose(block(x, **masks), by_hand(block, x, **masks), atol=1e-12)
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+@pytest.mark.parametrize("batch_first", [True, False])
+@pytest.mark.parametrize("eps", [1e-5, 0.3])
+def test_a_block_made_from_torchs_layer_computes_the_same(batch_first, eps):
+    torch.manual_seed(2)
+    theirs = nn.TransformerEncoderLayer(
+        SIZE, HEADS, 20, 0.1, norm_first=True, batch_first=batch_first, layer_norm_eps=eps
+    )
+    for part in theirs.modules():
+        if isinstance(part, nn.LayerNorm):
+            nn.init.normal_(part.weight)
+    theirs = theirs.double().eval()
+    ours, x = Block.from_torch(theirs), make_x()
+    lengths = torch.tensor([3, 5])
+    hidden = torch.arange(5) >= lengths[:, None]
+    order = ~torch.ones(5, 5, dtype=torch.bool).tril()
+    given = x if batch_first else x.transpose(0, 1)
+    expected = theirs(given, src_mask=order, src_key_padding_mask=hidden)
+    expected = expected if batch_first else expected.transpose(0, 1)
+    found = ours(x, lengths, causal=True)
+    # What stands at padding is anybody's; torch may skip it.
+    for row, other, length in zip(found, expected, lengths.tolist(), strict=True):
+        assert torch.allclose(row[:length], other[:length], atol=1e-12)
+    assert not ours.training
+
+
+def test_a_block_made_from_torchs_layer_has_weights_of_its_own():
+    theirs = nn.TransformerEncoderLayer(SIZE, HEADS, 20, norm_first=True, batch_first=True)
+    ours = Block.from_torch(theirs)
+    before = copy.deepcopy(theirs.state_dict())
+    with torch.no_grad():
+        for weight in ours.parameters():
+            weight.add_(1)
+    assert all(torch.equal(before[name], weight) for name, weight in theirs.state_dict().items())
+    assert ours.training
+    assert ours.dropout.p == theirs.dropout1.p
+
+
+@pytest.mark.parametrize(
+    ("module", "error", "told"),
+    [
+        (nn.Linear(2, 2), TypeError, "must be an nn.TransformerEncoderLayer, got Linear"),
+        (nn.TransformerEncoderLayer(4, 2, 8), ValueError, "must norm first"),
+        (
+            nn.TransformerEncoderLayer(4, 2, 8, activation="gelu", norm_first=True),
+            ValueError,
+            "activation relu",
+        ),
+        (nn.TransformerEncoderLayer(4, 2, 8, bias=False, norm_first=True), ValueError, "biases"),
+    ],
+)
+def test_another_layer_of_torch_is_refused(module, error, told):
+    with pytest.raises(error, match=told):
+        Block.from_torch(module)
+
+
+def test_no_position_sees_a_later_one_and_padding_is_not_seen():
+    block, x = make_block(), make_x()
+    changed = x.clone()
+    changed[:, 3:] = 9e9
+    assert torch.equal(block(x, causal=True)[:, :3], block(changed, causal=True)[:, :3])
+    lengths = torch.tensor([3, 3])
+    assert torch.equal(block(x, lengths)[:, :3], block(changed, lengths)[:, :3])
+
+
+def test_the_callers_tensor_stays_and_gradients_flow():
+    block, x = make_block(), make_x().requires_grad_()
+    before = x.detach().clone()
+    block(x).sum().backward()
+    assert torch.equal(x.detach(), before)
+    assert x.grad.isfinite().all()
+    assert all(weight.grad is not None for weight in block.parameters())
+
+
+def test_dropout_drops_what_is_added_and_only_in_training():
+    block, x = make_block(dropout=1.0), make_x()
+    assert not torch.equal(block(x), x)
+    assert torch.equal(block.train()(x), x)
+
+
+@pytest.mark.parametrize("fullgraph", [True])
+def test_a_block_compiles_whole(fullgraph):
+    block, x = make_block(), make_x()
+    compiled = torch.compile(block, backend="eager", fullgraph=fullgraph)
+    assert torch.allclose(compiled(x, causal=True), block(x, causal=True))
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "told"),
+    [
+        ({"num_heads": 5}, ValueError, "num_heads"),
+        ({"num_hiddens": 0}, ValueError, "must be at least 1|got 0"),
+        ({"ffn_hiddens": 0}, ValueError, "ffn_hiddens"),
+        ({"dropout": 2.0}, ValueError, "dropout"),
+        ({"norm": 1}, TypeError, "norm"),
+        ({"residual": None}, TypeError, "residual"),
+    ],
+)
+def test_what_a_block_cannot_be_is_refused(given, error, told):
+    with pytest.raises(error, match=told):
+        Block(**{"num_hiddens": SIZE, "num_heads": HEADS, **given})
+
+
+def test_a_feed_forward_changes_each_position_by_itself():
+    torch.manual_seed(0)
+    network, x = FeedForward(SIZE, 7).double(), make_x()
+    together = network(x)
+    for i in range(2):
+        for j in range(5):
+            assert torch.allclose(network(x[i, j]), together[i, j], atol=1e-14)

@@ -1,0 +1,184 @@
+"""The decoder: what it foresees, what it may not see, and what it refuses."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from attnbook import sinusoidal_encoding
+from attnbook.models.training import Plan, fit
+from attnbook.models.transformer.config import DecoderConfig
+from attnbook.models.transformer.decoder import Decoder, make_lines
+from attnbook.models.transformer.removal import without_heads
+from attnbook.models.vocabulary import PAD, SPECIAL, Vocabulary
+
+WHOLE = DecoderConfig(num_hiddens=8, num_heads=2, num_layers=2, ffn_hiddens=12, norm=True)
+SMALL = DecoderConfig(num_hiddens=8, num_heads=2, num_layers=2)
+TEXTS = ["abcabca", "cab", "b"]
+every_kind = pytest.mark.parametrize("config", [WHOLE, SMALL], ids=["whole", "attention only"])
+
+
+def make_model(config=SMALL, **options):
+    return Decoder(Vocabulary("abc"), config, **options).double().eval()
+
+
+@every_kind
+@pytest.mark.parametrize("positions", [True, False])
+def test_a_decoder_is_its_parts_one_after_the_other(config, positions):
+    model = make_model(DecoderConfig(**{**vars(config), "positions": positions}))
+    tokens, lengths = model.read_lines(TEXTS)
+    x = model.embedding.weight[tokens]
+    if positions:
+        x = x + sinusoidal_encoding(x.shape[1], 8, dtype=torch.float64)
+    for block in model.blocks:
+        x = block(x, lengths, causal=True)
+    assert torch.equal(model(tokens, lengths), model.norm(x) @ model.output.weight.T)
+
+
+@every_kind
+def test_no_symbol_is_foreseen_from_itself_or_later_ones(config):
+    model = make_model(config)
+    (long,) = model.follow(["abcabca"])
+    for n in range(1, 7):
+        (short,) = model.follow(["abcabca"[:n]])
+        assert short.guesses == long.guesses[:n]
+        assert torch.allclose(short.probabilities, long.probabilities[:n], atol=1e-12)
+        assert torch.allclose(short.weights, long.weights[..., :n, :n], atol=1e-12)
+
+
+@every_kind
+def test_texts_read_together_are_read_as_alone(config):
+    model = make_model(config)
+    for together, text in zip(model.follow(TEXTS), TEXTS, strict=True):
+        (alone,) = model.follow([text])
+        assert together.guesses == alone.guesses
+        assert torch.allclose(together.weights, alone.weights, atol=1e-12)
+        assert together.weights.shape == (2, 2, len(text), len(text))
+        assert together.probabilities.shape == (len(text), 3)
+        assert torch.allclose(together.probabilities.sum(-1), torch.ones(len(text)).double())
+
+
+def test_many_texts_are_read_in_their_order():
+    model = make_model()
+    texts = [TEXTS[i % 3] for i in range(600)]
+    assert [reading.text for reading in model.follow(texts)] == texts
+    assert model.follow([]) == []
+
+
+def test_padding_beginning_and_end_are_never_foreseen():
+    model = make_model()
+    with torch.no_grad():
+        model.output.weight[:SPECIAL] = 1e6
+    assert set(model.follow(["abc"])[0].guesses) <= set("abc")
+
+
+def test_a_line_is_continued_by_its_likeliest_symbols():
+    model = make_model()
+    for start, written in zip(TEXTS, model.write(TEXTS, 3), strict=True):
+        assert written[: len(start)] == start
+        for n in range(len(start), len(start) + 3):
+            assert model.follow([written[:n]])[0].guesses[-1] == written[n]
+
+
+def test_each_symbol_is_the_target_of_the_one_before_it():
+    lines = make_lines(make_model(), ["abca", "cb"])
+    a, b, c = range(SPECIAL, SPECIAL + 3)
+    assert lines.tokens.tolist() == [[a, b, c, a], [c, b, PAD, PAD]]
+    assert lines.targets.tolist() == [[b, c, a, PAD], [b, PAD, PAD, PAD]]
+    assert lines.valid_lens.tolist() == [4, 2]
+
+
+@every_kind
+def test_a_decoder_learns_what_always_follows(config):
+    torch.set_num_threads(1)
+    model = Decoder(Vocabulary("abc"), config)
+    lines = make_lines(model, ["abcabcabc", "bcabcab", "cabcabcabc"])
+    losses = fit(
+        model, lines, lines, Plan(epochs=60, batch_size=3, learning_rate=0.02, patience=60)
+    )
+    assert losses[-1].validation_loss < 0.2 < losses[0].validation_loss
+    assert not model.training
+    assert model.write(["a"], 5) == ["abcabc"]
+
+
+def test_the_first_weights_are_those_of_the_seed_and_nothing_else_changes():
+    state = torch.get_rng_state()
+    one, same, other = (make_model(seed=seed).output.weight for seed in (0, 0, 1))
+    assert torch.equal(one, same)
+    assert not torch.equal(one, other)
+    assert torch.equal(state, torch.get_rng_state())
+
+
+def test_it_compiles_whole():
+    model = make_model(WHOLE)
+    tokens, lengths = model.read_lines(TEXTS)
+    compiled = torch.compile(model, backend="eager", fullgraph=True)
+    assert torch.allclose(compiled(tokens, lengths), model(tokens, lengths))
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "told"),
+    [
+        (lambda model: model.follow("abc"), TypeError, "put it in a list"),
+        (lambda model: model.follow(["abx"]), ValueError, "got 'x'"),
+        (lambda model: model.follow([""]), ValueError, "at least one"),
+        (lambda model: model.write(["a"], 0), ValueError, "count"),
+        (lambda _: Decoder("abc"), TypeError, "must be a Vocabulary, got str"),
+        (lambda _: DecoderConfig(num_heads=5), ValueError, "num_heads"),
+        (lambda _: DecoderConfig(num_layers=0), ValueError, "num_layers"),
+        (lambda _: DecoderConfig(positions=1), TypeError, "positions"),
+    ],
+)
+def test_what_it_cannot_do_is_refused(call, error, told):
+    with pytest.raises(error, match=told):
+        call(make_model())
+
+
+# Heads taken away
+
+
+@pytest.mark.parametrize("heads", [[(0, 1)], [(1, 0)], [(0, 0), (1, 1)], [(1, 0), (1, 1)], []])
+def test_a_head_taken_away_is_a_share_of_w_o_that_is_zero(heads):
+    model, other = make_model(WHOLE), make_model(WHOLE)
+    with torch.no_grad():
+        for layer, head in heads:
+            other.blocks[layer].attention.W_o.weight[:, head * 4 : head * 4 + 4] = 0
+    tokens, lengths = model.read_lines(TEXTS)
+    whole = model(tokens, lengths)
+    with without_heads(model, heads):
+        assert torch.allclose(model(tokens, lengths), other(tokens, lengths), atol=1e-14)
+    assert torch.equal(model(tokens, lengths), whole)
+    if heads:
+        assert not torch.allclose(whole, other(tokens, lengths))
+
+
+def test_heads_come_back_after_an_exception():
+    model = make_model()
+    tokens, _ = model.read_lines(["abc"])
+    whole = model(tokens)
+    with pytest.raises(KeyboardInterrupt), without_heads(model, [(0, 0)]):
+        raise KeyboardInterrupt
+    assert torch.equal(model(tokens), whole)
+
+
+@pytest.mark.parametrize("head", [(2, 0), (0, 2), (-1, 0)])
+def test_a_head_that_is_not_there_is_refused(head):
+    model = make_model()
+    with (
+        pytest.raises(ValueError, match=r"below \(2, 2\), got"),
+        without_heads(model, [(0, 0), head]),
+    ):
+        pass
+    assert not model.blocks[0].attention.W_o._forward_pre_hooks
+
+
+def test_the_loss_is_that_of_the_next_symbols():
+    model = make_model()
+    lines = make_lines(model, ["abca", "cb"])
+    scores = model(*lines)
+    by_hand = [
+        -F.log_softmax(scores[i, t], -1)[lines.tokens[i, t + 1]]
+        for i, length in enumerate([4, 2])
+        for t in range(length - 1)
+    ]
+    loss = F.cross_entropy(scores.flatten(0, 1), lines.targets.flatten(), ignore_index=PAD)
+    assert torch.allclose(loss, torch.stack(by_hand).mean())

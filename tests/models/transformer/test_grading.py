@@ -1,0 +1,149 @@
+"""Lines that repeat, and the grades of heads against loops."""
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attnbook.models.transformer.checkpoints import book_decoder
+from attnbook.models.transformer.grading import (
+    accuracy,
+    chance,
+    induction_score,
+    knock_outs,
+    previous_score,
+    score_heads,
+)
+from attnbook.models.transformer.removal import without_heads
+from attnbook.models.transformer.repeats import SYMBOLS, Repeat, make_repeats
+
+
+@given(
+    st.integers(1, 60),
+    st.tuples(st.integers(1, 16), st.integers(1, 16)).map(sorted).map(tuple),
+    st.integers(0, 99),
+)
+def test_a_line_is_a_random_beginning_and_then_one_block_again_and_again(length, periods, seed):
+    for text, start, period in make_repeats(5, length, periods, seed):
+        assert len(text) == length
+        assert set(text) <= set(SYMBOLS)
+        assert periods[0] <= period <= periods[1]
+        block = text[start : start + period]
+        assert len(set(block)) == len(block)
+        assert all(text[i] == text[i - period] for i in range(start + period, length))
+        assert start + 2 * period <= length or start == 0
+
+
+def test_what_can_be_foreseen_begins_behind_the_first_copy():
+    # x y | a b c a b c a: the second a is a surprise, since nobody said how long the block is
+    line = Repeat("xyabcabca", start=2, period=3)
+    assert [line.text[i] for i in line.copied] == ["b", "c", "a"]
+
+
+def test_lines_are_those_of_their_seed():
+    assert make_repeats(9, seed=1) == make_repeats(20, seed=1)[:9]
+    assert make_repeats(9, seed=1) != make_repeats(9, seed=2)
+    assert {repeat.period for repeat in make_repeats(200)} == set(range(4, 11))
+    assert min(repeat.start for repeat in make_repeats(200)) == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [({"count": 0}, "count"), ({"length": 0}, "length"), ({"periods": (0, 3)}, "periods"),
+     ({"periods": (5, 3)}, "periods"), ({"periods": (4, 17)}, "within 1 and 16")],
+)  # fmt: skip
+def test_lines_that_cannot_be_are_refused(given, told):
+    with pytest.raises(ValueError, match=told):
+        make_repeats(**{"count": 3, **given})
+
+
+def random_weights(*shape):
+    scores = torch.randn(*shape, generator=torch.Generator().manual_seed(0))
+    hidden = torch.ones(shape[-2:]).triu(1).bool()
+    return scores.masked_fill(hidden, -torch.inf).softmax(-1)
+
+
+def induction_by_loops(weights, text):
+    total, count = 0.0, 0
+    for query in range(len(text)):
+        for key in range(query - 1, -1, -1):
+            if text[key] == text[query]:
+                total += weights[query][key + 1].item()
+                count += 1
+                break
+    return total / count if count else 0.0
+
+
+@pytest.mark.parametrize("text", ["abcabc", "aaaa", "abcdef", "abacab", "a"])
+def test_the_induction_score_is_what_loops_find(text):
+    weights = random_weights(2, 3, len(text), len(text))
+    found = induction_score(weights, text)
+    for layer in range(2):
+        for head in range(3):
+            expected = induction_by_loops(weights[layer, head], text)
+            assert found[layer, head].item() == pytest.approx(expected)
+
+
+def test_the_previous_score_is_what_loops_find():
+    weights = random_weights(3, 6, 6)
+    for head, found in zip(weights, previous_score(weights), strict=True):
+        assert found.item() == pytest.approx(sum(head[i, i - 1].item() for i in range(1, 6)) / 5)
+
+
+def test_perfect_heads_have_perfect_scores():
+    text = "xyabcabca"
+    assert previous_score(torch.ones(8).diag(-1)).item() == 1
+    weights = torch.zeros(9, 9)
+    for query in range(5, 9):
+        weights[query, query - 2] = 1
+    assert induction_score(weights, text).item() == 1
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: previous_score(torch.ones(1, 1)),
+        lambda: previous_score(torch.ones(3, 2)),
+        lambda: previous_score(torch.ones(3)),
+        lambda: induction_score(torch.ones(3, 3), "ab"),
+        lambda: accuracy(book_decoder("copying"), []),
+        lambda: score_heads(book_decoder("copying"), []),
+        lambda: chance([]),
+    ],
+)
+def test_what_has_no_grade_is_refused(call):
+    with pytest.raises(ValueError, match=r"weights must|at least one"):
+        call()
+
+
+def test_grades_are_averages_over_lines():
+    model, lines = book_decoder("copying"), make_repeats(7, seed=5)
+    readings = model.follow([line.text for line in lines])
+    for layer, head, previous, induction in score_heads(model, lines):
+        each = [reading.weights[layer, head] for reading in readings]
+        loops = [induction_by_loops(w, line.text) for w, line in zip(each, lines, strict=True)]
+        assert induction == pytest.approx(sum(loops) / 7, rel=1e-5)
+        assert previous == pytest.approx(sum(previous_score(w).item() for w in each) / 7)
+    right = [
+        reading.guesses[i - 1] == line.text[i]
+        for reading, line in zip(readings, lines, strict=True)
+        for i in line.copied
+    ]
+    assert accuracy(model, lines) == sum(right) / len(right)
+
+
+def test_chance_is_a_head_that_looks_at_all_alike():
+    lines = [Repeat("aba", 0, 2)]
+    found = chance(lines)
+    assert found.previous == pytest.approx((1 / 2 + 1 / 3) / 2)
+    assert found.induction == pytest.approx(1 / 3)
+
+
+def test_knock_outs_are_accuracies_without():
+    model, lines = book_decoder("copying"), make_repeats(20, seed=5)
+    groups = [[(0, 1)], [(1, 0), (1, 1)]]
+    found = knock_outs(model, lines, groups)
+    for group in groups:
+        with without_heads(model, group):
+            assert found[tuple(group)] == accuracy(model, lines)
+    assert accuracy(model, lines) > 0.9

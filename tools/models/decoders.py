@@ -1,0 +1,86 @@
+"""Recipes of the decoders that the book opens; `tools.models.checkpoints` makes them.
+
+All of them learn from the same lines; seeds differ in the first weights and in the order.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+
+from attnbook.models.training import Bar, Plan, fit
+from attnbook.models.transformer.checkpoints import Snapshots, save_decoder
+from attnbook.models.transformer.config import DecoderConfig
+from attnbook.models.transformer.decoder import Decoder, make_lines
+from attnbook.models.transformer.grading import accuracy
+from attnbook.models.transformer.repeats import SYMBOLS, Repeat, make_repeats
+from attnbook.models.vocabulary import Vocabulary
+
+SEEDS = {"learned": 0, "judged": 1, "test": 2, "later": 3}
+PLAN = Plan(epochs=10, batch_size=64, learning_rate=1.5e-2, patience=10)
+COUNTS = {"learned": 19_200, "judged": 500, "test": 1000, "later": 1000}
+
+
+def lines(part: str) -> list[Repeat]:
+    """Draw what is learned, what is chosen by, what is graded on, or what was drawn later.
+
+    "later" was drawn for the first time when all models had been chosen.
+    """
+    return make_repeats(COUNTS[part], seed=SEEDS[part])
+
+
+class DecoderRecipe(NamedTuple):
+    """All that a decoder's checkpoint is made from."""
+
+    config: DecoderConfig = DecoderConfig()
+    plan: Plan = PLAN
+    steps: Sequence[int] = ()  # of training at which the weights are kept, besides the end
+
+    def model(self) -> Decoder:
+        """Make the model as it is before it has learned anything."""
+        return Decoder(Vocabulary(SYMBOLS), self.config, seed=self.plan.seed)
+
+    def make(self) -> tuple[Decoder, Snapshots, dict[str, Any]]:
+        """Train a model; give it with its snapshots and with what should be noted about it."""
+        model = self.model()
+        learned, judged = (
+            make_lines(model, [line.text for line in lines(part)]) for part in ("learned", "judged")
+        )
+        total = self.plan.epochs * -(-len(learned.tokens) // self.plan.batch_size)
+        snapshots, bar = Snapshots(model, self.steps, total), Bar()
+
+        def report(share: float, history: list[Any]) -> None:
+            snapshots(share, history)
+            bar(share, history)
+
+        start = time.process_time()
+        fit(model, learned, judged, self.plan, report)
+        return (
+            model,
+            snapshots,
+            {
+                "torch": str(torch.__version__).partition("+")[0],
+                "seed": self.plan.seed,
+                "seconds": round(time.process_time() - start, 1),
+                "accuracy": accuracy(model, lines("test")),
+            },
+        )
+
+    def write(self, path: Path) -> dict[str, Any]:
+        """Train a model and write its file; give what was noted."""
+        model, snapshots, notes = self.make()
+        save_decoder(path, model, snapshots.kept, notes)
+        return notes
+
+
+DECODERS = {
+    "copying": DecoderRecipe(steps=(0, 300, 400, 450, 500, 1000)),
+    "copying-1": DecoderRecipe(plan=replace(PLAN, seed=1)),
+    "copying-2": DecoderRecipe(plan=replace(PLAN, seed=2)),
+    "copying-one-layer": DecoderRecipe(config=DecoderConfig(num_layers=1)),
+}

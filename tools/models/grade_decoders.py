@@ -1,0 +1,135 @@
+"""Grade the decoders that the book opens on lines that they have never seen; `make grade`.
+
+What they foresee, what each head looks at (against looking everywhere alike), and what
+breaks when heads are taken away; for three seeds, for one layer alone, and on a second draw.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+
+from attnbook.models.transformer.checkpoints import book_decoder, decoder_steps
+from attnbook.models.transformer.grading import (
+    HeadScore,
+    accuracy,
+    chance,
+    knock_outs,
+    score_heads,
+)
+from attnbook.models.transformer.removal import Head
+from attnbook.models.transformer.repeats import Repeat, make_repeats
+from tools.models.decoders import lines
+
+SEEDS = ("copying", "copying-1", "copying-2")
+ONE_LAYER = "copying-one-layer"
+FORESEEN, PREVIOUS, INDUCTION = 0.99, 0.85, 0.75  # what each seed must reach
+BROKEN, ALONE = 0.5, 0.7  # below these, heads were needed, and one layer is not enough
+HARDER = (
+    ("blocks of 11 and 12", {"periods": (11, 12)}),
+    ("lines of 32", {"length": 32}),
+    ("lines of 48", {"length": 48}),
+)
+
+
+class Found(NamedTuple):
+    """What some lines say of a model."""
+
+    foresees: float
+    scores: list[HeadScore]
+    previous: Head  # the head that looks most at the previous symbol
+    induction: list[Head]  # those that look behind the last occurrence, far above chance
+    without: dict[tuple[Head, ...], float]  # each head, and all induction heads together
+
+
+def look_at(name: str, test: Sequence[Repeat]) -> Found:
+    """Grade a model and its heads."""
+    model, by_chance = book_decoder(name), chance(test)
+    scores = score_heads(model, test)
+    best = max(scores, key=lambda score: score.previous)
+    induction = [(s.layer, s.head) for s in scores if s.induction > 5 * by_chance.induction]
+    groups = [[(score.layer, score.head)] for score in scores]
+    groups += [induction] if induction else []
+    without = knock_outs(model, test, groups)
+    return Found(accuracy(model, test), scores, (best.layer, best.head), induction, without)
+
+
+def table(name: str, found: Found) -> list[str]:
+    """Lay out one model's heads."""
+    rows = [f"  {name}: foresees {found.foresees:.4f} of what can be foreseen"]
+    for layer, head, previous, induction in found.scores:
+        rest = found.without[(layer, head),]
+        rows.append(
+            f"    layer {layer}, head {head}: previous {previous:.2f}, "
+            f"induction {induction:.2f}; without it {rest:.3f}"
+        )
+    if found.induction:
+        together = found.without[tuple(found.induction)]
+        rows.append(f"    without all {len(found.induction)} induction heads: {together:.3f}")
+    return rows
+
+
+def targets(found: Found) -> dict[str, bool]:
+    """Say whether a model is as good as it must be."""
+    best = {what: max(getattr(s, what) for s in found.scores) for what in ("previous", "induction")}
+    together = found.without.get(tuple(found.induction), 1.0)
+    return {
+        f"foresees at least {FORESEEN}": found.foresees >= FORESEEN,
+        f"previous-symbol score of the best head at least {PREVIOUS}": best["previous"] >= PREVIOUS,
+        f"induction score of the best head at least {INDUCTION}": best["induction"] >= INDUCTION,
+        f"without the previous-symbol head below {BROKEN}": found.without[found.previous,] < BROKEN,
+        f"without all induction heads below {BROKEN}": together < BROKEN,
+    }
+
+
+def births(name: str, test: Sequence[Repeat]) -> list[str]:
+    """Show accuracy and the best scores at each snapshot."""
+    rows = []
+    for step in decoder_steps(name):
+        model = book_decoder(name, step)
+        scores = score_heads(model, test)
+        previous, induction = (
+            max(score.previous for score in scores),
+            max(score.induction for score in scores),
+        )
+        rows.append(
+            f"  step {step:>5}: foresees {accuracy(model, test):.3f}, "
+            f"best previous {previous:.2f}, best induction {induction:.2f}"
+        )
+    return rows
+
+
+def main() -> int:
+    """Print the grades; fail if a model misses its targets."""
+    torch.set_num_threads(1)
+    failed = False
+    for part in ("test", "later"):
+        test = lines(part)
+        by_chance = chance(test)
+        print(
+            f"Heads on {len(test)} lines {'never seen' if part == 'test' else 'drawn later'}; "
+            f"by chance: previous {by_chance.previous:.2f}, induction {by_chance.induction:.2f}"
+        )
+        for name in SEEDS:
+            found = look_at(name, test)
+            print("\n".join(table(name, found)))
+            for what, so in targets(found).items():
+                print(f"      {what}: {so}")
+                failed |= not so
+        alone = look_at(ONE_LAYER, test)
+        print("\n".join(table(ONE_LAYER, alone)))
+        print(f"      one layer alone stays below {ALONE}: {alone.foresees < ALONE}", end="\n\n")
+        failed |= alone.foresees >= ALONE
+    print("The moment of birth", *births(SEEDS[0], lines("test")), sep="\n", end="\n\n")
+    print("Where it fails")
+    for what, kind in HARDER:
+        harder = make_repeats(len(lines("test")), seed=4, **kind)
+        print(f"  {what}: {accuracy(book_decoder(SEEDS[0]), harder):.3f}")
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
