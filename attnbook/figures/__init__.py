@@ -11,6 +11,7 @@ from attnbook.figures.alignment.figure import AlignmentFigure
 from attnbook.figures.attention.figure import AttentionFigure
 from attnbook.figures.code.figure import CodeTask
 from attnbook.figures.cost.figure import CostFigure
+from attnbook.figures.heads.figure import HeadsFigure
 from attnbook.figures.mask.figure import MaskFigure
 from attnbook.figures.pooling.figure import PoolingFigure
 from attnbook.figures.prediction.figure import Prediction
@@ -22,6 +23,7 @@ __all__ = [
     "AttentionFigure",
     "CodeTask",
     "CostFigure",
+    "HeadsFigure",
     "MaskFigure",
     "PoolingFigure",
     "Prediction",

@@ -17,6 +17,7 @@ from attnbook.practice.bugs import (
     dot_product_layer,
     float_mask,
     grouped_heads,
+    induction_score,
     kernel_pool,
     left_padding,
     length_mask,
@@ -34,12 +35,22 @@ from attnbook.practice.bugs import (
     sinusoidal_encoding,
     softmax,
     split_heads,
+    transformer_block,
     two_sided_window_mask,
     window_mask,
 )
 from attnbook.practice.list_task import ListTask
 from attnbook.practice.lists import additive_score as additive_score_by_hand
-from attnbook.practice.lists import attention, causal_rule, look_up, packed_rule, score, window_rule
+from attnbook.practice.lists import (
+    attention,
+    causal_rule,
+    layer_norm,
+    look_up,
+    packed_rule,
+    previous_score,
+    score,
+    window_rule,
+)
 from attnbook.practice.lists import decoding_step as decoding_step_by_hand
 from attnbook.practice.lists import kernel_pool as kernel_pool_by_hand
 from attnbook.practice.lists import masked_softmax as masked_softmax_by_hand
@@ -82,6 +93,8 @@ TASKS: dict[str, Task] = {
         masked_attention,
         sinusoidal_encoding,
         rotary_encoding,
+        transformer_block,
+        induction_score,
         online_softmax,
     )
 }
@@ -103,6 +116,8 @@ LIST_TASKS: dict[str, ListTask] = {
         window_rule,
         packed_rule,
         sinusoidal_encoding_by_hand,
+        layer_norm,
+        previous_score,
         online_softmax_by_hand,
     )
 }

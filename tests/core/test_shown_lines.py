@@ -22,6 +22,11 @@ from attnbook import (
     sinusoidal_encoding,
 )
 from attnbook.models import training
+from attnbook.models.transformer import grading
+from attnbook.models.transformer.block import Block, FeedForward
+from attnbook.models.transformer.checkpoints import book_decoder
+from attnbook.models.transformer.decoder import Decoder
+from attnbook.models.transformer.repeats import make_repeats
 from attnbook.models.translator.checkpoints import book_model
 from attnbook.models.translator.encoders import ConvolutionalEncoder, RecurrentEncoder
 from attnbook.models.translator.model import Translator
@@ -40,6 +45,10 @@ def translate_and_learn():
         model.translate(["3 May 2024"])
     pairs = [("3 May 2024", "2024-05-03")]
     training.train(model, pairs, pairs, training.Plan(epochs=1))
+
+
+def follow_and_grade():
+    grading.score_heads(book_decoder("copying"), make_repeats(3))
 
 
 COSTS = "what-attention-costs"  # it says where the fast paths begin
@@ -81,6 +90,14 @@ CALLS = {
     "self-attention-and-position": (
         lambda: rotary_encoding(sinusoidal_encoding(3, size=4)),
         [angles, sinusoidal_encoding, rotary_encoding],
+    ),
+    "transformer-block": (
+        lambda: Block(4, 2, 8)(torch.ones(1, 3, 4)),
+        [Block.forward, Block._add, FeedForward.forward],
+    ),
+    "heads-that-copy": (
+        follow_and_grade,
+        [Decoder.embed, Decoder.forward, grading.previous_score, grading.behind_last],
     ),
 }
 

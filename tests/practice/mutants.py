@@ -2095,6 +2095,246 @@ def masked_attention_10(queries, keys, values, mask):
     return powers @ values / powers.sum(-1, keepdim=True).clamp(min=1e-30)
 
 
+# transformer-block
+
+
+class _TransformerBlock(nn.Module):
+    """Right, but for what a mutant changes."""
+
+    def __init__(self, attention, attention_norm, feed_forward, feed_forward_norm):
+        super().__init__()
+        self.attention, self.attention_norm = attention, attention_norm
+        self.feed_forward, self.feed_forward_norm = feed_forward, feed_forward_norm
+
+    def forward(self, x, valid_lens=None):
+        x = x + self.first(x, valid_lens)
+        return x + self.second(x)
+
+    def first(self, x, valid_lens):
+        normed = self.attention_norm(x)
+        return self.attention(normed, normed, normed, valid_lens)
+
+    def second(self, x):
+        return self.feed_forward(self.feed_forward_norm(x))
+
+
+class transformer_block_1(_TransformerBlock):
+    """It adds what came in once more at the end: any input but 0."""
+
+    def forward(self, x, valid_lens=None):
+        return x + super().forward(x, valid_lens)
+
+
+class transformer_block_2(_TransformerBlock):
+    """Nothing flows back along the residual: the gradients of x."""
+
+    def forward(self, x, valid_lens=None):
+        x = x.detach() + self.first(x, valid_lens)
+        return x + self.second(x)
+
+
+class transformer_block_3(_TransformerBlock):
+    """Each example sees one key at least: a length of 0."""
+
+    def first(self, x, valid_lens):
+        return super().first(x, None if valid_lens is None else valid_lens.clamp(min=1))
+
+
+class transformer_block_4(_TransformerBlock):
+    """It divides each sum by √2, to keep its size: any input but 0."""
+
+    def forward(self, x, valid_lens=None):
+        x = (x + self.first(x, valid_lens)) / math.sqrt(2)
+        return (x + self.second(x)) / math.sqrt(2)
+
+
+class transformer_block_5(_TransformerBlock):
+    """Its norms stand in a tuple, and are no parameters of its own."""
+
+    def __init__(self, attention, attention_norm, feed_forward, feed_forward_norm):
+        nn.Module.__init__(self)
+        self.attention, self.feed_forward = attention, feed_forward
+        self.norms = (attention_norm, feed_forward_norm)
+
+    def forward(self, x, valid_lens=None):
+        normed = self.norms[0](x)
+        x = x + self.attention(normed, normed, normed, valid_lens)
+        return x + self.feed_forward(self.norms[1](x))
+
+
+class transformer_block_6(_TransformerBlock):
+    """Its dropout does not ask whether it is in training: two calls in eval differ."""
+
+    def second(self, x):
+        return F.dropout(super().second(x), 0.1)
+
+
+class transformer_block_7(_TransformerBlock):
+    """It drops axes of 1: one position."""
+
+    def forward(self, x, valid_lens=None):
+        return super().forward(x, valid_lens).squeeze(1)
+
+
+class transformer_block_8(_TransformerBlock):
+    """It computes, and answers, in single precision: x of double or half precision."""
+
+    def forward(self, x, valid_lens=None):
+        return super().forward(x, valid_lens).float()
+
+
+class transformer_block_9(_TransformerBlock):
+    """It takes the first of each example's lengths: lengths that differ among queries."""
+
+    def first(self, x, valid_lens):
+        lens = valid_lens if valid_lens is None or valid_lens.dim() == 1 else valid_lens[:, 0]
+        return super().first(x, lens)
+
+
+class transformer_block_10(_TransformerBlock):
+    """What leaves it is never negative: any negative sum."""
+
+    def forward(self, x, valid_lens=None):
+        return torch.relu(super().forward(x, valid_lens))
+
+
+class transformer_block_11(_TransformerBlock):
+    """It hides the future besides: what a later position holds."""
+
+    def first(self, x, valid_lens):
+        normed = self.attention_norm(x)
+        return self.attention(normed, normed, normed, valid_lens, causal=True)
+
+
+class transformer_block_12(_TransformerBlock):
+    """It takes the norm twice before the feed-forward: gains other than 1."""
+
+    def second(self, x):
+        return self.feed_forward(self.feed_forward_norm(self.feed_forward_norm(x)))
+
+
+class transformer_block_13(_TransformerBlock):
+    """It cannot be called without lengths."""
+
+    def forward(self, x, valid_lens):
+        return super().forward(x, valid_lens)
+
+
+# induction-score
+
+
+def _behind(tokens):
+    """Each query that counts, with the key behind its token's last position before it."""
+    known = tokens.tolist()
+    for query, token in enumerate(known):
+        before = [key for key in range(query) if known[key] == token]
+        if before:
+            yield query, before[-1] + 1
+
+
+def _mean_weight(weights, pairs):
+    """The mean of some weights, for each head."""
+    picked = [weights[:, query, key] for query, key in pairs]
+    return sum(picked) / len(picked) if picked else weights.new_zeros(len(weights))
+
+
+def induction_score_1(weights, tokens):
+    """It divides by how many different tokens there are, not by how many queries count."""
+    pairs = [*_behind(tokens)]
+    return _mean_weight(weights, pairs) * len(pairs) / len(tokens.unique())
+
+
+def induction_score_2(weights, tokens):
+    """It overlooks position 0, which counts as False: a first token that comes back."""
+    seen, picked = {}, []
+    for query, token in enumerate(tokens.tolist()):
+        if seen.get(token):
+            picked.append(weights[:, query, seen[token] + 1])
+        seen[token] = query
+    return torch.stack(picked).mean(0) if picked else weights.new_zeros(len(weights))
+
+
+def induction_score_3(weights, tokens):
+    """It takes the token 0 for padding: a 0 that comes back."""
+    pairs = [(query, key) for query, key in _behind(tokens) if tokens[query] != 0]
+    return _mean_weight(weights, pairs)
+
+
+def induction_score_4(weights, tokens):
+    """It drops axes of 1: one head."""
+    return _mean_weight(weights, _behind(tokens)).squeeze()
+
+
+def induction_score_5(weights, tokens):
+    """Each token counts once only, where it comes back first: a token that stands three times."""
+    known = tokens.tolist()
+    pairs = [(i, key) for i, key in _behind(tokens) if known[:i].count(known[i]) == 1]
+    return _mean_weight(weights, pairs)
+
+
+def induction_score_6(weights, tokens):
+    """It leaves the last query out, which has nothing behind it: a last token that comes back."""
+    return _mean_weight(weights, [pair for pair in _behind(tokens) if pair[0] < len(tokens) - 1])
+
+
+def induction_score_7(weights, tokens):
+    """It answers in single precision: weights of double or half precision."""
+    return _mean_weight(weights, _behind(tokens)).float()
+
+
+def induction_score_8(weights, tokens):
+    """It takes the median: queries that differ."""
+    picked = [weights[:, query, key] for query, key in _behind(tokens)]
+    return torch.stack(picked).median(0).values if picked else weights.new_zeros(len(weights))
+
+
+def induction_score_9(weights, tokens):
+    """It takes the distance of the first pair for all: tokens that come back at odd distances."""
+    pairs = [*_behind(tokens)]
+    if not pairs:
+        return weights.new_zeros(len(weights))
+    step = pairs[0][0] - pairs[0][1]
+    return _mean_weight(weights, [(query, query - step) for query in range(step + 1, len(tokens))])
+
+
+def induction_score_10(weights, tokens):
+    """Its shift is a circle: the last token stands before the first key, too."""
+    before = tokens.roll(1)
+    same = (tokens[:, None] == before).tril()
+    last = (same * torch.arange(1, len(tokens) + 1)).argmax(1)
+    pairs = [(query, int(last[query])) for query in range(len(tokens)) if same[query].any()]
+    return _mean_weight(weights, pairs)
+
+
+def induction_score_11(weights, tokens):
+    """It keeps tokens in a byte: tokens 256 apart."""
+    return _mean_weight(weights, _behind(tokens % 256))
+
+
+def induction_score_12(weights, tokens):
+    """It takes the weight out of the caller's own tensor: the diagonal is 0 afterwards."""
+    scores = _mean_weight(weights.clone(), _behind(tokens))
+    with torch.no_grad():
+        weights.diagonal(dim1=1, dim2=2).zero_()
+    return scores
+
+
+def induction_score_13(weights, tokens):
+    """It looks for what comes next: the last key before the query that holds the next token."""
+    known = tokens.tolist()
+    pairs = []
+    for query in range(len(known) - 1):
+        same = [key for key in range(query + 1) if known[key] == known[query + 1]]
+        if same:
+            pairs.append((query, same[-1]))
+    return _mean_weight(weights, pairs)
+
+
+def induction_score_14(weights, tokens):
+    """It has no answer where nothing comes back: the mean of an empty list."""
+    return torch.stack([weights[:, query, key] for query, key in _behind(tokens)]).mean(0)
+
+
 MUTANTS = {
     "softmax": [
         softmax_1,
@@ -2420,5 +2660,36 @@ MUTANTS = {
         masked_attention_8,
         masked_attention_9,
         masked_attention_10,
+    ],
+    "transformer-block": [
+        transformer_block_1,
+        transformer_block_2,
+        transformer_block_3,
+        transformer_block_4,
+        transformer_block_5,
+        transformer_block_6,
+        transformer_block_7,
+        transformer_block_8,
+        transformer_block_9,
+        transformer_block_10,
+        transformer_block_11,
+        transformer_block_12,
+        transformer_block_13,
+    ],
+    "induction-score": [
+        induction_score_1,
+        induction_score_2,
+        induction_score_3,
+        induction_score_4,
+        induction_score_5,
+        induction_score_6,
+        induction_score_7,
+        induction_score_8,
+        induction_score_9,
+        induction_score_10,
+        induction_score_11,
+        induction_score_12,
+        induction_score_13,
+        induction_score_14,
     ],
 }

@@ -24,6 +24,8 @@ FOUND = {
     "multi-head-attention": ("multi-head-attention", "scaled by the whole width"),
     "self-attention-and-position": ("causal-attention", "counted from the first key"),
     "masks": ("masked-attention", "mask meets the heads"),
+    "transformer-block": ("transformer-block", "added to what was normed"),
+    "heads-that-copy": ("induction-score", "weight on the token itself"),
     "what-attention-costs": ("online-softmax", "only the sum is corrected"),
 }
 IMPORTS = (ast.Import, ast.ImportFrom)

@@ -24,7 +24,7 @@ CORE = sorted([*PACKAGE.glob("[!_]*.py"), *PACKAGE.glob("fused/*.py")])
 MODELS = sorted(PACKAGE.glob("models/**/*.py"))
 BESIDE = ("interop", "timing")  # who wants them imports them
 TRACING = sorted(PACKAGE.glob("tracing/*.py"))
-EXTRA = {"dates": {"babel"}, "checkpoints": {"safetensors"}}
+EXTRA = {"dates": {"babel"}, "files": {"safetensors"}}
 OUTSIDE = {"attnbook", "torch", "jaxtyping", *sys.stdlib_module_names}
 PUBLIC = [name for name in attnbook.__all__ if name != "__version__"]
 

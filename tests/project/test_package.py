@@ -22,6 +22,7 @@ from attnbook.figures import (
     AttentionFigure,
     CodeTask,
     CostFigure,
+    HeadsFigure,
     MaskFigure,
     PoolingFigure,
     Prediction,
@@ -48,6 +49,7 @@ FIGURES = (
     AttentionFigure,
     CodeTask,
     CostFigure,
+    HeadsFigure,
     MaskFigure,
     PoolingFigure,
     Prediction,
@@ -257,8 +259,7 @@ def test_the_layers_run_with_the_core_alone(core, tmp_path):
         ),
         (
             "models.translator.checkpoints",
-            "attnbook.models.translator.checkpoints needs safetensors: "
-            "pip install 'attnbook[seq2seq]'",
+            "attnbook.models.files needs safetensors: pip install 'attnbook[seq2seq]'",
         ),
     ],
 )

@@ -29,7 +29,7 @@ ONE_LAYER = "copying-one-layer"
 FORESEEN, PREVIOUS, INDUCTION = 0.99, 0.85, 0.75  # what each seed must reach
 BROKEN, ALONE = 0.5, 0.7  # below these, heads were needed, and one layer is not enough
 HARDER = (
-    ("blocks of 11 and 12", {"periods": (11, 12)}),
+    ("phrases of 11 and 12", {"periods": (11, 12)}),
     ("lines of 32", {"length": 32}),
     ("lines of 48", {"length": 48}),
 )

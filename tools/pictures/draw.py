@@ -11,8 +11,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from tools import ROOT
 from tools.pictures.additive import additive_score, broadcast
 from tools.pictures.arithmetic import listed, rounded, softmax
+from tools.pictures.block import block
 from tools.pictures.blocks import blocks
 from tools.pictures.brushes import (
     HATCH,
@@ -32,6 +34,7 @@ from tools.pictures.brushes import (
     strip,
     svg,
 )
+from tools.pictures.copying import copying
 from tools.pictures.heads import heads
 from tools.pictures.lookup import lookup
 from tools.pictures.seeing import seeing
@@ -207,7 +210,9 @@ def draw_all() -> dict[str, str]:
         "broadcast.svg": broadcast(),
         "blocks.svg": blocks(),
         "heads.svg": heads(),
+        "heads-that-copy.svg": copying(),
         "seeing.svg": seeing(),
+        "transformer-block.svg": block(),
         "translator.svg": translator(),
         "logo.svg": mark("logo", gap=5, inner=17, dot=10),
         "favicon.svg": mark("favicon", gap=7, inner=20, dot=12),
@@ -222,4 +227,4 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if sys.argv[1:] else Path(__file__).parents[1] / "img")
+    main(Path(sys.argv[1]) if sys.argv[1:] else ROOT / "img")

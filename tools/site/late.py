@@ -1,12 +1,17 @@
-"""What a page loads only at the reader's first touch: an editor, and a Python.
+"""What a page loads only when it is needed: an editor, a Python, the weights of a model.
 
-A figure names in its trait `late` what it may need, and `live.py` names that on its page.
+A figure names in its trait `late` what it may need, and `live.py` names that on its page. The
+weights are those of the checkpoint that the chapter loads; here they become a script.
 """
 
 from __future__ import annotations
 
+import json
 import subprocess
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from myst_nb.sphinx_ import NbMetadataCollector
 from sphinx.application import Sphinx
@@ -17,6 +22,16 @@ from tools.site.formulas import NODE
 from tools.site.live import FOLDER, LATE
 
 PROGRAM = Path(__file__).parent / "late" / "bundle.mjs"
+BUNDLED = ("editor", "python")  # what PROGRAM makes
+
+
+def packers() -> dict[str, Callable[[], dict[str, Any]]]:
+    """Who packs the weights of a model, by the model's name."""
+    # A book without models is built without torch.
+    from attnbook.figures.heads.packing import packed  # noqa: PLC0415
+    from attnbook.models.transformer.checkpoints import BOOK  # noqa: PLC0415
+
+    return {name: partial(packed, name) for name in BOOK}
 
 
 def bundle(folder: Path) -> None:
@@ -31,10 +46,36 @@ def bundle(folder: Path) -> None:
         raise ExtensionError(f"the scripts for the first touch cannot be made: {done.stderr}")
 
 
+def registration(name: str, model: dict[str, Any]) -> str:
+    """A classic script, which `file://` allows, that hands a model's weights to the figures."""
+    packed = json.dumps(model, separators=(",", ":"))
+    return f"(window.attnbookLate ??= {{}})[{json.dumps(name)}] = {packed};\n"
+
+
+def write_models(folder: Path, names: Iterable[str]) -> None:
+    """Write a script for each model into a folder.
+
+    Raises:
+        ExtensionError: a name is no model's, so a figure asks for what nobody makes.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    known = packers()
+    for name in names:
+        if name not in known:
+            made = ", ".join([*BUNDLED, *known])
+            raise ExtensionError(f"a figure may ask for one of {made}, got {name!r}")
+        (folder / f"{name}.js").write_text(registration(name, known[name]()), "utf-8")
+
+
 def write_scripts(app: Sphinx, env: BuildEnvironment) -> None:
-    """Write the scripts, if some page may ask for them, before the pages that name them."""
-    if any(page.get(LATE) for page in NbMetadataCollector.get_doc_data(env).values()):
-        bundle(Path(app.outdir) / "_static" / FOLDER)
+    """Write the scripts that some page may ask for, before the pages that name them."""
+    pages = NbMetadataCollector.get_doc_data(env).values()
+    wanted = {name for page in pages for name in page.get(LATE) or ()}
+    folder = Path(app.outdir) / "_static" / FOLDER
+    if wanted & {*BUNDLED}:
+        bundle(folder)
+    if models := wanted - {*BUNDLED}:
+        write_models(folder, sorted(models))
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -112,12 +112,28 @@ export interface Editor {
   mark(line: number | null): void;
 }
 
+/** A trained model as Python packs it for a page. */
+export interface PackedModel {
+  name: string;
+  characters: string;
+  num_hiddens: number;
+  num_heads: number;
+  num_layers: number;
+  /** The steps of training at which its weights were kept. */
+  steps: number[];
+  /** What lies in each text of `data`, one after the other. */
+  arrays: [name: string, shape: number[]][];
+  /** For each step, base64 of float32 numbers, little endian. */
+  data: string[];
+}
+
 declare global {
   interface Window {
     /** What scripts have brought that a page loads at the first touch. */
     attnbookLate?: {
       editor?: { open(place: HTMLElement, options: EditorOptions): Editor };
       python?: { Python: new () => Runner };
+      copying?: PackedModel;
     };
   }
 }

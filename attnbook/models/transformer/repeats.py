@@ -1,4 +1,4 @@
-"""Lines that repeat: a random beginning, then one block of symbols again and again."""
+"""Lines that repeat: a random beginning, then one phrase again and again."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SYMBOLS = "abcdefghijklmnop"
 
 
 class Repeat(NamedTuple):
-    """A line: `start` random symbols, then a block of `period` different ones to the end."""
+    """A line: `start` random symbols, then a phrase of `period` different ones to the end."""
 
     text: str
     start: int
@@ -19,7 +19,7 @@ class Repeat(NamedTuple):
 
     @property
     def copied(self) -> range:
-        """Where a symbol stands that can be foreseen: it and the one before it are copies."""
+        """Places of the symbols that can be foreseen, as they and those before are copies."""
         return range(self.start + self.period + 1, len(self.text))
 
 
@@ -28,13 +28,13 @@ def make_repeats(
 ) -> list[Repeat]:
     """Draw lines. More lines from one seed begin with the same ones.
 
-    The block stands there at least twice, where the line is long enough for that; how long
+    The phrase stands there at least twice, where the line is long enough for that; how long
     it is, and where it begins, nobody says.
 
     Args:
         count: how many, at least 1.
         length: symbols of a line, at least 1.
-        periods: the shortest block and the longest, within 1 and 16.
+        periods: the shortest phrase and the longest, within 1 and 16.
         seed: of all that is random.
 
     Raises:
@@ -52,6 +52,6 @@ def make_repeats(
 def _draw(drawn: random.Random, length: int, shortest: int, longest: int) -> Repeat:
     period = drawn.randint(shortest, longest)
     start = drawn.randint(0, max(0, length - 2 * period))
-    beginning, block = drawn.choices(SYMBOLS, k=start), drawn.sample(SYMBOLS, period)
-    symbols = [*beginning, *(block[i % period] for i in range(length - start))]
+    beginning, phrase = drawn.choices(SYMBOLS, k=start), drawn.sample(SYMBOLS, period)
+    symbols = [*beginning, *(phrase[i % period] for i in range(length - start))]
     return Repeat("".join(symbols[:length]), start, period)

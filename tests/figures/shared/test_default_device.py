@@ -8,10 +8,12 @@ from attnbook.display import heatmap
 from attnbook.figures import (
     AlignmentFigure,
     AttentionFigure,
+    HeadsFigure,
     MaskFigure,
     PoolingFigure,
     ScalingFigure,
 )
+from attnbook.figures.heads.packing import decoder_of
 from attnbook.models.translator.dates import write_date
 from attnbook.models.translator.grading import diagonal, gold_mask, uniform
 from tests.figures.alignment.cases import DAY, cached_model
@@ -28,6 +30,11 @@ def attention(**options):
     return figure
 
 
+def heads():
+    decoder_of.cache_clear()  # so that its model is loaded where another device is set, too
+    return HeadsFigure(text="abcabc", removed=[(0, 1)])
+
+
 FIGURES = {
     "attention": attention,
     "attention to lengths": lambda: attention(valid_lens=LENGTHS),
@@ -36,6 +43,7 @@ FIGURES = {
     "scaling": lambda: ScalingFigure(TOKENS, TOKENS),
     "alignment": lambda: AlignmentFigure(cached_model("small"), [DATE]),
     "mask": lambda: MaskFigure(causal="last", documents=[0, 0, 1, 1, 1, 1], written="k > 0"),
+    "heads": heads,
     "heatmap": lambda: heatmap(torch.softmax(TOKENS[0], dim=-1)),
 }
 

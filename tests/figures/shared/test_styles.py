@@ -11,6 +11,7 @@ PAGES = {
     "alignment": "bahdanau-attention",
     "attention": "masked-softmax",
     "cost": "what-attention-costs",
+    "heads": "heads-that-copy",
     "mask": "masks",
     "pooling": "attention-pooling",
     "prediction": "queries-keys-values",

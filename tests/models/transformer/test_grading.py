@@ -23,19 +23,19 @@ from attnbook.models.transformer.repeats import SYMBOLS, Repeat, make_repeats
     st.tuples(st.integers(1, 16), st.integers(1, 16)).map(sorted).map(tuple),
     st.integers(0, 99),
 )
-def test_a_line_is_a_random_beginning_and_then_one_block_again_and_again(length, periods, seed):
+def test_a_line_is_a_random_beginning_and_then_one_phrase_again_and_again(length, periods, seed):
     for text, start, period in make_repeats(5, length, periods, seed):
         assert len(text) == length
         assert set(text) <= set(SYMBOLS)
         assert periods[0] <= period <= periods[1]
-        block = text[start : start + period]
-        assert len(set(block)) == len(block)
+        phrase = text[start : start + period]
+        assert len(set(phrase)) == len(phrase)
         assert all(text[i] == text[i - period] for i in range(start + period, length))
         assert start + 2 * period <= length or start == 0
 
 
 def test_what_can_be_foreseen_begins_behind_the_first_copy():
-    # x y | a b c a b c a: the second a is a surprise, since nobody said how long the block is
+    # x y | a b c a b c a: the second a is a surprise, since nobody said how long the phrase is
     line = Repeat("xyabcabca", start=2, period=3)
     assert [line.text[i] for i in line.copied] == ["b", "c", "a"]
 

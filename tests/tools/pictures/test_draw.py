@@ -21,10 +21,12 @@ DRAWN = (
     "broadcast",
     "favicon",
     "heads",
+    "heads-that-copy",
     "logo",
     "lookup",
     "padding",
     "seeing",
+    "transformer-block",
     "translator",
     "weighted-sum",
 )

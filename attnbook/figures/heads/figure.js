@@ -1,0 +1,168 @@
+// The heads figure: a text that the reader types, what the model makes of it, and its heads.
+/** @import { Model, Place } from "../shared/types" */
+/** @import { HeadAt, Opened, Seen, Traits } from "./types" */
+import { slider } from "../shared/controls.js";
+import { make, ownKeys, put } from "../shared/elements.js";
+import { field, line } from "./line.js";
+import { large, maps } from "./maps.js";
+import { follow } from "./model.js";
+import { stages } from "./stages.js";
+import { supply } from "./supply.js";
+import { tables } from "./tables.js";
+import { counted, readingOf, refusal, warning } from "./words.js";
+
+const TRAITS = ["text", "step", "focus", "removed", "query", "shown"];
+
+/** What Python stored, if it is of what is chosen now. @param {Model<Traits>} model @returns {Seen | null} */
+function storedOf(model) {
+  const shown = model.get("shown");
+  const same =
+    shown.text === model.get("text") &&
+    shown.step === model.get("step") &&
+    String(shown.removed) === String(model.get("removed"));
+  return same ? { reading: readingOf(shown), removed: shown.removed, whole: shown.whole } : null;
+}
+
+/** What the model in the page makes of what is chosen. @param {Model<Traits>} model @param {Opened} engine @returns {Seen} */
+function seenBy(model, engine) {
+  const [snapshot, text, removed] = [engine.at(model.get("step")), model.get("text"), model.get("removed")];
+  const reading = follow(snapshot, text, removed);
+  return { reading, removed, whole: removed.length ? follow(snapshot, text).guesses : reading.guesses };
+}
+
+/** Keeps the newest of what can be shown. @param {Model<Traits>} model */
+function memory(model) {
+  let [last, seen] = ["", /** @type {Seen} */ (storedOf(model))];
+  /** @param {Opened | null} engine */
+  return (engine) => {
+    const now = JSON.stringify([model.get("text"), model.get("step"), model.get("removed"), Boolean(engine)]);
+    if (engine && now !== last) seen = seenBy(model, engine);
+    else if (!engine) seen = storedOf(model) ?? seen;
+    last = now;
+    return seen;
+  };
+}
+
+/** The snapshot of training. @param {number[]} steps @param {(step: number) => void} onChoose */
+function training(steps, onChoose) {
+  const range = { min: 0, max: steps.length - 1, step: 1 };
+  const control = slider("step of training", range, (place) => onChoose(steps[place]));
+  const element = make("div", { class: "heads-training" }, control.label, control.input);
+  element.hidden = steps.length === 1;
+  const paint = (/** @type {number} */ step) => control.set(steps.indexOf(step), String(step));
+  return { element, paint };
+}
+
+/** What the reader's hand does to the model. @param {Model<Traits>} model */
+function hand(model) {
+  /** @param {Partial<Traits>} changes */
+  const set = (changes) => {
+    for (const [name, value] of Object.entries(changes)) model.set(/** @type {keyof Traits} */ (name), value);
+    model.save_changes();
+  };
+  return {
+    type(/** @type {string} */ text) {
+      const [query, before] = [model.get("query"), model.get("text").length];
+      // Who looks from the last symbol goes on with what is typed.
+      set({ text, query: query === before - 1 ? text.length - 1 : Math.min(query, text.length - 1) });
+    },
+    step: (/** @type {number} */ step) => set({ step }),
+    query: (/** @type {number} */ query) => set({ query }),
+    focus: (/** @type {HeadAt} */ focus) => set({ focus }),
+    remove(/** @type {HeadAt} */ place, /** @type {boolean} */ gone) {
+      const others = model.get("removed").filter((each) => String(each) !== String(place));
+      set({ removed: gone ? [...others, place].sort() : others });
+    },
+  };
+}
+
+/** The parts of the figure, and the way to paint them. @param {Model<Traits>} model */
+function parts(model) {
+  const { characters, scores } = model.get("shown");
+  const does = hand(model);
+  let problem = "";
+  const typed = field((text) => {
+    problem = refusal(text, characters);
+    if (problem) typed.say(problem, true);
+    else does.type(text);
+  });
+  const sizes = scores.map((layer) => layer.length);
+  const [steps, symbols] = [training(model.get("steps"), does.step), line(does.query)];
+  const [all, one] = [maps(sizes, does.focus, does.remove), large(does.query)];
+  const [three, numbers] = [stages(does.query), tables()];
+  const readout = make("p", { class: "readout", "aria-live": "polite" });
+  typed.call(characters);
+  const top = make("div", { class: "heads-top" }, typed.element, steps.element);
+  const focus = make("div", { class: "heads-focus" }, one.element, three.element);
+  const elements = [top, symbols.element, readout, all.element, focus, numbers.element];
+  let [written, at] = ["", 0];
+  /** @param {Seen} seen @param {string} why the model is not there */
+  const paint = ({ reading, removed, whole }, why) => {
+    const [text, place] = [model.get("text"), model.get("focus")];
+    // Until the model has read a new text, the look stays, too; Python sets one trait at a time.
+    if (text === reading.text) at = Math.min(model.get("query"), text.length - 1);
+    const gone = removed.some((each) => String(each) === String(place));
+    if (written !== text) {
+      typed.show(text); // what is typed and cannot be read stays
+      problem = "";
+    }
+    written = text;
+    if (!problem) typed.say(why || warning(text, model.get("trained")), Boolean(why));
+    steps.paint(model.get("step"));
+    symbols.paint(reading, at, model.get("trained"));
+    put(readout, { text: counted(reading.text, reading.guesses, whole, removed) });
+    all.paint(reading, at, place, model.get("removed"));
+    one.paint(reading, at, place, gone);
+    three.paint(reading, at, place, gone);
+    numbers.paint(reading, at, place);
+  };
+  return { elements, paint };
+}
+
+/** Draw the figure into `el` and keep it in step with the model; returns a clean-up. @param {Place<Traits>} place */
+function drawHeads({ model, el }) {
+  const { elements, paint } = parts(model);
+  const caption = model.get("caption");
+  const figure = make(
+    "figure",
+    { class: "attnbook-figure heads", "data-attnbook-figure": model.get("kind") },
+    ...elements,
+    ...(caption ? [make("figcaption", { text: caption })] : []),
+  );
+  const newest = memory(model);
+  /** @type {[Opened | null, string, boolean]} */
+  let [engine, why, waiting] = [null, "", false];
+  const now = () => {
+    waiting = false;
+    paint(newest(engine), why);
+  };
+  // Several traits may be set at once: they are painted together.
+  const soon = () => {
+    if (!waiting) queueMicrotask(() => waiting && now());
+    waiting = true;
+  };
+  const names = TRAITS.map((name) => `change:${name}`);
+  names.forEach((name) => model.on(name, soon));
+  now();
+  ownKeys(figure);
+  el.replaceChildren(figure);
+  const source = supply(
+    model,
+    figure,
+    (come) => {
+      [engine, why] = [come, ""];
+      soon();
+    },
+    (problem) => {
+      why = `The model cannot be loaded, so what was computed before stays: ${problem}.`;
+      soon();
+    },
+  );
+  return () => {
+    names.forEach((name) => model.off(name, soon));
+    waiting = false;
+    source.close();
+  };
+}
+
+export default { render: drawHeads };

@@ -1,0 +1,202 @@
+"""`HeadsFigure`: type a sequence, see where a small Transformer looks, take its heads away."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import traitlets
+
+from attnbook.figures.heads.packing import decoder_of, packed, steps_of
+from attnbook.figures.heads.reading import counted, foreseen, name_of, read, stored
+from attnbook.figures.shared.base import Figure, check_count, decimals, module, stylesheet
+
+if TYPE_CHECKING:
+    from attnbook.models.transformer.decoder import Reading
+
+MOST = 32  # symbols: with more, a pair is too small to be seen
+TRAINED = 24  # symbols of a line in training
+
+
+class HeadsFigure(Figure):
+    """Guesses for each next symbol, and the heads that make them; each can be taken away.
+
+    One of the book's decoders reads the text: on the book's pages in the page itself, from
+    the same float32 weights in double precision, whatever the reader types; so does this
+    Python half. A symbol can be foreseen if the one before it stood earlier, and the same came
+    after it there.
+
+    Args:
+        name: a decoder of `attnbook.models.transformer.checkpoints`, attention only.
+        text: what it reads first, 1 to 32 of its symbols; in training it saw 24.
+        focus: the head shown large, `(layer, head)` from 0.
+        step: the snapshot of its training, one of `decoder_steps(name)`; by default the last.
+        removed: heads taken away, `(layer, head)` each: what they pool is 0.
+        caption: one sentence below the figure.
+
+    Traits that follow the reader's hand, and can be set: `text`, `step`, `focus`, `removed`
+    and `query`, the position whose look is shown, at first the last one.
+
+    Raises:
+        TypeError: `text` is no string.
+        ValueError: there is no such decoder, step or head; the decoder has a norm or a
+            feed-forward; the text is empty, too long, or has a symbol that it does not know.
+        traitlets.TraitError: the same, of a trait that is set later.
+    """
+
+    _esm = module("heads/figure.js")
+    _css = stylesheet("shared/look.css", "shared/style.css", "heads/style.css")
+
+    name = traitlets.Unicode().tag(sync=True)
+    steps: traitlets.List[int] = traitlets.List().tag(sync=True)
+    trained = traitlets.Int(TRAINED).tag(sync=True)
+    text = traitlets.Unicode().tag(sync=True)
+    step = traitlets.Int().tag(sync=True)
+    focus: traitlets.List[int] = traitlets.List().tag(sync=True)
+    removed: traitlets.List[list[int]] = traitlets.List().tag(sync=True)
+    query = traitlets.Int(0, min=0).tag(sync=True)
+    shown: Any = traitlets.Dict().tag(sync=True)  # what stands there before the model does
+    # A notebook's page asks, and the weights come: no page stores them.
+    wanted = traitlets.Bool(default_value=False).tag(sync=True)
+    weights: Any = traitlets.Dict().tag(sync=True)
+    late: traitlets.List[str] = traitlets.List().tag(sync=True)  # what the page keeps ready
+
+    def __init__(
+        self,
+        name: str = "copying",
+        text: str = "gbdkafcdkafcdkafcd",
+        *,
+        focus: Sequence[int] = (1, 0),
+        step: int | None = None,
+        removed: Sequence[Sequence[int]] = (),
+        caption: str = "",
+    ) -> None:
+        steps = steps_of(name)
+        chosen = {
+            "text": text,
+            "step": steps[-1] if step is None else step,
+            "focus": [*focus],
+            "removed": _sorted(removed),
+        }
+        for trait in ("step", "text", "focus", "removed"):  # a model first, then what it can read
+            CHECKS[trait](name, steps, chosen[trait])
+        super().__init__(
+            kind="heads",
+            name=name,
+            steps=steps,
+            **chosen,
+            query=len(text) - 1,
+            late=[name],
+            caption=caption,
+        )
+        self._describe()
+
+    @property
+    def reading(self) -> Reading:
+        """What the model makes of the text without the heads removed, in double precision."""
+        return read(self.name, self.step, self.text, self._gone())
+
+    def _gone(self) -> list[tuple[int, int]]:
+        return [(layer, head) for layer, head in self.removed]
+
+    @traitlets.validate("text", "step", "focus", "removed")
+    def _check(self, proposal: Any) -> Any:  # noqa: ANN401 - traitlets' own type
+        trait, value = proposal["trait"].name, proposal["value"]
+        if not self.kind:  # the constructor has looked
+            return value
+        try:
+            CHECKS[trait](self.name, self.steps, value)
+        except (TypeError, ValueError) as problem:
+            raise traitlets.TraitError(str(problem)) from None
+        return _sorted(value) if trait == "removed" else value
+
+    @traitlets.validate("query")
+    def _check_query(self, proposal: Any) -> int:  # noqa: ANN401 - traitlets' own type
+        query, count = proposal["value"], len(self.text)
+        if query >= count:
+            raise traitlets.TraitError(f"query must lie in [0, symbols={count}), got {query}")
+        return int(query)  # True is 1
+
+    @traitlets.observe("wanted")
+    def _answer(self, _change: object) -> None:
+        if self.wanted:
+            self.weights = packed(self.name)
+
+    @traitlets.observe("text", "step", "focus", "removed", "query")
+    def _describe(self, _change: object = None) -> None:
+        if not self.kind:
+            return
+        self.query = min(self.query, len(self.text) - 1)
+        focus = (self.focus[0], self.focus[1])
+        self.shown = stored(self.name, self.step, self.text, self._gone(), focus)
+        self.static_text = "\n".join(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        reading, text = self.reading, self.text
+        yield f"HeadsFigure: {self.name}, step {self.step}"
+        percent = [f"{100 * chance:.0f}" for chance in reading.probabilities.amax(-1).tolist()]
+        rows = {
+            "symbols": text,
+            "guesses": reading.guesses,
+            "percent": percent,
+            "verdict": _verdicts(text, reading.guesses),
+        }
+        for told, row in rows.items():
+            yield f"{told} {' '.join(f'{each:>3}' for each in row)}"
+        yield counted(text, reading.guesses, self.shown["whole"], self.removed)
+        yield f"query {self.query}, {text[self.query]}, looks most"
+        for layer, heads in enumerate(reading.weights[:, :, self.query].tolist()):
+            for head, row in enumerate(heads):
+                key = row.index(max(row))
+                gone = " (taken away)" * ([layer, head] in self.removed)
+                told = f"at {key}, {text[key]}: {decimals(row[key])}"
+                yield f"  {name_of((layer, head))}{gone}: {told}"
+
+
+def _verdicts(text: str, guesses: str) -> str:
+    """✓ below a symbol whose successor is guessed, ✗ where it could be foreseen and is not."""
+    verdicts = [
+        "✓" if guess == after else "✗" if can else "·"
+        for guess, after, can in zip(guesses, text[1:], foreseen(text)[1:], strict=False)
+    ]
+    return "".join([*verdicts, "·"])
+
+
+def _sorted(heads: Sequence[Sequence[int]]) -> list[list[int]]:
+    return sorted([*head] for head in heads)
+
+
+def _check_step(_name: str, steps: list[int], step: int) -> None:
+    if step not in steps:
+        raise ValueError(f"step must be one of {', '.join(map(str, steps))}, got {step}")
+
+
+def _check_text(name: str, steps: list[int], text: str) -> None:
+    if isinstance(text, str):  # else the vocabulary says what came
+        check_count("symbols", len(text), MOST)
+    decoder_of(name, steps[-1]).vocabulary.encode(text)
+
+
+def _check_focus(name: str, steps: list[int], focus: Sequence[int]) -> None:
+    has = decoder_of(name, steps[-1]).config
+    sizes = (has.num_layers, has.num_heads)
+    if len(focus) != 2 or not all(0 <= at < size for at, size in zip(focus, sizes, strict=True)):
+        raise ValueError(f"focus must be (layer, head) below {sizes}, got {tuple(focus)}")
+
+
+def _check_removed(name: str, steps: list[int], removed: list[list[int]]) -> None:
+    for head in removed:
+        try:
+            _check_focus(name, steps, head)
+        except ValueError as problem:
+            raise ValueError(str(problem).replace("focus must be", "removed must hold")) from None
+    if len({tuple(head) for head in removed}) < len(removed):
+        raise ValueError(f"removed must hold each head once, got {removed}")
+
+
+CHECKS: dict[str, Any] = {
+    "step": _check_step,
+    "text": _check_text,
+    "focus": _check_focus,
+    "removed": _check_removed,
+}

@@ -1,0 +1,81 @@
+// The text that the reader types, and below each symbol the guess for the next one.
+/** @import { Reading } from "./types" */
+import { make, ownKeys, ownName, put } from "../shared/elements.js";
+import { verdictOn } from "./words.js";
+
+const [MOST_WIDE, MOST_NARROW] = [24, 12]; // columns beside each other: on a page, on a phone
+const MARKS = { right: "✓", wrong: "✗", "": "" };
+
+/** So many in a row that all rows are about as long. @param {number} count @param {number} most */
+const inRow = (count, most) => Math.ceil(count / Math.ceil(count / most));
+
+/**
+ * Where the reader types.
+ * @param {(text: string) => void} onType
+ */
+export function field(onType) {
+  const said = make("small", { id: ownName(), role: "status" });
+  const quiet = { spellcheck: "false", autocapitalize: "off", autocomplete: "off", translate: "no" };
+  const input = make("input", { type: "text", "aria-describedby": said.id, ...quiet });
+  const name = make("span", { text: "symbols, from a to p" });
+  const element = make("div", { class: "heads-field" }, make("label", {}, name, input), said);
+  input.addEventListener("input", () => onType(input.value));
+  /** @param {string} characters */
+  const call = (characters) => put(name, { text: `symbols, from ${characters[0]} to ${characters.at(-1)}` });
+  /** @param {string} told @param {boolean} wrong */
+  const say = (told, wrong) => {
+    put(said, { text: told, class: wrong ? "wrong" : "" });
+    put(input, { "aria-invalid": wrong });
+  };
+  /** @param {string} text */
+  const show = (text) => {
+    if (input.value !== text) input.value = text;
+  };
+  return { element, say, show, call };
+}
+
+/** One symbol with its guess: a button that makes it the query. @param {number} i @param {(query: number) => void} onChoose */
+function column(i, onChoose) {
+  const [symbol, guess, chance] = ["symbol", "guess", "chance"].map((name) => make("span", { class: name }));
+  // The slider walks the same positions by keyboard: a symbol needs no stop of its own.
+  const button = make("button", { type: "button", tabindex: -1 }, symbol, guess, chance);
+  button.addEventListener("click", () => onChoose(i));
+  /** @param {Reading} reading @param {boolean} chosen @param {boolean} unseen */
+  const paint = (reading, chosen, unseen) => {
+    const verdict = verdictOn(reading, i);
+    const percent = (100 * reading.chances[i]).toFixed(0);
+    put(symbol, { text: reading.text[i] });
+    put(guess, { text: `${reading.guesses[i]}${MARKS[verdict]}` });
+    put(chance, { text: percent });
+    const told = `${i}: “${reading.text[i]}”, guess for the next “${reading.guesses[i]}”, ${percent} %`;
+    put(button, {
+      class: `${verdict}${unseen ? " unseen" : ""}`,
+      "aria-label": verdict ? `${told}, ${verdict}` : told,
+      "aria-pressed": chosen,
+    });
+  };
+  return { element: button, paint };
+}
+
+/** All symbols. @param {(query: number) => void} onChoose */
+export function line(onChoose) {
+  const place = make("div", { class: "heads-line", role: "group", "aria-label": "symbols and guesses" });
+  const legend = make("small", {
+    text: "Below each symbol: the guess for the next one, ✓ right, ✗ wrong though it can be foreseen; its probability in %.",
+  });
+  const element = make("div", {}, place, legend);
+  /** @type {ReturnType<typeof column>[]} */
+  let columns = [];
+  /** @param {Reading} reading @param {number} query @param {number} trained */
+  const paint = (reading, query, trained) => {
+    const count = reading.text.length;
+    if (columns.length !== count) {
+      columns = Array.from({ length: count }, (_, i) => columns[i] ?? column(i, onChoose));
+      place.replaceChildren(...columns.map((each) => each.element));
+      ownKeys(place);
+      put(place, { style: `--wide: ${inRow(count, MOST_WIDE)}; --narrow: ${inRow(count, MOST_NARROW)}` });
+    }
+    columns.forEach((each, i) => each.paint(reading, i === query, i >= trained));
+  };
+  return { element, paint };
+}

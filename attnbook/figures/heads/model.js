@@ -1,0 +1,155 @@
+// The model in the page: pure functions, in double precision on the checkpoint's float32 weights.
+/** @import { PackedModel } from "../shared/types" */
+/** @import { Head, Opened, HeadAt, Reading, Snapshot } from "./types" */
+import { maskedSoftmax, pool } from "../shared/attention.js";
+
+const SLOWEST = 10_000; // as in attnbook/position.py
+
+/** The numbers behind base64: float32, little endian, as every browser's machine has them. @param {string} packed */
+function floats(packed) {
+  const bytes = Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0));
+  return new Float32Array(bytes.buffer);
+}
+
+/**
+ * The weights of one snapshot, each array under its name.
+ * @param {PackedModel} packed
+ * @param {number} index
+ * @returns {Snapshot}
+ */
+function unpacked(packed, index) {
+  const all = floats(packed.data[index]);
+  /** @type {Snapshot["arrays"]} */
+  const arrays = {};
+  let start = 0;
+  for (const [name, shape] of packed.arrays) {
+    const end = start + shape.reduce((a, b) => a * b, 1);
+    arrays[name] = all.subarray(start, end);
+    start = end;
+  }
+  if (start !== all.length) throw new Error(`the weights must be ${start} numbers, got ${all.length}`);
+  const { characters, num_hiddens, num_heads, num_layers } = packed;
+  return { characters, num_hiddens, num_heads, num_layers, arrays };
+}
+
+/**
+ * All snapshots of a model.
+ * @param {PackedModel} packed
+ * @returns {Opened}
+ */
+export function opened(packed) {
+  const snapshots = packed.steps.map((_, index) => unpacked(packed, index));
+  return { at: (step) => snapshots[packed.steps.indexOf(step)] };
+}
+
+/** A matrix, its rows one after the other, times a vector. @param {Float32Array} matrix @param {number[]} vector */
+function times(matrix, vector) {
+  const size = vector.length;
+  return Array.from({ length: matrix.length / size }, (_, row) => {
+    let sum = 0;
+    for (let i = 0; i < size; i += 1) sum += matrix[row * size + i] * vector[i];
+    return sum;
+  });
+}
+
+/** @param {number[]} a @param {number[]} b */
+const plus = (a, b) => a.map((number, i) => number + b[i]);
+
+/**
+ * Sines and cosines that say which position this is.
+ * @param {number} position
+ * @param {number} size
+ */
+export function sinusoid(position, size) {
+  return Array.from({ length: size }, (_, i) => {
+    const angle = position / SLOWEST ** ((i - (i % 2)) / size);
+    return i % 2 ? Math.cos(angle) : Math.sin(angle);
+  });
+}
+
+/** What enters the first layer. @param {Snapshot} model @param {string} text */
+function embedded({ characters, num_hiddens, arrays }, text) {
+  return Array.from(text, (symbol, position) => {
+    const start = characters.indexOf(symbol) * num_hiddens;
+    const vector = Array.from(arrays.embedding.subarray(start, start + num_hiddens));
+    return plus(vector, sinusoid(position, num_hiddens));
+  });
+}
+
+/**
+ * One head over all positions, each seeing itself and those before it.
+ * @param {number[][]} queries
+ * @param {number[][]} keys
+ * @param {number[][]} values
+ * @returns {Head & {pooled: number[][]}}
+ */
+function attended(queries, keys, values) {
+  const scale = Math.sqrt(queries[0].length);
+  const scores = queries.map((query, i) =>
+    keys.slice(0, i + 1).map((key) => key.reduce((sum, number, c) => sum + number * query[c], 0) / scale),
+  );
+  const weights = scores.map((row) => maskedSoftmax(row, row.length));
+  return { scores, weights, pooled: weights.map((row) => pool(row, values)) };
+}
+
+/** @param {number} layer @param {number} head */
+const sameAs = (layer, head) => (/** @type {HeadAt} */ place) => place[0] === layer && place[1] === head;
+
+/**
+ * One layer: its heads, and for each what it pooled, in its own places of a vector that W_o reads.
+ * @param {Snapshot} model
+ * @param {number} layer
+ * @param {number[][]} stream
+ * @param {HeadAt[]} removed heads whose pooled output is taken for 0
+ */
+function attention({ arrays, num_hiddens, num_heads }, layer, stream, removed) {
+  const size = num_hiddens / num_heads;
+  const [queries, keys, values] = ["q", "k", "v"].map((name) =>
+    stream.map((vector) => times(arrays[`${layer}.W_${name}`], vector)),
+  );
+  return Array.from({ length: num_heads }, (_, head) => {
+    const share = (/** @type {number[][]} */ all) => all.map((vector) => vector.slice(head * size, (head + 1) * size));
+    const { scores, weights, pooled } = attended(share(queries), share(keys), share(values));
+    const gone = removed.some(sameAs(layer, head));
+    const placed = pooled.map((vector) => {
+      const wide = new Array(num_hiddens).fill(0);
+      if (!gone) vector.forEach((number, c) => (wide[head * size + c] = number));
+      return wide;
+    });
+    return { scores, weights, placed };
+  });
+}
+
+/** Shares of 1 for all symbols, from their scores. @param {number[]} scores */
+export const chancesOf = (scores) => maskedSoftmax(scores, scores.length);
+
+/**
+ * Read a text: the guess after each of its symbols, and what each head did on the way.
+ * @param {Snapshot} model
+ * @param {string} text of the model's symbols, at least one
+ * @param {HeadAt[]} removed heads taken away
+ * @returns {Reading}
+ */
+export function follow(model, text, removed = []) {
+  const { arrays, characters, num_layers } = model;
+  let stream = embedded(model, text);
+  const layers = Array.from({ length: num_layers }, (_, layer) => {
+    const heads = attention(model, layer, stream, removed);
+    stream = stream.map((vector, i) => {
+      const together = heads.reduce((sum, head) => plus(sum, head.placed[i]), new Array(vector.length).fill(0));
+      return plus(vector, times(arrays[`${layer}.W_o`], together));
+    });
+    return heads;
+  });
+  const chances = stream.map((vector) => chancesOf(times(arrays.output, vector)));
+  const best = chances.map((row) => row.indexOf(Math.max(...row)));
+  return {
+    text,
+    characters,
+    guesses: best.map((place) => characters[place]).join(""),
+    chances: best.map((place, i) => chances[i][place]),
+    heads: layers,
+    added: ([layer, head], query) =>
+      times(arrays.output, times(arrays[`${layer}.W_o`], layers[layer][head].placed[query])),
+  };
+}

@@ -1,0 +1,131 @@
+"""What the heads figure stores of a reading, and what it says of it: as the page does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from attnbook.figures.heads.packing import decoder_of
+from attnbook.models.transformer.removal import without_heads
+from attnbook.models.vocabulary import SPECIAL
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from attnbook.models.transformer.decoder import Decoder, Reading
+    from attnbook.multihead import MultiHeadAttention
+
+DIGITS = 5  # of the numbers that a page shows until its model is there
+
+Head = tuple[int, int]
+
+
+def read(name: str, step: int, text: str, removed: Sequence[Head] = ()) -> Reading:
+    """Let a decoder read a text without some of its heads."""
+    decoder = decoder_of(name, step)
+    with without_heads(decoder, removed):
+        (reading,) = decoder.follow([text])
+    return reading
+
+
+def stored(name: str, step: int, text: str, removed: Sequence[Head], focus: Head) -> dict[str, Any]:
+    """What a page shows until its model is there, with few digits.
+
+    Scores have a row for each query, as long as the keys that it sees; `added` is what the
+    head in focus adds to each symbol's score, straight.
+    """
+    decoder = decoder_of(name, step)
+    scores, added = looked_into(decoder, text, removed, focus)
+    reading = read(name, step, text, removed)
+    return {
+        "text": text,
+        "step": step,
+        "removed": [[*head] for head in removed],
+        "focus": [*focus],
+        "characters": decoder.vocabulary.characters,
+        "guesses": reading.guesses,
+        "chances": rounded(reading.probabilities.amax(-1)),
+        "whole": read(name, step, text).guesses,
+        "scores": [[[rounded(r[: i + 1]) for i, r in enumerate(h)] for h in la] for la in scores],
+        "added": [rounded(row) for row in added],
+    }
+
+
+def looked_into(
+    decoder: Decoder, text: str, removed: Sequence[Head], focus: Head
+) -> tuple[Tensor, Tensor]:
+    """The scores of every head, and what the one in focus adds to the symbols' scores."""
+    inputs: dict[MultiHeadAttention, Tensor] = {}
+    layer, head = focus
+    mixes: list[Tensor] = []
+    with without_heads(decoder, removed):
+        hooks = [
+            attention.register_forward_pre_hook(lambda of, given: inputs.update({of: given[0]}))
+            for attention in decoder.attentions
+        ]
+        # After the hook that takes heads away: it sees what W_o sees.
+        mix = decoder.attentions[layer].W_o
+        hooks.append(mix.register_forward_pre_hook(lambda _of, given: mixes.append(given[0])))
+        try:
+            decoder.follow([text])
+        finally:
+            for hook in hooks:
+                hook.remove()
+    with torch.no_grad():
+        scores = torch.stack([scores_of(attention, inputs[attention]) for attention in inputs])
+        own = torch.zeros_like(mixes[0][0])
+        size = own.shape[-1] // decoder.config.num_heads
+        share = slice(head * size, (head + 1) * size)
+        own[:, share] = mixes[0][0, :, share]
+        added = decoder.output(mix(own))[:, SPECIAL:]
+    return scores, added
+
+
+def scores_of(attention: MultiHeadAttention, x: Tensor) -> Tensor:
+    """`(heads, positions, positions)`, before any mask."""
+    heads = attention.num_heads
+    q, k = (
+        project(x)[0].unflatten(-1, (heads, -1)).transpose(0, 1)
+        for project in (attention.W_q, attention.W_k)
+    )
+    scores: Tensor = attention.attention.score(q, k)
+    return scores
+
+
+def rounded(row: Tensor) -> list[float]:
+    """Numbers as short as a first look needs."""
+    return [float(f"{number:.{DIGITS}g}") for number in row.tolist()]
+
+
+def foreseen(text: str) -> list[bool]:
+    """Which symbols can be foreseen: the one before stood earlier, and the same came after it."""
+    can = []
+    for i, symbol in enumerate(text):
+        last = text.rfind(text[i - 1], 0, i - 1) if i > 1 else -1
+        can.append(last >= 0 and text[last + 1] == symbol)
+    return can
+
+
+def score(text: str, guesses: str) -> tuple[int, int]:
+    """How many of the symbols that can be foreseen are guessed, and how many there are."""
+    right = [guesses[i - 1] == text[i] for i, can in enumerate(foreseen(text)) if can]
+    return sum(right), len(right)
+
+
+def name_of(head: Sequence[int]) -> str:
+    """A head, as pictures and sentences name it."""
+    return f"layer {head[0]}, head {head[1]}"
+
+
+def counted(text: str, guesses: str, whole: str, removed: Sequence[Sequence[int]]) -> str:
+    """The count in a sentence; with heads taken away, the whole beside it."""
+    right, every = score(text, guesses)
+    if not every:
+        return "No symbol here can be foreseen: none repeats what came before."
+    told = f"{right} of {every} symbols that can be foreseen {'is' if every == 1 else 'are'} right"
+    if not removed:
+        return f"{told}."
+    gone = " and ".join(map(name_of, removed))
+    return f"Without {gone}: {told}; with every head {score(text, whole)[0]}."

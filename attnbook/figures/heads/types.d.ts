@@ -1,0 +1,76 @@
+// What the files of the heads figure hand to each other: nothing here reaches a page.
+import type { PackedModel, Shown } from "../shared/types";
+
+/** A head, by its layer and its place there, both from 0. */
+export type HeadAt = [layer: number, head: number];
+
+/** One snapshot of the model: its weights by name, rows one after the other. */
+export interface Snapshot {
+  characters: string;
+  num_hiddens: number;
+  num_heads: number;
+  num_layers: number;
+  arrays: Record<string, Float32Array>;
+}
+
+/** All snapshots of a model, by the step of training. */
+export interface Opened {
+  at(step: number): Snapshot;
+}
+
+/** What a head did: a row for each query, as long as the keys that it sees. */
+export interface Head {
+  scores: number[][];
+  weights: number[][];
+}
+
+/** What the model makes of a text. */
+export interface Reading {
+  text: string;
+  characters: string;
+  /** The likeliest symbol after each one, and its probability. */
+  guesses: string;
+  chances: number[];
+  /** By layer, then by head. */
+  heads: Head[][];
+  /** What a head's output adds to each symbol's score, straight; null if that is not known. */
+  added(place: HeadAt, query: number): number[] | null;
+}
+
+/** What is shown: a reading without some heads, and the guesses with every head. */
+export interface Seen {
+  reading: Reading;
+  removed: HeadAt[];
+  whole: string;
+}
+
+/** What Python stored of a reading, its numbers rounded. */
+export interface Stored {
+  text: string;
+  step: number;
+  removed: HeadAt[];
+  focus: HeadAt;
+  characters: string;
+  guesses: string;
+  chances: number[];
+  /** The guesses with every head. */
+  whole: string;
+  scores: number[][][][];
+  /** Of the head in focus: for each query, what is added to each symbol's score. */
+  added: number[][];
+}
+
+/** The traits of `HeadsFigure`. */
+export interface Traits extends Shown {
+  name: string;
+  steps: number[];
+  trained: number;
+  text: string;
+  step: number;
+  focus: HeadAt;
+  removed: HeadAt[];
+  query: number;
+  shown: Stored;
+  wanted: boolean;
+  weights: PackedModel | Record<string, never>;
+}

@@ -1,0 +1,87 @@
+// What the heads figure says: of a text, of a reading, of a head. Pure functions.
+/** @import { HeadAt, Reading, Stored } from "./types" */
+import { maskedSoftmax } from "../shared/attention.js";
+
+export const MOST = 32; // symbols: with more, a pair is too small to be seen
+
+/**
+ * Why the model cannot read a text; nothing if it can.
+ * @param {string} text
+ * @param {string} characters that the model knows, in their order
+ */
+export function refusal(text, characters) {
+  const symbols = [...text];
+  const wrong = symbols.find((symbol) => !characters.includes(symbol));
+  const range = `${characters[0]} to ${characters.at(-1)}`;
+  if (!symbols.length) return `Type at least one symbol, from ${range}.`;
+  if (wrong !== undefined) return `The model knows the symbols ${range}, and no “${wrong}”.`;
+  if (symbols.length > MOST) return `The figure shows at most ${MOST} symbols, these are ${symbols.length}.`;
+  return "";
+}
+
+/** What to know of a text that can be read. @param {string} text @param {number} trained how long its lines were */
+export function warning(text, trained) {
+  if (text.length <= trained) return "";
+  return `It was trained on ${trained} symbols at a time: positions from ${trained} on are new to it.`;
+}
+
+/**
+ * Which symbols can be foreseen: the one before stood earlier, and the same came after it.
+ * @param {string} text
+ * @returns {boolean[]} one per symbol
+ */
+export function foreseen(text) {
+  return Array.from(text, (symbol, i) => {
+    const last = i < 2 ? -1 : text.lastIndexOf(text[i - 1], i - 2);
+    return last >= 0 && text[last + 1] === symbol;
+  });
+}
+
+/** How many of the symbols that can be foreseen are guessed. @param {string} text @param {string} guesses */
+export function score(text, guesses) {
+  const can = foreseen(text);
+  const right = can.filter((holds, i) => holds && guesses[i - 1] === text[i]);
+  return { right: right.length, all: can.filter(Boolean).length };
+}
+
+/** @param {HeadAt} place */
+export const nameOf = ([layer, head]) => `layer ${layer}, head ${head}`;
+
+/** The count, with heads taken away beside the whole. @param {string} text @param {string} guesses @param {string} whole @param {HeadAt[]} removed */
+export function counted(text, guesses, whole, removed) {
+  const { right, all } = score(text, guesses);
+  if (!all) return "No symbol here can be foreseen: none repeats what came before.";
+  const told = `${right} of ${all} symbols that can be foreseen ${all === 1 ? "is" : "are"} right`;
+  if (!removed.length) return `${told}.`;
+  return `Without ${removed.map(nameOf).join(" and ")}: ${told}; with every head ${score(text, whole).right}.`;
+}
+
+/** Where numbers are largest. @param {number[]} row */
+export const peakOf = (row) => row.indexOf(Math.max(...row));
+
+/** How the guess after a symbol turned out; nothing where nobody could have known. @param {Reading} reading @param {number} i */
+export function verdictOn({ text, guesses }, i) {
+  if (i + 1 >= text.length) return "";
+  if (guesses[i] === text[i + 1]) return "right";
+  return foreseen(text)[i + 1] ? "wrong" : "";
+}
+
+/**
+ * What Python stored, as if the page had read it.
+ * @param {Stored} stored
+ * @returns {Reading}
+ */
+export function readingOf(stored) {
+  const { text, characters, guesses, chances, scores, added, focus } = stored;
+  const heads = scores.map((layer) =>
+    layer.map((rows) => ({ scores: rows, weights: rows.map((row) => maskedSoftmax(row, row.length)) })),
+  );
+  return {
+    text,
+    characters,
+    guesses,
+    chances,
+    heads,
+    added: (place, query) => (String(place) === String(focus) ? added[query] : null),
+  };
+}

@@ -1,0 +1,167 @@
+"""Known bugs of the task transformer-block: what is added, handed on and kept."""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+
+import attnbook
+from attnbook.practice.bugs.transformer_block_order import PLAIN
+from attnbook.practice.tasks.transformer_block import Block, task
+
+
+@task.bug(
+    symptom="In a deep stack the first blocks do not learn, and each position forgets its token.",
+    origin="a common slip",
+    mend="add to what came in: `x = x + …`, twice.",
+    case=PLAIN,
+)
+class no_residuals(Block):
+    """nothing is added up: each step's output takes the place of what came in."""
+
+    def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
+        return self.think(self.feed_forward_norm(self.attend(self.attention_norm(x), valid_lens)))
+
+
+@task.bug(
+    symptom="Each position knows what it has looked at, and no longer what it was.",
+    origin="a common slip",
+    mend="add what attention gives to `x`: `x = x + attention(…)`.",
+    case=PLAIN,
+)
+class first_residual_lost(Block):
+    """what attention gives takes the place of `x`, and is not added to it."""
+
+    def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
+        x = self.attend(self.attention_norm(x), valid_lens)
+        return x + self.think(self.feed_forward_norm(x))
+
+
+@task.bug(
+    symptom="What attention has found reaches the next block only through the feed-forward.",
+    origin="a common slip",
+    mend="add what the feed-forward gives to the sum before it: `return x + feed_forward(…)`.",
+    case=PLAIN,
+)
+class second_residual_lost(Block):
+    """what the feed-forward gives is returned alone, and not added to the sum before it."""
+
+    def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
+        x = x + self.attend(self.attention_norm(x), valid_lens)
+        return self.think(self.feed_forward_norm(x))
+
+
+@task.bug(
+    symptom="It learns, but worse the deeper it is: every block norms all that came before.",
+    origin="an option of BLOOM, `apply_residual_connection_post_layernorm`; a common slip",
+    mend="give the normed numbers a name of their own, and add to `x`, which was not normed.",
+    case=PLAIN,
+)
+class added_to_what_was_normed(Block):
+    """each step's output is added to the normed numbers, as when `x = norm(x)` comes first."""
+
+    def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
+        x = self.attention_norm(x)
+        x = x + self.attend(x, valid_lens)
+        x = self.feed_forward_norm(x)
+        return x + self.think(x)
+
+
+@task.bug(
+    symptom="What attention has found is lost between the two steps, but for the feed-forward.",
+    origin="a new reader's first try: `residual = x` is written once and used twice",
+    mend="the second residual is the first sum: keep `residual = x` up to date.",
+    case=PLAIN,
+)
+class first_input_added_twice(Block):
+    """what the feed-forward gives is added to the block's input, and not to the first sum."""
+
+    def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
+        attended = x + self.attend(self.attention_norm(x), valid_lens)
+        return x + self.think(self.feed_forward_norm(attended))
+
+
+@task.bug(
+    symptom="Outputs change with what stands in the padding.",
+    origin="a common slip",
+    mend="hand `valid_lens` on: `attention(n, n, n, valid_lens)`.",
+    case="training, with a length for each example",
+)
+class lengths_not_handed_on(Block):
+    """`valid_lens` is not handed on to the attention."""
+
+    def attend(self, x: Tensor, valid_lens: Tensor | None) -> Tensor:
+        del valid_lens
+        return super().attend(x, None)
+
+
+@task.bug(
+    symptom="All is well in training; in eval, what is hidden changes the output.",
+    origin="`is_causal=self.training` in PyTorch's SDPA tutorial (stored versions), Kronos #199",
+    mend="hand `valid_lens` on always: padding is padding in eval, too.",
+    case="eval, with a length for each example",
+)
+class masked_in_training_only(Block):
+    """the lengths are handed on in training only."""
+
+    def attend(self, x: Tensor, valid_lens: Tensor | None) -> Tensor:
+        return super().attend(x, valid_lens if self.training else None)
+
+
+@task.bug(
+    symptom="Called twice with the same `x`, it gives two outputs.",
+    origin="a common slip",
+    mend="write `x = x + …`, which makes a new tensor; `x += …` writes into the caller's.",
+    case=PLAIN,
+)
+class written_into_x(Block):
+    """`x += …` writes into the caller's tensor."""
+
+    def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
+        x += self.attend(self.attention_norm(x), valid_lens)
+        x += self.think(self.feed_forward_norm(x))
+        return x
+
+
+@task.bug(
+    symptom="The deeper the stack, the more position drowns out the tokens.",
+    origin="a common slip; DETR adds positions in each layer on purpose, to queries and keys",
+    mend="add positions once, to the embedding, before the first block.",
+    case=PLAIN,
+)
+class positions_added_again(Block):
+    """the block adds positions to its input, as every block before it has done."""
+
+    def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
+        positions = attnbook.sinusoidal_encoding(x.shape[1], x.shape[2], dtype=x.dtype)
+        return super().forward(x + positions, valid_lens)
+
+
+@task.bug(
+    symptom="The parts' parameters are not in `parameters()`, and never learn.",
+    origin="a common slip",
+    mend="keep modules as attributes, or in an `nn.ModuleList`: a plain list hides them.",
+    case=PLAIN,
+)
+class parts_in_a_plain_list(nn.Module):
+    """the parts are kept in a plain list, where `nn.Module` does not find them."""
+
+    def __init__(self, *parts: nn.Module) -> None:
+        super().__init__()
+        self.parts = [Block(*parts)]
+
+    def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
+        output: Tensor = self.parts[0](x, valid_lens)
+        return output
+
+
+@task.bug(
+    symptom="What one example gets depends on the others in its batch.",
+    origin="torch's default, `batch_first=False`",
+    mend="hand the normed `x` over as it is: the batch comes first.",
+    case=PLAIN,
+)
+class attention_over_the_batch(Block):
+    """batch and positions are exchanged on the way to the attention, and examples meet."""
+
+    def attend(self, x: Tensor, valid_lens: Tensor | None) -> Tensor:
+        return super().attend(x.transpose(0, 1), valid_lens).transpose(0, 1)

@@ -1,0 +1,170 @@
+"""The Transformer block: attention, then a feed-forward, each normed before and added after."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+from attnbook.practice.inputs import lengths, normal
+from attnbook.practice.task import Function
+from attnbook.practice.tasks.transformer_block_cases import task
+
+__all__ = ["Block", "task"]
+
+
+class Block(nn.Module):
+    """What the blocks below have in common: each says something else, right or wrong."""
+
+    def __init__(
+        self,
+        attention: nn.Module,
+        attention_norm: nn.Module,
+        feed_forward: nn.Module,
+        feed_forward_norm: nn.Module,
+    ) -> None:
+        super().__init__()
+        self.attention, self.attention_norm = attention, attention_norm
+        self.feed_forward, self.feed_forward_norm = feed_forward, feed_forward_norm
+
+    def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
+        x = x + self.attend(self.attention_norm(x), valid_lens)
+        return x + self.think(self.feed_forward_norm(x))
+
+    def attend(self, x: Tensor, valid_lens: Tensor | None) -> Tensor:
+        attended: Tensor = self.attention(x, x, x, valid_lens)
+        return attended
+
+    def think(self, x: Tensor) -> Tensor:
+        output: Tensor = self.feed_forward(x)
+        return output
+
+
+@task.right("two lines, one for each step: the norm, the module, the sum.")
+class in_two_lines(Block):
+    pass
+
+
+@task.right("the residual and what is added are kept apart, and the three meet at the end.")
+class summed_at_the_end(Block):
+    def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
+        normed = self.attention_norm(x)
+        attended = self.attention(normed, normed, normed, valid_lens)
+        output: Tensor = x + attended + self.feed_forward(self.feed_forward_norm(x + attended))
+        return output
+
+
+@task.right("the caller's tensor is cloned first, and the clone may be written into.")
+class into_a_clone(Block):
+    def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
+        stream = x.clone()
+        stream += self.attend(self.attention_norm(x), valid_lens)
+        added = self.think(self.feed_forward_norm(stream))
+        return stream.add(added)
+
+
+class _AddedTo(nn.Module):
+    def __init__(self, norm: nn.Module, step: nn.Module) -> None:
+        super().__init__()
+        self.norm, self.step = norm, step
+
+    def forward(self, x: Tensor, called: Callable[[nn.Module, Tensor], Tensor]) -> Tensor:
+        return x + called(self.step, self.norm(x))
+
+
+@task.right("a residual with its norm is a module, too, and a block is two of them.")
+class two_residuals(nn.Module):
+    def __init__(self, *parts: nn.Module) -> None:
+        super().__init__()
+        self.steps = nn.ModuleList([_AddedTo(parts[1], parts[0]), _AddedTo(parts[3], parts[2])])
+
+    def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
+        for step, extra in zip(self.steps, ([valid_lens], None), strict=True):
+            x = step(x, lambda it, n, more=extra: it(n, n, n, *more) if more else it(n))
+        return x
+
+
+@task.right("examples do not meet, so that each can go through by itself.")
+class example_by_example(Block):
+    def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
+        outputs = []
+        for i in range(len(x)):
+            mine = slice(i, i + 1)
+            of_it = None if valid_lens is None else valid_lens[mine]
+            outputs.append(super().forward(x[mine], of_it))
+        return torch.cat(outputs)
+
+
+class _Does(nn.Module):
+    """A part that does what a function does."""
+
+    def __init__(self, function: Function) -> None:
+        super().__init__()
+        self.does = function
+
+    def forward(self, *given: Tensor) -> Tensor:
+        output: Tensor = self.does(*given)
+        return output
+
+
+def _make(block_of: Function, **parts: Function) -> Function:
+    """A block of parts that change nothing, attention and feed-forward that give 0, or others."""
+    same: dict[str, Function] = {
+        "attention": lambda q, _k, _v, _lens=None: 0 * q,
+        "attention_norm": lambda x: x,
+        "feed_forward": lambda x: 0 * x,
+        "feed_forward_norm": lambda x: x,
+    }
+    made: Function = block_of(*(_Does(part) for part in {**same, **parts}.values()))
+    return made
+
+
+@task.test
+def test_one_number_by_hand(block_of: Function) -> None:
+    block = _make(
+        block_of,
+        attention_norm=lambda x: x + 1,
+        attention=lambda q, k, v, _lens=None: q + 10 * k + 100 * v,
+        feed_forward_norm=lambda x: 3 * x,
+        feed_forward=lambda x: 2 * x,
+    )
+    # 1 is normed to 2; attention gives 222, and 223 goes on; it is normed to 669, which gives 1338.
+    assert block(torch.ones(1, 1, 1)).tolist() == [[[1561]]]
+
+
+@task.test
+def test_parts_that_give_nothing_change_nothing(block_of: Function) -> None:
+    x = normal(2, 3, 5)
+    norm = nn.LayerNorm(5)
+    block = _make(block_of, attention_norm=norm, feed_forward_norm=norm)
+    assert torch.equal(block(x), x)
+
+
+@task.test
+def test_lengths_reach_the_attention_in_training_and_in_eval(block_of: Function) -> None:
+    block = _make(block_of, attention=lambda q, _k, _v, lens: 0 * q + lens[:, None, None])
+    for made in (block.train(), block.eval()):  # type: ignore[attr-defined]
+        output = made(torch.zeros(2, 3, 5), lengths(1, 2))
+        assert output[:, 0, 0].tolist() == [1, 2]
+
+
+@task.test
+def test_positions_attend_and_each_is_normed_by_itself(block_of: Function) -> None:
+    x = torch.tensor([[[1.0, 3], [5, 9]], [[0, 2], [2, 8]]])
+    block = _make(
+        block_of,
+        attention_norm=lambda x: x - x.mean(-1, keepdim=True),  # (-1, 1), (-2, 2), (-1, 1), (-3, 3)
+        attention=lambda _q, _k, v, _lens=None: v.mean(1, keepdim=True),
+    )
+    assert torch.equal(block(x) - x, torch.tensor([[[-1.5, 1.5]] * 2, [[-2.0, 2.0]] * 2]))
+
+
+@task.test
+def test_a_call_changes_nothing_and_all_parts_can_be_trained(block_of: Function) -> None:
+    x = normal(2, 3, 5)
+    before = x.clone()
+    block = block_of(_Does(lambda q, *_: q), nn.LayerNorm(5), nn.Linear(5, 5), nn.LayerNorm(5))
+    block(x)
+    assert torch.equal(x, before)
+    assert len([*block.parameters()]) == 6

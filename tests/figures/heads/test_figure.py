@@ -1,0 +1,274 @@
+"""The heads figure's Python half: what it refuses, what it holds, what it says."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import inspect
+import json
+import re
+
+import numpy as np
+import pytest
+import torch
+import traitlets
+
+from attnbook.figures import HeadsFigure
+from attnbook.figures.heads.figure import MOST, TRAINED
+from attnbook.figures.heads.packing import arrays, check_readable, packed, steps_of
+from attnbook.figures.heads.reading import foreseen, score
+from attnbook.models.transformer.checkpoints import book_decoder
+from attnbook.models.transformer.config import DecoderConfig
+from attnbook.models.transformer.decoder import Decoder
+from attnbook.models.transformer.removal import without_heads
+from attnbook.models.transformer.repeats import make_repeats
+from attnbook.models.vocabulary import Vocabulary
+from tests.figures.attention.cases import traits
+from tools.site.late import registration
+from tools.site.live import check_mountable
+
+STEPS = steps_of("copying")
+WEIGHTS_KB = 300  # packed by gzip -6
+TEXT = "gbdkafcdkafcdkafcd"
+
+# Refusals
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"name": "no"}, "name must be one of copying"),
+        ({"text": ""}, "a figure needs at least 1 of symbols, got 0"),
+        ({"text": "a" * 33}, "a figure shows at most 32 of symbols, got 33; show a part of it"),
+        ({"text": "abq"}, "text must hold characters of the vocabulary, got 'q'"),
+        ({"step": 1}, f"step must be one of {', '.join(map(str, STEPS))}, got 1"),
+        ({"focus": (2, 0)}, "focus must be (layer, head) below (2, 2), got (2, 0)"),
+        ({"focus": (0, -1)}, "focus must be (layer, head) below (2, 2), got (0, -1)"),
+        ({"focus": (0,)}, "focus must be (layer, head) below (2, 2), got (0,)"),
+        ({"removed": [(0, 2)]}, "removed must hold (layer, head) below (2, 2), got (0, 2)"),
+        (
+            {"removed": [(0, 1), (0, 1)]},
+            "removed must hold each head once, got [[0, 1], [0, 1]]",
+        ),
+    ],
+)
+def test_what_cannot_be_shown_is_refused_in_one_sentence(arguments, message):
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
+        HeadsFigure(**arguments)
+
+
+def test_a_text_that_is_none_is_refused():
+    with pytest.raises(TypeError, match=r"^text must be a string, got int$"):
+        HeadsFigure(text=3)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("text", "", "a figure needs at least 1 of symbols, got 0"),
+        ("text", "abz", "text must hold characters of the vocabulary, got 'z'"),
+        ("text", 3, "expected a unicode string"),
+        ("step", 7, "step must be one of"),
+        ("focus", [0, 2], "focus must be (layer, head) below (2, 2), got (0, 2)"),
+        ("removed", [[5, 0]], "removed must hold (layer, head) below (2, 2), got (5, 0)"),
+        ("query", 18, "query must lie in [0, symbols=18), got 18"),
+        ("query", -1, "query"),
+    ],
+)
+def test_a_trait_refuses_what_no_control_can_choose_and_stays(name, value, message):
+    figure = HeadsFigure()
+    before = traits(figure)
+    with pytest.raises(traitlets.TraitError, match=re.escape(message)):
+        setattr(figure, name, value)
+    assert traits(figure) == before
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"norm": True}, "a page reads decoders with norm=False, got True"),
+        ({"ffn_hiddens": 8}, "a page reads decoders with ffn_hiddens=None, got 8"),
+        ({"residual": False}, "a page reads decoders with residual=True, got False"),
+        ({"positions": False}, "a page reads decoders with positions=True, got False"),
+    ],
+)
+def test_a_model_that_the_page_would_misread_is_refused(change, message):
+    decoder = Decoder(Vocabulary("ab"), DecoderConfig(8, **change))
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        check_readable(decoder)
+
+
+# What it holds
+
+
+def test_training_saw_as_many_symbols_as_the_figure_says():
+    assert inspect.signature(make_repeats).parameters["length"].default == TRAINED < MOST
+
+
+@pytest.mark.parametrize("removed", [[], [(0, 1)], [(1, 0), (1, 1)]])
+def test_the_reading_is_that_of_the_decoder_without_these_heads(removed):
+    figure = HeadsFigure(text="abcdabcdab", step=STEPS[-2], removed=removed)
+    decoder = book_decoder("copying", STEPS[-2])
+    with without_heads(decoder, removed):
+        (expected,) = decoder.follow(["abcdabcdab"])
+    assert figure.reading.guesses == expected.guesses == figure.shown["guesses"]
+    torch.testing.assert_close(figure.reading.weights.float(), expected.weights)
+    for layer, heads in enumerate(figure.shown["scores"]):
+        for head, rows in enumerate(heads):
+            for query, row in enumerate(rows):
+                weights = torch.tensor(row).softmax(-1)
+                expected_row = expected.weights[layer, head, query, : query + 1]
+                torch.testing.assert_close(weights, expected_row, rtol=0, atol=1e-3)
+
+
+def test_what_the_heads_add_and_the_symbols_own_vector_are_the_whole_score():
+    figure, decoder = HeadsFigure(text="cabcabca"), book_decoder("copying").double()
+    tokens, _ = decoder.read_lines([figure.text])
+    with torch.no_grad():
+        straight = decoder.output(decoder.embed(tokens))[0, :, 3:]
+        whole = decoder(tokens)[0, :, 3:]
+    added = []
+    for focus in ([0, 0], [0, 1], [1, 0], [1, 1]):
+        figure.focus = focus
+        added.append(torch.tensor(figure.shown["added"], dtype=torch.float64))
+    torch.testing.assert_close(straight + sum(added), whole, rtol=0, atol=1e-3)
+
+
+def test_a_head_that_is_taken_away_adds_nothing():
+    figure = HeadsFigure(focus=(1, 0), removed=[(1, 0)])
+    assert {number for row in figure.shown["added"] for number in row} == {0}
+
+
+def test_weights_travel_as_the_checkpoint_has_them():
+    model = packed("copying")
+    names = [name for name, _ in model["arrays"]]
+    assert names == [
+        "embedding",
+        *(f"{layer}.{part}" for layer in (0, 1) for part in ("W_q", "W_k", "W_v", "W_o")),
+        "output",
+    ]
+    assert model["steps"] == STEPS
+    for step, data in zip(STEPS, model["data"], strict=True):
+        numbers = torch.from_numpy(np.frombuffer(base64.b64decode(data), dtype="<f4").copy())
+        sizes = [int(np.prod(shape)) for _, shape in model["arrays"]]
+        parts = numbers.split(sizes)
+        own = dict(arrays(book_decoder("copying", step)))
+        for (name, shape), part in zip(model["arrays"], parts, strict=True):
+            assert torch.equal(part.reshape(shape), own[name])
+    assert json.loads(json.dumps(model)) == model
+
+
+def test_all_snapshots_are_few_bytes():
+    script = registration("copying", packed("copying"))
+    assert len(STEPS) == 7
+    assert len(gzip.compress(script.encode(), 6)) < WEIGHTS_KB * 1000
+
+
+def test_a_notebook_asks_for_the_weights_and_no_page_stores_them():
+    figure = HeadsFigure()
+    assert (figure.wanted, figure.weights, figure.late) == (False, {}, ["copying"])
+    figure.set_state({"wanted": True})  # what a front end sends
+    assert figure.weights == packed("copying")
+    assert HeadsFigure().weights == {}
+    stored = json.dumps(traits(HeadsFigure()))
+    assert len(gzip.compress(stored.encode(), 6)) < 6000
+
+
+def test_traits_that_change_together_arrive_together():
+    figure = HeadsFigure()
+    figure.set_state({"text": "ab", "query": 1, "removed": [[1, 1], [0, 0]]})
+    assert (figure.text, figure.query, figure.removed) == ("ab", 1, [[0, 0], [1, 1]])
+    figure.set_state({"text": "abcabc", "query": 5})
+    assert (figure.query, figure.shown["text"]) == (5, "abcabc")
+    figure.text = "abc"
+    assert figure.query == 2
+
+
+# What it says
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("abcab", [4]),  # behind the second a stands what stood behind the first
+        ("aaaa", [2, 3]),
+        ("abac", []),  # another than before
+        ("abacab", []),  # behind the last a stood a c
+        ("abacac", [5]),
+        ("a", []),
+    ],
+)
+def test_a_symbol_can_be_foreseen_by_hand(text, expected):
+    assert [i for i, can in enumerate(foreseen(text)) if can] == expected
+
+
+def test_every_symbol_that_grading_asks_for_can_be_foreseen():
+    for repeat in make_repeats(200, seed=3):
+        can = foreseen(repeat.text)
+        assert all(can[i] for i in repeat.copied)
+
+
+def test_guesses_are_scored_by_hand():
+    assert score("abcabca", "xxxbxax") == (2, 3)
+
+
+def test_the_text_tells_guesses_count_and_looks():
+    figure = HeadsFigure(text="abcabcab")
+    lines = repr(figure).splitlines()
+    assert lines[0] == f"HeadsFigure: copying, step {STEPS[-1]}"
+    assert lines[1] == "symbols   a   b   c   a   b   c   a   b"
+    assert lines[2] == "guesses   " + "   ".join(figure.reading.guesses)
+    percent = (100 * figure.reading.probabilities.amax(-1)).round().int().tolist()
+    assert [int(each) for each in lines[3].split()[1:]] == percent
+    right, every = score(figure.text, figure.reading.guesses)
+    assert lines[5] == f"{right} of {every} symbols that can be foreseen are right."
+    assert lines[6] == "query 7, b, looks most"
+    for line, row in zip(lines[7:], figure.reading.weights[:, :, 7].flatten(0, 1), strict=True):
+        key = int(row.argmax())
+        assert line.endswith(f"at {key}, {figure.text[key]}: {row[key]:.3f}")
+
+
+def test_the_text_tells_what_breaks_without_a_head():
+    figure = HeadsFigure("copying", TEXT)
+    whole = repr(figure)
+    assert "10 of 10 symbols that can be foreseen are right." in whole
+    figure.removed = [[0, 1]]
+    (told,) = re.findall(
+        r"Without layer 0, head 1: (\d+) of 10 .*; with every head 10\.", str(figure)
+    )
+    assert int(told) < 5
+    assert "  layer 0, head 1 (taken away): at 16" in repr(figure)
+    figure.removed = []
+    assert repr(figure) == whole == repr(HeadsFigure())
+
+
+def test_the_text_follows_every_trait():
+    figure = HeadsFigure()
+    told = {repr(figure)}
+    changes = {"step": STEPS[1], "removed": [[1, 1]], "query": 4, "text": "abcdabcd"}
+    for name, value in changes.items():
+        setattr(figure, name, value)
+        told.add(repr(figure))
+    assert len(told) == 1 + len(changes)
+
+
+def test_the_text_of_what_never_repeats_says_so():
+    assert "No symbol here can be foreseen" in repr(HeadsFigure(text="abcdef"))
+
+
+def test_a_model_of_one_layer_is_shown_too():
+    figure = HeadsFigure("copying-one-layer", "abcabcabc", focus=(0, 1))
+    assert repr(figure).count("layer 0, head") == 2
+
+
+def test_a_page_without_a_kernel_can_mount_it():
+    figure = HeadsFigure(caption="A caption.")
+    state = figure.get_state() | {"_anywidget_id": "attnbook.figures.heads.figure.HeadsFigure"}
+    check_mountable({"model_name": "AnyModel", "state": state}, repr(figure))
+
+
+def test_the_shipped_module_needs_no_other_file():
+    text = str(HeadsFigure._esm)
+    assert not re.search(r"^\s*(import|export .* from)\b", text, flags=re.MULTILINE)
+    assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", text)
+    assert not re.search(r"@import|url\(", str(HeadsFigure._css))

@@ -1,0 +1,106 @@
+"""The still picture of a Transformer block: a stream of vectors, and two parts that add to it."""
+
+from __future__ import annotations
+
+from tools.pictures.arithmetic import listed
+from tools.pictures.blocks import label, pointer
+from tools.pictures.brushes import (
+    KEY_COLOURS,
+    PALE,
+    SLATE,
+    WIDTH,
+    arrow,
+    chip,
+    path,
+    starts,
+    svg,
+)
+
+TOKENS = ("the", "cat", "sat")
+COLOURS = KEY_COLOURS[: len(TOKENS)]
+
+LANES = starts(2, [48] * len(TOKENS))  # where the stream's boxes begin, on the left
+LANE = 44  # how wide they are
+STREAM = LANES[-1] + LANE  # where the stream ends, and its parts' side begins
+PARTS = starts(188, [71] * len(TOKENS))  # where each position's box of a part begins
+PART = 68
+LEFT, RIGHT = PARTS[0], PARTS[-1] + PART
+MIDDLE = (LEFT + RIGHT) / 2
+BRANCH, ADD, HALF = 44, 150, 218  # from a half's top to its branch, to its sum, and to the next
+TOP = 30  # where the first half begins
+
+
+def lanes(y1: float, y2: float) -> str:
+    """Draw the stream's way down, a lane for each position."""
+    pairs = zip(LANES, COLOURS, strict=True)
+    return "".join(arrow(x + LANE / 2, y1, y2, colour) for x, colour in pairs)
+
+
+def tokens(y: float) -> str:
+    """Draw the positions' vectors, as they come in or leave."""
+    named = zip(LANES, TOKENS, COLOURS, strict=True)
+    return "".join(chip(x, y, LANE, token, colour) for x, token, colour in named)
+
+
+def ways(y1: float, y2: float) -> str:
+    """Draw each position's own way from one box of a part to the next."""
+    pairs = zip(PARTS, COLOURS, strict=True)
+    return "".join(arrow(x + PART / 2, y1, y2, colour) for x, colour in pairs)
+
+
+def half(y: float, part: str) -> str:
+    """Draw one half: the stream, a norm at each position, a part, and the sum."""
+    branch, add = y + BRANCH, y + ADD
+    norms = "".join(
+        chip(x, branch - 14, PART, "norm", colour) for x, colour in zip(PARTS, COLOURS, strict=True)
+    )
+    back = add + 14
+    return (
+        lanes(y, add)
+        + path(f"M{LANES[0] + LANE / 2:g} {branch:g}H{LEFT - 12:g}")
+        + pointer(LEFT - 2, branch, 10, SLATE)
+        + norms
+        + ways(branch + 14, branch + 36)
+        + part
+        + path(f"M{MIDDLE:g} {branch + 84:g}V{back:g}H{STREAM + 12:g}")
+        + pointer(STREAM + 2, back, -14, SLATE)
+        + chip(LANES[0], add, STREAM - LANES[0], "+", SLATE, bold=True)
+    )
+
+
+def attention(y: float) -> str:
+    """Draw the one part in which positions meet."""
+    return label(LEFT, y, RIGHT - LEFT, ("attention", "looks at all positions"), PALE)
+
+
+def feed_forward(y: float) -> str:
+    """Draw the part that each position goes through alone."""
+    pairs = zip(PARTS, COLOURS, strict=True)
+    return "".join(label(x, y, PART, ("feed-", "forward"), colour) for x, colour in pairs)
+
+
+def gathered(y: float) -> str:
+    """Draw how the positions' results leave a part together."""
+    middles = [x + PART / 2 for x in PARTS]
+    return path(f"M{middles[0]:g} {y:g}v10H{middles[-1]:g}v-10M{middles[1]:g} {y:g}v10")
+
+
+def block() -> str:
+    """Draw a block: two parts read the stream, normed, and add to it."""
+    second = TOP + HALF - 40
+    end = second + ADD
+    body = (
+        tokens(2)
+        + half(TOP, attention(TOP + BRANCH + 36))
+        + half(second, feed_forward(second + BRANCH + 36) + gathered(second + BRANCH + 84))
+        + lanes(end + 28, end + 48)
+        + tokens(end + 50)
+    )
+    about = (
+        f"The vectors of {listed(TOKENS)} come in at the top, and run straight down on the left. "
+        "Beside them, each is normed by itself, attention lets each look at all, and what it "
+        "finds is added to the vectors. Below that, each is normed again and goes through a "
+        "feed-forward by itself, and what that gives is added, too."
+    )
+    title = "A Transformer block: attention and feed-forward each add to a stream of vectors"
+    return svg("transformer-block", (WIDTH, int(end + 80)), title, about, body)
