@@ -13,7 +13,9 @@ from attnbook.figures.code.figure import CodeTask
 from attnbook.figures.cost.figure import CostFigure
 from attnbook.figures.heads.figure import HeadsFigure
 from attnbook.figures.mask.figure import MaskFigure
+from attnbook.figures.online.figure import OnlineSoftmaxFigure
 from attnbook.figures.pooling.figure import PoolingFigure
+from attnbook.figures.position.figure import PositionFigure
 from attnbook.figures.prediction.figure import Prediction
 from attnbook.figures.scaling.figure import ScalingFigure
 from attnbook.figures.shape.figure import ShapeFigure
@@ -25,7 +27,9 @@ __all__ = [
     "CostFigure",
     "HeadsFigure",
     "MaskFigure",
+    "OnlineSoftmaxFigure",
     "PoolingFigure",
+    "PositionFigure",
     "Prediction",
     "ScalingFigure",
     "ShapeFigure",

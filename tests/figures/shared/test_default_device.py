@@ -10,7 +10,9 @@ from attnbook.figures import (
     AttentionFigure,
     HeadsFigure,
     MaskFigure,
+    OnlineSoftmaxFigure,
     PoolingFigure,
+    PositionFigure,
     ScalingFigure,
 )
 from attnbook.figures.heads.packing import decoder_of
@@ -40,8 +42,11 @@ FIGURES = {
     "attention to lengths": lambda: attention(valid_lens=LENGTHS),
     "attention in order": lambda: attention(causal=True),
     "pooling": lambda: PoolingFigure(PLACES, PLACES.square(), truth=torch.square),
+    "position": lambda: PositionFigure(8),
+    "rotary": lambda: PositionFigure.rotary(TOKENS[0, 0], TOKENS[0, 1]),
     "scaling": lambda: ScalingFigure(TOKENS, TOKENS),
     "alignment": lambda: AlignmentFigure(cached_model("small"), [DATE]),
+    "online": lambda: OnlineSoftmaxFigure(PLACES[0, :, 0], PLACES[0], block=2),
     "mask": lambda: MaskFigure(causal="last", documents=[0, 0, 1, 1, 1, 1], written="k > 0"),
     "heads": heads,
     "heatmap": lambda: heatmap(torch.softmax(TOKENS[0], dim=-1)),

@@ -1,0 +1,1 @@
+"""The softmax that reads its keys block by block."""

@@ -1,0 +1,105 @@
+// The online softmax of one query, block by block.
+/** @import { Model, Place } from "../shared/types" */
+/** @import { Carried, Sum, Traits } from "./types" */
+import { make, ownKeys, put } from "../shared/elements.js";
+import { numberTables, outputRows, scoreAxis, sumRows } from "./pieces.js";
+import { outputOf, plainSoftmax, reachOf, walkThrough } from "./walk.js";
+import { errorOf, story } from "./words.js";
+
+/** Everything that can be shown: both walks, and a plain softmax after each step. @param {Model<Traits>} model */
+export function shownOf(model) {
+  const [scores, values, block] = [model.get("scores"), model.get("values"), model.get("block")];
+  const walks = [false, true].map((corrected) => walkThrough(scores, values, block, corrected));
+  const outputs = walks.map((walk) => walk.map(outputOf));
+  const plains = walks[0].map((_, step) => plainSoftmax(scores, values, step * block));
+  return { walks, outputs, plains };
+}
+
+/** The sum of powers, and one weighted sum for each number of a value. @param {number[][]} values @returns {Sum[]} */
+function sumsOf(values) {
+  const weighted = values[0].map((_, c) => ({
+    name: values[0].length === 1 ? "Weighted sum" : `Weighted sum, number ${c}`,
+    of: (/** @type {number[]} */ powers) => powers.map((power, i) => power * values[i][c]),
+    now: (/** @type {Carried} */ carried) => carried.weighted[c],
+  }));
+  return [{ name: "Sum of powers", of: (powers) => powers, now: (carried) => carried.total }, ...weighted];
+}
+
+/** Back, Next, and the checkbox. @param {Model<Traits>} model @param {number} steps @param {(step: number) => void} onStep */
+function buttons(model, steps, onStep) {
+  const [back, next] = ["Back", "Next"].map((text) => make("button", { type: "button", text }));
+  // Never disabled: a button that is would lose the focus under the reader's key.
+  back.addEventListener("click", () => onStep(Math.max(0, model.get("step") - 1)));
+  next.addEventListener("click", () => onStep(Math.min(steps, model.get("step") + 1)));
+  const box = make("input", { type: "checkbox" });
+  box.addEventListener("change", () => {
+    model.set("corrected", !box.checked);
+    model.save_changes();
+  });
+  const choice = make("label", { class: "choice" }, box, make("span", { text: "without the correction" }));
+  const element = make("div", { class: "buttons" }, back, next, choice);
+  /** @param {number} step @param {boolean} corrected */
+  const paint = (step, corrected) => {
+    put(back, { "aria-disabled": step === 0 });
+    put(next, { "aria-disabled": step === steps });
+    box.checked = !corrected;
+  };
+  return { element, paint };
+}
+
+/** The parts of the figure, and a way to paint them. @param {Model<Traits>} model */
+function partsOf(model) {
+  const [scores, values, block] = [model.get("scores"), model.get("values"), model.get("block")];
+  const { walks, outputs, plains } = shownOf(model);
+  const steps = plains.length - 1;
+  const onStep = (/** @type {number} */ step) => {
+    model.set("step", step);
+    model.save_changes();
+  };
+  const top = buttons(model, steps, onStep);
+  const told = make("p", { class: "readout", "aria-live": "polite" });
+  const axis = scoreAxis(scores, values, block, onStep);
+  const notes = ["each key’s e^(score − highest)", "each power times its key’s value"];
+  const sums = sumsOf(values).map((sum, i) => {
+    const parts = walks.flatMap((walk) => walk.map(({ powers }) => sum.of(powers)));
+    return sumRows(sum, notes[Math.min(i, 1)], axis.places, reachOf(parts));
+  });
+  const pooled = outputRows(values, block, axis.places);
+  const tables = numberTables(scores, values, steps);
+  const still = matchMedia("(prefers-reduced-motion: reduce)");
+  let shown = 0;
+  const paint = () => {
+    const [step, corrected] = [model.get("step"), model.get("corrected")];
+    const [walk, output] = [walks[Number(corrected)], outputs[Number(corrected)]];
+    const forward = step > shown && !still.matches;
+    shown = step;
+    top.paint(step, corrected);
+    put(told, { text: story(walk, step, corrected) });
+    axis.paint(walk, step);
+    sums.forEach((sum) => sum.paint(walk, step, forward));
+    pooled.paint(output[step], plains[step], errorOf(output[step], plains[step]), step, step === steps);
+    tables.paint(walk, step, output, plains);
+  };
+  const rows = [...axis.rows, ...sums.map((sum) => sum.element), pooled.element];
+  return { elements: [top.element, told, ...rows, tables.element], paint };
+}
+
+/** Draw the figure into `el` and keep it in step with the model; returns a clean-up. @param {Place<Traits>} place */
+function drawOnline({ model, el }) {
+  const { elements, paint } = partsOf(model);
+  const caption = model.get("caption");
+  const figure = make(
+    "figure",
+    { class: "attnbook-figure online", "data-attnbook-figure": model.get("kind") },
+    ...elements,
+    ...(caption ? [make("figcaption", { text: caption })] : []),
+  );
+  const names = ["change:step", "change:corrected"];
+  names.forEach((name) => model.on(name, paint));
+  paint();
+  ownKeys(figure);
+  el.replaceChildren(figure);
+  return () => names.forEach((name) => model.off(name, paint));
+}
+
+export default { render: drawOnline };

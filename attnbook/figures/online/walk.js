@@ -1,0 +1,76 @@
+// The online softmax as pure functions, in double precision.
+/** @import { Carried } from "./types" */
+import { maskedSoftmax, pool } from "../shared/attention.js";
+
+/** @param {number[]} numbers */
+const added = (numbers) => numbers.reduce((sum, x) => sum + x, 0);
+
+/**
+ * What is carried after each step, from step 0 on.
+ * @param {number[]} scores one per key
+ * @param {number[][]} values one vector per key
+ * @param {number} block how many keys a step reads
+ * @param {boolean} corrected false to leave the old sums as they were
+ * @returns {Carried[]}
+ */
+export function walkThrough(scores, values, block, corrected) {
+  const none = scores.map(() => 0);
+  /** @type {Carried} */
+  let now = {
+    highest: -Infinity,
+    needed: 1,
+    correction: 1,
+    total: 0,
+    weighted: values[0].map(() => 0),
+    before: none,
+    kept: none,
+    powers: none,
+  };
+  const found = [now];
+  for (let start = 0; start < scores.length; start += block) {
+    const highest = Math.max(now.highest, ...scores.slice(start, start + block));
+    const fresh = scores.map((score, i) => (i >= start && i < start + block ? Math.exp(score - highest) : 0));
+    const needed = Math.exp(now.highest - highest);
+    const correction = corrected ? needed : 1;
+    const gained = pool(fresh, values);
+    const kept = now.powers.map((power) => correction * power);
+    now = {
+      highest,
+      needed,
+      correction,
+      total: correction * now.total + added(fresh),
+      weighted: now.weighted.map((sum, c) => correction * sum + gained[c]),
+      before: now.powers,
+      kept,
+      powers: kept.map((power, i) => power + fresh[i]),
+    };
+    found.push(now);
+  }
+  return found;
+}
+
+/** The output so far: 0 before the first block. @param {Carried} carried */
+export function outputOf({ total, weighted }) {
+  return weighted.map((sum) => sum / (total || 1));
+}
+
+/**
+ * What a plain softmax over the first keys pools.
+ * @param {number[]} scores
+ * @param {number[][]} values
+ * @param {number} count how many of them; none gives 0
+ */
+export function plainSoftmax(scores, values, count) {
+  return pool(maskedSoftmax(scores, Math.min(count, scores.length)), values);
+}
+
+/**
+ * Where a number that is carried begins and ends, over all steps and both ways.
+ * @param {number[][]} parts the parts of each sum
+ * @returns {[number, number]}
+ */
+export function reachOf(parts) {
+  const low = Math.min(0, ...parts.map((row) => added(row.filter((x) => x < 0))));
+  const high = Math.max(0, ...parts.map((row) => added(row.filter((x) => x > 0))));
+  return low === high ? [0, 1] : [low, high];
+}

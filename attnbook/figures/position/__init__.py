@@ -1,0 +1,1 @@
+"""Two positions as clock hands, and what their dot product depends on."""

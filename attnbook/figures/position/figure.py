@@ -1,0 +1,181 @@
+"""`PositionFigure`: two vectors that tell their positions, and their dot product."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import torch
+import traitlets
+
+from attnbook.checks import check_dtype, check_size
+from attnbook.figures.shared.base import (
+    Figure,
+    check_count,
+    decimals,
+    doubles,
+    module,
+    numbers,
+    stylesheet,
+)
+from attnbook.position import rotary_encoding, sinusoidal_encoding
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+    from torch import Tensor
+
+LARGEST_SIZE = 16
+MOST = 1024  # positions
+REACH = 24  # positions that lie between the two at most
+START, DISTANCE = 3, 5  # where the sliders stand at first, if there are positions enough
+TOLD = 8  # distances to each side that the text spells out
+
+
+class PositionFigure(Figure):
+    """The vectors of two positions p and q as clock hands, and their dot product at each distance.
+
+    One slider moves both positions along the text, the other changes their distance p - q.
+    Each pair of numbers is a hand on a clock of its own. Vectors and dot products are
+    computed in the page, in double precision, so the sliders work without a kernel.
+
+    `PositionFigure(size)` shows the vectors of `sinusoidal_encoding`;
+    `PositionFigure.rotary(query, key)` a query at p and a key at q, turned by `rotary_encoding`.
+
+    Args:
+        size: of a vector, even, 2 to 16.
+        positions: how many the earlier of the two can take, from 0; at most 1024.
+        caption: one sentence below the figure.
+
+    Traits that follow the reader's hand, and can be set: `start`, the earlier of the two
+    positions, from 0 to `positions` - 1; `distance`, from -24 to 24.
+
+    Raises:
+        TypeError, ValueError: an argument has the wrong type, shape, size or number.
+        traitlets.TraitError: a trait is set out of its range.
+
+    Source: Vaswani et al. (2017), section 3.5; Su et al. (2021), section 3.2.2.
+    """
+
+    _esm = module("position/figure.js")
+    _css = stylesheet(
+        "shared/look.css", "shared/style.css", "shared/axes.css", "position/style.css"
+    )
+
+    size = traitlets.Int(2).tag(sync=True)
+    positions = traitlets.Int(1).tag(sync=True)
+    reach = traitlets.Int(REACH).tag(sync=True)
+    # What is turned; without them the positions' own vectors are shown.
+    query: traitlets.List[Any] = traitlets.List().tag(sync=True)
+    key: traitlets.List[Any] = traitlets.List().tag(sync=True)
+    start = traitlets.Int(0).tag(sync=True)
+    distance = traitlets.Int(0).tag(sync=True)
+
+    def __init__(self, size: int, *, positions: int = 101, caption: str = "") -> None:
+        _check_size(size)
+        check_size("positions", positions)
+        check_count("positions", positions, MOST)
+        super().__init__(
+            kind="position",
+            size=int(size),
+            positions=int(positions),
+            start=min(START, positions - 1),
+            distance=DISTANCE,
+            caption=caption,
+        )
+        self._describe()
+
+    @classmethod
+    def rotary(
+        cls,
+        query: Float[Tensor, " size"],
+        key: Float[Tensor, " size"],
+        *,
+        positions: int = 101,
+        caption: str = "",
+    ) -> PositionFigure:
+        """Turn one query and one key, each `(size,)` numbers, by their positions."""
+        for name, vector in (("query", query), ("key", key)):
+            _check_vector(name, vector)
+        if query.shape != key.shape:
+            raise ValueError(f"key must have the size of query, {len(query)}, got {len(key)}")
+        check_dtype("key", key, "query", query)
+        told = numbers("query", query), numbers("key", key)
+        most = (doubles(told[0]).norm() * doubles(told[1]).norm()).item()
+        if not math.isfinite(most):
+            raise ValueError(f"dot products must be finite, got up to {most}")
+        figure = cls(len(query), positions=positions, caption=caption)
+        figure.query, figure.key = told
+        figure._describe()
+        return figure
+
+    @property
+    def vectors(self) -> Float[Tensor, "2 size"]:
+        """The vectors shown, of p and q or of query and key, in double precision."""
+        p, q = _ends(self.start, self.distance)
+        return self._vectors([p, q])
+
+    @property
+    def dot_products(self) -> Float[Tensor, " pairs"]:
+        """What each pair of numbers adds to the dot product shown, in double precision."""
+        return self.vectors.prod(dim=0).reshape(-1, 2).sum(dim=-1)
+
+    def _vectors(self, positions: list[int]) -> Tensor:
+        places = torch.tensor(positions, device="cpu")
+        if not self.query:
+            return sinusoidal_encoding(places, self.size, device="cpu", dtype=torch.float64)
+        return rotary_encoding(doubles([self.query, self.key]), places)
+
+    @traitlets.validate("start", "distance")
+    def _check_trait(self, proposal: Any) -> Any:  # noqa: ANN401 - traitlets' own type
+        name, value = proposal["trait"].name, int(proposal["value"])  # True is 1
+        low, high = (0, self.positions - 1) if name == "start" else (-self.reach, self.reach)
+        if not low <= value <= high:
+            raise traitlets.TraitError(f"{name} must lie in [{low}, {high}], got {value}")
+        return value
+
+    @traitlets.observe("start", "distance")
+    def _describe(self, _change: object = None) -> None:
+        self.static_text = "\n".join(self._lines())
+
+    def _lines(self) -> list[str]:
+        p, q = _ends(self.start, self.distance)
+        kind, first, second = ("rotary", "query", "key") if self.query else ("sinusoidal", "p", "q")
+        vectors, products = self.vectors.tolist(), self.dot_products
+        distances = range(-TOLD if self.query else 0, TOLD + 1)
+        along = [
+            self._vectors(list(_ends(self.start, d))).prod(dim=0).sum().item() for d in distances
+        ]
+        return [
+            f"PositionFigure: {kind}, size {self.size}, p = {p}, q = {q}",
+            f"{first}: {_row(vectors[0])}",
+            f"{second}: {_row(vectors[1])}",
+            f"dot product: {decimals(products.sum().item())}, of its pairs "
+            f"{_row(products.tolist())}",
+            f"at distances {distances[0]} to {TOLD}: {_row(along)}",
+        ]
+
+
+def _ends(start: int, distance: int) -> tuple[int, int]:
+    """The positions p and q: the earlier one at the start."""
+    return start + max(distance, 0), start + max(-distance, 0)
+
+
+def _row(row: list[float]) -> str:
+    return f"[{', '.join(map(decimals, row))}]"
+
+
+def _check_size(size: int) -> None:
+    check_size("size", size)
+    if size % 2:
+        raise ValueError(f"size must be even, two numbers for each hand, got {size}")
+    check_count("numbers in a vector", size, LARGEST_SIZE)
+
+
+def _check_vector(name: str, vector: Tensor) -> None:
+    if not isinstance(vector, torch.Tensor):
+        raise TypeError(f"{name} must be a tensor, got {type(vector).__name__}")
+    if not vector.is_floating_point():
+        raise TypeError(f"{name} must hold floating-point numbers, got {vector.dtype}")
+    if vector.dim() != 1:
+        raise ValueError(f"{name} must have shape (size,), got {tuple(vector.shape)}")
+    _check_size(len(vector))

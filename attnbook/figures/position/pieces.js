@@ -1,0 +1,171 @@
+// What the position figure is made of: clocks, the curve over the distances, and the tables.
+/** @import { Ends } from "../shared/types" */
+/** @import { Fixed, Pose } from "./types" */
+import { curve, dotAt, fromLeft, fromTop, graph, ruler, segment, ticks } from "../shared/axes.js";
+import { decimals, slider, tableRow } from "../shared/controls.js";
+import { make, put } from "../shared/elements.js";
+import { span } from "../shared/keys.js";
+import { distancesOf, sweep } from "./turns.js";
+
+const FACE = 44; // of 50: what the longest hand reaches
+const WEDGE = 22;
+const ROOM = 0.08; // beyond the lowest and the highest dot product
+const HEAD = 16; // of a shorter hand the head is smaller
+
+/** A sum as it is written. @param {number[]} terms */
+export function sumOf(terms) {
+  return terms.map((x, i) => (i ? ` ${x < 0 ? "-" : "+"} ${decimals(Math.abs(x))}` : decimals(x))).join("");
+}
+
+/** The ends of an axis for what the dot products can be. @param {Fixed} fixed @returns {Ends} */
+export function endsOf(fixed) {
+  const [low, high] = span(sweep(fixed, 0));
+  return [low - ROOM * (high - low), high + ROOM * (high - low)];
+}
+
+/** How long the longest pair of numbers is: turning changes no length. @param {Pose} pose */
+function longest({ vectors, products }) {
+  const lengths = products.flatMap((_, i) => vectors.map((v) => Math.hypot(v[2 * i], v[2 * i + 1])));
+  return Math.max(...lengths) || 1;
+}
+
+/** A hand with a head. @param {number} side 0 for p, 1 for q */
+function hand(side) {
+  const shaft = make("svg:line", { x1: 0, y1: 0 });
+  const head = make("svg:path", { d: "M0 0L-11 5L-11 -5Z" });
+  const element = make("svg:g", { class: `hand side-${side}` }, shaft, head);
+  /** @param {number} x @param {number} y down */
+  const paint = (x, y) => {
+    const turn = (Math.atan2(y, x) * 180) / Math.PI;
+    put(shaft, { x2: x, y2: y });
+    const size = Math.min(1, Math.hypot(x, y) / HEAD);
+    put(head, { transform: `translate(${x} ${y}) rotate(${turn}) scale(${size})` });
+  };
+  return { element, paint };
+}
+
+/** The smaller angle between two hands, as a slice. @param {[number, number][]} tips */
+function wedge(tips) {
+  const [[ax, ay], [bx, by]] = tips.map(([x, y]) => [x, y].map((n) => (WEDGE * n) / (Math.hypot(x, y) || 1)));
+  const sweepFlag = ax * by - ay * bx > 0 ? 1 : 0;
+  return `M0 0L${ax} ${ay}A${WEDGE} ${WEDGE} 0 0 ${sweepFlag} ${bx} ${by}Z`;
+}
+
+/**
+ * A clock for one pair of numbers: both hands, their numbers, and what the pair adds.
+ * @param {number} pair
+ * @param {string[]} names of the two vectors
+ * @param {number} scale
+ */
+function clock(pair, names, scale) {
+  const slice = make("svg:path", { class: "wedge" });
+  const hands = [0, 1].map(hand);
+  const face = make("svg:circle", { r: FACE, class: "face" });
+  const box = { viewBox: "-50 -50 100 100", class: "clock", "aria-hidden": true };
+  const picture = make("svg:svg", box, face, slice, ...hands.map((one) => one.element));
+  const rows = names.map((text, side) => {
+    const cells = [make("span"), make("span")];
+    const name = make("b", { text, class: `side-${side}` });
+    return { cells, element: make("div", { class: "pair-row" }, name, ...cells) };
+  });
+  const adds = make("span");
+  const last = make("div", { class: "pair-row adds" }, make("span", { text: "adds" }), adds);
+  const element = make(
+    "div",
+    { class: "pair" },
+    make("small", { text: `pair ${pair}` }),
+    picture,
+    make("div", { class: "pair-numbers" }, ...rows.map((row) => row.element), last),
+  );
+  /** @param {Pose} pose */
+  const paint = ({ vectors, products }) => {
+    const tips = vectors.map((vector, side) => {
+      const numbers = [vector[2 * pair], vector[2 * pair + 1]];
+      numbers.forEach((number, i) => put(rows[side].cells[i], { text: decimals(number) }));
+      const [x, y] = numbers.map((number) => Number(((FACE * number) / scale).toFixed(3)) || 0);
+      hands[side].paint(x, -y || 0);
+      return /** @type {[number, number]} */ ([x, -y || 0]);
+    });
+    put(slice, { d: wedge(tips) });
+    put(adds, { text: decimals(products[pair]) });
+  };
+  return { element, paint };
+}
+
+/** All clocks. @param {Pose} first @param {string[]} names */
+export function clocks(first, names) {
+  const all = first.products.map((_, pair) => clock(pair, names, longest(first)));
+  const element = make("div", { class: "clocks" }, ...all.map((one) => one.element));
+  return { element, paint: (/** @type {Pose} */ pose) => all.forEach((one) => one.paint(pose)) };
+}
+
+/**
+ * The dot product at each distance, and below it the slider on the same axis.
+ * @param {Fixed} fixed
+ * @param {string} note what the distance says
+ * @param {(distance: number) => void} onMove
+ */
+export function chart(fixed, note, onMove) {
+  const ends = endsOf(fixed);
+  const [left, top] = [fromLeft([-fixed.reach, fixed.reach]), fromTop(ends)];
+  const marker = segment("marker", { y1: 0, y2: 100 });
+  const zero = segment("grid", { x1: 0, x2: 100, y1: top(0), y2: top(0) });
+  const middle = segment("grid", { x1: left(0), x2: left(0), y1: 0, y2: 100 });
+  const [line, dot] = [curve("line"), segment("dot")];
+  const [below, beside] = [ruler("below"), ruler("beside")];
+  const control = slider("distance", { min: -fixed.reach, max: fixed.reach, step: 1 }, onMove);
+  const title = make("b");
+  const element = make(
+    "div",
+    { class: "chart" },
+    title,
+    make("div", { class: "curve-box" }, graph("curve", zero, middle, marker, line.element, dot), beside.element),
+    make("div", { class: "curve-axis" }, below.element, control.input),
+    make("div", { class: "chart-setting" }, control.label, make("small", { text: note })),
+  );
+  beside.paint(ticks(...ends, 5).map((y) => ({ at: top(y), text: String(y) })));
+  below.paint(ticks(-fixed.reach, fixed.reach).map((x) => ({ at: left(x), text: String(x) })));
+  /** @param {Pose} pose @param {number[]} along */
+  const paint = ({ places: [p, q], dot: now }, along) => {
+    const distance = p - q;
+    line.paint(along.map((y, i) => [left(i - fixed.reach), top(y)]));
+    put(marker, { x1: left(distance), x2: left(distance) });
+    put(dot, dotAt(left(distance), top(now)));
+    put(title, { text: `Dot product ${decimals(now)} at distance ${distance}` });
+    control.set(distance, String(distance));
+  };
+  return { element, paint };
+}
+
+/** The numbers behind the picture. @param {Fixed} fixed @param {string[]} names of the two vectors */
+export function numberTables(fixed, names) {
+  const [caption, far] = [make("caption"), make("caption")];
+  const rows = Array.from({ length: fixed.size + 1 }, () => tableRow(3));
+  const distances = distancesOf(fixed.reach).map(() => tableRow(1));
+  /** @param {HTMLElement} title @param {string[]} heads @param {ReturnType<typeof tableRow>[]} body */
+  const table = (title, heads, body) => {
+    const head = make("tr", {}, ...heads.map((text) => make("th", { scope: "col", text })));
+    return make("table", {}, title, make("thead", {}, head), make("tbody", {}, ...body.map((row) => row.element)));
+  };
+  const region = { class: "scroll", tabindex: 0, role: "region", "aria-label": "numbers" };
+  const element = make(
+    "details",
+    {},
+    make("summary", { text: "Show numbers" }),
+    make(
+      "div",
+      region,
+      table(caption, ["number", ...names, "product"], rows),
+      table(far, ["distance", "dot product"], distances),
+    ),
+  );
+  /** @param {Pose} pose @param {number[]} along @param {number} start */
+  const paint = ({ places: [p, q], vectors: [a, b], dot }, along, start) => {
+    put(caption, { text: `p = ${p}, q = ${q}` });
+    put(far, { text: `at each distance, the earlier position at ${start}` });
+    a.forEach((number, i) => rows[i].set(String(i), [number, b[i], number * b[i]]));
+    rows[fixed.size].set("dot product", ["", "", dot]);
+    distances.forEach((row, i) => row.set(String(i - fixed.reach), [along[i]]));
+  };
+  return { element, paint };
+}

@@ -1,0 +1,59 @@
+// The vectors of two positions, and their dot products: pure functions, in double precision.
+/** @import { Fixed, Pose } from "./types" */
+
+const SLOWEST = 10_000; // as in position.py
+
+/** How far a pair of numbers is turned. @param {number} position @param {number} pair @param {number} size */
+function angle(position, pair, size) {
+  return position / SLOWEST ** ((2 * pair) / size);
+}
+
+/** The pairs of a vector. @param {number} size */
+function pairsOf(size) {
+  return Array.from({ length: size / 2 }, (_, pair) => pair);
+}
+
+/** A sine and a cosine for each pair. @param {number} position @param {number} size */
+export function sinusoidal(position, size) {
+  return pairsOf(size).flatMap((pair) => {
+    const turn = angle(position, pair, size);
+    return [Math.sin(turn), Math.cos(turn)];
+  });
+}
+
+/** A query or a key, each pair of it turned. @param {number[]} vector @param {number} position */
+export function rotary(vector, position) {
+  return pairsOf(vector.length).flatMap((pair) => {
+    const turn = angle(position, pair, vector.length);
+    const [first, second] = [vector[2 * pair], vector[2 * pair + 1]];
+    const [cos, sin] = [Math.cos(turn), Math.sin(turn)];
+    return [first * cos - second * sin, first * sin + second * cos];
+  });
+}
+
+/** Where p and q are: the earlier one at the start. @param {number} start @param {number} distance p - q */
+export function placesOf(start, distance) {
+  return /** @type {[number, number]} */ ([start + Math.max(distance, 0), start + Math.max(-distance, 0)]);
+}
+
+/** All that is shown at one place of the sliders. @param {Fixed} fixed @param {number} start @param {number} distance @returns {Pose} */
+export function pose({ size, query, key }, start, distance) {
+  const places = placesOf(start, distance);
+  const [p, q] = places;
+  const vectors = /** @type {[number[], number[]]} */ (
+    query.length ? [rotary(query, p), rotary(key, q)] : [sinusoidal(p, size), sinusoidal(q, size)]
+  );
+  const [a, b] = vectors;
+  const products = pairsOf(size).map((pair) => a[2 * pair] * b[2 * pair] + a[2 * pair + 1] * b[2 * pair + 1]);
+  return { places, vectors, products, dot: products.reduce((sum, product) => sum + product, 0) };
+}
+
+/** All distances, from the most negative one. @param {number} reach */
+export function distancesOf(reach) {
+  return Array.from({ length: 2 * reach + 1 }, (_, i) => i - reach);
+}
+
+/** The dot product at each distance, from one start. @param {Fixed} fixed @param {number} start */
+export function sweep(fixed, start) {
+  return distancesOf(fixed.reach).map((distance) => pose(fixed, start, distance).dot);
+}

@@ -1,0 +1,199 @@
+"""The online softmax figure's Python half: what it refuses, what it holds, what it says."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+import torch
+import traitlets
+from torch import Tensor
+
+from attnbook.figures import OnlineSoftmaxFigure
+from tests.figures.attention.cases import differ, traits
+from tests.figures.online.cases import (
+    CASES,
+    by_hand,
+    chapters_output,
+    figure_of,
+    random,
+    truth,
+)
+from tools.site.live import check_mountable
+
+NAN, INFINITE = float("nan"), float("inf")
+
+
+# Refusals
+
+
+def zeros(*shape: int, dtype=torch.float32) -> Tensor:
+    return torch.zeros(*shape, dtype=dtype)
+
+
+REFUSED = [
+    (zeros(1, 3), zeros(3, 1), 1, "scores must have shape (num_keys,), got (1, 3)"),
+    (zeros(3), zeros(3), 1, "values must have shape (num_keys, value_size), got (3,)"),
+    (zeros(3), zeros(5, 2), 1, "values must have num_keys=3 rows, got 5 in shape (5, 2)"),
+    (zeros(0), zeros(0, 1), 1, "a figure needs at least 1 of keys, got 0"),
+    (zeros(33), zeros(33, 1), 1, "a figure shows at most 32 of keys, got 33; show a part of it"),
+    (zeros(3), zeros(3, 5), 1, "a figure shows at most 3 of numbers in a value, got 5; "
+     "show a part of it"),
+    (zeros(3), zeros(3, 0), 1, "a figure needs at least 1 of numbers in a value, got 0"),
+    (zeros(3), zeros(3, 1), 0, "block must be at least 1, got 0"),
+    (zeros(3), zeros(3, 1), 5, "block must lie in [1, num_keys=3], got 5"),
+    (torch.tensor([0, NAN]), zeros(2, 1), 1, "scores must be finite, got nan at index (1,)"),
+    (torch.tensor([0, -INFINITE]), zeros(2, 1), 1, "scores must be finite, got -inf at index (1,)"),
+    (zeros(1), torch.tensor([[0, INFINITE]]), 1, "values must be finite, got inf at index (0, 1)"),
+    (zeros(2), zeros(2, 1).double() + 1.7e308, 1, "sums of the values' sizes must be finite, "
+     "got inf at index (0,)"),
+    (torch.tensor([-1e308, 1e308], dtype=torch.float64), zeros(2, 1), 1,
+     "scores must lie a finite distance apart, got -1e+308 and 1e+308"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("scores", "values", "block", "message"), REFUSED)
+def test_what_cannot_be_shown_is_refused_in_one_sentence(scores, values, block, message):
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        OnlineSoftmaxFigure(scores, values, block)
+
+
+@pytest.mark.parametrize(
+    ("scores", "values", "block", "message"),
+    [
+        ([1.0], zeros(1, 1), 1, "scores must be a tensor, got list"),
+        (zeros(1), [[1.0]], 1, "values must be a tensor, got list"),
+        (zeros(3).long(), zeros(3, 1), 1, "scores must hold floating-point numbers, "
+         "got torch.int64"),
+        (zeros(3), zeros(3, 1).bool(), 1, "values must hold floating-point numbers, "
+         "got torch.bool"),
+        (zeros(3), zeros(3, 1), 1.5, "block must be a whole number, got 1.5"),
+        (zeros(3), zeros(3, 1), True, "block must be a whole number, got True"),
+    ],
+)  # fmt: skip
+def test_what_is_of_another_kind_is_refused(scores, values, block, message):
+    with pytest.raises(TypeError, match=f"^{re.escape(message)}$"):
+        OnlineSoftmaxFigure(scores, values, block)
+
+
+@pytest.mark.parametrize(
+    ("trait", "value", "message"),
+    [
+        ("step", 4, "step must lie in [0, blocks=3], got 4"),
+        ("step", -1, "should not be less than 0"),
+        ("step", 1.5, "expected an int"),
+        ("corrected", 2, "expected a boolean"),
+    ],
+)
+def test_a_trait_refuses_what_no_control_can_choose_and_stays(trait, value, message):
+    figure = figure_of("the chapter's")
+    before = traits(figure)
+    with pytest.raises(traitlets.TraitError, match=re.escape(message)):
+        setattr(figure, trait, value)
+    assert traits(figure) == before
+
+
+# What it holds
+
+
+@pytest.mark.parametrize("corrected", [False, True])
+@pytest.mark.parametrize("case", CASES)
+def test_what_is_carried_follows_from_the_definitions(case, corrected):
+    figure = figure_of(case)
+    scores, values = (torch.tensor(x, dtype=torch.float64) for x in (figure.scores, figure.values))
+    expected = truth(scores, values, figure.block, corrected=corrected)
+    found = figure.carried(corrected=corrected)
+    assert len(found) == figure.num_steps + 1
+    for step, (now, true) in enumerate(zip(found[1:], expected, strict=True), start=1):
+        for name in ("highest", "total", "weighted", "output"):
+            assert not differ(getattr(now, name), true[name], 1e-12)
+        assert not differ(figure.plain(step).tolist(), true["plain"], 1e-12)
+
+
+def test_the_chapters_lines_give_what_the_last_step_shows():
+    for case in ("the chapter's", "a small last block", "huge scores"):
+        (scores, values), block = CASES[case]()
+        figure = figure_of(case)
+        figure.step = figure.num_steps
+        for corrected in (True, False):
+            figure.corrected = corrected
+            lines = chapters_output(scores.double(), values.double(), block, corrected=corrected)
+            assert not differ(figure.output.tolist(), lines, 1e-7)
+
+
+def test_three_keys_worked_by_hand():
+    figure = figure_of("the chapter's")
+    carried = figure.carried(corrected=True)
+    assert [now.total for now in carried] == pytest.approx([0, 1, 4 / 3, 5 / 3], abs=1e-7)
+    sums = [now.weighted[0] for now in carried]
+    assert sums == pytest.approx([0, 10, 70 / 3, 125 / 3], abs=1e-5)
+    assert [now.needed for now in carried[1:]] == pytest.approx([0, 1 / 3, 1 / 2], abs=1e-7)
+    assert [now.output[0] for now in carried] == pytest.approx([0, 10, 17.5, 25], abs=1e-5)
+    without = figure.carried(corrected=False)
+    assert [now.output[0] for now in without] == [0, 10, 15, 20]
+
+
+def test_the_correction_leaves_the_output_of_every_block_size_the_same():
+    scores, values = random(11, 2, 1)
+    outputs = [
+        OnlineSoftmaxFigure(scores, values, block).carried(corrected=True)[-1].output
+        for block in range(1, 12)
+    ]
+    assert all(not differ(output, torch.tensor(outputs[0]).double(), 1e-6) for output in outputs)
+
+
+def test_before_the_first_block_there_is_nothing():
+    figure = figure_of("a small last block")
+    assert figure.output.tolist() == [0, 0]
+    assert figure.plain(0).tolist() == [0, 0]
+
+
+# What it says
+
+
+def test_the_text_tells_both_ways_of_the_case_worked_by_hand():
+    assert repr(figure_of("the chapter's")) == (
+        "OnlineSoftmaxFigure: 3 keys in blocks of 1\n"
+        "with the correction\n"
+        "  block 1: highest 0.693, old sums × 0, sum of powers 1.000, weighted sum 10.000, "
+        "output so far 10.000\n"
+        "  block 2: highest 1.792, old sums × 0.333, sum of powers 1.333, weighted sum 23.333, "
+        "output so far 17.500\n"
+        "  block 3: highest 2.485, old sums × 0.500, sum of powers 1.667, weighted sum 41.667, "
+        "output so far 25.000\n"
+        "without the correction\n"
+        "  block 1: highest 0.693, old sums × 1.000, sum of powers 1.000, weighted sum 10.000, "
+        "output so far 10.000\n"
+        "  block 2: highest 1.792, old sums × 1.000, sum of powers 2.000, weighted sum 30.000, "
+        "output so far 15.000\n"
+        "  block 3: highest 2.485, old sums × 1.000, sum of powers 3.000, weighted sum 60.000, "
+        "output so far 20.000\n"
+        "plain softmax: output 25.000; without the correction, the error is -5.000"
+    )
+
+
+def test_the_text_of_longer_values_has_brackets_and_stays_as_it_is():
+    figure = OnlineSoftmaxFigure(torch.zeros(1), torch.tensor([[1.0, 2.0]]))
+    said = repr(figure)
+    assert said.startswith("OnlineSoftmaxFigure: 1 key in blocks of 1\n")
+    assert "weighted sum [1.000, 2.000]" in said
+    assert said.endswith("output [1.000, 2.000]; without the correction, the error is [0, 0]")
+    figure.step, figure.corrected = 1, False
+    assert repr(figure) == said
+
+
+def test_a_figure_does_not_follow_its_tensors():
+    scores, values = by_hand()
+    figure = OnlineSoftmaxFigure(scores, values)
+    before = traits(figure)
+    scores.zero_()
+    values.zero_()
+    assert traits(figure) == before
+
+
+def test_a_page_without_a_kernel_can_mount_it():
+    figure = figure_of("the chapter's")
+    name = "attnbook.figures.online.figure.OnlineSoftmaxFigure"
+    state = figure.get_state() | {"_anywidget_id": name}
+    check_mountable({"model_name": "AnyModel", "state": state}, repr(figure))
+    assert traits(figure)["kind"] == "online"

@@ -1,0 +1,200 @@
+"""The position figure's Python half: what it refuses, what it holds, what it says."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+import torch
+import traitlets
+
+import attnbook
+from attnbook.figures import PositionFigure
+from tests.figures.attention.cases import differ, traits
+from tests.figures.position.cases import CASES, CLOSE, places, random
+from tools.site.live import check_mountable
+
+NAN = float("nan")
+
+
+# Refusals
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"size": 7}, ValueError, "size must be even, two numbers for each hand, got 7"),
+        ({"size": 0}, ValueError, "size must be at least 1, got 0"),
+        ({"size": 8.0}, TypeError, "size must be a whole number, got 8.0"),
+        ({"size": True}, TypeError, "size must be a whole number, got True"),
+        (
+            {"size": 18},
+            ValueError,
+            "a figure shows at most 16 of numbers in a vector, got 18; show a part of it",
+        ),
+        ({"size": 8, "positions": 0}, ValueError, "positions must be at least 1, got 0"),
+        (
+            {"size": 8, "positions": 1025},
+            ValueError,
+            "a figure shows at most 1024 of positions, got 1025; show a part of it",
+        ),
+    ],
+)
+def test_sizes_that_cannot_be_shown_are_refused_in_one_sentence(arguments, error, message):
+    with pytest.raises(error, match=f"^{re.escape(message)}$"):
+        PositionFigure(**arguments)
+
+
+def zeros(*shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+    return torch.zeros(*shape, dtype=dtype)
+
+
+@pytest.mark.parametrize(
+    ("query", "key", "error", "message"),
+    [
+        ([1.0, 2.0], zeros(2), TypeError, "query must be a tensor, got list"),
+        (
+            zeros(2),
+            zeros(2).long(),
+            TypeError,
+            "key must hold floating-point numbers, got torch.int64",
+        ),
+        (zeros(1, 4), zeros(4), ValueError, "query must have shape (size,), got (1, 4)"),
+        (zeros(4), zeros(6), ValueError, "key must have the size of query, 4, got 6"),
+        (
+            zeros(3),
+            zeros(3),
+            ValueError,
+            "size must be even, two numbers for each hand, got 3",
+        ),
+        (
+            zeros(4),
+            zeros(4).half(),
+            TypeError,
+            "key must have the dtype of query, torch.float32, got torch.float16",
+        ),
+        (
+            torch.tensor([0.0, NAN]),
+            zeros(2),
+            ValueError,
+            "query must be finite, got nan at index (1,)",
+        ),
+        (
+            zeros(2, dtype=torch.float64) + 1e200,
+            zeros(2, dtype=torch.float64) + 1e200,
+            ValueError,
+            "dot products must be finite, got up to inf",
+        ),
+    ],
+)
+def test_vectors_that_cannot_be_shown_are_refused_in_one_sentence(query, key, error, message):
+    with pytest.raises(error, match=f"^{re.escape(message)}$"):
+        PositionFigure.rotary(query, key)
+
+
+@pytest.mark.parametrize(
+    ("trait", "value", "message"),
+    [
+        ("start", 101, "start must lie in [0, 100], got 101"),
+        ("start", -1, "start must lie in [0, 100], got -1"),
+        ("start", 1.5, "expected an int"),
+        ("distance", 25, "distance must lie in [-24, 24], got 25"),
+        ("distance", -25, "distance must lie in [-24, 24], got -25"),
+    ],
+)
+def test_a_trait_refuses_what_no_slider_can_show_and_stays(trait, value, message):
+    figure = PositionFigure(8)
+    before = traits(figure)
+    with pytest.raises(traitlets.TraitError, match=re.escape(message)):
+        setattr(figure, trait, value)
+    assert traits(figure) == before
+
+
+# What it holds and says
+
+
+def test_it_starts_where_there_are_positions():
+    starts = [PositionFigure(2, positions=count).start for count in (1, 3, 101)]
+    assert starts == [0, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("distance", "expected"), [(5, [8, 3]), (0, [3, 3]), (-5, [3, 8]), (24, [27, 3])]
+)
+def test_the_earlier_of_the_two_stays_at_the_start(distance, expected):
+    figure = PositionFigure(4)
+    figure.distance = distance
+    assert places(figure.start, distance) == expected
+    assert f"p = {expected[0]}, q = {expected[1]}\n" in repr(figure)
+    rows = attnbook.sinusoidal_encoding(28, size=4, dtype=torch.float64)[expected]
+    assert torch.equal(figure.vectors, rows)
+
+
+def test_a_query_and_a_key_are_turned_as_a_layer_would_turn_them():
+    query, key = random(8)
+    figure = PositionFigure.rotary(query, key)
+    for start, distance in ((0, 0), (3, 5), (100, -24)):
+        figure.start, figure.distance = start, distance
+        p, q = (torch.tensor([place]) for place in places(start, distance))
+        queries = attnbook.rotary_encoding(query.reshape(1, 1, 8), p)
+        keys = attnbook.rotary_encoding(key.reshape(1, 1, 8), q)
+        score = attnbook.dot_score(queries, keys)
+        assert not differ(figure.dot_products.sum().item(), score.squeeze(), 1e-5)
+
+
+@pytest.mark.parametrize("name", ["sinusoidal", "rotary"])
+def test_the_dot_product_hangs_on_the_distance_alone(name):
+    figure = CASES[name]()
+    first = figure.dot_products
+    for start in (0, 50, 100):
+        figure.start = start
+        assert not differ(figure.dot_products.tolist(), first, CLOSE)
+
+
+def test_the_text_tells_a_case_worked_by_hand():
+    figure = PositionFigure(2)
+    figure.start, figure.distance = 0, 0
+    along = "1.000, 0.540, -0.416, -0.990, -0.654, 0.284, 0.960, 0.754, -0.146"  # cos 0 to cos 8
+    assert repr(figure) == (
+        "PositionFigure: sinusoidal, size 2, p = 0, q = 0\n"
+        "p: [0, 1.000]\nq: [0, 1.000]\n"
+        "dot product: 1.000, of its pairs [1.000]\n"
+        f"at distances 0 to 8: [{along}]"
+    )
+
+
+def test_the_text_of_a_rotary_figure_tells_both_directions():
+    up, right = torch.tensor([0.0, 1.0]), torch.tensor([1.0, 0.0])
+    figure = PositionFigure.rotary(right, up)
+    figure.start, figure.distance = 0, 1
+    text = repr(figure)
+    assert "\nquery: [0.540, 0.841]\nkey: [0, 1.000]\ndot product: 0.841," in text
+    assert "\nat distances -8 to 8: [" in text
+    figure.distance = -1
+    assert "\ndot product: -0.841," in repr(figure)
+
+
+def test_the_text_is_the_same_in_every_run_and_follows_the_sliders():
+    figure = CASES["rotary"]()
+    first = repr(figure)
+    assert first == repr(CASES["rotary"]())
+    figure.start = 4
+    assert repr(figure) != first
+    figure.start = 3
+    assert repr(figure) == first
+
+
+def test_a_figure_does_not_follow_its_tensors():
+    query, key = random(8)
+    figure = PositionFigure.rotary(query, key)
+    before = traits(figure)
+    query.zero_()
+    assert traits(figure) == before
+
+
+@pytest.mark.parametrize("name", ["sinusoidal", "rotary"])
+def test_a_page_without_a_kernel_can_mount_it(name):
+    figure = CASES[name]()
+    own = {"_anywidget_id": "attnbook.figures.position.figure.PositionFigure"}
+    check_mountable({"model_name": "AnyModel", "state": figure.get_state() | own}, repr(figure))
+    assert traits(figure)["kind"] == "position"
