@@ -25,7 +25,6 @@ STREAM = LANES[-1] + LANE  # where the stream ends, and its parts' side begins
 PARTS = starts(188, [71] * len(TOKENS))  # where each position's box of a part begins
 PART = 68
 LEFT, RIGHT = PARTS[0], PARTS[-1] + PART
-MIDDLE = (LEFT + RIGHT) / 2
 BRANCH, ADD, HALF = 44, 150, 218  # from a half's top to its branch, to its sum, and to the next
 TOP = 30  # where the first half begins
 
@@ -36,10 +35,20 @@ def lanes(y1: float, y2: float) -> str:
     return "".join(arrow(x + LANE / 2, y1, y2, colour) for x, colour in pairs)
 
 
-def tokens(y: float) -> str:
-    """Draw the positions' vectors, as they come in or leave."""
+def tokens(y: float, mark: str = "") -> str:
+    """Draw the positions' vectors, as they come in or, marked, as they leave."""
     named = zip(LANES, TOKENS, COLOURS, strict=True)
-    return "".join(chip(x, y, LANE, token, colour) for x, token, colour in named)
+    return "".join(chip(x, y, LANE, token + mark, colour) for x, token, colour in named)
+
+
+def added(y: float, add: float) -> str:
+    """Draw how what a part gives for each position is added to that position, and to no other."""
+    ways = "".join(
+        path(f"M{x + PART / 2:g} {y:g}V{back:g}H{STREAM + 9:g}", colour)
+        + pointer(STREAM + 1, back, -8, colour)
+        for x, back, colour in zip(PARTS, starts(add + 5, [9] * len(PARTS)), COLOURS, strict=True)
+    )
+    return ways + "".join(chip(x, add, LANE, "+", SLATE, bold=True) for x in LANES)
 
 
 def ways(y1: float, y2: float) -> str:
@@ -54,7 +63,6 @@ def half(y: float, part: str) -> str:
     norms = "".join(
         chip(x, branch - 14, PART, "norm", colour) for x, colour in zip(PARTS, COLOURS, strict=True)
     )
-    back = add + 14
     return (
         lanes(y, add)
         + path(f"M{LANES[0] + LANE / 2:g} {branch:g}H{LEFT - 12:g}")
@@ -62,9 +70,7 @@ def half(y: float, part: str) -> str:
         + norms
         + ways(branch + 14, branch + 36)
         + part
-        + path(f"M{MIDDLE:g} {branch + 84:g}V{back:g}H{STREAM + 12:g}")
-        + pointer(STREAM + 2, back, -14, SLATE)
-        + chip(LANES[0], add, STREAM - LANES[0], "+", SLATE, bold=True)
+        + added(branch + 84, add)
     )
 
 
@@ -79,12 +85,6 @@ def feed_forward(y: float) -> str:
     return "".join(label(x, y, PART, ("feed-", "forward"), colour) for x, colour in pairs)
 
 
-def gathered(y: float) -> str:
-    """Draw how the positions' results leave a part together."""
-    middles = [x + PART / 2 for x in PARTS]
-    return path(f"M{middles[0]:g} {y:g}v10H{middles[-1]:g}v-10M{middles[1]:g} {y:g}v10")
-
-
 def block() -> str:
     """Draw a block: two parts read the stream, normed, and add to it."""
     second = TOP + HALF - 40
@@ -92,9 +92,9 @@ def block() -> str:
     body = (
         tokens(2)
         + half(TOP, attention(TOP + BRANCH + 36))
-        + half(second, feed_forward(second + BRANCH + 36) + gathered(second + BRANCH + 84))
+        + half(second, feed_forward(second + BRANCH + 36))
         + lanes(end + 28, end + 48)
-        + tokens(end + 50)
+        + tokens(end + 50, "′")
     )
     about = (
         f"The vectors of {listed(TOKENS)} come in at the top, and run straight down on the left. "

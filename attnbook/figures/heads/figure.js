@@ -9,7 +9,7 @@ import { follow } from "./model.js";
 import { stages } from "./stages.js";
 import { supply } from "./supply.js";
 import { tables } from "./tables.js";
-import { counted, readingOf, refusal, warning } from "./words.js";
+import { counted, readingOf, refusal, symbolsOf, warning } from "./words.js";
 
 const TRAITS = ["text", "step", "focus", "removed", "query", "shown"];
 
@@ -46,10 +46,10 @@ function memory(model) {
 /** The snapshot of training. @param {number[]} steps @param {(step: number) => void} onChoose */
 function training(steps, onChoose) {
   const range = { min: 0, max: steps.length - 1, step: 1 };
-  const control = slider("step of training", range, (place) => onChoose(steps[place]));
+  const control = slider("snapshot", range, (place) => onChoose(steps[place]));
   const element = make("div", { class: "heads-training" }, control.label, control.input);
   element.hidden = steps.length === 1;
-  const paint = (/** @type {number} */ step) => control.set(steps.indexOf(step), String(step));
+  const paint = (/** @type {number} */ step) => control.set(steps.indexOf(step), `step ${step} of ${steps.at(-1)}`);
   return { element, paint };
 }
 
@@ -76,15 +76,15 @@ function hand(model) {
   };
 }
 
-/** The parts of the figure, and the way to paint them. @param {Model<Traits>} model */
-function parts(model) {
+/** The parts of the figure, and the way to paint them. @param {Model<Traits>} model @param {() => void} repaint */
+function parts(model, repaint) {
   const { characters, scores } = model.get("shown");
   const does = hand(model);
   let problem = "";
   const typed = field((text) => {
     problem = refusal(text, characters);
-    if (problem) typed.say(problem, true);
-    else does.type(text);
+    if (!problem) does.type(symbolsOf(text));
+    repaint(); // a model says nothing of what is set again
   });
   const sizes = scores.map((layer) => layer.length);
   const [steps, symbols] = [training(model.get("steps"), does.step), line(does.query)];
@@ -94,7 +94,7 @@ function parts(model) {
   typed.call(characters);
   const top = make("div", { class: "heads-top" }, typed.element, steps.element);
   const focus = make("div", { class: "heads-focus" }, one.element, three.element);
-  const elements = [top, symbols.element, readout, all.element, focus, numbers.element];
+  const rest = make("div", {}, symbols.element, readout, all.element, focus, numbers.element);
   let [written, at] = ["", 0];
   /** @param {Seen} seen @param {string} why the model is not there */
   const paint = ({ reading, removed, whole }, why) => {
@@ -107,7 +107,9 @@ function parts(model) {
       problem = "";
     }
     written = text;
-    if (!problem) typed.say(why || warning(text, model.get("trained")), Boolean(why));
+    if (problem) typed.say(`${problem} Still shown: ${reading.text}.`, true);
+    else typed.say(why || warning(text, model.get("trained")), Boolean(why));
+    put(rest, { class: problem ? "stale" : "" });
     steps.paint(model.get("step"));
     symbols.paint(reading, at, model.get("trained"));
     put(readout, { text: counted(reading.text, reading.guesses, whole, removed) });
@@ -116,12 +118,12 @@ function parts(model) {
     three.paint(reading, at, place, gone);
     numbers.paint(reading, at, place);
   };
-  return { elements, paint };
+  return { elements: [top, rest], paint };
 }
 
 /** Draw the figure into `el` and keep it in step with the model; returns a clean-up. @param {Place<Traits>} place */
 function drawHeads({ model, el }) {
-  const { elements, paint } = parts(model);
+  const { elements, paint } = parts(model, () => soon());
   const caption = model.get("caption");
   const figure = make(
     "figure",

@@ -154,9 +154,9 @@ class HeadsFigure(Figure):
 
 
 def _verdicts(text: str, guesses: str) -> str:
-    """✓ below a symbol whose successor is guessed, ✗ where it could be foreseen and is not."""
+    """✓ or ✗ below a symbol whose successor can be foreseen: whether it is guessed."""
     verdicts = [
-        "✓" if guess == after else "✗" if can else "·"
+        ("✓" if guess == after else "✗") if can else "·"
         for guess, after, can in zip(guesses, text[1:], foreseen(text)[1:], strict=False)
     ]
     return "".join([*verdicts, "·"])

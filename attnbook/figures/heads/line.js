@@ -1,7 +1,7 @@
 // The text that the reader types, and below each symbol the guess for the next one.
 /** @import { Reading } from "./types" */
 import { make, ownKeys, ownName, put } from "../shared/elements.js";
-import { verdictOn } from "./words.js";
+import { symbolsOf, verdictOn } from "./words.js";
 
 const [MOST_WIDE, MOST_NARROW] = [24, 12]; // columns beside each other: on a page, on a phone
 const MARKS = { right: "✓", wrong: "✗", "": "" };
@@ -27,9 +27,9 @@ export function field(onType) {
     put(said, { text: told, class: wrong ? "wrong" : "" });
     put(input, { "aria-invalid": wrong });
   };
-  /** @param {string} text */
+  /** What reads as this text already stays as it was typed. @param {string} text */
   const show = (text) => {
-    if (input.value !== text) input.value = text;
+    if (symbolsOf(input.value) !== text) input.value = text;
   };
   return { element, say, show, call };
 }
@@ -61,7 +61,7 @@ function column(i, onChoose) {
 export function line(onChoose) {
   const place = make("div", { class: "heads-line", role: "group", "aria-label": "symbols and guesses" });
   const legend = make("small", {
-    text: "Below each symbol: the guess for the next one, ✓ right, ✗ wrong though it can be foreseen; its probability in %.",
+    text: "Below each symbol: the guess for the next one, and its probability in %. Where the next one can be foreseen: ✓ right, ✗ wrong.",
   });
   const element = make("div", {}, place, legend);
   /** @type {ReturnType<typeof column>[]} */

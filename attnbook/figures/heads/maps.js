@@ -1,10 +1,10 @@
 // Where heads look: a square for each, a row for each query, a column for each key.
 /** @import { HeadAt, Reading } from "./types" */
 import { make, ownName, put } from "../shared/elements.js";
-import { nameOf } from "./words.js";
+import { LEAST, nameOf } from "./words.js";
 
 const SHADES = 16;
-const MOST_ROWS = 20; // with more rows, not each has its symbol beside it
+export const MOST_APART = 20; // symbols along an axis: of more, every second one is left out
 
 /** A square map of weights. */
 function square() {
@@ -24,7 +24,8 @@ function square() {
       }),
     );
     const count = weights.length;
-    put(element, { viewBox: `0 0 ${count} ${count}` });
+    const places = Math.max(count, LEAST);
+    put(element, { viewBox: `0 0 ${places} ${places}` });
     put(strike, { d: `M0 ${count}L${count} 0` });
     put(ground, { d: weights.map((_, q) => `M0 ${q}h${q + 1}v1h-${q + 1}z`).join("") });
     shades.forEach((shade, i) => put(shade, { d: drawn[i] }));
@@ -103,15 +104,16 @@ export function large(onChoose) {
   let count = 1;
   map.element.addEventListener("click", ({ clientY }) => {
     const box = map.element.getBoundingClientRect();
-    onChoose(Math.max(0, Math.min(count - 1, Math.floor((count * (clientY - box.top)) / box.height))));
+    const row = Math.floor((Math.max(count, LEAST) * (clientY - box.top)) / box.height);
+    onChoose(Math.max(0, Math.min(count - 1, row)));
   });
   /** @param {Reading} reading @param {number} query @param {HeadAt} focus @param {boolean} gone */
   const paint = (reading, query, [layer, head], gone) => {
     count = reading.text.length;
     map.paint(reading.heads[layer][head].weights, query);
-    symbols(across, reading.text, -1);
-    symbols(down, reading.text, query);
-    put(picture, { class: `heads-large${gone ? " gone" : ""}${count > MOST_ROWS ? " crowded" : ""}` });
+    symbols(across, reading.text.padEnd(LEAST), -1);
+    symbols(down, reading.text.padEnd(LEAST), query);
+    put(picture, { class: `heads-large${gone ? " gone" : ""}${count > MOST_APART ? " crowded" : ""}` });
   };
   return { element: picture, paint };
 }

@@ -119,6 +119,13 @@ def name_of(head: Sequence[int]) -> str:
     return f"layer {head[0]}, head {head[1]}"
 
 
+def names_of(heads: Sequence[Sequence[int]]) -> str:
+    """Several heads in a sentence: more than two by their numbers alone."""
+    several = len(heads) > 2
+    *names, last = [f"({head[0]}, {head[1]})" if several else name_of(head) for head in heads]
+    return f"{', '.join(names)} and {last}" if names else last
+
+
 def counted(text: str, guesses: str, whole: str, removed: Sequence[Sequence[int]]) -> str:
     """The count in a sentence; with heads taken away, the whole beside it."""
     right, every = score(text, guesses)
@@ -127,5 +134,4 @@ def counted(text: str, guesses: str, whole: str, removed: Sequence[Sequence[int]
     told = f"{right} of {every} symbols that can be foreseen {'is' if every == 1 else 'are'} right"
     if not removed:
         return f"{told}."
-    gone = " and ".join(map(name_of, removed))
-    return f"Without {gone}: {told}; with every head {score(text, whole)[0]}."
+    return f"Without {names_of(removed)}: {told}; with every head {score(text, whole)[0]}."

@@ -4,7 +4,8 @@
 import { decimals, slider } from "../shared/controls.js";
 import { make, put } from "../shared/elements.js";
 import { bars, span } from "../shared/keys.js";
-import { nameOf, peakOf } from "./words.js";
+import { MOST_APART } from "./maps.js";
+import { LEAST, nameOf, peakOf } from "./words.js";
 
 /** @param {number} number */
 const signed = (number) => (number > 0 ? `+${number.toFixed(2)}` : number.toFixed(2).replace("-", "−"));
@@ -26,13 +27,15 @@ function stage(name, className) {
       picture = bars(count, "bars");
       place.replaceChildren(picture.element);
       axis.replaceChildren(...[...text].map(() => make("span")));
+      put(axis, { class: `heads-axis${count > MOST_APART ? " crowded" : ""}` });
     }
     [...axis.children].forEach((each, i) => put(each, { text: text[i], class: i === chosen ? "chosen" : "" }));
   };
   /** @param {string} text @param {number[]} numbers of the first symbols @param {Ends} ends @param {number} chosen @param {string} told */
   const paint = (text, numbers, ends, chosen, told) => {
-    symbols(text, chosen);
-    const all = Array.from(text, (_, i) => numbers[i] ?? 0);
+    const places = text.padEnd(LEAST);
+    symbols(places, chosen);
+    const all = Array.from(places, (_, i) => numbers[i] ?? 0);
     picture?.paint(all, ends);
     put(note, { text: told });
   };

@@ -3,15 +3,19 @@
 import { maskedSoftmax } from "../shared/attention.js";
 
 export const MOST = 32; // symbols: with more, a pair is too small to be seen
+export const LEAST = 6; // places in a picture: with fewer, each would be huge
+
+/** What is typed, as symbols: blanks are passed over, capitals are read as small letters. @param {string} typed */
+export const symbolsOf = (typed) => typed.replace(/\s/g, "").toLowerCase();
 
 /**
- * Why the model cannot read a text; nothing if it can.
- * @param {string} text
+ * Why the model cannot read what is typed; nothing if it can.
+ * @param {string} typed
  * @param {string} characters that the model knows, in their order
  */
-export function refusal(text, characters) {
-  const symbols = [...text];
-  const wrong = symbols.find((symbol) => !characters.includes(symbol));
+export function refusal(typed, characters) {
+  const symbols = [...symbolsOf(typed)];
+  const wrong = [...typed].find((symbol) => !characters.includes(symbolsOf(symbol)));
   const range = `${characters[0]} to ${characters.at(-1)}`;
   if (!symbols.length) return `Type at least one symbol, from ${range}.`;
   if (wrong !== undefined) return `The model knows the symbols ${range}, and no “${wrong}”.`;
@@ -47,13 +51,20 @@ export function score(text, guesses) {
 /** @param {HeadAt} place */
 export const nameOf = ([layer, head]) => `layer ${layer}, head ${head}`;
 
+/** Several heads in a sentence: more than two by their numbers alone. @param {HeadAt[]} heads */
+function namesOf(heads) {
+  const names = heads.map(([layer, head]) => (heads.length > 2 ? `(${layer}, ${head})` : nameOf([layer, head])));
+  const last = names.splice(-1).join("");
+  return names.length ? `${names.join(", ")} and ${last}` : last;
+}
+
 /** The count, with heads taken away beside the whole. @param {string} text @param {string} guesses @param {string} whole @param {HeadAt[]} removed */
 export function counted(text, guesses, whole, removed) {
   const { right, all } = score(text, guesses);
   if (!all) return "No symbol here can be foreseen: none repeats what came before.";
   const told = `${right} of ${all} symbols that can be foreseen ${all === 1 ? "is" : "are"} right`;
   if (!removed.length) return `${told}.`;
-  return `Without ${removed.map(nameOf).join(" and ")}: ${told}; with every head ${score(text, whole).right}.`;
+  return `Without ${namesOf(removed)}: ${told}; with every head ${score(text, whole).right}.`;
 }
 
 /** Where numbers are largest. @param {number[]} row */
@@ -61,9 +72,8 @@ export const peakOf = (row) => row.indexOf(Math.max(...row));
 
 /** How the guess after a symbol turned out; nothing where nobody could have known. @param {Reading} reading @param {number} i */
 export function verdictOn({ text, guesses }, i) {
-  if (i + 1 >= text.length) return "";
-  if (guesses[i] === text[i + 1]) return "right";
-  return foreseen(text)[i + 1] ? "wrong" : "";
+  if (!foreseen(text)[i + 1]) return "";
+  return guesses[i] === text[i + 1] ? "right" : "wrong";
 }
 
 /**

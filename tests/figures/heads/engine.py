@@ -39,6 +39,9 @@ process.stdout.write(JSON.stringify({
     warned: task.typed.map((text) => figure.warning(text, 24)),
     foreseen: task.texts.map(figure.foreseen),
     counted: task.counts.map((given) => figure.counted(...given)),
+    verdicts: task.counts.map(([text, guesses]) => Array.from(
+        text, (_, i) => figure.verdictOn({ text, guesses }, i))),
+    read: task.typed.map(figure.symbolsOf),
     sinusoids: task.positions.map((position) => figure.sinusoid(position, task.size)),
 }));
 """

@@ -10,13 +10,13 @@ from attnbook.figures.heads.packing import decoder_of, steps_of
 from attnbook.figures.heads.reading import counted, foreseen
 from attnbook.models.transformer.checkpoints import book_decoder
 from attnbook.models.transformer.removal import without_heads
-from attnbook.models.transformer.repeats import make_repeats
 from attnbook.position import sinusoidal_encoding
 from tests.figures.heads.engine import follow, words
 from tests.figures.shared.node import with_fault
+from tools.models.decoders import lines
 
 CLOSE = 1e-5
-TEXTS = [repeat.text for repeat in make_repeats(500, seed=1)]
+TEXTS = [line.text for line in lines("test")]  # what `make grade` grades
 LENGTHS = ["a", "pa", "abcabcab", "abcdefgh" * 4]
 HEADS = [[0, 0], [0, 1], [1, 0], [1, 1]]
 REMOVALS = [[], *([head] for head in HEADS)]
@@ -52,13 +52,13 @@ def disagreements(read, texts, step, removals, name="copying"):
 def test_the_page_reads_every_test_text_as_the_decoder_does(tmp_path, place):
     step = steps_of("copying")[place]
     read = follow(MODULE, tmp_path, "copying", step, TEXTS, REMOVALS)
-    assert len(read) == 2500
+    assert len(read) == len(TEXTS) * len(REMOVALS) == 5000
     assert disagreements(read, TEXTS, step, REMOVALS) == []
     single = book_decoder("copying", step)
     for r, removed in enumerate(REMOVALS):
         with without_heads(single, [tuple(head) for head in removed]):
             expected = [reading.guesses for reading in single.follow(TEXTS)]
-        assert [page.guesses for page in read[500 * r : 500 * (r + 1)]] == expected
+        assert [page.guesses for page in read[len(TEXTS) * r : len(TEXTS) * (r + 1)]] == expected
 
 
 @pytest.mark.parametrize("place", [0, -1])
@@ -98,16 +98,25 @@ def said(tmp_path_factory):
     [
         ("", "Type at least one symbol, from a to p."),
         ("abq", "The model knows the symbols a to p, and no “q”."),
-        ("ab ", "The model knows the symbols a to p, and no “ ”."),
-        ("Ab", "The model knows the symbols a to p, and no “A”."),
+        (" ", "Type at least one symbol, from a to p."),
+        ("A Z", "The model knows the symbols a to p, and no “Z”."),
+        ("aİ", "The model knows the symbols a to p, and no “İ”."),
         ("a😀", "The model knows the symbols a to p, and no “😀”."),
         ("a" * 33, "The figure shows at most 32 symbols, these are 33."),
+        ("a " * 33, "The figure shows at most 32 symbols, these are 33."),
+        ("a " * 32, ""),
         ("a" * 32, ""),
         ("p", ""),
     ],
 )
 def test_what_cannot_be_read_gets_a_sentence(said, typed, told):
     assert said(typed=[typed])["refused"] == [told]
+
+
+def test_blanks_are_passed_over_and_capitals_are_small_letters(said):
+    found = said(typed=["d k a f c d k", "ABCD", " a\tB\u00a0c "])
+    assert found["read"] == ["dkafcdk", "abcd", "abc"]
+    assert found["refused"] == ["", "", ""]
 
 
 def test_positions_that_training_never_had_are_told(said):
@@ -125,11 +134,19 @@ COUNTS = [
     ["abcabcab", "bcaacaba", "bcabcabc", [[0, 1], [1, 0]]],
     ["abcab", "aaaaa", "aaaaa", []],
     ["abc", "aaa", "aaa", [[1, 1]]],
+    ["abcabcab", "bcabcabc", "bcabcabc", [[0, 0], [0, 1], [1, 0]]],
+    ["abcabcab", "bcabcabc", "bcabcabc", HEADS],
 ]
 
 
 def test_page_and_python_count_alike(said):
     assert said(counts=COUNTS)["counted"] == [counted(*given) for given in COUNTS]
+
+
+def test_only_what_can_be_foreseen_is_right_or_wrong(said):
+    # the first b, the first c and the second a are hit, and nobody could know them
+    found = said(counts=[["abcabcab", "bcaacaba", "", []]])["verdicts"]
+    assert found == [["", "", "", "wrong", "right", "right", "right", ""]]
 
 
 def test_sinusoids_are_those_of_the_layer(said):

@@ -16,7 +16,7 @@ import traitlets
 from attnbook.figures import HeadsFigure
 from attnbook.figures.heads.figure import MOST, TRAINED
 from attnbook.figures.heads.packing import arrays, check_readable, packed, steps_of
-from attnbook.figures.heads.reading import foreseen, score
+from attnbook.figures.heads.reading import counted, foreseen, score
 from attnbook.models.transformer.checkpoints import book_decoder
 from attnbook.models.transformer.config import DecoderConfig
 from attnbook.models.transformer.decoder import Decoder
@@ -210,6 +210,25 @@ def test_every_symbol_that_grading_asks_for_can_be_foreseen():
 
 def test_guesses_are_scored_by_hand():
     assert score("abcabca", "xxxbxax") == (2, 3)
+
+
+def test_a_lucky_hit_of_what_cannot_be_foreseen_gets_no_mark():
+    figure = HeadsFigure("copying", "a", step=STEPS[0])
+    figure.text = "a" + figure.reading.guesses
+    assert figure.reading.guesses[0] == figure.text[1]
+    assert repr(figure).splitlines()[4] == "verdict   ·   ·"
+
+
+@pytest.mark.parametrize(
+    ("removed", "told"),
+    [
+        ([[1, 0]], "Without layer 1, head 0: "),
+        ([[0, 1], [1, 0]], "Without layer 0, head 1 and layer 1, head 0: "),
+        ([[0, 0], [0, 1], [1, 0]], "Without (0, 0), (0, 1) and (1, 0): "),
+    ],
+)
+def test_more_than_two_heads_are_named_by_their_numbers(removed, told):
+    assert counted("abcab", "bcabc", "bcabc", removed).startswith(told)
 
 
 def test_the_text_tells_guesses_count_and_looks():

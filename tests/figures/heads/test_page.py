@@ -18,7 +18,7 @@ from attnbook.figures.heads.reading import counted, read
 from attnbook.models.transformer.repeats import SYMBOLS
 from tests.figures.attention.cases import traits
 from tests.figures.attention.test_page import MOVING, SMALL_TEXT, TOO_WIDE
-from tests.figures.shared.page import harness, opened_figure, together
+from tests.figures.shared.page import findings_by_figure, harness, opened_figure, together
 from tests.tools.site.jupyterlab import START, printed, run_all, run_last
 from tests.tools.site.live_pages import book, cell, page, view
 from tests.tools.site.site_checks import LOOKS, NARROW, UNFOLD, WIDE, watched
@@ -84,6 +84,8 @@ def disagreements(figure, python: HeadsFigure, tolerance: float = CLOSE) -> list
             for found, row, c in zip(seen["rows"], rows, close, strict=True)
         ),
         "added": seen["added"] == pytest.approx(added, rel=1e-4, abs=1e-9),
+        "marks": [mark or "·" for mark in seen["marks"]]
+        == python.static_text.splitlines()[4].split()[1:],
         "count": seen["count"]
         == counted(text, truth.guesses, python.shown["whole"], python.removed),
         "query": seen["chosen"] == python.query,
@@ -142,7 +144,8 @@ def test_before_the_model_is_there_it_shows_what_python_stored(show):
 PLACES = """figure => [...figure.querySelectorAll('*')].filter(
     e => e.checkVisibility() && !e.closest('svg') && !e.closest('tbody')).map(e => {
         const { x, y, width, height } = e.getBoundingClientRect();
-        const text = e.closest('.stage, details') ? '' : e.textContent;
+        const numbers = e.closest('.stage, details') || e.querySelector('details');
+        const text = numbers ? '' : e.textContent;
         return [e.tagName, x, y, width, height, text].join(' ');
     })"""
 
@@ -158,7 +161,7 @@ def test_nothing_moves_when_the_model_comes(show):
 def test_at_the_ends_of_every_control_it_shows_the_decoder(show):
     with show() as (_, figure, python):
         for key, step in (("Home", STEPS[0]), ("ArrowRight", STEPS[1]), ("End", STEPS[-1])):
-            slider(figure, "step of training").press(key)
+            slider(figure, "snapshot").press(key)
             python.step = step
             assert disagreements(figure, python) == []
         for key, query in (("Home", 0), ("ArrowRight", 1), ("End", 17)):
@@ -249,18 +252,163 @@ def test_without_the_head_that_looks_back_the_prediction_breaks(show):
         )
 
 
+def test_the_label_of_the_snapshots_says_their_steps(show):
+    with show() as (_, figure, _python):
+        control, label = slider(figure, "snapshot"), figure.locator(".heads-training .setting")
+        for key, place in (("Home", 0), ("ArrowRight", 1), ("End", -1)):
+            control.press(key)
+            told = f"step {STEPS[place]} of {STEPS[-1]}"
+            expect(control).to_have_attribute("aria-valuetext", told)
+            expect(label).to_have_text(f"snapshot = {told}")
+
+
+def test_a_lucky_hit_of_what_nobody_can_foresee_looks_like_no_copy(show):
+    with show(removed=HEADS, step=STEPS[0]) as (_, figure, python):
+        python.text = "a" + read("copying", STEPS[0], "a", HEADS).guesses
+        field(figure).fill(python.text)
+        python.query = 1
+        assert disagreements(figure, python) == []
+        seen = figure.evaluate(READ)
+        assert seen["guesses"][0] == python.text[1]
+        assert (seen["marks"], figure.locator(".heads-line .right").count()) == (["", ""], 0)
+
+
+# Its places
+
+BOXES = """figure => {
+    const top = figure.getBoundingClientRect().top;
+    const parts = figure.querySelectorAll('.heads-small, .heads-small input, .heads-large');
+    return [figure, ...parts].map(part => {
+        const { x, y, width, height } = part.getBoundingClientRect();
+        return [x, y - top, width, height].map(Math.round).join(' ');
+    });
+}"""
+TOUCHING = """figure => {
+    const range = document.createRange();
+    const box = symbol => {
+        range.selectNodeContents(symbol);
+        return range.getBoundingClientRect();
+    };
+    return [...figure.querySelectorAll('.across, .heads-axis')].filter(axis => {
+        const boxes = [...axis.children].filter(symbol =>
+            symbol.checkVisibility({ visibilityProperty: true })).map(box);
+        return boxes.some((each, i) => i && each.left - boxes[i - 1].right < 1);
+    }).map(axis => axis.className);
+}"""
+
+
+@pytest.mark.parametrize("width", [WIDE, NARROW])
+def test_no_head_moves_when_heads_are_taken_away(show, width):
+    with show(width, text=LONG) as (_, figure, python):
+        for query in (31, 0):
+            figure.locator(".heads-line button").nth(query).click()
+            for focus in (0, 3):
+                figure.get_by_role("radio").nth(focus).check()
+                before = figure.evaluate(BOXES)
+                for layer, head in [*HEADS, *HEADS[::-1]]:
+                    take_away(figure, layer, head).click()
+                    assert figure.evaluate(BOXES) == before
+        assert python.removed == []
+
+
+@pytest.mark.parametrize("width", [WIDE, NARROW])
+def test_the_line_stays_in_its_place_whatever_is_said_of_it(show, width):
+    with show(width, text=LONG) as (_, figure, _python):
+        place = figure.locator(".heads-line").bounding_box()["y"]
+        for typed in (LONG + "a", "xyz", "", LONG, "m" * 25, "xyz", "a"):
+            field(figure).fill(typed)
+            assert figure.locator(".heads-line").bounding_box()["y"] == place, typed
+
+
+@pytest.mark.parametrize("width", [WIDE, NARROW])
+def test_symbols_along_an_axis_do_not_touch(show, width):
+    for count in (20, 21, 32):
+        with show(width, text="m" * count) as (_, figure, _python):
+            assert figure.evaluate(TOUCHING) == [], count
+
+
+def test_few_symbols_make_no_huge_picture(show):
+    with show(text="p") as (_, figure, python):
+        for picture, most in ((".heads-large", 60), (".heads-small", 60)):
+            box = figure.locator(f"{picture} .seen").first.bounding_box()
+            assert 10 < box["width"] < most
+        height = figure.locator(".heads-large svg").bounding_box()["height"]
+        assert figure.locator(".down span").first.bounding_box()["height"] < 60
+        python.set_state({"text": "abc", "query": 1})
+        field(figure).fill(python.text)
+        big = figure.locator(".heads-large svg")
+        assert big.bounding_box()["height"] == pytest.approx(height, abs=1)
+        big.click(position={"x": 5, "y": height * 1.5 / 6})
+        assert disagreements(figure, python) == []
+        big.click(position={"x": 5, "y": height * 5.5 / 6})  # below the last row
+        python.query = 2
+        assert disagreements(figure, python) == []
+
+
 # What is typed
+
+
+def test_blanks_and_capitals_are_read_and_stay_in_the_field(show):
+    with show() as (tab, figure, python):
+        for typed, text in [("d k a f c d k", "dkafcdk"), ("ABCD", "abcd"), ("abcd ", "abcd")]:
+            field(figure).fill(typed)
+            python.set_state({"text": text, "query": len(text) - 1})
+            expect(said(figure)).to_be_empty()
+            assert disagreements(figure, python) == []
+            slider(figure, "query").press("Home")
+            slider(figure, "query").press("End")
+            assert field(figure).input_value() == typed
+            assert tab.evaluate("models[0].get('text')") == text
+        tab.evaluate(FROM_PYTHON, ["text", "abc"])
+        expect(field(figure)).to_have_value("abc")
+
+
+# As a notebook's model: what is set again is no change.
+QUIET = """() => {
+    const { set } = models[0];
+    models[0].set = (name, value) =>
+        String(models[0].get(name)) === String(value) || set.call(models[0], name, value);
+}"""
+
+
+@pytest.mark.parametrize(("width", "scheme"), LOOKS)
+def test_an_earlier_line_is_grey_and_legible(browser, serve, tmp_path, keep_picture, width, scheme):
+    with together(
+        browser, serve, tmp_path, [HeadsFigure(text="gbdkafgbda", removed=[(0, 1)])]
+    ) as look:
+        seen = look(width, scheme)
+        figure = seen.figure(0)
+        ink = "figure => getComputedStyle(figure.querySelector('.symbol')).color"
+        full = figure.evaluate(ink)
+        field(figure).fill("xyz")
+        expect(figure.locator(".stale")).to_be_visible()
+        assert figure.evaluate(ink) != full
+        assert findings_by_figure(seen.tab, 1) == [[]]  # contrast, too
+        keep_picture(figure, f"heads-stale-{width}-{scheme}")
+
+
+def test_the_grey_goes_with_what_was_wrong(show):
+    with show(text="ab") as (tab, figure, python):
+        tab.evaluate(QUIET)
+        field(figure).fill("abz")
+        expect(figure.locator(".stale")).to_have_count(1)
+        field(figure).fill("ab")
+        expect(figure.locator(".stale")).to_have_count(0)
+        expect(said(figure)).to_be_empty()
+        expect(field(figure)).to_have_attribute("aria-invalid", "false")
+        assert disagreements(figure, python) == []
 
 
 def test_what_cannot_be_read_gets_a_sentence_and_the_last_good_picture_stays(show):
     with show() as (tab, figure, python):
         for typed, told in [
             ("", "Type at least one symbol, from a to p."),
-            ("abz", "no “z”"),
+            ("abz", "The model knows the symbols a to p, and no “z”."),
             (LONG + "a", "The figure shows at most 32 symbols, these are 33."),
         ]:
             field(figure).fill(typed)
-            expect(said(figure)).to_contain_text(told)
+            expect(said(figure)).to_have_text(f"{told} Still shown: {TEXT}.")
+            expect(figure.locator(".stale")).to_have_count(1)
             expect(field(figure)).to_have_attribute("aria-invalid", "true")
             assert field(figure).input_value() == typed
             assert disagreements(figure, python) == []
@@ -273,6 +421,7 @@ def test_what_cannot_be_read_gets_a_sentence_and_the_last_good_picture_stays(sho
             "It was trained on 24 symbols at a time: positions from 24 on are new to it."
         )
         assert figure.locator(".unseen").count() == 8
+        expect(figure.locator(".stale")).to_have_count(0)
         field(figure).fill("ab")
         expect(said(figure)).to_be_empty()
         assert tab.evaluate("models[0].get('text')") == "ab"
@@ -308,7 +457,7 @@ def test_by_keyboard_alone(show):
                 tab.keyboard.press("Space")
             if names[-1] == "radio":
                 tab.keyboard.press("ArrowLeft")
-        assert names[0] == "step of training"
+        assert names[0] == "snapshot"
         assert {"radio", "take away layer 0, head 0", "take away layer 1, head 1"} <= {*names}
         assert "query" in names
         python.removed = [[0, 1]]
@@ -423,7 +572,7 @@ def test_on_a_page_the_model_reads_what_is_typed(browser, address):
         field(figure).fill(python.text)
         expect(figure.locator(".heads-line button")).to_have_count(12)
         assert disagreements(figure, python) == []
-        slider(figure, "step of training").press("Home")
+        slider(figure, "snapshot").press("Home")
         take_away(figure, 1, 0).check()
         python.set_state({"step": STEPS[0], "removed": [[1, 0]]})
         assert disagreements(figure, python) == []

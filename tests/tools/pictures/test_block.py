@@ -9,11 +9,12 @@ from tools.pictures.block import COLOURS, STREAM, TOKENS
 def test_each_half_norms_first_and_adds_last():
     seen = [" ".join(texts(row)) for row in rows("transformer-block")]
     norms = " ".join(["norm"] * len(TOKENS))
-    symbols = " ".join(TOKENS)
+    symbols, sums = " ".join(TOKENS), " ".join("+" * len(TOKENS))
+    changed = " ".join(f"{token}′" for token in TOKENS)
     first, second = seen[1:4], seen[4:7]
-    assert (seen[0], seen[-1]) == (symbols, symbols)
-    assert (first[0], first[2]) == (norms, "+")
-    assert (second[0], second[2]) == (norms, "+")
+    assert (seen[0], seen[-1]) == (symbols, changed)
+    assert (first[0], first[2]) == (norms, sums)
+    assert (second[0], second[2]) == (norms, sums)
     assert first[1].startswith("attention")
     assert second[1].split() == ["feed-", "forward"] * len(TOKENS)
 
@@ -27,7 +28,7 @@ def test_positions_meet_in_attention_alone():
             assert {box.attrib["fill"] for _, box in row} == {*COLOURS}
 
 
-def test_what_is_summed_is_as_wide_as_the_stream():
+def test_each_position_has_a_sum_of_its_own():
     sums = [box for row in rows("transformer-block") for text, box in row if text == "+"]
-    assert len(sums) == 2
-    assert all(edges(box)[2] == STREAM for box in sums)
+    assert len(sums) == 2 * len(TOKENS)
+    assert max(edges(box)[2] for box in sums) == STREAM
