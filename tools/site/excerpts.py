@@ -9,8 +9,10 @@ from pathlib import Path
 from sphinx.application import Sphinx
 
 SCRIPT = Path(__file__).with_suffix(".js")
-# Tags and classes; an excerpt stands below its page's title already.
-UNREAD = {"h1", "headerlink", "katex-mathml", "script", "style", "svg"}
+# Tags and classes; an excerpt stands below its page's title already, and what a cell printed is
+# mostly numbers.
+UNREAD = {"h1", "cell_output", "headerlink", "katex-mathml", "script", "style", "svg"}
+WITHOUT_END = set("br hr img input source wbr".split())
 WITHIN_A_LINE = set("a b code em i mark small span strong sub sup".split())
 
 Parts = list[tuple[str, str]]
@@ -29,14 +31,17 @@ class Reader(HTMLParser):
         names = dict(attrs)
         if tag not in WITHIN_A_LINE:
             self.handle_data(" ")
+        if tag in WITHOUT_END:
+            return
         if self.unread or UNREAD & {tag, *(names.get("class") or "").split()}:
             self.unread += 1
         elif place := names.get("id"):
             self.parts.append((place, []))
 
-    def handle_endtag(self, tag: str) -> None:  # noqa: ARG002 - the parser's own signature
+    def handle_endtag(self, tag: str) -> None:
         """Leave one element."""
-        self.unread = max(0, self.unread - 1)
+        if tag not in WITHOUT_END:
+            self.unread = max(0, self.unread - 1)
 
     def handle_data(self, data: str) -> None:
         """Keep one piece of text."""

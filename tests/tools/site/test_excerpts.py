@@ -35,6 +35,7 @@ def test_words_stay_whole_and_apart():
         "<span class='katex-mathml'><math><mi>x</mi></math></span>",
         "<script type='text/x'>x</script>",
         "<svg><text id='y'>x</text><path/></svg>",
+        "<div class='cell_output docutils'>x<br>x<input><p>x<img alt='x'/></p></div>",
     ],
 )
 def test_what_no_reader_would_quote_is_left_out(unread):
