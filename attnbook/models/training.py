@@ -7,7 +7,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 import torch
 import torch.nn.functional as F
@@ -58,6 +58,7 @@ class Plan:
             raise ValueError(f"learning_rate must be positive and finite, got {self.learning_rate}")
 
 
+@runtime_checkable
 class Batch(Protocol):
     """What a model is called with, a named tuple, and what it should have said.
 
