@@ -108,7 +108,8 @@ class _Worker(Thread):
                     self.work()
                 with self.gate:
                     self.over = True
-                self._throw(None)  # what was thrown before the gate closed, and has not come yet
+                for _ in range(2):  # what was thrown before the gate closed comes at such a step
+                    pass
             except Stopped:  # it came while the work was being left
                 continue
 
@@ -119,11 +120,16 @@ class _Worker(Thread):
                 return True
             with self.gate:
                 if not self.over:
-                    self._throw(Stopped)
+                    self._throw()
             time.sleep(0.01)
         return not self.is_alive()
 
-    def _throw(self, error: type[Stopped] | None) -> None:
-        """Into this thread at its next step; None takes back what waits."""
-        waiting = ctypes.py_object() if error is None else ctypes.py_object(error)
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self.ident or 0), waiting)
+    def _throw(self) -> None:
+        """Into this thread at its next step.
+
+        It is never taken back by throwing nothing: Python would then wait for it in each call
+        that is traced, for ever.
+        """
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(
+            ctypes.c_ulong(self.ident or 0), ctypes.py_object(Stopped)
+        )

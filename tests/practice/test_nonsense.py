@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import threading
 import time
@@ -192,7 +193,7 @@ def test_what_is_thrown_while_the_work_is_left_stays_inside(monkeypatch, enterin
         def throw(self, now):
             if now and not self.times:
                 self.times += 1
-                worker._throw(guard.Stopped)
+                worker._throw()
 
         def __enter__(self):
             self.throw(entering)
@@ -207,6 +208,27 @@ def test_what_is_thrown_while_the_work_is_left_stays_inside(monkeypatch, enterin
     assert worker.gate.times == 1
     assert worker.over
     assert errors == []
+
+
+TRACED = """
+import sys, time
+from attnbook.practice import guard
+
+def endless():
+    while True:
+        time.sleep(0.001)
+
+guard.LIMIT = 0.05
+for _ in range(3):
+    assert guard.run(endless).endless
+sys.setprofile(lambda *_: None)
+(lambda: sys.setprofile(None))()
+"""
+
+
+def test_after_a_stopped_call_python_can_be_traced():
+    # It would wait for ever where something thrown has not come.
+    subprocess.run([sys.executable, "-c", TRACED], check=True, timeout=100)
 
 
 def test_what_cannot_be_stopped_is_told_so(monkeypatch):
