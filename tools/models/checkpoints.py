@@ -30,7 +30,7 @@ from attnbook.models.translator.config import Config
 from attnbook.models.translator.dates import LOCALES, Dates, joined_pairs, make_dates
 from attnbook.models.translator.model import Translator
 from attnbook.models.vocabulary import Vocabulary
-from tools.models.decoders import DECODERS
+from tools.models.decoders import DECODERS, DecoderRecipe
 
 SMALL_LOCALES = ("de", "en", "fr", "ru")
 
@@ -55,6 +55,12 @@ class Recipe(NamedTuple):
     def pairs(self) -> list[list[Pair]]:
         """Make what is learned, what is chosen by and what is graded on."""
         return [joined_pairs(part, self.most, self.seed) for part in self.dates()]
+
+    def write(self, path: Path) -> dict[str, Any]:
+        """Train a model and write its file; give what was noted."""
+        model, notes = make(self, Bar())
+        save_checkpoint(path, model, notes)
+        return notes
 
     def model(self) -> Translator:
         """Make the model as it is before it has learned anything."""
@@ -113,21 +119,17 @@ def main(given: Sequence[str] | None = None, folder: Path | None = None) -> int:
 
     They go to a folder, by default to where attnbook has its own.
     """
-    known = [*RECIPES, *DECODERS]
+    known: dict[str, Recipe | DecoderRecipe] = {**RECIPES, **DECODERS}
     parser = argparse.ArgumentParser(description="Make the book's trained models.")
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(known))
-    names = parser.parse_args(given).names or known
+    names = parser.parse_args(given).names or list(known)
     unknown = [name for name in names if name not in known]
     if unknown:
         parser.error(f"no recipe named {unknown[0]}; there are: {', '.join(known)}")
     torch.set_num_threads(1)
     for name in names:
         path = (folder or (FOLDER if name in RECIPES else HOME)) / f"{name}.safetensors"
-        if name in RECIPES:
-            model, notes = make(RECIPES[name], Bar())
-            save_checkpoint(path, model, notes)
-        else:
-            notes = DECODERS[name].write(path)
+        notes = known[name].write(path)
         print(f"{name}: {path.stat().st_size // 1024} KB, {notes}", flush=True)
     return 0
 

@@ -2,8 +2,7 @@
 /** @import { PackedModel } from "../shared/types" */
 /** @import { Head, Opened, HeadAt, Reading, Snapshot } from "./types" */
 import { maskedSoftmax, pool } from "../shared/attention.js";
-
-const SLOWEST = 10_000; // as in attnbook/position.py
+import { sinusoidal } from "../shared/position.js";
 
 /** The numbers behind base64: float32, little endian, as every browser's machine has them. @param {string} packed */
 function floats(packed) {
@@ -55,24 +54,12 @@ function times(matrix, vector) {
 /** @param {number[]} a @param {number[]} b */
 const plus = (a, b) => a.map((number, i) => number + b[i]);
 
-/**
- * Sines and cosines that say which position this is.
- * @param {number} position
- * @param {number} size
- */
-export function sinusoid(position, size) {
-  return Array.from({ length: size }, (_, i) => {
-    const angle = position / SLOWEST ** ((i - (i % 2)) / size);
-    return i % 2 ? Math.cos(angle) : Math.sin(angle);
-  });
-}
-
 /** What enters the first layer. @param {Snapshot} model @param {string} text */
 function embedded({ characters, num_hiddens, arrays }, text) {
   return Array.from(text, (symbol, position) => {
     const start = characters.indexOf(symbol) * num_hiddens;
     const vector = Array.from(arrays.embedding.subarray(start, start + num_hiddens));
-    return plus(vector, sinusoid(position, num_hiddens));
+    return plus(vector, sinusoidal(position, num_hiddens));
   });
 }
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from attnbook.figures.heads.packing import decoder_of
+from attnbook.heads import split_heads
+from attnbook.models.transformer.grading import behind_last
 from attnbook.models.transformer.removal import without_heads
 from attnbook.models.vocabulary import SPECIAL
 
@@ -85,12 +87,8 @@ def looked_into(
 
 def scores_of(attention: MultiHeadAttention, x: Tensor) -> Tensor:
     """`(heads, positions, positions)`, before any mask."""
-    heads = attention.num_heads
-    q, k = (
-        project(x)[0].unflatten(-1, (heads, -1)).transpose(0, 1)
-        for project in (attention.W_q, attention.W_k)
-    )
-    scores: Tensor = attention.attention.score(q, k)
+    q, k = (split_heads(of(x), attention.num_heads) for of in (attention.W_q, attention.W_k))
+    scores: Tensor = attention.attention.score(q, k)[0]
     return scores
 
 
@@ -101,11 +99,8 @@ def rounded(row: Tensor) -> list[float]:
 
 def foreseen(text: str) -> list[bool]:
     """Which symbols can be foreseen: the one before stood earlier, and the same came after it."""
-    can = []
-    for i, symbol in enumerate(text):
-        last = text.rfind(text[i - 1], 0, i - 1) if i > 1 else -1
-        can.append(last >= 0 and text[last + 1] == symbol)
-    return can
+    behind = dict(behind_last(text))
+    return [i - 1 in behind and text[behind[i - 1]] == symbol for i, symbol in enumerate(text)]
 
 
 def score(text: str, guesses: str) -> tuple[int, int]:

@@ -1,24 +1,10 @@
 // The vectors of two positions, and their dot products: pure functions, in double precision.
 /** @import { Fixed, Pose } from "./types" */
-
-const SLOWEST = 10_000; // as in position.py
-
-/** How far a pair of numbers is turned. @param {number} position @param {number} pair @param {number} size */
-function angle(position, pair, size) {
-  return position / SLOWEST ** ((2 * pair) / size);
-}
+import { angle, sinusoidal } from "../shared/position.js";
 
 /** The pairs of a vector. @param {number} size */
 function pairsOf(size) {
   return Array.from({ length: size / 2 }, (_, pair) => pair);
-}
-
-/** A sine and a cosine for each pair. @param {number} position @param {number} size */
-export function sinusoidal(position, size) {
-  return pairsOf(size).flatMap((pair) => {
-    const turn = angle(position, pair, size);
-    return [Math.sin(turn), Math.cos(turn)];
-  });
 }
 
 /** A query or a key, each pair of it turned. @param {number[]} vector @param {number} position */

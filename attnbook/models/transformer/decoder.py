@@ -183,7 +183,7 @@ class Decoder(nn.Module):
         check_texts(texts)
         written = list(texts)
         for _ in range(count):
-            written = [text + self.follow([text])[0].guesses[-1] for text in written]
+            written = [reading.text + reading.guesses[-1] for reading in self.follow(written)]
         return written
 
 

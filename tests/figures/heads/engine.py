@@ -42,7 +42,7 @@ process.stdout.write(JSON.stringify({
     verdicts: task.counts.map(([text, guesses]) => Array.from(
         text, (_, i) => figure.verdictOn({ text, guesses }, i))),
     read: task.typed.map(figure.symbolsOf),
-    sinusoids: task.positions.map((position) => figure.sinusoid(position, task.size)),
+    sinusoids: task.positions.map((position) => figure.sinusoidal(position, task.size)),
 }));
 """
 

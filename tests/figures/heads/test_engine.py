@@ -73,7 +73,7 @@ def test_texts_of_all_lengths_are_read_alike_with_any_heads_away(tmp_path, place
 FAULTS = {
     "scores are not scaled": ("0) / scale", "0)"),
     "all heads have one share": ("slice(head * size, (head + 1) * size)", "slice(0, size)"),
-    "positions begin at 1": ("sinusoid(position, num", "sinusoid(position + 1, num"),
+    "positions begin at 1": ("sinusoidal(position, num", "sinusoidal(position + 1, num"),
     "sine and cosine change places": ("i % 2 ? Math.cos", "i % 2 === 0 ? Math.cos"),
     "the residual is lost": ("return plus(vector, times", "return plus([...vector].fill(0), times"),
     "no head is ever taken away": ("if (!gone)", "if (!gone || true)"),

@@ -142,8 +142,8 @@ MUTANTS = {
     "the speeds are those of pairs, not of numbers": ("(2 * pair) / size", "pair / size"),
     "the slowest hand is too fast": ("SLOWEST = 10_000", "SLOWEST = 1_000"),
     "sine and cosine change places": (
-        "[Math.sin(turn), Math.cos(turn)]",
-        "[Math.cos(turn), Math.sin(turn)]",
+        "i % 2 ? Math.cos(turn) : Math.sin(turn)",
+        "i % 2 ? Math.sin(turn) : Math.cos(turn)",
     ),
     "rotary turns with the clock": (
         "[first * cos - second * sin, first * sin + second * cos]",

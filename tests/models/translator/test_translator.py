@@ -447,8 +447,8 @@ import typing
 import beartype, jaxtyping, torch
 typing.TYPE_CHECKING = True
 with jaxtyping.install_import_hook("attnbook", "beartype.beartype"):
-    from attnbook.models import training
-    from attnbook.models.translator import config, encoders, model as translator, vocabulary
+    from attnbook.models import training, vocabulary
+    from attnbook.models.translator import config, encoders, model as translator
 typing.TYPE_CHECKING = False
 
 letters = vocabulary.Vocabulary("abc")
