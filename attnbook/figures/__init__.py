@@ -19,6 +19,7 @@ from attnbook.figures.position.figure import PositionFigure
 from attnbook.figures.prediction.figure import Prediction
 from attnbook.figures.scaling.figure import ScalingFigure
 from attnbook.figures.shape.figure import ShapeFigure
+from attnbook.figures.translator.figure import TranslatorFigure
 
 __all__ = [
     "AlignmentFigure",
@@ -33,4 +34,5 @@ __all__ = [
     "Prediction",
     "ScalingFigure",
     "ShapeFigure",
+    "TranslatorFigure",
 ]

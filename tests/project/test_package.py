@@ -30,6 +30,7 @@ from attnbook.figures import (
     Prediction,
     ScalingFigure,
     ShapeFigure,
+    TranslatorFigure,
 )
 from tests.project.built_package import (
     UV,
@@ -59,6 +60,7 @@ FIGURES = (
     Prediction,
     ScalingFigure,
     ShapeFigure,
+    TranslatorFigure,
 )
 NOT_IN_THE_CORE = {"IPython", "anywidget", "ipywidgets", "matplotlib", "numpy", "traitlets"}
 TORCH_MISSES_NUMPY = "Failed to initialize NumPy"

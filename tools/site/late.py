@@ -28,10 +28,15 @@ BUNDLED = ("editor", "python")  # what PROGRAM makes
 def packers() -> dict[str, Callable[[], dict[str, Any]]]:
     """Who packs the weights of a model, by the model's name."""
     # A book without models is built without torch.
-    from attnbook.figures.heads.packing import packed  # noqa: PLC0415
-    from attnbook.models.transformer.checkpoints import BOOK  # noqa: PLC0415
+    from attnbook.figures.heads import packing as decoders  # noqa: PLC0415
+    from attnbook.figures.translator import packing as translators  # noqa: PLC0415
+    from attnbook.models.transformer import checkpoints as transformer  # noqa: PLC0415
+    from attnbook.models.translator import checkpoints as translator  # noqa: PLC0415
 
-    return {name: partial(packed, name) for name in BOOK}
+    return {
+        **{name: partial(decoders.packed, name) for name in transformer.BOOK},
+        **{name: partial(translators.packed, name) for name in translator.BOOK},
+    }
 
 
 def bundle(folder: Path) -> None:

@@ -1,9 +1,10 @@
 // The alignment figure: a translation, and where each of its characters looked.
 /** @import { Place, Shown } from "../shared/types" */
 /** @import { Translated } from "./types" */
+import { isRightToLeft } from "../shared/characters.js";
 import { make, ownKeys, put } from "../shared/elements.js";
 import { heatBand, outputBand, stepTable, textBand } from "./pieces.js";
-import { alignmentOf, isRightToLeft, optionName, sentence } from "./steps.js";
+import { alignmentOf, optionName, sentence } from "./steps.js";
 
 /** @typedef {Shown & {translations: Translated[], date: number, step: number}} Traits */
 

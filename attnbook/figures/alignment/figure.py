@@ -164,7 +164,8 @@ def _translation(model: Translator, date: WrittenDate | str) -> dict[str, Any]:
         "locale": "" if isinstance(date, str) else date.locale,
         "fields": [fields.get(step, "") for step in range(len(found.output))],
         "spans": {} if isinstance(date, str) else _spans(date),
-        "scores": numbers("scores", _scores(model, text, found.output)),
+        # Double precision would make a page of many dates twice as heavy, and shows the same.
+        "scores": numbers("scores", _scores(model, text, found.output).float()),
     }
 
 

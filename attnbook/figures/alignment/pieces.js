@@ -1,9 +1,10 @@
 // The parts of the alignment figure. Each is built for a translation, then painted for a step.
 /** @import { Attributes, Ends, Row } from "../shared/types" */
 /** @import { Translated } from "./types" */
+import { cellsByShade, columnsFor, visible } from "../shared/characters.js";
 import { slider, tableRow } from "../shared/controls.js";
 import { make, put } from "../shared/elements.js";
-import { cellsByShade, columnsFor, goldBoxes, goldOf, peakOf, visible, weightInside, wrongSteps } from "./steps.js";
+import { goldBoxes, goldOf, peakOf, weightInside, wrongSteps } from "./steps.js";
 
 const [MOST_WIDE, MOST_NARROW] = [36, 20]; // columns beside each other: on a page, on a phone
 const MOST_NAMED = 24; // rows of the small picture that have a name

@@ -1,7 +1,8 @@
 // What the alignment figure says of a translation. Nothing here touches the page.
-/** @import { Ends, Point } from "../shared/types" */
+/** @import { Ends } from "../shared/types" */
 /** @import { Translated } from "./types" */
 import { maskedSoftmax } from "../shared/attention.js";
+import { visible } from "../shared/characters.js";
 
 /** The weights of all steps: [step][character of the text]. @param {Translated} shown */
 export function alignmentOf({ scores }) {
@@ -32,18 +33,6 @@ export function weightInside(weights, [start, end]) {
 export function wrongSteps({ output, expected }) {
   const wanted = [...expected];
   return output.flatMap((character, step) => (expected && character !== wanted[step] ? [step] : []));
-}
-
-/** A character that can be seen. @param {string} character */
-export function visible(character) {
-  if (/\s/u.test(character)) return "␣";
-  if (/\p{M}/u.test(character)) return `◌${character}`;
-  return /[\p{Cf}\p{Cc}]/u.test(character) ? "◦" : character;
-}
-
-/** Whether some of a text's letters are written from right to left. @param {string[]} text */
-export function isRightToLeft(text) {
-  return /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}]/u.test(text.join(""));
 }
 
 /** What a text is called among the others; its direction stays its own. @param {Translated} shown */
@@ -82,30 +71,6 @@ export function sentence(shown, weights, step) {
   if (!gold) return `${said}, with ${weights[step][peak].toFixed(3)} of the weight.`;
   const side = gold[0] <= peak && peak < gold[1] ? "inside" : "outside";
   return `${said}, ${side} the gold span; ${weightInside(weights[step], gold).toFixed(3)} of the weight lies inside.`;
-}
-
-/**
- * Into how many columns a text is cut, so that its rows are even.
- * @param {number} count of its characters
- * @param {number} most in a row
- */
-export function columnsFor(count, most) {
-  return Math.ceil(count / Math.ceil(count / most));
-}
-
-/** The cells of each shade, in 1/100 of a weight; none where it rounds to 0. @param {number[][]} weights */
-export function cellsByShade(weights) {
-  /** @type {Map<number, Point[]>} */
-  const found = new Map();
-  weights.forEach((row, step) =>
-    row.forEach((weight, i) => {
-      const shade = Math.round(100 * weight);
-      if (!found.has(shade)) found.set(shade, []);
-      /** @type {Point[]} */ (found.get(shade)).push([i, step]);
-    }),
-  );
-  found.delete(0);
-  return found;
 }
 
 /** One box for each field: its gold span, over the steps that write it. @param {Translated} shown */

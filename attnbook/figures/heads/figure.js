@@ -2,12 +2,12 @@
 /** @import { Model, Place } from "../shared/types" */
 /** @import { HeadAt, Opened, Seen, Traits } from "./types" */
 import { slider } from "../shared/controls.js";
-import { make, ownKeys, put } from "../shared/elements.js";
+import { make, put } from "../shared/elements.js";
+import { drawTrained } from "../shared/trained.js";
 import { field, line } from "./line.js";
 import { large, maps } from "./maps.js";
-import { follow } from "./model.js";
+import { follow, opened } from "./model.js";
 import { stages } from "./stages.js";
-import { supply } from "./supply.js";
 import { tables } from "./tables.js";
 import { counted, readingOf, refusal, symbolsOf, warning } from "./words.js";
 
@@ -95,9 +95,11 @@ function parts(model, repaint) {
   const top = make("div", { class: "heads-top" }, typed.element, steps.element);
   const focus = make("div", { class: "heads-focus" }, one.element, three.element);
   const rest = make("div", {}, symbols.element, readout, all.element, focus, numbers.element);
+  const newest = memory(model);
   let [written, at] = ["", 0];
-  /** @param {Seen} seen @param {string} why the model is not there */
-  const paint = ({ reading, removed, whole }, why) => {
+  /** @param {Opened | null} engine @param {string} why it is not there */
+  const paint = (engine, why) => {
+    const { reading, removed, whole } = newest(engine);
     const [text, place] = [model.get("text"), model.get("focus")];
     // Until the model has read a new text, the look stays, too; Python sets one trait at a time.
     if (text === reading.text) at = Math.min(model.get("query"), text.length - 1);
@@ -121,50 +123,6 @@ function parts(model, repaint) {
   return { elements: [top, rest], paint };
 }
 
-/** Draw the figure into `el` and keep it in step with the model; returns a clean-up. @param {Place<Traits>} place */
-function drawHeads({ model, el }) {
-  const { elements, paint } = parts(model, () => soon());
-  const caption = model.get("caption");
-  const figure = make(
-    "figure",
-    { class: "attnbook-figure heads", "data-attnbook-figure": model.get("kind") },
-    ...elements,
-    ...(caption ? [make("figcaption", { text: caption })] : []),
-  );
-  const newest = memory(model);
-  /** @type {[Opened | null, string, boolean]} */
-  let [engine, why, waiting] = [null, "", false];
-  const now = () => {
-    waiting = false;
-    paint(newest(engine), why);
-  };
-  // Several traits may be set at once: they are painted together.
-  const soon = () => {
-    if (!waiting) queueMicrotask(() => waiting && now());
-    waiting = true;
-  };
-  const names = TRAITS.map((name) => `change:${name}`);
-  names.forEach((name) => model.on(name, soon));
-  now();
-  ownKeys(figure);
-  el.replaceChildren(figure);
-  const source = supply(
-    model,
-    figure,
-    (come) => {
-      [engine, why] = [come, ""];
-      soon();
-    },
-    (problem) => {
-      why = `The model cannot be loaded, so what was computed before stays: ${problem}.`;
-      soon();
-    },
-  );
-  return () => {
-    names.forEach((name) => model.off(name, soon));
-    waiting = false;
-    source.close();
-  };
-}
-
-export default { render: drawHeads };
+export default {
+  render: (/** @type {Place<Traits>} */ place) => drawTrained(place, { traits: TRAITS, open: opened, parts }),
+};

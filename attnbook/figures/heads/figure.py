@@ -9,7 +9,8 @@ import traitlets
 
 from attnbook.figures.heads.packing import decoder_of, packed, steps_of
 from attnbook.figures.heads.reading import counted, foreseen, name_of, read, stored
-from attnbook.figures.shared.base import Figure, check_count, decimals, module, stylesheet
+from attnbook.figures.shared.base import check_count, decimals, module, stylesheet
+from attnbook.figures.shared.trained import TrainedFigure
 
 if TYPE_CHECKING:
     from attnbook.models.transformer.decoder import Reading
@@ -18,7 +19,7 @@ MOST = 32  # symbols: with more, a pair is too small to be seen
 TRAINED = 24  # symbols of a line in training
 
 
-class HeadsFigure(Figure):
+class HeadsFigure(TrainedFigure):
     """Guesses for each next symbol, and the heads that make them; each can be taken away.
 
     One of the book's decoders reads the text: on the book's pages in the page itself, from
@@ -47,7 +48,6 @@ class HeadsFigure(Figure):
     _esm = module("heads/figure.js")
     _css = stylesheet("shared/look.css", "shared/style.css", "heads/style.css")
 
-    name = traitlets.Unicode().tag(sync=True)
     steps: traitlets.List[int] = traitlets.List().tag(sync=True)
     trained = traitlets.Int(TRAINED).tag(sync=True)
     text = traitlets.Unicode().tag(sync=True)
@@ -55,11 +55,6 @@ class HeadsFigure(Figure):
     focus: traitlets.List[int] = traitlets.List().tag(sync=True)
     removed: traitlets.List[list[int]] = traitlets.List().tag(sync=True)
     query = traitlets.Int(0, min=0).tag(sync=True)
-    shown: Any = traitlets.Dict().tag(sync=True)  # what stands there before the model does
-    # A notebook's page asks, and the weights come: no page stores them.
-    wanted = traitlets.Bool(default_value=False).tag(sync=True)
-    weights: Any = traitlets.Dict().tag(sync=True)
-    late: traitlets.List[str] = traitlets.List().tag(sync=True)  # what the page keeps ready
 
     def __init__(
         self,
@@ -117,10 +112,8 @@ class HeadsFigure(Figure):
             raise traitlets.TraitError(f"query must lie in [0, symbols={count}), got {query}")
         return int(query)  # True is 1
 
-    @traitlets.observe("wanted")
-    def _answer(self, _change: object) -> None:
-        if self.wanted:
-            self.weights = packed(self.name)
+    def _packed(self) -> dict[str, Any]:
+        return packed(self.name)
 
     @traitlets.observe("text", "step", "focus", "removed", "query")
     def _describe(self, _change: object = None) -> None:

@@ -3,12 +3,7 @@
 /** @import { Head, Opened, HeadAt, Reading, Snapshot } from "./types" */
 import { maskedSoftmax, pool } from "../shared/attention.js";
 import { sinusoidal } from "../shared/position.js";
-
-/** The numbers behind base64: float32, little endian, as every browser's machine has them. @param {string} packed */
-function floats(packed) {
-  const bytes = Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0));
-  return new Float32Array(bytes.buffer);
-}
+import { plus, times, unpacked } from "../shared/weights.js";
 
 /**
  * The weights of one snapshot, each array under its name.
@@ -16,19 +11,9 @@ function floats(packed) {
  * @param {number} index
  * @returns {Snapshot}
  */
-function unpacked(packed, index) {
-  const all = floats(packed.data[index]);
-  /** @type {Snapshot["arrays"]} */
-  const arrays = {};
-  let start = 0;
-  for (const [name, shape] of packed.arrays) {
-    const end = start + shape.reduce((a, b) => a * b, 1);
-    arrays[name] = all.subarray(start, end);
-    start = end;
-  }
-  if (start !== all.length) throw new Error(`the weights must be ${start} numbers, got ${all.length}`);
+function snapshotOf(packed, index) {
   const { characters, num_hiddens, num_heads, num_layers } = packed;
-  return { characters, num_hiddens, num_heads, num_layers, arrays };
+  return { characters, num_hiddens, num_heads, num_layers, arrays: unpacked(packed.arrays, packed.data[index]) };
 }
 
 /**
@@ -37,22 +22,9 @@ function unpacked(packed, index) {
  * @returns {Opened}
  */
 export function opened(packed) {
-  const snapshots = packed.steps.map((_, index) => unpacked(packed, index));
+  const snapshots = packed.steps.map((_, index) => snapshotOf(packed, index));
   return { at: (step) => snapshots[packed.steps.indexOf(step)] };
 }
-
-/** A matrix, its rows one after the other, times a vector. @param {Float32Array} matrix @param {number[]} vector */
-function times(matrix, vector) {
-  const size = vector.length;
-  return Array.from({ length: matrix.length / size }, (_, row) => {
-    let sum = 0;
-    for (let i = 0; i < size; i += 1) sum += matrix[row * size + i] * vector[i];
-    return sum;
-  });
-}
-
-/** @param {number[]} a @param {number[]} b */
-const plus = (a, b) => a.map((number, i) => number + b[i]);
 
 /** What enters the first layer. @param {Snapshot} model @param {string} text */
 function embedded({ characters, num_hiddens, arrays }, text) {

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-import torch
-
+from attnbook.figures.shared.trained import in_base64
 from attnbook.models.transformer.config import DecoderConfig
 from attnbook.models.vocabulary import SPECIAL
 
@@ -50,9 +48,9 @@ def decoder_of(name: str, step: int) -> Decoder:
 def packed(name: str) -> dict[str, Any]:
     """All snapshots of one of the book's decoders, as JSON can hold them.
 
-    `data` has one text for each of `steps`: base64 of float32 numbers, little endian, the
-    arrays one after the other as `arrays` names them, `[name, shape]`, rows first. Only
-    symbols have rows in `embedding` and `output`: padding, beginning and end have none.
+    `data` has one text for each of `steps`: the arrays as `in_base64` writes them, in the order
+    of `arrays`, `[name, shape]`, rows first. Only symbols have rows in `embedding` and `output`:
+    padding, beginning and end have none.
 
     Raises:
         ValueError: there is no such decoder, or it has parts that the page does not know.
@@ -68,7 +66,7 @@ def packed(name: str) -> dict[str, Any]:
         "num_layers": first.config.num_layers,
         "steps": steps,
         "arrays": [[part, [*array.shape]] for part, array in arrays(first)],
-        "data": [in_base64(decoder) for decoder in decoders],
+        "data": [in_base64(array for _, array in arrays(decoder)) for decoder in decoders],
     }
 
 
@@ -93,9 +91,3 @@ def arrays(decoder: Decoder) -> Iterator[tuple[str, Tensor]]:
         for part in PARTS:
             yield f"{layer}.{part}", getattr(attention, part).weight
     yield "output", decoder.output.weight[SPECIAL:]
-
-
-def in_base64(decoder: Decoder) -> str:
-    """The weights of one decoder."""
-    flat = torch.cat([array.detach().cpu().float().flatten() for _, array in arrays(decoder)])
-    return base64.b64encode(flat.numpy().astype("<f4").tobytes()).decode("ascii")

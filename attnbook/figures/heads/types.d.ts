@@ -1,5 +1,5 @@
 // What the files of the heads figure hand to each other: nothing here reaches a page.
-import type { PackedModel, Shown } from "../shared/types";
+import type { PackedModel, Supplied } from "../shared/types";
 
 /** A head, by its layer and its place there, both from 0. */
 export type HeadAt = [layer: number, head: number];
@@ -61,8 +61,7 @@ export interface Stored {
 }
 
 /** The traits of `HeadsFigure`. */
-export interface Traits extends Shown {
-  name: string;
+export interface Traits extends Supplied<PackedModel> {
   steps: number[];
   trained: number;
   text: string;
@@ -71,6 +70,4 @@ export interface Traits extends Shown {
   removed: HeadAt[];
   query: number;
   shown: Stored;
-  wanted: boolean;
-  weights: PackedModel | Record<string, never>;
 }

@@ -127,6 +127,27 @@ export interface PackedModel {
   data: string[];
 }
 
+/** A trained translator as Python packs it for a page. */
+export interface PackedTranslator {
+  name: string;
+  /** Characters that it reads, and that it writes. */
+  source: string;
+  target: string;
+  max_steps: number;
+  num_layers: number;
+  /** What lies in `data`, one after the other. */
+  arrays: [name: string, shape: number[]][];
+  /** Base64 of float32 numbers, little endian. */
+  data: string;
+}
+
+/** The traits by which a figure asks a notebook's kernel for a trained model. */
+export interface Supplied<Packed> extends Shown {
+  name: string;
+  wanted: boolean;
+  weights: Packed | Record<string, never>;
+}
+
 declare global {
   interface Window {
     /** What scripts have brought that a page loads at the first touch. */
@@ -134,6 +155,8 @@ declare global {
       editor?: { open(place: HTMLElement, options: EditorOptions): Editor };
       python?: { Python: new () => Runner };
       copying?: PackedModel;
+      convolutional?: PackedTranslator;
+      small?: PackedTranslator;
     };
   }
 }

@@ -181,7 +181,8 @@ def test_its_weights_are_those_of_the_model(case):
         figure.date = date
         assert figure.attention_weights.dtype == torch.float64
         expected = translation.weights.double().reshape(figure.attention_weights.shape)
-        close = 1e-12 if translation.weights.dtype == torch.float64 else 1e-5
+        # Scores are stored in single precision, so that a page stays light; the contract's bound.
+        close = 1e-6 if translation.weights.dtype == torch.float64 else 1e-5
         assert torch.allclose(figure.attention_weights, expected, rtol=0, atol=close)
 
 

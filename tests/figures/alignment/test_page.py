@@ -12,10 +12,12 @@ from attnbook.models.translator.dates import LOCALES
 from tests.figures.alignment.cases import CASES, figure_of, largest
 from tests.figures.alignment.page import READ, date_choice, disagreements, step_slider
 from tests.figures.attention.cases import traits
-from tests.figures.attention.test_page import MOVING, SMALL_TEXT, TOO_WIDE
 from tests.figures.shared.page import (
+    MOVING,
+    SMALL_TEXT,
     handle_centre,
     harness,
+    ill_shown,
     on_a_page_of_the_book,
     opened_figure,
     together,
@@ -365,10 +367,7 @@ def test_it_fits_its_column_is_legible_and_pleases_axe(
     page, place = looked_at(width, scheme), LOOKED_AT.index((case, at))
     figure = page.figure(place)
     keep_picture(figure, f"alignment-{case}-{at[0]}-{width}-{scheme}")
-    assert page.tab.evaluate("document.documentElement.scrollWidth") <= width
-    assert figure.evaluate(TOO_WIDE) == []
-    assert figure.evaluate(SMALL_TEXT) == []
-    assert page.findings[place] == []
+    assert page.problems(place) == []
 
 
 @each_width
@@ -378,8 +377,7 @@ def test_no_step_of_any_text_makes_the_page_scroll_sideways(show, case, width):
         for date, shown in enumerate(state["translations"]):
             for step in {0, MONTH, len(shown["output"]) - 1}:
                 tab.evaluate(f"models[0].set('date', {date}); models[0].set('step', {step})")
-                assert tab.evaluate("document.documentElement.scrollWidth") <= width
-                assert figure.evaluate(TOO_WIDE) == []
+                assert ill_shown(figure) == []
 
 
 @each_width

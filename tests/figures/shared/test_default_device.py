@@ -14,8 +14,10 @@ from attnbook.figures import (
     PoolingFigure,
     PositionFigure,
     ScalingFigure,
+    TranslatorFigure,
 )
 from attnbook.figures.heads.packing import decoder_of
+from attnbook.figures.translator.packing import translator_of
 from attnbook.models.translator.dates import write_date
 from attnbook.models.translator.grading import diagonal, gold_mask, uniform
 from tests.figures.alignment.cases import DAY, cached_model
@@ -37,6 +39,11 @@ def heads():
     return HeadsFigure(text="abcabc", removed=[(0, 1)])
 
 
+def translator():
+    translator_of.cache_clear()
+    return TranslatorFigure("small", "9. März 1987", hidden=[3])
+
+
 FIGURES = {
     "attention": attention,
     "attention to lengths": lambda: attention(valid_lens=LENGTHS),
@@ -49,6 +56,7 @@ FIGURES = {
     "online": lambda: OnlineSoftmaxFigure(PLACES[0, :, 0], PLACES[0], block=2),
     "mask": lambda: MaskFigure(causal="last", documents=[0, 0, 1, 1, 1, 1], written="k > 0"),
     "heads": heads,
+    "translator": translator,
     "heatmap": lambda: heatmap(torch.softmax(TOKENS[0], dim=-1)),
 }
 

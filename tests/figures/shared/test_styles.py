@@ -19,6 +19,7 @@ PAGES = {
     "prediction": "queries-keys-values",
     "scaling": "scoring-functions",
     "shape": "multi-head-attention",
+    "translator": "queries-keys-values",
 }
 SHARED = [
     (FOLDER / "shared" / name).read_text("utf-8") for name in ("look.css", "style.css", "axes.css")

@@ -1,0 +1,38 @@
+// Characters of a text as figures show them, and their weights in shades. Nothing here touches the page.
+/** @import { Point } from "./types" */
+
+/** A character that can be seen. @param {string} character */
+export function visible(character) {
+  if (/\s/u.test(character)) return "␣";
+  if (/\p{M}/u.test(character)) return `◌${character}`;
+  return /[\p{Cf}\p{Cc}]/u.test(character) ? "◦" : character;
+}
+
+/** Whether some of a text's letters are written from right to left. @param {string[]} text */
+export function isRightToLeft(text) {
+  return /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}]/u.test(text.join(""));
+}
+
+/**
+ * Into how many columns a text is cut, so that its rows are even.
+ * @param {number} count of its characters
+ * @param {number} most in a row
+ */
+export function columnsFor(count, most) {
+  return Math.ceil(count / Math.ceil(count / most));
+}
+
+/** The cells of each shade, in 1/100 of a weight; none where it rounds to 0. @param {number[][]} weights */
+export function cellsByShade(weights) {
+  /** @type {Map<number, Point[]>} */
+  const found = new Map();
+  weights.forEach((row, step) =>
+    row.forEach((weight, i) => {
+      const shade = Math.round(100 * weight);
+      if (!found.has(shade)) found.set(shade, []);
+      /** @type {Point[]} */ (found.get(shade)).push([i, step]);
+    }),
+  );
+  found.delete(0);
+  return found;
+}

@@ -1,0 +1,40 @@
+"""Figures whose page computes with one of the book's trained models, and weights as pages read."""
+
+from __future__ import annotations
+
+import base64
+from abc import abstractmethod
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import torch
+import traitlets
+
+from attnbook.figures.shared.base import Figure
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+class TrainedFigure(Figure):
+    """On the book's pages a script brings the weights; a notebook's page asks for them here."""
+
+    name = traitlets.Unicode().tag(sync=True)
+    shown: Any = traitlets.Dict().tag(sync=True)  # what stands there before the model does
+    wanted = traitlets.Bool(default_value=False).tag(sync=True)
+    weights: Any = traitlets.Dict().tag(sync=True)  # only if wanted: no page stores them
+    late: traitlets.List[str] = traitlets.List().tag(sync=True)  # what the page keeps ready
+
+    @abstractmethod
+    def _packed(self) -> dict[str, Any]: ...
+
+    @traitlets.observe("wanted")
+    def _answer(self, _change: object) -> None:
+        if self.wanted:
+            self.weights = self._packed()
+
+
+def in_base64(arrays: Iterable[Tensor]) -> str:
+    """The numbers of arrays, one after the other: float32, little endian, as base64."""
+    flat = torch.cat([array.detach().cpu().float().flatten() for array in arrays])
+    return base64.b64encode(flat.numpy().astype("<f4").tobytes()).decode("ascii")

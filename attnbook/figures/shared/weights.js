@@ -1,0 +1,39 @@
+// Weights that Python packed, and what a model computes with them: pure functions, in double precision.
+
+/** The numbers behind base64: float32, little endian, as every browser's machine has them. @param {string} packed */
+function floats(packed) {
+  const bytes = Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0));
+  return new Float32Array(bytes.buffer);
+}
+
+/**
+ * Each array under its name, its rows one after the other.
+ * @param {[name: string, shape: number[]][]} arrays
+ * @param {string} data
+ */
+export function unpacked(arrays, data) {
+  const all = floats(data);
+  /** @type {Record<string, Float32Array>} */
+  const found = {};
+  let start = 0;
+  for (const [name, shape] of arrays) {
+    const end = start + shape.reduce((a, b) => a * b, 1);
+    found[name] = all.subarray(start, end);
+    start = end;
+  }
+  if (start !== all.length) throw new Error(`the weights must be ${start} numbers, got ${all.length}`);
+  return found;
+}
+
+/** A matrix, its rows one after the other, times a vector. @param {Float32Array} matrix @param {number[]} vector */
+export function times(matrix, vector) {
+  const size = vector.length;
+  return Array.from({ length: matrix.length / size }, (_, row) => {
+    let sum = 0;
+    for (let i = 0; i < size; i += 1) sum += matrix[row * size + i] * vector[i];
+    return sum;
+  });
+}
+
+/** @param {number[]} a @param {ArrayLike<number>} b */
+export const plus = (a, b) => a.map((number, i) => number + b[i]);

@@ -1,0 +1,112 @@
+// The translator figure: a date that the reader types, and how a trained model writes it.
+/** @import { Model, Place } from "../shared/types" */
+/** @import { Seen, Traits, Translator } from "./types" */
+import { make, put } from "../shared/elements.js";
+import { drawTrained } from "../shared/trained.js";
+import { mapBand, outputBand, textBand } from "./bands.js";
+import { field, hiding } from "./field.js";
+import { opened, translated } from "./model.js";
+import { stepTable } from "./table.js";
+import { looked, readingOf, refusal, textOf, verdict } from "./words.js";
+
+const TRAITS = ["text", "hidden", "step", "shown"];
+
+/** What Python stored, if it is of what is chosen now. @param {Model<Traits>} model @returns {Seen | null} */
+function storedOf(model) {
+  const shown = model.get("shown");
+  const same = shown.text === model.get("text") && String(shown.hidden) === String(model.get("hidden"));
+  return same ? { reading: readingOf(shown), whole: [...shown.whole] } : null;
+}
+
+/** What the model in the page writes. @param {Model<Traits>} model @param {Translator} engine @returns {Seen} */
+function seenBy(model, engine) {
+  const [text, hidden] = [model.get("text"), model.get("hidden")];
+  const reading = translated(engine, text, hidden);
+  return { reading, whole: hidden.length ? translated(engine, text).output : reading.output };
+}
+
+/** Keeps the newest of what can be shown. @param {Model<Traits>} model */
+function memory(model) {
+  let [last, seen] = ["", /** @type {Seen} */ (storedOf(model))];
+  /** @param {Translator | null} engine */
+  return (engine) => {
+    const now = JSON.stringify([model.get("text"), model.get("hidden"), Boolean(engine)]);
+    if (engine && now !== last) seen = seenBy(model, engine);
+    else if (!engine) seen = storedOf(model) ?? seen;
+    last = now;
+    return seen;
+  };
+}
+
+/** What the reader's hand does to the model. @param {Model<Traits>} model */
+function hand(model) {
+  /** @param {Partial<Traits>} changes */
+  const set = (changes) => {
+    for (const [name, value] of Object.entries(changes)) model.set(/** @type {keyof Traits} */ (name), value);
+    model.save_changes();
+  };
+  return {
+    // Places are those of the old text: in a new one nothing is hidden.
+    type: (/** @type {string} */ text) => text !== model.get("text") && set({ hidden: [], text }),
+    step: (/** @type {number} */ step) => set({ step }),
+    hide(/** @type {number} */ place, /** @type {boolean} */ gone) {
+      const others = model.get("hidden").filter((each) => each !== place);
+      set({ hidden: gone ? [...others, place].sort((a, b) => a - b) : others });
+    },
+    showAll: () => set({ hidden: [] }),
+  };
+}
+
+/** The parts of the figure, and the way to paint them. @param {Model<Traits>} model @param {() => void} repaint */
+function parts(model, repaint) {
+  const { characters } = model.get("shown");
+  const does = hand(model);
+  let problem = "";
+  const typed = field(model.get("examples"), characters, (text) => {
+    problem = refusal(text, characters);
+    if (!problem) does.type(textOf(text, characters));
+    repaint(); // a model says nothing of what is set again
+  });
+  const output = outputBand(does.step);
+  const text = textBand((place, gone) => {
+    hide.point(place);
+    does.hide(place, gone);
+  });
+  const hide = hiding(does.hide, does.showAll, text.point);
+  const [map, numbers] = [mapBand(does.step), stepTable()];
+  const answer = make("p", { class: "verdict", "aria-live": "polite" });
+  const readout = make("p", { class: "readout", "aria-live": "polite" });
+  const bands = [output.element, text.element, hide.element, readout, map.element, numbers.element];
+  const rest = make("div", {}, answer, ...bands);
+  const newest = memory(model);
+  let written = "";
+  /** @param {Translator | null} engine @param {string} why it is not there */
+  const paint = (engine, why) => {
+    const seen = newest(engine);
+    const now = model.get("text");
+    const shown = seen.reading.text.join("");
+    const step = Math.max(0, Math.min(model.get("step"), seen.reading.output.length - 1));
+    if (written !== now) {
+      typed.show(now); // what is typed and cannot be read stays
+      problem = "";
+    }
+    written = now;
+    if (problem) typed.say(`${problem} Still shown: ${shown}`, true);
+    else typed.say(why, Boolean(why));
+    // What is new waits for the model, and what stands there is of something else.
+    const old = shown !== now || String(seen.reading.hidden) !== String(model.get("hidden"));
+    put(rest, { class: problem || old ? "stale" : "" });
+    put(answer, { text: verdict(seen.reading, seen.whole) });
+    put(readout, { text: looked(seen.reading, step) });
+    output.paint(seen, step);
+    text.paint(seen, step);
+    hide.paint(seen.reading.text, seen.reading.hidden);
+    map.paint(seen, step);
+    numbers.paint(seen, step);
+  };
+  return { elements: [typed.element, rest], paint };
+}
+
+export default {
+  render: (/** @type {Place<Traits>} */ place) => drawTrained(place, { traits: TRAITS, open: opened, parts }),
+};

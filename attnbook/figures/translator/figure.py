@@ -1,0 +1,158 @@
+"""`TranslatorFigure`: type a date, see how a trained model writes it and where it looks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import traitlets
+
+from attnbook.figures.shared.base import check_count, decimals, module, stylesheet
+from attnbook.figures.shared.trained import TrainedFigure
+from attnbook.figures.translator.packing import packed, translator_of
+from attnbook.figures.translator.reading import NOTHING, read, stored, verdict
+
+if TYPE_CHECKING:
+    from attnbook.figures.translator.reading import Reading
+
+MOST = 64  # characters: twice the longest date that was learned
+SPACE = "␣"
+
+
+class TranslatorFigure(TrainedFigure):
+    """A date that the reader types, and a trained model that writes it as year, month and day.
+
+    One of the book's translators writes: on the book's pages in the page itself, from the same
+    float32 weights in double precision, whatever the reader types; so does this Python half.
+    Characters can be hidden from its attention: their weights become 0, the others share the
+    rest in proportion, and where nothing is left the context is 0. What the encoder has read
+    stays: a neighbour's state still knows of a hidden character.
+
+    Args:
+        name: a translator of `attnbook.models.translator.checkpoints` that attends and has a
+            convolutional encoder: "convolutional" or "small".
+        text: what it translates first, 1 to 64 characters that it knows.
+        examples: texts of the same kind, at most 64, offered for a start.
+        hidden: places in the text that get no weight, from 0.
+        caption: one sentence below the figure.
+
+    Traits that follow the reader's hand, and can be set: `text`, `hidden` and `step`, which
+    character of the output, from 0. A new text hides nothing beyond its end, and an output with
+    fewer steps takes the last.
+
+    Raises:
+        TypeError: a text is no string.
+        ValueError: there is no such model, or a page cannot read as it does; a text is empty,
+            too long, or has a character that the model does not know; there are too many
+            examples; a hidden place lies outside the text, or is named twice.
+        traitlets.TraitError: the same, of a trait that is set later.
+    """
+
+    _esm = module("translator/figure.js")
+    _css = stylesheet("shared/look.css", "shared/style.css", "translator/style.css")
+
+    text = traitlets.Unicode().tag(sync=True)
+    examples: traitlets.List[str] = traitlets.List().tag(sync=True)
+    hidden: traitlets.List[int] = traitlets.List().tag(sync=True)
+    step = traitlets.Int(0, min=0).tag(sync=True)
+
+    def __init__(
+        self,
+        name: str = "convolutional",
+        text: str = "9. März 1987",
+        *,
+        examples: Sequence[str] = (),
+        hidden: Sequence[int] = (),
+        caption: str = "",
+    ) -> None:
+        check_count("examples", len(examples), MOST, least=0)
+        for each in (text, *examples):
+            _check_text(name, each)
+        _check_hidden(text, hidden)
+        super().__init__(
+            kind="translator",
+            name=name,
+            text=text,
+            examples=[*dict.fromkeys(examples)],  # some languages write alike
+            hidden=sorted(hidden),
+            late=[name],
+            caption=caption,
+        )
+        self._describe()
+
+    @property
+    def reading(self) -> Reading:
+        """What the model makes of the text without the hidden characters, in double precision."""
+        return read(self.name, self.text, self.hidden)
+
+    @traitlets.validate("text")
+    def _check_typed(self, proposal: Any) -> str:  # noqa: ANN401 - traitlets' own type
+        text: str = proposal["value"]
+        if self.kind:  # else the constructor has looked
+            _as_trait_error(_check_text, self.name, text)
+        return text
+
+    @traitlets.validate("hidden")
+    def _check_places(self, proposal: Any) -> list[int]:  # noqa: ANN401 - traitlets' own type
+        hidden = proposal["value"]
+        if self.kind:
+            _as_trait_error(_check_hidden, self.text, hidden)
+        return sorted(hidden)
+
+    @traitlets.validate("step")
+    def _check_step(self, proposal: Any) -> int:  # noqa: ANN401 - traitlets' own type
+        step = proposal["value"]
+        count = translator_of(self.name).config.max_steps if self.kind else step + 1
+        if step >= count:
+            raise traitlets.TraitError(f"step must lie in [0, max_steps={count}), got {step}")
+        return int(step)  # True is 1
+
+    def _packed(self) -> dict[str, Any]:
+        return packed(self.name)
+
+    @traitlets.observe("text", "hidden", "step")
+    def _describe(self, _change: object = None) -> None:
+        if not self.kind:
+            return
+        self.hidden = [place for place in self.hidden if place < len(self.text)]
+        self.shown = stored(self.name, self.text, self.hidden)
+        self.step = min(self.step, max(0, len(self.shown["output"]) - 1))
+        self.static_text = "\n".join(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        shown, text = self.shown, self.text
+        yield f"TranslatorFigure: {self.name}"
+        yield f"{text} -> {shown['output'] or f'({NOTHING})'}"
+        if self.hidden:
+            yield verdict(text, self.hidden, shown["output"], shown["whole"])
+        for step, weights in enumerate(self.reading.weights.tolist()):
+            peak = weights.index(max(weights))
+            seen = f"most weight on {_quoted(text[peak])} at {peak}, {decimals(weights[peak])}"
+            wrote = _quoted(shown["output"][step])
+            yield f"{step:4} {wrote}: {seen if any(weights) else 'nothing is left to look at'}"
+
+
+def _quoted(character: str) -> str:
+    return f'"{SPACE if character.isspace() else character}"'
+
+
+def _as_trait_error(check: Any, *given: Any) -> None:  # noqa: ANN401 - any check of any values
+    try:
+        check(*given)
+    except (TypeError, ValueError) as problem:
+        raise traitlets.TraitError(str(problem)) from None
+
+
+def _check_text(name: str, text: str) -> None:
+    model = translator_of(name)
+    if isinstance(text, str):  # else the vocabulary says what came
+        check_count("characters", len(text), MOST)
+    model.source.encode(text)
+
+
+def _check_hidden(text: str, hidden: Sequence[int]) -> None:
+    for place in hidden:
+        if isinstance(place, bool) or not isinstance(place, int) or not 0 <= place < len(text):
+            raise ValueError(f"hidden must hold places in [0, len(text)={len(text)}), got {place}")
+    if len({*hidden}) < len(hidden):
+        raise ValueError(f"hidden must hold each place once, got {[*hidden]}")

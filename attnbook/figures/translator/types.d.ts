@@ -1,0 +1,53 @@
+// What the files of the translator figure hand to each other: nothing here reaches a page.
+import type { PackedTranslator, Supplied } from "../shared/types";
+
+/** The model: its weights by name, rows one after the other. */
+export interface Translator {
+  source: string;
+  target: string;
+  max_steps: number;
+  num_layers: number;
+  arrays: Record<string, Float32Array>;
+}
+
+/** What the encoder leaves of a text, for all steps. */
+export interface Encoded {
+  states: number[][];
+  projected: number[][];
+}
+
+/** A translation, and where each of its characters looked. */
+export interface Reading {
+  text: string[];
+  hidden: number[];
+  output: string[];
+  /** [step][character of the text] */
+  scores: number[][];
+  /** As they are pooled with: 0 on what is hidden. */
+  weights: number[][];
+}
+
+/** What is shown: a translation, and what is written when nothing is hidden. */
+export interface Seen {
+  reading: Reading;
+  whole: string[];
+}
+
+/** What Python stored of a translation, its numbers rounded. */
+export interface Stored {
+  text: string;
+  hidden: number[];
+  characters: string;
+  output: string;
+  whole: string;
+  scores: number[][];
+}
+
+/** The traits of `TranslatorFigure`. */
+export interface Traits extends Supplied<PackedTranslator> {
+  text: string;
+  examples: string[];
+  hidden: number[];
+  step: number;
+  shown: Stored;
+}

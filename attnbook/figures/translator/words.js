@@ -1,0 +1,88 @@
+// What the translator figure says: of what is typed, of an answer, of a step. Pure functions.
+/** @import { Reading, Stored } from "./types" */
+import { visible } from "../shared/characters.js";
+import { decimals } from "../shared/controls.js";
+import { weightsOf } from "./model.js";
+
+export const MOST = 64; // characters: twice the longest date that was learned
+const [NAMED, NOTHING] = [3, "nothing"];
+
+/**
+ * What is typed, as the model reads it: letters in one piece, plain blanks for others, none at the ends.
+ * @param {string} typed
+ * @param {string} characters that the model knows
+ */
+export function textOf(typed, characters) {
+  const blank = (/** @type {string} */ one) => (characters.includes(one) ? one : " ");
+  return typed.normalize("NFC").trim().replace(/\s/gu, blank);
+}
+
+/** Things in a sentence. @param {string[]} names */
+function listed(names) {
+  const [first, last] = [names.slice(0, -1), names[names.length - 1]];
+  return first.length ? `${first.join(", ")} and ${last}` : last;
+}
+
+/**
+ * Why the model cannot read what is typed; nothing if it can.
+ * @param {string} typed
+ * @param {string} characters that the model knows
+ */
+export function refusal(typed, characters) {
+  const text = [...textOf(typed, characters)];
+  const wrong = [...new Set(text.filter((character) => !characters.includes(character)))];
+  if (!text.length) return "Type a date, as people write it.";
+  if (wrong.length) {
+    const named = wrong.slice(0, NAMED).map((character) => `“${visible(character)}”`);
+    const rest = wrong.length > NAMED ? [`${wrong.length - NAMED} more`] : [];
+    return `The model knows no ${listed([...named, ...rest])}: no date that it learned from has that.`;
+  }
+  if (text.length > MOST) return `The figure takes at most ${MOST} characters, these are ${text.length}.`;
+  return "";
+}
+
+/** The hidden characters in a sentence: those beside each other as one piece; of many pieces the count. @param {string[]} text @param {number[]} hidden */
+export function namesOf(text, hidden) {
+  /** @type {string[]} */
+  const pieces = [];
+  text.forEach((character, i) => {
+    if (!hidden.includes(i)) return;
+    if (hidden.includes(i - 1)) pieces[pieces.length - 1] += character;
+    else pieces.push(character);
+  });
+  if (pieces.length > NAMED) return `${hidden.length} of its characters`;
+  return listed(pieces.map((piece) => `“${piece}”`));
+}
+
+/** Whether the answer is another one without the hidden characters. @param {Reading} reading @param {string[]} before */
+export function verdict({ text, hidden, output }, before) {
+  const [wrote, whole] = [output.join("") || NOTHING, before.join("") || NOTHING];
+  if (!hidden.length) return `It writes ${wrote}.`;
+  const left = hidden.length === text.length ? "With nothing left to look at" : `Without ${namesOf(text, hidden)}`;
+  if (wrote === whole) return `${left} it still writes ${wrote}.`;
+  return `${left} it writes ${wrote} instead of ${whole}.`;
+}
+
+/** The first of the places with the most weight; none if there is no weight. @param {number[]} weights */
+export function peakOf(weights) {
+  const most = Math.max(...weights);
+  return most > 0 ? weights.indexOf(most) : -1;
+}
+
+/** Where a step looked. @param {Reading} reading @param {number} step */
+export function looked({ text, output, weights }, step) {
+  if (!output.length) return "The model wrote nothing for this text.";
+  const peak = peakOf(weights[step]);
+  const wrote = `Step ${step} writes “${output[step]}”`;
+  if (peak < 0) return `${wrote} with nothing left to look at: its context is 0.`;
+  return `${wrote}. Most weight is on “${visible(text[peak])}” at ${peak}: ${decimals(weights[step][peak])}.`;
+}
+
+/**
+ * What Python stored, as if the page had translated it.
+ * @param {Stored} stored
+ * @returns {Reading}
+ */
+export function readingOf({ text, hidden, output, scores }) {
+  return { text: [...text], hidden, output: [...output], scores, weights: weightsOf(scores, hidden) };
+}

@@ -1,0 +1,239 @@
+"""The translator figure's Python half: what it refuses, what it holds, what it says."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+import traitlets
+
+from attnbook.figures import TranslatorFigure
+from attnbook.figures.translator.packing import arrays, check_readable, packed, translator_of
+from attnbook.figures.translator.reading import names_of, read, verdict
+from attnbook.models.translator.checkpoints import BOOK, book_model
+from attnbook.models.translator.config import Config
+from attnbook.models.translator.dates import LOCALES, make_dates
+from attnbook.models.translator.interventions import without
+from attnbook.models.translator.model import Translator
+from attnbook.models.vocabulary import Vocabulary
+from tests.figures.attention.cases import traits
+from tools.site.late import packers, registration
+from tools.site.live import check_mountable
+
+WEIGHTS_KB = 250  # packed by gzip -6
+TEXT = "9. März 1987"
+MONTH = [3, 4, 5, 6]
+
+# Refusals
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"name": "no"}, "name must be one of convolutional"),
+        ({"name": "recurrent"}, "a page reads translators with encoder='convolutional', got 'recu"),
+        ({"text": ""}, "a figure needs at least 1 of characters, got 0"),
+        ({"text": "9" * 65}, "a figure shows at most 64 of characters, got 65; show a part of it"),
+        ({"text": "9!"}, "text must hold characters of the vocabulary, got '!'"),
+        ({"examples": ["9", "?"]}, "text must hold characters of the vocabulary, got '?'"),
+        ({"examples": ["9"] * 65}, "a figure shows at most 64 of examples, got 65"),
+        ({"hidden": [12]}, "hidden must hold places in [0, len(text)=12), got 12"),
+        ({"hidden": [-1]}, "hidden must hold places in [0, len(text)=12), got -1"),
+        ({"hidden": [True]}, "hidden must hold places in [0, len(text)=12), got True"),
+        ({"hidden": [3, 3]}, "hidden must hold each place once, got [3, 3]"),
+    ],
+)
+def test_what_cannot_be_shown_is_refused_in_one_sentence(arguments, message):
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
+        TranslatorFigure(**arguments)
+
+
+def test_a_text_that_is_none_is_refused():
+    with pytest.raises(TypeError, match=r"^text must be a string, got int$"):
+        TranslatorFigure(text=3)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("text", "", "a figure needs at least 1 of characters, got 0"),
+        ("text", "9!", "text must hold characters of the vocabulary, got '!'"),
+        ("hidden", [12], "hidden must hold places in [0, len(text)=12), got 12"),
+        ("hidden", [2, 2], "hidden must hold each place once, got [2, 2]"),
+        ("step", 16, "step must lie in [0, max_steps=16), got 16"),
+        ("step", -1, "step"),
+    ],
+)
+def test_a_trait_refuses_what_no_control_can_choose_and_stays(name, value, message):
+    figure = TranslatorFigure()
+    before = traits(figure)
+    with pytest.raises(traitlets.TraitError, match=re.escape(message)):
+        setattr(figure, name, value)
+    assert traits(figure) == before
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"encoder": "recurrent"}, "with encoder='convolutional', got 'recurrent'"),
+        ({"attention": False}, "with attention=True, got False"),
+    ],
+)
+def test_a_model_that_the_page_would_misread_is_refused(change, message):
+    letters = Vocabulary("ab")
+    model = Translator(letters, letters, replace(Config(), **change))
+    with pytest.raises(ValueError, match=re.escape(message)):
+        check_readable(model)
+
+
+# What it holds
+
+
+@pytest.mark.parametrize("hidden", [[], MONTH, [0, 11], [*range(12)]])
+def test_the_reading_is_that_of_the_model_without_these_characters(hidden):
+    figure = TranslatorFigure(text=TEXT, hidden=hidden)
+    model = book_model("convolutional").double()
+    mask = torch.tensor([[i in hidden for i in range(12)]])
+    (expected,) = model.translate([TEXT], lambda weights, _: without(weights, mask))
+    assert figure.reading.output == expected.output == figure.shown["output"]
+    torch.testing.assert_close(figure.reading.weights, expected.weights)
+    softmax = without(figure.reading.scores.softmax(-1), mask)
+    torch.testing.assert_close(softmax, expected.weights)
+
+
+def test_hidden_characters_have_no_weight_and_the_others_all_of_it():
+    weights = TranslatorFigure(hidden=MONTH).reading.weights
+    assert weights[:, MONTH].eq(0).all()
+    torch.testing.assert_close(weights.sum(-1), torch.ones(len(weights), dtype=torch.float64))
+
+
+def test_reading_leaves_the_model_as_it_was():
+    model = translator_of("convolutional")
+    hooks = len(model.cell._forward_pre_hooks)
+    read("convolutional", TEXT, [3])
+    assert len(model.cell._forward_pre_hooks) == hooks
+
+
+def test_weights_travel_as_the_checkpoint_has_them():
+    model, checkpoint = packed("convolutional"), book_model("convolutional")
+    numbers = torch.from_numpy(np.frombuffer(base64.b64decode(model["data"]), dtype="<f4").copy())
+    parts = numbers.split([int(np.prod(shape)) for _, shape in model["arrays"]])
+    own = dict(arrays(checkpoint))
+    assert [name for name, _ in model["arrays"]] == [*own]
+    for (name, shape), part in zip(model["arrays"], parts, strict=True):
+        assert torch.equal(part.reshape(shape), own[name])
+    assert model["source"] == checkpoint.source.characters
+    # all but padding, which is never read, and what only a text to read begins or ends with
+    left_out = 3 * 24 + 2 * 16 + 2 * (64 + 1)
+    assert len(numbers) == sum(w.numel() for w in checkpoint.state_dict().values()) - left_out
+    assert json.loads(json.dumps(model)) == model
+
+
+def test_the_weights_are_few_bytes():
+    script = registration("convolutional", packed("convolutional"))
+    assert len(gzip.compress(script.encode(), 6)) < WEIGHTS_KB * 1000
+
+
+def test_every_model_of_the_book_has_a_packer_of_its_own():
+    assert {"copying", *BOOK} <= {*packers()}
+    assert packers()["small"]() == packed("small")
+
+
+def test_a_notebook_asks_for_the_weights_and_no_page_stores_them():
+    figure = TranslatorFigure()
+    assert (figure.wanted, figure.weights, figure.late) == (False, {}, ["convolutional"])
+    figure.set_state({"wanted": True})  # what a front end sends
+    assert figure.weights == packed("convolutional")
+    assert TranslatorFigure().weights == {}
+    stored = json.dumps(traits(TranslatorFigure()))
+    assert len(gzip.compress(stored.encode(), 6)) < 3000
+
+
+def test_traits_that_change_together_arrive_together():
+    figure = TranslatorFigure()
+    figure.set_state({"text": "5/1/2000", "hidden": [7, 2], "step": 9})
+    assert (figure.text, figure.hidden, figure.step) == ("5/1/2000", [2, 7], 9)
+    figure.text = "1987"
+    assert figure.hidden == [2]
+    assert figure.shown["text"] == "1987"
+
+
+def test_a_step_beyond_the_output_takes_the_last():
+    figure = TranslatorFigure()
+    figure.step = 15
+    assert figure.step == len("1987-03-09") - 1
+
+
+# What it says
+
+
+@pytest.mark.parametrize(
+    ("hidden", "told"),
+    [
+        ([0], "“9”"),
+        ([3, 4, 5], "“Mär”"),
+        ([0, 3, 4, 11], "“9”, “Mä” and “7”"),
+        ([1, 2], "“. ”"),
+        ([0, 2, 4, 6], "4 of its characters"),
+    ],
+)
+def test_hidden_characters_beside_each_other_are_one_piece(hidden, told):
+    assert names_of(TEXT, hidden) == told
+
+
+def test_an_answer_is_judged_by_hand():
+    assert verdict("ab", [1], "1", "1") == "Without “b” it still writes 1."
+    assert verdict("ab", [0, 1], "", "1") == "With nothing left to look at it writes nothing " \
+        "instead of 1."  # fmt: skip
+
+
+def test_the_text_tells_the_answer_and_where_each_character_looked():
+    figure = TranslatorFigure()
+    first, second, *steps = repr(figure).splitlines()
+    assert (first, second) == (
+        "TranslatorFigure: convolutional",
+        "9. März 1987 -> 1987-03-09",
+    )
+    for line, row, wrote in zip(steps, figure.reading.weights, "1987-03-09", strict=True):
+        peak = int(row.argmax())
+        place = "␣" if TEXT[peak] == " " else TEXT[peak]
+        assert line.endswith(f'"{wrote}": most weight on "{place}" at {peak}, {row[peak]:.3f}')
+
+
+def test_the_text_tells_what_is_written_without_a_character():
+    figure = TranslatorFigure(text=TEXT)
+    whole = repr(figure)
+    figure.hidden = MONTH
+    said = "Without “März” it writes 1987-09-09 instead of 1987-03-09."
+    assert repr(figure).splitlines()[2] == said
+    figure.hidden = [*range(12)]
+    assert repr(figure).splitlines()[2].startswith("With nothing left to look at it writes ")
+    assert repr(figure).count("nothing is left to look at") == len(figure.shown["output"])
+    figure.hidden = []
+    assert repr(figure) == whole == repr(TranslatorFigure())
+
+
+def test_it_reads_all_eighteen_languages():
+    dates = make_dates(1, 1, 200, seed=5).test
+    assert {date.locale for date in dates} == {*LOCALES}
+    right = [read("convolutional", date.text).output == date.iso for date in dates]
+    assert sum(right) > 195
+
+
+def test_a_page_without_a_kernel_can_mount_it():
+    figure = TranslatorFigure(caption="A caption.")
+    about = {"_anywidget_id": "attnbook.figures.translator.figure.TranslatorFigure"}
+    check_mountable({"model_name": "AnyModel", "state": figure.get_state() | about}, repr(figure))
+
+
+def test_the_shipped_module_needs_no_other_file():
+    text = str(TranslatorFigure._esm)
+    assert not re.search(r"^\s*(import|export .* from)\b", text, flags=re.MULTILINE)
+    assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", text)
+    assert not re.search(r"@import|url\(", str(TranslatorFigure._css))
