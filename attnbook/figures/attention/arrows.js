@@ -5,8 +5,10 @@ import { make } from "../shared/elements.js";
 import { colour } from "../shared/keys.js";
 
 const MOST_LABELS = 8; // keys that get a name
-const CROWDED = 20; // of 100: labels that near would cover each other
-const OUT = 9; // px from an arrow's tip to its name
+// How thick arrows are; of 100: labels that near would cover each other; in px: from a tip to its name.
+const SMALL = { thick: 1, crowded: 20, out: 9 };
+const LARGE = { thick: 0.5, crowded: 7, out: 20 };
+export const BEYOND = 1.15; // how much further a plane goes than its arrows
 const MOST_RANKS = 3; // arrows on top of one that still make it wider
 
 /**
@@ -14,12 +16,16 @@ const MOST_RANKS = 3; // arrows on top of one that still make it wider
  * each one below is wider, so that all are seen.
  * @param {Point} query
  * @param {Point[]} keys
+ * @param {string[]} [names] of the keys
  * @returns {Arrow[]}
  */
-export function arrowsOf(query, keys) {
+export function arrowsOf(query, keys, names = keys.map((_, key) => `k${key}`)) {
   /** @param {Point} one @param {Point} other */
   const same = (one, other) => one[0] === other[0] && one[1] === other[1];
-  const all = [{ name: "q", key: -1, vector: query }, ...keys.map((vector, key) => ({ name: `k${key}`, key, vector }))];
+  const all = [
+    { name: "q", key: -1, vector: query },
+    ...keys.map((vector, key) => ({ name: names[key], key, vector })),
+  ];
   return all
     .map((it, place) => ({
       ...it,
@@ -43,34 +49,55 @@ export function coinciding(all) {
   return groups.map(({ equal }) => (/^\d/.test(together(equal)) ? `${together(equal)} are equal` : together(equal)));
 }
 
-/** A plane with arrows from its middle, and what they are. @param {Point} query @param {Point[]} keys */
-export function arrows(query, keys) {
-  const all = arrowsOf(query, keys);
-  const reach = Math.max(1e-9, ...all.flatMap(({ vector }) => vector).map(Math.abs)) * 1.15;
+/**
+ * What lies on a plane: arrows from its middle, and a name beside each.
+ * @param {Arrow[]} all
+ * @param {number} reach how far it goes to each side
+ * @param {typeof SMALL} room for names
+ */
+function drawing(all, reach, room) {
   /** @param {Point} vector @returns {Point} */
   const point = ([x, y]) => [(50 * x) / reach, (-50 * y) / reach];
   const drawn = all.map((arrow) => {
-    const paint = arrow.key < 0 ? "var(--ink)" : colour(arrow.key, keys.length);
-    return arrowShape(point(arrow.vector), arrow.rank, paint, arrow.key < 0 ? "query-arrow" : "key-arrow");
+    const paint = arrow.key < 0 ? "var(--ink)" : colour(arrow.key, all.length - 1);
+    return arrowShape(point(arrow.vector), arrow.rank, room.thick, paint, arrow.key < 0 ? "query-arrow" : "key-arrow");
   });
   const axes = make("svg:path", { d: "M-50 0H50M0 -50V50", class: "axes" });
   const picture = make("svg:svg", { viewBox: "-50 -50 100 100", class: "arrows" }, axes, ...drawn);
-  const plane = make("div", { class: "plane", "aria-hidden": true }, picture, ...labels(all, point));
+  return [picture, ...labels(all, point, room)];
+}
+
+/** A plane with arrows from its middle, and what they are. @param {Point} query @param {Point[]} keys */
+export function arrows(query, keys) {
+  const all = arrowsOf(query, keys);
+  const reach = Math.max(1e-9, ...all.flatMap(({ vector }) => vector).map(Math.abs)) * BEYOND;
+  const plane = make("div", { class: "plane", "aria-hidden": true }, ...drawing(all, reach, SMALL));
   const told = ["solid: keys, dashed: query", ...coinciding(all)].join("; ");
   return [plane, make("span", { text: told })];
 }
 
-/** @param {Point} tip @param {number} rank @param {string} paint @param {string} className */
-function arrowShape([x, y], rank, paint, className) {
+/**
+ * What lies on a large plane, whose reach stays while arrows move.
+ * @param {Point} query
+ * @param {Point[]} keys
+ * @param {number} reach of the arrows
+ * @param {string[]} names of the keys
+ */
+export function arrowsOn(query, keys, reach, names) {
+  return drawing(arrowsOf(query, keys, names), reach * BEYOND, LARGE);
+}
+
+/** @param {Point} tip @param {number} rank @param {number} thick @param {string} paint @param {string} className */
+function arrowShape([x, y], rank, thick, paint, className) {
   const turn = (Math.atan2(y, x) * 180) / Math.PI;
   const head =
     x || y
       ? make("svg:path", {
           d: "M0 0L-8 3.5L-8 -3.5Z",
-          transform: `translate(${x} ${y}) rotate(${turn}) scale(${1 + rank / 3})`,
+          transform: `translate(${x} ${y}) rotate(${turn}) scale(${thick * (1 + rank / 3)})`,
         })
-      : make("svg:circle", { r: 3 + rank });
-  const shaft = make("svg:line", { x1: 0, y1: 0, x2: x, y2: y, "stroke-width": 2.5 + 3 * rank });
+      : make("svg:circle", { r: thick * (3 + rank) });
+  const shaft = make("svg:line", { x1: 0, y1: 0, x2: x, y2: y, "stroke-width": thick * (2.5 + 3 * rank) });
   return make("svg:g", { class: className, style: `--paint: ${paint}` }, shaft, head);
 }
 
@@ -78,8 +105,9 @@ function arrowShape([x, y], rank, paint, className) {
  * A name beside each tip, the query's first; one that would cover another is left out.
  * @param {Arrow[]} all
  * @param {(vector: Point) => Point} point
+ * @param {typeof SMALL} room
  */
-function labels(all, point) {
+function labels(all, point, { crowded, out }) {
   /** @type {Point[]} */
   const taken = [];
   return all
@@ -87,7 +115,7 @@ function labels(all, point) {
     .reverse()
     .flatMap(({ vector, equal }) => {
       const [x, y] = point(vector);
-      if (taken.some(([left, top]) => Math.hypot(x - left, y - top) < CROWDED)) return [];
+      if (taken.some(([left, top]) => Math.hypot(x - left, y - top) < crowded)) return [];
       taken.push([x, y]);
       // What has no direction gets its name on the other side of the query.
       const [across, deep] = x || y ? [x, y] : point(all[all.length - 1].vector).map((number) => -number);
@@ -95,7 +123,7 @@ function labels(all, point) {
       const [right, down] = [across / length, deep / length];
       const text = together(equal);
       // Away from the tip: to the left of it where the arrow points there.
-      const place = `left: calc(${50 + x}% + ${(OUT * right).toFixed(1)}px); top: calc(${50 + y}% + ${(OUT * down).toFixed(1)}px)`;
+      const place = `left: calc(${50 + x}% + ${(out * right).toFixed(1)}px); top: calc(${50 + y}% + ${(out * down).toFixed(1)}px)`;
       const shift = `translate: ${(50 * (right - 1)).toFixed(0)}% -50%`;
       return [make("i", { text, style: `${place}; ${shift}` })];
     });

@@ -6,6 +6,8 @@ import { decimals, short, slider, tuple } from "../shared/controls.js";
 import { make, ownKeys, ownName } from "../shared/elements.js";
 import { MOST_NAMED } from "../shared/keys.js";
 import { canBring } from "../shared/late.js";
+import { scoresOf } from "./formulas.js";
+import { handPlane, movedBy } from "./hands.js";
 import { ownFunction } from "./own.js";
 import { numberTable, outputBars, queryRows } from "./pieces.js";
 import { stageBands } from "./stages.js";
@@ -32,7 +34,7 @@ export function lengthOf(model, example, query) {
  * @returns {QueryRow}
  */
 export function rowOf(model, example, query, own = {}) {
-  const scores = own.scores ?? model.get("scores")[example][query];
+  const scores = own.scores ?? scoresOf(model, example, query);
   const values = model.get("values")[example];
   const temperature = model.get("temperature");
   const length = lengthOf(model, example, query);
@@ -141,6 +143,7 @@ function exampleBlock(model, example, own) {
   };
   const rows = queryRows(queryLabels, ownName(), chooseQuery);
   const title = make("div", { class: "title" });
+  const hands = model.get("moves").what === "vectors" ? handPlane(model, example) : null;
   const stages = stageBands(model, example, (key) => readout.point(key));
   const outputs = outputBars(values);
   const readout = pointer(model, example, stages, own);
@@ -150,6 +153,7 @@ function exampleBlock(model, example, own) {
     { class: keyLabels.length > MOST_NAMED ? "example many" : "example", "aria-label": name },
     ...(queryLabels.length > 1 ? [rows.element] : []),
     title,
+    ...(hands ? [hands.element] : []),
     stages.element,
     outputs.element,
     readout.element,
@@ -163,6 +167,7 @@ function exampleBlock(model, example, own) {
     const weights = all.map((r) => r.weights);
     if (queryLabels.length > 1) rows.paint(weights, query);
     title.textContent = titleOf(model, example, query);
+    hands?.paint();
     stages.paint(all, query);
     outputs.paint(row);
     readout.paint(row);
@@ -202,7 +207,8 @@ function drawFigure({ model, el }) {
     ...(caption ? [make("figcaption", { text: caption })] : []),
   );
   const paint = () => [...blocks, temperature].forEach((part) => part.paint());
-  const names = ["valid_lens", "temperature", "query"].map((name) => `change:${name}`);
+  const traits = ["valid_lens", "temperature", "query", ...movedBy(model).map(([name]) => name)];
+  const names = traits.map((name) => `change:${name}`);
   const moved = own?.moved ?? paint;
   names.forEach((name) => model.on(name, moved));
   const watcher = new ResizeObserver(() => blocks.forEach((block) => block.fit()));

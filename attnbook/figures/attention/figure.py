@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 import traitlets
@@ -19,6 +19,12 @@ from attnbook.figures.attention.inputs import (
     score_of,
     seen_in,
     word_for,
+)
+from attnbook.figures.attention.moves import (
+    check_in_reach,
+    check_movable,
+    moves_of,
+    score_by,
 )
 from attnbook.figures.shared.base import Figure, decimals, doubles, module, numbers, stylesheet
 from attnbook.masking import length_mask
@@ -56,9 +62,12 @@ class AttentionFigure(Figure):
         written: the name of a task on plain lists. On the book's pages this figure then draws
             what the reader writes for it: scores, weights or a mask.
         written_with: what the reader's score takes after query and key: a layer's own weights.
+        movable: "vectors" lets queries and keys of two numbers be dragged as arrows, where the
+            score is the book's; "scores" lets the scores themselves be. At most 8 keys.
 
     Traits that follow the reader's hand, and can be set: `valid_lens` (assign a new list),
-    `temperature` in [0.1, 10], `query` (the one in focus).
+    `temperature` in [0.1, 10], `query` (the one in focus); `query_vectors` and `key_vectors`,
+    or `scores`, where they are movable.
 
     Raises:
         TypeError, ValueError: as the layer does, and for scores or values that are
@@ -67,7 +76,9 @@ class AttentionFigure(Figure):
     """
 
     _esm = module("attention/figure.js")
-    _css = stylesheet("shared/look.css", "shared/style.css", "attention/style.css")
+    _css = stylesheet(
+        "shared/look.css", "shared/style.css", "attention/style.css", "attention/moves.css"
+    )
 
     scores: traitlets.List[Any] = traitlets.List().tag(sync=True)
     values: traitlets.List[Any] = traitlets.List().tag(sync=True)
@@ -84,6 +95,7 @@ class AttentionFigure(Figure):
     query_vectors: traitlets.List[Any] = traitlets.List().tag(sync=True)
     key_vectors: traitlets.List[Any] = traitlets.List().tag(sync=True)
     written: traitlets.Dict[str, Any] = traitlets.Dict().tag(sync=True)
+    moves: traitlets.Dict[str, Any] = traitlets.Dict().tag(sync=True)
 
     def __init__(  # noqa: PLR0913 - what a layer takes, and texts
         self,
@@ -102,13 +114,17 @@ class AttentionFigure(Figure):
         example_labels: Sequence[str] | None = None,
         written: str = "",
         written_with: Sequence[Tensor] = (),
+        movable: Literal["", "vectors", "scores"] = "",
     ) -> None:
         check_shown(queries, keys, values)
+        if movable:
+            check_movable(movable, queries, keys, written)
         scores = score_of(layer, queries, keys)
         batch, num_queries, num_keys = scores.shape
         valid_lens = first_lengths(valid_lens, scores.shape, causal)
         drawn = asked_of(written, queries, keys, written_with) if written else {}
         flat = queries.shape[-1] == keys.shape[-1] == 2 and num_keys <= MOST_ARROWS
+        moves = moves_of(movable, layer, queries, keys, scores) if movable else {}
         super().__init__(
             kind="attention",
             scores=numbers("scores", scores),
@@ -124,7 +140,9 @@ class AttentionFigure(Figure):
             key_vectors=numbers("keys", keys) if flat else [],
             caption=caption,
             written=drawn,
+            moves=moves,
         )
+        self._score_anew()
         self._describe()
 
     @property
@@ -172,14 +190,33 @@ class AttentionFigure(Figure):
             )
         return proposal["value"]
 
-    @traitlets.observe("valid_lens", "temperature")
+    @traitlets.validate("query_vectors", "key_vectors", "scores")
+    def _check_moved(self, proposal: Any) -> Any:  # noqa: ANN401 - traitlets' own type
+        name, value = proposal["trait"].name, proposal["value"]
+        first = self.moves.get("start", {}).get(name)
+        if first is not None:
+            try:
+                check_in_reach(name, value, first, self.moves["reach"])
+            except (RuntimeError, TypeError, ValueError) as error:  # torch raises any of them
+                raise traitlets.TraitError(str(error)) from error
+        return value
+
+    @traitlets.observe("query_vectors", "key_vectors")
+    def _score_anew(self, _change: object = None) -> None:
+        if "rule" in self.moves:
+            vectors = self.query_vectors, self.key_vectors
+            self.scores = score_by(self.moves["rule"], *vectors).tolist()
+
+    @traitlets.observe("valid_lens", "temperature", "scores")
     def _describe(self, _change: object = None) -> None:
         if self.scores and self.values:
             self.static_text = "\n".join(self._lines())
 
     def _lines(self) -> list[str]:
         temperature = f", temperature {self.temperature:g}" if self.temperature != 1 else ""
-        lines = [f"AttentionFigure: scores {self.formula}{temperature}"]
+        first = self.moves.get("start", {}).get("scores", self.scores)
+        formula = self.formula if self.scores == first else "moved by hand"
+        lines = [f"AttentionFigure: scores {formula}{temperature}"]
         rows = zip(self.attention_weights.tolist(), self.output.tolist(), strict=True)
         examples = zip(self.example_labels, self.valid_lens, rows, strict=True)
         for name, lens, (weights, outputs) in examples:

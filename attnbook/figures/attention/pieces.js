@@ -7,6 +7,33 @@ import { colour, hasRoom, MOST_NAMED, span, stack } from "../shared/keys.js";
 const MOST_PARTS = 4; // numbers of an output that get a bar of their own
 
 /**
+ * The terms of a formula, cut at spaces outside of brackets: a line ends between two of them.
+ * @param {string} formula
+ */
+export function terms(formula) {
+  let depth = 0;
+  return [...formula].reduce(
+    (found, character) => {
+      depth += "([".includes(character) ? 1 : ")]".includes(character) ? -1 : 0;
+      if (character === " " && depth <= 0) found.push("");
+      else found[found.length - 1] += character;
+      return found;
+    },
+    [""],
+  );
+}
+
+/** A formula with its subscripts below the line. @param {string} formula */
+export function formulaOf(formula) {
+  const parts = terms(formula).map((term) => {
+    const pieces = term.split(/_(\w)/).map((text, i) => make(i % 2 ? "sub" : "span", { text }));
+    return make("span", { class: "term" }, ...pieces);
+  });
+  const spaced = parts.flatMap((part, i) => (i ? [document.createTextNode(" "), part] : [part]));
+  return make("span", { class: "formula" }, ...spaced);
+}
+
+/**
  * A row of weights as a mask: hard-edged stripes as opaque as the weight, in 1/100. Neighbours
  * that look the same share a stripe, for browsers take their time over each.
  * @param {number[]} weights

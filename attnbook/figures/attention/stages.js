@@ -6,7 +6,8 @@ import { decimals, short, slider } from "../shared/controls.js";
 import { make } from "../shared/elements.js";
 import { bars, keyButtons, numberRow, span, stack } from "../shared/keys.js";
 import { arrows } from "./arrows.js";
-import { stripes, valueCells } from "./pieces.js";
+import { scoreHandles } from "./hands.js";
+import { formulaOf, stripes, valueCells } from "./pieces.js";
 
 /**
  * The sliders of an example's lengths: one for all queries, or one per query, seen in its focus.
@@ -54,37 +55,10 @@ function arrowPlot(model, example) {
     if (query === drawn) return;
     drawn = query;
     const vectors = model.get("query_vectors");
-    if (!vectors.length) return;
+    if (!vectors.length || model.get("moves").what) return; // they are large, or say nothing of the scores
     element.replaceChildren(...arrows(vectors[example][query], model.get("key_vectors")[example]));
   };
   return { element, paint };
-}
-
-/**
- * The terms of a formula, cut at spaces outside of brackets: a line ends between two of them.
- * @param {string} formula
- */
-export function terms(formula) {
-  let depth = 0;
-  return [...formula].reduce(
-    (found, character) => {
-      depth += "([".includes(character) ? 1 : ")]".includes(character) ? -1 : 0;
-      if (character === " " && depth <= 0) found.push("");
-      else found[found.length - 1] += character;
-      return found;
-    },
-    [""],
-  );
-}
-
-/** A formula with its subscripts below the line. @param {string} formula */
-function formulaOf(formula) {
-  const parts = terms(formula).map((term) => {
-    const pieces = term.split(/_(\w)/).map((text, i) => make(i % 2 ? "sub" : "span", { text }));
-    return make("span", { class: "term" }, ...pieces);
-  });
-  const spaced = parts.flatMap((part, i) => (i ? [document.createTextNode(" "), part] : [part]));
-  return make("span", { class: "formula" }, ...spaced);
 }
 
 /** The name of a stage, and a note beside it. @param {string} name @param {string} note */
@@ -122,20 +96,27 @@ function stage(className, name, content, hidden) {
 /** The first stage: a score per key. @param {Model<Traits>} model @param {number} example */
 function scoringStage(model, example) {
   const count = model.get("key_labels").length;
+  const { what, start } = model.get("moves");
   const formula = formulaOf(model.get("formula"));
-  const yours = make("span", { text: "your score(q, k)" });
+  const yours = make("span", { text: what ? "your scores" : "your score(q, k)" });
   const scoreBars = bars(count, "bars");
   const scoreNumbers = numberRow(count, short, "of-scores");
   const plot = arrowPlot(model, example);
-  const name = [make("b", { text: "Scoring" }), formula, yours, plot.element];
-  const whole = stage("stage", name, [scoreBars.element, scoreNumbers.element]);
+  const handles = what === "scores" ? scoreHandles(model, example) : null;
+  const name = [make("b", { text: "Scoring" }), formula, yours, handles?.back ?? plot.element];
+  const picture = handles ? make("div", { class: "handled" }, scoreBars.element, handles.element) : scoreBars.element;
+  const whole = stage("stage", name, [picture, scoreNumbers.element]);
   /** @param {QueryRow} row @param {number} query @param {Ends} domain */
   const paint = (row, query, domain) => {
     whole.paint(row);
-    yours.hidden = row.scores === model.get("scores")[example][query];
+    const same = (/** @type {number[]} */ first) => row.scores.every((score, key) => score === first[key]);
+    yours.hidden = start?.scores
+      ? same(start.scores[example][query])
+      : Boolean(what) || row.scores === model.get("scores")[example][query];
     formula.hidden = !yours.hidden;
     scoreBars.paint(row.scores, domain, row.visible);
     scoreNumbers.paint(row.scores, row.visible);
+    handles?.paint(row.scores);
     plot.paint(query);
   };
   return { element: whole.element, columns: scoreBars.element, paint, fit: scoreNumbers.fit };
@@ -202,6 +183,26 @@ function scalesOf(rows) {
 }
 
 /**
+ * The scale of the scores as they are now. What a hand moves would not be seen on one that
+ * follows: that of handles stays, and that of moved arrows only grows.
+ * @param {Model<Traits>} model
+ * @param {number} example
+ * @returns {(rows: number[][], query: number) => { domain: Ends, level: boolean }}
+ */
+function scaleFor(model, example) {
+  const { what, reach } = model.get("moves");
+  const layers = model.get("scores")[example];
+  const first = scalesOf(layers);
+  if (what === "scores") return () => ({ domain: [-reach, reach], level: false });
+  let { domain } = first;
+  return (rows, query) => {
+    if (!what) return rows[query] === layers[query] ? first : scalesOf(rows);
+    domain = span([...domain, ...rows.flat()]);
+    return { domain, level: false };
+  };
+}
+
+/**
  * The stages of one example and the axis between them; `columns` is as wide as all keys.
  * @param {Model<Traits>} model
  * @param {number} example
@@ -215,12 +216,13 @@ export function stageBands(model, example, onPoint) {
   const pooling = poolingStage(model.get("values")[example]);
   const parts = [scoring, axis, weighting, pooling].map((part) => part.element);
   const element = make("div", { class: "bands", style: `--count: ${count}` }, ...parts);
-  const layers = model.get("scores")[example];
-  const scales = scalesOf(layers);
+  const scale = scaleFor(model, example);
   /** @param {QueryRow[]} all @param {number} query */
   const paint = (all, query) => {
-    const ownScores = all[query].scores !== layers[query];
-    const { domain, level } = ownScores ? scalesOf(all.map((row) => row.scores)) : scales;
+    const { domain, level } = scale(
+      all.map((row) => row.scores),
+      query,
+    );
     element.classList.toggle("level", level);
     element.classList.toggle("full", all[query].visible.every(Boolean));
     scoring.paint(all[query], query, domain);

@@ -21,6 +21,8 @@ export interface Traits extends Shown {
   /** [example][query], empty if no arrows are drawn; so are the keys' */
   query_vectors: Point[][];
   key_vectors: Point[][];
+  /** What the reader's hand moves beside the sliders; empty if there is nothing. */
+  moves: Moves;
   /** A task whose answers by the reader are drawn here; empty if there is none. */
   written: {
     task: string;
@@ -33,11 +35,27 @@ export interface Traits extends Shown {
   };
 }
 
+/** A score of one query and one key, with what a layer takes beside them. */
+export type Formula = (query: number[], key: number[], ...takes: number[][][]) => number;
+
 /** What the reader's function gives for one query, in place of the layer's. */
 export interface OwnRow {
   scores?: number[];
   weights?: number[];
   sees?: boolean[];
+}
+
+/** What the reader's hand moves, how far and by which steps. */
+export interface Moves {
+  what?: "vectors" | "scores";
+  reach: number;
+  step: number;
+  /** The traits that are moved, as they are at first; none if arrows stay still. */
+  start?: Partial<Pick<Traits, "scores" | "query_vectors" | "key_vectors">>;
+  /** The formula by which scores follow vectors, and what it takes beside query and key. */
+  rule?: { name: string; takes: number[][][] };
+  /** Why arrows stay still. */
+  why?: string;
 }
 
 /** All that the picture says about one query: one score, value and weight per key, and the output. */

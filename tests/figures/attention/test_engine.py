@@ -163,6 +163,7 @@ def test_the_shares_of_1_2_and_5_by_hand(shipped):
         "scores": [[[0.0, 0.6931471805599453, 1.6094379124341003]]],
         "values": [[[8.0], [16.0], [0.0]]],
         "sees": [],
+        "moves": {},
     }
     moves = [{"valid_lens": [3], "step": 0}, {"valid_lens": [2], "step": 0}]
     whole, cut = run(shipped, [{"state": state, "settings": moves}])["rows"][0]

@@ -1,0 +1,35 @@
+// The scores that a page can compute by itself: pure functions of vectors that a hand has moved.
+/** @import { Model, Point } from "../shared/types" */
+/** @import { Formula, Traits } from "./types" */
+
+/** @param {number[]} one @param {number[]} other */
+const dot = (one, other) => one.reduce((sum, x, i) => sum + x * other[i], 0);
+
+/** @param {number[][]} matrix @param {number[]} vector */
+const times = (matrix, vector) => matrix.map((row) => dot(row, vector));
+
+/** What each formula makes of a query and a key, and of what it takes beside them. @type {Record<string, Formula>} */
+const FORMULAS = {
+  dot: (query, key) => dot(query, key),
+  "scaled dot": (query, key) => dot(query, key) / Math.sqrt(query.length),
+  gaussian: (query, key, [[width]]) => -query.reduce((sum, x, i) => sum + ((x - key[i]) / width) ** 2, 0) / 2,
+  bilinear: (query, key, weight) => dot(query, times(weight, key)),
+  additive: (query, key, forQuery, forKey, [weight]) => {
+    const [own, other] = [times(forQuery, query), times(forKey, key)];
+    const hiddens = own.map((x, i) => Math.tanh(x + other[i]));
+    return dot(weight, hiddens);
+  },
+};
+
+/**
+ * The scores of one query: by the formula where the reader's hand moves vectors, else the layer's.
+ * @param {Model<Traits>} model
+ * @param {number} example
+ * @param {number} query
+ */
+export function scoresOf(model, example, query) {
+  const { rule } = model.get("moves");
+  if (!rule) return model.get("scores")[example][query];
+  const [own, keys] = [model.get("query_vectors")[example][query], model.get("key_vectors")[example]];
+  return keys.map((/** @type {Point} */ key) => FORMULAS[rule.name](own, key, ...rule.takes));
+}

@@ -1,0 +1,144 @@
+"""What a hand may move, in Python: refusals, formulas that the page knows, traits both ways."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+
+import pytest
+import torch
+import traitlets
+
+import attnbook
+from attnbook.figures import AttentionFigure
+from attnbook.figures.attention.moves import room
+from tests.figures.attention.cases import differ, traits
+from tests.figures.attention.hands import (
+    KEYS,
+    LAYERS,
+    QUERIES,
+    VALUES,
+    OwnScore,
+    layers_own,
+    moved_figure,
+    places,
+)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"movable": "keys"}, "movable must be 'vectors' or 'scores', got 'keys'"),
+        (
+            {"queries": torch.ones(2, 3, 3), "keys": torch.ones(2, 5, 3)},
+            "vectors that move must have 2 numbers, got 3 and 3",
+        ),
+        (
+            {"keys": torch.ones(2, 9, 2), "values": torch.ones(2, 9, 1)},
+            "a figure shows at most 8 of keys that move, got 9; show a part of it",
+        ),
+        (
+            {"movable": "scores", "written": "scores-by-hand"},
+            "movable must be '' where something is written, got 'scores'",
+        ),
+    ],
+)
+def test_what_no_hand_can_move_is_refused_in_one_sentence(changes, message):
+    arguments = {"queries": QUERIES, "keys": KEYS, "values": VALUES, "movable": "vectors"}
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        AttentionFigure(attnbook.DotProductAttention(), **(arguments | changes))
+
+
+@pytest.mark.parametrize(
+    ("movable", "trait", "value", "message"),
+    [
+        ("vectors", "query_vectors", [[[1.0, 2.0]]], "query_vectors must keep its shape (2, 3, 2)"),
+        ("vectors", "key_vectors", "far", "str"),
+        ("vectors", "key_vectors", [[["far"]]], "str"),
+        ("vectors", "key_vectors", (99 * KEYS).tolist(), "key_vectors must lie in ["),
+        ("scores", "scores", [[[float("nan")] * 5] * 3] * 2, "scores must lie in ["),
+    ],
+)
+def test_a_trait_refuses_what_no_hand_can_do_and_stays(movable, trait, value, message):
+    figure = moved_figure(attnbook.DotProductAttention(), movable)
+    before = traits(figure)
+    with pytest.raises(traitlets.TraitError, match=re.escape(message)):
+        setattr(figure, trait, value)
+    assert traits(figure) == before
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_the_formula_equals_the_layer_wherever_vectors_are(name):
+    figure = moved_figure(LAYERS[name])
+    assert figure.moves["rule"]["name"] == {
+        "narrow gaussian": "gaussian",
+        "additive without projections": "additive",
+    }.get(name, name)
+    start = {trait: getattr(figure, trait) for trait in ("query_vectors", "key_vectors")}
+    for place in [start, *places(figure.moves, 20)]:
+        figure.set_state(place)
+        scores, weights, output = layers_own(name, place, [5, 3])
+        assert not differ(figure.scores, scores, 1e-7)
+        assert not differ(figure.attention_weights.tolist(), weights, 1e-7)
+        assert not differ(figure.output.tolist(), output, 1e-7)
+
+
+def test_the_distance_of_a_wide_and_a_narrow_look_by_hand():
+    query, keys = torch.tensor([[[3.0, 4.0]]]), torch.tensor([[[0.0, 0.0], [3.0, 4.0]]])
+    looks = attnbook.gaussian_score, partial(attnbook.gaussian_score, width=5.0)
+    told = [AttentionFigure(look, query, keys, keys, movable="vectors") for look in looks]
+    assert [figure.scores for figure in told] == [[[[-12.5, 0]]], [[[-0.5, 0]]]]
+
+
+@pytest.mark.parametrize(
+    "layer",
+    [
+        OwnScore(),
+        lambda queries, keys: queries @ keys.transpose(1, 2),
+        partial(lambda queries, keys, by: by * queries @ keys.transpose(1, 2), by=2),
+    ],
+    ids=["a subclass", "a function", "a function with more"],
+)
+def test_a_score_of_the_readers_own_leaves_the_arrows_still_and_says_so(layer):
+    moves = moved_figure(layer).moves
+    assert {*moves} == {"what", "reach", "step", "why"}
+    assert "the arrows stay still" in moves["why"]
+
+
+def test_a_layer_that_does_not_follow_its_formula_is_found_out(monkeypatch):
+    layer = attnbook.DotProductAttention()
+    monkeypatch.setattr("attnbook.layers.scaled_dot_score", attnbook.dot_score)
+    assert "why" in moved_figure(layer).moves
+
+
+def test_moved_scores_are_pythons_too_and_the_text_says_so():
+    figure = moved_figure(attnbook.DotProductAttention(), "scores")
+    assert repr(figure).startswith("AttentionFigure: scores q · k / √d\n")
+    first = repr(figure)
+    figure.scores = [[[0, 1, 2, 1, 0]] * 3] * 2
+    assert repr(figure).startswith("AttentionFigure: scores moved by hand\n")
+    shares = torch.tensor([0.0, 1, 2]).softmax(0)
+    torch.testing.assert_close(figure.attention_weights[1, 0, :3].float(), shares)
+    figure.scores = figure.moves["start"]["scores"]
+    assert repr(figure) == first
+
+
+def test_the_text_follows_the_vectors():
+    figure = moved_figure(attnbook.dot_score)
+    figure.query_vectors = [[[0, 0]] * 3] * 2
+    assert "query 0: weights [0.200, 0.200, 0.200, 0.200, 0.200]" in repr(figure)
+    assert repr(figure).count("weights [0.333, 0.333, 0.333, 0, 0]") == 3
+
+
+@pytest.mark.parametrize(
+    ("most", "reach", "step"),
+    [(3.0, 4, 0.1), (1.0, 2, 0.1), (0.5, 0.7, 0.01), (0.0, 2, 0.1), (9.0, 12, 0.1), (80, 100, 1)],
+)
+def test_a_hand_has_some_room_beyond_what_is_there(most, reach, step):
+    assert room([torch.tensor([-most, most / 2])]) == {"reach": reach, "step": step}
+
+
+def test_a_figure_that_nothing_moves_in_costs_a_page_a_dozen_bytes():
+    figure = AttentionFigure(attnbook.DotProductAttention(), QUERIES, KEYS, VALUES)
+    assert figure.moves == {}
+    figure.query_vectors = []  # and is as free as it was
