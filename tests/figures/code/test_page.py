@@ -15,8 +15,8 @@ import attnbook
 from attnbook.figures import AttentionFigure, CodeTask
 from attnbook.practice import LIST_TASKS
 from tests.figures.attention.cases import traits
-from tests.figures.attention.test_page import SMALL_TEXT, TOO_WIDE
 from tests.figures.code.interpreters import as_typed
+from tests.figures.shared.page import ill_shown
 from tests.tools.site.live_pages import book, cell, page, view
 from tests.tools.site.site_checks import LOOKS, NARROW, WIDE, axe_findings_with_places, watched
 from tools.site.live import in_script
@@ -353,8 +353,7 @@ def test_it_is_legible_and_accessible_with_the_editor_open(
             elif state == "error":
                 run(figure, code, "Line 3. It raises TypeError")
             assert findings(tab) == [], state
-            assert figure.evaluate(TOO_WIDE) == [], state
-            assert figure.evaluate(SMALL_TEXT) == [], state
+            assert ill_shown(figure) == [], state
             keep_picture(figure, f"code-{state}-{width}-{scheme}")
         assert tab.evaluate("document.documentElement.scrollWidth") == width
         assert figure.get_by_role("textbox", name="Your masked_softmax, in Python").is_visible()

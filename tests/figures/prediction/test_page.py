@@ -8,9 +8,8 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.figures.attention.cases import traits
-from tests.figures.attention.test_page import SMALL_TEXT, TOO_WIDE
 from tests.figures.prediction.cases import CASES, HALF
-from tests.figures.shared.page import harness, opened_figure
+from tests.figures.shared.page import harness, ill_shown, opened_figure
 from tests.tools.site.live_pages import book, cell, page, view
 from tests.tools.site.site_checks import LOOKS, NARROW, WIDE, axe_findings
 
@@ -173,6 +172,5 @@ def test_it_is_legible_and_accessible_in_every_state(show, keep_picture, case, w
             elif state == "done":
                 tab.evaluate("models[0].set('done', 'shown')")
             assert axe_findings(tab) == [], state
-            assert figure.evaluate(TOO_WIDE) == [], state
-            assert figure.evaluate(SMALL_TEXT) == [], state
+            assert ill_shown(figure) == [], state
             keep_picture(figure, f"prediction-{case}-{state}-{width}-{scheme}")

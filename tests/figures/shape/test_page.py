@@ -9,11 +9,12 @@ import pytest
 from attnbook.figures import ShapeFigure
 from attnbook.figures.shared.base import decimals
 from tests.figures.attention.cases import traits
-from tests.figures.attention.test_page import MOVING, SMALL_TEXT, TOO_WIDE
 from tests.figures.shape.cases import CASES
 from tests.figures.shape.page import READ, disagreements, step_slider
 from tests.figures.shared.page import (
+    MOVING,
     harness,
+    ill_shown,
     on_a_page_of_the_book,
     opened_figure,
     together,
@@ -251,10 +252,7 @@ def test_it_fits_its_column_is_legible_and_pleases_axe(
     page, place = looked_at(width, scheme), LOOKED_AT.index((case, step))
     figure = page.figure(place)
     keep_picture(figure, f"shape-{case}-{step}-{width}-{scheme}")
-    assert page.tab.evaluate("document.documentElement.scrollWidth") <= width
-    assert figure.evaluate(TOO_WIDE) == []
-    assert figure.evaluate(SMALL_TEXT) == []
-    assert page.findings[place] == []
+    assert page.problems(place) == []
 
 
 @each_width
@@ -263,8 +261,7 @@ def test_no_step_makes_the_page_scroll_sideways(show, case, width):
     with show(case, width) as (tab, figure, _x_ray, state):
         for place in range(len(state["steps"])):
             tab.evaluate(f"models[0].set('step', {place})")
-            assert tab.evaluate("document.documentElement.scrollWidth") <= width
-            assert figure.evaluate(TOO_WIDE) == []
+            assert ill_shown(figure) == []
 
 
 def test_on_paper_the_whole_source_and_all_steps_are_there(show, keep_picture):

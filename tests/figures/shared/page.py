@@ -120,6 +120,38 @@ def on_a_page_of_the_book(
         yield opened
 
 
+SMALL_TEXT = """figure => {
+    const small = [], walker = document.createTreeWalker(figure, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode()) {
+        const node = walker.currentNode, range = document.createRange();
+        range.selectNodeContents(node);
+        const box = range.getBoundingClientRect(), size = getComputedStyle(node.parentElement);
+        if (node.data.trim() && box.width * box.height && parseFloat(size.fontSize) < 12)
+            small.push(`${node.data} (${size.fontSize})`);
+    }
+    return small;
+}"""
+# What may scroll may be wide, and what a picture holds is cut off at its edge.
+TOO_WIDE = """figure => {
+    const column = figure.parentElement.parentElement.getBoundingClientRect();
+    return [...figure.querySelectorAll('*')]
+        .filter(e => !e.closest('.scroll > *, .arrows, .graph > *') && e.checkVisibility())
+        .filter(e => e.getBoundingClientRect().right > column.right + 0.5
+            || e.getBoundingClientRect().left < column.left - 0.5)
+        .map(e => e.outerHTML.slice(0, 80));
+}"""
+MOVING = """figure => [...figure.querySelectorAll('*')].filter(
+    e => getComputedStyle(e).transitionDuration.split(',').some(t => parseFloat(t) > 0)).length"""
+
+
+def ill_shown(figure: Locator) -> list[str]:
+    """What of a figure makes its page scroll sideways, leaves its column, or is too small."""
+    wide = "document.documentElement.scrollWidth - innerWidth"
+    beyond = figure.page.evaluate(wide)
+    sideways = [f"the page scrolls {beyond} px sideways"] if beyond > 0 else []
+    return [*sideways, *figure.evaluate(TOO_WIDE), *figure.evaluate(SMALL_TEXT)]
+
+
 @dataclass(frozen=True)
 class Together:
     """Figures one below the other on one page, and what axe finds in each."""
@@ -130,6 +162,10 @@ class Together:
     def figure(self, place: int) -> Locator:
         """One of them."""
         return self.tab.locator("figure[data-attnbook-figure]").nth(place)
+
+    def problems(self, place: int) -> list[str]:
+        """What is wrong with how one of them looks; axe is heard, too."""
+        return [*ill_shown(self.figure(place)), *self.findings[place]]
 
 
 # The figure that an element belongs to; what belongs to none is found in each.
@@ -177,7 +213,7 @@ READ = """figure => {
         temperature: Number(slider.getAttribute('aria-valuetext')),
         examples: [...figure.querySelectorAll('section')].map(section => ({
             query: Number(section.querySelector('input[type=radio]:checked')?.value ?? 0),
-            lens: [...section.querySelectorAll('input[type=range]')].map(i => Number(i.value)),
+            lens: [...section.querySelectorAll('.axis input')].map(i => Number(i.value)),
             rows: [...section.querySelectorAll('tbody tr')].map(numbers),
             total: section.querySelector('.total-text').textContent,
         })),
@@ -217,7 +253,7 @@ def disagreements(figure: Locator, state: dict[str, Any], tolerance: float = CLO
 
 def length_slider(figure: Locator, example: int = 0) -> Locator:
     """The `valid_lens` slider that is shown for an example."""
-    return figure.locator("section").nth(example).locator("input[type=range]:visible")
+    return figure.locator("section").nth(example).locator(".axis input:visible")
 
 
 def boundaries(figure: Locator, example: int = 0) -> list[float]:
