@@ -10,6 +10,7 @@ import sys
 
 import pytest
 
+from attnbook import figures
 from tests.project.teaching_page import PAGE, blocks, cell, package_with_the_figure
 from tools import ROOT
 from tools.site.formulas import NODE
@@ -50,6 +51,16 @@ def test_the_cell_prints_the_figures_numbers(package):
         "ShareFigure: temperature 0.5",
         "weights [0.016, 0.117, 0.867]",
     ]
+
+
+def test_it_lists_each_figure_and_where_it_is_shown():
+    rows = re.findall(r"^\| \{py:class\}`~attnbook\.figures\.(\w+)` \|(.*?)\|", TEXT, re.MULTILINE)
+    assert sorted(name for name, _ in rows) == figures.__all__
+    for name, chapters in rows:
+        files = re.findall(r"\(([a-z-]+\.ipynb)\)", chapters)
+        assert files
+        for file in files:
+            assert f"{name}(" in (PAGE.parent / file).read_text("utf-8"), f"no {name} in {file}"
 
 
 def test_the_prediction_that_it_shows_can_be_asked():
