@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from attnbook.heads import merge_heads, split_heads
@@ -45,8 +46,8 @@ def without_heads(model: Decoder, heads: Iterable[Head]) -> Iterator[None]:
 
 def _silence(gone: list[int], num_heads: int) -> Any:  # noqa: ANN401 - torch's own type of a hook
     def before(_mix: nn.Module, given: tuple[Tensor]) -> tuple[Tensor]:
-        heads = split_heads(given[0], num_heads).clone()
-        heads[:, gone] = 0
-        return (merge_heads(heads),)
+        heads = split_heads(given[0], num_heads)
+        places = torch.tensor(gone, device=heads.device)
+        return (merge_heads(heads.index_fill(1, places, 0.0)),)
 
     return before

@@ -56,6 +56,7 @@ def test_what_no_hand_can_move_is_refused_in_one_sentence(changes, message):
         ("vectors", "key_vectors", "far", "str"),
         ("vectors", "key_vectors", [[["far"]]], "str"),
         ("vectors", "key_vectors", (99 * KEYS).tolist(), "key_vectors must lie in ["),
+        ("vectors", "key_vectors", (-99 * KEYS.abs()).tolist(), "key_vectors must lie in ["),
         ("scores", "scores", [[[float("nan")] * 5] * 3] * 2, "scores must lie in ["),
     ],
 )

@@ -170,6 +170,12 @@ def test_a_step_beyond_the_output_takes_the_last():
     assert figure.step == len("1987-03-09") - 1
 
 
+def test_a_shorter_text_hides_nothing_beyond_its_end():
+    figure = TranslatorFigure(text="9. März 1987", hidden=[0, 10, 11])
+    figure.text = "9. März 198"
+    assert figure.hidden == figure.shown["hidden"] == [0, 10]
+
+
 # What it says
 
 

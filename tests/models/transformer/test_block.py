@@ -76,6 +76,13 @@ def test_each_block_computes_its_formula(ffn_hiddens, norm, residual, masks):
         torch.set_default_dtype(torch.float32)
 
 
+def test_what_is_left_out_has_no_weights():
+    names = [name for name, _ in make_block(None, norm=True).named_parameters()]
+    assert {name.split(".")[0] for name in names} == {"attention", "attention_norm"}
+    names = [name for name, _ in make_block(20, norm=False).named_parameters()]
+    assert {name.split(".")[0] for name in names} == {"attention", "feed_forward"}
+
+
 @pytest.mark.parametrize("batch_first", [True, False])
 @pytest.mark.parametrize("eps", [1e-5, 0.3])
 def test_a_block_made_from_torchs_layer_computes_the_same(batch_first, eps):
