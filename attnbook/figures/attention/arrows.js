@@ -9,6 +9,7 @@ const MOST_LABELS = 8; // keys that get a name
 const SMALL = { thick: 1, crowded: 20, out: 9 };
 const LARGE = { thick: 0.5, crowded: 7, out: 20 };
 export const BEYOND = 1.15; // how much further a plane goes than its arrows
+const LETTER = 0.65; // em: how wide a name's letters are, at most
 const MOST_RANKS = 3; // arrows on top of one that still make it wider
 
 /**
@@ -122,9 +123,11 @@ function labels(all, point, { crowded, out }) {
       const length = Math.hypot(across, deep) || 1;
       const [right, down] = [across / length, deep / length];
       const text = together(equal);
-      // Away from the tip: to the left of it where the arrow points there.
-      const place = `left: calc(${50 + x}% + ${(out * right).toFixed(1)}px); top: calc(${50 + y}% + ${(out * down).toFixed(1)}px)`;
-      const shift = `translate: ${(50 * (right - 1)).toFixed(0)}% -50%`;
-      return [make("i", { text, style: `${place}; ${shift}` })];
+      // Away from the tip: to the left of it where the arrow points there; never beyond the plane.
+      const before = (1 - right) / 2;
+      const [least, most] = [before, 1 - before].map((share) => (share * LETTER * text.length).toFixed(2));
+      const left = `clamp(${least}em, calc(${50 + x}% + ${(out * right).toFixed(1)}px), calc(100% - ${most}em))`;
+      const top = `calc(${50 + y}% + ${(out * down).toFixed(1)}px)`;
+      return [make("i", { text, style: `left: ${left}; top: ${top}; translate: ${(-100 * before).toFixed(0)}% -50%` })];
     });
 }

@@ -78,9 +78,11 @@ function sentence(row, labels, i, hidden) {
  */
 function titleOf(model, example, query) {
   const labels = model.get("query_labels");
+  const start = model.get("moves").start?.query_vectors;
+  const moved = start && String(start[example][query]) !== String(model.get("query_vectors")[example][query]);
   const parts = [
     ...(model.get("scores").length > 1 ? [model.get("example_labels")[example]] : []),
-    ...(labels.length > 1 ? [`query: ${labels[query]}`] : []),
+    ...(labels.length > 1 ? [`query: ${labels[query]}${moved ? ", moved" : ""}`] : []),
   ];
   return parts.join(", ").replace(/query: (?=query \d+$)/, "");
 }

@@ -103,9 +103,9 @@ function scoringStage(model, example) {
   const scoreNumbers = numberRow(count, short, "of-scores");
   const plot = arrowPlot(model, example);
   const handles = what === "scores" ? scoreHandles(model, example) : null;
-  const name = [make("b", { text: "Scoring" }), formula, yours, handles?.back ?? plot.element];
+  const name = [make("b", { text: "Scoring" }), formula, yours, plot.element];
   const picture = handles ? make("div", { class: "handled" }, scoreBars.element, handles.element) : scoreBars.element;
-  const whole = stage("stage", name, [picture, scoreNumbers.element]);
+  const whole = stage("stage", name, [picture, scoreNumbers.element, ...(handles ? [handles.back] : [])]);
   /** @param {QueryRow} row @param {number} query @param {Ends} domain */
   const paint = (row, query, domain) => {
     whole.paint(row);

@@ -18,7 +18,7 @@ export function wordsOf({ query }) {
 /** How the dot product comes about. @param {string} name @param {Pose} pose */
 export function sentence(name, { products, dot }) {
   const sum = products.length > MOST_TERMS ? `sum of ${products.length} pairs` : sumOf(products);
-  return `${name} = ${products.length > 1 ? `${sum} = ` : ""}${sumOf([dot])}`;
+  return `${name} = ${products.length > 1 ? `${sum} ≈ ` : ""}${sumOf([dot])}`;
 }
 
 /**

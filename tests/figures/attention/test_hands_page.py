@@ -181,6 +181,33 @@ def test_a_button_puts_back_what_was_moved_in_an_example(show, movable):
         assert [s.evaluate(READ) for s in figure.locator("section").all()] == before
 
 
+@pytest.mark.parametrize("width", [WIDE, NARROW])
+def test_the_name_of_an_arrow_stays_on_the_plane(show, width):
+    made = moved_figure(LAYERS["dot"], key_labels=["a", "station", "at the", "very", "edge"])
+    far = made.moves["reach"]
+    corners = [[far, 0.0], [-far, 0.0], [far, far], [-far, -far], [0.0, far]]
+    outside = """plane => [...plane.querySelectorAll('i')].map(name => name.getBoundingClientRect())
+        .filter(({left, right}) => left < plane.getBoundingClientRect().left - 1
+            || right > plane.getBoundingClientRect().right + 1).length"""
+    with show(made, width=width) as (tab, figure):
+        tab.evaluate(f"models[0].set('key_vectors', [{corners}, {corners}])")
+        plane = figure.locator(".hands .plane").first
+        assert plane.locator("i").count() == 6
+        assert plane.evaluate(outside) == 0
+
+
+def test_a_moved_query_is_called_so_until_it_is_back(show):
+    made = moved_figure(LAYERS["dot"], query_labels=["east", "west", "north"])
+    with show(made) as (_, figure):
+        title = figure.locator("section").first.locator(".title")
+        assert title.inner_text().endswith("query: east")
+        figure.locator("summary").first.click()
+        figure.locator("section").first.locator(".pair input").first.press("End")
+        assert title.inner_text().endswith("query: east, moved")
+        figure.locator(".back").first.click()
+        assert title.inner_text().endswith("query: east")
+
+
 def test_arrows_of_the_readers_own_score_stay_still_and_say_so(show):
     with show(moved_figure(OwnScore())) as (_, figure):
         assert figure.locator(".grip, .pair, .back").count() == 0
@@ -253,6 +280,15 @@ def test_handles_are_native_named_and_go_up_with_the_arrow(show):
             slider.press("ArrowDown")
             assert trait(tab, "scores")[0][0][key] == pytest.approx(reach - step)
             assert scores_say(tab, figure) == []
+
+
+@pytest.mark.parametrize("width", [WIDE, NARROW, 320])
+def test_nothing_moves_away_from_the_hand_at_the_first_touch(show, width):
+    made = moved_figure(attnbook.dot_score, "scores", formula="q · k")
+    with show(made, width=width) as (_, figure):
+        before = handle(figure, 2).bounding_box()
+        handle(figure, 2).press("End")
+        assert handle(figure, 2).bounding_box() == before
 
 
 def test_a_hidden_score_can_be_raised_and_changes_nothing(show):

@@ -210,6 +210,13 @@ def test_two_figures_on_a_page_do_not_meddle_with_each_other(show):
 # What it says
 
 
+ON_TOP = """name => {
+    const box = name.getBoundingClientRect();
+    const [x, y] = [box.left + box.width / 2, box.top + box.height / 2];
+    return document.elementFromPoint(x, y) === name;
+}"""
+
+
 def test_a_pointed_key_says_its_numbers(show):
     case = CASES["planar"]()
     keys = ["one", "two", "three", "four", "five"]
@@ -227,6 +234,7 @@ def test_a_pointed_key_says_its_numbers(show):
 
         bars.hover(position=place(1))
         assert readout.inner_text() == said
+        assert figure.locator(".keys button").nth(1).evaluate(ON_TOP)  # of the band, too
         figure.locator(".keys button").nth(2).focus()
         assert readout.inner_text().startswith("three: score")
         figure.locator(".keys button").nth(2).press("ArrowRight")

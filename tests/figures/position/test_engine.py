@@ -127,10 +127,10 @@ def test_the_axis_holds_zero_and_every_dot_product(of_case, name):
 
 
 def test_a_sum_is_spelt_out_if_it_is_short(of_case):
-    assert of_case["sinusoidal"]["said"] == "dot product = 1.000 + 1.000 + 1.000 + 1.000 = 4.000"
+    assert of_case["sinusoidal"]["said"] == "dot product = 1.000 + 1.000 + 1.000 + 1.000 ≈ 4.000"
     assert of_case["one hand"]["said"] == "dot product = 1.000"
-    assert of_case["the largest"]["said"] == "dot product = sum of 8 pairs = 8.000"
-    assert of_case["rotary, zeros"]["said"] == "query · key = 0 + 0 = 0"
+    assert of_case["the largest"]["said"] == "dot product = sum of 8 pairs ≈ 8.000"
+    assert of_case["rotary, zeros"]["said"] == "query · key = 0 + 0 ≈ 0"
 
 
 def test_the_module_hides_the_drawing_from_anywidget(answers):
