@@ -21,7 +21,7 @@ from attnbook.checks import (
     scores_otherwise,
 )
 from attnbook.fused.additive import fast_additive_score
-from attnbook.fused.choice import blocks_pay, kernel_pays
+from attnbook.fused.choice import blocks_pay, kernel_pays, streaming_pays
 from attnbook.fused.dot import fast_dot_product_attention
 from attnbook.fused.fallback import is_plain, stay_numbers
 from attnbook.fused.streaming import streamed_additive_attention
@@ -223,7 +223,8 @@ class AdditiveAttention(Attention):
     ) -> Tensor:
         weight = self.w_v.weight.squeeze(0)
         whole = self.keep_weights or self._drops() or torch.compiler.is_compiling()
-        if whole or values.dtype != queries.dtype:  # under autocast
+        whole = whole or values.dtype != queries.dtype  # under autocast
+        if whole or not streaming_pays(queries, keys):
             scores = fast_additive_score(queries, keys, weight, visible)
             return self._weigh_and_pool(scores, values, visible)
         cleared = without_padding(values, visible)

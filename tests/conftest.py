@@ -85,7 +85,7 @@ def every_path(request):
     """Run a test by the plain formulas, and by the fast paths with small and large blocks."""
     smallest = math.inf if request.param == "plain" else 0
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("SCORES", "UNITS", "UNITS_TRAINING", "UNITS_OF_ONE"):
+        for name in ("SCORES", "UNITS", "UNITS_TRAINING", "UNITS_OF_ONE", "STREAMED"):
             patch.setattr(choice, name, smallest)
         for name in ("PRODUCTS_WIDENED", "PRODUCTS_SLICED"):
             patch.setattr(choice, name, smallest)

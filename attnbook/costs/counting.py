@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 BYTES = 4  # of a number in float32
-BLOCK = 2**18  # hidden units that our additive layer holds at once
+BLOCK = 2**20  # hidden units that our additive layer holds at once
 MODES = ("inference", "training")
 
 Counts = Mapping[str, int]
@@ -116,16 +116,23 @@ def additive_formula_numbers(sizes: Sizes, training: bool) -> int:
 def additive_ours_numbers(sizes: Sizes, training: bool) -> int:
     """Count the projections, the output, and one block with what it is made of.
 
-    In training also the gradients of projections and values. Scores and weights never stand
-    in memory beyond a block.
+    In training also the gradients of projections and values. Few scores and weights are whole
+    (`attnbook.fused.choice.streaming_pays` says how few); many never stand in memory beyond a
+    block.
     """
     batch, queries, keys, hiddens = sizes
-    units, sides = batch * queries * keys * hiddens, batch * (queries + keys) * hiddens
+    pairs, output = batch * queries * keys, batch * queries * hiddens
+    units, sides = pairs * hiddens, batch * (queries + keys) * hiddens
     together = min(batch, max(1, BLOCK // (queries * keys * hiddens)))  # examples in a block
     block = min(units, max(BLOCK, keys * hiddens))
     exponentials = 2 * together * (queries + keys) * hiddens  # those before are still there
-    gradients = sides + batch * keys * hiddens if training else 0
-    return sides + batch * queries * hiddens + block + exponentials + gradients
+    work, values = block + exponentials, batch * keys * hiddens
+    if pairs > max(BLOCK, sides):
+        return sides + output + work + (sides + values if training else 0)
+    # While blocks are made the scores are there, or their gradient; before or after, weights too.
+    if training:
+        return sides + output + values + max(sides + work + pairs, 3 * pairs)
+    return sides + max(work + pairs, 2 * pairs + output)
 
 
 def dot_formula_numbers(sizes: Sizes, training: bool) -> int:

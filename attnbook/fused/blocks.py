@@ -28,8 +28,11 @@ from attnbook.masking import reach
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# Hidden units in a block: in float32 one megabyte, which a core's cache holds.
-BLOCK = 2**18
+# Hidden units in a block: in float32 four megabytes. Each block costs a dozen calls of torch and,
+# in each, a start for every row, whatever its size; smaller ones pay that more often, and larger
+# ones leave the caches. Between lies a plain: a block of half this size, or of twice, seldom
+# takes a tenth more time. So no cache is asked for its size; see DECISIONS.md.
+BLOCK = 2**20
 GPU_BLOCK = 2**24
 # Where no |q| and no |k| exceeds this, tanh itself is taken: 1 - 2r would keep no more
 # than 1e-7, and so few digits of a small number.

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from attnbook.fused.blocks import BLOCK
 from attnbook.fused.fallback import needs_fallback
 
 if TYPE_CHECKING:
@@ -27,6 +28,10 @@ UNITS, UNITS_TRAINING, UNITS_OF_ONE = 2**16, 2**18, 2**21
 # How many multiplications an example takes, for torch's kernel to get queries, keys and
 # values made equally wide, as it wants them; and for one call of it per example.
 PRODUCTS_WIDENED, PRODUCTS_SLICED = 2**22, 2**23
+# How many times as many scores as their queries and keys have numbers (or as a block has hidden
+# units, if these are more) it takes for additive attention that keeps no weights to stream. With
+# fewer, scores and weights in one piece hardly need memory, and are made sooner.
+STREAMED = 1
 
 
 def fast_weigh_pays(scores: Tensor) -> bool:
@@ -50,6 +55,12 @@ def blocks_pay(queries: Tensor, keys: Tensor, hiddens: int, others: Iterable[Ten
         return False
     tensors = [queries, keys, *others]
     return units >= (UNITS_TRAINING if learns(*tensors) else 0) and not needs_fallback(*tensors)
+
+
+def streaming_pays(queries: Tensor, keys: Tensor) -> bool:
+    """Whether the scores of projected queries and keys are so many that none should be whole."""
+    scores = math.prod(queries.shape[:-1]) * keys.shape[-2]
+    return scores > STREAMED * max(BLOCK, queries.numel() + keys.numel())
 
 
 def learns(*tensors: Tensor) -> bool:

@@ -1,7 +1,8 @@
 """Additive attention of which neither scores nor weights are ever whole.
 
-Where nobody reads the weights, a block of scores (see `blocks`) becomes weights and output
-at once, and memory grows with queries and keys, no longer with their product. A row of a
+Where nobody reads the weights and there are many (`choice.streaming_pays`), a block of scores
+(see `blocks`) becomes weights and output at once, and memory grows with queries and keys, no
+longer with their product. A row of a
 block holds all keys that its query sees, so its softmax needs no correction. The backward
 pass makes each block, with its weights, again.
 """

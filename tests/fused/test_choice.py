@@ -16,6 +16,7 @@ from attnbook.fused.choice import (
     fast_weigh_pays,
     kernel_pays,
     slices_pay,
+    streaming_pays,
 )
 from tests.cases import PER_EXAMPLE, PER_QUERY, WITHOUT_BLOCKS, make
 
@@ -41,6 +42,29 @@ def test_blocks_begin_at_their_number_of_hidden_units(queries, learns):
 def test_the_fast_softmax_begins_at_its_number_of_scores():
     assert fast_weigh_pays(torch.empty(1, 1, SCORES))
     assert not fast_weigh_pays(torch.empty(1, 1, SCORES - 1))
+
+
+def test_streaming_begins_where_scores_outnumber_what_they_are_made_of_and_a_block():
+    few, many = torch.empty(4, 512, 64), torch.empty(16, 512, 512)
+    assert not streaming_pays(few, few)  # as many as a block has hidden units
+    assert streaming_pays(few, torch.empty(4, 513, 64))
+    assert not streaming_pays(many, torch.empty(16, 512, 512))
+    assert streaming_pays(torch.empty(16, 1024, 512), torch.empty(16, 1025, 512))
+
+
+def test_few_weights_that_nobody_keeps_are_made_as_those_that_are_kept(monkeypatch):
+    inputs, length = tensors(256, 256, 5, 7), torch.tensor([37])
+    inputs = [torch.randn_like(tensor) for tensor in inputs]
+    kept, unkept = (make("additive", keep_weights=keep) for keep in (True, False))
+    unkept.load_state_dict(kept.state_dict())
+    streamed = "attnbook.layers.streamed_additive_attention"
+    monkeypatch.setattr(streamed, lambda *_: pytest.fail("streamed"))
+    assert torch.equal(unkept(*inputs, length), kept(*inputs, length))
+    with pytest.raises(AttributeError, match="kept none"):
+        unkept.attention_weights  # noqa: B018 - reading is what is tested
+    monkeypatch.setattr(choice, "STREAMED", 0)
+    with pytest.raises(pytest.fail.Exception, match="streamed"):
+        unkept(*inputs, length)
 
 
 def test_values_of_another_size_wait_for_many_products():

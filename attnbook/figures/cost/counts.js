@@ -7,7 +7,7 @@ export const WAYS = ["formula", "ours"];
 export const LAPTOP = 16 * 2 ** 30; // bytes: most laptops have no more memory
 export const STEPS = [4, 5, 6, 7, 8, 9, 10, 11, 12]; // queries and keys, as powers of two
 const BYTES = 4; // of a number in float32
-const BLOCK = 2 ** 18; // hidden units that our additive layer holds at once
+const BLOCK = 2 ** 20; // hidden units that our additive layer holds at once
 
 /** Terms that the counts are made of. @param {number[]} sizes batch, queries, keys, size */
 function terms([batch, queries, keys, size]) {
@@ -59,12 +59,14 @@ const BACKWARD = {
 const NUMBERS = {
   additive: {
     formula: ({ units, sides }, _sizes, training) => sides + (training ? 3 : 2) * units,
-    ours: ({ units, sides, output }, [batch, queries, keys, size], training) => {
+    ours: ({ pairs, units, sides, output }, [batch, queries, keys, size], training) => {
       const together = Math.min(batch, Math.max(1, Math.floor(BLOCK / (queries * keys * size))));
       const block = Math.min(units, Math.max(BLOCK, keys * size));
-      const exponentials = 2 * together * (queries + keys) * size;
-      const gradients = training ? sides + batch * keys * size : 0;
-      return sides + output + block + exponentials + gradients;
+      const work = block + 2 * together * (queries + keys) * size;
+      const values = batch * keys * size;
+      if (pairs > Math.max(BLOCK, sides)) return sides + output + work + (training ? sides + values : 0);
+      if (training) return sides + output + values + Math.max(sides + work + pairs, 3 * pairs);
+      return sides + Math.max(work + pairs, 2 * pairs + output);
     },
   },
   dot: {

@@ -105,10 +105,10 @@ def test_the_text_tells_both_ways():
     figure = CostFigure(exact(), batch=16, size=256)
     assert repr(figure) == (
         "CostFigure: additive attention, inference\n"
-        "16 × 256 × 256 pairs × 256 hidden units: the formula needs 2.01 GiB, ours 14 MiB: "
-        "150 times less. Predicted time 1.1 s, ours 1.1 s: just as fast.\n"
+        "16 × 256 × 256 pairs × 256 hidden units: the formula needs 2.01 GiB, ours 20 MiB: "
+        "100 times less. Predicted time 1.1 s, ours 1.1 s: just as fast.\n"
         "the formula: 1,612,709,888 operations, 2,155,872,256 bytes, 1.1 s\n"
-        "ours: 1,614,807,040 operations, 14,680,064 bytes, 1.1 s"
+        "ours: 1,614,807,040 operations, 20,971,520 bytes, 1.1 s"
     )
 
 
@@ -125,7 +125,7 @@ def test_the_text_follows_every_trait():
 
 def test_more_than_a_laptop_has_is_said():
     figure = CostFigure(exact(), queries=4096, keys=4096, size=64)
-    need = "the formula needs 32 GiB (more than most laptops have), ours 17 MiB: 1900 times less"
+    need = "the formula needs 32 GiB (more than most laptops have), ours 20 MiB: 1600 times less"
     assert need in repr(figure)
     figure.size = 32  # 16 GiB, and the projections
     assert "16 GiB (more than most laptops have)" in repr(figure)
