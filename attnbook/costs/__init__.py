@@ -103,9 +103,22 @@ def numbers_written(program: Callable[..., object], *args: object) -> int:
     return pen.numbers
 
 
-def measured() -> Measured:
-    """Load the points that `make bench` measured, with padding as a third of the keys."""
-    stored = json.loads(files("attnbook.costs").joinpath("measured.json").read_text("utf-8"))
+def measured(processor: str | None = None) -> Measured:
+    """Load the points that `make bench` measured, with padding as a third of the keys.
+
+    Args:
+        processor: the name of one that measured; by default the first that did.
+
+    Raises:
+        ValueError: no such processor has measured.
+    """
+    known = json.loads(files("attnbook.costs").joinpath("measured.json").read_text("utf-8"))
+    by_processor = known["processors"]
+    name = next(iter(by_processor)) if processor is None else processor
+    if name not in by_processor:
+        have = ", ".join(by_processor)
+        raise ValueError(f"processor must be one that has measured ({have}), got {processor!r}")
+    stored = by_processor[name]
     ways = {"textbook": "formula", "ours": "ours"}
     points = [
         Point(

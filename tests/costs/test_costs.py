@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from attnbook import AdditiveAttention
 from attnbook.costs import (
     Point,
     Rates,
@@ -23,6 +24,7 @@ from attnbook.costs import (
 from attnbook.costs.counting import MODES, PROGRAMS
 from attnbook.scoring import additive_score, dot_score
 from tests.figures.cost.cases import SWEEP, TRUE, exact
+from tools.bench.memory import allocated
 
 SIZES = Sizes(batch=2, queries=3, keys=5, size=7)
 PAIRS, UNITS, SIDES = 2 * 3 * 5, 2 * 3 * 5 * 7, 2 * (3 + 5) * 7
@@ -84,9 +86,9 @@ def test_both_ways_of_a_dot_product_do_the_same_without_gradients():
 BYTES_BY_HAND = {
     ("additive", "formula", "inference"): 4 * (112 + 2 * 210),
     ("additive", "formula", "training"): 4 * (112 + 3 * 210),
-    # Both examples fit in one block: 210 hidden units, and twice 112 exponentials.
-    ("additive", "ours", "inference"): 4 * (112 + 42 + 210 + 224),
-    ("additive", "ours", "training"): 4 * (112 + 42 + 210 + 224 + 112 + 70),
+    # Both examples fit in one block: 210 hidden units, and twice 112 exponentials. 30 scores.
+    ("additive", "ours", "inference"): 4 * (112 + 210 + 224 + 30),
+    ("additive", "ours", "training"): 4 * (112 + 42 + 210 + 224 + 30 + 112 + 70),
     ("dot", "formula", "inference"): 4 * (2 * 30 + 42),
     ("dot", "formula", "training"): 4 * (30 + 2 * 112),
     ("dot", "ours", "inference"): 4 * 2 * 42,
@@ -107,11 +109,36 @@ def test_the_additive_formula_holds_so_many_tensors_of_all_hidden_units(mode, te
     assert peak_bytes("additive", "formula", sizes, mode) == tensors * units + 2 * 2**22
 
 
-def test_our_additive_layer_holds_one_block_of_a_quarter_million_units():
-    sizes = Sizes(16, 256, 256, 256)
-    sides, output, block = 16 * 512 * 256, 16 * 256 * 256, 2**18
-    expected = 4 * (sides + output + block + 2 * 512 * 256)  # exponentials of one example
+def test_our_additive_layer_holds_one_block_of_a_million_units():
+    sizes = Sizes(16, 512, 1024, 256)
+    sides, output, block = 16 * 1536 * 256, 16 * 512 * 256, 2**20
+    expected = 4 * (sides + output + block + 2 * 1536 * 256)  # exponentials of one example
     assert peak_bytes("additive", "ours", sizes) == expected
+
+
+def test_few_scores_stand_in_memory_with_their_weights_and_in_training_a_gradient():
+    pairs, one_side = 2**20, 4 * 512 * 64
+    for mode, others in (("inference", 1), ("training", 2)):  # the output, gradients of values
+        expected = (2 + others) * one_side + (others + 1) * pairs
+        found = peak_bytes("additive", "ours", Sizes(4, 512, 512, 64), mode)
+        assert found == 4 * max(expected, 2 * one_side + 2 * pairs + 2 * 1024 * 64)  # or a block
+
+
+@each_mode
+def test_what_our_additive_layer_is_counted_to_hold_is_what_it_holds(mode):
+    sizes, training = Sizes(4, 64, 256, 64), mode == "training"
+    layer = AdditiveAttention(64, 64, 64, keep_weights=False)
+    inputs = [torch.randn(4, n, 64, requires_grad=training) for n in (64, 256, 256)]
+
+    def call():
+        output = layer(*inputs)
+        return torch.autograd.grad(output.sum(), inputs) if training else output
+
+    with torch.set_grad_enabled(training):
+        call()
+        assert allocated(call) == pytest.approx(
+            peak_bytes("additive", "ours", sizes, mode), rel=0.1
+        )
 
 
 def test_the_memory_of_our_additive_layer_grows_with_queries_and_keys_not_their_product():
@@ -274,6 +301,14 @@ def test_every_program_was_measured_at_several_sizes_on_a_named_machine():
             own = [p for p in stored.points if (p.layer, p.way, p.mode) == (layer, way, mode)]
             assert len({point.sizes for point in own}) >= 4
             assert min(fit_rates(layer, way, mode, stored.points)) >= 0
+
+
+def test_the_points_of_a_processor_can_be_asked_for_by_its_name():
+    name = measured().machine.partition(",")[0]
+    assert measured(name) == measured()
+    message = rf"^processor must be one that has measured \(.*{name}.*\), got 'abacus'$"
+    with pytest.raises(ValueError, match=message):
+        measured("abacus")
 
 
 @pytest.mark.parametrize("layer", ["additive", "dot"])

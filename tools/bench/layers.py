@@ -5,6 +5,11 @@ Each size and each setting of the allocator gets a fresh process with one thread
 each large block is new to the process, and about two thirds of the textbook's time is spent on
 having its pages cleared. Which of the two a program meets depends on what else it does.
 
+A row takes `BUDGET` seconds: each race makes as many rounds as its share of them allows, and says
+how many. Fewer than `LEAST` are no measurement, and may take longer on a crowded machine; then
+races are left out, and said to be. keras, as slow as the textbook, runs once, where it is quickest:
+inference, neutral. What a process grows by is measured while there is time.
+
 On a GPU (`ATTNBOOK_DEVICE=cuda`) the same rows are measured there.
 """
 
@@ -16,6 +21,7 @@ import os
 import platform
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -31,8 +37,10 @@ from tools.bench.programs import GPU_ONLY
 Result = dict[str, Any]
 PEERS = ROOT / "_build" / "bench-peers"
 KERAS = "keras==3.15.1"
-ROUNDS = 7
+LEAST, ROUNDS = 3, 7
+BUDGET, RESIDENT = 140.0, 10.0  # seconds of a row, and of a process that says how it grows
 MODES = ("inference", "training")
+MEASURED = ("seconds", "bytes", "rounds")
 KEEPING = "glibc.malloc.mmap_threshold=34359738368:glibc.malloc.trim_threshold=34359738368"
 ALLOCATORS = {"default": None, "neutral": KEEPING}
 
@@ -44,7 +52,7 @@ CASES = {
     "dot-medium": Case("dot", 32, 64, 64, 64),
     "dot-large-half": Case("dot", 64, 1024, 1024, 64, dtype="bfloat16"),
 }
-ADDITIVE = ("textbook", "ours", "ours, weights kept", "compiled", "keras")
+ADDITIVE = ("textbook", "ours", "ours, weights kept", "compiled")
 KEPT = ("textbook, kept keys", "ours, kept keys")
 DOT = ("textbook", "ours", "ours, weights kept", "compiled", "sdpa", "multihead")
 
@@ -52,7 +60,8 @@ BATCH, SIZE, FEW = 4, 64, 64
 TOGETHER = (16, 32, 64, 128, 256, 512, 1024)  # the textbook's training takes 3 GiB at the last
 KEYS_ALONE = (128, 256, 512, 1024)  # with `FEW` queries
 GROWN_FROM = 128  # below, calls cost more than arithmetic
-GROWING = ("textbook", "ours", "compiled")
+GROWING = ("textbook", "ours")
+DECODING = (*GROWING, "compiled")
 
 
 def device() -> str:
@@ -72,13 +81,15 @@ def missing(case: Case) -> str | None:
     )
 
 
-def contestants(name: str, case: Case) -> tuple[str, ...]:
+def contestants(name: str, case: Case, allocator: str = "default") -> tuple[str, ...]:
     """The programs of a row."""
     if case.layer == "dot":
         return (*DOT, *sorted(GPU_ONLY))
     if name == "additive-decode":
-        return (*GROWING, *KEPT) if case.mode == "inference" else GROWING
-    return (*ADDITIVE, "tanh floor") if case.mode == "inference" else ADDITIVE
+        return (*DECODING, *KEPT) if case.mode == "inference" else DECODING
+    if case.training:
+        return ADDITIVE
+    return (*ADDITIVE, "tanh floor", *(() if allocator == "default" else ("keras",)))
 
 
 def settings() -> dict[str, str | None]:
@@ -98,13 +109,21 @@ def environment(tunables: str | None) -> dict[str, str]:
 
 
 def measured(
-    case: Case, programs: Sequence[str], tunables: str | None = None, what: str = "race"
+    case: Case,
+    programs: Sequence[str],
+    tunables: str | None = None,
+    what: str = "race",
+    until: float = math.inf,
 ) -> Result:
-    """Let a fresh process measure one case: a race, or how far it grows ("resident")."""
+    """Let a fresh process measure one case: a race, or how far it grows ("resident").
+
+    `until` says when a race should be over, by `time.time`.
+    """
     here = [name for name in programs if case.device == "cuda" or name not in GPU_ONLY]
     if "keras" in here:
         install_peers()
-    asked = {"case": asdict(case), "programs": here, "what": what, "rounds": ROUNDS}
+    about = {"rounds": [LEAST, ROUNDS], "until": until}
+    asked = {"case": asdict(case), "programs": here, "what": what, **about}
     command = [sys.executable, "-m", "tools.bench.worker", json.dumps(asked)]
     done = subprocess.run(
         command, cwd=ROOT, env=environment(tunables), capture_output=True, text=True, check=False
@@ -130,18 +149,31 @@ def layer_row(name: str, say: Callable[[str], None]) -> Result:
     if reason:
         return {"not measured": reason}
     row: Result = {"case": asdict(case)}
-    for allocator, tunables in settings().items():
-        row[allocator] = {}
-        for mode in MODES:
-            say(f"{name}: {mode}, {allocator} allocator")
-            one = replace(case, mode=mode)
-            row[allocator][mode] = measured(one, contestants(name, one), tunables)
+    end = time.time() + BUDGET
+    races = [(allocator, mode) for allocator in settings() for mode in MODES]
+    for place, (allocator, mode) in enumerate(races):
+        say(f"{name}: {mode}, {allocator} allocator")
+        one = replace(case, mode=mode)
+        names, until = contestants(name, one, allocator), share(end, len(races) - place)
+        row.setdefault(allocator, {})[mode] = (
+            measured(one, names, settings()[allocator], until=until)
+            if time.time() < end
+            else {program: {"not measured": "the row's time was over"} for program in names}
+        )
     if device() == "cpu":
-        add_resident(row, case, name, say)
+        add_resident(row, case, name, say, end)
     return row
 
 
-def add_resident(row: Result, case: Case, name: str, say: Callable[[str], None]) -> None:
+def share(end: float, parts: int) -> float:
+    """When the first of some parts should be over, if all shall be over at the end."""
+    now = time.time()
+    return now + max(0.0, end - now) / parts
+
+
+def add_resident(
+    row: Result, case: Case, name: str, say: Callable[[str], None], end: float = math.inf
+) -> None:
     """Add how far a fresh process grows for each program, to compare with what torch counted."""
     if not Path("/proc/self/clear_refs").exists():
         return
@@ -149,6 +181,8 @@ def add_resident(row: Result, case: Case, name: str, say: Callable[[str], None])
         results = row["default"][mode]
         one = replace(case, mode=mode)
         for program in [name for name, found in results.items() if "bytes" in found]:
+            if time.time() > end - RESIDENT:
+                return
             say(f"{name}: {mode}, memory of {program}")
             results[program] |= measured(one, [program], RETURNING, "resident")[program]
 
@@ -156,12 +190,14 @@ def add_resident(row: Result, case: Case, name: str, say: Callable[[str], None])
 def growth_row(layer: str, say: Callable[[str], None]) -> Result:
     """Time and memory at many sizes, and the exponents of their growth."""
     points = []
-    for axis, case in grown(layer):
+    end, cases = time.time() + BUDGET, list(grown(layer))
+    for place, (axis, case) in enumerate(cases):
         say(f"growth-{layer}: {case.mode}, {case.queries} queries, {case.keys} keys")
-        for program, found in measured(case, GROWING).items():
+        until = share(end, len(cases) - place)
+        for program, found in measured(case, GROWING, until=until).items():
             if "seconds" in found:
                 point = {"program": program, "axis": axis, **asdict(case)}
-                points.append(point | {what: found[what] for what in ("seconds", "bytes")})
+                points.append(point | {what: found[what] for what in MEASURED})
     return {"points": points, "exponents": exponents(points)}
 
 

@@ -8,7 +8,8 @@ python -m tools.bench.measure --store          write attnbook/costs/measured.jso
 Times on a busy machine mean little, so a row of layers runs its programs in turn, many rounds,
 and compares their processor time round by round, on a GPU the GPU's own (see
 attnbook/timing.py). Pages take the time that a reader waits (see pages.py). What was measured is
-in _build/bench.json after each row.
+in _build/bench.json after each row, by processor: a row shows what others measured, too. A row of
+layers takes three minutes at most, and says how many rounds it made of them.
 """
 
 from __future__ import annotations
@@ -30,7 +31,15 @@ from tools import ROOT
 from tools.bench import layers, pages, python
 from tools.bench.cases import textbook_additive, textbook_dot
 from tools.bench.plot import plot
-from tools.bench.results import RESULTS, lines, store, stored, write_shown
+from tools.bench.results import (
+    RESULTS,
+    by_name,
+    shown_before,
+    side_by_side,
+    store,
+    stored,
+    write_shown,
+)
 
 Result = dict[str, Any]
 Say = Callable[[str], None]
@@ -127,9 +136,10 @@ def measure(names: Sequence[str]) -> None:
         progress.say(name)
         row = ROWS[name](progress.say)
         elsewhere = name in layers.rows() and layers.device() != "cpu"
-        store(f"{name} on {layers.device()}" if elsewhere else name, row)
+        own = f"{name} on {layers.device()}" if elsewhere else name
+        store(own, row)
         progress.clear()
-        print("\n".join(lines(name, row)), flush=True)
+        print("\n".join(side_by_side(own, stored(), shown_before())), flush=True)
         progress.done += 1
         print(f"stored in {RESULTS.relative_to(ROOT)}")
 
@@ -160,7 +170,7 @@ def main(given: Sequence[str] | None = None) -> int:
     with torch.no_grad():
         measure(names)
     if names or asked.plot:
-        plot(stored())
+        plot(by_name(stored()))
     if asked.store:
         write_shown()
     return 0

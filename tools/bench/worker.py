@@ -1,6 +1,6 @@
 """Measure one case in this process: check, race, count memory.
 
-Started by bench_layers.py, fresh for each case and each setting of the allocator, because what
+Started by layers.py, fresh for each case and each setting of the allocator, because what
 ran before in a process moves ratios by a factor of two. Takes a task as JSON, prints a result
 as JSON in its last line.
 """
@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 import json
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -24,6 +25,7 @@ from tools.bench.programs import PROGRAMS, NotMeasurableError
 CHECKED = 2**24  # elements of the formula in float64: 128 MiB a tensor
 TOLERANCE = {"float32": 1e-4, "bfloat16": 5e-2, "float16": 1e-2}
 RESULTS = ("output", "gradient of queries", "gradient of keys", "gradient of values")
+LEAST_TIME = 0.05  # seconds of a program in a round
 FLOOR = "tanh floor"  # it computes no attention
 
 
@@ -67,7 +69,9 @@ def refuse_difference(what: str, own: Tensor, right: Tensor, tolerance: float) -
         )
 
 
-def made(setting: Setting, names: Sequence[str]) -> tuple[dict[str, Program], dict[str, str]]:
+def made(
+    setting: Setting, names: Sequence[str], *, checked: bool = True
+) -> tuple[dict[str, Program], dict[str, str]]:
     """The programs that can run here, checked; and why the others cannot."""
     programs, reasons = {}, {}
     for name in names:
@@ -76,15 +80,27 @@ def made(setting: Setting, names: Sequence[str]) -> tuple[dict[str, Program], di
         except NotMeasurableError as error:
             reasons[name] = str(error)
             continue
-        if name != FLOOR:
+        if checked and name != FLOOR:
             check(setting, name, program)
         programs[name] = program
     return programs, reasons
 
 
-def raced(programs: Mapping[str, Program], device: str, rounds: int) -> dict[str, Any]:
+def affordable(a_round: float, seconds: float, least: int, most: int) -> int:
+    """How many rounds fit into some seconds; one goes to finding out how many calls make one."""
+    fitting = seconds / a_round - 1
+    return most if fitting >= most else max(least, int(fitting))
+
+
+def raced(programs: Mapping[str, Program], device: str, task: Mapping[str, Any]) -> dict[str, Any]:
     """Times and memory of programs, the ratios against the first and some that matter more."""
-    result = race(programs, rounds)
+    start = time.time()
+    memory = {name: allocated(program, device) for name, program in programs.items()}
+    now = time.time()
+    # A short program is called until it has taken this long.
+    a_round = max(now - start, LEAST_TIME * len(programs))
+    rounds = affordable(a_round, task["until"] - now, *task["rounds"])
+    result = race(programs, rounds, LEAST_TIME)
 
     def figures(name: str) -> dict[str, Any]:
         ratios = {f"times as fast as {r}": [*result.times_as_fast(name, r)] for r in others}
@@ -92,7 +108,8 @@ def raced(programs: Mapping[str, Program], device: str, rounds: int) -> dict[str
             "times as fast": [*result.times_as_fast(name)],
             **ratios,
             "seconds": result.one_call(name).median,
-            "bytes": allocated(programs[name], device),
+            "bytes": memory[name],
+            "rounds": rounds,
         }
 
     others = [name for name in ("sdpa", FLOOR, "textbook, kept keys") if name in programs]
@@ -104,13 +121,14 @@ def measured(task: Mapping[str, Any]) -> dict[str, Any]:
     case = Case(**task["case"])
     setting = Setting(case)
     with torch.set_grad_enabled(case.training):
-        programs, reasons = made(setting, task["programs"])
+        # What grows was checked when it raced.
+        programs, reasons = made(setting, task["programs"], checked=task["what"] == "race")
         if task["what"] == "resident":
             results: dict[str, Any] = {
                 name: {"resident bytes": resident(program)} for name, program in programs.items()
             }
         else:
-            results = raced(programs, case.device, task["rounds"])
+            results = raced(programs, case.device, task)
     return results | {name: {"not measured": reason} for name, reason in reasons.items()}
 
 

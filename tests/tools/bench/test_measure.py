@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,7 @@ def kept(tmp_path, monkeypatch):
     path = tmp_path / "_build" / "bench.json"
     monkeypatch.setattr(results, "machine", lambda: {"processor": "abacus"})
     store, stored, write_shown = measure.store, measure.stored, measure.write_shown
+    monkeypatch.setattr(measure, "shown_before", dict)
     monkeypatch.setattr(measure, "store", lambda name, row: store(name, row, path))
     monkeypatch.setattr(measure, "stored", lambda: stored(path))
     monkeypatch.setattr(measure, "plot", lambda rows: plot.plot(rows, tmp_path / "bench.png"))
@@ -53,8 +55,8 @@ def kept(tmp_path, monkeypatch):
     return path
 
 
-def rows_in(path):
-    return json.loads(path.read_text("utf-8"))["rows"]
+def rows_in(path, processor="abacus"):
+    return json.loads(path.read_text("utf-8"))["processors"][processor]
 
 
 # The command line
@@ -63,7 +65,7 @@ def rows_in(path):
 def test_a_row_is_measured_printed_and_stored_with_its_machine(kept, capsys):
     assert measure.main(["one"]) == 0
     assert rows_in(kept) == {"one": {"machine": {"processor": "abacus"}, "measured": {"ms": 1.5}}}
-    assert "one: ms 1.50" in capsys.readouterr().out
+    assert "one, on abacus: ms 1.50" in capsys.readouterr().out
 
 
 def test_without_a_name_every_row_is_measured_and_drawn(kept):
@@ -76,6 +78,27 @@ def test_rows_measured_before_stay(kept):
     measure.main(["one"])
     measure.main(["two"])
     assert [*rows_in(kept)] == ["one", "two"]
+
+
+def test_another_processor_adds_its_rows_and_both_are_printed(kept, monkeypatch, capsys):
+    measure.main(["one"])
+    monkeypatch.setattr(results, "machine", lambda: {"processor": "quipu"})
+    monkeypatch.setitem(measure.ROWS, "one", lambda _: {"ms": 2.5})
+    measure.main(["one"])
+    assert rows_in(kept)["one"]["measured"] == {"ms": 1.5}
+    assert rows_in(kept, "quipu")["one"]["measured"] == {"ms": 2.5}
+    said = capsys.readouterr().out
+    assert "one, on abacus: ms 1.50\none, on quipu: ms 2.50" in said
+    assert [*results.by_name(measure.stored())] == ["one on abacus", "one on quipu"]
+
+
+def test_rows_of_before_find_their_processor(kept):
+    kept.parent.mkdir()
+    old = {"machine": {"processor": "quipu"}, "measured": {"ms": 2.5}}
+    kept.write_text(json.dumps({"rows": {"one": old, "older still": {"ms": 1}}}), "utf-8")
+    measure.main(["one"])
+    assert rows_in(kept, "quipu") == {"one": old}
+    assert rows_in(kept)["one"]["measured"] == {"ms": 1.5}
 
 
 def test_an_interrupted_run_keeps_the_rows_before_it(kept, monkeypatch):
@@ -184,7 +207,7 @@ def test_the_book_gets_points_ratios_and_the_machine(kept):
     measure.store("dot-large", LAYER_ROW)
     measure.store("dot-large-half", {"not measured": "no GPU"})
     measure.main(["--store"])
-    shown = json.loads((kept.parents[1] / "measured.json").read_text("utf-8"))
+    shown = shown_in(kept)["abacus"]
     assert shown["machine"]["processor"] == "abacus"
     assert [p["keys"] for p in shown["points"]] == [64, 128, 256, 512] * 2
     assert shown["points"][0] == {
@@ -198,38 +221,87 @@ def test_the_book_gets_points_ratios_and_the_machine(kept):
     assert "one" not in rows_in(kept)  # nothing was measured for it
 
 
+def shown_in(kept):
+    return json.loads((kept.parents[1] / "measured.json").read_text("utf-8"))["processors"]
+
+
+def test_what_the_book_shows_of_one_processor_stays_when_another_adds_its_own(kept, monkeypatch):
+    for row in results.GROWTH:
+        measure.store(row, growth(row.removeprefix("growth-")))
+    measure.main(["--store"])
+    before = shown_in(kept)
+    kept.unlink()  # another machine has no rows of this one
+    monkeypatch.setattr(results, "machine", lambda: {"processor": "quipu"})
+    measure.store("dot-large", LAYER_ROW)
+    with pytest.raises(SystemExit, match="nothing to show yet of quipu: measure growth-additive"):
+        measure.main(["--store"])
+    assert shown_in(kept) == before
+    for row in results.GROWTH:
+        measure.store(row, growth(row.removeprefix("growth-")))
+    measure.main(["--store"])
+    assert [*shown_in(kept)] == ["abacus", "quipu"]
+    assert shown_in(kept)["abacus"] == before["abacus"]
+    assert shown_in(kept)["quipu"]["rows"] == {
+        "dot-large": results.rounded(results.ratios_of(LAYER_ROW))
+    }
+
+
+def test_a_row_alone_joins_what_the_book_shows_of_its_processor(kept):
+    for row in results.GROWTH:
+        measure.store(row, growth(row.removeprefix("growth-")))
+    measure.main(["--store"])
+    kept.unlink()
+    measure.store("dot-large", LAYER_ROW)
+    measure.main(["--store"])
+    assert [*shown_in(kept)["abacus"]["rows"]] == ["dot-large"]
+    assert len(shown_in(kept)["abacus"]["points"]) == 8
+
+
+def test_rows_that_the_book_shows_are_printed_beside_those_measured_here():
+    book = {"quipu": {"rows": {"dot-large": results.ratios_of(LAYER_ROW)}}}
+    here = {"abacus": {"dot-large": {"measured": LAYER_ROW}}}
+    told = results.side_by_side("dot-large", here, book)
+    ours = "dot-large, neutral, inference, ours, on"
+    assert f"{ours} abacus: 3.00 times as fast (2.00 to 4.00), 1.23 ms, 3.0 MiB" in told
+    assert f"{ours} quipu: 3.00 times as fast (2.00 to 4.00), 3.0 MiB" in told
+
+
 @pytest.mark.usefixtures("kept")
 def test_without_points_there_is_nothing_to_show():
     measure.main(["one"])
-    with pytest.raises(SystemExit, match="measure growth-additive and growth-dot first"):
+    with pytest.raises(SystemExit, match="measure growth-additive and growth-dot there first"):
         measure.main(["--store"])
 
 
 def test_the_stored_points_are_small_and_complete():
     text = results.MEASURED.read_text("utf-8")
-    points = json.loads(text)["points"]
-    assert len(text) < 30_000
-    for layer in ("additive", "dot"):
-        for mode in layers.MODES:
-            own = [p for p in points if (p["layer"], p["mode"]) == (layer, mode)]
-            textbook = [p["keys"] for p in own if p["program"] == "textbook"]
-            assert textbook == [*layers.TOGETHER]
-            assert [p["keys"] for p in own if p["program"] == "ours"] == textbook
+    by_processor = json.loads(text)["processors"]
+    assert len(text) < 30_000 * len(by_processor)
+    for processor, layer, mode in product(by_processor, ("additive", "dot"), layers.MODES):
+        points = by_processor[processor]["points"]
+        own = [p for p in points if (p["layer"], p["mode"]) == (layer, mode)]
+        textbook = [p["keys"] for p in own if p["program"] == "textbook"]
+        assert textbook == [*layers.TOGETHER]
+        assert [p["keys"] for p in own if p["program"] == "ours"] == textbook
+        assert by_processor[processor]["machine"]["processor"] == processor
 
 
 def test_a_layer_row_reads_as_one_line_for_each_program():
-    assert results.lines("dot-large", LAYER_ROW) == [
-        "dot-large, default, inference, ours: 3.00 times as fast (2.00 to 4.00), 1.23 ms, 3.0 MiB",
-        "dot-large, default, inference, flex: not measured: no GPU",
-        "dot-large, neutral, inference, ours: 3.00 times as fast (2.00 to 4.00), 1.23 ms, 3.0 MiB",
-    ]
+    ours = "3.00 times as fast (2.00 to 4.00), 1.23 ms, 3.0 MiB"
+    assert results.lines("dot-large", LAYER_ROW) == {
+        "dot-large, default, inference, ours": ours,
+        "dot-large, default, inference, flex": "not measured: no GPU",
+        "dot-large, neutral, inference, ours": ours,
+    }
+    assert results.in_words(RACED | {"rounds": 3}) == f"{ours}, 3 rounds"
 
 
 def test_a_growth_row_reads_as_exponents():
-    assert results.lines("growth-additive", growth()) == [
-        "growth-additive, queries = keys, inference, ours: "
-        "time grows with exponent 1.50, memory with 2.00"
-    ]
+    assert results.lines("growth-additive", growth()) == {
+        "growth-additive, queries = keys, inference, ours": (
+            "time grows with exponent 1.50, memory with 2.00"
+        )
+    }
 
 
 # What grows
@@ -269,7 +341,7 @@ def workers(monkeypatch):
     def answer(command, env, **_):
         task = json.loads(command[-1])
         asked.append((task, env))
-        results = {name: {**RACED, "resident bytes": 7} for name in task["programs"]}
+        results = {name: {**RACED, "rounds": 3, "resident bytes": 7} for name in task["programs"]}
         return subprocess.CompletedProcess(command, 0, "noise\n" + json.dumps(results), "")
 
     monkeypatch.setattr(layers.subprocess, "run", answer)
@@ -291,11 +363,44 @@ def test_each_mode_and_allocator_gets_a_process_of_its_own(workers):
     assert row["neutral"]["training"]["ours"]["times as fast"] == [2.0, 3.0, 4.0]
 
 
-def test_workers_run_on_one_thread_with_seven_rounds(workers, monkeypatch):
+def test_the_time_of_a_row_is_shared_by_its_races(workers, monkeypatch):
+    monkeypatch.setattr(layers.time, "time", lambda: 1000.0)
+    layers.layer_row("dot-medium", lambda _: None)
+    ends = [task["until"] - 1000 for task, _ in workers if task["what"] == "race"]
+    assert ends == [pytest.approx(layers.BUDGET / races) for races in (4, 3, 2, 1)]
+    assert layers.share(999.0, 3) == 1000.0  # no time is left: the least rounds
+
+
+def test_when_its_time_is_over_a_row_leaves_races_out_and_says_so(workers, monkeypatch):
+    clock = iter([0.0, 1.0, 2.0, *[1e9] * 99])
+    monkeypatch.setattr(layers.time, "time", lambda: next(clock))
+    row = layers.layer_row("dot-medium", lambda _: None)
+    assert [task["case"]["mode"] for task, _ in workers] == ["inference"]
+    assert row["default"]["inference"]["ours"]["rounds"] == 3
+    assert row["neutral"]["training"]["ours"] == {"not measured": "the row's time was over"}
+
+
+def test_when_its_time_is_over_a_row_asks_no_more_how_processes_grow(workers, monkeypatch):
+    row = {"default": {mode: {"ours": {**RACED}} for mode in layers.MODES}}
+    monkeypatch.setattr(layers.time, "time", lambda: 1000.0)
+    layers.add_resident(row, CASES["dot-medium"], "dot-medium", lambda _: None, end=1005.0)
+    assert workers == []
+    layers.add_resident(row, CASES["dot-medium"], "dot-medium", lambda _: None, end=1015.0)
+    assert len(workers) == 2
+
+
+def test_the_slow_peer_runs_once(workers):
+    layers.layer_row("additive-large", lambda _: None)
+    races = [(t["case"]["mode"], e.get("GLIBC_TUNABLES")) for t, e in workers
+             if t["what"] == "race" and "keras" in t["programs"]]  # fmt: skip
+    assert races == [("inference", KEEPING)]
+
+
+def test_workers_run_on_one_thread_with_three_to_seven_rounds(workers, monkeypatch):
     monkeypatch.setenv("GLIBC_TUNABLES", "glibc.malloc.check=3")
     layers.layer_row("dot-medium", lambda _: None)
     assert all(env["OMP_NUM_THREADS"] == "1" for _, env in workers)
-    assert all(task["rounds"] >= 7 for task, _ in workers)
+    assert all(task["rounds"] == [3, 7] for task, _ in workers)
     assert "GLIBC_TUNABLES" not in workers[0][1]
 
 

@@ -226,10 +226,13 @@ def test_every_program_for_a_gpu_alone_is_one_of_the_dot_product():
 # What a worker does
 
 
+LIMITS = {"rounds": [2, 2], "until": math.inf}
+
+
 def task(**changes):
     case = {"layer": "additive", "batch": 2, "queries": 3, "keys": 5, "size": 7}
     programs = ["textbook", "ours", "tanh floor", "ours, kept keys"]
-    return {"case": case, "programs": programs, "what": "race", "rounds": 2} | changes
+    return {"case": case, "programs": programs, "what": "race", **LIMITS} | changes
 
 
 def test_a_worker_gives_time_memory_and_ratios_of_each_program():
@@ -241,9 +244,25 @@ def test_a_worker_gives_time_memory_and_ratios_of_each_program():
         "times as fast as tanh floor",
         "seconds",
         "bytes",
+        "rounds",
     }
     assert found["textbook"]["bytes"] >= 2 * 4 * 2 * 3 * 5 * 7  # sums, then their tanh
     assert found["tanh floor"]["bytes"] == 0
+
+
+def test_a_race_makes_as_many_rounds_as_there_is_time_for_and_says_so():
+    assert worker.affordable(2.0, 15.0, 3, 7) == 6  # one goes to counting calls
+    assert worker.affordable(2.0, 100.0, 3, 7) == worker.affordable(2.0, math.inf, 3, 7) == 7
+    assert worker.affordable(2.0, 1.0, 3, 7) == worker.affordable(2.0, -9.0, 3, 7) == 3
+    for until, rounds in ((0.0, 2), (math.inf, 4)):
+        found = worker.measured(task(rounds=[2, 4], until=until))
+        assert {program["rounds"] for program in found.values()} == {rounds}
+
+
+def test_what_grows_was_checked_when_it_raced(monkeypatch):
+    monkeypatch.setattr(worker, "check", lambda *_: pytest.fail("checked"))
+    found = worker.measured(task(what="resident", programs=["ours"]))
+    assert found["ours"]["resident bytes"] >= 0
 
 
 def test_a_worker_says_why_a_program_was_not_measured(monkeypatch):
