@@ -30,6 +30,9 @@
 
   // "constructor" is no word of the book, and yet every object has one.
   const plain = { __proto__: null, hasOwnProperty: Object.prototype.hasOwnProperty };
-  for (const index of /** @type {const} */ (["terms", "titleterms"]))
-    Object.setPrototypeOf(Search._index[index], plain);
+  const { setIndex } = Search;
+  Search.setIndex = (index) => {
+    for (const words of /** @type {const} */ (["terms", "titleterms"])) Object.setPrototypeOf(index[words], plain);
+    setIndex(index);
+  };
 })();

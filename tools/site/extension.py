@@ -18,7 +18,19 @@ from sphinx.util import logging
 
 from tools import provenance
 from tools.book.state import Workshop, isolate_kernels
-from tools.site import answers, excerpts, formulas, icons, late, live, page_files, publishing, terms
+from tools.site import (
+    answers,
+    descriptions,
+    excerpts,
+    finish,
+    formulas,
+    icons,
+    late,
+    live,
+    page_files,
+    publishing,
+    terms,
+)
 
 LICENSES = "Text: CC BY 4.0. Code: MIT."
 REDIRECT = """<!DOCTYPE html>
@@ -142,7 +154,9 @@ def setup(app: Sphinx) -> dict[str, bool]:
     need_package()
     nbclient.client.NotebookClient = Coalescing  # type: ignore[misc]
     answers.setup(app)
+    descriptions.setup(app)
     excerpts.setup(app)
+    finish.setup(app)
     formulas.setup(app)
     icons.setup(app)
     late.setup(app)

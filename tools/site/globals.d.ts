@@ -11,7 +11,7 @@ interface Window {
 declare function splitQuery(query: string): string[];
 declare const stopwords: string[];
 declare const Search: {
-  _index: Record<"terms" | "titleterms", object>;
+  setIndex(index: Record<"terms" | "titleterms", object>): void;
   htmlToText(page: string, anchor: string): string;
   makeSearchSummary(page: string, stems: string[], anchor: string): HTMLElement | null;
 };

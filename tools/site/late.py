@@ -7,7 +7,6 @@ weights are those of the checkpoint that the chapter loads; here they become a s
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
@@ -18,7 +17,7 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.errors import ExtensionError
 
-from tools.site.formulas import NODE
+from tools.site import node
 from tools.site.live import FOLDER, LATE
 
 PROGRAM = Path(__file__).parent / "late" / "bundle.mjs"
@@ -46,9 +45,7 @@ def bundle(folder: Path) -> None:
         ExtensionError: the editor or MicroPython is not as it should be.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    done = subprocess.run([NODE, PROGRAM, folder], capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise ExtensionError(f"the scripts for the first touch cannot be made: {done.stderr}")
+    node.run(PROGRAM, folder)
 
 
 def registration(name: str, model: dict[str, Any]) -> str:

@@ -21,6 +21,8 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 
+from tools.site.minify import minified
+
 HOST = Path(__file__).parent / "host.js"
 FOLDER = "live"  # below the built site's _static, where nothing is put on pages by itself
 TAG = "notebook-only"
@@ -234,16 +236,23 @@ def registration(name: str, module: dict[str, str]) -> str:
 
 def write_modules(app: Sphinx, env: BuildEnvironment) -> None:
     """Write each module once for the whole site, before the pages that name it."""
-    texts = {
-        name: registration(name, module)
+    modules = {
+        name: module
         for page in NbMetadataCollector.get_doc_data(env).values()
         for name, module in page.get(MODULES, {}).items()
     }
-    if texts:
-        texts[HOST.stem] = HOST.read_text("utf-8")
+    if not modules:
+        return
+    parts = [
+        part for each in modules.values() for part in (("js", each["esm"]), ("css", each["css"]))
+    ]
+    host, *small = minified([("js", HOST.read_text("utf-8")), *parts])
+    texts = {HOST.stem: host}
+    for name, esm, css in zip(modules, small[::2], small[1::2], strict=True):
+        texts[name] = registration(name, {"esm": esm, "css": css})
     folder = Path(app.outdir) / "_static" / FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
     for name, text in texts.items():
-        folder.mkdir(parents=True, exist_ok=True)
         (folder / f"{name}.js").write_text(text, "utf-8")
 
 

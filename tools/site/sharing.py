@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterable
 from html import escape
 from pathlib import Path
@@ -18,9 +17,9 @@ from sphinx.config import Config
 
 from tools import provenance
 from tools.site import cards
+from tools.site.descriptions import description
 from tools.site.publishing import CARDS, LOST, ROBOTS, SITEMAP
 
-DESCRIBED = 200  # characters
 LOST_BODY = """<h1>Page not found</h1>
 <p>No page of this book has this address. <a href="{root}search.html">Search</a> for what you
 were after, or begin with <a href="{root}{first}">the first page</a>.</p>
@@ -32,13 +31,6 @@ def describe_site(config: Config, site: str) -> None:
     settings = {"html_baseurl": site, "notfound_urls_prefix": urlsplit(site).path}
     for name, value in settings.items():
         setattr(config, name, value)
-
-
-def description(tree: nodes.document) -> str:
-    """How a page begins: its first paragraphs; nothing if it has but tables, notes or code."""
-    paragraphs = [p for p in tree.findall(nodes.paragraph) if isinstance(p.parent, nodes.section)]
-    text = " ".join(paragraph.astext() for paragraph in paragraphs)
-    return textwrap.shorten(text, DESCRIBED, placeholder=" …")
 
 
 def card_of(page: str) -> str:
@@ -59,7 +51,6 @@ def tags(site: str, book: str, page: str, tree: nodes.document) -> dict[str, str
         "og:image:width": str(cards.WIDTH),
         "og:image:height": str(cards.HEIGHT),
         "og:image:alt": f"{title}; beside it, a heatmap of attention weights",
-        "description": begins,
         "twitter:card": "summary_large_image",
     }
     return {name: text for name, text in named.items() if text}

@@ -324,7 +324,7 @@ def test_python_comes_at_the_first_touch_and_without_it_the_rest_lives(browser, 
 
 
 def test_the_first_load_is_small(built):
-    [module] = [file for file in built.modules if b"drawMask" in file.read_bytes()]
+    [module] = [file for file in built.modules if b"mask-verdict" in file.read_bytes()]
     assert len(gzip.compress(module.read_bytes(), 6)) < FIRST_LOAD
 
 

@@ -11,14 +11,13 @@ from xml.etree import ElementTree
 
 import matplotlib as mpl
 import pytest
-from docutils import nodes
 from fontTools.ttLib import TTFont
 
 from tests.tools.site.published_book import PUBLISHED, REPOSITORY, SITE, TITLE, build, built, write
 from tools.provenance import colab_address, repository_address, site_address
 from tools.site.cards import HEIGHT, WIDTH, draw_card, wrapped, write_card
 from tools.site.publishing import BUTTON, add_colab_button, shared_tags
-from tools.site.sharing import as_html, description, sitemap
+from tools.site.sharing import as_html, sitemap
 
 COLAB = "https://colab.research.google.com/github/ada/a-fork/blob/colab/chapters/first.ipynb"
 PLAY = 0xF04B  # the button's icon
@@ -129,17 +128,6 @@ def test_only_a_notebook_gets_the_button():
 
 
 # What is shared
-
-
-def test_a_page_is_described_by_its_first_paragraphs_and_not_by_its_tables():
-    tree = nodes.document(None, None)
-    section = nodes.section("", nodes.title("", "Title"), nodes.paragraph("", "How it begins."))
-    section += nodes.table("", nodes.paragraph("", "in a table"))
-    section += nodes.paragraph("", "More " * 80)
-    tree += section
-    assert description(tree).startswith("How it begins. More More")
-    assert description(tree).endswith("More …")
-    assert len(description(tree)) <= 200
 
 
 def test_a_tag_may_hold_any_sign():

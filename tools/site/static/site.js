@@ -1,15 +1,22 @@
-// A formula that is wider than its page scrolls; the keyboard must be able to do it.
-function letWideFormulasTakeFocus() {
+// What is wider than its place scrolls; the keyboard must be able to do it. The theme does this for
+// all but formulas, later and one by one, and then finds nothing to change.
+const SCROLLING = "pre, .cell_output > .output, .pst-scrollable-table-container";
+
+function letWhatScrollsTakeFocus() {
   /** @type {NodeListOf<HTMLElement>} */
-  const formulas = document.querySelectorAll(".katex-display");
-  for (const formula of formulas) {
-    formula.tabIndex = formula.scrollWidth > formula.clientWidth ? 0 : -1;
-  }
+  const parts = document.querySelectorAll(`.katex-display, ${SCROLLING}`);
+  // All are measured before one is changed: else the page would be laid out anew for each.
+  const scroll = [...parts].map(
+    (part) => part.scrollWidth > part.clientWidth || (part.matches(SCROLLING) && part.scrollHeight > part.clientHeight),
+  );
+  parts.forEach((part, i) => {
+    part.tabIndex = scroll[i] ? 0 : -1;
+  });
 }
 
-addEventListener("load", letWideFormulasTakeFocus);
-addEventListener("resize", letWideFormulasTakeFocus);
-addEventListener("toggle", letWideFormulasTakeFocus, true);
+addEventListener("load", letWhatScrollsTakeFocus);
+addEventListener("resize", letWhatScrollsTakeFocus);
+addEventListener("toggle", letWhatScrollsTakeFocus, true);
 
 // On paper: dark ink, and the folded answers open. Afterwards as it was.
 {
