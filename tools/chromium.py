@@ -15,6 +15,16 @@ QUIET = (
 ONLY_THIS_MACHINE = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
 
 
+def on_path(*, whole: bool = True) -> str | None:
+    """Where the machine's own is, if it has one.
+
+    Args:
+        whole: Whether it must be the browser that readers have; see `launch`.
+    """
+    names = [*([] if whole else ["chromium-headless-shell"]), "chromium", "google-chrome"]
+    return next(filter(None, map(shutil.which, names)), None)
+
+
 def launch(
     chromium: BrowserType,
     *,
@@ -32,6 +42,5 @@ def launch(
     Raises:
         playwright.sync_api.Error: there is none, or it does not start.
     """
-    names = [*([] if whole else ["chromium-headless-shell"]), "chromium", "google-chrome"]
-    path = next(filter(None, map(shutil.which, names)), None)
+    path = on_path(whole=whole)
     return chromium.launch(executable_path=path, args=[*QUIET, ONLY_THIS_MACHINE], **options)

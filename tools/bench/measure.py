@@ -28,7 +28,7 @@ import torch
 import attnbook
 from attnbook.timing import Program, race
 from tools import ROOT
-from tools.bench import layers, pages, python
+from tools.bench import layers, lighthouse, pages, python
 from tools.bench.cases import textbook_additive, textbook_dot
 from tools.bench.plot import plot
 from tools.bench.results import (
@@ -103,6 +103,7 @@ ROWS: dict[str, Callable[[Say], Result]] = {
     **layers.rows(),
     **{name: silent(row) for name, row in pages.rows().items()},
     "page-python": silent(python.python_row),
+    "lighthouse": lighthouse.lighthouse_row,
 }
 
 
@@ -139,7 +140,12 @@ def measure(names: Sequence[str]) -> None:
         own = f"{name} on {layers.device()}" if elsewhere else name
         store(own, row)
         progress.clear()
-        print("\n".join(side_by_side(own, stored(), shown_before())), flush=True)
+        told = (
+            lighthouse.table(row)
+            if "scores" in row
+            else side_by_side(own, stored(), shown_before())
+        )
+        print("\n".join(told), flush=True)
         progress.done += 1
         print(f"stored in {RESULTS.relative_to(ROOT)}")
 

@@ -27,7 +27,8 @@ from attnbook.figures import AttentionFigure
 from tools import ROOT
 from tools.bench.browser import PHONE, chromium, fresh, packed, served, time_to_life
 from tools.contents import pages
-from tools.site.live import HOST, data_of, in_script, module_of, name_of, placeholder, registration
+from tools.site.live import data_of, in_script, placeholder
+from tools.site.modules import HOST, module_of, name_of, registration
 
 SITE = ROOT / "_build" / "html"
 WORK = ROOT / "_build" / "stock"

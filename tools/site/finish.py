@@ -12,8 +12,8 @@ from html import unescape
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-import imagesize  # type: ignore[import-untyped]  # it has no types
 from sphinx.application import Sphinx
+from sphinx.util.images import get_image_size
 
 from tools.site.minify import minified
 from tools.site.styles import BUNDLE, write_styles
@@ -34,8 +34,7 @@ def size_of(tag: str, folder: Path) -> tuple[int, int] | None:
     source = urlsplit(unescape(given.get("src", "")))
     if {"width", "height"} & given.keys() or "width:" in given.get("style", "") or source.scheme:
         return None
-    width, height = imagesize.get(folder / unquote(source.path))
-    return (round(width), round(height)) if min(width, height) > 0 else None
+    return get_image_size(str(folder / unquote(source.path)))
 
 
 def sized(html: str, folder: Path) -> str:

@@ -18,7 +18,8 @@ from sphinx.environment import BuildEnvironment
 from sphinx.errors import ExtensionError
 
 from tools.site import node
-from tools.site.live import FOLDER, LATE
+from tools.site.live import LATE
+from tools.site.modules import FOLDER
 
 PROGRAM = Path(__file__).parent / "late" / "bundle.mjs"
 BUNDLED = ("editor", "python")  # what PROGRAM makes

@@ -73,6 +73,7 @@ class Visit:
     title: str = ""
     headings: list[str] = field(default_factory=list)
     searches: list[str] = field(default_factory=list)
+    elements: int = 0
     scroll_width: int = 0
     overflow: str = ""
     flat_dots: list[str] = field(default_factory=list)
@@ -137,6 +138,7 @@ def look(page: Page, visit: Visit, *, judged: bool = True) -> Visit:
     visit.title = page.title()
     visit.headings = page.evaluate(SEEN, "h1")
     visit.searches = page.evaluate(SEEN, ".search-button, .search-button-field, form.bd-search")
+    visit.elements = page.evaluate("document.querySelectorAll('*').length")
     visit.scroll_width = page.evaluate("document.documentElement.scrollWidth")
     visit.overflow = page.evaluate(OVERFLOW)
     visit.flat_dots = page.evaluate(FLAT_DOTS)

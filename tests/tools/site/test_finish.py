@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import re
 from types import SimpleNamespace
 
 import pytest
 from sphinx.errors import ExtensionError
 
+from attnbook import figures
+from tools.site import node
 from tools.site.finish import finish, finish_pages, finish_scripts, sized
 from tools.site.minify import minified
 
+FIGURES = [name for name in figures.__all__ if hasattr(getattr(figures, name), "_esm")]
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 40 20"{}/>'
 
 
@@ -29,7 +33,7 @@ def pictures(tmp_path):
 
 def test_a_picture_is_as_large_as_its_file_says(pictures):
     tag = '<p><img alt="&lt;x&gt;" src="_images/wide%20one.svg?v=1#a" /></p>'
-    assert sized(tag, pictures) == tag.replace("<img", '<img width="500" height="248"')
+    assert sized(tag, pictures) == tag.replace("<img", '<img width="500" height="247"')
 
 
 @pytest.mark.parametrize(
@@ -106,6 +110,36 @@ def test_a_style_keeps_what_it_says():
 
 def test_texts_come_back_in_their_order():
     assert minified([("js", "f(1)"), ("css", "a{}"), ("js", "f(2)")])[2].startswith("f(2)")
+
+
+def test_every_script_of_the_site_is_as_small_as_it_can_be(site):
+    static = site / "_static"
+    texts = [path.read_text("utf-8") for path in static.glob("*.js")]
+    modules = [path.read_text("utf-8") for path in (static / "live").glob("*.js")]
+    parts = [
+        json.loads(text[text.index("] = ") + 4 :].rstrip(";\n"))["esm"]
+        for text in modules
+        if "attnbookModules ??=" in text
+    ]
+    assert len(parts) > 10
+    assert len(texts) > 10
+    again = minified([("js", text) for text in parts + texts])
+    assert sum(map(len, again)) > 0.99 * sum(map(len, parts + texts))
+
+
+@pytest.mark.parametrize("figure", FIGURES)
+def test_a_figures_module_exports_the_same_before_and_after(figure, tmp_path):
+    whole = str(getattr(figures, figure)._esm)
+    (tmp_path / "whole.mjs").write_text(whole, "utf-8")
+    (tmp_path / "small.mjs").write_text(*minified([("js", whole)]), "utf-8")
+    program = (
+        "const [a, b] = await Promise.all(['whole', 'small'].map((x) => import(`./${x}.mjs`)));"
+        "console.log(JSON.stringify([a, b].map((module) => Object.keys(module).sort())))"
+    )
+    (tmp_path / "names.mjs").write_text(program)
+    whole_names, small_names = json.loads(node.run(tmp_path / "names.mjs"))
+    assert "default" in whole_names
+    assert whole_names == small_names
 
 
 def test_a_script_that_is_none_stops_the_build():

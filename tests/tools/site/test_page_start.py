@@ -50,7 +50,7 @@ def test_a_page_has_its_colours_before_the_scripts_of_the_theme(held_back, schem
 
 def test_late_scripts_all_come_in_their_order_after_the_figures(browser, home):
     with opened(browser, f"{home}chapters/welcome.html") as (page, record):
-        page.wait_for_function("typeof Search === 'object' && 'bootstrap' in window")
+        page.wait_for_function("'bootstrap' in window")
         late = page.evaluate(LATE)
         assert len(late) > 8
         assert [url for url in record.requests if url in late] == late

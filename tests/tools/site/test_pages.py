@@ -17,10 +17,13 @@ from tests.tools.site.site_checks import (
     packed_size,
 )
 
-KILOBYTES, REQUESTS = 400, 40
+KILOBYTES, REQUESTS, ELEMENTS = 350, 40, 20_000
 
 NUMBERED = re.compile(r'id="(equation-[\w-]+)">.*?class="eqno">\((\d+)\)', re.DOTALL)
 REFERENCES = re.compile(r'href="([\w.-]*)#(equation-[\w-]+)">\((\d+)\)</a>')
+
+PICTURE = re.compile(r"<img\b[^>]*>")
+SIZED = re.compile(r'width="\d+" height="\d+"')
 
 each_look = pytest.mark.parametrize(("width", "scheme"), LOOKS)
 
@@ -71,6 +74,16 @@ def test_the_first_load_is_light(visit, site, home, name):
     size = packed_load(site, home, loaded)
     largest = sorted(((packed_load(site, home, [url]), url) for url in loaded), reverse=True)[:5]
     assert size <= KILOBYTES * 1000, (size, largest)
+
+
+def test_a_page_has_no_more_elements_than_a_phone_can_bear(visit, name):
+    assert 100 < visit(name, WIDE, "light").elements <= ELEMENTS
+
+
+def test_every_picture_says_its_size_before_it_is_there(site, name):
+    pictures = PICTURE.findall((site / f"{name}.html").read_text("utf-8"))
+    assert pictures  # the logo, at least
+    assert [one for one in pictures if not SIZED.search(one)] == []
 
 
 def test_the_page_has_an_icon(visit, site, home, name):

@@ -55,7 +55,7 @@ def read(browser, home, site):
     def go(way: str = "http", width: int = WIDE, chapter: str = CHAPTER, **options):
         root = home if way == "http" else site.as_uri() + "/"
         with opened(browser, f"{root}chapters/{chapter}.html", width, **options) as (tab, record):
-            tab.wait_for_function("typeof Search === 'object' && 'bootstrap' in window")
+            tab.wait_for_function("'bootstrap' in window")
             yield tab
             assert record.complaints + record.failures == []
             assert record.foreign(root) == []

@@ -1,0 +1,85 @@
+"""What is made of Lighthouse's reports; no score is asserted."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tools.bench import lighthouse, measure
+from tools.bench.lighthouse import CATEGORIES, TIMES, judge, middle, table
+
+REPORT = {
+    "categories": {name: {"score": 0.5 + i / 10} for i, name in enumerate(CATEGORIES)},
+    "audits": {name: {"numericValue": 10.0 * i} for i, name in enumerate(TIMES)},
+}
+
+
+@pytest.fixture
+def program(tmp_path):
+    """A function that makes a program which prints this in Lighthouse's place."""
+
+    def write(text: str) -> object:
+        path = tmp_path / "lighthouse.mjs"
+        path.write_text(f"console.log({json.dumps(text)})")
+        return path
+
+    return write
+
+
+def test_a_report_becomes_four_scores_and_its_times(program):
+    found = judge(program(json.dumps(REPORT)), "chrome", "http://127.0.0.1/")
+    assert [round(found[name]) for name in CATEGORIES] == [50, 60, 70, 80]
+    assert [found[name] for name in TIMES.values()] == [0, 10, 20, 30]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "no report",
+        json.dumps(REPORT | {"categories": {}}),
+        json.dumps({**REPORT, "categories": {name: {"score": None} for name in CATEGORIES}}),
+    ],
+)
+def test_a_run_without_scores_is_no_result(program, text):
+    with pytest.raises(RuntimeError, match=r"^Lighthouse gives no scores for http://x/: "):
+        judge(program(text), "chrome", "http://x/")
+
+
+def test_the_middle_of_each_score_counts():
+    assert middle([{"seo": 90, "ms": 3.0}, {"seo": 100, "ms": 1.0}, {"seo": 80, "ms": 2.0}]) == {
+        "seo": 90,
+        "ms": 2.0,
+    }
+
+
+def test_every_page_is_judged_in_each_round_and_the_search_too(monkeypatch):
+    asked = []
+
+    def fake(_program, _chrome, address):
+        asked.append(address.partition("/chapters/")[2] or address.rpartition("/")[2])
+        return dict.fromkeys([*CATEGORIES, *TIMES.values()], 100.0)
+
+    monkeypatch.setattr(lighthouse, "require_book", lambda: None)
+    monkeypatch.setattr(lighthouse, "fetch", lambda: "program")
+    monkeypatch.setattr(lighthouse, "judge", fake)
+    row = lighthouse.lighthouse_row(lambda _: None)
+    assert asked[: len(asked) // 3] * 3 == asked
+    assert {"welcome.html", "search.html"} <= {*asked}
+    assert {"welcome", "search"} <= row["scores"].keys()
+
+
+def test_a_score_below_what_is_wanted_bears_a_star():
+    good = {"performance": 95, "accessibility": 100, "best-practices": 100, "seo": 100}
+    times = dict.fromkeys(TIMES.values(), 1234.5)
+    scores = {"good": good | times, "bad": good | times | {"performance": 94.4, "seo": 99}}
+    row = {"lighthouse": "1", "rounds": 3, "busy": 0.5, "scores": scores}
+    _, heads, first, second = table(row)
+    assert heads.split()[:4] == list(CATEGORIES)
+    assert first.split()[:5] == ["good", "95", "100", "100", "100"]
+    assert second.split()[:5] == ["bad", "94*", "100", "100", "99*"]
+
+
+def test_it_is_a_row_of_its_own():
+    assert "lighthouse" in measure.ROWS
