@@ -65,6 +65,8 @@ function open(place, { text, label, hint, onChange, onRun, onLeave }) {
       EditorView.updateListener.of((update) => update.docChanged && onChange(update.state.doc.toString())),
     ],
   });
+  // A slash is written here; elsewhere on a page it opens the search.
+  view.dom.addEventListener("keydown", (event) => event.key === "/" && event.stopPropagation());
   return {
     focus(at) {
       view.focus();
