@@ -20,8 +20,11 @@ function say(line) {
  * @param {Record<string, string>} files Python, by path
  */
 async function start(program, files) {
-  const url = URL.createObjectURL(new Blob([program], { type: "application/wasm" }));
-  const python = await loadMicroPython({ url, heapsize: HEAP, stdout: say, linebuffer: true });
+  // MicroPython fetches its program, which is here already. WebKit lets no worker of a page in a folder
+  // fetch a Blob, and a site's policy may forbid to fetch anything.
+  const type = { "Content-Type": "application/wasm" };
+  globalThis.fetch = async () => new Response(program, { headers: type });
+  const python = await loadMicroPython({ url: "micropython.wasm", heapsize: HEAP, stdout: say, linebuffer: true });
   for (const [path, text] of Object.entries(files)) {
     python.FS.mkdirTree(path.slice(0, path.lastIndexOf("/")));
     python.FS.writeFile(path, text);
