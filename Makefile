@@ -52,7 +52,7 @@ lint: $(NODE_BIN)/tsc ## style, types, arrows between rooms and workflows
 	$(BIN)/check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
 
 unit: $(NODE_BIN)/tsc ## tests of the package and of the tools
-	$(BIN)/pytest tests -m "not browser" $(SIDE_BY_SIDE)
+	$(BIN)/pytest tests -m "not browser and not engines" $(SIDE_BY_SIDE)
 
 nbval: $(READY) ## re-run every chapter and compare each stored output
 	@$(BIN)/python -m tools.book.notebooks check
@@ -64,8 +64,11 @@ jitter: $(READY) ## compare the chapters as if on SEEDS=10 other processors (NAM
 browser: book ## the built book in a real browser (PICTURES=1 keeps pictures of it)
 	$(BIN)/pytest tests -m browser $(if $(PICTURES),--pictures)
 
+browsers: book ## the built book in Firefox and WebKit, where they are, beside Chromium (PICTURES=1)
+	$(BIN)/pytest tests -m engines -rs $(if $(PICTURES),--pictures)
+
 check: lint ## style, types, and each test that is not slow
-	$(BIN)/pytest tests -m "not browser and not slow" $(SIDE_BY_SIDE)
+	$(BIN)/pytest tests -m "not browser and not engines and not slow" $(SIDE_BY_SIDE)
 
 colab: $(READY) ## the chapters as notebooks for Colab, pinned to this commit, in _build/colab
 	@$(BIN)/python -m tools.copies.colab
@@ -83,7 +86,7 @@ test: $(NODE_BIN)/tsc ## everything that CI runs
 # One after the other: whatever else could begin would take the place of the browser's tests, which
 # take longest and wait for the book.
 chapters: $(READY)
-	@$(MAKE) --no-print-directory --keep-going --jobs=1 nbval judge lived
+	@$(MAKE) --no-print-directory --keep-going --jobs=1 nbval judge browsers lived
 
 bench: $(if $(ROW),$(READY),book) ## measure ratios and store them with their machine (ROW=additive-large for one)
 	@$(BIN)/python -m tools.bench.measure $(ROW)
@@ -116,4 +119,4 @@ $(NODE_BIN)/tsc: $(READY)
 	@$(BIN)/npm ci --prefix tools --loglevel=error
 	@touch $@
 
-.PHONY: help book chapter chapters serve notebooks diagrams lint unit nbval browser colab lived check test jitter bench checkpoints grade lock clean
+.PHONY: help book chapter chapters serve notebooks diagrams lint unit nbval browser browsers colab lived check test jitter bench checkpoints grade lock clean

@@ -36,9 +36,11 @@ def pytest_generate_tests(metafunc):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Mark what looks at pages."""
+    """Mark what looks at pages, in which browser."""
     for item in items:
-        if {"browser", "site"} & {*item.fixturenames}:
+        if "engine" in item.fixturenames:
+            item.add_marker("engines")
+        elif {"browser", "site"} & {*item.fixturenames}:
             item.add_marker("browser")
 
 

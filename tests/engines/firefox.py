@@ -1,0 +1,142 @@
+"""Firefox over WebDriver BiDi, which it speaks itself: no program stands between."""
+
+from __future__ import annotations
+
+import base64
+import json
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import websocket
+
+from tests.engines.engine import HEIGHT, WIDE, Hand
+
+PROGRAMS = ("firefox-esr", "firefox")
+# Nothing is asked of other hosts; 0 is dark.
+PREFERENCES = {
+    "app.normandy.enabled": False,
+    "app.update.auto": False,
+    "browser.safebrowsing.downloads.enabled": False,
+    "browser.safebrowsing.malware.enabled": False,
+    "browser.safebrowsing.phishing.enabled": False,
+    "browser.shell.checkDefaultBrowser": False,
+    "datareporting.policy.dataSubmissionEnabled": False,
+    "layout.css.prefers-color-scheme.content-override": 0,
+    "network.captive-portal-service.enabled": False,
+    "network.connectivity-service.enabled": False,
+    "remote.active-protocols": 1,
+    "services.settings.server": "data:,",
+    "toolkit.telemetry.enabled": False,
+    "ui.prefersReducedMotion": 1,
+}
+LISTENING = "WebDriver BiDi listening on "
+TOLD = ["log.entryAdded", "network.beforeRequestSent", "network.fetchError"]
+
+
+def installed() -> str | None:
+    """Where it is, if it is there."""
+    return next(filter(None, map(shutil.which, PROGRAMS)), None)
+
+
+@contextmanager
+def running(command: list[str]) -> Iterator[str]:
+    """Where a Firefox listens that this command starts."""
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, **quiet) as process:
+        try:
+            said = process.stderr
+            yield next(line.partition(LISTENING)[2].strip() for line in said if LISTENING in line)
+        finally:
+            process.terminate()
+
+
+class Firefox(Hand):
+    """A Firefox without a window, with a profile of its own.
+
+    Args:
+        folder: An empty one, for the profile.
+    """
+
+    name = "Firefox"
+
+    def __init__(self, folder: Path) -> None:
+        lines = [f"user_pref({json.dumps(k)}, {json.dumps(v)});" for k, v in PREFERENCES.items()]
+        (folder / "user.js").write_text("\n".join(lines), "utf-8")
+        command = [str(installed()), "--headless", "--no-remote", "--profile", str(folder)]
+        self.numbers = count()
+        self.told: list[str] = []
+        self.asked: list[str] = []
+        self.url = ""
+        with ExitStack() as ends:
+            address = ends.enter_context(running([*command, "--remote-debugging-port=0"]))
+            self.socket = websocket.create_connection(
+                f"{address}/session", timeout=120, suppress_origin=True
+            )
+            ends.callback(self.socket.close)
+            self.ask("session.new", capabilities={})
+            # In the first tab the focus is on the field for addresses: keys press no buttons.
+            self.tab = self.ask("browsingContext.create", type="tab")["context"]
+            self.ask("session.subscribe", events=TOLD)
+            self.ends = ends.pop_all()
+
+    def ask(self, method: str, **parameters: Any) -> Any:
+        """The answer to a command; what happens meanwhile is noted."""
+        number = next(self.numbers)
+        self.socket.send(json.dumps({"id": number, "method": method, "params": parameters}))
+        while (said := json.loads(self.socket.recv())).get("id") != number:
+            self.note(said)
+        if said["type"] == "error":
+            raise RuntimeError(f"{method}: {said['error']}: {said['message']}")
+        return said["result"]
+
+    def note(self, event: dict[str, Any]) -> None:
+        """Keep what a page complains of, and what it asks for."""
+        given = event.get("params", {})
+        if event.get("method") == "log.entryAdded" and given["level"] in ("warn", "error"):
+            self.told.append(f"{given['level']}: {given['text']}")
+        elif event.get("method") == "network.beforeRequestSent":
+            self.asked.append(given["request"]["url"])
+        elif event.get("method") == "network.fetchError" and "ABORT" not in given["errorText"]:
+            self.told.append(f"{given['errorText']}: {given['request']['url']}")
+
+    def open(self, url: str, width: int = WIDE) -> None:
+        self.ask("browsingContext.navigate", context=self.tab, url="about:blank", wait="complete")
+        viewport = {"width": width, "height": HEIGHT}
+        self.ask("browsingContext.setViewport", context=self.tab, viewport=viewport)
+        self.told, self.asked, self.url = [], [], url
+        self.ask("browsingContext.navigate", context=self.tab, url=url, wait="complete")
+
+    def evaluate(self, function: str, *arguments: Any) -> Any:
+        called = f"Promise.resolve(({function})(...{json.dumps(arguments)}))"
+        result = self.ask(
+            "script.evaluate",
+            expression=f"{called}.then(got => JSON.stringify(got ?? null))",
+            target={"context": self.tab},
+            awaitPromise=True,
+        )
+        if result["type"] == "exception":
+            raise RuntimeError(result["exceptionDetails"]["text"])
+        return json.loads(result["result"]["value"])
+
+    def perform(self, source: dict[str, Any]) -> None:
+        self.ask("input.performActions", context=self.tab, actions=[source])
+
+    def complaints(self) -> list[str]:
+        self.evaluate("() => new Promise(done => setTimeout(done))")  # what was said is on its way
+        return self.told
+
+    def foreign(self) -> list[str]:
+        home = self.url[: self.url.index("/", 8) + 1]
+        return [url for url in self.asked if not url.startswith((home, "data:", "blob:", "file:"))]
+
+    def picture(self) -> bytes:
+        taken = self.ask("browsingContext.captureScreenshot", context=self.tab)
+        return base64.b64decode(taken["data"])
+
+    def close(self) -> None:
+        self.ends.close()

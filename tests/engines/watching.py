@@ -1,0 +1,48 @@
+"""A copy of a site whose pages keep what they complain of, for an engine that does not tell it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+# Before all other scripts; an error of a script, a file that does not come, a refusal.
+WATCH = """<script>
+window.complaints = [];
+for (const level of ["warn", "error"]) {
+  const say = console[level];
+  console[level] = (...words) => {
+    complaints.push(`${level}: ${words.join(" ")}`);
+    say.apply(console, words);
+  };
+}
+addEventListener("error", (event) => {
+  complaints.push(`error: ${event.message || event.target.src || event.target.href}`);
+}, true);
+addEventListener("unhandledrejection", (event) => complaints.push(`error: ${event.reason}`));
+addEventListener("securitypolicyviolation", (event) => complaints.push(event.blockedURI));
+</script>
+"""
+# Where a page is shown as wide as a phone, in an engine whose window cannot be so narrow.
+PHONE = """<!DOCTYPE html><html lang="en"><title>Phone</title><link rel="icon" href="data:,">
+<iframe style="border: 0" title="phone"></iframe></html>"""
+
+
+def watched_page(html: str) -> str:
+    """A page that watches itself from its first line on."""
+    before, head, after = html.partition("<head>")
+    if not head:
+        before, head, after = html.partition(">")  # of its doctype
+    return f"{before}{head}\n{WATCH}{after}"
+
+
+def watched_copy(site: Path, folder: Path) -> Path:
+    """The site in another folder: pages written anew, all other files by links."""
+    for path in site.rglob("*"):
+        copy = folder / path.relative_to(site)
+        if path.is_dir():
+            copy.mkdir()
+        elif path.suffix == ".html":
+            copy.write_text(watched_page(path.read_text("utf-8")), "utf-8")
+        else:
+            copy.symlink_to(path)
+    (folder / "phone.html").write_text(PHONE, "utf-8")
+    return folder
