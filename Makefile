@@ -65,7 +65,7 @@ browser: book ## the built book in a real browser (PICTURES=1 keeps pictures of 
 	$(BIN)/pytest tests -m browser $(if $(PICTURES),--pictures)
 
 browsers: book ## the built book in Firefox and WebKit, where they are, beside Chromium (PICTURES=1)
-	$(BIN)/pytest tests -m engines -rs $(if $(PICTURES),--pictures)
+	$(BIN)/pytest tests -m engines $(if $(PICTURES),--pictures)
 
 check: lint ## style, types, and each test that is not slow
 	$(BIN)/pytest tests -m "not browser and not engines and not slow" $(SIDE_BY_SIDE)

@@ -16,9 +16,26 @@ from tests.engines.looking import Look, looked, touched
 from tests.engines.watching import watched_copy
 
 OTHERS = {
-    "firefox": (firefox.installed, firefox.Firefox, "Firefox", "firefox-esr"),
-    "webkit": (webkit.installed, webkit.WebKit, "WebKit", "webkit2gtk-driver xvfb"),
+    "firefox": (
+        firefox.installed,
+        firefox.Firefox,
+        "Firefox is not installed, so no page was opened in it: `apt-get install firefox-esr`.",
+    ),
+    "webkit": (
+        webkit.installed,
+        webkit.WebKit,
+        "WebKit is not installed, so no page was opened in it: "
+        "`apt-get install webkit2gtk-driver xvfb`.",
+    ),
 }
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Say once what was left out, and how to have it."""
+    skipped = {str(report.longrepr) for report in terminalreporter.stats.get("skipped", [])}
+    for _, _, sentence in OTHERS.values():
+        if any(sentence in why for why in skipped):
+            terminalreporter.write_line(sentence)
 
 
 @pytest.fixture(scope="session")
@@ -34,11 +51,9 @@ def watched_home(serve, watched):
 @pytest.fixture(scope="session", params=OTHERS)
 def engine(request, tmp_path_factory):
     """Each engine that this machine has."""
-    installed, start, name, packages = OTHERS[request.param]
+    installed, start, sentence = OTHERS[request.param]
     if not installed():
-        pytest.skip(
-            f"{name} is not installed, so no page was opened in it: `apt-get install {packages}`"
-        )
+        pytest.skip(sentence)
     started = start(tmp_path_factory.mktemp(request.param))
     yield started
     started.close()

@@ -9,6 +9,8 @@ from tools import ROOT
 SHEETS = [*ROOT.glob("attnbook/figures/*/*.css"), *ROOT.glob("tools/site/static/*.css")]
 DECLARATION = re.compile(r"^\s+([a-z-]+):\s([^;{}]+?)(?: !important)?;$", re.MULTILINE)
 UNKNOWN = "given => given.filter(([name, value]) => !CSS.supports(name, value))"
+# Newer than Debian's WebKit: there a text scrolls in its field where it is too long for it.
+NEWER = {("field-sizing", "content")}
 # Told by a variable's value only, which the sheet does not say.
 LATER = "var("
 
@@ -16,7 +18,7 @@ LATER = "var("
 def declared() -> list[tuple[str, str]]:
     """All that our sheets declare, once."""
     found = {pair for sheet in SHEETS for pair in DECLARATION.findall(sheet.read_text("utf-8"))}
-    return sorted(pair for pair in found if LATER not in pair[1])
+    return sorted(pair for pair in found - NEWER if LATER not in pair[1])
 
 
 def test_each_declaration_is_understood(engine, see):
