@@ -223,8 +223,7 @@ class AdditiveAttention(Attention):
     ) -> Tensor:
         weight = self.w_v.weight.squeeze(0)
         whole = self.keep_weights or self._drops() or torch.compiler.is_compiling()
-        whole = whole or values.dtype != queries.dtype  # under autocast
-        if whole or not streaming_pays(queries, keys):
+        if whole or values.dtype != queries.dtype or not streaming_pays(queries, keys):  # autocast
             scores = fast_additive_score(queries, keys, weight, visible)
             return self._weigh_and_pool(scores, values, visible)
         cleared = without_padding(values, visible)
