@@ -38,10 +38,11 @@ def using(body: str) -> str:
 
 
 KINDS = using("() => figures().map(kind)")
-# As many as the page has places for, and none that says why it stands still.
-MOUNTED = using(
-    "() => figures().length === document.querySelectorAll('[data-attnbook-view]').length"
-)
+# In each place of the page stands a figure, or why it stands still.
+MOUNTED = using("""() => {
+    const places = [...document.querySelectorAll('[data-attnbook-view]')];
+    return places.every(e => e.querySelector('figure, :scope > [role=status]'));
+}""")
 STILL = """() => [...document.querySelectorAll('[data-attnbook-view] > [role=status]')]
     .map(e => e.textContent)"""
 
