@@ -168,6 +168,7 @@ function stagesOf(layout, control, drawn, said, onPoint) {
   const below = ruler("below");
   below.paint(ticks(...layout.range, 6, 30).map((tick) => ({ at: layout.x(tick), text: String(tick) })));
   const name = make("small", { class: "axis-name", text: layout.names[0] });
+  const { ticks: marks, walk } = keyTicks(layout, onPoint);
   return [
     stage(
       "Scoring",
@@ -176,7 +177,7 @@ function stagesOf(layout, control, drawn, said, onPoint) {
     ),
     stage("Weighting", [said.total, said.shared], drawn.weights.element),
     stage("Pooling", [note("values × weights"), ...smalls, said.output], drawn.values.element),
-    stage("", [control.label, name], keyTicks(layout, onPoint), control.input, below.element),
+    stage("", [control.label, name], marks, control.input, walk, below.element),
   ];
 }
 

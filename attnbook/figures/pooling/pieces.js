@@ -2,7 +2,7 @@
 /** @import { Ends, Point } from "../shared/types" */
 /** @import { Answer, Layout } from "./types" */
 import { curve, dotAt, fromTop, graph, ruler, segment, ticks } from "../shared/axes.js";
-import { short, tableRow, walkAlong } from "../shared/controls.js";
+import { short, tableRow } from "../shared/controls.js";
 import { make, put } from "../shared/elements.js";
 
 const FLOOR = -4.5; // the score three widths away, where little weight is left
@@ -101,18 +101,24 @@ export function valuePicture({ points, truth, colours, x }) {
 }
 
 /**
- * A tick per key that can have the focus; arrow keys walk along the axis.
+ * A tick per key, and a range that walks along them by keyboard: they lie too close for a finger.
  * @param {Layout} layout
  * @param {(key: number) => void} onPoint
  */
 export function keyTicks({ keys, order, colours, names, sayKey, x }, onPoint) {
-  const buttons = order.map((i, rank) => {
-    const style = `--at: ${x(keys[i]).toFixed(3)}%; --paint: ${colours[i]}`;
-    const name = `${names[0]} ${sayKey(keys[i])}`;
-    return make("button", { type: "button", "aria-label": name, tabindex: rank === 0 ? 0 : -1, style });
-  });
-  walkAlong(buttons, (rank) => onPoint(order[rank]));
-  return make("div", { class: "key-ticks", role: "group", "aria-label": "keys" }, ...buttons);
+  const ticks = order.map((i) => make("i", { style: `--at: ${x(keys[i]).toFixed(3)}%; --paint: ${colours[i]}` }));
+  const range = { min: 0, max: keys.length - 1, step: 1, value: 0 };
+  const walk = make("input", { type: "range", class: "key-walk", "aria-label": "key", ...range });
+  const here = () => order[Number(walk.value)];
+  const tell = () => put(walk, { "aria-valuetext": `${names[0]} ${sayKey(keys[here()])}` });
+  const point = () => {
+    tell();
+    onPoint(here());
+  };
+  walk.addEventListener("input", point);
+  walk.addEventListener("focus", point);
+  tell();
+  return { ticks: make("div", { class: "key-ticks", "aria-hidden": true }, ...ticks), walk };
 }
 
 /** The numbers behind the picture. @param {Layout} layout */

@@ -141,11 +141,12 @@ def test_a_pointed_key_says_its_numbers(show):
 
         graph.hover(position=place(2))
         assert readout.inner_text() == say(2)
-        ticks = figure.locator(".key-ticks button")
-        ticks.nth(0).focus()
+        walk = slider(figure, "key")
+        walk.focus()
         assert readout.inner_text() == say(0)
-        ticks.nth(0).press("ArrowRight")
+        walk.press("ArrowRight")
         assert readout.inner_text() == say(1)
+        assert walk.get_attribute("aria-valuetext") == f"age {rows[1][0]}"
         graph.tap(position=place(3))
         assert readout.inner_text() == say(3)
         marks = [mark.bounding_box() for mark in figure.locator(".at-key").all()]
@@ -184,7 +185,7 @@ def test_every_control_keeps_its_keys_from_the_notebook_around_it(show):
     with show("few") as (_, figure, _):
         controls = figure.locator("input, button, summary, [tabindex]")
         kept = figure.locator("[data-lm-suppress-shortcuts=true]")
-        assert controls.count() == kept.count() == 2 + 5 + 2
+        assert controls.count() == kept.count() == 2 + 1 + 2
 
 
 def test_a_change_from_python_is_painted_until_the_figure_is_cleaned_up(show):

@@ -60,6 +60,10 @@ MARK_ALIKE = """() => {
     }
 }"""
 ONE_OF_EACH = "axe.configure({rules: [{id: 'color-contrast', selector: '*:not([data-alike])'}]})"
+# Not "preload": axe would look for the theme's style sheets in the wrong folder.
+RUN = """axe.run({
+    resultTypes: ['violations'], preload: false, rules: {'target-size': {enabled: true}},
+})"""
 UNFOLD = "() => document.querySelectorAll('main details').forEach(e => { e.open = true })"
 
 
@@ -159,10 +163,7 @@ def axe_findings_with_places(page: Page) -> list[tuple[str, str]]:
     page.evaluate(MARK_ALIKE)
     page.evaluate(axe.axe_script)
     page.evaluate(ONE_OF_EACH)
-    # Not "preload": axe would look for the theme's style sheets in the wrong folder.
-    violations = page.evaluate("axe.run({resultTypes: ['violations'], preload: false})")[
-        "violations"
-    ]
+    violations = page.evaluate(RUN)["violations"]
     return [
         (
             f"{violation['id']}: {node['html'][:200]} ({node['failureSummary'][:300]})",
