@@ -139,7 +139,9 @@ AIM = using(f"""async (place) => {{
     const box = target.getBoundingClientRect();
     const full = (target.value - target.min) / (target.max - target.min);
     const part = target.type !== 'range' || full < 0.5 ? 0.75 : 0.25;
-    const [x, y] = [box.left + part * box.width, box.top + box.height / 2];
+    const upright = box.height > box.width; // then its high end is above
+    const [x, y] = upright ? [box.left + box.width / 2, box.top + (1 - part) * box.height]
+        : [box.left + part * box.width, box.top + box.height / 2];
     await new Promise(done => requestAnimationFrame(() => setTimeout(done)));
     const now = target.getBoundingClientRect();
     const there = document.elementFromPoint(x, y);
