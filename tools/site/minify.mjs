@@ -8,4 +8,9 @@ const texts = /** @type {["js" | "css", string][]} */ (await json(process.stdin)
 const done = texts.map(([loader, text]) =>
   transform(text, { loader, minify: true, target: "es2022", charset: "utf8", legalComments: "none" }),
 );
-process.stdout.write(JSON.stringify((await Promise.all(done)).map(({ code }) => code)));
+try {
+  process.stdout.write(JSON.stringify((await Promise.all(done)).map(({ code }) => code)));
+} catch (error) {
+  process.stderr.write(String(error instanceof Error ? error.message.split("\n").at(-1) : error));
+  process.exitCode = 1;
+}

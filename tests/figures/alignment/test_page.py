@@ -22,7 +22,7 @@ from tests.figures.shared.page import (
     opened_figure,
     together,
 )
-from tests.tools.site.jupyterlab import START, printed, run_all, run_last
+from tests.tools.site.jupyterlab import START, run_all, told_by_last
 from tests.tools.site.site_checks import LOOKS, NARROW, WIDE
 
 GERMAN, HEBREW, JAPANESE = (LOCALES.index(locale) for locale in ("de", "he", "ja"))
@@ -314,8 +314,7 @@ def test_in_jupyterlab_it_speaks_with_python(browser, lab):
     expect(slider).to_have_value("0", timeout=START * 1000)
     slider.press("ArrowRight")
     date_choice(figure).select_option("1")
-    run_last(tab)
-    expect(printed(tab)).to_have_text("date 1 step 1", timeout=START * 1000)
+    told_by_last(tab, "date 1 step 1")
     tab.locator(".widget-slider [role=slider], .widget-slider .noUi-handle").first.press(
         "ArrowRight"
     )

@@ -18,7 +18,7 @@ from attnbook.figures.heads.reading import counted, read
 from attnbook.models.transformer.repeats import SYMBOLS
 from tests.figures.attention.cases import traits
 from tests.figures.shared.page import MOVING, findings_by_figure, harness, opened_figure, together
-from tests.tools.site.jupyterlab import START, printed, run_all, run_last
+from tests.tools.site.jupyterlab import START, run_all, told_by_last
 from tests.tools.site.live_pages import book, cell, page, view
 from tests.tools.site.site_checks import LOOKS, NARROW, UNFOLD, WIDE, watched
 from tools.site.late import write_models
@@ -511,9 +511,8 @@ def test_in_jupyterlab_the_kernel_brings_the_weights(browser, lab):
     python = HeadsFigure(text="hgfhgfhgf", removed=[(0, 0)])
     expect(figure.locator(".symbol").first).to_have_text("h")
     assert disagreements(figure, python) == []
-    run_last(tab)
     told = f"hgfhgfhgf [[0, 0]] {len(STEPS)} {python.reading.guesses}"
-    expect(printed(tab)).to_have_text(told, timeout=START * 1000)
+    told_by_last(tab, told)
     tab.close()
 
 

@@ -16,7 +16,7 @@ from attnbook.figures.translator.reading import verdict
 from attnbook.models.translator.dates import make_dates
 from tests.figures.attention.cases import traits
 from tests.figures.shared.page import MOVING, findings_by_figure, harness, opened_figure, together
-from tests.tools.site.jupyterlab import START, printed, run_all, run_last
+from tests.tools.site.jupyterlab import START, run_all, told_by_last
 from tests.tools.site.live_pages import book, cell, page, view
 from tests.tools.site.site_checks import LOOKS, NARROW, WIDE, watched
 
@@ -363,10 +363,9 @@ def test_in_jupyterlab_the_kernel_brings_the_weights(browser, lab):
     python = TranslatorFigure(text="5 mars 2001", hidden=[2])
     expect(figure.locator(".verdict")).to_contain_text("Without “m” it")
     assert disagreements(figure, python) == []
-    run_last(tab)
     count = len(packed("convolutional")["arrays"])
     told = f"5 mars 2001 [2] {count} {python.reading.output}"
-    expect(printed(tab)).to_have_text(told, timeout=START * 1000)
+    told_by_last(tab, told)
     tab.close()
 
 

@@ -17,6 +17,7 @@ from urllib.request import urlopen
 import nbformat
 import pytest
 from nbformat import v4
+from playwright.sync_api import Page, expect
 
 START = 60  # seconds
 
@@ -85,7 +86,16 @@ def run_all(tab, address):
     tab.get_by_role("menuitem", name="Run All Cells", exact=True).click()
 
 
-def run_last(tab):
-    """Run the last cell again."""
-    tab.locator(".jp-Cell").last.locator(".cm-content").click()
-    tab.keyboard.press("Control+Enter")
+def told_by_last(tab: Page, words: str | re.Pattern[str]) -> None:
+    """Run the last cell until it prints this: while a kernel is busy, what a page sends waits."""
+    end = time.monotonic() + START
+    while True:
+        tab.locator(".jp-Cell").last.locator(".cm-content").click()
+        tab.keyboard.press("Control+Enter")
+        try:
+            expect(printed(tab)).to_have_text(words)
+        except AssertionError:
+            if time.monotonic() > end:
+                raise
+        else:
+            return

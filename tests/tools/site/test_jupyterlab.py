@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.tools.site.jupyterlab import START, printed, run_all, run_last
+from tests.tools.site.jupyterlab import START, printed, run_all, told_by_last
 
 FIGURE = """
 import ipywidgets, torch
@@ -72,10 +72,7 @@ def test_a_figure_in_jupyterlab_speaks_with_python(browser, lab):
     )
 
     first.press("ArrowRight")
-    run_last(tab)
-    expect(printed(tab)).to_have_text(
-        re.compile(r"lens \[3, 6\] output \[4\.0, 5\.0, 6\.0, 7\.0\]")
-    )
+    told_by_last(tab, re.compile(r"lens \[3, 6\] output \[4\.0, 5\.0, 6\.0, 7\.0\]"))
 
     control = tab.locator(".widget-slider [role=slider], .widget-slider .noUi-handle").first
     control.press("ArrowLeft")
@@ -114,8 +111,5 @@ def test_the_other_figures_speak_with_python_too(browser, lab):
         second.fill(b)
         second.press("Enter")
     expect(tab.locator(".tried").get_by_text("The other way round.")).to_be_visible()
-    run_last(tab)
-    expect(printed(tab)).to_have_text(
-        re.compile(rf"query {re.escape(str(start))} .* d 4\s+\[\[2, 0\.5\]\] right")
-    )
+    told_by_last(tab, re.compile(rf"query {re.escape(str(start))} .* d 4\s+\[\[2, 0\.5\]\] right"))
     tab.close()

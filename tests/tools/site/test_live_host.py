@@ -7,8 +7,9 @@ import shutil
 from contextlib import contextmanager
 
 import pytest
+from sphinx.errors import ExtensionError
 
-from tests.tools.site.live_pages import STYLE, Book, book, cell, figure, page, printed, view
+from tests.tools.site.live_pages import Book, book, cell, figure, page, printed, view
 from tests.tools.site.site_checks import opened
 from tools.chromium import launch
 
@@ -109,7 +110,8 @@ def test_a_module_is_fetched_and_run_once_for_two_figures(whole, show):
         fetched = [url for url in record.requests if "/live/" in url and "host" not in url]
         assert len(fetched) == 1
         assert tab.evaluate("loaded") == 1
-        assert tab.locator("style").all_text_contents().count(STYLE) == 1
+        styles = [style.strip() for style in tab.locator("style").all_text_contents()]
+        assert styles.count("[data-attnbook-view] output{color:#0072b2}") == 1
         assert tab.locator("output").first.evaluate("e => getComputedStyle(e).color") == (
             "rgb(0, 114, 178)"
         )
@@ -248,7 +250,6 @@ def test_a_missing_host_leaves_the_numbers(damaged, show):
         ("export default { draw() {} }", "its program draws nothing"),
         ("export const draw = 1", "its program draws nothing"),
         ("throw Error('broken')", "broken"),
-        ("export default {", "Unexpected"),
         ("import './other.js'; export default { render() {} }", "Failed to resolve"),
     ],
 )
@@ -258,6 +259,12 @@ def test_a_module_that_fails_leaves_the_numbers_and_says_why(mounted, module, re
         assert line.startswith(f"{STOPPED} {reason}")
         assert tab.locator(".attnbook-static").is_visible()
         assert tab.locator("[data-attnbook-view] > *").count() == 2  # nothing half-drawn
+
+
+def test_a_module_that_nobody_can_read_stops_the_build(tmp_path):
+    model = figure(_esm="export default {")
+    with pytest.raises(ExtensionError, match=r"^minify\.mjs fails: .*but found end of file$"):
+        book(tmp_path, two=page(cell(view("a")), models={"a": model})).build()
 
 
 def test_a_failing_figure_leaves_the_others_alive(damaged, show):
