@@ -79,14 +79,15 @@ lived: $(READY) ## what a reader lives through: each Colab copy in a clean envir
 judge: $(READY) ## the grades of the judge that `attnbook.practice` is: what it refuses, names and accepts
 	@OMP_NUM_THREADS=1 $(BIN)/python -m tests.practice.judge
 
+# One make knows all of it, so the book is built once, before the first browser looks at it.
 test: $(NODE_BIN)/tsc ## everything that CI runs
 	@echo "Three tasks run at a time, and each is shown when it is done."
-	@$(MAKE) --no-print-directory --keep-going $(BESIDE) lint browser unit chapters
+	@$(MAKE) --no-print-directory --keep-going $(BESIDE) lint browser unit chapters browsers
 
 # One after the other: whatever else could begin would take the place of the browser's tests, which
 # take longest and wait for the book.
 chapters: $(READY)
-	@$(MAKE) --no-print-directory --keep-going --jobs=1 nbval judge browsers lived
+	@$(MAKE) --no-print-directory --keep-going --jobs=1 nbval judge lived
 
 bench: $(if $(ROW),$(READY),book) ## measure ratios and store them with their machine (ROW=additive-large for one)
 	@$(BIN)/python -m tools.bench.measure $(ROW)
