@@ -2,8 +2,9 @@
 /** @import { Attributes, Ends, Row } from "../shared/types" */
 /** @import { Translated } from "./types" */
 import { cellsByShade, columnsFor, visible } from "../shared/characters.js";
-import { slider, tableRow } from "../shared/controls.js";
+import { slider } from "../shared/controls.js";
 import { make, put } from "../shared/elements.js";
+import { folded, tableRow, titledTable } from "../shared/tables.js";
 import { goldBoxes, goldOf, peakOf, weightInside, wrongSteps } from "./steps.js";
 
 const [MOST_WIDE, MOST_NARROW] = [36, 20]; // columns beside each other: on a page, on a phone
@@ -232,12 +233,9 @@ function heatPicture(shown, weights, width) {
 
 /** The numbers of the chosen step. */
 export function stepTable() {
-  const names = ["character", "score", "weight"];
-  const head = make("tr", {}, ...names.map((text) => make("th", { scope: "col", text })));
-  const [caption, body] = [make("caption"), make("tbody")];
-  const table = make("table", {}, caption, make("thead", {}, head), body);
-  const region = make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "numbers" }, table);
-  const element = make("details", {}, make("summary", { text: "Show numbers" }), region);
+  const caption = make("caption");
+  const table = titledTable(caption, ["character", "score", "weight"], []);
+  const element = folded([table]);
   /** @type {Translated} */
   let shown;
   /** @type {Row[]} */
@@ -245,7 +243,7 @@ export function stepTable() {
   const build = (/** @type {Translated} */ translation) => {
     shown = translation;
     rows = [...shown.text, "gold", "total"].map(() => tableRow(2));
-    body.replaceChildren(...rows.map((row) => row.element));
+    table.tBodies[0].replaceChildren(...rows.map((row) => row.element));
   };
   /** @param {number[][]} weights @param {number} step */
   const paint = (weights, step) => {

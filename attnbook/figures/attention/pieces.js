@@ -1,8 +1,9 @@
 // The pieces of the attention figure alone. Each returns an element and a way to paint it.
 /** @import { QueryRow } from "./types" */
-import { decimals, short, tableRow } from "../shared/controls.js";
+import { decimals, short } from "../shared/controls.js";
 import { make, put } from "../shared/elements.js";
 import { colour, hasRoom, MOST_NAMED, span, stack } from "../shared/keys.js";
+import { folded, tableRow, titledTable } from "../shared/tables.js";
 
 const MOST_PARTS = 4; // numbers of an output that get a bar of their own
 
@@ -135,12 +136,8 @@ export function numberTable(labels, size, hidden) {
   const parts = Array.from({ length: size }, (_, c) => (size === 1 ? "value" : `value[${c}]`));
   const names = ["key", "score", "weight", ...parts];
   const rows = [...labels, "output"].map(() => tableRow(names.length - 1));
-  const head = make("tr", {}, ...names.map((text) => make("th", { scope: "col", text })));
-  const body = make("tbody", {}, ...rows.map((row) => row.element));
   const caption = make("caption");
-  const table = make("table", {}, caption, make("thead", {}, head), body);
-  const wrapper = make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "numbers" }, table);
-  const element = make("details", {}, make("summary", { text: "Show numbers" }), wrapper);
+  const element = folded([titledTable(caption, names, rows)]);
   /** @param {QueryRow} row @param {string} title */
   const paint = (row, title) => {
     put(caption, { text: title });

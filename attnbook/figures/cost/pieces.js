@@ -4,6 +4,7 @@
 
 import { curve, dotAt, fromLeft, fromTop, graph, ruler, segment } from "../shared/axes.js";
 import { make, put } from "../shared/elements.js";
+import { folded, titledTable } from "../shared/tables.js";
 import { compare, LAPTOP, MEMORY_WORDS, STEPS, sayBytes, saySeconds, sizesOf, TIME_WORDS, WAYS } from "./counts.js";
 
 const NAMES = { formula: "the formula", ours: "ours" };
@@ -184,9 +185,8 @@ function row(count) {
  */
 function table(names, rows) {
   const caption = make("caption");
-  const body = make("tbody", {}, ...rows.map((one) => one.element));
-  const head = make("tr", {}, ...names.map((text) => make("th", { scope: "col", text })));
-  return { caption, body, element: make("table", {}, caption, make("thead", {}, head), body) };
+  const element = titledTable(caption, names, rows);
+  return { caption, body: element.tBodies[0], element };
 }
 
 const counted = (/** @type {number} */ value) => ({ value, text: value.toLocaleString("en") });
@@ -277,13 +277,7 @@ function measuredTable(model) {
 /** The numbers behind the picture. @param {Model<Traits>} model */
 export function numberTables(model) {
   const parts = /** @type {const} */ ([chosenTable(), sweepTable(), measuredTable(model)]);
-  const region = { class: "scroll", tabindex: 0, role: "region", "aria-label": "numbers" };
-  const element = make(
-    "details",
-    {},
-    make("summary", { text: "Show numbers" }),
-    make("div", region, ...parts.map((part) => part.element)),
-  );
+  const element = folded(parts.map((part) => part.element));
   /** @param {Cost[]} costs @param {Cost[][]} sweep */
   const paint = (costs, sweep) => {
     parts[0].paint(costs);

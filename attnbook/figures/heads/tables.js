@@ -2,6 +2,7 @@
 /** @import { HeadAt, Reading } from "./types" */
 import { decimals } from "../shared/controls.js";
 import { make, put } from "../shared/elements.js";
+import { folded } from "../shared/tables.js";
 import { nameOf } from "./words.js";
 
 /** A table of numbers with names of its rows and columns. */
@@ -40,9 +41,7 @@ function grid() {
 /** The tables of the head in focus. */
 export function tables() {
   const [weights, added] = [grid(), grid()];
-  const region = { class: "scroll", tabindex: 0, role: "region", "aria-label": "numbers of the head in focus" };
-  const place = make("div", region, weights.element, added.element);
-  const element = make("details", {}, make("summary", { text: "Show numbers" }), place);
+  const element = folded([weights.element, added.element], { name: "numbers of the head in focus" });
   /** @param {Reading} reading @param {number} query @param {HeadAt} focus */
   const paint = (reading, query, focus) => {
     const { text, characters, heads } = reading;

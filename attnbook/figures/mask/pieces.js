@@ -1,6 +1,7 @@
 // What the mask figure is made of: the picture, its table twin, the code to copy.
 /** @import { Library, Mask, Own, Rules } from "./types" */
 import { make, put, withCode } from "../shared/elements.js";
+import { folded } from "../shared/tables.js";
 import { LIBRARIES, snippet } from "./code.js";
 import { gapOf, seenBy } from "./rules.js";
 
@@ -67,9 +68,8 @@ export function matrix(title) {
 export function twin() {
   const [head, body] = [make("thead"), make("tbody")];
   const caption = make("caption", { text: "True = visible; queries and keys by their positions" });
-  const region = { class: "scroll", tabindex: 0, role: "region", "aria-label": "the mask as a table" };
-  const place = make("div", region, make("table", {}, caption, head, body));
-  const element = make("details", {}, make("summary", { text: "Show the table" }), place);
+  const said = { title: "Show the table", name: "the mask as a table" };
+  const element = folded([make("table", {}, caption, head, body)], said);
   let sizes = "";
   /** @param {number} queries @param {number} keys */
   const build = (queries, keys) => {

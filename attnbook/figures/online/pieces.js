@@ -1,9 +1,10 @@
 // The rows of the online softmax: what each shows, and a way to paint it.
 /** @import { Ends } from "../shared/types" */
 /** @import { Carried, Sum } from "./types" */
-import { slider, tableRow } from "../shared/controls.js";
+import { slider } from "../shared/controls.js";
 import { make, put } from "../shared/elements.js";
 import { bars, colour, span, stack } from "../shared/keys.js";
+import { folded, tableRow, titledTable } from "../shared/tables.js";
 import { factor, listed, printed, verdict } from "./words.js";
 
 const MOST_NUMBERED = 8; // places of an axis whose numbers fit on a phone
@@ -177,15 +178,6 @@ export function numberTables(scores, values, steps) {
   const size = values[0].length;
   /** @param {string} name */
   const each = (name) => (size === 1 ? [name] : values[0].map((_, c) => `${name} ${c}`));
-  /** @param {string} caption @param {string[]} names @param {HTMLElement[]} rows */
-  const table = (caption, names, rows) =>
-    make(
-      "table",
-      {},
-      make("caption", { text: caption }),
-      make("thead", {}, make("tr", {}, ...names.map((text) => make("th", { scope: "col", text })))),
-      make("tbody", {}, ...rows),
-    );
   const keyRows = scores.map(() => tableRow(2 + size));
   const stepRows = Array.from({ length: steps }, () => tableRow(3 + 3 * size));
   const columns = [
@@ -196,26 +188,14 @@ export function numberTables(scores, values, steps) {
     ...each("output"),
     ...each("plain"),
   ];
-  const region = { class: "scroll", tabindex: 0, role: "region", "aria-label": "numbers" };
-  const element = make(
-    "details",
-    {},
-    make("summary", { text: "Show numbers" }),
-    make(
-      "div",
-      region,
-      table(
-        "each key, and its part of the sum of powers",
-        ["key", "score", ...each("value"), "part"],
-        keyRows.map((row) => row.element),
-      ),
-      table(
-        "after each block; plain: a plain softmax of the keys so far",
-        ["block", ...columns],
-        stepRows.map((row) => row.element),
-      ),
-    ),
-  );
+  const [ofKeys, ofSteps] = [
+    "each key, and its part of the sum of powers",
+    "after each block; plain: a plain softmax of the keys so far",
+  ].map((text) => make("caption", { text }));
+  const element = folded([
+    titledTable(ofKeys, ["key", "score", ...each("value"), "part"], keyRows),
+    titledTable(ofSteps, ["block", ...columns], stepRows),
+  ]);
   /** @param {Carried[]} walk @param {number} step @param {number[][]} outputs @param {number[][]} plains */
   const paint = (walk, step, outputs, plains) => {
     keyRows.forEach((row, i) => row.set(`key ${i}`, [scores[i], ...values[i], walk[step].powers[i]]));

@@ -2,8 +2,9 @@
 /** @import { Ends, Point } from "../shared/types" */
 /** @import { Answer, Layout } from "./types" */
 import { curve, dotAt, fromTop, graph, ruler, segment, ticks } from "../shared/axes.js";
-import { short, tableRow } from "../shared/controls.js";
+import { short } from "../shared/controls.js";
 import { make, put } from "../shared/elements.js";
+import { folded, tableRow, titledTable } from "../shared/tables.js";
 
 const FLOOR = -4.5; // the score three widths away, where little weight is left
 const PARABOLA = Array.from({ length: 49 }, (_, i) => i / 24 - 1);
@@ -125,14 +126,11 @@ export function keyTicks({ keys, order, colours, names, sayKey, x }, onPoint) {
 export function numbersOf({ points, names }) {
   const heads = ["point", ...names, "score", "weight"];
   const rows = [...points, "output"].map(() => tableRow(heads.length - 1));
-  const head = make("tr", {}, ...heads.map((text) => make("th", { scope: "col", text })));
-  const body = make("tbody", {}, ...rows.map(({ element }) => element));
-  const table = make("table", {}, make("caption"), make("thead", {}, head), body);
-  const wrapper = make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "numbers" }, table);
-  const element = make("details", {}, make("summary", { text: "Show numbers" }), wrapper);
+  const caption = make("caption");
+  const element = folded([titledTable(caption, heads, rows)]);
   /** @param {Answer} row */
   const paint = ({ query, width, scores, weights, output }) => {
-    put(/** @type {Element} */ (table.caption), { text: `width ${short(width)}; last row: the query and its output` });
+    put(caption, { text: `width ${short(width)}; last row: the query and its output` });
     points.forEach((point, i) => rows[i].set(`point ${i}`, [...point, scores[i], weights[i]]));
     rows[rows.length - 1].set("output", [query, output, "", weights.reduce((a, b) => a + b, 0)]);
   };

@@ -2,9 +2,10 @@
 /** @import { Ends } from "../shared/types" */
 /** @import { Fixed, Pose } from "./types" */
 import { curve, dotAt, fromLeft, fromTop, graph, ruler, segment, ticks } from "../shared/axes.js";
-import { decimals, slider, tableRow } from "../shared/controls.js";
+import { decimals, slider } from "../shared/controls.js";
 import { make, put } from "../shared/elements.js";
 import { span } from "../shared/keys.js";
+import { folded, tableRow, titledTable } from "../shared/tables.js";
 import { distancesOf, sweep } from "./turns.js";
 
 const FACE = 44; // of 50: what the longest hand reaches
@@ -142,23 +143,10 @@ export function numberTables(fixed, names) {
   const [caption, far] = [make("caption"), make("caption")];
   const rows = Array.from({ length: fixed.size + 1 }, () => tableRow(3));
   const distances = distancesOf(fixed.reach).map(() => tableRow(1));
-  /** @param {HTMLElement} title @param {string[]} heads @param {ReturnType<typeof tableRow>[]} body */
-  const table = (title, heads, body) => {
-    const head = make("tr", {}, ...heads.map((text) => make("th", { scope: "col", text })));
-    return make("table", {}, title, make("thead", {}, head), make("tbody", {}, ...body.map((row) => row.element)));
-  };
-  const region = { class: "scroll", tabindex: 0, role: "region", "aria-label": "numbers" };
-  const element = make(
-    "details",
-    {},
-    make("summary", { text: "Show numbers" }),
-    make(
-      "div",
-      region,
-      table(caption, ["number", ...names, "product"], rows),
-      table(far, ["distance", "dot product"], distances),
-    ),
-  );
+  const element = folded([
+    titledTable(caption, ["number", ...names, "product"], rows),
+    titledTable(far, ["distance", "dot product"], distances),
+  ]);
   /** @param {Pose} pose @param {number[]} along @param {number} start */
   const paint = ({ places: [p, q], vectors: [a, b], dot }, along, start) => {
     put(caption, { text: `p = ${p}, q = ${q}` });

@@ -1,9 +1,10 @@
 // The scaling figure: the same queries and keys, scored with and without the division by √d.
-/** @import { Place, Row } from "../shared/types" */
+/** @import { Place } from "../shared/types" */
 /** @import { Half, Told, Traits } from "./types" */
 import { curve, dotAt, fromLeft, fromTop, graph, ruler, segment } from "../shared/axes.js";
-import { decimals, slider, tableRow } from "../shared/controls.js";
+import { decimals, slider } from "../shared/controls.js";
 import { make, ownKeys, put } from "../shared/elements.js";
+import { folded, tableRow, titledTable } from "../shared/tables.js";
 import { FEW, half, halvesOf, MEASURES, SIDES, scaleOf } from "./halves.js";
 
 /**
@@ -67,18 +68,6 @@ function chart(halves, sizes, queries, onChoose) {
 }
 
 /**
- * A table with this head, and a body for each group of rows.
- * @param {HTMLElement} caption
- * @param {string[]} names
- * @param {...Row[]} groups
- */
-function tableOf(caption, names, ...groups) {
-  const head = make("tr", {}, ...names.map((text) => make("th", { scope: "col", text })));
-  const bodies = groups.map((rows) => make("tbody", {}, ...rows.map((row) => row.element)));
-  return make("table", {}, caption, make("thead", {}, head), ...bodies);
-}
-
-/**
  * The numbers behind the picture: of the query in focus, and of all queries at this and each d.
  * @param {string[]} labels
  * @param {Half[][]} halves [d][half]
@@ -96,10 +85,9 @@ function numberTables(labels, halves, sizes) {
       halves[step].map((h) => h.measures.largest),
     ),
   );
-  const now = tableOf(caption, ["key", ...columns("score", "weight")], keyRows, measureRows);
-  const sweep = tableOf(make("caption", { text: "at each d" }), ["d", ...columns("largest weight")], sizeRows);
-  const region = { class: "scroll", tabindex: 0, role: "region", "aria-label": "numbers" };
-  const element = make("details", {}, make("summary", { text: "Show numbers" }), make("div", region, now, sweep));
+  const now = titledTable(caption, ["key", ...columns("score", "weight")], keyRows, measureRows);
+  const sweep = titledTable(make("caption", { text: "at each d" }), ["d", ...columns("largest weight")], sizeRows);
+  const element = folded([now, sweep]);
   /** @param {Half[]} both @param {number} query @param {number} d */
   const paint = (both, query, d) => {
     put(caption, { text: `query ${query} at d = ${d}; below, averages over all queries` });

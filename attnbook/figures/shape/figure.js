@@ -3,6 +3,7 @@
 /** @import { Held, Kind, Measure, Section, Step, Traits } from "./types" */
 import { slider } from "../shared/controls.js";
 import { make, ownKeys, put } from "../shared/elements.js";
+import { folded, headOf } from "../shared/tables.js";
 import { axisPlace, indexOf, say, sized } from "./layout.js";
 import { met, productOf } from "./meeting.js";
 import { called, drawing, legend, measureOf } from "./pieces.js";
@@ -172,11 +173,6 @@ export function readout(shown, from, marked, number) {
   return `${said}; ${from ? "before" : "after"}: ${called(shown[other], marked[other][0])}`;
 }
 
-/** The names of the columns. @param {(number | string)[]} names */
-function headRow(names) {
-  return make("thead", {}, make("tr", {}, ...names.map((text) => make("th", { scope: "col", text }))));
-}
-
 /** @param {Held} number @param {Kind} kind */
 const numberCell = (number, kind) => make("td", { text: say(number, kind), "data-value": number });
 
@@ -197,10 +193,11 @@ function stepTable(steps, sections) {
   const table = make(
     "table",
     { class: "step-table" },
-    headRow(["step", "in", "line", "tensor", "shape"]),
+    headOf(["step", "in", "line", "tensor", "shape"]),
     make("tbody", {}, ...rows),
   );
-  const element = folded("Show steps", "steps", table);
+  const element = folded([table], { title: "Show steps", name: "steps" });
+  element.classList.add("steps");
   /** @param {number} place */
   const paint = (place) => {
     rows.forEach((each, i) =>
@@ -210,12 +207,6 @@ function stepTable(steps, sections) {
   return { element, paint };
 }
 
-/** Tables behind a summary. @param {string} title @param {string} name @param {...Element} tables */
-function folded(title, name, ...tables) {
-  const region = { class: "scroll", tabindex: 0, role: "region", "aria-label": name };
-  return make("details", { class: name }, make("summary", { text: title }), make("div", region, ...tables));
-}
-
 /**
  * The numbers of the step in focus: a row for each but the last axis. Made when it is opened.
  * @param {Model<Traits>} model
@@ -223,8 +214,8 @@ function folded(title, name, ...tables) {
 function numberTable(model) {
   const caption = make("caption");
   const table = make("table", { class: "number-table" }, caption);
-  const element = folded("Show numbers", "numbers", table);
-  element.classList.replace("numbers", "tensor-numbers");
+  const element = folded([table]);
+  element.classList.add("tensor-numbers");
   /** @type {Step | null} */
   let shown = null;
   /** @param {Step} step */
@@ -243,7 +234,7 @@ function numberTable(model) {
     put(caption, { text: `${step.name} ${sized(step)}` });
     table.replaceChildren(
       caption,
-      headRow(["", ...Array.from({ length: width }, (_, i) => i)]),
+      headOf(["", ...Array.from({ length: width }, (_, i) => i)]),
       make("tbody", {}, ...rows),
     );
   };

@@ -1,8 +1,8 @@
 // A matrix product: the row of one factor and the column of the other that meet in a number of it.
 /** @import { Point } from "../shared/types" */
 /** @import { Factor, Held, Meeting, Product, Step } from "./types" */
-import { tableRow } from "../shared/controls.js";
 import { make, put } from "../shared/elements.js";
+import { tableRow } from "../shared/tables.js";
 import { GAP, indexOf, layoutOf } from "./layout.js";
 import { box, cellShapes, frames, line } from "./pieces.js";
 

@@ -1,6 +1,6 @@
-// Pieces that the figures share: native controls, number formats, the table twin.
-/** @import { Row, Slider } from "./types" */
-import { make, put } from "./elements.js";
+// Pieces that the figures share: native controls and number formats.
+/** @import { Slider } from "./types" */
+import { make } from "./elements.js";
 
 /** Three decimals, but a plain 0 for an exact zero. @param {number} number */
 export function decimals(number) {
@@ -64,28 +64,4 @@ export function walkAlong(buttons, onPoint) {
       next.focus();
     });
   });
-}
-
-/**
- * A row of table cells; numbers carry their full precision.
- * @param {number} count
- * @returns {Row}
- */
-export function tableRow(count) {
-  const heading = make("th", { scope: "row" });
-  const cells = Array.from({ length: count }, () => make("td"));
-  /** @type {(number | string)[]} */
-  const last = [];
-  return {
-    element: make("tr", {}, heading, ...cells),
-    set(name, contents) {
-      put(heading, { text: name });
-      contents.forEach((content, i) => {
-        if (last[i] === content) return;
-        last[i] = content;
-        if (typeof content === "string") put(cells[i], { text: content });
-        else put(cells[i], { text: decimals(content), "data-value": content });
-      });
-    },
-  };
 }

@@ -2,17 +2,14 @@
 /** @import { Row } from "../shared/types" */
 /** @import { Seen } from "./types" */
 import { visible } from "../shared/characters.js";
-import { tableRow } from "../shared/controls.js";
 import { make, put } from "../shared/elements.js";
+import { folded, tableRow, titledTable } from "../shared/tables.js";
 
 /** Score and weight of each character. */
 export function stepTable() {
-  const names = ["character", "score", "weight"];
-  const head = make("tr", {}, ...names.map((text) => make("th", { scope: "col", text })));
-  const [caption, body] = [make("caption"), make("tbody")];
-  const table = make("table", {}, caption, make("thead", {}, head), body);
-  const region = make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "numbers" }, table);
-  const element = make("details", {}, make("summary", { text: "Show numbers" }), region);
+  const caption = make("caption");
+  const table = titledTable(caption, ["character", "score", "weight"], []);
+  const element = folded([table]);
   /** @type {Row[]} */
   let rows = [];
   /** @param {Seen} seen @param {number} step */
@@ -21,7 +18,7 @@ export function stepTable() {
     if (!output.length) return;
     if (rows.length !== text.length + 1) {
       rows = [...text, "total"].map(() => tableRow(2));
-      body.replaceChildren(...rows.map((row) => row.element));
+      table.tBodies[0].replaceChildren(...rows.map((row) => row.element));
     }
     put(caption, { text: `step ${step}, “${output[step]}”: score and weight of each character of the text` });
     text.forEach((each, i) => {
