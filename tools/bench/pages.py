@@ -19,16 +19,11 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import anywidget
-import torch
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser
 
-import attnbook
-from attnbook.figures import AttentionFigure
 from tools import ROOT
 from tools.bench.browser import PHONE, chromium, fresh, packed, served, time_to_life
 from tools.contents import pages
-from tools.site.live import data_of, in_script, placeholder
-from tools.site.modules import HOST, module_of, name_of, registration
 
 SITE = ROOT / "_build" / "html"
 WORK = ROOT / "_build" / "stock"
@@ -36,23 +31,6 @@ STOCK_CHAPTER = "welcome"
 PACKAGES = ("requirejs@2.3.7", "@jupyter-widgets/html-manager@1.0.15")
 LOADS, ROUNDS = 5, 7
 Row = dict[str, float | str]
-
-# One slider move in each frame: from the input event until the frame is painted.
-REPAINTS = """async (moves) => {
-  const slider = document.querySelector("figure[data-attnbook-figure] input[type=range]");
-  const times = [];
-  const channel = new MessageChannel();
-  for (let i = 0; i < moves; i += 1) {
-    times.push(await new Promise((done) => requestAnimationFrame(() => {
-      const start = performance.now();
-      channel.port1.onmessage = () => done(performance.now() - start);
-      slider.value = String((i * 37) % (Number(slider.max) + 1));
-      slider.dispatchEvent(new Event("input"));
-      channel.port2.postMessage(null);  // arrives after this frame is painted
-    })));
-  }
-  return times;
-}"""
 
 
 def weight(browser: Browser, site: Path, home: str, name: str) -> Row:
@@ -173,73 +151,6 @@ def compared(
     }
 
 
-def largest_figure() -> AttentionFigure:
-    """64 keys, 64 queries."""
-    rng = torch.Generator().manual_seed(64)
-    queries, keys, values = (torch.randn(1, 64, 8, generator=rng) for _ in range(3))
-    return AttentionFigure(attnbook.DotProductAttention(), queries, keys, values)
-
-
-def write_stand_alone(figure: AttentionFigure, folder: Path) -> None:
-    """Write a page with this figure, mounted by the host of the book."""
-    model = {"model_name": "AnyModel", "state": figure.get_state()}
-    module = module_of(model)
-    folder.mkdir(parents=True, exist_ok=True)
-    shutil.copy(HOST, folder / "host.js")
-    (folder / "module.js").write_text(registration(name_of(module), module), "utf-8")
-    (folder / "figure.html").write_text(
-        '<!DOCTYPE html><html lang="en"><meta charset="utf-8"><link rel="icon" href="data:,">'
-        f'<main style="max-width: 46rem">{placeholder("a", repr(figure))}</main>'
-        '<script class="attnbook-state" type="application/json">'
-        f"{in_script({'a': data_of(model)})}</script>"
-        '<script src="module.js"></script><script src="host.js"></script></html>',
-        "utf-8",
-    )
-
-
-def percentile_95(times: list[float]) -> float:
-    """The time that one of twenty exceeds."""
-    return statistics.quantiles(times, n=20)[-1]
-
-
-def processor_time(page: Page) -> Callable[[], float]:
-    """A clock of the page's main thread: seconds in which it really ran."""
-    session = page.context.new_cdp_session(page)
-    session.send("Performance.enable", {"timeDomain": "threadTicks"})
-
-    def now() -> float:
-        metrics = session.send("Performance.getMetrics")["metrics"]
-        return float(next(m["value"] for m in metrics if m["name"] == "TaskDuration"))
-
-    return now
-
-
-def repaint_row() -> Row:
-    """How long a frame takes after a slider move, with the table folded and unfolded.
-
-    The times are those that a reader sees, so a busy machine lengthens them; the
-    processor's time is the part that is ours.
-    """
-    folder = WORK.parent / "bench"
-    write_stand_alone(largest_figure(), folder)
-    with chromium() as browser, served(folder) as home, fresh(browser) as (page, _):
-        page.goto(f"{home}figure.html")
-        page.evaluate("window.slider")
-        page.evaluate(REPAINTS, 30)  # until the code is compiled
-        clock = processor_time(page)
-        start = clock()
-        folded = page.evaluate(REPAINTS, 200)
-        processor = (clock() - start) / 200
-        page.locator("summary").first.click()
-        unfolded = page.evaluate(REPAINTS, 200)
-    return {
-        "median ms": statistics.median(folded),
-        "p95 ms": percentile_95(folded),
-        "p95 unfolded ms": percentile_95(unfolded),
-        "processor ms": processor * 1e3,
-    }
-
-
 def measured_by(name: str) -> Callable[[], Row]:
     """The measurement of one page."""
     return lambda: page_row(name)
@@ -248,4 +159,4 @@ def measured_by(name: str) -> Callable[[], Row]:
 def rows() -> dict[str, Callable[[], Row]]:
     """The rows of this file by name."""
     named = {f"page-{Path(name).name}": measured_by(name) for name in pages()}
-    return named | {"page-stock": stock_row, "page-repaint": repaint_row}
+    return named | {"page-stock": stock_row}

@@ -134,21 +134,9 @@ def test_rows_that_see_nothing_are_marked_with_words(show):
         assert figure.locator(".mask-empty").inner_text() == said
 
 
-def test_a_repaint_takes_less_than_a_frame(show):
+def test_many_changes_at_once_end_at_the_last(show):
     with show(**CASES["most"]) as (tab, figure, _python):
-        took = tab.evaluate(
-            """async () => {
-                const times = [];
-                for (let back = 1; back <= 30; back += 1) {
-                    const start = performance.now();
-                    models[0].set('back', back);
-                    await Promise.resolve();
-                    times.push(performance.now() - start);
-                }
-                return times.sort((a, b) => a - b)[15];
-            }"""
-        )
-        assert took < 16
+        tab.evaluate("for (let back = 1; back <= 30; back += 1) models[0].set('back', back);")
         assert agrees(figure, MaskRules(24, 32, causal="last", back=30))
 
 

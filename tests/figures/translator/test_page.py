@@ -287,23 +287,10 @@ def test_an_earlier_text_is_grey_and_legible(browser, serve, tmp_path, keep_pict
         keep_picture(figure, f"translator-stale-{width}-{scheme}")
 
 
-def test_a_translation_comes_within_a_tenth_of_a_second(show):
-    with show() as (tab, figure, _python):
-        took = tab.evaluate("""async () => {
-            const field = document.querySelector('[type=text]');
-            const all = [];
-            for (const text of ['9. syyskuuta 1987', '10 mai 2001', '1'.repeat(64)]) {
-                const start = performance.now();
-                field.value = text;
-                field.dispatchEvent(new Event('input'));
-                await new Promise(queueMicrotask);
-                document.body.getBoundingClientRect();
-                all.push(performance.now() - start);
-            }
-            return all;
-        }""")
-        assert figure.locator(".column").count() == 64
-        assert max(took) < 100
+def test_a_text_as_long_as_it_may_be_has_all_its_columns(show):
+    with show() as (_, figure, _python):
+        field(figure).fill("1" * 64)
+        expect(figure.locator(".column")).to_have_count(64)
 
 
 def test_keys_of_its_controls_are_kept_from_jupyterlab(show):

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from tools import ROOT
-from tools.bench import layers, measure, plot, results
+from tools.bench import hands, layers, measure, plot, results
 from tools.bench.layers import CASES, KEEPING, exponent, exponents
 
 RACED = {"times as fast": [2.0, 3.0, 4.0], "seconds": 0.00123456, "bytes": 3 * 2**20}
@@ -485,3 +485,13 @@ def test_the_command_knows_its_rows():
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "no row named nonsense; there are: toy-dot, toy-additive, import" in done.stderr
+
+
+def test_each_figure_with_a_slider_or_a_field_is_moved_on_a_page_that_there_is():
+    figures = {path.parent.name for path in (ROOT / "attnbook" / "figures").glob("*/figure.js")}
+    answered_by_python = {"code", "prediction"}  # page-python; a prediction moves nothing
+    assert set(hands.PLACES) == figures - answered_by_python
+    for chapter in hands.PLACES.values():
+        assert (ROOT / "chapters" / f"{chapter}.ipynb").is_file()
+    for texts in hands.typed().values():
+        assert len(set(texts)) == hands.MOVES
