@@ -51,7 +51,9 @@ class AlignmentFigure(Figure):
     """
 
     _esm = module("alignment/figure.js")
-    _css = stylesheet("shared/look.css", "shared/style.css", "alignment/style.css")
+    _css = stylesheet(
+        "shared/look.css", "shared/style.css", "shared/steps.css", "alignment/style.css"
+    )
 
     # Of each date: characters, field of each step, span of each field, scores [step][key].
     translations: traitlets.List[Any] = traitlets.List().tag(sync=True)

@@ -112,14 +112,14 @@ export function textBand(onHide) {
 
 /** All steps: a row each over the characters of the text. @param {(step: number) => void} onChoose */
 export function mapBand(onChoose) {
-  const [letters, names] = ["map-text", "map-names"].map((name) => make("div", { class: name }));
+  const [letters, names] = ["heat-text", "heat-names"].map((name) => make("div", { class: name }));
   const shades = Array.from({ length: 100 }, (_, i) =>
-    make("svg:path", { class: "shade", "fill-opacity": (i + 1) / 100, "data-shade": i + 1 }),
+    make("svg:path", { class: "shade-path", "fill-opacity": (i + 1) / 100, "data-shade": i + 1 }),
   );
   const cells = make("svg:svg", { preserveAspectRatio: "none" }, ...shades);
-  const mark = make("div", { class: "map-mark" });
-  const rows = make("div", { class: "map-rows" }, names, make("div", { class: "map-picture" }, cells, mark));
-  const whole = make("div", { class: "map", dir: "ltr", "aria-hidden": true }, letters, rows);
+  const mark = make("div", { class: "heat-mark" });
+  const rows = make("div", { class: "heat-rows" }, names, make("div", { class: "heat-picture" }, cells, mark));
+  const whole = make("div", { class: "heatmap", dir: "ltr", "aria-hidden": true }, letters, rows);
   const note = make("span", { text: "a row for each character of the output" });
   const element = band("All steps", note, whole);
   let count = 0;
@@ -151,7 +151,7 @@ export function mapBand(onChoose) {
     put(cells, { viewBox: `0 0 ${text.length} ${count}` });
     put(whole, {
       style: `--rows: ${count}; --count: ${text.length}`,
-      class: text.length > MOST_WIDE ? "map longest" : text.length > MOST_NARROW ? "map long" : "map",
+      class: text.length > MOST_WIDE ? "heatmap longest" : text.length > MOST_NARROW ? "heatmap long" : "heatmap",
     });
     put(mark, { style: `--at: ${step}` });
   };

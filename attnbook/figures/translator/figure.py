@@ -49,7 +49,9 @@ class TranslatorFigure(TrainedFigure):
     """
 
     _esm = module("translator/figure.js")
-    _css = stylesheet("shared/look.css", "shared/style.css", "translator/style.css")
+    _css = stylesheet(
+        "shared/look.css", "shared/style.css", "shared/steps.css", "translator/style.css"
+    )
 
     text = traitlets.Unicode().tag(sync=True)
     examples: traitlets.List[str] = traitlets.List().tag(sync=True)

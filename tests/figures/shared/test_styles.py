@@ -22,7 +22,8 @@ PAGES = {
     "translator": "queries-keys-values",
 }
 SHARED = [
-    (FOLDER / "shared" / name).read_text("utf-8") for name in ("look.css", "style.css", "axes.css")
+    (FOLDER / "shared" / f"{name}.css").read_text("utf-8")
+    for name in ("look", "style", "axes", "steps")
 ]
 
 # How each part of a figure looks when its own style comes last, whatever other kinds the page

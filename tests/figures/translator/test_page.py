@@ -55,9 +55,9 @@ READ = """figure => {
             e => Number(e.style.scale.split(' ').at(-1))),
         scores: rows.slice(0, -1).map(row => value(row.cells[1])),
         weights: rows.slice(0, -1).map(row => value(row.cells[2])),
-        map: [...figure.querySelectorAll('.shade')].reduce((sum, path) => sum +
+        map: [...figure.querySelectorAll('.shade-path')].reduce((sum, path) => sum +
             Number(path.dataset.shade) * (path.getAttribute('d').split('z').length - 1), 0),
-        mark: Number(figure.querySelector('.map-mark').style.getPropertyValue('--at')),
+        mark: Number(figure.querySelector('.heat-mark').style.getPropertyValue('--at')),
     };
 }"""
 
@@ -149,7 +149,7 @@ def test_each_step_shows_where_the_model_looked(show):
         figure.locator(".output-row button").nth(4).click()
         python.step = 4
         assert disagreements(figure, python) == []
-        rows = figure.locator(".map-rows")
+        rows = figure.locator(".heat-rows")
         rows.click(position={"x": 60, "y": rows.bounding_box()["height"] * 0.65})
         python.step = 6
         assert disagreements(figure, python) == []
