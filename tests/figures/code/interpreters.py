@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import atexit
 import importlib.util
 import inspect
 import io
 import json
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -30,6 +32,7 @@ PAGE = TOOLS / "site" / "late" / "page.py"
 def scripts() -> Path:
     """A folder with the scripts that pages load at the first touch, as the build writes them."""
     folder = Path(tempfile.mkdtemp(prefix="attnbook-late-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     bundle(folder)
     return folder
 
