@@ -6,21 +6,9 @@ import pytest
 
 from attnbook.figures.shared.base import FOLDER
 from tests.tools.site.site_checks import NARROW, opened
+from tools.bench.hands import PLACES
 
-PAGES = {
-    "alignment": "bahdanau-attention",
-    "attention": "masked-softmax",
-    "cost": "what-attention-costs",
-    "heads": "heads-that-copy",
-    "mask": "masks",
-    "online": "what-attention-costs",
-    "pooling": "attention-pooling",
-    "position": "self-attention-and-position",
-    "prediction": "queries-keys-values",
-    "scaling": "scoring-functions",
-    "shape": "multi-head-attention",
-    "translator": "queries-keys-values",
-}
+PAGES = PLACES | {"prediction": "queries-keys-values"}
 SHARED = [
     (FOLDER / "shared" / f"{name}.css").read_text("utf-8")
     for name in ("look", "style", "axes", "steps")
