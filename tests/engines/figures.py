@@ -146,7 +146,7 @@ AIM = using(f"""async (place) => {{
     const now = target.getBoundingClientRect();
     const there = document.elementFromPoint(x, y);
     window.met = false;
-    target.addEventListener('pointerdown', () => {{ window.met = true; }}, {{ once: true }});
+    target.addEventListener('click', () => {{ window.met = true; }}, {{ once: true }});
     window.before = state(figures()[place]);
     return now.top === box.top && target.contains(there) && [x, y];
 }}""")
@@ -164,7 +164,7 @@ def deaf_to_key(engine: Engine, place: int) -> str:
 
 
 def pointed(engine: Engine, place: int) -> bool:
-    """Point at a figure's control, again where it moved away meanwhile; whether it was met."""
+    """Click on a figure's control, again where it moved away meanwhile; whether it was met."""
     for _ in range(3):
         aim = until(engine, AIM, place, patience=ANSWER)
         if not aim:
