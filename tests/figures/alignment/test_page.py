@@ -15,12 +15,11 @@ from tests.figures.attention.cases import traits
 from tests.figures.shared.page import (
     MOVING,
     SMALL_TEXT,
+    UNKEPT,
+    colours_on_paper,
     handle_centre,
-    harness,
     ill_shown,
     on_a_page_of_the_book,
-    opened_figure,
-    together,
 )
 from tests.tools.site.jupyterlab import START, run_all, told_by_last
 from tests.tools.site.site_checks import LOOKS, NARROW, WIDE
@@ -31,21 +30,15 @@ each_width = pytest.mark.parametrize("width", [WIDE, NARROW])
 
 
 @pytest.fixture(scope="module")
-def show(browser, serve, tmp_path_factory):
+def show(alone):
     """A function that opens a page with one case and gives tab, figure and state."""
-    folder = tmp_path_factory.mktemp("alignment")
-    home = serve(folder)
 
     @contextmanager
-    def go(case="book", width: int = WIDE, scheme: str = "light", at=(0, 0), **options):
+    def go(case="book", width: int = WIDE, at=(0, 0), **options):
         made = figure_of(case, caption="A caption.") if isinstance(case, str) else case
         made.date, made.step = at
-        (folder / "page.html").write_text(harness([made], scheme), "utf-8")
-        options = {"color_scheme": scheme, "reduced_motion": "reduce"} | options
-        with opened_figure(browser, f"{home}page.html", width, **options) as (tab, record):
-            figure = tab.locator("figure[data-attnbook-figure]")
+        with alone(made, width=width, **options) as (tab, figure):
             yield tab, figure, traits(made)
-            assert record.complaints == []
 
     return go
 
@@ -237,10 +230,7 @@ def test_numbers_are_a_real_table_behind_a_switch(show):
 def test_keys_of_its_controls_are_kept_from_jupyterlab(show):
     with show(at=(GERMAN, MONTH)) as (_, figure, _state):
         date_choice(figure).select_option("0")  # what is made anew, too
-        loose = figure.locator(
-            ":is(button, input, select, summary, [tabindex]):not([data-lm-suppress-shortcuts=true])"
-        )
-        assert loose.count() == 0
+        assert figure.locator(UNKEPT).count() == 0
 
 
 # The model
@@ -277,11 +267,9 @@ def test_a_shorter_output_takes_its_last_step(show):
         assert shown.evaluate(READ)["chosen"] == [0]
 
 
-def test_two_figures_on_a_page_do_not_meddle_with_each_other(browser, serve, tmp_path):
+def test_two_figures_on_a_page_do_not_meddle_with_each_other(alone):
     figures = [figure_of("failing"), figure_of("failing")]
-    (tmp_path / "page.html").write_text(harness(figures), "utf-8")
-    with opened_figure(browser, f"{serve(tmp_path)}page.html") as (tab, record):
-        both = tab.locator("figure[data-attnbook-figure]")
+    with alone(*figures) as (tab, both):
         date_choice(both.nth(0)).select_option("1")
         step_slider(both.nth(1)).press("End")
         for i, place in enumerate(([1, 0], [0, 9])):
@@ -289,7 +277,6 @@ def test_two_figures_on_a_page_do_not_meddle_with_each_other(browser, serve, tmp
             assert [seen["date"], seen["step"]] == place
             assert disagreements(both.nth(i), "failing", traits(figures[i])) == []
         assert tab.evaluate("document.querySelectorAll('main [id]').length") == 0
-        assert record.complaints == []
 
 
 LIVE = """
@@ -349,13 +336,12 @@ LOOKED_AT = [
 
 
 @pytest.fixture(scope="module")
-def looked_at(browser, serve, tmp_path_factory):
+def looked_at(on_one_page):
     """A function that opens all these cases on one page, each at its text and step."""
     figures = [figure_of(case, caption="A caption.") for case, _ in LOOKED_AT]
     for figure, (_, at) in zip(figures, LOOKED_AT, strict=True):
         figure.date, figure.step = at
-    with together(browser, serve, tmp_path_factory.mktemp("alignment-looks"), figures) as look:
-        yield look
+    return on_one_page(figures)
 
 
 @pytest.mark.parametrize(("width", "scheme"), LOOKS)
@@ -426,11 +412,9 @@ def test_the_largest_figure_repaints_and_shows_every_text(show):
 
 
 def test_it_prints_in_its_colours_and_rests_for_those_who_ask(show, keep_picture):
-    with show(at=(GERMAN, MONTH)) as (tab, figure, _state):
+    with show(at=(GERMAN, MONTH)) as (_, figure, _state):
         assert figure.evaluate(MOVING) == 0
-        tab.emulate_media(media="print")
-        keep_picture(tab, "alignment-print")
-        assert figure.evaluate("e => getComputedStyle(e).printColorAdjust") == "exact"
+        assert colours_on_paper(figure, keep_picture, "alignment") == "exact"
         assert figure.evaluate(SMALL_TEXT) == []
     with show(at=(GERMAN, MONTH), reduced_motion="no-preference") as (_, figure, _state):
         assert figure.evaluate(MOVING) > 0

@@ -9,7 +9,6 @@ from attnbook import DotProductAttention
 from attnbook.figures import AttentionFigure
 from tests.figures.attention.cases import CASES
 from tests.figures.shared.node import in_node, written
-from tests.figures.shared.page import harness, opened_figure
 from tests.tools.site.site_checks import NARROW, WIDE
 
 PROGRAM = """
@@ -61,15 +60,6 @@ def figure(vectors):
     return AttentionFigure(layer, queries, keys.float(), torch.ones(1, keys.shape[1], 1))
 
 
-@pytest.fixture
-def show(browser, serve, tmp_path):
-    def go(made, width):
-        (tmp_path / "page.html").write_text(harness([made]), "utf-8")
-        return opened_figure(browser, f"{serve(tmp_path)}page.html", width)
-
-    return go
-
-
 @pytest.mark.parametrize("width", [WIDE, NARROW])
 @pytest.mark.parametrize(
     ("vectors", "names", "words"),
@@ -82,19 +72,18 @@ def show(browser, serve, tmp_path):
         ),
     ],
 )
-def test_each_arrow_has_a_name_at_its_tip(show, vectors, names, words, width):
-    with show(figure(vectors), width) as (tab, record):
+def test_each_arrow_has_a_name_at_its_tip(alone, vectors, names, words, width):
+    with alone(figure(vectors), width=width) as (tab, _):
         assert tab.locator(".plane i").all_inner_texts() == names
         assert tab.locator(".plot > span").inner_text() == words
         plot = tab.locator(".plane i").evaluate_all(
             "all => all.map(e => e.getBoundingClientRect()).map(r => [r.left, r.right])"
         )
         assert all(left >= 0 and right <= width for left, right in plot)
-        assert record.complaints == []
 
 
-def test_the_additive_score_has_subscripts_and_one_line(show):
-    with show(CASES["additive"]().figure(), WIDE) as (tab, _):
+def test_the_additive_score_has_subscripts_and_one_line(alone):
+    with alone(CASES["additive"]().figure()) as (tab, _):
         formula = tab.locator(".formula").first
         assert formula.locator("sub").all_inner_texts() == ["v", "q", "k"]
         assert formula.inner_text() == "wvᵀ tanh(Wq q + Wk k)"
@@ -110,18 +99,18 @@ def heights(tab):
 
 
 @pytest.mark.parametrize("width", [WIDE, NARROW])
-def test_bars_that_are_all_equal_are_low(show, width):
+def test_bars_that_are_all_equal_are_low(alone, width):
     keys = torch.ones(1, 4, 1)
     values = torch.tensor([[[2.0], [4], [6], [8]]])
     made = AttentionFigure(DotProductAttention(), keys, keys, values, causal=True)
-    with show(made, width) as (tab, _):
+    with alone(made, width=width) as (tab, _):
         assert heights(tab) == [36, 36]  # they were 132 and 72 at 1280
-    with show(CASES["toy"]().figure(), width) as (tab, _):
+    with alone(CASES["toy"]().figure(), width=width) as (tab, _):
         assert heights(tab) == [36] * 4
 
 
-def test_few_keys_make_no_higher_bars_than_many(show):
+def test_few_keys_make_no_higher_bars_than_many(alone):
     (queries, keys) = torch.eye(3)[None, :2], torch.eye(3)[None]
     made = AttentionFigure(DotProductAttention(), queries, keys, torch.ones(1, 3, 1))
-    with show(made, WIDE) as (tab, _):
+    with alone(made) as (tab, _):
         assert heights(tab) == [72, 72]

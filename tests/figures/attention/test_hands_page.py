@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -11,14 +10,8 @@ import torch
 
 import attnbook
 from tests.figures.attention.cases import differ
-from tests.figures.attention.hands import (
-    LAYERS,
-    VALUES,
-    OwnScore,
-    layers_own,
-    moved_figure,
-)
-from tests.figures.shared.page import harness, ill_shown, opened_figure
+from tests.figures.attention.hands import LAYERS, VALUES, OwnScore, layers_own, moved_figure
+from tests.figures.shared.page import ill_shown
 from tests.tools.site.site_checks import LOOKS, NARROW, UNFOLD, WIDE, axe_findings
 
 STORED = 1e-7  # a page has a layer's float32 weights in nine digits
@@ -27,23 +20,6 @@ EDGE = 1.15  # how much further the plane goes than its arrows
 
 READ = """section => [...section.querySelectorAll('tbody tr')].map(row =>
     [...row.querySelectorAll('td[data-value]')].map(cell => Number(cell.dataset.value)))"""
-
-
-@pytest.fixture(scope="module")
-def show(browser, serve, tmp_path_factory):
-    """A function that opens a page with one figure and gives the tab and the figure."""
-    folder = tmp_path_factory.mktemp("hands")
-    home = serve(folder)
-
-    @contextmanager
-    def go(figure, width: int = WIDE, scheme: str = "light", **options: Any):
-        (folder / "page.html").write_text(harness([figure], scheme), "utf-8")
-        options = {"color_scheme": scheme, "reduced_motion": "reduce"} | options
-        with opened_figure(browser, f"{home}page.html", width, **options) as (tab, record):
-            yield tab, tab.locator("figure[data-attnbook-figure]")
-            assert record.complaints == []
-
-    return go
 
 
 def trait(tab, name: str) -> Any:
@@ -93,11 +69,11 @@ def drag(tab, figure, example: int, grip: int, to: tuple[float, float]) -> None:
 
 
 @pytest.mark.parametrize("name", LAYERS)
-def test_what_follows_a_dragged_arrow_is_the_layers(show, name):
+def test_what_follows_a_dragged_arrow_is_the_layers(alone, name):
     dice = random.Random(24)  # noqa: S311 - any numbers will do
     made = moved_figure(LAYERS[name])
     reach, step = made.moves["reach"], made.moves["step"]
-    with show(made) as (tab, figure):
+    with alone(made) as (tab, figure):
         assert disagreements(tab, figure, name) == []
         figure.get_by_role("radio").nth(1).check(force=True)
         places = [(reach, -reach), *((dice.uniform(-reach, reach), 0.3) for _ in range(3))]
@@ -113,17 +89,17 @@ def test_what_follows_a_dragged_arrow_is_the_layers(show, name):
         assert trait(tab, "key_vectors")[1][3:] == rest["key_vectors"][1][3:]
 
 
-def test_a_tip_goes_no_further_than_its_slider(show):
+def test_a_tip_goes_no_further_than_its_slider(alone):
     made = moved_figure(attnbook.dot_score)
     reach = made.moves["reach"]
-    with show(made) as (tab, figure):
+    with alone(made) as (tab, figure):
         drag(tab, figure, 0, 0, (3 * reach, -3 * reach))
         assert trait(tab, "query_vectors")[0][0] == [reach, -reach]
 
 
-def test_a_finger_drags_a_tip_and_the_page_stays(show):
+def test_a_finger_drags_a_tip_and_the_page_stays(alone):
     made = moved_figure(attnbook.dot_score)
-    with show(made, width=NARROW, has_touch=True, is_mobile=True) as (tab, figure):
+    with alone(made, width=NARROW, has_touch=True, is_mobile=True) as (tab, figure):
         tip = figure.locator("section").first.locator(".grip").last
         tip.scroll_into_view_if_needed()
         box, scrolled = tip.bounding_box(), tab.evaluate("scrollY")
@@ -138,10 +114,10 @@ def test_a_finger_drags_a_tip_and_the_page_stays(show):
         assert disagreements(tab, figure, "dot") == []
 
 
-def test_each_vector_can_be_moved_by_keys_alone(show):
+def test_each_vector_can_be_moved_by_keys_alone(alone):
     made = moved_figure(LAYERS["additive"])
     labels = ["the query", *made.key_labels]
-    with show(made) as (tab, figure):
+    with alone(made) as (tab, figure):
         section = figure.locator("section").first
         section.get_by_text("Move them by sliders").press("Enter")
         names = [f"{axis} of {label}" for label in labels for axis in "xy"]
@@ -160,9 +136,9 @@ def test_each_vector_can_be_moved_by_keys_alone(show):
 
 
 @pytest.mark.parametrize("movable", ["vectors", "scores"])
-def test_a_button_puts_back_what_was_moved_in_an_example(show, movable):
+def test_a_button_puts_back_what_was_moved_in_an_example(alone, movable):
     made = moved_figure(attnbook.DotProductAttention(), movable)
-    with show(made) as (tab, figure):
+    with alone(made) as (tab, figure):
         before = [section.evaluate(READ) for section in figure.locator("section").all()]
         tab.evaluate("document.querySelectorAll('details').forEach(fold => (fold.open = true))")
         for slider in figure.locator(".pair input, .handles input").all():
@@ -182,23 +158,23 @@ def test_a_button_puts_back_what_was_moved_in_an_example(show, movable):
 
 
 @pytest.mark.parametrize("width", [WIDE, NARROW])
-def test_the_name_of_an_arrow_stays_on_the_plane(show, width):
+def test_the_name_of_an_arrow_stays_on_the_plane(alone, width):
     made = moved_figure(LAYERS["dot"], key_labels=["a", "station", "at the", "very", "edge"])
     far = made.moves["reach"]
     corners = [[far, 0.0], [-far, 0.0], [far, far], [-far, -far], [0.0, far]]
     outside = """plane => [...plane.querySelectorAll('i')].map(name => name.getBoundingClientRect())
         .filter(({left, right}) => left < plane.getBoundingClientRect().left - 1
             || right > plane.getBoundingClientRect().right + 1).length"""
-    with show(made, width=width) as (tab, figure):
+    with alone(made, width=width) as (tab, figure):
         tab.evaluate(f"models[0].set('key_vectors', [{corners}, {corners}])")
         plane = figure.locator(".hands .plane").first
         assert plane.locator("i").count() == 6
         assert plane.evaluate(outside) == 0
 
 
-def test_a_moved_query_is_called_so_until_it_is_back(show):
+def test_a_moved_query_is_called_so_until_it_is_back(alone):
     made = moved_figure(LAYERS["dot"], query_labels=["east", "west", "north"])
-    with show(made) as (_, figure):
+    with alone(made) as (_, figure):
         title = figure.locator("section").first.locator(".title")
         assert title.inner_text().endswith("query: east")
         figure.locator("summary").first.click()
@@ -208,16 +184,16 @@ def test_a_moved_query_is_called_so_until_it_is_back(show):
         assert title.inner_text().endswith("query: east")
 
 
-def test_arrows_of_the_readers_own_score_stay_still_and_say_so(show):
-    with show(moved_figure(OwnScore())) as (_, figure):
+def test_arrows_of_the_readers_own_score_stay_still_and_say_so(alone):
+    with alone(moved_figure(OwnScore())) as (_, figure):
         assert figure.locator(".grip, .pair, .back").count() == 0
         assert figure.locator(".hands .note").first.inner_text().endswith("the arrows stay still.")
         assert figure.locator(".hands .arrows").count() == 2
 
 
-def test_a_change_from_python_moves_the_arrows(show):
+def test_a_change_from_python_moves_the_arrows(alone):
     made = moved_figure(LAYERS["bilinear"])
-    with show(made) as (tab, figure):
+    with alone(made) as (tab, figure):
         tab.evaluate(
             "models[0].set('key_vectors', "
             "models[0].get('key_vectors').map(e => e.map(([x, y]) => [y, x])))"
@@ -242,10 +218,10 @@ def scores_say(tab, figure) -> list[str]:
 
 
 @pytest.mark.parametrize("width", [WIDE, NARROW])
-def test_a_dragged_handle_is_the_end_of_its_bar_and_moves_all_that_follows(show, width):
+def test_a_dragged_handle_is_the_end_of_its_bar_and_moves_all_that_follows(alone, width):
     made = moved_figure(attnbook.DotProductAttention(), "scores")
     reach = made.moves["reach"]
-    with show(made, width=width) as (tab, figure):
+    with alone(made, width=width) as (tab, figure):
         bars = figure.locator(".bars").first
         bars.scroll_into_view_if_needed()
         for key, share in enumerate((0.9, 0.1, 0.5, 0.3, 0.75)):
@@ -265,10 +241,10 @@ def test_a_dragged_handle_is_the_end_of_its_bar_and_moves_all_that_follows(show,
         ]
 
 
-def test_handles_are_native_named_and_go_up_with_the_arrow(show):
+def test_handles_are_native_named_and_go_up_with_the_arrow(alone):
     made = moved_figure(attnbook.DotProductAttention(), "scores")
     reach, step = made.moves["reach"], made.moves["step"]
-    with show(made) as (tab, figure):
+    with alone(made) as (tab, figure):
         for key, label in enumerate(made.key_labels):
             slider = handle(figure, key)
             assert slider.get_attribute("aria-label") == f"score of {label}"
@@ -283,17 +259,17 @@ def test_handles_are_native_named_and_go_up_with_the_arrow(show):
 
 
 @pytest.mark.parametrize("width", [WIDE, NARROW, 320])
-def test_nothing_moves_away_from_the_hand_at_the_first_touch(show, width):
+def test_nothing_moves_away_from_the_hand_at_the_first_touch(alone, width):
     made = moved_figure(attnbook.dot_score, "scores", formula="q · k")
-    with show(made, width=width) as (_, figure):
+    with alone(made, width=width) as (_, figure):
         before = handle(figure, 2).bounding_box()
         handle(figure, 2).press("End")
         assert handle(figure, 2).bounding_box() == before
 
 
-def test_a_hidden_score_can_be_raised_and_changes_nothing(show):
+def test_a_hidden_score_can_be_raised_and_changes_nothing(alone):
     made = moved_figure(attnbook.DotProductAttention(), "scores")
-    with show(made) as (_, figure):
+    with alone(made) as (_, figure):
         section = figure.locator("section").nth(1)
         before = section.evaluate(READ)
         handle(figure, 4, example=1).press("End")
@@ -315,12 +291,12 @@ LOOKED_AT = {
 @pytest.mark.parametrize(("width", "scheme"), LOOKS)
 @pytest.mark.parametrize("kind", LOOKED_AT)
 def test_a_figure_under_a_hand_fits_is_legible_and_pleases_axe(
-    show, keep_picture, kind, width, scheme
+    alone, keep_picture, kind, width, scheme
 ):
     made = LOOKED_AT[kind](
         caption="What moves?", query_labels=["light east", "north", "south-west"]
     )
-    with show(made, width=width, scheme=scheme) as (tab, figure):
+    with alone(made, width=width, scheme=scheme) as (tab, figure):
         keep_picture(tab, f"hands-{kind}-{width}-{scheme}")
         tab.evaluate(UNFOLD)
         assert ill_shown(figure) == axe_findings(tab) == []

@@ -12,17 +12,14 @@ import torch
 import attnbook
 from attnbook.figures import AttentionFigure
 from tests.figures.attention.cases import CASES, Case, traits
+from tests.figures.attention.page import boundaries, disagreements, length_slider, read
 from tests.figures.shared.page import (
     MOVING,
     SMALL_TEXT,
-    boundaries,
-    disagreements,
+    colours_on_paper,
     handle_centre,
-    harness,
     ill_shown,
-    length_slider,
     opened_figure,
-    read,
 )
 from tests.tools.site.site_checks import LOOKS, NARROW, UNFOLD, WIDE, axe_findings
 
@@ -30,19 +27,13 @@ SHOWN = ("toy", "planar", "additive", "nearest", "one_key")
 
 
 @pytest.fixture(scope="module")
-def show(browser, serve, tmp_path_factory):
-    """A function that opens a page with figures and gives tab, figures, states and record."""
-    folder = tmp_path_factory.mktemp("figures")
-    home = serve(folder)
+def show(alone):
+    """A function that opens a page with figures and gives tab, figures and states."""
 
     @contextmanager
-    def go(*figures: AttentionFigure, width: int = WIDE, scheme: str = "light", **options):
-        (folder / "page.html").write_text(harness(list(figures), scheme), "utf-8")
-        options = {"color_scheme": scheme, "reduced_motion": "reduce"} | options
-        with opened_figure(browser, f"{home}page.html", width, **options) as (tab, record):
-            shown = tab.locator("figure[data-attnbook-figure]")
-            yield tab, shown, [traits(figure) for figure in figures], record
-            assert record.complaints == []
+    def go(*figures: AttentionFigure, **options):
+        with alone(*figures, **options) as (tab, shown):
+            yield tab, shown, [traits(figure) for figure in figures]
 
     return go
 
@@ -50,7 +41,7 @@ def show(browser, serve, tmp_path_factory):
 @contextmanager
 def one(show, name: str, **options):
     """One of the cases on its page."""
-    with show(CASES[name]().figure(caption="A caption."), **options) as (tab, shown, states, _):
+    with show(CASES[name]().figure(caption="A caption."), **options) as (tab, shown, states):
         yield tab, shown.first, states[0]
 
 
@@ -196,7 +187,7 @@ def test_the_focus_moves_to_another_query(show, how):
 
 def test_two_figures_on_a_page_do_not_meddle_with_each_other(show):
     figures = [CASES["planar"]().figure() for _ in range(2)]
-    with show(*figures) as (tab, shown, states, _):
+    with show(*figures) as (tab, shown, states):
         shown.nth(0).get_by_role("radio").nth(1).check(force=True)
         length_slider(shown.nth(0)).press("Home")
         shown.nth(1).get_by_role("radio").nth(2).check(force=True)
@@ -220,7 +211,7 @@ ON_TOP = """name => {
 def test_a_pointed_key_says_its_numbers(show):
     case = CASES["planar"]()
     keys = ["one", "two", "three", "four", "five"]
-    with show(case.figure(key_labels=keys), has_touch=True) as (_, shown, states, _):
+    with show(case.figure(key_labels=keys), has_touch=True) as (_, shown, states):
         figure = shown.first
         score, value = states[0]["scores"][0][0][1], states[0]["values"][0][1][0]
         weight = case.figure().attention_weights[0, 0, 1]
@@ -259,7 +250,7 @@ def names(figure, example: int) -> list[str]:
 def test_an_example_bears_its_name_wherever_it_is_named(show):
     case = CASES["additive"]()
     heads = ["head 0: colour", "head 1: shape"]
-    with show(case.figure(example_labels=heads), case.figure()) as (tab, shown, states, _):
+    with show(case.figure(example_labels=heads), case.figure()) as (tab, shown, states):
         for i, called in enumerate((heads, ["example 0", "example 1"])):
             for example, name in enumerate(called):
                 assert tab.get_by_role("region", name=name, exact=True).count() == 1
@@ -275,7 +266,7 @@ def test_an_example_bears_its_name_wherever_it_is_named(show):
 def test_what_a_causal_figure_hides_is_called_future(show):
     x = torch.arange(6.0).reshape(1, 3, 2)
     figure = AttentionFigure(attnbook.DotProductAttention(), x, x, x, causal=True)
-    with show(figure) as (_, shown, states, _):
+    with show(figure) as (_, shown, states):
         assert shown.locator(".padding span").all_inner_texts() == ["future"]
         assert "key 1 (future)" in shown.locator("table").first.text_content()
         assert "padding" not in shown.text_content()
@@ -371,7 +362,7 @@ def test_a_figure_fits_its_column_is_legible_and_pleases_axe(
     show, keep_picture, case, width, scheme
 ):
     figure = LOOKED_AT[case]().figure(caption="What the layer does, query by query.")
-    with show(figure, width=width, scheme=scheme) as (tab, shown, _, _):
+    with show(figure, width=width, scheme=scheme) as (tab, shown, _):
         keep_picture(tab, f"{case}-{width}-{scheme}")
         shown.first.locator("summary").first.click()
         assert ill_shown(shown.first) == axe_findings(tab) == []
@@ -406,10 +397,8 @@ def test_numbers_come_and_go_with_the_width_whatever_it_was_before(show, case):
 
 @pytest.mark.parametrize("case", ["toy", "planar"])
 def test_a_printed_figure_keeps_its_colours(show, keep_picture, case):
-    with one(show, case) as (tab, figure, _):
-        tab.emulate_media(media="print")
-        keep_picture(tab, f"{case}-print")
-        assert figure.evaluate("e => getComputedStyle(e).printColorAdjust") == "exact"
+    with one(show, case) as (_, figure, _):
+        assert colours_on_paper(figure, keep_picture, case) == "exact"
         assert figure.evaluate(SMALL_TEXT) == []
 
 

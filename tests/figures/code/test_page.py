@@ -14,10 +14,9 @@ from playwright.sync_api import expect
 import attnbook
 from attnbook.figures import AttentionFigure, CodeTask
 from attnbook.practice import LIST_TASKS
-from tests.figures.attention.cases import traits
 from tests.figures.code.interpreters import as_typed
-from tests.figures.shared.page import ill_shown
-from tests.tools.site.live_pages import book, cell, page, view
+from tests.figures.shared.page import DENY, ill_shown, notebook, read_in_a_book
+from tests.tools.site.live_pages import book, page
 from tests.tools.site.site_checks import LOOKS, NARROW, WIDE, axe_findings_with_places, watched
 from tools.site.live import in_script
 
@@ -25,7 +24,6 @@ SOFTMAX, MASKED = LIST_TASKS["softmax-by-hand"], LIST_TASKS["masked-softmax-by-h
 LATE_KB = 350  # editor and Python together, each packed by gzip -6
 WRONG = as_typed(SOFTMAX, SOFTMAX.bugs["never divided"].function)
 RIGHT = as_typed(SOFTMAX, SOFTMAX.reference)
-DENY = "Object.defineProperty(window, 'localStorage', { get() { throw new Error('denied') } })"
 
 
 def figures():
@@ -45,44 +43,27 @@ def figures():
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
     """The built pages of a small book: one with two tasks and a figure, one with neither."""
-    shown = figures()
-    states = [traits(each) | {"_esm": each._esm, "_css": each._css} for each in shown]
-    models = {f"no{i}": {"model_name": "AnyModel", "state": s} for i, s in enumerate(states)}
-    cells = [cell(view(name, repr(each))) for name, each in zip(models, shown, strict=True)]
-    whole = book(tmp_path_factory.mktemp("code"), tasks=page(*cells, models=models), none=page())
+    whole = book(tmp_path_factory.mktemp("code"), tasks=notebook(*figures()), none=page())
     assert whole.build().warnings == ""
-    return whole.html
+    return whole
 
 
-@pytest.fixture(scope="module", params=["http", "file"])
-def address(request, built, serve):
+@pytest.fixture(scope="module")
+def address(address):
     """The page with the tasks, from a server and from a folder."""
-    return f"{serve(built) if request.param == 'http' else built.as_uri() + '/'}tasks.html"
+    return f"{address}tasks.html"
 
 
 @pytest.fixture(scope="module")
 def over_http(built, serve):
-    return f"{serve(built)}tasks.html"
+    return f"{serve(built.html)}tasks.html"
 
 
 @contextmanager
 def tasks(browser, url, width=WIDE, script="", **options):
-    """The page and its first task; nothing may complain, nothing may come from elsewhere."""
-    home = url.rsplit("/", 1)[0].removesuffix("/chapters")
-    context = browser.new_context(viewport={"width": width, "height": 800}, **options)
-    tab, record = watched(context)
-    if script:
-        tab.add_init_script(script)
-    tab.goto(url)
-    tab.locator("figure.code").last.wait_for()
-    try:
+    """The page and its first task."""
+    with read_in_a_book(browser, url, width, script, **options) as (tab, _, _):
         yield tab, tab.locator("figure.code").first
-        # Sphinx's own script asks for the storage, too, and takes no refusal.
-        assert [each for each in record.complaints if each != "exception: denied"] == []
-        assert record.failures == []
-        assert record.foreign(home) == []
-    finally:
-        context.close()
 
 
 def write(figure, code):
@@ -139,13 +120,13 @@ def test_nothing_of_it_is_loaded_before_the_first_touch(browser, over_http, buil
     tab.evaluate("scrollTo(0, document.body.scrollHeight)")
     assert late(record.requests) == []
     context.close()
-    live = built / "_static" / "live"
+    live = built.html / "_static" / "live"
     packed = {
         name: len(gzip.compress((live / name).read_bytes(), 6))
         for name in ("editor.js", "python.js")
     }
     assert sum(packed.values()) < LATE_KB * 1000, packed
-    assert "at-touch" not in (built / "none.html").read_text("utf-8")
+    assert "at-touch" not in built.read("none")
 
 
 def test_by_keyboard_alone(browser, over_http):

@@ -13,14 +13,13 @@ from attnbook.figures.cost.figure import RANGES
 from tests.figures.cost.cases import SWEEP, exact, powers, set_all
 from tests.figures.cost.page import READ, curves, disagreements, expected, height, slider
 from tests.figures.shared.page import (
+    FROM_PYTHON,
     MOVING,
     SMALL_TEXT,
-    harness,
+    colours_on_paper,
     on_a_page_of_the_book,
-    opened_figure,
-    together,
 )
-from tests.tools.site.site_checks import LOOKS, NARROW, WIDE
+from tests.tools.site.site_checks import LOOKS, NARROW
 
 CASES: dict[str, dict[str, Any]] = {
     "small": {},
@@ -36,19 +35,14 @@ def captioned(case: str) -> CostFigure:
 
 
 @pytest.fixture(scope="module")
-def show(browser, serve, tmp_path_factory):
+def show(alone):
     """A function that opens a page with one case and gives tab, figure and its Python half."""
-    folder = tmp_path_factory.mktemp("cost")
-    home = serve(folder)
 
     @contextmanager
-    def go(case: str = "small", width: int = WIDE, scheme: str = "light", **options):
-        figure = captioned(case)
-        (folder / "page.html").write_text(harness([figure], scheme), "utf-8")
-        options = {"color_scheme": scheme, "reduced_motion": "reduce"} | options
-        with opened_figure(browser, f"{home}page.html", width, **options) as (tab, record):
-            yield tab, tab.locator("figure[data-attnbook-figure]"), figure
-            assert record.complaints == []
+    def go(case: str = "small", **options):
+        made = captioned(case)
+        with alone(made, **options) as (tab, figure):
+            yield tab, figure, made
 
     return go
 
@@ -75,7 +69,7 @@ def test_anywhere_else_it_shows_pythons_numbers(show):
             setting = {name: rng.choice(powers(name)) for name in RANGES}
             set_all(python, setting | {"layer": layer, "mode": mode})
             for name, value in (setting | {"layer": layer, "mode": mode}).items():
-                tab.evaluate("([name, value]) => models[0].set(name, value)", [name, value])
+                tab.evaluate(FROM_PYTHON, [name, value])
             assert disagreements(figure, python) == []
 
 
@@ -124,7 +118,7 @@ def test_the_dots_of_a_machine_that_never_varies_lie_on_the_curves(show):
     with show() as (tab, figure, python):
         for point in SWEEP:
             for name, size in (("num_queries", point.queries), ("num_keys", point.keys)):
-                tab.evaluate("([name, value]) => models[0].set(name, value)", [name, size])
+                tab.evaluate(FROM_PYTHON, [name, size])
             set_all(python, {"num_queries": point.queries, "num_keys": point.keys})
             rings = figure.evaluate(
                 """figure => [...figure.querySelectorAll('.ring')].map(
@@ -194,11 +188,9 @@ def test_it_lives_on_a_page_of_the_book_beside_another(browser, serve, tmp_path)
 
 
 @pytest.fixture(scope="module")
-def looked_at(browser, serve, tmp_path_factory):
+def looked_at(on_one_page):
     """A function that opens all cases on one page."""
-    folder, figures = tmp_path_factory.mktemp("cost-looks"), [*map(captioned, CASES)]
-    with together(browser, serve, folder, figures) as look:
-        yield look
+    return on_one_page([*map(captioned, CASES)])
 
 
 @pytest.mark.parametrize(("width", "scheme"), LOOKS)
@@ -217,9 +209,7 @@ def test_it_fits_its_column_is_legible_and_pleases_axe(
 
 
 def test_it_prints_in_its_colours_and_nothing_moves_by_itself(show, keep_picture):
-    with show(reduced_motion="no-preference") as (tab, figure, _):
+    with show(reduced_motion="no-preference") as (_, figure, _):
         assert figure.evaluate(MOVING) == 0
-        tab.emulate_media(media="print")
-        keep_picture(tab, "cost-print")
-        assert figure.evaluate("e => getComputedStyle(e).printColorAdjust") == "exact"
+        assert colours_on_paper(figure, keep_picture, "cost") == "exact"
         assert figure.evaluate(SMALL_TEXT) == []

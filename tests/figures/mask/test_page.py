@@ -14,15 +14,21 @@ from playwright.sync_api import expect
 from attnbook.figures import MaskFigure
 from attnbook.figures.mask.figure import LIBRARIES
 from attnbook.interop import MaskRules
-from tests.figures.attention.cases import traits
 from tests.figures.mask.cases import chosen, executed
-from tests.figures.shared.page import MOVING, harness, opened_figure, together
+from tests.figures.shared.page import (
+    DENY,
+    FROM_PYTHON,
+    MOVING,
+    PHONE,
+    colours_on_paper,
+    notebook,
+    read_in_a_book,
+)
 from tests.mask_rules import JOINS
-from tests.tools.site.live_pages import book, cell, page, view
-from tests.tools.site.site_checks import LOOKS, NARROW, WIDE, watched
+from tests.tools.site.live_pages import book
+from tests.tools.site.site_checks import LOOKS, NARROW, WIDE
 
 FIRST_LOAD = 23_000  # bytes of the module and its style, packed by gzip -6
-DENY = "Object.defineProperty(window, 'localStorage', { get() { throw new Error('denied') } })"
 NO_CLIPBOARD = "Object.defineProperty(navigator, 'clipboard', { value: undefined })"
 PICTURE = MaskRules(6, 6, causal="last", back=2)
 CASES: dict[str, dict[str, Any]] = {
@@ -44,19 +50,15 @@ READ = """figure => ({
 
 
 @pytest.fixture(scope="module")
-def show(browser, serve, tmp_path_factory):
+def show(alone):
     """A function that opens a page with one figure, and gives tab, figure and its Python half."""
-    folder = tmp_path_factory.mktemp("mask")
-    home = serve(folder)
 
     @contextmanager
     def go(width: int = WIDE, **arguments: Any):
         python = MaskFigure(**arguments)
-        (folder / "page.html").write_text(harness([python]), "utf-8")
-        options = {"has_touch": True, "is_mobile": True} if width == NARROW else {}
-        with opened_figure(browser, f"{home}page.html", width, **options) as (tab, record):
-            yield tab, tab.locator("figure[data-attnbook-figure=mask]"), python
-            assert record.complaints == []
+        phone = PHONE if width == NARROW else {}
+        with alone(python, width=width, reduced_motion="no-preference", **phone) as (tab, figure):
+            yield tab, figure, python
 
     return go
 
@@ -106,7 +108,7 @@ def test_anywhere_else_it_shows_our_mask_and_python_hears_of_it(show):
     with show() as (tab, figure, _python):
         for rules in rng.sample(joins, 12):
             for name, value in chosen(rules).items():
-                tab.evaluate("([name, value]) => models[0].set(name, value)", [name, value])
+                tab.evaluate(FROM_PYTHON, [name, value])
             assert agrees(figure, rules), rules
         saves = tab.evaluate("models[0].saves")
         slider(figure, "valid_len").press("Home")
@@ -183,38 +185,16 @@ def test_where_copying_is_forbidden_the_code_is_selected(show):
 def built(tmp_path_factory):
     """The built page of a small book with a figure and a puzzle."""
     figures = [MaskFigure(causal="last"), MaskFigure(goal=PICTURE, groups=["predicate", "code"])]
-    states = [traits(each) | {"_esm": each._esm, "_css": each._css} for each in figures]
-    models = {f"no{i}": {"model_name": "AnyModel", "state": s} for i, s in enumerate(states)}
-    cells = [cell(view(name, repr(each))) for name, each in zip(models, figures, strict=True)]
-    whole = book(tmp_path_factory.mktemp("mask-book"), two=page(*cells, models=models))
+    whole = book(tmp_path_factory.mktemp("mask-book"), two=notebook(*figures))
     assert whole.build().warnings == ""
     return whole
 
 
 @contextmanager
-def on_page(browser, url, width=WIDE, script="", **options):
-    """The page, its figure and its puzzle; nothing may complain or come from elsewhere."""
-    context = browser.new_context(viewport={"width": width, "height": 800}, **options)
-    tab, record = watched(context)
-    if script:
-        tab.add_init_script(script)
-    tab.goto(url)
-    figures = tab.locator("figure[data-attnbook-figure=mask]")
-    figures.nth(1).wait_for()
-    try:
+def on_page(browser, home, width=WIDE, **options):
+    """The page, its figure and its puzzle."""
+    with read_in_a_book(browser, f"{home}two.html", width, **options) as (tab, figures, _):
         yield tab, figures.first, figures.nth(1)
-        # Sphinx's own script asks for the storage, and takes no refusal.
-        assert [each for each in record.complaints if each != "exception: denied"] == []
-        assert record.failures == []
-        assert record.foreign(url.rsplit("/", 1)[0]) == []
-    finally:
-        context.close()
-
-
-@pytest.fixture(scope="module", params=["http", "file"])
-def address(request, built, serve):
-    """The page, from a server and from a folder."""
-    return f"{serve(built.html) if request.param == 'http' else built.html.as_uri() + '/'}two.html"
 
 
 def write(figure, text):
@@ -286,8 +266,7 @@ def test_a_puzzle_is_solved_by_keyboard_alone(browser, address):
 
 
 def test_by_touch_on_a_phone(browser, built, serve):
-    url = f"{serve(built.html)}two.html"
-    with on_page(browser, url, NARROW, has_touch=True, is_mobile=True) as (tab, figure, puzzle):
+    with on_page(browser, serve(built.html), NARROW, **PHONE) as (tab, figure, puzzle):
         box = slider(figure, "valid_len").bounding_box()
         slider(figure, "valid_len").tap(position={"x": 3, "y": box["height"] / 2})
         assert agrees(figure, MaskRules(6, 6, causal="last", valid_len=0))
@@ -325,7 +304,7 @@ def test_without_a_python_in_the_page_the_kernel_is_asked(show):
         expect(figure.get_by_role("textbox")).to_have_value("q >= k")
         tab.wait_for_function("models[0].get('predicate') === 'q >= k'")
         python.predicate = "q >= k"  # what the model's other end does
-        tab.evaluate("table => models[0].set('table', table)", python.table)
+        tab.evaluate(FROM_PYTHON, ["table", python.table])
         assert agrees(figure, MaskRules(6, 6, causal="last"))
 
 
@@ -333,11 +312,10 @@ def test_without_a_python_in_the_page_the_kernel_is_asked(show):
 
 
 @pytest.fixture(scope="module")
-def looked_at(browser, serve, tmp_path_factory):
+def looked_at(on_one_page):
     """A function that opens all cases on one page."""
     figures = [MaskFigure(caption="A caption.", **arguments) for arguments in CASES.values()]
-    with together(browser, serve, tmp_path_factory.mktemp("mask-looks"), figures) as look:
-        yield look
+    return on_one_page(figures)
 
 
 @pytest.mark.parametrize(("width", "scheme"), LOOKS)
@@ -349,8 +327,6 @@ def test_they_fit_their_column_are_legible_and_please_axe(looked_at, keep_pictur
 
 
 def test_it_prints_in_its_colours_and_nothing_moves_by_itself(show, keep_picture):
-    with show(**CASES["all"]) as (tab, figure, _python):
+    with show(**CASES["all"]) as (_, figure, _python):
         assert figure.evaluate(MOVING) == 0
-        tab.emulate_media(media="print")
-        keep_picture(tab, "mask-print")
-        assert figure.evaluate("e => getComputedStyle(e).printColorAdjust") == "exact"
+        assert colours_on_paper(figure, keep_picture, "mask") == "exact"

@@ -14,11 +14,9 @@ from tests.figures.online.cases import CASES, figure_of, truth
 from tests.figures.shared.page import (
     CLOSE,
     MOVING,
+    colours_on_paper,
     handle_centre,
-    harness,
     on_a_page_of_the_book,
-    opened_figure,
-    together,
 )
 from tests.tools.site.site_checks import LOOKS, NARROW, WIDE
 
@@ -41,23 +39,14 @@ each_width = pytest.mark.parametrize("width", [WIDE, NARROW])
 
 
 @pytest.fixture(scope="module")
-def show(browser, serve, tmp_path_factory):
+def show(alone):
     """A function that opens a page with one case and gives tab, figure and state."""
-    folder = tmp_path_factory.mktemp("online")
-    home = serve(folder)
 
     @contextmanager
-    def go(case: str = "the chapter's", width: int = WIDE, *, file: bool = False, **options):
-        figure = figure_of(case, caption="A caption.")
-        place = folder / "page.html"
-        place.write_text(harness([figure]), "utf-8")
-        url = place.as_uri() if file else f"{home}page.html"
-        with opened_figure(browser, url, width, **({"reduced_motion": "reduce"} | options)) as (
-            tab,
-            record,
-        ):
-            yield tab, tab.locator("figure[data-attnbook-figure]"), traits(figure)
-            assert record.complaints == []
+    def go(case: str = "the chapter's", **options):
+        made = figure_of(case, caption="A caption.")
+        with alone(made, **options) as (tab, figure):
+            yield tab, figure, traits(made)
 
     return go
 
@@ -119,9 +108,9 @@ def test_each_press_of_next_equals_torch_both_ways(show, case):
             figure.get_by_role("slider").press("Home")
 
 
-@pytest.mark.parametrize("file", [False, True])
-def test_the_keyboard_alone_walks_there_and_back(show, file):
-    with show(file=file) as (tab, figure, state):
+@pytest.mark.parametrize("way", ["http", "file"])
+def test_the_keyboard_alone_walks_there_and_back(show, way):
+    with show(way=way) as (tab, figure, state):
         stops = ["button Back", "button Next", "checkbox", "range", "summary"]
         found = []
         for _ in stops:
@@ -206,7 +195,7 @@ def test_without_the_correction_the_error_is_told_beside_the_right_output(show):
 @each_width
 @pytest.mark.parametrize("case", ["the chapter's", "a small last block"])
 def test_the_handle_is_the_edge_between_what_is_read_and_what_is_not(show, case, width):
-    with show(case, width) as (tab, figure, state):
+    with show(case, width=width) as (tab, figure, state):
         tab.add_style_tag(content=":focus-visible { outline: 0 !important }")
         slider, bars = figure.get_by_role("slider"), figure.locator(".bars").bounding_box()
         steps = int(slider.get_attribute("max"))
@@ -250,13 +239,12 @@ LOOKED_AT = ["the chapter's", "a small last block", "the most"]
 
 
 @pytest.fixture(scope="module")
-def looked_at(browser, serve, tmp_path_factory):
+def looked_at(on_one_page):
     """A function that opens all these cases on one page."""
     figures = [figure_of(case, caption="A caption.") for case in LOOKED_AT]
     for figure, step, corrected in zip(figures, (3, 2, 32), (False, True, True), strict=True):
         figure.step, figure.corrected = step, corrected
-    with together(browser, serve, tmp_path_factory.mktemp("online-looks"), figures) as look:
-        yield look
+    return on_one_page(figures)
 
 
 @pytest.mark.parametrize(("width", "scheme"), LOOKS)
@@ -272,14 +260,12 @@ def test_it_fits_its_column_is_legible_and_pleases_axe(
 
 def test_it_prints_in_its_colours_and_rests_for_those_who_ask(show, keep_picture):
     shrinking = "figure => figure.getAnimations({ subtree: true }).length"
-    with show() as (tab, figure, _):
+    with show() as (_, figure, _):
         assert figure.evaluate(MOVING) == 0
         for _ in range(2):
             button(figure, "Next").click()
         assert figure.evaluate(shrinking) == 0
-        tab.emulate_media(media="print")
-        keep_picture(tab, "online-print")
-        assert figure.evaluate("e => getComputedStyle(e).printColorAdjust") == "exact"
+        assert colours_on_paper(figure, keep_picture, "online") == "exact"
     with show(reduced_motion="no-preference") as (_, figure, _):
         assert figure.evaluate(MOVING) > 0
         for _ in range(2):

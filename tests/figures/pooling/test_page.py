@@ -11,7 +11,7 @@ import pytest
 from tests.figures.attention.cases import traits
 from tests.figures.pooling.cases import CASES
 from tests.figures.pooling.page import DRAWN, PLACE, READ, disagreements, slider
-from tests.figures.shared.page import SMALL_TEXT, handle_centre, harness, opened_figure, together
+from tests.figures.shared.page import SMALL_TEXT, colours_on_paper, handle_centre
 from tests.tools.site.site_checks import LOOKS, NARROW, WIDE
 
 
@@ -23,19 +23,14 @@ def captioned(name: str):
 
 
 @pytest.fixture(scope="module")
-def show(browser, serve, tmp_path_factory):
+def show(alone):
     """A function that opens a page with one of the cases and gives tab, figure and state."""
-    folder = tmp_path_factory.mktemp("pooling")
-    home = serve(folder)
 
     @contextmanager
-    def go(name: str, *, width: int = WIDE, scheme: str = "light", **options):
+    def go(name: str, **options):
         made = captioned(name)
-        (folder / "page.html").write_text(harness([made], scheme), "utf-8")
-        options = {"color_scheme": scheme, "reduced_motion": "reduce"} | options
-        with opened_figure(browser, f"{home}page.html", width, **options) as (tab, record):
-            yield tab, tab.locator("figure[data-attnbook-figure=pooling]"), traits(made)
-            assert record.complaints == []
+        with alone(made, **options) as (tab, figure):
+            yield tab, figure, traits(made)
 
     return go
 
@@ -202,11 +197,9 @@ def test_a_change_from_python_is_painted_until_the_figure_is_cleaned_up(show):
 
 
 @pytest.fixture(scope="module")
-def looked_at(browser, serve, tmp_path_factory):
+def looked_at(on_one_page):
     """A function that opens all cases on one page."""
-    folder, figures = tmp_path_factory.mktemp("pooling-looks"), [*map(captioned, CASES)]
-    with together(browser, serve, folder, figures) as look:
-        yield look
+    return on_one_page([*map(captioned, CASES)])
 
 
 @pytest.mark.parametrize(("width", "scheme"), LOOKS)
@@ -227,8 +220,6 @@ def test_stages_and_query_fit_on_a_phone_held_upright(show):
 
 
 def test_a_printed_figure_keeps_its_colours(show, keep_picture):
-    with show("noisy") as (tab, figure, _):
-        tab.emulate_media(media="print")
-        keep_picture(tab, "pooling-print")
-        assert figure.evaluate("e => getComputedStyle(e).printColorAdjust") == "exact"
+    with show("noisy") as (_, figure, _):
+        assert colours_on_paper(figure, keep_picture, "pooling") == "exact"
         assert figure.evaluate(SMALL_TEXT) == []

@@ -12,11 +12,9 @@ from tests.figures.attention.cases import traits
 from tests.figures.position.cases import CASES
 from tests.figures.position.page import DRAWN, READ, disagreements, slider
 from tests.figures.shared.page import (
+    colours_on_paper,
     handle_centre,
-    harness,
     on_a_page_of_the_book,
-    opened_figure,
-    together,
 )
 from tests.tools.site.site_checks import LOOKS, NARROW, WIDE
 
@@ -25,20 +23,14 @@ each_way = pytest.mark.parametrize("way", ["http", "file"])
 
 
 @pytest.fixture(scope="module")
-def show(browser, serve, tmp_path_factory):
+def show(alone):
     """A function that opens a page with one case and gives tab, figure and state."""
-    folder = tmp_path_factory.mktemp("position")
-    home = serve(folder)
 
     @contextmanager
-    def go(case: str, width: int = WIDE, way: str = "http", **options):
-        shown = CASES[case]()
-        (folder / "page.html").write_text(harness([shown]), "utf-8")
-        url = f"{home}page.html" if way == "http" else (folder / "page.html").as_uri()
-        options = {"reduced_motion": "reduce"} | options
-        with opened_figure(browser, url, width, **options) as (tab, record):
-            yield tab, tab.locator("figure[data-attnbook-figure=position]"), traits(shown)
-            assert record.complaints == []
+    def go(case: str, width: int = WIDE, **options):
+        made = CASES[case]()
+        with alone(made, width=width, **options) as (tab, figure):
+            yield tab, figure, traits(made)
 
     return go
 
@@ -193,11 +185,9 @@ LOOKED_AT = ["sinusoidal", "rotary", "one hand", "the largest", "rotary, half pr
 
 
 @pytest.fixture(scope="module")
-def looked_at(browser, serve, tmp_path_factory):
+def looked_at(on_one_page):
     """A function that opens all these cases on one page."""
-    figures = [CASES[case]() for case in LOOKED_AT]
-    with together(browser, serve, tmp_path_factory.mktemp("position-looks"), figures) as look:
-        yield look
+    return on_one_page([CASES[case]() for case in LOOKED_AT])
 
 
 @pytest.mark.parametrize(("width", "scheme"), LOOKS)
@@ -212,8 +202,6 @@ def test_it_fits_its_column_is_legible_and_pleases_axe(
 
 
 def test_it_fits_on_a_phone_held_upright_and_prints_in_its_colours(show, keep_picture):
-    with show("rotary", NARROW) as (tab, figure, _):
+    with show("rotary", NARROW) as (_, figure, _):
         assert figure.bounding_box()["height"] < 780
-        tab.emulate_media(media="print")
-        keep_picture(tab, "position-print")
-        assert figure.evaluate("e => getComputedStyle(e).printColorAdjust") == "exact"
+        assert colours_on_paper(figure, keep_picture, "position") == "exact"

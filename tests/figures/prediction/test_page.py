@@ -2,33 +2,20 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-
 import pytest
 from playwright.sync_api import expect
 
 from tests.figures.attention.cases import traits
 from tests.figures.prediction.cases import CASES, HALF
-from tests.figures.shared.page import harness, ill_shown, opened_figure
+from tests.figures.shared.page import ill_shown, opened_figure
 from tests.tools.site.live_pages import book, cell, page, view
 from tests.tools.site.site_checks import LOOKS, NARROW, WIDE, axe_findings
 
 
 @pytest.fixture(scope="module")
-def show(browser, serve, tmp_path_factory):
+def show(alone):
     """A function that opens a page with one case and gives tab and figure."""
-    folder = tmp_path_factory.mktemp("prediction")
-    home = serve(folder)
-
-    @contextmanager
-    def go(case: str, width: int = WIDE, scheme: str = "light"):
-        (folder / "page.html").write_text(harness([CASES[case]()], scheme), "utf-8")
-        options = {"color_scheme": scheme, "reduced_motion": "reduce"}
-        with opened_figure(browser, f"{home}page.html", width, **options) as (tab, record):
-            yield tab, tab.locator("figure[data-attnbook-figure]")
-            assert record.complaints == []
-
-    return go
+    return lambda case, **options: alone(CASES[case](), **options)
 
 
 def type_in(figure, *texts):
@@ -163,7 +150,7 @@ def test_nothing_moves_when_a_question_comes_alive(browser, site, chapter, width
 @pytest.mark.parametrize(("width", "scheme"), LOOKS)
 @pytest.mark.parametrize("case", CASES)
 def test_it_is_legible_and_accessible_in_every_state(show, keep_picture, case, width, scheme):
-    with show(case, width, scheme) as (tab, figure):
+    with show(case, width=width, scheme=scheme) as (tab, figure):
         for state in ("open", "wrong", "done"):
             if state == "wrong" and case == "choice":
                 pick(figure, "(1, 7, 3)")

@@ -21,11 +21,9 @@ from tests.figures.scaling.page import (
 )
 from tests.figures.shared.page import (
     MOVING,
+    colours_on_paper,
     handle_centre,
-    harness,
     on_a_page_of_the_book,
-    opened_figure,
-    together,
 )
 from tests.tools.site.site_checks import LOOKS, NARROW, WIDE
 
@@ -33,19 +31,14 @@ each_width = pytest.mark.parametrize("width", [WIDE, NARROW])
 
 
 @pytest.fixture(scope="module")
-def show(browser, serve, tmp_path_factory):
+def show(alone):
     """A function that opens a page with one case and gives tab, figure and state."""
-    folder = tmp_path_factory.mktemp("scaling")
-    home = serve(folder)
 
     @contextmanager
-    def go(case: str = "a chapter's", width: int = WIDE, scheme: str = "light", **options):
-        figure = ScalingFigure(*CASES[case](), caption="A caption.")
-        (folder / "page.html").write_text(harness([figure], scheme), "utf-8")
-        options = {"color_scheme": scheme, "reduced_motion": "reduce"} | options
-        with opened_figure(browser, f"{home}page.html", width, **options) as (tab, record):
-            yield tab, tab.locator("figure[data-attnbook-figure]"), traits(figure)
-            assert record.complaints == []
+    def go(case: str = "a chapter's", **options):
+        made = ScalingFigure(*CASES[case](), caption="A caption.")
+        with alone(made, **options) as (tab, figure):
+            yield tab, figure, traits(made)
 
     return go
 
@@ -116,7 +109,7 @@ def test_a_wrong_number_is_noticed(show):
 @each_width
 @pytest.mark.parametrize("case", ["a chapter's", "the smallest"])
 def test_the_handle_is_at_its_d_on_the_axis(show, case, width):
-    with show(case, width) as (tab, figure, state):
+    with show(case, width=width) as (tab, figure, state):
         tab.add_style_tag(content=":focus-visible { outline: 0 !important }")
         slider, at = d_slider(figure), places(figure)
         for step, d in enumerate(state["sizes"]):
@@ -240,11 +233,10 @@ LOOKED_AT = ["a chapter's", "the largest", "the smallest", "huge scores"]
 
 
 @pytest.fixture(scope="module")
-def looked_at(browser, serve, tmp_path_factory):
+def looked_at(on_one_page):
     """A function that opens all these cases on one page."""
     figures = [ScalingFigure(*CASES[case](), caption="A caption.") for case in LOOKED_AT]
-    with together(browser, serve, tmp_path_factory.mktemp("scaling-looks"), figures) as look:
-        yield look
+    return on_one_page(figures)
 
 
 @pytest.mark.parametrize(("width", "scheme"), LOOKS)
@@ -261,10 +253,8 @@ def test_it_fits_its_column_is_legible_and_pleases_axe(
 
 
 def test_it_prints_in_its_colours_and_rests_for_those_who_ask(show, keep_picture):
-    with show() as (tab, figure, _):
+    with show() as (_, figure, _):
         assert figure.evaluate(MOVING) == 0
-        tab.emulate_media(media="print")
-        keep_picture(tab, "scaling-print")
-        assert figure.evaluate("e => getComputedStyle(e).printColorAdjust") == "exact"
+        assert colours_on_paper(figure, keep_picture, "scaling") == "exact"
     with show(reduced_motion="no-preference") as (_, figure, _):
         assert figure.evaluate(MOVING) > 0

@@ -13,11 +13,9 @@ from tests.figures.shape.cases import CASES
 from tests.figures.shape.page import READ, disagreements, step_slider
 from tests.figures.shared.page import (
     MOVING,
-    harness,
+    colours_on_paper,
     ill_shown,
     on_a_page_of_the_book,
-    opened_figure,
-    together,
 )
 from tests.tools.site.site_checks import LOOKS, NARROW, WIDE
 
@@ -26,23 +24,17 @@ SPLIT = 7  # the step at which the heads of "heads" are split
 
 
 @pytest.fixture(scope="module")
-def show(browser, serve, tmp_path_factory):
+def show(alone):
     """A function that opens a page with one case and gives tab, figure, trace and state."""
-    folder = tmp_path_factory.mktemp("shape")
-    home = serve(folder)
 
     @contextmanager
-    def go(case: str = "heads", width: int = WIDE, scheme: str = "light", step=None, **options):
+    def go(case: str = "heads", width: int = WIDE, step=None, **options):
         x_ray = CASES[case]()
         made = ShapeFigure(x_ray, caption="A caption.")
         if step is not None:
             made.step = step
-        (folder / "page.html").write_text(harness([made], scheme), "utf-8")
-        options = {"color_scheme": scheme, "reduced_motion": "reduce"} | options
-        with opened_figure(browser, f"{home}page.html", width, **options) as (tab, record):
-            figure = tab.locator("figure[data-attnbook-figure]")
+        with alone(made, width=width, **options) as (tab, figure):
             yield tab, figure, x_ray, traits(made)
-            assert record.complaints == []
 
     return go
 
@@ -235,13 +227,12 @@ LOOKED_AT = [("heads", 6), ("heads", 21), ("kinds", 14), ("failing", 4), ("pairs
 
 
 @pytest.fixture(scope="module")
-def looked_at(browser, serve, tmp_path_factory):
+def looked_at(on_one_page):
     """A function that opens all these cases on one page, each at its step."""
     figures = [ShapeFigure(CASES[case](), caption="A caption.") for case, _ in LOOKED_AT]
     for figure, (_, step) in zip(figures, LOOKED_AT, strict=True):
         figure.step = step
-    with together(browser, serve, tmp_path_factory.mktemp("shape-looks"), figures) as look:
-        yield look
+    return on_one_page(figures)
 
 
 @pytest.mark.parametrize(("width", "scheme"), LOOKS)
@@ -265,15 +256,13 @@ def test_no_step_makes_the_page_scroll_sideways(show, case, width):
 
 
 def test_on_paper_the_whole_source_and_all_steps_are_there(show, keep_picture):
-    with show(step=SPLIT) as (tab, figure, _x_ray, _state):
+    with show(step=SPLIT) as (_, figure, _x_ray, _state):
         rows = figure.locator(".step-table tbody tr")
         assert not rows.first.is_visible()
-        tab.emulate_media(media="print")
-        keep_picture(tab, "shape-print")
+        assert colours_on_paper(figure, keep_picture, "shape") == "exact"
         source = figure.locator(".source")
         assert source.evaluate("e => e.scrollHeight <= e.clientHeight + 1")
         assert rows.first.is_visible()
-        assert figure.evaluate("e => getComputedStyle(e).printColorAdjust") == "exact"
 
 
 def test_nothing_moves_by_itself(show):

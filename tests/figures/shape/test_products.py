@@ -14,7 +14,6 @@ from tests.figures.attention.cases import traits
 from tests.figures.shape.cases import CASES, Heads, made, random
 from tests.figures.shape.page import step_slider
 from tests.figures.shared.node import in_node, with_fault, written
-from tests.figures.shared.page import harness, opened_figure
 from tests.tools.site.site_checks import NARROW, WIDE
 
 CLOSE = 1e-6
@@ -178,19 +177,15 @@ CENTRE = """(cells, [x, y]) => {
 
 
 @pytest.fixture(scope="module")
-def show(browser, serve, tmp_path_factory):
+def show(alone):
     """A function that opens a page with the heads at a step."""
-    folder = tmp_path_factory.mktemp("products")
-    home = serve(folder)
 
     @contextmanager
     def go(step: int, width: int = WIDE):
-        figure = ShapeFigure(CASES["heads"]())
-        figure.step = step
-        (folder / "page.html").write_text(harness([figure]), "utf-8")
-        with opened_figure(browser, f"{home}page.html", width, has_touch=True) as (tab, record):
-            yield tab, tab.locator("figure[data-attnbook-figure]"), traits(figure)
-            assert record.complaints == []
+        made = ShapeFigure(CASES["heads"]())
+        made.step = step
+        with alone(made, width=width, has_touch=True) as (tab, figure):
+            yield tab, figure, traits(made)
 
     return go
 

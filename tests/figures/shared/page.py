@@ -1,10 +1,10 @@
-"""A figure in a browser: a page of its own to stand on, and what it shows against torch."""
+"""A figure in a browser: a page of its own to stand on, a page of a book, and how it looks."""
 
 from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -12,12 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from PIL import Image
 from playwright.sync_api import Browser, Locator, Page
 
 from attnbook.figures.shared.base import Figure
-from tests.figures.attention.cases import AttentionFigure, differ, traits, truth
+from tests.figures.attention.cases import traits
 from tests.tools.site.live_pages import book, cell, page, view
 from tests.tools.site.site_checks import (
     UNFOLD,
@@ -31,6 +30,9 @@ CLOSE = 1e-12  # the contract asks for 1e-6
 PAPER = {"light": "#ffffff", "dark": "#14181e"}
 TEXT = {"light": "#222832", "dark": "#ced6dd"}
 COLUMN = 736  # px: the book's text column on a wide screen
+PHONE = {"has_touch": True, "is_mobile": True}
+DENY = "Object.defineProperty(window, 'localStorage', { get() { throw new Error('denied') } })"
+FROM_PYTHON = "([name, value]) => models[0].set(name, value)"
 
 # The least that a host is: a model, the module from a Blob, the style.
 HARNESS = """<!DOCTYPE html>
@@ -73,7 +75,7 @@ window.ready = Promise.all(models.map(load)).then((modules) => {{
 </html>"""
 
 
-def harness(figures: list[AttentionFigure], theme: str = "light") -> str:
+def harness(figures: Sequence[Figure], theme: str = "light") -> str:
     """A page that shows these figures and nothing else."""
 
     def inside(data: Any) -> str:
@@ -105,15 +107,44 @@ def opened_figure(
         context.close()
 
 
+def notebook(*figures: Figure) -> Any:
+    """A notebook whose cells show these figures."""
+    states = [traits(figure) | {"_esm": figure._esm, "_css": figure._css} for figure in figures]
+    models = {f"no{i}": {"model_name": "AnyModel", "state": s} for i, s in enumerate(states)}
+    cells = [cell(view(name, repr(f))) for name, f in zip(models, figures, strict=True)]
+    return page(*cells, models=models)
+
+
+@contextmanager
+def read_in_a_book(
+    browser: Browser, url: str, width: int = WIDE, script: str = "", **options: Any
+) -> Iterator[tuple[Page, Locator, Visit]]:
+    """A page's figures; nothing of it may complain, be missing or come from elsewhere."""
+    home = url.rsplit("/", 1)[0].removesuffix("/chapters")
+    context = browser.new_context(viewport={"width": width, "height": 800}, **options)
+    tab, visit = watched(context)
+    if script:
+        tab.add_init_script(script)
+    tab.goto(url)
+    figures = tab.locator("figure[data-attnbook-figure]")
+    figures.last.wait_for()
+    # Sphinx's own script asks for the storage, and takes no refusal.
+    known = "exception: denied" if script == DENY else None
+    try:
+        yield tab, figures, visit
+        assert [said for said in visit.complaints if said != known] == []
+        assert visit.failures == []
+        assert visit.foreign(home) == []
+    finally:
+        context.close()
+
+
 @contextmanager
 def on_a_page_of_the_book(
     browser: Browser, serve: Callable[[Path], str], folder: Path, *figures: Figure
 ) -> Iterator[tuple[Page, Visit]]:
     """A page of a small book whose cells show these figures, brought to life by its host."""
-    states = [traits(figure) | {"_esm": figure._esm, "_css": figure._css} for figure in figures]
-    models = {f"no{i}": {"model_name": "AnyModel", "state": s} for i, s in enumerate(states)}
-    cells = [cell(view(name, repr(f))) for name, f in zip(models, figures, strict=True)]
-    built = book(folder, two=page(*cells, models=models)).build()
+    built = book(folder, two=notebook(*figures)).build()
     assert built.warnings == ""
     url = f"{serve(built.html)}two.html"
     with opened_figure(browser, url, reduced_motion="reduce") as opened:
@@ -140,8 +171,17 @@ TOO_WIDE = """figure => {
             || e.getBoundingClientRect().left < column.left - 0.5)
         .map(e => e.outerHTML.slice(0, 80));
 }"""
+# Controls whose keys JupyterLab would take for its own.
+UNKEPT = ":is(button, input, select, summary, [tabindex]):not([data-lm-suppress-shortcuts=true])"
 MOVING = """figure => [...figure.querySelectorAll('*')].filter(
     e => getComputedStyle(e).transitionDuration.split(',').some(t => parseFloat(t) > 0)).length"""
+
+
+def colours_on_paper(figure: Locator, keep_picture: Callable[[Page, str], None], name: str) -> str:
+    """What is printed of a figure's colours: "exact" is all of them."""
+    figure.page.emulate_media(media="print")
+    keep_picture(figure.page, f"{name}-print")
+    return str(figure.evaluate("figure => getComputedStyle(figure).printColorAdjust"))
 
 
 def ill_shown(figure: Locator) -> list[str]:
@@ -203,70 +243,6 @@ def together(
             return Together(tab, findings_by_figure(tab, len(figures)))
 
         yield look
-
-
-READ = """figure => {
-    const numbers = row => [...row.querySelectorAll('td[data-value]')].map(
-        cell => Number(cell.dataset.value));
-    const slider = figure.querySelector('.temperature input');
-    return {
-        temperature: Number(slider.getAttribute('aria-valuetext')),
-        examples: [...figure.querySelectorAll('section')].map(section => ({
-            query: Number(section.querySelector('input[type=radio]:checked')?.value ?? 0),
-            lens: [...section.querySelectorAll('.axis input')].map(i => Number(i.value)),
-            rows: [...section.querySelectorAll('tbody tr')].map(numbers),
-            total: section.querySelector('.total-text').textContent,
-        })),
-    };
-}"""
-
-
-def read(figure: Locator) -> dict[str, Any]:
-    """Where the controls of a figure stand, and the numbers of its table twins."""
-    return dict(figure.evaluate(READ))
-
-
-def disagreements(figure: Locator, state: dict[str, Any], tolerance: float = CLOSE) -> list[str]:
-    """Where the numbers that a figure shows are not PyTorch's for where its controls stand."""
-    shown = read(figure)
-    per_query = isinstance(state["valid_lens"][0], list)
-    lens = [e["lens"] if per_query else e["lens"][0] for e in shown["examples"]]
-    weights, output = truth(state, lens, shown["temperature"])
-    wrong = []
-    for i, example in enumerate(shown["examples"]):
-        q = example["query"]
-        *keys, last = example["rows"]
-        expected = {
-            "scores": (state["scores"][i][q], [row[0] for row in keys]),
-            "weights": (weights[i, q].tolist(), [row[1] for row in keys]),
-            "values": (state["values"][i], [row[2:] for row in keys]),
-            "total": ([weights[i, q].sum().item()], last[:1]),
-            "output": (output[i, q].tolist(), last[1:]),
-        }
-        wrong += [
-            f"{name} of example {i}, query {q}, lengths {lens}, T {shown['temperature']}"
-            for name, (truly, seen) in expected.items()
-            if differ(seen, torch.tensor(truly, dtype=torch.float64), tolerance)
-        ]
-    return wrong
-
-
-def length_slider(figure: Locator, example: int = 0) -> Locator:
-    """The `valid_lens` slider that is shown for an example."""
-    return figure.locator("section").nth(example).locator(".axis input:visible")
-
-
-def boundaries(figure: Locator, example: int = 0) -> list[float]:
-    """Where the keys' columns begin and end, in px: one more than there are keys."""
-    return list(
-        figure.locator("section")
-        .nth(example)
-        .locator(".keys")
-        .evaluate(
-            """keys => [...keys.children].map(key => key.getBoundingClientRect().left)
-                .concat(keys.lastElementChild.getBoundingClientRect().right)"""
-        )
-    )
 
 
 def handle_centre(page: Page, slider: Locator) -> float:

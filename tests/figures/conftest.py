@@ -1,0 +1,50 @@
+"""What the tests of all figures share: a figure alone, all of a room, a book from two places."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import pytest
+
+from attnbook.figures.shared.base import Figure
+from tests.figures.shared.page import Together, harness, opened_figure, together
+from tests.tools.site.site_checks import WIDE
+
+
+@pytest.fixture(scope="module")
+def alone(browser, serve, tmp_path_factory):
+    """A function that opens a page with figures of one kind, and gives the tab and the figures."""
+    folder = tmp_path_factory.mktemp("alone")
+    home = serve(folder)
+
+    @contextmanager
+    def go(*figures: Figure, scheme: str = "light", way: str = "http", **options: Any):
+        page, kind = folder / "page.html", figures[0].kind
+        page.write_text(harness(figures, scheme), "utf-8")
+        url = f"{home}page.html" if way == "http" else page.as_uri()
+        options = {"width": WIDE, "color_scheme": scheme, "reduced_motion": "reduce"} | options
+        with opened_figure(browser, url, **options) as (tab, record):
+            yield tab, tab.locator(f"figure[data-attnbook-figure={kind}]")
+            assert record.complaints == []
+
+    return go
+
+
+@pytest.fixture(scope="module")
+def on_one_page(browser, serve, tmp_path_factory):
+    """A function that gives another, which opens these figures together; once for each look."""
+    with ExitStack() as pages:
+
+        def go(figures: list[Figure]) -> Callable[[int, str], Together]:
+            folder = tmp_path_factory.mktemp("together")
+            return pages.enter_context(together(browser, serve, folder, figures))
+
+        yield go
+
+
+@pytest.fixture(scope="module", params=["http", "file"])
+def address(request, built, serve):
+    """The book that a room has built, from a server and from a folder."""
+    return serve(built.html) if request.param == "http" else f"{built.html.as_uri()}/"
