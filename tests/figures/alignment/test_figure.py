@@ -30,7 +30,6 @@ from tests.figures.alignment.cases import (
     untrained,
 )
 from tests.figures.attention.cases import traits
-from tools.site.live import check_mountable
 
 each_case = pytest.mark.parametrize("case", CASES)
 
@@ -371,15 +370,6 @@ def test_a_space_can_be_seen_and_noise_cannot():
 @each_case
 def test_the_same_model_says_the_same_twice(case):
     assert repr(figure_of(case)) == repr(figure_of(case))
-
-
-def test_a_page_without_a_kernel_can_mount_it():
-    figure = figure_of("failing")
-    state = figure.get_state() | {
-        "_anywidget_id": "attnbook.figures.alignment.figure.AlignmentFigure"
-    }
-    check_mountable({"model_name": "AnyModel", "state": state}, repr(figure))
-    assert traits(figure)["kind"] == "alignment"
 
 
 def test_the_layer_may_be_the_readers_own():

@@ -12,7 +12,6 @@ from attnbook.figures import CostFigure
 from attnbook.figures.cost.figure import RANGES
 from tests.figures.attention.cases import traits
 from tests.figures.cost.cases import REST, exact, positions, powers, set_all
-from tools.site.live import check_mountable
 
 REFUSED = [
     ("batch", 3, "batch must be a power of two from 1 to 64, got 3"),
@@ -131,9 +130,3 @@ def test_more_than_a_laptop_has_is_said():
     assert "16 GiB (more than most laptops have)" in repr(figure)
     figure.num_queries = 2048
     assert "laptops" not in repr(figure)
-
-
-def test_a_page_without_a_kernel_can_mount_it(figure):
-    state = figure.get_state() | {"_anywidget_id": "attnbook.figures.cost.figure.CostFigure"}
-    check_mountable({"model_name": "AnyModel", "state": state}, repr(figure))
-    assert traits(figure)["kind"] == "cost"

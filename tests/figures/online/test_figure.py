@@ -11,15 +11,7 @@ from torch import Tensor
 
 from attnbook.figures import OnlineSoftmaxFigure
 from tests.figures.attention.cases import differ, traits
-from tests.figures.online.cases import (
-    CASES,
-    by_hand,
-    chapters_output,
-    figure_of,
-    random,
-    truth,
-)
-from tools.site.live import check_mountable
+from tests.figures.online.cases import CASES, by_hand, chapters_output, figure_of, random, truth
 
 NAN, INFINITE = float("nan"), float("inf")
 
@@ -189,11 +181,3 @@ def test_a_figure_does_not_follow_its_tensors():
     scores.zero_()
     values.zero_()
     assert traits(figure) == before
-
-
-def test_a_page_without_a_kernel_can_mount_it():
-    figure = figure_of("the chapter's")
-    name = "attnbook.figures.online.figure.OnlineSoftmaxFigure"
-    state = figure.get_state() | {"_anywidget_id": name}
-    check_mountable({"model_name": "AnyModel", "state": state}, repr(figure))
-    assert traits(figure)["kind"] == "online"

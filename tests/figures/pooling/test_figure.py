@@ -253,10 +253,3 @@ def test_a_figure_does_not_follow_its_tensors_and_leaves_them_alone():
     keys.zero_()
     values.zero_()
     assert traits(figure) == before
-
-
-def test_the_shipped_module_needs_no_other_file():
-    text = str(PoolingFigure._esm)
-    assert not re.search(r"^\s*(import|export .* from)\b", text, flags=re.MULTILINE)
-    assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", text)
-    assert not re.search(r"@import|url\(", str(PoolingFigure._css))

@@ -12,7 +12,6 @@ import attnbook
 from attnbook.figures import PositionFigure
 from tests.figures.attention.cases import differ, traits
 from tests.figures.position.cases import CASES, CLOSE, places, random
-from tools.site.live import check_mountable
 
 NAN = float("nan")
 
@@ -190,11 +189,3 @@ def test_a_figure_does_not_follow_its_tensors():
     before = traits(figure)
     query.zero_()
     assert traits(figure) == before
-
-
-@pytest.mark.parametrize("name", ["sinusoidal", "rotary"])
-def test_a_page_without_a_kernel_can_mount_it(name):
-    figure = CASES[name]()
-    own = {"_anywidget_id": "attnbook.figures.position.figure.PositionFigure"}
-    check_mountable({"model_name": "AnyModel", "state": figure.get_state() | own}, repr(figure))
-    assert traits(figure)["kind"] == "position"

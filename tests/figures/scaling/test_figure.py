@@ -14,7 +14,6 @@ import attnbook
 from attnbook.figures import ScalingFigure
 from tests.figures.attention.cases import differ, traits
 from tests.figures.scaling.cases import CASES, by_hand, random
-from tools.site.live import check_mountable
 
 NAN, INFINITE = float("nan"), float("inf")
 
@@ -140,10 +139,3 @@ def test_weights_are_those_of_the_layer_at_each_d():
         assert not differ(figure.weights(scaled=True).tolist(), layer.attention_weights, 1e-5)
         plain = attnbook.masked_softmax(attnbook.dot_score(q, k))
         assert not differ(figure.weights(scaled=False).tolist(), plain, 1e-5)
-
-
-def test_a_page_without_a_kernel_can_mount_it():
-    figure = by_hand()
-    state = figure.get_state() | {"_anywidget_id": "attnbook.figures.scaling.figure.ScalingFigure"}
-    check_mountable({"model_name": "AnyModel", "state": state}, repr(figure))
-    assert traits(figure)["kind"] == "scaling"

@@ -16,7 +16,6 @@ from attnbook.figures.shape.origins import flat, relation, scales
 from attnbook.tracing import trace
 from tests.figures.attention.cases import traits
 from tests.figures.shape.cases import CASES, heads
-from tools.site.live import check_mountable
 
 NAMED = {"batch": 2, "queries": 3, "keys": 7, "size": 5, "value_size": 11}
 each_case = pytest.mark.parametrize("name", CASES)
@@ -320,13 +319,6 @@ def test_the_text_of_a_small_case_is_as_worked_by_hand():
 @each_case
 def test_the_same_layer_says_the_same_twice(name):
     assert repr(ShapeFigure(CASES[name]())) == repr(ShapeFigure(CASES[name]()))
-
-
-def test_a_page_without_a_kernel_can_mount_it():
-    figure = ShapeFigure(heads())
-    state = figure.get_state() | {"_anywidget_id": "attnbook.figures.shape.figure.ShapeFigure"}
-    check_mountable({"model_name": "AnyModel", "state": state}, repr(figure))
-    assert traits(figure)["kind"] == "shape"
 
 
 @pytest.mark.parametrize("layer", [DotProductAttention(), MultiHeadAttention(5, 5, 11, 12, 4)])

@@ -515,13 +515,3 @@ def test_a_figure_stands_in_a_box_beside_other_widgets():
     figure = toy().figure()
     box = ipywidgets.VBox([ipywidgets.IntSlider(), figure])
     assert box.children[1] is figure
-
-
-# Files
-
-
-def test_the_shipped_module_needs_no_other_file():
-    text = str(AttentionFigure._esm)
-    assert not re.search(r"^\s*(import|export .* from)\b", text, flags=re.MULTILINE)
-    assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", text)
-    assert not re.search(r"@import|url\(", str(AttentionFigure._css))
