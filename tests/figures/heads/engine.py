@@ -1,33 +1,25 @@
-"""The heads figure's module, run in node; what it reads and writes in bulk goes through files."""
+"""The heads figure's module, run in node."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-import torch
 from torch import Tensor
 
 from attnbook.figures.heads.packing import packed
-from tests.figures.shared.node import in_node, written
+from tests.figures.shared.node import in_bulk, in_node, written
 
 PROGRAM = """
-import { readFileSync, writeFileSync } from "node:fs";
-const task = JSON.parse(readFileSync(0, "utf-8"));
-const figure = await import(task.module);
-const engine = figure.opened(JSON.parse(readFileSync(task.packed, "utf-8")));
-const model = engine.at(task.step);
-const numbers = [], guesses = [];
+const model = figure.opened(task.packed).at(task.step);
+const guesses = [];
 for (const removed of task.removals) for (const text of task.texts) {
     const reading = figure.follow(model, text, removed);
     guesses.push(reading.guesses);
     for (const head of reading.heads.flat()) for (const row of head.weights) numbers.push(...row);
     numbers.push(...reading.chances);
 }
-writeFileSync(task.answer, new Float64Array(numbers));
-process.stdout.write(JSON.stringify(guesses));
+tell(guesses);
 """
 WORDS = """
 import { readFileSync } from "node:fs";
@@ -59,13 +51,10 @@ def follow(
     module: str, folder: Path, name: str, step: int, texts: list[str], removals: list[Any]
 ) -> list[Read]:
     """The page's readings, for each removal all texts."""
-    (folder / "packed.json").write_text(json.dumps(packed(name)), "utf-8")
-    task = {"packed": str(folder / "packed.json"), "answer": str(folder / "answer.bin")}
-    guesses = in_node(
-        PROGRAM, written(module, folder), step=step, texts=texts, removals=removals, **task
-    )
-    numbers = torch.from_numpy(np.fromfile(folder / "answer.bin", dtype="<f8"))
-    heads = packed(name)["num_layers"] * packed(name)["num_heads"]
+    model = packed(name)
+    task = {"packed": model, "step": step, "texts": texts, "removals": removals}
+    guesses, numbers = in_bulk(PROGRAM, module, folder, **task)
+    heads = model["num_layers"] * model["num_heads"]
     readings, at = [], 0
     for guessed in guesses:
         n = len(guessed)

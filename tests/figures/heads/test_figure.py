@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import base64
-import gzip
 import inspect
 import json
 import re
 
-import numpy as np
 import pytest
 import torch
 import traitlets
@@ -24,11 +21,9 @@ from attnbook.models.transformer.removal import without_heads
 from attnbook.models.transformer.repeats import make_repeats
 from attnbook.models.vocabulary import Vocabulary
 from tests.figures.attention.cases import traits
-from tools.site.late import registration
-from tools.site.live import check_mountable
+from tests.figures.shared.trained import unpacked
 
 STEPS = steps_of("copying")
-WEIGHTS_KB = 300  # packed by gzip -6
 TEXT = "gbdkafcdkafcdkafcd"
 
 # Refusals
@@ -55,11 +50,6 @@ TEXT = "gbdkafcdkafcdkafcd"
 def test_what_cannot_be_shown_is_refused_in_one_sentence(arguments, message):
     with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
         HeadsFigure(**arguments)
-
-
-def test_a_text_that_is_none_is_refused():
-    with pytest.raises(TypeError, match=r"^text must be a string, got int$"):
-        HeadsFigure(text=3)
 
 
 @pytest.mark.parametrize(
@@ -148,30 +138,11 @@ def test_weights_travel_as_the_checkpoint_has_them():
         "output",
     ]
     assert model["steps"] == STEPS
-    for step, data in zip(STEPS, model["data"], strict=True):
-        numbers = torch.from_numpy(np.frombuffer(base64.b64decode(data), dtype="<f4").copy())
-        sizes = [int(np.prod(shape)) for _, shape in model["arrays"]]
-        parts = numbers.split(sizes)
-        own = dict(arrays(book_decoder("copying", step)))
-        for (name, shape), part in zip(model["arrays"], parts, strict=True):
-            assert torch.equal(part.reshape(shape), own[name])
-    assert json.loads(json.dumps(model)) == model
-
-
-def test_all_snapshots_are_few_bytes():
-    script = registration("copying", packed("copying"))
     assert len(STEPS) == 7
-    assert len(gzip.compress(script.encode(), 6)) < WEIGHTS_KB * 1000
-
-
-def test_a_notebook_asks_for_the_weights_and_no_page_stores_them():
-    figure = HeadsFigure()
-    assert (figure.wanted, figure.weights, figure.late) == (False, {}, ["copying"])
-    figure.set_state({"wanted": True})  # what a front end sends
-    assert figure.weights == packed("copying")
-    assert HeadsFigure().weights == {}
-    stored = json.dumps(traits(HeadsFigure()))
-    assert len(gzip.compress(stored.encode(), 6)) < 6000
+    for step, data in zip(STEPS, model["data"], strict=True):
+        own, sent = dict(arrays(book_decoder("copying", step))), unpacked(model["arrays"], data)
+        assert all(torch.equal(part, own[name]) for name, part in sent.items())
+    assert json.loads(json.dumps(model)) == model
 
 
 def test_traits_that_change_together_arrive_together():
@@ -278,16 +249,3 @@ def test_the_text_of_what_never_repeats_says_so():
 def test_a_model_of_one_layer_is_shown_too():
     figure = HeadsFigure("copying-one-layer", "abcabcabc", focus=(0, 1))
     assert repr(figure).count("layer 0, head") == 2
-
-
-def test_a_page_without_a_kernel_can_mount_it():
-    figure = HeadsFigure(caption="A caption.")
-    state = figure.get_state() | {"_anywidget_id": "attnbook.figures.heads.figure.HeadsFigure"}
-    check_mountable({"model_name": "AnyModel", "state": state}, repr(figure))
-
-
-def test_the_shipped_module_needs_no_other_file():
-    text = str(HeadsFigure._esm)
-    assert not re.search(r"^\s*(import|export .* from)\b", text, flags=re.MULTILINE)
-    assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", text)
-    assert not re.search(r"@import|url\(", str(HeadsFigure._css))

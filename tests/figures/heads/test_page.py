@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
-import gzip
-from contextlib import contextmanager
 from random import Random
 from typing import Any
 
 import pytest
 import torch
 from playwright.sync_api import expect
-from sphinx.errors import ExtensionError
 
 from attnbook.figures import HeadsFigure
-from attnbook.figures.heads.packing import packed, steps_of
 from attnbook.figures.heads.reading import counted, read
 from attnbook.models.transformer.repeats import SYMBOLS
-from tests.figures.attention.cases import traits
-from tests.figures.shared.page import MOVING, findings_by_figure, harness, opened_figure, together
+from tests.figures.heads.page import (
+    READ,
+    ROOM,
+    STEPS,
+    disagreements,
+    field,
+    said,
+    slider,
+    take_away,
+)
+from tests.figures.shared.page import FROM_PYTHON, MOVING, UNKEPT, colours_on_paper
+from tests.figures.shared.trained import answer, check_refusal, shown_alone
 from tests.tools.site.jupyterlab import START, run_all, told_by_last
-from tests.tools.site.live_pages import book, cell, page, view
-from tests.tools.site.site_checks import LOOKS, NARROW, UNFOLD, WIDE, watched
-from tools.site.late import write_models
+from tests.tools.site.site_checks import LOOKS, NARROW, UNFOLD, WIDE
 
-STEPS = steps_of("copying")
-FIRST_LOAD = 21_000  # bytes of the module and its style, packed by gzip -6
-CLOSE = 1e-5
 TEXT = "gbdkafcdkafcdkafcd"
 LONG = "abcdefgh" * 4
 HEADS = [[0, 0], [0, 1], [1, 0], [1, 1]]
@@ -37,98 +38,11 @@ CASES: dict[str, dict[str, Any]] = {
     "one symbol": {"text": "p"},
     "one layer": {"name": "copying-one-layer", "text": "abcabcabc", "focus": (0, 1)},
 }
-NAME = "symbols, from a to p"
-FROM_PYTHON = "([name, value]) => models[0].set(name, value)"
-READ = """figure => {
-    const [weights, added] = figure.querySelectorAll('tbody');
-    const numbers = row => [...row.cells].slice(1).map(cell => cell.dataset.value)
-        .filter(value => value !== '').map(Number);
-    const told = name => [...figure.querySelectorAll('.heads-line .' + name)].map(
-        part => part.textContent);
-    return {
-        rows: [...weights.rows].map(numbers),
-        added: added && added.closest('table').hidden ? null : numbers(added.rows[0]),
-        symbols: told('symbol').join(''),
-        guesses: told('guess').map(guess => guess[0]).join(''),
-        marks: told('guess').map(guess => guess[1] ?? ''),
-        percent: told('chance').map(Number),
-        chosen: [...figure.querySelectorAll('.heads-line button')].findIndex(
-            button => button.ariaPressed === 'true'),
-        count: figure.querySelector('.readout').textContent,
-        gone: [...figure.querySelectorAll('[type=checkbox]')].map(box => box.checked),
-    };
-}"""
-
-
-def disagreements(figure, python: HeadsFigure, tolerance: float = CLOSE) -> list[str]:
-    """What of the page is not what this Python half says."""
-    seen, truth, text = figure.evaluate(READ), python.reading, python.text
-    layer, head = python.focus
-    weights = truth.weights[layer, head]
-    rows = [weights[q, : q + 1].tolist() for q in range(len(text))]
-    rows.append(python.shown["scores"][layer][head][python.query])
-    added = python.shown["added"][python.query]
-    close = [tolerance] * len(text) + [1e-3]  # Python stores few digits of the scores
-    same = {
-        "symbols": seen["symbols"] == text,
-        "guesses": seen["guesses"] == truth.guesses,
-        "percent": all(
-            abs(shown - 100 * chance) <= 0.5 + 1e-3
-            for shown, chance in zip(
-                seen["percent"], truth.probabilities.amax(-1).tolist(), strict=True
-            )
-        ),
-        "weights": all(
-            len(found) == len(row) and max(abs(a - b) for a, b in zip(found, row, strict=True)) < c
-            for found, row, c in zip(seen["rows"], rows, close, strict=True)
-        ),
-        "added": seen["added"] == pytest.approx(added, rel=1e-4, abs=1e-9),
-        "marks": [mark or "·" for mark in seen["marks"]]
-        == python.static_text.splitlines()[4].split()[1:],
-        "count": seen["count"]
-        == counted(text, truth.guesses, python.shown["whole"], python.removed),
-        "query": seen["chosen"] == python.query,
-        "gone": sum(seen["gone"]) == len(python.removed),
-    }
-    return [name for name, holds in same.items() if not holds]
 
 
 @pytest.fixture(scope="module")
-def show(browser, serve, tmp_path_factory):
-    """A function that opens a page with one figure, and gives tab, figure and its Python half."""
-    folder = tmp_path_factory.mktemp("heads")
-    home = serve(folder)
-
-    @contextmanager
-    def go(width: int = WIDE, weights: bool = True, **arguments: Any):
-        python = HeadsFigure(**arguments)
-        (folder / "page.html").write_text(harness([python]), "utf-8")
-        options = {"has_touch": True, "is_mobile": True} if width == NARROW else {}
-        with opened_figure(browser, f"{home}page.html", width, **options) as (tab, record):
-            figure = tab.locator("figure[data-attnbook-figure=heads]")
-            if weights:  # as a kernel answers
-                tab.wait_for_function("models[0].get('wanted')")
-                tab.evaluate(FROM_PYTHON, ["weights", packed(python.name)])
-            yield tab, figure, python
-            assert record.complaints == []
-
-    return go
-
-
-def field(figure):
-    return figure.get_by_role("textbox", name=NAME)
-
-
-def slider(figure, name):
-    return figure.get_by_role("slider", name=name, exact=True)
-
-
-def take_away(figure, layer, head):
-    return figure.get_by_role("checkbox", name=f"take away layer {layer}, head {head}")
-
-
-def said(figure):
-    return figure.locator(".heads-field [role=status]")
+def show(alone):
+    return shown_alone(alone, HeadsFigure)
 
 
 # What it shows
@@ -152,7 +66,7 @@ PLACES = """figure => [...figure.querySelectorAll('*')].filter(
 def test_nothing_moves_when_the_model_comes(show):
     with show(weights=False, removed=[(1, 0)]) as (tab, figure, python):
         before = figure.evaluate(PLACES)
-        tab.evaluate(FROM_PYTHON, ["weights", packed("copying")])
+        answer(tab, python)
         assert figure.evaluate(PLACES) == before
         assert disagreements(figure, python) == []
 
@@ -370,22 +284,6 @@ QUIET = """() => {
 }"""
 
 
-@pytest.mark.parametrize(("width", "scheme"), LOOKS)
-def test_an_earlier_line_is_grey_and_legible(browser, serve, tmp_path, keep_picture, width, scheme):
-    with together(
-        browser, serve, tmp_path, [HeadsFigure(text="gbdkafgbda", removed=[(0, 1)])]
-    ) as look:
-        seen = look(width, scheme)
-        figure = seen.figure(0)
-        ink = "figure => getComputedStyle(figure.querySelector('.symbol')).color"
-        full = figure.evaluate(ink)
-        field(figure).fill("xyz")
-        expect(figure.locator(".stale")).to_be_visible()
-        assert figure.evaluate(ink) != full
-        assert findings_by_figure(seen.tab, 1) == [[]]  # contrast, too
-        keep_picture(figure, f"heads-stale-{width}-{scheme}")
-
-
 def test_the_grey_goes_with_what_was_wrong(show):
     with show(text="ab") as (tab, figure, python):
         tab.evaluate(QUIET)
@@ -405,11 +303,7 @@ def test_what_cannot_be_read_gets_a_sentence_and_the_last_good_picture_stays(sho
             ("abz", "The model knows the symbols a to p, and no “z”."),
             (LONG + "a", "The figure shows at most 32 symbols, these are 33."),
         ]:
-            field(figure).fill(typed)
-            expect(said(figure)).to_have_text(f"{told} Still shown: {TEXT}.")
-            expect(figure.locator(".stale")).to_have_count(1)
-            expect(field(figure)).to_have_attribute("aria-invalid", "true")
-            assert field(figure).input_value() == typed
+            check_refusal(ROOM, figure, typed, told, f"{TEXT}.")
             assert disagreements(figure, python) == []
             slider(figure, "query").press("Home")  # another control leaves both alone
             slider(figure, "query").press("End")
@@ -467,10 +361,7 @@ def test_by_keyboard_alone(show):
 def test_keys_of_its_controls_are_kept_from_jupyterlab(show):
     with show() as (_, figure, _python):
         field(figure).fill(LONG)  # what is made anew, too
-        loose = figure.locator(
-            ":is(button, input, select, summary, [tabindex]):not([data-lm-suppress-shortcuts=true])"
-        )
-        assert loose.count() == 0
+        assert figure.locator(UNKEPT).count() == 0
 
 
 def test_by_touch_on_a_phone(show):
@@ -516,160 +407,14 @@ def test_in_jupyterlab_the_kernel_brings_the_weights(browser, lab):
     tab.close()
 
 
-# On a page of the book
-
-
-@pytest.fixture(scope="module")
-def built(tmp_path_factory):
-    """The built page of a small book with two figures, the first far down, and one with none."""
-    figures = [HeadsFigure(), HeadsFigure(text="abcabcabc", removed=[(0, 1)])]
-    states = [traits(each) | {"_esm": each._esm, "_css": each._css} for each in figures]
-    models = {f"no{i}": {"model_name": "AnyModel", "state": s} for i, s in enumerate(states)}
-    cells = [cell(view(name, repr(each))) for name, each in zip(models, figures, strict=True)]
-    pages = {"two": page(*cells, models=models), "none": page()}
-    whole = book(tmp_path_factory.mktemp("heads-book"), **pages)
-    assert whole.build().warnings == ""
-    html = whole.read("two")
-    (whole.html / "far.html").write_text(
-        html.replace("<body>", '<body><div style="height: 5000px"></div>'), "utf-8"
-    )
-    return whole
-
-
-@contextmanager
-def on_page(browser, url, script="", **options):
-    """The page and its first figure; nothing may complain or come from elsewhere."""
-    context = browser.new_context(viewport={"width": WIDE, "height": 800}, **options)
-    tab, record = watched(context)
-    if script:
-        tab.add_init_script(script)
-    tab.goto(url, wait_until="load")
-    figure = tab.locator("figure[data-attnbook-figure=heads]").first
-    figure.wait_for()
-    try:
-        yield tab, figure, record
-        assert record.complaints == []
-        assert record.foreign(url.rsplit("/", 1)[0]) == []
-    finally:
-        context.close()
-
-
-@pytest.fixture(scope="module", params=["http", "file"])
-def address(request, built, serve):
-    """The site, from a server and from a folder."""
-    return serve(built.html) if request.param == "http" else built.html.as_uri() + "/"
-
-
-def asked_for(record):
-    return [url for url in record.requests if "live/copying.js" in url]
-
-
-def test_on_a_page_the_model_reads_what_is_typed(browser, address):
-    with on_page(browser, f"{address}two.html") as (tab, figure, record):
-        python = HeadsFigure(text="ponmponmponm")
-        field(figure).fill(python.text)
-        expect(figure.locator(".heads-line button")).to_have_count(12)
-        assert disagreements(figure, python) == []
-        slider(figure, "snapshot").press("Home")
-        take_away(figure, 1, 0).check()
-        python.set_state({"step": STEPS[0], "removed": [[1, 0]]})
-        assert disagreements(figure, python) == []
-        other = tab.locator("figure[data-attnbook-figure=heads]").nth(1)
-        assert disagreements(other, HeadsFigure(text="abcabcabc", removed=[(0, 1)])) == []
-        assert len(asked_for(record)) == 1
-
-
-def test_the_model_comes_when_its_figure_comes_near_the_view(browser, address):
-    with on_page(browser, f"{address}far.html") as (tab, figure, record):
-        tab.wait_for_timeout(300)
-        assert asked_for(record) == []
-        figure.scroll_into_view_if_needed()
-        tab.wait_for_function("window.attnbookLate?.copying")
-        assert len(asked_for(record)) == 1
-
-
-def test_the_model_comes_at_the_first_touch(browser, address):
-    with on_page(browser, f"{address}far.html") as (tab, figure, record):
-        figure.evaluate(
-            "figure => figure.querySelector('[type=text]').focus({preventScroll: true})"
-        )
-        tab.wait_for_function("window.attnbookLate?.copying")
-        assert len(asked_for(record)) == 1
-
-
-def stands_still(figure, told):
-    """Whether the stored picture stays and one line says why, whatever the reader does."""
-    before = figure.evaluate(READ)
-    field(figure).fill("abab")
-    expect(said(figure)).to_have_text(
-        f"The model cannot be loaded, so what was computed before stays: {told}."
-    )
-    assert figure.evaluate(READ) == before
-    assert disagreements(figure, HeadsFigure(), 1e-4) == []
-
-
-DAMAGED = {
-    "it brings nothing": ("(window.attnbookLate", "(window.other"),
-    "some weights are too many": ('"data":["', '"data":["AAAA'),
-    "what it brings is something else": ('"data":', '"date":'),
-}
-
-
-@pytest.mark.parametrize("damage", DAMAGED.values(), ids=DAMAGED)
-def test_a_damaged_script_leaves_the_stored_picture_and_one_line(browser, built, serve, damage):
-    home = serve(built.html)
-    script = built.html / "_static" / "live" / "copying.js"
-    whole = script.read_text("utf-8")
-    before, after = damage
-    assert before in whole
-    script.write_text(whole.replace(before, after), "utf-8")
-    try:
-        with on_page(browser, f"{home}two.html") as (_, figure, _record):
-            stands_still(figure, "a part of this page is damaged")
-    finally:
-        script.write_text(whole, "utf-8")
-
-
-def test_a_denied_script_leaves_the_stored_picture_and_can_come_later(browser, built, serve):
-    home = serve(built.html)
-    context = browser.new_context(viewport={"width": WIDE, "height": 800})
-    tab, _record = watched(context)
-    tab.route("**/live/copying.js*", lambda route: route.abort())
-    tab.goto(f"{home}two.html")
-    figure = tab.locator("figure[data-attnbook-figure=heads]").first
-    figure.wait_for()
-    stands_still(figure, "a part of this page cannot be loaded")
-    tab.unroute("**/live/copying.js*")
-    field(figure).fill("ababab")
-    expect(figure.locator(".heads-line button")).to_have_count(6)
-    expect(said(figure)).to_be_empty()
-    assert disagreements(figure, HeadsFigure(text="ababab")) == []
-    context.close()
-
-
-def test_the_first_load_is_small_and_only_its_pages_name_the_weights(built):
-    [module] = [file for file in built.modules if b"heads-training" in file.read_bytes()]
-    assert len(gzip.compress(module.read_bytes(), 6)) < FIRST_LOAD
-    assert "at-touch" not in built.read("none")
-    assert 'data-attnbook-late="copying"' in built.read("two")
-
-
-def test_a_figure_that_asks_for_what_nobody_makes_stops_the_build(tmp_path):
-    told = "^a figure may ask for one of editor, python, copying.*, got 'shouting'$"
-    with pytest.raises(ExtensionError, match=told):
-        write_models(tmp_path, ["copying", "shouting"])
-    assert [file.name for file in tmp_path.iterdir()] == ["copying.js"]
-
-
 # Looks
 
 
 @pytest.fixture(scope="module")
-def looked_at(browser, serve, tmp_path_factory):
+def looked_at(on_one_page):
     """A function that opens all cases on one page."""
     figures = [HeadsFigure(caption="A caption.", **arguments) for arguments in CASES.values()]
-    with together(browser, serve, tmp_path_factory.mktemp("heads-looks"), figures) as look:
-        yield look
+    return on_one_page(figures)
 
 
 @pytest.mark.parametrize(("width", "scheme"), LOOKS)
@@ -681,11 +426,9 @@ def test_they_fit_their_column_are_legible_and_please_axe(looked_at, keep_pictur
 
 
 def test_it_prints_in_its_colours_and_nothing_moves_by_itself(show, keep_picture):
-    with show(**CASES["broken"]) as (tab, figure, _python):
+    with show(**CASES["broken"]) as (_, figure, _python):
         assert figure.evaluate(MOVING) == 0
-        tab.emulate_media(media="print")
-        keep_picture(tab, "heads-print")
-        assert figure.evaluate("e => getComputedStyle(e).printColorAdjust") == "exact"
+        assert colours_on_paper(figure, keep_picture, "heads") == "exact"
 
 
 def test_every_weight_of_the_focus_is_in_the_table(show):

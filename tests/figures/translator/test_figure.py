@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import base64
-import gzip
 import json
 import re
 from dataclasses import replace
 
-import numpy as np
 import pytest
 import torch
 import traitlets
@@ -23,10 +20,9 @@ from attnbook.models.translator.interventions import without
 from attnbook.models.translator.model import Translator
 from attnbook.models.vocabulary import Vocabulary
 from tests.figures.attention.cases import traits
-from tools.site.late import packers, registration
-from tools.site.live import check_mountable
+from tests.figures.shared.trained import unpacked
+from tools.site.late import packers
 
-WEIGHTS_KB = 250  # packed by gzip -6
 TEXT = "9. März 1987"
 MONTH = [3, 4, 5, 6]
 
@@ -52,11 +48,6 @@ MONTH = [3, 4, 5, 6]
 def test_what_cannot_be_shown_is_refused_in_one_sentence(arguments, message):
     with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
         TranslatorFigure(**arguments)
-
-
-def test_a_text_that_is_none_is_refused():
-    with pytest.raises(TypeError, match=r"^text must be a string, got int$"):
-        TranslatorFigure(text=3)
 
 
 @pytest.mark.parametrize(
@@ -122,37 +113,20 @@ def test_reading_leaves_the_model_as_it_was():
 
 def test_weights_travel_as_the_checkpoint_has_them():
     model, checkpoint = packed("convolutional"), book_model("convolutional")
-    numbers = torch.from_numpy(np.frombuffer(base64.b64decode(model["data"]), dtype="<f4").copy())
-    parts = numbers.split([int(np.prod(shape)) for _, shape in model["arrays"]])
-    own = dict(arrays(checkpoint))
-    assert [name for name, _ in model["arrays"]] == [*own]
-    for (name, shape), part in zip(model["arrays"], parts, strict=True):
-        assert torch.equal(part.reshape(shape), own[name])
+    own, sent = dict(arrays(checkpoint)), unpacked(model["arrays"], model["data"])
+    assert [*sent] == [*own]
+    assert all(torch.equal(part, own[name]) for name, part in sent.items())
     assert model["source"] == checkpoint.source.characters
     # all but padding, which is never read, and what only a text to read begins or ends with
     left_out = 3 * 24 + 2 * 16 + 2 * (64 + 1)
-    assert len(numbers) == sum(w.numel() for w in checkpoint.state_dict().values()) - left_out
+    count = sum(part.numel() for part in sent.values())
+    assert count == sum(w.numel() for w in checkpoint.state_dict().values()) - left_out
     assert json.loads(json.dumps(model)) == model
-
-
-def test_the_weights_are_few_bytes():
-    script = registration("convolutional", packed("convolutional"))
-    assert len(gzip.compress(script.encode(), 6)) < WEIGHTS_KB * 1000
 
 
 def test_every_model_of_the_book_has_a_packer_of_its_own():
     assert {"copying", *BOOK} <= {*packers()}
     assert packers()["small"]() == packed("small")
-
-
-def test_a_notebook_asks_for_the_weights_and_no_page_stores_them():
-    figure = TranslatorFigure()
-    assert (figure.wanted, figure.weights, figure.late) == (False, {}, ["convolutional"])
-    figure.set_state({"wanted": True})  # what a front end sends
-    assert figure.weights == packed("convolutional")
-    assert TranslatorFigure().weights == {}
-    stored = json.dumps(traits(TranslatorFigure()))
-    assert len(gzip.compress(stored.encode(), 6)) < 3000
 
 
 def test_traits_that_change_together_arrive_together():
@@ -230,16 +204,3 @@ def test_it_reads_all_eighteen_languages():
     assert {date.locale for date in dates} == {*LOCALES}
     right = [read("convolutional", date.text).output == date.iso for date in dates]
     assert sum(right) > 195
-
-
-def test_a_page_without_a_kernel_can_mount_it():
-    figure = TranslatorFigure(caption="A caption.")
-    about = {"_anywidget_id": "attnbook.figures.translator.figure.TranslatorFigure"}
-    check_mountable({"model_name": "AnyModel", "state": figure.get_state() | about}, repr(figure))
-
-
-def test_the_shipped_module_needs_no_other_file():
-    text = str(TranslatorFigure._esm)
-    assert not re.search(r"^\s*(import|export .* from)\b", text, flags=re.MULTILINE)
-    assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", text)
-    assert not re.search(r"@import|url\(", str(TranslatorFigure._css))
