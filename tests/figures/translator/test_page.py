@@ -208,7 +208,7 @@ def test_by_touch_on_a_phone(show):
         assert disagreements(figure, python) == []
 
 
-PLACES = """figure => [...figure.querySelectorAll('.written, .columns, .hiding, .heat')].map(
+PLACES = """figure => [...figure.querySelectorAll('.written, .columns, .hiding, .heatmap')].map(
     e => e.getBoundingClientRect().y - figure.getBoundingClientRect().y)"""
 
 
@@ -216,6 +216,7 @@ PLACES = """figure => [...figure.querySelectorAll('.written, .columns, .hiding, 
 def test_nothing_moves_when_characters_are_hidden_or_what_is_typed_is_wrong(show, width):
     with show(width) as (_, figure, _python):
         before = figure.evaluate(PLACES)
+        assert len(before) == 4
         for place in MONTH:
             figure.locator(".column").nth(place).click()
             assert figure.evaluate(PLACES) == before
