@@ -9,7 +9,15 @@ from typing import Any
 import pytest
 
 from attnbook.figures.shared.base import Figure
-from tests.figures.shared.page import Together, harness, opened_figure, together
+from tests.figures.shared.page import (
+    Together,
+    harness,
+    notebook,
+    opened_figure,
+    read_in_a_book,
+    together,
+)
+from tests.tools.site.live_pages import book
 from tests.tools.site.site_checks import WIDE
 
 
@@ -42,6 +50,21 @@ def on_one_page(browser, serve, tmp_path_factory):
             return pages.enter_context(together(browser, serve, folder, figures))
 
         yield go
+
+
+@pytest.fixture
+def in_a_book(browser, serve, tmp_path):
+    """A function that opens a page of a small book with figures of one kind, and gives these."""
+
+    @contextmanager
+    def go(*figures: Figure):
+        built = book(tmp_path, two=notebook(*figures)).build()
+        assert built.warnings == ""
+        url = f"{serve(built.html)}two.html"
+        with read_in_a_book(browser, url, reduced_motion="reduce") as (tab, _, _):
+            yield tab.locator(f"figure[data-attnbook-figure={figures[0].kind}]")
+
+    return go
 
 
 @pytest.fixture(scope="module", params=["http", "file"])

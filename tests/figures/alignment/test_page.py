@@ -19,7 +19,6 @@ from tests.figures.shared.page import (
     colours_on_paper,
     handle_centre,
     ill_shown,
-    on_a_page_of_the_book,
 )
 from tests.tools.site.jupyterlab import START, run_all, told_by_last
 from tests.tools.site.site_checks import LOOKS, NARROW, WIDE
@@ -310,16 +309,14 @@ def test_in_jupyterlab_it_speaks_with_python(browser, lab):
     tab.close()
 
 
-def test_it_lives_on_a_page_of_the_book(browser, serve, tmp_path):
+def test_it_lives_on_a_page_of_the_book(in_a_book):
     figure = figure_of("failing")
-    with on_a_page_of_the_book(browser, serve, tmp_path, figure) as (tab, record):
-        shown = tab.locator("figure[data-attnbook-figure=alignment]")
+    with in_a_book(figure) as shown:
         for date in ("1", "0"):
             date_choice(shown).select_option(date)
             for key in ("Home", "End"):
                 step_slider(shown).press(key)
                 assert disagreements(shown, "failing", traits(figure)) == []
-        assert record.complaints == []
 
 
 # Looks

@@ -12,13 +12,7 @@ from attnbook.figures import CostFigure
 from attnbook.figures.cost.figure import RANGES
 from tests.figures.cost.cases import SWEEP, exact, powers, set_all
 from tests.figures.cost.page import READ, curves, disagreements, expected, height, slider
-from tests.figures.shared.page import (
-    FROM_PYTHON,
-    MOVING,
-    SMALL_TEXT,
-    colours_on_paper,
-    on_a_page_of_the_book,
-)
+from tests.figures.shared.page import FROM_PYTHON, MOVING, SMALL_TEXT, colours_on_paper
 from tests.tools.site.site_checks import LOOKS, NARROW
 
 CASES: dict[str, dict[str, Any]] = {
@@ -172,16 +166,13 @@ def test_a_change_from_python_is_painted_until_it_is_cleaned_up(show):
         assert disagreements(figure, python) == []
 
 
-def test_it_lives_on_a_page_of_the_book_beside_another(browser, serve, tmp_path):
+def test_it_lives_on_a_page_of_the_book_beside_another(in_a_book):
     both = [CostFigure(exact()), CostFigure(exact(), layer="dot")]
-    with on_a_page_of_the_book(browser, serve, tmp_path, *both) as (tab, record):
-        shown = tab.locator("figure[data-attnbook-figure=cost]")
-        shown.nth(1).wait_for()
+    with in_a_book(*both) as shown:
         shown.first.get_by_role("radio", name="training").click()
         both[0].mode = "training"
         for figure, python in zip(shown.all(), both, strict=True):
             assert disagreements(figure, python) == []
-        assert record.complaints == []
 
 
 # Looks

@@ -11,13 +11,7 @@ from playwright.sync_api import Locator
 from attnbook.figures.shared.base import decimals
 from tests.figures.attention.cases import differ, traits
 from tests.figures.online.cases import CASES, figure_of, truth
-from tests.figures.shared.page import (
-    CLOSE,
-    MOVING,
-    colours_on_paper,
-    handle_centre,
-    on_a_page_of_the_book,
-)
+from tests.figures.shared.page import CLOSE, MOVING, colours_on_paper, handle_centre
 from tests.tools.site.site_checks import LOOKS, NARROW, WIDE
 
 READ = """figure => ({
@@ -223,14 +217,12 @@ def test_a_change_from_python_is_painted_until_it_is_cleaned_up(show):
         assert figure.evaluate(READ) == before
 
 
-def test_it_lives_on_a_page_of_the_book(browser, serve, tmp_path):
+def test_it_lives_on_a_page_of_the_book(in_a_book):
     figure = figure_of("the chapter's")
-    with on_a_page_of_the_book(browser, serve, tmp_path, figure) as (tab, record):
-        shown = tab.locator("figure[data-attnbook-figure=online]")
+    with in_a_book(figure) as shown:
         for key in ("Home", "End"):
             shown.get_by_role("slider").press(key)
             assert disagreements(shown, traits(figure)) == []
-        assert record.complaints == []
 
 
 # Looks

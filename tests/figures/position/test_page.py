@@ -11,11 +11,7 @@ import torch
 from tests.figures.attention.cases import traits
 from tests.figures.position.cases import CASES
 from tests.figures.position.page import DRAWN, READ, disagreements, slider
-from tests.figures.shared.page import (
-    colours_on_paper,
-    handle_centre,
-    on_a_page_of_the_book,
-)
+from tests.figures.shared.page import colours_on_paper, handle_centre
 from tests.tools.site.site_checks import LOOKS, NARROW, WIDE
 
 each_width = pytest.mark.parametrize("width", [WIDE, NARROW])
@@ -167,15 +163,13 @@ def test_a_change_from_python_is_painted_until_it_is_cleaned_up(show):
         assert figure.evaluate(READ) == before
 
 
-def test_it_lives_on_a_page_of_the_book(browser, serve, tmp_path):
+def test_it_lives_on_a_page_of_the_book(in_a_book):
     figures = [CASES["sinusoidal"](), CASES["rotary"]()]
-    with on_a_page_of_the_book(browser, serve, tmp_path, *figures) as (tab, record):
-        for place, figure in enumerate(figures):
-            shown = tab.locator("figure[data-attnbook-figure=position]").nth(place)
+    with in_a_book(*figures) as both:
+        for shown, figure in zip(both.all(), figures, strict=True):
             for key in ("Home", "End"):
                 slider(shown, "distance").press(key)
                 assert disagreements(shown, traits(figure)) == []
-        assert record.complaints == []
 
 
 # Looks

@@ -19,12 +19,7 @@ from tests.figures.scaling.page import (
     middle,
     places,
 )
-from tests.figures.shared.page import (
-    MOVING,
-    colours_on_paper,
-    handle_centre,
-    on_a_page_of_the_book,
-)
+from tests.figures.shared.page import MOVING, colours_on_paper, handle_centre
 from tests.tools.site.site_checks import LOOKS, NARROW, WIDE
 
 each_width = pytest.mark.parametrize("width", [WIDE, NARROW])
@@ -216,14 +211,12 @@ def test_a_change_from_python_is_painted_until_it_is_cleaned_up(show):
         assert figure.evaluate(READ) == before
 
 
-def test_it_lives_on_a_page_of_the_book(browser, serve, tmp_path):
+def test_it_lives_on_a_page_of_the_book(in_a_book):
     figure = ScalingFigure(*random(2, 3, 4))
-    with on_a_page_of_the_book(browser, serve, tmp_path, figure) as (tab, record):
-        shown = tab.locator("figure[data-attnbook-figure=scaling]")
+    with in_a_book(figure) as shown:
         for key in ("Home", "End"):
             d_slider(shown).press(key)
             assert disagreements(shown, traits(figure)) == []
-        assert record.complaints == []
 
 
 # Looks

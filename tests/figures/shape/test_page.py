@@ -11,12 +11,7 @@ from attnbook.figures.shared.base import decimals
 from tests.figures.attention.cases import traits
 from tests.figures.shape.cases import CASES
 from tests.figures.shape.page import READ, disagreements, step_slider
-from tests.figures.shared.page import (
-    MOVING,
-    colours_on_paper,
-    ill_shown,
-    on_a_page_of_the_book,
-)
+from tests.figures.shared.page import MOVING, colours_on_paper, ill_shown
 from tests.tools.site.site_checks import LOOKS, NARROW, WIDE
 
 each_width = pytest.mark.parametrize("width", [WIDE, NARROW])
@@ -209,16 +204,14 @@ def test_a_change_from_python_is_painted_until_it_is_cleaned_up(show):
         assert figure.evaluate(READ) == before
 
 
-def test_it_lives_on_a_page_of_the_book(browser, serve, tmp_path):
+def test_it_lives_on_a_page_of_the_book(in_a_book):
     x_ray = CASES["heads"]()
     figure = ShapeFigure(x_ray)
-    with on_a_page_of_the_book(browser, serve, tmp_path, figure) as (tab, record):
-        shown = tab.locator("figure[data-attnbook-figure=shape]")
+    with in_a_book(figure) as shown:
         unfold(shown)
         for key in ("Home", "End"):
             step_slider(shown).press(key)
             assert disagreements(shown, x_ray, traits(figure)) == []
-        assert record.complaints == []
 
 
 # Looks

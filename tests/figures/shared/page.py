@@ -17,7 +17,7 @@ from playwright.sync_api import Browser, Locator, Page
 
 from attnbook.figures.shared.base import Figure
 from tests.figures.attention.cases import traits
-from tests.tools.site.live_pages import book, cell, page, view
+from tests.tools.site.live_pages import cell, page, view
 from tests.tools.site.site_checks import (
     UNFOLD,
     WIDE,
@@ -137,18 +137,6 @@ def read_in_a_book(
         assert visit.foreign(home) == []
     finally:
         context.close()
-
-
-@contextmanager
-def on_a_page_of_the_book(
-    browser: Browser, serve: Callable[[Path], str], folder: Path, *figures: Figure
-) -> Iterator[tuple[Page, Visit]]:
-    """A page of a small book whose cells show these figures, brought to life by its host."""
-    built = book(folder, two=notebook(*figures)).build()
-    assert built.warnings == ""
-    url = f"{serve(built.html)}two.html"
-    with opened_figure(browser, url, reduced_motion="reduce") as opened:
-        yield opened
 
 
 SMALL_TEXT = """figure => {

@@ -13,16 +13,7 @@ from attnbook.figures.translator.packing import packed
 from attnbook.models.translator.dates import make_dates
 from tests.figures.shared.page import FROM_PYTHON, MOVING, UNKEPT, colours_on_paper
 from tests.figures.shared.trained import answer, check_refusal, shown_alone
-from tests.figures.translator.page import (
-    MONTH,
-    READ,
-    ROOM,
-    box,
-    disagreements,
-    field,
-    said,
-    slider,
-)
+from tests.figures.translator.page import MONTH, READ, ROOM, box, disagreements, field, said, slider
 from tests.tools.site.jupyterlab import START, run_all, told_by_last
 from tests.tools.site.site_checks import LOOKS, NARROW, WIDE
 
