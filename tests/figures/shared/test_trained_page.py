@@ -35,7 +35,7 @@ def built(room, tmp_path_factory):
 
 
 def test_the_model_answers_what_is_typed_and_comes_once_for_two_figures(browser, room, address):
-    with read_in_a_book(browser, f"{address}two.html") as (_, figures, visit):
+    with read_in_a_book(browser, f"{address}two.html") as (tab, figures, visit):
         figure, python = figures.first, room.make(text=room.typed)
         room.field(figure).fill(room.typed)
         expect(figure.locator(room.characters)).to_have_count(len(room.typed))
@@ -46,6 +46,9 @@ def test_the_model_answers_what_is_typed_and_comes_once_for_two_figures(browser,
         room.field(other).focus()
         assert room.disagreements(other, room.make(**room.changed)) == []
         assert len(asked_for(visit, python.name)) == 1
+        # What two scripts name, a browser asks for once.
+        brought = f'script[src*="live/{python.name}.js"]:not([data-attnbook-late])'
+        assert tab.locator(brought).count() == 1
 
 
 def brought(tab, room):
