@@ -125,13 +125,13 @@ def read_in_a_book(
     tab, visit = watched(context)
     if script:
         tab.add_init_script(script)
-    tab.goto(url)
     figures = tab.locator("figure[data-attnbook-figure]")
-    figures.last.wait_for()
-    # Sphinx's own script asks for the storage, and takes no refusal.
-    known = "exception: denied" if script == DENY else None
     try:
+        tab.goto(url)
+        figures.last.wait_for()
         yield tab, figures, visit
+        # Sphinx's own script asks for the storage, and takes no refusal.
+        known = "exception: denied" if script == DENY else None
         assert [said for said in visit.complaints if said != known] == []
         assert visit.failures == []
         assert visit.foreign(home) == []
