@@ -111,7 +111,9 @@ function parts(model, repaint) {
     written = text;
     if (problem) typed.say(`${problem} Still shown: ${reading.text}.`, true);
     else typed.say(why || warning(text, model.get("trained")), Boolean(why));
-    put(rest, { class: problem ? "stale" : "" });
+    // What is new waits for the model, and what stands there is of something else.
+    const old = !engine && !storedOf(model);
+    put(rest, { class: problem || old ? "stale" : "" });
     steps.paint(model.get("step"));
     symbols.paint(reading, at, model.get("trained"));
     put(readout, { text: counted(reading.text, reading.guesses, whole, removed) });

@@ -103,6 +103,5 @@ ROOM = Room(
     unreadable="xyz",
     ink=".symbol",
     changed={"text": "gbdkafgbda", "removed": [(0, 1)]},
-    waits_in_grey=False,
     first_load=21_000,
 )

@@ -82,8 +82,7 @@ def check_it_stands_still(room, figure, told):
     expect(room.said(figure)).to_have_text(
         f"The model cannot be loaded, so what was computed before stays: {told}."
     )
-    if room.waits_in_grey:
-        expect(figure.locator(".stale")).to_have_count(1)
+    expect(figure.locator(".stale")).to_have_count(1)
     assert figure.evaluate(room.read) == before
     assert room.disagreements(figure, room.make(), room.rough) == []
 

@@ -35,7 +35,6 @@ class Room:
     unreadable: str
     ink: str  # a part that is grey while something unreadable is typed
     changed: dict[str, Any]  # arguments with which the model says something else
-    waits_in_grey: bool  # what was shown, while no model has read what is typed
     first_load: int  # bytes of the module and its style, packed by gzip -6
 
 

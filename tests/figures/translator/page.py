@@ -99,6 +99,5 @@ ROOM = Room(
     unreadable="?",
     ink=".verdict",
     changed={"hidden": MONTH},
-    waits_in_grey=True,
     first_load=19_000,
 )
