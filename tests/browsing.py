@@ -12,7 +12,7 @@ from playwright.sync_api import Error, Locator, Page, sync_playwright
 from tests.tools.site.jupyterlab import jupyterlab, write_notebook
 from tests.tools.site.site_checks import JUDGED, Opener, Visit, look, opened
 from tools import ROOT
-from tools.book.server import start_server
+from tools.book.server import QuietHandler, start_server
 from tools.chromium import launch
 from tools.contents import pages
 
@@ -53,11 +53,11 @@ def site():
 
 @pytest.fixture(scope="session")
 def serve():
-    """A function that serves a folder and returns its address."""
+    """A function that serves a folder, in the way of a handler, and returns its address."""
     servers = []
 
-    def start(folder: Path) -> str:
-        servers.append(start_server(folder))
+    def start(folder: Path, handler: type[QuietHandler] = QuietHandler) -> str:
+        servers.append(start_server(folder, handler))
         return f"http://127.0.0.1:{servers[-1].server_port}/"
 
     yield start

@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 
 from tests.tools.site.site_checks import opened
 from tools import ROOT
-from tools.book.server import QuietHandler, start_server
+from tools.book.server import QuietHandler
 
 BLOCK = re.compile(r"```text\n(default-src .*?)```", re.DOTALL)
 (TOLD,) = BLOCK.findall((ROOT / "chapters" / "teaching.md").read_text("utf-8"))
@@ -21,23 +21,18 @@ HANDLER = re.compile(r'<[^<>]* on[a-z]+="([^"]*)"')
 
 
 @pytest.fixture(scope="module")
-def guarded(site):
+def guarded(serve, site):
     """A function that serves the site with a policy and returns its address."""
-    servers = []
 
-    def serve(policy: str) -> str:
+    def go(policy: str) -> str:
         class Handler(QuietHandler):
             def end_headers(self) -> None:
                 self.send_header("Content-Security-Policy", policy)
                 super().end_headers()
 
-        servers.append(start_server(site, Handler))
-        return f"http://127.0.0.1:{servers[-1].server_port}/"
+        return serve(site, Handler)
 
-    yield serve
-    for server in servers:
-        server.shutdown()
-        server.server_close()
+    return go
 
 
 @pytest.fixture(scope="module")
