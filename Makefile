@@ -10,10 +10,9 @@ BIN := $(VENV)/bin
 READY := $(VENV)/ready
 # What checks the JavaScript; who only builds the book needs none of it.
 NODE_BIN := tools/node_modules/.bin
-# Files of tests, one worker per core, in the order of tests/conftest.py.
-SIDE_BY_SIDE := --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
-# Three tasks of `make test` at a time, each shown when it is done; an old make does one by one.
-BESIDE := $(if $(filter output-sync,$(.FEATURES)),--jobs=3 --output-sync=target)
+# Files of tests, one worker per core, in the order of tests/schedule.py; FULL=1: all combinations
+# of parameters, not the sample of tests/sampling.py.
+SIDE_BY_SIDE := --numprocesses auto --maxprocesses 4 --dist loadfile $(if $(FULL),--full)
 # How many other processors `make jitter` tries.
 SEEDS ?= 10
 SUPPORTED := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
@@ -79,15 +78,11 @@ lived: $(READY) ## what a reader lives through: each Colab copy in a clean envir
 judge: $(READY) ## the grades of the judge that `attnbook.practice` is: what it refuses, names and accepts
 	@OMP_NUM_THREADS=1 $(BIN)/python -m tests.practice.judge
 
-# One make knows all of it, so the book is built once, before the first browser looks at it.
-test: $(NODE_BIN)/tsc ## everything that CI runs
-	@echo "Three tasks run at a time, and each is shown when it is done."
-	@$(MAKE) --no-print-directory --keep-going $(BESIDE) lint browser unit chapters browsers
+test: $(NODE_BIN)/tsc ## everything that CI runs (FULL=1: every combination, every Colab copy)
+	@$(BIN)/python -m tools.ci.run_tests $(if $(FULL),--full)
 
-# One after the other: whatever else could begin would take the place of the browser's tests, which
-# take longest and wait for the book.
-chapters: $(READY)
-	@$(MAKE) --no-print-directory --keep-going --jobs=1 nbval judge lived
+mutants: $(NODE_BIN)/tsc ## how many of 200 single faults in our own code no test detects
+	@$(BIN)/python -m tools.ci.mutants
 
 bench: $(if $(ROW),$(READY),book) ## measure ratios and store them with their machine (ROW=additive-large for one)
 	@$(BIN)/python -m tools.bench.measure $(ROW)
@@ -120,4 +115,4 @@ $(NODE_BIN)/tsc: $(READY)
 	@$(BIN)/npm ci --prefix tools --loglevel=error
 	@touch $@
 
-.PHONY: help book chapter chapters serve notebooks diagrams lint unit nbval browser browsers colab lived check test jitter bench checkpoints grade lock clean
+.PHONY: help book chapter serve notebooks diagrams lint unit nbval browser browsers colab lived check test mutants jitter bench checkpoints grade lock clean

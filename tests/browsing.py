@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -19,6 +21,8 @@ from tools.contents import pages
 SITE = ROOT / "_build" / "html"
 PICTURES = ROOT / "_build" / "screenshots"
 PAGES = [*pages(), "search"]
+# Names the file in which tools/ci/run_tests.py says how the book's build ended.
+BOOK_EXIT_CODE = "ATTNBOOK_BOOK_EXIT_CODE"
 
 
 def pytest_addoption(parser):
@@ -36,16 +40,24 @@ def pytest_generate_tests(metafunc):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Mark what looks at pages, in which browser."""
+    """Mark what opens pages, in which browser, and what needs the built book."""
     for item in items:
         if "engine" in item.fixturenames:
             item.add_marker("engines")
         elif {"browser", "site"} & {*item.fixturenames}:
             item.add_marker("browser")
+        if "site" in item.fixturenames:
+            item.add_marker("book")
 
 
 @pytest.fixture(scope="session")
 def site():
+    """The built book; `make test` builds it while other tests run, and names this file."""
+    if exit_code := os.environ.get(BOOK_EXIT_CODE):
+        while not Path(exit_code).exists():
+            time.sleep(0.2)
+        if Path(exit_code).read_text() != "0":
+            pytest.exit("The book could not be built, so no page of it was opened.", 1)
     if not (SITE.parent / ".made-from").exists():
         pytest.exit("There is no finished book in _build/html: run `make book` first.", 1)
     return SITE

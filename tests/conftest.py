@@ -11,9 +11,8 @@ import torch
 from hypothesis import settings
 
 from attnbook.fused import blocks, choice
-from tests.cases import WITHOUT_BLOCKS, WITHOUT_WEIGHTS
 
-pytest_plugins = ["tests.browsing"]
+pytest_plugins = ["tests.browsing", "tests.sampling", "tests.schedule"]
 
 settings.register_profile("stable", derandomize=True, deadline=None, max_examples=50)
 settings.load_profile("stable")
@@ -56,28 +55,9 @@ def qkv(rng):
     )
 
 
-BUILDS = ("tests/tools", "tests/project")
-
-# The third path differs from the second in the size of its blocks alone: for `make test`.
+# The third path differs from the second in the size of its blocks alone; `make check` omits it.
 LARGE = "fast in large blocks"
 PATHS = ["plain", "fast", pytest.param(LARGE, marks=pytest.mark.slow)]
-
-
-def pytest_collection_modifyitems(items):
-    """Try large blocks where there are blocks: on other layers, the second path would run twice.
-
-    What builds and installs comes first: a file of it takes minutes, and begun last it would leave
-    all workers but its own without work.
-    """
-    items[:] = [item for item in items if not runs_twice(getattr(item, "callspec", None))]
-    items.sort(key=lambda item: not item.nodeid.startswith(BUILDS))
-
-
-def runs_twice(case):
-    """Whether a case differs from one of the second path in the size of blocks that it lacks."""
-    if case is None or case.params.get("every_path") != LARGE:
-        return False
-    return str(case.params.get("name")).removesuffix(WITHOUT_WEIGHTS) in WITHOUT_BLOCKS
 
 
 @pytest.fixture(scope="module", params=PATHS)

@@ -27,7 +27,7 @@ import torch
 
 import attnbook
 from attnbook.timing import Program, race
-from tools import ROOT
+from tools import ROOT, interrupts
 from tools.bench import hands, layers, lighthouse, pages, python
 from tools.bench.cases import textbook_additive, textbook_dot
 from tools.bench.plot import plot
@@ -170,6 +170,7 @@ def arguments(given: Sequence[str] | None) -> argparse.Namespace:
 
 def main(given: Sequence[str] | None = None) -> int:
     """Measure the rows that the command line names; all, when it asks for nothing else."""
+    interrupts.listen()
     asked = arguments(given)
     if asked.device:
         os.environ["ATTNBOOK_DEVICE"] = asked.device

@@ -23,7 +23,7 @@ from sphinx.environment.collectors.toctree import TocTreeCollector
 from sphinx.util.console import nocolor, strip_colors
 from sphinx_external_toc import collectors
 
-from tools import ROOT
+from tools import ROOT, interrupts
 from tools.book.server import address, show, start_server
 from tools.book.state import Workshop, digest
 from tools.contents import pages
@@ -215,6 +215,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one task; Ctrl-C ends any of them without a traceback."""
+    interrupts.listen()
     if not sys.stdout.isatty():
         nocolor()
     try:

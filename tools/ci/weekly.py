@@ -3,6 +3,8 @@
 python -m tools.ci.weekly newest [PIN ...]   run the tests and chapters with the newest versions
 python -m tools.ci.weekly colab [PIN ...]    the same with versions like Google Colab's
 python -m tools.ci.weekly processors         run the chapters as on ten other processors
+python -m tools.ci.weekly combinations       run the tests on every combination of parameters
+python -m tools.ci.weekly faults             which faults in our own code no test detects
 python -m tools.ci.weekly links              ask every outside link
 python -m tools.ci.weekly report             open, update or close the issue on what CHECKS holds
 
@@ -29,6 +31,8 @@ NAMES = {
     "newest": "With the newest versions",
     "colab": "With Colab's versions",
     "processors": "On other processors",
+    "combinations": "With every combination of parameters, and every Colab copy",
+    "faults": "Faults that no test detects",
     "links": "Links that lead elsewhere",
 }
 PINS: dict[str, list[str]] = {
@@ -36,11 +40,16 @@ PINS: dict[str, list[str]] = {
     # All but what installs and runs, which is this environment's own.
     "colab": [f"{name}=={COLAB[name]}" for name in COLAB if name not in {"pip", "ipykernel"}],
 }
+TARGETS = {
+    "processors": ["jitter"],
+    "combinations": ["FULL=1", "unit", "lived"],
+    "faults": ["mutants"],
+}
 TELLING = re.compile(
-    r"^(FAILED|ERROR|E\s|make.*\*\*\*|ERROR:|=+ .*\b(failed|error)).*", re.MULTILINE
+    r"^(FAILED|SURVIVES|ERROR|E\s|make.*\*\*\*|ERROR:|=+ .*\b(failed|error)).*", re.MULTILINE
 )
 # An issue holds 65,536 characters.
-LINES, CHARACTERS = 60, 15_000
+LINES, CHARACTERS = 60, 10_000
 
 
 def shown(command: list[str]) -> tuple[int, str]:
@@ -103,9 +112,9 @@ def try_versions(name: str, pins: list[str]) -> str:
     return f"Versions: {changed(folder)}.\n\n{excerpt(output)}" if status else ""
 
 
-def try_processors(_name: str, _pins: list[str]) -> str:
-    """Run the chapters as on other processors; which digits turn there."""
-    status, output = shown(["make", "jitter"])
+def try_targets(name: str, _pins: list[str]) -> str:
+    """Run what takes too long for every push; what failed."""
+    status, output = shown(["make", "--keep-going", *TARGETS[name]])
     return excerpt(output) if status else ""
 
 
@@ -121,7 +130,9 @@ def try_links(_name: str, _pins: list[str]) -> str:
 CHECKS: dict[str, Callable[[str, list[str]], str]] = {
     "newest": try_versions,
     "colab": try_versions,
-    "processors": try_processors,
+    "processors": try_targets,
+    "combinations": try_targets,
+    "faults": try_targets,
     "links": try_links,
 }
 

@@ -30,6 +30,7 @@ from attnbook.models.translator.config import Config
 from attnbook.models.translator.dates import LOCALES, Dates, joined_pairs, make_dates
 from attnbook.models.translator.model import Translator
 from attnbook.models.vocabulary import Vocabulary
+from tools import interrupts
 from tools.models.decoders import DECODERS, DecoderRecipe
 
 SMALL_LOCALES = ("de", "en", "fr", "ru")
@@ -119,6 +120,7 @@ def main(given: Sequence[str] | None = None, folder: Path | None = None) -> int:
 
     They go to a folder, by default to where attnbook has its own.
     """
+    interrupts.listen()
     known: dict[str, Recipe | DecoderRecipe] = {**RECIPES, **DECODERS}
     parser = argparse.ArgumentParser(description="Make the book's trained models.")
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(known))

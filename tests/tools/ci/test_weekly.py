@@ -121,14 +121,15 @@ def test_tests_that_fail_with_other_versions_are_drift(status, monkeypatch):
     assert bool(report) == bool(status)
 
 
+@pytest.mark.parametrize("name", weekly.TARGETS)
 @pytest.mark.parametrize("status", [0, 2])
-def test_digits_that_turn_on_other_processors_are_drift(status, monkeypatch):
+def test_a_target_that_fails_is_reported(name, status, monkeypatch):
     asked = []
     monkeypatch.setattr(
         weekly, "shown", lambda command: asked.append(command) or (status, "FAILED a::b\n")
     )
-    assert ("FAILED a::b" in weekly.try_processors("processors", [])) == bool(status)
-    assert asked == [["make", "jitter"]]
+    assert ("FAILED a::b" in weekly.CHECKS[name](name, [])) == bool(status)
+    assert asked == [["make", "--keep-going", *weekly.TARGETS[name]]]
 
 
 def test_other_versions_are_tried_apart_from_the_books_own_environment():

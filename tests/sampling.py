@@ -1,0 +1,68 @@
+"""Of a test's combinations, run as many as it takes for every two values to meet.
+
+A fault that needs a dtype, a layer, a path and a form of mask at once is rare; one that needs two
+of them is not. So where a test is parametrized over several things, pairs are covered, up to a
+budget, and every value occurs. `--full` (`make unit FULL=1`, weekly) runs all combinations.
+"""
+
+from __future__ import annotations
+
+import random
+import zlib
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Sequence
+from itertools import combinations
+
+import pytest
+
+BUDGET = 16  # combinations of one test, or as many as it takes for every value to occur
+
+
+def pytest_addoption(parser):
+    parser.addoption("--full", action="store_true", help="run every combination of parameters")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config, items):
+    if config.getoption("--full"):
+        return
+    tests = defaultdict(list)
+    for item in items:
+        if hasattr(item, "callspec"):
+            tests[item.nodeid.partition("[")[0]].append(item)
+    left_out = set()
+    for name, cases in tests.items():
+        # The very objects that were listed, because tensors have no hash and NaN equals nothing.
+        values = [
+            tuple((name, id(value)) for name, value in case.callspec.params.items())
+            for case in cases
+        ]
+        kept = covering(values, BUDGET, seed=zlib.crc32(name.encode()))
+        left_out |= {*cases} - {cases[place] for place in kept}
+    config.hook.pytest_deselected(items=[item for item in items if item in left_out])
+    items[:] = [item for item in items if item not in left_out]
+
+
+def covering(cases: Sequence[tuple[Hashable, ...]], budget: int, seed: int) -> list[int]:
+    """Positions of cases that hold every value, and every pair of values that the budget allows.
+
+    A case is a tuple of values that occur together. Next comes the case with most values that are
+    new, and among those the one with most pairs that are new.
+    """
+    if len(cases) <= budget:
+        return [*range(len(cases))]
+    pairs_of = [{*combinations(case, 2)} for case in cases]
+    occurrences = Counter(value for case in cases for value in case)
+    # No other case holds one of its values, so it cannot be left out.
+    kept = [i for i, case in enumerate(cases) if any(occurrences[value] == 1 for value in case)]
+    rest = sorted({*range(len(cases))} - {*kept})
+    random.Random(seed).shuffle(rest)  # noqa: S311 - tests differ in what they leave out
+    values = {*occurrences} - {value for i in kept for value in cases[i]}
+    pairs = set().union(*pairs_of) - set().union(*(pairs_of[i] for i in kept))
+    while values or (pairs and len(kept) < budget):
+        gains = [(len(values & {*cases[i]}), len(pairs & pairs_of[i])) for i in rest]
+        best = rest.pop(gains.index(max(gains)))
+        kept.append(best)
+        values -= {*cases[best]}
+        pairs -= pairs_of[best]
+    return sorted(kept)

@@ -1,0 +1,116 @@
+"""In which order tests run, so that no core waits at the end, and how far they have come.
+
+Files run longest first, by the seconds that each took last time: `_build/test-seconds.json`, and in
+a new clone `tests/seconds.json`. What looks at the built book comes after what does not, because
+`make test` builds the book meanwhile; files of a second or two come last and fill the gaps.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+from xdist.scheduler import LoadScopeScheduling
+
+from tools import ROOT
+
+STORED = ROOT / "tests" / "seconds.json"
+LAST = ROOT / "_build" / "test-seconds.json"
+# Where `make test` reads how far the tests are; see tools/ci/run_tests.py.
+PROGRESS = "ATTNBOOK_TEST_PROGRESS"
+FILLER = 2  # seconds
+UNKNOWN = 10  # seconds of a file that is new
+
+
+def seconds_of_files() -> dict[str, float]:
+    """How long each part took last time, by `part_of`."""
+    found = next((path for path in (LAST, STORED) if path.exists()), None)
+    return json.loads(found.read_text("utf-8")) if found else {}
+
+
+def part_of(nodeid: str) -> str:
+    """What runs on one worker: a file, or what one engine does in it."""
+    file, _, test = nodeid.partition("::")
+    engine = next((name for name in ("firefox", "webkit") if f"[{name}" in test), "")
+    return f"{file}:{engine}" if engine else file
+
+
+class Schedule(LoadScopeScheduling):
+    """Hands out the parts in their order."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return part_of(nodeid)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    if config.getoption("dist") == "loadfile":
+        config.option.loadscopereorder = False
+        return Schedule(config, log)
+    return None
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items):
+    seconds = seconds_of_files()
+    parts = {part_of(item.nodeid) for item in items}
+    of_book = {part_of(item.nodeid) for item in items if item.get_closest_marker("book")}
+
+    def turn(item):
+        part = part_of(item.nodeid)
+        time_taken = seconds.get(part, UNKNOWN)
+        return (time_taken < FILLER, part in of_book, -time_taken, part)
+
+    items.sort(key=turn)
+    assert parts == {part_of(item.nodeid) for item in items}
+
+
+class Progress:
+    """Counts what is done, for `make test`, and stores how long each part took."""
+
+    def __init__(self, file: str | None) -> None:
+        self.file = Path(file) if file else None
+        self.seconds: dict[str, float] = defaultdict(float)
+        self.total = 0
+        self.state = {"done": 0, "total": 0, "failed": [], "seconds_left": 0.0}
+        self.expected = seconds_of_files()
+        self.shown = 0.0
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, node, ids):  # noqa: ARG002 - xdist's names
+        self.state["total"] = len(ids)
+        self.total = sum(self.expected.get(part, UNKNOWN) for part in {*map(part_of, ids)})
+
+    def pytest_runtest_logreport(self, report):
+        self.seconds[part_of(report.nodeid)] += report.duration
+        self.state["done"] += report.when == "teardown"
+        if report.failed:
+            self.state["failed"].append(report.nodeid)
+        if self.file and time.monotonic() - self.shown > 1:
+            self.write()
+
+    def write(self) -> None:
+        self.shown = time.monotonic()
+        left = self.total - sum(
+            min(done, self.expected.get(part, done)) for part, done in self.seconds.items()
+        )
+        self.state["seconds_left"] = max(left, 0.0)
+        new = self.file.with_suffix(".new")
+        new.write_text(json.dumps(self.state), "utf-8")
+        new.replace(self.file)
+
+    def pytest_sessionfinish(self):
+        if self.file:
+            self.write()
+            LAST.parent.mkdir(exist_ok=True)
+            known = seconds_of_files() | {part: round(s, 1) for part, s in self.seconds.items()}
+            LAST.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n", "utf-8")
+
+
+def pytest_configure(config):
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Progress(os.environ.get(PROGRESS)))

@@ -1,0 +1,37 @@
+"""To execute a chapter again changes nothing, pictures included: the book's build has done it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from jupyter_cache import get_cache
+
+from tools import ROOT
+from tools.book import notebooks
+from tools.book.state import Workshop
+
+VIEW = "application/vnd.jupyter.widget-view+json"  # names a widget of one run
+
+
+def outputs(notebook):
+    """What the cells show, but for what differs from run to run."""
+    found = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    for output in found:
+        output.get("data", {}).pop(VIEW, None)
+    return found
+
+
+@pytest.fixture(scope="module")
+def executed(site):  # noqa: ARG001 - the book must be built
+    cache = get_cache(Workshop(ROOT).executions)
+    records = cache.list_cache_records()
+    yield {Path(it.uri).name: cache.get_cache_bundle(it.pk).nb for it in records}
+    cache.db.dispose()
+
+
+@pytest.mark.parametrize("path", notebooks.chapters(), ids=lambda path: path.stem)
+def test_the_books_execution_gives_what_the_chapter_stores(path, executed):
+    stored = outputs(notebooks.read(path))
+    assert stored
+    assert outputs(executed[path.name]) == stored

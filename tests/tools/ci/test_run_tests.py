@@ -1,0 +1,108 @@
+"""Of `make test`: what runs after what, what is shown, and the command for each failure."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tools import ROOT
+from tools.ci import run_tests
+from tools.ci.run_tests import Part, failures, parts, run, status
+
+
+@pytest.fixture(autouse=True)
+def logs(tmp_path, monkeypatch):
+    monkeypatch.setattr(run_tests, "LOGS", tmp_path)
+    monkeypatch.setattr(run_tests, "PROGRESS", tmp_path / "progress.json")
+    monkeypatch.setattr(run_tests, "BOOK", tmp_path / "book-exit-code")
+    return tmp_path
+
+
+def program(name, text, after=""):
+    return Part(name, [sys.executable, "-c", text], after)
+
+
+def test_a_part_begins_when_the_one_before_it_has_passed(logs, capsys):
+    read = f"print(open({str(logs / 'book-exit-code')!r}).read())"
+    book, chapters = program("book", "print('built')"), program("chapters", read, "book")
+    assert run([chapters, book], workers=2) == 0
+    shown = capsys.readouterr().out
+    assert "book passed in 0:00: built" in shown
+    assert "chapters passed in 0:00: 0" in shown
+
+
+def test_what_waits_for_a_part_that_fails_is_not_run_and_fails_too(capsys):
+    book = program("book", "print('a warning'); raise SystemExit(3)")
+    assert run([book, program("chapters", "print('never')", "book")], workers=2) == 2
+    shown = capsys.readouterr().out
+    assert "--- book failed after 0:00:\na warning\n---" in shown
+    assert "never" not in shown
+    assert "  make book\n  make nbval" in shown
+
+
+def test_each_failed_test_gets_the_command_that_runs_only_it(logs):
+    tests = ["tests/a.py::test_one[x-1]", "tests/a.py::test_one[x-1]", "tests/b.py::test_two"]
+    (logs / "progress.json").write_text(json.dumps({"failed": tests}))
+    part = program("tests", "")
+    part.code = 1
+    assert list(failures([part])) == [
+        "  .venv/bin/pytest 'tests/a.py::test_one[x-1]'",
+        "  .venv/bin/pytest 'tests/b.py::test_two'",
+    ]
+
+
+def test_a_line_says_what_runs_how_far_it_is_and_how_long_it_will_take(logs, monkeypatch):
+    state = {"done": 5, "total": 20, "failed": ["a"], "seconds_left": 240.0}
+    (logs / "progress.json").write_text(json.dumps(state))
+    monkeypatch.setattr(run_tests.time, "monotonic", lambda: 100.0)
+    with subprocess.Popen(["true"]) as process:
+        running = Part("tests", [], process=process, began=30.0)
+    assert status([running, Part("lint", [])], 25.0, 2) == (
+        "1:15  tests 1:10; 5 of 20 tests, 1 failed; about 2:00 of tests left"
+    )
+
+
+def test_every_part_names_a_part_to_wait_for_and_a_command_to_run_it_again():
+    for full in (False, True):
+        names = [part.name for part in parts(2, full=full)]
+        assert {part.after for part in parts(2, full=full)} <= {"", *names}
+        assert {*names} == {*run_tests.AGAIN}
+
+
+ENDLESS = """
+import time
+from pathlib import Path
+from tools.ci import run_tests
+run_tests.LOGS = Path({folder!r})
+run_tests.PROGRESS, run_tests.BOOK = run_tests.LOGS / "progress.json", run_tests.LOGS / "book"
+child = "import pathlib, os, time; pathlib.Path('pid').write_text(str(os.getpid())); time.sleep(99)"
+run_tests.parts = lambda cores, full: [run_tests.Part("book", ["sh", "-c", "cd {folder} && exec "
+    "{python} -c \\"" + child + "\\""])]
+raise SystemExit(run_tests.main([]))
+"""
+
+
+def test_an_interrupt_ends_all_that_was_started_even_where_it_was_ignored(tmp_path):
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    text = ENDLESS.format(folder=str(folder), python=sys.executable)
+    process = subprocess.Popen(
+        ["sh", "-c", 'trap "" INT; exec "$@"', "sh", sys.executable, "-c", text],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    while not (folder / "pid").exists() or not (folder / "pid").read_text():
+        assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    assert "Interrupted." in process.communicate(timeout=60)[0]
+    assert process.returncode == run_tests.INTERRUPTED
+    child = int((folder / "pid").read_text())
+    while Path(f"/proc/{child}").exists():  # until the signal has arrived
+        time.sleep(0.01)

@@ -1,0 +1,212 @@
+"""Run everything that CI runs, with all cores busy until the end, and say how it went.
+
+python -m tools.ci.run_tests [--full]
+
+The book is built while tests run that do not need it; then its chapters are executed once more and
+compared, and two Colab copies run in a clean environment. `tests/schedule.py` orders the tests.
+What a part prints is in `_build/test-logs`, and is shown if the part fails.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tools import ROOT, interrupts
+
+LOGS = ROOT / "_build" / "test-logs"
+PROGRESS = LOGS / "progress.json"
+# Holds the exit code of the book's build as soon as it is known; see the fixture `site`.
+BOOK = LOGS / "book-exit-code"
+PYTHON = sys.executable
+EVERY = 20  # seconds between two lines that say how far it is
+INTERRUPTED = 130
+# What one failure means to whoever wants to run only that.
+AGAIN = {
+    "lint": "make lint",
+    "book": "make book",
+    "chapters": "make nbval",
+    "copies": "make lived",
+    "tests": "make unit browser browsers",
+}
+
+
+@dataclass
+class Part:
+    """One command, what it waits for, and how it went."""
+
+    name: str
+    command: Sequence[str]
+    after: str = ""
+    process: subprocess.Popen[bytes] | None = None
+    began: float = 0.0
+    seconds: float = 0.0
+    code: int | None = field(default=None)
+
+    @property
+    def log(self) -> Path:
+        """Where it prints."""
+        return LOGS / f"{self.name}.log"
+
+    def start(self, variables: dict[str, str]) -> None:
+        """Begin; a session of its own, so that all it starts can be ended."""
+        self.began = time.monotonic()
+        with self.log.open("wb") as log:
+            self.process = subprocess.Popen(
+                self.command,
+                cwd=ROOT,
+                env=variables,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    def ended(self) -> bool:
+        """Whether it has just ended."""
+        if self.process is None or self.code is not None or self.process.poll() is None:
+            return False
+        self.code, self.seconds = self.process.returncode, time.monotonic() - self.began
+        return True
+
+    def stop(self) -> None:
+        """End it and all that it has started."""
+        if self.process is not None and self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGTERM)
+
+
+def parts(cores: int, *, full: bool) -> list[Part]:
+    """All that `make test` does."""
+    pytest = [PYTHON, "-m", "pytest", "tests", f"--numprocesses={cores}", "--dist=loadfile"]
+    copies = [PYTHON, "-m", "tools.copies.lived"]
+    return [
+        Part("book", [PYTHON, "-m", "tools.book.build", "build"]),
+        Part("lint", ["make", "--no-print-directory", "lint"]),
+        Part("tests", [*pytest, "-q", *(["--full"] if full else [])]),
+        Part("chapters", ["make", "--no-print-directory", "nbval"], after="book"),
+        Part("copies", [*copies, *([] if full else ["--two"])], after="chapters"),
+    ]
+
+
+def progress() -> dict[str, Any]:
+    """How far the tests are, as tests/schedule.py writes it."""
+    try:
+        state: dict[str, Any] = json.loads(PROGRESS.read_text("utf-8"))
+    except FileNotFoundError:
+        return {"done": 0, "total": 0, "failed": [], "seconds_left": 0.0}
+    return state
+
+
+def clock(seconds: float) -> str:
+    """Minutes and seconds."""
+    return f"{int(seconds) // 60}:{int(seconds) % 60:02}"
+
+
+def status(all_parts: Sequence[Part], start: float, workers: int) -> str:
+    """One line: which parts run, how many tests are done, how long it will take."""
+    now, state = time.monotonic(), progress()
+    running = [
+        f"{part.name} {clock(now - part.began)}"
+        for part in all_parts
+        if part.process is not None and part.code is None
+    ]
+    tests = f"{state['done']} of {state['total']} tests, {len(state['failed'])} failed"
+    left = state["seconds_left"] / workers
+    return f"{clock(now - start)}  {', '.join(running)}; {tests}; about {clock(left)} of tests left"
+
+
+def report(part: Part) -> str:
+    """What a part that has ended is worth saying: all that it printed if it failed."""
+    text = part.log.read_text("utf-8", "replace").strip()
+    if part.code:
+        return f"\n--- {part.name} failed after {clock(part.seconds)}:\n{text}\n---\n"
+    return f"{part.name} passed in {clock(part.seconds)}: {text.splitlines()[-1] if text else ''}"
+
+
+def table(all_parts: Sequence[Part], seconds: float) -> str:
+    """The parts with their results and times."""
+    results = {None: "not run", 0: "passed"}
+    rows = [
+        f"{part.name:10}{results.get(part.code, 'FAILED'):10}{clock(part.seconds):>6}"
+        for part in all_parts
+    ]
+    return "\n".join(["", *rows, f"{'in all':20}{clock(seconds):>6}"])
+
+
+def failures(all_parts: Sequence[Part]) -> Iterator[str]:
+    """For each failure, the command that runs only that."""
+    for part in all_parts:
+        if part.code:
+            tests = progress()["failed"] if part.name == "tests" else []
+            yield from (f"  .venv/bin/pytest '{test}'" for test in dict.fromkeys(tests))
+            if not tests:
+                yield f"  {AGAIN[part.name]}"
+
+
+def run(all_parts: Sequence[Part], workers: int) -> int:
+    """Run the parts side by side; how many of them failed or were not run."""
+    start = shown = time.monotonic()
+    variables = {
+        **os.environ,
+        "ATTNBOOK_TEST_PROGRESS": str(PROGRESS),
+        "ATTNBOOK_BOOK_EXIT_CODE": str(BOOK),
+    }
+    by_name = {part.name: part for part in all_parts}
+    while any(part.code is None for part in all_parts):
+        for part in all_parts:
+            waits_for = by_name.get(part.after)
+            if part.process is None and part.code is None:
+                if waits_for is None or waits_for.code == 0:
+                    part.start(variables)
+                elif waits_for.code is not None:
+                    part.code = waits_for.code  # nothing to run it on
+            elif part.ended():
+                print(report(part), flush=True)
+                if part.name == "book":
+                    BOOK.write_text(str(part.code))
+        if time.monotonic() - shown > EVERY:
+            shown = time.monotonic()
+            print(status(all_parts, start, workers), flush=True)
+        time.sleep(0.2)
+    print(table(all_parts, time.monotonic() - start))
+    if commands := list(failures(all_parts)):
+        print("\n".join(["\nTo run only what failed:", *commands]))
+    return sum(bool(part.code) for part in all_parts)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run everything; 1 if anything failed."""
+    interrupts.listen()
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--full", action="store_true", help="every combination, every Colab copy")
+    options = parser.parse_args(arguments)
+    LOGS.mkdir(parents=True, exist_ok=True)
+    for file in LOGS.iterdir():
+        file.unlink()
+    cores = (
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
+    all_parts = parts(cores, full=options.full)
+    try:
+        return min(run(all_parts, cores), 1)
+    except KeyboardInterrupt:
+        print("\nInterrupted.")
+        return INTERRUPTED
+    finally:
+        for part in all_parts:
+            part.stop()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
