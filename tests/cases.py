@@ -1,4 +1,4 @@
-"""Layers, inputs and lengths that several test files share. Axis sizes are different primes."""
+"""Layers, inputs, lengths and masks that test files share. Axis sizes are different primes."""
 
 import pytest
 import torch
@@ -15,23 +15,9 @@ from attnbook import (
 
 PER_EXAMPLE = torch.tensor([4, 0])
 PER_QUERY = torch.tensor([[0, 1, 2], [3, 6, 7]])
-WITHOUT_WEIGHTS = " without weights"
-# Whose scores are made at once, by whatever path: `tests/fused/test_choice.py` proves it.
-WITHOUT_BLOCKS = ("dot", "a subclass", "multi-head", "multi-head with bias")
-kept_or_not = pytest.mark.parametrize(
-    "name", ["dot", "additive", *(name + WITHOUT_WEIGHTS for name in ("dot", "additive"))]
-)
-both = pytest.mark.parametrize("name", ["dot", "additive"])
-# Those that take an axis of heads are `both`; one layer makes its heads itself.
-LAYERS = ["dot", "additive", "multi-head"]
-every_layer = pytest.mark.parametrize("name", LAYERS)
-every_layer_kept_or_not = pytest.mark.parametrize(
-    "name", [*LAYERS, *(name + WITHOUT_WEIGHTS for name in LAYERS)]
-)
-NUM_HEADS, NUM_HIDDENS = 4, 24
-every_kind_of_lengths = pytest.mark.parametrize(
-    "valid_lens", [None, PER_EXAMPLE, PER_QUERY], ids=["all keys", "per example", "per query"]
-)
+ROWS = torch.tensor([[0, 1, 0, 1, 0, 1, 1], [0, 0, 0, 0, 0, 0, 0], [0, 0, 1, 1, 0, 0, 1]]).bool()
+# In each example one row is empty and others have holes.
+SOME_MASK = torch.stack([ROWS, ROWS.roll(1, 0)])
 MASKS = {
     "all keys": {},
     "per example": {"valid_lens": PER_EXAMPLE},
@@ -39,10 +25,19 @@ MASKS = {
     "causal": {"causal": True},
     "causal, per example": {"valid_lens": PER_EXAMPLE, "causal": True},
     "causal, per query": {"valid_lens": PER_QUERY, "causal": True},
+    "a mask": {"mask": SOME_MASK},
 }
 every_mask = pytest.mark.parametrize("mask", MASKS.values(), ids=MASKS)
+
+WITHOUT_WEIGHTS = " without weights"
+LAYERS = ["dot", "additive", "multi-head"]
+KEPT_OR_NOT = [*LAYERS, *(name + WITHOUT_WEIGHTS for name in LAYERS)]
+every_layer = pytest.mark.parametrize("name", LAYERS)
+every_layer_kept_or_not = pytest.mark.parametrize("name", KEPT_OR_NOT)
+# These two take an axis of heads; the third layer makes its heads itself.
+both = pytest.mark.parametrize("name", ["dot", "additive"])
+NUM_HEADS, NUM_HIDDENS = 4, 24
 seeds = st.integers(0, 2**16)
-lengths_per_query = st.lists(st.integers(0, 7), min_size=6, max_size=6)
 
 
 def make(name, dropout=0.0, dtype=torch.float32, **options):
@@ -75,8 +70,21 @@ def random_qkv(seed, heads=(), dtype=torch.float64):
     return random(3, 5), random(7, 5), random(7, 11)
 
 
-def lens(numbers):
-    return torch.tensor(numbers).reshape(2, 3)
+def gradients(layer, inputs, *given, **options):
+    """The output, and the gradients of inputs and parameters for its squares."""
+    leaves = [tensor.detach().clone().requires_grad_() for tensor in inputs]
+    parameters = [*layer.parameters()]
+    output = layer(*leaves, *given, **options)
+    wanted = [*leaves, *parameters]
+    found = torch.autograd.grad(output.square().sum(), wanted, materialize_grads=True)
+    return [output.detach(), *found]
+
+
+def all_close(found, expected, tolerance=1e-12):
+    return all(
+        torch.allclose(left, right, rtol=tolerance, atol=tolerance)
+        for left, right in zip(found, expected, strict=True)
+    )
 
 
 def snapshot(tensors):

@@ -14,13 +14,18 @@ from attnbook.fused import blocks, choice
 
 pytest_plugins = ["tests.browsing", "tests.sampling", "tests.schedule"]
 
-settings.register_profile("stable", derandomize=True, deadline=None, max_examples=50)
-settings.load_profile("stable")
+for name, examples in (("sample", 20), ("full", 100)):
+    settings.register_profile(name, derandomize=True, deadline=None, max_examples=examples)
 
 # torch keeps the kernels that it compiles in one folder, whatever instructions it is told to
 # use (ATEN_CPU_CAPABILITY), and would compile those for one kind with the flags of another.
 kernels_of = f"torchinductor_{getpass.getuser()}_{torch.backends.cpu.get_cpu_capability().lower()}"
 os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(Path(tempfile.gettempdir(), kernels_of)))
+
+
+def pytest_configure(config):
+    settings.load_profile("full" if config.getoption("--full") else "sample")
+
 
 # On tensors this small a second thread only waits for the first.
 torch.set_num_threads(1)

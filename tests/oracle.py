@@ -1,8 +1,10 @@
 """Slow oracles in float64 Python loops. They share no line with attnbook, and import none.
 
-They take tensors of any dtype with 3 or 4 axes and return nested work as float64 tensors.
+They take tensors of any dtype with 3 or 4 axes and return nested work as float64 tensors. The
+oracle of whole layers is in `tests/core/random_calls.py`.
 """
 
+import itertools
 import math
 
 import torch
@@ -39,11 +41,7 @@ def bilinear_score(queries, keys, weight):
     rows = _vectors(weight)
 
     def pair(q, k):
-        total = 0.0
-        for i, a in enumerate(q):
-            for j, b in enumerate(k):
-                total += a * rows[i][j] * b
-        return total
+        return sum(a * rows[i][j] * b for i, a in enumerate(q) for j, b in enumerate(k))
 
     return _scores(pair, queries, keys)
 
@@ -71,11 +69,6 @@ def _length(valid_lens, example, query, num_keys):
     return int(chosen.item())
 
 
-def _position(query, num_queries, num_keys):
-    """Where a query stands among the keys, when the last query stands at the last key."""
-    return num_keys - num_queries + query
-
-
 def _softmax_row(row, sees):
     if not any(sees):
         return [0.0] * len(row)
@@ -86,41 +79,40 @@ def _softmax_row(row, sees):
     return [power / sum(powers) for power in powers]
 
 
-def _told(mask, index, key):
-    """What a mask says of a key: it has the scores' axes, or the last two; some are 1."""
-    place = (*index, key)[-mask.dim() :]
-    axes = zip(place, mask.shape, strict=True)
-    return bool(mask[tuple(0 if size == 1 else at for at, size in axes)])
+def _shows(mask, index, key):
+    """Whether a mask shows a key: it has the scores' axes, or the last two; some are 1."""
+    at = (*index, key)[-mask.dim() :]
+    return bool(mask[tuple(i if size > 1 else 0 for i, size in zip(at, mask.shape, strict=True))])
 
 
 def masked_softmax(scores, valid_lens=None, *, causal=False, mask=None):
     weights = torch.zeros(scores.shape, dtype=torch.float64)
-    for index in torch.cartesian_prod(*(torch.arange(size) for size in scores.shape[:-1])).tolist():
-        row = _vectors(scores[tuple(index)])
-        length = _length(valid_lens, index[0], index[-1], len(row))
-        if causal:
-            length = min(length, _position(index[-1], *scores.shape[-2:]) + 1)
+    num_queries, num_keys = scores.shape[-2:]
+    for index in itertools.product(*map(range, scores.shape[:-1])):
+        length = _length(valid_lens, index[0], index[-1], num_keys)
+        if causal:  # the last query is at the position of the last key
+            length = min(length, num_keys - num_queries + index[-1] + 1)
         sees = [
-            key < length and (mask is None or _told(mask, index, key)) for key in range(len(row))
+            key < length and (mask is None or _shows(mask, index, key)) for key in range(num_keys)
         ]
-        weights[tuple(index)] = torch.tensor(_softmax_row(row, sees), dtype=torch.float64)
+        row = _softmax_row(_vectors(scores[index]), sees)
+        weights[index] = torch.tensor(row, dtype=torch.float64)
     return weights
 
 
 def pool(weights, values):
     def matrix(rows, memory):
-        size = len(memory[0])
+        columns = [*zip(*memory, strict=True)]
         return [
-            [sum(row[j] * memory[j][column] for j in range(len(row))) for column in range(size)]
+            [sum(w * value for w, value in zip(row, column, strict=True)) for column in columns]
             for row in rows
         ]
 
     return torch.tensor(_per_matrix(matrix, weights, values), dtype=torch.float64)
 
 
-def dot_product_attention(queries, keys, values, valid_lens=None, *, causal=False, mask=None):
-    scores = scaled_dot_score(queries, keys)
-    return pool(masked_softmax(scores, valid_lens, causal=causal, mask=mask), values)
+def dot_product_attention(queries, keys, values, valid_lens=None):
+    return pool(masked_softmax(scaled_dot_score(queries, keys), valid_lens), values)
 
 
 def _project(tensor, matrix):
@@ -135,38 +127,10 @@ def _project(tensor, matrix):
     return torch.tensor(_per_matrix(project, tensor), dtype=torch.float64)
 
 
-def additive_attention(  # noqa: PLR0913 - what the layer takes
-    state, queries, keys, values, valid_lens=None, *, causal=False, mask=None
-):
+def additive_attention(state, queries, keys, values, valid_lens=None):
     projected = _project(queries, state["W_q.weight"]), _project(keys, state["W_k.weight"])
     scores = additive_score(*projected, state["w_v.weight"][0])
-    return pool(masked_softmax(scores, valid_lens, causal=causal, mask=mask), values)
-
-
-def multi_head_attention(state, num_heads, inputs, valid_lens=None, *, causal=False, mask=None):
-    """One attention per head, with its rows of the weights; an empty row is zero.
-
-    A mask has four axes, the second of heads, or the last two.
-    """
-
-    def project(name, tensor, rows=slice(None)):
-        bias = state.get(f"{name}.bias", torch.zeros(len(state[f"{name}.weight"])))
-        return _project(tensor, state[f"{name}.weight"][rows]) + bias[rows].double().cpu()
-
-    size, heads, maps = len(state["W_q.weight"]) // num_heads, [], []
-    for head in range(num_heads):
-        rows = slice(head * size, (head + 1) * size)
-        q, k, v = (
-            project(name, tensor, rows)
-            for name, tensor in zip(("W_q", "W_k", "W_v"), inputs, strict=True)
-        )
-        own = mask if mask is None or mask.dim() == 2 else mask[:, head % mask.shape[1]]
-        maps.append(masked_softmax(scaled_dot_score(q, k), valid_lens, causal=causal, mask=own))
-        heads.append(pool(maps[-1], v))
-    weights = torch.stack(maps, dim=1)
-    output = project("W_o", torch.cat(heads, dim=-1))
-    empty = (weights.sum(dim=(1, -1)) == 0).unsqueeze(-1).expand_as(output)
-    return output.masked_fill(empty, 0.0), weights
+    return pool(masked_softmax(scores, valid_lens), values)
 
 
 def kernel_pool(queries, keys, values, width=1.0, valid_lens=None):

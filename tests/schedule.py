@@ -113,4 +113,5 @@ class Progress:
 
 def pytest_configure(config):
     if not hasattr(config, "workerinput"):
-        config.pluginmanager.register(Progress(os.environ.get(PROGRESS)))
+        # Taken away, because some tests run pytest themselves.
+        config.pluginmanager.register(Progress(os.environ.pop(PROGRESS, None)))

@@ -4,26 +4,18 @@ import pytest
 import torch
 from torch import nn
 
-from attnbook import MultiHeadAttention, causal_mask, kernel_pool, length_mask, masked_softmax
-from attnbook import rotary_encoding as rotary
+from attnbook import MultiHeadAttention, masked_softmax
 from attnbook.timing import race
-from tests.cases import (
-    LAYERS,
-    PER_EXAMPLE,
-    every_layer_kept_or_not,
-    every_mask,
-    make,
-)
+from tests.cases import PER_EXAMPLE, every_layer_kept_or_not, every_mask, gradients, make
+from tests.core.test_gpu import FUNCTIONS
 
 
+@pytest.fixture
 def elsewhere():
-    """Tensors that are made without saying where have no values."""
-    return torch.device("meta")
-
-
-def test_what_is_made_without_saying_where_is_elsewhere():
-    with elsewhere():
+    """A default device whose tensors have no values."""
+    with torch.device("meta"):
         assert torch.arange(3).is_meta
+        yield
 
 
 @pytest.mark.usefixtures("every_path")
@@ -31,61 +23,52 @@ def test_what_is_made_without_saying_where_is_elsewhere():
 @every_mask
 def test_a_layer_gives_the_same(name, mask, qkv):
     layer, found = make(name), []
-    for where in (torch.device("cpu"), elsewhere()):
-        leaves = [tensor.clone().requires_grad_() for tensor in qkv]
-        with where:
-            output = layer(*leaves, **mask)
-            output.square().sum().backward()
-        weights = [layer.attention_weights] if layer.keep_weights else []
-        found.append([output.detach(), *weights, *(leaf.grad for leaf in leaves)])
+    for device in ("cpu", "meta"):
+        with torch.device(device):
+            found.append(gradients(layer, qkv, **mask))
+        found[-1] += [layer.attention_weights] if layer.keep_weights else []
     for left, right in zip(*found, strict=True):
         assert torch.equal(left, right)
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("every_path")
-@pytest.mark.parametrize("name", LAYERS)
+@pytest.mark.parametrize("name", ["dot", "additive"])
 def test_a_compiled_layer_gives_the_same(name, qkv):
     torch.compiler.reset()
     layer = make(name)
     compiled = torch.compile(layer, fullgraph=True, backend="eager")
-    with elsewhere():
+    with torch.device("meta"):
         output = compiled(*qkv, PER_EXAMPLE)
     assert torch.allclose(output, layer(*qkv, PER_EXAMPLE), atol=1e-6)
     torch.compiler.reset()
 
 
-FUNCTIONS = {
-    "length_mask": lambda q, k, v: length_mask(PER_EXAMPLE, (2, 3, 7)),  # noqa: ARG005
-    "causal_mask": lambda q, k, v: causal_mask((2, 3, 7)),  # noqa: ARG005
-    "masked_softmax": lambda q, k, v: masked_softmax(q @ k.mT, PER_EXAMPLE, causal=True),  # noqa: ARG005
-    "kernel_pool": lambda q, k, v: kernel_pool(q, k, v, 2.0, PER_EXAMPLE),
-    "rotary_encoding": lambda q, k, v: rotary(q),  # noqa: ARG005
-}
-
-
-@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("name", ["masked_softmax", "kernel_pool", "rotary_encoding"])
 def test_a_function_gives_the_same(name, qkv):
     expected = FUNCTIONS[name](*qkv)
-    with elsewhere():
+    with torch.device("meta"):
         found = FUNCTIONS[name](*qkv)
     assert torch.equal(found, expected)
 
 
-def test_a_wrong_length_is_still_read(qkv):
-    with elsewhere(), pytest.raises(ValueError, match=r"got 6 at index \(1,\)"):
+@pytest.mark.usefixtures("elsewhere")
+def test_masks_on_the_cpu_stay_there_and_a_wrong_length_is_read(qkv):
+    for name in ("length_mask", "causal_mask", "window_mask"):
+        assert FUNCTIONS[name](*qkv).device.type == "cpu"
+    with pytest.raises(ValueError, match=r"got 6 at index \(1,\)"):
         masked_softmax(qkv[0], torch.tensor([3, 6], device="cpu"))
 
 
-def test_torchs_layer_comes_and_goes_where_it_is():
+def test_torchs_layer_is_copied_to_the_device_where_it_is():
     theirs = nn.MultiheadAttention(12, 3)
-    with elsewhere():
+    with torch.device("meta"):
         back = MultiHeadAttention.from_torch(theirs).to_torch()
     assert torch.equal(back.in_proj_weight, theirs.in_proj_weight)
 
 
 def test_a_race_can_be_run():
     numbers = torch.randn(64)
-    with elsewhere():
+    with torch.device("meta"):
         result = race({"exp": numbers.exp, "tanh": numbers.tanh}, rounds=2, least=1e-4)
     assert result.one_call("tanh").low > 0

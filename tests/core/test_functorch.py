@@ -9,6 +9,7 @@ from torch.autograd.functional import hessian, jacobian
 from torch.func import functional_call, grad, vmap
 
 from tests.cases import (
+    SOME_MASK,
     every_layer,
     every_layer_kept_or_not,
     make,
@@ -42,31 +43,29 @@ def test_a_layer_can_be_copied_and_pickled_after_its_gradient_was_taken(name):
 
 
 @every_layer
-def test_the_weights_of_all_mapped_examples_can_be_read(name):
-    layer, inputs = make(name, dtype=torch.float64), random_qkv(2)
-    vmap(alone(layer))(*inputs, LENGTHS)
-    weights = layer.attention_weights
-    layer(*inputs, LENGTHS)
-    assert torch.allclose(weights.squeeze(1), layer.attention_weights)
-    copy.deepcopy(layer)
-
-
-@every_layer
 def test_axes_mapped_over_come_first_in_the_weights_the_outermost_before_all(name):
     layer, (queries, keys, values) = make(name, dtype=torch.float64), random_qkv(3)
     three = torch.stack([queries, 2 * queries, 3 * queries], dim=1)
     over_three = vmap(alone(layer), in_dims=(0, None, None))
     vmap(over_three)(three, keys, values)
-    weights = layer.attention_weights.squeeze(2)
+    weights = copy.deepcopy(layer).attention_weights.squeeze(2)
     assert weights.shape[:2] == (2, 3)
     layer(3 * queries, keys, values)
     assert torch.allclose(weights[:, 2], layer.attention_weights)
 
 
 @every_layer_kept_or_not
-def test_lengths_can_be_mapped_over(name):
+def test_lengths_and_masks_can_be_mapped_over(name):
     layer, inputs = make(name, dtype=torch.float64), random_qkv(4)
-    assert torch.allclose(vmap(alone(layer))(*inputs, LENGTHS), one_by_one(layer, *inputs, LENGTHS))
+    expected = one_by_one(layer, *inputs, LENGTHS)
+    assert torch.allclose(vmap(alone(layer))(*inputs, LENGTHS), expected)
+    if layer.keep_weights:
+        weights = layer.attention_weights
+        layer(*inputs, LENGTHS)
+        assert torch.allclose(weights.squeeze(1), layer.attention_weights)
+    masks = torch.stack([SOME_MASK, SOME_MASK.roll(1, -1)])
+    mapped = vmap(lambda mask: layer(*inputs, mask=mask))(masks)
+    assert torch.allclose(mapped, torch.stack([layer(*inputs, mask=mask) for mask in masks]))
 
 
 def test_a_mapped_length_out_of_range_is_refused():
@@ -76,13 +75,14 @@ def test_a_mapped_length_out_of_range_is_refused():
 
 
 @pytest.mark.parametrize("name", ["additive", "multi-head", "additive without weights"])
-def test_gradients_of_each_example_are_those_of_it_alone(name):
+@pytest.mark.parametrize("causal", [False, True])
+def test_gradients_of_each_example_are_those_of_it_alone(name, causal):
     layer, inputs = make(name, dtype=torch.float64), random_qkv(5)
     parameters = dict(layer.named_parameters())
 
     def loss(parameters, *example):
         one = tuple(tensor[None] for tensor in example)
-        return functional_call(layer, parameters, one).square().sum()
+        return functional_call(layer, parameters, one, {"causal": causal}).square().sum()
 
     batch = (*inputs, LENGTHS)
     found = vmap(grad(loss), in_dims=(None, 0, 0, 0, 0))(parameters, *batch)
@@ -115,31 +115,26 @@ def test_many_gradients_at_once_are_those_taken_one_by_one(name):
 
 
 @every_layer_kept_or_not
-def test_a_vectorised_jacobian_is_the_plain_one(name):
+def test_a_vectorized_jacobian_and_hessian_are_the_plain_ones(name):
     layer, (queries, *others) = make(name, dtype=torch.float64), random_qkv(7)
+    queries = queries[:, :2]
 
     def attend(queries):
-        return layer(queries, *others, LENGTHS)
-
-    assert torch.allclose(jacobian(attend, queries, vectorize=True), jacobian(attend, queries))
-
-
-@pytest.mark.parametrize("name", ["dot", "additive", "multi-head", "additive without weights"])
-def test_a_vectorised_hessian_is_the_plain_one(name):
-    layer, (queries, *others) = make(name, dtype=torch.float64), random_qkv(8)
+        return layer(queries, *others, LENGTHS)[:1, :, :3]
 
     def loss(queries):
-        return layer(queries, *others, LENGTHS).square().sum()
+        return attend(queries).square().sum()
 
-    assert torch.allclose(hessian(loss, queries, vectorize=True), hessian(loss, queries))
+    assert torch.allclose(jacobian(attend, queries, vectorize=True), jacobian(attend, queries))
+    if layer.keep_weights or name.startswith("additive"):  # torch's kernel has no second derivative
+        assert torch.allclose(hessian(loss, queries, vectorize=True), hessian(loss, queries))
 
 
 @every_layer
 @pytest.mark.filterwarnings("ignore:The .grad attribute:UserWarning")  # torch's own access
-def test_a_fresh_layer_can_be_compiled_inside_a_transform(name):
+def test_a_new_layer_can_be_compiled_inside_a_transform(name):
     layer, (queries, *others) = make(name, dtype=torch.float64), random_qkv(9)
     compiled = torch.compile(make(name, dtype=torch.float64), backend="eager")
-    compiled.load_state_dict(layer.state_dict(), strict=False)
     found = vmap(alone(compiled))(queries, *others)
     assert torch.allclose(found, one_by_one(layer, queries, *others))
     assert compiled.attention_weights.shape[0] == 2

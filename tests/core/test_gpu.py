@@ -1,12 +1,36 @@
-"""The tests of a pretended GPU, in a process of their own: its registration cannot be undone."""
+"""On a GPU: a pretended one on every machine, and a real one where there is one."""
 
 import subprocess
 import sys
+import threading
+from contextlib import contextmanager
 
+import pytest
+import torch
+
+from attnbook import (
+    additive_score,
+    bilinear_score,
+    causal_mask,
+    checked,
+    gaussian_score,
+    kernel_pool,
+    length_mask,
+    masked_softmax,
+    pool,
+    rotary_encoding,
+    scaled_dot_score,
+    sinusoidal_encoding,
+    window_mask,
+)
+from tests.cases import MASKS, PER_EXAMPLE, every_layer_kept_or_not, every_mask, gradients, make
 from tools import ROOT
+
+SHAPE = (2, 3, 7)
 
 
 def test_nothing_leaves_a_pretended_gpu_and_nothing_waits_for_it():
+    # In a process of their own: the registration of the device cannot be undone.
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     done = subprocess.run(
         [*command, "tests/core/pretended_gpu.py"],
@@ -17,3 +41,77 @@ def test_nothing_leaves_a_pretended_gpu_and_nothing_waits_for_it():
     )
     assert done.returncode == 0, done.stdout[-5000:]
     assert " passed" in done.stdout
+
+
+@contextmanager
+def no_waiting():
+    torch.cuda.set_sync_debug_mode("error")
+    try:
+        yield
+    finally:
+        torch.cuda.set_sync_debug_mode("default")
+
+
+FUNCTIONS = {
+    "scaled_dot_score": lambda q, k, _: scaled_dot_score(q, k),
+    "bilinear_score": lambda q, k, _: bilinear_score(q, k, torch.ones(5, 5).to(q)),
+    "additive_score": lambda q, k, _: additive_score(q, k, torch.ones(5).to(q)),
+    "gaussian_score": lambda q, k, _: gaussian_score(q, k, 2.0),
+    "masked_softmax": lambda q, k, _: masked_softmax(q @ k.mT, PER_EXAMPLE, causal=True),
+    "pool": lambda q, k, v: pool(q @ k.mT, v),
+    "kernel_pool": lambda q, k, v: kernel_pool(q, k, v, 2.0, PER_EXAMPLE),
+    "rotary_encoding": lambda q, *_: rotary_encoding(q, torch.arange(3).to(q)),
+    "sinusoidal_encoding": lambda q, *_: sinusoidal_encoding(5, 7, device=q.device),
+    "length_mask": lambda q, *_: length_mask(PER_EXAMPLE, SHAPE, q.device),
+    "causal_mask": lambda q, *_: causal_mask(SHAPE, q.device),
+    "window_mask": lambda q, *_: window_mask(SHAPE, 2, device=q.device),
+}
+
+
+def refuses_on_gpu():
+    try:
+        length_mask(torch.tensor([99, -1], device="cuda"), SHAPE)
+    except ValueError as error:
+        return "got 99 at index (0,)" in str(error)
+    return False
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="this machine has no CUDA GPU")
+class TestOnARealGpu:
+    @pytest.mark.usefixtures("every_path")
+    @every_layer_kept_or_not
+    @every_mask
+    def test_a_layer_gives_what_it_gives_on_the_cpu(self, name, mask, qkv):
+        expected = gradients(make(name), qkv, **mask)
+        found = gradients(make(name).cuda(), [x.cuda() for x in qkv], **mask)
+        for left, right in zip(found, expected, strict=True):
+            assert left.is_cuda
+            assert torch.allclose(left.cpu(), right, atol=1e-4)
+
+    @pytest.mark.parametrize("name", FUNCTIONS)
+    def test_a_function_gives_what_it_gives_on_the_cpu(self, name, qkv):
+        found = FUNCTIONS[name](*(x.cuda() for x in qkv))
+        assert found.is_cuda
+        assert torch.allclose(found.cpu(), FUNCTIONS[name](*qkv), atol=1e-5)
+
+    @every_layer_kept_or_not
+    @pytest.mark.parametrize("mask", MASKS)
+    def test_it_is_not_waited_for(self, name, mask, qkv):
+        words = {k: x.cuda() if torch.is_tensor(x) else x for k, x in MASKS[mask].items()}
+        layer, inputs = make(name).cuda(), [x.cuda() for x in qkv]
+        layer(*inputs, **words)
+        with no_waiting():
+            layer(*inputs, **words)
+
+    def test_lengths_are_read_on_the_cpu_and_by_checked(self):
+        with pytest.raises(ValueError, match=r"got 99 at index \(0,\)"):
+            length_mask(torch.tensor([99, -1]), SHAPE, "cuda")
+        unread = length_mask(torch.tensor([99, -1], device="cuda"), SHAPE)
+        assert unread.sum(-1).flatten().tolist() == [7, 0]
+        outcome = []
+        with checked():
+            assert refuses_on_gpu()
+            thread = threading.Thread(target=lambda: outcome.append(refuses_on_gpu()))
+            thread.start()
+            thread.join()
+        assert outcome == [False]

@@ -1,3 +1,5 @@
+"""What all layers promise. `test_random_calls.py` compares them with an oracle of loops."""
+
 import math
 
 import pytest
@@ -8,16 +10,14 @@ from hypothesis import strategies as st
 from attnbook import AdditiveAttention, Attention, DotProductAttention, MLPAttention
 from tests import oracle
 from tests.cases import (
+    LAYERS,
     PER_EXAMPLE,
     PER_QUERY,
+    SOME_MASK,
+    WITHOUT_WEIGHTS,
     FirstPartAttention,
     both,
-    every_kind_of_lengths,
     every_layer,
-    every_mask,
-    kept_or_not,
-    lengths_per_query,
-    lens,
     make,
     output_size,
     random_qkv,
@@ -28,13 +28,12 @@ from tests.cases import (
 
 pytestmark = pytest.mark.usefixtures("every_path")
 
-TOLERANCE = {torch.float64: 1e-12, torch.float32: 1e-5, torch.bfloat16: 5e-2, torch.float16: 5e-3}
+NAMES = [*LAYERS, "older name", "a subclass", "multi-head with bias"]
+EVERY_WAY = [*NAMES, *(name + WITHOUT_WEIGHTS for name in NAMES)]
+every_way = pytest.mark.parametrize("name", EVERY_WAY)
 
 
-def slow(layer, *inputs, **mask):
-    if isinstance(layer, DotProductAttention):
-        return oracle.dot_product_attention(*inputs, **mask)
-    return oracle.additive_attention(layer.state_dict(), *inputs, **mask)
+# By hand
 
 
 @pytest.mark.parametrize(
@@ -42,16 +41,15 @@ def slow(layer, *inputs, **mask):
     [DotProductAttention(0.5), AdditiveAttention(2, 2, 8, 0.1), MLPAttention(2, 2, 8, 0.1)],
     ids=lambda layer: type(layer).__name__,
 )
-def test_the_toy_example_gives_2_3_4_5_and_10_11_12_13(layer, device):
+def test_the_toy_example_gives_2_3_4_5_and_10_11_12_13(layer):
     queries, keys = torch.ones(2, 1, 2), torch.ones(2, 10, 2)
     values = torch.arange(40.0).reshape(1, 10, 4).repeat(2, 1, 1)
-    layer = layer.eval().to(device)
-    output = layer(*(x.to(device) for x in (queries, keys, values)), torch.tensor([2, 6]))
+    output = layer.eval()(queries, keys, values, torch.tensor([2, 6]))
     expected = torch.tensor([[[2.0, 3, 4, 5]], [[10, 11, 12, 13]]])
-    assert torch.allclose(output.cpu(), expected, atol=1e-5)
+    assert torch.allclose(output, expected, atol=1e-5)
     uniform = torch.zeros(2, 1, 10)
     uniform[0, :, :2], uniform[1, :, :6] = 1 / 2, 1 / 6
-    assert torch.allclose(layer.attention_weights.cpu(), uniform)
+    assert torch.allclose(layer.attention_weights, uniform)
 
 
 def test_dot_product_attention_by_hand():
@@ -75,62 +73,15 @@ def test_additive_attention_by_hand():
     assert output.item() == pytest.approx(3 / 4 * 4 + 1 / 4 * 8)  # weights 3/4 and 1/4
 
 
-@kept_or_not
-@pytest.mark.parametrize("heads", [(), (5,)])
-@every_mask
-def test_a_layer_agrees_with_the_oracle(name, heads, mask, dtype, device):
-    layer = make(name, dtype=dtype)
-    inputs = [tensor.to(dtype) for tensor in random_qkv(1, heads)]
-    expected = slow(layer, *inputs, **mask)
-    output = layer.to(device)(*(tensor.to(device) for tensor in inputs), **mask)
-    assert output.dtype == dtype
-    assert output.device.type == device.type
-    assert torch.allclose(output.double().cpu(), expected, rtol=0, atol=TOLERANCE[dtype])
-
-
 def test_the_scores_of_additive_attention_are_those_of_its_formula():
     # A constant on every score would not show in the weights.
     layer = make("additive", dtype=torch.float64)
     queries, keys, _ = random_qkv(1)
-    projected = layer.W_q(queries), layer.W_k(keys)
-    expected = oracle.additive_score(*projected, layer.w_v.weight[0])
+    expected = oracle.additive_score(layer.W_q(queries), layer.W_k(keys), layer.w_v.weight[0])
     assert torch.allclose(layer.score(queries, keys), expected, atol=1e-12)
 
 
-def test_additive_attention_joins_different_sizes_as_the_oracle_does():
-    layer = AdditiveAttention(key_size=3, query_size=2, num_hiddens=13)
-    inputs = torch.randn(2, 5, 2), torch.randn(2, 7, 3), torch.randn(2, 7, 11)
-    expected = oracle.additive_attention(layer.state_dict(), *inputs)
-    assert torch.allclose(layer(*inputs).double(), expected, atol=1e-5)
-
-
-@given(seeds, lengths_per_query)
-@both
-def test_no_valid_output_leaves_the_range_of_the_values(name, seed, numbers):
-    queries, keys, values = random_qkv(seed)
-    output = make(name, dtype=torch.float64)(queries, keys, values, lens(numbers))
-    low, high = values.amin(-2, keepdim=True), values.amax(-2, keepdim=True)
-    empty = (lens(numbers) == 0)[..., None]
-    assert (((output >= low - 1e-12) & (output <= high + 1e-12)) | empty).all()
-    assert (output[empty.expand_as(output)] == 0).all()
-
-
-@kept_or_not
-@pytest.mark.parametrize("heads", [(), (2,)])
-@every_mask
-def test_gradcheck_passes(name, heads, mask):
-    layer = make(name, dtype=torch.float64)
-    parameters = dict(layer.named_parameters())
-    queries, keys, values = random_qkv(5, heads)
-    # Each number is moved by itself, and two columns of values are pooled as eleven are.
-    inputs = [x.requires_grad_() for x in (queries, keys, values[..., :2].contiguous())]
-
-    def attend(queries, keys, values, *weights):
-        named = dict(zip(parameters, weights, strict=True))
-        return torch.func.functional_call(layer, named, (queries, keys, values), mask)
-
-    weights = [parameter.detach().clone().requires_grad_() for parameter in parameters.values()]
-    assert torch.autograd.gradcheck(attend, (*inputs, *weights))
+# Properties
 
 
 @given(seeds, st.permutations(range(7)))
@@ -142,78 +93,55 @@ def test_permuting_key_value_pairs_changes_nothing(name, seed, order):
     assert torch.allclose(permuted, layer(queries, keys, values), atol=1e-12)
 
 
-@given(seeds, lengths_per_query)
-@every_layer
-def test_examples_are_independent(name, seed, numbers):
-    inputs = (*random_qkv(seed), lens(numbers))
-    layer = make(name, dtype=torch.float64)
-    together = layer(*inputs)
-    for one in (slice(0, 1), slice(1, 2)):
-        alone = layer(*(tensor[one] for tensor in inputs))
-        assert torch.allclose(alone, together[one], atol=1e-13)
-
-
-@given(seeds, lengths_per_query, st.booleans(), st.booleans())
-@both
-def test_heads_folded_into_the_batch_give_the_same_output(name, seed, numbers, per_query, causal):
-    inputs = random_qkv(seed, heads=(5,))
-    valid_lens = lens(numbers) if per_query else torch.tensor(numbers[:2])
-    layer = make(name, dtype=torch.float64)
-    output = layer(*inputs, valid_lens, causal=causal)
-    repeated = valid_lens.repeat_interleave(5, dim=0)
-    folded = layer(*(x.flatten(0, 1) for x in inputs), repeated, causal=causal)
-    assert torch.allclose(folded.reshape(2, 5, 3, 11), output, atol=1e-13)
-
-
-@given(seeds, lengths_per_query)
-@every_layer
-def test_its_inputs_are_left_as_they_came(name, seed, numbers):
-    tensors = (*random_qkv(seed), lens(numbers))
+@every_way
+@pytest.mark.parametrize("lens", [PER_EXAMPLE, PER_QUERY])
+@pytest.mark.parametrize("causal", [False, True])
+def test_its_inputs_are_left_as_they_came(name, lens, causal):
+    tensors = [*random_qkv(3, dtype=torch.float32), lens.clone(), SOME_MASK.clone()]
     before = snapshot(tensors)
-    make(name, dropout=0.5, dtype=torch.float64)(*tensors)
+    make(name, dropout=0.5)(*tensors[:4], causal=causal, mask=tensors[4])
     assert unchanged(tensors, before)
 
 
 @every_layer
-@every_kind_of_lengths
+@pytest.mark.parametrize("lens", [None, PER_EXAMPLE, PER_QUERY])
 @pytest.mark.parametrize(("batch", "queries", "keys"), [(0, 3, 7), (2, 0, 7), (2, 3, 0), (2, 3, 1)])
-def test_empty_axes_and_a_single_key_are_welcome(name, valid_lens, batch, queries, keys):
-    layer = make(name)
-    if valid_lens is not None:
-        valid_lens = valid_lens[:batch, ...].clamp(max=keys)
-        valid_lens = valid_lens[:, :queries] if valid_lens.dim() == 2 else valid_lens
+def test_empty_axes_and_a_single_key_are_welcome(name, lens, batch, queries, keys):
+    if lens is not None:
+        lens = lens[:batch, ...].clamp(max=keys)
+        lens = lens[:, :queries] if lens.dim() == 2 else lens
     values = torch.randn(batch, keys, 11)
-    output = layer(torch.randn(batch, queries, 5), torch.randn(batch, keys, 5), values, valid_lens)
+    output = make(name)(torch.randn(batch, queries, 5), torch.randn(batch, keys, 5), values, lens)
     assert output.shape == (batch, queries, output_size(name))
     if keys == 0:
-        assert (output == 0).all()
-    if keys == 1 and valid_lens is None and name != "multi-head":
+        assert not output.any()
+    if keys == 1 and lens is None and name != "multi-head":
         assert torch.allclose(output, values.expand_as(output))
 
 
+# Weights and dropout
+
+
 @both
-def test_attention_weights_are_those_of_the_last_call(name, qkv):
+def test_attention_weights_are_those_of_the_last_call_and_detached(name, qkv):
     layer = make(name)
     layer(*qkv)
-    layer(*qkv, PER_QUERY)
-    scores = layer.score(*qkv[:2])
-    expected = oracle.masked_softmax(scores, PER_QUERY)
+    output = layer(qkv[0].requires_grad_(), *qkv[1:], PER_QUERY)
+    expected = oracle.masked_softmax(layer.score(*qkv[:2]), PER_QUERY)
     assert torch.allclose(layer.attention_weights.double(), expected, atol=1e-6)
-
-
-@every_layer
-def test_attention_weights_are_detached(name, qkv):
-    layer = make(name)
-    output = layer(qkv[0].requires_grad_(), *qkv[1:])
     assert output.requires_grad
     assert not layer.attention_weights.requires_grad
 
 
-@every_layer
-def test_attention_weights_are_those_before_dropout(name, qkv):
+@every_way
+def test_dropout_drops_weights_in_training_and_those_before_it_are_kept(name, qkv):
     layer = make(name, dropout=1.0)
-    assert (layer(*qkv) == 0).all()  # training: everything is dropped
-    assert torch.allclose(layer.attention_weights.sum(-1), torch.ones(()))
+    output = layer(*qkv)
+    bias = layer.W_o.bias if name.startswith("multi-head with bias") else torch.zeros(())
+    assert torch.allclose(output, bias.expand_as(output))
+    if layer.keep_weights:
+        assert torch.allclose(layer.attention_weights.sum(-1), torch.ones(()))
+    assert torch.equal(layer.eval()(*qkv), make(name).eval()(*qkv))
 
 
 @both
@@ -226,15 +154,15 @@ def test_dropout_scales_what_it_keeps(name, qkv):
     assert torch.allclose(dropped[kept], 2 * layer.attention_weights[kept])
 
 
-@every_layer
-def test_in_eval_mode_dropout_changes_nothing(name, qkv):
-    assert torch.equal(make(name, dropout=0.9).eval()(*qkv), make(name).eval()(*qkv))
-
-
-@every_layer
-def test_keeping_no_weights_gives_the_same_output(name, qkv):
-    output = make(name, keep_weights=False)(*qkv, PER_EXAMPLE)
-    assert torch.allclose(output, make(name)(*qkv, PER_EXAMPLE), atol=1e-6)
+@pytest.mark.parametrize("count", [5, 400])
+def test_dropout_in_place_leaves_the_kept_weights(count):
+    layer, lens = DotProductAttention(0.5), torch.tensor([count - 1])
+    queries = torch.randn(1, count, 4, requires_grad=True)
+    layer.eval()(queries, queries, queries, lens)
+    expected = layer.attention_weights
+    layer.dropout.inplace = True
+    layer.train()(queries, queries, queries, lens).sum().backward()
+    assert torch.allclose(layer.attention_weights, expected)
 
 
 def assert_weights_are_refused(layer):
@@ -248,54 +176,40 @@ def assert_weights_are_refused(layer):
 
 
 @every_layer
-def test_attention_weights_before_the_first_call_are_refused(name):
-    assert_weights_are_refused(make(name))
-
-
-@every_layer
-def test_attention_weights_that_are_not_kept_are_refused(name, qkv):
-    layer = make(name, keep_weights=False)
-    layer(*qkv)
-    assert_weights_are_refused(layer)
-
-
-@every_layer
-def test_weights_of_an_earlier_call_are_never_shown_for_a_later_one(name, qkv):
+def test_attention_weights_that_were_not_kept_in_the_last_call_are_refused(name, qkv):
     layer = make(name)
+    assert_weights_are_refused(layer)
     layer(*qkv)
+    assert layer.attention_weights.shape == (2, *([4] if name == "multi-head" else []), 3, 7)
     layer.keep_weights = False
     layer(*qkv)
+    assert layer.keep_weights is False
+    layer.keep_weights = True
     assert_weights_are_refused(layer)
 
 
-def test_another_missing_attribute_is_missed_as_in_any_module():
+@every_layer
+def test_another_missing_attribute_is_missed_as_in_any_module(name):
     with pytest.raises(AttributeError, match="has no attribute 'nonsense'"):
-        _ = make("dot").nonsense
+        _ = make(name).nonsense
 
 
-def test_hooks_on_the_last_projection_of_the_additive_score_are_called(qkv):
-    layer, seen = make("additive"), []
-    layer.w_v.register_forward_hook(lambda *_: seen.append(True))
+STATES = {
+    "dot": set(),
+    "additive": {"W_k.weight", "W_q.weight", "w_v.weight"},
+    "multi-head": {"W_q.weight", "W_k.weight", "W_v.weight", "W_o.weight"},
+}
+STATES["multi-head with bias"] = STATES["multi-head"] | {f"W_{one}.bias" for one in "qkvo"}
+
+
+@pytest.mark.parametrize("name", STATES)
+def test_a_state_holds_what_is_learned_and_no_attention_weights(name, qkv):
+    layer = make(name)
     layer(*qkv)
-    assert seen == [True]
+    assert set(layer.state_dict()) == STATES[name]
 
 
-def test_a_score_that_is_singular_at_zero_keeps_finite_gradients():
-    class CosineAttention(Attention):
-        def score(self, queries, keys):
-            directions = keys / keys.norm(dim=-1, keepdim=True)
-            return queries @ directions.transpose(-2, -1)
-
-    queries = torch.randn(2, 3, 5, requires_grad=True)
-    keys = torch.randn(2, 7, 5)
-    CosineAttention()(queries, keys, torch.randn(2, 7, 2), PER_EXAMPLE).sum().backward()
-    assert queries.grad.isfinite().all()
-
-
-def test_attention_weights_are_not_part_of_the_state(qkv):
-    layer = make("additive")
-    layer(*qkv)
-    assert set(layer.state_dict()) == {"W_k.weight", "W_q.weight", "w_v.weight"}
+# Scores of one's own
 
 
 def test_a_score_function_makes_a_layer(qkv):
@@ -317,24 +231,13 @@ def test_a_layer_without_a_score_function_says_so(qkv):
 @pytest.mark.parametrize(
     ("wrong", "error", "rule"),
     [
-        (
-            torch.ones(2, 7, 3),
-            ValueError,
-            r"scores must have shape .* = \(2, 3, 7\), got \(2, 7, 3\)",
-        ),
-        (
-            torch.ones(1, 3, 7),
-            ValueError,
-            r"scores must have shape .* = \(2, 3, 7\), got \(1, 3, 7\)",
-        ),
-        (
-            torch.ones(2, 3, 1),
-            ValueError,
-            r"scores must have shape .* = \(2, 3, 7\), got \(2, 3, 1\)",
-        ),
-        (torch.ones(3, 7), ValueError, r"scores must have shape .*, got \(3, 7\)"),
-        (torch.ones(2, 3, 7).long(), TypeError, r"scores must hold floating-point numbers, got"),
-        (None, TypeError, r"scores must be a tensor, got NoneType"),
+        (torch.ones(2, 7, 3), ValueError, r"have shape .* = \(2, 3, 7\), got \(2, 7, 3\)"),
+        (torch.ones(1, 3, 7), ValueError, r"have shape .* = \(2, 3, 7\), got \(1, 3, 7\)"),
+        (torch.ones(2, 3, 1), ValueError, r"have shape .* = \(2, 3, 7\), got \(2, 3, 1\)"),
+        (torch.ones(3, 7), ValueError, r"have shape .*, got \(3, 7\)"),
+        (torch.ones(2, 3, 7).long(), TypeError, r"hold floating-point numbers, got"),
+        (torch.ones(2, 3, 7).double(), TypeError, r"have the dtype of queries, torch\.float32"),
+        (None, TypeError, r"be a tensor, got NoneType"),
     ],
 )
 def test_a_score_function_that_returns_something_else_is_refused(wrong, error, rule, qkv):
@@ -342,19 +245,5 @@ def test_a_score_function_that_returns_something_else_is_refused(wrong, error, r
         def score(self, queries, keys):  # noqa: ARG002 - it is what a score function gets
             return wrong
 
-    with pytest.raises(error, match=rule):
+    with pytest.raises(error, match="scores must " + rule):
         Wrong()(*qkv)
-
-
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="this machine has no CUDA GPU")
-@every_layer
-def test_a_gpu_is_not_waited_for(name, qkv):
-    layer = make(name).cuda()
-    inputs = [tensor.cuda() for tensor in qkv]
-    valid_lens = PER_EXAMPLE.cuda()
-    layer(*inputs, valid_lens)
-    torch.cuda.set_sync_debug_mode("error")
-    try:
-        layer(*inputs, valid_lens)
-    finally:
-        torch.cuda.set_sync_debug_mode("default")

@@ -6,8 +6,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attnbook import checked, length_mask
+from attnbook import causal_mask, checked, length_mask
 from attnbook.lengths import _check_everywhere
+from attnbook.masking import reach
+from tests.cases import snapshot, unchanged
 
 SHAPE = (2, 3, 7)
 
@@ -19,14 +21,20 @@ def compiled_mask():
     torch.compiler.reset()
 
 
-def test_length_2_of_4_shows_the_first_two_keys():
-    mask = length_mask(torch.tensor([2]), (1, 1, 4))
-    assert mask.tolist() == [[[True, True, False, False]]]
+# Who sees what
 
 
 def test_lengths_per_query_give_each_query_its_own_row():
     mask = length_mask(torch.tensor([[0, 1, 3]]), (1, 3, 3))
-    assert mask.tolist() == [[[False, False, False], [True, False, False], [True, True, True]]]
+    assert mask.int().tolist() == [[[0, 0, 0], [1, 0, 0], [1, 1, 1]]]
+
+
+@given(st.lists(st.integers(0, 7), min_size=2, max_size=2))
+def test_as_many_keys_are_visible_as_the_length_says(lengths):
+    mask = length_mask(torch.tensor(lengths), SHAPE)
+    assert mask.sum(-1).flatten().tolist() == lengths
+    # What is visible comes first.
+    assert torch.equal(mask, mask.sort(dim=-1, descending=True, stable=True).values)
 
 
 @pytest.mark.parametrize(
@@ -47,18 +55,27 @@ def test_the_mask_is_no_larger_than_it_must_be(lengths, shape, expected):
     assert mask.dtype == torch.bool
 
 
-@given(st.lists(st.integers(0, 7), min_size=2, max_size=2))
-def test_as_many_keys_are_visible_as_the_length_says(lengths):
-    mask = length_mask(torch.tensor(lengths), SHAPE)
-    assert mask.sum(-1).flatten().tolist() == lengths
-    # What is visible comes first.
-    assert torch.equal(mask, mask.sort(dim=-1, descending=True, stable=True).values)
+def test_in_a_causal_mask_the_last_query_is_at_the_last_key():
+    assert causal_mask((1, 2, 3)).int().tolist() == [[[1, 1, 0], [1, 1, 1]]]
+    assert torch.equal(causal_mask((5, 3, 3))[0], torch.ones(3, 3, dtype=torch.bool).tril())
+    assert causal_mask((2, 1, 7)).all()
 
 
-def test_a_causal_mask_is_lengths_1_2_3():
-    mask = length_mask(torch.tensor([[1, 2, 3]]), (1, 3, 3))
-    assert torch.equal(mask[0], torch.ones(3, 3, dtype=torch.bool).tril())
+@pytest.mark.parametrize("shape", [(5, 3, 7), (5, 2, 3, 7)])
+def test_a_causal_mask_is_no_larger_than_it_must_be(shape):
+    mask = causal_mask(shape)
+    assert mask.shape == (1,) * (len(shape) - 2) + (3, 7)
+    assert mask.dtype == torch.bool
 
+
+@given(st.lists(st.lists(st.booleans(), min_size=4, max_size=4), min_size=1, max_size=5))
+def test_a_row_reaches_to_its_last_visible_key(rows):
+    expected = [max((key + 1 for key, seen in enumerate(row) if seen), default=0) for row in rows]
+    assert reach(torch.tensor(rows)).tolist() == expected
+    assert reach(torch.ones(2, 3, 0, dtype=torch.bool)).tolist() == [[0] * 3] * 2
+
+
+# Types of lengths
 
 WHOLE_NUMBER_DTYPES = [
     *(torch.int64, torch.int32, torch.int16, torch.int8),
@@ -69,11 +86,12 @@ WHOLE_NUMBER_DTYPES = [
 
 @pytest.mark.parametrize("dtype", WHOLE_NUMBER_DTYPES, ids=str)
 @pytest.mark.parametrize("shape", [(2,), (2, 3)])
-def test_lengths_of_every_numeric_dtype_mean_the_same(dtype, shape, device):
+def test_lengths_of_every_numeric_dtype_mean_the_same(dtype, shape):
     lengths = torch.arange(math.prod(shape)).reshape(shape)
-    mask = length_mask(lengths.to(device, dtype), SHAPE)
-    assert mask.device.type == device.type
-    assert torch.equal(mask.cpu(), length_mask(lengths, SHAPE))
+    given = lengths.to(dtype)
+    before = snapshot([given])
+    assert torch.equal(length_mask(given, SHAPE), length_mask(lengths, SHAPE))
+    assert unchanged([given], before)
 
 
 @pytest.mark.parametrize("dtype", WHOLE_NUMBER_DTYPES, ids=str)
@@ -89,44 +107,45 @@ def test_half_precision_does_not_round_positions(dtype, length):
     assert mask.sum() == length
 
 
-def test_half_precision_does_not_round_num_keys():
-    # 259 in bfloat16 is 260, so that a comparison there would find nothing wrong.
-    with pytest.raises(ValueError, match=r"num_keys=259\], got 260.0 at index \(0,\)"):
-        length_mask(torch.tensor([260.0]).bfloat16(), (1, 1, 259))
+# Refusals of numbers
 
 
-def test_the_first_wrong_length_is_named_where_int8_cannot_hold_num_keys():
-    with pytest.raises(ValueError, match=r"got -1 at index \(1,\)"):
-        length_mask(torch.tensor([50, -1], dtype=torch.int8), (2, 1, 300))
+@pytest.mark.parametrize(
+    "wrong", [-1, 8, -(2**40), 2**40, math.nan, math.inf, -math.inf, 7.5, -0.5]
+)
+@pytest.mark.parametrize("index", [(1,), (1, 2)])
+def test_a_length_outside_the_keys_is_refused_and_the_first_is_named(wrong, index):
+    dtype = torch.float64 if isinstance(wrong, float) else torch.int64
+    lengths = torch.full(SHAPE[: len(index)], 7, dtype=dtype)  # just right
+    lengths[index] = wrong
+    with pytest.raises(ValueError, match="valid_lens must") as caught:
+        length_mask(lengths, SHAPE)
+    message = f"valid_lens must lie in [0, num_keys=7], got {wrong} at index {index}"
+    assert str(caught.value) == message
 
 
-@pytest.mark.parametrize("wrong", [-1, 8, -(2**40), 2**40])
-def test_a_length_outside_the_keys_is_refused(wrong):
-    with pytest.raises(
-        ValueError, match=r"valid_lens must lie in \[0, num_keys=7\], got"
-    ) as caught:
-        length_mask(torch.tensor([7, wrong]), SHAPE)  # the first one is just right
-    assert str(caught.value).endswith(f"got {wrong} at index (1,)")
+@pytest.mark.parametrize(
+    ("lengths", "num_keys", "message"),
+    [
+        # 259 in bfloat16 is 260, so that a comparison there would find nothing wrong.
+        (torch.tensor([260.0]).bfloat16(), 259, r"num_keys=259\], got 260.0 at index \(0,\)"),
+        # int8 cannot hold num_keys.
+        (torch.tensor([50, -1], dtype=torch.int8), 300, r"got -1 at index \(1,\)"),
+        (torch.tensor([2.0, 2.5]), 7, r"valid_lens must be whole numbers, got 2.5 at index \(1,"),
+        (torch.tensor([3] * 70 + [8]), 7, r"num_keys=7\], got 8 at index \(70,\)"),
+    ],
+)
+def test_no_rounding_hides_a_wrong_length(lengths, num_keys, message):
+    with pytest.raises(ValueError, match=message):
+        length_mask(lengths, (len(lengths), 1, num_keys))
 
 
 def test_the_ends_0_and_num_keys_are_allowed():
-    assert length_mask(torch.tensor([0, 7]), SHAPE).sum(-1).flatten().tolist() == [0, 7]
+    for lengths in (torch.tensor([0, 7]), torch.tensor([0.0, 7.0])):
+        assert length_mask(lengths, SHAPE).sum(-1).flatten().tolist() == [0, 7]
 
 
-@pytest.mark.parametrize("wrong", [math.nan, math.inf, -math.inf, 7.5, -0.5])
-def test_a_float_length_outside_the_keys_is_refused(wrong):
-    lengths = torch.zeros(2, 3)
-    lengths[1, 2] = wrong
-    with pytest.raises(ValueError, match=r"valid_lens must lie in \[0, num_keys=7\]") as caught:
-        length_mask(lengths, SHAPE)
-    assert str(caught.value).endswith(f"got {wrong} at index (1, 2)")
-
-
-def test_a_fractional_length_is_refused():
-    with pytest.raises(
-        ValueError, match=r"valid_lens must be whole numbers, got 2.5 at index \(1,"
-    ):
-        length_mask(torch.tensor([2.0, 2.5]), SHAPE)
+# Refusals of types and shapes
 
 
 @pytest.mark.parametrize("wrong", [[2, 3], 2, (2, 3), "23", 2.0])
@@ -155,21 +174,24 @@ def test_lengths_of_another_shape_are_refused(shape, scores):
 @pytest.mark.parametrize("shape", [(), (2,), (2, 7), (2, 1, 1, 3, 7)])
 def test_a_shape_without_3_or_4_axes_is_refused(shape):
     rule = r"shape must be \(batch, \[heads,\] num_queries, num_keys\), got \d axes"
+    for make_mask in (lambda: length_mask(torch.tensor([2, 3]), shape), lambda: causal_mask(shape)):
+        with pytest.raises(ValueError, match=rule):
+            make_mask()
+
+
+@pytest.mark.parametrize("shape", [(1, 3, 2), (1, 5, 1, 0)])
+def test_more_queries_than_keys_are_refused_in_order(shape):
+    rule = rf"causal must have a key .* num_queries={shape[-2]} and num_keys={shape[-1]}"
     with pytest.raises(ValueError, match=rule):
-        length_mask(torch.tensor([2, 3]), shape)
+        causal_mask(shape)
 
 
-def test_lengths_are_left_as_they_came():
-    lengths = torch.tensor([2.0, 3.0])
-    length_mask(lengths, SHAPE)
-    assert lengths.tolist() == [2.0, 3.0]
-    assert lengths._version == 0
+# When lengths are read
 
 
-def test_the_mask_is_made_where_the_device_says(device):
-    assert length_mask(torch.tensor([2, 3]), SHAPE, device).device.type == device.type
-    # Every machine has this other device.
+def test_the_mask_is_made_on_the_device_that_is_asked_for():
     assert length_mask(torch.tensor([2, 3]), SHAPE, "meta").device.type == "meta"
+    assert causal_mask(SHAPE, "meta").device.type == "meta"
 
 
 def test_lengths_without_values_are_not_read():
@@ -183,6 +205,14 @@ def test_unread_lengths_follow_position_below_length(compiled_mask):
     assert mask.sum(-1).flatten().tolist() == [5, 0, 0, 5, 0, 2]
 
 
+def refuses(function):
+    try:
+        function(torch.tensor([99]), (1, 1, 5))
+    except ValueError:
+        return True
+    return False
+
+
 @pytest.mark.parametrize("wrong", [-1.0, 8.0, 2.5, math.nan])
 def test_checked_reads_lengths_in_a_compiled_function(compiled_mask, wrong):
     lengths = torch.tensor([1.0, wrong])
@@ -190,14 +220,6 @@ def test_checked_reads_lengths_in_a_compiled_function(compiled_mask, wrong):
     with checked(), pytest.raises(ValueError, match=r"valid_lens must .* at index \(1,\)"):
         compiled_mask(lengths, SHAPE)
     compiled_mask(lengths, SHAPE)
-
-
-def refuses(function):
-    try:
-        function(torch.tensor([99]), (1, 1, 5))
-    except ValueError:
-        return True
-    return False
 
 
 def test_checked_ends_with_its_block_even_after_an_error(compiled_mask):
@@ -233,51 +255,22 @@ def test_checked_blocks_that_overlap_in_two_threads_leave_compiling_on(compiled_
     def first():
         with checked():
             first_is_in.set()
-            second_is_in.wait(10)
+            second_is_in.wait(60)
         first_is_out.set()
 
     def second():
-        first_is_in.wait(10)
+        first_is_in.wait(60)
         with checked():
             second_is_in.set()
-            first_is_out.wait(10)
+            first_is_out.wait(60)
 
     threads = [threading.Thread(target=run) for run in (first, second)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
+    assert first_is_out.is_set()
     assert not refuses(compiled_mask)
-
-
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="this machine has no CUDA GPU")
-class TestOnAGpu:
-    @pytest.fixture
-    def lengths(self):
-        return torch.tensor([99, -1], device="cuda")
-
-    def test_lengths_are_not_read_outside_checked(self, lengths):
-        assert length_mask(lengths, SHAPE).sum(-1).flatten().tolist() == [7, 0]
-
-    def test_checked_reads_lengths(self, lengths):
-        with checked(), pytest.raises(ValueError, match=r"got 99 at index \(0,\)"):
-            length_mask(lengths, SHAPE)
-
-    def test_lengths_on_the_cpu_are_read(self, lengths):
-        with pytest.raises(ValueError, match=r"got 99 at index \(0,\)"):
-            length_mask(lengths.cpu(), SHAPE, "cuda")
-
-    def test_checked_in_one_thread_leaves_another_unchecked(self):
-        outcome = []
-        with checked():
-            thread = threading.Thread(target=lambda: outcome.append(refuses_on_gpu()))
-            thread.start()
-            thread.join()
-        assert outcome == [False]
-
-
-def refuses_on_gpu():
-    return refuses(lambda lengths, shape: length_mask(lengths.cuda(), shape))
 
 
 def test_checked_in_one_thread_is_not_seen_by_another():

@@ -1,26 +1,31 @@
-"""Whatever padding holds, it reaches neither an output nor a gradient."""
+"""What no query sees reaches neither an output nor a gradient. More in `test_random_calls.py`."""
 
 import math
 
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
+from torch import nn
 
-from attnbook import kernel_pool
+from attnbook import (
+    AdditiveAttention,
+    Attention,
+    DotProductAttention,
+    MultiHeadAttention,
+    kernel_pool,
+)
 from tests.cases import (
     PER_EXAMPLE,
+    SOME_MASK,
     every_layer,
     every_layer_kept_or_not,
-    kept_or_not,
+    gradients,
     make,
     random_qkv,
-    seeds,
 )
 
 pytestmark = pytest.mark.usefixtures("every_path")
 
-junk = st.floats()  # of any size, infinite, or no number at all
+LENGTHS = [PER_EXAMPLE, torch.tensor([[0, 1, 2], [3, 0, 5]])]
 
 
 def with_padding(tensor, valid_lens, junk):
@@ -30,36 +35,31 @@ def with_padding(tensor, valid_lens, junk):
     return torch.where(padding[..., None], junk, tensor)
 
 
-def run(layer, queries, keys, values, valid_lens, **order):
-    """The output, and every gradient of a loss."""
-    inputs = [tensor.detach().clone().requires_grad_() for tensor in (queries, keys, values)]
-    layer.zero_grad()
-    output = layer(*inputs, valid_lens, **order)
-    output.square().sum().backward()
-    return [output.detach(), *(leaf.grad for leaf in (*inputs, *layer.parameters()))]
-
-
 @every_layer_kept_or_not
-@pytest.mark.parametrize("learning", [True, False], ids=["training", "inference"])
+@pytest.mark.parametrize("junk", [math.nan, math.inf, -math.inf, "the largest, of mixed signs"])
+@pytest.mark.parametrize("valid_lens", LENGTHS)
 @pytest.mark.parametrize("causal", [False, True], ids=["", "causal"])
-@pytest.mark.parametrize("valid_lens", [PER_EXAMPLE, torch.tensor([[0, 1, 2], [3, 0, 5]])])
-@pytest.mark.parametrize("junk", [math.nan, math.inf, -math.inf])
-def test_what_is_no_number_in_padding_never_matters(
-    name, junk, valid_lens, causal, learning, dtype
-):
+@pytest.mark.parametrize("scale", [1, 3])
+def test_what_padding_holds_changes_no_bit(name, junk, valid_lens, causal, scale, dtype):
     layer = make(name, dtype=dtype)
-    queries, keys, values = (tensor.to(dtype) for tensor in random_qkv(5))
-
-    def attend(filling):
-        padded = [with_padding(tensor, valid_lens, filling) for tensor in (keys, values)]
-        if learning:
-            return run(layer, queries, *padded, valid_lens, causal=causal)
+    with torch.no_grad():
+        for parameter in layer.parameters():
+            parameter.mul_(scale)  # by larger weights the projection of the largest overflows
+    queries, *others = (tensor.to(dtype) for tensor in random_qkv(5))
+    found = []
+    for hidden in (0.0, junk):
+        if isinstance(hidden, str):
+            fillings = [torch.finfo(dtype).max * torch.randn_like(x).sign() for x in others]
+        else:
+            fillings = [torch.full_like(x, hidden) for x in others]
+        pairs = zip(others, fillings, strict=True)
+        padded = [with_padding(x, valid_lens, filling) for x, filling in pairs]
+        found.append(gradients(layer, (queries, *padded), valid_lens, causal=causal))
         with torch.no_grad():
-            return [layer(queries, *padded, valid_lens, causal=causal)]
-
-    for found, expected in zip(attend(junk), attend(0.0), strict=True):
-        assert expected.isfinite().all()
-        assert torch.equal(found, expected)
+            found[-1].append(layer(queries, *padded, valid_lens, causal=causal))
+    for left, right in zip(*found, strict=True):
+        assert left.isfinite().all()
+        assert torch.equal(left, right)
 
 
 @every_layer
@@ -74,75 +74,117 @@ def test_nor_does_it_matter_in_a_compiled_layer_or_an_exported_program(name):
     exported = torch.export.export(layer, (queries, keys, values, valid_lens)).module()
     for program in (compiled, exported):
         assert torch.allclose(program(queries, *junk, valid_lens), expected, atol=1e-6)
+    torch.compiler.reset()
 
 
-def test_nor_does_it_matter_to_kernel_pooling():
-    queries, keys, values = random_qkv(7)
-    queries, valid_lens = queries.requires_grad_(), torch.tensor([4, 0])
-    expected = kernel_pool(queries, keys, values, valid_lens=valid_lens)
-    junk = [with_padding(tensor, valid_lens, math.nan) for tensor in (keys, values)]
-    found = kernel_pool(queries, *junk, valid_lens=valid_lens)
-    assert torch.equal(found, expected)
-    assert torch.autograd.grad(found.sum(), queries)[0].isfinite().all()
-
-
-@given(seeds, st.lists(st.integers(0, 7), min_size=2, max_size=2), junk, junk)
-@every_layer_kept_or_not
-def test_padding_never_changes_the_output(name, seed, numbers, key_junk, value_junk):
-    queries, keys, values = random_qkv(seed)
-    valid_lens = torch.tensor(numbers)
-    layer = make(name, dtype=torch.float64)
-    clean = run(layer, queries, with_padding(keys, valid_lens, 0.0), values, valid_lens)
-    keys = with_padding(keys, valid_lens, key_junk)
-    values = with_padding(values, valid_lens, value_junk)
-    for left, right in zip(run(layer, queries, keys, values, valid_lens), clean, strict=True):
+@pytest.mark.parametrize("width", [0.1, 1.0])
+@pytest.mark.parametrize("junk", [math.nan, "the largest"])
+def test_nor_does_it_matter_to_kernel_pooling(width, junk, dtype):
+    # A width below 1 makes the distance to the largest number overflow.
+    queries, keys, values = (tensor.to(dtype) for tensor in random_qkv(7))
+    valid_lens = torch.tensor([4, 0])
+    found = []
+    for hidden in (0.0, torch.finfo(dtype).max if isinstance(junk, str) else junk):
+        leaves = [queries, *(with_padding(x, valid_lens, hidden) for x in (keys, values))]
+        leaves = [x.clone().requires_grad_() for x in (*leaves, torch.tensor(width, dtype=dtype))]
+        output = kernel_pool(*leaves, valid_lens)
+        output.square().sum().backward()
+        found.append([output.detach(), *(leaf.grad for leaf in leaves)])
+    for left, right in zip(*found, strict=True):
+        assert right.isfinite().all()
         assert torch.equal(left, right)
 
 
-@every_layer_kept_or_not
-@pytest.mark.parametrize("causal", [False, True], ids=["", "causal"])
-@pytest.mark.parametrize("scale", [1, 3])
-@pytest.mark.parametrize("valid_lens", [PER_EXAMPLE, torch.tensor([[0, 1, 2], [3, 0, 5]])])
-def test_the_largest_numbers_of_mixed_signs_in_padding_change_no_gradient(
-    name, scale, valid_lens, causal, dtype
-):
-    layer = make(name, dtype=dtype)
-    with torch.no_grad():
-        # Weights above 1 make the projection of the largest number overflow.
-        for parameter in layer.parameters():
-            parameter.mul_(scale)
-    queries, keys, values = (tensor.to(dtype) for tensor in random_qkv(2))
-    signs = [torch.randn_like(tensor).sign() for tensor in (keys, values)]
-    largest = torch.finfo(dtype).max
-    clean = [
-        with_padding(tensor, valid_lens, torch.zeros((), dtype=dtype)) for tensor in (keys, values)
-    ]
-    huge = [
-        with_padding(tensor, valid_lens, largest * sign)
-        for tensor, sign in zip((keys, values), signs, strict=True)
-    ]
-    expected = run(layer, queries, *clean, valid_lens, causal=causal)
-    found = run(layer, queries, *huge, valid_lens, causal=causal)
-    for left, right in zip(found, expected, strict=True):
-        assert left.isfinite().all()
-        assert torch.equal(left, right)
-
-
-@kept_or_not
-@pytest.mark.parametrize("heads", [(), (5,)])
-def test_no_gradient_reaches_padding(name, heads):
-    inputs = random_qkv(3, heads)
-    _, queries, keys, values, *_ = run(make(name, dtype=torch.float64), *inputs, PER_EXAMPLE)
-    assert (queries[1] == 0).all()
-    for gradient in (keys, values):
-        assert (gradient[0, ..., 4:, :] == 0).all()
-        assert (gradient[0, ..., :4, :] != 0).all()
-        assert (gradient[1] == 0).all()
-
-
-@every_layer_kept_or_not
+@pytest.mark.parametrize("name", ["dot", "additive without weights", "multi-head with bias"])
 def test_an_example_of_nothing_but_padding_has_output_0_and_finite_gradients(name, dtype):
     inputs = [tensor.to(dtype) for tensor in random_qkv(4)]
     with torch.autograd.set_detect_anomaly(True):  # raises at any NaN on the way
-        results = run(make(name, dtype=dtype), *inputs, torch.tensor([0, 0]))
-    assert all((result == 0).all() for result in results)
+        results = gradients(make(name, dtype=dtype), inputs, torch.tensor([0, 0]))
+    assert not any(result.any() for result in results)
+
+
+# Scores of one's own
+
+
+def directions(x):
+    return x / x.norm(dim=-1, keepdim=True)
+
+
+class Cosine(Attention):
+    def score(self, queries, keys):
+        return directions(queries) @ directions(keys).transpose(-2, -1)
+
+
+class Exponential(Attention):
+    def score(self, queries, keys):
+        return queries @ keys.exp().transpose(-2, -1)
+
+
+class Bilinear(Attention):
+    def __init__(self):
+        super().__init__()
+        self.W = nn.Linear(5, 5, bias=False)
+        nn.init.ones_(self.W.weight)
+
+    def score(self, queries, keys):
+        return queries @ self.W(keys).transpose(-2, -1)
+
+
+class ProjectedCosine(AdditiveAttention):
+    def __init__(self):
+        super().__init__(5, 5, 6)
+
+    def score(self, queries, keys):
+        return Cosine.score(self, self.W_q(queries), self.W_k(keys))
+
+
+class CosineHeads(MultiHeadAttention):
+    def __init__(self):
+        super().__init__(5, 5, 11, 4, 2)
+        self.attention = Cosine()
+
+
+@pytest.mark.parametrize("junk", [None, 0.0, 100.0, 3e38, math.inf, math.nan])
+@pytest.mark.parametrize("kind", [Cosine, Exponential, Bilinear, ProjectedCosine, CosineHeads])
+def test_no_padding_reaches_the_gradients_of_a_score_of_ones_own(kind, junk):
+    torch.manual_seed(0)
+    queries, keys, values = random_qkv(1, dtype=torch.float32)
+    lens = torch.tensor([4, 2])
+    if junk is not None:
+        keys = with_padding(keys, lens, junk)
+    _, *found = gradients(kind(), (queries, keys, values), lens)
+    assert all(gradient.isfinite().all() for gradient in found)
+    assert torch.equal(found[1], with_padding(found[1], lens, 0.0))
+
+
+class Inside(Attention):
+    """A score that takes keys inside the unit ball alone; ones lie outside."""
+
+    def score(self, queries, keys):
+        return queries @ torch.atanh(keys).transpose(-2, -1)
+
+
+def test_a_key_that_no_query_sees_is_replaced_by_one_that_some_query_sees():
+    queries, keys, values = torch.rand(2, 3, 4), torch.rand(2, 7, 4) / 2, torch.rand(2, 7, 4)
+    keys = torch.where(SOME_MASK.any(1)[..., None], keys, 2.0)
+    _, *found = gradients(Inside(), (queries, keys, values), mask=SOME_MASK)
+    assert all(gradient.isfinite().all() for gradient in found)
+
+
+@pytest.mark.parametrize("junk", [3e38, math.inf, math.nan])
+@every_layer_kept_or_not
+def test_what_a_query_that_sees_nothing_holds_changes_no_gradient(name, junk):
+    queries, keys, values = random_qkv(1, dtype=torch.float32)
+    queries[0, 2] = junk
+    lens = torch.tensor([[3, 2, 0], [1, 2, 3]])
+    output, *found = gradients(make(name), (queries, keys, values), lens)
+    assert not output[0, 2].any()
+    assert all(gradient.isfinite().all() for gradient in found)
+
+
+def test_the_dtype_under_autocast_does_not_depend_on_the_lengths():
+    layer, x = DotProductAttention(keep_weights=False), torch.randn(2, 512, 64)
+    with torch.autocast("cpu", torch.bfloat16):
+        found = [layer(x, x, x, torch.tensor(lens)) for lens in ([100, 50], [100, 0], [0, 0])]
+    assert [output.dtype for output in found] == [torch.bfloat16] * 3
+    assert not found[1][1].any()

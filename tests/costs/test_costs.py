@@ -68,19 +68,6 @@ def test_operations_are_those_counted_by_hand(name):
     assert operations(layer, way, SIZES, mode) == BY_HAND[name]
 
 
-def test_ours_takes_exponentials_per_side_where_the_formula_takes_tanh_per_pair():
-    twice = SIZES._replace(queries=6, keys=10)
-    formula = [operations("additive", "formula", s)["tanh"] for s in (SIZES, twice)]
-    ours = [operations("additive", "ours", s)["exponential"] for s in (SIZES, twice)]
-    softmax = [PAIRS, 4 * PAIRS]
-    assert formula[1] == 4 * formula[0]
-    assert ours[1] - softmax[1] == 2 * (ours[0] - softmax[0])
-
-
-def test_both_ways_of_a_dot_product_do_the_same_without_gradients():
-    assert operations("dot", "ours", SIZES) == operations("dot", "formula", SIZES)
-
-
 # Memory
 
 BYTES_BY_HAND = {
@@ -102,26 +89,36 @@ def test_bytes_are_those_counted_by_hand(name):
     assert peak_bytes(layer, way, SIZES, mode) == BYTES_BY_HAND[name]
 
 
-@pytest.mark.parametrize(("mode", "tensors"), [("inference", 2), ("training", 3)])
-def test_the_additive_formula_holds_so_many_tensors_of_all_hidden_units(mode, tensors):
-    sizes = Sizes(16, 256, 256, 256)
-    units = 16 * 256 * 256 * 256 * 4
-    assert peak_bytes("additive", "formula", sizes, mode) == tensors * units + 2 * 2**22
+LARGE = Sizes(16, 256, 256, 256)
+UNITS_OF_LARGE = 4 * 16 * 256 * 256 * 256
 
 
-def test_our_additive_layer_holds_one_block_of_a_million_units():
-    sizes = Sizes(16, 512, 1024, 256)
-    sides, output, block = 16 * 1536 * 256, 16 * 512 * 256, 2**20
-    expected = 4 * (sides + output + block + 2 * 1536 * 256)  # exponentials of one example
-    assert peak_bytes("additive", "ours", sizes) == expected
-
-
-def test_few_scores_stand_in_memory_with_their_weights_and_in_training_a_gradient():
-    pairs, one_side = 2**20, 4 * 512 * 64
-    for mode, others in (("inference", 1), ("training", 2)):  # the output, gradients of values
-        expected = (2 + others) * one_side + (others + 1) * pairs
-        found = peak_bytes("additive", "ours", Sizes(4, 512, 512, 64), mode)
-        assert found == 4 * max(expected, 2 * one_side + 2 * pairs + 2 * 1024 * 64)  # or a block
+@pytest.mark.parametrize(
+    ("way", "mode", "sizes", "expected"),
+    [
+        ("formula", "inference", LARGE, 2 * UNITS_OF_LARGE + 2 * 2**22),
+        ("formula", "training", LARGE, 3 * UNITS_OF_LARGE + 2 * 2**22),
+        # both sides, the output, one block of a million units, exponentials of one example
+        (
+            "ours",
+            "inference",
+            Sizes(16, 512, 1024, 256),
+            4 * (16 * 1536 * 256 + 16 * 512 * 256 + 2**20 + 2 * 1536 * 256),
+        ),
+        # both sides and an output, or with gradients of queries and values; and the scores,
+        # with their weights and in training a gradient
+        ("ours", "training", Sizes(4, 512, 512, 64), 4 * (4 * 4 * 512 * 64 + 3 * 2**20)),
+        # or a block
+        (
+            "ours",
+            "inference",
+            Sizes(4, 512, 512, 64),
+            4 * (2 * 4 * 512 * 64 + 2 * 2**20 + 2 * 1024 * 64),
+        ),
+    ],
+)
+def test_bytes_of_large_additive_layers_are_those_counted_by_hand(way, mode, sizes, expected):
+    assert peak_bytes("additive", way, sizes, mode) == expected
 
 
 @each_mode
@@ -141,19 +138,17 @@ def test_what_our_additive_layer_is_counted_to_hold_is_what_it_holds(mode):
         )
 
 
-def test_the_memory_of_our_additive_layer_grows_with_queries_and_keys_not_their_product():
-    sizes = Sizes(4, 1024, 1024, 64)
-    once, twice = (peak_bytes("additive", "ours", s) for s in (sizes, Sizes(4, 2048, 2048, 64)))
+def test_our_memory_does_not_grow_with_queries_times_keys():
+    once, twice = (
+        peak_bytes("additive", "ours", Sizes(4, length, length, 64)) for length in (1024, 2048)
+    )
     assert twice < 2 * once
-
-
-def test_the_memory_of_our_dot_product_does_not_grow_with_the_keys():
     few, many = (peak_bytes("dot", "ours", SIZES._replace(keys=n)) for n in (5, 5000))
     assert few == many == 2 * torch.empty(2, 3, 7).nbytes
 
 
 class Peak(TorchDispatchMode):
-    """Adds up the tensors that stand at one time, as PyTorch makes and drops them."""
+    """Adds up the tensors that are in memory at one time, as PyTorch makes and drops them."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -169,24 +164,20 @@ class Peak(TorchDispatchMode):
         return result
 
 
-def test_the_additive_formulas_two_tensors_are_those_that_torch_makes():
-    sizes = Sizes(2, 16, 32, 8)
+def test_the_formulas_tensors_are_those_that_torch_makes():
     queries, keys, weight = torch.ones(2, 16, 8), torch.ones(2, 32, 8), torch.ones(8, 8)
     with Peak() as peak:
         q, k = queries @ weight, keys @ weight
         features = torch.tanh(q.unsqueeze(2) + k.unsqueeze(1))
     assert features.nbytes == 4 * 2 * 16 * 32 * 8
-    assert peak.most == peak_bytes("additive", "formula", sizes)
+    assert peak.most == peak_bytes("additive", "formula", Sizes(2, 16, 32, 8))
 
-
-def test_the_dot_products_three_tensors_are_those_that_torch_makes():
-    sizes = Sizes(1, 16, 32, 4)
     queries, keys = torch.ones(16, 4), torch.ones(32, 4)
     with Peak() as peak:
         scores = queries @ keys.T
         filled = scores.masked_fill(torch.zeros((), dtype=torch.bool), 0)
         torch.softmax(filled, dim=-1)
-    assert peak.most - 1 == peak_bytes("dot", "formula", sizes)  # the mask is one byte
+    assert peak.most - 1 == peak_bytes("dot", "formula", Sizes(1, 16, 32, 4))  # the mask is 1 byte
 
 
 @each_program
@@ -224,6 +215,10 @@ def test_what_cannot_be_counted_is_refused_in_one_sentence(count, arguments, mes
 # Time
 
 
+def points_of(times):
+    return [Point("dot", "ours", "inference", sizes, seconds, 1) for sizes, seconds in times]
+
+
 def test_a_prediction_is_a_constant_and_a_time_for_each_operation():
     counts = {"product": 1000, "tanh": 10, "addition": 20}
     assert predict(counts, Rates(call=5, product=0.25, other=2)) == 5 + 250 + 60
@@ -240,54 +235,48 @@ def test_a_fit_misses_twice_as_long_by_as_much_as_half_as_long():
     few, many = SWEEP[0], SWEEP[-1]
     work = {sizes: sum(operations("dot", "ours", sizes).values()) for sizes in (few, many)}
     times = [(few, 2), (many, 1), (many, 4)]  # seconds per operation
-    points = [Point("dot", "ours", "inference", s, t * work[s], 1) for s, t in times]
-    found = fit_rates("dot", "ours", "inference", points)
+    found = fit_rates("dot", "ours", "inference", points_of([(s, t * work[s]) for s, t in times]))
     assert found == pytest.approx((0, 2, 2), rel=1e-3, abs=10)
 
 
-def test_no_neighbour_of_a_fit_comes_closer_to_the_times():
+def test_no_neighbor_of_a_fit_comes_closer_to_the_times():
     counts = [operations("dot", "ours", sizes) for sizes in SWEEP]
     noise = (1.2, 0.8, 0.9, 1.25)
     times = [n * predict(count, TRUE["dot"]) for n, count in zip(noise, counts, strict=True)]
-    pairs = list(zip(SWEEP, times, strict=True))
-    points = [Point("dot", "ours", "inference", sizes, seconds, 1) for sizes, seconds in pairs]
+    points = points_of(zip(SWEEP, times, strict=True))
     call, rate, _ = fit_rates("dot", "ours", "inference", points)
 
     def squares(call: float, rate: float) -> float:
-        told = [predict(count, Rates(call, rate, rate)) for count in counts]
-        return sum(math.log(a / b) ** 2 for a, b in zip(told, times, strict=True))
+        predicted = [predict(count, Rates(call, rate, rate)) for count in counts]
+        return sum(math.log(a / b) ** 2 for a, b in zip(predicted, times, strict=True))
 
     for step in (0.99, 1.01):
         assert squares(call * step, rate) > squares(call, rate)
         assert squares(call, rate * step) > squares(call, rate)
 
 
-def test_no_rate_is_below_zero():
-    falling = [
-        Point("dot", "ours", "inference", sizes, 1 / (1 + i), 1) for i, sizes in enumerate(SWEEP)
-    ]
-    rising = [
-        Point("dot", "ours", "inference", sizes, 1e-3 * 100**i, 1) for i, sizes in enumerate(SWEEP)
-    ]
-    for points in (falling, rising):
-        assert min(fit_rates("dot", "ours", "inference", points)) >= 0
-
-
-@pytest.mark.parametrize("seconds", [0.0, -1.0, math.nan, math.inf])
-def test_times_that_cannot_be_are_refused(seconds):
-    points = [Point("dot", "ours", "inference", sizes, 1.0, 1) for sizes in SWEEP[:2]]
-    points.append(points[0]._replace(seconds=seconds))
-    with pytest.raises(ValueError, match="of dot ours inference at 2 sizes or more, got "):
-        fit_rates("dot", "ours", "inference", points)
+@pytest.mark.parametrize("time", [lambda i: 1 / (1 + i), lambda i: 1e-3 * 100**i])
+def test_no_rate_is_below_zero(time):
+    points = points_of((sizes, time(i)) for i, sizes in enumerate(SWEEP))
+    assert min(fit_rates("dot", "ours", "inference", points)) >= 0
 
 
 @pytest.mark.parametrize(
-    "sizes", [[], SWEEP[:1], SWEEP[:1] * 2, [Sizes(1, 2, 3, 4), Sizes(1, 3, 2, 4)]]
+    "times",
+    [
+        *(
+            [(SWEEP[0], 1.0), (SWEEP[1], 1.0), (SWEEP[0], s)]
+            for s in (0.0, -1.0, math.nan, math.inf)
+        ),
+        [],
+        [(SWEEP[0], 1.0)],
+        [(SWEEP[0], 1.0)] * 2,
+        [(Sizes(1, 2, 3, 4), 1.0), (Sizes(1, 3, 2, 4), 1.0)],
+    ],
 )
-def test_too_few_sizes_are_refused(sizes):
-    points = [Point("dot", "ours", "inference", size, 1.0, 1) for size in sizes]
+def test_times_that_cannot_be_and_too_few_sizes_are_refused(times):
     with pytest.raises(ValueError, match="of dot ours inference at 2 sizes or more, got "):
-        fit_rates("dot", "ours", "inference", points)
+        fit_rates("dot", "ours", "inference", points_of(times))
 
 
 # What was measured

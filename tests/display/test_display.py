@@ -32,44 +32,48 @@ def drawing(picture):
     return ET.fromstring(picture.svg)  # noqa: S314 - our own file
 
 
-def test_the_device_is_what_the_variable_says(monkeypatch):
-    monkeypatch.setenv("ATTNBOOK_DEVICE", "cpu")
-
-    assert choose_device() == torch.device("cpu")
-
-
-def test_the_device_is_a_gpu_only_where_there_is_one(monkeypatch):
+@pytest.mark.parametrize(
+    ("variable", "there", "expected"),
+    [("cpu", True, "cpu"), ("cuda", True, "cuda"), (None, False, "cpu"), (None, True, "cuda")],
+)
+def test_the_device_is_that_of_the_variable_or_a_gpu_if_there_is_one(
+    variable, there, expected, monkeypatch
+):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: there)
     monkeypatch.delenv("ATTNBOOK_DEVICE", raising=False)
-
-    for there, name in ((False, "cpu"), (True, "cuda")):
-        monkeypatch.setattr(torch.cuda, "is_available", lambda there=there: there)
-        assert choose_device().type == name
-
-
-def test_an_unknown_device_is_refused(monkeypatch):
-    monkeypatch.setenv("ATTNBOOK_DEVICE", "tpu")
-
-    with pytest.raises(ValueError, match="must be cpu or cuda, got 'tpu'"):
-        choose_device()
+    if variable is not None:
+        monkeypatch.setenv("ATTNBOOK_DEVICE", variable)
+    assert choose_device().type == expected
 
 
-def test_a_missing_gpu_is_refused(monkeypatch):
-    monkeypatch.setenv("ATTNBOOK_DEVICE", "cuda")
+@pytest.mark.parametrize(
+    ("variable", "error", "message"),
+    [
+        ("tpu", ValueError, "must be cpu or cuda, got 'tpu'"),
+        ("cuda", RuntimeError, "torch finds no CUDA device"),
+    ],
+)
+def test_an_unknown_or_missing_device_is_refused(variable, error, message, monkeypatch):
+    monkeypatch.setenv("ATTNBOOK_DEVICE", variable)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-
-    with pytest.raises(RuntimeError, match="torch finds no CUDA device"):
+    with pytest.raises(error, match=message):
         choose_device()
 
 
-def test_source_keeps_the_code_and_the_first_line_of_the_docstring():
-    source = repr(show_source(masked_softmax))
+# Sources
 
+
+def test_sources_are_shown_in_order_with_the_first_line_of_their_docstrings():
+    source = repr(show_source(Attention.forward, masked_softmax))
+
+    assert source.index("def forward") < source.index("def masked_softmax")
     assert '"""Turn scores into attention weights, giving padding exactly zero."""' in source
     assert "return weigh(scores, visible_keys(" in source
     assert "Returns:" not in source
+    assert show_source(masked_softmax)._repr_markdown_().startswith("```python\ndef masked")
 
 
-def test_shown_source_is_still_python():
+def test_shown_source_is_still_python_without_comments_for_linters_and_type_checkers():
     def two_docstrings():
         """Say something.
 
@@ -77,33 +81,24 @@ def test_shown_source_is_still_python():
         """
 
         def inner():
-            """Say it again.
+            """
+            Begin late.
 
             At length.
-            """
-            return 1
+            """  # noqa: D212
+            return str(1)  # type: ignore[no-any-return]
 
-        return inner()
+        return inner()  # one more
 
     shown = repr(show_source(two_docstrings))
     scope = {}
     exec(shown, scope)  # noqa: S102 - the point of the test
 
-    assert scope["two_docstrings"]() == 1
-    assert "more" not in shown
-    assert "length" not in shown
-
-
-def test_what_is_said_to_linters_and_type_checkers_is_not_shown():
-    def silenced(number):
-        return str(number)  # type: ignore[no-any-return]
-
-    def kept(number):
-        return number + 1  # one more
-
-    shown = repr(show_source(silenced, kept))
-    assert "return str(number)\n" in shown
-    assert "# one more" in shown
+    assert scope["two_docstrings"]() == "1"
+    for text in ("And more", "At length", "noqa", "type: ignore"):
+        assert text not in shown
+    for text in ('"""Begin late."""', "return str(1)\n", "# one more"):
+        assert text in shown
 
 
 @pytest.fixture
@@ -156,11 +151,7 @@ def test_what_stands_on_the_line_of_a_docstring_is_still_there(text, written):
     assert ("# seven" in shown) == ("# seven" in text)
 
 
-def test_several_sources_stand_one_after_another():
-    source = repr(show_source(Attention.forward, masked_softmax))
-
-    assert source.index("def forward") < source.index("def masked_softmax")
-    assert show_source(masked_softmax)._repr_markdown_().startswith("```python\ndef masked")
+# Heatmaps
 
 
 def test_a_heatmap_says_its_numbers_in_words():
@@ -234,15 +225,6 @@ def test_the_text_of_a_heatmap_has_11_px_at_least_on_a_phone(count):
     assert bool(least) == ('tabindex="0" style="overflow-x: auto"' in html) == (count > 8)
 
 
-def test_all_words_take_the_colour_of_the_page():
-    figure, axes = new_figure(width=2, height=1)
-    axes.plot([0, 1], label="a line")
-    axes.legend()
-    texts = re.findall(r"<text style=\"([^\"]*)\"[^>]*>([^<]*)", draw(figure, alt="a line").svg)
-    assert "a line" in {words for _, words in texts}
-    assert all("fill: currentColor" in style for style, _ in texts)
-
-
 def test_what_another_processor_may_turn_is_not_in_a_picture():
     """The sign of 0, further decimals, and a name that matplotlib makes of them."""
 
@@ -258,13 +240,10 @@ def test_what_another_processor_may_turn_is_not_in_a_picture():
 
 
 def test_words_of_a_picture_are_left_as_they_are():
-    said = "part-time: 0.00012, #24292f, (-0) id='a' font-family: Arial;"
-    figure, axes = new_figure(width=4, height=1)
-    axes.plot([0, 1], [0, 1], clip_on=True)
-    axes.set_title(said)
-    picture = draw(figure, alt="a line")
+    words = "part-time: 0.00012, #24292f, (-0) id='a' font-family: Arial;"
+    picture = line_picture(title=words)
 
-    assert said in [text.text for text in drawing(picture).iter(f"{SVG}text")]
+    assert words in [text.text for text in drawing(picture).iter(f"{SVG}text")]
     names = set(re.findall(r' id="([^"]+)"', picture.svg))
     assert names == set(re.findall(r'(?:url\(|href=")#([^")]+)', picture.svg)) != set()
 
@@ -286,12 +265,6 @@ def test_an_exact_zero_cannot_be_mistaken_for_a_small_number():
     assert repr(picture).splitlines()[-1].split()[-2:] == ["0.000", "0"]
 
 
-@pytest.mark.parametrize("labels", [{"query_labels": ["a"]}, {"key_labels": list("abcd")}])
-def test_a_missing_label_is_refused(labels):
-    with pytest.raises(ValueError, match="_labels must name"):
-        heatmap(WEIGHTS, **labels)
-
-
 @pytest.mark.parametrize(("columns", "numbered"), [(10, True), (11, False)])
 def test_the_numbers_of_a_wide_heatmap_are_in_its_words_only(columns, numbered):
     picture = heatmap(torch.full((2, columns), 0.125))
@@ -304,45 +277,34 @@ def test_the_numbers_of_a_wide_heatmap_are_in_its_words_only(columns, numbered):
     assert picture._repr_html_().count(f"opacity: calc(0.125 * {strength})") == 2 * columns
 
 
-def test_a_heatmap_of_three_axes_is_refused():
-    with pytest.raises(ValueError, match=r"\(num_queries, num_keys\), got \(1, 2, 3\)"):
-        heatmap(WEIGHTS[None])
+# Pictures
 
 
-def test_a_picture_without_words_is_refused():
-    figure, _ = new_figure(2, 2)
+def line_picture(alt="a line", **labels):
+    figure, axes = new_figure(width=4, height=1)
+    axes.plot([0, 1], [0, 1], label="a line", clip_on=True)
+    axes.legend()
+    axes.set(**labels)
+    return draw(figure, alt=alt)
 
-    with pytest.raises(ValueError, match="alt must say"):
-        draw(figure, " ")
 
+def test_all_words_of_a_picture_take_the_color_and_font_of_the_page():
+    picture = line_picture("A line <that> rises", xlabel="across", ylabel="up", title="title")
 
-def test_a_picture_takes_the_colour_and_font_of_the_page():
-    figure, axes = new_figure(2, 2)
-    axes.plot([0, 1], [0, 1])
-    axes.set(xlabel="across", ylabel="up", title="title")
-    picture = draw(figure, "A line <that> rises")
-
-    ink = {"fill: currentColor", "stroke: currentColor"}
-    styles = [text.get("style") for text in drawing(picture).iter(f"{SVG}text")]
-    assert all(any(colour in style for colour in ink) for style in styles)
+    styles = {text.text: text.get("style") for text in drawing(picture).iter(f"{SVG}text")}
+    assert {"a line", "across", "up", "title"} <= {*styles}
+    assert all("fill: currentColor" in style for style in styles.values())
     assert "font-family" not in picture.svg
     assert 'aria-label="A line &lt;that&gt; rises"' in picture._repr_html_()
 
 
-def test_the_same_picture_is_drawn_twice_to_the_byte():
-    assert heatmap(WEIGHTS)._repr_html_() == heatmap(WEIGHTS)._repr_html_()
-
-
-def test_pictures_on_one_page_share_no_ids():
-    names = []
-    for title in ("one", "two"):
-        figure, axes = new_figure(width=2, height=1)
-        axes.plot([0, 1], [0, 1])
-        axes.set_title(title)
-        names.append(set(re.findall(r' id="([^"]+)"', draw(figure, alt="a line").svg)))
-
-    assert all(names)
-    assert names[0] & names[1] == set()
+def test_the_same_picture_is_drawn_twice_to_the_byte_and_another_shares_no_ids():
+    one, again, other = (line_picture(title=title).svg for title in ("one", "one", "two"))
+    assert one == again
+    names, others = (set(re.findall(r' id="([^"]+)"', svg)) for svg in (one, other))
+    assert names
+    assert others
+    assert names & others == set()
 
 
 def test_without_matplotlib_the_import_says_what_to_install():
@@ -367,28 +329,26 @@ def test_a_label_is_never_read_as_anything_but_text(label):
 
 
 @pytest.mark.parametrize(
-    ("weights", "sentence"),
+    ("weights", "labels", "sentence"),
     [
-        (torch.tensor([[0.5, 1.5]]), r"must lie in \[0, 1\], got 1.5 at index \(0, 1\)"),
-        (torch.tensor([[-0.5]]), "got -0.5"),
-        (torch.tensor([[float("nan")]]), "got nan"),
-        (torch.zeros(33, 2), r"1 to 32 rows and columns, got \[33, 2\]"),
-        (torch.zeros(2, 0), "1 to 32"),
+        (torch.tensor([[0.5, 1.5]]), {}, r"must lie in \[0, 1\], got 1.5 at index \(0, 1\)"),
+        (torch.tensor([[-0.5]]), {}, "got -0.5"),
+        (torch.tensor([[float("nan")]]), {}, "got nan"),
+        (torch.zeros(33, 2), {}, r"1 to 32 rows and columns, got \[33, 2\]"),
+        (torch.zeros(2, 0), {}, "1 to 32"),
+        (WEIGHTS[None], {}, r"\(num_queries, num_keys\), got \(1, 2, 3\)"),
+        (WEIGHTS, {"query_labels": ["a"]}, "query_labels must name"),
+        (WEIGHTS, {"key_labels": list("abcd")}, "key_labels must name"),
     ],
 )
-def test_weights_that_no_heatmap_can_show_are_refused(weights, sentence):
+def test_weights_that_no_heatmap_can_show_are_refused(weights, labels, sentence):
     with pytest.raises(ValueError, match=sentence):
-        heatmap(weights)
+        heatmap(weights, **labels)
 
 
-def test_a_docstring_that_begins_on_its_second_line_keeps_that_line():
-    def late():
-        """Begin late.
-
-        And go on.
-        """
-
-    assert '"""Begin late."""' in repr(show_source(late))
+def test_a_picture_without_words_is_refused():
+    with pytest.raises(ValueError, match="alt must say"):
+        line_picture(" ")
 
 
 def test_a_picture_keeps_its_words_whatever_its_svg_begins_with():

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from typing import NamedTuple
 
 import pytest
 
-from tests.browsing import PICTURES
+from tests.browsing import PAGES, PICTURES
 from tests.engines import firefox, webkit
 from tests.engines.chromium import Chromium
 from tests.engines.engine import NARROW, WIDE, Engine, choose
-from tests.engines.figures import SHOW_FIRST
-from tests.engines.looking import Look, looked, touched
+from tests.engines.looking import Look, moved, touched
 from tests.engines.watching import watched_copy
 
 OTHERS = {
@@ -28,6 +28,33 @@ OTHERS = {
         "`apt-get install webkit2gtk-driver xvfb`.",
     ),
 }
+# Of the pages without figures, the glossary and the search are enough.
+LEFT_OUT = [f"chapters/{name}" for name in ("summary", "api", "bibliography", "teaching")]
+
+
+class Reading(NamedTuple):
+    """A page as one engine opens it: light and wide, or dark and narrow."""
+
+    page: str
+    scheme: str
+
+
+def readings() -> list[tuple[str, Reading]]:
+    """Each page once in each engine; what is light in one engine is dark in the other."""
+    pages = [page for page in PAGES if page not in LEFT_OUT]
+    return [
+        (engine, Reading(page, ("light", "dark")[(place + turn) % 2]))
+        for turn, engine in enumerate(OTHERS)
+        for place, page in enumerate(pages)
+    ]
+
+
+def pytest_generate_tests(metafunc):
+    if "reading" in metafunc.fixturenames:
+        ids = ["-".join([engine, *reading]) for engine, reading in readings()]
+        metafunc.parametrize(("engine", "reading"), readings(), ids=ids, indirect=["engine"])
+    elif "engine" in metafunc.fixturenames:
+        metafunc.parametrize("engine", OTHERS, indirect=True)
 
 
 def pytest_terminal_summary(terminalreporter):
@@ -48,7 +75,7 @@ def watched_home(serve, watched):
     return serve(watched)
 
 
-@pytest.fixture(scope="session", params=OTHERS)
+@pytest.fixture(scope="session")
 def engine(request, tmp_path_factory):
     """Each engine that this machine has."""
     installed, start, sentence = OTHERS[request.param]
@@ -60,52 +87,28 @@ def engine(request, tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def chromium(browser):
-    started = Chromium(browser)
-    yield started
-    started.close()
+def in_chromium(browser, watched_home) -> Callable[[str], Look]:
+    """A function that gives what figures of a page show in Chromium."""
+    chromium = Chromium(browser)
+    yield cache(lambda page: moved(chromium, f"{watched_home}{page}.html"))
+    chromium.close()
 
 
 @pytest.fixture(scope="session")
-def keep_pictures(request) -> Callable[[Engine, str], None]:
-    """A function that keeps what an engine shows, each kind of figure in turn."""
-
-    def keep(engine: Engine, name: str) -> None:
-        if not request.config.getoption("--pictures"):
-            return
-        PICTURES.mkdir(parents=True, exist_ok=True)
-        kinds = engine.evaluate(SHOW_FIRST, "")
-        for kind in ["", *kinds]:
-            engine.evaluate(SHOW_FIRST, kind)
-            file = "-".join(filter(None, [engine.name.lower(), name, kind]))
-            (PICTURES / f"{file}.png").write_bytes(engine.picture())
-
-    return keep
-
-
-@pytest.fixture(scope="session")
-def see(watched_home, keep_pictures) -> Callable[..., Look]:
-    """A function that looks at a page of the book in an engine, once: light and wide or not.
-
-    A light page is touched, too. Each page has a seed of its own.
-    """
-    chosen: dict[str, str] = {}
+def see(request, watched_home) -> Callable[[Engine, Reading], Look]:
+    """A function that opens a page in an engine, once, and does what a reader does."""
+    keep = request.config.getoption("--pictures")
 
     @cache
-    def once(engine: Engine, name: str, scheme: str) -> Look:
-        if chosen.get(engine.name) != scheme:
-            choose(engine, watched_home, scheme)
-            chosen[engine.name] = scheme
-        url, short = f"{watched_home}{name}.html", name.rpartition("/")[2]
-        if scheme == "light":
-            look = touched(engine, url, seed=len(name))
-            keep_pictures(engine, f"{short}-{WIDE}-{scheme}")
-        else:
-            look = looked(engine, url, NARROW)
-            keep_pictures(engine, f"{short}-{NARROW}-{scheme}")
+    def go(engine: Engine, reading: Reading) -> Look:
+        page, scheme = reading
+        choose(engine, watched_home, scheme)
+        width = WIDE if scheme == "light" else NARROW
+        look = touched(engine, f"{watched_home}{page}.html", width)
+        if keep:
+            PICTURES.mkdir(parents=True, exist_ok=True)
+            file = f"{engine.name}-{page.rpartition('/')[2]}-{width}-{scheme}.png"
+            (PICTURES / file.lower()).write_bytes(engine.picture())
         return look
-
-    def go(engine: Engine, name: str, scheme: str = "light") -> Look:
-        return once(engine, name, scheme)
 
     return go

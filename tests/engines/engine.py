@@ -23,7 +23,7 @@ class Engine(Protocol):
     name: str
 
     def open(self, url: str, width: int = WIDE) -> None:
-        """Show a page, at its load event; what was told and asked before is forgotten."""
+        """Show a page, at its load event; what was complained of before is forgotten."""
 
     def evaluate(self, function: str, *arguments: Any) -> Any:
         """What a function of JavaScript gives in the page, or what it promises; both are JSON."""
@@ -39,9 +39,6 @@ class Engine(Protocol):
 
     def complaints(self) -> list[str]:
         """Warnings, errors and exceptions since the page was opened."""
-
-    def foreign(self) -> list[str]:
-        """What was asked of other hosts since the page was opened."""
 
     def picture(self) -> bytes:
         """What is to be seen of the page, as PNG."""

@@ -180,12 +180,3 @@ def deaf_to_pointer(engine: Engine, place: int) -> str:
     if not pointed(engine, place):
         return "has no control that can be reached"
     return "" if until(engine, ANSWERED, place, patience=ANSWER) else "does not answer the pointer"
-
-
-# The kinds of figures on a page; the first of the one that is named comes into view.
-SHOW_FIRST = using("""(wanted) => {
-    const first = figures().find(figure => kind(figure) === wanted);
-    if (first) first.scrollIntoView({ block: 'center', behavior: 'instant' });
-    else scrollTo(0, 0);
-    return [...new Set(figures().map(kind))];
-}""")

@@ -35,7 +35,7 @@ PREFERENCES = {
     "ui.prefersReducedMotion": 1,
 }
 LISTENING = "WebDriver BiDi listening on "
-TOLD = ["log.entryAdded", "network.beforeRequestSent", "network.fetchError"]
+TOLD = ["log.entryAdded", "network.fetchError"]
 
 
 def installed() -> str | None:
@@ -70,8 +70,6 @@ class Firefox(Hand):
         command = [str(installed()), "--headless", "--no-remote", "--profile", str(folder)]
         self.numbers = count()
         self.told: list[str] = []
-        self.asked: list[str] = []
-        self.url = ""
         with ExitStack() as ends:
             address = ends.enter_context(running([*command, "--remote-debugging-port=0"]))
             self.socket = websocket.create_connection(
@@ -95,12 +93,10 @@ class Firefox(Hand):
         return said["result"]
 
     def note(self, event: dict[str, Any]) -> None:
-        """Keep what a page complains of, and what it asks for."""
+        """Keep what a page complains of."""
         given = event.get("params", {})
         if event.get("method") == "log.entryAdded" and given["level"] in ("warn", "error"):
             self.told.append(f"{given['level']}: {given['text']}")
-        elif event.get("method") == "network.beforeRequestSent":
-            self.asked.append(given["request"]["url"])
         elif event.get("method") == "network.fetchError" and "ABORT" not in given["errorText"]:
             self.told.append(f"{given['errorText']}: {given['request']['url']}")
 
@@ -108,7 +104,7 @@ class Firefox(Hand):
         self.ask("browsingContext.navigate", context=self.tab, url="about:blank", wait="complete")
         viewport = {"width": width, "height": HEIGHT}
         self.ask("browsingContext.setViewport", context=self.tab, viewport=viewport)
-        self.told, self.asked, self.url = [], [], url
+        self.told = []
         self.ask("browsingContext.navigate", context=self.tab, url=url, wait="complete")
 
     def evaluate(self, function: str, *arguments: Any) -> Any:
@@ -129,10 +125,6 @@ class Firefox(Hand):
     def complaints(self) -> list[str]:
         self.evaluate("() => new Promise(done => setTimeout(done))")  # what was said is on its way
         return self.told
-
-    def foreign(self) -> list[str]:
-        home = self.url[: self.url.index("/", 8) + 1]
-        return [url for url in self.asked if not url.startswith((home, "data:", "blob:", "file:"))]
 
     def picture(self) -> bytes:
         taken = self.ask("browsingContext.captureScreenshot", context=self.tab)

@@ -49,7 +49,6 @@ class Look:
     numbers: dict[int, Any] = field(default_factory=dict)
     deaf: list[str] = field(default_factory=list)
     complaints: list[str] = field(default_factory=list)
-    foreign: list[str] = field(default_factory=list)
 
 
 def looked(engine: Engine, url: str, width: int = WIDE, patience: float = PATIENCE) -> Look:
@@ -60,22 +59,27 @@ def looked(engine: Engine, url: str, width: int = WIDE, patience: float = PATIEN
     look = Look(engine.evaluate(KINDS), engine.evaluate(STILL), engine.evaluate(THEME))
     look.sideways = engine.evaluate(SIDEWAYS)
     look.overflow = engine.evaluate(OVERFLOW)
-    look.complaints, look.foreign = engine.complaints(), engine.foreign()
     return look
 
 
-def touched(engine: Engine, url: str, seed: int) -> Look:
-    """Do on a page what a reader does, and see what comes of it."""
-    look = looked(engine, url)
+def moved(engine: Engine, url: str, width: int = WIDE) -> Look:
+    """Open a page, type where a model reads, and move every slider; what figures then show."""
+    look = looked(engine, url, width)
     for place, kind in enumerate(look.kinds):
         if kind in TYPED:
             engine.evaluate(FIELD, place)
             engine.write(TYPED[kind])
             look.typed[place] = until(engine, READ, place, TYPED[kind]) or "never read"
     for place in range(len(look.kinds)):
-        look.numbers[place] = numbers(engine, place, seed)
+        look.numbers[place] = numbers(engine, place, seed=len(look.kinds))
+    return look
+
+
+def touched(engine: Engine, url: str, width: int = WIDE) -> Look:
+    """Do on a page what a reader does, and see what comes of it."""
+    look = moved(engine, url, width)
     for place, kind in enumerate(look.kinds):
         wrong = [deaf_to_key(engine, place), deaf_to_pointer(engine, place)]
         look.deaf += [f"{kind} {place} {said}" for said in wrong if said]
-    look.complaints, look.foreign = engine.complaints(), engine.foreign()
+    look.complaints = engine.complaints()
     return look

@@ -4,62 +4,46 @@ from __future__ import annotations
 
 import pytest
 
+from tests.engines.conftest import LEFT_OUT
 from tests.engines.engine import until
 from tests.engines.figures import FOCUS, KINDS, differ, pointed, using
 from tests.engines.looking import looked
 
-SCHEMES = ["light", "dark"]
+
+def test_pages_that_no_engine_opens_have_no_figures(site):
+    texts = [(site / f"{page}.html").read_text("utf-8") for page in LEFT_OUT]
+    assert not any("data-attnbook-view" in text for text in texts)
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
-def test_every_figure_starts(engine, chromium, see, name, scheme):
-    look = see(engine, name, scheme)
-    assert look.still == []
-    assert look.kinds == see(chromium, name).kinds
+def test_every_figure_starts_and_answers_a_key_and_the_pointer(engine, reading, see, in_chromium):
+    look = see(engine, reading)
+    assert look.still + look.deaf == []
+    assert look.kinds == in_chromium(reading.page).kinds
 
 
-def test_every_figure_answers_a_key_and_the_pointer(engine, see, name):
-    assert see(engine, name).deaf == []
-
-
-def test_the_numbers_are_those_of_chromium(engine, chromium, see, name):
-    ours, theirs = see(engine, name).numbers, see(chromium, name).numbers
-    wrong = [f"{place}: {said}" for place in theirs for said in differ(ours[place], theirs[place])]
+def test_numbers_and_what_models_say_are_those_of_chromium(engine, reading, see, in_chromium):
+    ours, theirs = see(engine, reading), in_chromium(reading.page)
+    wrong = [
+        f"{place}: {said}"
+        for place, numbers in theirs.numbers.items()
+        for said in differ(ours.numbers[place], numbers)
+    ]
     assert wrong == []
+    assert "never read" not in ours.typed.values()
+    assert ours.typed == theirs.typed
 
 
-def test_models_say_what_they_say_in_chromium(engine, chromium, see, name):
-    said = see(engine, name).typed
-    assert "never read" not in said.values()
-    assert said == see(chromium, name).typed
+def test_the_console_stays_silent(engine, reading, see):
+    assert see(engine, reading).complaints == []
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
-def test_the_console_stays_silent(engine, see, name, scheme):
-    assert see(engine, name, scheme).complaints == []
-
-
-@pytest.mark.parametrize("scheme", SCHEMES)
-def test_nothing_is_asked_of_another_host(engine, see, name, scheme):
-    assert see(engine, name, scheme).foreign == []
-
-
-@pytest.mark.parametrize("scheme", SCHEMES)
-def test_no_page_scrolls_sideways(engine, see, name, scheme):
-    look = see(engine, name, scheme)
+def test_no_page_scrolls_sideways(engine, reading, see):
+    look = see(engine, reading)
     assert look.sideways <= 0, look.overflow
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
-def test_a_page_is_as_light_as_its_reader_chose(engine, see, name, scheme):
-    assert see(engine, name, scheme).theme == scheme
-
-
-def test_figures_start_in_a_folder_without_a_server(engine, chromium, see, watched):
-    name = "chapters/masked-softmax"
-    look = looked(engine, (watched / f"{name}.html").as_uri())
-    assert look.kinds == see(chromium, name).kinds
-    assert look.still + look.complaints + look.foreign == []
+def test_a_page_is_as_light_as_its_reader_chose(engine, reading, see):
+    assert see(engine, reading).theme == reading.scheme
 
 
 VERDICT = using("""(place) => {

@@ -11,9 +11,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any, TextIO
 
 import requests
@@ -86,32 +84,6 @@ def answers(url: str) -> bool:
         return False
 
 
-class Refusing(BaseHTTPRequestHandler):
-    """What stands for all other hosts: it notes what is asked of them, and gives nothing."""
-
-    def do_GET(self) -> None:
-        self.server.asked.append(self.path)
-        self.send_error(502)
-
-    def do_CONNECT(self) -> None:
-        self.do_GET()
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
-
-
-@contextmanager
-def other_hosts() -> Iterator[ThreadingHTTPServer]:
-    """A proxy for all but this machine, with a list of what it was asked for."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), Refusing) as server:
-        server.asked = []
-        Thread(target=server.serve_forever, daemon=True).start()
-        try:
-            yield server
-        finally:
-            server.shutdown()
-
-
 class WebKit(Hand):
     """A MiniBrowser that keeps nothing.
 
@@ -127,17 +99,14 @@ class WebKit(Hand):
     def __init__(self, folder: Path) -> None:
         with ExitStack() as ends:
             display = ends.enter_context(unseen_screen())
-            others = ends.enter_context(other_hosts())
-            self.asked = others.asked
             log = ends.enter_context((folder / "driver.log").open("w", encoding="utf-8"))
             environment = {**os.environ, **ENVIRONMENT, "DISPLAY": display}
             self.session = ends.enter_context(requests.Session())
             self.session.trust_env = False
             self.url = ends.enter_context(running(environment, log))
-            proxy = f"--proxy=http://127.0.0.1:{others.server_port}"
             options = {
                 "binary": mini_browser(),
-                "args": ["--automation", "--dark-mode", proxy, "--ignore-host=127.0.0.1"],
+                "args": ["--automation", "--dark-mode"],
             }
             wanted = {"alwaysMatch": {"webkitgtk:browserOptions": options}}
             self.url += f"/session/{self.ask('session', capabilities=wanted)['sessionId']}"
@@ -163,7 +132,6 @@ class WebKit(Hand):
 
     def open(self, url: str, width: int = WIDE) -> None:
         self.ask("frame", id=None)
-        self.asked.clear()
         if width >= NARROWEST:
             self.ask("url", url=url)
             return
@@ -182,9 +150,6 @@ class WebKit(Hand):
 
     def complaints(self) -> list[str]:
         return list(self.evaluate("() => window.complaints"))
-
-    def foreign(self) -> list[str]:
-        return list(self.asked)
 
     def picture(self) -> bytes:
         return base64.b64decode(

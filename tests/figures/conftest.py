@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack, contextmanager
+from functools import cache
 from typing import Any
 
 import pytest
 
 from attnbook.figures.shared.base import Figure
+from tests.figures.attention.cases import traits
 from tests.figures.shared.page import (
+    Shown,
     Together,
     harness,
     notebook,
@@ -18,7 +21,7 @@ from tests.figures.shared.page import (
     together,
 )
 from tests.tools.site.live_pages import book
-from tests.tools.site.site_checks import WIDE
+from tests.tools.site.site_checks import NARROW, WIDE
 
 
 @pytest.fixture(scope="module")
@@ -34,10 +37,36 @@ def alone(browser, serve, tmp_path_factory):
         url = f"{home}page.html" if way == "http" else page.as_uri()
         options = {"width": WIDE, "color_scheme": scheme, "reduced_motion": "reduce"} | options
         with opened_figure(browser, url, **options) as (tab, record):
+            tab.evaluate("ready")
             yield tab, tab.locator(f"figure[data-attnbook-figure={kind}]")
             assert record.complaints == []
 
     return go
+
+
+@pytest.fixture(scope="module")
+def stage(alone):
+    """A function that takes figures by name, and gives one that gives them as they were first.
+
+    All are on one page for each width, that is opened when it is first asked for.
+    """
+    with ExitStack() as pages:
+
+        def go(figures: dict[str, Figure]) -> Callable[..., Shown]:
+            states = [traits(figure) for figure in figures.values()]
+
+            @cache
+            def opened(width: int) -> dict[str, Shown]:
+                phone = {"is_mobile": True} if width == NARROW else {}
+                opening = alone(*figures.values(), width=width, has_touch=True, **phone)
+                tab, shown = pages.enter_context(opening)
+                parts = zip(shown.all(), states, strict=True)
+                found = [Shown(tab, *both, place) for place, both in enumerate(parts)]
+                return dict(zip(figures, found, strict=True))
+
+            return lambda name, width=WIDE: opened(width)[name].reset()
+
+        yield go
 
 
 @pytest.fixture(scope="module")

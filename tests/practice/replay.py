@@ -1,6 +1,6 @@
-"""What readers wrote, and what the judge said of it, to be compared with what it says now.
+"""What readers wrote, and what the judge made of it: right, or which case fails and which bugs.
 
-`python -m tests.practice.replay` writes down what it says now; read the difference.
+`python -m tests.practice.replay` stores what the judge makes of it now; read the difference.
 """
 
 from __future__ import annotations
@@ -13,18 +13,16 @@ from typing import Any, NamedTuple
 from attnbook.practice import check, grade_tests
 
 FOLDER = Path(__file__).parent / "readers"
-TRIED = re.compile(
-    r"## (check|grade) ([\w-]+)\n\n````python\n(.*?)````\n\n````text\n(.*?)````\n", re.S
-)
+TRIED = re.compile(r"## (check|grade) ([\w-]+)\n\n````python\n(.*?)````\n\n((?:- .*\n)+)", re.S)
 
 
 class Tried(NamedTuple):
-    """One attempt: code to check, or tests to grade."""
+    """One attempt: code to check or tests to grade, and the facts of the verdict."""
 
     call: str
     task: str
     source: str
-    said: str
+    facts: str
 
 
 def stored(path: Path) -> list[Tried]:
@@ -33,15 +31,14 @@ def stored(path: Path) -> list[Tried]:
 
 
 def written(before: str, attempts: list[Tried]) -> str:
-    """A reader's file: what stands before the first attempt, and the attempts."""
+    """A reader's file: what comes before the first attempt, and the attempts."""
     return before + "\n".join(
-        f"## {it.call} {it.task}\n\n````python\n{it.source}````\n\n````text\n{it.said}````\n"
-        for it in attempts
+        f"## {it.call} {it.task}\n\n````python\n{it.source}````\n\n{it.facts}" for it in attempts
     )
 
 
 def replayed(tried: Tried) -> str:
-    """What is said of it now: of the last function or class, or of all tests."""
+    """The facts of the verdict on the last function or class, or of the grade of all tests."""
     scope: dict[str, Any] = {}
     defined = [
         node.name
@@ -50,15 +47,24 @@ def replayed(tried: Tried) -> str:
     ]
     exec(compile(tried.source, "<reader>", "exec"), scope)  # noqa: S102 - stored beside this
     if tried.call == "check":
-        return f"{check(tried.task, scope[defined[-1]])}\n"
-    tests = [scope[name] for name in defined if name.startswith("test_")]
-    return f"{grade_tests(tried.task, tests)}\n"
+        verdict = check(tried.task, scope[defined[-1]])
+        if verdict.failed is None:
+            return "- right\n"
+        bugs = "; ".join(bug.name for bug in verdict.bugs) or "none"
+        return f"- case: {verdict.failed.name}\n- bugs: {bugs}\n"
+    grade = grade_tests(tried.task, [scope[name] for name in defined if name.startswith("test_")])
+    facts = []
+    for number, (test, failures) in enumerate(zip(grade.tests, grade.failures, strict=True)):
+        unfair = "; ".join(right.name for right, _ in failures)
+        caught = "; ".join(bug for bug, row in grade.caught.items() if row[number]) or "none"
+        facts.append(f"- {test} {f'fails on: {unfair}' if unfair else f'catches: {caught}'}\n")
+    return "".join(facts)
 
 
 def main() -> None:
-    """Write down what is said now."""
+    """Store what the judge makes of it now."""
     for path in sorted(FOLDER.glob("*.md")):
-        attempts = [it._replace(said=replayed(it)) for it in stored(path)]
+        attempts = [it._replace(facts=replayed(it)) for it in stored(path)]
         before = path.read_text("utf-8").partition("## ")[0]
         path.write_text(written(before, attempts), "utf-8")
 

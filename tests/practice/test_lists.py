@@ -10,47 +10,45 @@ import pytest
 from attnbook.practice import LIST_TASKS, TASKS, check
 from attnbook.practice.plain import difference, outcome_of
 
-RIGHTS = [(task, right) for task in LIST_TASKS.values() for right in task.rights]
-BUGS = [(task, bug) for task in LIST_TASKS.values() for bug in task.bugs]
 each_task = pytest.mark.parametrize("task", LIST_TASKS.values(), ids=LIST_TASKS)
-each_right = pytest.mark.parametrize(
-    ("task", "right"), RIGHTS, ids=[f"{task.name}-{right}" for task, right in RIGHTS]
-)
-each_bug = pytest.mark.parametrize(
-    ("task", "bug"), BUGS, ids=[f"{task.name}-{bug}" for task, bug in BUGS]
-)
 MOST_BYTES = 9_000  # of what a page holds for one task, before it is packed
 
 
-@each_right
-def test_a_right_implementation_is_accepted(task, right):
-    verdict = check(task.name, task.rights[right].function)
-    assert verdict, str(verdict)
+@each_task
+def test_right_code_is_accepted_and_each_bug_is_refused_and_named_alone(task):
+    verdicts = {right.name: check(task.name, right.function) for right in task.rights.values()}
+    assert [name for name, verdict in verdicts.items() if not verdict] == []
+    verdicts = {bug.name: check(task.name, bug.function) for bug in task.bugs.values()}
+    named = {name: [bug.name for bug in verdict.bugs] for name, verdict in verdicts.items()}
+    assert named == {name: [name] for name in task.bugs}
+    assert [name for name, verdict in verdicts.items() if verdict] == []
 
 
-@each_bug
-def test_a_bug_is_refused_and_named_alone(task, bug):
-    verdict = check(task.name, task.bugs[bug].function)
-    assert not verdict
-    assert [known.name for known in verdict.bugs] == [bug]
+@each_task
+def test_the_case_that_a_bug_names_distinguishes_it_from_right_code(task):
+    data = task.as_data()
+    cases = {case["name"]: case for case in data["cases"]}
+    alike = [
+        bug.name
+        for bug in task.bugs.values()
+        for case in [cases[bug.case]]
+        if not difference(data, outcome_of(bug.function, case["arguments"]), case["right"])
+    ]
+    assert alike == []
 
 
-@each_bug
-def test_the_case_that_a_bug_names_tells_it_from_a_right_implementation(task, bug):
-    known, data = task.bugs[bug], task.as_data()
-    [case] = [each for each in data["cases"] if each["name"] == known.case]
-    done = outcome_of(known.function, case["arguments"])
-    assert difference(data, done, case["right"])
-
-
-@each_bug
-def test_a_bug_says_what_it_is(task, bug):
-    known = task.bugs[bug]
-    for words in (known.sentence, known.symptom, known.mend):
-        assert words.endswith(".")
-        assert len(words) > 15
-    assert known.origin
-    assert known.sentence[0].islower() or known.sentence[0] == "`"
+def test_each_bug_is_described_in_sentences():
+    bugs = [bug for task in LIST_TASKS.values() for bug in task.bugs.values()]
+    wrong = [
+        bug.name
+        for bug in bugs
+        if not all(
+            text.endswith(".") and len(text) > 15 for text in (bug.sentence, bug.symptom, bug.mend)
+        )
+        or not bug.origin
+        or not (bug.sentence[0].islower() or bug.sentence[0] == "`")
+    ]
+    assert wrong == []
 
 
 @each_task

@@ -22,17 +22,7 @@ from tools.copies.reader_machine import borrow
 
 UV = Path(sysconfig.get_path("scripts")) / "uv"
 VERSION = attnbook.__version__
-BUILT_HERE = (
-    ".git",
-    ".venv",
-    "_build",
-    "build",
-    "node_modules",
-    "__pycache__",
-    "*.egg-info",
-    ".*_cache",
-    ".hypothesis",
-)
+BUILT_HERE = ".git .venv _build build node_modules __pycache__ *.egg-info .*_cache .hypothesis"
 # setuptools warns where Python was told to write no byte code; a path would lead elsewhere.
 LEFT_OUT = ("PYTHONDONTWRITEBYTECODE", "PYTHONPATH", "MYPYPATH")
 
@@ -55,8 +45,7 @@ class Built:
     source: Path
     sdist: Path
     wheel: Path  # built from the sdist
-    straight: Path  # a wheel built from the copy itself
-    said: str
+    output: str
 
     @property
     def metadata(self) -> Message:
@@ -75,15 +64,12 @@ def text_of(name: str, content: bytes) -> str:
 
 
 def build(folder: Path) -> Built:
-    """Build sdist and wheels from a clean copy of the repository."""
-    source = folder / "source"
-    shutil.copytree(ROOT, source, ignore=shutil.ignore_patterns(*BUILT_HERE))
-    both = run(UV, "build", "--out-dir", folder / "dist", source)
-    run(UV, "build", "--wheel", "--out-dir", folder / "straight", source)
-    (sdist,), (wheel,), (straight,) = (
-        folder.glob(pattern) for pattern in ("dist/*.tar.gz", "dist/*.whl", "straight/*.whl")
-    )
-    return Built(source, sdist, wheel, straight, both.stdout + both.stderr)
+    """Build sdist and wheel from a clean copy of the repository."""
+    source, built = folder / "source", folder / "dist"
+    shutil.copytree(ROOT, source, ignore=shutil.ignore_patterns(*BUILT_HERE.split()))
+    done = run(UV, "build", "--out-dir", built, source)
+    (sdist,), (wheel,) = built.glob("*.tar.gz"), built.glob("*.whl")
+    return Built(source, sdist, wheel, done.stdout + done.stderr)
 
 
 def new_environment(folder: Path) -> Path:
@@ -92,9 +78,3 @@ def new_environment(folder: Path) -> Path:
     run(UV, "venv", "--python", sys.executable, folder / "venv")
     borrow("torch", folder / "borrowed", python)
     return python
-
-
-def site_of(python: Path) -> Path:
-    """Where an environment keeps its packages."""
-    program = "import sysconfig; print(sysconfig.get_path('purelib'))"
-    return Path(run(python, "-c", program).stdout.strip())

@@ -1,13 +1,18 @@
-"""Which function is shown: of layers that catch all their arguments, and inside decorators."""
+"""Which source is shown: of layers inside decorators, of notebooks; and what cannot be traced."""
 
 from __future__ import annotations
 
+import functools
+import textwrap
+
+import pytest
 import torch
+from IPython.core.interactiveshell import InteractiveShell
 from torch import nn
+from traitlets.config import Config
 
 from attnbook.tracing import trace
 
-SIZES = {"batch": 2, "keys": 7}
 x = torch.ones(2, 7)
 
 
@@ -24,27 +29,11 @@ class CatchAll(nn.Module):
         return args[0] * 2
 
 
-def test_a_layer_that_catches_all_its_arguments_is_seen():
-    x_ray = trace(CatchAll(), x, sizes=SIZES, follow="double")
-    text = repr(x_ray)
-
-    assert x_ray.error is None
-    assert x_ray.remark == ""
-    assert "args[1] (batch, keys)" in text
-    assert "args[0] * 2" in text
-    assert text.count("return (batch, keys)") == 2
-    assert "return (batch, keys)" in repr(trace(catch_all, x, sizes=SIZES))
-
-
 def plain(function):
     def inner(*args, **named):
         return function(*args, **named) * 1
 
     return inner
-
-
-def spoken(_, x):
-    return x
 
 
 class Decorated(nn.Module):
@@ -61,16 +50,6 @@ class Below(Decorated):
         return super().forward(x)
 
 
-def test_a_forward_is_found_inside_decorators_that_do_not_name_it():
-    text = repr(trace(Decorated(), x, sizes=SIZES))
-
-    assert text.startswith("Decorated.forward\n")
-    assert "doubled (batch, keys)" in text
-    below = repr(trace(Below(), x, sizes=SIZES))
-    assert below.startswith("Below.forward\n")
-    assert "doubled (batch, keys)" in below
-
-
 class Binding:
     """A decorator that binds by itself, to a new function each time."""
 
@@ -81,31 +60,220 @@ class Binding:
         return lambda *args: self.function(owner, *args)
 
 
-def test_a_forward_is_found_inside_a_decorator_that_is_an_object():
-    class Bound(nn.Module):
-        @Binding
-        def forward(self, x):
-            return x * 2
-
-    text = repr(trace(Bound(), x, sizes=SIZES))
-    assert "return x * 2" in text
-    assert "return (batch, keys)" in text
+class Bound(nn.Module):
+    @Binding
+    def forward(self, x):
+        return x * 2
 
 
-def test_a_forward_of_another_name_is_shown_as_it_is():
-    class Given(nn.Module):
-        forward = spoken
-
-    assert repr(trace(Given(), x)).startswith("spoken\n")
+def as_it_is(_, x):
+    return x
 
 
-def test_a_function_in_such_a_decorator_is_seen_as_what_it_is():
-    text = repr(trace(plain(spoken_of), x, sizes=SIZES, follow="function"))
-
-    assert "inner\n" in text
-    assert "args[0] (batch, keys)" in text
-    assert "function: spoken_of" in text
+class OtherName(nn.Module):
+    forward = as_it_is
 
 
-def spoken_of(x):
+def one_more(x):
     return x + 1
+
+
+class Called:
+    """No module, but it can be called."""
+
+    def __call__(self, x):
+        return self.half(x)
+
+    def half(self, x):
+        return x[::2]
+
+
+def repeat(x, times=3):
+    return x.repeat(times, 1)
+
+
+HALF = {"follow": "half"}
+TRACED = {
+    "catches all": (catch_all, {}, "catch_all\n", "return (batch, keys)"),
+    "a module that catches all": (
+        CatchAll(),
+        {"follow": "double"},
+        "args[1] (batch, keys)",
+        "args[0] * 2",
+    ),
+    "decorated": (Decorated(), {}, "Decorated.forward\n", "doubled (batch, keys)"),
+    "decorated below": (Below(), {}, "Below.forward\n", "doubled (batch, keys)"),
+    "decorated by an object": (Bound(), {}, "return x * 2", "return (batch, keys)"),
+    "a forward of another name": (OtherName(), {}, "as_it_is\n", "return (batch, keys)"),
+    "a decorated function": (
+        plain(one_more),
+        {"follow": "function"},
+        "inner\n",
+        "args[0] (batch, keys)",
+        "function: one_more",
+    ),
+    "a bound method": (nn.Linear(7, 3).forward, {}, "return (batch, 3)"),
+    "a partial": (functools.partial(repeat, times=2), {}, "repeat\n", "return (4, keys)"),
+    "a partial of a module": (functools.partial(nn.Linear(7, 3)), {}, "return (batch, 3)"),
+    "a lambda": (lambda x: x.mT, {}, "<lambda>\n", "return (keys, batch)"),
+    "an object": (Called(), HALF, "Called.__call__\n", "return (1, keys)"),
+    "a partial of one": (functools.partial(Called()), HALF, "Called.__call__\n", "(1, keys)"),
+    "compiled": (torch.compile(nn.Linear(7, 3), backend="eager"), {}, "return (batch, 3)"),
+    "ours, compiled": (torch.compile(Decorated(), backend="eager"), {}, "doubled (batch, keys)"),
+}
+
+
+@pytest.mark.parametrize("name", TRACED)
+def test_what_can_be_called_is_shown_as_it_was_written(name):
+    layer, options, *texts = TRACED[name]
+    sizes = {"batch": 2, "keys": 7}
+    x_ray = trace(layer, x, sizes=sizes, vary="batch", **options)
+
+    assert x_ray.error is None
+    assert x_ray.remark == ""
+    for text in texts:
+        assert text in repr(x_ray)
+
+
+CELL = '''
+%precision 3
+import torch
+from torch import nn
+from attnbook.tracing import trace
+
+class Cell(nn.Module):
+    """Typed into a notebook."""
+
+    def __init__(self):
+        super().__init__()
+        self.__project = nn.Linear(5, 3)
+
+    def forward(self, queries):
+        hidden = self.__project(queries)
+        return hidden.mT
+'''
+
+
+@pytest.fixture
+def notebook(tmp_path):
+    quiet = Config({"HistoryManager": {"enabled": False}})
+    yield InteractiveShell.instance(config=quiet, ipython_dir=str(tmp_path))
+    InteractiveShell.clear_instance()
+
+
+def test_a_class_that_was_typed_into_a_notebook_is_read(notebook):
+    for cell, size in ((CELL, 3), (CELL.replace("3)", "7)"), 7)):
+        assert notebook.run_cell(cell, store_history=True).success
+        again = notebook.run_cell("x_ray = trace(Cell(), torch.ones(2, 5), sizes={'batch': 2})")
+        assert again.success
+        text = repr(notebook.user_ns["x_ray"])
+        assert f"hidden (batch, {size})" in text
+        assert f"return ({size}, batch)" in text
+        assert "ipython" not in text
+
+
+def test_a_cell_with_magics_and_await_is_read(notebook):
+    cell = """
+    import asyncio
+    folder = %pwd
+    await asyncio.sleep(0)
+    def typed(x):
+        return x[0]
+    """
+    assert notebook.run_cell(textwrap.dedent(cell)).success
+    assert "return (7,)" in repr(trace(notebook.user_ns["typed"], x))
+
+
+# What cannot be traced
+
+
+class Counting(type):
+    """Makes instances in Python."""
+
+    def __call__(cls, *inputs):
+        return super().__call__(*inputs)
+
+
+class Counted(metaclass=Counting):
+    """Can be called, but an instance is what could be traced."""
+
+
+def generator(x):
+    yield x
+
+
+async def coroutine(x):
+    return x
+
+
+async def asynchronous(x):
+    yield x
+
+
+class Yielding(nn.Module):
+    def forward(self, x):
+        yield x
+
+
+def without_source():
+    scope = {}
+    exec("def hidden(x): return x", scope)  # noqa: S102 - the point of the test
+    return scope["hidden"]
+
+
+NOT_PYTHON = "what can be traced is Python whose source can be read"
+INSTANCE = "is a class, and what is traced is an instance"
+GENERATOR = " is a generator function, which a call does not run: trace a"
+ASYNC = " is an async function, which a call does not run: trace a"
+TWO = [lambda x: x + 1, lambda x: x - 1]
+
+
+@pytest.mark.parametrize(
+    ("layer", "message"),
+    [
+        (nn.Linear, f"Linear {INSTANCE}"),
+        (Called, f"Called {INSTANCE}"),
+        (Counted, f"Counted {INSTANCE}"),
+        (nn.Linear, NOT_PYTHON),
+        (torch.tanh, NOT_PYTHON),
+        (len, NOT_PYTHON),
+        (3, NOT_PYTHON),
+        (without_source(), "hidden has no source that can be read"),
+        (TWO[0], "shares its line with another"),
+        (generator, GENERATOR),
+        (functools.partial(generator), GENERATOR),
+        (Yielding(), GENERATOR),
+        (coroutine, ASYNC),
+        (asynchronous, ASYNC),
+    ],
+)
+def test_what_cannot_be_traced_is_refused(layer, message):
+    with pytest.raises(TypeError, match=message):
+        trace(layer, x)
+
+
+def test_a_source_that_was_changed_since_is_refused(tmp_path, monkeypatch):
+    file = tmp_path / "changing.py"
+    file.write_text("def layer(x):\n    return x + 1\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    import changing  # noqa: PLC0415 - it is made here
+
+    assert trace(changing.layer, x).error is None
+    for text in ("def layer(x):\n    return x + 2.5\n", "\ndef layer(x):\n    return x + 1\n", "("):
+        file.write_text(text)
+        with pytest.raises(TypeError, match="layer is not what its source says now"):
+            trace(changing.layer, x)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_what_does_not_run_as_python_confirms_no_names():
+    @functools.wraps(generator)
+    def late(x):
+        return generator(x)
+
+    scripted = torch.jit.script(nn.Linear(7, 3))
+    for layer, name in ((late, "generator"), (scripted, "Linear.forward")):
+        x_ray = trace(layer, x, sizes={"batch": 2})
+        assert x_ray.remark.startswith(f"{name} did not run as Python, as when it is compiled")
+        assert "Names hold" not in repr(x_ray)
+        assert trace(layer, x).remark == x_ray.remark

@@ -1,4 +1,4 @@
-"""Inputs of every kind: both runs get copies, and what cannot be enlarged is named."""
+"""Inputs of every kind and layout: each run gets copies, and what cannot be enlarged is named."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ import torch
 from torch import nn
 
 from attnbook.tracing import trace
+from attnbook.tracing.copying import duplicate, own_copy
+from attnbook.tracing.naming import resized
 
 SIZES = {"batch": 2, "keys": 7}
 
 
 class Named(dict):
-    """Knows its keys as attributes; its own methods are not a dictionary's."""
+    """Its keys are attributes too; its own methods are not a dictionary's."""
 
     def __getattr__(self, name):
         return self[name]
@@ -84,32 +86,22 @@ GIVEN = {
 
 
 @pytest.mark.parametrize("kind", GIVEN)
-def test_tensors_are_enlarged_in_whatever_holds_them(kind):
-    make, get = GIVEN[kind]
-
-    def layer(given):
-        held = get(given)
-        return held * 2
-
-    given = make()
-    x_ray = trace(layer, given, sizes=SIZES)
-
-    assert "return (batch, keys)" in repr(x_ray)
-    assert x_ray.remark == ""
-    assert repr(x_ray).endswith("Names hold with batch=3, keys=11 too.")
-
-
-@pytest.mark.parametrize("kind", [kind for kind in GIVEN if kind != "size"])
-def test_a_run_gets_what_holds_its_inputs_as_a_copy_of_the_same_kind(kind):
+@pytest.mark.parametrize("by_name", [False, True], ids=["by position", "by name"])
+def test_a_run_gets_copies_of_the_same_kind_and_the_second_larger_ones(kind, by_name):
     make, get = GIVEN[kind]
     given = make()
 
     def layer(it):
         if type(it) is not type(given):
             raise TypeError(type(it))
-        return get(it).zero_()
+        held = get(it).zero_()
+        return held * 2
 
-    assert trace(layer, given, sizes=SIZES).error is None
+    x_ray = trace(layer, it=given, sizes=SIZES) if by_name else trace(layer, given, sizes=SIZES)
+
+    assert "return (batch, keys)" in repr(x_ray)
+    assert x_ray.remark == ""
+    assert repr(x_ray).endswith("Names hold with batch=3, keys=11 too.")
     assert (x == 1).all()
 
 
@@ -133,19 +125,17 @@ def test_what_cannot_be_enlarged_is_named(kind):
         held = it.one
         return held * 2, keys * 2
 
-    sheet = trace(layer, kind(x), keys=torch.ones(2, 5), sizes=SIZES)
+    x_ray = trace(layer, kind(x), keys=torch.ones(2, 5), sizes=SIZES)
     alone = trace(lambda it: it.one * 2, kind(x), sizes=SIZES)
 
-    assert sheet.remark == "Not enlarged: inputs[0]."
-    assert "held * 2 (2, 7)" in repr(sheet)
-    assert "keys * 2 (batch, 5)" in repr(sheet)
-    assert "Names hold with batch=3 too." in repr(sheet)
-    assert alone.remark == "Not enlarged: inputs[0]."
+    assert x_ray.remark == alone.remark == "Not enlarged: inputs[0]."
+    for text in ("held * 2 (2, 7)", "keys * 2 (batch, 5)", "Names hold with batch=3 too."):
+        assert text in repr(x_ray)
     assert "Names hold" not in repr(alone)
     assert "return (2, 7)" in repr(alone)
 
 
-def test_what_is_not_enlarged_is_named_beside_the_error_that_it_makes():
+def test_what_is_not_enlarged_is_named_after_the_error_that_it_makes():
     x_ray = trace(lambda x, it: it.one + x, x, it=Buffered(x), sizes=SIZES)
 
     assert x_ray.remark.startswith("Runs with batch=2, but not with batch=3: RuntimeError")
@@ -164,19 +154,16 @@ class Cache:
         return self.keys
 
 
-def attend(queries, cache):
-    keys = cache.add(queries)
-    return queries @ keys.mT
+def test_a_cache_is_enlarged_and_the_callers_is_as_before():
+    def attend(queries, cache):
+        keys = cache.add(queries)
+        return queries @ keys.mT
 
-
-@pytest.mark.parametrize("by_name", [True, False])
-def test_a_cache_is_enlarged_and_the_callers_is_as_before(by_name):
     keys = torch.ones(2, 7, 5)
-    cache, queries = Cache(keys, keys), torch.ones(2, 3, 5)
-    given = {"cache": cache} if by_name else {}
-    positional = (queries,) if by_name else (queries, cache)
+    cache = Cache(keys, keys)
     sizes = {"batch": 2, "queries": 3, "keys": 10, "past": 7}
-    x_ray = trace(attend, *positional, **given, sizes=sizes, vary=("batch", "queries", "past"))
+    vary = ("batch", "queries", "past")
+    x_ray = trace(attend, torch.ones(2, 3, 5), cache, sizes=sizes, vary=vary)
 
     assert x_ray.error is None
     assert x_ray.remark == ""
@@ -186,7 +173,7 @@ def test_a_cache_is_enlarged_and_the_callers_is_as_before(by_name):
 
 
 class Secret:
-    """Its attributes are nobody's business."""
+    """Refuses to show its attributes."""
 
     @property
     def __dict__(self):
@@ -196,7 +183,7 @@ class Secret:
         raise ValueError(name)
 
 
-def test_an_object_that_answers_no_questions_is_handed_on():
+def test_an_object_that_cannot_be_inspected_is_passed_on():
     x_ray = trace(lambda x, it: x * 2 if type(it) is Secret else x[0], x, Secret(), sizes=SIZES)
 
     assert "return (batch, keys)" in repr(x_ray)
@@ -206,7 +193,7 @@ def test_a_list_of_very_many_words_takes_no_minutes():
     words = [str(n) for n in range(10**5)]
     begin = time.process_time()
     assert trace(lambda x, _: x * 2, x, words, sizes=SIZES).error is None
-    assert time.process_time() - begin < 4  # it was 14 when each word was looked into
+    assert time.process_time() - begin < 4  # it was 14 when each word was inspected
 
 
 def test_what_is_shared_between_inputs_stays_shared():
@@ -215,3 +202,108 @@ def test_what_is_shared_between_inputs_stays_shared():
 
     shared = {"x": x}
     assert "return (batch, keys)" in repr(trace(layer, x, shared, other=shared, sizes=SIZES))
+    assert "return (keys,)" in repr(trace(layer, x, shared, other={"x": x}, sizes=SIZES))
+
+
+# Layouts
+
+
+def test_a_layer_on_the_meta_device_is_traced():
+    layer = nn.Linear(7, 3, device="meta")
+    x_ray = trace(layer, torch.ones(2, 7, device="meta"), sizes={"batch": 2})
+
+    assert "return (batch, 3)" in repr(x_ray)
+
+
+@pytest.mark.filterwarnings("ignore:Sparse CSR tensor support")
+@pytest.mark.parametrize(
+    ("method", "shape", "remark"),
+    [
+        ("to_sparse_coo", "(batch, size)", ""),
+        (
+            "to_sparse_csr",
+            "(2, 5)",
+            "Sizes stay numbers: an input that is of torch.sparse_csr and torch.float32 "
+            "cannot be repeated.",
+        ),
+    ],
+)
+def test_a_sparse_input_is_traced_and_one_that_cannot_grow_keeps_its_numbers(method, shape, remark):
+    def layer(x, keys):
+        return x.to_dense() * 2, keys + 1
+
+    inputs = getattr(torch.ones(2, 5), method)(), torch.ones(7)
+    x_ray = trace(layer, *inputs, sizes={"batch": 2, "size": 5})
+
+    assert x_ray.remark == remark
+    assert f"x.to_dense() * 2 {shape}" in repr(x_ray)
+    assert trace(layer, *inputs).error is None
+    assert "keys + 1 (keys,)" in repr(trace(layer, *inputs, sizes={"keys": 7}))
+
+
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
+@pytest.mark.parametrize("layout", [torch.strided, torch.jagged])
+def test_a_nested_input_is_traced_with_its_numbers(layout):
+    nested = torch.nested.nested_tensor([torch.ones(3, 5), torch.ones(2, 5)], layout=layout)
+    x_ray = trace(lambda x: x * 2, nested, sizes=SIZES)
+
+    assert "return (2, ragged, 5)" in repr(x_ray)
+    assert x_ray.remark == "Sizes stay numbers: an input that is nested cannot be repeated."
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_quantized_input_is_traced():
+    quantized = torch.quantize_per_tensor(torch.ones(2, 5), 0.1, 0, torch.quint8)
+    x_ray = trace(lambda x: x.dequantize(), quantized, sizes=SIZES)
+
+    assert x_ray.error is None
+    assert x_ray.shapes["return"] == (2, 5)
+
+
+LARGE = 10**5
+
+
+@pytest.mark.parametrize("requires_grad", [False, True])
+def test_an_input_that_is_too_large_to_copy_stays_expanded(requires_grad):
+    large = torch.zeros(1, requires_grad=requires_grad).expand(LARGE, LARGE)
+    x_ray = trace(lambda x: x[:2, :3] * 2, large, sizes={"batch": LARGE})
+
+    assert x_ray.error is None
+    assert x_ray.shapes == {"x": (LARGE, LARGE), "return": (2, 3)}
+    assert own_copy(large).untyped_storage().nbytes() == 4
+
+
+def test_a_buffer_that_is_too_large_to_copy_is_as_before():
+    class Wide(Buffered):
+        def forward(self, x):
+            self.one[0, :1].add_(x)
+            return x + self.one[0, 0]
+
+    layer = Wide(torch.zeros(1).expand(LARGE, LARGE))
+    assert trace(layer, torch.ones(1)).error is None
+    assert layer.one[0, 0] == 0
+
+
+def test_a_larger_input_repeats_only_what_is_not_expanded():
+    x = torch.arange(3.0)[:, None].expand(3, 5)
+    larger = resized(x, {"batch": 3, "size": 5}, {"batch": 7, "size": 11})
+
+    assert larger.stride()[1] == 0
+    assert larger.tolist() == [[float(row % 3)] * 11 for row in range(7)]
+
+
+@pytest.mark.parametrize(
+    "tensor",
+    [torch.randn(4, 6).mT, torch.randn(4, 6)[:, :3], torch.randn(9).unfold(0, 3, 1)],
+    ids=["transposed", "gaps", "overlapping"],
+)
+def test_a_copy_has_the_numbers_and_the_strides_but_not_the_memory(tensor):
+    copied = duplicate(tensor)
+
+    assert torch.equal(copied, tensor)
+    assert copied.stride() == tensor.stride()
+    assert copied.data_ptr() != tensor.data_ptr()
+    # What these strides make impossible is impossible in a trace, too.
+    for it in (tensor, tensor.contiguous()):
+        error = trace(lambda x: x.view(-1), it).error
+        assert ("view size is not compatible" in str(error)) != it.is_contiguous()

@@ -1,4 +1,4 @@
-"""What the X-ray shows of our layers equals shapes worked out by hand, at several sizes."""
+"""Traces of our layers and functions show shapes worked out by hand, at several sizes."""
 
 import pytest
 import torch
@@ -9,14 +9,23 @@ from attnbook import (
     DotProductAttention,
     MLPAttention,
     MultiHeadAttention,
+    additive_score,
+    bilinear_score,
+    dot_score,
+    gaussian_score,
+    kernel_pool,
+    masked_softmax,
     merge_heads,
+    pool,
     rotary_encoding,
+    scaled_dot_score,
     sinusoidal_encoding,
     split_heads,
 )
 from attnbook.tracing import trace
 from tests.cases import FirstPartAttention
-from tests.tracing.test_names import error_of
+from tests.tracing.additive import Additive
+from tests.tracing.lines import error_of
 
 # batch, queries, keys, query_size, key_size, value_size, num_heads, head_size
 SIZES = [(2, 3, 5, 7, 11, 13, 4, 6), (5, 2, 3, 13, 9, 8, 7, 1), (1, 4, 9, 6, 5, 3, 2, 10)]
@@ -39,96 +48,46 @@ def many_heads(sizes, **options):
 
 
 def sections(x_ray):
-    """Each traced function, by its first line: what its lines made, in order."""
-    found = {}
+    """What the lines of each traced function made, in order."""
+    found = []
     for line in x_ray.lines:
         if line.source.lstrip().startswith("def "):
-            # A method of a part is told from the layer's by what comes before it.
-            made = found.setdefault(len(found), [])
-        made += [(it.name, it.shape) for it in line.made]
-    return list(found.values())
-
-
-def part(x_ray, code):
-    """The shape of a part of a line."""
-    (shape,) = {it.shape for line in x_ray.lines for it in line.parts if it.name == code}
-    return shape
-
-
-def expected_forward(sizes):
-    batch, queries, keys, query_size, key_size, value_size, num_heads, head_size = sizes
-    width = num_heads * head_size
-    return [
-        ("queries", (batch, queries, query_size)),
-        ("keys", (batch, keys, key_size)),
-        ("values", (batch, keys, value_size)),
-        ("valid_lens", (batch,)),
-        ("visible", (batch, 1, keys)),
-        ("queries", (batch, queries, query_size)),
-        ("keys", (batch, keys, key_size)),
-        ("values", (batch, keys, value_size)),
-        ("q", (batch, num_heads, queries, head_size)),
-        ("k", (batch, num_heads, keys, head_size)),
-        ("v", (batch, num_heads, keys, head_size)),
-        ("heads", (batch, num_heads, queries, head_size)),
-        ("output", (batch, queries, width)),
-    ]
+            found.append([])
+        found[-1] += [(it.name, it.shape) for it in line.made]
+    return found
 
 
 @each_size
 @pytest.mark.parametrize("bias", [False, True], ids=["", "bias"])
-def test_the_lines_of_many_heads_show_the_shapes_they_make(sizes, bias):
+def test_each_line_of_many_heads_and_their_parts_shows_the_shape_it_makes(sizes, bias):
     layer, inputs = many_heads(sizes, bias=bias)
-    batch, queries, keys, *_, num_heads, head_size = sizes
-    width = num_heads * head_size
-    x_ray = trace(layer, *inputs)
-
-    assert x_ray.error is None
-    assert sections(x_ray) == [[*expected_forward(sizes), ("return", (batch, queries, width))]]
-    assert part(x_ray, "self.W_q(queries)") == (batch, queries, width)
-    assert part(x_ray, "self.W_k(keys)") == (batch, keys, width)
-    assert part(x_ray, "self.W_v(values)") == (batch, keys, width)
-
-
-@each_size
-def test_followed_into_its_parts_each_line_shows_the_shape_it_makes(sizes):
-    layer, inputs = many_heads(sizes)
-    batch, queries, keys, *_, num_heads, head_size = sizes
+    batch, queries, keys, query_size, key_size, value_size, num_heads, head_size = sizes
     width = num_heads * head_size
     split = batch, num_heads, queries, head_size
     split_keys = batch, num_heads, keys, head_size
+    joined = batch, queries, width
+    raw = [
+        ("queries", (batch, queries, query_size)),
+        ("keys", (batch, keys, key_size)),
+        ("values", (batch, keys, value_size)),
+    ]
     x_ray = trace(layer, *inputs, follow=PARTS)
 
+    forward, split_queries, merge, attention, score = sections(x_ray)
     assert x_ray.error is None
-    assert sections(x_ray) == [
-        [*expected_forward(sizes), ("return", (batch, queries, width))],
-        # split_heads, whose first call takes the queries
-        [
-            ("vectors", (batch, queries, width)),
-            ("parts", (batch, queries, num_heads, head_size)),
-            ("return", split),
-        ],
-        # merge_heads
-        [
-            ("heads", split),
-            ("parts", (batch, queries, num_heads, head_size)),
-            ("return", (batch, queries, width)),
-        ],
-        # attention
-        [
-            ("queries", split),
-            ("keys", split_keys),
-            ("values", split_keys),
-            ("valid_lens", (batch,)),
-            ("return", split),
-        ],
-        # score
-        [
-            ("queries", split),
-            ("keys", split_keys),
-            ("return", (batch, num_heads, queries, keys)),
-        ],
-    ]
+    lengths = [("valid_lens", (batch,)), ("visible", (batch, 1, keys))]
+    heads = [("q", split), ("k", split_keys), ("v", split_keys), ("heads", split)]
+    assert forward == [*raw, *lengths, *raw, *heads, ("output", joined), ("return", joined)]
+    parts = ("parts", (batch, queries, num_heads, head_size))
+    assert split_queries == [("vectors", joined), parts, ("return", split)]
+    assert merge == [("heads", split), parts, ("return", joined)]
+    given = [("queries", split), ("keys", split_keys)]
+    assert attention == [*given, ("values", split_keys), lengths[0], ("return", split)]
+    assert score == [*given, ("return", (batch, num_heads, queries, keys))]
+    projections = {it.name: it.shape for line in x_ray.lines for it in line.parts}
+    assert projections["self.W_q(queries)"] == joined
+    assert projections["self.W_k(keys)"] == (batch, keys, width)
+    assert projections["self.W_v(values)"] == (batch, keys, width)
 
 
 @each_size
@@ -140,14 +99,10 @@ def test_followed_into_all_modules_each_projection_shows_what_it_makes(sizes):
 
     assert forward[-1] == ("return", (batch, queries, width))
     assert attention[-1] == ("return", (batch, num_heads, queries, head_size))
+    given = (queries, query_size), (keys, key_size), (keys, value_size), (queries, width)
     assert projections == [
         [("input", (batch, positions, size)), ("return", (batch, positions, width))]
-        for positions, size in (
-            (queries, query_size),
-            (keys, key_size),
-            (keys, value_size),
-            (queries, width),
-        )
+        for positions, size in given
     ]
 
 
@@ -160,56 +115,84 @@ def test_without_lengths_and_causal_the_mask_has_a_row_for_each_query(sizes):
 
 
 LAYERS = {
-    "dot": lambda _: DotProductAttention(),
+    "dot": lambda _: DotProductAttention(0.5),
     "additive": lambda size: AdditiveAttention(size, size, 17),
     "older name": lambda size: MLPAttention(size, size, 17),
     "a subclass": lambda _: FirstPartAttention(),
 }
 
 
+def attention_inputs(sizes, heads=()):
+    batch, queries, keys, size, _, value_size, *_ = sizes
+    positions = (queries, size), (keys, size), (keys, value_size)
+    return [torch.randn(batch, *heads, *several) for several in positions]
+
+
 @each_size
+@pytest.mark.parametrize("heads", [(), (19,)], ids=["one head", "heads"])
+@pytest.mark.parametrize("causal", [False, True], ids=["lengths", "causal"])
 @pytest.mark.parametrize("name", LAYERS)
-def test_a_causal_call_of_our_layers_shows_the_shapes_it_makes(name, sizes):
-    batch, queries, keys, size, _, value_size, heads, _ = sizes
-    inputs = (
-        torch.randn(batch, heads, queries, size),
-        torch.randn(batch, heads, keys, size),
-        torch.randn(batch, heads, keys, value_size),
-    )
-    x_ray = trace(LAYERS[name](size), *inputs, causal=True, follow=["score"])
+def test_the_lines_of_our_layers_show_the_shapes_they_make(name, causal, heads, sizes):
+    batch, queries, keys, size, _, value_size, *_ = sizes
+    layer, inputs = LAYERS[name](size), attention_inputs(sizes, heads)
+    mask = {"causal": True} if causal else {"valid_lens": torch.full((batch,), keys - 1)}
+    x_ray = trace(layer, *inputs, **mask, follow="score")
+    front = (batch, *heads)
     true = {
-        "queries": (batch, heads, queries, size),
-        "keys": (batch, heads, keys, size),
-        "values": (batch, heads, keys, value_size),
-        "visible": (1, 1, queries, keys),
-        "scores": (batch, heads, queries, keys),
-        "hiddens": (batch, heads, queries, 17),
+        "queries": (*front, queries, size),
+        "keys": (*front, keys, size),
+        "values": (*front, keys, value_size),
+        "scores": (*front, queries, keys),
+        "weights": (*front, queries, keys),
+        "output": (*front, queries, value_size),
+        "return": (*front, queries, value_size),
     }
-    forward = dict(sections(x_ray)[0])
+    true |= {"visible": (1, *[1 for _ in heads], queries, keys)} if causal else {}
+    true |= {} if causal else {"valid_lens": (batch,)}
+    made = [it for it in sections(x_ray)[0] if it[0] in true]
+
     assert x_ray.error is None
-    assert {"queries", "keys", "values", "return"} <= forward.keys()
-    assert forward.pop("return") == (batch, heads, queries, value_size)
-    assert forward == {name: true[name] for name in forward}
+    assert {name for name, _ in made} >= {"queries", "keys", "values", "return"}
+    assert ("valid_lens" in dict(made)) != causal
+    assert made == [(name, true[name]) for name, _ in made]
+    score = trace(layer.score, *inputs[:2])
+    assert score.shapes["queries"] == (*front, queries, size)
+    assert score.shapes["return"] == (*front, queries, keys)
 
 
 @each_size
-def test_the_lines_of_heads_and_positions_show_the_shapes_they_make(sizes):
-    batch, queries, _, _, size, _, num_heads, head_size = sizes
-    width = num_heads * head_size
+def test_functions_return_the_shapes_that_a_trace_shows(sizes):
+    batch, queries, keys, size, key_size, value_size, num_heads, head_size = sizes
+    q, k, v = attention_inputs(sizes)
+    scores, heads = torch.randn(batch, queries, keys), (batch, num_heads, queries, head_size)
+    joined = (batch, queries, num_heads * head_size)
+    pooled = (batch, queries, value_size)
+    for shape, function, *inputs in (
+        (scores.shape, dot_score, q, k),
+        (scores.shape, scaled_dot_score, q, k),
+        (scores.shape, gaussian_score, q, k),
+        (scores.shape, bilinear_score, q, k, torch.ones(size, size)),
+        (scores.shape, additive_score, q, k, torch.ones(size)),
+        (scores.shape, masked_softmax, scores, torch.ones(batch)),
+        (pooled, pool, scores, v),
+        (pooled, kernel_pool, q, k, v, 2.0),
+        (heads, split_heads, torch.ones(joined), num_heads),
+        (joined, merge_heads, torch.ones(heads)),
+        (heads, rotary_encoding, torch.ones(heads)),
+        ((queries, key_size), sinusoidal_encoding, queries, key_size),
+    ):
+        assert trace(function, *inputs).shapes["return"] == shape, function.__name__
 
-    def returned(function, *inputs):
-        return trace(function, *inputs).shapes["return"]
 
-    assert returned(split_heads, torch.ones(batch, queries, width), num_heads) == (
-        batch,
-        num_heads,
-        queries,
-        head_size,
-    )
-    heads = torch.ones(batch, num_heads, queries, head_size)
-    assert returned(merge_heads, heads) == (batch, queries, width)
-    assert returned(rotary_encoding, heads) == heads.shape
-    assert returned(sinusoidal_encoding, queries, size) == (queries, size)
+@each_size
+def test_every_pair_of_the_additive_score_is_shown(sizes):
+    batch, queries, keys, size, *_ = sizes
+    x_ray = trace(Additive(size, size, 17), *attention_inputs(sizes))
+
+    assert x_ray.shapes["features"] == (batch, queries, keys, 17)
+    assert x_ray.shapes["self.attention_weights"] == (batch, queries, keys)
+    parts = {shape for line in x_ray.lines for _, shape in line.parts}
+    assert parts >= {(batch, queries, 1, 17), (batch, 1, keys, 17), (batch, queries, keys, 1)}
 
 
 def test_every_size_of_many_heads_has_its_name_and_a_product_of_fixed_ones_its_number():
@@ -232,7 +215,7 @@ def test_every_size_of_many_heads_has_its_name_and_a_product_of_fixed_ones_its_n
 
 
 class BuiltIn(nn.Module):
-    """Many heads whose batch and number of queries stand in the code: 2 and 5."""
+    """Many heads whose batch and number of queries may be in the code: 2 and 5."""
 
     def __init__(self, *, fixed):
         super().__init__()
@@ -247,22 +230,17 @@ class BuiltIn(nn.Module):
         return heads.transpose(1, 2).flatten(2)
 
 
-def test_many_heads_with_built_in_sizes_are_caught_at_their_line():
+def test_many_heads_with_built_in_sizes_are_caught_at_their_line_or_by_the_second_run():
     x_ray = trace(BuiltIn(fixed=True), torch.ones(3, 7, 11))
     assert isinstance(x_ray.error, RuntimeError)
-    assert error_of(x_ray).source.strip() == "parts = q.reshape(*front, 3, 7)"
+    assert error_of(x_ray)[0].strip() == "parts = q.reshape(*front, 3, 7)"
     assert x_ray.shapes["q"] == (3, 7, 21)
 
-
-def test_where_built_in_sizes_happen_to_be_right_the_second_run_catches_them():
     sizes = {"batch": 2, "queries": 5, "heads": 3, "head_size": 7}
     remark = trace(BuiltIn(fixed=True), torch.ones(2, 5, 11), sizes=sizes).remark
     assert remark.startswith("Runs with batch=2, but not with batch=11: RuntimeError: shape")
 
-
-def test_without_built_in_sizes_it_runs_with_others():
-    sizes = {"batch": 2, "queries": 5, "heads": 3, "head_size": 7}
-    x_ray = trace(BuiltIn(fixed=False), torch.ones(2, 5, 11), sizes=sizes)
-    assert x_ray.error is None
-    assert not x_ray.remark
-    assert "parts (batch, queries, heads, head_size)" in str(x_ray)
+    right = trace(BuiltIn(fixed=False), torch.ones(2, 5, 11), sizes=sizes)
+    assert right.error is None
+    assert not right.remark
+    assert "parts (batch, queries, heads, head_size)" in str(right)

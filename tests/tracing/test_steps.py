@@ -11,13 +11,9 @@ from attnbook.tracing.steps import MOST_NUMBERS
 from tests.figures.shape.cases import CASES, heads
 
 
-def told(x_ray):
-    """Section, line and name of each step."""
-    return [(it.section, it.line, it.name) for it in x_ray.steps]
-
-
 def test_steps_follow_the_run_into_a_followed_function_and_back():
-    names = told(heads())
+    steps = heads().steps
+    names = [(it.section, it.line, it.name) for it in steps]
     assert names[4:9] == [
         (0, 2, "self.W_q(queries)"),
         (1, 1, "vectors"),
@@ -26,17 +22,10 @@ def test_steps_follow_the_run_into_a_followed_function_and_back():
         (0, 2, "queries"),
     ]
     assert names[-3:] == [(2, 4, "return"), (0, 10, "output"), (0, 11, "return")]
-
-
-def test_a_step_says_where_it_is_and_what_its_axes_are():
-    step = heads().steps[7]
-    assert (step.title, step.line, step.name) == ("Heads.split, the first of 3 calls", 4, "return")
-    assert (step.shape, step.symbols) == (
-        (2, 3, 5, 4),
-        ("batch", "heads", "queries", "hiddens/heads"),
-    )
-    assert not step.part
-    assert heads().steps[4].part
+    assert steps[7].title == "Heads.split, the first of 3 calls"
+    assert steps[7].shape == (2, 3, 5, 4)
+    assert steps[7].symbols == ("batch", "heads", "queries", "hiddens/heads")
+    assert (steps[4].part, steps[7].part) == (True, False)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -94,22 +83,23 @@ def test_a_copy_is_exact_and_of_the_same_type(dtype):
     assert torch.equal(step.numbers, x)
 
 
-def test_numbers_of_a_large_tensor_are_not_kept():
-    steps = trace(lambda x: x[:-1], torch.ones(MOST_NUMBERS + 1)).steps
-    assert [it.numbers is None for it in steps] == [True, False]
-
-
 @pytest.mark.parametrize(
-    "x",
+    ("x", "stored"),
     [
-        torch.ones(2, 3, device="meta"),
-        torch.nested.nested_tensor([torch.ones(2), torch.ones(3)], layout=torch.jagged),
+        (torch.ones(MOST_NUMBERS + 1), False),
+        (torch.ones(MOST_NUMBERS), True),
+        (torch.eye(3).to_sparse(), True),
+        (torch.ones(2, 3, device="meta"), False),
+        (torch.nested.nested_tensor([torch.ones(2), torch.ones(3)], layout=torch.jagged), False),
     ],
-    ids=["meta", "nested"],
+    ids=["too large", "largest", "sparse", "meta", "nested"],
 )
-def test_a_tensor_without_numbers_to_read_is_a_step_without_numbers(x):
+def test_a_step_stores_numbers_where_there_are_not_too_many_to_read(x, stored):
     steps = trace(lambda x: x, x).steps
-    assert [it.numbers for it in steps] == [None, None]
+    assert len(steps) == 2
+    for step in steps:
+        assert (step.numbers is not None) == stored
+        assert not stored or torch.equal(step.numbers, x.to_dense())
 
 
 def test_inside_of_vmap_there_are_no_numbers_to_read():
@@ -123,11 +113,6 @@ def test_inside_of_vmap_there_are_no_numbers_to_read():
     by_title = {(it.title.split(".")[-1], it.name): it.numbers for it in steps}
     assert by_title["inner", "row"] is None
     assert torch.equal(by_title["layer", "return"], torch.full((2, 3), 2.0))
-
-
-def test_a_sparse_tensor_is_kept_as_the_matrix_that_it_is():
-    (step, *_) = trace(lambda x: x, torch.eye(3).to_sparse()).steps
-    assert torch.equal(step.numbers, torch.eye(3))
 
 
 def test_a_copy_needs_no_gradient_and_keeps_no_graph():

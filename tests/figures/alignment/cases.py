@@ -136,19 +136,8 @@ def largest() -> Made:
     return never_ending(), [long_text(64, shift) for shift in range(64)]
 
 
-CASES: dict[str, Callable[[], Made]] = {
-    case.__name__: case
-    for case in (
-        book,
-        failing,
-        recurrent,
-        strings,
-        wordy,
-        nothing,
-        one_step,
-        readers,
-    )
-}
+ALL = (book, failing, recurrent, strings, wordy, nothing, one_step, readers)
+CASES: dict[str, Callable[[], Made]] = {case.__name__: case for case in ALL}
 
 
 @cache
@@ -163,17 +152,14 @@ def figure_of(case: str, **options: Any) -> AlignmentFigure:
     return AlignmentFigure(*CASES[case](), **options)
 
 
-def expected_facts(case: str, date: int, step: int, scores: list[list[float]]) -> dict[str, Any]:
-    """What must be shown of a step: from the texts and the model, not from the figure.
-
-    The scores are the figure's: of two that a rounding apart are the same, the first wins.
-    """
+def expected_facts(case: str, date: int, step: int, scores: list[float]) -> dict[str, Any]:
+    """What must be shown of a step, by the texts and the model; the scores are the figure's."""
     given, found = (both[date] for both in translated(case))
     dated = not isinstance(given, str)
     field = (FIELDS[step] if step < len(FIELDS) else "") if dated else ""
     span = given.spans.get(field) if dated else None
-    weights = torch.tensor(scores[step], dtype=torch.float64).softmax(-1).tolist()
-    peak = min(i for i, score in enumerate(scores[step]) if score == max(scores[step]))
+    weights = torch.tensor(scores, dtype=torch.float64).softmax(-1).tolist()
+    peak = min(i for i, score in enumerate(scores) if score == max(scores))
     inside = sum(weights[i] for i in range(*span)) if span else None
     return {
         "text": list(found.text),
@@ -187,7 +173,7 @@ def expected_facts(case: str, date: int, step: int, scores: list[list[float]]) -
     }
 
 
-def shown(character: str) -> str:
+def visible(character: str) -> str:
     return "␣" if character.isspace() else character
 
 
@@ -202,7 +188,7 @@ def expected_sentence(facts: dict[str, Any], step: int) -> str:
         said += f", {kind} the {facts['field']}"
     elif facts["expected"]:
         said += f"{', a hyphen' * (wrote == '-')}: no gold span"
-    said += f'. The peak is on "{shown(facts["text"][facts["peak"]])}"'
+    said += f'. The peak is on "{visible(facts["text"][facts["peak"]])}"'
     if facts["span"] is None:
         return f"{said}, with {max(facts['weights']):.3f} of the weight."
     side = "inside" if facts["peak"] in range(*facts["span"]) else "outside"

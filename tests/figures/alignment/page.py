@@ -7,42 +7,33 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator
 
-from tests.figures.alignment.cases import expected_facts, expected_sentence, shown
+from tests.figures.alignment.cases import expected_facts, expected_sentence, visible
+from tests.figures.shared.page import CLOSE, reading
 
-CLOSE = 1e-12  # the contract asks for 1e-6
-
-READ = """figure => {
-    const texts = (selector) => [...figure.querySelectorAll(selector)].map(e => e.textContent);
-    const where = (selector, test) =>
-        [...figure.querySelectorAll(selector)].flatMap((e, i) => (test(e) ? [i] : []));
-    const has = (name) => (e) => e.classList.contains(name);
-    const heat = figure.querySelector('.heat-cells svg');
-    return {
-        date: Number(figure.querySelector('select').value),
-        step: Number(figure.querySelector('input[type=range]').value),
-        output: texts('.output-row button'),
-        chosen: where('.output-row button', e => e.getAttribute('aria-current') === 'step'),
-        wrong: where('.output-row button', has('wrong')),
-        expected: texts('.expected-row:not([hidden]) bdi').join(''),
-        text: texts('.column bdi'),
-        bars: [...figure.querySelectorAll('.bar')].map(
-            e => Number(e.style.scale.split(' ').at(-1))),
-        peak: where('.column', has('peak')),
-        peakName: texts('.peak-name'),
-        gold: where('.column', has('gold')),
-        ends: [...where('.column', has('first')), ...where('.column', has('last'))],
-        goldName: texts('.gold-name').join(''),
-        sentence: figure.querySelector('.readout').textContent,
-        rows: texts('tbody tr th'),
-        numbers: [...figure.querySelectorAll('tbody tr')].map(row =>
-            [...row.querySelectorAll('td')].map(
-                cell => cell.textContent && Number(cell.dataset.value))),
-        mark: Number(figure.querySelector('.heat-mark').style.getPropertyValue('--at')),
-        heat: [...heat.querySelectorAll('.shade-path')].reduce((sum, path) =>
-            sum + Number(path.dataset.shade) * (path.getAttribute('d').split('z').length - 1), 0),
-        outlined: [...heat.querySelectorAll('.gold-box')].map(e => e.dataset.field).join(' '),
-    };
-}"""
+READ = reading("""
+    date: Number(figure.querySelector('select').value),
+    step: Number(figure.querySelector('input[type=range]').value),
+    mark: Number(figure.querySelector('.heat-mark').style.getPropertyValue('--at')),
+    chosen: where('.output-row button', (e) => e.getAttribute('aria-current') === 'step'),
+    output: texts('.output-row button'),
+    wrong: where('.output-row button', (e) => e.classList.contains('wrong')),
+    expected: texts('.expected-row:not([hidden]) bdi').join(''),
+    text: texts('.column bdi'),
+    bars: all('.bar').map((e) => Number(e.style.scale.split(' ').at(-1))),
+    peak: where('.column', (e) => e.classList.contains('peak')),
+    peakName: texts('.peak-name'),
+    gold: where('.column', (e) => e.classList.contains('gold')),
+    ends: ['first', 'last'].flatMap((end) =>
+        where('.column', (e) => e.classList.contains(end))),
+    goldName: texts('.gold-name').join(''),
+    sentence: figure.querySelector('.readout').textContent,
+    rows: texts('tbody tr th'),
+    numbers: bodies().flat(),
+    shades: all('.shade-path').map((path) => [Number(path.dataset.shade), path.getAttribute('d')]),
+    outlined: all('.gold-box').map((box) => [box.dataset.field, box.getAttribute('d')]),
+    note: figure.querySelector('.reading-note').textContent.slice(0, 26),
+""")
+STEPS = {"year": (0, 4), "month": (5, 7), "day": (8, 10)}
 
 
 def step_slider(figure: Locator) -> Locator:
@@ -55,27 +46,40 @@ def date_choice(figure: Locator) -> Locator:
     return figure.get_by_role("combobox", name="date", exact=True)
 
 
-def expected(case: str, state: dict[str, Any], date: int, step: int) -> dict[str, Any]:
-    """What `READ` must find."""
-    scores = state["translations"][date]["scores"]
-    facts = expected_facts(case, date, step, scores)
-    span, weights = facts["span"], facts["weights"]
-    output = "".join(facts["output"])
-    differs = facts["expected"] not in ("", output)
-    wanted = facts["expected"] if differs else ""
-    inside = [["", pytest.approx(facts["inside"], rel=CLOSE, abs=CLOSE)]] if span else [["", ""]]
-    every = [expected_facts(case, date, t, scores) for t in range(len(output))]
-    fields = {each["field"] for each in every if each["span"]}
-    spans = state["translations"][date]["spans"]
-    return {
+def expected(case: str, translations: list[dict[str, Any]], date: int) -> list[dict[str, Any]]:
+    """What `READ` must find at each step of a text."""
+    scores = translations[date]["scores"]
+    every = [expected_facts(case, date, step, row) for step, row in enumerate(scores)]
+    output = "".join(every[0]["output"])
+    wanted = every[0]["expected"] if every[0]["expected"] != output else ""
+    text = [visible(character) for character in every[0]["text"]]
+    whole = {
         "date": date,
+        "output": [*output],
+        "wrong": [t for t, c in enumerate(output) if wanted and wanted[t : t + 1] != c],
+        "expected": wanted,
+        "text": text,
+        "shades": shades([each["weights"] for each in every]),
+        "outlined": [
+            [field, outline(*span, STEPS[field][0], min(len(output), STEPS[field][1]))]
+            for field, span in translations[date]["spans"].items()
+            if STEPS[field][0] < len(output)
+        ],
+        "note": "Written from right to left" if translations[date]["locale"] == "he" else "",
+    }
+    return [whole | of_step(text, step, scores[step], facts) for step, facts in enumerate(every)]
+
+
+def of_step(
+    text: list[str], step: int, scores: list[float], facts: dict[str, Any]
+) -> dict[str, Any]:
+    span, weights = facts["span"], facts["weights"]
+    numbers = [[score, weight] for score, weight in zip(scores, weights, strict=True)]
+    numbers += [[facts["inside"]] if span else [], [1]]
+    return {
         "step": step,
         "mark": step,
         "chosen": [step],
-        "output": facts["output"],
-        "wrong": [t for t, c in enumerate(output) if wanted and wanted[t : t + 1] != c],
-        "expected": wanted,
-        "text": [shown(character) for character in facts["text"]],
         "bars": pytest.approx(weights, abs=6e-5),
         "peak": [facts["peak"]],
         "peakName": [f"{weights[facts['peak']]:.3f}"],
@@ -84,24 +88,34 @@ def expected(case: str, state: dict[str, Any], date: int, step: int) -> dict[str
         "goldName": facts["field"] if span else "",
         "sentence": expected_sentence(facts, step),
         "rows": [
-            *(f"{i}: {shown(character)}" for i, character in enumerate(facts["text"])),
+            *(f"{i}: {character}" for i, character in enumerate(text)),
             f"inside the {facts['field']}" if span else "no gold span",
             "total",
         ],
-        "numbers": [
-            *([score, pytest.approx(weight, rel=CLOSE, abs=CLOSE)]
-              for score, weight in zip(scores[step], weights, strict=True)),
-            *inside,
-            ["", pytest.approx(1)],
-        ],
-        "heat": sum(int(100 * w + 0.5) for each in every for w in each["weights"]),
-        "outlined": " ".join(field for field in spans if field in fields),
-    }  # fmt: skip
+        "numbers": [pytest.approx(row, rel=CLOSE, abs=CLOSE) for row in numbers],
+    }
+
+
+def shades(rows: list[list[float]]) -> list[list[Any]]:
+    """Where the cells of each shade, in 1/100, are drawn: the shades as they come, row by row."""
+    found: dict[int, str] = {}
+    for y, row in enumerate(rows):
+        for x, weight in enumerate(row):
+            if (shade := int(100 * weight + 0.5)) > 0:
+                found[shade] = f"{found.get(shade, '')}M{x} {y}h1v1h-1z"
+    return [[shade, path] for shade, path in found.items()]
+
+
+def outline(start: int, end: int, first: int, last: int) -> str:
+    return f"M{start} {first}h{end - start}v{last - first}h-{end - start}z"
 
 
 def disagreements(figure: Locator, case: str, state: dict[str, Any]) -> list[str]:
-    """What a figure shows that is not the model's for where its controls stand."""
+    """What a figure shows that is not the model's for the values of its controls."""
     seen = figure.evaluate(READ)
-    true = expected(case, state, seen["date"], seen["step"])
+    return differences(seen, expected(case, state["translations"], seen["date"])[seen["step"]])
+
+
+def differences(seen: dict[str, Any], true: dict[str, Any]) -> list[str]:
     assert seen.keys() == true.keys()
     return [name for name in true if seen[name] != true[name]]

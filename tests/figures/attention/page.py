@@ -1,4 +1,4 @@
-"""What an attention figure shows against torch, and where its lengths stand."""
+"""What an attention figure shows against torch, and where its lengths are."""
 
 from __future__ import annotations
 
@@ -8,32 +8,32 @@ import torch
 from playwright.sync_api import Locator
 
 from tests.figures.attention.cases import differ, truth
-from tests.figures.shared.page import CLOSE
+from tests.figures.shared.page import CLOSE, reading
 
-READ = """figure => {
-    const numbers = row => [...row.querySelectorAll('td[data-value]')].map(
-        cell => Number(cell.dataset.value));
-    const slider = figure.querySelector('.temperature input');
-    return {
-        temperature: Number(slider.getAttribute('aria-valuetext')),
-        examples: [...figure.querySelectorAll('section')].map(section => ({
-            query: Number(section.querySelector('input[type=radio]:checked')?.value ?? 0),
-            lens: [...section.querySelectorAll('.axis input')].map(i => Number(i.value)),
-            rows: [...section.querySelectorAll('tbody tr')].map(numbers),
-            total: section.querySelector('.total-text').textContent,
-        })),
-    };
-}"""
+READ = reading("""
+    temperature: Number(figure.querySelector('.temperature input').ariaValueText),
+    examples: all('section').map((section) => ({
+        query: Number(section.querySelector('input[type=radio]:checked')?.value ?? 0),
+        lens: [...section.querySelectorAll('.axis input')].map((input) => Number(input.value)),
+        rows: [...section.querySelectorAll('tbody tr')].map(values),
+    })),
+""")
 
 
 def read(figure: Locator) -> dict[str, Any]:
-    """Where the controls of a figure stand, and the numbers of its table twins."""
+    """The values of a figure's controls, and the numbers of its tables."""
     return dict(figure.evaluate(READ))
 
 
 def disagreements(figure: Locator, state: dict[str, Any], tolerance: float = CLOSE) -> list[str]:
-    """Where the numbers that a figure shows are not PyTorch's for where its controls stand."""
-    shown = read(figure)
+    """Which numbers of a figure are not PyTorch's for the values of its controls."""
+    return differences(read(figure), state, tolerance)
+
+
+def differences(
+    shown: dict[str, Any], state: dict[str, Any], tolerance: float = CLOSE
+) -> list[str]:
+    """The same of what was read; what is hidden must be exactly 0."""
     per_query = isinstance(state["valid_lens"][0], list)
     lens = [e["lens"] if per_query else e["lens"][0] for e in shown["examples"]]
     weights, output = truth(state, lens, shown["temperature"])
@@ -41,9 +41,10 @@ def disagreements(figure: Locator, state: dict[str, Any], tolerance: float = CLO
     for i, example in enumerate(shown["examples"]):
         q = example["query"]
         *keys, last = example["rows"]
+        found = [row[1] for row in keys]
         expected = {
             "scores": (state["scores"][i][q], [row[0] for row in keys]),
-            "weights": (weights[i, q].tolist(), [row[1] for row in keys]),
+            "weights": (weights[i, q].tolist(), found),
             "values": (state["values"][i], [row[2:] for row in keys]),
             "total": ([weights[i, q].sum().item()], last[:1]),
             "output": (output[i, q].tolist(), last[1:]),
@@ -53,6 +54,8 @@ def disagreements(figure: Locator, state: dict[str, Any], tolerance: float = CLO
             for name, (truly, seen) in expected.items()
             if differ(seen, torch.tensor(truly, dtype=torch.float64), tolerance)
         ]
+        if not torch.equal(torch.tensor(found) == 0, weights[i, q] == 0):
+            wrong.append(f"zeros of example {i}, query {q}, lengths {lens}")
     return wrong
 
 
@@ -63,11 +66,9 @@ def length_slider(figure: Locator, example: int = 0) -> Locator:
 
 def boundaries(figure: Locator, example: int = 0) -> list[float]:
     """Where the keys' columns begin and end, in px: one more than there are keys."""
+    keys = figure.locator("section").nth(example).locator(".keys")
     return list(
-        figure.locator("section")
-        .nth(example)
-        .locator(".keys")
-        .evaluate(
+        keys.evaluate(
             """keys => [...keys.children].map(key => key.getBoundingClientRect().left)
                 .concat(keys.lastElementChild.getBoundingClientRect().right)"""
         )

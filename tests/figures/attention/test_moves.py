@@ -1,4 +1,4 @@
-"""What a hand may move, in Python: refusals, formulas that the page knows, traits both ways."""
+"""What can be dragged, in Python: refusals, formulas that the page knows, traits both ways."""
 
 from __future__ import annotations
 
@@ -71,12 +71,7 @@ def test_a_trait_refuses_what_no_hand_can_do_and_stays(movable, trait, value, me
 @pytest.mark.parametrize("name", LAYERS)
 def test_the_formula_equals_the_layer_wherever_vectors_are(name):
     figure = moved_figure(LAYERS[name])
-    assert figure.moves["rule"]["name"] == {
-        "narrow gaussian": "gaussian",
-        "additive without projections": "additive",
-    }.get(name, name)
-    start = {trait: getattr(figure, trait) for trait in ("query_vectors", "key_vectors")}
-    for place in [start, *places(figure.moves, 20)]:
+    for place in [figure.moves["start"], *places(figure.moves, 20)]:
         figure.set_state(place)
         scores, weights, output = layers_own(name, place, [5, 3])
         assert not differ(figure.scores, scores, 1e-7)

@@ -1,53 +1,58 @@
-"""What new readers typed into tasks of the built pages, and what the page said; says it anew.
+"""What new readers typed into tasks of the built pages, and what the judge made of it.
 
-python -m tests.figures.code.replay    writes the verdicts of today into readers/*.json
+python -m tests.figures.code.replay    stores today's case and bugs in readers/*.jsonl
+
+A line is an attempt: `case` is the one that failed, "" for right code, "error" for code that does
+not run; `bugs` are the names that it was given.
 """
 
 from __future__ import annotations
 
 import json
-import tempfile
 from pathlib import Path
 from typing import Any
 
-from attnbook.figures import CodeTask
 from attnbook.practice import LIST_TASKS
 from tests.figures.code.interpreters import in_micropython
-from tests.figures.shared.node import in_node, written
 
 READERS = Path(__file__).with_name("readers")
-ENDLESS = "did not end within two seconds"  # such code is not run again
-PROGRAM = """
-import { readFileSync } from "node:fs";
-const { module, answers } = JSON.parse(readFileSync(0, "utf-8"));
-const { told } = await import(module);
-process.stdout.write(JSON.stringify(answers.map(told)));
-"""
+ENDLESS = "endless"  # the page stops such code after two seconds; it is not run again
 
 
 def attempts() -> dict[Path, list[dict[str, Any]]]:
-    """All that was typed, by the file that keeps it."""
-    return {path: json.loads(path.read_text("utf-8")) for path in sorted(READERS.glob("*.json"))}
+    """All that was typed, by the file that stores it."""
+    files = sorted(READERS.glob("*.jsonl"))
+    lines = {path: path.read_text("utf-8").strip().split("\n") for path in files}
+    return {path: [json.loads(line) for line in found] for path, found in lines.items()}
 
 
-def said_today(tried: list[dict[str, Any]]) -> list[list[str]]:
-    """What the page says of each attempt, in paragraphs without the marks of code."""
+def judged_today(tried: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The case and the bugs of each attempt, in the Python of a page."""
     questions = [
         {"code": each["code"], "task": LIST_TASKS[each["task"]].as_data()} for each in tried
     ]
-    with tempfile.TemporaryDirectory() as folder:
-        module = written(str(CodeTask._esm), Path(folder))
-        paragraphs = in_node(PROGRAM, module, answers=in_micropython(questions))
-    return [[text.replace("`", "") for text in each] for each in paragraphs]
+    answers = in_micropython(questions)
+    return [facts(each["task"], answer) for each, answer in zip(tried, answers, strict=True)]
+
+
+def facts(name: str, answer: dict[str, Any]) -> dict[str, Any]:
+    """Which case failed and which bugs were named, however the verdict puts it."""
+    if "verdict" not in answer:
+        return {"case": "error", "bugs": []}
+    task, [first, *rest] = LIST_TASKS[name], answer["verdict"]
+    cases = [case for case in task.cases if case in first]
+    bugs = [bug.name for bug in task.bugs.values() if any(bug.sentence in text for text in rest)]
+    return {"case": max(cases, key=len, default=""), "bugs": bugs}
 
 
 def main() -> None:
-    """Write today's verdicts."""
+    """Store what the judge makes of each attempt today."""
     for path, tried in attempts().items():
-        finite = [each for each in tried if ENDLESS not in " ".join(each["verdict"])]
-        for each, said in zip(finite, said_today(finite), strict=True):
-            each["verdict"] = said
-        path.write_text(json.dumps(tried, indent=1, ensure_ascii=False) + "\n", "utf-8")
+        finite = [each for each in tried if each["case"] != ENDLESS]
+        for each, found in zip(finite, judged_today(finite), strict=True):
+            each.update(found)
+        lines = (json.dumps(each, ensure_ascii=False) for each in tried)
+        path.write_text("".join(f"{line}\n" for line in lines), "utf-8")
 
 
 if __name__ == "__main__":

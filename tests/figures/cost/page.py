@@ -8,22 +8,21 @@ from typing import Any
 from playwright.sync_api import Locator
 
 from attnbook.figures import CostFigure
-from attnbook.figures.cost.figure import RANGES, WAYS, say_bytes, say_seconds
-from tests.figures.cost.cases import SWEEP, exact, powers, set_all
+from attnbook.figures.cost.figure import WAYS, say_bytes, say_seconds
+from tests.figures.cost.cases import powers, set_all
+from tests.figures.shared.page import reading
 
 KINDS = ["product", "multiply-add", "addition", "tanh", "division", "exponential"]
-READ = """figure => ({
-    sizes: Object.fromEntries([...figure.querySelectorAll('input[type=range]')].map(input =>
-        [input.getAttribute('aria-label'), Number(input.getAttribute('aria-valuetext'))])),
-    chosen: [...figure.querySelectorAll('input:checked')].map(input => input.value),
-    tables: [...figure.querySelectorAll('table')].map(table => [...table.tBodies[0].rows].map(
-        row => [...row.querySelectorAll('[data-value]')].map(one => Number(one.dataset.value)))),
-    told: [...figure.querySelectorAll('.cost-key b')].map(number => number.textContent),
+READ = reading("""
+    sizes: Object.fromEntries(all('input[type=range]').map(
+        (input) => [input.ariaLabel, Number(input.ariaValueText)])),
+    chosen: all('input:checked').map((input) => input.value),
+    tables: bodies(),
+    said: texts('.cost-key b'),
     sentence: figure.querySelector('.readout').textContent,
-    here: [...figure.querySelectorAll('.here')].map(dot => ['x1', 'y1'].map(
-        name => Number(dot.getAttribute(name)))),
-    dots: figure.querySelectorAll('.ring').length,
-})"""
+    here: all('.here').map((dot) => ['x1', 'y1'].map((name) => Number(dot.getAttribute(name)))),
+    dots: all('.ring').length,
+""")
 
 
 def slider(figure: Locator, name: str) -> Locator:
@@ -31,7 +30,7 @@ def slider(figure: Locator, name: str) -> Locator:
 
 
 def height(kind: str, number: float) -> float:
-    """Where a number stands in its plot, in percent from the top."""
+    """Where a number is in its plot, in percent from the top."""
     low, high, place = (-5, 4.5, math.log10) if kind == "seconds" else (10, 45, math.log2)
     return 100 * (high - place(number)) / (high - low)
 
@@ -47,34 +46,38 @@ def expected(figure: CostFigure) -> dict[str, Any]:
     x = 100 * (math.log2(figure.num_queries * figure.num_keys) / 2 - 4) / 8
     heights = [height("seconds", n) for n in seconds] + [height("bytes", n) for n in sizes]
     measured = [figure.points[f"{figure.layer} {way} {figure.mode}"] for way in WAYS]
-    there = (figure.batch, figure.size) == (SWEEP[0].batch, SWEEP[0].size)
+    dots = [point for way in measured for point in way if point[0] == figure.batch]
+    dots = [point for point in dots if point[3] == figure.size]
     return {
         "sizes": dict(zip(sides, figure.sizes, strict=True)),
         "chosen": [figure.layer, figure.mode],
         "tables": [chosen, curves(figure), [point[4:] for way in measured for point in way]],
-        "told": [*map(say_seconds, seconds), *map(say_bytes, sizes)],
+        "said": [*map(say_seconds, seconds), *map(say_bytes, sizes)],
         "sentence": repr(figure).splitlines()[1],
         "here": [[x, y] for y in heights],
-        "dots": 2 * 2 * len(SWEEP) * there,
+        "dots": 2 * len(dots),  # of seconds, and of bytes
     }
 
 
 def curves(figure: CostFigure) -> list[list[float]]:
     """Seconds and bytes of both ways, at as many queries as keys."""
-    asked = {name: getattr(figure, name) for name in (*RANGES, "layer", "mode")}
-    other = set_all(CostFigure(exact()), asked)
-    rows = []
+    before, rows = {name: getattr(figure, name) for name in ("num_queries", "num_keys")}, []
     for side in powers("num_keys"):
-        set_all(other, {"num_queries": side, "num_keys": side})
-        rows.append([get(way) for get in (other.seconds, other.bytes) for way in WAYS])
+        set_all(figure, {"num_queries": side, "num_keys": side})
+        rows.append([get(way) for get in (figure.seconds, figure.bytes) for way in WAYS])
+    set_all(figure, before)
     return rows
 
 
 def disagreements(figure: Locator, python: CostFigure) -> list[str]:
-    """The parts of the figure that are not what Python says."""
-    seen, true = figure.evaluate(READ), expected(python)
-    wrong = [name for name in true if name not in ("tables", "here") and seen[name] != true[name]]
+    """The parts of the figure that differ from Python's."""
+    return differences(figure.evaluate(READ), python)
+
+
+def differences(seen: dict[str, Any], python: CostFigure) -> list[str]:
+    true = expected(python)
     close = {"tables": 1e-12, "here": 1e-3}
+    wrong = [name for name in true if name not in close and seen[name] != true[name]]
     for name, tolerance in close.items():
         pairs = zip(flat(seen[name]), flat(true[name]), strict=True)
         if not all(math.isclose(a, b, rel_tol=tolerance, abs_tol=tolerance) for a, b in pairs):

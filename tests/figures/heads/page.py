@@ -10,34 +10,33 @@ from playwright.sync_api import Locator
 from attnbook.figures import HeadsFigure
 from attnbook.figures.heads.packing import steps_of
 from attnbook.figures.heads.reading import counted
+from tests.figures.shared.page import reading
 from tests.figures.shared.trained import Room
 
 STEPS = steps_of("copying")
 CLOSE = 1e-5
-READ = """figure => {
-    const [weights, added] = figure.querySelectorAll('tbody');
-    const numbers = row => [...row.cells].slice(1).map(cell => cell.dataset.value)
-        .filter(value => value !== '').map(Number);
-    const told = name => [...figure.querySelectorAll('.heads-line .' + name)].map(
-        part => part.textContent);
-    return {
-        rows: [...weights.rows].map(numbers),
-        added: added && added.closest('table').hidden ? null : numbers(added.rows[0]),
-        symbols: told('symbol').join(''),
-        guesses: told('guess').map(guess => guess[0]).join(''),
-        marks: told('guess').map(guess => guess[1] ?? ''),
-        percent: told('chance').map(Number),
-        chosen: [...figure.querySelectorAll('.heads-line button')].findIndex(
-            button => button.ariaPressed === 'true'),
-        count: figure.querySelector('.readout').textContent,
-        gone: [...figure.querySelectorAll('[type=checkbox]')].map(box => box.checked),
-    };
-}"""
+READ = reading("""
+    rows: bodies()[0],
+    added: all('table')[1].hidden ? null : bodies()[1][0],
+    symbols: texts('.heads-line .symbol').join(''),
+    guesses: texts('.heads-line .guess').map((guess) => guess[0]).join(''),
+    marks: texts('.heads-line .guess').map((guess) => guess[1] ?? ''),
+    percent: texts('.heads-line .chance').map(Number),
+    chosen: where('.heads-line button', (button) => button.ariaPressed === 'true'),
+    count: figure.querySelector('.readout').textContent,
+    gone: all('[type=checkbox]:checked').length,
+""")
+TEXT = "gbdkafcdkafcdkafcd"
+LONG = "abcdefgh" * 4
 
 
 def disagreements(figure: Locator, python: HeadsFigure, tolerance: float = CLOSE) -> list[str]:
-    """What of the page is not what this Python half says."""
-    seen, truth, text = figure.evaluate(READ), python.reading, python.text
+    """What of the page differs from its Python half."""
+    return differences(figure.evaluate(READ), python, tolerance)
+
+
+def differences(seen: dict[str, Any], python: HeadsFigure, tolerance: float = CLOSE) -> list[str]:
+    truth, text = python.reading, python.text
     layer, head = python.focus
     weights = truth.weights[layer, head]
     rows = [weights[q, : q + 1].tolist() for q in range(len(text))]
@@ -62,8 +61,8 @@ def disagreements(figure: Locator, python: HeadsFigure, tolerance: float = CLOSE
         == python.static_text.splitlines()[4].split()[1:],
         "count": seen["count"]
         == counted(text, truth.guesses, python.shown["whole"], python.removed),
-        "query": seen["chosen"] == python.query,
-        "gone": sum(seen["gone"]) == len(python.removed),
+        "query": seen["chosen"] == [python.query],
+        "gone": seen["gone"] == len(python.removed),
     }
     return [name for name, holds in same.items() if not holds]
 
@@ -100,8 +99,21 @@ ROOM = Room(
     typed="ponmponmponm",
     characters=".heads-line button",
     move=_move,
-    unreadable="xyz",
+    refused={
+        "": "Type at least one symbol, from a to p.",
+        "abz": "The model knows the symbols a to p, and no “z”.",
+        LONG + "a": "The figure shows at most 32 symbols, these are 33.",
+    },
+    still=f"{TEXT}.",
     ink=".symbol",
     changed={"text": "gbdkafgbda", "removed": [(0, 1)]},
+    cases={
+        "first": {},
+        "broken": {"removed": [(0, 1)], "focus": (0, 1)},
+        "untrained": {"step": STEPS[0], "removed": [(1, 0), (1, 1)]},
+        "long": {"text": LONG, "focus": (0, 0)},
+        "one symbol": {"text": "p"},
+        "one layer": {"name": "copying-one-layer", "text": "abcabcabc", "focus": (0, 1)},
+    },
     first_load=21_000,
 )

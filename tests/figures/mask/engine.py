@@ -25,7 +25,7 @@ const shown = settings.map(({ rules, own }) => {
     };
 });
 process.stdout.write(JSON.stringify({
-    names: Object.keys(figure), shown,
+    shown,
     judged: judged.map(({ mask, rules }) => figure.judged(mask, rules)),
     named: judged.map(({ mask, rules }) => figure.nameOf(rules, mask)),
     vectorized: texts.map(figure.isVectorized),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 from contextlib import contextmanager
 from random import Random
-from typing import Any
 
 import pytest
 import torch
@@ -15,52 +14,34 @@ from attnbook.figures import MaskFigure
 from attnbook.figures.mask.figure import LIBRARIES
 from attnbook.interop import MaskRules
 from tests.figures.mask.cases import chosen, executed
-from tests.figures.shared.page import (
-    DENY,
-    FROM_PYTHON,
-    MOVING,
-    PHONE,
-    colours_on_paper,
-    notebook,
-    read_in_a_book,
-)
+from tests.figures.shared.page import DENY, PHONE, notebook, read_in_a_book, reading
 from tests.mask_rules import JOINS
 from tests.tools.site.live_pages import book
-from tests.tools.site.site_checks import LOOKS, NARROW, WIDE
+from tests.tools.site.site_checks import NARROW, WIDE
 
 FIRST_LOAD = 23_000  # bytes of the module and its style, packed by gzip -6
 NO_CLIPBOARD = "Object.defineProperty(navigator, 'clipboard', { value: undefined })"
 PICTURE = MaskRules(6, 6, causal="last", back=2)
-CASES: dict[str, dict[str, Any]] = {
-    "all": {"causal": "last", "back": 2, "documents": [0, 0, 0, 1, 1, 1]},
-    "few": {"num_queries": 2, "causal": "first", "start": 2, "library": "flex"},
-    "table": {"written": "q >= k and k != 1", "library": "multihead", "valid_len": 4},
-    "goal": {"goal": PICTURE, "groups": ["predicate"], "written": "(q >= k) & (q - k <= 3)"},
-    "most": {"num_queries": 24, "num_keys": 32, "causal": "last", "back": 9, "library": "encoder"},
+CASES = {
+    "no rule": {},
+    "window": {"causal": "last", "back": 2},
+    "few queries": {"num_queries": 4},
+    "empty rows": {"num_queries": 3, "causal": "last", "start": 5},
+    "most": {"num_queries": 24, "num_keys": 32, "causal": "last", "back": 9},
 }
-READ = """figure => ({
-    mask: [...figure.querySelectorAll('tbody tr')].map(row => [...row.cells].slice(1, -1).map(
-        cell => ({ true: true, false: false })[cell.dataset.value])),
-    counts: [...figure.querySelectorAll('tbody tr')].map(
-        row => Number([...row.cells].at(-1).dataset.value)),
+READ = reading("""
+    mask: all('tbody tr').map((row) => [...row.cells].slice(1, -1).map(
+        (cell) => ({ true: true, false: false })[cell.dataset.value])),
+    counts: all('tbody tr').map((row) => Number([...row.cells].at(-1).dataset.value)),
     seen: figure.querySelector('.sees').getAttribute('d').split('z').length - 1,
     hidden: figure.querySelector('.hides').getAttribute('d').split('z').length - 1,
-    told: figure.querySelector('.readout').textContent,
-})"""
+    said: figure.querySelector('.readout').textContent,
+""")
 
 
 @pytest.fixture(scope="module")
-def show(alone):
-    """A function that opens a page with one figure, and gives tab, figure and its Python half."""
-
-    @contextmanager
-    def go(width: int = WIDE, **arguments: Any):
-        python = MaskFigure(**arguments)
-        phone = PHONE if width == NARROW else {}
-        with alone(python, width=width, reduced_motion="no-preference", **phone) as (tab, figure):
-            yield tab, figure, python
-
-    return go
+def show(stage):
+    return stage({case: MaskFigure(**arguments) for case, arguments in CASES.items()})
 
 
 def slider(figure, name):
@@ -75,7 +56,7 @@ def agrees(figure, rules: MaskRules) -> bool:
         seen["mask"] == mask.tolist()
         and seen["counts"] == mask.sum(1).tolist()
         and (seen["seen"], seen["hidden"]) == (count, mask.numel() - count)
-        and seen["told"].startswith(f"{count} of {mask.numel()} pairs are visible")
+        and seen["said"].startswith(f"{count} of {mask.numel()} pairs are visible")
     )
 
 
@@ -96,82 +77,72 @@ def test_at_the_ends_of_every_control_it_shows_our_mask(show):
         ("num_keys", "End", {"num_queries": 1, "num_keys": 32}),
         ("num_queries", "End", {"num_queries": 32, "num_keys": 32}),
     ]  # fmt: skip
-    with show() as (_, figure, _python):
-        for name, key, rules in ends:
-            slider(figure, name).press(key)
-            assert agrees(figure, MaskRules(**{"num_queries": 6, "num_keys": 6} | rules)), name
+    figure = show("no rule").figure
+    for name, key, rules in ends:
+        slider(figure, name).press(key)
+        assert agrees(figure, MaskRules(**{"num_queries": 6, "num_keys": 6} | rules)), name
 
 
 def test_anywhere_else_it_shows_our_mask_and_python_hears_of_it(show):
     rng = Random(3)  # noqa: S311 - numbers to test with, no secrets
     joins = [rules for rules in JOINS if rules.table is None]
-    with show() as (tab, figure, _python):
-        for rules in rng.sample(joins, 12):
-            for name, value in chosen(rules).items():
-                tab.evaluate(FROM_PYTHON, [name, value])
-            assert agrees(figure, rules), rules
-        saves = tab.evaluate("models[0].saves")
-        slider(figure, "valid_len").press("Home")
-        assert tab.evaluate("[models[0].get('valid_len'), models[0].saves]") == [0, saves + 1]
-        figure.evaluate("e => { e.querySelector('.sees').setAttribute('d', '') }")
-        assert not agrees(figure, rules)  # what is wrong would be noticed
+    shown = show("no rule")
+    for rules in rng.sample(joins, 6):
+        shown.set(**chosen(rules))
+        assert agrees(shown.figure, rules), rules
+    saves = shown.saves()
+    slider(shown.figure, "valid_len").press("Home")
+    assert [*shown.get("valid_len"), shown.saves()] == [0, saves + 1]
+    assert not agrees(shown.figure, rules)  # what is wrong would be noticed
 
 
 def test_order_is_one_choice_so_that_a_prefix_and_causal_never_meet(show):
-    with show(num_queries=4) as (_, figure, _python):
-        order, prefix = figure.get_by_role("combobox", name="order"), slider(figure, "prefix")
-        for choice, rules in [
-            ("last", {"causal": "last"}), ("prefix", {"prefix": 2}), ("first", {"causal": "first"}),
-            ("prefix", {"prefix": 2}), ("none", {}),
-        ]:  # fmt: skip
-            order.select_option(choice)
-            assert agrees(figure, MaskRules(4, 6, **rules))
-            assert prefix.is_visible() == (choice == "prefix")
+    figure = show("few queries").figure
+    order, prefix = figure.get_by_role("combobox", name="order"), slider(figure, "prefix")
+    for choice, rules in [
+        ("last", {"causal": "last"}), ("prefix", {"prefix": 2}), ("first", {"causal": "first"}),
+        ("prefix", {"prefix": 2}), ("none", {}),
+    ]:  # fmt: skip
+        order.select_option(choice)
+        assert agrees(figure, MaskRules(4, 6, **rules))
+        assert prefix.is_visible() == (choice == "prefix")
 
 
 def test_rows_that_see_nothing_are_marked_with_words(show):
-    with show(num_queries=3, causal="last", start=5) as (_, figure, _python):
-        assert figure.locator(".counts span").all_inner_texts() == ["nothing", "nothing", "1"]
-        said = "Queries 3 and 4 see nothing: weights 0, output 0 in this book."
-        assert figure.locator(".mask-empty").inner_text() == said
+    figure = show("empty rows").figure
+    assert figure.locator(".counts span").all_inner_texts() == ["nothing", "nothing", "1"]
+    said = "Queries 3 and 4 see nothing: weights 0, output 0 in this book."
+    assert figure.locator(".mask-empty").inner_text() == said
 
 
 def test_many_changes_at_once_end_at_the_last(show):
-    with show(**CASES["most"]) as (tab, figure, _python):
-        tab.evaluate("for (let back = 1; back <= 30; back += 1) models[0].set('back', back);")
-        assert agrees(figure, MaskRules(24, 32, causal="last", back=30))
-
-
-def test_it_hears_python_until_it_is_cleaned_up(show):
-    with show() as (tab, figure, _python):
-        tab.evaluate("models[0].set('start', 2)")
-        assert agrees(figure, MaskRules(6, 6, start=2))
-        tab.evaluate("cleanUps[0]()")
-        assert tab.evaluate("models[0].heard.length") == 0
+    tab, figure, _, place = show("most")
+    many = "for (let back = 1; back <= 30; back += 1) models[place].set('back', back);"
+    tab.evaluate(f"place => {{ {many} }}", place)
+    assert agrees(figure, MaskRules(24, 32, causal="last", back=30))
 
 
 # The code
 
 
 def test_the_code_of_each_library_is_shown_and_copied(show):
-    rules = MaskRules(6, 6, causal="last", back=2)
-    with show(causal="last", back=2) as (tab, figure, _python):
-        tab.context.grant_permissions(["clipboard-read", "clipboard-write"])
-        choice = figure.get_by_role("combobox", name="Code for")
-        for library in LIBRARIES[:-1]:
-            choice.select_option(library)
-            figure.get_by_role("button", name="Copy").click()
-            expect(figure.locator(".mask-line small")).to_have_text("Copied.")
-            code = tab.evaluate("navigator.clipboard.readText()")
-            assert torch.equal(executed(library, code, chosen(rules)), rules.visible())
-        choice.select_option("transformers")
-        expect(figure.locator(".cannot")).to_contain_text("It cannot say a window")
-        assert figure.get_by_role("button", name="Copy").is_hidden()
-        assert tab.evaluate("models[0].get('library')") == "transformers"
+    tab, figure, _, _ = shown = show("window")
+    tab.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    choice = figure.get_by_role("combobox", name="Code for")
+    for library in LIBRARIES[:-1]:
+        choice.select_option(library)
+        figure.get_by_role("button", name="Copy").click()
+        expect(figure.locator(".mask-line small")).to_have_text("Copied.")
+        code = tab.evaluate("navigator.clipboard.readText()")
+        assert torch.equal(executed(library, code, chosen(PICTURE)), PICTURE.visible())
+    choice.select_option("transformers")
+    expect(figure.locator(".cannot")).to_contain_text("It cannot say a window")
+    assert figure.get_by_role("button", name="Copy").is_hidden()
+    assert shown.get("library") == ["transformers"]
 
 
-def test_where_copying_is_forbidden_the_code_is_selected(show):
-    with show() as (tab, figure, _python):
+def test_where_copying_is_forbidden_the_code_is_selected(alone):
+    with alone(MaskFigure()) as (tab, figure):
         tab.evaluate(NO_CLIPBOARD)
         figure.get_by_role("button", name="Copy").click()
         expect(figure.locator(".mask-line small")).to_contain_text("the code is selected")
@@ -299,34 +270,11 @@ def test_the_first_load_is_small(built):
 
 
 def test_without_a_python_in_the_page_the_kernel_is_asked(show):
-    with show() as (tab, figure, python):
-        write(figure, "q >= k")
-        expect(figure.get_by_role("textbox")).to_have_value("q >= k")
-        tab.wait_for_function("models[0].get('predicate') === 'q >= k'")
-        python.predicate = "q >= k"  # what the model's other end does
-        tab.evaluate(FROM_PYTHON, ["table", python.table])
-        assert agrees(figure, MaskRules(6, 6, causal="last"))
-
-
-# Looks
-
-
-@pytest.fixture(scope="module")
-def looked_at(on_one_page):
-    """A function that opens all cases on one page."""
-    figures = [MaskFigure(caption="A caption.", **arguments) for arguments in CASES.values()]
-    return on_one_page(figures)
-
-
-@pytest.mark.parametrize(("width", "scheme"), LOOKS)
-def test_they_fit_their_column_are_legible_and_please_axe(looked_at, keep_picture, width, scheme):
-    seen = looked_at(width, scheme)
-    for place, case in enumerate(CASES):
-        keep_picture(seen.figure(place), f"mask-{case}-{width}-{scheme}")
-        assert seen.problems(place) == [], case
-
-
-def test_it_prints_in_its_colours_and_nothing_moves_by_itself(show, keep_picture):
-    with show(**CASES["all"]) as (_, figure, _python):
-        assert figure.evaluate(MOVING) == 0
-        assert colours_on_paper(figure, keep_picture, "mask") == "exact"
+    tab, figure, _, place = shown = show("no rule")
+    python = MaskFigure()
+    write(figure, "q >= k")
+    expect(figure.get_by_role("textbox")).to_have_value("q >= k")
+    tab.wait_for_function("place => models[place].get('predicate') === 'q >= k'", arg=place)
+    python.predicate = "q >= k"  # what the model's other end does
+    shown.set(table=python.table)
+    assert agrees(figure, MaskRules(6, 6, causal="last"))

@@ -42,29 +42,22 @@ REFUSED = [
     (torch.tensor([-1e308, 1e308], dtype=torch.float64), zeros(2, 1), 1,
      "scores must lie a finite distance apart, got -1e+308 and 1e+308"),
 ]  # fmt: skip
-
-
-@pytest.mark.parametrize(("scores", "values", "block", "message"), REFUSED)
-def test_what_cannot_be_shown_is_refused_in_one_sentence(scores, values, block, message):
-    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
-        OnlineSoftmaxFigure(scores, values, block)
+WRONG_TYPES = [
+    ([1.0], zeros(1, 1), 1, "scores must be a tensor, got list"),
+    (zeros(1), [[1.0]], 1, "values must be a tensor, got list"),
+    (zeros(3).long(), zeros(3, 1), 1, "scores must hold floating-point numbers, got torch.int64"),
+    (zeros(3), zeros(3, 1).bool(), 1, "values must hold floating-point numbers, got torch.bool"),
+    (zeros(3), zeros(3, 1), 1.5, "block must be a whole number, got 1.5"),
+    (zeros(3), zeros(3, 1), True, "block must be a whole number, got True"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ("scores", "values", "block", "message"),
-    [
-        ([1.0], zeros(1, 1), 1, "scores must be a tensor, got list"),
-        (zeros(1), [[1.0]], 1, "values must be a tensor, got list"),
-        (zeros(3).long(), zeros(3, 1), 1, "scores must hold floating-point numbers, "
-         "got torch.int64"),
-        (zeros(3), zeros(3, 1).bool(), 1, "values must hold floating-point numbers, "
-         "got torch.bool"),
-        (zeros(3), zeros(3, 1), 1.5, "block must be a whole number, got 1.5"),
-        (zeros(3), zeros(3, 1), True, "block must be a whole number, got True"),
-    ],
-)  # fmt: skip
-def test_what_is_of_another_kind_is_refused(scores, values, block, message):
-    with pytest.raises(TypeError, match=f"^{re.escape(message)}$"):
+    ("error", "scores", "values", "block", "message"),
+    [(ValueError, *row) for row in REFUSED] + [(TypeError, *row) for row in WRONG_TYPES],
+)
+def test_what_cannot_be_shown_is_refused_in_one_sentence(error, scores, values, block, message):
+    with pytest.raises(error, match=f"^{re.escape(message)}$"):
         OnlineSoftmaxFigure(scores, values, block)
 
 
@@ -102,15 +95,14 @@ def test_what_is_carried_follows_from_the_definitions(case, corrected):
         assert not differ(figure.plain(step).tolist(), true["plain"], 1e-12)
 
 
-def test_the_chapters_lines_give_what_the_last_step_shows():
-    for case in ("the chapter's", "a small last block", "huge scores"):
-        (scores, values), block = CASES[case]()
-        figure = figure_of(case)
-        figure.step = figure.num_steps
-        for corrected in (True, False):
-            figure.corrected = corrected
-            lines = chapters_output(scores.double(), values.double(), block, corrected=corrected)
-            assert not differ(figure.output.tolist(), lines, 1e-7)
+@pytest.mark.parametrize("corrected", [False, True])
+@pytest.mark.parametrize("case", CASES)
+def test_the_chapters_lines_give_what_the_last_step_shows(case, corrected):
+    (scores, values), block = CASES[case]()
+    figure = figure_of(case)
+    figure.step, figure.corrected = figure.num_steps, corrected
+    lines = chapters_output(scores.double(), values.double(), block, corrected=corrected)
+    assert not differ(figure.output.tolist(), lines, 1e-7)
 
 
 def test_three_keys_worked_by_hand():

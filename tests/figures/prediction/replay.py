@@ -1,9 +1,9 @@
-"""What new readers answered on the book's pages, and what they were told, tried again.
+"""What new readers answered on the book's pages, and what it was taken for.
 
-python -m tests.figures.prediction.replay [FILE ...]
+python -m tests.figures.prediction.replay [FILE ...]    stores what the built pages take it for
 
-writes down anew what the built pages tell now; `git diff` then shows what is told otherwise. Each
-file in `readers/` is one reading of a page: what was asked, what was answered, what was told.
+Each file in `readers/` is one reading of a page. A line is an answer: what was asked, what was
+answered, whether it is right, and whether it is a known mistake.
 """
 
 from __future__ import annotations
@@ -26,29 +26,35 @@ const figure = await import(module);
 process.stdout.write(JSON.stringify(tries.map(({ state, answer }) => {
     const model = { get: (name) => state[name] };
     const read = state.options.length ? answer[0] : answer.map(figure.readNumber);
-    return figure.judge(model, read).says;
+    const { right, says } = figure.judge(model, read);
+    return { right, known: state.slips.some(([, sentence]) => sentence === says) };
 })));
 """
 
 
 def readings() -> list[Path]:
-    return sorted(READINGS.glob("*.json"))
+    return sorted(READINGS.glob("*.jsonl"))
 
 
-def told(reading: Path, site: Path = SITE) -> list[dict[str, Any]]:
-    """The tries of a reading with what the page tells now.
+def stored(reading: Path) -> list[dict[str, Any]]:
+    """The answers of a reading."""
+    return [json.loads(line) for line in reading.read_text("utf-8").strip().split("\n")]
+
+
+def judged(reading: Path, site: Path = SITE) -> list[dict[str, Any]]:
+    """The answers of a reading with what the page takes them for.
 
     Raises:
         ValueError: the page asks that no longer.
     """
     page = (site / "chapters" / f"{reading.stem}.html").read_text("utf-8")
     asked = [it for it in states(page).values() if it["kind"] == "prediction"]
-    tries = json.loads(reading.read_text("utf-8"))
+    tries = stored(reading)
     with TemporaryDirectory() as folder:
         module = written(str(Prediction._esm), Path(folder))
         given = [{"state": put(it, asked), "answer": it["answer"]} for it in tries]
-        says = in_node(PROGRAM, module, tries=given)
-    return [it | {"told": said} for it, said in zip(tries, says, strict=True)]
+        found = in_node(PROGRAM, module, tries=given)
+    return [it | facts for it, facts in zip(tries, found, strict=True)]
 
 
 def put(tried: dict[str, Any], asked: list[dict[str, Any]]) -> dict[str, Any]:
@@ -63,8 +69,8 @@ def put(tried: dict[str, Any], asked: list[dict[str, Any]]) -> dict[str, Any]:
 
 def main() -> None:
     for path in [Path(name) for name in sys.argv[1:]] or readings():
-        text = json.dumps(told(path), ensure_ascii=False, indent=1)
-        path.write_text(f"{text}\n", "utf-8")
+        lines = (json.dumps(it, ensure_ascii=False) for it in judged(path))
+        path.write_text("".join(f"{line}\n" for line in lines), "utf-8")
 
 
 if __name__ == "__main__":

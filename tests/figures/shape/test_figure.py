@@ -177,14 +177,6 @@ def test_heads_are_the_numbers_of_the_vectors_moved():
     assert notes[0, "pooled"] == (-1, product)
 
 
-@each_case
-def test_numbers_that_only_moved_keep_their_scale(name):
-    figure = ShapeFigure(CASES[name]())
-    for step in figure.steps:
-        if step["before"] >= 0:
-            assert step["scale"] == figure.steps[step["before"]]["scale"]
-
-
 @pytest.mark.parametrize(
     ("one", "other", "kind", "how"),
     [
@@ -314,11 +306,6 @@ def test_the_text_of_a_small_case_is_as_worked_by_hand():
     )
     figure.step = 4
     assert repr(figure).startswith("ShapeFigure: step 4 of 5\n")
-
-
-@each_case
-def test_the_same_layer_says_the_same_twice(name):
-    assert repr(ShapeFigure(CASES[name]())) == repr(ShapeFigure(CASES[name]()))
 
 
 @pytest.mark.parametrize("layer", [DotProductAttention(), MultiHeadAttention(5, 5, 11, 12, 4)])

@@ -1,4 +1,4 @@
-"""A figure's own module, run in node; what comes in bulk goes through files."""
+"""A figure's own module, run in node."""
 
 from __future__ import annotations
 
@@ -7,24 +7,8 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import torch
-from torch import Tensor
-
 from attnbook.figures.shared.base import Figure
 from tools.site.formulas import NODE
-
-IN_BULK = """
-import { readFileSync, writeFileSync } from "node:fs";
-const { module, asked, answer } = JSON.parse(readFileSync(0, "utf-8"));
-const task = JSON.parse(readFileSync(asked, "utf-8"));
-const figure = await import(module);
-const numbers = [];
-const tell = (words) => {
-    writeFileSync(answer, new Float64Array(numbers));
-    process.stdout.write(JSON.stringify(words));
-};
-"""
 
 
 def written(module: str, folder: Path) -> Path:
@@ -51,12 +35,3 @@ def in_node(program: str, module: Path, **task: Any) -> Any:
         check=True,
     )
     return json.loads(done.stdout)
-
-
-def in_bulk(program: str, module: str, folder: Path, **task: Any) -> tuple[Any, Tensor]:
-    """What a program tells of a `task`, and the `numbers` that it gathers."""
-    asked, answer = folder / "asked.json", folder / "answer.bin"
-    asked.write_text(json.dumps(task), "utf-8")
-    paths = {"asked": str(asked), "answer": str(answer)}
-    words = in_node(IN_BULK + program, written(module, folder), **paths)
-    return words, torch.from_numpy(np.fromfile(answer, dtype="<f8"))

@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from PIL import Image
@@ -32,6 +32,7 @@ TEXT = {"light": "#222832", "dark": "#ced6dd"}
 COLUMN = 736  # px: the book's text column on a wide screen
 PHONE = {"has_touch": True, "is_mobile": True}
 DENY = "Object.defineProperty(window, 'localStorage', { get() { throw new Error('denied') } })"
+FRAMES = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
 FROM_PYTHON = "([name, value]) => models[0].set(name, value)"
 
 # The least that a host is: a model, the module from a Blob, the style.
@@ -46,7 +47,7 @@ HARNESS = """<!DOCTYPE html>
 <style>{css}</style>
 <main><h1>Figures</h1></main>
 <script>
-const states = {states}, esm = {esm};
+const states = {states}, modules = {modules}, places = {places};
 const makeModel = (traits) => {{
   const heard = [];
   return {{
@@ -64,8 +65,9 @@ const makeModel = (traits) => {{
 }};
 window.models = states.map(makeModel);
 // Once for each figure, as in a notebook; the book's host loads it once for all.
-const load = () => import(URL.createObjectURL(new Blob([esm], {{ type: "text/javascript" }})));
-window.ready = Promise.all(models.map(load)).then((modules) => {{
+const load = (place) =>
+  import(URL.createObjectURL(new Blob([modules[place]], {{ type: "text/javascript" }})));
+window.ready = Promise.all(places.map(load)).then((modules) => {{
   window.cleanUps = modules.map(({{ default: figure }}, i) => {{
     const el = document.querySelector("main").appendChild(document.createElement("div"));
     return figure.render({{ model: models[i], el }});
@@ -76,18 +78,20 @@ window.ready = Promise.all(models.map(load)).then((modules) => {{
 
 
 def harness(figures: Sequence[Figure], theme: str = "light") -> str:
-    """A page that shows these figures and nothing else."""
+    """A page that shows these figures, of one or of several kinds, and nothing else."""
 
     def inside(data: Any) -> str:
         return json.dumps(data).replace("<", r"\u003c")
 
+    modules = list(dict.fromkeys(str(figure._esm) for figure in figures))
     return HARNESS.format(
         theme=theme,
         paper=PAPER[theme],
         text=TEXT[theme],
         column=COLUMN,
-        css=figures[0]._css,
-        esm=inside(str(figures[0]._esm)),
+        css="".join(dict.fromkeys(str(figure._css) for figure in figures)),
+        modules=inside(modules),
+        places=[modules.index(str(figure._esm)) for figure in figures],
         states=inside([traits(figure) for figure in figures]),
     )
 
@@ -139,6 +143,24 @@ def read_in_a_book(
         context.close()
 
 
+# What a script may use that reads what a figure shows. A cell without text shows no number.
+TO_READ = """
+    const all = (selector) => [...figure.querySelectorAll(selector)];
+    const texts = (selector) => all(selector).map((e) => e.textContent);
+    const where = (selector, test) => all(selector).flatMap((e, i) => (test(e) ? [i] : []));
+    const values = (row) => [...row.querySelectorAll('td[data-value]')].filter(
+        (cell) => cell.textContent).map((cell) => Number(cell.dataset.value));
+    const bodies = () => all('tbody').map((body) => [...body.rows].map(values));
+    const shaded = () => all('.shade-path').reduce((sum, path) => sum
+        + Number(path.dataset.shade) * (path.getAttribute('d').split('z').length - 1), 0);
+"""
+
+
+def reading(parts: str) -> str:
+    """A script that reads these parts of a figure."""
+    return f"figure => {{ {TO_READ} return {{ {parts} }}; }}"
+
+
 SMALL_TEXT = """figure => {
     const small = [], walker = document.createTreeWalker(figure, NodeFilter.SHOW_TEXT);
     while (walker.nextNode()) {
@@ -178,6 +200,54 @@ def ill_shown(figure: Locator) -> list[str]:
     beyond = figure.page.evaluate(wide)
     sideways = [f"the page scrolls {beyond} px sideways"] if beyond > 0 else []
     return [*sideways, *figure.evaluate(TOO_WIDE), *figure.evaluate(SMALL_TEXT)]
+
+
+SET_ALL = """([place, traits]) => {
+    for (const [name, value] of Object.entries(traits))
+        if (JSON.stringify(models[place].get(name)) !== JSON.stringify(value))
+            models[place].set(name, value);
+}"""
+SENT = {"wanted", "weights"}  # what a page asks for once, and keeps
+
+
+class Shown(NamedTuple):
+    """One of the figures of a page, and the traits that it was made with."""
+
+    tab: Page
+    figure: Locator
+    state: dict[str, Any]
+    place: int
+
+    def set(self, **traits: Any) -> None:
+        """Send what differs, as Python does."""
+        self.tab.evaluate(SET_ALL, [self.place, traits])
+
+    def reset(self) -> Shown:
+        """Send the first traits again."""
+        self.set(**{name: value for name, value in self.state.items() if name not in SENT})
+        return self
+
+    def get(self, *names: str) -> list[Any]:
+        """Traits of its model."""
+        script = "([place, names]) => names.map(name => models[place].get(name))"
+        return list(self.tab.evaluate(script, [self.place, names]))
+
+    def read_all(self, read: str, changes: list[dict[str, Any]]) -> list[Any]:
+        """What a script reads of the figure after each of these changes from Python."""
+        script = f"""async ([place, changes]) => {{
+            const [set, read, found] = [{SET_ALL}, {read}, []];
+            for (const change of changes) {{
+                set([place, change]);
+                await null;
+                found.push(read(document.querySelectorAll('main figure')[place]));
+            }}
+            return found;
+        }}"""
+        return list(self.tab.evaluate(script, [self.place, changes]))
+
+    def saves(self) -> int:
+        """How often it saved its traits for Python."""
+        return int(self.tab.evaluate("place => models[place].saves", self.place))
 
 
 @dataclass(frozen=True)

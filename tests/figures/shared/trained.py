@@ -1,22 +1,21 @@
-"""A figure with a trained model in a browser: how its weights come, and what its room tells."""
+"""A figure with a trained model in a browser: how its weights come, and what its room says."""
 
 from __future__ import annotations
 
 import base64
 import math
 from collections.abc import Callable
-from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator
 from torch import Tensor
 
 from attnbook.figures.shared.trained import TrainedFigure
-from tests.figures.shared.page import FROM_PYTHON, PHONE
-from tests.tools.site.site_checks import NARROW, WIDE, Visit
+from tests.figures.shared.page import Shown
+from tests.tools.site.site_checks import WIDE, Visit
 
 
 @dataclass(frozen=True)
@@ -32,17 +31,12 @@ class Room:
     typed: str
     characters: str  # of which there are as many as were typed
     move: Callable[[Locator], dict[str, Any]]  # another control; the traits that follow
-    unreadable: str
+    refused: dict[str, str]  # what cannot be read, and what is said of it
+    still: str  # what of the first text stays, as it is said there
     ink: str  # a part that is grey while something unreadable is typed
     changed: dict[str, Any]  # arguments with which the model says something else
+    cases: dict[str, dict[str, Any]]  # arguments, by name
     first_load: int  # bytes of the module and its style, packed by gzip -6
-
-
-def answer(tab: Page, python: TrainedFigure) -> None:
-    """Send the weights, as a kernel does when it is asked."""
-    tab.wait_for_function("models[0].get('wanted')")
-    python.set_state({"wanted": True})
-    tab.evaluate(FROM_PYTHON, ["weights", python.weights])
 
 
 def unpacked(shapes: list[tuple[str, list[int]]], data: str) -> dict[str, Tensor]:
@@ -52,16 +46,35 @@ def unpacked(shapes: list[tuple[str, list[int]]], data: str) -> dict[str, Tensor
     return {name: part.reshape(shape) for (name, shape), part in zip(shapes, parts, strict=True)}
 
 
-def shown_alone(alone: Callable[..., Any], make: type[TrainedFigure]) -> Callable[..., Any]:
-    """A function that opens a page with one figure, and gives tab, figure and its Python half."""
+class Trained(NamedTuple):
+    """A figure of a page, and its Python half."""
 
-    @contextmanager
-    def go(width: int = WIDE, weights: bool = True, **arguments: Any):
-        python, phone = make(**arguments), PHONE if width == NARROW else {}
-        with alone(python, width=width, reduced_motion="no-preference", **phone) as (tab, figure):
-            if weights:
-                answer(tab, python)
-            yield tab, figure, python
+    shown: Shown
+    figure: Locator
+    python: TrainedFigure
+
+    def answer(self) -> None:
+        """Send the weights, as a kernel does when it is asked."""
+        if not self.shown.get("wanted")[0]:
+            self.figure.scroll_into_view_if_needed()
+            wanted = "place => models[place].get('wanted')"
+            self.shown.tab.wait_for_function(wanted, arg=self.shown.place)
+        self.python.set_state({"wanted": True})
+        self.shown.set(weights=self.python.weights)
+
+
+def with_model(stage: Callable[..., Any], room: Room) -> Callable[..., Trained]:
+    """A function that gives a case as it was first, with the model in its page."""
+    given = stage({case: room.make(**arguments) for case, arguments in room.cases.items()})
+
+    def go(case: str = "first", width: int = WIDE) -> Trained:
+        shown = given(case, width)
+        found = Trained(shown, shown.figure, room.make(**room.cases[case]))
+        if not shown.get("weights")[0]:
+            found.answer()
+        room.field(shown.figure).fill(found.python.text)
+        shown.reset()
+        return found
 
     return go
 
@@ -69,12 +82,3 @@ def shown_alone(alone: Callable[..., Any], make: type[TrainedFigure]) -> Callabl
 def asked_for(visit: Visit, name: str) -> list[str]:
     """The requests for a model's weights."""
     return [url for url in visit.requests if f"live/{name}.js" in url]
-
-
-def check_refusal(room: Room, figure: Locator, typed: str, told: str, still: str) -> None:
-    """What cannot be read stays in the field and gets a sentence; what was shown turns grey."""
-    room.field(figure).fill(typed)
-    expect(room.said(figure)).to_have_text(f"{told} Still shown: {still}")
-    expect(figure.locator(".stale")).to_have_count(1)
-    expect(room.field(figure)).to_have_attribute("aria-invalid", "true")
-    assert room.field(figure).input_value() == typed

@@ -9,41 +9,38 @@ from playwright.sync_api import Locator
 
 from attnbook.figures import TranslatorFigure
 from attnbook.figures.translator.reading import verdict
+from tests.figures.shared.page import reading
 from tests.figures.shared.trained import Room
 
 CLOSE = 1e-9  # both in double precision; the contract asks for 1e-5
 MONTH = [3, 4, 5, 6]
-READ = """figure => {
-    const texts = selector => [...figure.querySelectorAll(selector)].map(e => e.textContent);
-    const value = cell => Number(cell.dataset.value);
-    const rows = [...figure.querySelectorAll('tbody tr')];
-    const before = figure.querySelector('.before-row');
-    return {
-        text: texts('.column bdi'),
-        output: texts('.output-row bdi').join(''),
-        before: before.classList.contains('same') ? '' : texts('.before-row bdi').join(''),
-        verdict: figure.querySelector('.verdict').textContent,
-        looked: figure.querySelector('.readout').textContent,
-        chosen: [...figure.querySelectorAll('.output-row button')].findIndex(
-            e => e.getAttribute('aria-current') === 'step'),
-        hidden: [...figure.querySelectorAll('.column')].flatMap(
-            (e, i) => e.ariaPressed === 'true' ? [i] : []),
-        bars: [...figure.querySelectorAll('.bar')].map(
-            e => Number(e.style.scale.split(' ').at(-1))),
-        scores: rows.slice(0, -1).map(row => value(row.cells[1])),
-        weights: rows.slice(0, -1).map(row => value(row.cells[2])),
-        map: [...figure.querySelectorAll('.shade-path')].reduce((sum, path) => sum +
-            Number(path.dataset.shade) * (path.getAttribute('d').split('z').length - 1), 0),
-        mark: Number(figure.querySelector('.heat-mark').style.getPropertyValue('--at')),
-    };
-}"""
+TEXT = "9. März 1987"
+HEBREW = "24 באפריל 2053"
+LONG = "keskiviikkona 9. syyskuuta 1987 ja 10. maaliskuuta 2011"
+READ = reading("""
+    text: texts('.column bdi'),
+    output: texts('.output-row bdi').join(''),
+    before: texts('.before-row:not(.same) bdi').join(''),
+    verdict: figure.querySelector('.verdict').textContent,
+    looked: figure.querySelector('.readout').textContent,
+    chosen: where('.output-row button', (e) => e.getAttribute('aria-current') === 'step'),
+    hidden: where('.column', (e) => e.ariaPressed === 'true'),
+    bars: all('.bar').map((e) => Number(e.style.scale.split(' ').at(-1))),
+    numbers: bodies()[0].slice(0, -1),
+    map: shaded(),
+    mark: Number(figure.querySelector('.heat-mark').style.getPropertyValue('--at')),
+""")
 
 
 def disagreements(figure: Locator, python: TranslatorFigure, tolerance: float = CLOSE) -> list[str]:
-    """What of the page is not what this Python half says."""
-    seen, truth = figure.evaluate(READ), python.reading
-    whole, step = python.shown["whole"], python.step
-    close = {"rel": tolerance, "abs": tolerance}
+    """What of the page differs from its Python half."""
+    return differences(figure.evaluate(READ), python, tolerance)
+
+
+def differences(
+    seen: dict[str, Any], python: TranslatorFigure, tolerance: float = CLOSE
+) -> list[str]:
+    truth, whole, step = python.reading, python.shown["whole"], python.step
     weights = truth.weights[step].tolist()
     rounded = [int(100 * weight + 0.5) for row in truth.weights.tolist() for weight in row]
     peak = weights.index(max(weights)) if any(weights) else -1
@@ -52,11 +49,13 @@ def disagreements(figure: Locator, python: TranslatorFigure, tolerance: float = 
         "output": truth.output,
         "before": whole if whole != truth.output else "",
         "verdict": verdict(truth.text, python.hidden, truth.output, whole),
-        "chosen": step,
+        "chosen": [step],
         "hidden": python.hidden,
         "bars": pytest.approx(weights, abs=6e-5 + tolerance),
-        "scores": pytest.approx(truth.scores[step].tolist(), **close),
-        "weights": pytest.approx(weights, **close),
+        "numbers": [
+            pytest.approx(pair, rel=tolerance, abs=tolerance)
+            for pair in zip(truth.scores[step].tolist(), weights, strict=True)
+        ],
         "map": pytest.approx(sum(rounded), abs=1e4 * tolerance),
         "mark": step,
     }
@@ -96,8 +95,22 @@ ROOM = Room(
     typed="10 mai 2001",
     characters=".column",
     move=_move,
-    unreadable="?",
+    refused={
+        "": "Type a date, as people write it.",
+        "9! März": "The model knows no “!”: no date that it learned from has that.",
+        "1" * 65: "The figure takes at most 64 characters, these are 65.",
+    },
+    still=TEXT,
     ink=".verdict",
     changed={"hidden": MONTH},
+    cases={
+        "first": {"examples": [TEXT, HEBREW, TEXT]},
+        "hidden": {"hidden": MONTH},
+        "nothing left": {"hidden": [*range(12)]},
+        "right to left": {"text": HEBREW, "hidden": [3]},
+        "long": {"text": LONG, "hidden": [*range(13)]},
+        "one character": {"text": "9"},
+        "other model": {"name": "small"},
+    },
     first_load=19_000,
 )

@@ -12,7 +12,7 @@ import traitlets
 
 from attnbook.figures import TranslatorFigure
 from attnbook.figures.translator.packing import arrays, check_readable, packed, translator_of
-from attnbook.figures.translator.reading import names_of, read, verdict
+from attnbook.figures.translator.reading import read
 from attnbook.models.translator.checkpoints import BOOK, book_model
 from attnbook.models.translator.config import Config
 from attnbook.models.translator.dates import LOCALES, make_dates
@@ -29,44 +29,40 @@ MONTH = [3, 4, 5, 6]
 # Refusals
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"name": "no"}, "name must be one of convolutional"),
-        ({"name": "recurrent"}, "a page reads translators with encoder='convolutional', got 'recu"),
-        ({"text": ""}, "a figure needs at least 1 of characters, got 0"),
-        ({"text": "9" * 65}, "a figure shows at most 64 of characters, got 65; show a part of it"),
-        ({"text": "9!"}, "text must hold characters of the vocabulary, got '!'"),
-        ({"examples": ["9", "?"]}, "text must hold characters of the vocabulary, got '?'"),
-        ({"examples": ["9"] * 65}, "a figure shows at most 64 of examples, got 65"),
-        ({"hidden": [12]}, "hidden must hold places in [0, len(text)=12), got 12"),
-        ({"hidden": [-1]}, "hidden must hold places in [0, len(text)=12), got -1"),
-        ({"hidden": [True]}, "hidden must hold places in [0, len(text)=12), got True"),
-        ({"hidden": [3, 3]}, "hidden must hold each place once, got [3, 3]"),
-    ],
-)
-def test_what_cannot_be_shown_is_refused_in_one_sentence(arguments, message):
-    with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
-        TranslatorFigure(**arguments)
+REFUSED = [
+    ("text", "", "a figure needs at least 1 of characters, got 0"),
+    ("text", "9" * 65, "a figure shows at most 64 of characters, got 65; show a part of it"),
+    ("text", "9!", "text must hold characters of the vocabulary, got '!'"),
+    ("hidden", [12], "hidden must hold places in [0, len(text)=12), got 12"),
+    ("hidden", [-1], "hidden must hold places in [0, len(text)=12), got -1"),
+    ("hidden", [3, 3], "hidden must hold each place once, got [3, 3]"),
+]
+OF_ARGUMENTS = [
+    ("name", "no", "name must be one of convolutional"),
+    ("name", "recurrent", "a page reads translators with encoder='convolutional', got 'recurrent'"),
+    ("examples", ["9", "?"], "text must hold characters of the vocabulary, got '?'"),
+    ("examples", ["9"] * 65, "a figure shows at most 64 of examples, got 65"),
+    ("hidden", [True], "hidden must hold places in [0, len(text)=12), got True"),
+]
+OF_TRAITS = [
+    ("step", 16, "step must lie in [0, max_steps=16), got 16"),
+    ("step", -1, "step"),
+]
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "message"),
-    [
-        ("text", "", "a figure needs at least 1 of characters, got 0"),
-        ("text", "9!", "text must hold characters of the vocabulary, got '!'"),
-        ("hidden", [12], "hidden must hold places in [0, len(text)=12), got 12"),
-        ("hidden", [2, 2], "hidden must hold each place once, got [2, 2]"),
-        ("step", 16, "step must lie in [0, max_steps=16), got 16"),
-        ("step", -1, "step"),
-    ],
-)
-def test_a_trait_refuses_what_no_control_can_choose_and_stays(name, value, message):
+@pytest.mark.parametrize(("name", "value", "message"), REFUSED + OF_TRAITS)
+def test_what_no_control_can_choose_is_refused_and_the_traits_stay(name, value, message):
     figure = TranslatorFigure()
     before = traits(figure)
     with pytest.raises(traitlets.TraitError, match=re.escape(message)):
         setattr(figure, name, value)
     assert traits(figure) == before
+
+
+@pytest.mark.parametrize(("name", "value", "message"), REFUSED + OF_ARGUMENTS)
+def test_a_figure_cannot_be_made_with_it(name, value, message):
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
+        TranslatorFigure(**{name: value})
 
 
 @pytest.mark.parametrize(
@@ -96,12 +92,6 @@ def test_the_reading_is_that_of_the_model_without_these_characters(hidden):
     torch.testing.assert_close(figure.reading.weights, expected.weights)
     softmax = without(figure.reading.scores.softmax(-1), mask)
     torch.testing.assert_close(softmax, expected.weights)
-
-
-def test_hidden_characters_have_no_weight_and_the_others_all_of_it():
-    weights = TranslatorFigure(hidden=MONTH).reading.weights
-    assert weights[:, MONTH].eq(0).all()
-    torch.testing.assert_close(weights.sum(-1), torch.ones(len(weights), dtype=torch.float64))
 
 
 def test_reading_leaves_the_model_as_it_was():
@@ -151,26 +141,6 @@ def test_a_shorter_text_hides_nothing_beyond_its_end():
 
 
 # What it says
-
-
-@pytest.mark.parametrize(
-    ("hidden", "told"),
-    [
-        ([0], "“9”"),
-        ([3, 4, 5], "“Mär”"),
-        ([0, 3, 4, 11], "“9”, “Mä” and “7”"),
-        ([1, 2], "“. ”"),
-        ([0, 2, 4, 6], "4 of its characters"),
-    ],
-)
-def test_hidden_characters_beside_each_other_are_one_piece(hidden, told):
-    assert names_of(TEXT, hidden) == told
-
-
-def test_an_answer_is_judged_by_hand():
-    assert verdict("ab", [1], "1", "1") == "Without “b” it still writes 1."
-    assert verdict("ab", [0, 1], "", "1") == "With nothing left to look at it writes nothing " \
-        "instead of 1."  # fmt: skip
 
 
 def test_the_text_tells_the_answer_and_where_each_character_looked():

@@ -53,6 +53,14 @@ def by_hand(block, x, **masks):
     return output
 
 
+@pytest.fixture
+def float64():
+    torch.set_default_dtype(torch.float64)
+    yield
+    torch.set_default_dtype(torch.float32)
+
+
+@pytest.mark.usefixtures("float64")
 @pytest.mark.parametrize("ffn_hiddens", [None, 20])
 @pytest.mark.parametrize("norm", [True, False])
 @pytest.mark.parametrize("residual", [True, False])
@@ -67,13 +75,8 @@ def by_hand(block, x, **masks):
     ids=["all", "causal", "lengths", "mask"],
 )
 def test_each_block_computes_its_formula(ffn_hiddens, norm, residual, masks):
-    torch.set_default_dtype(torch.float64)
-    try:
-        block = make_block(ffn_hiddens, norm=norm, residual=residual)
-        x = make_x()
-        assert torch.allclose(block(x, **masks), by_hand(block, x, **masks), atol=1e-12)
-    finally:
-        torch.set_default_dtype(torch.float32)
+    block, x = make_block(ffn_hiddens, norm=norm, residual=residual), make_x()
+    assert torch.allclose(block(x, **masks), by_hand(block, x, **masks), atol=1e-12)
 
 
 def test_what_is_left_out_has_no_weights():
@@ -102,7 +105,7 @@ def test_a_block_made_from_torchs_layer_computes_the_same(batch_first, eps):
     expected = theirs(given, src_mask=order, src_key_padding_mask=hidden)
     expected = expected if batch_first else expected.transpose(0, 1)
     found = ours(x, lengths, causal=True)
-    # What stands at padding is anybody's; torch may skip it.
+    # The output at padding is unspecified; torch may skip it.
     for row, other, length in zip(found, expected, lengths.tolist(), strict=True):
         assert torch.allclose(row[:length], other[:length], atol=1e-12)
     assert not ours.training
@@ -112,9 +115,8 @@ def test_a_block_made_from_torchs_layer_has_weights_of_its_own():
     theirs = nn.TransformerEncoderLayer(SIZE, HEADS, 20, norm_first=True, batch_first=True)
     ours = Block.from_torch(theirs)
     before = copy.deepcopy(theirs.state_dict())
-    with torch.no_grad():
-        for weight in ours.parameters():
-            weight.add_(1)
+    for weight in ours.parameters():
+        weight.data.add_(1)
     assert all(torch.equal(before[name], weight) for name, weight in theirs.state_dict().items())
     assert ours.training
     assert ours.dropout.p == theirs.dropout1.p
@@ -147,7 +149,7 @@ def test_no_position_sees_a_later_one_and_padding_is_not_seen():
     assert torch.equal(block(x, lengths)[:, :3], block(changed, lengths)[:, :3])
 
 
-def test_the_callers_tensor_stays_and_gradients_flow():
+def test_the_callers_tensor_is_unchanged_and_gradients_flow():
     block, x = make_block(), make_x().requires_grad_()
     before = x.detach().clone()
     block(x).sum().backward()
@@ -160,13 +162,6 @@ def test_dropout_drops_what_is_added_and_only_in_training():
     block, x = make_block(dropout=1.0), make_x()
     assert not torch.equal(block(x), x)
     assert torch.equal(block.train()(x), x)
-
-
-@pytest.mark.parametrize("fullgraph", [True])
-def test_a_block_compiles_whole(fullgraph):
-    block, x = make_block(), make_x()
-    compiled = torch.compile(block, backend="eager", fullgraph=fullgraph)
-    assert torch.allclose(compiled(x, causal=True), block(x, causal=True))
 
 
 @pytest.mark.parametrize(
@@ -188,7 +183,5 @@ def test_what_a_block_cannot_be_is_refused(given, error, told):
 def test_a_feed_forward_changes_each_position_by_itself():
     torch.manual_seed(0)
     network, x = FeedForward(SIZE, 7).double(), make_x()
-    together = network(x)
-    for i in range(2):
-        for j in range(5):
-            assert torch.allclose(network(x[i, j]), together[i, j], atol=1e-14)
+    alone = [[network(vector) for vector in one] for one in x]
+    assert torch.allclose(network(x), torch.stack([*map(torch.stack, alone)]), atol=1e-14)

@@ -10,7 +10,6 @@ import sys
 import nbformat
 import pytest
 import torch
-from nbclient.exceptions import CellExecutionError
 
 from tools import ROOT
 from tools.book import notebooks
@@ -200,50 +199,29 @@ def test_an_unknown_chapter_is_refused_with_those_that_exist():
     assert "no chapter named nonsense; there are: welcome, queries-keys-values" in answer.stderr
 
 
-# What each kernel does first: a layer that keeps its weights has no fast path left.
-NO_FAST_PATHS = """
-import attnbook.attention, attnbook.layers
-attnbook.attention.fast_weigh = attnbook.layers.fast_additive_score = None
-"""
+CALLED = """import torch
+from attnbook import *
+x = torch.ones(1, {size}, 5)
+print(len({layer}(x, x, x, torch.tensor([7]))))"""
 
 
-@pytest.fixture
-def no_fast_paths(tmp_path, monkeypatch):
-    startup = tmp_path / "ipython" / "profile_default" / "startup"
-    startup.mkdir(parents=True)
-    (startup / "no-fast-paths.py").write_text(NO_FAST_PATHS, "utf-8")
-    monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
+def calling(layer, size):
+    return code(CALLED.format(layer=layer, size=size), outputs=[stream("1\n")])
 
 
-# One says where the fast paths begin; one trains beyond that, and shows no line of a layer's.
-WITH_FAST_PATHS = {"what-attention-costs", "heads-that-copy"}
+LAYERS = ["DotProductAttention()", "AdditiveAttention(5, 5, 5)"]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("path", notebooks.chapters(), ids=lambda path: path.stem)
-def test_executing_a_chapter_again_leaves_no_difference(path, tmp_path, request):
-    if path.stem not in WITH_FAST_PATHS:
-        request.getfixturevalue("no_fast_paths")
-    again = tmp_path / path.name
-    again.write_bytes(path.read_bytes())
-
-    notebooks.execute(again)
-
-    assert again.read_bytes() == path.read_bytes()
+def test_a_chapter_whose_layers_run_the_lines_that_the_book_shows_passes(tmp_path):
+    path = book_with(tmp_path, *(calling(layer, 9) for layer in LAYERS))
+    assert notebooks.compare_as_shown([path]) == 0
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("layer", ["DotProductAttention()", "AdditiveAttention(5, 5, 5)"])
-@pytest.mark.usefixtures("no_fast_paths")
-def test_a_chapter_whose_layer_does_not_run_what_the_book_shows_is_found(layer, tmp_path):
-    call = "layer(x, x, x, torch.tensor([7]))"
-    start = f"import torch\nfrom attnbook import *\nlayer = {layer}\n"
-    few = book_with(tmp_path / "few", code(f"{start}x = torch.ones(1, 9, 5)\n{call}.shape"))
-    many = book_with(tmp_path / "many", code(f"{start}x = torch.ones(1, 300, 5)\n{call}.shape"))
-
-    notebooks.execute(few)
-    with pytest.raises(CellExecutionError, match="'NoneType' object is not callable"):
-        notebooks.execute(many)
+@pytest.mark.parametrize("layer", LAYERS)
+def test_a_chapter_whose_layer_runs_other_lines_than_the_book_shows_fails(layer, tmp_path):
+    assert notebooks.compare_as_shown([book_with(tmp_path, calling(layer, 300))]) == 1
 
 
 def test_nbval_without_the_package_names_the_line_of_the_readme_that_installs_it(tmp_path):

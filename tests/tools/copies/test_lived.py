@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -14,9 +13,19 @@ import pytest
 from nbformat import v4
 
 from tools import ROOT
-from tools.book.notebooks import read
+from tools.book.notebooks import chapters, read
+from tools.copies.colab import Origin
 from tools.copies.guards import ADDED
-from tools.copies.lived import differences, main, quiet, redirected, without_needless
+from tools.copies.lived import (
+    TWO,
+    Reader,
+    differences,
+    live_all,
+    main,
+    quiet,
+    redirected,
+    without_needless,
+)
 from tools.copies.reader_machine import (
     NotLikeColabError,
     apart,
@@ -39,30 +48,29 @@ def lived(chapter):
     return v4.new_notebook(cells=[*added, *deepcopy(chapter.cells)])
 
 
-def printing(notebook):
-    """The first cell that prints, and what it says."""
-    cells = (cell for cell in notebook.cells if cell.get("outputs"))
+@pytest.fixture
+def printing(lived):
+    """The first cell that prints."""
+    cells = (cell for cell in lived.cells if cell.get("outputs"))
     return next(cell for cell in cells if cell.outputs[0].output_type == "stream")
 
 
-def test_the_same_words_are_no_difference(chapter, lived):
+def test_the_same_outputs_are_no_difference(chapter, lived):
     assert list(differences(chapter, lived)) == []
 
 
-def test_another_printed_number_is_a_difference(chapter, lived):
-    printing(lived).outputs[0].text += "0.1"
-    assert [problem for problem in differences(chapter, lived) if "0.1" in problem]
-
-
-def test_a_warning_is_a_difference(chapter, lived):
-    cell = printing(lived)
-    cell.outputs.append(v4.new_output("stream", name="stderr", text="Deprecated"))
-    assert [problem for problem in differences(chapter, lived) if "stderr: Deprecated" in problem]
-
-
-def test_silence_is_a_difference(chapter, lived):
-    printing(lived).outputs = []
-    assert [problem for problem in differences(chapter, lived) if "says\nnothing" in problem]
+@pytest.mark.parametrize(
+    ("outputs", "message"),
+    [
+        ([v4.new_output("stream", name="stdout", text="0.1")], "stdout: 0.1"),
+        ([v4.new_output("stream", name="stderr", text="Deprecated")], "stderr: Deprecated"),
+        ([], "says\nnothing"),
+    ],
+)
+def test_other_outputs_are_a_difference(chapter, lived, printing, outputs, message):
+    printing.outputs = outputs
+    (problem,) = differences(chapter, lived)
+    assert message in problem
 
 
 def test_a_lost_cell_is_a_difference(chapter, lived):
@@ -71,7 +79,7 @@ def test_a_lost_cell_is_a_difference(chapter, lived):
 
 
 @pytest.mark.parametrize(
-    ("text", "heard"),
+    ("text", "is_reported"),
     [
         ("\x1b[33mWARNING: no index\x1b[0m\x1b[33m\n\x1b[0m", False),
         ("Note: you may need to restart the kernel to use updated packages.\n", False),
@@ -79,9 +87,9 @@ def test_a_lost_cell_is_a_difference(chapter, lived):
         ("Successfully installed x\n", True),
     ],
 )
-def test_an_installation_says_nothing_that_a_reader_must_read(lived, text, heard):
+def test_what_an_installation_prints_is_reported_if_a_reader_must_read_it(lived, text, is_reported):
     lived.cells[ADDED - 1].outputs = [v4.new_output("stream", name="stdout", text=text)]
-    assert bool(list(quiet(lived))) is heard
+    assert bool(list(quiet(lived))) is is_reported
 
 
 def test_an_installation_is_run_in_a_clean_environment_and_once_more_and_another_one_too(lived):
@@ -96,47 +104,72 @@ def test_an_installation_is_run_in_a_clean_environment_and_once_more_and_another
     assert [run("%pip b"), run("%pip a"), run("%pip b")] == ["%pip b", "", "%pip b"]
 
 
+@pytest.mark.parametrize("names", [(), TWO])
+def test_copies_are_run_of_all_chapters_or_of_those_that_are_named(names, tmp_path, monkeypatch):
+    run = []
+
+    def live_one(_copied, chapter, _reader):
+        run.append(chapter.cells[0].id)
+        return ["differs"] if chapter.cells[0].id.startswith(TWO[0]) else []
+
+    monkeypatch.setattr("tools.copies.lived.live_one", live_one)
+    monkeypatch.setattr("tools.copies.lived.colab.write_copies", lambda *_: chapters())
+    reader = Reader(Path(sys.executable), tmp_path, {})
+    assert live_all(Origin(ROOT, "", ""), reader, names) == 1
+    wanted = [path for path in chapters() if path.stem in (names or path.stem)]
+    assert run == [read(path).cells[0].id for path in wanted]
+    assert len(run) == (len(names) or len(chapters()))
+
+
+def git(*arguments):
+    command = ["git", "-c", "user.name=a", "-c", "user.email=a@b", *arguments]
+    subprocess.run(command, check=True, capture_output=True)
+
+
+def repository(folder, commits=1):
+    git("init", "--quiet", folder)
+    for _ in range(commits):
+        git("-C", folder, "commit", "-q", "--allow-empty", "-m", "a")
+    return folder
+
+
 def test_git_takes_the_repository_from_the_checkout(tmp_path):
     made_up = "https://github.com/reader/no-such-book"
-    source = tmp_path / "a checkout"
-    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b"]
-    subprocess.run([*git, "init", "--quiet", source], check=True)
-    subprocess.run([*git, "-C", source, "commit", "-q", "--allow-empty", "-m", "a"], check=True)
-    there = redirected(made_up, source) | {"PATH": "/usr/bin:/bin:/usr/local/bin"}
-    asked = ["git", "ls-remote", made_up]
-    told = subprocess.run(asked, env=there, capture_output=True, text=True, check=True)
-    assert "HEAD" in told.stdout
+    source = repository(tmp_path / "a checkout")
+    env = redirected(made_up, source) | {"PATH": "/usr/bin:/bin:/usr/local/bin"}
+    command = ["git", "ls-remote", made_up]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
+    assert "HEAD" in done.stdout
 
 
-def test_a_tree_without_git_does_not_pass(tmp_path, capsys):
-    assert main(["--root", str(tmp_path)]) == 1
-    assert "NOT DONE" in capsys.readouterr().out
+def without_git(folder):
+    return folder
 
 
-def test_a_dirty_tree_does_not_pass(tmp_path, capsys):
-    git = ["git", "-C", tmp_path, "-c", "user.name=a", "-c", "user.email=a@b"]
-    subprocess.run([*git, "init", "--quiet"], check=True)
-    subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "a"], check=True)
-    (tmp_path / "changed.py").touch()
-    assert main(["--root", str(tmp_path)]) == 1
-    told = capsys.readouterr().out
-    assert "NOT DONE" in told
-    assert "changed.py" in told
+def dirty(folder):
+    (repository(folder) / "changed.py").touch()
+    return folder
 
 
-def test_a_shallow_checkout_does_not_pass(tmp_path, capsys):
-    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b"]
-    subprocess.run([*git, "init", "--quiet", tmp_path / "deep"], check=True)
-    for message in "ab":
-        commit = ["commit", "-q", "--allow-empty", "-m", message]
-        subprocess.run([*git, "-C", tmp_path / "deep", *commit], check=True)
-    address = (tmp_path / "deep").as_uri()
-    subprocess.run([*git, "clone", "-q", "--depth", "1", address, tmp_path / "flat"], check=True)
-    assert main(["--root", str(tmp_path / "flat")]) == 1
-    assert "git fetch --unshallow" in capsys.readouterr().out
+def shallow(folder):
+    source = repository(folder / "deep", commits=2)
+    git("clone", "-q", "--depth", "1", source.as_uri(), folder / "flat")
+    return folder / "flat"
+
+
+@pytest.mark.parametrize(
+    ("make", "reason"),
+    [(without_git, "git"), (dirty, "changed.py"), (shallow, "git fetch --unshallow")],
+)
+def test_a_checkout_whose_copies_cannot_be_installed_does_not_pass(tmp_path, capsys, make, reason):
+    assert main(["--root", str(make(tmp_path))]) == 1
+    shown = capsys.readouterr().out
+    assert "NOT DONE" in shown
+    assert reason in shown
 
 
 def test_an_environment_that_has_the_package_is_refused(tmp_path):
+    (tmp_path / "attnbook.py").touch()
     with pytest.raises(NotLikeColabError, match="before it is installed"):
         prove_absent(Path(sys.executable), tmp_path)
 
@@ -147,31 +180,32 @@ def test_what_is_borrowed_brings_what_it_needs_and_not_the_package():
     assert "attnbook" not in names
 
 
-@pytest.mark.slow
-def test_only_what_is_borrowed_can_be_imported(tmp_path):
+@pytest.fixture
+def python(tmp_path):
+    """The Python of an empty environment."""
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "v"], check=True)
-    python = tmp_path / "v" / "bin" / "python"
+    return tmp_path / "v" / "bin" / "python"
+
+
+@pytest.mark.slow
+def test_only_what_is_borrowed_can_be_imported(python, tmp_path):
     borrow("sympy", tmp_path / "borrowed", python)
-
     prove_absent(python, tmp_path)
-    ask = [python, "-c", "import sympy, mpmath; print(sympy.__file__)"]
     variables = apart({"PYTHONPATH": str(ROOT), "PATH": "/usr/bin"})
-    there = subprocess.run(
-        ask, cwd=tmp_path, env=variables, capture_output=True, text=True, check=True
-    )
-    assert there.stdout.startswith(str(tmp_path / "borrowed"))
-    refused = subprocess.run([python, "-c", "import numpy"], capture_output=True, check=False)
-    assert refused.returncode == 1
-    shutil.rmtree(tmp_path / "borrowed")
+
+    def importing(*names):
+        program = f"import {', '.join(names)}; print({names[0]}.__file__)"
+        return subprocess.run(
+            [python, "-c", program], cwd=tmp_path, env=variables, capture_output=True, check=False
+        )
+
+    assert importing("sympy", "mpmath").stdout.decode().startswith(str(tmp_path / "borrowed"))
+    assert importing("numpy").returncode == 1
 
 
 @pytest.mark.slow
-def test_a_version_that_cannot_be_had_is_replaced_and_named(tmp_path):
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "v"], check=True)
-    python = tmp_path / "v" / "bin" / "python"
-    wanted = {"mpmath": "999.0", "six": version("six")}
-
-    assert install_colabs(wanted, python) == ["mpmath"]
+def test_a_version_that_cannot_be_had_is_replaced_and_named(python):
+    assert install_colabs({"mpmath": "999.0", "six": version("six")}, python) == ["mpmath"]
     assert subprocess.run([python, "-c", "import mpmath, six"], check=False).returncode == 0
 
 

@@ -8,6 +8,8 @@ import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import pytest
 
@@ -15,25 +17,17 @@ from tools import ROOT
 from tools.pictures.arithmetic import printed
 
 DRAWN = (
-    "additive-score",
-    "attention-layer",
-    "blocks",
-    "broadcast",
-    "favicon",
-    "heads",
-    "heads-that-copy",
-    "logo",
-    "lookup",
-    "padding",
-    "seeing",
-    "transformer-block",
-    "translator",
-    "weighted-sum",
-)
+    "additive-score attention-layer blocks broadcast favicon heads heads-that-copy logo lookup "
+    "padding seeing transformer-block translator weighted-sum"
+).split()
 SVG = "{http://www.w3.org/2000/svg}"
 LIGHT_PAGE, DARK_PAGE = "#ffffff", "#14181e"
 PHONE_COLUMN = 328  # px of text column on a phone of 360 px
 GLYPH = 0.58  # of an em, on average, in DejaVu Sans, the widest of the usual system fonts
+CELL = r"M([\d.]+) ([\d.]+)h([\d.]+)v18h-[\d.]+z"
+WEIGHT = r"M([\d.]+) ([\d.]+)v-([\d.]+)h[\d.]+V[\d.]+z"  # its y is its foot
+HEAD = r"M([\d.]+) ([\d.]+)h(12)l-6 9z"  # of an arrow that points down
+each_picture = pytest.mark.parametrize("name", DRAWN)
 
 
 def contrast(first: str, second: str) -> float:
@@ -116,12 +110,58 @@ def parsed_row(row: list[Box]) -> list[float]:
     return [parsed(text) for text in texts(row)]
 
 
-def test_black_on_white_has_the_largest_contrast():
-    assert contrast("#000000", "#ffffff") == pytest.approx(21)
+class Shape(NamedTuple):
+    """A wordless shape; `size` is the height of a bar of weight, and the width of any other."""
+
+    x: float
+    y: float
+    size: float
+    colour: str
 
 
-def test_the_contrast_of_a_faint_grey_is_too_small():
-    assert contrast("#999999", LIGHT_PAGE) < 3
+def shapes(name: str, pattern: str, top: float = 0, bottom: float = 1000) -> list[Shape]:
+    """The shapes of a kind between two heights: from the top, each row from the left."""
+    paths = picture(name).iter(f"{SVG}path")
+    found = ((re.fullmatch(pattern, path.attrib["d"]), path.attrib["fill"]) for path in paths)
+    placed = [Shape(*map(float, m.groups()), fill) for m, fill in found if m]
+    return sorted((s for s in placed if top <= s.y < bottom), key=lambda s: (s.y, s.x))
+
+
+Bounds = tuple[float, float, float, float]
+
+
+def bounds(part: str, line: float) -> Bounds:
+    """What a closed shape of straight lines covers, its outline included: as `edges`."""
+    places, x, y = [], 0.0, 0.0
+    for command, text in re.findall(r"([A-Za-z])([^A-Za-z]*)", part):
+        numbers = [float(number) for number in re.findall(r"-?[\d.]+", text)]
+        match command:
+            case "M":
+                x, y = numbers
+            case "l":
+                x, y = x + numbers[0], y + numbers[1]
+            case "h" | "H":
+                x = numbers[0] + (x if command == "h" else 0)
+            case "v" | "V":
+                y = numbers[0] + (y if command == "v" else 0)
+        places.append((x, y))
+    xs, ys = zip(*places, strict=True)
+    return min(xs) - line, min(ys) - line, max(xs) + line, max(ys) + line
+
+
+def covered(root: ET.Element) -> Iterator[Bounds]:
+    """What each closed shape of straight lines covers; a frame around other shapes is none."""
+    for shape in root.iter(f"{SVG}path"):
+        line = float(shape.get("stroke-width", "0")) / 2 if "stroke" in shape.attrib else 0
+        steps = [] if "A" in shape.attrib["d"] else re.findall(r"M[^Mz]*z", shape.attrib["d"])
+        for place in (bounds(part, line) for part in steps):
+            if shape.attrib["fill"] != "none" or place[2] - place[0] < 100:
+                yield place
+
+
+def are_apart(first: Bounds, second: Bounds) -> bool:
+    across = first[2] <= second[0] or second[2] <= first[0]
+    return across or first[3] <= second[1] or second[3] <= first[1]
 
 
 def test_drawing_again_gives_the_same_bytes(tmp_path):
@@ -130,7 +170,7 @@ def test_drawing_again_gives_the_same_bytes(tmp_path):
     assert drawn == {f"{name}.svg": (ROOT / "img" / f"{name}.svg").read_bytes() for name in DRAWN}
 
 
-@pytest.mark.parametrize("name", DRAWN)
+@each_picture
 def test_a_screen_reader_hears_a_title_and_a_description(name):
     root = picture(name)
     assert root.attrib["role"] == "img"
@@ -140,7 +180,7 @@ def test_a_screen_reader_hears_a_title_and_a_description(name):
     assert root.attrib["aria-labelledby"].split() == ids
 
 
-@pytest.mark.parametrize("name", DRAWN)
+@each_picture
 def test_a_picture_is_small_and_needs_no_other_file(name):
     text = (ROOT / "img" / f"{name}.svg").read_text(encoding="utf-8")
     assert len(text.encode()) < 20_000
@@ -149,8 +189,8 @@ def test_a_picture_is_small_and_needs_no_other_file(name):
     assert set(re.findall(r"url\(([^)]*)\)", text)) <= {"#hatch"}
 
 
-@pytest.mark.parametrize("name", DRAWN)
-def test_every_text_stands_out_from_the_box_it_stands_on(name):
+@each_picture
+def test_every_text_has_contrast_to_its_box(name):
     root = picture(name)
     pairs = labels(root)
     assert len(pairs) == len(list(root.iter(f"{SVG}text")))
@@ -159,7 +199,7 @@ def test_every_text_stands_out_from_the_box_it_stands_on(name):
             assert contrast(text.attrib["fill"], fill) >= 4.5, text.text
 
 
-@pytest.mark.parametrize("name", DRAWN)
+@each_picture
 @pytest.mark.parametrize("page", [LIGHT_PAGE, DARK_PAGE])
 def test_every_line_and_wordless_shape_stands_out_from_the_page(name, page):
     root = picture(name)
@@ -171,7 +211,7 @@ def test_every_line_and_wordless_shape_stands_out_from_the_page(name, page):
         assert contrast(colour, page) >= 3, shape.attrib
 
 
-@pytest.mark.parametrize("name", DRAWN)
+@each_picture
 def test_text_keeps_twelve_pixels_on_a_phone_and_fits_its_box(name):
     root = picture(name)
     width, size = float(root.attrib["viewBox"].split()[2]), float(root.attrib["font-size"])
@@ -186,7 +226,7 @@ def test_a_printed_number_has_a_real_minus_sign_and_zero_has_none():
     assert [printed(number) for number in (-2.5, -0.01, 0.96)] == ["−2.5", "0.0", "1.0"]
 
 
-@pytest.mark.parametrize("name", DRAWN)
+@each_picture
 def test_nothing_is_drawn_outside_the_picture(name):
     root = picture(name)
     _, _, width, height = map(float, root.attrib["viewBox"].split())
@@ -200,15 +240,26 @@ def test_nothing_is_drawn_outside_the_picture(name):
         assert edges(rect)[1] <= float(text.attrib["y"]) <= edges(rect)[3], text.text
 
 
-@pytest.mark.parametrize("name", DRAWN)
+@each_picture
 def test_no_box_with_text_covers_another(name):
     boxes = {edges(rect) for _, rect in labels(picture(name))}
     for first, second in itertools.combinations(boxes, 2):
-        apart = first[2] <= second[0] or second[2] <= first[0]
-        assert apart or first[3] <= second[1] or second[3] <= first[1], (first, second)
+        assert are_apart(first, second), (first, second)
 
 
-@pytest.mark.parametrize("name", DRAWN)
+@each_picture
+def test_no_wordless_shape_covers_a_text_or_leaves_the_picture(name):
+    root = picture(name)
+    _, _, width, height = map(float, root.attrib["viewBox"].split())
+    for shape in covered(root):
+        assert shape[0] >= 0 <= shape[1], shape
+        assert shape[2] <= width, shape
+        assert shape[3] <= height, shape
+        for text, rect in labels(root):
+            assert are_apart(shape, edges(rect)), (shape, text.text)
+
+
+@each_picture
 def test_the_description_says_the_numbers_that_the_picture_prints(name):
     spoken = picture(name).findtext(f"{SVG}desc") or ""
     said = {number.strip(".") for number in re.findall(r"−?[\d.]*\d", spoken)}

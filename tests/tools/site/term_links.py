@@ -1,4 +1,4 @@
-"""The links that lead to terms of the glossary, and what they should say."""
+"""The links that lead to terms of the glossary, and the meanings that they should show."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import re
 import unicodedata
 from html import unescape
 
+TERM, BUBBLE = "a[data-meaning]", ".term-meaning"
 LINK = re.compile(r"<a\b([^>]*)><span class=\"[^\"]*\bstd-term\b")
-# The first paragraph of each meaning, less cited works and the drawn twin of each formula.
+# The first paragraph of each meaning, less cited works and the drawn copy of each formula.
 MEANINGS = """() => Object.fromEntries([...document.querySelectorAll('.glossary dt')].map(term => {
     let meaning = term.nextElementSibling;
     while (meaning.tagName !== 'DD') meaning = meaning.nextElementSibling;
@@ -18,6 +19,31 @@ MEANINGS = """() => Object.fromEntries([...document.querySelectorAll('.glossary 
 }))"""
 # TeX, or what a cited work left behind.
 ODD = re.compile(r"[\\${}\[\]\u2061]|  | [.,;:)]")
+# What is wrong with a shown meaning, if anything is.
+OUTSIDE = """() => {
+    const box = document.querySelector('.term-meaning').getBoundingClientRect();
+    const { clientWidth: width, scrollWidth } = document.documentElement;
+    const fits = box.width > 50 && box.left >= 0 && box.right <= width && box.top >= 0
+        && box.bottom <= innerHeight && scrollWidth <= width;
+    return fits ? '' : JSON.stringify([box, width, scrollWidth]);
+}"""
+# Figures fit a new width one frame later.
+FITTED = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
+# Each term of a page in turn, as the keyboard comes to it; and whether the term is left uncovered.
+EACH_OUTSIDE = f"""() => {{
+    const wrong = [];
+    for (const term of document.querySelectorAll('{TERM}')) {{
+        if (!term.checkVisibility({{visibilityProperty: true}})) continue;
+        term.focus();
+        const box = document.querySelector('{BUBBLE}')?.getBoundingClientRect();
+        const covers = line => box.top < line.bottom && box.bottom > line.top
+            && box.left < line.right && box.right > line.left;
+        const fault = !box ? 'says nothing' : ({OUTSIDE})()
+            || ([...term.getClientRects()].slice(0, 1).some(covers) ? 'covers its term' : '');
+        if (fault) wrong.push(`${{term.textContent}}: ${{fault}}`);
+    }}
+    return wrong;
+}}"""
 
 
 def links(html: str) -> list[tuple[str, str | None]]:
@@ -25,21 +51,21 @@ def links(html: str) -> list[tuple[str, str | None]]:
     found = []
     for attributes in LINK.findall(html):
         values = dict(re.findall(r'([\w-]+)="([^"]*)"', attributes))
-        told = values.get("data-meaning")
-        found.append((values["href"].partition("#")[2], unescape(told) if told else None))
+        meaning = values.get("data-meaning")
+        found.append((values["href"].partition("#")[2], unescape(meaning) if meaning else None))
     return found
 
 
 def bare(text: str) -> str:
-    """A text less spaces and without regard to what stands below or above the line."""
+    """A text without spaces, and with superscripts and subscripts as plain characters."""
     signs = unicodedata.normalize("NFKC", text).replace("⊤", "T")
     return re.sub(r"[\s_\u2061]", "", signs)
 
 
 def untold(html: str, meanings: dict[str, str]) -> list[tuple[str, str | None]]:
-    """The links of a page that do not say what the glossary says."""
+    """The links of a page whose meaning differs from the glossary's."""
     return [
-        (term, told)
-        for term, told in links(html)
-        if not told or ODD.search(told) or bare(told) != bare(meanings[term])
+        (term, meaning)
+        for term, meaning in links(html)
+        if not meaning or ODD.search(meaning) or bare(meaning) != bare(meanings[term])
     ]

@@ -66,22 +66,32 @@ def whole():
     )
 
 
+def pages():
+    ask = choice()
+    veils = [part for _ in range(4) for part in (asking(ask, "a", "veil"), result("r"))]
+    heading = words("## Next\n\nText.", "answer")
+    return {
+        "index": whole(),
+        "unanswered": lesson(asking(ask, "a"), words("Plain."), *veils, a=ask),
+        "heading": lesson(asking(ask, "a"), heading, a=ask),
+        "plain": page(cell(printed("1"))),
+    }
+
+
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
-    site = book(tmp_path_factory.mktemp("answers"), index=whole()).build(**SETTINGS)
-    assert site.warnings == ""
-    return site
+    return book(tmp_path_factory.mktemp("answers"), **pages()).build(**SETTINGS)
 
 
 def folds(html: str) -> list[str]:
-    """What stands in each `<details>` of a page."""
+    """The content of each `<details>` of a page."""
     return [part.split("</details>")[0] for part in html.split("<details")[1:]]
 
 
 # Pages
 
 
-def test_what_answers_is_in_one_closed_fold_and_nothing_else_is(built):
+def test_each_answer_is_in_one_closed_fold_and_nothing_else_is(built):
     one, two, hint, why, worked = folds(built.read())
     assert "words-of-one" in one
     assert "result-of-one" in one
@@ -95,53 +105,36 @@ def test_what_answers_is_in_one_closed_fold_and_nothing_else_is(built):
     assert all(" open" not in fold.split(">")[0] for fold in folds(built.read()))
 
 
-def test_what_stands_outside_the_folds_tells_no_answer_and_no_code_of_a_prediction(built):
+def test_no_answer_and_no_code_of_a_prediction_is_outside_the_folds(built):
     html = built.read()
     for fold in folds(html):
         html = html.replace(fold, "")
     shown = re.sub(r"<script.*?</script>", "", html, flags=re.DOTALL)
-    for told in (
-        "result-of",
-        "words-of-one",
-        "worked-answer",
-        "ask = Prediction",
-        "0.667",
-        "Right",
-    ):
-        assert told not in shown
+    answers = "result-of|words-of-one|worked-answer|ask = Prediction|0\\.667|Right"
+    assert re.findall(answers, shown) == []
     assert "<p>(1, 5, 3)</p>" in shown  # among the options, until the figure is alive
 
 
-def test_a_prediction_without_an_answer_and_a_fourth_veil_are_warned_of(tmp_path):
-    ask = choice()
-    veils = [part for _ in range(4) for part in (asking(ask, "a", "veil"), result("r"))]
-    made = book(tmp_path, index=lesson(asking(ask, "a"), words("Plain."), *veils, a=ask))
-    said = made.build(**SETTINGS).warnings
-    assert "cell 1 asks, and no cell after it answers" in said
-    assert "a page has at most 3 veils" in said
-
-
-def test_an_answer_with_a_heading_is_warned_of(tmp_path):
-    ask = choice()
-    made = book(
-        tmp_path, index=lesson(asking(ask, "a"), words("## Next\n\nText.", "answer"), a=ask)
-    )
-    assert "the answer from cell 2 on has a heading" in made.build(**SETTINGS).warnings
+def test_a_missing_answer_a_fourth_veil_and_a_heading_in_an_answer_are_warned_of(built):
+    lines = built.warnings.splitlines()
+    found = {name: "\n".join(line for line in lines if f"/{name}." in line) for name in pages()}
+    assert "cell 1 asks, and no cell after it answers" in found["unanswered"]
+    assert "a page has at most 3 veils" in found["unanswered"]
+    assert "the answer from cell 2 on has a heading" in found["heading"]
+    assert (found["index"], found["plain"]) == ("", "")
 
 
 def test_a_class_gets_questions_predictions_and_hints_and_no_worked_answers(tmp_path):
     html = book(tmp_path, index=whole()).build(**SETTINGS, book_answers=False).read()
-    assert "worked-answer" not in html
-    assert "Because" not in html
+    assert re.findall("worked-answer|Because", html) == []
     assert "Look again" in html
     assert "result-of-one" in html
     assert "<strong>2.</strong> Write it." in html
 
 
-def test_a_page_without_folds_has_no_switch(tmp_path, built):
-    plain = book(tmp_path, index=page(cell(printed("1")))).build(**SETTINGS)
+def test_only_a_page_with_folds_has_a_switch(built):
     assert "attnbook-all-answers" in built.read()
-    assert "attnbook-all-answers" not in plain.read()
+    assert "attnbook-all-answers" not in built.read("plain")
 
 
 # In a browser
@@ -153,8 +146,8 @@ def show(browser, serve, built):
     home = serve(built.html)
 
     @contextmanager
-    def go(*, file: bool = False, anchor: str = "", **options):
-        url = (built.html / "index.html").as_uri() if file else f"{home}index.html"
+    def go(name: str = "index", *, file: bool = False, anchor: str = "", **options):
+        url = (built.html / f"{name}.html").as_uri() if file else f"{home}{name}.html"
         with opened(browser, url + anchor, **options) as (tab, record):
             yield tab, tab.locator("details")
             assert record.complaints + record.failures == []
@@ -176,7 +169,7 @@ def test_the_right_answer_opens_its_own_fold_and_a_wrong_one_none(show, file):
         assert states(folds) == [True, False, False, False, False]
 
 
-def test_a_veil_opens_for_an_answer_or_when_shown_and_not_before(show):
+def test_a_veil_opens_for_an_answer_or_by_its_button_and_not_before(show):
     with show() as (tab, folds):
         figure = tab.locator("figure[data-attnbook-figure]").nth(1)
         for opening in ("click", "Enter"):
@@ -196,14 +189,10 @@ def test_a_veil_opens_for_an_answer_or_when_shown_and_not_before(show):
         assert states(folds)[1] is True
 
 
-def test_a_fold_without_a_veil_opens_by_hand(show):
-    with show() as (_, folds):
-        folds.first.locator("summary").click()
-        assert states(folds)[0] is True
-
-
-def test_one_switch_shows_everything_and_hides_it_again(show):
+def test_a_fold_opens_by_hand_and_one_switch_shows_everything_and_hides_it_again(show):
     with show() as (tab, folds):
+        folds.first.locator("summary").click()
+        assert states(folds) == [True, False, False, False, False]
         switch = tab.get_by_role("button", name="Show all answers")
         for pressed in (True, False):
             switch.press("Enter")
@@ -224,16 +213,16 @@ def test_a_link_from_elsewhere_opens_what_it_leads_into(show):
         expect(tab.get_by_text("Anchored, in the answer.")).to_be_in_viewport()
 
 
-def test_a_text_that_is_searched_for_is_found_where_it_is_folded(show):
+def test_a_search_for_a_text_opens_its_fold(show):
     # A link to a text makes the browser search for it, as Ctrl+F does.
     with show(anchor="#:~:text=result%2Dof%2Dtwo") as (_, folds):
         expect(folds.nth(1)).to_have_attribute("open", "")
 
 
-def test_a_figure_that_could_not_start_keeps_no_veil_shut(built, browser, serve):
+def test_a_figure_that_could_not_start_keeps_no_veil_shut(built, show):
     text = built.read().replace("attnbook-state", "attnbook-lost")
     (built.html / "lost.html").write_text(text, "utf-8")
-    with opened(browser, f"{serve(built.html)}lost.html") as (tab, _):
+    with show(name="lost") as (tab, folds):
         expect(tab.get_by_text("This figure could not start").first).to_be_visible()
-        tab.locator("details").nth(1).locator("summary").click()
-        assert states(tab.locator("details"))[1] is True
+        folds.nth(1).locator("summary").click()
+        assert states(folds)[1] is True

@@ -14,6 +14,68 @@ from tools.site.live import NOTE, TAG, in_script, placeholder
 from tools.site.modules import name_of, registration
 
 SCRIPT = re.compile(r'<script class="attnbook-state" type="application/json">(.*?)</script>')
+EVIL = "</script><script>alert(1)</script><!--"
+STRAY = '```{raw} html\n<script type="application/vnd.jupyter.widget-view+json">{}</script>\n```'
+
+
+def one_figure(size: int = 3, **changes):
+    """A page with a stand-in figure."""
+    shown = cell(view("a", f"StandIn: size {size}"))
+    return page(shown, models={"a": figure(size, **changes)})
+
+
+# What the host cannot mount, with the text of its output, and why.
+REFUSED = {
+    "slider": (control("IntSlider"), "", f"IntSlider, which needs a kernel; tag the cell `{TAG}`"),
+    "box": (control("VBox"), "", f"VBox, which needs a kernel; tag the cell `{TAG}`"),
+    "kindless": (figure(kind=None), "", "StandIn, which needs a kernel"),
+    "codeless": (figure(_esm=None), "", "StandIn, which needs a kernel"),
+    "textless": (figure(static_text=""), "", "StandIn, which needs a kernel"),
+    "binary": (figure() | {"buffers": [{}]}, "", "StandIn, which has binary traits"),
+    "changed": (figure(4), "StandIn: size 3", "StandIn, which a later cell changed"),
+}
+
+
+def pages():
+    """A page for each thing that can happen."""
+    shown = figure(caption="the one that can be shown")
+    refused = {
+        name: page(cell(view("a", text)), cell(view("b")), models={"a": model, "b": shown})
+        for name, (model, text, _) in REFUSED.items()
+    }
+    a, b, both = view("a"), view("b"), {"a": figure(), "b": figure(4)}
+    four = view("b", "StandIn: size 4")
+    tagged = cell(
+        printed("before 5"), view("a", "IntSlider(value=5)"), tags=(TAG,), source="slider()"
+    )
+    stray = page()
+    stray.cells[0].source += f"\n\n{STRAY}"
+    return refused | {
+        "one": one_figure(),
+        "second": page(cell(a), cell(b), models={"a": figure(), "b": figure()}),
+        "styled": page(cell(a), cell(b), models={"a": figure(), "b": figure(_css="p {margin: 0}")}),
+        "shown": page(cell(a), models=both | {"layout": control("Layout")}),
+        "order": page(cell(four), cell(a), cell(four), models=both),
+        "evil": one_figure(caption=EVIL),
+        "plain": page(cell(printed("1")), models={"layout": control("Layout")}),
+        "gone": page(cell(view("gone")), models={"a": figure()}),
+        "stray": stray,
+        "tagged": page(tagged, models={"a": control("IntSlider")}),
+        "silent": page(cell(tags=(TAG,))),
+        "mixed": page(cell(a, tags=(TAG,)), cell(four), models=both),
+        "stored": page(cell(view("a", "StandIn: stored"))),
+    }
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """A book of all these pages."""
+    return book(tmp_path_factory.mktemp("live"), **pages()).build()
+
+
+def warnings_of(built, name: str) -> str:
+    """What the build said of a page."""
+    return "\n".join(line for line in built.warnings.splitlines() if f"/{name}." in line)
 
 
 def state(html: str) -> dict:
@@ -27,88 +89,57 @@ def live_scripts(html: str) -> list[str]:
     return re.findall(r'src="_static/live/(\w+)\.js', html)
 
 
-@pytest.fixture
-def build(tmp_path):
-    """A function that builds a book of one page."""
-    return lambda *cells, **models: book(tmp_path, index=page(*cells, models=models)).build()
-
-
 # Views
 
 
-def test_a_view_becomes_the_numbers_of_its_figure(build):
-    built = build(cell(view("a")), a=figure())
-    static = '<pre class="attnbook-static">StandIn: size 3</pre>'
-    assert (
-        f'<div class="attnbook-view" data-attnbook-view="figure-0">{static}</div>' in built.read()
-    )
-    assert built.read().count("StandIn: size 3") == 1  # neither in the state nor in the output too
-    assert built.warnings == ""
+def test_a_view_becomes_the_numbers_of_its_figure(built):
+    html, static = built.read("one"), '<pre class="attnbook-static">StandIn: size 3</pre>'
+    assert f'<div class="attnbook-view" data-attnbook-view="figure-0">{static}</div>' in html
+    assert html.count("StandIn: size 3") == 1  # neither in the state nor in the output too
 
 
 def test_the_numbers_may_hold_signs_that_html_reserves():
     assert placeholder("a", "0 < 1 & 2").endswith(">0 &lt; 1 &amp; 2</pre></div>")
 
 
-def test_the_state_holds_the_figures_own_traits_and_no_code(build):
+def test_the_state_holds_the_figures_own_traits_and_no_code(built):
     module = name_of({"esm": STAND_IN, "css": figure()["state"]["_css"]})
-    built = build(cell(view("a")), a=figure())
-    assert state(built.read()) == {"figure-0": {"kind": "stand-in", "size": 3, "module": module}}
+    expected = {"figure-0": {"kind": "stand-in", "size": 3, "module": module}}
+    assert state(built.read("one")) == expected
+    assert state(built.read("shown")) == expected  # not that of figures that are not shown
 
 
-def test_the_state_holds_shown_figures_only(build):
-    built = build(cell(view("a")), a=figure(), b=figure(4), layout=control("Layout"))
-    (shown,) = state(built.read()).values()
-    assert shown["size"] == 3
-
-
-def test_figures_are_named_in_the_order_in_which_a_page_shows_them(build):
+def test_figures_are_named_in_the_order_in_which_a_page_shows_them(built):
     """With the ids that ipywidgets draws in each run, no two builds of a page were equal."""
-    cells = [cell(view(name, f"StandIn: size {size}")) for name, size in (("b", 4), ("a", 3))]
-    html = build(*cells, cell(view("b", "StandIn: size 4")), a=figure(), b=figure(4)).read()
+    html = built.read("order")
     assert re.findall(r'data-attnbook-view="([^"]+)"', html) == ["figure-0", "figure-1", "figure-0"]
-    assert {name: one["size"] for name, one in state(html).items()} == {
-        "figure-0": 4,
-        "figure-1": 3,
-    }
+    sizes = {name: one["size"] for name, one in state(html).items()}
+    assert sizes == {"figure-0": 4, "figure-1": 3}
 
 
-def test_no_text_of_a_figure_can_end_the_script(build):
-    evil = "</script><script>alert(1)</script><!--"
-    built = build(cell(view("a")), a=figure(caption=evil))
-    assert state(built.read())["figure-0"]["caption"] == evil
-    assert "<" not in in_script({"caption": evil})
+def test_no_text_of_a_figure_can_end_the_script(built):
+    assert state(built.read("evil"))["figure-0"]["caption"] == EVIL
+    assert "<" not in in_script({"caption": EVIL})
 
 
-def test_require_js_and_html_manager_are_never_loaded(build):
-    html = build(cell(view("a")), a=figure()).read()
-    assert "require" not in html
-    assert "html-manager" not in html
-    assert "vnd.jupyter" not in html
+@pytest.mark.parametrize("name", ["one", "plain"])
+def test_require_js_and_html_manager_are_never_loaded(built, name):
+    html = built.read(name)
+    assert re.findall("require|html-manager|vnd\\.jupyter", html) == []
 
 
 # Modules
 
 
-def test_a_module_is_written_once_for_all_figures_and_pages(tmp_path):
-    pages = {
-        name: page(cell(view("a")), cell(view("b")), models={"a": figure(), "b": figure()})
-        for name in ("index", "second")
-    }
-    built = book(tmp_path, **pages).build()
-    assert len(built.modules) == 2  # the module and the host
-    assert live_scripts(built.read("second")) == live_scripts(built.read())
-    assert [name for name in live_scripts(built.read()) if name != "host"] == [
-        state(built.read())["figure-1"]["module"]
-    ]
-    assert "getBoundingClientRect" not in built.read()
-    assert sum("getBoundingClientRect" in file.read_text() for file in built.modules) == 1
-
-
-def test_another_style_is_another_module(build):
-    built = build(cell(view("a")), cell(view("b")), a=figure(), b=figure(_css="p { margin: 0 }"))
-    assert len(built.modules) == 3
-    assert live_scripts(built.read())[-1] == "host"
+def test_a_module_is_written_once_for_all_figures_and_pages(built):
+    (module, host), styled = live_scripts(built.read("one")), live_scripts(built.read("styled"))
+    assert live_scripts(built.read("second")) == [module, host] == [module, "host"]
+    assert state(built.read("second"))["figure-1"]["module"] == module
+    assert (len(styled), styled[-1]) == (3, "host")  # another style is another module
+    assert {file.stem for file in built.modules} == {module, *styled}
+    assert "getBoundingClientRect" not in built.read("one")
+    code = [file.stem for file in built.modules if "getBoundingClientRect" in file.read_text()]
+    assert {*code} == {*styled} - {host}
 
 
 def test_a_script_hands_over_the_module_as_it_was():
@@ -117,129 +148,80 @@ def test_a_script_hands_over_the_module_as_it_was():
     assert json.loads(text[text.index("] = ") + 4 :].rstrip(";\n")) == module
 
 
-def test_a_page_without_figures_loads_nothing(tmp_path):
-    plain = page(cell(printed("1")), models={"layout": control("Layout")})
-    live = page(cell(view("a")), models={"a": figure()})
-    built = book(tmp_path, index=plain, second=live).build()
-    assert "live/" not in built.read()
-    assert "attnbook" not in built.read()
-    assert "vnd.jupyter" not in built.read()
-    assert live_scripts(built.read("second"))
-
-
-def test_a_book_without_figures_holds_no_host(build):
-    assert build(cell(printed("1"))).modules == []
+def test_a_page_without_figures_loads_nothing(built):
+    assert re.findall("live/|attnbook", built.read("plain")) == []
 
 
 # Refusals
 
 
-@pytest.mark.parametrize(
-    ("model", "text", "reason"),
-    [
-        (control("IntSlider"), "", f"IntSlider, which needs a kernel; tag the cell `{TAG}`"),
-        (control("VBox"), "", f"VBox, which needs a kernel; tag the cell `{TAG}`"),
-        (figure(kind=None), "", "StandIn, which needs a kernel"),
-        (figure(_esm=None), "", "StandIn, which needs a kernel"),
-        (figure(static_text=""), "", "StandIn, which needs a kernel"),
-        (figure() | {"buffers": [{}]}, "", "StandIn, which has binary traits"),
-        (figure(4), "StandIn: size 3", "StandIn, which a later cell changed"),
-    ],
-)
-def test_what_the_host_cannot_mount_is_named_with_its_page(build, model, text, reason):
-    shown = figure(caption="the one that can be shown")
-    built = build(cell(view("a", text)), cell(view("b")), a=model, b=shown)
-    assert built.warnings.count("WARNING") == 1
-    assert "index" in built.warnings
-    assert f"cell 1 shows {reason}" in built.warnings
-    assert [one.get("caption") for one in state(built.read()).values()] == [
-        "the one that can be shown"
-    ]
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_the_host_cannot_mount_is_named_with_its_page(built, name):
+    assert warnings_of(built, name).count("WARNING") == 1
+    assert f"cell 1 shows {REFUSED[name][2]}" in warnings_of(built, name)
+    (shown,) = state(built.read(name)).values()
+    assert shown["caption"] == "the one that can be shown"
 
 
-def test_a_view_without_its_model_is_named(build):
-    built = build(cell(view("gone")), a=figure())
-    assert "cell 1 shows a widget whose state the run did not save" in built.warnings
-    assert live_scripts(built.read()) == []
+def test_a_view_without_its_model_and_one_outside_a_cells_output_are_named(built):
+    reason = "cell 1 shows a widget whose state the run did not save"
+    assert reason in warnings_of(built, "gone")
+    assert live_scripts(built.read("gone")) == []
+    assert "a widget stands outside" in warnings_of(built, "stray")
 
 
-def test_a_widget_outside_a_cells_output_is_named(tmp_path):
-    stray = (
-        '```{raw} html\n<script type="application/vnd.jupyter.widget-view+json">{}</script>\n```'
-    )
-    notebook = page()
-    notebook.cells[0].source += f"\n\n{stray}"
-    assert "a widget stands outside" in book(tmp_path, index=notebook).build().warnings
+def test_nothing_else_is_warned_of(built):
+    assert built.warnings.count("WARNING") == len(REFUSED) + 2
 
 
 # Cells for notebooks only
 
 
-def test_a_tagged_cell_keeps_its_code_and_its_prints_and_loses_its_widget(build):
-    tagged = cell(
-        printed("before 5"), view("a", "IntSlider(value=5)"), tags=(TAG,), source="slider()"
-    )
-    built = build(tagged, a=control("IntSlider"))
-    html = built.read()
-    assert built.warnings == ""
-    assert "IntSlider" not in html
-    assert "live/" not in html
+def test_a_tagged_cell_keeps_its_code_and_its_prints_and_loses_its_widget(built):
+    html = built.read("tagged")
+    assert re.findall("IntSlider|live/", html) == []
     assert html.index("slider") < html.index("before 5") < html.index(NOTE)
 
 
-def test_a_tagged_cell_without_output_says_where_it_is_live(build):
-    assert build(cell(tags=(TAG,))).read().count(NOTE) == 1
+def test_a_tagged_cell_says_once_where_it_is_live_and_others_say_nothing(built):
+    assert built.read("silent").count(NOTE) == 1
+    assert built.read("mixed").count(NOTE) == 1
 
 
-def test_other_cells_say_nothing_of_notebooks(build):
-    assert NOTE not in build(cell(view("a")), cell(printed("1")), a=figure()).read()
-
-
-def test_a_figure_in_a_tagged_cell_stays_off_the_page(build):
-    cells = cell(view("a"), tags=(TAG,)), cell(view("b", "StandIn: size 4"))
-    (shown,) = state(build(*cells, a=figure(), b=figure(4)).read()).values()
+def test_a_figure_in_a_tagged_cell_stays_off_the_page(built):
+    (shown,) = state(built.read("mixed")).values()
     assert shown["size"] == 4
 
 
 # Builds
 
 
-def test_a_page_that_this_build_did_not_run_shows_its_stored_text(build):
-    built = build(cell(view("a", "StandIn: stored")))
-    assert built.warnings == ""
-    assert "StandIn: stored" in built.read()
-    assert "attnbook-view" not in built.read()
+def test_a_page_that_this_build_did_not_run_shows_its_stored_text(built):
+    assert "StandIn: stored" in built.read("stored")
+    assert "attnbook-view" not in built.read("stored")
 
 
-def test_a_rebuild_reads_only_what_changed_and_keeps_the_modules(tmp_path):
-    pages = {name: page(cell(view("a")), models={"a": figure()}) for name in ("index", "second")}
-    built = book(tmp_path, **pages).build()
-    module, old = built.modules[0], built.read()
+def test_a_rebuild_writes_only_what_changed_and_removes_scripts_of_figures_that_are_gone(tmp_path):
+    plain = page(cell(printed("1")))
+    built = book(tmp_path, index=plain).build()
+    assert built.modules == []  # not even the host
+    book(tmp_path, index=one_figure(), second=one_figure())
+    (module, _), old = built.build().modules, built.read()
     written = (built.html / "second.html").stat().st_mtime_ns
-    book(tmp_path, index=page(cell(view("a", "StandIn: size 4")), models={"a": figure(4)}))
+    book(tmp_path, index=one_figure(4))
     assert built.build().warnings == ""
     assert built.read() != old
     assert state(built.read())["figure-0"]["size"] == 4
     assert module in built.modules
     assert (built.html / "second.html").stat().st_mtime_ns == written
-
-
-def test_a_page_that_loses_its_figures_loses_their_scripts(tmp_path):
-    built = book(tmp_path, index=page(cell(view("a")), models={"a": figure()})).build()
-    book(tmp_path, index=page(cell(printed("1"))))
+    book(tmp_path, index=plain)
     assert live_scripts(built.build().read()) == []
 
 
-def test_pages_read_by_several_processes_are_the_same(tmp_path):
-    pages = {
-        name: page(cell(view("a")), models={"a": figure()})
-        for name in ("index", *(f"page{number}" for number in range(8)))
-    }
-    one = book(tmp_path / "one", **pages).build()
-    many = book(tmp_path / "many", **pages).build(parallel=2)
-    assert many.warnings == ""
-    assert [many.read(name) for name in pages] == [one.read(name) for name in pages]
-    assert [file.name for file in many.modules] == [file.name for file in one.modules]
+def test_pages_read_by_several_processes_are_the_same(built, tmp_path):
+    many = book(tmp_path, **pages()).build(parallel=2)
+    assert [many.read(name) for name in pages()] == [built.read(name) for name in pages()]
+    assert [file.name for file in many.modules] == [file.name for file in built.modules]
 
 
 CODE = """
@@ -253,11 +235,18 @@ class StandIn(anywidget.AnyWidget):
         return self.static_text
 StandIn()
 """
+# Its own process: a kernel leaves sockets that pytest would call a leak.
+RUN = """
+import sys
+from pathlib import Path
+sys.path.insert(0, "")
+from tests.tools.site.live_pages import Book
+print(Book(Path(sys.argv[1])).build(nb_execution_mode="cache").warnings)
+"""
 
 
 @pytest.mark.slow
 def test_a_real_run_ends_in_a_live_page_and_its_stored_run_again(tmp_path):
-    # Its own process: a kernel leaves sockets that pytest would call a leak.
     built = book(tmp_path, index=page(cell(source=CODE)))
     command = [sys.executable, "-c", RUN, str(tmp_path)]
     for _ in range(2):
@@ -266,12 +255,3 @@ def test_a_real_run_ends_in_a_live_page_and_its_stored_run_again(tmp_path):
         (model,) = state(built.read()).values()
         assert (model["size"], model["kind"]) == (3, "stand-in")
         assert "StandIn: size 3" in built.read()
-
-
-RUN = """
-import sys
-from pathlib import Path
-sys.path.insert(0, "")
-from tests.tools.site.live_pages import Book
-print(Book(Path(sys.argv[1])).build(nb_execution_mode="cache").warnings)
-"""

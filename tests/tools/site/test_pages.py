@@ -1,21 +1,25 @@
-"""Each page of the built book, wide and narrow, light and dark."""
+"""Each page of the built book: opened wide and light, narrow and dark, and without a server."""
 
 from __future__ import annotations
 
 import re
+from functools import cache
+from typing import NamedTuple
 
 import pytest
 
+from tests.tools.site.left_out import MATCHING, prepare
 from tests.tools.site.site_checks import (
     JUDGED,
-    LOOKS,
     NARROW,
+    UNFOLD,
     WIDE,
     dead_links,
     opened,
     packed_load,
     packed_size,
 )
+from tests.tools.site.term_links import EACH_OUTSIDE, FITTED, MEANINGS, links, untold
 
 KILOBYTES, REQUESTS, ELEMENTS = 350, 40, 20_000
 
@@ -25,69 +29,147 @@ REFERENCES = re.compile(r'href="([\w.-]*)#(equation-[\w-]+)">\((\d+)\)</a>')
 PICTURE = re.compile(r"<img\b[^>]*>")
 SIZED = re.compile(r'width="\d+" height="\d+"')
 
-each_look = pytest.mark.parametrize(("width", "scheme"), LOOKS)
+
+@pytest.fixture
+def looks(visit, name):
+    """A page as it is judged: wide and light, and narrow and dark."""
+    return [visit(name, width, scheme) for width, scheme in JUDGED]
 
 
-@each_look
-def test_the_console_stays_silent(visit, name, width, scheme):
-    assert visit(name, width, scheme).complaints == []
+@pytest.fixture
+def wide(looks):
+    return looks[0]
 
 
-def test_the_console_stays_silent_without_a_server(browser, site, name):
-    with opened(browser, (site / f"{name}.html").as_uri()) as (_, record):
-        assert record.complaints + record.failures == []
+@pytest.fixture
+def html(site, name):
+    return (site / f"{name}.html").read_text("utf-8")
 
 
-@each_look
-def test_nothing_comes_from_another_host_and_nothing_is_missing(visit, home, name, width, scheme):
-    record = visit(name, width, scheme)
-    assert record.foreign(home) + record.failures == []
+class FromFolder(NamedTuple):
+    """What is wrong with a page that is opened as a file."""
+
+    complaints: list[str]
+    without_rule: list[str]
+    meanings_outside: list[str]
 
 
-@pytest.mark.parametrize(("width", "scheme"), JUDGED)
-def test_axe_finds_nothing_serious(visit, name, width, scheme):
-    findings = visit(name, width, scheme).findings
-    assert not findings, "\n".join(findings)
+@pytest.fixture(scope="module")
+def open_file(browser, site):
+    """A function that opens a page without a server, once."""
+
+    @cache
+    def go(name: str) -> FromFolder:
+        with opened(browser, (site / f"{name}.html").as_uri()) as (tab, record):
+            tab.evaluate(UNFOLD)
+            prepare(tab, site)
+            without_rule = tab.evaluate(MATCHING)
+            outside = []
+            for width in (WIDE, NARROW):
+                tab.set_viewport_size({"width": width, "height": 800})
+                tab.wait_for_function(FITTED)
+                outside += tab.evaluate(EACH_OUTSIDE)
+        return FromFolder(record.complaints + record.failures, without_rule, outside)
+
+    return go
 
 
-def test_a_phone_never_scrolls_sideways(visit, name):
-    record = visit(name, NARROW, "light")
-    assert record.scroll_width <= NARROW, record.overflow
+@pytest.fixture(scope="module")
+def meanings(browser, site):
+    """The meaning of each term in the glossary."""
+    with opened(browser, (site / "chapters" / "notation.html").as_uri()) as (tab, _):
+        found = tab.evaluate(MEANINGS)
+    assert len(found) > 40
+    assert all(found.values())
+    return found
 
 
-def test_no_dot_is_a_line_without_length(visit, name):
-    assert visit(name, WIDE, "light").flat_dots == []
+# What is asked of every page
 
 
-@each_look
-def test_each_page_has_a_title_one_heading_and_one_search(visit, name, width, scheme):
-    record = visit(name, width, scheme)
-    assert record.title.strip()
-    assert len(record.headings) == 1, record.headings
-    assert len(record.searches) == 1, record.searches
+def test_the_page_is_quiet_and_complete(looks, home):
+    for record in looks:
+        assert record.complaints + record.failures + record.foreign(home) == []
 
 
-def test_the_first_load_is_light(visit, site, home, name):
-    record = visit(name, WIDE, "light")
-    loaded = {*record.requests, record.icon}
+def test_the_page_is_quiet_without_a_server(open_file, name):
+    assert open_file(name).complaints == []
+
+
+def test_nothing_on_the_page_lacks_a_rule(open_file, name):
+    assert open_file(name).without_rule == []
+
+
+def test_no_meaning_leaves_the_window_or_covers_its_term(open_file, name):
+    assert open_file(name).meanings_outside == []
+
+
+def test_axe_finds_nothing_serious(looks):
+    for record in looks:
+        assert not record.findings, "\n".join(record.findings)
+
+
+def test_a_phone_never_scrolls_sideways(looks):
+    assert looks[1].scroll_width <= NARROW, looks[1].overflow
+
+
+def test_the_page_has_a_title_one_heading_and_one_search(looks):
+    for record in looks:
+        assert record.title.strip()
+        assert len(record.headings) == 1, record.headings
+        assert len(record.searches) == 1, record.searches
+
+
+def test_no_dot_is_a_line_without_length(wide):
+    assert wide.flat_dots == []
+
+
+def test_the_first_load_is_light(wide, site, home):
+    loaded = {*wide.requests, wide.icon}
     assert len(loaded) <= REQUESTS
     size = packed_load(site, home, loaded)
     largest = sorted(((packed_load(site, home, [url]), url) for url in loaded), reverse=True)[:5]
     assert size <= KILOBYTES * 1000, (size, largest)
 
 
-def test_a_page_has_no_more_elements_than_a_phone_can_bear(visit, name):
-    assert 100 < visit(name, WIDE, "light").elements <= ELEMENTS
+def test_a_page_has_no_more_elements_than_a_phone_can_bear(wide):
+    assert 100 < wide.elements <= ELEMENTS
 
 
-def test_every_picture_says_its_size_before_it_is_there(site, name):
-    pictures = PICTURE.findall((site / f"{name}.html").read_text("utf-8"))
+def test_the_page_has_an_icon(wide, site, home):
+    assert packed_size(site / wide.icon.removeprefix(home)) > 0
+
+
+def test_only_a_page_that_needs_them_loads_the_scripts_of_terms_and_of_excerpts(wide, name, html):
+    requests = " ".join(wide.requests)
+    assert requests.count("/terms.js") == bool(links(html))
+    assert requests.count("/excerpts.js") == (name == "search")
+
+
+def test_each_term_has_the_meaning_of_the_glossary(html, meanings):
+    assert untold(html, meanings) == []
+
+
+def test_every_picture_has_its_size_in_its_tag(html):
+    pictures = PICTURE.findall(html)
     assert pictures  # the logo, at least
     assert [one for one in pictures if not SIZED.search(one)] == []
 
 
-def test_the_page_has_an_icon(visit, site, home, name):
-    assert packed_size(site / visit(name, WIDE, "light").icon.removeprefix(home)) > 0
+@pytest.mark.parametrize("look", [(WIDE, "dark"), (NARROW, "light")])
+def test_the_page_with_most_figures_is_quiet_in_the_other_looks(visit, home, look):
+    record = visit("chapters/bahdanau-attention", *look)
+    assert record.complaints + record.failures + record.foreign(home) == []
+    assert (len(record.headings), len(record.searches)) == (1, 1)
+    assert record.scroll_width <= look[0], record.overflow
+
+
+# What is asked of the site
+
+
+def test_most_pages_link_to_terms(site):
+    pages = [links(page.read_text("utf-8")) for page in (site / "chapters").glob("*.html")]
+    assert sum(map(bool, pages)) > 10
 
 
 def test_no_link_of_the_site_is_dead(site):
@@ -107,23 +189,6 @@ def test_the_front_door_leads_to_the_first_page(browser, home):
         assert record.complaints == []
 
 
-@pytest.mark.parametrize("width", [WIDE, NARROW])
-def test_the_search_button_opens_a_field_that_takes_the_focus(browser, home, width):
-    with opened(browser, f"{home}chapters/welcome.html", width) as (page, record):
-        page.locator(".search-button-field:visible, .search-button:visible").first.click()
-        page.keyboard.type("softmax")
-        assert page.locator("#pst-search-dialog input").input_value() == "softmax"
-        assert record.complaints == []
-
-
-def test_pictures_of_the_book_get_no_pale_box_in_the_dark(browser, home):
-    with opened(browser, f"{home}chapters/welcome.html", scheme="dark") as (page, _):
-        style = page.locator("main img").first.evaluate(
-            "e => [getComputedStyle(e).backgroundColor, getComputedStyle(e).filter]"
-        )
-        assert style == ["rgba(0, 0, 0, 0)", "none"]
-
-
 def test_formulas_are_set_with_small_superscripts(browser, home):
     # A style sheet of another KaTeX version would leave them as large as the line.
     with opened(browser, f"{home}chapters/scaled-dot-product-attention.html") as (page, _):
@@ -140,27 +205,34 @@ def test_a_progress_bar_is_shown_when_it_is_full_and_no_earlier(site):
     assert "░" not in page
 
 
-def test_each_reference_to_a_formula_says_the_number_beside_it(site):
+def test_each_reference_to_a_formula_has_the_number_of_that_formula(site):
     pages = {page.name: page.read_text("utf-8") for page in (site / "chapters").glob("*.html")}
-    numbers = {(n, at): said for n, html in pages.items() for at, said in NUMBERED.findall(html)}
-    told = [
-        ((target or name, at), said)
+    numbers = {
+        (name, place): number
         for name, html in pages.items()
-        for target, at, said in REFERENCES.findall(html)
+        for place, number in NUMBERED.findall(html)
+    }
+    references = [
+        ((target or name, place), number)
+        for name, html in pages.items()
+        for target, place, number in REFERENCES.findall(html)
     ]
-    assert told
-    assert [(place, said) for place, said in told if numbers[place] != said] == []
+    assert references
+    assert [each for each in references if numbers[each[0]] != each[1]] == []
 
 
-@pytest.mark.parametrize("paper", ["A4", "Letter"])
-def test_the_cheat_sheet_is_one_sheet(browser, home, paper):
+def test_the_cheat_sheet_is_one_sheet(browser, home):
     with opened(browser, f"{home}chapters/summary.html") as (page, _):
-        assert len(re.findall(rb"/Type\s*/Page\b", page.pdf(format=paper))) == 1
+        for paper in ("A4", "Letter"):
+            assert len(re.findall(rb"/Type\s*/Page\b", page.pdf(format=paper))) == 1
 
 
-def test_paper_is_light_and_shows_the_folded_answers(browser, home):
+def test_pictures_get_no_pale_box_in_the_dark_and_paper_is_light_with_open_answers(browser, home):
+    style = "e => [getComputedStyle(e).backgroundColor, getComputedStyle(e).filter]"
     state = "[document.documentElement.dataset.theme, document.querySelector('details').open]"
     with opened(browser, f"{home}chapters/welcome.html", scheme="dark") as (page, _):
+        picture = page.locator("main img").first
+        assert picture.evaluate(style) == ["rgba(0, 0, 0, 0)", "none"]
         before = page.evaluate(state)
         page.evaluate("dispatchEvent(new Event('beforeprint'))")
         assert (before, page.evaluate(state)) == (["dark", False], ["light", True])

@@ -1,0 +1,157 @@
+"""Rules that say which positions may attend to which, each against a loop over pairs."""
+
+import itertools
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attnbook import (
+    causal_mask,
+    checked,
+    document_mask,
+    prefix_mask,
+    start_mask,
+    window_mask,
+)
+
+
+def test_left_padding_ends_where_the_keys_start():
+    mask = start_mask(torch.tensor([1, 3]), (2, 1, 3))
+    assert mask.int().tolist() == [[[0, 1, 1]], [[0, 0, 0]]]
+
+
+def test_a_window_shows_the_querys_own_key_and_as_many_more_as_it_says():
+    # The two queries are at the positions of the keys 3 and 4.
+    assert window_mask((1, 2, 5), back=1).int().tolist() == [[[0, 0, 1, 1, 0], [0, 0, 0, 1, 1]]]
+    ahead = window_mask((1, 2, 5), back=0, ahead=1)
+    assert ahead.int().tolist() == [[[0, 0, 0, 1, 1], [0, 0, 0, 0, 1]]]
+
+
+def test_a_window_without_a_limit_behind_is_causal_and_without_any_hides_nothing():
+    assert torch.equal(window_mask((1, 3, 5), back=None), causal_mask((1, 3, 5)))
+    assert window_mask((1, 3, 5), back=None, ahead=None).all()
+
+
+def test_a_query_belongs_to_the_document_of_the_key_at_its_position():
+    mask = document_mask(torch.tensor([4, 4, 9]), (1, 3, 3))
+    assert mask.int().tolist() == [[[1, 1, 0], [1, 1, 0], [0, 0, 1]]]
+    documents = torch.tensor([[0, 0, 1, 1], [0, 1, 1, 2]])
+    assert document_mask(documents, (2, 1, 4)).int().tolist() == [[[0, 0, 1, 1]], [[0, 0, 0, 1]]]
+
+
+def test_all_queries_see_a_prefix_and_the_rest_in_order():
+    mask = prefix_mask(torch.tensor([2]), (1, 3, 3))
+    assert mask.int().tolist() == [[[1, 1, 0], [1, 1, 0], [1, 1, 1]]]
+    assert torch.equal(prefix_mask(torch.tensor([0]), (1, 3, 3)), causal_mask((1, 3, 3)))
+
+
+# Each rule against a loop over pairs
+
+
+@st.composite
+def shapes(draw, ordered=True):
+    """Shapes of scores; with a key for each query where the rule needs positions."""
+    batch, queries, more = (draw(st.integers(1, 4)) for _ in range(3))
+    heads = draw(st.sampled_from([(), (3,)]))
+    keys = queries + more - 1 if ordered else draw(st.integers(1, 5))
+    return batch, *heads, queries, keys
+
+
+def by_pairs(shape, sees):
+    """Ask, for each example and pair of positions, whether the query may see the key."""
+    batch, *heads, queries, keys = shape
+    mask = torch.zeros(batch, queries, keys, dtype=torch.bool)
+    for example, query, key in itertools.product(range(batch), range(queries), range(keys)):
+        mask[example, query, key] = sees(example, keys - queries + query, key)
+    return mask[:, None].expand(shape) if heads else mask
+
+
+def whole_numbers(draw, count, most):
+    return draw(st.lists(st.integers(0, most), min_size=count, max_size=count))
+
+
+@given(st.data())
+def test_left_padding_is_what_the_loop_says(data):
+    shape = data.draw(shapes(ordered=False))
+    starts = whole_numbers(data.draw, shape[0], shape[-1])
+    expected = by_pairs(shape, lambda example, _, key: key >= starts[example])
+    assert torch.equal(start_mask(torch.tensor(starts), shape).expand(shape), expected)
+
+
+@given(st.data())
+def test_a_window_is_what_the_loop_says(data):
+    shape = data.draw(shapes())
+    back, ahead = (data.draw(st.none() | st.integers(0, 4)) for _ in range(2))
+
+    def sees(_, query, key):
+        return (back is None or query - key <= back) and (ahead is None or key - query <= ahead)
+
+    mask = window_mask(shape, back, ahead)
+    assert torch.equal(mask.expand(shape), by_pairs(shape, sees))
+    assert mask.shape == (1,) * (len(shape) - 2) + shape[-2:]
+
+
+@given(st.data())
+def test_a_prefix_is_what_the_loop_says(data):
+    shape = data.draw(shapes())
+    prefix = whole_numbers(data.draw, shape[0], shape[-1])
+    expected = by_pairs(shape, lambda example, query, key: key <= query or key < prefix[example])
+    assert torch.equal(prefix_mask(torch.tensor(prefix), shape).expand(shape), expected)
+
+
+@given(st.data())
+def test_documents_are_what_the_loop_says(data):
+    shape = data.draw(shapes())
+    packed = [whole_numbers(data.draw, shape[-1], 2) for _ in range(shape[0])]
+    documents = torch.tensor(packed).to(data.draw(st.sampled_from([torch.uint16, torch.int32])))
+    given_to_all = data.draw(st.booleans())
+    packed = packed[:1] * shape[0] if given_to_all else packed
+    expected = by_pairs(
+        shape, lambda example, query, key: packed[example][query] == packed[example][key]
+    )
+    mask = document_mask(documents[0] if given_to_all else documents, shape)
+    assert torch.equal(mask.expand(shape), expected)
+
+
+# Refusals
+
+ones = torch.ones
+lens = torch.tensor
+
+
+@pytest.mark.parametrize(
+    ("rule", "arguments", "error", "message"),
+    [
+        (window_mask, ((1, 3, 3), -1), ValueError, "back must be at least 0, got -1"),
+        (window_mask, ((1, 3, 3), 1, -2), ValueError, "ahead must be at least 0, got -2"),
+        (window_mask, ((1, 3, 3), 1.0), TypeError, "back must be a whole number or None"),
+        (window_mask, ((1, 3, 3), True), TypeError, "back must be a whole number or None"),
+        (window_mask, ((1, 3, 2), 1), ValueError, "a window must have a key for each query"),
+        (window_mask, ((3, 3), 1), ValueError, "shape must be .*, got 2 axes"),
+        (start_mask, ([1], (1, 1, 3)), TypeError, "starts must be a tensor of whole numbers"),
+        (start_mask, (lens([4]), (1, 1, 3)), ValueError, r"starts must lie in \[0, "),
+        (start_mask, (lens([0.5]), (1, 1, 3)), ValueError, "starts must be whole"),
+        (start_mask, (lens([1]), (1, 3)), ValueError, "shape must be .*, got 2 axes"),
+        (prefix_mask, (lens([4]), (1, 1, 3)), ValueError, r"prefix_lens must lie in"),
+        (prefix_mask, (lens([1]), (1, 3, 2)), ValueError, "must have a key for each"),
+        (prefix_mask, (lens([1]), (1, 3)), ValueError, "shape must be .*, got 2 axes"),
+        (document_mask, ([0, 0], (1, 2, 2)), TypeError, "documents must be a tensor of whole"),
+        (document_mask, (ones(2).bool(), (1, 2, 2)), TypeError, "documents must hold whole"),
+        (document_mask, (ones(2) / 2, (1, 2, 2)), TypeError, "documents must hold whole"),
+        (document_mask, (ones(3).long(), (1, 2, 2)), ValueError, r"must have shape .*\(3,"),
+        (document_mask, (ones(2).long(), (1, 3, 2)), ValueError, "must have a key for"),
+        (document_mask, (ones(2).long(), (3, 2)), ValueError, "shape must be .*, got 2 axes"),
+    ],
+)
+def test_a_rule_refuses_what_it_cannot_mean(rule, arguments, error, message):
+    with pytest.raises(error, match=message):
+        rule(*arguments)
+
+
+def test_checked_reads_where_left_padding_ends_in_compiled_code_too():
+    compiled = torch.compile(lambda starts: start_mask(starts, (1, 1, 3)), backend="eager")
+    assert not compiled(torch.tensor([4])).any()
+    with checked(), pytest.raises(ValueError, match="starts must lie in"):
+        compiled(torch.tensor([4]))

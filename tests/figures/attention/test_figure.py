@@ -1,0 +1,289 @@
+"""The attention figure's Python half: what it refuses, what it holds, what it says."""
+
+from __future__ import annotations
+
+import copy
+import re
+
+import pytest
+import torch
+import traitlets
+
+import attnbook
+from attnbook.figures import AttentionFigure
+from attnbook.figures.shared.base import numbers
+from tests.figures.attention.cases import CASES, differ, toy, traits, truth
+
+NAN, INFINITE = float("nan"), float("inf")
+
+
+def inputs(**changes):
+    """A layer that can be shown, with these arguments changed; a shape gives zeros."""
+    rng = torch.Generator().manual_seed(0)
+    arguments = {
+        "layer": attnbook.DotProductAttention(),
+        "queries": torch.randn(2, 3, 5, generator=rng),
+        "keys": torch.randn(2, 7, 5, generator=rng),
+        "values": torch.randn(2, 7, 11, generator=rng),
+        "valid_lens": torch.tensor([7, 2]),
+    }
+    zeros = {name: torch.zeros(it) if isinstance(it, tuple) else it for name, it in changes.items()}
+    return arguments | zeros
+
+
+def filled(shape, place, number):
+    tensor = torch.zeros(shape)
+    tensor[place] = number
+    return tensor
+
+
+# Refusals
+
+TENSORS = ("queries", "keys", "values")
+FOUR_AXES = {"queries": (2, 1, 3, 5), "keys": (2, 1, 7, 5), "values": (2, 1, 7, 11)}
+VALUE_ERRORS = {
+    "queries must have shape": {"queries": (3, 5)},
+    "keys must have query_size=5 numbers": {"keys": (2, 7, 4)},
+    "keys must have the batch and heads of queries": {"keys": (1, 7, 5)},
+    "values must have one row per key": {"values": (2, 5, 11)},
+    "values must have the batch and heads of keys": {"values": (3, 7, 11)},
+    "a figure shows one head, got four axes; pass queries[:, 0] and so on": FOUR_AXES,
+    "a figure needs at least 1 of queries, got 0": {"queries": (2, 0, 5)},
+    "a figure needs at least 1 of keys, got 0": {"keys": (2, 0, 5), "values": (2, 0, 11)},
+    "a figure needs at least 1 of examples, got 0": dict.fromkeys(TENSORS, (0, 7, 5)),
+    "a figure needs at least 1 of value_size, got 0": {"values": (2, 7, 0)},
+    "a figure shows at most 256 of keys, got 300; show a part of it": {
+        "keys": (2, 300, 5),
+        "values": (2, 300, 11),
+    },
+    "a figure shows at most 256 of queries, got 300": {"queries": (2, 300, 5)},
+    "a figure shows at most 8 of examples, got 9": dict.fromkeys(TENSORS, (9, 7, 5)),
+    "scores must be finite, got nan at index (1, 2, 0)": {
+        "queries": filled((2, 3, 5), (1, 2, 0), NAN)
+    },
+    "scores must be finite, got inf at index (0, 0, 0)": {
+        "layer": lambda queries, _: queries.new_full((2, 3, 7), INFINITE)
+    },
+    "values must be finite, got -inf at index (1, 3, 10)": {
+        "values": filled((2, 7, 11), (1, 3, 10), -INFINITE)
+    },
+    "scores must have shape": {"layer": lambda queries, _: queries},
+    "valid_lens must lie in [0, num_keys=7], got 8": {"valid_lens": torch.tensor([7, 8])},
+    "valid_lens must lie in [0, num_keys=7], got -1": {"valid_lens": torch.tensor([-1, 2])},
+    "valid_lens must lie in [0, num_keys=7], got nan": {"valid_lens": torch.tensor([NAN, 2])},
+    "valid_lens must be whole numbers": {"valid_lens": torch.tensor([1.5, 2])},
+    "valid_lens must have shape": {"valid_lens": torch.tensor([7, 2, 1])},
+    "key_labels must name 7, got 2": {"key_labels": ["a", "b"]},
+    "query_labels must name 3, got 4": {"query_labels": ["a", "b", "c", "d"]},
+    "example_labels must name 2, got 1": {"example_labels": ["head 0"]},
+}
+TYPE_ERRORS = {
+    "queries must hold floating-point numbers": {"queries": torch.zeros(2, 3, 5).long()},
+    "queries must be a tensor": {"queries": [[[1.0]]]},
+    "scores must be a tensor": {"layer": lambda *_: 1.0},
+    "valid_lens must be a tensor of whole numbers": {"valid_lens": [7, 2]},
+    "valid_lens must hold whole numbers": {"valid_lens": torch.tensor([True, False])},
+    "causal must be True or False": {"causal": 1},
+}
+
+
+@pytest.mark.parametrize("message", [*VALUE_ERRORS, *TYPE_ERRORS])
+def test_what_cannot_be_shown_is_refused(message):
+    error = ValueError if message in VALUE_ERRORS else TypeError
+    with pytest.raises(error, match=f"^{re.escape(message)}"):
+        AttentionFigure(**inputs(**(VALUE_ERRORS | TYPE_ERRORS)[message]))
+
+
+def test_a_layer_without_a_score_is_refused():
+    with pytest.raises(NotImplementedError, match="must define score"):
+        AttentionFigure(**inputs(layer=attnbook.Attention()))
+
+
+@pytest.mark.parametrize(
+    ("trait", "value", "message"),
+    [
+        ("valid_lens", [7, 8], "valid_lens must lie in [0, num_keys=7], got 8"),
+        ("valid_lens", [-1, 2], "valid_lens must lie in [0, num_keys=7], got -1"),
+        ("valid_lens", [1.5, 2], "valid_lens must be whole numbers"),
+        ("valid_lens", [NAN, 2], "got nan"),
+        ("valid_lens", [True, False], "valid_lens must hold whole numbers"),
+        ("valid_lens", [None, 2], "dtype"),
+        ("valid_lens", ["two", "one"], "str"),
+        ("valid_lens", [[1], [2, 3]], "length"),
+        ("valid_lens", [1], "valid_lens must have shape"),
+        ("valid_lens", [], "valid_lens must have shape"),
+        ("valid_lens", [[1, 2, 3]] * 2, "valid_lens must keep its shape, got (2, 3)"),
+        ("valid_lens", 3, "expected a list"),
+        ("temperature", 0.05, "should not be less than 0.1"),
+        ("temperature", 10.5, "should not be greater than 10.0"),
+        ("temperature", NAN, "temperature must lie in [0.1, 10], got nan"),
+        ("temperature", INFINITE, "should not be greater than 10.0"),
+        ("temperature", "warm", "expected a float"),
+        ("query", 3, "query must lie in [0, num_queries=3), got 3"),
+        ("query", -1, "should not be less than 0"),
+        ("query", 1.5, "expected an int"),
+    ],
+)
+def test_a_trait_refuses_what_no_slider_can_show_and_stays(trait, value, message):
+    figure = AttentionFigure(**inputs())
+    before = traits(figure)
+    with pytest.raises(traitlets.TraitError, match=re.escape(message)):
+        setattr(figure, trait, value)
+    assert traits(figure) == before
+
+
+def test_lengths_per_query_keep_their_shape():
+    figure = AttentionFigure(**inputs(valid_lens=torch.ones(2, 3, dtype=torch.long)))
+    with pytest.raises(traitlets.TraitError, match=r"^valid_lens must keep its shape, got \(2,\)$"):
+        figure.valid_lens = [1, 2]
+    figure.valid_lens = [[0, 1, 7], [2, 3, 4]]
+    assert figure.valid_lens == [[0, 1, 7], [2, 3, 4]]
+
+
+# What a figure holds
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if not name.startswith("huge")])
+def test_a_figure_holds_the_numbers_of_its_layer(name, device):
+    case = CASES[name]()
+    if isinstance(case.layer, torch.nn.Module):
+        case.layer.to(device)
+    tensors = [t.to(device) for t in (case.queries, case.keys, case.values, case.valid_lens)]
+    figure = AttentionFigure(case.layer, *tensors, mask=case.mask)
+    with torch.no_grad():
+        scores = getattr(case.layer, "score", case.layer)(*tensors[:2])
+    weights = attnbook.masked_softmax(scores, case.valid_lens, mask=case.mask)
+    assert not differ(figure.scores, scores, 1e-7)
+    assert not differ(figure.values, case.values, 1e-7)
+    assert figure.valid_lens == case.valid_lens.tolist()
+    assert not differ(figure.output.tolist(), attnbook.pool(weights, tensors[2]), 1e-5)
+
+
+def test_only_a_few_vectors_of_two_numbers_are_kept_for_arrows():
+    names = ("planar", "additive", "toy")  # two numbers, more than two, ten keys
+    arrows = {name: len(CASES[name]().figure().query_vectors) for name in names}
+    assert arrows == {"planar": 1, "additive": 0, "toy": 0}
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+def test_a_stored_number_is_the_number_of_the_layer(dtype):
+    tensor = torch.tensor([0.1, 1 / 3, -12345.678], dtype=torch.float64).to(dtype)
+    assert torch.equal(torch.tensor(numbers("values", tensor), dtype=dtype), tensor)
+
+
+def test_no_lengths_means_all_keys_and_whole_floats_become_whole_numbers():
+    assert AttentionFigure(**inputs(valid_lens=None)).valid_lens == [7, 7]
+    figure = AttentionFigure(**inputs(valid_lens=torch.tensor([7.0, 2.0])))
+    assert repr(figure.valid_lens) == "[7, 2]"
+    figure.valid_lens = [1.0, 3]
+    assert repr(figure.valid_lens) == "[1, 3]"
+
+
+def test_making_a_figure_changes_nothing_of_the_callers():
+    arguments = inputs(layer=attnbook.AdditiveAttention(5, 5, 3, dropout=0.5))
+    layer = arguments["layer"]
+    tensors = [arguments[name] for name in ("queries", "keys", "values")]
+    for tensor in tensors:
+        tensor.requires_grad_()
+    layer(*tensors, arguments["valid_lens"])
+    weights, before = layer.attention_weights, copy.deepcopy((tensors, layer.state_dict()))
+    noise = torch.get_rng_state()
+    AttentionFigure(**arguments)
+    assert layer.training
+    assert layer.attention_weights is weights
+    assert torch.equal(torch.get_rng_state(), noise)
+    assert all(torch.equal(old, new) for old, new in zip(before[0], tensors, strict=True))
+    assert all(torch.equal(old, layer.state_dict()[name]) for name, old in before[1].items())
+    assert all(tensor.grad is None for tensor in tensors)
+    assert arguments["valid_lens"].tolist() == [7, 2]
+
+
+def test_a_figure_does_not_follow_its_tensors():
+    arguments = inputs()
+    figure = AttentionFigure(**arguments)
+    before = traits(figure)
+    for name in ("queries", "keys", "values", "valid_lens"):
+        arguments[name].zero_()
+    assert traits(figure) == before
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_weights_and_output_follow_the_traits(name):
+    figure = CASES[name]().figure()
+    figure.temperature = 2.5
+    figure.valid_lens = (torch.tensor(figure.valid_lens) // 2).tolist()
+    weights, output = truth(traits(figure), figure.valid_lens, 2.5)
+    assert not differ(figure.attention_weights.tolist(), weights, 1e-15)
+    assert not differ(figure.output.tolist(), output, 1e-15)
+
+
+def test_the_formula_is_the_layers_or_the_readers():
+    assert CASES["additive"]().figure().formula == attnbook.AdditiveAttention.formula
+    assert CASES["nearest"]().figure().formula == "-‖q - k‖"
+    assert CASES["function"]().figure().formula == "score(q, k)"
+    assert CASES["function"]().figure(formula="-d²/2").formula == "-d²/2"
+
+
+@pytest.mark.parametrize(
+    ("lens", "expected"),
+    [
+        (None, [[1, 2, 3, 4]] * 2),
+        ([2, 4], [[1, 2, 2, 2], [1, 2, 3, 4]]),
+        ([[4, 0, 4, 1]] * 2, [[1, 0, 3, 1]] * 2),
+    ],
+)
+def test_a_causal_figure_starts_with_the_past_of_each_query(lens, expected):
+    x = torch.randn(2, 4, 3, generator=torch.Generator().manual_seed(0))
+    lens = None if lens is None else torch.tensor(lens)
+    layer = attnbook.DotProductAttention()
+    figure = AttentionFigure(layer, x, x, x, lens, causal=True)
+    assert figure.valid_lens == expected
+    torch.testing.assert_close(figure.output.float(), layer(x, x, x, lens, causal=True))
+    others = AttentionFigure(layer, x, x, x), CASES["masked"]().figure()
+    assert [one.hidden for one in (figure, *others)] == ["future", "padding", "hidden"]
+
+
+# What a figure says
+
+
+def test_the_text_of_the_toy_example_is_as_worked_by_hand():
+    assert repr(toy().figure()) == (
+        "AttentionFigure: scores q · k / √d\n"
+        "example 0: valid_lens 2\n"
+        "  query 0: weights [0.500, 0.500, 0, 0, 0, 0, 0, 0, 0, 0], "
+        "output [2.000, 3.000, 4.000, 5.000]\n"
+        "example 1: valid_lens 6\n"
+        "  query 0: weights [0.167, 0.167, 0.167, 0.167, 0.167, 0.167, 0, 0, 0, 0], "
+        "output [10.000, 11.000, 12.000, 13.000]"
+    )
+
+
+def test_the_text_gives_what_the_layer_itself_computes():
+    case = CASES["additive"]()
+    with torch.no_grad():
+        output = case.layer(case.queries, case.keys, case.values, case.valid_lens)
+    rows = re.findall(r"  query .*weights \[(.*)\], output \[(.*)\]", repr(case.figure()))
+    computed = (case.layer.attention_weights.flatten(0, 1), output.flatten(0, 1))
+    for row, *expected in zip(rows, *computed, strict=True):
+        for text, numbers_of_row in zip(row, expected, strict=True):
+            found = [float(part) for part in text.split(", ")]
+            assert found == pytest.approx(numbers_of_row.tolist(), abs=6e-4)
+
+
+def test_the_text_breaks_off_after_sixteen_queries_and_numbers_and_says_so():
+    tensors = (torch.zeros(1, 19, 3), torch.zeros(1, 17, 3), torch.zeros(1, 17, 1))
+    lines = repr(AttentionFigure(attnbook.DotProductAttention(), *tensors)).splitlines()
+    assert len(lines) == 2 + 16 + 1
+    assert lines[2] == f"  query 0: weights [{'0.059, ' * 16}and 1 more], output [0]"
+    assert lines[-1] == "  and 3 more queries"
+
+
+def test_the_text_names_queries_examples_and_temperature():
+    figure = CASES["planar"]().figure(query_labels=["who", "what", "where"])
+    figure.temperature = 0.5
+    assert repr(figure).startswith("AttentionFigure: scores q · k / √d, temperature 0.5\n")
+    assert "  what: weights" in repr(figure)
+    assert repr(figure).endswith("  where: weights [0, 0, 0, 0, 0], output [0]")  # an empty row
+    named = toy().figure(example_labels=["head 0: colour", "head 1: shape"])
+    text = repr(toy().figure()).replace("example 0", "head 0: colour")
+    assert repr(named) == text.replace("example 1", "head 1: shape")

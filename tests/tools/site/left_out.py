@@ -1,0 +1,40 @@
+"""The selectors that the one style sheet leaves out, as a page of the built book matches them."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from playwright.sync_api import Page
+
+from tools.site.styles import BUNDLE, one_style
+
+# Selectors as the browser reads them, without what a pointer, the keyboard or a box adds.
+LEFT_OUT = r"""([whole, left]) => {
+    const split = (selectors) => selectors.split(/,(?![^(]*\))/).map((one) => one.trim());
+    const look = (rules) => [...rules].flatMap((rule) =>
+        [...split((rule.style?.length && rule.selectorText) || ''), ...look(rule.cssRules ?? [])]);
+    const selectors = (text) => {
+        const sheet = new CSSStyleSheet();
+        sheet.replaceSync(text);
+        return look(sheet.cssRules).map((one) => one.replace(moments, '')).filter(Boolean);
+    };
+    const moments = new RegExp('::?(before|after|marker|placeholder|hover|active|visited|target|'
+        + 'checked|focus(-visible|-within)?)(?![\\w-])', 'g');
+    const used = new Set(selectors(left));
+    window.leftOut = [...new Set(selectors(whole))].filter((one) =>
+        !used.has(one) && CSS.supports(`selector(${one})`));
+    return window.leftOut.length;
+}"""
+MATCHING = "() => window.leftOut.filter((one) => document.querySelector(one))"
+
+
+@cache
+def styles(site: Path) -> list[str]:
+    """All that the site's styles hold, and what is left in the one style sheet."""
+    return [one_style(site / "_static"), (site / "_static" / BUNDLE).read_text("utf-8")]
+
+
+def prepare(tab: Page, site: Path) -> None:
+    """Give a page the list of selectors that its style sheet leaves out."""
+    assert tab.evaluate(LEFT_OUT, styles(site)) > 1000
