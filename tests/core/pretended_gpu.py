@@ -22,16 +22,12 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map
 from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
 
-from attnbook import (
-    kernel_pool,
-    rotary_encoding,
-    sinusoidal_encoding,
-    window_mask,
-)
+from attnbook import kernel_pool, rotary_encoding, sinusoidal_encoding, window_mask
 from attnbook.fused import blocks, choice, streaming
 from attnbook.models.transformer.checkpoints import book_decoder
 from attnbook.models.translator.checkpoints import book_model
 from tests.cases import MASKS, PER_EXAMPLE, every_layer_kept_or_not, make
+from tests.core.random_calls import THRESHOLDS
 
 # torch's own, for backends written in Python. It lasts as long as the process, and disturbs others
 # there: `test_gpu.py` gives these tests one of their own.
@@ -93,9 +89,7 @@ def check_there(output, *leaves):
 def path(request, monkeypatch):
     """The formulas, or the fast paths, which have nothing against tensors without numbers here."""
     if request.param == "fast":
-        for name in ("SCORES", "UNITS", "UNITS_TRAINING", "UNITS_OF_ONE", "STREAMED"):
-            monkeypatch.setattr(choice, name, 0)
-        for name in ("PRODUCTS_WIDENED", "PRODUCTS_SLICED"):
+        for name in THRESHOLDS:
             monkeypatch.setattr(choice, name, 0)
         monkeypatch.setattr(choice, "needs_fallback", lambda *_: False)
     return request.param

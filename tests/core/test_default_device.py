@@ -1,21 +1,19 @@
-"""A caller may set another default device; what is on the CPU stays there."""
+"""A caller may set another default device, here one without values: what is on the CPU stays."""
 
 import pytest
 import torch
 from torch import nn
 
-from attnbook import MultiHeadAttention, masked_softmax
+from attnbook import (
+    MultiHeadAttention,
+    causal_mask,
+    kernel_pool,
+    length_mask,
+    masked_softmax,
+    rotary_encoding,
+)
 from attnbook.timing import race
 from tests.cases import PER_EXAMPLE, every_layer_kept_or_not, every_mask, gradients, make
-from tests.core.test_gpu import FUNCTIONS
-
-
-@pytest.fixture
-def elsewhere():
-    """A default device whose tensors have no values."""
-    with torch.device("meta"):
-        assert torch.arange(3).is_meta
-        yield
 
 
 @pytest.mark.usefixtures("every_path")
@@ -44,7 +42,16 @@ def test_a_compiled_layer_gives_the_same(name, qkv):
     torch.compiler.reset()
 
 
-@pytest.mark.parametrize("name", ["masked_softmax", "kernel_pool", "rotary_encoding"])
+FUNCTIONS = {
+    "length_mask": lambda *_: length_mask(PER_EXAMPLE, (2, 3, 7)),
+    "causal_mask": lambda *_: causal_mask((2, 3, 7)),
+    "masked_softmax": lambda q, k, _: masked_softmax(q @ k.mT, PER_EXAMPLE, causal=True),
+    "kernel_pool": lambda *qkv: kernel_pool(*qkv, 2.0, PER_EXAMPLE),
+    "rotary_encoding": lambda q, *_: rotary_encoding(q),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_function_gives_the_same(name, qkv):
     expected = FUNCTIONS[name](*qkv)
     with torch.device("meta"):
@@ -52,11 +59,8 @@ def test_a_function_gives_the_same(name, qkv):
     assert torch.equal(found, expected)
 
 
-@pytest.mark.usefixtures("elsewhere")
-def test_masks_on_the_cpu_stay_there_and_a_wrong_length_is_read(qkv):
-    for name in ("length_mask", "causal_mask", "window_mask"):
-        assert FUNCTIONS[name](*qkv).device.type == "cpu"
-    with pytest.raises(ValueError, match=r"got 6 at index \(1,\)"):
+def test_a_wrong_length_is_still_read(qkv):
+    with torch.device("meta"), pytest.raises(ValueError, match=r"got 6 at index \(1,\)"):
         masked_softmax(qkv[0], torch.tensor([3, 6], device="cpu"))
 
 

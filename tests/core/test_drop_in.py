@@ -61,7 +61,7 @@ textbook = SimpleNamespace(
 
 
 class Decoder(nn.Module):
-    """Looks back at the encoder's states, one step at a time, and keeps the maps."""
+    """Attends to the encoder's states, one step at a time, and keeps the maps."""
 
     def __init__(self, d2l, vocabulary=11, size=6):
         super().__init__()
@@ -189,16 +189,3 @@ def test_the_older_name_takes_units(positional):
     assert layer.W_q.weight.shape == (8, 2)
     assert layer.w_v.weight.shape == (1, 8)
     assert layer.dropout.p == 0.1
-
-
-def test_the_order_of_later_editions_is_refused_by_naming_ours():
-    with pytest.raises(TypeError, match=r"takes \(key_size, query_size, num_hiddens, dropout\)"):
-        attnbook.AdditiveAttention(8, 0.1)
-
-
-def test_only_ours_detaches_the_map_it_keeps():
-    x = torch.randn(1, 2, 5, requires_grad=True)
-    for d2l, attached in ((textbook, True), (attnbook, False)):
-        layer = d2l.DotProductAttention(0.0)
-        layer(x, x, x)
-        assert layer.attention_weights.requires_grad is attached

@@ -11,33 +11,24 @@ from tests import oracle
 TOLERANCE = {torch.float64: 1e-13, torch.float32: 1e-5, torch.bfloat16: 5e-2, torch.float16: 5e-3}
 
 
+def column(*numbers):
+    return torch.tensor([[[number] for number in numbers]], dtype=torch.float64)
+
+
 def test_weights_1_4_and_3_4_pool_0_and_8_to_6():
     weights = torch.tensor([[[0.25, 0.75]]])
     values = torch.tensor([[[0.0, 100.0], [8.0, 100.0]]])
     assert pool(weights, values).tolist() == [[[6.0, 100.0]]]  # ¾ · 8, and 100 stays 100
 
 
-def test_a_row_of_zero_weights_pools_to_zero():
-    assert pool(torch.zeros(1, 1, 2), torch.ones(1, 2, 3)).tolist() == [[[0, 0, 0]]]
-
-
 @pytest.mark.parametrize("heads", [(), (5,)])
-def test_pool_agrees_with_the_oracle(heads, device, dtype, rng):
+def test_pool_agrees_with_the_oracle(heads, dtype, rng):
     weights = torch.rand(2, *heads, 3, 7, generator=rng).to(dtype)
     values = torch.randn(2, *heads, 7, 11, generator=rng).to(dtype)
-    output = pool(weights.to(device), values.to(device))
+    output = pool(weights, values)
     assert output.dtype == dtype
     expected = oracle.pool(weights, values)
-    assert torch.allclose(output.double().cpu(), expected, rtol=0, atol=TOLERANCE[dtype])
-
-
-@given(st.integers(0, 2**16), st.permutations(range(7)))
-def test_permuting_weights_and_values_together_changes_nothing(seed, order):
-    generator = torch.Generator().manual_seed(seed)
-    weights = torch.rand(2, 3, 7, generator=generator, dtype=torch.float64)
-    values = torch.randn(2, 7, 11, generator=generator, dtype=torch.float64)
-    permuted = pool(weights[..., order], values[:, order])
-    assert torch.allclose(permuted, pool(weights, values), atol=1e-13)
+    assert torch.allclose(output.double(), expected, rtol=0, atol=TOLERANCE[dtype])
 
 
 @pytest.mark.parametrize(("batch", "queries", "keys"), [(0, 3, 7), (2, 0, 7), (2, 3, 0)])
@@ -46,47 +37,29 @@ def test_pooling_nothing_gives_zeros(batch, queries, keys):
     assert torch.equal(output, torch.full((batch, queries, 11), float(keys)))
 
 
-@pytest.mark.parametrize("rows", [1, 5])
-def test_values_that_are_not_one_per_key_are_refused(rows):
-    rule = rf"values must have one row per key, num_keys=7, got {rows} in shape \(2, {rows}, 11\)"
-    with pytest.raises(ValueError, match=rule):
-        pool(torch.ones(2, 3, 7), torch.ones(2, rows, 11))
+@pytest.mark.parametrize(
+    ("values", "error", "rule"),
+    [
+        (torch.ones(2, 1, 11), ValueError, r"one row per key, num_keys=7, got 1 in shape \(2, 1, "),
+        (torch.ones(2, 5, 11), ValueError, r"one row per key, num_keys=7, got 5 in shape \(2, 5, "),
+        (torch.ones(7, 11), ValueError, r"shape \(batch, .*value_size\), got"),
+        (torch.ones(2, 1, 1, 7, 11), ValueError, r"shape \(batch, .*value_size\), got"),
+        (torch.ones(1, 7, 11), ValueError, r"the batch and heads of weights, \(2,\), got"),
+        (torch.ones(3, 7, 11), ValueError, r"the batch and heads of weights, \(2,\), got"),
+        (torch.ones(2, 1, 7, 11), ValueError, r"the batch and heads of weights, \(2,\), got"),
+        (torch.ones(2, 7, 11).double(), TypeError, r"the dtype of weights, torch\.float32, got"),
+    ],
+)
+def test_values_that_do_not_fit_the_weights_are_refused(values, error, rule):
+    with pytest.raises(error, match="values must have " + rule):
+        pool(torch.ones(2, 3, 7), values)
 
 
-@pytest.mark.parametrize("shape", [(7, 11), (2, 1, 1, 7, 11)])
-def test_values_of_another_rank_are_refused(shape):
-    with pytest.raises(ValueError, match=r"values must have shape \(batch, .*value_size\), got"):
-        pool(torch.ones(2, 3, 7), torch.ones(shape))
-
-
-@pytest.mark.parametrize("batch", [(1,), (3,), (2, 1)])
-def test_values_of_another_batch_or_heads_are_refused(batch):
-    rule = r"values must have the batch and heads of weights, \(2,\), got"
-    with pytest.raises(ValueError, match=rule):
-        pool(torch.ones(2, 3, 7), torch.ones(*batch, 7, 11))
-
-
-def test_weights_of_another_rank_are_refused():
+def test_weights_of_another_rank_and_integer_values_are_refused():
     with pytest.raises(ValueError, match=r"weights must have shape \(batch, .*, got \(3, 7\)"):
         pool(torch.ones(3, 7), torch.ones(2, 7, 11))
-
-
-def test_values_of_another_dtype_are_refused():
-    with pytest.raises(
-        TypeError, match=r"values must have the dtype of weights, torch\.float32, got"
-    ):
-        pool(torch.ones(2, 3, 7), torch.ones(2, 7, 11).double())
-
-
-def test_integer_values_are_refused():
-    with pytest.raises(
-        TypeError, match=r"values must hold floating-point numbers, got torch\.int64"
-    ):
+    with pytest.raises(TypeError, match=r"values must hold floating-point numbers, got torch\.int"):
         pool(torch.ones(2, 3, 7), torch.ones(2, 7, 11, dtype=torch.long))
-
-
-def column(*numbers):
-    return torch.tensor([[[number] for number in numbers]], dtype=torch.float64)
 
 
 def test_kernel_pool_halfway_between_two_keys_is_their_mean():
@@ -123,33 +96,14 @@ def test_a_narrow_kernel_finds_the_nearest_key():
     assert kernel_pool(column(0.9), column(0, 1), column(10, 20), 1e-3).item() == 20
 
 
-@pytest.mark.parametrize("width", [0, -1, math.nan])
-def test_kernel_pool_refuses_a_width_that_is_not_positive(width):
-    with pytest.raises(ValueError, match="width must be positive and finite"):
-        kernel_pool(column(0), column(0, 1), column(1, 2), width)
-
-
-def test_kernel_pool_refuses_what_its_stages_refuse():
-    with pytest.raises(ValueError, match="valid_lens must lie in"):
-        kernel_pool(column(0), column(0, 1), column(1, 2), 1.0, torch.tensor([3]))
-    with pytest.raises(ValueError, match="values must have one row per key"):
-        kernel_pool(column(0), column(0, 1), column(1, 2, 3))
-
-
-@pytest.mark.parametrize("width", [0.1, 1.0])
-def test_the_largest_numbers_in_padding_change_no_gradient_of_kernel_pool(width, dtype, qkv):
-    def gradients(padding):
-        queries, keys, values = (tensor.to(dtype, copy=True) for tensor in qkv)
-        keys[:, 4:] = padding
-        values[:, 4:] = padding
-        leaves = [queries, keys, values, torch.tensor(width, dtype=dtype)]
-        for leaf in leaves:
-            leaf.requires_grad_()
-        kernel_pool(*leaves, torch.tensor([4, 2])).square().sum().backward()
-        return [leaf.grad for leaf in leaves]
-
-    # A width below 1 makes the distance to the largest number overflow.
-    huge = gradients(torch.finfo(dtype).max)
-    for left, right in zip(huge, gradients(0.0), strict=True):
-        assert left.isfinite().all()
-        assert torch.equal(left, right)
+@pytest.mark.parametrize(
+    ("values", "options", "rule"),
+    [
+        (column(1, 2), {"width": 0}, "width must be positive and finite"),
+        (column(1, 2), {"valid_lens": torch.tensor([3])}, "valid_lens must lie in"),
+        (column(1, 2, 3), {}, "values must have one row per key"),
+    ],
+)
+def test_kernel_pool_refuses_what_its_stages_refuse(values, options, rule):
+    with pytest.raises(ValueError, match=rule):
+        kernel_pool(column(0), column(0, 1), values, **options)

@@ -12,7 +12,7 @@ TOLERANCE = {torch.float64: 1e-12, torch.float32: 1e-5, torch.bfloat16: 8e-2, to
 
 
 def weight_for(name, size, rng=None):
-    """What a score takes beside queries and keys."""
+    """What a score takes in addition to queries and keys."""
     if name == "bilinear":
         return (torch.randn(size, size, generator=rng),)
     return (torch.randn(size, generator=rng),) if name == "additive" else ()
@@ -69,17 +69,16 @@ def test_twice_the_width_is_a_quarter_of_the_score():
 
 @every_score
 @pytest.mark.parametrize("heads", [(), (5,)])
-def test_it_agrees_with_the_oracle(name, heads, device, dtype, rng):
+def test_it_agrees_with_the_oracle(name, heads, dtype, rng):
     score, slow = SCORES[name]
     queries = torch.randn(2, *heads, 3, 11, generator=rng).to(dtype)
     keys = torch.randn(2, *heads, 7, 11, generator=rng).to(dtype)
     weight = tuple(w.to(dtype) for w in weight_for(name, 11, rng))
-    scores = score(*(tensor.to(device) for tensor in (queries, keys, *weight)))
+    scores = score(queries, keys, *weight)
     assert scores.dtype == dtype
-    assert scores.device.type == device.type
     expected = slow(queries, keys, *weight)
     scale = max(1.0, expected.abs().max().item())
-    assert torch.allclose(scores.double().cpu(), expected, rtol=0, atol=scale * TOLERANCE[dtype])
+    assert torch.allclose(scores.double(), expected, rtol=0, atol=scale * TOLERANCE[dtype])
 
 
 def test_bilinear_joins_two_sizes_as_the_oracle_does(rng):
@@ -96,23 +95,6 @@ def test_gaussian_of_any_width_agrees_with_the_oracle(width, qkv):
     assert torch.allclose(gaussian_score(queries, keys, width).double(), expected, rtol=1e-5)
 
 
-@every_score
-def test_the_score_of_a_pair_does_not_depend_on_the_other_pairs(name, qkv, rng):
-    score, _ = SCORES[name]
-    queries, keys, _ = (tensor.double() for tensor in qkv)
-    weight = tuple(w.double() for w in weight_for(name, 5, rng))
-    alone = score(queries[1:, 2:], keys[1:, 4:5], *weight)
-    together = score(queries, keys, *weight)[1, 2, 4]
-    assert alone.item() == pytest.approx(together.item(), abs=1e-13)
-
-
-@given(st.floats(-100, 100))
-def test_dot_is_linear_in_the_query(factor):
-    queries, keys = row(1.5, -2, 3), row(0.5, 4, -1)
-    expected = factor * dot_score(queries, keys).item()
-    assert dot_score(factor * queries, keys).item() == pytest.approx(expected, abs=1e-11)
-
-
 @given(st.floats(-100, 100))
 def test_gaussian_is_unchanged_when_everything_moves(shift):
     queries, keys = row(1.5, -2, 3), row(0.5, 4, -1)
@@ -124,22 +106,6 @@ def test_gaussian_is_unchanged_when_everything_moves(shift):
 def test_additive_never_exceeds_the_sum_of_its_weights(query, key):
     weight = torch.tensor([2.0, -3.0]).double()
     assert abs(additive_score(row(query, query), row(key, key), weight).item()) <= 5
-
-
-def test_additive_looks_at_the_query_and_the_key_together(rng):
-    # Without tanh the query's part would be the same for every key.
-    keys = torch.randn(1, 7, 5, generator=rng)
-    weight = torch.ones(5)
-    first = additive_score(torch.zeros(1, 1, 5), keys, weight)
-    second = additive_score(torch.ones(1, 1, 5), keys, weight)
-    difference = second - first
-    assert difference.max() - difference.min() > 0.1
-
-
-def test_bilinear_with_the_identity_is_dot(qkv):
-    queries, keys, _ = qkv
-    same = bilinear_score(queries, keys, torch.eye(5))
-    assert torch.allclose(same, dot_score(queries, keys), atol=1e-6)
 
 
 def test_scaled_dot_in_half_precision_does_not_overflow_on_the_way():
@@ -178,116 +144,102 @@ def test_its_gradient_is_right(name, heads, rng):
     assert torch.autograd.gradcheck(score, inputs)
 
 
+# Refusals: each kind of bad input, once as queries and once as keys
+
+GOOD = torch.ones(2, 3, 5)
+RANK = "must have shape (batch, [heads,] num_"
+FLOATS = "must hold floating-point numbers, got "
+
+
 @every_score
 @pytest.mark.parametrize("change", ["queries", "keys"])
-class TestRefusals:
-    """Each kind of bad input, once as queries and once as keys."""
-
-    def refuse(self, name, change, wrong, other, error):
-        score, _ = SCORES[name]
-        queries, keys = (wrong, other) if change == "queries" else (other, wrong)
-        with pytest.raises(error) as caught:
-            score(queries, keys, *weight_for(name, 5))
-        return str(caught.value)
-
-    @pytest.mark.parametrize("shape", [(5,), (3, 5), (2, 3, 7, 2, 5)])
-    def test_another_rank(self, name, change, shape):
-        said = self.refuse(name, change, torch.ones(shape), torch.ones(2, 3, 5), ValueError)
-        assert said.startswith(f"{change} must have shape (batch, [heads,] num_")
-        assert said.endswith(f"got {shape}")
-
-    @pytest.mark.parametrize("dtype", [torch.int64, torch.bool, torch.complex64], ids=str)
-    def test_another_kind_of_number(self, name, change, dtype):
-        wrong = torch.ones(2, 3, 5, dtype=dtype)
-        said = self.refuse(name, change, wrong, torch.ones(2, 3, 5), TypeError)
-        assert said == f"{change} must hold floating-point numbers, got {dtype}"
-
-    @pytest.mark.parametrize("wrong", [None, 1.0, [[[1.0]]]])
-    def test_no_tensor(self, name, change, wrong):
-        said = self.refuse(name, change, wrong, torch.ones(2, 3, 5), TypeError)
-        assert said == f"{change} must be a tensor, got {type(wrong).__name__}"
-
-    def test_mixed_dtypes(self, name, change):
-        wrong = torch.ones(2, 3, 5, dtype=torch.float64)
-        said = self.refuse(name, change, wrong, torch.ones(2, 3, 5), TypeError)
-        assert said.startswith("keys must have the dtype of queries, torch.float")
-
-    @pytest.mark.parametrize(
-        ("wrong", "other"),
-        [
-            ((1, 3, 5), (2, 3, 5)),
-            ((3, 3, 5), (2, 3, 5)),
-            ((2, 1, 3, 5), (2, 7, 3, 5)),
-            ((1, 7, 3, 5), (2, 7, 3, 5)),
-            ((2, 3, 5), (2, 7, 3, 5)),
-        ],
-    )
-    def test_another_batch_or_number_of_heads(self, name, change, wrong, other):
-        said = self.refuse(name, change, torch.ones(wrong), torch.ones(other), ValueError)
-        assert said.startswith("keys must have the batch and heads of queries, (")
-        assert str(wrong[:-2]) in said
-        assert str(other[:-2]) in said
+@pytest.mark.parametrize(
+    ("wrong", "error", "message"),
+    [
+        *((torch.ones(shape), ValueError, RANK) for shape in [(5,), (3, 5), (2, 3, 7, 2, 5)]),
+        (GOOD.long(), TypeError, FLOATS + "torch.int64"),
+        (GOOD.bool(), TypeError, FLOATS + "torch.bool"),
+        (GOOD.cfloat(), TypeError, FLOATS + "torch.complex64"),
+        (None, TypeError, "must be a tensor, got NoneType"),
+        (1.0, TypeError, "must be a tensor, got float"),
+        ([[[1.0]]], TypeError, "must be a tensor, got list"),
+    ],
+)
+def test_what_is_no_row_of_vectors_is_refused(name, change, wrong, error, message):
+    inputs = {"queries": GOOD, "keys": GOOD} | {change: wrong}
+    with pytest.raises(error) as caught:
+        SCORES[name][0](*inputs.values(), *weight_for(name, 5))
+    assert str(caught.value).startswith(f"{change} {message}")
+    assert message != RANK or str(caught.value).endswith(f"got {tuple(wrong.shape)}")
 
 
-@pytest.mark.parametrize("score", [dot_score, scaled_dot_score, gaussian_score])
-def test_keys_of_another_size_are_refused(score):
-    rule = r"keys must have query_size=5 numbers in the last axis, got 1 in shape \(2, 7, 1\)"
+@every_score
+@pytest.mark.parametrize("turned", [False, True], ids=["", "turned"])
+@pytest.mark.parametrize(
+    ("left", "right", "error", "message"),
+    [
+        (GOOD, GOOD.double(), TypeError, "the dtype of queries, torch.float"),
+        (GOOD[:1], GOOD, ValueError, "the batch and heads of queries, ("),
+        (torch.ones(3, 3, 5), GOOD, ValueError, "the batch and heads of queries, ("),
+        (torch.ones(2, 1, 3, 5), torch.ones(2, 7, 3, 5), ValueError, "the batch and heads of"),
+        (torch.ones(1, 7, 3, 5), torch.ones(2, 7, 3, 5), ValueError, "the batch and heads of"),
+        (GOOD, torch.ones(2, 7, 3, 5), ValueError, "the batch and heads of queries, ("),
+    ],
+)
+def test_queries_and_keys_that_do_not_fit_are_refused(name, turned, left, right, error, message):
+    inputs = (right, left) if turned else (left, right)
+    with pytest.raises(error) as caught:
+        SCORES[name][0](*inputs, *weight_for(name, 5))
+    assert str(caught.value).startswith(f"keys must have {message}")
+    if error is ValueError:
+        assert all(str(tuple(x.shape[:-2])) in str(caught.value) for x in inputs)
+
+
+@pytest.mark.parametrize("name", ["dot", "scaled dot", "gaussian", "additive"])
+def test_keys_of_another_size_are_refused(name):
+    size = "num_hiddens" if name == "additive" else "query_size"
+    rule = rf"keys must have {size}=5 numbers in the last axis, got 1 in shape \(2, 7, 1\)"
     with pytest.raises(ValueError, match=rule):
-        score(torch.ones(2, 3, 5), torch.ones(2, 7, 1))
+        SCORES[name][0](GOOD, torch.ones(2, 7, 1), *weight_for(name, 5))
 
 
-def test_additive_refuses_queries_and_keys_that_were_not_projected_alike():
-    rule = r"keys must have num_hiddens=5 numbers in the last axis, got 1 in shape"
-    with pytest.raises(ValueError, match=rule):
-        additive_score(torch.ones(2, 3, 5), torch.ones(2, 7, 1), torch.ones(5))
-
-
-@pytest.mark.parametrize("shape", [(), (1,), (3,), (5, 5), (1, 5)])
-def test_additive_refuses_a_weight_of_another_shape(shape):
+@pytest.mark.parametrize(
+    ("name", "shape"),
+    [
+        *(("additive", shape) for shape in [(), (1,), (3,), (5, 5), (1, 5)]),
+        *(("bilinear", shape) for shape in [(), (5,), (11, 5), (5, 1), (2, 5, 11)]),
+    ],
+)
+def test_a_weight_of_another_shape_is_refused(name, shape):
+    keys = torch.ones(2, 7, 5 if name == "additive" else 11)
     with pytest.raises(ValueError, match="weight must have shape") as caught:
-        additive_score(torch.ones(2, 3, 5), torch.ones(2, 7, 5), torch.ones(shape))
-    assert str(caught.value) == f"weight must have shape (num_hiddens,) = (5,), got {shape}"
-
-
-@pytest.mark.parametrize("shape", [(), (5,), (11, 5), (5, 1), (2, 5, 11)])
-def test_bilinear_refuses_a_weight_of_another_shape(shape):
-    with pytest.raises(ValueError, match="weight must have shape") as caught:
-        bilinear_score(torch.ones(2, 3, 5), torch.ones(2, 7, 11), torch.ones(shape))
-    rule = "weight must have shape (query_size, key_size) = (5, 11)"
-    assert str(caught.value) == f"{rule}, got {shape}"
+        SCORES[name][0](GOOD, keys, torch.ones(shape))
+    expected = "(num_hiddens,) = (5,)" if name == "additive" else "(query_size, key_size) = (5, 11)"
+    assert str(caught.value) == f"weight must have shape {expected}, got {shape}"
 
 
 @pytest.mark.parametrize("name", ["additive", "bilinear"])
-def test_a_weight_of_another_dtype_is_refused(name):
-    weight = weight_for(name, 5)[0].double()
-    with pytest.raises(
-        TypeError, match=r"weight must have the dtype of queries, torch\.float32, got"
-    ):
-        SCORES[name][0](torch.ones(2, 3, 5), torch.ones(2, 7, 5), weight)
+def test_a_weight_of_another_type_is_refused(name):
+    rule = r"weight must have the dtype of queries, torch\.float32, got"
+    for wrong, message in ((weight_for(name, 5)[0].double(), rule), ([1.0] * 5, "got list")):
+        with pytest.raises(TypeError, match=message):
+            SCORES[name][0](GOOD, torch.ones(2, 7, 5), wrong)
 
 
-@pytest.mark.parametrize("name", ["additive", "bilinear"])
-def test_a_weight_that_is_no_tensor_is_refused(name):
-    with pytest.raises(TypeError, match="weight must be a tensor, got list"):
-        SCORES[name][0](torch.ones(2, 3, 5), torch.ones(2, 7, 5), [1.0] * 5)
-
-
-@pytest.mark.parametrize("width", [0, -1.0, 0.0, math.nan, math.inf])
-def test_a_width_that_is_not_positive_is_refused(width):
-    with pytest.raises(ValueError, match=f"width must be positive and finite, got {width}"):
-        gaussian_score(torch.ones(2, 3, 5), torch.ones(2, 7, 5), width)
-
-
-@pytest.mark.parametrize("width", ["1", None, True, [1.0]])
-def test_a_width_that_is_no_number_is_refused(width):
-    with pytest.raises(TypeError, match="width must be a number or a tensor, got"):
-        gaussian_score(torch.ones(2, 3, 5), torch.ones(2, 7, 5), width)
-
-
-@pytest.mark.parametrize("shape", [(1,), (5,), (2, 1, 1, 1)])
-def test_a_width_of_many_numbers_is_refused(shape):
-    with pytest.raises(ValueError, match="width must be one number, got shape"):
-        gaussian_score(torch.ones(2, 3, 5), torch.ones(2, 7, 5), torch.ones(shape))
+@pytest.mark.parametrize(
+    ("width", "error", "message"),
+    [
+        *(
+            (w, ValueError, f"be positive and finite, got {w}")
+            for w in [0, -1.0, math.nan, math.inf]
+        ),
+        *((w, TypeError, "be a number or a tensor, got") for w in ["1", None, True, [1.0]]),
+        *((torch.ones(s), ValueError, "be one number, got") for s in [(1,), (5,), (2, 1, 1, 1)]),
+    ],
+)
+def test_a_width_that_is_no_positive_number_is_refused(width, error, message):
+    with pytest.raises(error, match="width must " + message):
+        gaussian_score(GOOD, torch.ones(2, 7, 5), width)
 
 
 def test_mixed_dtypes_are_refused_on_a_device_without_autocast():

@@ -19,7 +19,7 @@ typing.TYPE_CHECKING = False
 
 EVERY_SHAPE = """
 calls = 0
-for heads, batch, queries, keys in itertools.product(((), (5,)), (0, 2), (0, 3), (0, 1, 7)):
+for heads, batch, queries, keys in itertools.product(((), (5,)), (0, 2), (0, 3), (0, 7)):
     q = torch.ones(batch, *heads, queries, 11)
     k = torch.ones(batch, *heads, keys, 11)
     v = torch.ones(batch, *heads, keys, 13)
@@ -81,7 +81,7 @@ w.masked_softmax(torch.ones(2, 3, 7), torch.ones(2))
 # Each program by itself, for what it prints and the error that it ends with.
 TRY_EACH = """
 import contextlib, io, json, sys, traceback
-told = {}
+results = {}
 for program in json.load(sys.stdin):
     printed, error = io.StringIO(), ""
     with contextlib.redirect_stdout(printed):
@@ -89,13 +89,13 @@ for program in json.load(sys.stdin):
             exec(program)
         except Exception:
             error = traceback.format_exc()
-    told[program] = [printed.getvalue(), error]
-print(json.dumps(told))
+    results[program] = [printed.getvalue(), error]
+print(json.dumps(results))
 """
 
 
 @pytest.fixture(scope="module")
-def told():
+def results():
     """What each program prints, and its error, where the shapes are checked."""
     done = subprocess.run(
         [sys.executable, "-c", CHECKED_IMPORT + TRY_EACH],
@@ -107,17 +107,17 @@ def told():
     return json.loads(done.stdout)
 
 
-def test_every_public_function_keeps_to_its_annotated_shapes(told):
-    # 2 · 2 · 2 · 3 sizes, 4 kinds of lengths, 3 layers
-    assert told[EVERY_SHAPE] == ["calls: 288\n", ""]
+def test_every_public_function_keeps_to_its_annotated_shapes(results):
+    # 2 · 2 · 2 · 2 sizes, 4 kinds of lengths, 3 layers
+    assert results[EVERY_SHAPE] == ["calls: 192\n", ""]
 
 
 @pytest.mark.parametrize("lie", LIES)
-def test_a_shape_that_differs_from_its_annotation_is_caught(told, lie):
-    assert "TypeCheckError" in told[lie][1]
+def test_a_shape_that_differs_from_its_annotation_is_caught(results, lie):
+    assert "TypeCheckError" in results[lie][1]
 
 
-def test_a_result_of_another_shape_is_caught(told):
-    _, error = told[WRONG_RESULT]
+def test_a_result_of_another_shape_is_caught(results):
+    _, error = results[WRONG_RESULT]
     assert "TypeCheckError" in error
     assert "return value" in error

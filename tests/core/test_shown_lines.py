@@ -126,12 +126,11 @@ def not_run(call, functions):
 @pytest.mark.parametrize("chapter", CALLS)
 def test_what_a_chapter_shows_runs_when_its_layer_is_called(chapter):
     call, shown = CALLS[chapter]
-
     assert not_run(call, shown) == []
 
 
 def test_all_that_the_chapters_show_is_tried():
-    told = {
+    in_chapters = {
         (path.stem, name.split(".")[-1])
         for path in notebooks.chapters()
         for cell in notebooks.read(path).cells
@@ -142,7 +141,7 @@ def test_all_that_the_chapters_show_is_tried():
     tried = {
         (chapter, function.__name__) for chapter, (_, shown) in CALLS.items() for function in shown
     }
-    assert told == tried
+    assert in_chapters == tried
 
 
 @pytest.mark.parametrize("training", [False, True], ids=["inference", "training"])
@@ -164,9 +163,8 @@ def test_each_layer_scores_weighs_and_pools_by_the_plain_functions(name, given, 
 
 
 def test_a_function_that_did_not_run_is_named():
-    assert not_run(lambda: make("dot")(*inputs()), [additive_features, weigh]) == [
-        "additive_features"
-    ]
+    found = not_run(lambda: make("dot")(*inputs()), [additive_features, weigh])
+    assert found == ["additive_features"]
 
 
 EDITS = {
@@ -196,47 +194,55 @@ EDITS = {
         set(LAYERS),
     ),
 }
+# The outputs of each layer, as the package is and after each edit of a file.
 OUTPUTS = """
 import json
+import sys
+from pathlib import Path
 import torch
-import attnbook
-from tests.cases import LAYERS, PER_EXAMPLE, make
-torch.manual_seed(5)
-inputs = torch.randn(2, 3, 5), torch.randn(2, 7, 5), torch.randn(2, 7, 11)
-outputs = {name: make(name)(*inputs, PER_EXAMPLE).tolist() for name in LAYERS}
-print(json.dumps([attnbook.__file__, outputs]))
+
+def outputs():
+    for name in [name for name in sys.modules if name.split(".")[0] in ("attnbook", "tests")]:
+        del sys.modules[name]
+    from tests.cases import LAYERS, PER_EXAMPLE, make
+    import attnbook
+    assert Path(attnbook.__file__).is_relative_to(Path.cwd()), attnbook.__file__
+    torch.manual_seed(5)
+    inputs = torch.randn(2, 3, 5), torch.randn(2, 7, 5), torch.randn(2, 7, 11)
+    return {name: make(name)(*inputs, PER_EXAMPLE).tolist() for name in LAYERS}
+
+found = {"": outputs()}
+for edit, (file, line, other) in json.load(sys.stdin).items():
+    path = Path("attnbook", file)
+    source = path.read_text("utf-8")
+    assert source.count(line) == 1, line
+    path.write_text(source.replace(line, other), "utf-8")
+    found[edit] = outputs()
+    path.write_text(source, "utf-8")
+print(json.dumps(found))
 """
 
 
-def outputs_of(folder):
-    """What the layers of the package in a folder give."""
+@pytest.fixture(scope="module")
+def outputs(tmp_path_factory):
+    """The outputs of each layer by edit, from a copy of the package in a process of its own."""
+    folder, package = tmp_path_factory.mktemp("edited"), Path(attnbook.__file__).parent
+    shutil.copytree(package, folder / "attnbook", ignore=shutil.ignore_patterns("__pycache__"))
     done = subprocess.run(
         [sys.executable, "-c", OUTPUTS],
         cwd=folder,  # where Python looks first
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        env=os.environ | {"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"},
+        input=json.dumps({edit: found[:3] for edit, found in EDITS.items()}),
         capture_output=True,
-        check=True,
+        text=True,
+        check=False,
     )
-    file, outputs = json.loads(done.stdout)
-    assert Path(file).is_relative_to(folder)
-    return outputs
-
-
-@pytest.fixture(scope="module")
-def as_they_are():
-    return outputs_of(Path(attnbook.__file__).parents[1])
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("edit", EDITS)
-def test_a_reader_who_edits_the_line_sees_the_output_change(edit, tmp_path, as_they_are):
-    file, line, other, layers = EDITS[edit]
-    package = Path(attnbook.__file__).parent
-    shutil.copytree(package, tmp_path / "attnbook", ignore=shutil.ignore_patterns("__pycache__"))
-    edited = tmp_path / "attnbook" / file
-    source = edited.read_text("utf-8")
-    assert source.count(line) == 1
-    edited.write_text(source.replace(line, other), "utf-8")
-
-    found = outputs_of(tmp_path)
-    assert {name for name in LAYERS if found[name] != as_they_are[name]} == layers
+def test_a_reader_who_edits_the_line_sees_the_output_change(edit, outputs):
+    changed = {name for name in LAYERS if outputs[edit][name] != outputs[""][name]}
+    assert changed == EDITS[edit][-1]

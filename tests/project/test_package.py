@@ -284,7 +284,7 @@ print(json.dumps([version("torch"), weights.tolist()]))
 
 
 @pytest.mark.parametrize("tool", ["pip", "uv"])
-def test_a_newer_torch_stays_and_the_layers_run_on_it(built, tmp_path, tool):
+def test_a_newer_torch_stays_and_the_layers_run_on_it(built, tmp_path, monkeypatch, tool):
     python = new_environment(tmp_path)
     (packages,) = (tmp_path / "venv").glob("lib/*/site-packages")
     about = packages / f"torch-{NEWER}.dist-info"
@@ -293,11 +293,13 @@ def test_a_newer_torch_stays_and_the_layers_run_on_it(built, tmp_path, tool):
     (about / "RECORD").touch()
     # With nothing else allowed, a wish for another torch fails at once, not after gigabytes.
     (tmp_path / "allowed.txt").write_text(f"torch=={NEWER}\n")
+    # A variable replaces the constraints of the machine; an option would add to them.
+    monkeypatch.setenv(f"{tool.upper()}_CONSTRAINT", str(tmp_path / "allowed.txt"))
     install = {
         "pip": [sys.executable, "-m", "pip", "--python", python, "install"],
         "uv": [UV, "pip", "install", "--python", python],
     }[tool]
-    run(*install, "--constraint", tmp_path / "allowed.txt", ".", cwd=built.source)
+    run(*install, ".", cwd=built.source)
     assert answer(python, USE, tmp_path) == [NEWER, [[[0.5, 0.5, 0.0]]]]
 
 

@@ -132,7 +132,7 @@ def readers() -> Made:
 
 
 def largest() -> Made:
-    """As much as a repaint must stand."""
+    """As much as one figure can show."""
     return never_ending(), [long_text(64, shift) for shift in range(64)]
 
 

@@ -79,11 +79,11 @@ def test_the_formula_equals_the_layer_wherever_vectors_are(name):
         assert not differ(figure.output.tolist(), output, 1e-7)
 
 
-def test_the_distance_of_a_wide_and_a_narrow_look_by_hand():
+def test_the_score_of_a_narrow_and_a_wide_gaussian_by_hand():
     query, keys = torch.tensor([[[3.0, 4.0]]]), torch.tensor([[[0.0, 0.0], [3.0, 4.0]]])
-    looks = attnbook.gaussian_score, partial(attnbook.gaussian_score, width=5.0)
-    told = [AttentionFigure(look, query, keys, keys, movable="vectors") for look in looks]
-    assert [figure.scores for figure in told] == [[[[-12.5, 0]]], [[[-0.5, 0]]]]
+    both = attnbook.gaussian_score, partial(attnbook.gaussian_score, width=5.0)
+    figures = [AttentionFigure(score, query, keys, keys, movable="vectors") for score in both]
+    assert [figure.scores for figure in figures] == [[[[-12.5, 0]]], [[[-0.5, 0]]]]
 
 
 @pytest.mark.parametrize(

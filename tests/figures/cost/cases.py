@@ -39,7 +39,7 @@ def powers(name: str) -> list[int]:
 
 
 def positions() -> list[dict[str, Any]]:
-    """All places of each slider, the others at rest, in every layer and mode; 200 at random."""
+    """All positions of each slider, the others as first, in every layer and mode; 200 at random."""
     rng = Random(1)  # noqa: S311 - numbers to test with, no secrets
     settings = [
         REST | {name: size, "layer": layer, "mode": mode}

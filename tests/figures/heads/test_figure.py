@@ -151,7 +151,7 @@ def test_traits_that_change_together_arrive_together():
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("abcab", [4]),  # behind the second a stands what stood behind the first
+        ("abcab", [4]),  # after the second a comes what came after the first
         ("aaaa", [2, 3]),
         ("abac", []),  # another than before
         ("abacab", []),  # behind the last a stood a c
@@ -181,15 +181,15 @@ def test_a_lucky_hit_of_what_cannot_be_foreseen_gets_no_mark():
 
 
 @pytest.mark.parametrize(
-    ("removed", "told"),
+    ("removed", "start"),
     [
         ([[1, 0]], "Without layer 1, head 0: "),
         ([[0, 1], [1, 0]], "Without layer 0, head 1 and layer 1, head 0: "),
         ([[0, 0], [0, 1], [1, 0]], "Without (0, 0), (0, 1) and (1, 0): "),
     ],
 )
-def test_more_than_two_heads_are_named_by_their_numbers(removed, told):
-    assert counted("abcab", "bcabc", "bcabc", removed).startswith(told)
+def test_more_than_two_heads_are_named_by_their_numbers(removed, start):
+    assert counted("abcab", "bcabc", "bcabc", removed).startswith(start)
 
 
 def test_the_text_tells_guesses_count_and_looks():
@@ -213,10 +213,10 @@ def test_the_text_tells_what_breaks_without_a_head():
     whole = repr(figure)
     assert "10 of 10 symbols that can be foreseen are right." in whole
     figure.removed = [[0, 1]]
-    (told,) = re.findall(
+    (right,) = re.findall(
         r"Without layer 0, head 1: (\d+) of 10 .*; with every head 10\.", str(figure)
     )
-    assert int(told) < 5
+    assert int(right) < 5
     assert "  layer 0, head 1 (taken away): at 16" in repr(figure)
     figure.removed = []
     assert repr(figure) == whole == repr(HeadsFigure())

@@ -15,7 +15,7 @@ from attnbook.figures.mask.predicate import evaluated
 from attnbook.interop import MaskRules
 from tests.mask_rules import ALONE, JOINS
 
-# What tensors run as it stands, and what is handed to them as a table.
+# What tensors run as it is, and what they need as a table.
 ON_TENSORS = [
     "(q >= k) & (q - k < 3)",
     "q >= k",
@@ -47,12 +47,12 @@ RULED = [*ON_TENSORS, *BY_TABLE, ""]
 
 def chosen(rules: MaskRules) -> dict[str, Any]:
     """The rules as the page has them."""
-    told = {name: value for name, value in asdict(rules).items() if name in RULES}
-    return told | {"documents": rules.documents and [*rules.documents]}
+    plain = {name: value for name, value in asdict(rules).items() if name in RULES}
+    return plain | {"documents": rules.documents and [*rules.documents]}
 
 
 def setting(rules: MaskRules, text: str = "") -> dict[str, Any]:
-    """What the page is told, and the mask that it must show."""
+    """What the page gets, and the mask that it must show."""
     table = rules.table
     if text:
         rows, error = evaluated(text, chosen(rules))

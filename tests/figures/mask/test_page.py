@@ -202,7 +202,7 @@ def test_a_rule_is_drawn_at_once_named_and_said_to_each_library(browser, address
 
 def test_what_is_wrong_with_a_rule_is_said_in_pythons_words(browser, address):
     with on_page(browser, address) as (_, figure, _puzzle):
-        for text, told in [
+        for text, reason in [
             ("q >=", "SyntaxError: invalid syntax. Is a bracket open?"),
             ("q => k", "At least is >=, at most <="),
             ("q >= x", "NameError: name 'x' isn't defined"),
@@ -211,7 +211,7 @@ def test_what_is_wrong_with_a_rule_is_said_in_pythons_words(browser, address):
             ("~(q < k) and k", "write not"),
         ]:
             write(figure, text)
-            expect(said(figure)).to_contain_text(told)
+            expect(said(figure)).to_contain_text(reason)
             assert agrees(figure, MaskRules(6, 6, causal="last"))
         write(figure, "k > 0")
         expect(figure.locator(".mask-empty")).to_contain_text("Query 0 sees nothing")

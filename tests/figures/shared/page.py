@@ -1,4 +1,4 @@
-"""A figure in a browser: a page of its own to stand on, a page of a book, and how it looks."""
+"""A figure in a browser: on a page of its own, on a page of a book, and how it looks."""
 
 from __future__ import annotations
 

@@ -154,7 +154,7 @@ def test_the_text_is_the_same_in_every_run_and_is_stored_whole(name):
 @each_name
 def test_what_a_front_end_sends_arrives_once_and_the_text_follows(name):
     figure, (_, changes, unsaid) = EXAMPLES[name].make(), EXAMPLES[name]
-    first, told = repr(figure), set()
+    first, mentioned = repr(figure), set()
     before = {trait: getattr(figure, trait) for trait in changes}
     for trait, value in changes.items():
         seen: list[Any] = []
@@ -165,8 +165,8 @@ def test_what_a_front_end_sends_arrives_once_and_the_text_follows(name):
         assert getattr(figure, trait) == value
         assert seen == [value]
         if repr(figure) != text:
-            told.add(trait)
-    assert told == changes.keys() - unsaid
+            mentioned.add(trait)
+    assert mentioned == changes.keys() - unsaid
     figure.set_state(before)
     assert repr(figure) == first
 

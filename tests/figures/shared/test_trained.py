@@ -44,7 +44,7 @@ def test_a_text_that_is_none_is_refused(kind):
 
 
 def test_a_figure_that_asks_for_what_nobody_makes_stops_the_build(tmp_path):
-    told = "^a figure may ask for one of editor, python, copying.*, got 'shouting'$"
-    with pytest.raises(ExtensionError, match=told):
+    message = "^a figure may ask for one of editor, python, copying.*, got 'shouting'$"
+    with pytest.raises(ExtensionError, match=message):
         write_models(tmp_path, ["copying", "shouting"])
     assert [file.name for file in tmp_path.iterdir()] == ["copying.js"]
