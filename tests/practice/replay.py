@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from attnbook.practice import check, grade_tests
 
 FOLDER = Path(__file__).parent / "readers"
-TRIED = re.compile(r"## (check|grade) ([\w-]+)\n\n````python\n(.*?)````\n\n((?:- .*\n)+)", re.S)
+TRIED = re.compile(r"## (check|grade) ([\w-]+)\n\n````python\n(.*?)````\n\n((?:- [^\n]*\n)+)", re.S)
 
 
 class Tried(NamedTuple):
