@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import textwrap
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
@@ -180,7 +181,9 @@ def test_a_cell_with_magics_and_await_is_read(notebook):
     def typed(x):
         return x[0]
     """
-    assert notebook.run_cell(textwrap.dedent(cell)).success
+    # In a thread of its own, because a browser of other tests may run a loop in this one.
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(notebook.run_cell, textwrap.dedent(cell)).result().success
     assert "return (7,)" in repr(trace(notebook.user_ns["typed"], x))
 
 
