@@ -11,8 +11,8 @@ import pytest
 from tests.browsing import PAGES, PICTURES
 from tests.engines import firefox, webkit
 from tests.engines.chromium import Chromium
-from tests.engines.engine import NARROW, WIDE, Engine, choose
-from tests.engines.looking import Look, moved, touched
+from tests.engines.engine import NARROW, Engine, choose
+from tests.engines.looking import Look, looked, moved, touched
 from tests.engines.watching import watched_copy
 
 OTHERS = {
@@ -33,7 +33,7 @@ LEFT_OUT = [f"chapters/{name}" for name in ("summary", "api", "bibliography", "t
 
 
 class Reading(NamedTuple):
-    """A page as one engine opens it: light and wide, or dark and narrow."""
+    """A page as one engine opens it, wide and then narrow: light or dark."""
 
     page: str
     scheme: str
@@ -51,10 +51,13 @@ def readings() -> list[tuple[str, Reading]]:
 
 def pytest_generate_tests(metafunc):
     if "reading" in metafunc.fixturenames:
+        # Of the session, or pytest would start the browser for each test.
         ids = ["-".join([engine, *reading]) for engine, reading in readings()]
-        metafunc.parametrize(("engine", "reading"), readings(), ids=ids, indirect=["engine"])
+        metafunc.parametrize(
+            ("engine", "reading"), readings(), ids=ids, indirect=["engine"], scope="session"
+        )
     elif "engine" in metafunc.fixturenames:
-        metafunc.parametrize("engine", OTHERS, indirect=True)
+        metafunc.parametrize("engine", OTHERS, indirect=True, scope="session")
 
 
 def pytest_terminal_summary(terminalreporter):
@@ -96,18 +99,23 @@ def in_chromium(browser, watched_home) -> Callable[[str], Look]:
 
 @pytest.fixture(scope="session")
 def see(request, watched_home) -> Callable[[Engine, Reading], Look]:
-    """A function that opens a page in an engine, once, and does what a reader does."""
+    """A function that opens a page in an engine, does what a reader does, and makes it narrow."""
     keep = request.config.getoption("--pictures")
 
     @cache
     def go(engine: Engine, reading: Reading) -> Look:
         page, scheme = reading
         choose(engine, watched_home, scheme)
-        width = WIDE if scheme == "light" else NARROW
-        look = touched(engine, f"{watched_home}{page}.html", width)
+        url = f"{watched_home}{page}.html"
+        look = touched(engine, url)
+        narrow = looked(engine, url, NARROW)
+        look.still += narrow.still
+        look.complaints += engine.complaints()
+        if narrow.sideways > 0:
+            look.sideways, look.overflow = narrow.sideways, narrow.overflow
         if keep:
             PICTURES.mkdir(parents=True, exist_ok=True)
-            file = f"{engine.name}-{page.rpartition('/')[2]}-{width}-{scheme}.png"
+            file = f"{engine.name}-{page.rpartition('/')[2]}-{NARROW}-{scheme}.png"
             (PICTURES / file.lower()).write_bytes(engine.picture())
         return look
 

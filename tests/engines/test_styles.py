@@ -21,14 +21,14 @@ def declared() -> list[tuple[str, str]]:
     return sorted(pair for pair in found - NEWER if LATER not in pair[1])
 
 
-def test_each_declaration_is_understood(engine, see):
-    see(engine, "chapters/welcome", "dark")
+def test_each_declaration_is_understood(engine, watched_home):
+    engine.open(f"{watched_home}chapters/welcome.html")
     assert len(declared()) > 300
     assert engine.evaluate(UNKNOWN, declared()) == []
 
 
-def test_one_that_is_not_is_noticed(engine, see):
-    see(engine, "chapters/welcome", "dark")
+def test_one_that_is_not_is_noticed(engine, watched_home):
+    engine.open(f"{watched_home}chapters/welcome.html")
     given = [["text-decoration-thickness", "3px"], ["text-decoration-thickness", "3 px"]]
     assert engine.evaluate(UNKNOWN, given) == given[1:]
 
