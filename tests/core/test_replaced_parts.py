@@ -12,7 +12,7 @@ PARTS = [
     *((MultiHeadAttention, part) for part in ("W_q", "W_k", "W_v", "W_o")),
 ]
 SIZES = {AdditiveAttention: (5, 5, 8), MultiHeadAttention: (5, 5, 11, 8, 2)}
-# torch's own quantization is old, and says so; torchao takes it further.
+# torch warns that its own quantization is old; torchao continues it.
 goes_on_elsewhere = pytest.mark.filterwarnings(
     "ignore:.*quantiz:DeprecationWarning", "ignore:.*quantize:UserWarning"
 )

@@ -11,10 +11,10 @@ from tests import oracle
 TOLERANCE = {torch.float64: 1e-12, torch.float32: 1e-5, torch.bfloat16: 8e-2, torch.float16: 1e-2}
 
 
-def weight_for(name, size, rng=None):
+def weight_for(name, size, rng=None, key_size=None):
     """What a score takes in addition to queries and keys."""
     if name == "bilinear":
-        return (torch.randn(size, size, generator=rng),)
+        return (torch.randn(size, key_size or size, generator=rng),)
     return (torch.randn(size, generator=rng),) if name == "additive" else ()
 
 
@@ -52,40 +52,23 @@ def test_additive_of_log_2_and_log_3_is_35_of_37():
     assert score.item() == pytest.approx(35 / 37, abs=1e-15)
 
 
-def test_additive_weighs_each_hidden_unit():
-    # tanh 0 = 0 leaves only the second unit: 5 · 35/37.
-    queries, keys = row(1, math.log(2)), row(-1, math.log(3))
-    score = additive_score(queries, keys, torch.tensor([9.0, 5.0]).double())
-    assert score.item() == pytest.approx(5 * 35 / 37, abs=1e-14)
-
-
 def test_gaussian_of_points_3_and_4_apart_is_minus_12_and_a_half():
     assert gaussian_score(row(1, 1), row(4, 5)).item() == -12.5  # -(3² + 4²) / 2
-
-
-def test_twice_the_width_is_a_quarter_of_the_score():
-    assert gaussian_score(row(1, 1), row(4, 5), 2.0).item() == -3.125  # -12.5 / 2²
 
 
 @every_score
 @pytest.mark.parametrize("heads", [(), (5,)])
 def test_it_agrees_with_the_oracle(name, heads, dtype, rng):
     score, slow = SCORES[name]
-    queries = torch.randn(2, *heads, 3, 11, generator=rng).to(dtype)
+    size = 5 if name == "bilinear" else 11
+    queries = torch.randn(2, *heads, 3, size, generator=rng).to(dtype)
     keys = torch.randn(2, *heads, 7, 11, generator=rng).to(dtype)
-    weight = tuple(w.to(dtype) for w in weight_for(name, 11, rng))
+    weight = tuple(w.to(dtype) for w in weight_for(name, size, rng, 11))
     scores = score(queries, keys, *weight)
     assert scores.dtype == dtype
     expected = slow(queries, keys, *weight)
     scale = max(1.0, expected.abs().max().item())
     assert torch.allclose(scores.double(), expected, rtol=0, atol=scale * TOLERANCE[dtype])
-
-
-def test_bilinear_joins_two_sizes_as_the_oracle_does(rng):
-    queries, keys = torch.randn(2, 3, 5, generator=rng), torch.randn(2, 7, 11, generator=rng)
-    weight = torch.randn(5, 11, generator=rng)
-    expected = oracle.bilinear_score(queries, keys, weight)
-    assert torch.allclose(bilinear_score(queries, keys, weight).double(), expected, atol=1e-5)
 
 
 @pytest.mark.parametrize("width", [0.3, 2, torch.tensor(1.7)])
@@ -100,12 +83,6 @@ def test_gaussian_is_unchanged_when_everything_moves(shift):
     queries, keys = row(1.5, -2, 3), row(0.5, 4, -1)
     moved = gaussian_score(queries + shift, keys + shift).item()
     assert moved == pytest.approx(gaussian_score(queries, keys).item(), abs=1e-9)
-
-
-@given(st.floats(-1e6, 1e6), st.floats(-1e6, 1e6))
-def test_additive_never_exceeds_the_sum_of_its_weights(query, key):
-    weight = torch.tensor([2.0, -3.0]).double()
-    assert abs(additive_score(row(query, query), row(key, key), weight).item()) <= 5
 
 
 def test_scaled_dot_in_half_precision_does_not_overflow_on_the_way():
@@ -144,55 +121,38 @@ def test_its_gradient_is_right(name, heads, rng):
     assert torch.autograd.gradcheck(score, inputs)
 
 
-# Refusals: each kind of bad input, once as queries and once as keys
+# Refusals
 
 GOOD = torch.ones(2, 3, 5)
-RANK = "must have shape (batch, [heads,] num_"
-FLOATS = "must hold floating-point numbers, got "
+RANK = r"must have shape \(batch, \[heads,\] num_"
+BATCH = "keys must have the batch and heads of queries, "
 
 
 @every_score
-@pytest.mark.parametrize("change", ["queries", "keys"])
 @pytest.mark.parametrize(
-    ("wrong", "error", "message"),
+    ("queries", "keys", "error", "message"),
     [
-        *((torch.ones(shape), ValueError, RANK) for shape in [(5,), (3, 5), (2, 3, 7, 2, 5)]),
-        (GOOD.long(), TypeError, FLOATS + "torch.int64"),
-        (GOOD.bool(), TypeError, FLOATS + "torch.bool"),
-        (GOOD.cfloat(), TypeError, FLOATS + "torch.complex64"),
-        (None, TypeError, "must be a tensor, got NoneType"),
-        (1.0, TypeError, "must be a tensor, got float"),
-        ([[[1.0]]], TypeError, "must be a tensor, got list"),
+        (torch.ones(5), GOOD, ValueError, rf"^queries {RANK}.*, got \(5,\)$"),
+        (GOOD, torch.ones(2, 3, 7, 2, 5), ValueError, rf"^keys {RANK}.*, got \(2, 3, 7, 2, 5\)$"),
+        (GOOD.long(), GOOD, TypeError, "queries must hold floating-point numbers, got torch.int64"),
+        (
+            GOOD,
+            GOOD.cfloat(),
+            TypeError,
+            "keys must hold floating-point numbers, got torch.c",
+        ),
+        ([[[1.0]]], GOOD, TypeError, "queries must be a tensor, got list"),
+        (GOOD, None, TypeError, "keys must be a tensor, got NoneType"),
+        (GOOD, GOOD.double(), TypeError, "keys must have the dtype of queries, torch.float32"),
+        (GOOD[:1], GOOD, ValueError, rf"{BATCH}\(1,\), got \(2,\)"),
+        (GOOD, torch.ones(3, 3, 5), ValueError, rf"{BATCH}\(2,\), got \(3,\)"),
+        (torch.ones(2, 1, 3, 5), torch.ones(2, 7, 3, 5), ValueError, rf"{BATCH}\(2, 1\), got"),
+        (GOOD, torch.ones(2, 7, 3, 5), ValueError, rf"{BATCH}\(2,\), got \(2, 7\)"),
     ],
 )
-def test_what_is_no_row_of_vectors_is_refused(name, change, wrong, error, message):
-    inputs = {"queries": GOOD, "keys": GOOD} | {change: wrong}
-    with pytest.raises(error) as caught:
-        SCORES[name][0](*inputs.values(), *weight_for(name, 5))
-    assert str(caught.value).startswith(f"{change} {message}")
-    assert message != RANK or str(caught.value).endswith(f"got {tuple(wrong.shape)}")
-
-
-@every_score
-@pytest.mark.parametrize("turned", [False, True], ids=["", "turned"])
-@pytest.mark.parametrize(
-    ("left", "right", "error", "message"),
-    [
-        (GOOD, GOOD.double(), TypeError, "the dtype of queries, torch.float"),
-        (GOOD[:1], GOOD, ValueError, "the batch and heads of queries, ("),
-        (torch.ones(3, 3, 5), GOOD, ValueError, "the batch and heads of queries, ("),
-        (torch.ones(2, 1, 3, 5), torch.ones(2, 7, 3, 5), ValueError, "the batch and heads of"),
-        (torch.ones(1, 7, 3, 5), torch.ones(2, 7, 3, 5), ValueError, "the batch and heads of"),
-        (GOOD, torch.ones(2, 7, 3, 5), ValueError, "the batch and heads of queries, ("),
-    ],
-)
-def test_queries_and_keys_that_do_not_fit_are_refused(name, turned, left, right, error, message):
-    inputs = (right, left) if turned else (left, right)
-    with pytest.raises(error) as caught:
-        SCORES[name][0](*inputs, *weight_for(name, 5))
-    assert str(caught.value).startswith(f"keys must have {message}")
-    if error is ValueError:
-        assert all(str(tuple(x.shape[:-2])) in str(caught.value) for x in inputs)
+def test_queries_and_keys_that_do_not_fit_are_refused(name, queries, keys, error, message):
+    with pytest.raises(error, match=message):
+        SCORES[name][0](queries, keys, *weight_for(name, 5))
 
 
 @pytest.mark.parametrize("name", ["dot", "scaled dot", "gaussian", "additive"])

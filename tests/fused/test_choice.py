@@ -19,6 +19,7 @@ from attnbook.fused.choice import (
     streaming_pays,
 )
 from tests.cases import PER_EXAMPLE, PER_QUERY, make
+from tests.core.random_calls import THRESHOLDS
 
 HIDDENS = 64
 
@@ -82,8 +83,8 @@ def test_slices_begin_at_their_number_of_products():
 
 @pytest.mark.parametrize("nothing", [(0, 7), (7, 0)])
 def test_no_fast_path_takes_nothing(nothing, monkeypatch):
-    for name in ("SCORES", "UNITS", "UNITS_TRAINING", "UNITS_OF_ONE", "PRODUCTS_WIDENED"):
-        monkeypatch.setattr(f"attnbook.fused.choice.{name}", 0)
+    for name in THRESHOLDS:
+        monkeypatch.setattr(choice, name, 0)
     queries, keys, values = tensors(*nothing)
     assert not fast_weigh_pays(queries @ keys.transpose(1, 2))
     assert not blocks_pay(queries, keys, HIDDENS, [])
@@ -115,10 +116,9 @@ def as_onnx(layer, at):
 
 
 @pytest.mark.slow
-# torch tells itself, not us.
+# torch warns itself.
 @pytest.mark.filterwarnings("ignore:# The axis name", "ignore:.*LeafSpec:FutureWarning")
-@pytest.mark.parametrize("export", [exported, as_onnx])
-@pytest.mark.parametrize("at", [7, 400])
+@pytest.mark.parametrize(("export", "at"), [(exported, 7), (exported, 400), (as_onnx, 400)])
 @pytest.mark.parametrize("name", LAYERS)
 def test_a_program_exported_at_one_size_serves_all(name, at, export):
     layer = LAYERS[name].eval()
@@ -131,9 +131,7 @@ def test_a_program_exported_at_one_size_serves_all(name, at, export):
 @pytest.fixture
 def no_blocks(monkeypatch):
     """Take every fast path, where nothing can be made in blocks."""
-    for name in ("SCORES", "UNITS", "UNITS_TRAINING", "UNITS_OF_ONE"):
-        monkeypatch.setattr(choice, name, 0)
-    for name in ("PRODUCTS_WIDENED", "PRODUCTS_SLICED"):
+    for name in THRESHOLDS:
         monkeypatch.setattr(choice, name, 0)
     monkeypatch.delattr(blocks, "BLOCK")
 

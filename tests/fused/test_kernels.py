@@ -1,6 +1,7 @@
-"""The operation of compiled layers where torch finds no C++ compiler to make kernels with."""
+"""Layers compiled by torch's default compiler, and where torch finds no C++ compiler."""
 
 import os
+import shutil
 import subprocess
 import sys
 
@@ -8,8 +9,11 @@ import pytest
 import torch
 
 from attnbook import length_mask
-from attnbook.fused import kernels
-from tests.cases import PER_EXAMPLE
+from attnbook.fused import choice, kernels
+from attnbook.fused.additive import fast_additive_score
+from tests.cases import MASKS, PER_EXAMPLE, all_close, gradients, make
+from tests.core.random_calls import THRESHOLDS
+from tests.fused.test_fused import projections
 
 COMPILED_WITHOUT_A_COMPILER = """
 import torch
@@ -49,9 +53,62 @@ def test_a_backend_that_compiles_nothing_needs_no_compiler(hidden, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(not shutil.which("g++"), reason="the default compiler needs g++")
+@pytest.mark.parametrize(
+    ("name", "mask", "smallest"),
+    [
+        ("additive", "causal", 2**60),
+        ("additive", "per example", 0),
+        ("additive without weights", "a mask", 0),
+        ("dot without weights", "per query", 0),
+        ("multi-head", "causal, per example", 2**60),
+    ],
+)
+def test_the_default_compiler_gives_and_learns_the_same(name, mask, smallest, qkv, monkeypatch):
+    for threshold in THRESHOLDS:
+        monkeypatch.setattr(choice, threshold, smallest)
+    torch.compiler.reset()
+    layer = make(name)
+    expected = gradients(layer, qkv, **MASKS[mask])
+    compiled = torch.compile(layer, fullgraph=True)
+    assert all_close(gradients(compiled, qkv, **MASKS[mask]), expected, 1e-5)
+    torch.compiler.reset()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scale", [1.0, 50.0, 1e-3])
+def test_kernels_give_what_blocks_give(scale):
+    queries, keys, weight = projections(8, (2, 3, 7, 5), scale, torch.float64)
+    keys = keys.transpose(1, 2).contiguous().transpose(1, 2)
+    visible = length_mask(PER_EXAMPLE, (2, 3, 7))
+    found = []
+    for score in (fast_additive_score, torch.compile(fast_additive_score, backend="aot_eager")):
+        leaves = [tensor.clone().requires_grad_() for tensor in (queries, keys, weight)]
+        scores = torch.where(visible, score(*leaves, visible), 0.0)
+        scores.square().sum().backward()
+        found.append([scores.detach(), *(leaf.grad for leaf in leaves)])
+    for left, right in zip(*found, strict=True):
+        assert torch.allclose(left, right, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.slow
+def test_projected_keys_of_another_layout_train_in_a_compiled_layer(qkv, monkeypatch):
+    for threshold in THRESHOLDS:
+        monkeypatch.setattr(choice, threshold, 0)
+    layer, found = make("additive"), []
+    for attend in (layer.attend, torch.compile(layer.attend, backend="aot_eager")):
+        keys = torch.linspace(-2, 2, 2 * 13 * 7).reshape(2, 13, 7).transpose(1, 2).requires_grad_()
+        attend(qkv[0], keys, qkv[2], PER_EXAMPLE).sum().backward()
+        found.append(keys.grad)
+    assert torch.allclose(*found, atol=1e-6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("can_be_made", [True, False])
 @pytest.mark.parametrize("mask", [None, length_mask(PER_EXAMPLE, (2, 3, 7))], ids=["all", "some"])
-def test_the_operation_without_kernels_keeps_torchs_rules(mask, rng, monkeypatch):
-    monkeypatch.setattr(kernels, "_can_be_made", lambda: False)
+def test_the_operation_keeps_torchs_rules(can_be_made, mask, rng, monkeypatch):
+    if not can_be_made:
+        monkeypatch.setattr(kernels, "_can_be_made", lambda: False)
     sizes = (2, 3, 5), (2, 7, 5), (5,)
     inputs = [torch.randn(*size, generator=rng).requires_grad_() for size in sizes]
     torch.library.opcheck(torch.ops.attnbook.additive_score.default, (*inputs, mask))

@@ -51,7 +51,7 @@ def replayed(tried: Tried) -> str:
         if verdict.failed is None:
             return "- right\n"
         bugs = "; ".join(bug.name for bug in verdict.bugs) or "none"
-        return f"- case: {verdict.failed.name}\n- bugs: {bugs}\n"
+        return f"- case: {verdict.failed.name}. Bugs: {bugs}.\n"
     grade = grade_tests(tried.task, [scope[name] for name in defined if name.startswith("test_")])
     facts = []
     for number, (test, failures) in enumerate(zip(grade.tests, grade.failures, strict=True)):

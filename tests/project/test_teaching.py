@@ -41,15 +41,38 @@ def test_the_page_holds_the_files_of_a_figure_and_a_cell():
     assert TEXT.count("```{code-block}") == 5
 
 
-def test_the_cell_prints_the_figures_numbers(package):
+MODULE = "--- module ---"
+PROGRAM = f"""
+print(figure)
+figure.temperature = 0.5
+print(figure)
+for scores in (torch.ones(9), torch.ones(0), torch.tensor([1.0, torch.nan])):
+    try:
+        ShareFigure(scores)
+    except ValueError as error:
+        print(error)
+print("{MODULE}")
+print(ShareFigure._esm)
+"""
+
+
+@pytest.fixture(scope="module")
+def output(package):
+    """What the page's cell prints of its figure, of wrong scores, and the figure's module."""
     *start, last = cell().strip().splitlines()
-    program = "\n".join([*start, f"figure = {last}", "print(figure)"])
-    program += "\nfigure.temperature = 0.5\nprint(figure)"
-    assert run(package, sys.executable, "-c", program).splitlines() == [
+    program = "\n".join([*start, f"figure = {last}", PROGRAM])
+    return run(package, sys.executable, "-c", program)
+
+
+def test_the_cell_prints_the_figures_numbers_and_refuses_what_its_docstring_names(output):
+    assert output.partition(MODULE)[0].splitlines() == [
         "ShareFigure: temperature 1",
         "weights [0.090, 0.245, 0.665]",
         "ShareFigure: temperature 0.5",
         "weights [0.016, 0.117, 0.867]",
+        "a figure shows at most 8 of keys, got 9; show a part of it",
+        "a figure needs at least 1 of keys, got 0",
+        "scores must be finite, got nan at index (1,)",
     ]
 
 
@@ -70,25 +93,8 @@ def test_the_prediction_that_it_shows_can_be_asked():
     assert repr(scope["asked"]).splitlines()[1] == "right: first 0.269, second 0.731"
 
 
-def test_the_figure_refuses_what_its_docstring_says(package):
-    program = cell() + (
-        "for scores in (torch.ones(9), torch.ones(0), torch.tensor([1.0, torch.nan])):\n"
-        "    try:\n"
-        "        ShareFigure(scores)\n"
-        "    except ValueError as error:\n"
-        "        print(error)\n"
-    )
-    assert run(package, sys.executable, "-c", program).splitlines() == [
-        "a figure shows at most 8 of keys, got 9; show a part of it",
-        "a figure needs at least 1 of keys, got 0",
-        "scores must be finite, got nan at index (1,)",
-    ]
-
-
-def test_its_module_computes_the_same_weights_in_node(package):
-    write = "from attnbook.figures.share.figure import ShareFigure\nprint(ShareFigure._esm)"
-    module = package / "share.mjs"
-    module.write_text(run(package, sys.executable, "-c", write), "utf-8")
+def test_its_module_computes_the_same_weights_in_node(package, output):
+    (package / "share.mjs").write_text(output.partition(MODULE)[2], "utf-8")
     ask = (
         'import { sharesOf } from "./share.mjs";'
         "const state = { scores: [1, 2, 3], temperature: 0.5 };"
@@ -109,25 +115,20 @@ def test_its_python_passes_the_projects_own_checks(package):
 
 
 @pytest.mark.slow
-def test_its_javascript_passes_the_projects_own_checks(package):
+def test_its_javascript_passes_the_projects_own_checks_and_a_wrong_name_does_not(package):
     for name in ("jsconfig.json", "biome.jsonc"):
         shutil.copy(ROOT / name, package)
     checkers = ROOT / "tools" / "node_modules" / ".bin"
-    run(package, NODE, checkers / "tsc", "--project", "jsconfig.json")
+    types = [NODE, checkers / "tsc", "--project", "jsconfig.json"]
+    run(package, *types)
     run(package, NODE, checkers / "biome", "check", "--error-on-warnings")
 
-
-@pytest.mark.slow
-def test_a_wrong_name_in_its_javascript_would_be_noticed(tmp_path):
-    folder = package_with_the_figure(tmp_path)
-    shutil.copy(ROOT / "jsconfig.json", folder)
-    figure = folder / "attnbook" / "figures" / "share" / "figure.js"
-    figure.write_text(
-        figure.read_text("utf-8").replace('get("scores")', 'get("score")', 1), "utf-8"
-    )
-
+    figure = package / "attnbook" / "figures" / "share" / "figure.js"
+    text = figure.read_text("utf-8")
+    figure.write_text(text.replace('get("scores")', 'get("score")', 1), "utf-8")
     with pytest.raises(AssertionError, match="score"):
-        run(folder, NODE, ROOT / "tools/node_modules/.bin/tsc", "--project", "jsconfig.json")
+        run(package, *types)
+    figure.write_text(text, "utf-8")
 
 
 def test_each_file_and_make_target_that_the_page_names_exists():

@@ -62,41 +62,33 @@ def two_texts(task, **options):
 def test_scores_are_asked_for_each_pair_with_what_the_layer_adds(run):
     figure, (queries, keys, *_) = two_texts("additive-score-by-hand", written_with=[torch.eye(2)])
     [calls] = run(figure, [{}])
-    assert len(calls) == 2 * 3 * 4
-    number = 0
-    for example in range(2):
-        for query in range(3):
-            for key in range(4):
-                vectors = queries[example, query], keys[example, key]
-                assert torch.tensor(calls[number][:2]).allclose(torch.stack(vectors))
-                assert calls[number][2] == [[1, 0], [0, 1]]
-                number += 1
+    pairs = [(example, q, k) for example in range(2) for q in range(3) for k in range(4)]
+    for (example, query, key), call in zip(pairs, calls, strict=True):
+        vectors = queries[example, query], keys[example, key]
+        assert torch.tensor(call[:2]).allclose(torch.stack(vectors))
+        assert call[2] == [[1, 0], [0, 1]]
 
 
 def test_weights_are_asked_for_each_row_at_the_temperature_and_length_of_the_moment(run):
     figure, (queries, keys, *_) = two_texts("masked-softmax-by-hand")
     scores = (queries @ keys.mT).reshape(6, 4)
-    rest, moved = run(figure, [{}, {"temperature": 2.0, "valid_lens": [1, 0]}])
-    assert [length for _, length in rest] == [4, 4, 4, 2, 2, 2]
+    first, moved = run(figure, [{}, {"temperature": 2.0, "valid_lens": [1, 0]}])
+    assert [length for _, length in first] == [4, 4, 4, 2, 2, 2]
     assert [length for _, length in moved] == [1, 1, 1, 0, 0, 0]
-    assert torch.tensor([row for row, _ in rest]).allclose(scores, atol=1e-6)
+    assert torch.tensor([row for row, _ in first]).allclose(scores, atol=1e-6)
     assert torch.tensor([row for row, _ in moved]).allclose(scores / 2, atol=1e-6)
 
 
-def test_a_plain_softmax_is_asked_for_what_is_seen(run):
+def test_a_plain_softmax_is_asked_for_what_is_seen_and_one_score_where_that_is_nothing(run):
     figure, _ = two_texts("softmax-by-hand")
-    [calls] = run(figure, [{}])
+    empty = {"valid_lens": [4, 0]}
+    calls, empty_calls, rows = run(figure, [{}, empty, {**empty, "given": NOTHING}])
     assert [len(scores) for (scores,) in calls] == [4, 4, 4, 2, 2, 2]
-
-
-def test_a_plain_softmax_need_not_know_what_to_do_with_nothing(run):
-    figure, _ = two_texts("softmax-by-hand")
-    calls, rows = run(figure, [{"valid_lens": [4, 0]}, {"valid_lens": [4, 0], "given": NOTHING}])
-    assert [len(scores) for (scores,) in calls] == [4, 4, 4, 1, 1, 1]
+    assert [len(scores) for (scores,) in empty_calls] == [4, 4, 4, 1, 1, 1]
     assert rows[1][2]["weights"] == [0, 0, 0, 0]
 
 
-def test_a_mask_is_asked_for_each_pair_of_places(run):
+def test_a_mask_is_asked_for_each_pair_of_positions(run):
     figure, _ = two_texts("causal-rule-by-hand")
     [calls] = run(figure, [{}])
     assert calls == [[q, k, 3, 4] for _ in range(2) for q in range(3) for k in range(4)]
@@ -111,20 +103,24 @@ def test_what_the_readers_scores_make_equals_torch(run):
     assert torch.tensor(rows[0][0]["scores"]).double().allclose(given[0, 0], atol=1e-6)
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_what_any_mask_of_the_readers_makes_equals_torch(run, seed):
-    dice = random.Random(seed)  # noqa: S311 - any numbers will do
+def test_what_any_mask_of_the_readers_makes_equals_torch(run):
+    dice = random.Random(0)  # noqa: S311 - any numbers will do
     figure, _ = two_texts("causal-rule-by-hand")
-    given = [dice.random() < 0.6 for _ in range(24)]
-    lens = [dice.randint(0, 4), dice.randint(0, 4)]
-    [rows] = run(figure, [{"given": given, "valid_lens": lens}])
-    sees = torch.tensor(given).reshape(2, 3, 4) & attnbook.length_mask(
-        torch.tensor(lens), (2, 3, 4)
-    )
+    jobs = [
+        {
+            "given": [dice.random() < 0.6 for _ in range(24)],
+            "valid_lens": [dice.randint(0, 4), dice.randint(0, 4)],
+        }
+        for _ in range(20)
+    ]
     scores = torch.tensor(figure.scores, dtype=torch.float64)
-    weights = scores.masked_fill(~sees, -torch.inf).softmax(-1).nan_to_num(0)
-    check(rows, weights, torch.tensor(figure.values, dtype=torch.float64))
-    assert [[row["visible"] for row in example] for example in rows] == sees.tolist()
+    values = torch.tensor(figure.values, dtype=torch.float64)
+    for job, rows in zip(jobs, run(figure, jobs), strict=True):
+        lens = attnbook.length_mask(torch.tensor(job["valid_lens"]), (2, 3, 4))
+        sees = torch.tensor(job["given"]).reshape(2, 3, 4) & lens
+        weights = scores.masked_fill(~sees, -torch.inf).softmax(-1).nan_to_num(0)
+        check(rows, weights, values)
+        assert [[row["visible"] for row in example] for example in rows] == sees.tolist()
 
 
 def check(rows, weights, values):
@@ -144,23 +140,21 @@ def test_the_readers_weights_are_drawn_as_they_are(run):
     assert rows[1][0]["weights"] == [1, 2, 0, 0]
 
 
+SHARES = [[0.5, 0.5, 0, 0]] * 5
+
+
 @pytest.mark.parametrize(
     ("task", "given"),
     [
-        ("score-by-hand", [1.0] * 23 + [None]),
-        ("score-by-hand", [1.0] * 23 + [{"number": "NaN"}]),
-        ("score-by-hand", [1.0] * 23 + [[1.0]]),
-        ("masked-softmax-by-hand", [[0.5, 0.5, 0, 0]] * 5 + [[0.5, 0.5]]),
-        ("masked-softmax-by-hand", [[0.5, 0.5, 0, 0]] * 5 + [0.5]),
-        ("masked-softmax-by-hand", [[0.5, 0.5, 0, "a"]] * 6),
-        ("softmax-by-hand", [[0.5] * 5] * 6),
-        ("causal-rule-by-hand", [True] * 23 + [None]),
-        ("causal-rule-by-hand", [True] * 23 + [{"kind": "str"}]),
+        ("score-by-hand", [[1.0] * 23 + [last] for last in (None, {"number": "NaN"}, [1.0])]),
+        ("masked-softmax-by-hand", [[*SHARES, last] for last in ([0.5, 0.5], 0.5, [0.5, "a"] * 2)]),
+        ("softmax-by-hand", [[[0.5] * 5] * 6]),
+        ("causal-rule-by-hand", [[True] * 23 + [last] for last in (None, {"kind": "str"})]),
     ],
 )
 def test_what_cannot_be_drawn_is_not(run, task, given):
     figure, _ = two_texts(task)
-    assert run(figure, [{"given": given}]) == [None]
+    assert run(figure, [{"given": each} for each in given]) == [None] * len(given)
 
 
 def test_a_fault_in_the_module_would_be_found(run):
@@ -172,7 +166,7 @@ def test_a_fault_in_the_module_would_be_found(run):
         check(rows, attnbook.masked_softmax(given, lens), values.double())
 
 
-def test_a_run_is_told_in_words(run):
+def test_a_run_is_put_in_words(run):
     told = run(
         CodeTask("softmax-by-hand"),
         [

@@ -23,8 +23,8 @@ READ = """figure => {
         output: figure.querySelector('.output-text').textContent,
     };
 }"""
-PLACE = """(figure, name) => {
-    const [low, high] = models[0].get('axis'), query = models[0].get('query');
+PLACE = """(figure, [name, [low, high]]) => {
+    const query = Number(figure.querySelector('input[aria-label=query]').dataset.value);
     const box = figure.querySelector(name).getBoundingClientRect();
     return box.left + box.width * (query - low) / (high - low);
 }"""

@@ -7,7 +7,7 @@ import pytest
 from attnbook.figures import Prediction
 from tests.figures.attention.cases import traits
 from tests.figures.prediction.cases import HALF, choice, number, numbers
-from tests.figures.shared.node import in_node, with_fault, written
+from tests.figures.shared.node import in_node, written
 
 PROGRAM = """
 import { readFileSync } from "node:fs";
@@ -29,11 +29,10 @@ READ = {
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """A function that runs the figure's module, perhaps with a fault in it."""
+    """A function that runs the figure's module."""
+    path = written(str(Prediction._esm), tmp_path_factory.mktemp("prediction"))
 
-    def go(asked, answers=(), texts=(), fault=None):
-        module = with_fault(Prediction, fault) if fault else str(Prediction._esm)
-        path = written(module, tmp_path_factory.mktemp("prediction"))
+    def go(asked, answers=(), texts=()):
         return in_node(PROGRAM, path, state=traits(asked), texts=list(texts), answers=list(answers))
 
     return go
@@ -75,15 +74,3 @@ def test_a_choice_is_right_or_a_slip(run):
 def test_an_answer_is_said_no_finer_than_it_is_looked_at(run):
     assert run(numbers(), [[2 / 3, -0.0001]])["said"] == ["0.667, 0"]
     assert run(number(), [[-1024.4]])["said"] == ["−1024"]
-
-
-@pytest.mark.parametrize(
-    ("fault", "case", "answer"),
-    [
-        (("<= within * ", "< within * 0 * "), numbers, [0.667, 0.333]),
-        (("number < right[i]", "number > right[i]"), numbers, [0.1, 0.2]),
-        (("wrong, model.get", 'model.get("right"), model.get'), choice, "(1, 7, 3)"),
-    ],
-)
-def test_a_fault_is_noticed(run, fault, case, answer):
-    assert run(case(), [answer], fault=fault)["told"] != run(case(), [answer])["told"]

@@ -101,9 +101,3 @@ def test_a_tensors_numbers_are_a_row_and_on_any_device_the_same():
     assert asked.right == [1.5, 2.5]
     with torch.device("meta"):
         assert repr(Prediction("Both:", [1.5, 2.5], labels=["a", "b"])) == repr(asked)
-
-
-def test_what_the_reader_did_reaches_python():
-    asked = choice()
-    asked.set_state({"tried": ["(1, 7, 3)"], "done": "right"})
-    assert (asked.tried, asked.done) == (["(1, 7, 3)"], "right")

@@ -7,9 +7,9 @@ from playwright.sync_api import expect
 
 from tests.figures.attention.cases import traits
 from tests.figures.prediction.cases import CASES, HALF
-from tests.figures.shared.page import ill_shown, opened_figure
+from tests.figures.shared.page import opened_figure
 from tests.tools.site.live_pages import book, cell, page, view
-from tests.tools.site.site_checks import LOOKS, NARROW, WIDE, axe_findings
+from tests.tools.site.site_checks import LOOKS, NARROW, WIDE
 
 
 @pytest.fixture(scope="module")
@@ -147,17 +147,28 @@ def test_nothing_moves_when_a_question_comes_alive(browser, site, chapter, width
     context.close()
 
 
+# Each case as it is asked, after a wrong answer, and with its answer shown.
+WRONG = {"numbers": "0, 0", "number": "0", "choice": "(1, 7, 3)"}
+STATES = [(case, state) for case in CASES for state in ("open", "wrong", "done")]
+
+
+@pytest.fixture(scope="module")
+def looked_at(on_one_page):
+    """A function that opens all cases in all states on one page."""
+    made = [CASES[case]() for case, _ in STATES]
+    for figure, (case, state) in zip(made, STATES, strict=True):
+        figure.tried = [] if state == "open" else [WRONG[case]]
+        figure.done = "shown" if state == "done" else ""
+    return on_one_page(made)
+
+
 @pytest.mark.parametrize(("width", "scheme"), LOOKS)
-@pytest.mark.parametrize("case", CASES)
-def test_it_is_legible_and_accessible_in_every_state(show, keep_picture, case, width, scheme):
-    with show(case, width=width, scheme=scheme) as (tab, figure):
-        for state in ("open", "wrong", "done"):
-            if state == "wrong" and case == "choice":
-                pick(figure, "(1, 7, 3)")
-            elif state == "wrong":
-                type_in(figure, *["0"] * figure.get_by_role("textbox").count())
-            elif state == "done":
-                tab.evaluate("models[0].set('done', 'shown')")
-            assert axe_findings(tab) == [], state
-            assert ill_shown(figure) == [], state
-            keep_picture(figure, f"prediction-{case}-{state}-{width}-{scheme}")
+@pytest.mark.parametrize(("case", "state"), STATES)
+def test_it_is_legible_and_accessible_in_every_state(
+    looked_at, keep_picture, case, state, width, scheme
+):
+    page, place = looked_at(width, scheme), STATES.index((case, state))
+    figure = page.figure(place)
+    keep_picture(figure, f"prediction-{case}-{state}-{width}-{scheme}")
+    assert (figure.locator("s, [aria-disabled=true]").count() > 0) == (state != "open")
+    assert page.problems(place) == []

@@ -34,6 +34,12 @@ READ = """figure => {
     };
 }"""
 
+CENTRE = """(cells, [x, y]) => {
+    const frame = cells.querySelector('svg').getBoundingClientRect();
+    const box = cells.querySelector('svg').viewBox.baseVal;
+    return [frame.x + frame.width * x / box.width, frame.y + frame.height * y / box.height];
+}"""
+
 
 def step_slider(figure: Locator) -> Locator:
     """The slider over the steps."""

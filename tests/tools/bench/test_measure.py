@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import sys
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -68,16 +67,14 @@ def test_a_row_is_measured_printed_and_stored_with_its_machine(kept, capsys):
     assert "one, on abacus: ms 1.50" in capsys.readouterr().out
 
 
-def test_without_a_name_every_row_is_measured_and_drawn(kept):
+def test_without_a_name_every_row_is_measured_and_drawn_and_the_progress_is_shown(kept, capsys):
     measure.main([])
     assert [*rows_in(kept)] == ["one", "two"]
     assert kept.parents[1].joinpath("bench.png").stat().st_size > 10_000
-
-
-def test_rows_measured_before_stay(kept):
-    measure.main(["one"])
-    measure.main(["two"])
-    assert [*rows_in(kept)] == ["one", "two"]
+    first, second, *_ = capsys.readouterr().err.splitlines()
+    assert "0/2" in first
+    assert first.endswith(" one")
+    assert second.startswith("█" * 10 + "░" * 10 + " 1/2")
 
 
 def test_another_processor_adds_its_rows_and_both_are_printed(kept, monkeypatch, capsys):
@@ -101,10 +98,11 @@ def test_rows_of_before_find_their_processor(kept):
     assert rows_in(kept)["one"]["measured"] == {"ms": 1.5}
 
 
-def test_an_interrupted_run_keeps_the_rows_before_it(kept, monkeypatch):
-    def interrupted(_):
-        raise KeyboardInterrupt
+def interrupted(*_):
+    raise KeyboardInterrupt
 
+
+def test_an_interrupted_run_keeps_the_rows_before_it(kept, monkeypatch):
     monkeypatch.setitem(measure.ROWS, "two", interrupted)
     with pytest.raises(KeyboardInterrupt):
         measure.main([])
@@ -113,10 +111,6 @@ def test_an_interrupted_run_keeps_the_rows_before_it(kept, monkeypatch):
 
 def test_an_interruption_while_writing_leaves_the_old_file_whole(kept, monkeypatch):
     measure.main(["one"])
-
-    def interrupted(*_):
-        raise KeyboardInterrupt
-
     monkeypatch.setattr(Path, "replace", interrupted)
     with pytest.raises(KeyboardInterrupt):
         measure.main(["two"])
@@ -130,16 +124,7 @@ def test_an_unknown_row_is_named_with_those_that_there_are(kept, capsys):
     assert not kept.exists()
 
 
-def test_the_progress_says_how_many_rows_are_done(kept, capsys):
-    measure.main([])
-    said = capsys.readouterr().err.splitlines()
-    assert "0/2" in said[0]
-    assert said[0].endswith(" one")
-    assert said[1].startswith("█" * 10 + "░" * 10 + " 1/2")
-    assert kept.exists()
-
-
-def test_rows_of_another_device_stand_beside_those_of_the_processor(kept, monkeypatch):
+def test_rows_of_another_device_are_stored_next_to_those_of_the_processor(kept, monkeypatch):
     monkeypatch.setattr(layers, "rows", lambda: {"one": measure.ROWS["one"]})
     measure.main(["one"])
     monkeypatch.setenv("ATTNBOOK_DEVICE", "cuda")
@@ -167,8 +152,8 @@ def test_make_measures_one_row_without_a_book():
 
 
 def test_every_row_of_the_layers_can_be_asked_for():
-    names = {*CASES, "growth-additive", "growth-dot", "toy-dot", "toy-additive", "import"}
-    assert names <= {*measure.ROWS} | {*layers.rows()}
+    others = "growth-additive growth-dot toy-dot toy-additive import lighthouse".split()
+    assert {*CASES, *others} <= {*measure.ROWS} | {*layers.rows()}
 
 
 @pytest.mark.parametrize("programs", [measure.toy_dot, measure.toy_additive])
@@ -201,9 +186,13 @@ def test_numbers_keep_three_digits():
     }  # fmt: skip
 
 
+def store_growth():
+    for row in results.GROWTH:
+        measure.store(row, growth(row.removeprefix("growth-")))
+
+
 def test_the_book_gets_points_ratios_and_the_machine(kept):
-    measure.store("growth-additive", growth())
-    measure.store("growth-dot", growth("dot"))
+    store_growth()
     measure.store("dot-large", LAYER_ROW)
     measure.store("dot-large-half", {"not measured": "no GPU"})
     measure.main(["--store"])
@@ -226,8 +215,7 @@ def shown_in(kept):
 
 
 def test_what_the_book_shows_of_one_processor_stays_when_another_adds_its_own(kept, monkeypatch):
-    for row in results.GROWTH:
-        measure.store(row, growth(row.removeprefix("growth-")))
+    store_growth()
     measure.main(["--store"])
     before = shown_in(kept)
     kept.unlink()  # another machine has no rows of this one
@@ -236,8 +224,7 @@ def test_what_the_book_shows_of_one_processor_stays_when_another_adds_its_own(ke
     with pytest.raises(SystemExit, match="nothing to show yet of quipu: measure growth-additive"):
         measure.main(["--store"])
     assert shown_in(kept) == before
-    for row in results.GROWTH:
-        measure.store(row, growth(row.removeprefix("growth-")))
+    store_growth()
     measure.main(["--store"])
     assert [*shown_in(kept)] == ["abacus", "quipu"]
     assert shown_in(kept)["abacus"] == before["abacus"]
@@ -247,8 +234,7 @@ def test_what_the_book_shows_of_one_processor_stays_when_another_adds_its_own(ke
 
 
 def test_a_row_alone_joins_what_the_book_shows_of_its_processor(kept):
-    for row in results.GROWTH:
-        measure.store(row, growth(row.removeprefix("growth-")))
+    store_growth()
     measure.main(["--store"])
     kept.unlink()
     measure.store("dot-large", LAYER_ROW)
@@ -264,13 +250,6 @@ def test_rows_that_the_book_shows_are_printed_beside_those_measured_here():
     ours = "dot-large, neutral, inference, ours, on"
     assert f"{ours} abacus: 3.00 times as fast (2.00 to 4.00), 1.23 ms, 3.0 MiB" in told
     assert f"{ours} quipu: 3.00 times as fast (2.00 to 4.00), 3.0 MiB" in told
-
-
-@pytest.mark.usefixtures("kept")
-def test_without_points_there_is_nothing_to_show():
-    measure.main(["one"])
-    with pytest.raises(SystemExit, match="measure growth-additive and growth-dot there first"):
-        measure.main(["--store"])
 
 
 def test_the_stored_points_are_small_and_complete():
@@ -351,16 +330,25 @@ def workers(monkeypatch):
     return asked
 
 
-def test_each_mode_and_allocator_gets_a_process_of_its_own(workers):
-    row = layers.layer_row("additive-medium", lambda _: None)
-    races = [
-        (t["case"]["mode"], e.get("GLIBC_TUNABLES")) for t, e in workers if t["what"] == "race"
+def race_settings(workers, program="ours"):
+    """The mode and the allocator of each race in which a program takes part."""
+    return [
+        (task["case"]["mode"], env.get("GLIBC_TUNABLES"))
+        for task, env in workers
+        if task["what"] == "race" and program in task["programs"]
     ]
-    assert races == [
+
+
+def test_each_mode_and_allocator_gets_a_process_of_its_own_on_one_thread(workers, monkeypatch):
+    monkeypatch.setenv("GLIBC_TUNABLES", "glibc.malloc.check=3")
+    row = layers.layer_row("additive-medium", lambda _: None)
+    assert race_settings(workers) == [
         ("inference", None), ("training", None), ("inference", KEEPING), ("training", KEEPING),
     ]  # fmt: skip
     assert [*row] == ["case", "default", "neutral"]
     assert row["neutral"]["training"]["ours"]["times as fast"] == [2.0, 3.0, 4.0]
+    assert all(env["OMP_NUM_THREADS"] == "1" for _, env in workers)
+    assert all(task["rounds"] == [3, 7] for task, _ in workers)
 
 
 def test_the_time_of_a_row_is_shared_by_its_races(workers, monkeypatch):
@@ -391,17 +379,7 @@ def test_when_its_time_is_over_a_row_asks_no_more_how_processes_grow(workers, mo
 
 def test_the_slow_peer_runs_once(workers):
     layers.layer_row("additive-large", lambda _: None)
-    races = [(t["case"]["mode"], e.get("GLIBC_TUNABLES")) for t, e in workers
-             if t["what"] == "race" and "keras" in t["programs"]]  # fmt: skip
-    assert races == [("inference", KEEPING)]
-
-
-def test_workers_run_on_one_thread_with_three_to_seven_rounds(workers, monkeypatch):
-    monkeypatch.setenv("GLIBC_TUNABLES", "glibc.malloc.check=3")
-    layers.layer_row("dot-medium", lambda _: None)
-    assert all(env["OMP_NUM_THREADS"] == "1" for _, env in workers)
-    assert all(task["rounds"] == [3, 7] for task, _ in workers)
-    assert "GLIBC_TUNABLES" not in workers[0][1]
+    assert race_settings(workers, "keras") == [("inference", KEEPING)]
 
 
 def test_without_a_gpu_its_programs_are_not_measured(workers):
@@ -477,14 +455,6 @@ def test_a_ratio_is_drawn_for_each_program_and_allocator():
         ("dot-large, inference: ours", "default", [2.0, 3.0, 4.0]),
         ("dot-large, inference: ours", "neutral", [2.0, 3.0, 4.0]),
     ]
-
-
-@pytest.mark.slow
-def test_the_command_knows_its_rows():
-    command = [sys.executable, "-m", "tools.bench.measure", "nonsense"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert "no row named nonsense; there are: toy-dot, toy-additive, import" in done.stderr
 
 
 def test_each_figure_with_a_slider_or_a_field_is_moved_on_a_page_that_there_is():

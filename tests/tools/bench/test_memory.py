@@ -25,26 +25,28 @@ def test_the_peak_is_the_highest_sum(changes, peak):
     assert highest(changes) == peak
 
 
-def test_a_known_block_is_counted_to_the_byte():
-    assert allocated(lambda: torch.empty(MEBIBYTE, dtype=torch.int8)) == MEBIBYTE
+def three_blocks_in_turn():
+    for _ in range(3):
+        torch.empty(MEBIBYTE, dtype=torch.int8)
 
 
-def test_blocks_that_follow_each_other_are_not_added():
-    def program():
-        for _ in range(3):
-            torch.empty(MEBIBYTE, dtype=torch.int8)
-
-    assert allocated(program) == MEBIBYTE
+def two_factors_and_their_product(numbers):
+    return (numbers + 1) * (numbers + 2)
 
 
-def test_blocks_that_live_together_are_added():
+@pytest.mark.parametrize(
+    ("program", "mebibytes"),
+    [
+        (lambda _: torch.empty(MEBIBYTE, dtype=torch.int8), 1),
+        (lambda _: three_blocks_in_turn(), 1),
+        (two_factors_and_their_product, 3),
+        (torch.neg_, 0),
+    ],
+    ids=["one block", "in turn", "together", "there before"],
+)
+def test_blocks_are_counted_to_the_byte(program, mebibytes):
     numbers = torch.zeros(MEBIBYTE // 4)
-    assert allocated(lambda: (numbers + 1) * (numbers + 2)) == 3 * MEBIBYTE
-
-
-def test_what_was_there_before_is_not_counted():
-    numbers = torch.zeros(MEBIBYTE)
-    assert allocated(numbers.neg_) == 0
+    assert allocated(lambda: program(numbers)) == mebibytes * MEBIBYTE
 
 
 def test_the_backward_pass_is_counted():

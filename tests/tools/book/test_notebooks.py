@@ -53,9 +53,17 @@ def found_in(folder):
     return list(notebooks.problems_of_book(folder))
 
 
-def test_a_clean_chapter_passes_every_guard(tmp_path):
-    book_with(tmp_path, code("print(1)", outputs=[stream("1\n")]))
-
+@pytest.mark.parametrize(
+    "cell",
+    [
+        code("print(1)", outputs=[stream("1\n")]),
+        code("steps = 3  # one at a time\nprint('for the time being')"),
+        code("f()", outputs=[error()], metadata=tagged("raises-exception")),
+    ],
+    ids=["clean", "words", "announced error"],
+)
+def test_a_clean_chapter_passes_every_guard(tmp_path, cell):
+    book_with(tmp_path, cell)
     assert found_in(tmp_path) == []
 
 
@@ -81,19 +89,6 @@ def test_a_guard_names_the_cell_and_what_is_wrong(tmp_path, cell, sentence):
 
     assert problem.startswith("chapters/second.ipynb: cell 1 ")
     assert sentence in problem
-
-
-def test_to_speak_of_time_is_not_to_read_a_clock(tmp_path):
-    book_with(tmp_path, code("steps = 3  # one at a time\nprint('for the time being')"))
-
-    assert found_in(tmp_path) == []
-
-
-def test_an_announced_error_is_welcome(tmp_path):
-    cell = code("f()", outputs=[error()], metadata=tagged("raises-exception"))
-    book_with(tmp_path, cell)
-
-    assert found_in(tmp_path) == []
 
 
 def test_a_notebook_missing_from_the_table_of_contents_is_named(tmp_path):
@@ -145,17 +140,6 @@ def test_executing_twice_leaves_no_difference(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_cell_that_differs_from_run_to_run_is_seen(tmp_path):
-    path = book_with(tmp_path, code("import time\ntime.time_ns()"))
-
-    notebooks.execute(path)
-    once = path.read_bytes()
-    notebooks.execute(path)
-
-    assert path.read_bytes() != once
-
-
-@pytest.mark.slow
 def test_a_failed_execution_keeps_the_stored_chapter(tmp_path):
     path = book_with(tmp_path, code("print(1)", outputs=[stream("1\n")]), code("1 / 0"))
     before = path.read_bytes()
@@ -164,15 +148,6 @@ def test_a_failed_execution_keeps_the_stored_chapter(tmp_path):
         notebooks.execute(path)
 
     assert path.read_bytes() == before
-
-
-@pytest.mark.slow
-def test_one_wrong_digit_in_a_stored_output_is_found(tmp_path):
-    right = book_with(tmp_path / "right", code("print(0.3333)", outputs=[stream("0.3333\n")]))
-    wrong = book_with(tmp_path / "wrong", code("print(0.3333)", outputs=[stream("0.3334\n")]))
-
-    assert notebooks.compare([right], "cpu") == 0
-    assert notebooks.compare([wrong], "cpu") == 1
 
 
 @pytest.mark.slow
@@ -190,13 +165,12 @@ def test_the_gpu_does_the_work_of_each_chapter():
     assert all(notebooks.works_on(path, "cuda") for path in notebooks.chapters())
 
 
-@pytest.mark.slow
-def test_an_unknown_chapter_is_refused_with_those_that_exist():
-    command = [sys.executable, "-m", "tools.book.notebooks", "execute", "nonsense"]
-    answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-
-    assert answer.returncode == 2
-    assert "no chapter named nonsense; there are: welcome, queries-keys-values" in answer.stderr
+def test_an_unknown_chapter_is_refused_with_those_that_exist(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["notebooks", "execute", "nonsense"])
+    with pytest.raises(SystemExit, match="2"):
+        notebooks.main()
+    message = "no chapter named nonsense; there are: welcome, queries-keys-values"
+    assert message in capsys.readouterr().err
 
 
 CALLED = """import torch
@@ -219,9 +193,14 @@ def test_a_chapter_whose_layers_run_the_lines_that_the_book_shows_passes(tmp_pat
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("layer", LAYERS)
-def test_a_chapter_whose_layer_runs_other_lines_than_the_book_shows_fails(layer, tmp_path):
-    assert notebooks.compare_as_shown([book_with(tmp_path, calling(layer, 300))]) == 1
+def test_a_wrong_digit_and_a_layer_that_runs_other_lines_than_the_book_shows_fail(tmp_path, capfd):
+    wrong = code("print(0.3333)", outputs=[stream("0.3334\n")])
+    cells = [calling(LAYERS[0], 9), wrong, *(calling(layer, 300) for layer in LAYERS)]
+    paths = [book_with(tmp_path / str(number), cell) for number, cell in enumerate(cells)]
+    assert notebooks.compare_as_shown(paths) == 1
+    pattern = r"^FAILED .*(\d)/chapters/second\.ipynb::Cell"
+    failed = re.findall(pattern, capfd.readouterr().out, re.MULTILINE)
+    assert sorted(failed) == ["1", "2", "3"]
 
 
 def test_nbval_without_the_package_names_the_line_of_the_readme_that_installs_it(tmp_path):

@@ -53,16 +53,18 @@ def git(folder, *arguments):
     return done.stdout.strip()
 
 
-def packed(tmp_path, *names):
-    """An archive of copies as the workflow's upload makes it."""
+def packed(tmp_path, **files):
+    """An archive of copies as the workflow's upload makes it: each file's name and its text."""
     folder = tmp_path / "copies"
-    for name in names:
+    for name, text in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(name)
-    folder.mkdir(exist_ok=True)
+        (folder / name).write_text(text)
     with tarfile.open(tmp_path / "artifact.tar", "w") as tar:
         tar.add(folder, arcname=".")
     return tmp_path / "artifact.tar"
+
+
+COPIES = {"chapters/a.ipynb": "a", "chapters/b.ipynb": "b", "img/a.svg": "picture"}
 
 
 @pytest.fixture
@@ -79,40 +81,25 @@ def remote(tmp_path):
 
 
 def test_the_branch_holds_the_copies_and_nothing_else_in_one_commit(tmp_path, remote):
-    names = ["chapters/a.ipynb", "chapters/b.ipynb", "img/a.svg"]
-    archive = packed(tmp_path, *names)
+    copies = {".gitignore": "*.ipynb\n"} | COPIES  # what git would ignore is a copy, too
+    deploy.publish_copies(packed(tmp_path, **copies), str(remote))
 
-    deploy.publish_copies(archive, str(remote))
-
-    assert git(remote, "ls-tree", "-r", "--name-only", "colab").splitlines() == names
-    assert git(remote, "show", "colab:img/a.svg") == "img/a.svg"
+    assert git(remote, "ls-tree", "-r", "--name-only", "colab").splitlines() == [*copies]
+    assert git(remote, "show", "colab:img/a.svg") == "picture"
     assert git(remote, "rev-list", "--count", "colab") == "1"
     assert git(remote, "branch", "--format=%(refname:short)") == "colab"
-
-
-def test_the_commit_says_which_commit_was_copied(tmp_path, remote):
-    deploy.publish_copies(packed(tmp_path, "chapters/a.ipynb"), str(remote))
     commit = deploy.provenance.git(ROOT, "rev-parse", "HEAD") or "unknown"
     assert git(remote, "log", "-1", "--format=%s", "colab") == f"Colab copies of commit {commit}"
 
 
-def test_what_git_would_ignore_is_a_copy_all_the_same(tmp_path, remote):
-    archive = packed(tmp_path, "chapters/a.ipynb", ".gitignore")
-    (tmp_path / "copies" / ".gitignore").write_text("*.ipynb\n")
-    with tarfile.open(archive, "w") as tar:
-        tar.add(tmp_path / "copies", arcname=".")
-    deploy.publish_copies(archive, str(remote))
-    assert "chapters/a.ipynb" in git(remote, "ls-tree", "-r", "--name-only", "colab")
-
-
 def test_an_archive_without_a_notebook_leaves_the_branch_as_it_was(tmp_path, remote):
     with pytest.raises(ValueError, match=r"artifact\.tar must hold chapters/\*\.ipynb, got none"):
-        deploy.publish_copies(packed(tmp_path, "img/a.svg"), str(remote))
+        deploy.publish_copies(packed(tmp_path, **{"img/a.svg": ""}), str(remote))
     assert git(remote, "ls-tree", "-r", "--name-only", "colab") == "old.txt"
 
 
 def test_a_push_that_is_refused_fails(tmp_path):
-    archive = packed(tmp_path, "chapters/a.ipynb")
+    archive = packed(tmp_path, **COPIES)
     with pytest.raises(subprocess.CalledProcessError):
         deploy.publish_copies(archive, str(tmp_path / "nowhere.git"))
 

@@ -16,6 +16,7 @@ from tools.ci import weekly
 WELL = {"result": "success", "outputs": {"report": ""}}
 RED = {"result": "success", "outputs": {"report": "Versions: torch 9.0 (not 2.13.0)."}}
 LOST = {"result": "failure", "outputs": {}}
+SHOWN = weekly.shown
 RUN = {
     "GITHUB_SERVER_URL": "https://host.example",
     "GITHUB_REPOSITORY": "someone/book",
@@ -88,33 +89,40 @@ def test_what_changed_is_what_differs_from_the_lock(tmp_path):
     assert weekly.changed(tmp_path) == f"numpy 0.1 (not {locked['numpy']})"
 
 
+def only_make_works(command):
+    """What a shell gives for a command when each `make` succeeds."""
+    return (0, "") if command[0] == "make" else SHOWN(command)
+
+
 @pytest.mark.parametrize(
-    ("broken", "said"),
+    ("program", "message"),
     [
         ("import sys; print('ERROR: no such version'); sys.exit(1)", "cannot be installed"),
         ("", ""),
     ],
 )
-def test_versions_that_cannot_be_installed_are_drift(broken, said, monkeypatch):
-    commands = [[sys.executable, "-c", broken]]
+def test_versions_that_cannot_be_installed_are_drift(program, message, monkeypatch):
+    commands = [[sys.executable, "-c", program]]
     monkeypatch.setattr(weekly, "installing", lambda _folder, _pins: commands)
-    shown = weekly.shown
-    monkeypatch.setattr(
-        weekly, "shown", lambda command: (0, "") if command[0] == "make" else shown(command)
-    )
+    monkeypatch.setattr(weekly, "shown", only_make_works)
     report = weekly.try_versions("newest", [])
-    assert said in report
-    assert bool(report) == bool(said)
+    assert message in report
+    assert bool(report) == bool(message)
 
 
-@pytest.mark.parametrize("status", [0, 2])
-def test_tests_that_fail_with_other_versions_are_drift(status, monkeypatch):
+@pytest.fixture(params=[0, 2])
+def make(request, monkeypatch):
+    """The commands that are run, and the exit status of each."""
     asked = []
+    answer = request.param, "FAILED a::b\n"
+    monkeypatch.setattr(weekly, "shown", lambda command: asked.append(command) or answer)
+    return asked, request.param
+
+
+def test_tests_that_fail_with_other_versions_are_drift(make, monkeypatch):
+    asked, status = make
     monkeypatch.setattr(weekly, "installing", lambda _folder, _pins: [])
     monkeypatch.setattr(weekly, "changed", lambda _folder: "torch 9.0 (not 2.13.0)")
-    monkeypatch.setattr(
-        weekly, "shown", lambda command: asked.append(command) or (status, "FAILED a::b\n")
-    )
     report = weekly.try_versions("newest", [])
     assert asked[0][-2:] == ["unit", "nbval"]
     assert ("torch 9.0" in report and "FAILED a::b" in report) == bool(status)
@@ -122,12 +130,8 @@ def test_tests_that_fail_with_other_versions_are_drift(status, monkeypatch):
 
 
 @pytest.mark.parametrize("name", weekly.TARGETS)
-@pytest.mark.parametrize("status", [0, 2])
-def test_a_target_that_fails_is_reported(name, status, monkeypatch):
-    asked = []
-    monkeypatch.setattr(
-        weekly, "shown", lambda command: asked.append(command) or (status, "FAILED a::b\n")
-    )
+def test_a_target_that_fails_is_reported(make, name):
+    asked, status = make
     assert ("FAILED a::b" in weekly.CHECKS[name](name, [])) == bool(status)
     assert asked == [["make", "--keep-going", *weekly.TARGETS[name]]]
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import itertools
 import math
 import re
-import xml.etree.ElementTree as ET
 
 import pytest
 
 from tests.tools.pictures.test_draw import (
-    SVG,
+    CELL,
     dot,
     edges,
     labels,
@@ -18,19 +17,10 @@ from tests.tools.pictures.test_draw import (
     parsed_row,
     picture,
     rows,
+    shapes,
     texts,
     written,
 )
-
-
-def bars(root: ET.Element) -> dict[tuple[float, float], str]:
-    """The colour of each wordless cell, by its left and top."""
-    cells = [shape for shape in root.iter(f"{SVG}path") if "v18h" in shape.attrib["d"]]
-    return {
-        (float(x), float(y)): cell.attrib["fill"]
-        for cell in cells
-        for x, y in [re.findall(r"[\d.]+", cell.attrib["d"])[:2]]
-    }
 
 
 def test_a_query_and_a_key_of_different_sizes_become_equally_long():
@@ -53,31 +43,16 @@ def test_the_printed_additive_score_follows_from_the_printed_numbers():
     assert printed == round(exact, 1)
 
 
-def test_the_stages_of_the_additive_score_stand_in_their_order():
-    order = ["q", "k", "W_q", "W_k", "+", "tanh", "w_v", "score"]
-    seen = " ".join(itertools.chain.from_iterable(map(texts, rows("additive-score"))))
-    found = [re.search(rf"(?<!\S){re.escape(name)}(?![\w])", seen) for name in order]
-    places = [match.start() for match in found if match]
-    assert len(places) == len(order)
-    assert places == sorted(places)
-
-
 def test_each_cell_of_the_grid_is_half_its_query_and_half_its_key():
-    root = picture("broadcast")
-    named = {text.text: rect for text, rect in labels(root)}
-    queries = [rect for text, rect in named.items() if (text or "").startswith("query ")]
-    keys = [rect for text, rect in named.items() if (text or "").startswith("key ")]
+    named = {text.text or "": rect for text, rect in labels(picture("broadcast"))}
+    queries = [rect for text, rect in named.items() if text.startswith("query ")]
+    keys = [rect for text, rect in named.items() if text.startswith("key ")]
     assert (len(queries), len(keys)) == (2, 4)
-    cells = bars(root)
-    assert len(cells) == 3 * (2 + 4 + 2 * 2 * 4)
+    assert len(shapes("broadcast", CELL)) == 3 * (2 + 4 + 2 * 2 * 4)
     for query, key in itertools.product(queries, keys):
         left, _, right, _ = edges(key)
-        top, bottom = edges(query)[1] - 16, edges(query)[3] + 16
-        inside = sorted(
-            (x, colour)
-            for (x, y), colour in cells.items()
-            if left <= x < right and top < y < bottom
-        )
+        row = shapes("broadcast", CELL, edges(query)[1] - 15, edges(query)[3] + 16)
+        inside = sorted((cell.x, cell.colour) for cell in row if left <= cell.x < right)
         ingredients = [query.attrib["fill"]] * 3 + [key.attrib["fill"]] * 3
         assert [colour for _, colour in inside] == ingredients
 
@@ -90,13 +65,6 @@ def test_the_keys_of_the_broadcast_begin_with_the_colours_of_the_other_pictures(
     keys = key_colours("broadcast", "key ")
     assert len(set(keys)) == 4
     assert keys[:3] == key_colours("attention-layer", "key")[-3:]
-
-
-def test_no_cell_of_the_broadcast_covers_a_text():
-    root = picture("broadcast")
-    for (x, y), (_, rect) in itertools.product(bars(root), labels(root)):
-        left, top, right, bottom = edges(rect)
-        assert x + 33 <= left or x >= right or y + 18 <= top or y >= bottom, (x, y)
 
 
 def test_the_shapes_of_the_broadcast_are_those_of_the_formula():

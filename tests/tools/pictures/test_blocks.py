@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from typing import NamedTuple
 
 import pytest
 
-from tests.tools.pictures.test_draw import SVG, edges, labels, picture, rows, texts
+from tests.tools.pictures.test_draw import SVG, labels, picture
 
 MIDDLE = 217  # of the picture: the line between the halves
 FILL = 0.88  # of the way from one cell to the next, the rest is the gap
@@ -65,15 +64,6 @@ def score_rows(left: float, right: float = 400) -> list[Face]:
     return [f for f in faces() if left <= f.places[0][0] < right and f.places[0][1] > 450]
 
 
-def level_tips() -> list[tuple[float, float]]:
-    """Where the arrows touch that come from the left or from the right."""
-    found = (
-        re.match(r"M([\d.]+) ([\d.]+)v12l(-?9) -6z", shape.attrib["d"])
-        for shape in picture("blocks").iter(f"{SVG}path")
-    )
-    return [(float(m[1]) + float(m[3]), float(m[2]) + 6) for m in found if m]
-
-
 def test_the_formula_holds_two_slabs_of_queries_by_keys_by_hiddens():
     hiddens, squeezed = solids(right=MIDDLE)
     for front, top, side in (hiddens, squeezed):
@@ -83,20 +73,6 @@ def test_the_formula_holds_two_slabs_of_queries_by_keys_by_hiddens():
 def test_the_block_is_as_wide_and_deep_as_a_slab_and_one_query_high():
     [(front, top, side)] = solids(left=MIDDLE)
     assert (front.counts(), top.counts(), side.counts()) == ((1, 5), (6, 5), (1, 6))
-
-
-def test_a_cell_is_as_large_left_and_right_and_in_the_scores():
-    slabs = [*solids(right=MIDDLE), *solids(left=MIDDLE)]
-    assert len({tuple((f.along, f.down) for f in slab) for slab in slabs}) == 1
-    front = slabs[0][0]
-    for row in score_rows(0):
-        assert (row.along, row.down) == (front.along, front.down)
-
-
-def test_the_block_stands_as_high_as_its_query_in_the_slab():
-    slab, block = solids(right=MIDDLE)[0][0], solids(left=MIDDLE)[0][0]
-    second_row = slab.places[slab.counts()[1]]
-    assert block.places[0][1] == pytest.approx(second_row[1])
 
 
 def test_the_formula_has_every_score_and_the_blocks_have_those_whose_turn_has_come():
@@ -120,42 +96,9 @@ def test_only_the_block_and_the_scores_it_is_making_share_a_colour():
     assert named["in the cache"] == block.colour
 
 
-def test_the_block_goes_into_its_row_and_the_next_one_takes_its_place():
-    [(_, _, side)] = solids(left=MIDDLE)
-    (into, row_height), (back, side_height) = level_tips()
-    _, making = score_rows(MIDDLE)
-    x, y = making.places[0]
-    assert x - 4 < into < x
-    assert y < row_height < y + making.down[1]
-    right, top = side.places[-1][0] + side.along[0], side.places[-1][1] + side.along[1]
-    assert right < back < right + 4
-    assert top < side_height < top + side.down[1]
-
-
-def test_each_half_says_what_it_does_in_order():
-    left = [text for row in rows("blocks", right=MIDDLE) for text in texts(row)]
-    right = [text for row in rows("blocks", left=MIDDLE) for text in texts(row)]
-    assert left[:3] == ["as the formula stands", "hidden units:", "queries × keys × hiddens"]
-    assert left[3:] == ["tanh", "a second one beside it", "weighted sum", "scores"]
-    assert right[:4] == ["block by block", "one block:", "in the cache", "tanh"]
-    assert right[4:] == ["made, summed,", "overwritten", "weighted sum", "scores"]
-
-
 def test_the_description_says_the_sizes_that_are_drawn():
     front, top, _ = solids(right=MIDDLE)[0]
     queries, keys = front.counts()
     about = picture("blocks").findtext(f"{SVG}desc") or ""
     assert f"{queries} queries × {keys} keys × {top.counts()[0]} hidden units" in about
     assert f"{queries} × {keys} scores" in about
-
-
-def test_no_cell_covers_a_text_or_leaves_the_picture():
-    root = picture("blocks")
-    for face, (_, rect) in itertools.product(faces() + faces(empty=True), labels(root)):
-        left, top, right, bottom = edges(rect)
-        for x, y in face.places:
-            xs, ys = (sorted((a, a + face.along[i] + face.down[i])) for i, a in ((0, x), (1, y)))
-            assert xs[1] <= left or xs[0] >= right or ys[1] <= top or ys[0] >= bottom, (x, y)
-            assert xs[0] >= 0 <= ys[0]
-            assert xs[1] <= 400
-            assert ys[1] <= float(root.attrib["height"]) / 1.25

@@ -26,7 +26,6 @@ PHONE_COLUMN = 328  # px of text column on a phone of 360 px
 GLYPH = 0.58  # of an em, on average, in DejaVu Sans, the widest of the usual system fonts
 CELL = r"M([\d.]+) ([\d.]+)h([\d.]+)v18h-[\d.]+z"
 WEIGHT = r"M([\d.]+) ([\d.]+)v-([\d.]+)h[\d.]+V[\d.]+z"  # its y is its foot
-HEAD = r"M([\d.]+) ([\d.]+)h(12)l-6 9z"  # of an arrow that points down
 each_picture = pytest.mark.parametrize("name", DRAWN)
 
 

@@ -10,7 +10,7 @@ import torch
 
 import attnbook
 from tests.tools.pictures import test_draw
-from tests.tools.pictures.test_draw import CELL, SVG, WEIGHT, Shape, edges, picture, rows, texts
+from tests.tools.pictures.test_draw import CELL, SVG, WEIGHT, Shape, picture
 from tools.pictures.arithmetic import printed
 from tools.pictures.brushes import KEY_COLOURS, SLATE
 from tools.pictures.heads import KEYS, QUERY
@@ -57,21 +57,6 @@ def test_the_heads_attend_to_different_keys():
     assert third == pytest.approx([0.25] * 4)
 
 
-def test_a_weight_is_as_high_in_every_head_and_is_over_its_key():
-    bars = shapes(WEIGHT)
-    heights = [sum(bar.size for bar in inside(bars, head)) for head in range(3)]
-    assert heights == pytest.approx([heights[0]] * 3, abs=0.03)
-    feet = {bar.y for bar in bars}
-    names = [(text, rect) for row in rows("heads") for text, rect in row if text in set("0123")]
-    assert len(feet) == 1
-    assert [text for text, _ in names] == list("0123") * 3
-    for bar, (text, rect) in zip(bars, names, strict=True):
-        left, top, right, _ = edges(rect)
-        assert left < bar.x < right
-        assert 0 <= top - bar.y <= 5
-        assert bar.colour == rect.attrib["fill"] == KEY_COLOURS[int(text)]
-
-
 def test_the_query_and_each_key_hold_six_numbers_and_give_two_to_every_head():
     wholes = [shapes(CELL, top, top + 30) for top in (30, 110)]
     expected = [SLATE] * 6 + [colour for colour in KEY_COLOURS for _ in range(6)]
@@ -102,20 +87,6 @@ def test_merging_joins_the_heads_parts_end_to_end_and_changes_none():
     output = shapes(CELL, 550)
     assert [cell.colour for cell in output] == [SLATE] * 6
     assert [cell.x for cell in output] == pytest.approx([s.x for s in joined[::4]])
-
-
-def test_the_stages_are_in_their_order():
-    assert [" ".join(texts(row)) for row in rows("heads")] == [
-        "query key 0 key 1 key 2 key 3",
-        "W_q, W_k, W_v",
-        "split",
-        "head 0 head 1 head 2",
-        "attend attend attend",
-        "0 1 2 3 0 1 2 3 0 1 2 3",
-        "merge",
-        "W_o",
-        "output",
-    ]
 
 
 def test_the_description_says_the_weights_of_the_heads_in_order():

@@ -10,7 +10,6 @@ from attnbook.models.vocabulary import BEGIN
 from tests.tools.pictures import test_draw
 from tests.tools.pictures.test_draw import (
     CELL,
-    HEAD,
     SVG,
     WEIGHT,
     Box,
@@ -28,21 +27,10 @@ TEXT, WRITTEN = "9. März 1987", "1987-0"
 CHARACTERS = list(TEXT.replace(" ", "␣"))
 MONTH = slice(3, 7)
 ATTENTION, CONTEXT, DECODER = 156, 310, 396  # the tops of these stages
-SIDEWAYS = r"M([\d.]+) ([\d.]+)v(12)l9 -6z"
 
 
 def shapes(*kind) -> list[Shape]:
     return test_draw.shapes("translator", *kind)
-
-
-def tips(top: float) -> list[float]:
-    """How far from the left the arrows come down whose tips touch what begins at `top`."""
-    return [head.x + 6 for head in shapes(HEAD) if head.y + 9 == top]
-
-
-def lines() -> set[str]:
-    """The steps of all shapes and lines."""
-    return {path.attrib["d"] for path in picture("translator").iter(f"{SVG}path")}
 
 
 def boxes(*wanted: str) -> list[Box]:
@@ -95,17 +83,6 @@ def test_the_month_gets_nearly_all_of_the_attention():
     assert texts(boxes("0.99 on März")) == ["0.99 on März"]
 
 
-def test_a_bar_stands_over_its_character_in_its_colour():
-    bars, row = shapes(WEIGHT), text_rows()[1]
-    assert {bar.y for bar in bars} == {260}
-    for bar in bars:
-        _, rect = row[over(row, bar.x + 11)]
-        left, top, right, _ = edges(rect)
-        assert left < bar.x < bar.x + 22 < right
-        assert 0 <= top - bar.y <= 5
-        assert bar.colour == rect.attrib["fill"]
-
-
 def test_both_rows_spell_the_text_in_the_same_columns_and_colours():
     read, weighed = text_rows()
     assert texts(read) == texts(weighed) == CHARACTERS
@@ -128,11 +105,6 @@ def test_each_character_has_a_state_below_it_and_the_decoder_one_as_large():
     assert [over(row, c.x + c.size / 2) for c in states] == [i for i in range(12) for _ in "abc"]
     for cell in states:
         assert cell.colour == row[over(row, cell.x)][1].attrib["fill"]
-
-
-def test_the_next_state_is_drawn_as_the_state_was():
-    before, after = shapes(CELL, 0, ATTENTION)[:3], shapes(CELL, DECODER)
-    assert [(c.x, c.size, c.colour) for c in after] == [(c.x, c.size, c.colour) for c in before]
 
 
 def test_each_number_of_the_context_is_mixed_by_the_weights(asked):
@@ -159,41 +131,6 @@ def test_the_next_character_is_what_the_model_writes_after_those_written(asked):
     assert asked[1] == "3"
     assert edges(new)[0] - edges(last)[0] == edges(last)[0] - edges(row[-2][1])[0]
     assert last.attrib["fill"] == new.attrib["fill"] == SLATE
-
-
-def test_state_last_character_and_context_go_into_the_decoder_and_nothing_else():
-    state, context = shapes(CELL, 0, ATTENTION)[1], shapes(CELL, CONTEXT, DECODER)[-1]
-    left, _, right, _ = edges(boxes("0")[-1][1])
-    own, last, pooled = sorted(tips(DECODER))
-    assert own == pytest.approx(state.x + state.size / 2, abs=1)
-    assert last == (left + right) / 2
-    assert right < pooled
-    assert f"M{round(context.x + context.size)} {context.y + 9:g}H{pooled:g}" in lines()
-
-
-def test_the_query_comes_from_the_decoders_state_to_the_attention():
-    ((_, rect),) = boxes("attention")
-    left, top, _, bottom = edges(rect)
-    (head,) = shapes(SIDEWAYS)
-    assert head.x + 9 == left
-    assert head.y + 6 == (top + bottom) / 2
-    assert f"M{min(tips(DECODER)):g} {head.y + 6:g}H{head.x:g}" in lines()
-
-
-def test_the_stages_are_in_their_order():
-    assert [" ".join(texts(row)) for row in rows("translator")] == [
-        " ".join(CHARACTERS),
-        "encoder",
-        "state: query",
-        "states: keys and values",
-        "attention",
-        "weights 0.99 on März",
-        " ".join(CHARACTERS),
-        "context",
-        " ".join(["written so far", *WRITTEN]),
-        "decoder",
-        "next state next character 3",
-    ]
 
 
 def test_the_description_says_the_weights_of_the_month(asked):

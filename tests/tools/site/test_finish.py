@@ -1,4 +1,4 @@
-"""What becomes of a site when all of it is written."""
+"""What is done to a site when all of it is written."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SVG = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 40 20"{}/>'
 
 @pytest.fixture
 def pictures(tmp_path):
-    """A page's folder, with pictures beside it."""
+    """A page's folder, with pictures in it."""
     folder = tmp_path / "_images"
     folder.mkdir()
     (folder / "wide one.svg").write_text(SVG.format(' width="500" height="247.5"'))
@@ -31,7 +31,7 @@ def pictures(tmp_path):
 # Pictures
 
 
-def test_a_picture_is_as_large_as_its_file_says(pictures):
+def test_a_picture_gets_the_size_in_its_file(pictures):
     tag = '<p><img alt="&lt;x&gt;" src="_images/wide%20one.svg?v=1#a" /></p>'
     assert sized(tag, pictures) == tag.replace("<img", '<img width="500" height="247"')
 
@@ -49,32 +49,25 @@ def test_a_picture_is_as_large_as_its_file_says(pictures):
         '<image src="_images/wide%20one.svg">',
     ],
 )
-def test_a_picture_whose_size_is_said_or_unknown_is_left_alone(pictures, tag):
+def test_a_picture_whose_size_is_given_or_unknown_is_left_alone(pictures, tag):
     assert sized(tag, pictures) == tag
 
 
 # Pages
 
 
-def test_a_page_names_the_style_by_what_it_holds(tmp_path):
+def test_a_page_names_the_style_by_its_content_and_is_not_written_again(tmp_path):
     page = tmp_path / "deep" / "page.html"
     page.parent.mkdir()
     page.write_text('<link href="../_static/book.css" /><p>book.css</p>')
-    seen = []
-    for style in ("a {}", "b {}", "a {}"):
+    seen, times = [], []
+    for style in ("a {}", "b {}", "a {}", "a {}"):
         finish_pages(tmp_path, style)
         seen.append(page.read_text())
+        times.append(page.stat().st_mtime_ns)
     assert re.search(r'"\.\./_static/book\.css\?v=\w{8}" /><p>book\.css</p>', seen[0])
     assert seen[0] == seen[2] != seen[1]
-
-
-def test_a_finished_page_is_not_written_again(tmp_path):
-    page = tmp_path / "page.html"
-    page.write_text('<link href="_static/book.css" />')
-    finish_pages(tmp_path, "a {}")
-    before = page.stat().st_mtime_ns
-    finish_pages(tmp_path, "a {}")
-    assert page.stat().st_mtime_ns == before
+    assert times[2] == times[3]
 
 
 def test_a_build_that_failed_is_left_as_it_is(tmp_path):
@@ -92,24 +85,17 @@ def test_a_classic_script_keeps_the_names_that_other_scripts_see(tmp_path):
     assert script.read_text() == "const longName=()=>1;\n"
 
 
-def test_a_module_keeps_what_it_exports_and_its_texts():
+def test_modules_and_styles_keep_what_they_export_and_contain_in_their_order():
     module = 'export function shares(weights) {\n  return `${weights} – "√d"`;\n}\n'
     module += "export default { render: shares };\n"
-    (small,) = minified([("js", module)])
+    style = "/* why */\n.a {\n  color: var(--ink);\n}\n"
+    small, css, last = minified([("js", module), ("css", style), ("js", "f(2)")])
     assert len(small) < len(module)
     assert '– "√d"' in small
     assert small.startswith("export function shares(")
     assert "export default{render:shares}" in small
-
-
-def test_a_style_keeps_what_it_says():
-    assert minified([("css", "/* why */\n.a {\n  color: var(--ink);\n}\n")]) == [
-        ".a{color:var(--ink)}\n"
-    ]
-
-
-def test_texts_come_back_in_their_order():
-    assert minified([("js", "f(1)"), ("css", "a{}"), ("js", "f(2)")])[2].startswith("f(2)")
+    assert css == ".a{color:var(--ink)}\n"
+    assert last.startswith("f(2)")
 
 
 def test_every_script_of_the_site_is_as_small_as_it_can_be(site):
@@ -127,21 +113,28 @@ def test_every_script_of_the_site_is_as_small_as_it_can_be(site):
     assert sum(map(len, again)) > 0.99 * sum(map(len, parts + texts))
 
 
-@pytest.mark.parametrize("figure", FIGURES)
-def test_a_figures_module_exports_the_same_before_and_after(figure, tmp_path):
-    whole = str(getattr(figures, figure)._esm)
-    (tmp_path / "whole.mjs").write_text(whole, "utf-8")
-    (tmp_path / "small.mjs").write_text(*minified([("js", whole)]), "utf-8")
-    program = (
-        "const [a, b] = await Promise.all(['whole', 'small'].map((x) => import(`./${x}.mjs`)));"
-        "console.log(JSON.stringify([a, b].map((module) => Object.keys(module).sort())))"
-    )
+def test_each_figures_module_exports_the_same_before_and_after(tmp_path):
+    modules = [str(getattr(figures, name)._esm) for name in FIGURES]
+    small = minified([("js", module) for module in modules])
+    for number, texts in enumerate(zip(modules, small, strict=True)):
+        for kind, text in zip(("whole", "small"), texts, strict=True):
+            (tmp_path / f"{kind}{number}.mjs").write_text(text, "utf-8")
+    program = f"""
+        const names = (file) => import(file).then((module) => Object.keys(module).sort());
+        const pairs = [...Array({len(modules)}).keys()].map((i) =>
+            Promise.all([names(`./whole${{i}}.mjs`), names(`./small${{i}}.mjs`)]));
+        console.log(JSON.stringify(await Promise.all(pairs)));
+    """
     (tmp_path / "names.mjs").write_text(program)
-    whole_names, small_names = json.loads(node.run(tmp_path / "names.mjs"))
-    assert "default" in whole_names
-    assert whole_names == small_names
+    for whole_names, small_names in json.loads(node.run(tmp_path / "names.mjs")):
+        assert "default" in whole_names
+        assert whole_names == small_names
 
 
-def test_a_script_that_is_none_stops_the_build():
-    with pytest.raises(ExtensionError, match=r"^minify\.mjs fails: (?s:.*)Expected identifier"):
-        minified([("js", "const =")])
+@pytest.mark.parametrize(
+    ("script", "reason"),
+    [("const =", "Expected identifier"), ("export default {", "found end of file")],
+)
+def test_a_script_that_is_none_stops_the_build(script, reason):
+    with pytest.raises(ExtensionError, match=rf"^minify\.mjs fails: (?s:.*){reason}"):
+        minified([("js", script)])

@@ -2,36 +2,32 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+
 import pytest
 
-from tests.tools.site.site_checks import WIDE, opened, watched
+from tests.tools.site.site_checks import opened
 
 LATE = """[...document.querySelectorAll('script[type="text/late"]')].map(late => late.src)"""
 
 
 @pytest.fixture
-def held_back(browser, home):
-    """A function that opens a page none of whose late scripts ever arrives."""
-    contexts, records = [], []
+def without_late_scripts(browser, home):
+    """A function that opens the first page, and none of its late scripts ever arrives."""
 
-    def go(name: str, scheme: str, mode: str = ""):
-        size = {"width": WIDE, "height": 800}
-        context = browser.new_context(viewport=size, color_scheme=scheme)
-        contexts.append(context)
-        if mode:
-            context.add_init_script(f"localStorage.setItem('mode', '{mode}')")
-            context.add_init_script(f"localStorage.setItem('theme', '{mode}')")
-        page, record = watched(context)
-        records.append(record)
-        page.route("**/pydata-sphinx-theme.js*", lambda route: route.abort())
-        page.goto(f"{home}chapters/{name}.html")
-        return page
+    @contextmanager
+    def go(scheme: str, mode: str = ""):
+        with opened(browser, "about:blank", scheme=scheme) as (page, record):
+            if mode:
+                stored = ("mode", "theme")
+                script = "".join(f"localStorage.setItem('{key}', '{mode}');" for key in stored)
+                page.add_init_script(f"if (location.protocol === 'http:') {{ {script} }}")
+            page.route("**/pydata-sphinx-theme.js*", lambda route: route.abort())
+            page.goto(f"{home}chapters/welcome.html")
+            yield page
+            assert [line for line in record.complaints if "ERR_FAILED" not in line] == []
 
-    yield go
-    for context in contexts:
-        context.close()
-    complaints = [line for record in records for line in record.complaints]
-    assert [line for line in complaints if "ERR_FAILED" not in line] == []
+    return go
 
 
 @pytest.mark.parametrize(
@@ -43,9 +39,15 @@ def held_back(browser, home):
         ("light", "dark", "dark"),
     ],
 )
-def test_a_page_has_its_colours_before_the_scripts_of_the_theme(held_back, scheme, mode, theme):
-    page = held_back("welcome", scheme, mode)
-    assert page.evaluate("document.documentElement.dataset.theme") == theme
+def test_colors_and_figures_do_not_wait_for_the_scripts_of_the_theme(
+    without_late_scripts, scheme, mode, theme
+):
+    with without_late_scripts(scheme, mode) as page:
+        assert page.evaluate("document.documentElement.dataset.theme") == theme
+        slider = page.locator("figure input[type=range]").first
+        value = slider.input_value()
+        slider.press("ArrowLeft")
+        assert slider.input_value() != value
 
 
 def test_late_scripts_all_come_in_their_order_after_the_figures(browser, home):
@@ -58,16 +60,5 @@ def test_late_scripts_all_come_in_their_order_after_the_figures(browser, home):
         assert all("/live/" not in url for url in record.requests[first:])
         page.locator("button.copybtn").first.wait_for(state="attached")
         assert record.complaints + record.failures == []
-
-
-def test_a_figure_is_alive_without_the_scripts_of_the_theme(held_back):
-    page = held_back("welcome", "light")
-    slider = page.locator("figure input[type=range]").first
-    value = slider.input_value()
-    slider.press("ArrowLeft")
-    assert slider.input_value() != value
-
-
-def test_the_search_page_holds_nothing_back(browser, home):
-    with opened(browser, f"{home}search.html") as (page, _):
+        page.goto(f"{home}search.html")
         assert page.evaluate(LATE) == []

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import re
 
 import pytest
 from playwright.sync_api import expect
 
 from attnbook import figures
-from tests.tools.site.questions import states
 from tests.tools.site.site_checks import UNFOLD, opened
 from tools import ROOT
 from tools.book.server import QuietHandler
@@ -20,6 +20,7 @@ BLOCK = re.compile(r"```text\n(default-src .*?)```", re.DOTALL)
 POLICY = " ".join(GIVEN.split())
 INLINE = re.compile(r"<script(?: data-cfasync=\"false\")?>(.*?)</script>", re.DOTALL)
 HANDLER = re.compile(r'<[^<>]* on[a-z]+="([^"]*)"')
+STATE = re.compile(r"<script class=\"attnbook-state\"[^>]*>(.*?)</script>", re.DOTALL)
 COMPLAINT = "Content Security Policy"
 # All kinds of figures are on these; that no page has a line of its own is asked of all pages.
 SHOWN = [
@@ -88,11 +89,9 @@ def test_the_search_page_keeps_the_policy(browser, strict):
 
 
 def test_every_kind_of_figure_is_on_one_of_these_pages(site):
-    found = {
-        state["kind"]
-        for chapter in [*SHOWN, PYTHON, MODEL]
-        for state in states((site / "chapters" / f"{chapter}.html").read_text("utf-8")).values()
-    }
+    paths = [site / "chapters" / f"{chapter}.html" for chapter in [*SHOWN, PYTHON, MODEL]]
+    states = [json.loads(STATE.search(path.read_text("utf-8"))[1]) for path in paths]
+    found = {figure["kind"] for page in states for figure in page.values()}
     assert len(found) == len(figures.__all__)
 
 

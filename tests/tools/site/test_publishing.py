@@ -1,4 +1,4 @@
-"""What a published book says of itself, and what it does not say when nobody knows."""
+"""A published book: its addresses, its tags and its pages, and a book whose address is unknown."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import pytest
 from fontTools.ttLib import TTFont
 
 from tests.tools.site.published_book import PUBLISHED, REPOSITORY, SITE, TITLE, build, built, write
+from tests.tools.site.site_checks import JUDGED, NARROW, WIDE, look, opened
 from tools.provenance import colab_address, repository_address, site_address
 from tools.site.cards import HEIGHT, WIDTH, draw_card, wrapped, write_card
 from tools.site.publishing import BUTTON, add_colab_button, shared_tags
@@ -21,7 +22,10 @@ from tools.site.sharing import as_html, sitemap
 
 COLAB = "https://colab.research.google.com/github/ada/a-fork/blob/colab/chapters/first.ipynb"
 PLAY = 0xF04B  # the button's icon
+LOST = "chapters/not/there.html"
 ADDRESS = re.compile(r'(?:href|src|action|content|data-content_root)="((?:https?:)?/[^"]*)"')
+
+each_width = pytest.mark.parametrize("width", [WIDE, NARROW])
 
 
 class Head(HTMLParser):
@@ -44,16 +48,8 @@ class Head(HTMLParser):
 
 @pytest.fixture(scope="module")
 def published(tmp_path_factory):
-    """The site of a small book whose repository and address are known."""
+    """The site of a small book; its repository and address are known until the last test."""
     return built(write(tmp_path_factory.mktemp("published")), **PUBLISHED)
-
-
-@pytest.fixture(scope="module")
-def bare(published, tmp_path_factory):
-    """The site of the same book in the same folder, built again where nobody knows anything."""
-    folder = tmp_path_factory.mktemp("bare") / "book"
-    shutil.copytree(published.parents[1], folder, symlinks=True)
-    return built(folder)
 
 
 def read(site, name):
@@ -97,18 +93,21 @@ def test_what_is_no_address_of_a_site_is_refused(given):
         site_address({"BOOK_SITE": given})
 
 
-def test_a_chapter_has_its_copy_on_a_branch_of_its_own():
-    assert colab_address(REPOSITORY, "first") == COLAB
-    assert colab_address(f"{REPOSITORY}.git/", "first") == COLAB
-
-
 @pytest.mark.parametrize(
-    "repository",
-    ["", "https://gitlab.com/ada/a-fork", "https://github.example.org/ada/a-fork",
-     "https://github.com/ada", "https://github.com/ada/a-fork/wiki", "/srv/a-fork"],
-)  # fmt: skip
-def test_colab_shows_nothing_that_is_not_on_github(repository):
-    assert colab_address(repository, "first") == ""
+    ("repository", "address"),
+    [
+        (REPOSITORY, COLAB),
+        (f"{REPOSITORY}.git/", COLAB),
+        ("", ""),
+        ("https://gitlab.com/ada/a-fork", ""),
+        ("https://github.example.org/ada/a-fork", ""),
+        ("https://github.com/ada", ""),
+        ("https://github.com/ada/a-fork/wiki", ""),
+        ("/srv/a-fork", ""),
+    ],
+)
+def test_only_a_repository_on_github_has_copies_that_colab_shows(repository, address):
+    assert colab_address(repository, "first") == address
 
 
 def test_a_repository_on_a_host_that_nobody_knows_has_no_buttons(tmp_path):
@@ -168,34 +167,21 @@ def test_a_card_does_not_break_a_word_at_its_hyphen():
     assert wrapped("Scaled dot-product attention") == "Scaled\ndot-product\nattention"
 
 
-# A site that is known
+# A site whose address is known
 
 
 @pytest.mark.slow
-def test_every_page_names_its_own_address(published):
-    for name in ("first", "second"):
-        head, address = (
-            Head(read(published, f"chapters/{name}.html")),
-            f"{SITE}chapters/{name}.html",
-        )
+def test_every_page_has_its_own_address_title_and_beginning(published):
+    titles = {"first": "First", "second": "Second & “last”"}
+    for name, title in titles.items():
+        head = Head(read(published, f"chapters/{name}.html"))
+        address = f"{SITE}chapters/{name}.html"
         assert (head.canonical, head.meta["og:url"]) == ([address], address)
-        assert head.meta["og:site_name"] == TITLE
+        assert (head.meta["og:site_name"], head.meta["og:title"]) == (TITLE, title)
         card = head.meta["og:image"].removeprefix(SITE)
         assert (published / card).read_bytes().startswith(b"\x89PNG")
-
-
-@pytest.mark.slow
-def test_a_page_is_shown_elsewhere_with_its_title_and_its_beginning(published):
-    meta = Head(read(published, "chapters/first.html")).meta
-    assert (meta["og:title"], meta["og:description"]) == ("First", "How a page begins.")
-    assert meta["description"] == "How a page begins."
-    meta = Head(read(published, "chapters/second.html")).meta
-    assert meta["og:title"] == "Second & “last”"
-
-
-@pytest.mark.slow
-def test_the_front_door_is_shown_elsewhere_as_the_first_page(published):
     front, first = (Head(read(published, name)) for name in ("index.html", "chapters/first.html"))
+    assert first.meta["og:description"] == first.meta["description"] == "How a page begins."
     assert front.canonical == first.canonical
     assert front.meta["og:url"] == first.meta["og:url"]
 
@@ -212,33 +198,16 @@ def test_a_known_site_and_repository_are_the_only_ones_that_its_pages_name(publi
 
 
 @pytest.mark.slow
-def test_edit_and_report_lead_to_the_source_and_run_to_the_copy(published):
+def test_edit_and_report_lead_to_the_source_and_only_a_notebook_leads_to_colab(published):
     first, second = (read(published, f"chapters/{name}.html") for name in ("first", "second"))
     assert f'href="{COLAB}"' in first
     assert f'href="{REPOSITORY}/edit/main/chapters/first.ipynb"' in first
     assert f'href="{REPOSITORY}/issues/new?title=' in first
     assert f'href="{REPOSITORY}/edit/main/chapters/second.md"' in second
     assert "colab" not in second
-
-
-@pytest.mark.slow
-def test_the_font_holds_the_icon_of_the_button(published):
     fonts = published.glob("_static/vendor/fontawesome/webfonts/*.woff2")
     assert any(PLAY in TTFont(font).getBestCmap() for font in fonts)
     assert ".fa-play" in read(published, "_static/book.css")
-
-
-@pytest.mark.slow
-def test_robots_find_the_sitemap_and_in_it_every_page_after_a_build_of_one(published):
-    assert f"Sitemap: {SITE}sitemap.xml" in read(published, "robots.txt")
-    listed = read(published, "sitemap.xml")
-    assert re.findall("<loc>(.*)</loc>", listed) == [
-        f"{SITE}chapters/{name}.html" for name in ("first", "second")
-    ]
-    page = published.parents[1] / "chapters" / "second.md"
-    page.write_text(page.read_text() + "\nMore.\n")
-    built(published.parents[1], **PUBLISHED)
-    assert read(published, "sitemap.xml") == listed
 
 
 @pytest.mark.slow
@@ -255,37 +224,118 @@ def test_the_page_for_lost_readers_works_from_any_address_and_has_none(published
         assert (published / urlsplit(target).path.removeprefix("/a-fork/")).is_file(), target
 
 
+# The same site in a browser
+
+
+@pytest.fixture(scope="module")
+def address(serve, published, tmp_path_factory):
+    """Where the site is served: below the folder that its address names, as on Pages.
+
+    Its page for lost readers is where no other page is, as a server would show it.
+    """
+    served = tmp_path_factory.mktemp("served")
+    shutil.copytree(published, served / "a-fork")
+    lost = served / "a-fork" / LOST
+    lost.parent.mkdir()
+    shutil.copy(published / "404.html", lost)
+    return serve(served) + "a-fork/"
+
+
 @pytest.mark.slow
-def test_what_is_no_address_stops_the_build_with_one_sentence(published, tmp_path):
-    folder = tmp_path / "book"
-    shutil.copytree(published.parents[1], folder, symlinks=True)
-    status, output = build(folder, BOOK_SITE="ftp://example.org/")
+@pytest.mark.parametrize("path", ["chapters/first.html", "chapters/second.html", LOST])
+@pytest.mark.parametrize(("width", "scheme"), JUDGED)
+def test_a_published_page_is_as_quiet_and_as_accessible_as_any(
+    browser, address, path, width, scheme
+):
+    with opened(browser, address + path, width, scheme) as (page, record):
+        look(page, record)
+    assert record.complaints + record.failures + record.foreign(address) == []
+    assert not record.findings, "\n".join(record.findings)
+    assert record.scroll_width <= width, record.overflow
+    assert len(record.headings) == 1
+
+
+@pytest.mark.slow
+@each_width
+def test_the_buttons_to_colab_and_to_the_source_are_within_the_window(browser, address, width):
+    with opened(browser, f"{address}chapters/first.html", width) as (page, record):
+        colab = page.get_by_role("link", name="Colab")
+        assert colab.get_attribute("href") == COLAB
+        box = colab.bounding_box()
+        assert 0 <= box["x"] <= box["x"] + box["width"] <= width
+        assert min(box["width"], box["height"]) >= 24
+        # Not hidden behind another button.
+        colab.click(trial=True)
+        icon = "e => [getComputedStyle(e, '::before').content, getComputedStyle(e).fontFamily]"
+        content, family = colab.locator("i").evaluate(icon)
+        assert ord(content.strip('"')) == PLAY
+        assert "Font Awesome" in family
+
+        page.get_by_role("button", name="Source repositories").click()
+        for name in ("Suggest edit", "Open issue"):
+            link = page.get_by_role("link", name=name)
+            link.wait_for()
+            box = link.bounding_box()
+            assert 0 <= box["x"] <= box["x"] + box["width"] <= width
+        assert record.complaints == []
+
+
+@pytest.mark.slow
+@each_width
+def test_a_lost_reader_finds_the_first_page_and_can_search(browser, address, width):
+    with opened(browser, address + LOST, width) as (page, record):
+        page.get_by_role("link", name="the first page").click()
+        page.wait_for_url("**/a-fork/chapters/first.html")
+        page.goto(address + LOST)
+        page.locator(".search-button-field:visible, .search-button:visible").first.click()
+        page.locator("input[name=q]:focus").wait_for()
+        page.keyboard.type("begins")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/a-fork/search.html?q=begins")
+        page.locator("#search-results li a").first.wait_for()
+        assert record.complaints + record.failures == []
+
+
+# Other builds of it
+
+
+@pytest.mark.slow
+def test_robots_find_the_sitemap_and_in_it_every_page_after_a_build_of_one(published):
+    assert f"Sitemap: {SITE}sitemap.xml" in read(published, "robots.txt")
+    listed = read(published, "sitemap.xml")
+    assert re.findall("<loc>(.*)</loc>", listed) == [
+        f"{SITE}chapters/{name}.html" for name in ("first", "second")
+    ]
+    page = published.parents[1] / "chapters" / "second.md"
+    page.write_text(page.read_text() + "\nMore.\n")
+    built(published.parents[1], **PUBLISHED)
+    assert read(published, "sitemap.xml") == listed
+
+
+@pytest.mark.slow
+def test_what_is_no_address_stops_the_build_with_one_sentence(published):
+    status, output = build(published.parents[1], BOOK_SITE="ftp://example.org/")
     assert status != 0
     assert "BOOK_SITE must be an address like" in output
     assert "Traceback" not in output
 
 
-# A site that nobody knows
-
-
 @pytest.mark.slow
-def test_without_addresses_there_is_no_button_and_nothing_that_names_one(bare):
-    for page in bare.glob("**/*.html"):
+def test_without_addresses_no_page_names_one_and_nothing_is_left_of_an_earlier_one(published):
+    def files():
+        return {str(path.relative_to(published)) for path in published.rglob("*") if path.is_file()}
+
+    before = files()
+    built(published.parents[1])
+    gone = before - files()
+    assert {"404.html", "robots.txt", "sitemap.xml"} < gone
+    assert all(name.startswith("_static/cards/") for name in gone if "/" in name)
+    buttons = "colab-button|source-(?:edit|issues|repository)-button"
+    for page in published.glob("**/*.html"):
         if "_static" in page.parts:
             continue
         text = page.read_text("utf-8")
         assert ADDRESS.findall(text) == [], page
         assert Head(text).canonical == []
         assert not {"og:url", "og:image", "twitter:card"} & Head(text).meta.keys()
-        assert re.findall("colab-button|source-(?:edit|issues|repository)-button", text) == []
-        assert re.findall(r"a-fork|example\.org|github", text) == []
-
-
-@pytest.mark.slow
-def test_without_an_address_nothing_is_left_of_an_earlier_one(published, bare):
-    def files(site):
-        return {str(path.relative_to(site)) for path in site.rglob("*") if path.is_file()}
-
-    gone = files(published) - files(bare)
-    assert {"404.html", "robots.txt", "sitemap.xml"} < gone
-    assert all(name.startswith("_static/cards/") for name in gone if "/" in name)
+        assert re.findall(f"{buttons}|a-fork|example\\.org|github", text) == []

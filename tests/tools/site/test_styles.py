@@ -2,11 +2,34 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tools.site.styles import BUNDLE, STYLES, one_style, used, without_icons, write_styles
 
-BUTTON = ".button{color:red}"
+# Rules for a name, a page with it, and a script with it: X is another name in each.
+USED = [
+    (".X", '<a class="small X">', ""),
+    (".X", "<a class='X'>", ""),
+    ("#X", '<div data-a="1" id=X>', ""),
+    ("dialog[open] .X", "<dialog open class=X>", ""),
+    (".X:hover:before", "<a class=X>", ""),
+    ("body:has(.X) a:not(.gone)", '<a class="X">', ""),
+    ("a[href^=X]", '<a href="Xs://example.org">', ""),
+    ("svg .X", '<svg viewBox="0 0 1 1"><path class="X"/></svg>', ""),
+    (".X", "", "menu.classList.add('X')"),
+    (".X", "", 'el.className = "small X"'),
+    (".X", "", "`<a class=X>`"),
+    # A script may join a name from parts, as Bootstrap does for its tooltips.
+    (".bs-tooltip-auto .X", "", "prefix + '-auto'; 'X'"),
+]
+UNUSED = [(".X", "X", ""), (".X", "<p>a X</p>", ""), (".X", '<p title="x">.X</p>', "")]
+OTHERS = """@charset "UTF-8"; /* words */ .gone { color: red }
+@media print { p { order: 99 } }
+.n0, .carousel { order: 98 }
+:root{--ours:red;--theirs:blue;--left:tan} p { color: var(--ours) }
+"""
 
 
 @pytest.fixture
@@ -18,19 +41,6 @@ def static(tmp_path):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f".rule{number} {{}}")
     return folder
-
-
-@pytest.fixture
-def keeps(tmp_path):
-    """A function that says what stays of a style on a site with this page and this script."""
-
-    def left(style: str, page: str = "", script: str = "") -> str:
-        (tmp_path / "page.html").write_text(f"<!DOCTYPE html><html><body>{page}</body></html>")
-        (tmp_path / "_static").mkdir(exist_ok=True)
-        (tmp_path / "_static" / "script.js").write_text(script)
-        return used(style, tmp_path).strip()
-
-    return left
 
 
 def test_the_one_style_sheet_holds_all_in_their_order(static):
@@ -72,60 +82,48 @@ def test_icons_that_the_fonts_do_not_hold_have_no_rules():
     assert without_icons(rules, {0xF185}) == r'.fa-sun:before{content:"\f185"}'
 
 
-# What no page can use
-
-
-@pytest.mark.parametrize(
-    ("style", "page"),
-    [
-        (BUTTON, '<a class="small button">'),
-        (BUTTON, "<a class='button'>"),
-        ("#menu{color:red}", '<div data-a="1" id=menu>'),
-        ("dialog[open]{color:red}", "<dialog open>"),
-        ("a:hover:before{color:red}", "<a href='#'>"),
-        ("body:has(.button) a:not(.gone){color:red}", '<a class="button">'),
-        ('a[href^="http"]{color:red}', '<a href="https://example.org">'),
-        ("@media print{p{color:red}}", "<p>"),
-        ("svg .axis{color:red}", '<svg viewBox="0 0 1 1"><path class="axis"/></svg>'),
-    ],
-)
-def test_a_rule_for_what_stands_in_a_page_stays(keeps, style, page):
-    assert keeps(style, page) == style.replace('"http"', "http")
-
-
-@pytest.mark.parametrize(
-    "script",
-    ["menu.classList.add('button')", 'el.className = "small button"', "`<a class=button>`"],
-)
-def test_a_rule_for_what_a_script_may_add_stays(keeps, script):
-    assert keeps(BUTTON, script=script) == BUTTON
-
-
-def test_a_rule_for_a_name_that_a_script_joins_from_parts_stays(keeps):
-    style = ".bs-tooltip-auto .tooltip-arrow{color:red}"
-    assert keeps(style, script="prefix + '-auto'; 'tooltip-arrow'") == style
-
-
-@pytest.mark.parametrize("page", ["button", "<p>a button</p>", '<p title="x">.button</p>'])
-def test_a_rule_for_what_is_only_spoken_of_goes(keeps, page):
-    assert keeps(BUTTON, page) == ""
-
-
-def test_of_a_list_of_selectors_the_used_ones_stay(keeps):
-    assert keeps(".button, .carousel { color: red }", '<a class="button">') == BUTTON
-
-
-def test_a_variable_stays_as_long_as_something_takes_it(keeps):
-    style = ":root{--ours:red;--theirs:blue;--left:tan}p{color:var(--ours)}"
-    left = keeps(style, "<p>", "const css = 'i { color: var(--theirs) }'")
-    assert left == ":root{--ours:red;--theirs:blue}p{color:var(--ours)}"
-
-
-def test_a_style_in_which_nothing_is_meant_for_the_page_is_empty(keeps):
-    assert keeps('@charset "UTF-8"; /* words */ .gone { color: red }') == ""
-
-
 def test_a_draft_keeps_every_rule(static):
     assert ".rule3" in write_styles(static.parent, whole=True)
     assert ".rule3" not in write_styles(static.parent)
     assert (static / BUNDLE).read_text("utf-8") == write_styles(static.parent)
+
+
+# What no page can use
+
+
+@pytest.fixture(scope="module")
+def left(tmp_path_factory):
+    """What is left of all these rules on a site with all these pages and scripts."""
+    site = tmp_path_factory.mktemp("site")
+    (site / "_static").mkdir()
+    rules = ""
+    for number, case in enumerate([*USED, *UNUSED]):
+        selector, page, script = (re.sub(r"\bX", f"n{number}", text) for text in case)
+        rules += f"{selector}{{order:{number}}}"
+        html = f"<!DOCTYPE html><html><body><p>{page}</body></html>"
+        (site / f"page{number}.html").write_text(html)
+        (site / "_static" / f"script{number}.js").write_text(script)
+    (site / "_static" / "figure.js").write_text("const css = 'i { color: var(--theirs) }'")
+    return used(OTHERS + rules, site)
+
+
+@pytest.mark.parametrize("number", range(len(USED)))
+def test_a_rule_for_a_name_in_a_page_or_in_a_script_stays(left, number):
+    selector = USED[number][0].replace("X", f"n{number}")
+    assert f"{selector}{{order:{number}}}" in left
+
+
+@pytest.mark.parametrize("number", range(len(USED), len(USED) + len(UNUSED)))
+def test_a_rule_for_a_name_that_is_only_in_the_text_of_a_page_goes(left, number):
+    assert f"n{number}" not in left
+    assert f"order:{number}}}" not in left
+
+
+def test_of_a_list_of_selectors_and_of_variables_only_the_used_ones_stay(left):
+    assert ".n0{order:98}" in left
+    assert ":root{--ours:red;--theirs:blue}p{color:var(--ours)}" in left
+    assert "@media print{p{order:99}}" in left
+
+
+def test_no_rule_without_use_and_no_comment_stays(left):
+    assert re.findall("charset|words|[.]gone{|carousel|tan", left) == []

@@ -36,7 +36,7 @@ OTHER_KEY = ("term-other-key", "Opens a lock of W_k, “always”.")
 
 
 @pytest.fixture
-def small(tmp_path):
+def build(tmp_path):
     """A function that builds a book of a glossary and a page, which is read again if it changed."""
     made = book(tmp_path)
 
@@ -45,38 +45,32 @@ def small(tmp_path):
             path = tmp_path / "source" / f"{name}.md"
             if not path.exists() or path.read_text("utf-8") != text:
                 path.write_text(text, "utf-8")
-        made.build(
+        return made.build(
             extensions=["myst_nb", "tools.site.terms"],
             myst_enable_extensions=["colon_fence", "dollarmath"],
         )
-        return made
 
     return go
 
 
-def test_a_link_says_the_first_paragraph_of_what_its_term_means(small):
-    built = small()
+def test_a_link_has_the_first_paragraph_of_what_its_term_means_now(build, monkeypatch):
+    built = build()
     assert built.warnings == ""
     assert links(built.read("page")) == [LOCK, OTHER_KEY, CODE]
     assert links(built.read("words")) == [LOCK]
 
-
-def test_a_new_meaning_reaches_pages_that_did_not_change(small):
-    small()
-    built = small(GLOSSARY.replace("Is opened", "Is closed"))
+    # A new meaning reaches pages that did not change.
+    build(GLOSSARY.replace("Is opened", "Is closed"))
     assert links(built.read("page"))[0] == ("term-lock", "Is closed by a key <2>.")
 
-
-def test_a_formula_without_plain_text_is_a_warning_that_says_where(small):
-    (warning,) = small(GLOSSARY.replace("W_k", r"\frac12")).warnings.splitlines()
+    (warning,) = build(GLOSSARY.replace("W_k", r"\frac12")).warnings.splitlines()
     assert re.search(r"words\.md:.*meaning of a term: <mfrac> has no plain text", warning)
 
-
-def test_pages_are_written_anew_only_when_a_meaning_changes(small, monkeypatch):
-    built, written = small(), []
+    # Pages are written again only when a meaning changes.
+    build()
+    written = []
     monkeypatch.setattr("tools.site.terms.add_meanings", lambda body, _: written.append(1) or body)
-    small()
-    assert (built.warnings, written) == ("", [])
+    assert (build().warnings, written) == ("", [])
 
 
 def test_no_other_kind_of_build_collects_anything():
@@ -121,7 +115,7 @@ def test_a_formula_that_would_be_misread_is_refused(latex):
 
 
 @pytest.mark.parametrize(
-    ("told", "wrong"),
+    ("given", "wrong"),
     [
         ('data-meaning="αᵢ, in &lt;bits&gt;"', 0),
         ("", 1),
@@ -130,6 +124,6 @@ def test_a_formula_that_would_be_misread_is_refused(latex):
         ('data-meaning="αᵢ , in &lt;bits&gt;"', 1),
     ],
 )
-def test_a_link_without_the_glossarys_meaning_is_noticed(told, wrong):
-    link = f'<a class="x" href="y.html#term-i" {told}><span class="xref std std-term">i</span></a>'
+def test_a_link_without_the_meaning_of_the_glossary_is_noticed(given, wrong):
+    link = f'<a class="x" href="y.html#term-i" {given}><span class="xref std std-term">i</span></a>'
     assert len(untold(link, {"term-i": "α i , in <bits>"})) == wrong

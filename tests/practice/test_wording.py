@@ -1,0 +1,330 @@
+"""The words of each kind of verdict, once; elsewhere tests compare the case and the bugs."""
+# ruff: noqa: ARG001, ARG005 - what is written takes the arguments of the task, used or not
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+
+import pytest
+import torch
+from torch import nn
+
+from attnbook.practice import LIST_TASKS, TASKS, check, grade_tests
+from attnbook.practice.list_task import ListTask
+from attnbook.practice.task import Law, Task
+
+SMALL = Law("No number may be above 100.", lambda output, *_: bool((output <= 100).all()))
+ROWS = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+
+
+def known_bug(task, case, name, function):
+    function.__name__, function.__doc__ = name, f"it is {name}."
+    told = {"symptom": f"It looks {name}.", "origin": "nowhere", "mend": f"avoid {name}."}
+    task.bug(case=case, **told)(function)
+
+
+def doubling():
+    """Two rows after one, then lengths that must be refused."""
+    task = Task("double", "Write it.", "def double(x, lens):\n    ...", laws=(SMALL,))
+    task.case("one row")(lambda: (ROWS[:1].clone(), torch.tensor([2])))
+    task.case("two rows")(lambda: (ROWS.clone(), torch.tensor([2, 1])))
+    task.case("half a length", refused=True)(lambda: (ROWS[:1].clone(), torch.tensor([1.5])))
+
+    def double(x, lens):
+        """A sum of two."""
+        if lens.is_floating_point():
+            raise ValueError("lens must be whole numbers")
+        return x + x
+
+    task.right(why="it is twice.")(double)
+    first = [1.0, 0.0]
+    known_bug(task, "two rows", "short", lambda x, _: 2 * x * torch.tensor(first)[: len(x), None])
+    known_bug(task, "two rows", "brief", lambda x, _: torch.cat([2 * x[:1], 0 * x[1:]]))
+    known_bug(task, "one row", "tripled", lambda x, _: 3 * x)
+    return task
+
+
+def splitting():
+    """Two outputs, of a narrow type, and arguments that are no tensors."""
+    outputs = ("the head", "the rest")
+    task = Task("split", "Write it.", "def split(x, at, more):\n    ...", outputs=outputs)
+    task.case("of three")(lambda: (torch.arange(3).half(), 1, None))
+    task.right(why="it cuts.")(lambda x, at, more: (x[:at], x[at:]))
+    return task
+
+
+def task_of(name, right):
+    task = Task(name, "Write it.", f"def {name}(x):\n    ...")
+    task.case("two numbers")(lambda: (torch.tensor([1.0, 2.0]),))
+    task.right(why="it is so.")(right)
+    return task
+
+
+MADE = [
+    doubling(),
+    splitting(),
+    task_of("positive", lambda x: x > 1),
+    task_of("total", lambda x: x.sum()),
+    task_of("zero", lambda x: x.zero_()),
+]
+
+
+def on_lists(name, right, *arguments):
+    task = ListTask(name, "Write it.", f"def {name}(x):\n    ...", in_torch="double")
+    task.case("the first")(lambda: (arguments[0],))
+    task.case("the others")(lambda: (arguments[-1],))
+    task.right(why="it is so.")(right)
+    return task
+
+
+LISTS = [
+    on_lists("doubled", lambda x: [2.0 * each for each in x], [1, 2], [3]),
+    on_lists("nested", lambda x: [[each, each] for each in x], [1, 2], [3]),
+    on_lists("summed", sum, [1, 0.5], [3]),
+    on_lists("bounded", lambda x: x < 1, 0.5, 2),
+]
+
+
+@pytest.fixture(autouse=True)
+def registered(monkeypatch):
+    for known, made in ((TASKS, MADE), (LIST_TASKS, LISTS)):
+        for task in made:
+            monkeypatch.setitem(known, task.name, task)
+
+
+# Tensors
+
+
+def fails(error):
+    raise error
+
+
+def hooked(x, _):
+    output = x + x
+    output.register_hook(lambda _: 1 / 0)
+    return output
+
+
+def overwritten(x, _):
+    powers = x.exp()
+    output = powers.log()
+    powers.zero_()
+    return output
+
+
+def refuses_oddly(x, lens):
+    return fails(KeyError("odd")) if lens.is_floating_point() else x + x
+
+
+def changes_both(x, lens):
+    output = x + x
+    x.zero_()
+    lens.zero_()
+    return output
+
+
+class Double(nn.Module):
+    pass
+
+
+INPUTS = "The inputs: `x` (1, 2), `lens` (1,)."
+WRONG = {
+    ("double", lambda x, lens: None): (
+        "It returns None where a tensor was expected. Is there a `return`?"
+    ),
+    ("double", lambda x, lens: x.tolist()): "It returns list where a tensor was expected.",
+    ("double", lambda x, lens: (x, x)): "It returns 2 tensors, expected was 1.",
+    ("double", lambda x, lens: x[0]): "The shape of the output is (2,), expected was (1, 2).",
+    ("double", lambda x, lens: x.double()): (
+        "The type of the output is torch.float64, expected was torch.float32."
+    ),
+    ("double", lambda x, lens: {}[3]): f"It raises KeyError: 3 (line #). {INPUTS}",
+    ("double", lambda x, lens: fails(KeyError)): f"It raises KeyError (line #). {INPUTS}",
+    ("double", lambda x, lens: sys.exit(3)): f"It raises SystemExit: 3 (line #). {INPUTS}",
+    ("double", lambda x, lens: x + torch.nan): (
+        "In the output 2 of 2 numbers are wrong; the first, at (0, 0), is NaN."
+    ),
+    ("double", lambda x, lens: x + x + 0.25): (
+        "In the output 2 of 2 numbers are wrong; the first, at (0, 0), is 2.25, and should "
+        "be smaller."
+    ),
+    ("double", lambda x, lens: x + 1): (
+        "In the output 1 of 2 numbers are wrong; the first, at (0, 1), is 3, and should be larger."
+    ),
+    ("double", lambda x, lens: 1000 * x): "No number may be above 100.",
+    ("double", lambda x, lens: x.mul_(2)): "It changes the caller's `x`: write into a new tensor.",
+    ("double", changes_both): "It changes the caller's `x`, `lens`: write into a new tensor.",
+    ("double", lambda x, lens: (x + x).detach()): (
+        "No gradient flows back to `x`; was it detached, or made a number?"
+    ),
+    ("double", lambda x, lens: x + x.detach()): (
+        "What it returns is right, and the gradient of `x` is not."
+    ),
+    ("double", lambda x, lens: x + x + (x - x).sqrt()): (
+        "What it returns is right, and the gradient of `x` is NaN."
+    ),
+    ("double", overwritten): (
+        "Nothing can flow back through it: a tensor that the gradients need was written "
+        "into. Make a new one instead, with `torch.where` or `masked_fill` for instance."
+    ),
+    ("double", hooked): "Nothing can flow back through it: division by zero.",
+    ("double", lambda x: x): (
+        "It cannot be called with (x, lens): too many positional arguments. What you wrote "
+        "takes (x); the task says `double(x, lens)`."
+    ),
+    ("double", Double): (
+        "`Double` is a class. It was called with (x, lens) to make an object, where an "
+        "answer was expected: hand over an object of it, `Double(…)`."
+    ),
+    ("double", lambda x, lens: x + x): (
+        "It gives an answer, where the input is wrong: raise a ValueError that says what is."
+    ),
+    ("double", refuses_oddly): (
+        f"It raises KeyError: 'odd' (line #). {INPUTS} A ValueError or a TypeError was expected."
+    ),
+    ("split", lambda x, at, more: x): "It returns 1 tensor, expected was 2.",
+    ("split", lambda x, at, more: [x]): (
+        "It returns list where a tuple was expected: (the head, the rest)."
+    ),
+    ("split", lambda x, at, more: (x, None)): "The rest is NoneType where a tensor was expected.",
+    ("split", lambda x, at, more: (x[:1], x)): "The shape of the rest is (3,), expected was (2,).",
+    ("split", lambda x, at, more: more.x): (
+        "It raises AttributeError: 'NoneType' object has no attribute 'x' (line #). The "
+        "inputs: `x` (3,) of torch.float16, `at` 1, `more` None."
+    ),
+    ("positive", lambda x: x >= 1): (
+        "In the output 1 of 2 places are wrong; the first, at (0,), is True."
+    ),
+    ("total", lambda x: x.prod()): (
+        "In the output the number is wrong: it is 2, and should be larger."
+    ),
+    ("zero", lambda x: 0 * x): "It changes nothing of the caller's.",
+}
+
+
+@pytest.mark.parametrize(("key", "words"), WRONG.items(), ids=WRONG.values())
+def test_what_is_wrong_with_tensors_is_one_sentence(key, words):
+    verdict = check(*key)
+    assert re.sub(r"line \d+ of the cell or file", "line #", verdict.wrong) == words
+
+
+def test_an_error_has_the_line_of_the_readers_own_code():
+    def written(x, lens):
+        return torch.softmax(x, dim="none")
+
+    line = written.__code__.co_firstlineno + 1
+    assert f"(line {line} of the cell or file)" in check("double", written).wrong
+
+
+def test_a_verdict_has_the_case_what_was_printed_and_one_bug_or_two():
+    def tripled(x, lens):
+        print("here")  # noqa: T201 - as readers do
+        return 3 * x
+
+    assert str(check("double", MADE[0].reference)) == "✓ double: right. All 3 cases hold."
+    assert str(check("double", tripled)) == (
+        "✗ double: not yet. Case: one row.\n"
+        "In the output 2 of 2 numbers are wrong; the first, at (0, 0), is 3, and should be "
+        "smaller.\n"
+        "It said: here\n"
+        "This is what you get when it is tripled.\n"
+        "To mend it: avoid tripled."
+    )
+    assert str(check("double", MADE[0].bugs["short"].function)) == (
+        "✗ double: not yet. Case: two rows, after 1 case that holds.\n"
+        "In the output 2 of 4 numbers are wrong; the first, at (1, 0), is 0, and should be "
+        "larger.\n"
+        "This is what you get when it is short. Or when it is brief.\n"
+        "To mend it: avoid short. Or: avoid brief."
+    )
+    third = str(check("double", lambda x, lens: x + x))
+    assert third.startswith("✗ double: not yet. Case: half a length, after 2 cases that hold.\n")
+
+
+def catches_tripled(double):
+    assert double(ROWS, torch.tensor([2, 2]))[0, 0] == 2
+
+
+def catches_short(double):
+    assert double(ROWS, torch.tensor([2, 2]))[1, 0] > 0
+
+
+def test_a_grade_has_a_table_and_names_a_bug_that_is_left():
+    assert str(grade_tests("double", catches_tripled)) == (
+        "double, 1 test: 1 of 3 bugs caught. Of 1 right implementations it fails none.\n"
+        "  test 1: catches_tripled\n"
+        "bug     test 1\n"
+        "short        –\n"
+        "brief        –\n"
+        "tripled caught\n"
+        "Not caught: 'short', for one. Its victim says: It looks short."
+    )
+    two = str(grade_tests("double", [catches_tripled, catches_short]))
+    assert two.startswith("✓ double, 2 tests: 3 of 3 bugs caught. Of 1 right implementations they")
+    assert "\nshort        – caught\n" in two
+    assert "Not caught" not in two
+
+
+# Plain lists
+
+
+def with_first(x, value):
+    x[0] = value
+    return x
+
+
+NOT_LIKE = {
+    ("doubled", lambda x: None): (
+        "It returns None where a list of numbers was expected. Is there a `return`, on every way?"
+    ),
+    ("doubled", lambda x: "ab"): "It returns a str where a list of numbers was expected.",
+    ("doubled", lambda x: [*x, None]): (
+        "It returns a list of Nones and numbers where a list of numbers was expected."
+    ),
+    ("doubled", lambda x: []): "It returns an empty list where a list of numbers was expected.",
+    ("doubled", lambda x: x[:1]): "It returns 1 number, and should return 2 numbers.",
+    ("doubled", lambda x: [float("nan"), 4]): ("1 of 2 numbers is wrong: the one at `[0]` is NaN."),
+    ("doubled", lambda x: [2, float("inf")]): (
+        "1 of 2 numbers is wrong: the one at `[1]` is infinity."
+    ),
+    ("doubled", lambda x: [2, 4.00002]): (
+        "1 of 2 numbers is wrong: the one at `[1]` is 4.00002, and should be smaller."
+    ),
+    ("doubled", lambda x: [2, 4] if len(x) > 1 else [5]): (
+        "The number is wrong: it is 5, and should be larger."
+    ),
+    ("doubled", lambda x: [with_first(x, 2)[0], 4]): (
+        "It changes the caller's `x`: make a new list."
+    ),
+    ("doubled", lambda x: with_first(x, 3)): (
+        "2 of 2 numbers are wrong; the first, at `[0]`, is 3, and should be smaller. It also "
+        "changes the caller's `x`: make a new list."
+    ),
+    ("nested", lambda x: [[each] for each in x]): (
+        "It returns 2 lists of 1 number, and should return 2 lists of 2 numbers."
+    ),
+    ("nested", lambda x: [[1, 1], [2]]): (
+        "It returns 2 lists, one of 2 numbers and one of 1 number, and should return 2 lists "
+        "of 2 numbers."
+    ),
+    ("nested", lambda x: [[1, 1], [2, 3]]): (
+        "1 of 4 numbers is wrong: the one at `[1][1]` is 3, and should be smaller."
+    ),
+    ("summed", max): "It returns 1, and should be larger.",
+    ("summed", lambda x: x): "It returns a list of numbers where a number was expected.",
+    ("bounded", lambda x: None): (
+        "It returns None where True or False was expected. Is there a `return`, on every way?"
+    ),
+    ("bounded", lambda x: 1.5): "It returns 1.5 where True or False was expected.",
+    ("bounded", lambda x: True): "It returns True, and should return False.",
+    ("bounded", lambda x: x["a"]): "It raises TypeError: 'float' object is not subscriptable.",
+}
+
+
+@pytest.mark.parametrize(("key", "words"), NOT_LIKE.items(), ids=NOT_LIKE.values())
+def test_what_is_wrong_with_lists_is_one_sentence_and_the_call(key, words):
+    verdict = check(*key)
+    [argument] = verdict.failed.make()
+    assert verdict.wrong == f"{words} It was called as `{key[0]}({json.dumps(argument)})`."
