@@ -93,6 +93,10 @@ class Progress:
         if self.file and time.monotonic() - self.shown > 1:
             self.write()
 
+    def pytest_collectreport(self, report):
+        if report.failed:
+            self.state["failed"].append(report.nodeid)
+
     def write(self) -> None:
         self.shown = time.monotonic()
         left = self.total - sum(

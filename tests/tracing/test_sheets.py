@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import html
+import json
 import re
+import subprocess
+import sys
 import weakref
 
 import pytest
@@ -13,7 +16,6 @@ from torch import nn
 from attnbook.tracing import Trace, trace
 from attnbook.tracing.page import STYLE
 from tests.cases import make
-from tests.project.test_architecture import modules_after
 from tests.tools.pictures.test_draw import DARK_PAGE, LIGHT_PAGE, contrast
 from tests.tracing.additive import Additive
 from tests.tracing.lines import found, notes
@@ -255,7 +257,9 @@ def test_it_loads_no_compiler_and_no_notebook():
     program = (
         "import torch\nfrom attnbook.tracing import trace\ntrace(torch.nn.ReLU(), torch.ones(2))"
     )
-    loaded = modules_after(program)
+    program += "; import json, sys; print(json.dumps([*sys.modules]))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    loaded = {*json.loads(done.stdout)}
 
     assert "attnbook.tracing" in loaded
     assert not loaded & {"torch._dynamo", "IPython", "matplotlib"}

@@ -84,9 +84,9 @@ class Part:
             os.killpg(self.process.pid, signal.SIGTERM)
 
 
-def parts(cores: int, *, full: bool) -> list[Part]:
+def parts(workers: int, *, full: bool) -> list[Part]:
     """All that `make test` does."""
-    pytest = [PYTHON, "-m", "pytest", "tests", f"--numprocesses={cores}", "--dist=loadfile"]
+    pytest = [PYTHON, "-m", "pytest", "tests", f"--numprocesses={workers}", "--dist=loadfile"]
     copies = [PYTHON, "-m", "tools.copies.lived"]
     return [
         Part("book", [PYTHON, "-m", "tools.book.build", "build"]),
