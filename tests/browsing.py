@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Error, Locator, Page, sync_playwright
 
 from tests.tools.site.jupyterlab import jupyterlab, write_notebook
-from tests.tools.site.site_checks import JUDGED, Opener, Visit, look, opened
+from tests.tools.site.site_checks import JUDGED, OF_LOOK, Opener, Visit, look, opened
 from tools import ROOT
 from tools.book.server import QuietHandler, start_server
 from tools.chromium import launch
@@ -135,6 +135,7 @@ def visit(browser, home, keep_picture) -> Opener:
     def go(name: str, width: int, scheme: str) -> Visit:
         with opened(browser, f"{home}{name}.html", width, scheme) as (page, record):
             keep_picture(page, f"{Path(name).name}-{width}-{scheme}")
-            return look(page, record, judged=(width, scheme) in JUDGED)
+            only = None if (width, scheme) == JUDGED[0] else OF_LOOK
+            return look(page, record, judged=(width, scheme) in JUDGED, only=only)
 
     return go

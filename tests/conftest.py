@@ -12,6 +12,9 @@ from hypothesis import settings
 
 from attnbook.fused import blocks, choice
 
+# Helpers assert, too, and their assertions say what was compared.
+pytest.register_assert_rewrite(*(f"tests.{room.name}" for room in Path(__file__).parent.iterdir()))
+
 pytest_plugins = ["tests.browsing", "tests.sampling", "tests.schedule"]
 
 for name, examples in (("sample", 20), ("full", 100)):

@@ -2,7 +2,9 @@
 
 A fault that needs a dtype, a layer, a path and a form of mask at once is rare; one that needs two
 of them is not. So where a test is parametrized over several things, pairs are covered, up to a
-budget, and every value occurs. `--full` (`make unit FULL=1`, weekly) runs all combinations.
+budget, and every value occurs. `--full` (`make unit FULL=1`, weekly) runs all combinations, and
+the tests marked `weekly`: those that try a tool of ours in a new environment or on whole programs,
+take long, and fail only where that tool was changed.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from itertools import combinations
 import pytest
 
 BUDGET = 16  # combinations of one test, or as many as it takes for every value to occur
+SLOW = 10  # of one that is marked slow: it compiles or exports, which takes a second each
 
 
 def pytest_addoption(parser):
@@ -30,14 +33,15 @@ def pytest_collection_modifyitems(config, items):
     for item in items:
         if hasattr(item, "callspec"):
             tests[item.nodeid.partition("[")[0]].append(item)
-    left_out = set()
+    left_out = {item for item in items if item.get_closest_marker("weekly")}
     for name, cases in tests.items():
         # The very objects that were listed, because tensors have no hash and NaN equals nothing.
         values = [
             tuple((name, id(value)) for name, value in case.callspec.params.items())
             for case in cases
         ]
-        kept = covering(values, BUDGET, seed=zlib.crc32(name.encode()))
+        budget = SLOW if cases[0].get_closest_marker("slow") else BUDGET
+        kept = covering(values, budget, seed=zlib.crc32(name.encode()))
         left_out |= {*cases} - {cases[place] for place in kept}
     config.hook.pytest_deselected(items=[item for item in items if item in left_out])
     items[:] = [item for item in items if item not in left_out]

@@ -258,6 +258,7 @@ def test_the_trained_models_come_whole_with_their_extra_alone(environment, tmp_p
 # Next to a torch that is newer than any
 
 
+@pytest.mark.weekly
 def test_the_folder_asks_for_what_a_wheel_of_it_asks_for(built, tmp_path):
     run(UV, "venv", "--python", sys.executable, tmp_path / "venv")
 
@@ -283,7 +284,7 @@ print(json.dumps([version("torch"), weights.tolist()]))
 """
 
 
-@pytest.mark.parametrize("tool", ["pip", "uv"])
+@pytest.mark.parametrize("tool", ["uv", pytest.param("pip", marks=pytest.mark.weekly)])
 def test_a_newer_torch_stays_and_the_layers_run_on_it(built, tmp_path, monkeypatch, tool):
     python = new_environment(tmp_path)
     (packages,) = (tmp_path / "venv").glob("lib/*/site-packages")

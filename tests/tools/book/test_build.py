@@ -298,6 +298,7 @@ def build_plainly(book):
     return said.stdout
 
 
+@pytest.mark.weekly
 @pytest.mark.slow
 def test_the_plain_command_serves_ours_and_lets_a_fault_pass_that_ours_does_not(book):
     (book / "tools" / "node_modules").unlink()

@@ -186,6 +186,7 @@ def calling(layer, size):
 LAYERS = ["DotProductAttention()", "AdditiveAttention(5, 5, 5)"]
 
 
+@pytest.mark.weekly
 @pytest.mark.slow
 def test_a_chapter_whose_layers_run_the_lines_that_the_book_shows_passes(tmp_path):
     path = book_with(tmp_path, *(calling(layer, 9) for layer in LAYERS))

@@ -136,6 +136,7 @@ layer(queries, keys, keys)
 """
 
 
+@pytest.mark.weekly
 @pytest.mark.slow
 @pytest.mark.parametrize(("dtype", "found"), [("float32", ["0", "1"]), ("float64", [])])
 def test_a_chapter_whose_digits_turn_is_found(tmp_path, capfd, dtype, found):
@@ -146,6 +147,7 @@ def test_a_chapter_whose_digits_turn_is_found(tmp_path, capfd, dtype, found):
     assert re.findall(r"^FAILED .*second\.ipynb::Cell (\d)", capfd.readouterr().out, re.M) == found
 
 
+@pytest.mark.weekly
 @pytest.mark.slow
 def test_a_kernel_that_rounds_as_always_proves_nothing(tmp_path, monkeypatch):
     """IPython goes on where a start-up file fails, and all outputs would be as they were."""

@@ -59,6 +59,7 @@ def project(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.weekly
 @pytest.mark.slow
 def test_survivors_are_listed_and_more_than_allowed_fail(project, monkeypatch, capsys):
     assert main(["--jobs", "1"]) == 0
@@ -69,6 +70,7 @@ def test_survivors_are_listed_and_more_than_allowed_fail(project, monkeypatch, c
     assert (project / "attnbook" / "sums.py").read_text() == SUM
 
 
+@pytest.mark.weekly
 @pytest.mark.slow
 def test_tests_that_fail_without_any_fault_are_reported(project, capsys):
     (project / "tests" / "core" / "test_sums.py").write_text(
@@ -80,6 +82,7 @@ def test_tests_that_fail_without_any_fault_are_reported(project, capsys):
     )
 
 
+@pytest.mark.weekly
 @pytest.mark.slow
 def test_a_trial_without_tests_is_no_result(project, tmp_path_factory):
     (project / "tests" / "core" / "test_sums.py").write_text("")

@@ -17,9 +17,12 @@ from playwright.sync_api import Browser, BrowserContext, Page
 
 WIDE, NARROW = 1280, 360
 LOOKS = [(width, scheme) for width in (WIDE, NARROW) for scheme in ("light", "dark")]
-# Where axe judges a page, which takes longer than all else: what stands there hangs on its width,
+# Where axe judges a page, which takes longer than all else: what stands there depends on its width,
 # and colours on the scheme. Figures are judged in every look by their own tests.
 JUDGED = [(WIDE, "light"), (NARROW, "dark")]
+# The rules of axe that depend on the look. The others ask for names, roles and order, which are
+# the same in every look, so they are asked of a page or a figure once.
+OF_LOOK = ["color-contrast", "link-in-text-block", "scrollable-region-focusable", "target-size"]
 
 # axe findings of the theme that cannot be mended here: (rule, part of the element) -> why.
 EXCEPTIONS: dict[tuple[str, str], str] = {}
@@ -61,8 +64,9 @@ MARK_ALIKE = """() => {
 }"""
 ONE_OF_EACH = "axe.configure({rules: [{id: 'color-contrast', selector: '*:not([data-alike])'}]})"
 # Not "preload": axe would look for the theme's style sheets in the wrong folder.
-RUN = """axe.run({
-    resultTypes: ['violations'], preload: false, rules: {'target-size': {enabled: true}},
+RUN = """(only) => axe.run({
+    resultTypes: ['violations'], preload: false,
+    ...(only ? {runOnly: only} : {rules: {'target-size': {enabled: true}}}),
 })"""
 UNFOLD = "() => document.querySelectorAll('main details').forEach(e => { e.open = true })"
 
@@ -136,7 +140,7 @@ def note_answer(visit: Visit, status: int, url: str) -> None:
         visit.failures.append(f"{status} {url}")
 
 
-def look(page: Page, visit: Visit, *, judged: bool = True) -> Visit:
+def look(page: Page, visit: Visit, *, judged: bool = True, only: list[str] | None = None) -> Visit:
     """Fill in what stands on an opened page, with every folded answer opened."""
     page.evaluate(UNFOLD)
     visit.title = page.title()
@@ -148,22 +152,22 @@ def look(page: Page, visit: Visit, *, judged: bool = True) -> Visit:
     visit.flat_dots = page.evaluate(FLAT_DOTS)
     visit.icon = favicon(page)
     if judged:
-        visit.findings = axe_findings(page)
+        visit.findings = axe_findings(page, only)
     return visit
 
 
-def axe_findings(page: Page) -> list[str]:
-    """Serious and critical findings of axe, less the named exceptions."""
-    return [finding for finding, _ in axe_findings_with_places(page)]
+def axe_findings(page: Page, only: list[str] | None = None) -> list[str]:
+    """Serious and critical findings of axe by all its rules or some, less the named exceptions."""
+    return [finding for finding, _ in axe_findings_with_places(page, only)]
 
 
-def axe_findings_with_places(page: Page) -> list[tuple[str, str]]:
+def axe_findings_with_places(page: Page, only: list[str] | None = None) -> list[tuple[str, str]]:
     """The findings of axe, each with a selector of the element that it is about."""
     axe = Axe()
     page.evaluate(MARK_ALIKE)
     page.evaluate(axe.axe_script)
     page.evaluate(ONE_OF_EACH)
-    violations = page.evaluate(RUN)["violations"]
+    violations = page.evaluate(RUN, only)["violations"]
     return [
         (
             f"{violation['id']}: {node['html'][:200]} ({node['failureSummary'][:300]})",
