@@ -331,7 +331,8 @@ def chapter(home):
 ALONE = """figure => {
     for (let node = figure; node !== document.body; node = node.parentElement)
         for (const other of [...node.parentElement.children])
-            if (other !== node && other.tagName !== "SCRIPT") other.remove();
+            // Not removed: scripts of the theme may still look for it.
+            if (other !== node && other.tagName !== "SCRIPT") other.style.display = "none";
 }"""
 
 
