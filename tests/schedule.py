@@ -55,7 +55,9 @@ def pytest_xdist_make_scheduler(config, log):
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
+    if not hasattr(config, "workerinput"):
+        return  # one process runs tests in the order in which they are asked for
     seconds = seconds_of_files()
     parts = {part_of(item.nodeid) for item in items}
     of_book = {part_of(item.nodeid) for item in items if item.get_closest_marker("book")}
