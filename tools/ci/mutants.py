@@ -34,11 +34,9 @@ MOST_SURVIVORS = 10
 # A fault may make a loop endless. A test that does not end has detected it.
 LIMIT = 600  # seconds
 PASSED, FAILED, NONE = 0, 1, 5  # pytest's exit codes; the last means that there are no tests
-# Tests that take no time come first, because they detect most faults.
-KINDS = (
-    "not book and not engines and not browser and not slow",
-    "not book and not engines and (browser or slow)",
-)
+# The file's own tests come first, and slow ones last: most faults are detected within seconds.
+QUICK = "not book and not engines and not browser and not slow"
+SLOW = "not book and not engines and (browser or slow)"
 # What a scratch copy needs of what git ignores: linters and KaTeX, executed chapters.
 BORROWED = ("tools/node_modules",)
 # The tests of a folder are in the folder of its name in tests/; these have more, or others.
@@ -115,7 +113,7 @@ def copy_tracked(root: Path, folder: Path) -> None:
 
 def run_tests(copy: Path, tests: Sequence[str], log: IO[str]) -> int:
     """Run tests in a copy until one fails; pytest's exit code, or 1 if they do not end."""
-    command = [sys.executable, "-m", "pytest", *tests, "-x", "-q", "--tb=line"]
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "--tb=line"]
     command += ["-p", "no:cacheprovider"]
     # The copy's own package is imported, not the one that is installed.
     variables = {
@@ -124,16 +122,17 @@ def run_tests(copy: Path, tests: Sequence[str], log: IO[str]) -> int:
         "PYTHONPATH": str(copy),
         "PYTHONDONTWRITEBYTECODE": "1",
     }
-    code = NONE
-    for kind in KINDS:
-        found = run_one_kind([*command, "-m", kind], copy, variables, log)
-        if found not in (PASSED, NONE):
-            return found
-        code = min(code, found)
-    return code
+    stages = [(tests[:1], QUICK), (tests, QUICK), (tests, SLOW)]
+    codes = []
+    for places, kind in stages:
+        code = run_one_stage([*command, *places, "-m", kind], copy, variables, log)
+        if code not in (PASSED, NONE):
+            return code
+        codes.append(code)
+    return min(codes)
 
 
-def run_one_kind(
+def run_one_stage(
     command: Sequence[str], copy: Path, variables: Mapping[str, str], log: IO[str]
 ) -> int:
     """Run pytest; its exit code, or 1 if it does not end."""
