@@ -45,7 +45,7 @@ const known = new WeakMap();
 /**
  * Set only what differs: to set the same again costs a browser as much as something new.
  * @param {Element} element none of these attributes may be set in another way, too
- * @param {Record<string, string | number | boolean>} attributes `text` sets the text
+ * @param {Attributes} attributes `text` sets the text; null takes one away
  */
 export function put(element, attributes) {
   const before = known.get(element) ?? {};
@@ -53,6 +53,7 @@ export function put(element, attributes) {
     if (before[key] === value) continue;
     before[key] = value;
     if (key === "text") element.textContent = String(value);
+    else if (value === null) element.removeAttribute(key);
     else element.setAttribute(key, String(value));
   }
   known.set(element, before);

@@ -20,7 +20,7 @@ export function tableRow(count) {
       contents.forEach((content, i) => {
         if (last[i] === content) return;
         last[i] = content;
-        if (typeof content === "string") put(cells[i], { text: content });
+        if (typeof content === "string") put(cells[i], { text: content, "data-value": null });
         else put(cells[i], { text: decimals(content), "data-value": content });
       });
     },
