@@ -14,7 +14,7 @@ from attnbook.fused.softmax import fast_weigh
 from attnbook.masking import visible_keys
 from attnbook.padding import without_padding, without_unseen
 from attnbook.pooling import pool
-from attnbook.transforms import beneath
+from attnbook.transforms import beneath, is_mapping
 from attnbook.weighting import weigh
 
 if TYPE_CHECKING:
@@ -120,7 +120,9 @@ class Attention(nn.Module):
         self, queries: Tensor, keys: Tensor, visible: Tensor | None, from_first: bool
     ) -> tuple[Tensor, Tensor]:
         """Change what is never seen: what flows back there is 0 times it, and may be NaN."""
-        visible = visible if torch.is_grad_enabled() else None
+        # What torch.jit.trace records without gradients may be asked for them later.
+        learns = torch.is_grad_enabled() or torch.jit.is_tracing()
+        visible = visible if learns else None
         return without_unseen(queries, keys, visible, from_first)
 
     def _weigh_and_pool(self, scores: Tensor, values: Tensor, visible: Tensor | None) -> Tensor:
@@ -171,7 +173,14 @@ class Attention(nn.Module):
 
         Raises:
             AttributeError: the layer has not been called, or did not keep its weights.
+            RuntimeError: they are read within `torch.func.vmap`, by one sample, but are those
+                of all samples.
         """
+        if is_mapping():
+            raise RuntimeError(
+                "attention_weights must be read after torch.func.vmap, got a read within it: "
+                "they are those of all samples"
+            )
         if self._attention_weights is not None:
             return beneath(self._attention_weights)  # a compiled layer has kept them wrapped
         # An AttributeError, so that hasattr works; see __getattr__.

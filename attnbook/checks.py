@@ -105,13 +105,6 @@ def check_projected(name: str, vectors: Tensor, size_name: str, projection: nn.M
         check_dtype(name, vectors, "the layer's weights", projection.weight)
 
 
-def check_linear(name: str, projection: nn.Module) -> None:
-    """Refuse to copy what others have put in place of a layer's `nn.Linear`."""
-    if type(projection) is not nn.Linear:
-        kind = type(projection).__name__
-        raise TypeError(f"{name} must be an nn.Linear to be copied, got {kind}")
-
-
 def scores_otherwise(layer: nn.Module) -> TypeError:
     """Say that projected keys would pass by a score of a subclass's own."""
     return TypeError(
@@ -148,9 +141,14 @@ def check_scores(scores: Tensor, queries: Tensor, keys: Tensor) -> None:
     check_dtype("scores", scores, "queries", queries)
 
 
+def is_whole(number: object) -> bool:
+    """Whether it is a whole number, or a size that an exported program leaves open."""
+    return isinstance(number, Integral | torch.SymInt) and not isinstance(number, bool)
+
+
 def check_size(name: str, size: int) -> None:
     """Refuse a size that is not a whole number of at least 1."""
-    if isinstance(size, bool) or not isinstance(size, Integral):
+    if not is_whole(size):
         raise TypeError(f"{name} must be a whole number, got {size!r}")
     if size < 1:
         raise ValueError(f"{name} must be at least 1, got {size}")

@@ -14,7 +14,6 @@ from attnbook.checks import (
     check_flag,
     check_heads,
     check_inputs,
-    check_linear,
     check_projected,
     check_size,
 )
@@ -23,7 +22,7 @@ from attnbook.heads import merge_heads, split_heads
 from attnbook.layers import DotProductAttention
 from attnbook.masking import given_mask, visible_keys
 from attnbook.padding import without_padding, without_unseen
-from attnbook.torch_weights import copy_weights
+from attnbook.torch_weights import check_from_torch, check_to_torch, copy_weights
 
 if TYPE_CHECKING:
     from typing import Any
@@ -191,11 +190,11 @@ class MultiHeadAttention(nn.Module):
         is zero, not NaN.
 
         Raises:
-            TypeError: `module` is no `nn.MultiheadAttention`.
+            TypeError: `module` is no `nn.MultiheadAttention`, or computes something else: by a
+                forward of its own, or by hooks.
             ValueError: it adds keys of its own (`add_bias_kv`, `add_zero_attn`).
         """
-        if not isinstance(module, nn.MultiheadAttention):
-            raise TypeError(f"module must be an nn.MultiheadAttention, got {type(module).__name__}")
+        check_from_torch("module", module, nn.MultiheadAttention)
         if module.bias_k is not None or module.add_zero_attn:
             raise ValueError("module must add no keys, got add_bias_kv or add_zero_attn")
         weight, size = module.out_proj.weight, module.embed_dim
@@ -213,15 +212,13 @@ class MultiHeadAttention(nn.Module):
         joins three of ours in one, all three must be.
 
         Raises:
-            TypeError: something else stands in place of a projection.
-            ValueError: queries are not as large as outputs, which torch wants.
+            TypeError: something else stands in place of a projection or of the attention, or
+                has hooks.
+            ValueError: queries are not as large as outputs, which torch wants, or some
+                projections have a bias and others none.
         """
-        for name in ("W_q", "W_k", "W_v", "W_o"):
-            check_linear(name, getattr(self, name))
-        query_size, num_hiddens = self.W_q.in_features, self.W_q.out_features
-        if query_size != num_hiddens:
-            rule = f"num_hiddens={num_hiddens} in torch's layer"
-            raise ValueError(f"query_size must be {rule}, got {query_size}")
+        check_to_torch(self)
+        num_hiddens = self.W_q.out_features
         module = nn.MultiheadAttention(
             num_hiddens,
             self.num_heads,

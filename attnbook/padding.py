@@ -51,7 +51,9 @@ def _stand_in(keys: Tensor, seen: Tensor, from_first: bool) -> Tensor:
     if from_first or keys.shape[-2] == 0:
         return torch.where(seen[..., :1, :], keys[..., :1, :], 1.0)
     sees, first = seen.byte().max(dim=-2, keepdim=True)  # the first of the largest
-    chosen = keys.detach().take_along_dim(first, dim=-2)  # what stands in gets no gradient
+    of_numbers = first.expand(*keys.shape[:-2], 1, keys.shape[-1])
+    # Not take_along_dim, which makes a constant of a size that a program leaves open.
+    chosen = keys.detach().gather(-2, of_numbers)  # what stands in gets no gradient
     return torch.where(sees.bool(), chosen, 1.0)
 
 

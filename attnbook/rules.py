@@ -5,9 +5,9 @@ In every mask True means visible, and masks of several rules are joined by `&`.
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import TYPE_CHECKING
 
+from attnbook.checks import is_whole
 from attnbook.lengths import check_whole, comparable, lengths_for_queries
 from attnbook.masking import (
     both_positions,
@@ -160,7 +160,7 @@ def document_mask(
 def _check_reach(name: str, reach: int | None) -> None:
     if reach is None:
         return
-    if isinstance(reach, bool) or not isinstance(reach, Integral):
+    if not is_whole(reach):
         raise TypeError(f"{name} must be a whole number or None, got {reach!r}")
     if reach < 0:
         raise ValueError(f"{name} must be at least 0, got {reach}")

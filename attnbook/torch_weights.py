@@ -5,11 +5,69 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch import nn
+
+from attnbook.fused.fallback import is_changed
+from attnbook.layers import DotProductAttention
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from torch import Tensor, nn
+    from torch import Tensor
+
+
+def check_from_torch(name: str, module: nn.Module, kind: type[nn.Module], *steps: str) -> None:
+    """Refuse what does not compute what this kind of torch's layers does, by these methods."""
+    if not isinstance(module, kind):
+        raise TypeError(f"{name} must be an nn.{kind.__name__}, got {type(module).__name__}")
+    for step in ("forward", *steps):
+        if getattr(type(module), step) is not getattr(kind, step):
+            raise TypeError(
+                f"{name} must compute what nn.{kind.__name__} does, got a "
+                f"{type(module).__name__}, which has a {step} of its own"
+            )
+    _check_unchanged(name, module)
+
+
+def check_to_torch(layer: Any) -> None:  # noqa: ANN401 - a `MultiHeadAttention`, which stands above
+    """Refuse a `MultiHeadAttention` that computes what torch's layer cannot."""
+    projections = {name: getattr(layer, name) for name in ("W_q", "W_k", "W_v", "W_o")}
+    for name, projection in projections.items():
+        check_part(name, projection, nn.Linear)
+    check_part("attention", layer.attention, DotProductAttention)
+    check_part("attention.dropout", layer.attention.dropout, nn.Dropout)
+    _check_unchanged("the layer", layer)
+    query_size, num_hiddens = layer.W_q.in_features, layer.W_q.out_features
+    if query_size != num_hiddens:
+        rule = f"num_hiddens={num_hiddens} in torch's layer"
+        raise ValueError(f"query_size must be {rule}, got {query_size}")
+    has_bias = layer.W_q.bias is not None
+    for name, projection in projections.items():
+        inputs = projection.in_features if name in ("W_k", "W_v") else num_hiddens
+        if projection.weight.shape != (num_hiddens, inputs):
+            raise ValueError(
+                f"{name}.weight must have shape {(num_hiddens, inputs)} in torch's layer, "
+                f"got {tuple(projection.weight.shape)}"
+            )
+        if (projection.bias is not None) != has_bias:
+            rule = f"must have {'a' if has_bias else 'no'} bias in torch's layer, as W_q has"
+            raise ValueError(f"{name} {rule}, got {'none' if has_bias else 'one'}")
+
+
+def check_part(name: str, part: Any, kind: type[nn.Module]) -> None:  # noqa: ANN401
+    """Refuse to copy what others have put in place of a layer's own part, or hooked to it."""
+    if type(part) is not kind:
+        shown = f"an nn.{kind.__name__}" if kind.__module__.startswith("torch") else kind.__name__
+        raise TypeError(f"{name} must be {shown} to be copied, got {type(part).__name__}")
+    _check_unchanged(name, part)
+
+
+def _check_unchanged(name: str, part: nn.Module) -> None:
+    if is_changed(part):
+        raise TypeError(
+            f"{name} must have no hooks and no forward of its own to be copied, got a "
+            f"{type(part).__name__} with one"
+        )
 
 
 @torch.no_grad()

@@ -26,6 +26,14 @@ def beneath(tensor: Tensor) -> Tensor:
     return tensor
 
 
+def is_mapping() -> bool:
+    """Whether this runs within `torch.func.vmap`, for one of many samples."""
+    if torch.compiler.is_compiling() or _functorch.maybe_current_level() is None:
+        return False
+    vmap = _functorch.TransformType.Vmap
+    return any(level.key() == vmap for level in _functorch.get_interpreter_stack())
+
+
 def is_mapped(grad: Tensor) -> bool:
     """Whether a gradient is many at once, as for a vectorised Jacobian."""
     return _functorch.is_batchedtensor(grad) or _functorch.is_legacy_batchedtensor(grad)
@@ -33,4 +41,6 @@ def is_mapped(grad: Tensor) -> bool:
 
 def has_numbers(tensor: Tensor) -> bool:
     """Whether there are numbers that can be read now, if only after a wait."""
-    return not (torch.compiler.is_compiling() or tensor.is_meta or isinstance(tensor, FakeTensor))
+    # What torch.jit.trace has read would be a constant of its program.
+    is_recorded = torch.compiler.is_compiling() or torch.jit.is_tracing()
+    return not (is_recorded or tensor.is_meta or isinstance(tensor, FakeTensor))

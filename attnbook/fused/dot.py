@@ -57,7 +57,7 @@ def fast_dot_product_attention(
     per_example = from_first and visible is not None and visible.shape[-2] == 1
     sliced = reads and per_example and slices_pay(queries, keys, values)
     # The kernel's own order counts queries and keys from the first.
-    if causal and queries.shape[-2] == keys.shape[-2] and (visible is None or sliced):
+    if causal and _are_as_many(queries, keys) and (visible is None or sliced):
         return _causal(queries, keys, values, visible)
     if causal:
         visible = without_future(visible, _shape(queries, keys), keys.device)
@@ -66,6 +66,12 @@ def fast_dot_product_attention(
     if sliced and not causal:
         return _sliced(queries, keys, values, visible)
     return _masked(queries, keys, values, visible)
+
+
+def _are_as_many(queries: Tensor, keys: Tensor) -> bool:
+    """Whether there are as many queries as keys, for whatever sizes a program is called with."""
+    # An exported program leaves sizes open; to compare them would settle them.
+    return not torch.compiler.is_exporting() and queries.shape[-2] == keys.shape[-2]
 
 
 def _shape(queries: Tensor, keys: Tensor) -> tuple[int, ...]:

@@ -20,11 +20,12 @@ if TYPE_CHECKING:
 def needs_fallback(*tensors: Tensor) -> bool:
     """Whether these tensors, or what is being done to them, ask for the formula.
 
-    So do subclasses of Tensor, tensors without values, the transforms of `torch.func`, and
-    forward-mode differentiation.
+    So do subclasses of Tensor, tensors without values, the transforms of `torch.func`,
+    forward-mode differentiation, and `torch.jit.trace`, which records one path for all inputs.
     """
     return (
-        any(type(tensor) not in (Tensor, nn.Parameter) or tensor.is_meta for tensor in tensors)
+        torch.jit.is_tracing()
+        or any(type(tensor) not in (Tensor, nn.Parameter) or tensor.is_meta for tensor in tensors)
         # torch has no public way to ask for these two.
         or torch._C._are_functorch_transforms_active()
         or forward_ad._current_level >= 0
@@ -54,6 +55,11 @@ def wide(tensor: Tensor) -> torch.dtype:
 
 def is_untouched(module: nn.Module) -> bool:
     """Whether calling a module does what its class says: no hook, no forward of its own."""
+    return not (is_changed(module) or _has_any_global_hook())  # type: ignore[no-untyped-call]
+
+
+def is_changed(module: nn.Module) -> bool:
+    """Whether a module has hooks, or a forward, that its class has not."""
     # torch has no public way to ask.
     hooks = (
         module._forward_hooks,
@@ -61,7 +67,7 @@ def is_untouched(module: nn.Module) -> bool:
         module._backward_hooks,
         module._backward_pre_hooks,
     )
-    return not (any(hooks) or "forward" in vars(module) or _has_any_global_hook())  # type: ignore[no-untyped-call]
+    return any(hooks) or "forward" in vars(module)
 
 
 def is_plain(linear: nn.Module) -> bool:

@@ -74,8 +74,54 @@ def test_a_quantized_layer_attends_nearly_alike_and_gives_0_for_nothing(kind, op
     assert not found[1].any()
 
 
-def test_a_layer_with_a_replaced_part_is_not_copied_to_torch():
+def hooked(module):
+    module.register_forward_hook(lambda _module, _inputs, output: 2 * output)
+    return module
+
+
+class Louder(nn.MultiheadAttention):
+    def forward(self, *inputs, **options):
+        output, weights = super().forward(*inputs, **options)
+        return 2 * output, weights
+
+
+NOT_TOLD = {
+    "another part": ("W_v", nn.Identity(), r"W_v must be an nn\.Linear to be copied, got Identity"),
+    "one bias": ("W_v", nn.Linear(8, 8), "W_v must have no bias in torch's layer, as W_q has"),
+    "a larger W_o": (
+        "W_o",
+        nn.Linear(8, 6, bias=False),
+        r"W_o.weight must have shape \(8, 8\) in torch's layer, got \(6, 8\)",
+    ),
+    "a narrow W_k": (
+        "W_k",
+        nn.Linear(8, 4, bias=False),
+        r"W_k.weight must have shape \(8, 8\) in torch's layer, got \(4, 8\)",
+    ),
+    "another attention": (
+        "attention",
+        AdditiveAttention(4, 4, 4),
+        "attention must be DotProductAttention to be copied, got AdditiveAttention",
+    ),
+    "a hook": (
+        "W_o",
+        hooked(nn.Linear(8, 8, bias=False)),
+        "W_o must have no hooks and no forward of its own",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", NOT_TOLD)
+def test_what_torchs_layer_cannot_compute_is_not_copied_to_it(case):
+    name, part, told = NOT_TOLD[case]
     layer = MultiHeadAttention(8, 8, 8, 8, 2)
-    layer.W_v = nn.Identity()
-    with pytest.raises(TypeError, match=r"W_v must be an nn\.Linear to be copied, got Identity"):
+    setattr(layer, name, part)
+    with pytest.raises((TypeError, ValueError), match=told):
         layer.to_torch()
+
+
+def test_a_layer_of_torch_that_computes_something_else_is_not_copied():
+    with pytest.raises(TypeError, match="got a Louder, which has a forward of its own"):
+        MultiHeadAttention.from_torch(Louder(8, 2))
+    with pytest.raises(TypeError, match="module must have no hooks"):
+        MultiHeadAttention.from_torch(hooked(nn.MultiheadAttention(8, 2)))

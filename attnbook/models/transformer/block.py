@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import TYPE_CHECKING
 
+import torch.nn.functional as F
 from torch import nn
 
 from attnbook.checks import check_dropout, check_flag, check_size
 from attnbook.multihead import MultiHeadAttention
+from attnbook.torch_weights import check_from_torch, check_part
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Shaped
@@ -131,34 +134,33 @@ class Block(nn.Module):
         In eval mode it computes what `module` does, but batches come first, whatever
         `module` says. In training torch drops inside the feed-forward and from the weights, too.
 
+        What is frozen there is frozen here, and each part keeps its dtype and device.
+
         Raises:
-            TypeError: `module` is no `nn.TransformerEncoderLayer`.
-            ValueError: it norms after adding, has another activation than ReLU, or no bias.
+            TypeError: `module` is no `nn.TransformerEncoderLayer`, or computes something else: by
+                a method of its own, by hooks, or by what stands in place of a part.
+            ValueError: it norms after adding, or has another activation than ReLU.
         """
-        if not isinstance(module, nn.TransformerEncoderLayer):
-            kind = type(module).__name__
-            raise TypeError(f"module must be an nn.TransformerEncoderLayer, got {kind}")
+        kind = nn.TransformerEncoderLayer
+        check_from_torch("module", module, kind, "_sa_block", "_ff_block")
         if not module.norm_first:
             raise ValueError("module must norm first, got norm_first=False")
-        if not module.activation_relu_or_gelu == 1:
+        if not (module.activation is F.relu or type(module.activation) is nn.ReLU):
             raise ValueError("module must have the activation relu, got another")
-        if module.linear1.bias is None:
-            raise ValueError("module must have biases, got bias=False")
-        first, second = module.linear1, module.linear2
-        block = cls(
-            module.self_attn.embed_dim,
-            module.self_attn.num_heads,
-            first.out_features,
-            module.dropout1.p,
-        ).to(first.weight)
-        block.attention = MultiHeadAttention.from_torch(module.self_attn)
-        block.attention.attention.dropout.p = 0.0
-        feed_forward = FeedForward(first.in_features, first.out_features).to(first.weight)
-        feed_forward.inner.load_state_dict(first.state_dict())
-        feed_forward.outer.load_state_dict(second.state_dict())
+        parts = {"linear1": nn.Linear, "linear2": nn.Linear}
+        parts |= {"norm1": nn.LayerNorm, "norm2": nn.LayerNorm}
+        parts |= dict.fromkeys(("dropout", "dropout1", "dropout2"), nn.Dropout)
+        for name, part in parts.items():
+            check_part(f"module.{name}", getattr(module, name), part)
+        check_from_torch("module.self_attn", module.self_attn, nn.MultiheadAttention)
+        attention = MultiHeadAttention.from_torch(module.self_attn)
+        attention.attention.dropout.p = 0.0
+        sizes = module.linear1.in_features, attention.num_heads, module.linear1.out_features
+        block = cls(*sizes, module.dropout1.p)
+        block.attention = attention
+        # Deep copies, which keep all that a part is: dtype, device, what is frozen, no bias.
+        feed_forward = FeedForward(*sizes[::2])
+        feed_forward.inner, feed_forward.outer = map(deepcopy, (module.linear1, module.linear2))
         block.feed_forward = feed_forward
-        norms = (block.attention_norm, module.norm1), (block.feed_forward_norm, module.norm2)
-        for ours, theirs in norms:
-            ours.load_state_dict(theirs.state_dict())
-            ours.eps = theirs.eps
+        block.attention_norm, block.feed_forward_norm = map(deepcopy, (module.norm1, module.norm2))
         return block.train(module.training)

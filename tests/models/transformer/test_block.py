@@ -122,6 +122,42 @@ def test_a_block_made_from_torchs_layer_has_weights_of_its_own():
     assert ours.dropout.p == theirs.dropout1.p
 
 
+def test_each_part_keeps_its_dtype_its_biases_and_what_is_frozen():
+    theirs = nn.TransformerEncoderLayer(8, 2, 12, norm_first=True, bias=False, batch_first=True)
+    theirs.linear1.requires_grad_(False)
+    theirs.norm2.requires_grad_(False)
+    theirs.self_attn.out_proj.weight.requires_grad_(False)
+    ours = Block.from_torch(theirs.eval())
+    x = torch.randn(2, 5, 8)
+    assert torch.allclose(ours(x), theirs(x), atol=1e-6)
+    frozen = {name for name, weight in ours.named_parameters() if not weight.requires_grad}
+    assert frozen == {
+        "attention.W_o.weight",
+        "feed_forward.inner.weight",
+        "feed_forward_norm.weight",
+    }
+    theirs.bfloat16().norm1.float()
+    kinds = {name: weight.dtype for name, weight in Block.from_torch(theirs).named_parameters()}
+    assert kinds.pop("attention_norm.weight") == torch.float32
+    assert {*kinds.values()} == {torch.bfloat16}
+
+
+def test_a_layer_without_numbers_makes_a_block_without_numbers():
+    theirs = nn.TransformerEncoderLayer(8, 2, 12, norm_first=True, device="meta")
+    assert all(weight.is_meta for weight in Block.from_torch(theirs).parameters())
+
+
+def with_part(name, part):
+    layer = nn.TransformerEncoderLayer(4, 2, 8, norm_first=True)
+    setattr(layer, name, part)
+    return layer
+
+
+class Quiet(nn.TransformerEncoderLayer):
+    def _ff_block(self, x):
+        return 0 * x
+
+
 @pytest.mark.parametrize(
     ("module", "error", "told"),
     [
@@ -132,7 +168,11 @@ def test_a_block_made_from_torchs_layer_has_weights_of_its_own():
             ValueError,
             "activation relu",
         ),
-        (nn.TransformerEncoderLayer(4, 2, 8, bias=False, norm_first=True), ValueError, "biases"),
+        (with_part("norm1", nn.RMSNorm(4)), TypeError, "norm1 must be an nn.LayerNorm"),
+        (with_part("linear1", nn.Identity()), TypeError, "linear1 must be an nn.Linear"),
+        (with_part("self_attn", nn.Identity()), TypeError, "self_attn must be an nn.Multihead"),
+        (with_part("activation", nn.GELU()), ValueError, "activation relu"),
+        (Quiet(4, 2, 8, norm_first=True), TypeError, "a Quiet, which has a _ff_block of its own"),
     ],
 )
 def test_another_layer_of_torch_is_refused(module, error, told):

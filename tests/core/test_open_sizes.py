@@ -1,0 +1,154 @@
+"""Programs that are made once and called with other sizes, lengths and masks."""
+
+import pytest
+import torch
+from torch import nn
+from torch.export import Dim
+
+from attnbook import sinusoidal_encoding, window_mask
+from tests.cases import all_close, every_layer_kept_or_not, gradients, make
+
+pytestmark = [pytest.mark.usefixtures("every_path"), pytest.mark.slow]
+
+# (batch, queries, keys); a compiled layer that knew only single sizes gives up at the ninth.
+SIZES = [(2, 3, 7), (3, 5, 5), (4, 2, 6), (5, 7, 9), (2, 6, 6), (3, 4, 11)]
+SIZES += [(6, 3, 3), (7, 9, 12), (8, 5, 8), (9, 2, 13), (2, 11, 14)]
+FORMS = {
+    "no mask": None,
+    "queries, keys": "nm",
+    "keys": "1m",
+    "batch, queries, keys": "bnm",
+    "batch, one, keys": "b1m",
+    "one, queries, keys": "1nm",
+}
+every_form = pytest.mark.parametrize("form", FORMS)
+every_rule = pytest.mark.parametrize("rule", ["all keys", "lengths", "causal"])
+
+
+@pytest.fixture(autouse=True)
+def _fresh_compiler():
+    torch.compiler.reset()
+    yield
+    torch.compiler.reset()
+
+
+def call(form, rule, sizes, seed=0):
+    """Inputs and options of a call; what stands at an axis of a mask is its size, or 1."""
+    batch, queries, keys = sizes
+    rng = torch.Generator().manual_seed(seed)
+    inputs = [
+        torch.randn(batch, number, size, generator=rng, dtype=torch.float64)
+        for number, size in ((queries, 5), (keys, 5), (keys, 11))
+    ]
+    options = {}
+    if FORMS[form]:
+        shape = [{"b": batch, "n": queries, "m": keys, "1": 1}[axis] for axis in FORMS[form]]
+        options["mask"] = torch.rand(shape, generator=rng) < 0.6
+    if rule == "lengths":
+        options["valid_lens"] = torch.randint(keys + 1, (batch,), generator=rng)
+    if rule == "causal":
+        options["causal"] = True
+    return inputs, options
+
+
+def open_sizes(form, rule):
+    """Which axes of a call are open."""
+    dims = {name: Dim(name, min=2, max=64) for name in "bnm"}
+    shapes = {
+        "queries": {0: dims["b"], 1: dims["n"]},
+        "keys": {0: dims["b"], 1: dims["m"]},
+        "values": {0: dims["b"], 1: dims["m"]},
+    }
+    if FORMS[form]:
+        axes = enumerate(FORMS[form])
+        shapes["mask"] = {place: dims[axis] for place, axis in axes if axis != "1"}
+    if rule == "lengths":
+        shapes["valid_lens"] = {0: dims["b"]}
+    if rule == "causal":
+        shapes["causal"] = None
+    return shapes
+
+
+@every_layer_kept_or_not
+@every_form
+@every_rule
+@pytest.mark.parametrize("strict", [True, False], ids=["strict", "non-strict"])
+def test_an_exported_layer_takes_any_sizes(name, form, rule, strict):
+    layer = make(name, dtype=torch.float64).eval()
+    inputs, options = call(form, rule, SIZES[0])
+    shapes = open_sizes(form, rule)
+    program = torch.export.export(
+        layer, tuple(inputs), options, dynamic_shapes=shapes, strict=strict
+    ).module()
+    for sizes in SIZES:
+        inputs, options = call(form, rule, sizes)
+        expected = layer(*inputs, **options)
+        assert torch.allclose(program(*inputs, **options), expected, rtol=1e-12, atol=1e-12)
+
+
+@every_layer_kept_or_not
+@every_form
+@every_rule
+@pytest.mark.parametrize("learns", [False, True])
+def test_a_compiled_layer_takes_any_sizes(name, form, rule, learns):
+    layer = make(name, dtype=torch.float64)
+    compiled = torch.compile(layer, fullgraph=True, backend="aot_eager")
+    for sizes in SIZES:
+        inputs, options = call(form, rule, sizes)
+        if learns:
+            found, expected = (gradients(one, inputs, **options) for one in (compiled, layer))
+        else:
+            with torch.no_grad():
+                found, expected = ([one(*inputs, **options)] for one in (compiled, layer))
+        assert all_close(found, expected)
+
+
+class Called(nn.Module):
+    """A layer called with tensors alone, as torch.jit.trace wants."""
+
+    def __init__(self, layer, options):
+        super().__init__()
+        self.layer, self.options = layer, options
+
+    def forward(self, queries, keys, values, *given):
+        left = iter(given)
+        named = {name: one is True or next(left) for name, one in self.options.items()}
+        return self.layer(queries, keys, values, **named)
+
+
+@every_layer_kept_or_not
+@every_form
+@every_rule
+@pytest.mark.parametrize("learns", [False, True])
+@pytest.mark.filterwarnings("ignore::torch.jit.TracerWarning", "ignore:.*torch.jit")
+def test_a_traced_layer_takes_other_numbers_lengths_and_masks(name, form, rule, learns):
+    layer = make(name, dtype=torch.float64).eval()
+    for sizes in SIZES[:3]:
+        (inputs, options), (others, other_options) = (call(form, rule, sizes, s) for s in (1, 2))
+        tensors, other_tensors = (
+            [one for one in some.values() if one is not True] for some in (options, other_options)
+        )
+        with torch.set_grad_enabled(learns):
+            traced = torch.jit.trace(Called(layer, options), (*inputs, *tensors))
+            found = traced(*others, *other_tensors)
+        expected = layer(*others, **other_options)
+        assert torch.allclose(found, expected, rtol=1e-12, atol=1e-12)
+
+
+class Sized(nn.Module):
+    """What is made from a size."""
+
+    def forward(self, x):
+        number = x.shape[0]
+        window = window_mask((1, number, number), number - 2)
+        return sinusoidal_encoding(number, 6), window
+
+
+def test_what_is_made_from_a_size_can_be_exported_with_the_size_open():
+    shapes = {"x": {0: Dim("number", min=4, max=64)}}
+    program = torch.export.export(
+        Sized(), (torch.ones(7),), dynamic_shapes=shapes, strict=False
+    ).module()
+    for number in (4, 9, 20):
+        found, expected = (one(torch.ones(number)) for one in (program, Sized()))
+        assert all(torch.equal(*pair) for pair in zip(found, expected, strict=True))
