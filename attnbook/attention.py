@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import torch
 from torch import nn
 
-from attnbook.checks import check_dropout, check_inputs, check_scores
+from attnbook.checks import check_dropout, check_flag, check_inputs, check_scores
 from attnbook.fused.choice import fast_weigh_pays
 from attnbook.fused.fallback import is_number, is_untouched, may_look
 from attnbook.fused.softmax import fast_weigh
 from attnbook.masking import visible_keys
 from attnbook.padding import without_padding, without_unseen
 from attnbook.pooling import pool
-from attnbook.transforms import beneath, is_mapping
+from attnbook.transforms import beneath, is_mapping, is_traced
 from attnbook.weighting import weigh
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ class Attention(nn.Module):
 
     def __init__(self, dropout: float = 0.0, *, keep_weights: bool = True) -> None:
         check_dropout(dropout)
+        check_flag("keep_weights", keep_weights)
         super().__init__()
         self.dropout = nn.Dropout(dropout)
         self.keep_weights = keep_weights
@@ -102,7 +103,7 @@ class Attention(nn.Module):
     if TYPE_CHECKING:
         __call__ = forward  # for type checkers, to whom nn.Module says Any
 
-    def _visible_keys(
+    def _visible_keys(  # noqa: PLR0913, PLR0917 - what a call is given, and a name
         self,
         queries: Tensor,
         keys: Tensor,
@@ -110,9 +111,10 @@ class Attention(nn.Module):
         valid_lens: Tensor | None,
         causal: bool,
         mask: Tensor | None,
+        of_keys: str = "keys",
     ) -> Tensor | None:
         """Refuse inputs that do not belong together; make the mask of visible keys."""
-        check_inputs(queries, keys, values)
+        check_inputs(queries, keys, values, of_keys)
         shape = (*queries.shape[:-1], keys.shape[-2])
         return visible_keys(shape, valid_lens, causal, keys.device, mask)
 
@@ -121,7 +123,7 @@ class Attention(nn.Module):
     ) -> tuple[Tensor, Tensor]:
         """Change what is never seen: what flows back there is 0 times it, and may be NaN."""
         # What torch.jit.trace records without gradients may be asked for them later.
-        learns = torch.is_grad_enabled() or torch.jit.is_tracing()
+        learns = torch.is_grad_enabled() or is_traced()
         visible = visible if learns else None
         return without_unseen(queries, keys, visible, from_first)
 

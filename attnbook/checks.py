@@ -13,6 +13,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from attnbook.transforms import is_traced
+
 QUERIES = "(batch, [heads,] num_queries, query_size)"
 KEYS = "(batch, [heads,] num_keys, key_size)"
 VALUES = "(batch, [heads,] num_keys, value_size)"
@@ -25,15 +27,26 @@ MISSING: Any = None
 
 def check_tensor(name: str, tensor: Tensor, axes: str) -> None:
     """Refuse what is not a floating-point tensor with 3 or 4 axes."""
-    if not isinstance(tensor, Tensor):
-        raise TypeError(f"{name} must be a tensor, got {type(tensor).__name__}")
-    if tensor.is_nested or tensor.layout != torch.strided:
-        kind = "a nested tensor" if tensor.is_nested else tensor.layout
-        raise TypeError(f"{name} must be a dense tensor, padded to one length, got {kind}")
+    check_dense(name, tensor)
     if not tensor.is_floating_point():
         raise TypeError(f"{name} must hold floating-point numbers, got {tensor.dtype}")
     if tensor.dim() not in (3, 4):
         raise ValueError(f"{name} must have shape {axes}, got {tuple(tensor.shape)}")
+
+
+def check_dense(name: str, tensor: Tensor, what: str = "a tensor") -> None:
+    """Refuse what is no tensor, and tensors that do not store every number."""
+    if not isinstance(tensor, Tensor):
+        raise TypeError(f"{name} must be {what}, got {type(tensor).__name__}")
+    if tensor.is_nested or tensor.layout != torch.strided:
+        kind = "a nested tensor" if tensor.is_nested else tensor.layout
+        raise TypeError(f"{name} must be a dense tensor, padded to one length, got {kind}")
+
+
+def check_numbers(name: str, tensor: Tensor, device: torch.device | str | None) -> None:
+    """Refuse a tensor without numbers, on the device "meta", where they are needed elsewhere."""
+    if tensor.is_meta and device is not None and torch.device(device).type != "meta":
+        raise ValueError(f"{name} must hold numbers to be used on {device}, got a meta tensor")
 
 
 def check_pair(name: str, tensor: Tensor, other_name: str, other: Tensor) -> None:
@@ -43,11 +56,16 @@ def check_pair(name: str, tensor: Tensor, other_name: str, other: Tensor) -> Non
             f"{name} must have the batch and heads of {other_name}, {tuple(other.shape[:-2])}, "
             f"got {tuple(tensor.shape[:-2])} in shape {tuple(tensor.shape)}"
         )
+    check_device(name, tensor, other_name, other)
+    check_dtype(name, tensor, other_name, other)
+
+
+def check_device(name: str, tensor: Tensor, other_name: str, other: Tensor) -> None:
+    """Refuse tensors on different devices."""
     if tensor.device != other.device:
         raise ValueError(
             f"{name} must be on the device of {other_name}, {other.device}, got {tensor.device}"
         )
-    check_dtype(name, tensor, other_name, other)
 
 
 def check_dtype(name: str, tensor: Tensor, other_name: str, other: Tensor) -> None:
@@ -64,18 +82,18 @@ def autocast_is_on(device_type: str) -> bool:
     return torch.amp.is_autocast_available(device_type) and torch.is_autocast_enabled(device_type)
 
 
-def check_queries_and_keys(queries: Tensor, keys: Tensor) -> None:
-    """Refuse queries and keys that no score function can compare."""
+def check_queries_and_keys(queries: Tensor, keys: Tensor, of_keys: str = "keys") -> None:
+    """Refuse queries and keys (or what else keys are called) that no score function can compare."""
     check_tensor("queries", queries, QUERIES)
-    check_tensor("keys", keys, KEYS)
-    check_pair("keys", keys, "queries", queries)
+    check_tensor(of_keys, keys, KEYS)
+    check_pair(of_keys, keys, "queries", queries)
 
 
-def check_inputs(queries: Tensor, keys: Tensor, values: Tensor) -> None:
-    """Refuse queries, keys and values that do not belong together."""
-    check_queries_and_keys(queries, keys)
+def check_inputs(queries: Tensor, keys: Tensor, values: Tensor, of_keys: str = "keys") -> None:
+    """Refuse queries, keys (or what else they are called) and values that do not fit together."""
+    check_queries_and_keys(queries, keys, of_keys)
     check_values(values, keys.shape[-2])
-    check_pair("values", values, "keys", keys)
+    check_pair("values", values, of_keys, keys)
 
 
 def check_last_axis(name: str, tensor: Tensor, size_name: str, size: int) -> None:
@@ -89,8 +107,7 @@ def check_last_axis(name: str, tensor: Tensor, size_name: str, size: int) -> Non
 
 def check_axes(name: str, tensor: Tensor, axes: str) -> None:
     """Refuse a tensor with another number of axes than are named."""
-    if not isinstance(tensor, Tensor):
-        raise TypeError(f"{name} must be a tensor, got {type(tensor).__name__}")
+    check_dense(name, tensor)
     if tensor.dim() != axes.count(",") + 1:
         raise ValueError(f"{name} must have shape {axes}, got {tuple(tensor.shape)}")
 
@@ -125,10 +142,10 @@ def check_values(values: Tensor, num_keys: int) -> None:
 
 def check_weight(weight: Tensor, axes: str, expected: tuple[int, ...], queries: Tensor) -> None:
     """Refuse a learned weight of another shape or dtype than the queries need."""
-    if not isinstance(weight, Tensor):
-        raise TypeError(f"weight must be a tensor, got {type(weight).__name__}")
+    check_dense("weight", weight)
     if tuple(weight.shape) != expected:
         raise ValueError(f"weight must have shape {axes} = {expected}, got {tuple(weight.shape)}")
+    check_device("weight", weight, "queries", queries)
     check_dtype("weight", weight, "queries", queries)
 
 
@@ -142,7 +159,9 @@ def check_scores(scores: Tensor, queries: Tensor, keys: Tensor) -> None:
 
 
 def is_whole(number: object) -> bool:
-    """Whether it is a whole number, or a size that an exported program leaves open."""
+    """Whether it is a whole number, or a size of a program that is being made."""
+    if is_traced() and isinstance(number, Tensor):
+        return number.dim() == 0
     return isinstance(number, Integral | torch.SymInt) and not isinstance(number, bool)
 
 
@@ -152,6 +171,12 @@ def check_size(name: str, size: int) -> None:
         raise TypeError(f"{name} must be a whole number, got {size!r}")
     if size < 1:
         raise ValueError(f"{name} must be at least 1, got {size}")
+
+
+def check_sizes(sizes: dict[str, int]) -> None:
+    """Refuse sizes, each by its name, that are not whole numbers of at least 1."""
+    for name, size in sizes.items():
+        check_size(name, size)
 
 
 def check_heads(name: str, size: int, num_heads: int) -> None:
@@ -191,34 +216,13 @@ def check_width(width: float | Tensor) -> None:
 
 def check_vectors(vectors: Tensor) -> None:
     """Refuse what is not rows of floating-point vectors."""
-    if not isinstance(vectors, Tensor):
-        raise TypeError(f"vectors must be a tensor, got {type(vectors).__name__}")
+    check_dense("vectors", vectors)
     if not vectors.is_floating_point():
         raise TypeError(f"vectors must hold floating-point numbers, got {vectors.dtype}")
     if vectors.dim() < 2:
         raise ValueError(
             f"vectors must have shape (…, num_positions, size), got {tuple(vectors.shape)}"
         )
-
-
-def check_float_type(dtype: torch.dtype) -> None:
-    """Refuse a dtype that would round what it holds to whole numbers."""
-    if not isinstance(dtype, torch.dtype) or not dtype.is_floating_point:
-        raise TypeError(f"dtype must be a floating-point type, got {dtype!r}")
-
-
-def check_positions(positions: Tensor, num_positions: int | None = None) -> None:
-    """Refuse positions that are not one number each, as many as there are vectors."""
-    if not isinstance(positions, Tensor):
-        raise TypeError(f"positions must be a tensor of numbers, got {type(positions).__name__}")
-    if positions.dtype == torch.bool or positions.is_complex():
-        raise TypeError(f"positions must hold real numbers, got {positions.dtype}")
-    count = positions.shape[0] if positions.dim() == 1 and num_positions is None else num_positions
-    if tuple(positions.shape) != (count,):
-        shape = (
-            f"(num_positions={num_positions},)" if num_positions is not None else "(num_positions,)"
-        )
-        raise ValueError(f"positions must have shape {shape}, got {tuple(positions.shape)}")
 
 
 def labels(kind: str, given: Sequence[str] | None, count: int) -> list[str]:

@@ -8,25 +8,28 @@ from __future__ import annotations
 import math
 import reprlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import partial, reduce
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from attnbook.checks import check_size
-from attnbook.masking import causal_mask, given_mask, length_mask
-from attnbook.rules import document_mask, prefix_mask, start_mask, window_mask
+from attnbook.mask_rules import CPU, MaskRules, all_of, on_cpu
 
-if TYPE_CHECKING:
-    from jaxtyping import Bool
+__all__ = [
+    "MaskMod",
+    "MaskRules",
+    "for_attnbook",
+    "for_encoder_layer",
+    "for_flex_attention",
+    "for_multihead_attention",
+    "for_sdpa",
+    "for_sdpa_float",
+    "for_transformers",
+]
 
 MaskMod = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
 Predicate = Callable[[Tensor, Tensor, Tensor], Tensor]
 
-CPU = torch.device("cpu")
-_on_cpu = partial(torch.tensor, device=CPU)
 PADDING = ("valid_len", "start")  # the rules that say the same to every query
 FOUR_AXES = "a mask of four axes says it, 0 and -inf; booleans would be added as 0 and 1"
 # What the attention_mask of `transformers` cannot say, and where its models are told.
@@ -39,76 +42,6 @@ TOLD_ELSEWHERE = {
 }
 
 
-@dataclass(frozen=True)
-class MaskRules:
-    """Who may see whom in one example, said once. All rules hold together.
-
-    Queries stand at the last positions of the keys, as for `causal_mask`.
-
-    Args:
-        num_queries, num_keys: how many, at least 1 each.
-        valid_len: how many keys, from the first, may be seen: right padding.
-        start: the first key that may be seen: left padding.
-        causal: "last" hides the future, as `causal_mask` does. "first" lets query i see the
-            keys up to key i, as if queries stood at the first positions.
-        back, ahead: how many keys before and after its own a query sees, as `window_mask`
-            says; a side that is None has no limit.
-        documents: the document that each key belongs to, num_keys numbers.
-        prefix: how many keys, from the first, all queries see; the others are seen causally.
-        table: any mask, num_queries rows of num_keys booleans, True = visible.
-
-    Raises:
-        TypeError, ValueError: as the mask of each rule, and for `causal` beside a prefix.
-    """
-
-    num_queries: int
-    num_keys: int
-    valid_len: int | None = None
-    start: int | None = None
-    causal: Literal["last", "first"] | None = None
-    back: int | None = None
-    ahead: int | None = None
-    documents: tuple[int, ...] | None = None
-    prefix: int | None = None
-    table: tuple[tuple[bool, ...], ...] | None = None
-
-    def __post_init__(self) -> None:
-        check_size("num_queries", self.num_queries)
-        check_size("num_keys", self.num_keys)
-        if self.causal not in (None, "last", "first"):
-            raise ValueError(f"causal must be 'last', 'first' or None, got {self.causal!r}")
-        if self.causal and self.prefix is not None:
-            rule = "be None beside a prefix, which says the order itself"
-            raise ValueError(f"causal must {rule}, got {self.causal!r}, prefix={self.prefix}")
-        self.masks()  # refuses what a rule cannot be
-
-    def masks(self) -> dict[str, Bool[Tensor, "#queries keys"]]:
-        """Give the mask of each rule under its name, True = visible; a window's is `back`."""
-        shape = (1, self.num_queries, self.num_keys)
-        masks = {}
-        if self.valid_len is not None:
-            masks["valid_len"] = length_mask(_on_cpu([self.valid_len]), shape)
-        if self.start is not None:
-            masks["start"] = start_mask(_on_cpu([self.start]), shape)
-        if self.causal == "last":
-            masks["causal"] = causal_mask(shape)
-        if self.causal == "first":
-            masks["causal"] = torch.ones(shape, dtype=torch.bool, device=CPU).tril()
-        if self.back is not None or self.ahead is not None:
-            masks["back"] = window_mask(shape, self.back, self.ahead)
-        if self.documents is not None:
-            masks["documents"] = document_mask(_on_cpu(self.documents), shape)
-        if self.prefix is not None:
-            masks["prefix"] = prefix_mask(_on_cpu([self.prefix]), shape)
-        if self.table is not None:
-            masks["table"] = given_mask(_on_cpu(self.table), shape, CPU)
-        return {name: mask[0] for name, mask in masks.items()}
-
-    def visible(self) -> Bool[Tensor, "queries keys"]:
-        """Join all rules in one mask, True = visible: `(num_queries, num_keys)`."""
-        return _joined(self.masks()).expand(self.num_queries, self.num_keys)
-
-
 def for_attnbook(rules: MaskRules) -> dict[str, Any]:
     """Say it to a layer of this book, `layer(queries, keys, values, **arguments)`.
 
@@ -118,11 +51,11 @@ def for_attnbook(rules: MaskRules) -> dict[str, Any]:
     masks = rules.masks()
     arguments: dict[str, Any] = {}
     if masks.pop("valid_len", None) is not None:
-        arguments["valid_lens"] = _on_cpu([rules.valid_len])
+        arguments["valid_lens"] = on_cpu([rules.valid_len])
     if rules.causal == "last":
         del masks["causal"]
         arguments["causal"] = True
-    return arguments | ({"mask": _joined(masks)} if masks else {})
+    return arguments | ({"mask": all_of(masks)} if masks else {})
 
 
 def for_sdpa(rules: MaskRules) -> dict[str, Any]:
@@ -159,7 +92,7 @@ def for_multihead_attention(rules: MaskRules) -> dict[str, Any]:
     masks = rules.masks()
     padding = {name: masks.pop(name) for name in PADDING if name in masks}
     told = {"key_padding_mask": padding, "attn_mask": masks}
-    return {name: ~_joined(parts) for name, parts in told.items() if parts}
+    return {name: ~all_of(parts) for name, parts in told.items() if parts}
 
 
 def for_encoder_layer(rules: MaskRules) -> dict[str, Any]:
@@ -215,7 +148,7 @@ def for_transformers(rules: MaskRules) -> dict[str, Any]:
         sizes = f"num_queries={rules.num_queries} is not num_keys={rules.num_keys}"
         raise ValueError(f"causal must be 'last', as in models, where {sizes}, got 'first'")
     masks.pop("causal", None)
-    return {"attention_mask": _joined(masks).expand(1, rules.num_keys).long()}
+    return {"attention_mask": all_of(masks).expand(1, rules.num_keys).long()}
 
 
 def _predicates(rules: MaskRules, device: torch.device | str) -> Iterator[Predicate]:
@@ -240,9 +173,3 @@ def _predicates(rules: MaskRules, device: torch.device | str) -> Iterator[Predic
     if rules.table is not None:
         table = torch.tensor(rules.table, device=device).expand(rules.num_queries, -1)
         yield lambda query, _position, key: table[query, key]
-
-
-def _joined(masks: dict[str, Tensor]) -> Tensor:
-    """Hide what any of them hides; without masks nothing, by one True to be expanded."""
-    everything = torch.ones(1, 1, dtype=torch.bool, device=CPU)
-    return reduce(torch.logical_and, masks.values(), everything)

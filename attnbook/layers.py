@@ -16,7 +16,7 @@ from attnbook.checks import (
     check_last_axis,
     check_projected,
     check_scores,
-    check_size,
+    check_sizes,
     check_tensor,
     scores_otherwise,
 )
@@ -125,8 +125,7 @@ class AdditiveAttention(Attention):
                 "the order (num_hiddens, dropout) of later d2l editions does not say "
                 "how large a key and a query are"
             )
-        for name, size in sizes.items():
-            check_size(name, size)
+        check_sizes(sizes)
         super().__init__(dropout, keep_weights=keep_weights)
         self.W_k = nn.Linear(key_size, num_hiddens, bias=False)
         self.W_q = nn.Linear(query_size, num_hiddens, bias=False)
@@ -198,7 +197,8 @@ class AdditiveAttention(Attention):
         """
         if not self._scores_as(AdditiveAttention):
             raise scores_otherwise(self)
-        visible = self._visible_keys(queries, projected_keys, values, valid_lens, causal, mask)
+        given = queries, projected_keys, values, valid_lens, causal, mask
+        visible = self._visible_keys(*given, of_keys="projected_keys")
         if type(self.W_k) is nn.Linear:
             check_last_axis("projected_keys", projected_keys, "num_hiddens", self.W_k.out_features)
         queries, keys = without_unseen(queries, projected_keys, visible, mask is None)

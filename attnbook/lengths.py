@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import torch
 
+from attnbook.checks import check_dense, check_numbers
 from attnbook.transforms import beneath, has_numbers
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ def lengths_for_queries(
 ) -> Shaped[Tensor, "batch *ones one"]:
     """Check lengths and line them up with scores: `(batch, [1,] 1 or num_queries, 1)`."""
     check_lengths(name, lengths, shape)
+    check_numbers(name, lengths, device)
     if _may_read(lengths):
         _check_in_range(name, beneath(lengths), shape[-1])
     per_query = lengths if lengths.dim() == 2 else lengths.unsqueeze(1)
@@ -48,8 +50,7 @@ def check_lengths(name: str, lengths: Tensor, shape: Sequence[int]) -> None:
 
 def check_whole(name: str, numbers: Tensor) -> None:
     """Refuse what is no tensor of whole numbers; no value is read."""
-    if not isinstance(numbers, torch.Tensor):
-        raise TypeError(f"{name} must be a tensor of whole numbers, got {type(numbers).__name__}")
+    check_dense(name, numbers, "a tensor of whole numbers")
     if numbers.dtype == torch.bool or numbers.is_complex():
         raise TypeError(f"{name} must hold whole numbers, got {numbers.dtype}")
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from attnbook.checks import check_flag
+from attnbook.checks import check_dense, check_flag, check_numbers, is_whole
 from attnbook.lengths import lengths_for_queries
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def length_mask(
     Source: Dive into Deep Learning, "Attention Scoring Functions", where these
     lengths are called `valid_lens` too.
     """
-    check_axes(shape)
+    check_shape(shape)
     lengths = lengths_for_queries("valid_lens", valid_lens, shape, device)
     return positions_of_keys(shape, lengths.device) < lengths
 
@@ -95,9 +95,9 @@ def given_mask(
         TypeError: it holds no booleans.
         ValueError: it does not broadcast to the shape, or has three axes where scores have four.
     """
-    check_axes(shape)
-    if not isinstance(mask, torch.Tensor):
-        raise TypeError(f"mask must be a tensor of booleans, got {type(mask).__name__}")
+    check_shape(shape)
+    check_dense("mask", mask, "a tensor of booleans")
+    check_numbers("mask", mask, device)
     if mask.dtype != torch.bool:
         raise TypeError(
             f"mask must hold booleans, True where a key may be seen, got {mask.dtype}; "
@@ -170,7 +170,7 @@ def both_positions(
     rule: str, shape: Sequence[int], device: torch.device | str | None
 ) -> tuple[Int[Tensor, "queries one"], Int[Tensor, " keys"]]:
     """Say where queries stand, and keys: the last query stands at the last key."""
-    check_axes(shape)
+    check_shape(shape)
     check_own_keys(rule, shape)
     positions = positions_of_keys(shape, device or "cpu")
     return positions[shape[-1] - shape[-2] :, None], positions
@@ -186,10 +186,12 @@ def check_own_keys(rule: str, shape: Sequence[int]) -> None:
         )
 
 
-def check_axes(shape: Sequence[int]) -> None:
+def check_shape(shape: Sequence[int]) -> None:
     """Refuse what is no shape of scores."""
+    rule = "shape must be (batch, [heads,] num_queries, num_keys)"
+    if not isinstance(shape, tuple | list) or not all(map(is_whole, shape)):
+        raise TypeError(f"{rule}, whole numbers, got {shape!r}")
     if len(shape) not in (3, 4):
-        raise ValueError(
-            "shape must be (batch, [heads,] num_queries, num_keys), "
-            f"got {len(shape)} axes in {tuple(shape)}"
-        )
+        raise ValueError(f"{rule}, got {len(shape)} axes in {tuple(shape)}")
+    if min(shape) < 0:
+        raise ValueError(f"{rule}, each at least 0, got {tuple(shape)}")

@@ -15,7 +15,7 @@ from attnbook.checks import (
     check_heads,
     check_inputs,
     check_projected,
-    check_size,
+    check_sizes,
 )
 from attnbook.fused.fallback import is_plain
 from attnbook.heads import merge_heads, split_heads
@@ -77,8 +77,7 @@ class MultiHeadAttention(nn.Module):
                 "num_heads, dropout, bias); the order (num_hiddens, num_heads, dropout) of later "
                 "d2l editions does not say how large a key, a query and a value are"
             )
-        for name, size in sizes.items():
-            check_size(name, size)
+        check_sizes(sizes)
         check_heads("num_hiddens", num_hiddens, num_heads)
         check_flag("bias", bias)
         super().__init__()

@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attnbook.checks import (
-    SCORES,
-    check_pair,
-    check_queries_and_keys,
-    check_tensor,
-    check_values,
-)
+from attnbook.checks import SCORES, check_inputs, check_pair, check_tensor, check_values
 from attnbook.masking import length_mask
 from attnbook.padding import without_padding
 from attnbook.scoring import gaussian_score
@@ -69,7 +63,7 @@ def kernel_pool(
 
     Source: Nadaraya (1964) and Watson (1964), with a Gaussian kernel.
     """
-    check_queries_and_keys(queries, keys)
+    check_inputs(queries, keys, values)
     keys, values = _clear(queries, keys, values, valid_lens)
     scores = gaussian_score(queries, keys, width)
     return pool(masked_softmax(scores, valid_lens), values)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from attnbook.checks import check_float_type, check_positions, check_size, check_vectors
+from attnbook.checks import check_dense, check_numbers, check_size, check_vectors
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Shaped
@@ -44,12 +44,13 @@ def sinusoidal_encoding(
     """
     check_size("size", size)
     dtype = torch.get_default_dtype() if dtype is None else dtype
-    check_float_type(dtype)
+    _check_float_type(dtype)
     if not isinstance(positions, torch.Tensor):
         check_size("positions", positions)
         device = device or torch.empty(0).device  # torch's default
         positions = torch.arange(positions, device="cpu")
-    check_positions(positions)
+    _check_positions(positions)
+    check_numbers("positions", positions, device)
     turns = angles(positions.to(_home(positions.device)), size)
     encoding = torch.stack([turns.sin(), turns.cos()], dim=-1).flatten(-2)
     return encoding[:, :size].to(dtype).to(device or positions.device)
@@ -83,7 +84,7 @@ def rotary_encoding(
     home = _home(vectors.device)
     if positions is None:
         positions = torch.arange(num_positions, device=home)
-    check_positions(positions, num_positions)
+    _check_positions(positions, num_positions)
     turns = angles(positions.to(home), size)[..., : size // 2]
     wide = torch.promote_types(vectors.dtype, torch.float32)
     cos, sin = (turn.to(wide).to(vectors.device) for turn in (turns.cos(), turns.sin()))
@@ -103,3 +104,22 @@ def angles(positions: Shaped[Tensor, " positions"], size: int) -> Float[Tensor, 
     # In float32 the angle of position 100,000 would be wrong in its second decimal.
     pairs = torch.arange(0, size, 2, device=positions.device, dtype=torch.float64)
     return positions.double()[:, None] / SLOWEST ** (pairs / size)
+
+
+def _check_float_type(dtype: torch.dtype) -> None:
+    """Refuse a dtype that would round what it holds to whole numbers."""
+    if not isinstance(dtype, torch.dtype) or not dtype.is_floating_point:
+        raise TypeError(f"dtype must be a floating-point type, got {dtype!r}")
+
+
+def _check_positions(positions: torch.Tensor, num_positions: int | None = None) -> None:
+    """Refuse positions that are not one number each, as many as there are vectors."""
+    check_dense("positions", positions, "a tensor of numbers")
+    if positions.dtype == torch.bool or positions.is_complex():
+        raise TypeError(f"positions must hold real numbers, got {positions.dtype}")
+    count = positions.shape[0] if positions.dim() == 1 and num_positions is None else num_positions
+    if tuple(positions.shape) != (count,):
+        shape = (
+            f"(num_positions={num_positions},)" if num_positions is not None else "(num_positions,)"
+        )
+        raise ValueError(f"positions must have shape {shape}, got {tuple(positions.shape)}")

@@ -12,8 +12,8 @@ from attnbook.lengths import check_whole, comparable, lengths_for_queries
 from attnbook.masking import (
     both_positions,
     causal_mask,
-    check_axes,
     check_own_keys,
+    check_shape,
     positions_of_keys,
 )
 
@@ -46,7 +46,7 @@ def start_mask(
 
     Source: PyTorch and Hugging Face, where a batch that writes is padded on this side.
     """
-    check_axes(shape)
+    check_shape(shape)
     lengths = lengths_for_queries("starts", starts, shape, device)
     return positions_of_keys(shape, lengths.device) >= lengths
 
@@ -109,7 +109,7 @@ def prefix_mask(
 
     Source: Raffel et al. (2020), section 3.2.1.
     """
-    check_axes(shape)
+    check_shape(shape)
     prefix = lengths_for_queries("prefix_lens", prefix_lens, shape, device)
     return (positions_of_keys(shape, prefix.device) < prefix) | causal_mask(shape, prefix.device)
 
@@ -140,7 +140,7 @@ def document_mask(
     Source: Raffel et al. (2020), section 3.5.1 pack examples so; Krell et al. (2021) hide the
     others.
     """
-    check_axes(shape)
+    check_shape(shape)
     check_own_keys("documents", shape)
     check_whole("documents", documents)
     if documents.is_floating_point():

@@ -39,8 +39,13 @@ def is_mapped(grad: Tensor) -> bool:
     return _functorch.is_batchedtensor(grad) or _functorch.is_legacy_batchedtensor(grad)
 
 
+def is_traced() -> bool:
+    """Whether `torch.jit.trace` records what is done."""
+    return torch._C._get_tracing_state() is not None
+
+
 def has_numbers(tensor: Tensor) -> bool:
     """Whether there are numbers that can be read now, if only after a wait."""
     # What torch.jit.trace has read would be a constant of its program.
-    is_recorded = torch.compiler.is_compiling() or torch.jit.is_tracing()
-    return not (is_recorded or tensor.is_meta or isinstance(tensor, FakeTensor))
+    recorded = torch.compiler.is_compiling() or is_traced()
+    return not (recorded or tensor.is_meta or isinstance(tensor, FakeTensor))

@@ -419,19 +419,19 @@ def test_is_causal_beside_a_mask_is_refused_by_the_formula_and_joined_by_the_ker
 IMPOSSIBLE = [
     ({"num_queries": 0}, "num_queries must be at least 1, got 0"),
     ({"num_keys": 0}, "num_keys must be at least 1, got 0"),
-    ({"valid_len": 8}, r"valid_lens must lie in \[0, num_keys=7\], got 8"),
+    ({"valid_len": 8}, r"valid_len must lie in \[0, num_keys=7\], got 8"),
     ({"causal": True}, "causal must be 'last', 'first' or None, got True"),
     ({"causal": "last", "prefix": 2}, "causal must be None .*, got 'last', prefix=2"),
     ({"back": -1}, "back must be at least 0, got -1"),
-    ({"table": ((True,) * 7,) * 3}, r"mask must have shape \(num_queries, num_keys\)"),
+    ({"table": ((True,) * 7,) * 3}, "table must be 5 or 1 rows of 7 booleans, got "),
     ({"num_queries": 9, "causal": "last"}, "causal must have a key for each query"),
-    ({"valid_len": 2.5}, "valid_lens must be whole numbers, got 2.5"),
 ]
 OF_ANOTHER_TYPE = [
     ({"num_queries": 2.0}, "num_queries must be a whole number, got 2.0"),
-    ({"valid_len": True}, "valid_lens must hold whole numbers, got torch.bool"),
-    ({"documents": (True,) * 7}, "documents must hold whole numbers, got torch.bool"),
-    ({"table": ((1,) * 7,) * 5}, "mask must hold booleans"),
+    ({"valid_len": 2.5}, "valid_len must be a whole number or None, got 2.5"),
+    ({"valid_len": True}, "valid_len must be a whole number or None, got True"),
+    ({"documents": (True,) * 7}, "documents must be num_keys=7 whole numbers, got .True"),
+    ({"table": ((1,) * 7,) * 5}, "table must be 5 or 1 rows of 7 booleans, got "),
 ]
 
 

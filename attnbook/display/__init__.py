@@ -21,7 +21,7 @@ except ImportError as missing:
         "attnbook.display needs matplotlib: pip install 'attnbook[display]'"
     ) from missing
 
-from attnbook.checks import labels
+from attnbook.checks import check_axes, check_numbers, labels
 from attnbook.display import cells
 from attnbook.display.cells import BLUE as BLUE
 from attnbook.display.cells import MOST_NUMBERED
@@ -163,13 +163,11 @@ def heatmap(
         query_labels, key_labels: names; by default `query 0`, `key 0` and so on.
 
     Raises:
-        ValueError: `weights` does not have two axes, is too large or out of range,
+        TypeError, ValueError: `weights` is no tensor of two axes, is too large or out of range,
             or a label is missing.
     """
-    if weights.dim() != 2:
-        raise ValueError(
-            f"weights must have shape (num_queries, num_keys), got {tuple(weights.shape)}"
-        )
+    check_axes("weights", weights, "(num_queries, num_keys)")
+    check_numbers("weights", weights, "cpu")
     rows = labels("query", query_labels, weights.shape[0])
     columns = labels("key", key_labels, weights.shape[1])
     _check_weights(weights)

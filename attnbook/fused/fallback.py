@@ -11,7 +11,7 @@ from torch.autograd import forward_ad
 from torch.nn.modules.module import _has_any_global_hook
 
 from attnbook.checks import autocast_is_on
-from attnbook.transforms import has_numbers, is_mapped
+from attnbook.transforms import has_numbers, is_mapped, is_traced
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,7 +24,7 @@ def needs_fallback(*tensors: Tensor) -> bool:
     forward-mode differentiation, and `torch.jit.trace`, which records one path for all inputs.
     """
     return (
-        torch.jit.is_tracing()
+        is_traced()
         or any(type(tensor) not in (Tensor, nn.Parameter) or tensor.is_meta for tensor in tensors)
         # torch has no public way to ask for these two.
         or torch._C._are_functorch_transforms_active()

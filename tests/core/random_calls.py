@@ -218,7 +218,63 @@ def difference(found, expected, dtype, tolerance):
     return ""
 
 
-def compared(call):
+def compiled(call):
+    """The layer, compiled for any sizes."""
+    return torch.compile(call.layer, backend="eager", dynamic=True, fullgraph=True)
+
+
+def exported(call):
+    """The layer, exported from another call with other sizes, or None where a size is 0 or 1.
+
+    Such sizes are constants of a program. Gradients are not taken.
+    """
+    queries, keys, values = (leaf.detach() for leaf in call.leaves)
+    lead, sizes = queries.shape[:-2], (queries.shape[-2], keys.shape[-2])
+    if min(lead[0], *sizes) < 2 or call.autocast:
+        return None
+    # Larger, and with more keys than queries, as order wants.
+    counts = lead[0] + 3, sizes[0] + 2, sizes[1] + 5
+
+    def other(tensor, *places):
+        """Ones of another size at these places, and which axes are open."""
+        shape, places = [*tensor.shape], {p % tensor.dim(): n for p, n in places}
+        there = {place: n for place, n in places.items() if shape[place] > 1}
+        for place, number in there.items():
+            shape[place] = number
+        return torch.ones(shape, dtype=tensor.dtype), dict.fromkeys(there, torch.export.Dim.AUTO)
+
+    batch, num_queries, num_keys = counts
+    given = {
+        "queries": other(queries, (0, batch), (-2, num_queries)),
+        "keys": other(keys, (0, batch), (-2, num_keys)),
+        "values": other(values, (0, batch), (-2, num_keys)),
+    }
+    if call.lens is not None:
+        places = [(0, batch), (1, num_queries)][: call.lens.dim()]
+        given["valid_lens"] = other(call.lens, *places)
+    if call.mask is not None:
+        first = [(0, batch)] if call.mask.dim() > 2 else []
+        given["mask"] = other(call.mask, *first, (-2, num_queries), (-1, num_keys))
+    call.learns = False
+    program = torch.export.export(
+        call.layer.eval(),
+        (),
+        {name: tensor for name, (tensor, _) in given.items()} | {"causal": call.causal},
+        dynamic_shapes={name: axes for name, (_, axes) in given.items()} | {"causal": None},
+        strict=call.seed % 4 < 2,
+    ).module()
+    call.layer.keep_weights = False  # a program keeps none
+
+    def attend(*inputs, **options):
+        named = dict(zip(("queries", "keys", "values"), inputs, strict=True))
+        given = {"valid_lens": call.lens, "mask": call.mask}
+        named |= {name: one for name, one in given.items() if one is not None}
+        return program(**named, causal=options["causal"])
+
+    return attend
+
+
+def compared(call, attend):
     """Name each tensor of a call with what is wrong with it."""
     layer, dtype = call.layer, call.autocast or call.dtype
     tolerance = max(TOLERANCE[dtype], TOLERANCE[call.dtype]) * (2 if call.autocast else 1)
@@ -226,7 +282,7 @@ def compared(call):
     expected, weights, inputs = truth_of(call)
     autocast = torch.autocast("cpu", call.autocast or torch.bfloat16, enabled=bool(call.autocast))
     with torch.set_grad_enabled(call.learns), autocast:
-        output = layer(*call.leaves, call.lens, causal=call.causal, mask=call.mask)
+        output = attend(*call.leaves, valid_lens=call.lens, causal=call.causal, mask=call.mask)
     yield "output", difference(output, expected.detach(), dtype, tolerance)
     if layer.keep_weights:
         found = layer.attention_weights
@@ -252,12 +308,17 @@ def compared(call):
         yield "the caller's tensors", "" if same else "changed"
 
 
-def find_faults(seed, put):
-    """Compare one call, and its gradients, with the oracle; `put` sets the sizes of fast paths."""
+def find_faults(seed, put, made=lambda call: call.layer):
+    """Compare one call, and its gradients, with the oracle.
+
+    `put` sets the sizes of fast paths; `made` gives what is called, or None for nothing.
+    """
     call = make_call(seed)
     for name in THRESHOLDS:
         put(choice, name, {"shipped": SHIPPED[name], "fast": 0, "formula": 2**60}[call.paths])
     put(blocks, "BLOCK", call.block)
-    wrong = [f"{name} {fault}" for name, fault in compared(call) if fault]
+    if (attend := made(call)) is None:
+        return []
+    wrong = [f"{name} {fault}" for name, fault in compared(call, attend) if fault]
     shapes = [tuple(leaf.shape) for leaf in call.leaves]
     return wrong and [*wrong, vars(call) | {"leaves": shapes, "sees": ..., "padding": ...}]

@@ -148,3 +148,19 @@ def test_a_new_layer_can_be_compiled_inside_a_transform(name):
     slope = grad(lambda queries: compiled(queries, *others).sum())(queries)
     assert slope.shape == queries.shape
     torch.compiler.reset()
+
+
+@every_layer
+def test_weights_are_not_read_by_one_sample_of_many(name):
+    layer, inputs = make(name, dtype=torch.float64), random_qkv(5)
+
+    def mean_of_weights(*example):
+        return alone(layer)(*example).sum() + layer.attention_weights.mean()
+
+    rule = "attention_weights must be read after torch.func.vmap, got a read within it"
+    for function in (mean_of_weights, grad(mean_of_weights)):
+        with pytest.raises(RuntimeError, match=rule):
+            vmap(function)(*inputs)
+    # One sample alone may read them.
+    grad(mean_of_weights)(*(tensor[0] for tensor in inputs))
+    assert layer.attention_weights.shape[0] == 1

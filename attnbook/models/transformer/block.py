@@ -17,6 +17,14 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
+# What torch's layer is made of besides its attention.
+PARTS: dict[type[nn.Module], tuple[str, ...]] = {
+    nn.Linear: ("linear1", "linear2"),
+    nn.LayerNorm: ("norm1", "norm2"),
+    nn.Dropout: ("dropout", "dropout1", "dropout2"),
+}
+
+
 class FeedForward(nn.Module):
     """Two linear layers with a ReLU between them, at each position alone.
 
@@ -147,11 +155,9 @@ class Block(nn.Module):
             raise ValueError("module must norm first, got norm_first=False")
         if not (module.activation is F.relu or type(module.activation) is nn.ReLU):
             raise ValueError("module must have the activation relu, got another")
-        parts = {"linear1": nn.Linear, "linear2": nn.Linear}
-        parts |= {"norm1": nn.LayerNorm, "norm2": nn.LayerNorm}
-        parts |= dict.fromkeys(("dropout", "dropout1", "dropout2"), nn.Dropout)
-        for name, part in parts.items():
-            check_part(f"module.{name}", getattr(module, name), part)
+        for part, names in PARTS.items():
+            for name in names:
+                check_part(f"module.{name}", getattr(module, name), part)
         check_from_torch("module.self_attn", module.self_attn, nn.MultiheadAttention)
         attention = MultiHeadAttention.from_torch(module.self_attn)
         attention.attention.dropout.p = 0.0

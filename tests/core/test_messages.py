@@ -1,0 +1,127 @@
+"""Every public function, each argument, what it cannot be: a sentence of ours, never torch's."""
+
+import copy
+
+import numpy as np
+import pytest
+import torch
+
+import attnbook
+from attnbook import interop
+from attnbook.display import heatmap
+from tests.cases import PER_EXAMPLE
+
+ones = torch.ones
+SHAPE = (2, 3, 7)
+QUERIES_AND_KEYS = {"queries": ones(2, 3, 5), "keys": ones(2, 7, 5)}
+VALUES = {"values": ones(2, 7, 11)}
+HIDDEN = {"valid_lens": PER_EXAMPLE, "causal": False, "mask": ones(3, 7).bool()}
+CALL = QUERIES_AND_KEYS | VALUES | HIDDEN
+OF_LAYER = {"dropout": 0.0, "keep_weights": True}
+# A good call of everything that takes arguments. The argument `device` is left out: torch itself
+# says what that can be.
+GOOD = {
+    "DotProductAttention": OF_LAYER,
+    "AdditiveAttention": {"key_size": 5, "query_size": 5, "num_hiddens": 8} | OF_LAYER,
+    "MLPAttention": {"key_size": 5, "query_size": 5, "units": 8} | OF_LAYER,
+    "MultiHeadAttention": {
+        **dict.fromkeys(("key_size", "query_size", "value_size", "num_hiddens"), 8),
+        **{"num_heads": 2, "bias": False} | OF_LAYER,
+    },
+    "additive_score": QUERIES_AND_KEYS | {"weight": ones(5)},
+    "bilinear_score": QUERIES_AND_KEYS | {"weight": ones(5, 5)},
+    "dot_score": QUERIES_AND_KEYS,
+    "scaled_dot_score": QUERIES_AND_KEYS,
+    "gaussian_score": QUERIES_AND_KEYS | {"width": 1.0},
+    "kernel_pool": QUERIES_AND_KEYS | VALUES | {"width": 1.0, "valid_lens": PER_EXAMPLE},
+    "pool": {"weights": ones(2, 3, 7)} | VALUES,
+    "masked_softmax": {"scores": ones(2, 3, 7)} | HIDDEN,
+    "causal_mask": {"shape": SHAPE},
+    "length_mask": {"valid_lens": PER_EXAMPLE, "shape": SHAPE},
+    "start_mask": {"starts": PER_EXAMPLE, "shape": SHAPE},
+    "prefix_mask": {"prefix_lens": PER_EXAMPLE, "shape": SHAPE},
+    "document_mask": {"documents": torch.arange(7), "shape": SHAPE},
+    "window_mask": {"shape": SHAPE, "back": 2, "ahead": 0},
+    "split_heads": {"vectors": ones(2, 3, 8), "num_heads": 2},
+    "merge_heads": {"heads": ones(2, 2, 3, 4)},
+    "sinusoidal_encoding": {"positions": 5, "size": 4, "dtype": torch.float32},
+    "rotary_encoding": {"vectors": ones(2, 3, 8), "positions": torch.arange(3)},
+}
+ADDITIVE = attnbook.AdditiveAttention(5, 5, 8)
+OTHERS = {
+    "a call of dot": (attnbook.DotProductAttention(), CALL),
+    "a call of dot without weights": (attnbook.DotProductAttention(keep_weights=False), CALL),
+    "a call of additive": (ADDITIVE, CALL),
+    "a call of many heads": (attnbook.MultiHeadAttention(5, 5, 11, 8, 2), CALL),
+    "project_keys": (ADDITIVE.project_keys, {"keys": ones(2, 7, 5)}),
+    "attend": (
+        ADDITIVE.attend,
+        {"queries": ones(2, 3, 5), "projected_keys": ones(2, 7, 8)} | VALUES | HIDDEN,
+    ),
+    "MaskRules": (
+        interop.MaskRules,
+        {"num_queries": 3, "num_keys": 7, "valid_len": 2, "start": 0, "causal": "last"}
+        | {"back": 2, "ahead": 0, "documents": (0,) * 7, "prefix": None, "table": None},
+    ),
+    "heatmap": (heatmap, {"weights": ones(3, 7)}),
+}
+CALLS = {name: (getattr(attnbook, name), given) for name, given in GOOD.items()} | OTHERS
+
+TENSORS = {
+    "one number": torch.tensor(1.0),
+    "one axis": ones(7),
+    "five axes": ones(1, 1, 1, 1, 1),
+    "integers": ones(2, 7, 5).long(),
+    "booleans": ones(2, 7, 5).bool(),
+    "complex": ones(2, 7, 5).cfloat(),
+    "double": ones(2, 7, 5).double(),
+}
+MADE = {"sparse": torch.Tensor.to_sparse, "meta": lambda tensor: tensor.to("meta")}
+FORMS = {"vectors": ones(2, 3, 5), "lengths": PER_EXAMPLE, "a mask": ones(3, 7).bool()}
+JAGGED = {
+    "nested vectors": [ones(7, 5)] * 2,
+    "nested lengths": [torch.tensor([4]), torch.tensor([1, 2])],
+    "nested masks": [ones(3, 7).bool()] * 2,
+}
+BAD = {
+    **{repr(thing): thing for thing in (None, 5, -1, 2.5, float("nan"), True, "x", int)},
+    **{repr(thing): thing for thing in ([1.0], [[1], [2, 3]], (1, 2), (2, 3, 7, "x"), (2, -3, 7))},
+    **TENSORS,
+    **{f"{how} {form}": make(x) for how, make in MADE.items() for form, x in FORMS.items()},
+    **{form: torch.nested.nested_tensor(x, layout=torch.jagged) for form, x in JAGGED.items()},
+    "an array": np.ones((2, 7, 5)),
+    "any object": object(),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_good_call_is_taken(name):
+    function, given = CALLS[name]
+    function(**given)
+
+
+@pytest.mark.parametrize(
+    ("name", "argument"),
+    [(name, argument) for name, (_, given) in CALLS.items() for argument in given],
+)
+def test_what_an_argument_cannot_be_is_refused_by_a_sentence_of_ours(name, argument):
+    function, given = CALLS[name]
+    for kind, thing in BAD.items():
+        try:
+            function(**given | {argument: thing})
+        except (TypeError, ValueError) as error:
+            said = str(error)
+            # A good argument may be named that no longer fits this one.
+            names = [f"{one} must " for one in (argument, *given)] + [f"{argument}_labels"]
+            names += ["num_hiddens must be a multiple of num_heads", "Attention takes (key_size"]
+            assert any(one in said for one in names), (kind, said)
+
+
+def test_every_public_function_is_called_here():
+    without = {"Attention", "__version__", "checked"}
+    assert {*attnbook.__all__} - without == {*GOOD}
+
+
+def test_nothing_was_changed_by_what_was_refused():
+    assert all(x.equal(ones(*x.shape)) for x in QUERIES_AND_KEYS.values())
+    assert copy.deepcopy(PER_EXAMPLE).tolist() == [4, 0]
