@@ -17,6 +17,8 @@ from typing import Any, NoReturn
 import torch
 from torch import Tensor
 
+from attnbook.models.checks import check_path
+
 try:
     from safetensors import SafetensorError, safe_open
     from safetensors.torch import save
@@ -90,10 +92,11 @@ def read_notes(path: Path | str) -> dict[str, Any]:
     Raises:
         FileNotFoundError, ValueError: as `read_weights` does; or nothing was noted.
     """
-    about, _ = read_weights(Path(path))
+    path = check_path(path)
+    about, _ = read_weights(path)
     notes = about.get("notes") if isinstance(about, dict) else None
     if not isinstance(notes, dict):
-        refuse(Path(path), "it holds no notes")
+        refuse(path, "it holds no notes")
     return notes
 
 

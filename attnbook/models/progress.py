@@ -29,6 +29,8 @@ class Bar:
     """
 
     def __init__(self, stream: TextIO | None = None) -> None:
+        if stream is not None and not hasattr(stream, "write"):
+            raise TypeError(f"stream must be a text stream, got {type(stream).__name__}")
         self.stream = stream
         self._drawn = ""
 

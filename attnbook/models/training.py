@@ -5,15 +5,18 @@ from __future__ import annotations
 import copy
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
+from numbers import Real
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from attnbook.checks import check_size
+from attnbook.models.batches import Batch, part_of, with_targets
+from attnbook.models.checks import check_kind, check_list, check_seed, checked_targets, is_pair
 from attnbook.models.progress import Bar, Epoch, Report
 from attnbook.models.translator.model import Translator
 from attnbook.models.vocabulary import END, PAD, check_some, pad
@@ -21,7 +24,7 @@ from attnbook.models.vocabulary import END, PAD, check_some, pad
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
 
-__all__ = ["Bar", "Epoch", "Pair", "Plan", "Report", "evaluate", "fit", "learn_batch"]
+__all__ = ["Bar", "Batch", "Epoch", "Pair", "Plan", "Report", "evaluate", "fit", "learn_batch"]
 __all__ += ["make_batch", "masked_loss", "train"]
 
 Pair = tuple[str, str]
@@ -54,22 +57,11 @@ class Plan:
     def __post_init__(self) -> None:
         for name in ("epochs", "batch_size", "patience"):
             check_size(name, getattr(self, name))
+        check_seed(self.seed)
+        if isinstance(self.learning_rate, bool) or not isinstance(self.learning_rate, Real):
+            raise TypeError(f"learning_rate must be a number, got {self.learning_rate!r}")
         if not 0 < self.learning_rate < math.inf:
             raise ValueError(f"learning_rate must be positive and finite, got {self.learning_rate}")
-
-
-@runtime_checkable
-class Batch(Protocol):
-    """What a model is called with, a named tuple, and what it should have said.
-
-    First come tokens, `(batch, longest)`, and their lengths, `(batch,)`.
-    """
-
-    @property
-    def targets(self) -> Tensor:
-        """The symbol to score highest at each step, `(batch, steps)`, padded."""
-
-    def __iter__(self) -> Iterator[Tensor]: ...
 
 
 class Pairs(NamedTuple):
@@ -87,24 +79,38 @@ def masked_loss(
 
     Source: Sutskever, Vinyals and Le (2014), section 3.2 (theirs is of whole texts, ours per
     character).
+
+    Raises:
+        TypeError, ValueError: `scores` and `targets` do not belong together.
     """
-    return F.cross_entropy(scores.flatten(0, 1), targets.flatten(), ignore_index=PAD)
+    with checked_targets(scores, targets):
+        return F.cross_entropy(scores.flatten(0, 1), targets.flatten(), ignore_index=PAD)
 
 
-def make_batch(model: Translator, pairs: Sequence[Pair]) -> Pairs:
+def make_batch(model: Translator, pairs: Iterable[Pair]) -> Pairs:
     """Turn pairs of texts into tokens, on the model's device.
 
     Raises:
-        TypeError, ValueError: as `Vocabulary.encode` does.
+        TypeError, ValueError: as `Vocabulary.encode` does; or there are no pairs.
     """
+    return _make_batch("pairs", model, pairs)
+
+
+def _make_batch(name: str, model: Translator, given: Iterable[Pair]) -> Pairs:
+    check_kind("model", model, Translator)
+    pairs = check_list(name, given, "pairs (text, target)")
+    check_some(name, pairs)
+    for index, pair in enumerate(pairs):
+        if not is_pair(pair):
+            raise TypeError(f"{name} must hold pairs (text, target), got {pair!r} at index {index}")
     targets, _ = pad([[*model.target.encode(target), END] for _, target in pairs])
     return Pairs(*model.read([text for text, _ in pairs]), targets.to(model.device))
 
 
 def train(
     model: Translator,
-    pairs: Sequence[Pair],
-    validation: Sequence[Pair],
+    pairs: Iterable[Pair],
+    validation: Iterable[Pair],
     plan: Plan | None = None,
     report: Report | None = None,
 ) -> list[Epoch]:
@@ -121,9 +127,8 @@ def train(
         FloatingPointError: the loss is not finite; the message says where.
         TypeError, ValueError: there are no pairs, or one that the model cannot read.
     """
-    check_some("pairs", pairs)
-    check_some("validation", validation)
-    return fit(model, make_batch(model, pairs), make_batch(model, validation), plan, report)
+    learned = _make_batch("pairs", model, pairs)
+    return fit(model, learned, _make_batch("validation", model, validation), plan, report)
 
 
 def fit(
@@ -141,7 +146,8 @@ def fit(
 
     Args:
         model: gives, called with the parts of a batch, a score for each symbol at each step.
-        learned, judged: what to learn, and by what to choose the best epoch.
+        learned, judged: what to learn, and by what to choose the best epoch; rows without a
+            target, such as lines of one symbol, are left out.
         plan: how long, how fast, in which order.
         report: called before every step with the share that is done and the epochs so far,
             and with 1 at the end; `Bar()` draws a progress bar.
@@ -151,8 +157,15 @@ def fit(
 
     Raises:
         FloatingPointError: the loss is not finite; the message says where.
+        TypeError, ValueError: an argument is of another kind, or no row has a target.
     """
-    plan, history, kept = plan or Plan(), list[Epoch](), dict[str, Tensor]()
+    plan = Plan() if plan is None else plan
+    check_kind("model", model, nn.Module)
+    check_kind("plan", plan, Plan)
+    if not (report is None or callable(report)):
+        raise TypeError(f"report must be a function, got {type(report).__name__}")
+    learned, judged = with_targets("learned", learned), with_targets("judged", judged)
+    history, kept = list[Epoch](), dict[str, Tensor]()
     device = learned.targets.device
     try:
         with torch.random.fork_rng([device] if device.type == "cuda" else []):
@@ -200,7 +213,7 @@ def _epochs(
             if report:
                 report((epoch * steps + number) / (plan.epochs * steps), history)
             chosen = order[number * plan.batch_size : (number + 1) * plan.batch_size]
-            loss = learn_batch(model, optimizer, _part(batch, chosen))
+            loss = learn_batch(model, optimizer, part_of(batch, chosen))
             _check_finite(loss, f"at step {number + 1} of {steps} in epoch {epoch + 1}", plan)
             schedule.step()
             total += loss
@@ -212,13 +225,6 @@ def _check_finite(loss: float, where: str, plan: Plan) -> None:
         raise FloatingPointError(
             f"the loss is {loss} {where}; try a learning_rate below {plan.learning_rate}"
         )
-
-
-def _part(batch: Batch, chosen: Tensor) -> Batch:
-    """Take some rows of a batch, with no more padding than they need."""
-    tokens, valid_lens, *others = (part[chosen.to(part.device)] for part in batch)
-    make: Callable[..., Batch] = type(batch)
-    return make(tokens[:, : int(valid_lens.max())], valid_lens, *others)
 
 
 def learn_batch(model: nn.Module, optimizer: torch.optim.Optimizer, batch: Batch) -> float:

@@ -7,6 +7,9 @@ from collections.abc import Iterable, Sequence
 import torch
 from torch import Tensor
 
+from attnbook.checks import is_whole
+from attnbook.models.checks import check_kind, check_list
+
 PAD, BEGIN, END = 0, 1, 2
 SPECIAL = 3  # so many tokens stand for no character
 MAX_LENGTH = 256
@@ -37,7 +40,14 @@ class Vocabulary:
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> Vocabulary:
-        """Collect the characters of texts."""
+        """Collect the characters of texts.
+
+        Raises:
+            TypeError, ValueError: `texts` holds something else than strings, or no character.
+        """
+        texts = check_list("texts", texts, "strings") if not isinstance(texts, str) else [texts]
+        for text in texts:
+            check_kind("text", text, str)
         return cls("".join({character for text in texts for character in text}))
 
     def __len__(self) -> int:
@@ -70,9 +80,17 @@ class Vocabulary:
         return tokens
 
     def decode(self, tokens: Iterable[int]) -> str:
-        """Turn tokens into text, up to the first end; padding and beginnings say nothing."""
+        """Turn tokens into text, up to the first end; padding and beginnings say nothing.
+
+        Raises:
+            TypeError, ValueError: `tokens` holds something else than tokens.
+        """
         characters = []
-        for token in tokens:
+        for token in check_list("tokens", tokens, "whole numbers"):
+            if not is_whole(token):
+                raise TypeError(f"tokens must be a list of whole numbers, got {token!r}")
+            if not 0 <= token < len(self):
+                raise ValueError(f"tokens must lie in [0, {len(self)}), got {token}")
             if token == END:
                 break
             if token >= SPECIAL:
@@ -88,8 +106,7 @@ def check_text(text: str) -> None:
         raise ValueError("text must hold at least one character, got ''")
     if len(text) > MAX_LENGTH:
         raise ValueError(
-            f"text must hold at most {MAX_LENGTH} characters, got {len(text)}; "
-            "pass the part of it that is a date"
+            f"text must hold at most {MAX_LENGTH} characters, got {len(text)}; pass a part of it"
         )
 
 

@@ -234,6 +234,13 @@ def test_pairs_that_cannot_be_learned_from_are_refused(pairs, message):
         train(make(), PAIRS, pairs)
 
 
+def test_pairs_may_come_one_by_one():
+    one, other = make(), make()
+    train(one, iter(PAIRS), (pair for pair in PAIRS), Plan(epochs=1))
+    train(other, PAIRS, PAIRS, Plan(epochs=1))
+    assert same(weights(one), weights(other))
+
+
 @pytest.mark.parametrize(("pairs", "judged"), [([], PAIRS), (PAIRS, [])])
 def test_training_and_validation_without_pairs_are_refused(pairs, judged):
     name = "validation" if pairs else "pairs"

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import torch.nn.functional as F
 from torch import nn
 
-from attnbook.checks import check_dropout, check_flag, check_size
+from attnbook.checks import check_axes, check_dropout, check_flag, check_size
+from attnbook.models.checks import check_vectors
 from attnbook.multihead import MultiHeadAttention
 from attnbook.torch_weights import check_from_torch, check_part
 
@@ -46,7 +47,12 @@ class FeedForward(nn.Module):
         self.outer = nn.Linear(ffn_hiddens, num_hiddens)
 
     def forward(self, x: Float[Tensor, "*batch hiddens"]) -> Float[Tensor, "*batch hiddens"]:
-        """Change each vector by itself; the shape stays."""
+        """Change each vector by itself; the shape stays.
+
+        Raises:
+            TypeError, ValueError: `x` has vectors of another size or dtype.
+        """
+        check_vectors(x, self.inner)
         return self.outer(self.inner(x).relu())  # type: ignore[no-any-return]
 
     if TYPE_CHECKING:
@@ -119,8 +125,10 @@ class Block(nn.Module):
             The same shape.
 
         Raises:
-            TypeError, ValueError: as `MultiHeadAttention.forward`.
+            TypeError, ValueError: `x` has other axes, or vectors of another size or dtype; or
+                as `MultiHeadAttention.forward`.
         """
+        self._check(x)
         normed = self.attention_norm(x)
         found = self.attention(normed, normed, normed, valid_lens, causal=causal, mask=mask)
         x = self._add(x, found)
@@ -130,6 +138,11 @@ class Block(nn.Module):
 
     if TYPE_CHECKING:
         __call__ = forward  # for type checkers, to whom nn.Module says Any
+
+    def _check(self, x: Tensor) -> None:
+        check_axes("x", x, "(batch, num_positions, num_hiddens)")
+        if type(self.attention_norm) in (nn.LayerNorm, nn.Identity):
+            check_vectors(x, getattr(self.attention, "W_q", self.attention))
 
     def _add(self, x: Tensor, found: Tensor) -> Tensor:
         found = self.dropout(found)

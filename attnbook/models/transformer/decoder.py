@@ -10,10 +10,11 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from attnbook.checks import check_size
-from attnbook.models.rest import at_rest, check_texts
+from attnbook.models.checks import check_finite, check_kind, check_seed, check_texts, look_up
+from attnbook.models.rest import at_rest
 from attnbook.models.transformer.block import Block
 from attnbook.models.transformer.config import DecoderConfig
-from attnbook.models.vocabulary import PAD, SPECIAL, Vocabulary, pad
+from attnbook.models.vocabulary import MAX_LENGTH, PAD, SPECIAL, Vocabulary, check_some, pad
 from attnbook.multihead import MultiHeadAttention
 from attnbook.position import sinusoidal_encoding
 
@@ -59,7 +60,8 @@ class Decoder(nn.Module):
         seed: of the first weights; the global random state stays as it is.
 
     Raises:
-        TypeError: `vocabulary` is no `Vocabulary`.
+        TypeError, ValueError: `vocabulary` is no `Vocabulary`, `config` no `DecoderConfig`, or
+            `seed` not one that torch takes.
 
     Source: Vaswani et al. (2017), section 3, the decoder without an encoder; without
     feed-forward and norm it is the attention-only model of Elhage et al. (2021).
@@ -69,9 +71,11 @@ class Decoder(nn.Module):
         self, vocabulary: Vocabulary, config: DecoderConfig | None = None, *, seed: int = 0
     ) -> None:
         super().__init__()
-        if not isinstance(vocabulary, Vocabulary):
-            raise TypeError(f"vocabulary must be a Vocabulary, got {type(vocabulary).__name__}")
-        self.vocabulary, self.config = vocabulary, config or DecoderConfig()
+        check_kind("vocabulary", vocabulary, Vocabulary)
+        config = DecoderConfig() if config is None else config
+        check_kind("config", config, DecoderConfig)
+        check_seed(seed)
+        self.vocabulary, self.config = vocabulary, config
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             self._make_parts(self.config)
@@ -103,8 +107,13 @@ class Decoder(nn.Module):
         return [block.attention for block in self.blocks if isinstance(block, Block)]
 
     def embed(self, tokens: Int[Tensor, "batch positions"]) -> Float[Tensor, "batch positions h"]:
-        """Give each symbol its vector, with its position added once."""
-        x: Tensor = self.embedding(tokens)
+        """Give each symbol its vector, with its position added once.
+
+        Raises:
+            TypeError, ValueError: `tokens` has other axes or another dtype, holds no symbol, or
+                one that the vocabulary lacks.
+        """
+        x = look_up("tokens", tokens, "(batch, num_positions)", self.embedding)
         if self.config.positions:
             x = x + sinusoidal_encoding(*x.shape[1:], device=x.device, dtype=x.dtype)
         return x
@@ -117,7 +126,7 @@ class Decoder(nn.Module):
         """Score the symbol that follows each position, given those up to it.
 
         Raises:
-            TypeError, ValueError: as `MultiHeadAttention.forward`.
+            TypeError, ValueError: as `embed` and `MultiHeadAttention.forward`.
         """
         x = self.embed(tokens)
         for block in self.blocks:
@@ -128,13 +137,15 @@ class Decoder(nn.Module):
         __call__ = forward  # for type checkers, to whom nn.Module says Any
 
     def read_lines(
-        self, texts: Sequence[str]
+        self, texts: Iterable[str]
     ) -> tuple[Int[Tensor, "batch positions"], Int[Tensor, " batch"]]:
         """Turn texts into padded tokens and their lengths, on the model's device.
 
         Raises:
-            TypeError, ValueError: as `Vocabulary.encode` does.
+            TypeError, ValueError: as `Vocabulary.encode` does; or there are no texts.
         """
+        texts = check_texts(texts)
+        check_some("texts", texts)
         tokens, valid_lens = pad([self.vocabulary.encode(text) for text in texts])
         return tokens.to(self.device), valid_lens.to(self.device)
 
@@ -145,10 +156,16 @@ class Decoder(nn.Module):
             texts: each of 1 to 256 symbols that the model knows; none give none.
 
         Raises:
-            TypeError, ValueError: as `Vocabulary.encode` does.
+            TypeError, ValueError: as `Vocabulary.encode` does; or a score is not finite, or an
+                attention does not keep its weights.
         """
-        check_texts(texts)
-        texts = list(texts)
+        texts = check_texts(texts)
+        for layer, attention in enumerate(self.attentions):
+            if not attention.keep_weights:
+                raise ValueError(
+                    "keep_weights must be True in each attention for follow to read its "
+                    f"weights, got False in layer {layer}"
+                )
         with at_rest(self):
             return [
                 reading
@@ -157,8 +174,7 @@ class Decoder(nn.Module):
             ]
 
     def _follow(self, texts: Sequence[str]) -> list[Reading]:
-        # Padding, beginning and end are never foreseen.
-        scores = self(*self.read_lines(texts))[..., SPECIAL:].cpu()
+        scores = self._scores(texts)
         probabilities, characters = scores.softmax(-1), self.vocabulary.characters
         looked = [attention.attention_weights.cpu() for attention in self.attentions]
         readings = []
@@ -169,6 +185,14 @@ class Decoder(nn.Module):
             readings.append(Reading(text, guesses, probabilities[i, :n], weights))
         return readings
 
+    def _scores(self, texts: Sequence[str]) -> Float[Tensor, "batch positions characters"]:
+        tokens, valid_lens = self.read_lines(texts)
+        # Padding, beginning and end are never foreseen.
+        scores = self(tokens, valid_lens)[..., SPECIAL:].cpu()
+        read = (tokens != PAD).cpu()[..., None]
+        check_finite(torch.where(read, scores, 0.0), texts, "the model's weights")
+        return scores
+
     def write(self, texts: Iterable[str], count: int) -> list[str]:
         """Continue texts, greedily: the likeliest symbol each time.
 
@@ -177,20 +201,39 @@ class Decoder(nn.Module):
             count: how many symbols more, at least 1.
 
         Raises:
-            TypeError, ValueError: as `follow`; or a line would get longer than 256 symbols.
+            TypeError, ValueError: as `Vocabulary.encode` does; or a line would get longer than
+                256 symbols, or a score is not finite.
         """
         check_size("count", count)
-        check_texts(texts)
-        written = list(texts)
-        for _ in range(count):
-            written = [reading.text + reading.guesses[-1] for reading in self.follow(written)]
+        written = check_texts(texts)
+        for text in written:
+            self.vocabulary.encode(text)
+            if len(text) + count > MAX_LENGTH:
+                raise ValueError(
+                    f"texts must leave room for count={count} more of at most {MAX_LENGTH} "
+                    f"symbols, got {len(text)} symbols"
+                )
+        with at_rest(self):
+            for _ in range(count):
+                written = [
+                    text
+                    for start in range(0, len(written), BATCH)
+                    for text in self._continue(written[start : start + BATCH])
+                ]
         return written
 
+    def _continue(self, texts: Sequence[str]) -> list[str]:
+        last = torch.tensor([len(text) - 1 for text in texts], device="cpu")
+        best = self._scores(texts)[range(len(texts)), last].argmax(-1).tolist()
+        characters = self.vocabulary.characters
+        return [text + characters[i] for text, i in zip(texts, best, strict=True)]
 
-def make_lines(model: Decoder, texts: Sequence[str]) -> Lines:
+
+def make_lines(model: Decoder, texts: Iterable[str]) -> Lines:
     """Turn texts into what `fit` learns from, on the model's device.
 
     Raises:
-        TypeError, ValueError: as `Vocabulary.encode` does.
+        TypeError, ValueError: as `Decoder.read_lines`.
     """
+    check_kind("model", model, Decoder)
     return Lines(*model.read_lines(texts))

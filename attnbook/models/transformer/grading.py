@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import torch
 from torch import Tensor
 
-from attnbook.models.transformer.decoder import Decoder
+from attnbook.models.checks import check_kind, check_list
+from attnbook.models.transformer.decoder import Decoder, Reading
 from attnbook.models.transformer.removal import Head, without_heads
 from attnbook.models.transformer.repeats import Repeat
-from attnbook.models.vocabulary import check_some
+from attnbook.models.vocabulary import check_some, check_text
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -31,15 +32,30 @@ def accuracy(model: Decoder, repeats: Sequence[Repeat]) -> float:
     """Give the share of the symbols that can be foreseen which the model foresees.
 
     Raises:
-        ValueError: there are no lines.
+        ValueError: there are no lines, or no symbol that can be foreseen.
     """
-    check_some("repeats", repeats)
-    found = model.follow([repeat.text for repeat in repeats])
-    return fmean(
+    repeats = _listed(repeats)
+    found = _read(model, repeats)
+    right = [
         reading.guesses[i - 1] == repeat.text[i]
         for reading, repeat in zip(found, repeats, strict=True)
         for i in repeat.copied
-    )
+    ]
+    if not right:
+        lines = len(repeats)
+        raise ValueError(f"repeats must hold a copied symbol to foresee, got none in {lines} lines")
+    return fmean(right)
+
+
+def _listed(repeats: Iterable[Repeat]) -> list[Repeat]:
+    listed = check_list("repeats", repeats, "Repeat", "copied")
+    check_some("repeats", listed)
+    return listed
+
+
+def _read(model: Decoder, repeats: Sequence[Repeat]) -> list[Reading]:
+    check_kind("model", model, Decoder)
+    return model.follow([repeat.text for repeat in repeats])
 
 
 def previous_score(
@@ -78,6 +94,7 @@ def induction_score(
     Source: after Olsson et al. (2022), who call such heads induction heads.
     """
     _check_square(weights, at_least=1)
+    check_text(text)
     if weights.shape[-1] != len(text):
         raise ValueError(
             f"weights must have {len(text)} rows and columns for {text!r}, "
@@ -91,6 +108,9 @@ def induction_score(
 
 
 def _check_square(weights: Tensor, at_least: int) -> None:
+    if not (isinstance(weights, Tensor) and weights.is_floating_point()):
+        kind = weights.dtype if isinstance(weights, Tensor) else type(weights).__name__
+        raise TypeError(f"weights must be a tensor of floating-point numbers, got {kind}")
     if weights.dim() < 2 or weights.shape[-2] != weights.shape[-1] or weights.shape[-1] < at_least:
         raise ValueError(
             f"weights must be square, of at least {at_least} positions, "
@@ -104,8 +124,7 @@ def score_heads(model: Decoder, repeats: Sequence[Repeat]) -> list[HeadScore]:
     Raises:
         ValueError: there are no lines.
     """
-    check_some("repeats", repeats)
-    found = model.follow([repeat.text for repeat in repeats])
+    found = _read(model, _listed(repeats))
     previous = torch.stack([previous_score(reading.weights) for reading in found]).mean(0)
     induction = torch.stack([induction_score(each.weights, each.text) for each in found]).mean(0)
     return [
@@ -121,9 +140,8 @@ def chance(repeats: Sequence[Repeat]) -> HeadScore:
     Raises:
         ValueError: there are no lines.
     """
-    check_some("repeats", repeats)
     previous, induction = [], []
-    for repeat in repeats:
+    for repeat in _listed(repeats):
         seen = torch.ones(len(repeat.text), len(repeat.text), device="cpu").tril()
         weights = seen / seen.sum(-1, keepdim=True)
         previous.append(previous_score(weights).item())
@@ -140,7 +158,7 @@ def knock_outs(
         ValueError: there are no lines, or no such head.
     """
     found = {}
-    for group in groups:
+    for group in check_list("groups", groups, "lists of heads"):
         with without_heads(model, group):
             found[tuple(group)] = accuracy(model, repeats)
     return found

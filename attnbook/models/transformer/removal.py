@@ -9,7 +9,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from attnbook.checks import is_whole
 from attnbook.heads import merge_heads, split_heads
+from attnbook.models.checks import check_kind, check_list, is_pair
 from attnbook.models.transformer.decoder import Decoder
 
 Head = tuple[int, int]
@@ -27,10 +29,15 @@ def without_heads(model: Decoder, heads: Iterable[Head]) -> Iterator[None]:
         heads: `(layer, head)` of each.
 
     Raises:
+        TypeError: `heads` is no list of such pairs.
         ValueError: the model has no such head.
     """
+    check_kind("model", model, Decoder)
     config, by_layer = model.config, dict[int, list[int]]()
-    for layer, head in heads:
+    for each in check_list("heads", heads, "(layer, head)"):
+        if not (is_pair(each) and all(map(is_whole, each))):
+            raise TypeError(f"heads must be (layer, head), two whole numbers, got {each!r}")
+        layer, head = each
         if not (0 <= layer < config.num_layers and 0 <= head < config.num_heads):
             raise ValueError(
                 f"heads must be (layer, head) below ({config.num_layers}, {config.num_heads}), "

@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 from typing import NamedTuple
 
-from attnbook.checks import check_size
+from attnbook.checks import check_size, is_whole
+from attnbook.models.checks import check_seed, is_pair
 
 SYMBOLS = "abcdefghijklmnop"
 
@@ -42,6 +43,9 @@ def make_repeats(
     """
     check_size("count", count)
     check_size("length", length)
+    check_seed(seed)
+    if not (is_pair(periods) and all(map(is_whole, periods))):
+        raise TypeError(f"periods must be two whole numbers, got {periods!r}")
     shortest, longest = periods
     if not 1 <= shortest <= longest <= len(SYMBOLS):
         raise ValueError(f"periods must rise within 1 and {len(SYMBOLS)}, got {periods}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 from attnbook.checks import check_dropout, check_size
-from attnbook.models.translator.encoders import ENCODERS
+from attnbook.models.translator.encoders import ENCODERS, check_even
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,5 @@ class Config:
         for field in fields(self):
             if field.type == "int":
                 check_size(field.name, getattr(self, field.name))
-        if self.num_hiddens % 2:
-            raise ValueError(f"num_hiddens must be even, got {self.num_hiddens}")
+        check_even("num_hiddens", self.num_hiddens)
         check_dropout(self.dropout)

@@ -11,7 +11,6 @@ import datetime
 import random
 from collections.abc import Sequence
 from functools import cache
-from numbers import Integral
 from typing import Any, NamedTuple
 
 try:
@@ -22,7 +21,8 @@ except ImportError as missing:
         "attnbook.models.translator.dates needs Babel: pip install 'attnbook[seq2seq]'"
     ) from missing
 
-from attnbook.checks import check_size
+from attnbook.checks import check_size, is_whole
+from attnbook.models.checks import check_list
 
 __all__ = [
     "FIELDS",
@@ -110,7 +110,7 @@ def _check_date(date: datetime.date) -> None:
 
 def pairs(dates: Sequence[WrittenDate]) -> list[tuple[str, str]]:
     """Give what a translator learns from: each text with its ISO date."""
-    return [(date.text, date.iso) for date in dates]
+    return [(date.text, date.iso) for date in check_list("dates", dates, "WrittenDate", "spans")]
 
 
 def joined_pairs(
@@ -132,6 +132,7 @@ def joined_pairs(
         TypeError, ValueError: `most` is below 1, or `seed` no whole number.
     """
     check_size("most", most)
+    dates = check_list("dates", dates, "WrittenDate", "spans")
     draw, found, start = _random(seed), list[tuple[str, str]](), 0
     while start < len(dates):
         some = dates[start : start + draw.randint(1, most)]
@@ -141,7 +142,7 @@ def joined_pairs(
 
 
 def _random(seed: int) -> random.Random:
-    if isinstance(seed, bool) or not isinstance(seed, Integral):
+    if not is_whole(seed):
         raise TypeError(f"seed must be a whole number, got {seed!r}")
     return random.Random(int(seed))  # noqa: S311 - no secret
 

@@ -1,20 +1,43 @@
-"""What decoding needs besides the model: a look at what is changed, and at what it scores."""
+"""What a translator decodes from and gives back, and a look at what is changed."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 if TYPE_CHECKING:
     from jaxtyping import Float
 
+    from attnbook.attention import Attention
+
 Change = Callable[[Tensor, int], Tensor]
 
 
-def check_change(change: Change | None, attention: nn.Module | None) -> None:
+class Encoded(NamedTuple):
+    """What the decoder is given of a batch of texts; `projected_keys` only if it attends."""
+
+    states: Tensor  # (batch, num_keys, num_hiddens)
+    whole: Tensor  # (batch, num_hiddens)
+    valid_lens: Tensor  # (batch,)
+    projected_keys: Tensor | None  # (batch, num_keys, score_hiddens)
+
+
+class Translation(NamedTuple):
+    """A text, what the model wrote for it, and where it looked before each character.
+
+    `weights` is `(len(output), len(text))`, on the CPU; None without attention, or where the
+    attention does not keep them.
+    """
+
+    text: str
+    output: str
+    weights: Tensor | None
+
+
+def check_change(change: Change | None, attention: Attention | None) -> None:
     """Refuse a change that cannot be called, or has no weights to change."""
     if change is not None and not callable(change):
         raise TypeError(
@@ -22,6 +45,8 @@ def check_change(change: Change | None, attention: nn.Module | None) -> None:
         )
     if change is not None and attention is None:
         raise ValueError("change needs weights, but this model has no attention")
+    if change is not None and attention is not None and not attention.keep_weights:
+        raise ValueError("change needs weights, but this model's attention has keep_weights=False")
 
 
 def changed_weights(
@@ -45,13 +70,14 @@ def changed_weights(
     return changed
 
 
-def check_finite(steps: Sequence[Float[Tensor, "batch symbols"]], texts: Sequence[str]) -> None:
-    """Refuse a translation's scores, one tensor for each step, that are not finite."""
-    # Once for all steps: every look makes a GPU wait.
-    scores = torch.stack(list(steps))
-    if not scores.isfinite().all():
-        step, row, symbol = (~scores.isfinite()).nonzero()[0].tolist()
-        raise ValueError(
-            f"scores must be finite, got {scores[step, row, symbol]} at step {step} "
-            f"of {texts[row]!r}; look at the model's weights and at what change returned"
-        )
+def translations_of(
+    texts: Sequence[str], outputs: Sequence[str], looked: Sequence[Tensor]
+) -> list[Translation]:
+    """Put together what was read, written and attended to, for each text."""
+    if not looked:
+        return [Translation(*pair, None) for pair in zip(texts, outputs, strict=True)]
+    weights = torch.stack(list(looked), 1).cpu()
+    return [
+        Translation(text, output, rows[: len(output), : len(text)])
+        for text, output, rows in zip(texts, outputs, weights, strict=True)
+    ]

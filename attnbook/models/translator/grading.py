@@ -13,6 +13,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import torch
 from torch import Tensor
 
+from attnbook.checks import check_axes, is_whole
+from attnbook.models.checks import check_as_many, check_list
+from attnbook.models.translator.decoding import Translation
 from attnbook.models.translator.interventions import (
     DIGITS,
     Effect,
@@ -21,7 +24,6 @@ from attnbook.models.translator.interventions import (
     reach,
     without,
 )
-from attnbook.models.translator.model import Translation
 from attnbook.models.vocabulary import check_some
 
 if TYPE_CHECKING:
@@ -46,6 +48,7 @@ __all__ = [
 ]
 
 LENGTH = len("1987-03-09")
+OF_MODEL = "Translation", "output"
 
 
 class Grade(NamedTuple):
@@ -69,9 +72,20 @@ def exact_match(dates: Sequence[WrittenDate], translations: Sequence[Translation
     Raises:
         ValueError: there are no dates, or not as many translations.
     """
+    return fmean(date.iso == found.output for date, found in _translated(dates, translations))
+
+
+def _translated(
+    dates: Iterable[WrittenDate], translations: Iterable[Translation]
+) -> list[tuple[WrittenDate, Translation]]:
+    dates, translations = _listed(dates), check_list("translations", translations, *OF_MODEL)
     check_some("dates", dates)
-    pairs = zip(dates, translations, strict=True)
-    return fmean(date.iso == found.output for date, found in pairs)
+    check_as_many("translations", translations, "dates", dates)
+    return list(zip(dates, translations, strict=True))
+
+
+def _listed(dates: Iterable[WrittenDate]) -> list[WrittenDate]:
+    return check_list("dates", dates, "WrittenDate", "spans")
 
 
 def exact_match_by_length(
@@ -89,9 +103,11 @@ def exact_match_by_length(
         ValueError: there are no dates, or not as many translations; or a text is shorter
             than all groups.
     """
-    check_some("dates", dates)
+    starts = check_list("starts", starts, "whole numbers")
+    if not all(map(is_whole, starts)):
+        raise TypeError(f"starts must be a list of whole numbers, got {starts}")
     groups: dict[int, list[bool]] = {}
-    for date, found in zip(dates, translations, strict=True):
+    for date, found in _translated(dates, translations):
         start = _start(starts, date.text)
         groups.setdefault(start, []).append(date.iso == found.output)
     return {start: Share(fmean(right), len(right)) for start, right in sorted(groups.items())}
@@ -109,14 +125,14 @@ def _start(starts: Sequence[int], text: str) -> int:
 
 def uniform(dates: Iterable[WrittenDate]) -> list[Tensor]:
     """Make the weights of a model that looks everywhere alike."""
-    sizes = [len(date.text) for date in dates]
+    sizes = [len(date.text) for date in _listed(dates)]
     return [torch.full((LENGTH, size), 1 / size, device="cpu") for size in sizes]
 
 
 def diagonal(dates: Iterable[WrittenDate]) -> list[Tensor]:
     """Make the weights of a model that reads on as steadily as it writes."""
     found = []
-    for date in dates:
+    for date in _listed(dates):
         weights = torch.zeros(LENGTH, len(date.text), device="cpu")
         steps = torch.arange(LENGTH, device="cpu")
         weights[steps, (steps * 2 + 1) * len(date.text) // (2 * LENGTH)] = 1
@@ -128,12 +144,16 @@ def looked(translations: Iterable[Translation]) -> list[Tensor]:
     """Take the weights of translations.
 
     Raises:
-        ValueError: a model without attention made them.
+        ValueError: a model without attention made them, or one that does not keep its weights.
     """
-    weights = [translation.weights for translation in translations]
+    listed = check_list("translations", translations, *OF_MODEL)
+    weights = [translation.weights for translation in listed]
     found = [rows for rows in weights if rows is not None]
     if len(found) != len(weights):
-        raise ValueError("translations must hold weights, but their model has no attention")
+        raise ValueError(
+            "translations must hold weights, but their model has no attention, or does not "
+            "keep its weights"
+        )
     return found
 
 
@@ -176,10 +196,13 @@ def grade_by_locale(
 def _both(
     dates: Sequence[WrittenDate], weights: Sequence[Tensor]
 ) -> list[tuple[WrittenDate, Tensor]]:
+    dates, weights = _listed(dates), check_list("weights", weights, "tensors")
     check_some("dates", dates)
+    check_as_many("weights", weights, "dates", dates)
     both = list(zip(dates, weights, strict=True))
     for date, rows in both:
-        if rows.dim() != 2 or rows.shape[1] != len(date.text):
+        check_axes("weights", rows, f"(steps, {len(date.text)})")
+        if rows.shape[1] != len(date.text):
             raise ValueError(
                 f"weights must have shape (steps, {len(date.text)}) for {date.text!r}, "
                 f"got {tuple(rows.shape)}"

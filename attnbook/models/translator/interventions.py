@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import torch
 from torch import Tensor
 
+from attnbook.checks import is_whole
+from attnbook.models.checks import check_kind, check_list
 from attnbook.models.translator.model import BATCH, Translator
-from attnbook.models.vocabulary import check_some
+from attnbook.models.vocabulary import check_some, check_text
 
 if TYPE_CHECKING:
     from attnbook.models.translator.dates import WrittenDate
@@ -34,6 +36,10 @@ class Effect(NamedTuple):
 
 def gold_mask(dates: Sequence[WrittenDate], field: str) -> Tensor:
     """Mark the gold span of a field, `(dates, longest text)`, True inside."""
+    if field not in DIGITS:
+        raise ValueError(f"field must be one of {', '.join(DIGITS)}, got {field!r}")
+    dates = check_list("dates", dates, "WrittenDate", "spans")
+    check_some("dates", dates)
     positions = torch.arange(max(len(date.text) for date in dates), device="cpu")
     spans = torch.tensor([date.spans[field] for date in dates], device="cpu")
     starts, ends = spans.unbind(1)
@@ -56,8 +62,10 @@ def effects(model: Translator, dates: Sequence[WrittenDate]) -> dict[str, Effect
     Raises:
         ValueError: the model has no attention, or there are no dates.
     """
+    check_kind("model", model, Translator)
     if model.attention is None:
         raise ValueError("model must have attention, got a Translator without")
+    dates = check_list("dates", dates, "WrittenDate", "spans")
     check_some("dates", dates)
     return {field: _effect(model, dates, field) for field in DIGITS}
 
@@ -105,12 +113,16 @@ def reach(model: Translator, text: str, place: int, other: str) -> Tensor:
         `(len(text),)`, the size of each key's change in units of the key's own size.
 
     Raises:
-        TypeError: `other` is no string.
+        TypeError: `text` or `other` is no string, or `place` no whole number.
         ValueError: `other` is not one character, `place` lies outside of the text, or the
             model cannot read a character.
     """
+    check_kind("model", model, Translator)
+    check_text(text)
     if not isinstance(other, str):
         raise TypeError(f"other must be a string, got {type(other).__name__}")
+    if not is_whole(place):
+        raise TypeError(f"place must be a whole number, got {place!r}")
     if len(other) != 1:
         raise ValueError(f"other must be one character, got {other!r}")
     if not 0 <= place < len(text):

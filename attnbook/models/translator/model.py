@@ -3,48 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
 
+from attnbook.checks import check_dtype
 from attnbook.layers import AdditiveAttention
-from attnbook.models.rest import at_rest, check_texts
+from attnbook.models.checks import (
+    check_finite,
+    check_kind,
+    check_seed,
+    check_shape,
+    check_texts,
+    look_up,
+)
+from attnbook.models.rest import at_rest
 from attnbook.models.translator.config import Config
 from attnbook.models.translator.decoding import (
     Change,
+    Encoded,
+    Translation,
     changed_weights,
     check_change,
-    check_finite,
+    translations_of,
 )
 from attnbook.models.translator.encoders import ENCODERS
-from attnbook.models.vocabulary import BEGIN, END, Vocabulary, pad
+from attnbook.models.vocabulary import BEGIN, END, Vocabulary, check_some, pad
 from attnbook.pooling import pool
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
 
 BATCH = 256  # texts decoded together
-
-
-class Encoded(NamedTuple):
-    """What the decoder is given of a batch of texts; `projected_keys` only if it attends."""
-
-    states: Tensor  # (batch, num_keys, num_hiddens)
-    whole: Tensor  # (batch, num_hiddens)
-    valid_lens: Tensor  # (batch,)
-    projected_keys: Tensor | None  # (batch, num_keys, score_hiddens)
-
-
-class Translation(NamedTuple):
-    """A text, what the model wrote for it, and where it looked before each character.
-
-    `weights` is `(len(output), len(text))`, on the CPU; None without attention.
-    """
-
-    text: str
-    output: str
-    weights: Tensor | None
 
 
 class Translator(nn.Module):
@@ -61,7 +52,8 @@ class Translator(nn.Module):
         seed: of the first weights; the global random state stays as it is.
 
     Raises:
-        TypeError: `source` or `target` is no `Vocabulary`.
+        TypeError, ValueError: `source` or `target` is no `Vocabulary`, `config` no `Config`, or
+            `seed` not one that torch takes.
 
     Source: Bahdanau, Cho and Bengio (2015), sections 3.1 and A.2 (our s, h, α are theirs;
     their s_0 is made from the backward state alone, and their output layer reads
@@ -78,9 +70,11 @@ class Translator(nn.Module):
     ) -> None:
         super().__init__()
         for name, given in (("source", source), ("target", target)):
-            if not isinstance(given, Vocabulary):
-                raise TypeError(f"{name} must be a Vocabulary, got {type(given).__name__}")
-        self.source, self.target, self.config = source, target, config or Config()
+            check_kind(name, given, Vocabulary)
+        config = Config() if config is None else config
+        check_kind("config", config, Config)
+        check_seed(seed)
+        self.source, self.target, self.config = source, target, config
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             self._make_parts(self.config)
@@ -104,19 +98,25 @@ class Translator(nn.Module):
         """Where the model is, and its inputs must be."""
         return self.output.weight.device
 
-    def read(self, texts: Sequence[str]) -> tuple[Int[Tensor, "batch keys"], Int[Tensor, " batch"]]:
+    def read(self, texts: Iterable[str]) -> tuple[Int[Tensor, "batch keys"], Int[Tensor, " batch"]]:
         """Turn texts into padded tokens and their lengths, on the model's device.
 
         Raises:
-            TypeError, ValueError: as `Vocabulary.encode` does.
+            TypeError, ValueError: as `Vocabulary.encode` does; or there are no texts.
         """
+        texts = check_texts(texts)
+        check_some("texts", texts)
         tokens, valid_lens = pad([self.source.encode(text) for text in texts])
         return tokens.to(self.device), valid_lens.to(self.device)
 
     def encode(
         self, tokens: Int[Tensor, "batch keys"], valid_lens: Int[Tensor, " batch"]
     ) -> Encoded:
-        """Read texts, and project their keys once for all steps to come."""
+        """Read texts, and project their keys once for all steps to come.
+
+        Raises:
+            TypeError, ValueError: as the encoder does.
+        """
         states, whole = self.encoder(tokens, valid_lens)
         states, whole = self.dropout(states), self.dropout(whole)
         keys = None if self.attention is None else self.attention.project_keys(states)
@@ -124,12 +124,18 @@ class Translator(nn.Module):
 
     def first_state(self, encoded: Encoded) -> Float[Tensor, "batch hiddens"]:
         """Make the decoder's state before anything is written: s_0 = tanh(W h + b) of all."""
+        check_kind("encoded", encoded, Encoded)
         return torch.tanh(self.start(encoded.whole))
 
     def context(
         self, state: Float[Tensor, "batch hiddens"], encoded: Encoded
     ) -> Float[Tensor, "batch hiddens"]:
-        """Attend with the decoder's last state; without attention, give all of the text."""
+        """Attend with the decoder's last state; without attention, give all of the text.
+
+        Raises:
+            TypeError, ValueError: `state` is not one for each text.
+        """
+        self._check_states(encoded, state=state)
         if self.attention is None or encoded.projected_keys is None:
             return encoded.whole
         # (batch, 1, hiddens): one query per text
@@ -143,9 +149,24 @@ class Translator(nn.Module):
         state: Float[Tensor, "batch hiddens"],
         context: Float[Tensor, "batch hiddens"],
     ) -> tuple[Float[Tensor, "batch symbols"], Float[Tensor, "batch hiddens"]]:
-        """Score what may be written next, and give the decoder's new state."""
-        state = self.cell(torch.cat([self.written(last), context], dim=-1), state)
+        """Score what may be written next, and give the decoder's new state.
+
+        Raises:
+            TypeError, ValueError: `last` holds no token that can be written, or there is not
+                one state and one context for each.
+        """
+        written = look_up("last", last, "(batch)", self.written)
+        self._check_states(last, state=state, context=context)
+        state = self.cell(torch.cat([written, context], dim=-1), state)
         return self.output(state), state
+
+    def _check_states(self, of: Encoded | Tensor, **states: Tensor) -> None:
+        if not isinstance(of, Tensor):
+            check_kind("encoded", of, Encoded)
+        batch = len(of) if isinstance(of, Tensor) else len(of.whole)
+        for name, state in states.items():
+            check_shape(name, state, "(batch, num_hiddens)", (batch, self.config.num_hiddens))
+            check_dtype(name, state, "the model's weights", self.output.weight)
 
     def forward(
         self,
@@ -153,8 +174,15 @@ class Translator(nn.Module):
         valid_lens: Int[Tensor, " batch"],
         targets: Int[Tensor, "batch steps"],
     ) -> Float[Tensor, "batch steps symbols"]:
-        """Score each character of the targets, given those before it (teacher forcing)."""
+        """Score each character of the targets, given those before it (teacher forcing).
+
+        Raises:
+            TypeError, ValueError: as the encoder does; or `targets` does not hold a row of
+                tokens that can be written for each text.
+        """
         encoded = self.encode(tokens, valid_lens)
+        look_up("targets", targets, "(batch, num_steps)", self.written)  # refuses here, by name
+        check_shape("targets", targets, "(batch, num_steps)", (len(tokens), targets.shape[1]))
         state, last, scores = self.first_state(encoded), torch.full_like(targets[:, 0], BEGIN), []
         for target in targets.unbind(1):
             score, state = self.step(last, state, self.context(state, encoded))
@@ -168,8 +196,7 @@ class Translator(nn.Module):
     def translate(self, texts: Iterable[str], change: Change | None = None) -> list[Translation]:
         """Write for each text, greedily: the likeliest character at every step.
 
-        A model translates for one caller at a time: two threads that share it would read
-        each other's weights, so give each its own copy.
+        A model translates for one thread at a time; another that shares it waits.
 
         Args:
             texts: each of 1 to 256 characters that the model knows; none give none.
@@ -182,9 +209,8 @@ class Translator(nn.Module):
                 without attention, or one that returns something else.
             ValueError: a score is not finite; the message says at which step.
         """
-        check_texts(texts)
+        texts = check_texts(texts)
         check_change(change, self.attention)
-        texts = list(texts)
         with at_rest(self):
             return [
                 translation
@@ -199,7 +225,7 @@ class Translator(nn.Module):
         scores, written, looked = [], [], []
         for number in range(self.config.max_steps):
             context = self.context(state, encoded)
-            if self.attention is not None:
+            if self.attention is not None and self.attention.keep_weights:
                 weights = self.attention.attention_weights[:, 0]
                 if change is not None:
                     weights = changed_weights(change, weights, number)
@@ -209,18 +235,7 @@ class Translator(nn.Module):
             scores.append(score)
             last = score[:, END:].argmax(-1) + END  # padding and beginnings are never written
             written.append(last)
-        check_finite(scores, texts)
+        cause = "the model's weights" + " and at what change returned" * (change is not None)
+        check_finite(torch.stack(scores, 1), texts, cause)  # once: every look makes a GPU wait
         outputs = [self.target.decode(row) for row in torch.stack(written, 1).tolist()]
-        return _translations(texts, outputs, looked)
-
-
-def _translations(
-    texts: Sequence[str], outputs: Sequence[str], looked: Sequence[Tensor]
-) -> list[Translation]:
-    if not looked:
-        return [Translation(*pair, None) for pair in zip(texts, outputs, strict=True)]
-    weights = torch.stack(list(looked), 1).cpu()
-    return [
-        Translation(text, output, rows[: len(output), : len(text)])
-        for text, output, rows in zip(texts, outputs, weights, strict=True)
-    ]
+        return translations_of(texts, outputs, looked)

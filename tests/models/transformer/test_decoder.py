@@ -1,6 +1,10 @@
 """The decoder: what it foresees, what it may not see, and what it refuses."""
 
 import contextlib
+import copy
+import math
+import pickle
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
@@ -78,6 +82,64 @@ def test_a_line_is_continued_by_its_likeliest_symbols():
         assert written[: len(start)] == start
         for n in range(len(start), len(start) + 3):
             assert model.follow([written[:n]])[0].guesses[-1] == written[n]
+
+
+@pytest.mark.parametrize("number", [math.nan, math.inf])
+@every_kind
+def test_scores_that_are_not_finite_are_refused(config, number):
+    model = make_model(config)
+    model.blocks[1].attention.W_v.weight.data[0] = number
+    message = r"scores must be finite, got \S+ at step 0 of 'abcabca'; look at the model's weights"
+    for call in (model.follow, lambda texts: model.write(texts, 3)):
+        with pytest.raises(ValueError, match=message):
+            call(TEXTS)
+
+
+def test_what_padding_scores_is_never_looked_at():
+    model = make_model()
+    expected = model.write(TEXTS, 2)
+    model.embedding.weight.data[PAD] = math.nan
+    assert model.write(TEXTS, 2) == expected
+
+
+def test_a_decoder_writes_without_keeping_weights_and_does_not_follow():
+    model = make_model()
+    expected = model.write(TEXTS, 3)
+    model.blocks[1].attention.keep_weights = False
+    assert model.write(TEXTS, 3) == expected
+    with pytest.raises(ValueError, match=r"keep_weights must be True .* got False in layer 1"):
+        model.follow(TEXTS)
+
+
+def test_a_line_too_long_is_refused_before_any_step_and_the_longest_is_written():
+    model, steps = make_model(), []
+    model.register_forward_hook(lambda *_: steps.append(1))
+    with pytest.raises(ValueError, match=r"room for count=254 more .* got 3 symbols"):
+        model.write(["a", "abc"], 254)
+    assert not steps
+    assert [len(text) for text in model.write(["a" * 254, "abc"], 2)] == [256, 5]
+    assert model.write([], 300) == []
+
+
+def test_two_threads_that_follow_get_their_own_weights():
+    model, alone = make_model(), make_model()
+    model.train()
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda text: model.follow([text])[0], TEXTS * 20))
+    for reading, text in zip(found, TEXTS * 20, strict=True):
+        (expected,) = alone.follow([text])
+        assert torch.equal(reading.weights, expected.weights)
+    assert all(part.training for part in model.modules())
+    assert copy.deepcopy(model).write(["a"], 2) == pickle.loads(pickle.dumps(model)).write(["a"], 2)  # noqa: S301 - our own bytes
+
+
+def test_lines_of_one_symbol_are_left_out_of_the_loss():
+    plan = Plan(epochs=2, batch_size=1)
+    one, other = Decoder(Vocabulary("abc"), SMALL), Decoder(Vocabulary("abc"), SMALL)
+    lines, more = (make_lines(one, texts) for texts in (["abca", "cb"], ["abca", "b", "cb", "c"]))
+    expected, found = fit(one, lines, lines, plan), fit(other, more, more, plan)
+    assert [epoch[:2] for epoch in found] == [epoch[:2] for epoch in expected]
+    assert torch.equal(one.output.weight, other.output.weight)
 
 
 def test_each_symbol_is_the_target_of_the_one_before_it():

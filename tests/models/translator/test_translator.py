@@ -3,6 +3,7 @@
 import math
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
@@ -213,6 +214,27 @@ def test_more_texts_than_a_batch_holds_are_translated_in_order(monkeypatch):
     assert model.translate([]) == []
 
 
+@every_encoder
+@attending_or_not
+def test_a_text_of_no_characters_is_read_as_zeros_and_changes_no_other(encoder, attention):
+    model = make(encoder, attention)
+    tokens, targets = torch.full((2, 5), 4), torch.full((2, 3), 3)
+    scores = model(tokens, torch.tensor([0, 3]), targets)
+    assert torch.allclose(scores[1:], model(tokens[1:], torch.tensor([3]), targets[1:]), atol=1e-12)
+    encoded = model.encode(tokens, torch.tensor([0, 3]))
+    assert not encoded.states[0].any()
+    assert not encoded.whole[0].any()
+    scores.sum().backward()
+    assert all(weight.grad.isfinite().all() for weight in model.parameters())
+
+
+def test_a_batch_of_no_texts_is_read_or_refused():
+    nothing = torch.zeros(0, 5).long(), torch.zeros(0).long(), torch.zeros(0, 3).long()
+    assert make("convolutional")(*nothing).shape == (0, 3, len(TARGET))
+    with pytest.raises(ValueError, match=r"tokens must hold at least one text, got shape \(0, 5\)"):
+        make("recurrent")(*nothing)
+
+
 # What a translation is
 
 
@@ -251,6 +273,27 @@ def test_without_attention_there_are_no_weights_and_no_attention_layer():
     model = make(attention=False)
     assert [found.weights for found in model.translate(TEXTS)] == [None] * 4
     assert not [name for name in model.state_dict() if name.startswith("attention")]
+
+
+def test_a_model_translates_without_keeping_weights():
+    model = make()
+    expected = outputs(model.translate(TEXTS))
+    model.attention.keep_weights = False
+    found = model.translate(TEXTS)
+    assert outputs(found) == expected
+    assert {one.weights for one in found} == {None}
+    with pytest.raises(ValueError, match=r"change needs weights, but .* keep_weights=False"):
+        model.translate(TEXTS, lambda weights, _: weights)
+
+
+def test_two_threads_that_translate_get_their_own_weights():
+    model, alone = make(), make()
+    model.train()
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda text: model.translate([text])[0], TEXTS * 10))
+    for one, expected in zip(found, alone.translate(TEXTS) * 10, strict=True):
+        assert torch.allclose(one.weights, expected.weights, atol=1e-12)
+    assert all(part.training for part in model.modules())
 
 
 def test_changed_weights_are_pooled_and_shown(monkeypatch):

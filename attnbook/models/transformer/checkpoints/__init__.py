@@ -10,6 +10,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from attnbook.checks import check_size, is_whole
+from attnbook.models.checks import check_device, check_kind, check_list, check_notes, check_path
 from attnbook.models.files import read_notes, read_weights, refuse, write_weights
 from attnbook.models.progress import Epoch
 from attnbook.models.transformer.config import DecoderConfig
@@ -40,6 +42,11 @@ class Snapshots:
     """
 
     def __init__(self, model: Decoder, steps: Sequence[int], total: int) -> None:
+        check_kind("model", model, Decoder)
+        for step in check_list("steps", steps, "whole numbers"):
+            if not is_whole(step):
+                raise TypeError(f"steps must be a list of whole numbers, got {step!r}")
+        check_size("total", total)
         self.model, self.steps, self.total = model, set(steps), total
         self.kept: dict[int, dict[str, Tensor]] = {}
 
@@ -61,9 +68,13 @@ def book_decoder(name: str, step: int | None = None, device: torch.device | str 
         device: where the model should be.
 
     Raises:
-        ValueError: there is no such model or snapshot, or the file is damaged.
+        TypeError: `step` is no whole number.
+        ValueError: there is no such model, snapshot or device, or the file is damaged.
     """
     path = _path(name)
+    check_device(device)
+    if step is not None and not is_whole(step):
+        raise TypeError(f"step must be a whole number, got {step!r}")
     about, weights = read_weights(path)
     steps = _steps(path, about)
     step = steps[-1] if step is None else step
@@ -121,15 +132,17 @@ def save_decoder(
         TypeError: JSON cannot hold the notes.
         OSError: the file cannot be written; an older one is left as it was.
     """
+    check_kind("model", model, Decoder)
+    check_kind("snapshots", snapshots, Mapping)
     if not snapshots:
         raise ValueError("snapshots must hold at least one step, got none")
     about = {
         "config": asdict(model.config),
         "characters": model.vocabulary.characters,
         "steps": sorted(snapshots),
-        "notes": dict(notes or {}),
+        "notes": check_notes(notes),
     }
     weights = {
         f"{step}/{name}": part for step, parts in snapshots.items() for name, part in parts.items()
     }
-    write_weights(Path(path), about, weights)
+    write_weights(check_path(path), about, weights)

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from attnbook.models.checks import check_device, check_kind, check_notes, check_path
 from attnbook.models.files import read_notes, read_weights, refuse, write_weights
 from attnbook.models.translator.config import Config
 from attnbook.models.translator.model import Translator
@@ -52,13 +53,14 @@ def save_checkpoint(
         TypeError: JSON cannot hold the notes.
         OSError: the file cannot be written; an older one is left as it was.
     """
+    check_kind("model", model, Translator)
     about = {
         "config": asdict(model.config),
         "source": model.source.characters,
         "target": model.target.characters,
-        "notes": dict(notes or {}),
+        "notes": check_notes(notes),
     }
-    write_weights(Path(path), about, model.state_dict())
+    write_weights(check_path(path), about, model.state_dict())
 
 
 def load_checkpoint(
@@ -78,8 +80,12 @@ def load_checkpoint(
         FileNotFoundError: there is no such file.
         ValueError: the file is damaged, is something else, or reads other characters.
     """
-    about, weights = read_weights(Path(path))
-    model = _model(Path(path), about, weights)
+    path = check_path(path)
+    check_device(device)
+    if source is not None:
+        check_kind("source", source, Vocabulary)
+    about, weights = read_weights(path)
+    model = _model(path, about, weights)
     if source is not None and source != model.source:
         raise ValueError(
             f"{path} must read the characters of source, but "
