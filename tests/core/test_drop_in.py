@@ -114,3 +114,5 @@ def test_the_older_name_takes_units(positional):
     assert layer.W_q.weight.shape == (8, 2)
     assert layer.w_v.weight.shape == (1, 8)
     assert layer.dropout.p == 0.1
+    assert layer.keep_weights
+    assert not attnbook.MLPAttention(**names, keep_weights=False).keep_weights

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from attnbook.models.translator.checkpoints import FOLDER, book_model, read_notes
 from attnbook.models.translator.dates import WrittenDate
+from attnbook.models.translator.decoding import Translation
 from attnbook.models.translator.grading import (
     diagonal,
     effects,
@@ -24,7 +25,7 @@ from attnbook.models.translator.grading import (
     looked,
     uniform,
 )
-from attnbook.models.translator.model import Translation, Translator
+from attnbook.models.translator.model import Translator
 from tools.models.checkpoints import RECIPES, Recipe, right
 
 MAIN = "convolutional"
