@@ -31,7 +31,7 @@ ROUNDED = frozenset(
     "logcumsumexp _softmax _log_softmax native_layer_norm native_batch_norm native_group_norm "
     "_cdist_forward _euclidean_dist mse_loss nll_loss_forward "
     # products of matrices
-    "mm bmm mv dot vdot addmm addmv addbmm baddbmm convolution mkldnn_rnn_layer "
+    "mm bmm mv dot vdot addmm addmv addbmm baddbmm convolution mkldnn_rnn_layer flex_attention "
     # random numbers: drawn alike, then shaped by logarithm and cosine
     "randn normal normal_functional exponential".split()
 )
@@ -94,6 +94,13 @@ class Jitter(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch has n
     equal computations stay equal.
     """
 
+    supports_higher_order_operators = True  # such as flex_attention
+
+    @classmethod
+    def ignore_compile_internals(cls) -> bool:
+        """Let torch compile: flex_attention does so by itself."""
+        return True
+
     def __init__(self, seed: int) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.seed = seed
@@ -107,7 +114,8 @@ class Jitter(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch has n
     ) -> Any:  # noqa: ANN401
         """Run one operation, and move what it gives if it is rounded."""
         result = func(*args, **(kwargs or {}))
-        name = func.overloadpacket.__name__.removesuffix("_")  # exp_ is exp, in place
+        # exp_ is exp, in place; an operator of higher order has no overloads
+        name = getattr(func, "overloadpacket", func).__name__.removesuffix("_")
         if is_rounded(name):
             salt = zlib.crc32(f"{name} {self.seed}".encode())
             for made in result if isinstance(result, tuple | list) else [result]:

@@ -1,10 +1,13 @@
 """Other processors: what their rounding moves and what not; a digit that turns is seen."""
 
 import re
+from contextlib import nullcontext
 
 import pytest
 import torch
+from torch.nn.attention.flex_attention import flex_attention
 
+from attnbook import DotProductAttention
 from tests.tools.book.test_notebooks import book_with, code, stream
 from tools.book.notebooks import execute
 from tools.ci import processors
@@ -104,6 +107,16 @@ def test_gradients_are_rounded_as_well(numbers):
     assert torch.allclose(there, gradient())
 
 
+@pytest.mark.filterwarnings("ignore:flex_attention called without torch")
+def test_flexible_attention_is_rounded_as_well(rng):
+    queries, keys, values = torch.randn(3, 1, 2, 5, 7, generator=rng)
+    with Jitter(1):
+        there = flex_attention(queries, keys, values)
+    here = flex_attention(queries, keys, values)
+    assert not torch.equal(there, here)
+    assert torch.allclose(there, here, atol=1e-5)
+
+
 @pytest.mark.parametrize(
     ("names", "differ"),
     [
@@ -115,7 +128,7 @@ def test_some_operations_differ_between_processors(names, differ):
     assert {is_rounded(name) for name in names.split()} == {differ}
 
 
-# Chapters: two cells as they once were, which another make of processor turned, and as they are
+# Chapters: cells as they once were, which another make of processor turned, and as they are
 
 
 # Places on a curve, with the decimals that matplotlib writes.
@@ -134,6 +147,31 @@ layer = DotProductAttention()
 layer(queries, keys, keys)
 [f"{{0.55 * weight:.6f}}" for weight in layer.attention_weights.flatten().tolist()]
 """
+# An output and a mean that look whole here.
+WHOLE = """
+closeness = torch.exp(torch.full((1, 2), -0.125))
+found = closeness @ torch.tensor([[10.0], [20.0]]) / closeness.sum(dim=-1, keepdim=True)
+"""
+MEAN = """
+query, keys = torch.ones(1, 1, 4), torch.ones(1, 6, 4)
+values = torch.arange(6.0).reshape(1, 6, 1)
+found = DotProductAttention()(query, keys, values, causal=True).item()
+"""
+
+
+@pytest.mark.parametrize(
+    ("cell", "before", "after"),
+    [(WHOLE, repr, lambda found: repr(found.round(decimals=2))), (MEAN, repr, "{:.1f}".format)],
+)
+def test_a_result_that_is_whole_by_chance_turns_unless_it_is_rounded(cell, before, after):
+    results = []
+    for seed in (None, *range(1, 8)):
+        with Jitter(seed) if seed else nullcontext():
+            names = {"torch": torch, "DotProductAttention": DotProductAttention}
+            exec(cell, names)  # noqa: S102 - a chapter's cell
+            results.append(names["found"])
+    assert len({*map(before, results)}) > 1
+    assert len({*map(after, results)}) == 1
 
 
 @pytest.mark.weekly
