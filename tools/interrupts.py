@@ -1,15 +1,41 @@
-"""Ctrl-C reaches our programs, however they were started."""
+"""Ctrl-C and SIGTERM end our programs in the same orderly way, however they were started."""
 
 from __future__ import annotations
 
 import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+INTERRUPTED, TERMINATED = 128 + signal.SIGINT, 128 + signal.SIGTERM
 
 
-def listen() -> None:
-    """Raise KeyboardInterrupt at SIGINT again.
+class Terminated(KeyboardInterrupt):
+    """SIGTERM arrived: what cleans up after Ctrl-C cleans up after it, too."""
+
+
+def status(interrupt: KeyboardInterrupt) -> int:
+    """The exit status of a program that this ended, as a shell gives it."""
+    return TERMINATED if isinstance(interrupt, Terminated) else INTERRUPTED
+
+
+def _terminate(_number: int, _frame: FrameType | None) -> None:
+    raise Terminated
+
+
+@contextmanager
+def listening() -> Iterator[None]:
+    """Raise KeyboardInterrupt at SIGINT, and Terminated at SIGTERM.
 
     A command that a shell without job control starts in the background, under `nohup` or by a CI
     runner inherits an ignored SIGINT; Python then installs no handler, and nothing is cleaned up.
     """
+    wanted = {signal.SIGTERM: _terminate}
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        wanted[signal.SIGINT] = signal.default_int_handler
+    before = {number: signal.signal(number, handler) for number, handler in wanted.items()}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

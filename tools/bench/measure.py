@@ -168,9 +168,9 @@ def arguments(given: Sequence[str] | None) -> argparse.Namespace:
     return found
 
 
+@interrupts.listening()
 def main(given: Sequence[str] | None = None) -> int:
     """Measure the rows that the command line names; all, when it asks for nothing else."""
-    interrupts.listen()
     asked = arguments(given)
     if asked.device:
         os.environ["ATTNBOOK_DEVICE"] = asked.device

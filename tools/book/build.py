@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import gc
 import io
 import shutil
@@ -19,6 +20,7 @@ from typing import TextIO
 from unittest.mock import patch
 
 from jupyter_book.sphinx import build_sphinx
+from nbclient import NotebookClient
 from sphinx.environment.collectors.toctree import TocTreeCollector
 from sphinx.util.console import nocolor, strip_colors
 from sphinx_external_toc import collectors
@@ -28,7 +30,7 @@ from tools.book.server import address, show, start_server
 from tools.book.state import Workshop, digest
 from tools.contents import pages
 
-BROKEN_OFF, INTERRUPTED = 2, 130
+BROKEN_OFF = 2
 # What a page is made from; `make chapter` watches it.
 SOURCES = ("chapters", "attnbook", "img", "_config.yml", "_toc.yml")
 # Other people's code that a build imports, for more than half of its time.
@@ -77,7 +79,9 @@ def render(
     echo = Echo(sys.stderr)
     # sphinx-external-toc asks every object in memory for its class, and one that is gone raises.
     looks = SimpleNamespace(get_objects=table_collectors)
-    with redirect_stderr(echo), patch.object(collectors, "gc", looks):
+    # nbclient answers a signal with an error of its own, and takes our handlers away.
+    handlers = patch.object(asyncio.SelectorEventLoop, "add_signal_handler")
+    with redirect_stderr(echo), patch.object(collectors, "gc", looks), handlers:
         result = build_sphinx(
             workshop.root,
             target,
@@ -95,7 +99,9 @@ def render(
             keep_going=True,
         )
     if isinstance(result, KeyboardInterrupt):
-        return INTERRUPTED
+        # At exit; a kernel that is asked to end while it computes prints a traceback.
+        NotebookClient.shutdown_kernel = "immediate"
+        raise result
     if result:
         print(f"\nWhat stands in the way, once more:\n\n{echo.heard.strip()}", file=sys.stderr)
     return result if isinstance(result, int) else BROKEN_OFF
@@ -170,13 +176,16 @@ def write_chapter(root: Path, name: str) -> int:
             site = Path(folder, str(number))
             fork = forks.Process(target=main, args=([*task, str(site)],))
             fork.start()
-            fork.join()
+            try:
+                fork.join()
+            finally:
+                fork.terminate()
             if fork.exitcode == 0 and site.exists():
                 show(server, site)
                 for old in {*Path(folder).iterdir()} - {site}:
                     shutil.rmtree(old)
             print(f"{address(server, page)} (Ctrl-C ends it)", flush=True)
-    return INTERRUPTED
+    return 0
 
 
 def read_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -213,16 +222,16 @@ def run(arguments: argparse.Namespace) -> int:
     return write_chapter(root, arguments.name)
 
 
+@interrupts.listening()
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one task; Ctrl-C ends any of them without a traceback."""
-    interrupts.listen()
+    """Run one task; Ctrl-C and SIGTERM end any of them without a traceback."""
     if not sys.stdout.isatty():
         nocolor()
     try:
         return run(read_arguments(arguments))
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as interrupt:
         print()
-        return INTERRUPTED
+        return interrupts.status(interrupt)
 
 
 if __name__ == "__main__":

@@ -29,7 +29,6 @@ PROGRESS = LOGS / "progress.json"
 BOOK = LOGS / "book-exit-code"
 PYTHON = sys.executable
 EVERY = 20  # seconds between two lines that say how far it is
-INTERRUPTED = 130
 # What one failure means to whoever wants to run only that.
 AGAIN = {
     "lint": "make lint",
@@ -183,9 +182,9 @@ def run(all_parts: Sequence[Part], workers: int) -> int:
     return sum(bool(part.code) for part in all_parts)
 
 
+@interrupts.listening()
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run everything; 1 if anything failed."""
-    interrupts.listen()
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -200,9 +199,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     all_parts = parts(cores, full=options.full)
     try:
         return min(run(all_parts, cores), 1)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as interrupt:
         print("\nInterrupted.")
-        return INTERRUPTED
+        return interrupts.status(interrupt)
     finally:
         for part in all_parts:
             part.stop()

@@ -115,12 +115,12 @@ def right(model: Translator, pairs: Sequence[Pair]) -> float:
     return fmean(one.output == target for one, (_, target) in zip(found, pairs, strict=True))
 
 
+@interrupts.listening()
 def main(given: Sequence[str] | None = None, folder: Path | None = None) -> int:
     """Make the checkpoints that the command line names; all, if it names none.
 
     They go to a folder, by default to where attnbook has its own.
     """
-    interrupts.listen()
     known: dict[str, Recipe | DecoderRecipe] = {**RECIPES, **DECODERS}
     parser = argparse.ArgumentParser(description="Make the book's trained models.")
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(known))

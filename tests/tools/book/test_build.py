@@ -267,20 +267,26 @@ def test_a_cell_that_raises_fails_the_build_today_and_tomorrow(faulty):
 
 
 @pytest.mark.slow
-def test_the_build_after_an_interrupted_one_is_good(book):
+def test_an_interrupted_build_is_quiet_and_the_next_one_is_good(book, monkeypatch):
     write_notebook(
         book,
         COUNTED,
         "import time\nfrom pathlib import Path\nwhile Path('../hold').exists(): time.sleep(0.05)",
     )
-    for sent in (signal.SIGINT, signal.SIGKILL):
+    (book / "temporary").mkdir()
+    monkeypatch.setenv("TMPDIR", str(book / "temporary"))
+    monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(book / "temporary"))
+    for sent, status in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -9)):
         (book / "hold").touch()
         process = start(book, "build")
         wait_for(book / "executed")
         os.kill(process.pid, sent)
-        process.communicate(timeout=120)
-        assert process.returncode != 0
+        output = process.communicate(timeout=120)[0]
+        assert process.returncode == status, output
         assert not Workshop(book).stamp.exists()
+        if status > 0:
+            assert output.endswith("[mystnb]\n\nInterrupted!\n\n")
+            assert [*(book / "temporary").iterdir()] == []
         (book / "hold").unlink()
         (book / "executed").unlink()
     build_well(book)
