@@ -9,8 +9,11 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
-from collections.abc import Mapping
+import secrets
+import signal
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -34,6 +37,9 @@ KEY = "attnbook"
 def write_weights(path: Path, about: Mapping[str, Any], weights: Mapping[str, Tensor]) -> None:
     """Write a file; whoever reads it meanwhile sees the old file or the new one.
 
+    SIGINT and SIGTERM wait until the file is written; in another thread than the main one
+    they may leave a temporary file.
+
     Args:
         path: in a folder that exists; a symbolic link is replaced, not followed.
         about: whatever must be known, as JSON can hold it: keys become strings.
@@ -43,7 +49,11 @@ def write_weights(path: Path, about: Mapping[str, Any], weights: Mapping[str, Te
         TypeError: JSON cannot hold what is known.
         OSError: the file cannot be written; an older one is left as it was.
     """
-    at_home = {name: part.cpu().contiguous() for name, part in weights.items()}
+    # Each in memory of its own: tied weights are written twice.
+    at_home = {
+        name: part.detach().cpu().clone(memory_format=torch.contiguous_format)
+        for name, part in weights.items()
+    }
     about = json.loads(json.dumps(about))  # as it will be read: the digest must fit that
     metadata = json.dumps({"about": about, "digest": _digest(about, at_home)})
     _write_at_once(path, save(at_home, metadata={KEY: metadata}))
@@ -52,16 +62,37 @@ def write_weights(path: Path, about: Mapping[str, Any], weights: Mapping[str, Te
 def _write_at_once(path: Path, content: bytes) -> None:
     # In the same folder: only there a file can take another's place at once. A symbolic
     # link is a file like any other here: it is replaced, and what it points to is not.
-    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=path.name, delete=False) as file:
+    temporary = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
+    with _signals_deferred():
         try:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-            Path(file.name).chmod(0o644)
-            os.replace(file.name, path)  # noqa: PTH105 - the call that the docstring promises
+            with temporary.open("xb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, path)  # noqa: PTH105 - the call that the docstring promises
         except BaseException:
-            Path(file.name).unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
             raise
+
+
+@contextmanager
+def _signals_deferred() -> Iterator[None]:
+    """Let SIGINT and SIGTERM wait; only the main thread may."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    arrived: list[int] = []
+    both = (signal.SIGINT, signal.SIGTERM)
+    # None: a handler that is not Python's, and that Python cannot put back.
+    numbers = [number for number in both if signal.getsignal(number) is not None]
+    before = [signal.signal(number, lambda it, _: arrived.append(it)) for number in numbers]
+    try:
+        yield
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)
+        for each in arrived:
+            signal.raise_signal(each)
 
 
 def read_weights(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import babel
 import torch
 
-from attnbook.models.training import Bar, Pair, Plan, Report, train
+from attnbook.models.training import Pair, Plan, Report, train
 from attnbook.models.transformer.checkpoints import FOLDER as HOME
 from attnbook.models.translator.checkpoints import FOLDER, save_checkpoint
 from attnbook.models.translator.config import Config
@@ -32,6 +32,7 @@ from attnbook.models.translator.model import Translator
 from attnbook.models.vocabulary import Vocabulary
 from tools import interrupts
 from tools.models.decoders import DECODERS, DecoderRecipe
+from tools.models.unfinished import Progress, saving_best_epoch
 
 SMALL_LOCALES = ("de", "en", "fr", "ru")
 
@@ -59,8 +60,12 @@ class Recipe(NamedTuple):
 
     def write(self, path: Path) -> dict[str, Any]:
         """Train a model and write its file; give what was noted."""
-        model, notes = make(self, Bar())
-        save_checkpoint(path, model, notes)
+        model, progress = self.model(), Progress()
+        with saving_best_epoch(
+            path, progress, lambda at, so_far: save_checkpoint(at, model, so_far)
+        ):
+            _, notes = make(self, progress, model)
+            save_checkpoint(path, model, notes)
         return notes
 
     def model(self) -> Translator:
@@ -92,9 +97,11 @@ RECIPES = {
 }
 
 
-def make(recipe: Recipe, report: Report | None = None) -> tuple[Translator, dict[str, Any]]:
-    """Train a model; give it with what should be noted about it."""
-    model, (learned, judged, unseen) = recipe.model(), recipe.pairs()
+def make(
+    recipe: Recipe, report: Report | None = None, model: Translator | None = None
+) -> tuple[Translator, dict[str, Any]]:
+    """Train a model, by default a new one; give it with what should be noted about it."""
+    model, (learned, judged, unseen) = model or recipe.model(), recipe.pairs()
     start = time.process_time()
     history = train(model, learned, judged, recipe.plan, report)
     seconds = time.process_time() - start
@@ -119,7 +126,8 @@ def right(model: Translator, pairs: Sequence[Pair]) -> float:
 def main(given: Sequence[str] | None = None, folder: Path | None = None) -> int:
     """Make the checkpoints that the command line names; all, if it names none.
 
-    They go to a folder, by default to where attnbook has its own.
+    They go to a folder, by default to where attnbook has its own. Ctrl-C and SIGTERM keep the
+    best epoch so far, in a file of its own.
     """
     known: dict[str, Recipe | DecoderRecipe] = {**RECIPES, **DECODERS}
     parser = argparse.ArgumentParser(description="Make the book's trained models.")
@@ -131,7 +139,10 @@ def main(given: Sequence[str] | None = None, folder: Path | None = None) -> int:
     torch.set_num_threads(1)
     for name in names:
         path = (folder or (FOLDER if name in RECIPES else HOME)) / f"{name}.safetensors"
-        notes = known[name].write(path)
+        try:
+            notes = known[name].write(path)
+        except KeyboardInterrupt as interrupt:
+            return interrupts.status(interrupt)
         print(f"{name}: {path.stat().st_size // 1024} KB, {notes}", flush=True)
     return 0
 

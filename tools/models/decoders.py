@@ -13,13 +13,14 @@ from typing import Any, NamedTuple
 
 import torch
 
-from attnbook.models.training import Bar, Plan, fit
+from attnbook.models.training import Bar, Plan, Report, fit
 from attnbook.models.transformer.checkpoints import Snapshots, save_decoder
 from attnbook.models.transformer.config import DecoderConfig
 from attnbook.models.transformer.decoder import Decoder, make_lines
 from attnbook.models.transformer.grading import accuracy
 from attnbook.models.transformer.repeats import SYMBOLS, Repeat, make_repeats
 from attnbook.models.vocabulary import Vocabulary
+from tools.models.unfinished import Progress, saving_best_epoch
 
 SEEDS = {"learned": 0, "judged": 1, "test": 2, "later": 3}
 PLAN = Plan(epochs=10, batch_size=64, learning_rate=1.5e-2, patience=10)
@@ -45,21 +46,28 @@ class DecoderRecipe(NamedTuple):
         """Make the model as it is before it has learned anything."""
         return Decoder(Vocabulary(SYMBOLS), self.config, seed=self.plan.seed)
 
-    def make(self) -> tuple[Decoder, Snapshots, dict[str, Any]]:
-        """Train a model; give it with its snapshots and with what should be noted about it."""
-        model = self.model()
+    @property
+    def steps_of_an_epoch(self) -> int:
+        """How many batches hold all lines."""
+        return -(-COUNTS["learned"] // self.plan.batch_size)
+
+    def make(
+        self, report: Report | None = None, model: Decoder | None = None
+    ) -> tuple[Decoder, Snapshots, dict[str, Any]]:
+        """Train a model, by default a new one; give it with its snapshots and its notes."""
+        model = model or self.model()
         learned, judged = (
             make_lines(model, [line.text for line in lines(part)]) for part in ("learned", "judged")
         )
-        total = self.plan.epochs * -(-len(learned.tokens) // self.plan.batch_size)
-        snapshots, bar = Snapshots(model, self.steps, total), Bar()
+        total = self.plan.epochs * self.steps_of_an_epoch
+        snapshots, bar = Snapshots(model, self.steps, total), report or Bar()
 
-        def report(share: float, history: list[Any]) -> None:
+        def both(share: float, history: list[Any]) -> None:
             snapshots(share, history)
             bar(share, history)
 
         start = time.process_time()
-        fit(model, learned, judged, self.plan, report)
+        fit(model, learned, judged, self.plan, both)
         return (
             model,
             snapshots,
@@ -73,8 +81,15 @@ class DecoderRecipe(NamedTuple):
 
     def write(self, path: Path) -> dict[str, Any]:
         """Train a model and write its file; give what was noted."""
-        model, snapshots, notes = self.make()
-        save_decoder(path, model, snapshots.kept, notes)
+        model, progress = self.model(), Progress()
+
+        def save(unfinished: Path, so_far: dict[str, Any]) -> None:
+            step = so_far["epoch"] * self.steps_of_an_epoch
+            save_decoder(unfinished, model, {step: model.state_dict()}, so_far)
+
+        with saving_best_epoch(path, progress, save):
+            _, snapshots, notes = self.make(progress, model)
+            save_decoder(path, model, snapshots.kept, notes)
         return notes
 
 

@@ -3,6 +3,9 @@
 import contextlib
 import json
 import os
+import signal
+import subprocess
+import sys
 
 import babel
 import pytest
@@ -22,6 +25,7 @@ from attnbook.models.translator.checkpoints import (
 from attnbook.models.translator.config import Config
 from attnbook.models.translator.model import Translator
 from attnbook.models.vocabulary import Vocabulary
+from tools import ROOT
 from tools.models.checkpoints import RECIPES, Recipe, main, make, right
 
 TEXTS = ["cab", "abcabc", "b"]
@@ -147,6 +151,48 @@ def test_the_new_file_is_whole_before_it_replaces_the_old(path, monkeypatch):
     save_checkpoint(path, make_model(attention=False))
     assert whole == [False]
     assert not load_checkpoint(path).config.attention
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+import torch
+from attnbook.models.files import write_weights
+
+def sync(file):
+    os.kill(os.getpid(), signal.SIGTERM)
+
+os.fsync = sync
+write_weights(Path(sys.argv[1]), {}, {"weight": torch.ones(2)})
+print("went on")
+"""
+
+
+def test_a_signal_while_a_file_is_written_waits_until_the_file_is_whole(tmp_path):
+    command = [sys.executable, "-c", KILLED, tmp_path / "new"]
+    killed = subprocess.run(command, stdout=subprocess.PIPE, check=False)
+    assert (killed.returncode, killed.stdout) == (-signal.SIGTERM, b"")
+    assert [*tmp_path.iterdir()] == [tmp_path / "new"]
+    assert torch.equal(files.read_weights(tmp_path / "new")[1]["weight"], torch.ones(2))
+
+
+@pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o644), (0o077, 0o600), (0o002, 0o664)])
+def test_a_file_may_be_read_by_whom_the_umask_allows(path, umask, mode):
+    before = os.umask(umask)
+    try:
+        save_checkpoint(path, make_model())
+    finally:
+        os.umask(before)
+    assert path.stat().st_mode & 0o777 == mode
+
+
+def test_tied_weights_are_written_each_for_itself(tmp_path):
+    weight = torch.arange(6.0).reshape(2, 3)
+    tied = {"one": weight, "other": weight, "turned": weight.T, "row": weight[1]}
+    files.write_weights(tmp_path / "tied", {}, tied)
+    found = files.read_weights(tmp_path / "tied")[1]
+    assert found.keys() == tied.keys()
+    assert all(torch.equal(found[name], tied[name]) for name in tied)
 
 
 # Refused
@@ -285,6 +331,55 @@ def test_a_recipe_makes_the_same_model_each_time_and_the_tool_writes_it(
     with pytest.raises(SystemExit):
         main(["nothing"], tmp_path)
     assert "no recipe named nothing; there are: tiny, other, copying, " in capsys.readouterr().err
+
+
+INTERRUPTED = """
+import os, signal, sys
+from dataclasses import replace
+from pathlib import Path
+from attnbook.models.progress import Bar
+from tests.models.{kind}.test_checkpoints import TINY
+from tools.models import checkpoints, decoders
+
+def draw(self, share, epochs):
+    if len(epochs) == {epochs}:
+        os.kill(os.getpid(), signal.{sent})
+
+Bar.__call__ = draw
+decoders.COUNTS["learned"] = 16
+tiny = TINY._replace(plan=replace(TINY.plan, epochs=4))
+checkpoints.{recipes} = {{"tiny": tiny, "other": tiny}}
+sys.exit(checkpoints.main(["tiny", "other"], Path(sys.argv[1])))
+"""
+
+
+@pytest.mark.parametrize(
+    ("sent", "status", "kind", "recipes"),
+    [("SIGINT", 130, "translator", "RECIPES"), ("SIGTERM", 143, "transformer", "DECODERS")],
+)
+@pytest.mark.parametrize("epochs", [0, 2])
+def test_an_interrupted_tool_keeps_the_best_epoch_and_says_where(
+    tmp_path, sent, status, kind, recipes, epochs
+):
+    """Even where SIGINT was ignored."""
+    path = tmp_path / "tiny.unfinished"
+    text = INTERRUPTED.format(sent=sent, kind=kind, recipes=recipes, epochs=epochs)
+    command = ["sh", "-c", 'trap "" INT; exec "$@"', "sh", sys.executable, "-c", text, tmp_path]
+    ended = subprocess.run(command, cwd=ROOT, stdout=-1, stderr=-1, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (status, "")
+    assert [*tmp_path.iterdir()] == ([path] if epochs else [])
+    if epochs:
+        assert f"tiny: interrupted; the best of 2 epochs is {path}\n" in ended.stdout
+        assert read_notes(path)["interrupted after epoch"] == 2
+    else:
+        assert "tiny: interrupted in its first epoch; nothing is saved\n" in ended.stdout
+
+
+def test_a_training_that_ends_removes_what_an_interrupted_one_has_left(monkeypatch, tmp_path):
+    monkeypatch.setattr("tools.models.checkpoints.RECIPES", {"tiny": TINY})
+    (tmp_path / "tiny.unfinished").touch()
+    assert main(["tiny"], tmp_path) == 0
+    assert [*tmp_path.iterdir()] == [tmp_path / "tiny.safetensors"]
 
 
 def test_a_recipe_starts_from_its_seed():

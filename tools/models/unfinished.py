@@ -1,0 +1,48 @@
+"""What an interrupted training leaves: the best of its finished epochs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from attnbook.models.progress import Bar, Epoch
+
+Save = Callable[[Path, dict[str, Any]], None]
+
+
+class Progress:
+    """A progress bar that remembers the finished epochs."""
+
+    def __init__(self) -> None:
+        self.bar, self.epochs = Bar(), list[Epoch]()
+
+    def __call__(self, share: float, epochs: list[Epoch]) -> None:
+        """Draw how much is done."""
+        self.epochs = epochs
+        self.bar(share, epochs)
+
+
+@contextmanager
+def saving_best_epoch(path: Path, progress: Progress, save: Save) -> Iterator[None]:
+    """Save the best epoch of a training that is interrupted, and print where it is.
+
+    Args:
+        path: of the checkpoint, which stays as it is; an epoch goes into a file of its own.
+        progress: the report of the training.
+        save: writes the model, with notes, to a path.
+    """
+    unfinished = path.with_suffix(".unfinished")
+    try:
+        yield
+    except KeyboardInterrupt:
+        losses = [epoch.validation_loss for epoch in progress.epochs]
+        if losses:
+            best = 1 + losses.index(min(losses))
+            save(unfinished, {"interrupted after epoch": len(losses), "epoch": best})
+            print(f"\n{path.stem}: interrupted; the best of {len(losses)} epochs is {unfinished}")
+        else:
+            print(f"\n{path.stem}: interrupted in its first epoch; nothing is saved")
+        raise
+    unfinished.unlink(missing_ok=True)
