@@ -178,10 +178,12 @@ def quartiles(numbers: Iterable[float]) -> Quartiles:
 
 def readable(seconds: float) -> str:
     """A time with three digits and the unit that suits it."""
+    rounded = float(f"{seconds:.3g}")  # first, as it may be the next unit's
     for unit, size in (("s", 1.0), ("ms", 1e-3)):
-        if abs(seconds) >= size:
-            return f"{seconds / size:.3g} {unit}"
-    return f"{seconds / 1e-6:.3g} µs"
+        if abs(rounded) >= size:
+            digits = ".0f" if abs(rounded) >= 1000 else ".3g"
+            return f"{rounded / size:{digits}} {unit}"
+    return f"{rounded / 1e-6:.3g} µs"
 
 
 def devices(result: object) -> set[str]:

@@ -74,7 +74,16 @@ def test_the_repr_is_a_table(seven):
 
 @pytest.mark.parametrize(
     ("seconds", "text"),
-    [(4.02, "4.02 s"), (0.5504, "550 ms"), (1e-3, "1 ms"), (4.213e-6, "4.21 µs"), (0.0, "0 µs")],
+    [
+        *(
+            (4.02, "4.02 s"),
+            (0.5504, "550 ms"),
+            (1e-3, "1 ms"),
+            (4.213e-6, "4.21 µs"),
+            (0.0, "0 µs"),
+        ),
+        *((0.00099951, "1 ms"), (-0.99951, "-1 s"), (0.00099949, "999 µs"), (1234.5, "1230 s")),
+    ],
 )
 def test_a_time_has_the_unit_that_suits_it(seconds, text):
     assert readable(seconds) == text

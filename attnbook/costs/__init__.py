@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 from attnbook.costs.counting import Counts, Sizes, operations, peak_bytes
 
@@ -74,16 +75,33 @@ class _Pen(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's
     ) -> Any:  # noqa: ANN401
         if "empty" in func.overloadpacket.__name__:
             return func(*args, **(kwargs or {}))
-        given = {_storage(value) for value in [*args, *(kwargs or {}).values()]}
+        filled = _tensors(_changed(func._schema, args, kwargs or {}))
+        given = {_storage(tensor) for tensor in _tensors([args, kwargs])}
         result = func(*args, **(kwargs or {}))
-        for made in result if isinstance(result, tuple | list) else [result]:
-            if _storage(made) not in given or func._schema.is_mutable:
-                self.numbers += made.numel() if isinstance(made, torch.Tensor) else 0
+        filled += [made for made in _tensors(result) if _storage(made) not in given]
+        self.numbers += sum(tensor.numel() for tensor in filled)
         return result
 
 
-def _storage(value: object) -> int | None:
-    return value.untyped_storage().data_ptr() if isinstance(value, torch.Tensor) else None
+def _changed(
+    schema: Any,  # noqa: ANN401 - torch has no type for it
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+) -> list[object]:
+    """The arguments that an operation fills, such as those of `add_` and of `out`."""
+    by_name = dict(zip((each.name for each in schema.arguments), args, strict=False)) | {**kwargs}
+    writes = [
+        each.name for each in schema.arguments if each.alias_info and each.alias_info.is_write
+    ]
+    return [by_name[name] for name in writes if name in by_name]
+
+
+def _tensors(value: object) -> list[torch.Tensor]:
+    return [each for each in tree_leaves(value) if isinstance(each, torch.Tensor)]
+
+
+def _storage(tensor: torch.Tensor) -> int:
+    return tensor.untyped_storage().data_ptr()
 
 
 def numbers_written(program: Callable[..., object], *args: object) -> int:

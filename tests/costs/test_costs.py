@@ -325,6 +325,10 @@ def test_a_view_writes_nothing_and_a_change_in_place_writes_what_it_changes():
     assert numbers_written(lambda: x.expand(7, 3, 5).transpose(1, 2)) == 0
     assert numbers_written(x.exp_) == 15
     assert numbers_written(lambda: torch.exp(x[:2], out=torch.empty(2, 5))) == 10
+    several = [torch.ones(3, 5), torch.ones(7)]
+    assert numbers_written(torch._foreach_add_, several, 1) == 15 + 7
+    assert numbers_written(torch._foreach_add, several, several) == 15 + 7
+    assert numbers_written(torch._foreach_copy_, several, several) == 15 + 7
 
 
 def test_the_additive_formula_writes_its_hidden_units_twice():
