@@ -160,6 +160,8 @@ def check_scores(scores: Tensor, queries: Tensor, keys: Tensor) -> None:
 
 def is_whole(number: object) -> bool:
     """Whether it is a whole number, or a size of a program that is being made."""
+    if type(number) is int:  # nearly always, and asked in every call
+        return True
     if is_traced() and isinstance(number, Tensor):
         return number.dim() == 0
     return isinstance(number, Integral | torch.SymInt) and not isinstance(number, bool)
