@@ -6,6 +6,7 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import Any
 
 INTERRUPTED, TERMINATED = 128 + signal.SIGINT, 128 + signal.SIGTERM
 
@@ -30,7 +31,7 @@ def listening() -> Iterator[None]:
     A command that a shell without job control starts in the background, under `nohup` or by a CI
     runner inherits an ignored SIGINT; Python then installs no handler, and nothing is cleaned up.
     """
-    wanted = {signal.SIGTERM: _terminate}
+    wanted: dict[signal.Signals, Any] = {signal.SIGTERM: _terminate}
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         wanted[signal.SIGINT] = signal.default_int_handler
     before = {number: signal.signal(number, handler) for number, handler in wanted.items()}

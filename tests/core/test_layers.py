@@ -116,6 +116,15 @@ def test_attention_weights_are_those_of_the_last_call_and_detached(name, qkv):
 
 
 @every_way
+def test_a_dropout_left_in_training_drops_in_an_evaluated_layer(name, qkv):
+    layer = make(name, dropout=1.0)
+    dropped = layer.train()(*qkv)
+    layer.eval()
+    getattr(layer, "attention", layer).dropout.train()
+    assert torch.equal(layer(*qkv), dropped)
+
+
+@every_way
 def test_dropout_drops_weights_in_training_and_those_before_it_are_kept(name, qkv):
     layer = make(name, dropout=1.0)
     output = layer(*qkv)

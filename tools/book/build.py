@@ -100,7 +100,7 @@ def render(
         )
     if isinstance(result, KeyboardInterrupt):
         # At exit; a kernel that is asked to end while it computes prints a traceback.
-        NotebookClient.shutdown_kernel = "immediate"
+        NotebookClient.shutdown_kernel = "immediate"  # type: ignore[assignment] # a trait
         raise result
     if result:
         print(f"\nWhat stands in the way, once more:\n\n{echo.heard.strip()}", file=sys.stderr)
