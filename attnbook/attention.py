@@ -14,7 +14,7 @@ from attnbook.fused.softmax import fast_weigh
 from attnbook.masking import visible_keys
 from attnbook.padding import without_padding, without_unseen
 from attnbook.pooling import pool
-from attnbook.transforms import beneath, is_mapping, is_traced
+from attnbook.transforms import beneath, is_mapping, is_recording
 from attnbook.weighting import weigh
 
 if TYPE_CHECKING:
@@ -122,8 +122,8 @@ class Attention(nn.Module):
         self, queries: Tensor, keys: Tensor, visible: Tensor | None, from_first: bool
     ) -> tuple[Tensor, Tensor]:
         """Change what is never seen: what flows back there is 0 times it, and may be NaN."""
-        # What torch.jit.trace records without gradients may be asked for them later.
-        learns = torch.is_grad_enabled() or is_traced()
+        # What is recorded without gradients may be asked for them later.
+        learns = torch.is_grad_enabled() or is_recording()
         visible = visible if learns else None
         return without_unseen(queries, keys, visible, from_first)
 

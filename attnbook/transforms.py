@@ -5,6 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensor
+from torch.fx.experimental.proxy_tensor import get_proxy_mode
+from torch.utils._python_dispatch import is_in_torch_dispatch_mode
 
 # torch has no public way to ask.
 _functorch = torch._C._functorch
@@ -46,6 +48,14 @@ def is_traced() -> bool:
 
 def has_numbers(tensor: Tensor) -> bool:
     """Whether there are numbers that can be read now, if only after a wait."""
-    # What torch.jit.trace has read would be a constant of its program.
-    recorded = torch.compiler.is_compiling() or is_traced()
-    return not (recorded or tensor.is_meta or isinstance(tensor, FakeTensor))
+    is_constant = torch.compiler.is_compiling() or is_recording()
+    return not (is_constant or tensor.is_meta or isinstance(tensor, FakeTensor))
+
+
+def is_recording() -> bool:
+    """Whether `torch.jit.trace` or `make_fx` records this: what is read becomes a constant."""
+    if torch.compiler.is_compiling():
+        return False
+    # The first question is there because it is answered sooner.
+    makes_fx = is_in_torch_dispatch_mode() and get_proxy_mode() is not None
+    return makes_fx or is_traced()

@@ -11,7 +11,7 @@ from torch.autograd import forward_ad
 from torch.nn.modules.module import _has_any_global_hook
 
 from attnbook.checks import autocast_is_on
-from attnbook.transforms import has_numbers, is_mapped, is_traced
+from attnbook.transforms import has_numbers, is_mapped, is_recording
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -21,10 +21,11 @@ def needs_fallback(*tensors: Tensor) -> bool:
     """Whether these tensors, or what is being done to them, ask for the formula.
 
     So do subclasses of Tensor, tensors without values, the transforms of `torch.func`,
-    forward-mode differentiation, and `torch.jit.trace`, which records one path for all inputs.
+    forward-mode differentiation, and what records one path for all inputs: `torch.jit.trace`
+    and `make_fx`.
     """
     return (
-        is_traced()
+        is_recording()
         or any(type(tensor) not in (Tensor, nn.Parameter) or tensor.is_meta for tensor in tensors)
         # torch has no public way to ask for these two.
         or torch._C._are_functorch_transforms_active()

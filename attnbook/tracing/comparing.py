@@ -115,8 +115,10 @@ def _run(scope: Scope, inputs: Inputs) -> Run:
 def _confirm(
     scope: Scope, inputs: Inputs, found: Comparison, vary: set[str], maybe: set[str]
 ) -> None:
+    numbers = scope.numbers
+
     def run_with(varied: set[str]) -> tuple[Run, Larger]:
-        larger = _enlarged(inputs, found.sizes, varied)
+        larger = _enlarged(inputs, found.sizes, varied, numbers)
         return _run(scope, larger.inputs), larger
 
     try:
@@ -134,8 +136,8 @@ def _confirm(
         _confirm_more(scope, inputs, found, vary, maybe)
 
 
-def _enlarged(inputs: Inputs, sizes: Sizes, varied: set[str]) -> Larger:
-    new = other_sizes(sizes, varied)
+def _enlarged(inputs: Inputs, sizes: Sizes, varied: set[str], numbers: set[int]) -> Larger:
+    new = other_sizes(sizes, varied, numbers)
     names: dict[int, set[str]] = {}
 
     def enlarge(given: Shaped) -> Shaped:
@@ -159,7 +161,7 @@ def _confirm_more(
     """Try another size for each name that may be free: most are fixed by parameters."""
     for name in [name for name in found.sizes if name in maybe - vary]:
         with contextlib.suppress(UnclearAxisError):
-            larger = _enlarged(inputs, found.sizes, vary | {name})
+            larger = _enlarged(inputs, found.sizes, vary | {name}, scope.numbers)
             if name not in larger.enlarged or larger.left:
                 continue
             run = _run(scope, larger.inputs)

@@ -55,6 +55,20 @@ class Scope:
         defaults = [it for each in functions for it in (each.__defaults__, each.__kwdefaults__)]
         return [*self.modules.values(), *owners, self.layer, *defaults]
 
+    @property
+    def numbers(self) -> set[int]:
+        """The whole numbers in the code, and those that it gets at by name."""
+        functions = [written.function for _, written, _ in self.wanted]
+        codes = [code for each in functions for code in nested(plain_code(each))]
+        found = [it for code in codes for it in _flat(code.co_consts)]
+        for each in functions:
+            scope = _scope(each)
+            found += [scope[name] for name in _names_in(each) if name in scope]
+            found += _flat([each.__defaults__, [*(each.__kwdefaults__ or {}).values()]])
+        for _, _, owner in self.wanted:
+            found += [*getattr(owner, "__dict__", {}).values()]
+        return {abs(it) for it in found if type(it) is int}
+
     def weights(self) -> list[Step]:
         """Copy the layer's matrices, as steps that no line makes."""
         found = [
@@ -157,6 +171,17 @@ def _forwards_above(layer: object) -> list[FunctionType]:
     above = [vars(kind).get("forward") for kind in type(layer).__mro__]
     here = above[: type(layer).__mro__.index(nn.Module)]
     return [python_function(it, "forward")[0] for it in here if it is not None]
+
+
+def _flat(given: object) -> Iterator[Any]:
+    """Unpack tuples and lists: a slice without variables is a constant of its own."""
+    if isinstance(given, slice):
+        given = [given.start, given.stop, given.step]
+    if isinstance(given, tuple | list):
+        for each in given:
+            yield from _flat(each)
+    else:
+        yield given
 
 
 def _attribute(thing: object, path: str) -> Iterator[Any]:

@@ -138,9 +138,12 @@ def _cancels(factor: str, one: Expression, other: Expression) -> bool:
     return pair[0].divisor == factor and factor in pair[1].factors
 
 
-def other_sizes(sizes: Sizes, vary: set[str]) -> dict[str, int]:
-    """Choose other sizes for some names: larger, so that lengths stay valid; primes; all new."""
-    taken, chosen = {*sizes.values()}, dict(sizes)
+def other_sizes(sizes: Sizes, vary: set[str], numbers: Iterable[int] = ()) -> dict[str, int]:
+    """Choose other sizes for some names: larger, so that lengths stay valid; primes; all new.
+
+    None of the numbers in the layer's code is chosen: it would be a size by chance.
+    """
+    taken, chosen = {*sizes.values(), *numbers}, dict(sizes)
     for name in sizes:
         if name in vary:
             new = (n for n in itertools.count(sizes[name] + 1) if n not in taken and _is_prime(n))

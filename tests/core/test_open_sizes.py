@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch import nn
 from torch.export import Dim
+from torch.fx.experimental.proxy_tensor import make_fx
 
 from attnbook import sinusoidal_encoding, window_mask
 from tests.cases import all_close, every_layer_kept_or_not, gradients, make
@@ -120,8 +121,9 @@ class Called(nn.Module):
 @every_form
 @every_rule
 @pytest.mark.parametrize("learns", [False, True])
+@pytest.mark.parametrize("trace", [torch.jit.trace, make_fx], ids=["jit", "fx"])
 @pytest.mark.filterwarnings("ignore::torch.jit.TracerWarning", "ignore:.*torch.jit")
-def test_a_traced_layer_takes_other_numbers_lengths_and_masks(name, form, rule, learns):
+def test_a_traced_layer_takes_other_numbers_lengths_and_masks(name, form, rule, learns, trace):
     layer = make(name, dtype=torch.float64).eval()
     for sizes in SIZES[:3]:
         (inputs, options), (others, other_options) = (call(form, rule, sizes, s) for s in (1, 2))
@@ -129,7 +131,11 @@ def test_a_traced_layer_takes_other_numbers_lengths_and_masks(name, form, rule, 
             [one for one in some.values() if one is not True] for some in (options, other_options)
         )
         with torch.set_grad_enabled(learns):
-            traced = torch.jit.trace(Called(layer, options), (*inputs, *tensors))
+            called = Called(layer, options)
+            if trace is make_fx:
+                traced = make_fx(called)(*inputs, *tensors)
+            else:
+                traced = trace(called, (*inputs, *tensors))
             found = traced(*others, *other_tensors)
         expected = layer(*others, **other_options)
         assert torch.allclose(found, expected, rtol=1e-12, atol=1e-12)

@@ -23,6 +23,22 @@ def six(x):
     return x[..., :1].expand(*x.shape[:-1], 6)
 
 
+LIMIT = 7
+
+
+def cut(x):
+    return x[:, -LIMIT:]
+
+
+class Cut(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.limit = 7
+
+    def forward(self, x):
+        return x[:, : self.limit]
+
+
 def branch(x):
     if x.shape[0] == 2:
         return x + 1
@@ -51,6 +67,19 @@ EXPECTED = {
     "a product of three": (
         (lambda x: x.reshape(-1, 11), (2, 5, 7, 11), SIZES),
         "return (batch*queries*keys, 11)\n",
+    ),
+    "cut to a number that is the size in the second run": (
+        (lambda x: x[:, :7], (2, 5, 33), {"batch": 2, "positions": 5}),
+        "return (batch, 5, 33)\n",
+        "Names hold with batch=3, positions=11 too.\n",
+    ),
+    "cut to a number with a name": (
+        (cut, (2, 5, 33), {"batch": 2, "positions": 5}),
+        "return (batch, 5, 33)\n",
+    ),
+    "cut to a layer's own number": (
+        (Cut(), (2, 5, 33), {"batch": 2, "positions": 5}),
+        "return (batch, 5, 33)\n",
     ),
     "two names fit": (
         (six, (7, 1), {"batch": 7, "size": 2, "heads": 3, "width": 6}),
