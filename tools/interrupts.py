@@ -6,7 +6,6 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any
 
 Handler = Callable[[int, FrameType | None], None]
 INTERRUPTED, TERMINATED = 128 + signal.SIGINT, 128 + signal.SIGTERM
@@ -32,7 +31,7 @@ def listening() -> Iterator[None]:
     A command that a shell without job control starts in the background, under `nohup` or by a CI
     runner inherits an ignored SIGINT; Python then installs no handler, and nothing is cleaned up.
     """
-    wanted: dict[signal.Signals, Any] = {signal.SIGTERM: _terminate}
+    wanted: dict[signal.Signals, Handler] = {signal.SIGTERM: _terminate}
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         wanted[signal.SIGINT] = signal.default_int_handler
     before = {number: signal.signal(number, handler) for number, handler in wanted.items()}
