@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from itertools import count
@@ -41,6 +42,8 @@ CHILDREN = {"mfrac": 2, "mroot": 2, "msub": 2, "msup": 2, "munder": 2, "mover": 
 CHILDREN |= {"msubsup": 3, "munderover": 3}
 IS_WHOLE = """(tag, count) =>
     [...document.getElementsByTagName(tag)].every(e => e.children.length === count)"""
+# What Firefox says if it is asked about a page that is just being replaced.
+VETO = "NS_ERROR_XPC_SECURITY_MANAGER_VETO"
 LISTENING = "WebDriver BiDi listening on "
 TOLD = ["log.entryAdded", "network.fetchError"]
 
@@ -77,6 +80,7 @@ class Firefox(Hand):
         command = [str(installed()), "--headless", "--no-remote", "--profile", str(folder)]
         self.numbers = count()
         self.messages: list[str] = []
+        self.width = 0
         with ExitStack() as ends:
             address = ends.enter_context(running([*command, "--remote-debugging-port=0"]))
             self.socket = websocket.create_connection(
@@ -109,10 +113,25 @@ class Firefox(Hand):
 
     def open(self, url: str, width: int = WIDE) -> None:
         self.ask("browsingContext.navigate", context=self.tab, url="about:blank", wait="complete")
-        viewport = {"width": width, "height": HEIGHT}
-        self.ask("browsingContext.setViewport", context=self.tab, viewport=viewport)
+        self.resize(width)
         self.messages = []
         self.ask("browsingContext.navigate", context=self.tab, url=url, wait="complete")
+
+    def resize(self, width: int) -> None:
+        """Give the tab another width, which it keeps."""
+        if width == self.width:
+            return
+        viewport = {"width": width, "height": HEIGHT}
+        for later in reversed(range(100)):
+            try:
+                self.ask("browsingContext.setViewport", context=self.tab, viewport=viewport)
+                break
+            except RuntimeError as error:
+                # On a busy machine the blank page may still be taking the last one's place.
+                if VETO not in str(error) or not later:
+                    raise
+                time.sleep(0.1)
+        self.width = width
 
     def evaluate(self, function: str, *arguments: Any) -> Any:
         called = f"Promise.resolve(({function})(...{json.dumps(arguments)}))"

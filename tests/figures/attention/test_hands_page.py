@@ -69,16 +69,19 @@ def said_vectors(figure, example: int) -> list[list[float]]:
     return [numbers[i : i + 2] for i in range(0, len(numbers), 2)]
 
 
-def drag(shown, example: int, grip: int, to: tuple[float, float]) -> None:
-    """Take the tip of an arrow (the query's is the last in the page) to a point of the plane."""
+def drag(shown, example: int, grip: int, to: tuple[float, float], *, beside: float = 0.0) -> None:
+    """Take the tip of an arrow (the query's is the last in the page) to a point of the plane.
+
+    It may be taken so many px beside its middle.
+    """
     section, mouse = shown.figure.locator("section").nth(example), shown.tab.mouse
     tip = section.locator(".grip").nth(-1 - grip)
     tip.scroll_into_view_if_needed()
     box, plane = tip.bounding_box(), section.locator(".plane").bounding_box()
     reach = EDGE * shown.state["moves"]["reach"]
-    mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    mouse.move(box["x"] + box["width"] / 2 + beside, box["y"] + box["height"] / 2)
     mouse.down()
-    x = plane["x"] + plane["width"] * (1 + to[0] / reach) / 2
+    x = plane["x"] + plane["width"] * (1 + to[0] / reach) / 2 + beside
     y = plane["y"] + plane["height"] * (1 - to[1] / reach) / 2
     mouse.move(x, y, steps=3)
     mouse.up()
@@ -105,7 +108,7 @@ def test_what_follows_a_dragged_arrow_is_the_layers(show, name):
     assert disagreements(shown, name) == []
     figure.get_by_role("radio").nth(1).check(force=True)
     for grip, to in enumerate([(reach, -reach), (-0.4 * reach, 0.3), (0.7 * reach, 0.3)]):
-        drag(shown, 1, grip, to)
+        drag(shown, 1, grip, to, beside=9.0 * (grip - 1))
         [vectors] = shown.get("key_vectors" if grip else "query_vectors")
         now = vectors[1][grip - 1 if grip else 1]
         assert now == pytest.approx(to, abs=0.03 * reach + step)

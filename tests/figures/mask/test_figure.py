@@ -23,7 +23,7 @@ from tests.mask_rules import ALONE, JOINS
         ({"num_queries": 0}, "a figure needs at least 1 of num_queries, got 0"),
         ({"num_keys": 33}, "a figure shows at most 32 of num_keys, got 33; show a part of it"),
         ({"num_queries": 7}, "a figure shows at most num_keys=6 queries"),
-        ({"valid_len": 7}, "valid_lens must lie in [0, num_keys=6], got 7 at index (0,)"),
+        ({"valid_len": 7}, "valid_len must lie in [0, num_keys=6], got 7"),
         ({"causal": "no"}, "causal must be 'last', 'first' or None, got 'no'"),
         ({"causal": "last", "prefix": 2}, "causal must be None beside a prefix"),
         ({"groups": ["rows"]}, "groups must be some of sizes, padding, order, window, documents"),
@@ -39,8 +39,8 @@ def test_what_cannot_be_shown_is_refused_in_one_sentence(arguments, message):
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("valid_len", 7, "valid_lens must lie in [0, num_keys=6], got 7 at index (0,)"),
-        ("start", -1, "starts must lie in [0, num_keys=6]"),
+        ("valid_len", 7, "valid_len must lie in [0, num_keys=6], got 7"),
+        ("start", -1, "start must lie in [0, num_keys=6], got -1"),
         ("back", -1, "back must"),
         ("num_keys", 5, "a figure shows at most num_keys=5 queries"),
         ("num_queries", 40, "a figure shows at most 32 of num_queries, got 40"),

@@ -234,3 +234,21 @@ def test_the_loss_is_that_of_the_next_symbols():
     ]
     loss = F.cross_entropy(scores.flatten(0, 1), lines.targets.flatten(), ignore_index=PAD)
     assert torch.allclose(loss, torch.stack(by_hand).mean())
+
+
+@pytest.mark.slow
+@every_kind
+@pytest.mark.parametrize("strict", [True, False], ids=["strict", "non-strict"])
+def test_an_exported_decoder_reads_lines_of_any_length(config, strict):
+    model = make_model(config)
+    batch, longest = torch.export.Dim("batch", min=2), torch.export.Dim("longest", min=2, max=64)
+
+    def lines(count, length):
+        lengths = 1 + torch.arange(count) % length
+        return torch.randint(SPECIAL, SPECIAL + 3, (count, length)), lengths
+
+    shapes = ({0: batch, 1: longest}, {0: batch})
+    program = torch.export.export(model, lines(3, 7), dynamic_shapes=shapes, strict=strict).module()
+    for sizes in ((2, 4), (5, 20), (3, 7)):
+        given = lines(*sizes)
+        assert torch.allclose(program(*given), model(*given), atol=1e-12)
