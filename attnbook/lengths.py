@@ -41,7 +41,10 @@ def check_lengths(name: str, lengths: Tensor, shape: Sequence[int]) -> None:
     """Refuse lengths of the wrong type or shape; no value is read."""
     check_whole(name, lengths)
     batch, num_queries = shape[0], shape[-2]
-    if tuple(lengths.shape) not in ((batch,), (batch, num_queries)):
+    # Not `in`, of which torch.compile makes an untrue constant for some open sizes.
+    per_example = lengths.dim() == 1 and lengths.shape[0] == batch
+    per_query = lengths.dim() == 2 and lengths.shape[0] == batch and lengths.shape[1] == num_queries
+    if not (per_example or per_query):
         raise ValueError(
             f"{name} must have shape (batch={batch},) or "
             f"(batch={batch}, num_queries={num_queries}), got {tuple(lengths.shape)}"

@@ -111,7 +111,12 @@ def given_mask(
         )
     sizes = tuple(shape[-2:]) if mask.dim() == 2 else tuple(shape)
     fits = mask.dim() == len(sizes) and mask.shape[-1] == sizes[-1]
-    if not (fits and all(has in (1, size) for has, size in zip(mask.shape, sizes, strict=True))):
+    # Not `has in (1, size)`, of which torch.compile makes an untrue constant for some open sizes.
+    fits = fits and all(
+        has == 1 or has == size  # noqa: PLR1714
+        for has, size in zip(mask.shape, sizes, strict=True)
+    )
+    if not fits:
         raise ValueError(
             "mask must have shape (num_queries, num_keys) or that of the scores, "
             f"{tuple(shape)}, each axis but the last that long or 1, got {tuple(mask.shape)}"

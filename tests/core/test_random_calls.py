@@ -32,3 +32,9 @@ def test_programs_for_any_sizes_are_right(first, made, monkeypatch, request):
     for seed in range(first, first + count):
         torch.compiler.reset()
         assert find_faults(seed, monkeypatch.setattr, made) == []
+
+
+@pytest.mark.parametrize("seed", [3057, 3094])
+def test_a_mask_that_fits_is_taken_where_a_size_of_queries_is_the_number_of_keys(seed, monkeypatch):
+    torch.compiler.reset()
+    assert find_faults(seed, monkeypatch.setattr, compiled) == []
