@@ -91,8 +91,8 @@ def for_multihead_attention(rules: MaskRules) -> dict[str, Any]:
     """
     masks = rules.masks()
     padding = {name: masks.pop(name) for name in PADDING if name in masks}
-    told = {"key_padding_mask": padding, "attn_mask": masks}
-    return {name: ~all_of(parts) for name, parts in told.items() if parts}
+    arguments = {"key_padding_mask": padding, "attn_mask": masks}
+    return {name: ~all_of(parts) for name, parts in arguments.items() if parts}
 
 
 def for_encoder_layer(rules: MaskRules) -> dict[str, Any]:

@@ -25,7 +25,7 @@ on_cpu = partial(torch.tensor, device=CPU)
 class MaskRules:
     """Who may see whom in one example, said once. All rules hold together.
 
-    Queries stand at the last positions of the keys, as for `causal_mask`.
+    The queries are at the last positions of the keys, as for `causal_mask`.
 
     Args:
         num_queries, num_keys: how many, at least 1 each.

@@ -4,7 +4,7 @@ A fault that needs a dtype, a layer, a path and a form of mask at once is rare; 
 of them is not. So where a test is parametrized over several things, pairs are covered, up to a
 budget, and every value occurs. `--full` (`make unit FULL=1`, weekly) runs all combinations, and
 the tests marked `weekly`: those that try a tool of ours in a new environment or on whole programs,
-take long, and fail only where that tool was changed.
+take long, and hang on little else.
 """
 
 from __future__ import annotations

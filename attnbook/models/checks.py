@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
-from attnbook.checks import check_axes, check_projected, is_whole
+from attnbook.checks import check_axes, check_dense, check_projected, is_whole
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
@@ -94,8 +94,7 @@ def check_shape(name: str, tensor: Tensor, axes: str, expected: tuple[int, ...])
 
 def check_vectors(x: Tensor, first: nn.Module) -> None:
     """Refuse vectors of another size or dtype than the first layer wants."""
-    if not isinstance(x, Tensor):
-        raise TypeError(f"x must be a tensor, got {type(x).__name__}")
+    check_dense("x", x)
     if x.dim() == 0:
         raise ValueError("x must have shape (*batch, num_hiddens), got ()")
     check_projected("x", x, "num_hiddens", first)

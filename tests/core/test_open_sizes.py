@@ -34,7 +34,7 @@ def _fresh_compiler():
 
 
 def call(form, rule, sizes, seed=0):
-    """Inputs and options of a call; what stands at an axis of a mask is its size, or 1."""
+    """Inputs and options of a call; each axis of a mask has its size, or 1."""
     batch, queries, keys = sizes
     rng = torch.Generator().manual_seed(seed)
     inputs = [

@@ -85,7 +85,7 @@ class Louder(nn.MultiheadAttention):
         return 2 * output, weights
 
 
-NOT_TOLD = {
+NOT_COPIED = {
     "another part": ("W_v", nn.Identity(), r"W_v must be an nn\.Linear to be copied, got Identity"),
     "one bias": ("W_v", nn.Linear(8, 8), "W_v must have no bias in torch's layer, as W_q has"),
     "a larger W_o": (
@@ -111,12 +111,12 @@ NOT_TOLD = {
 }
 
 
-@pytest.mark.parametrize("case", NOT_TOLD)
+@pytest.mark.parametrize("case", NOT_COPIED)
 def test_what_torchs_layer_cannot_compute_is_not_copied_to_it(case):
-    name, part, told = NOT_TOLD[case]
+    name, part, message = NOT_COPIED[case]
     layer = MultiHeadAttention(8, 8, 8, 8, 2)
     setattr(layer, name, part)
-    with pytest.raises((TypeError, ValueError), match=told):
+    with pytest.raises((TypeError, ValueError), match=message):
         layer.to_torch()
 
 

@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any
 
 import pytest
+from playwright.sync_api import Locator, Page
 
 from attnbook.figures.shared.base import Figure
 from tests.figures.attention.cases import traits
@@ -67,6 +68,27 @@ def stage(alone):
             return lambda name, width=WIDE: opened(width)[name].reset()
 
         yield go
+
+
+@pytest.fixture(scope="module")
+def resizable(stage):
+    """A function that takes figures by name, and gives one that gives them in a page of a width.
+
+    It gives the tab, the figure as it was first, and the traits that it was made with.
+    """
+
+    def go(figures: dict[str, Figure]) -> Callable[..., tuple[Page, Locator, dict[str, Any]]]:
+        given = stage(figures)
+
+        def show(name: str, width: int = WIDE) -> tuple[Page, Locator, dict[str, Any]]:
+            shown = given(name)
+            shown.tab.set_viewport_size({"width": width, "height": 800})
+            shown.tab.mouse.move(0, 0)
+            return shown.tab, shown.figure, shown.state
+
+        return show
+
+    return go
 
 
 @pytest.fixture(scope="module")

@@ -21,8 +21,8 @@ ROWS = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
 
 def known_bug(task, case, name, function):
     function.__name__, function.__doc__ = name, f"it is {name}."
-    told = {"symptom": f"It looks {name}.", "origin": "nowhere", "mend": f"avoid {name}."}
-    task.bug(case=case, **told)(function)
+    texts = {"symptom": f"It looks {name}.", "origin": "nowhere", "mend": f"avoid {name}."}
+    task.bug(case=case, **texts)(function)
 
 
 def doubling():

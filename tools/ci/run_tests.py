@@ -28,6 +28,7 @@ PROGRESS = LOGS / "progress.json"
 # Holds the exit code of the book's build as soon as it is known; see the fixture `site`.
 BOOK = LOGS / "book-exit-code"
 PYTHON = sys.executable
+NOT_RUN = -1000  # no exit code is that low
 EVERY = 20  # seconds between two lines that say how far it is
 # What one failure means to whoever wants to run only that.
 AGAIN = {
@@ -133,7 +134,7 @@ def report(part: Part) -> str:
 
 def table(all_parts: Sequence[Part], seconds: float) -> str:
     """The parts with their results and times."""
-    results = {None: "not run", 0: "passed"}
+    results: dict[int | None, str] = {NOT_RUN: "not run", 0: "passed"}
     rows = [
         f"{part.name:10}{results.get(part.code, 'FAILED'):10}{clock(part.seconds):>6}"
         for part in all_parts
@@ -142,7 +143,7 @@ def table(all_parts: Sequence[Part], seconds: float) -> str:
 
 
 def failures(all_parts: Sequence[Part]) -> Iterator[str]:
-    """For each failure, the command that runs only that."""
+    """For each failure, and for what was not run, the command that runs only that."""
     for part in all_parts:
         if part.code:
             tests = progress()["failed"] if part.name == "tests" else []
@@ -167,7 +168,7 @@ def run(all_parts: Sequence[Part], workers: int) -> int:
                 if waits_for is None or waits_for.code == 0:
                     part.start(variables)
                 elif waits_for.code is not None:
-                    part.code = waits_for.code  # nothing to run it on
+                    part.code = NOT_RUN  # there is nothing to run it on
             elif part.ended():
                 print(report(part), flush=True)
                 if part.name == "book":
@@ -178,7 +179,7 @@ def run(all_parts: Sequence[Part], workers: int) -> int:
         time.sleep(0.2)
     print(table(all_parts, time.monotonic() - start))
     if commands := list(failures(all_parts)):
-        print("\n".join(["\nTo run only what failed:", *commands]))
+        print("\n".join(["\nTo run only what failed or was not run:", *commands]))
     return sum(bool(part.code) for part in all_parts)
 
 

@@ -187,7 +187,7 @@ class Decoder(nn.Module):
 
     def _scores(self, texts: Sequence[str]) -> Float[Tensor, "batch positions characters"]:
         tokens, valid_lens = self.read_lines(texts)
-        # Padding, beginning and end are never foreseen.
+        # Padding, beginning and end are never predicted.
         scores = self(tokens, valid_lens)[..., SPECIAL:].cpu()
         read = (tokens != PAD).cpu()[..., None]
         check_finite(torch.where(read, scores, 0.0), texts, "the model's weights")

@@ -32,7 +32,7 @@ def accuracy(model: Decoder, repeats: Sequence[Repeat]) -> float:
     """Give the share of the symbols that can be foreseen which the model foresees.
 
     Raises:
-        ValueError: there are no lines, or no symbol that can be foreseen.
+        ValueError: there are no lines, or no symbol that can be predicted.
     """
     repeats = _listed(repeats)
     found = _read(model, repeats)
@@ -43,7 +43,7 @@ def accuracy(model: Decoder, repeats: Sequence[Repeat]) -> float:
     ]
     if not right:
         lines = len(repeats)
-        raise ValueError(f"repeats must hold a copied symbol to foresee, got none in {lines} lines")
+        raise ValueError(f"repeats must hold a copied symbol to predict, got none in {lines} lines")
     return fmean(right)
 
 

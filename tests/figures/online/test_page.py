@@ -7,7 +7,7 @@ import torch
 from playwright.sync_api import Locator
 
 from attnbook.figures.shared.base import decimals
-from tests.figures.attention.cases import differ, traits
+from tests.figures.attention.cases import differ
 from tests.figures.online.cases import CASES, figure_of, truth
 from tests.figures.shared.page import CLOSE, handle_centre
 from tests.tools.site.site_checks import LOOKS, NARROW, WIDE
@@ -30,23 +30,15 @@ READ = """figure => ({
 
 
 @pytest.fixture(scope="module")
-def shown(alone):
-    """A page with all cases: its tab, and of each case the figure and its traits."""
-    made = [figure_of(case) for case in CASES]
-    with alone(*made, has_touch=True) as (tab, figures):
-        tab.evaluate("ready")
-        yield tab, dict(zip(CASES, zip(figures.all(), map(traits, made), strict=True), strict=True))
+def show(resizable):
+    given = resizable({case: figure_of(case) for case in CASES})
 
-
-@pytest.fixture
-def show(shown):
-    """A function that gives a case's figure at its start, and its traits."""
-
-    def go(case: str = "the chapter's") -> tuple[Locator, dict]:
-        figure, state = shown[1][case]
+    def go(case: str = "the chapter's", width: int = WIDE):
+        """The page knows the step alone: Python is not asked for it."""
+        tab, figure, state = given(case, width)
         slider(figure).press("Home")
         figure.get_by_role("checkbox").uncheck()
-        return figure, state
+        return tab, figure, state
 
     return go
 
@@ -98,7 +90,7 @@ def slider(figure: Locator) -> Locator:
 
 @pytest.mark.parametrize("case", CASES)
 def test_the_first_step_and_the_last_equal_torch_both_ways(show, case):
-    figure, state = show(case)
+    _, figure, state = show(case)
     for _ in range(2):
         for step, press in ((0, "Home"), (1, "ArrowRight"), (figure_of(case).num_steps, "End")):
             slider(figure).press(press)
@@ -107,9 +99,9 @@ def test_the_first_step_and_the_last_equal_torch_both_ways(show, case):
         figure.get_by_text("without the correction").tap()
 
 
-def test_buttons_and_keys_walk_there_and_back(shown, show):
-    figure, state = show()
-    saved = shown[0].evaluate("models[0].saves")
+def test_buttons_and_keys_walk_there_and_back(show):
+    tab, figure, state = show()
+    saved = tab.evaluate("models[0].saves")
     steps = iter((1, 2, 3, 3, 2, 1, 0, 0))  # there is nothing beyond the ends
     for name in ("Next", "Back"):
         button(figure, name).focus()
@@ -121,14 +113,14 @@ def test_buttons_and_keys_walk_there_and_back(shown, show):
     figure.get_by_role("checkbox").press("Space")
     assert figure.evaluate(READ)["corrected"] is False
     assert disagreements(figure, state) == []
-    assert shown[0].evaluate("models[0].saves") > saved
+    assert tab.evaluate("models[0].saves") > saved
 
 
 # What it shows
 
 
 def test_the_old_sums_shrink_by_the_factor_that_is_told(show):
-    figure, _ = show()
+    _, figure, _ = show()
     for _ in range(2):
         button(figure, "Next").click()
     seen = figure.evaluate(READ)
@@ -139,7 +131,7 @@ def test_the_old_sums_shrink_by_the_factor_that_is_told(show):
 
 
 def test_without_the_correction_the_error_is_told_next_to_the_right_output(show):
-    figure, _ = show()
+    _, figure, _ = show()
     slider(figure).press("End")
     for output, said in (("25.000", "the same: error 0"), ("20.000", "error −5.000")):
         lines = [line.strip() for line in figure.evaluate(READ)["told"].split("\n")]
@@ -151,9 +143,8 @@ def test_without_the_correction_the_error_is_told_next_to_the_right_output(show)
 
 @pytest.mark.parametrize("width", [WIDE, NARROW])
 @pytest.mark.parametrize("case", ["the chapter's", "a small last block"])
-def test_the_handle_is_the_edge_between_what_is_read_and_what_is_not(shown, show, case, width):
-    tab, (figure, state) = shown[0], show(case)
-    tab.set_viewport_size({"width": width, "height": 800})
+def test_the_handle_is_the_edge_between_what_is_read_and_what_is_not(show, case, width):
+    tab, figure, state = show(case, width)
     tab.add_style_tag(content=":focus-visible { outline: 0 !important }")
     bars, steps = figure.locator(".bars").bounding_box(), figure_of(case).num_steps
     for step in range(steps + 1):

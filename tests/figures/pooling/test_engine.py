@@ -39,8 +39,8 @@ const answers = states.map((state) => {
 });
 const [ticks, sharing] = [ranges.map((r) => figure.ticks(...r)), weights.map(figure.sharing)];
 const plain = (_, v) => (typeof v === "number" && !Number.isFinite(v) ? "NaN" : v);
-const told = JSON.stringify({ answers, ticks, sharing }, plain);
-process.stdout.write(told.replaceAll('"NaN"', "NaN"));
+const answer = JSON.stringify({ answers, ticks, sharing }, plain);
+process.stdout.write(answer.replaceAll('"NaN"', "NaN"));
 """
 SHARING = {
     (0.25, 0.25, 0.25, 0.25): "as if 4.0 keys shared the weight evenly",
@@ -59,7 +59,7 @@ each_case = pytest.mark.parametrize("name", CASES)
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory) -> dict[str, Any]:
+def answer(tmp_path_factory) -> dict[str, Any]:
     """What the shipped file answers, and the state of each case."""
     dice = random.Random(7)  # noqa: S311 - any numbers will do
     states = [traits(case()) for case in CASES.values()]
@@ -75,9 +75,9 @@ def told(tmp_path_factory) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def answered(told) -> dict[str, tuple[dict, dict]]:
+def answered(answer) -> dict[str, tuple[dict, dict]]:
     """For each case its state and the answer."""
-    return dict(zip(CASES, zip(told["states"], told["answers"], strict=True), strict=True))
+    return dict(zip(CASES, zip(answer["states"], answer["answers"], strict=True), strict=True))
 
 
 @each_case
@@ -127,9 +127,9 @@ def test_a_query_far_from_all_keys_still_has_weights(answered):
     assert far["weights"][-1] > 0.99
 
 
-def test_the_weight_is_shared_as_its_entropy_says(told):
-    assert told["sharing"] == list(SHARING.values())
+def test_the_weight_is_shared_as_its_entropy_says(answer):
+    assert answer["sharing"] == list(SHARING.values())
 
 
-def test_ticks_are_round_and_within_their_range(told):
-    assert told["ticks"] == list(TICKS.values())
+def test_ticks_are_round_and_within_their_range(answer):
+    assert answer["ticks"] == list(TICKS.values())

@@ -6,7 +6,6 @@ import math
 
 import pytest
 
-from tests.figures.attention.cases import traits
 from tests.figures.pooling.cases import CASES
 from tests.figures.pooling.page import DRAWN, PLACE, READ, disagreements, slider
 from tests.figures.shared.page import handle_centre
@@ -21,28 +20,8 @@ def captioned(name: str):
 
 
 @pytest.fixture(scope="module")
-def shown(alone):
-    """A page with all cases: its tab, and of each case the figure and its traits."""
-    made = [captioned(case) for case in CASES]
-    with alone(*made, has_touch=True) as (tab, figures):
-        tab.evaluate("ready")
-        yield tab, dict(zip(CASES, zip(figures.all(), map(traits, made), strict=True), strict=True))
-
-
-@pytest.fixture
-def show(shown):
-    """A function that gives tab, figure and traits of a case at its query and its width."""
-
-    def go(case: str, width: int = WIDE):
-        tab, (figure, state) = shown[0], shown[1][case]
-        tab.set_viewport_size({"width": width, "height": 800})
-        tab.mouse.move(0, 0)
-        place = [*CASES].index(case)
-        for name in ("query", "width"):
-            tab.evaluate(f"value => models[{place}].set('{name}', value)", state[name])
-        return tab, figure, state
-
-    return go
+def show(resizable):
+    return resizable({case: captioned(case) for case in CASES})
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -50,8 +29,8 @@ def test_start_ends_and_middle_of_each_slider_equal_torch(show, case):
     _, figure, state = show(case)
     seen = figure.evaluate(READ)
     assert (seen["query"], seen["width"]) == (state["query"], state["width"])
-    told = [float(said) for said in seen["said"]]
-    assert told == [pytest.approx(state["query"], rel=1e-9), float(f"{state['width']:.3g}")]
+    numbers = [float(said) for said in seen["said"]]
+    assert numbers == [pytest.approx(state["query"], rel=1e-9), float(f"{state['width']:.3g}")]
     assert disagreements(figure, state) == []
     for name in ("query", "width", "query"):
         control = slider(figure, name)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.figures.attention.cases import traits
 from tests.figures.position.cases import CASES
 from tests.figures.position.page import DRAWN, READ, disagreements, slider
 from tests.figures.shared.page import handle_centre
@@ -15,25 +14,8 @@ each_width = pytest.mark.parametrize("width", [WIDE, NARROW])
 
 
 @pytest.fixture(scope="module")
-def shown(alone):
-    """A page with all cases: its tab, and of each case the figure and its traits."""
-    made = [case() for case in CASES.values()]
-    with alone(*made, has_touch=True) as (tab, figures):
-        tab.evaluate("ready")
-        yield tab, dict(zip(CASES, zip(figures.all(), map(traits, made), strict=True), strict=True))
-
-
-@pytest.fixture
-def show(shown):
-    """A function that sets the width of the page and gives tab, figure and traits of a case."""
-
-    def go(case: str, width: int = WIDE):
-        tab, (figure, state) = shown[0], shown[1][case]
-        tab.set_viewport_size({"width": width, "height": 800})
-        set_sliders(figure, state["start"], state["distance"])
-        return tab, figure, state
-
-    return go
+def show(resizable):
+    return resizable({name: make() for name, make in CASES.items()})
 
 
 def set_sliders(figure, start: int, distance: int) -> None:

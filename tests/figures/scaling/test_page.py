@@ -28,21 +28,12 @@ def captioned(case: str) -> ScalingFigure:
 
 
 @pytest.fixture(scope="module")
-def shown(alone):
-    """A page with all cases: its tab, and of each case the figure and its traits."""
-    made = [captioned(case) for case in CASES]
-    with alone(*made, has_touch=True) as (tab, figures):
-        tab.evaluate("ready")
-        yield tab, dict(zip(CASES, zip(figures.all(), map(traits, made), strict=True), strict=True))
-
-
-@pytest.fixture
-def show(shown):
-    """A function that sets a width and gives tab, figure and traits of a case at its first d."""
+def show(resizable):
+    given = resizable({case: captioned(case) for case in CASES})
 
     def go(case: str, width: int = WIDE):
-        tab, (figure, state) = shown[0], shown[1][case]
-        tab.set_viewport_size({"width": width, "height": 800})
+        """The page knows d alone: Python is not asked for it."""
+        tab, figure, state = given(case, width)
         d_slider(figure).press("Home")
         return tab, figure, state
 

@@ -43,6 +43,7 @@ def test_what_waits_for_a_part_that_fails_is_not_run_and_fails_too(capsys):
     shown = capsys.readouterr().out
     assert "--- book failed after 0:00:\na warning\n---" in shown
     assert "never" not in shown
+    assert "\nchapters  not run " in shown
     assert "  make book\n  make nbval" in shown
 
 
