@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 from attnbook.practice import plain
-from attnbook.practice.difference import difference, same
-from attnbook.practice.guard import run
+from attnbook.practice.difference import difference, same, says_nothing
+from attnbook.practice.guard import own_names, run, session
 from attnbook.practice.list_task import ListTask
-from attnbook.practice.outcome import Outcome, outcome_of
-from attnbook.practice.registry import find_task
+from attnbook.practice.outcome import ENDLESS, UNREADABLE, Outcome, outcome_of
+from attnbook.practice.reading import name_of, plain_value
+from attnbook.practice.registry import find_list_task, find_task
 from attnbook.practice.showing import Verdict
 from attnbook.practice.task import Bug, Case, Function, Task
 
 MOST_NAMED = 2  # more bugs than these that do the same name nothing
 # Kinds of problems that say enough by themselves.
-UNLIKE = ("call", "endless", "returned NoneType")
+UNLIKE = ("call", ENDLESS, UNREADABLE, "returned NoneType")
+# Kinds that no function of ours has unless the machine is at its limits.
+UNEXPECTED = (ENDLESS, UNREADABLE, "MemoryError", "RecursionError")
 
 
 def check(task: str, written: Function) -> Verdict:
@@ -24,7 +28,9 @@ def check(task: str, written: Function) -> Verdict:
     Args:
         task: its name; `attnbook.practice.TASKS` holds them all.
         written: the function, or for a layer the class, that the task asks for. It runs in
-            a thread of its own for at most ten seconds a case.
+            a thread of its own for at most ten seconds a case. Practice is for the honest: what
+            a reader's code does by mistake changes nothing, and what it does to deceive the
+            judge on purpose is not looked for.
 
     Returns:
         What holds, else the first case that fails, in words, and the known bugs that give
@@ -44,75 +50,121 @@ def check(task: str, written: Function) -> Verdict:
 
 
 def judge_lists(task: ListTask, written: Function) -> Verdict:
-    """Let the judge of plain lists do it, as on the book's page."""
-    ran = run(lambda: plain.judge(task.as_data(), written))
-    cases = [*task.cases.values()]
-    if ran.endless:
-        return Verdict(task, [], cases[0], ran.endless, ran.said)
-    if ran.error is not None:
-        raise ran.error
-    found, bugs = ran.value, [*task.bugs.values()]
+    """Let the judge of plain lists do it, as on the book's page, with a limit for each call."""
+    said, decided = "", False
+
+    def does(function: Function, arguments: list[Any]) -> dict[str, Any]:
+        nonlocal said
+        ran = run(lambda: plain.outcome_of(function, arguments, plain_value))
+        said = said if decided else ran.said
+        if ran.endless:
+            return {"refused": ran.endless}
+        if ran.error is not None:
+            return {"refused": f"The result cannot be read: {name_of(ran.error)}."}
+        outcome: dict[str, Any] = ran.value
+        return outcome
+
+    def before_naming() -> None:
+        nonlocal decided
+        decided = True
+
+    with session():
+        found = plain.judge(_data(task.name), written, before_naming, does)
+    cases, bugs = [*task.cases.values()], [*task.bugs.values()]
     return Verdict(
         task,
         held=[case.name for case in cases[: found["held"]]],
         failed=None if found["case"] is None else cases[found["case"]],
         wrong=found["wrong"],
-        said=ran.said,
+        said=said,
         bugs=[bugs[number] for number in found["bugs"]],
     )
+
+
+@cache
+def _data(task: str) -> dict[str, Any]:
+    return find_list_task(task).as_data()
 
 
 def judge(task: Task, written: Function) -> Verdict:
     """Run the cases in their order, up to the first that fails; then look for its bug."""
     done: dict[str, Outcome] = {}
-    for case in task.cases.values():
-        done[case.name] = outcome = outcome_of(task, case, written)
-        wrong = difference(task, case, outcome, expected(task.name, case.name))
-        if wrong:
-            bugs = [] if outcome.kind in UNLIKE else named(task, case, written, done)
-            return Verdict(task, [*done][:-1], case, wrong, outcome.said, bugs)
+    with session():
+        for case in task.cases.values():
+            right = expected(task, case)
+            done[case.name] = outcome = outcome_of(task, case, written)
+            wrong = difference(task, case, outcome, right)
+            if wrong:
+                bugs = [] if outcome.kind in UNLIKE else named(task, case, written, done)
+                return Verdict(task, [*done][:-1], case, wrong, outcome.said, bugs)
     return Verdict(task, [*done])
 
 
-@cache
-def expected(task: str, case: str) -> Outcome:
+_OUTCOMES: dict[tuple[str, str, str], Outcome] = {}
+
+
+def expected(task: Task, case: Case) -> Outcome:
     """What the reference does."""
-    found = find_task(task)
-    return outcome_of(found, found.cases[case], found.reference)
+    return _known(task, case, "", task.reference)
 
 
-@cache
-def of_bug(task: str, case: str, bug: str) -> Outcome:
+def of_bug(task: Task, case: Case, bug: Bug) -> Outcome:
     """What a known bug does."""
-    found = find_task(task)
-    return outcome_of(found, found.cases[case], found.bugs[bug].function)
+    return _known(task, case, bug.name, bug.function)
+
+
+def _known(task: Task, case: Case, bug: str, function: Function) -> Outcome:
+    """What a function of ours does; what went wrong for a reason of the machine is not kept."""
+    key = task.name, case.name, bug
+    if key in _OUTCOMES:
+        return _OUTCOMES[key]
+    with own_names():
+        outcome = outcome_of(task, case, function)
+    if not outcome.kind.startswith(UNEXPECTED) and (bug or not outcome.problem or case.refused):
+        _OUTCOMES[key] = outcome
+    return outcome
 
 
 def named(task: Task, failed: Case, written: Function, done: dict[str, Outcome]) -> list[Bug]:
     """The known bugs that do what was done, wrong as it is, in more cases than all others.
 
-    A bug is one of them if it does the same in the case that failed and in all before it.
+    A bug must do the same in the case that failed and in all before it. Of the cases after it,
+    those where all is NaN say nothing. In none may what was written be right where the bug is
+    wrong, and in half both must do the same.
     """
     alike = [
         bug
         for bug in task.bugs.values()
-        if all(_alike(task, task.cases[name], bug, outcome) for name, outcome in done.items())
-        and difference(task, failed, of_bug(task.name, failed.name, bug.name), _right(task, failed))
+        if all(_alike(task, task.cases[name], bug, done[name]) for name in reversed(done))
+        and _is_wrong(task, failed, bug)
     ]
-    if len(alike) > 1:
-        rest = [case for case in task.cases.values() if case.name not in done]
-        outcomes = {case.name: outcome_of(task, case, written) for case in rest}
-        score = {
-            bug.name: sum(_alike(task, case, bug, outcomes[case.name]) for case in rest)
-            for bug in alike
-        }
-        alike = [bug for bug in alike if score[bug.name] == max(score.values())]
-    return alike if len(alike) <= MOST_NAMED else []
+    votes = dict.fromkeys([bug.name for bug in alike], 0)
+    counted = 0
+    for case in [case for case in task.cases.values() if case.name not in done]:
+        if not votes:
+            return []
+        outcome = outcome_of(task, case, written)
+        if outcome.kind == ENDLESS:
+            return []
+        if says_nothing(outcome):
+            continue
+        counted += 1
+        right = not difference(task, case, outcome, expected(task, case))
+        for bug in [bug for bug in alike if bug.name in votes]:
+            if right and _is_wrong(task, case, bug):
+                del votes[bug.name]  # a contradiction
+            else:
+                votes[bug.name] += _alike(task, case, bug, outcome)
+    if counted == 0 and says_nothing(done[failed.name]):
+        return []
+    most = max(votes.values(), default=0)
+    best = [bug for bug in alike if votes.get(bug.name, -1) == most >= counted / 2]
+    return best if len(best) <= MOST_NAMED else []
 
 
 def _alike(task: Task, case: Case, bug: Bug, outcome: Outcome) -> bool:
-    return same(task, case, outcome, of_bug(task.name, case.name, bug.name))
+    return same(task, case, outcome, of_bug(task, case, bug))
 
 
-def _right(task: Task, case: Case) -> Outcome:
-    return expected(task.name, case.name)
+def _is_wrong(task: Task, case: Case, bug: Bug) -> bool:
+    return bool(difference(task, case, of_bug(task, case, bug), expected(task, case)))

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import builtins
 import ctypes
 import io
-import time
+import sys
+import threading
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
-from dataclasses import dataclass
-from threading import Lock, Thread
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 
+from attnbook.practice.world import AllSettings, Names, Settings, owners
+
 LIMIT = 10.0
 """Seconds that one call may take."""
+MOST_SAID = 20_000  # characters that are kept of what a call prints
+STACK = 1000  # the recursion limit that our own code needs, which is Python's own
+
+_BUILTINS = dict(vars(builtins))
+_restore_builtins = vars(builtins).update  # needs no builtin itself
 
 
 class Stopped(BaseException):
@@ -42,13 +50,67 @@ class Ran:
         return "The call does not end: it was stopped."
 
 
-def run(call: Callable[[], Any]) -> Ran:
-    """Call, in a thread that can be given up, and hand back whatever happens.
+@dataclass
+class _State:
+    """One session at a time, whichever thread it is in."""
 
-    Afterwards torch's random numbers on the CPU and its default type are as they were, and
-    nothing was printed.
+    lock: threading.RLock = field(default_factory=threading.RLock)
+    own: Names = field(default_factory=lambda: Names([]))  # as this package was imported
+    theirs: Names | None = None  # as the session found them; None outside a session
+    differ: bool = False  # whether the reader's code needs its own names
+
+
+_STATE = _State()
+
+
+def remember_names() -> None:
+    """Keep the functions of torch, Python and this package as they are now, to compute with."""
+    _STATE.own = Names(owners())
+
+
+@contextmanager
+def session() -> Iterator[None]:
+    """Judge in here: one thread at a time, with names as they were when this was imported.
+
+    Afterwards the world is as it was before.
+
+    Raises:
+        RuntimeError: code that is being judged asks for it.
     """
-    ran, out = Ran(), io.StringIO()
+    if isinstance(threading.current_thread(), _Worker):
+        raise RuntimeError("check and grade_tests cannot be called by code that they run")
+    with _STATE.lock:
+        if _STATE.theirs is not None:
+            yield
+            return
+        settings, _STATE.theirs = AllSettings(), _STATE.own.again()
+        _STATE.differ = _STATE.own.put_back()
+        try:
+            sys.setrecursionlimit(max(STACK, sys.getrecursionlimit()))
+            yield
+        finally:
+            _STATE.theirs.put_back()
+            settings.put_back()
+            _STATE.theirs, _STATE.differ = None, False
+
+
+@contextmanager
+def own_names() -> Iterator[None]:
+    """What is called in here is ours: it does not see what the reader assigned to names."""
+    differ, _STATE.differ = _STATE.differ, False
+    try:
+        yield
+    finally:
+        _STATE.differ = differ
+
+
+def run(call: Callable[[], Any]) -> Ran:
+    """Call, in a thread that can be given up, and give back whatever happens.
+
+    Torch's random numbers on the CPU begin at the same seed each time. Afterwards switches,
+    streams and names are as they were, and nothing was printed. To be called in a `session`.
+    """
+    ran, said = Ran(), _Said()
 
     def work() -> None:
         try:
@@ -57,27 +119,29 @@ def run(call: Callable[[], Any]) -> Ran:
             return
         except BaseException as error:  # exit() is an answer, too
             ran.error = error
+        finally:
+            _restore_builtins(_BUILTINS)
         ran.ended = True
 
-    dtype = torch.get_default_dtype()
+    settings, theirs = Settings(), _STATE.theirs if _STATE.differ else None
     worker = _Worker(work)
-    with (
-        torch.random.fork_rng(devices=[]),
-        warnings.catch_warnings(record=True) as warned,
-        redirect_stdout(out),
-        redirect_stderr(out),
-    ):
+    with torch.random.fork_rng(devices=[]), warnings.catch_warnings():
         warnings.simplefilter("always")
+        warnings.showwarning = said.warned
         torch.default_generator.manual_seed(0)
+        torch.set_default_dtype(torch.float32)
+        worker.start()
+        if theirs is not None:
+            theirs.put_back()
+        sys.stdout, sys.stderr, sys.stdin = said, said, io.StringIO()
         try:
-            worker.start()
-            worker.join(LIMIT)
+            worker.work_for(LIMIT)
         finally:
+            _restore_builtins(_BUILTINS)
             ran.left = not worker.stop()
-            torch.set_default_dtype(dtype)
-    # Where in torch's own code a warning was raised says nothing to a reader.
-    warnings_said = [str(each.message).split(" (Triggered internally")[0] for each in warned]
-    ran.said = "\n".join([out.getvalue().strip(), *warnings_said]).strip()
+            settings.put_back()
+            _STATE.own.put_back()
+    ran.said = said.text()
     return ran
 
 
@@ -93,14 +157,58 @@ def by_default() -> Iterator[None]:
         torch.set_default_dtype(dtype)
 
 
-class _Worker(Thread):
+class _Said(io.TextIOBase):
+    """What a call prints and warns of, up to a limit; closing it changes nothing."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.parts: list[str] = []
+        self.warnings: list[str] = []
+        self.room = MOST_SAID
+
+    def write(self, text: str) -> int:
+        if self.room > 0:
+            self.parts.append(text[: self.room])
+            self.room -= len(text)
+        return len(text)
+
+    def writable(self) -> bool:
+        return True
+
+    def close(self) -> None:
+        """Printing goes on."""
+
+    def warned(self, message: Warning | str, *_: object, **__: object) -> None:
+        """Stand in for `warnings.showwarning`."""
+        # Where in torch's own code a warning was raised says nothing to a reader.
+        text = str(message).split(" (Triggered internally")[0][: max(0, self.room)]
+        if text:
+            self.warnings.append(text)
+            self.room -= len(text)
+
+    def text(self) -> str:
+        """All of it, without blank space around it."""
+        return "\n".join(["".join(self.parts).strip(), *self.warnings]).strip()
+
+
+class _Worker(threading.Thread):
     """A thread into which `Stopped` can be thrown while it works, and not while it leaves."""
 
     def __init__(self, work: Callable[[], None]) -> None:
         super().__init__(daemon=True)
-        self.work, self.begun, self.over, self.gate = work, False, False, Lock()
+        self.work, self.begun, self.over = work, False, False
+        self.gate = threading.Lock()
+        self.may_begin, self.done = threading.Lock(), threading.Lock()
+        self.may_begin.acquire()
+        self.done.acquire()
+
+    def work_for(self, seconds: float) -> None:
+        """Let it begin, and wait: in C alone, since what runs may have deleted a builtin."""
+        self.may_begin.release()
+        self.done.acquire(timeout=seconds)
 
     def run(self) -> None:
+        self.may_begin.acquire()
         while not self.over:
             try:
                 if not self.begun:
@@ -112,6 +220,7 @@ class _Worker(Thread):
                     pass
             except Stopped:  # it came while the work was being left
                 continue
+        self.done.release()
 
     def stop(self) -> bool:
         """Throw until the thread ends, and say whether it did: C code does not listen."""
@@ -121,7 +230,7 @@ class _Worker(Thread):
             with self.gate:
                 if not self.over:
                     self._throw()
-            time.sleep(0.01)
+            self.join(0.01)
         return not self.is_alive()
 
     def _throw(self) -> None:

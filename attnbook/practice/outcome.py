@@ -10,10 +10,26 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from attnbook.practice.guard import by_default, run
+from attnbook.practice.guard import Stopped, by_default, run, session
+from attnbook.practice.plain import Unreadable
+from attnbook.practice.reading import (
+    is_a,
+    is_raised,
+    line_of,
+    name_of,
+    plain_tensor,
+    tensors,
+    text_of,
+)
 from attnbook.practice.task import Case, Function, Task
 
-BACKWARD = "backward"
+BACKWARD, ENDLESS, UNREADABLE = "backward", "endless", "unreadable"
+MOST_KINDS = 5  # classes of a result that a sentence names
+_ASYNC = {
+    "coroutine": "a coroutine: write `def`, not `async def`.",
+    "async_generator": "an asynchronous generator: write `def`, not `async def`, and `return`.",
+    "generator": "a generator: write `return`, not `yield`.",
+}
 WIDE = (torch.float32, torch.float64)  # types in which what flows back is compared
 
 
@@ -41,8 +57,28 @@ class Outcome:
 
 @by_default()
 def outcome_of(task: Task, case: Case, written: Function) -> Outcome:
-    """Call what was written, and look at all that came of it."""
-    arguments, before = case.make(), case.make()
+    """Call what was written, and look at all that came of it, within one limit of time."""
+    with session():
+        arguments, before = case.make(), case.make()
+        ran = run(lambda: _outcome(task, case, written, arguments, before))
+    if ran.endless:
+        outcome = Outcome(ran.endless, ENDLESS)
+    elif ran.error is not None:  # not that of the call, but of looking at its result
+        outcome = _unreadable(name_of(ran.error))
+    else:
+        outcome = ran.value
+    outcome.said = ran.said
+    return outcome
+
+
+def _outcome(
+    task: Task,
+    case: Case,
+    written: Function,
+    arguments: tuple[Any, ...],
+    before: tuple[Any, ...],
+) -> Outcome:
+    """In the worker: whatever the reader's own classes do while they are read can be stopped."""
     wrong = _cannot_be_called(task, written, arguments)
     if wrong:
         return Outcome(wrong, "call")
@@ -56,16 +92,20 @@ def outcome_of(task: Task, case: Case, written: Function) -> Outcome:
         argument.clone() if leaf else argument
         for argument, leaf in zip(arguments, leaves, strict=True)
     )
-    ran = run(lambda: task.as_function(written)(*called))
-    outcome = Outcome(said=ran.said)
-    if ran.endless:
-        outcome.problem, outcome.kind = ran.endless, "endless"
-    elif ran.error is not None:
-        outcome.problem, outcome.kind = _told_error(ran.error), _kind_of(ran.error)
-        outcome.refusal = isinstance(ran.error, (TypeError, ValueError))
+    outcome = Outcome()
+    try:
+        value = task.as_function(written)(*called)
+    except Stopped:
+        raise
+    except BaseException as error:  # noqa: BLE001 - exit() is an answer, too
+        outcome.problem, outcome.kind = _told_error(error), _kind_of(error)
+        outcome.refusal = is_a(error, TypeError) or is_a(error, ValueError)
         outcome.problem += f" The inputs: {_described(task, arguments)}."
     else:
-        _read(outcome, task, ran.value)
+        try:
+            _read(outcome, task, value)
+        except Unreadable as error:
+            outcome = _unreadable(str(error))
     outcome.changed = tuple(
         name
         for name, argument, old in zip(task.arguments, called, before, strict=False)
@@ -74,7 +114,12 @@ def outcome_of(task: Task, case: Case, written: Function) -> Outcome:
     if follow and outcome.outputs:
         followed = [a for a, leaf in zip(arguments, leaves, strict=True) if leaf]
         _follow_back(outcome, followed, leftovers=case.leftovers)
+        outcome.outputs = tuple(output.detach() for output in outcome.outputs)
     return outcome
+
+
+def _unreadable(why: str) -> Outcome:
+    return Outcome(f"The result cannot be read: {why}.", UNREADABLE)
 
 
 def _cannot_be_called(task: Task, written: Function, arguments: tuple[Any, ...]) -> str:
@@ -89,8 +134,8 @@ def _cannot_be_called(task: Task, written: Function, arguments: tuple[Any, ...])
         )
     try:
         signature = inspect.signature(written)
-    except (TypeError, ValueError):
-        return ""  # written in C, it says itself what it wants
+    except Exception:  # noqa: BLE001 - of a callable that raises whatever it is asked
+        return ""  # as what is written in C, it says itself what it wants
     try:
         signature.bind(*arguments)
     except TypeError as error:
@@ -115,56 +160,53 @@ def _described(task: Task, arguments: tuple[Any, ...]) -> str:
 
 
 def _told_error(error: BaseException) -> str:
-    text = " ".join(str(error).split()).rstrip(".")
-    line = _line_of(error)
-    told = f"{type(error).__name__}: {text[:300]}" if text else type(error).__name__
-    return f"It raises {told}{line}"
+    text, line = text_of(error).rstrip("."), line_of(error)
+    told = f"{name_of(error)}: {text}" if text else name_of(error)
+    return f"It raises {told}{f' (line {line} of the cell or file)' if line else ''}."
 
 
 def _told_backward(error: BaseException) -> str:
-    if "inplace operation" in str(error):
+    if "inplace operation" in text_of(error):
         return (
             "Nothing can flow back through it: a tensor that the gradients need was written "
             "into. Make a new one instead, with `torch.where` or `masked_fill` for instance."
         )
-    return f"Nothing can flow back through it: {str(error).rstrip('.')}."
+    return f"Nothing can flow back through it: {text_of(error).rstrip('.')}."
 
 
 def _kind_of(error: BaseException) -> str:
-    # Two faults that only have their class in common are not alike. Sizes may differ.
-    return f"{type(error).__name__} {re.sub(r'[0-9.]+', '#', str(error))[:60]}"
-
-
-def _line_of(error: BaseException) -> str:
-    """Where in the reader's own code it was raised."""
-    trace, line = error.__traceback__, None
-    while trace is not None:
-        name = trace.tb_frame.f_globals.get("__name__", "")
-        if not name.startswith(("attnbook.", "torch.")):
-            line = trace.tb_lineno
-        trace = trace.tb_next
-    return f" (line {line} of the cell or file)." if line else "."
+    # What the reader's code raises itself it words in its own way. Of torch's errors two that
+    # only have their class in common are not alike; sizes may differ.
+    if is_raised(error):
+        return f"{name_of(error)} raised"
+    return f"{name_of(error)} {re.sub(r'[0-9.]+', '#', text_of(error))[:60]}"
 
 
 def _read(outcome: Outcome, task: Task, value: Any) -> None:  # noqa: ANN401 - whatever was written
-    values = value if isinstance(value, tuple) else (value,)
-    kinds = [type(each).__name__ for each in values]
+    values = tensors(value, several=len(task.outputs) > 1)
+    kinds = [name_of(each) for each in values]
+    given = [is_a(each, Tensor) for each in values]
     if value is None:
         outcome.problem = "It returns None where a tensor was expected. Is there a `return`?"
-    elif all(isinstance(each, Tensor) for each in values):
-        outcome.outputs = values
+        kinds = ["NoneType"]
+    elif inspect.iscoroutine(value) or inspect.isgenerator(value) or inspect.isasyncgen(value):
+        outcome.problem = f"It returns {_ASYNC[name_of(value)]}"
+    elif values and all(given):
+        outcome.outputs = tuple(plain_tensor(each) for each in values)
         return
     elif len(values) == len(task.outputs) > 1:
-        pairs = zip(task.outputs, kinds, values, strict=True)
-        told = (f"{name} is {kind}" for name, kind, it in pairs if not isinstance(it, Tensor))
+        pairs = zip(task.outputs, kinds, given, strict=True)
+        told = (f"{name} is {kind}" for name, kind, it_is in pairs if not it_is)
         outcome.problem = f"{' and '.join(told)} where a tensor was expected."
         outcome.problem = outcome.problem[:1].upper() + outcome.problem[1:]
     else:
         wanted = "a tensor was expected"
         if len(task.outputs) > 1:
             wanted = f"a tuple was expected: ({', '.join(task.outputs)})"
-        outcome.problem = f"It returns {', '.join(kinds)} where {wanted}."
-    outcome.kind = f"returned {', '.join(kinds)}"
+        several = is_a(value, tuple) or len(values) > 1
+        found = ", ".join(kinds[:MOST_KINDS]) if several and kinds else name_of(value)
+        outcome.problem = f"It returns {found} where {wanted}."
+    outcome.kind = f"returned {', '.join(kinds[:MOST_KINDS])}"
 
 
 def is_numbers(argument: Any) -> bool:  # noqa: ANN401 - whatever a case holds
@@ -189,11 +231,14 @@ def _follow_back(outcome: Outcome, leaves: list[Tensor], *, leftovers: bool) -> 
         outcome.gradients = (None,) * len(leaves)
         return
     outputs, signs = zip(*sent, strict=True)
-    ran = run(lambda: torch.autograd.grad(outputs, leaves, signs, allow_unused=True))
-    outcome.gradients = ran.value or (None,) * len(leaves)
-    if ran.error is not None:
-        outcome.problem = _told_backward(ran.error)
-        outcome.kind = BACKWARD
+    outcome.gradients = (None,) * len(leaves)
+    try:
+        flows = torch.autograd.grad(outputs, leaves, signs, allow_unused=True)
+        outcome.gradients = tuple(None if it is None else plain_tensor(it) for it in flows)
+    except Stopped:
+        raise
+    except BaseException as error:  # noqa: BLE001 - the reader's own function may raise anything
+        outcome.problem, outcome.kind = _told_backward(error), BACKWARD
 
 
 def _sent_back(output: Tensor, *, leftovers: bool) -> Tensor:

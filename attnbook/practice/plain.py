@@ -19,6 +19,9 @@ try:
 except ImportError:
     pass  # in MicroPython
 
+DEEPEST = 20  # lists within lists
+TOO_DEEP = "it has more than 20 lists within lists, or holds itself"
+LARGEST = 10**300  # of a whole number
 MOST_NAMED = 2  # more bugs than these that do the same name nothing
 SHARE, LEAST = 1e-6, 1e-9  # how far numbers may be apart, as a share and in all
 # Errors that have another name in MicroPython.
@@ -27,8 +30,15 @@ SAME_ERRORS = {"RecursionError": "RuntimeError"}
 OF_ALL_KINDS = ("AttributeError", "NameError", "SyntaxError", "TypeError")
 
 
+class Unreadable(Exception):
+    """A result that cannot be compared; the text goes on after "The result cannot be read:"."""
+
+
 def judge(
-    task: dict[str, Any], written: Callable[..., Any], before_naming: Callable[[], object] = list
+    task: dict[str, Any],
+    written: Callable[..., Any],
+    before_naming: Callable[[], object] = list,
+    does: Callable[..., dict[str, Any]] | None = None,
 ) -> dict[str, Any]:
     """Run the cases in their order, up to the first that fails; then look for its bug.
 
@@ -36,46 +46,67 @@ def judge(
         task: as `ListTask.as_data` gives it.
         written: the reader's function.
         before_naming: is called before the function runs on, for its bug's name alone.
+        does: what calls the function, instead of `outcome_of`: with a limit of time, say.
 
     Returns:
         How many cases hold; for the first that does not, its number, what is wrong, the
         numbers of the bugs that do the same, and the error, if one was raised.
     """
+    does = does or outcome_of
     done = []
     for number, case in enumerate(task["cases"]):
-        outcome = outcome_of(written, case["arguments"])
+        outcome = does(written, case["arguments"])
         done.append(outcome)
         wrong = difference(task, outcome, case["right"])
         if wrong:
             before_naming()
             called = f"{wrong} It was called as `{as_call(task['called'], case['arguments'])}`."
-            bugs = named(task, number, done, written)
+            bugs = [] if "refused" in outcome else named(task, number, done, written, does)
             error = outcome.get("error")
             return {"held": number, "case": number, "wrong": called, "bugs": bugs, "error": error}
     return {"held": len(done), "case": None, "wrong": "", "bugs": [], "error": None}
 
 
-def outcome_of(written: Callable[..., Any], arguments: list[Any]) -> dict[str, Any]:
-    """What a call does: it gives something, or raises, and may change what it was handed."""
+def outcome_of(
+    written: Callable[..., Any],
+    arguments: list[Any],
+    read: Callable[[Any], Any] | None = None,
+) -> dict[str, Any]:
+    """What a call does: it gives something, or raises, and may change what it was handed.
+
+    Args:
+        written: what is called.
+        arguments: as `as_plain` gives them.
+        read: what reads what comes back, instead of `as_plain`.
+    """
+    read = read or as_plain
     handed = as_plain(arguments)
     try:
         given = written(*handed)
     except (Exception, SystemExit, KeyboardInterrupt) as error:
         name = type(error).__name__
         return {"raises": SAME_ERRORS.get(name, name), "error": error}
-    outcome = {"gives": as_plain(given)}
-    changed = [i for i in range(len(handed)) if as_plain(handed[i]) != arguments[i]]
+    try:
+        outcome = {"gives": read(given)}
+        now = [read(each) for each in handed]
+    except Unreadable as error:
+        return {"refused": f"The result cannot be read: {error}."}
+    changed = [i for i in range(len(handed)) if now[i] != arguments[i]]
     if changed:
         outcome["changes"] = changed
     return outcome
 
 
-def as_plain(value: Any) -> Any:
+def as_plain(value: Any, depth: int = 0) -> Any:
     """Lists and numbers as JSON can hold them; of anything else its kind."""
     if isinstance(value, (list, tuple)):
-        return [as_plain(each) for each in value]
+        if depth == DEEPEST:
+            raise Unreadable(TOO_DEEP)
+        return [as_plain(each, depth + 1) for each in value]
     if isinstance(value, float) and not abs(value) < float("inf"):
         return {"number": "infinity" if value > 0 else "-infinity" if value < 0 else "NaN"}
+    if isinstance(value, int) and not -LARGEST < value < LARGEST:
+        raise Unreadable("a whole number of it is larger than any float")
     if value is None or isinstance(value, (bool, int, float)):
         return value
     return {"kind": type(value).__name__}
@@ -83,6 +114,8 @@ def as_plain(value: Any) -> Any:
 
 def difference(task: dict[str, Any], found: dict[str, Any], right: dict[str, Any]) -> str:
     """Say in a sentence how an outcome differs from what is right; nothing if it does not."""
+    if "refused" in found:
+        return str(found["refused"])
     if "raises" in found:
         return f"It raises {told_error(found['error'])}"
     wrong = unlike(found["gives"], right["gives"])
@@ -140,6 +173,8 @@ def alike(found: dict[str, Any], other: dict[str, Any]) -> bool:
     if "raises" in found or "raises" in other:
         name = found.get("raises")
         return bool(name == other.get("raises") and name not in OF_ALL_KINDS)
+    if "refused" in found or "refused" in other:
+        return False
     return not unlike(found["gives"], other["gives"]) and found.get("changes") == other.get(
         "changes"
     )
@@ -150,24 +185,51 @@ def named(
     number: int,
     done: list[dict[str, Any]],
     written: Callable[..., Any],
+    does: Callable[..., dict[str, Any]],
 ) -> list[int]:
     """The known bugs that do what was done, wrong as it is, in more cases than all others.
 
-    A bug must do the same up to the case that failed, and in half of those after it; where an
-    answer is True or False, which two may share by chance, in all of them.
+    A bug must do the same up to the case that failed. Of the cases after it, those where all is
+    NaN say nothing. In none may what was written be right where the bug is wrong, and in half
+    both must do the same; in all of them where an answer is True or False, which two may share
+    by chance.
     """
     cases = task["cases"]
     same = [
         bug
         for bug in range(len(task["bugs"]))
-        if all(alike(done[i], of_bug(cases[i], bug)) for i in range(number + 1))
+        if cases[number]["bugs"][bug]
+        and all(alike(done[i], of_bug(cases[i], bug)) for i in range(number + 1))
     ]
-    rest = [(outcome_of(written, case["arguments"]), case) for case in cases[number + 1 :]]
-    scores = [sum(alike(outcome, of_bug(case, bug)) for outcome, case in rest) for bug in same]
+    if not same:
+        return []
+    votes = [0 for _ in same]
+    counted = 0
+    for case in cases[number + 1 :]:
+        outcome = does(written, case["arguments"])
+        if "refused" in outcome:
+            return []
+        if says_nothing(outcome):
+            continue
+        counted += 1
+        right = not difference(task, outcome, case["right"])
+        for i in range(len(same)):
+            if right and case["bugs"][same[i]]:
+                votes[i] = -len(cases)  # a contradiction
+            elif alike(outcome, of_bug(case, same[i])):
+                votes[i] += 1
+    if counted == 0 and says_nothing(done[number]):
+        return []
     yes_or_no = isinstance(cases[number]["right"].get("gives"), bool)
-    needed = len(rest) if yes_or_no else len(rest) / 2
-    same = [same[i] for i in range(len(same)) if scores[i] == max(scores) and scores[i] >= needed]
-    return same if len(same) <= MOST_NAMED else []
+    needed = counted if yes_or_no else counted / 2
+    best = [same[i] for i in range(len(same)) if votes[i] == max(votes) and votes[i] >= needed]
+    return best if len(best) <= MOST_NAMED else []
+
+
+def says_nothing(outcome: dict[str, Any]) -> bool:
+    """Whether all that was given is NaN, as many faults end."""
+    numbers = [number for _, number in flat(outcome["gives"])] if "gives" in outcome else []
+    return len(numbers) > 0 and all(number == {"number": "NaN"} for number in numbers)
 
 
 def of_bug(case: dict[str, Any], bug: int) -> dict[str, Any]:

@@ -40,8 +40,11 @@ HINTS = {
 
 
 def told_error(error: BaseException) -> str:
-    """An error's class and what it says."""
-    said = str(error)
+    """An error's class and what it says, if that can be read."""
+    try:
+        said = str(error)[:300]
+    except Exception:
+        said = ""
     if said.startswith(UNSUPPORTED):
         name, kinds = said[len(UNSUPPORTED) :].split(": ")
         kinds = kinds.replace(", ", " and ")

@@ -10,6 +10,22 @@ from html import escape
 from attnbook.practice.plain_words import paragraphs
 from attnbook.practice.task import Bug, Case, Right, Task
 
+# What is wrong with a test itself, by the error that it raises or by what it does.
+OWN_FAULTS = {
+    "NameError": "a name in the test is not defined.",
+    "UnboundLocalError": "a name in the test has no value yet.",
+    "ImportError": "the test imports something that is not there.",
+    "ModuleNotFoundError": "the test imports a module that is not there.",
+    "SyntaxError": "the test has a syntax error.",
+    "IndentationError": "the test has a syntax error.",
+    "SystemExit": "the test ends Python. Leave `exit` out.",
+    "KeyboardInterrupt": "the test was interrupted.",
+    "Skipped": "the test skips itself. It must run, and raise when something is wrong.",
+    "SkipTest": "the test skips itself. It must run, and raise when something is wrong.",
+    "False": "it returns False, which nobody looks at. Write `assert` instead of `return`.",
+    "does not end": "the test does not end. It was stopped, and not tried on the others.",
+    "unreadable": "the test raises something that cannot be read.",
+}
 BOX = "border-left: 4px solid currentColor; padding: 0.2em 1em; margin: 0.5em 0"
 
 
@@ -63,15 +79,17 @@ class Grade(Shown):
         tests: the names of the tests.
         failures: for each test, the right code that it fails on, and how.
         caught: for each bug, whether each test fails on it, and on no right code.
+        hints: what is wrong with each test itself; nothing if it can be graded.
     """
 
     task: Task
     tests: Sequence[str]
     failures: list[list[tuple[Right, str]]]
     caught: dict[str, list[bool]]
+    hints: Sequence[str] = ()
 
     def __bool__(self) -> bool:
-        return not any(self.failures) and all(any(row) for row in self.caught.values())
+        return not any(self.failures) and not any(self.hints) and all(any(row) for row in self.caught.values())
 
     @property
     def share(self) -> float:
@@ -96,7 +114,7 @@ class Grade(Shown):
     def _summary(self) -> str:
         count = sum(any(row) for row in self.caught.values())
         # A fair test that catches something is no failure: without a mark.
-        mark = "✓ " if self else "✗ " if any(self.failures) or not count else ""
+        mark = "✓ " if self else "✗ " if any(self.failures) or any(self.hints) or not count else ""
         right = len(self.task.rights)
         failed = len({right.name for each in self.failures for right, _ in each})
         fail = f"{failed} of them" if failed else "none"
@@ -109,7 +127,12 @@ class Grade(Shown):
 
     def _accusations(self) -> list[str]:
         told = []
-        for test, failures in zip(self.tests, self.failures, strict=True):
+        hints = self.hints or [""] * len(self.tests)
+        for test, failures, hint in zip(self.tests, self.failures, hints, strict=True):
+            if hint:
+                error = f" ({failures[0][1]})" if failures else ""
+                told.append(f"`{test}` cannot be graded{error}: {hint}")
+                continue
             if not failures:
                 continue
             right, error = failures[0]

@@ -1,0 +1,201 @@
+"""What a reader's code may change outside itself, and how it is put back.
+
+`Names` are the attributes of modules and classes that the judge computes with; `Settings` are
+switches, seeds and streams of Python and torch.
+"""
+
+from __future__ import annotations
+
+import builtins
+import gc
+import inspect
+import math
+import operator
+import os
+import random
+import sys
+import threading
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn import functional
+from torch.nn.modules import module as hooks_of_modules
+
+Owner = ModuleType | type
+# Attributes that only their own module may write: torch's compiler keeps its state in some.
+_PRIVATE = ("__", "_dynamo", "_inductor")
+_DICT = type.__dict__["__dict__"].__get__  # of a class, whatever its metaclass says
+_HOOKS = (
+    "_global_forward_hooks",
+    "_global_forward_pre_hooks",
+    "_global_backward_hooks",
+    "_global_backward_pre_hooks",
+)
+
+
+class Names:
+    """The attributes of some modules and classes, as they are now."""
+
+    def __init__(self, owners: list[Owner]) -> None:
+        self.of: list[tuple[Owner, Any, dict[str, Any], tuple[Any, ...]]] = []
+        for owner in owners:
+            now = _dict_of(owner)
+            self.of.append((owner, now, dict(now), tuple(now.values())))
+
+    def again(self) -> Names:
+        """The same attributes, as they are now."""
+        return Names([owner for owner, *_ in self.of])
+
+    def put_back(self) -> bool:
+        """Undo every assignment and deletion since, and say whether there was any."""
+        changed = False
+        for owner, now, before, values in self.of:
+            if len(now) == len(values) and all(map(operator.is_, now.values(), values)):
+                continue  # by far the most frequent
+            changed = _restore(owner, now, before) or changed
+        return changed
+
+
+def _dict_of(owner: Owner) -> Any:  # noqa: ANN401 - a dict, or a class's view of one
+    return owner.__dict__ if isinstance(owner, ModuleType) else _DICT(owner)
+
+
+def _restore(owner: Owner, now: Any, before: dict[str, Any]) -> bool:  # noqa: ANN401 - as above
+    changed = False
+    for name, value in before.items():
+        if now.get(name, before) is not value and not name.startswith(_PRIVATE):
+            _set(owner, name, value)
+            changed = True
+    for name in [name for name in now if name not in before]:
+        # A submodule that was imported meanwhile is no change.
+        if not name.startswith(_PRIVATE) and not isinstance(now[name], ModuleType):
+            _delete(owner, name)
+            changed = True
+    return changed
+
+
+def _set(owner: Owner, name: str, value: Any) -> None:  # noqa: ANN401 - an attribute
+    if isinstance(owner, ModuleType):
+        owner.__dict__[name] = value
+    else:
+        type.__setattr__(owner, name, value)
+
+
+def _delete(owner: Owner, name: str) -> None:
+    if isinstance(owner, ModuleType):
+        del owner.__dict__[name]
+    else:
+        type.__delattr__(owner, name)
+
+
+def owners() -> list[Owner]:
+    """The modules and classes whose names the judge computes with, `builtins` first."""
+    ours = [
+        module
+        for name, module in list(sys.modules.items())
+        if isinstance(module, ModuleType)
+        and (name == "attnbook" or name.startswith("attnbook."))
+        and not name.startswith("attnbook.practice")  # the judge itself is not its own business
+    ]
+    classes = [
+        each
+        for module in ours
+        for each in list(vars(module).values())
+        if inspect.isclass(each) and each.__module__ == module.__name__
+    ]
+    torchs = [torch, functional, nn, nn.init, torch.linalg, torch.special, torch.autograd]
+    return [builtins, math, *torchs, torch.Tensor, nn.Module, nn.Linear, *ours, *classes]
+
+
+class Settings:
+    """Switches, seeds and streams, as they are now."""
+
+    def __init__(self) -> None:
+        self.streams = (sys.stdout, sys.stderr, sys.stdin)
+        self.puts_back: list[Callable[[], object]] = [
+            _again(sys.setrecursionlimit, sys.getrecursionlimit()),
+            _again(torch.set_default_dtype, torch.get_default_dtype()),
+            _again(
+                torch.use_deterministic_algorithms,
+                torch.are_deterministic_algorithms_enabled(),
+                warn_only=torch.is_deterministic_algorithms_warn_only_enabled(),
+            ),
+            _again(torch.set_warn_always, torch.is_warn_always_enabled()),
+            _again(torch.autograd.set_detect_anomaly, torch.is_anomaly_enabled()),
+            _again(torch.set_float32_matmul_precision, torch.get_float32_matmul_precision()),
+            _again(torch.set_num_threads, torch.get_num_threads()),
+            *(_of_dict(getattr(hooks_of_modules, name)) for name in _HOOKS),
+        ]
+
+    def put_back(self) -> None:
+        """Undo what was changed since."""
+        sys.stdout, sys.stderr, sys.stdin = self.streams
+        for put_back in self.puts_back:
+            put_back()
+
+
+class AllSettings(Settings):
+    """Also those that cost more to keep."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.puts_back += [
+            _again(torch.default_generator.set_state, torch.default_generator.get_state()),
+            _again(random.setstate, random.getstate()),
+            *_of_numpy(),
+            _of_dict(vars(torch._tensor_str.PRINT_OPTS)),
+            _of_list(sys.path),
+            _of_dict(os.environ),
+            _again(sys.settrace, sys.gettrace()),
+            _again(sys.setprofile, sys.getprofile()),
+            _again(setattr, sys, "excepthook", sys.excepthook),
+            _again(setattr, sys, "displayhook", sys.displayhook),
+            _again(setattr, threading, "excepthook", threading.excepthook),
+            _again(gc.enable if gc.isenabled() else gc.disable),
+            *_of_folder(),
+        ]
+
+
+def _again(call: Callable[..., object], *arguments: Any, **options: Any) -> Callable[[], object]:  # noqa: ANN401
+    return lambda: call(*arguments, **options)
+
+
+def _of_dict(now: Any) -> Callable[[], object]:  # noqa: ANN401 - a mapping
+    before = dict(now)
+
+    def put_back() -> None:
+        if dict(now) != before:
+            now.clear()
+            now.update(before)
+
+    return put_back
+
+
+def _of_list(now: list[str]) -> Callable[[], object]:
+    before = list(now)
+
+    def put_back() -> None:
+        now[:] = before
+
+    return put_back
+
+
+def _of_numpy() -> list[Callable[[], object]]:
+    numpy = sys.modules.get("numpy")  # torch runs without it
+    if numpy is None:
+        return []
+    return [
+        _again(numpy.random.set_state, numpy.random.get_state()),
+        _again(numpy.set_printoptions, **numpy.get_printoptions()),
+        _again(numpy.seterr, **numpy.geterr()),
+    ]
+
+
+def _of_folder() -> list[Callable[[], object]]:
+    try:
+        return [_again(os.chdir, os.getcwd())]
+    except OSError:  # it was deleted: there is nothing to go back to
+        return []
