@@ -10,7 +10,6 @@ import builtins
 import gc
 import inspect
 import math
-import operator
 import os
 import random
 import sys
@@ -53,10 +52,18 @@ class Names:
         """Undo every assignment and deletion since, and say whether there was any."""
         changed = False
         for owner, now, before, values in self.of:
-            if len(now) == len(values) and all(map(operator.is_, now.values(), values)):
+            if _equal(tuple(now.values()), values):
                 continue  # by far the most frequent
             changed = _restore(owner, now, before) or changed
         return changed
+
+
+def _equal(now: tuple[Any, ...], before: tuple[Any, ...]) -> bool:
+    """Whether all are the same; asking whether they are equal is ten times faster, if they are."""
+    try:
+        return now == before
+    except Exception:  # noqa: BLE001 - of a class of the reader's own
+        return False
 
 
 def _dict_of(owner: Owner) -> Any:  # noqa: ANN401 - a dict, or a class's view of one
@@ -149,8 +156,8 @@ class AllSettings(Settings):
             _of_dict(vars(torch._tensor_str.PRINT_OPTS)),
             _of_list(sys.path),
             _of_dict(os.environ),
-            _again(sys.settrace, sys.gettrace()),
-            _again(sys.setprofile, sys.getprofile()),
+            _of_hook(sys.settrace, sys.gettrace),
+            _of_hook(sys.setprofile, sys.getprofile),
             _again(setattr, sys, "excepthook", sys.excepthook),
             _again(setattr, sys, "displayhook", sys.displayhook),
             _again(setattr, threading, "excepthook", threading.excepthook),
@@ -161,6 +168,11 @@ class AllSettings(Settings):
 
 def _again(call: Callable[..., object], *arguments: Any, **options: Any) -> Callable[[], object]:  # noqa: ANN401
     return lambda: call(*arguments, **options)
+
+
+def _of_hook(put: Callable[[Any], None], get: Callable[[], Any]) -> Callable[[], object]:
+    before = get()
+    return lambda: None if get() is before else put(before)
 
 
 def _of_dict(now: Any) -> Callable[[], object]:  # noqa: ANN401 - a mapping
