@@ -130,7 +130,7 @@ def _called(test: Function, implementation: Function) -> _Graded:
         value = test(implementation)
     except Stopped:
         raise
-    except BaseException as error:  # noqa: BLE001 - exit() and skip() are raised, too
+    except BaseException as error:  # exit() and skip() are raised, too
         name, text = name_of(error), text_of(error)[:200]
         return _Graded(f"{name}: {text}" if text else name, _own_fault(error, name))
     return _Graded(hint=OWN_FAULTS["False"]) if value is False else _Graded()

@@ -15,3 +15,10 @@ def normal(*shape: int, seed: int = 0) -> Tensor:
 def lengths(*numbers: int | list[int]) -> Tensor:
     """Valid lengths."""
     return torch.tensor(numbers)
+
+
+def of_thousands() -> tuple[Tensor, Tensor, Tensor]:
+    """Queries, keys and values: each query's first three scores are near 1024 or near -1024."""
+    queries = 1024 * torch.eye(16)[:1] * torch.tensor([[[1.0], [-1.0]]])
+    keys = torch.eye(16)[:1] * torch.tensor([[[4.0], [4 - 1 / 256], [-4], [0]]])
+    return queries, keys, normal(1, 4, 5)

@@ -97,7 +97,7 @@ def _outcome(
         value = task.as_function(written)(*called)
     except Stopped:
         raise
-    except BaseException as error:  # noqa: BLE001 - exit() is an answer, too
+    except BaseException as error:  # exit() is an answer, too
         outcome.problem, outcome.kind = _told_error(error), _kind_of(error)
         outcome.refusal = is_a(error, TypeError) or is_a(error, ValueError)
         outcome.problem += f" The inputs: {_described(task, arguments)}."
@@ -134,7 +134,7 @@ def _cannot_be_called(task: Task, written: Function, arguments: tuple[Any, ...])
         )
     try:
         signature = inspect.signature(written)
-    except Exception:  # noqa: BLE001 - of a callable that raises whatever it is asked
+    except Exception:  # of a callable that raises whatever it is asked
         return ""  # as what is written in C, it says itself what it wants
     try:
         signature.bind(*arguments)
@@ -237,7 +237,7 @@ def _follow_back(outcome: Outcome, leaves: list[Tensor], *, leftovers: bool) -> 
         outcome.gradients = tuple(None if it is None else plain_tensor(it) for it in flows)
     except Stopped:
         raise
-    except BaseException as error:  # noqa: BLE001 - the reader's own function may raise anything
+    except BaseException as error:  # the reader's own function may raise anything
         outcome.problem, outcome.kind = _told_backward(error), BACKWARD
 
 

@@ -30,7 +30,7 @@ SAME_ERRORS = {"RecursionError": "RuntimeError"}
 OF_ALL_KINDS = ("AttributeError", "NameError", "SyntaxError", "TypeError")
 
 
-class Unreadable(Exception):
+class Unreadable(Exception):  # noqa: N818 - as `Stopped`, it is no mistake of ours
     """A result that cannot be compared; the text goes on after "The result cannot be read:"."""
 
 
@@ -214,7 +214,7 @@ def named(
         counted += 1
         right = not difference(task, outcome, case["right"])
         for i in range(len(same)):
-            if right and case["bugs"][same[i]]:
+            if right and not alike(of_bug(case, same[i]), case["right"]):
                 votes[i] = -len(cases)  # a contradiction
             elif alike(outcome, of_bug(case, same[i])):
                 votes[i] += 1

@@ -35,7 +35,7 @@ def text_of(error: BaseException) -> str:
     """What an error says, on one line; nothing if that cannot be read."""
     try:
         text = " ".join(str.__str__(str(error))[: 10 * LONGEST].split())
-    except Exception:  # noqa: BLE001 - of a class of the reader's own
+    except Exception:  # of a class of the reader's own
         return ""
     return text[:LONGEST]
 

@@ -89,7 +89,11 @@ class Grade(Shown):
     hints: Sequence[str] = ()
 
     def __bool__(self) -> bool:
-        return not any(self.failures) and not any(self.hints) and all(any(row) for row in self.caught.values())
+        return (
+            not any(self.failures)
+            and not any(self.hints)
+            and all(any(row) for row in self.caught.values())
+        )
 
     @property
     def share(self) -> float:

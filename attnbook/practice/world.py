@@ -15,6 +15,7 @@ import random
 import sys
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -62,7 +63,7 @@ def _equal(now: tuple[Any, ...], before: tuple[Any, ...]) -> bool:
     """Whether all are the same; asking whether they are equal is ten times faster, if they are."""
     try:
         return now == before
-    except Exception:  # noqa: BLE001 - of a class of the reader's own
+    except Exception:  # of a class of the reader's own
         return False
 
 
@@ -208,6 +209,6 @@ def _of_numpy() -> list[Callable[[], object]]:
 
 def _of_folder() -> list[Callable[[], object]]:
     try:
-        return [_again(os.chdir, os.getcwd())]
+        return [_again(os.chdir, Path.cwd())]
     except OSError:  # it was deleted: there is nothing to go back to
         return []

@@ -14,8 +14,8 @@ from tests.practice.mutants import MUTANTS
 from tests.practice.registry_checks import (
     accepted_compiled,
     caught,
+    caught_by_shapes,
     refused_in_double,
-    shape_only,
     told_apart,
 )
 
@@ -69,7 +69,7 @@ def grades_of(name: str, *, all_compiled: bool = True) -> Grades:
             for right in task.rights.values()
             if failure(test, right.function)
         ],
-        shaped=len(caught(task, [shape_only(task)])),
+        shaped=len(caught_by_shapes(task)),
         mutants=len(mutants),
         not_stopped=[mutant.__name__ for mutant in mutants if judge(task, mutant)],
     )

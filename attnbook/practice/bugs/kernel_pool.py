@@ -150,3 +150,14 @@ def width_made_a_number(queries: Tensor, keys: Tensor, values: Tensor, width: Wi
     """the width is made a plain number, through which no gradient flows."""
     number = width.item() if isinstance(width, Tensor) else width
     return _scores(queries, keys, number).softmax(dim=-1) @ values
+
+
+@task.bug(
+    symptom="The curve follows the points less closely than others' with the same width.",
+    origin="a common slip",
+    mend="square the width alone: `2 * width**2`, without brackets around `2 * width`.",
+    case="a width of 1",
+)
+def the_2_squared_too(queries: Tensor, keys: Tensor, values: Tensor, width: Width) -> Tensor:
+    """the 2 under the squared distance is squared with the width."""
+    return (-squared_distances(queries, keys) / (2 * width) ** 2).softmax(dim=-1) @ values

@@ -13,6 +13,7 @@ from attnbook.practice.tasks.multi_head_attention_cases import (
     Inputs,
     attend_by_head,
     in_steps,
+    of_inputs,
 )
 
 
@@ -22,6 +23,7 @@ from attnbook.practice.tasks.multi_head_attention_cases import (
     mend="divide by the root of head_size: that is how many numbers a score sums.",
     case=FIRST,
 )
+@of_inputs
 def scaled_by_the_whole_width(*given: *Inputs) -> Tensor:
     """scores are divided by √num_hiddens, the width of all heads together."""
     return in_steps(given, attend=lambda q, *rest: attend_by_head(q / math.sqrt(q.shape[1]), *rest))
@@ -33,6 +35,7 @@ def scaled_by_the_whole_width(*given: *Inputs) -> Tensor:
     mend="divide the scores of a head by the root of head_size, before the softmax.",
     case=FIRST,
 )
+@of_inputs
 def not_scaled(*given: *Inputs) -> Tensor:
     """scores are not divided by √head_size."""
     return in_steps(
@@ -46,6 +49,7 @@ def not_scaled(*given: *Inputs) -> Tensor:
     mend="take the root of head_size.",
     case=FIRST,
 )
+@of_inputs
 def root_forgotten(*given: *Inputs) -> Tensor:
     """scores are divided by head_size, without the root."""
     return in_steps(
@@ -59,6 +63,7 @@ def root_forgotten(*given: *Inputs) -> Tensor:
     mend="reshape to (batch, num_positions, num_heads, head_size), then `transpose(1, 2)`.",
     case=FIRST,
 )
+@of_inputs
 def split_by_a_reshape(*given: *Inputs) -> Tensor:
     """heads are split by one reshape, without a swap, so that they cut up positions."""
     return in_steps(given, split=lambda x, heads: x.reshape(len(x), heads, x.shape[1], -1))
@@ -70,6 +75,7 @@ def split_by_a_reshape(*given: *Inputs) -> Tensor:
     mend="swap heads and queries before the reshape: `heads.transpose(1, 2).flatten(2)`.",
     case=FIRST,
 )
+@of_inputs
 def merged_by_a_reshape(*given: *Inputs) -> Tensor:
     """heads are merged by one reshape, without a swap."""
     return in_steps(given, merge=lambda heads: heads.reshape(len(heads), heads.shape[2], -1))
@@ -82,6 +88,7 @@ def merged_by_a_reshape(*given: *Inputs) -> Tensor:
     "the last one.",
     case=FIRST,
 )
+@of_inputs
 def split_and_merged_by_reshapes(*given: *Inputs) -> Tensor:
     """heads are split by one reshape and merged by another, and nothing is ever swapped."""
     return in_steps(
@@ -97,6 +104,7 @@ def split_and_merged_by_reshapes(*given: *Inputs) -> Tensor:
     mend="project what the heads have pooled with `W_o`: nothing else mixes them.",
     case=FIRST,
 )
+@of_inputs
 def without_an_output_projection(*given: *Inputs) -> Tensor:
     """`W_o` is forgotten."""
     return in_steps((*given[:6], torch.eye(len(given[6]), dtype=given[6].dtype), *given[7:]))
@@ -108,6 +116,7 @@ def without_an_output_projection(*given: *Inputs) -> Tensor:
     mend="project values with `W_v`.",
     case=FIRST,
 )
+@of_inputs
 def values_projected_by_W_k(*given: *Inputs) -> Tensor:
     """the values are projected with `W_k`, like the keys."""
     return in_steps((*given[:5], given[4], *given[6:]))
@@ -119,6 +128,7 @@ def values_projected_by_W_k(*given: *Inputs) -> Tensor:
     mend="use `W_q` for queries, and `W_k` for keys.",
     case=FIRST,
 )
+@of_inputs
 def W_q_and_W_k_exchanged(*given: *Inputs) -> Tensor:
     """`W_k` is applied to the queries, and `W_q` to the keys."""
     return in_steps((*given[:3], given[4], given[3], *given[5:]))
@@ -130,6 +140,7 @@ def W_q_and_W_k_exchanged(*given: *Inputs) -> Tensor:
     mend="transpose: `vectors @ W.T`, as `nn.Linear` does.",
     case=FIRST,
 )
+@of_inputs
 def weights_not_transposed(*given: *Inputs) -> Tensor:
     """the weights are not transposed: `vectors @ W`."""
     return in_steps(given, project=torch.matmul)
@@ -141,6 +152,7 @@ def weights_not_transposed(*given: *Inputs) -> Tensor:
     mend="take the softmax over the keys: `dim=-1`.",
     case=FIRST,
 )
+@of_inputs
 def softmax_over_the_heads(*given: *Inputs) -> Tensor:
     """the softmax is taken over the heads."""
 
@@ -157,6 +169,7 @@ def softmax_over_the_heads(*given: *Inputs) -> Tensor:
     mend="let the axis before the last be that of positions, and leave the batch first.",
     case=FIRST,
 )
+@of_inputs
 def attention_over_the_batch(*given: *Inputs) -> Tensor:
     """the first axis is taken for positions, so that examples attend to one another."""
 
@@ -173,6 +186,7 @@ def attention_over_the_batch(*given: *Inputs) -> Tensor:
     mend="hide the keys from valid_lens on, in every head.",
     case="a length for each example",
 )
+@of_inputs
 def padding_not_hidden(*given: *Inputs) -> Tensor:
     """valid_lens is never used."""
     return in_steps(
@@ -186,6 +200,7 @@ def padding_not_hidden(*given: *Inputs) -> Tensor:
     mend="use `repeat_interleave(num_heads)`: the heads of one example stand together.",
     case="a length for each example",
 )
+@of_inputs
 def lengths_tiled(*given: *Inputs) -> Tensor:
     """heads are folded into the batch, and lengths are tiled: a, b, a, b where a, a, b, b fit."""
 
@@ -203,6 +218,7 @@ def lengths_tiled(*given: *Inputs) -> Tensor:
     mend="clear the weights of padding after the softmax.",
     case="an example that may see nothing",
 )
+@of_inputs
 def an_empty_row_pools_padding(*given: *Inputs) -> Tensor:
     """padding gets a finite score, the same for all, which a row without keys shares out evenly."""
 

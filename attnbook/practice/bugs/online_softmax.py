@@ -165,3 +165,15 @@ def the_blocks_maximum_replaces_the_highest(
         total = total * correction + (block - highest).exp().sum(-1, keepdim=True)
         weighted = weighted * correction + (block - highest).exp() @ part
     return weighted / total
+
+
+@task.bug(
+    symptom="The output is NaN where a later block has far higher scores.",
+    origin="a common slip",
+    mend="compare each block's highest score with the highest so far, and raise it.",
+    case="a last block 200 above the others",
+)
+def the_highest_never_rises(scores: Tensor, values: Tensor, block_size: int) -> Tensor:
+    """the highest score of the first block is subtracted from all others, and exp overflows."""
+    powers = (scores - scores[..., :block_size].amax(-1, keepdim=True)).exp()
+    return powers @ values / powers.sum(-1, keepdim=True)

@@ -237,3 +237,18 @@ def keys_not_transposed(
     """the keys are not transposed, so that rows of queries meet columns of keys."""
     scores = queries @ keys / math.sqrt(queries.shape[-1])
     return weigh(scores, valid_lens) @ values
+
+
+@task.bug(
+    symptom="Where all scores are very low, padding takes all the weight.",
+    origin="older releases of transformers, which add -10,000 at padding",
+    mend="fill with `-inf`, or with the lowest number of the dtype.",
+    case="scores of -20,000, and padding",
+)
+def padding_scores_minus_10_000(
+    queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
+) -> Tensor:
+    """padding gets a score of -10,000, and some that are seen score less."""
+    padding = where_padding(scale(queries, keys), valid_lens)
+    weights = scale(queries, keys).masked_fill(padding, -10_000).softmax(-1)
+    return weights.masked_fill(padding.all(-1, keepdim=True), 0) @ values

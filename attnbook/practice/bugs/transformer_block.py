@@ -145,9 +145,15 @@ class positions_added_again(Block):
 class parts_in_a_plain_list(nn.Module):
     """the parts are kept in a plain list, where `nn.Module` does not find them."""
 
-    def __init__(self, *parts: nn.Module) -> None:
+    def __init__(
+        self,
+        attention: nn.Module,
+        attention_norm: nn.Module,
+        feed_forward: nn.Module,
+        feed_forward_norm: nn.Module,
+    ) -> None:
         super().__init__()
-        self.parts = [Block(*parts)]
+        self.parts = [Block(attention, attention_norm, feed_forward, feed_forward_norm)]
 
     def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         output: Tensor = self.parts[0](x, valid_lens)

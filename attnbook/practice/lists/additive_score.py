@@ -69,6 +69,15 @@ task.case("a key of zeros")(
 task.case("sums of 1000")(
     lambda: ([2.0, 1.0], [-1.0, 0.0], [[500, 0], [-400, 30]], [[0, 100], [200, 0]], [3.0, 1.0])
 )
+task.case("vectors of 5 and 4 numbers, 9 hidden units")(
+    lambda: (
+        [0.5, -1.0, 0.25, 1.0, 2.0],
+        [1.0, 0.5, -0.5, 0.25],
+        [[h * 0.1 - i * 0.2 for i in range(5)] for h in range(9)],
+        [[i * 0.3 - h * 0.1 for i in range(4)] for h in range(9)],
+        [h - 4.5 for h in range(9)],
+    )
+)
 
 
 @task.right("it adds what each hidden unit says, one unit after the other.")

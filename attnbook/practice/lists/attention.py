@@ -60,6 +60,13 @@ task.case("scores of 1000")(
     lambda: ([1000.0], [[0.0], [1.0], [0.999], [-1.0]], [[1.0], [4.0], [2.0], [3.0]])
 )
 task.case("scores of -1000")(lambda: ([1000.0], [[-1.0], [-0.999]], [[4.0], [2.0]]))
+task.case("9 keys")(
+    lambda: (
+        [0.5, -1.0, 0.25],
+        [[x * 0.5, 1 - x * 0.25, 2.0] for x in range(9)],
+        [[x * x - 9.0, 2.0 - x] for x in range(9)],
+    )
+)
 
 
 @task.right("it is the three stages, one after the other.")
@@ -247,3 +254,15 @@ def maximum_sought_from_0(query: Row, keys: Rows, values: Rows) -> Row:
     scores = _scores(query, keys)
     powers = [math.exp(score - max(0.0, *scores)) for score in scores]
     return _pool([power / sum(powers) for power in powers], values)
+
+
+@task.bug(
+    symptom="It agrees with torch where values are as long as queries, and nowhere else.",
+    origin="a new reader's first try",
+    mend="divide by the root of the query's size: `math.sqrt(len(query))`.",
+    case="values of three numbers",
+)
+def root_of_the_values_size(query: Row, keys: Rows, values: Rows) -> Row:
+    """scores are divided by the root of the values' size, where the query's belongs."""
+    scores = [_dot(query, key) / math.sqrt(len(values[0])) for key in keys]
+    return _pool(_softmax(scores), values)

@@ -28,6 +28,7 @@ task.case("2 queries, 5 keys: the last query and the second key")(lambda: (1, 1,
 task.case("4 queries, 5 keys: the last query and the last key")(lambda: (3, 4, 4, 5))
 task.case("4 queries, 5 keys: the first query and the last key")(lambda: (0, 4, 4, 5))
 task.case("1 query, 6 keys: the last key")(lambda: (0, 5, 1, 6))
+task.case("130 queries, 200 keys: a key near the query's own")(lambda: (70, 139, 130, 200))
 
 
 @task.right("a query's position is its number, moved on by how many keys have no query.")

@@ -57,6 +57,9 @@ task.case("three vectors of one number")(lambda: ([-0.5], [0.5], [[1.0], [-2.0],
 task.case("a state of zeros")(lambda: ([0.25], [0.0], [[1.0], [-0.5]]))
 task.case("one vector in the memory")(lambda: ([0.0, 0.25], [0.5, -0.5], [[-0.5, 1.0]]))
 task.case("scores of -1600")(lambda: ([0.5], [40.0], [[-40.0], [-40.01]]))
+task.case("9 vectors in the memory")(
+    lambda: ([0.25, 0.5], [0.5, -0.25], [[x * 0.25, 1 - x * 0.5] for x in range(9)])
+)
 
 
 @task.right("it is the sentences themselves, one after the other.")

@@ -41,6 +41,12 @@ task.case("one key")(lambda: (0.0, [3.0], [7.0], 1.5))
 task.case("a query far from all keys")(
     lambda: (1000.0, [0.0, 900.01, 900.0, 10.0], [5.0, 10.0, 20.0, 30.0], 1.0)
 )
+task.case("a query on one key, and 20 from the first and the last")(
+    lambda: (0.0, [20.0, 0.0, 20.0], [5.0, 10.0, 20.0], 1.0)
+)
+task.case("12 keys")(
+    lambda: (4.5, [x * 0.75 for x in range(12)], [x * x - 9.0 for x in range(12)], 1.5)
+)
 
 
 @task.right("powers may all be multiplied by one number: it cancels in their shares.")

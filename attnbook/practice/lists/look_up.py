@@ -35,6 +35,7 @@ task.case("two items with the same key, and keys in no order")(
     lambda: (1.0, [3.0, 1.0, 0.0, 1.0], [2.0, 4.0, -6.0, 9.0])
 )
 task.case("a query far from all keys")(lambda: (60.0, [0.0, 1.0], [2.0, 5.0]))
+task.case("12 keys")(lambda: (4.5, [x * 0.75 for x in range(12)], [x * x - 9.0 for x in range(12)]))
 
 
 @task.right("it is the sentence itself: closenesses, weights, sum.")

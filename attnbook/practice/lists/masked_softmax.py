@@ -38,6 +38,7 @@ task.case("scores of 1000")(lambda: ([1000.0, 999.0, 1001.0], 2))
 task.case("scores of -2,000,000")(lambda: ([-2e6, -2e6, -2e6 - 1], 2))
 task.case("scores of -5, and padding that scores 0")(lambda: ([-5.0, -5.0, 0.0], 2))
 task.case("visible scores 1000 apart")(lambda: ([0.0, 1000.0, 1.0, 2.0, 5.0], 4))
+task.case("9 of 12 keys")(lambda: ([x * 0.5 - 3 for x in range(12)], 9))
 
 
 @task.right("only what is seen gets a power; padding gets its 0 at the end.")

@@ -41,6 +41,7 @@ task.case("scores below 0, and a higher one")(lambda: (-3.0, 1.25, -6.0, -1.0, 5
 task.case("scores near 1000")(lambda: (1000.0, 1.0, 7.0, 999.0, 4.0))
 task.case("a score 1000 above the highest")(lambda: (0.0, 2.0, 3.0, 1000.0, 4.0))
 task.case("a score 1000 below the highest")(lambda: (1000.0, 2.0, 3.0, 0.0, 4.0))
+task.case("sums of thousands")(lambda: (3.0, 2500.0, -70000.0, 2.5, 1200.0))
 
 
 @task.right("where the highest stays, its correction is e to the power of 0, which is 1.")

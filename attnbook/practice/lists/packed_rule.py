@@ -46,6 +46,20 @@ task.case("2 queries of 5 keys: the first of all keys, for the first query")(
 task.case("2 queries of 5 keys, one document: the key after the first query's own")(
     lambda: (0, 4, 2, 5, [1, 1, 1, 1, 1])
 )
+task.case("5 queries of 5 keys: the first key of the query's own document")(
+    lambda: (4, 2, 5, 5, [1, 1, 2, 2, 2])
+)
+task.case("a query at the first token of its document")(lambda: (2, 2, 5, 5, [1, 1, 2, 2, 2]))
+task.case("a query at the first token of its document, and the key before")(
+    lambda: (2, 1, 5, 5, [1, 1, 2, 2, 2])
+)
+task.case("documents with high numbers")(
+    lambda: (3, 2, 4, 4, [int(name) for name in ("999", "999", "5000", "5000")])
+)
+task.case("documents whose numbers are fractions")(lambda: (3, 1, 4, 4, [0.25, 0.25, 0.75, 0.75]))
+task.case("70 queries of 140 keys, in documents of 20")(
+    lambda: (60, 125, 70, 140, [key // 20 for key in range(140)])
+)
 
 
 @task.right("the query's position is looked up first; then its document, and the order.")

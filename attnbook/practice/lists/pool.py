@@ -36,6 +36,10 @@ task.case("all weight on one of three")(lambda: ([0.0, 1.0, 0.0], [[9.0], [4.0],
 task.case("one vector")(lambda: ([1.0], [[3.0, -2.0]]))
 task.case("weights that sum to 0.5")(lambda: ([0.25, 0.25], [[4.0], [8.0]]))
 task.case("weights that are all 0")(lambda: ([0.0, 0.0], [[4.0, 1.0], [8.0, 2.0]]))
+task.case("a weight below 0")(lambda: ([-0.5, 1.5], [[4.0, 1.0], [8.0, 2.0]]))
+task.case("12 vectors")(
+    lambda: ([x / 66 for x in range(12)], [[x * x - 9.0, 2.0 - x] for x in range(12)])
+)
 
 
 @task.right("each number of the output goes through all vectors, at its own place.")

@@ -52,6 +52,9 @@ task.case("a head that looks everywhere alike")(
 )
 task.case("two queries")(lambda: ([[1.0, 0.0], [0.8, 0.2]],))
 task.case("one query")(lambda: ([[1.0]],))
+task.case("6 queries")(
+    lambda: ([[(query + 2 * key) % 5 / 10 for key in range(6)] for query in range(6)],)
+)
 
 
 @task.right("the key just before query i is i - 1.")

@@ -32,6 +32,9 @@ task.case("vectors that are equal")(lambda: ([1.5, -2.0], [1.5, -2.0]))
 task.case("vectors of one number")(lambda: ([0.5], [3.0]))
 task.case("vectors of three numbers")(lambda: ([0.0, -1.0, 0.5], [1.0, 2.0, 0.0]))
 task.case("differences that cancel")(lambda: ([1.0, -1.0], [-0.5, 0.5]))
+task.case("vectors of 12 numbers")(
+    lambda: ([x * 0.25 for x in range(12)], [1 - x * 0.125 for x in range(12)])
+)
 
 
 @task.right("it is the sentence itself.")

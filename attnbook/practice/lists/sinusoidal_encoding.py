@@ -32,6 +32,7 @@ task.case("position 0")(lambda: (0, 4))
 task.case("an odd size")(lambda: (2, 3))
 task.case("one number")(lambda: (1, 1))
 task.case("position 1000")(lambda: (1000, 4))
+task.case("12 numbers")(lambda: (7, 12))
 
 
 @task.right("each number has its pair, `number // 2`, and is a sine or a cosine by turns.")

@@ -29,6 +29,7 @@ task.case("scores below 0")(lambda: ([-1.0, 0.0, -3.0],))
 task.case("scores of 1000")(lambda: ([1000.0, 999.0, 1001.0],))
 task.case("scores of -1000")(lambda: ([-1000.0, -1001.0],))
 task.case("scores 1000 apart")(lambda: ([0.0, 1000.0, 1.0, 2.0],))
+task.case("12 scores")(lambda: ([x * 0.5 - 3 for x in range(12)],))
 
 
 @task.right("a row's maximum, subtracted from all its scores, cancels.")

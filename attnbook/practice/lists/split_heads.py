@@ -34,6 +34,7 @@ task.case("as many heads as positions, and as numbers in a part")(
 )
 task.case("three positions")(lambda: ([[1, 2], [3, 4], [5, 6]], 2))
 task.case("one head")(lambda: ([[1, 2], [3, 4]], 1))
+task.case("five heads of two numbers")(lambda: ([[*range(10)], [*range(10, 20)]], 5))
 
 
 @task.right("it cuts each vector where a head begins: at its number times the size of a part.")

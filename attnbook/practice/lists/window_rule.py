@@ -50,6 +50,10 @@ task.case("3 queries, 3 keys, 0 back: the key before the query's own")(lambda: (
 task.case("3 queries, 4 keys, 9 back: the first of all keys, for the last query")(
     lambda: (2, 0, 3, 4, 9)
 )
+task.case("5 queries, 5 keys, 2 back: the first query's own key")(lambda: (0, 0, 5, 5, 2))
+task.case("130 queries, 200 keys, 70 back: the last key that is near enough")(
+    lambda: (99, 99, 130, 200, 70)
+)
 
 
 @task.right("the steps from the key to the query are counted: 0 to `back` are visible.")

@@ -79,9 +79,9 @@ class powers_over_their_sum(Layer):
         self, queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Tensor | None = None
     ) -> Tensor:
         scores = self.score(queries, keys)
-        # No score is larger than the |w_v| together, so nothing overflows.
-        powers = (scores - self.w_v.weight.abs().sum()).exp()
-        powers = powers.masked_fill(where_padding(scores, valid_lens), 0)
+        padding = where_padding(scores, valid_lens)
+        highest = scores.masked_fill(padding, torch.finfo(scores.dtype).min).amax(-1, keepdim=True)
+        powers = (scores - highest.detach()).masked_fill(padding, -math.inf).exp()
         return powers @ values / powers.sum(-1, keepdim=True).clamp_min(1e-30)
 
 

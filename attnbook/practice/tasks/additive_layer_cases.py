@@ -66,8 +66,8 @@ task = Task(
         "values: queries (batch, num_queries, query_size), keys (batch, num_keys, key_size), "
         "values (batch, num_keys, value_size), output (batch, num_queries, value_size). "
         "`valid_lens`, (batch,), says how many keys from the first may be seen; None means all; "
-        "a row that sees nothing gives zeros. There is no dropout. It is called with matrices "
-        "that `load_state_dict` has put in."
+        "a row that sees nothing gives zeros. There is no dropout, and no other "
+        "parameter or buffer. It is called with matrices that `load_state_dict` has put in."
     ),
     starter=(
         "class AdditiveAttention(nn.Module):\n"
@@ -166,3 +166,16 @@ def _() -> Inputs:
         each.double() if each is not None and each.is_floating_point() else each
         for each in _inputs((3, 7, 13), lengths(4, 2))
     )
+
+
+@task.case("scores of hundreds, far apart from query to query", gradients=False)
+def _() -> Inputs:
+    *first, matrix_q, matrix_k, vector = _inputs((3, 7, 13), lengths(4, 2))
+    assert vector is not None  # for the type checker
+    assert matrix_k is not None
+    return *first, matrix_q, matrix_k / 1000, 100 * vector
+
+
+@task.case("6 examples of 9 queries, 131 keys, 70 hidden units")
+def _() -> Inputs:
+    return _inputs((5, 9, 70), lengths(131, 1, 0, 65, 129, 130), (6, 9, 131))

@@ -101,6 +101,11 @@ def _() -> tuple[Tensor, ...]:
     return tuple(each.double() for each in _inputs(2, 3, 5, 7, 11, 13))
 
 
+task.case("6 examples of 9 queries, 131 keys, 70 hidden units", gradients=False)(
+    lambda: (normal(6, 9, 7), normal(6, 131, 11), normal(70, 7), normal(70, 11), normal(70))
+)
+
+
 @task.right("it is the book's own, for queries and keys that are projected first.")
 def the_package(queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v: Tensor) -> Tensor:
     return attnbook.additive_score(F.linear(queries, W_q), F.linear(keys, W_k), w_v)

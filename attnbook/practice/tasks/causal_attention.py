@@ -104,6 +104,11 @@ def _() -> Inputs:
     return queries, keys, normal(1, 3, 5)
 
 
+task.case("6 examples of 70 queries, 131 keys")(
+    lambda: (normal(6, 70, 5), normal(6, 131, 5), normal(6, 131, 7))
+)
+
+
 @task.right("it is the book's own, in its three stages.")
 def the_package(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     scores = attnbook.scaled_dot_score(queries, keys)

@@ -69,6 +69,9 @@ def _() -> tuple[int, int]:
     return 31, 37
 
 
+task.case("131 queries and 300 keys")(lambda: (131, 300))
+
+
 @task.right("it is the book's own, without the axis for examples.")
 def the_package(num_queries: int, num_keys: int) -> Tensor:
     return attnbook.causal_mask((1, num_queries, num_keys))[0]

@@ -128,6 +128,14 @@ def checked(valid_lens: Tensor, shape: Shape, least: int = 0, most: int | None =
     return valid_lens
 
 
+_good("9 examples of 130 queries, 3,000 keys", lengths(*range(0, 2700, 300)), (9, 130, 3000))
+_wrong(
+    "9 examples, the last longer than 3,000 keys",
+    lengths(*range(0, 2400, 300), 3001),
+    (9, 130, 3000),
+)
+
+
 @task.case("lengths in a column, one for each example", refused=True)
 def _() -> tuple[Tensor, Shape]:
     return torch.tensor([[1], [2]]), (2, 3, 4)

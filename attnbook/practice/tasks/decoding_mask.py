@@ -68,6 +68,11 @@ def _() -> Inputs:
     return lengths(0, 1), 1, 1
 
 
+task.case("9 examples of 20 queries, 131 keys")(
+    lambda: (lengths(131, 1, 0, 65, 129, 130, 66, 64, 8), 20, 131)
+)
+
+
 @task.right("both of the book's masks must hold.")
 def the_package(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:
     shape = (len(starts), num_queries, num_keys)

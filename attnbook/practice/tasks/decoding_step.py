@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -37,8 +36,17 @@ def the_package(  # noqa: PLR0913, PLR0917
 def of_arguments(of_a_step: Callable[[Step], Two]) -> Function:
     """Make a function of the eight arguments out of one that takes them by their names."""
 
-    def written(*arguments: Any, **named: Any) -> Two:  # noqa: ANN401 - those of a step
-        return of_a_step(Step(*arguments, **named))
+    def written(  # noqa: PLR0913, PLR0917 - the statement's
+        token: Tensor,
+        state: Tensor,
+        memory: Tensor,
+        valid_lens: Tensor,
+        W_q: Tensor,
+        W_k: Tensor,
+        w_v: Tensor,
+        cell: Cell,
+    ) -> Two:
+        return of_a_step(Step(token, state, memory, valid_lens, W_q, W_k, w_v, cell))
 
     written.__name__, written.__doc__ = of_a_step.__name__, of_a_step.__doc__
     return written

@@ -135,3 +135,22 @@ def _() -> Step:
 @task.case("double precision")
 def _() -> Step:
     return _of_type(_step(lengths(2, 3), 2, 3, (3, 5), 7), torch.float64)
+
+
+@task.case("two texts and one key")
+def _() -> Step:
+    return _step(lengths(1, 1), 2, 3, (1, 5), 7)
+
+
+@task.case("two texts whose scores are thousands apart", gradients=False)
+def _() -> Step:
+    step = _step(lengths(3, 2), 5, 2, (3, 5), 7)
+    states = torch.tensor([[1.0, 1.0], [-1.0, -1.0]])
+    return step._replace(
+        state=states, W_q=torch.full((7, 2), 0.25), W_k=step.W_k / 1000, w_v=300 * step.w_v.abs()
+    )
+
+
+@task.case("6 texts, 131 keys, 70 hidden units")
+def _() -> Step:
+    return _step(lengths(131, 1, 0, 65, 129, 130), 9, 11, (131, 10), 70)

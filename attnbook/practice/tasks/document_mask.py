@@ -59,6 +59,11 @@ def _() -> tuple[Tensor]:
     return (torch.tensor([[1, 1, 257, 257, 65537]]),)
 
 
+task.case("6 examples of 131 positions")(
+    lambda: ((torch.arange(131) // 7 + torch.arange(6)[:, None]) * 37 % 101,)
+)
+
+
 @task.right("the book's causal mask holds, and the document is the same.")
 def the_packages_causal_mask(documents: Tensor) -> Tensor:
     num_positions = documents.shape[1]

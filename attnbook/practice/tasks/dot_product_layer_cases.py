@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from attnbook.practice.inputs import lengths, normal
+from attnbook.practice.inputs import lengths, normal, of_thousands
 from attnbook.practice.task import Function, Law, Task, rows_sum_to_one
 
 SHARE = 0.2
@@ -170,3 +170,14 @@ def _() -> tuple[Any, ...]:
 @task.case("double precision")
 def _() -> tuple[Any, ...]:
     return *(each.double() for each in _inputs()), lengths(4, 2)
+
+
+@task.case("scores of 1024 and of -1024 that are seen, and padding")
+def _() -> tuple[Any, ...]:
+    return *of_thousands(), lengths(3)
+
+
+@task.case("6 examples of 9 queries, 131 keys")
+def _() -> tuple[Any, ...]:
+    seen = lengths(131, 1, 0, 65, 129, 130)
+    return normal(6, 9, 130), normal(6, 131, 130), normal(6, 131, 7), seen

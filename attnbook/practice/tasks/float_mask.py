@@ -71,6 +71,9 @@ def _() -> Inputs:
     return torch.ones(3, 5, dtype=torch.bool).tril(2), torch.float64
 
 
+task.case("6 examples, 9 heads, 131 keys")(lambda: (normal(6, 9, 3, 131) > 0, torch.float32))
+
+
 @task.right("zeros change nothing, and -inf is put wherever the mask is False.")
 def zeros_filled(mask: Tensor, dtype: torch.dtype) -> Tensor:
     return torch.zeros(mask.shape, dtype=dtype).masked_fill(~mask, -math.inf)

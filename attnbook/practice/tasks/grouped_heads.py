@@ -93,6 +93,11 @@ def group_size(queries: Tensor, keys: Tensor) -> int:
     return queries.shape[1] // keys.shape[1]
 
 
+task.case("6 examples of 18 query heads, 9 key heads, 131 keys")(
+    lambda: (normal(6, 18, 3, 5), normal(6, 9, 131, 5), normal(6, 9, 131, 7))
+)
+
+
 @task.right("each key head is repeated on the spot, and the book's own layer does the rest.")
 def the_package(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     group = group_size(queries, keys)

@@ -125,6 +125,11 @@ def mean_of(weights: Tensor, picked: list[Tensor]) -> Tensor:
     return torch.stack(picked).mean(0) if picked else weights.new_zeros(len(weights))
 
 
+task.case("9 heads, 131 positions", gradients=False)(
+    lambda: (normal(9, 131, 131).softmax(-1), torch.arange(131) % 50)
+)
+
+
 @task.right("it goes along, remembers where each token stood last, and picks weights.")
 def remembering(weights: Tensor, tokens: Tensor) -> Tensor:
     before = last_before(tokens)

@@ -103,6 +103,21 @@ def _() -> tuple[Tensor, Tensor, Tensor, float]:
     return 10_000 + torch.zeros(1, 1, 2), 10_000 + places, normal(1, 3, 2), 1.0
 
 
+task.case("a query on one key, and 20 from the first and the last", gradients=False)(
+    lambda: (torch.zeros(1, 1, 1), torch.tensor([[[20.0], [0], [20]]]), normal(1, 3, 2), 1.0)
+)
+
+
+task.case("26 keys near 10,000")(
+    lambda: (10_000 + normal(1, 3, 2), 10_000 + normal(1, 26, 2), normal(1, 26, 2), 1.0)
+)
+
+
+task.case("6 examples of 9 queries, 131 keys, vectors of three numbers")(
+    lambda: (normal(6, 9, 3), normal(6, 131, 3), normal(6, 131, 7), 1.5)
+)
+
+
 @task.right("it is the book's own.")
 def the_package(queries: Tensor, keys: Tensor, values: Tensor, width: Width) -> Tensor:
     return attnbook.kernel_pool(queries, keys, values, width)
@@ -129,7 +144,9 @@ def by_attention(queries: Tensor, keys: Tensor, values: Tensor, width: Width) ->
 
 @task.right("`torch.cdist` gives the root of the squared distance, with a slope of 0 at 0.")
 def by_cdist(queries: Tensor, keys: Tensor, values: Tensor, width: Width) -> Tensor:
-    return (-(torch.cdist(queries / width, keys / width) ** 2) / 2).softmax(dim=-1) @ values
+    exact = "donot_use_mm_for_euclid_dist"  # the other way loses digits far from 0
+    distances = torch.cdist(queries / width, keys / width, compute_mode=exact)
+    return (-(distances**2) / 2).softmax(dim=-1) @ values
 
 
 @task.right("it goes through the queries one by one.")

@@ -62,6 +62,9 @@ def _() -> tuple[Tensor, int]:
     return lengths(2, 4).int(), 5
 
 
+task.case("9 sequences, 131 keys")(lambda: (lengths(131, 1, 0, 65, 129, 130, 66, 64, 8), 131))
+
+
 @task.right("the padding has lengths, too: what the book's mask shows of it is hidden here.")
 def the_packages_mask_of_the_padding(valid_lens: Tensor, num_keys: int) -> Two:
     num_padding = num_keys - valid_lens

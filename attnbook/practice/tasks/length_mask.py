@@ -70,6 +70,11 @@ def _() -> tuple[Tensor, int]:
     return lengths([1, 2, 3]), 4
 
 
+task.case("9 examples and 3,000 keys")(
+    lambda: (lengths(2999, 2049, 2047, 1, 3000, 0, 2051, 65, 129), 3000)
+)
+
+
 @task.right("it is the book's own.")
 def the_package(valid_lens: Tensor, num_keys: int) -> Tensor:
     num_queries = valid_lens.shape[1] if valid_lens.dim() == 2 else 1

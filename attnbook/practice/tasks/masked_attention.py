@@ -114,6 +114,19 @@ def _() -> Inputs:
     return queries.half(), keys.half(), values.half(), mask
 
 
+@task.case("scores of 1000 and of -1000 that are seen")
+def _() -> Inputs:
+    queries = torch.tensor([1.0, -1, 0.5])[:, None].repeat(1, 2, 1, 4)
+    keys = torch.tensor([500.0, 499.5, -500, 0])[:, None].repeat(1, 2, 1, 1)
+    mask = torch.tensor([True, True, True, False]).repeat(1, 3, 1)
+    return queries, keys.repeat(1, 1, 1, 4), normal(1, 2, 4, 5), mask
+
+
+@task.case("6 examples of 3 queries, 131 keys, 9 heads")
+def _() -> Inputs:
+    return _inputs(6, 9, 3, 131)
+
+
 @task.right("it is the book's own, in its three stages; the mask gets an axis of 1 for heads.")
 def the_package(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
     scores = attnbook.scaled_dot_score(queries, keys)

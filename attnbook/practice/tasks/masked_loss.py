@@ -94,6 +94,17 @@ def _() -> tuple[Tensor, Tensor, Tensor]:
     return scores, torch.tensor([[1, 4, 0], [2, 0, 0]]), lengths(2, 1)
 
 
+@task.case("all scores near -200")
+def _() -> tuple[Tensor, Tensor, Tensor]:
+    return normal(2, 3, 5) - 200, _targets([4, 1, 0], [3, 0, 2]), lengths(3, 2)
+
+
+@task.case("9 texts of up to 131 steps")
+def _() -> tuple[Tensor, Tensor, Tensor]:
+    targets = (10 * normal(9, 131, seed=1).abs()).long() % 70
+    return normal(9, 131, 70), targets, lengths(131, 1, 0, 65, 129, 130, 66, 64, 8)
+
+
 @task.right("PyTorch's own leaves out the targets that are -100.")
 def targets_that_are_ignored(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
     ignored = targets.masked_fill(~real_places(targets, valid_lens), -100)

@@ -68,6 +68,11 @@ def _() -> Inputs:
     return _some(5, 3, 2).transpose(0, 2), lengths(1, 4), 3
 
 
+task.case("6 examples of 3 queries, 131 keys, 9 heads")(
+    lambda: (normal(6, 3, 131) > 0, lengths(131, 1, 0, 65, 129, 130), 9)
+)
+
+
 @task.right("both of the book's masks are turned round, and each example's is said for each head.")
 def turned_round(mask: Tensor, valid_lens: Tensor, num_heads: int) -> Two:
     real = attnbook.length_mask(valid_lens, (len(mask), 1, mask.shape[2]))[:, 0]

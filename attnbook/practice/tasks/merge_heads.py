@@ -76,6 +76,9 @@ def _() -> tuple[Tensor]:
     return (normal(1, 1, 3, 5),)
 
 
+task.case("6 examples of 131 positions, 9 heads")(lambda: (normal(6, 9, 131, 11),))
+
+
 @task.right("it is the book's own.")
 def the_package(heads: Tensor) -> Tensor:
     return attnbook.merge_heads(heads)

@@ -15,6 +15,7 @@ from attnbook.practice.tasks.multi_head_attention_cases import (
     Inputs,
     attend_by_head,
     in_steps,
+    of_inputs,
     seen_keys,
     task,
     unpacked,
@@ -44,6 +45,7 @@ def the_package(  # noqa: PLR0913, PLR0917 - the task's own arguments
 
 
 @task.right("each head has its own rows of W_q, W_k and W_v, and its own columns of W_o.")
+@of_inputs
 def head_by_head(*given: *Inputs) -> Tensor:
     queries, keys, values, W_q, W_k, W_v, W_o, num_heads, valid_lens = unpacked(given)
     visible = seen_keys(keys, valid_lens)[:, 0]
@@ -57,6 +59,7 @@ def head_by_head(*given: *Inputs) -> Tensor:
 
 
 @task.right("torch's own attention takes the heads; rows that see nothing are cleared after it.")
+@of_inputs
 def torch_itself(*given: *Inputs) -> Tensor:
     def attend(q: Tensor, k: Tensor, v: Tensor, visible: Tensor) -> Tensor:
         empty = ~visible.any(dim=-1, keepdim=True)
@@ -66,6 +69,7 @@ def torch_itself(*given: *Inputs) -> Tensor:
 
 
 @task.right("each head has matrices of its own, and what they make of a query is added up.")
+@of_inputs
 def matrices_for_each_head(*given: *Inputs) -> Tensor:
     queries, keys, values, W_q, W_k, W_v, W_o, num_heads, valid_lens = unpacked(given)
     pairs = ((queries, W_q), (keys, W_k), (values, W_v))
@@ -76,6 +80,7 @@ def matrices_for_each_head(*given: *Inputs) -> Tensor:
 
 
 @task.right("heads are folded into the batch, where each length is repeated for its heads.")
+@of_inputs
 def heads_as_more_examples(*given: *Inputs) -> Tensor:
     def attend(q: Tensor, k: Tensor, v: Tensor, visible: Tensor) -> Tensor:
         seen = visible[:, 0].repeat_interleave(q.shape[1], dim=0)

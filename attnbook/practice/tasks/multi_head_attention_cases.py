@@ -26,7 +26,8 @@ task = Task(
         "of head_size neighbouring numbers; let each head attend by itself, with scores divided "
         "by √head_size; put the heads side by side again, and project them with `W_o`. "
         "`valid_lens`, (batch,), says how many keys, from the first, may be seen, and None means "
-        "all; whatever stands in the others has no effect. Where none may be seen, the output is "
+        "all; whatever finite numbers stand in the others have no "
+        "effect. Where none may be seen, the output is "
         "0. The output has shape (batch, num_queries, num_hiddens)."
     ),
     starter=(
@@ -129,6 +130,41 @@ def _() -> Inputs:
     keys = torch.tensor([[[-300.0, -300], [0, -300], [300, 300]]])
     same = torch.eye(2)
     return 300 * torch.ones(1, 1, 2), keys, normal(1, 3, 2), same, same, same, same, 1, lengths(2)
+
+
+@task.case("scores of thousands that are seen", gradients=False)
+def _() -> Inputs:
+    queries = torch.tensor([[[300.0, 300], [-300, -300]]])
+    keys = torch.tensor([[[6.0, 6], [6, 6 - 1 / 256], [-6, -6], [0, 0]]])
+    same = torch.eye(2)
+    return queries, keys, normal(1, 4, 2), same, same, same, same, 1, lengths(3)
+
+
+@task.case("6 examples of 9 queries, 131 keys, 9 heads", gradients=False)
+def _() -> Inputs:
+    seen = lengths(131, 1, 0, 65, 129, 130)
+    return _inputs((7, 10, 5), 6, 9, 131, 99, heads=9, valid_lens=seen)
+
+
+def of_inputs(function: Function) -> Function:
+    """Make a function of the nine arguments, which may be named, out of one of all in a row."""
+
+    def written(  # noqa: PLR0913, PLR0917 - the statement's
+        queries: Tensor,
+        keys: Tensor,
+        values: Tensor,
+        W_q: Tensor,
+        W_k: Tensor,
+        W_v: Tensor,
+        W_o: Tensor,
+        num_heads: int,
+        valid_lens: Tensor | None = None,
+    ) -> Tensor:
+        output: Tensor = function(queries, keys, values, W_q, W_k, W_v, W_o, num_heads, valid_lens)
+        return output
+
+    written.__name__, written.__doc__ = function.__name__, function.__doc__
+    return written
 
 
 def unpacked(given: tuple[Any, ...]) -> Inputs:

@@ -99,6 +99,16 @@ def _() -> tuple[Tensor, Tensor, int]:
     return normal(2, 3, 5).double() - 1e5, normal(2, 5, 7).double(), 2
 
 
+task.case("a last block 200 above the others")(
+    lambda: (normal(2, 3, 5) + torch.tensor([0.0, 0, 0, 0, 200]), normal(2, 5, 7), 2)
+)
+
+
+task.case("6 examples of 9 queries, 131 keys in blocks of 20")(
+    lambda: (normal(6, 9, 131), normal(6, 131, 7), 20)
+)
+
+
 @task.right("it is the book's own, all keys at once.")
 def the_package(scores: Tensor, values: Tensor, block_size: int) -> Tensor:  # noqa: ARG001
     return attnbook.pool(attnbook.masked_softmax(scores), values)

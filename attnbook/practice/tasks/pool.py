@@ -70,6 +70,11 @@ task.case("double precision")(lambda: (_weights(2, 3, 5).double(), normal(2, 5, 
 task.case("half precision")(lambda: (_weights(2, 3, 5).half(), normal(2, 5, 7).half()))
 
 
+task.case("6 examples of 9 queries, 131 keys")(
+    lambda: (normal(6, 9, 131).softmax(-1), normal(6, 131, 7))
+)
+
+
 @task.right("it is the book's own.")
 def the_package(weights: Tensor, values: Tensor) -> Tensor:
     return attnbook.pool(weights, values)

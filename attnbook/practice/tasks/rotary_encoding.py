@@ -103,6 +103,11 @@ def angles_of(positions: Tensor, size: int) -> Tensor:
     return positions.double()[:, None] / 10000**exponents
 
 
+task.case("6 examples of 131 positions, 9 heads, 70 numbers")(
+    lambda: (normal(6, 9, 131, 70), torch.arange(131))
+)
+
+
 @task.right("it is the book's own.")
 def the_package(vectors: Tensor, positions: Tensor) -> Tensor:
     return attnbook.rotary_encoding(vectors, positions)

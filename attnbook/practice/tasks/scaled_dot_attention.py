@@ -109,6 +109,18 @@ def _() -> Inputs:
     return normal(2, 3, 7), normal(2, 5, 7), normal(2, 5, 11), lengths(0, 0)
 
 
+@task.case("scores of -20,000, and padding")
+def _() -> Inputs:
+    keys = torch.tensor([-50.0, -50 + 1 / 64, -50 - 1 / 64, 0])[:, None].repeat(1, 1, 4)
+    return 200 * torch.ones(1, 1, 4), keys, normal(1, 4, 3), lengths(3)
+
+
+@task.case("6 examples of 9 queries, 131 keys")
+def _() -> Inputs:
+    seen = lengths(131, 1, 0, 65, 129, 130)
+    return normal(6, 9, 130), normal(6, 131, 130), normal(6, 131, 7), seen
+
+
 @task.right("it is the book's own, in its three stages.")
 def the_package(
     queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
@@ -179,3 +191,11 @@ def test_padding_moves_nothing(function: Function) -> None:
 def test_who_sees_nothing_gets_zeros(function: Function) -> None:
     output = function(normal(1, 3, 7), normal(1, 5, 7), normal(1, 5, 11), lengths(0))
     assert (output == 0).all()
+
+
+@task.test
+def test_padding_weighs_nothing_however_low_the_scores_are(function: Function) -> None:
+    keys = torch.tensor([[[-50.0] * 4, [0.0] * 4]])  # scores of -20,000 and of 0
+    values = torch.tensor([[[3.0], [9.0]]])
+    output = function(200 * torch.ones(1, 1, 4), keys, values, lengths(1))
+    assert torch.allclose(output, torch.tensor(3.0))

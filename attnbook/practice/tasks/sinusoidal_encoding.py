@@ -88,6 +88,9 @@ def _() -> tuple[int, int]:
     return 100_003, 10
 
 
+task.case("131 positions, 130 numbers")(lambda: (131, 130))
+
+
 @task.right("it is the book's own.")
 def the_package(num_positions: int, size: int) -> Tensor:
     return attnbook.sinusoidal_encoding(num_positions, size)

@@ -69,6 +69,9 @@ task.case("half precision, where powers of 12 overflow")(
 )
 
 
+task.case("6 examples of 9 queries, 131 keys")(lambda: (normal(6, 9, 131),))
+
+
 @task.right("it is the book's own, for which keys without lengths are all seen.")
 def the_package(scores: Tensor) -> Tensor:
     return attnbook.masked_softmax(scores)

@@ -67,6 +67,9 @@ def _() -> tuple[Tensor, int]:
     return normal(2, 3, 10).double(), 2
 
 
+task.case("6 examples of 131 positions, 9 heads")(lambda: (normal(6, 131, 99), 9))
+
+
 @task.right("it is the book's own.")
 def the_package(vectors: Tensor, num_heads: int) -> Tensor:
     return attnbook.split_heads(vectors, num_heads)

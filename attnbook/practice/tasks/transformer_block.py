@@ -75,9 +75,16 @@ class _AddedTo(nn.Module):
 
 @task.right("a residual with its norm is a module, too, and a block is two of them.")
 class two_residuals(nn.Module):
-    def __init__(self, *parts: nn.Module) -> None:
+    def __init__(
+        self,
+        attention: nn.Module,
+        attention_norm: nn.Module,
+        feed_forward: nn.Module,
+        feed_forward_norm: nn.Module,
+    ) -> None:
         super().__init__()
-        self.steps = nn.ModuleList([_AddedTo(parts[1], parts[0]), _AddedTo(parts[3], parts[2])])
+        steps = _AddedTo(attention_norm, attention), _AddedTo(feed_forward_norm, feed_forward)
+        self.steps = nn.ModuleList(steps)
 
     def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         for step, extra in zip(self.steps, ([valid_lens], None), strict=True):

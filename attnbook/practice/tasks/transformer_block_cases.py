@@ -159,3 +159,8 @@ def _() -> Given:
 @task.case("double precision")
 def _() -> Given:
     return normal(2, 3, HIDDENS).double(), lengths(1, 2)
+
+
+@task.case("6 examples of 131 positions")
+def _() -> Given:
+    return normal(6, 131, HIDDENS), lengths(131, 1, 0, 65, 129, 130)

@@ -80,6 +80,9 @@ def _() -> Inputs:
     return 1, 1, 2, 3
 
 
+task.case("130 queries, 140 keys, 66 back, 70 ahead")(lambda: (130, 140, 66, 70))
+
+
 @task.right("it is the book's own, without the axis for examples.")
 def the_package(num_queries: int, num_keys: int, back: Reach, ahead: Reach) -> Tensor:
     return attnbook.window_mask((1, num_queries, num_keys), back, ahead)[0]

@@ -51,6 +51,9 @@ def _() -> tuple[int, int, int]:
     return 1, 1, 2
 
 
+task.case("130 queries, 140 keys, 70 back")(lambda: (130, 140, 70))
+
+
 @task.right("the book's causal mask hides the future; once more, moved, it hides the far past.")
 def two_causal_masks(num_queries: int, num_keys: int, back: int) -> Tensor:
     past = attnbook.causal_mask((1, num_queries, num_keys))[0]
