@@ -23,6 +23,7 @@ MOST_SAID = 20_000  # characters that are kept of what a call prints
 STACK = 1000  # the recursion limit that our own code needs, which is Python's own
 
 _BUILTINS = dict(vars(builtins))
+_ANYTHING = BaseException  # a name that is not looked up in builtins
 _restore_builtins = vars(builtins).update  # needs no builtin itself
 
 
@@ -117,7 +118,7 @@ def run(call: Callable[[], Any]) -> Ran:
             ran.value = call()
         except Stopped:
             return
-        except BaseException as error:  # exit() is an answer, too
+        except _ANYTHING as error:  # exit() is an answer, too
             ran.error = error
         finally:
             _restore_builtins(_BUILTINS)

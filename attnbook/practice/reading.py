@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn.parameter import UninitializedTensorMixin
+from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
 
 from attnbook.practice.plain import DEEPEST, TOO_DEEP, Unreadable, as_plain
 
@@ -23,7 +23,8 @@ _OURS = ("attnbook.", "torch.")
 
 def name_of(value: Any) -> str:  # noqa: ANN401 - whatever was given
     """The name of its class, whatever the value says of itself."""
-    return type.__dict__["__name__"].__get__(type(value)) if value is not None else "None"
+    name: str = type.__dict__["__name__"].__get__(type(value))
+    return name[:60]
 
 
 def is_a(value: Any, kind: type) -> bool:  # noqa: ANN401 - whatever was given
@@ -91,7 +92,7 @@ def plain_tensor(value: Tensor) -> Tensor:
     Raises:
         Unreadable: it holds no numbers that can be compared.
     """
-    if is_a(value, UninitializedTensorMixin):
+    if is_a(value, UninitializedParameter) or is_a(value, UninitializedBuffer):
         raise Unreadable("a parameter that is not initialized holds no numbers")
     with torch._C.DisableTorchFunctionSubclass():
         if torch._C._functorch.is_functorch_wrapped_tensor(value):

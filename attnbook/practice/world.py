@@ -25,8 +25,8 @@ from torch.nn import functional
 from torch.nn.modules import module as hooks_of_modules
 
 Owner = ModuleType | type
-# Attributes that only their own module may write: torch's compiler keeps its state in some.
-_PRIVATE = ("__", "_dynamo", "_inductor")
+# Attributes that Python and torch's compiler write themselves.
+_PRIVATE = ("__doc__", "__annotations__", "__builtins__", "__abstractmethods__", "__dynamo")
 _DICT = type.__dict__["__dict__"].__get__  # of a class, whatever its metaclass says
 _HOOKS = (
     "_global_forward_hooks",
@@ -114,7 +114,16 @@ def owners() -> list[Owner]:
         for each in list(vars(module).values())
         if inspect.isclass(each) and each.__module__ == module.__name__
     ]
-    torchs = [torch, functional, nn, nn.init, torch.linalg, torch.special, torch.autograd]
+    torchs = [
+        torch,
+        functional,
+        nn,
+        nn.init,
+        torch.linalg,
+        torch.special,
+        torch.autograd,
+        torch.random,
+    ]
     return [builtins, math, *torchs, torch.Tensor, nn.Module, nn.Linear, *ours, *classes]
 
 
@@ -125,6 +134,9 @@ class Settings:
         self.streams = (sys.stdout, sys.stderr, sys.stdin)
         self.puts_back: list[Callable[[], object]] = [
             _again(sys.setrecursionlimit, sys.getrecursionlimit()),
+            _again(setattr, sys, "excepthook", sys.excepthook),
+            _again(setattr, sys, "displayhook", sys.displayhook),
+            _again(setattr, threading, "excepthook", threading.excepthook),
             _again(torch.set_default_dtype, torch.get_default_dtype()),
             _again(
                 torch.use_deterministic_algorithms,
@@ -156,12 +168,10 @@ class AllSettings(Settings):
             *_of_numpy(),
             _of_dict(vars(torch._tensor_str.PRINT_OPTS)),
             _of_list(sys.path),
+            _of_modules(),
             _of_dict(os.environ),
             _of_hook(sys.settrace, sys.gettrace),
             _of_hook(sys.setprofile, sys.getprofile),
-            _again(setattr, sys, "excepthook", sys.excepthook),
-            _again(setattr, sys, "displayhook", sys.displayhook),
-            _again(setattr, threading, "excepthook", threading.excepthook),
             _again(gc.enable if gc.isenabled() else gc.disable),
             *_of_folder(),
         ]
@@ -183,6 +193,17 @@ def _of_dict(now: Any) -> Callable[[], object]:  # noqa: ANN401 - a mapping
         if dict(now) != before:
             now.clear()
             now.update(before)
+
+    return put_back
+
+
+def _of_modules() -> Callable[[], object]:
+    before = dict(sys.modules)  # what is imported meanwhile may stay
+
+    def put_back() -> None:
+        for name, module in before.items():
+            if sys.modules.get(name) is not module:
+                sys.modules[name] = module
 
     return put_back
 

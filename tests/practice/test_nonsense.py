@@ -137,6 +137,7 @@ def test_what_is_thrown_while_the_work_is_left_stays_inside(monkeypatch, enterin
     worker = guard._Worker(lambda: None)
     worker.gate = Late()
     worker.start()
+    worker.work_for(60)
     worker.join(60)
     assert worker.gate.times == 1
     assert worker.over

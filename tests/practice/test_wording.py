@@ -185,9 +185,10 @@ WRONG = {
         f"It raises KeyError: 'odd' (line #). {INPUTS} A ValueError or a TypeError was expected."
     ),
     ("split", lambda x, at, more: x): "It returns 1 tensor, expected was 2.",
-    ("split", lambda x, at, more: [x]): (
-        "It returns list where a tuple was expected: (the head, the rest)."
+    ("split", lambda x, at, more: {at: x}): (
+        "It returns dict where a tuple was expected: (the head, the rest)."
     ),
+    ("split", lambda x, at, more: [x[:at], x]): "The shape of the rest is (3,), expected was (2,).",
     ("split", lambda x, at, more: (x, None)): "The rest is NoneType where a tensor was expected.",
     ("split", lambda x, at, more: (x[:1], x)): "The shape of the rest is (3,), expected was (2,).",
     ("split", lambda x, at, more: more.x): (

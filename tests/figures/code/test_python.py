@@ -54,6 +54,11 @@ OVERFLOW = {
         "print(exp(-1000.0), math.exp(1.0) == exp(1), round(math.sqrt(4)))\n"
     )
 }
+REASSIGNED = [
+    {"code": "import math, builtins\nmath.exp = math.sqrt = None\nbuiltins.sorted = None\n"},
+    {"code": "import math\nprint(math.exp(0), math.sqrt(4), sorted([2, 1]))\n"},
+]
+UNREADABLE = ["scores.append(scores); return scores", "return [10**400] * 3"]
 PRINTING = {
     "code": "def softmax(scores):\n    print(len(scores))\n    return scores\n",
     "task": SOFTMAX,
@@ -76,7 +81,8 @@ QUESTIONS = [
     *({"code": code} for code, *_ in ERRORS),
     *(in_softmax(f"return {returned}") for returned, _ in RETURNED),
     *(in_softmax(line) for line, _ in FIRST_DAY),
-    *(STAR, *LEFT_OVER, OVERFLOW, PRINTING, *MISSING, *CALLS),
+    *(in_softmax(body) for body in UNREADABLE),
+    *(STAR, *LEFT_OVER, OVERFLOW, *REASSIGNED, PRINTING, *MISSING, *CALLS),
 ]
 
 
@@ -165,6 +171,19 @@ def test_what_is_printed_and_what_was_defined_stays_apart(both):
         assert first["said"] == "one\ntwo"
         assert "It raises NameError" in second["verdict"][1]
         assert second["line"] == 2
+
+
+def test_what_was_assigned_to_pythons_own_functions_is_gone_in_the_next_run(both):
+    for answer in both:
+        first, second = map(answer, REASSIGNED)
+        assert "error" not in first
+        assert second["said"] == "1.0 2.0 [1, 2]"
+
+
+def test_a_list_that_holds_itself_and_a_huge_number_cannot_be_read(both):
+    for answer in both:
+        told = [answer(in_softmax(body))["verdict"][1] for body in UNREADABLE]
+        assert all(words.startswith("The result cannot be read: ") for words in told)
 
 
 def test_an_overflow_has_pythons_own_name(both):

@@ -3,6 +3,7 @@
 A question comes as JSON, and so does its answer. CPython runs this, too, for the tests.
 """
 
+import builtins
 import io
 import json
 import math
@@ -47,7 +48,11 @@ def defined(code: str) -> dict[str, Any]:
     # What is printed while the judge looks for a bug's name would only confuse.
     names["print"] = lambda *told, **how: None if names.get("hush") else print(*told, **how)
     last_code, last_names = code, names
-    exec(compile(code, FILE, "exec"), last_names)  # noqa: S102 - in the reader's own browser
+    restore()
+    try:
+        exec(compile(code, FILE, "exec"), last_names)  # noqa: S102 - in the reader's own browser
+    finally:
+        restore()
     return last_names
 
 
@@ -118,11 +123,23 @@ def exp(x: float) -> float:
     return plain_exp(x)
 
 
-LARGEST = 709.782712893384  # its power is the largest float
-plain_exp = math.exp
-if hasattr(sys, "print_exception"):  # in MicroPython
-    maths: Any = Maths()
-    for name in dir(math):
-        setattr(maths, name, getattr(math, name))
-    maths.exp = exp
+def restore() -> None:
+    """Undo what code assigned to Python's own functions: `math.exp = …`, `builtins.len = …`."""
+    for name, value in built_in.items():
+        if get(builtins, name, None) is not value:
+            put(builtins, name, value)
+    maths: Any = Maths() if in_micropython else math
+    for name, value in mathematical.items():
+        if get(maths, name, None) is not value:
+            put(maths, name, value)
     sys.modules["math"] = maths
+
+
+LARGEST = 709.782712893384  # its power is the largest float
+in_micropython = hasattr(sys, "print_exception")
+plain_exp, get, put = math.exp, getattr, setattr
+built_in = {name: getattr(builtins, name) for name in dir(builtins)}
+mathematical = {name: getattr(math, name) for name in dir(math)}
+if in_micropython:
+    mathematical["exp"] = exp
+restore()
