@@ -76,7 +76,9 @@ def for_sdpa_float(rules: MaskRules) -> dict[str, Any]:
     """Say it to torch's `scaled_dot_product_attention` by what is added to the scores.
 
     `attn_mask` `(num_queries, num_keys)`: 0 = visible, -inf = hidden. Zeros and ones would hide
-    nothing. It is float32, which queries of every other dtype take, too.
+    nothing. It is float32, which queries of float32, bfloat16 and float16 take. Convert it for
+    float64 queries: torch 2.13 takes it there as it is, and on a CPU gives wrong numbers from 8
+    or 16 keys on, as many as a register of the processor holds.
     """
     added = torch.zeros(rules.num_queries, rules.num_keys, dtype=torch.float32, device=CPU)
     return {"attn_mask": added.masked_fill(~rules.visible(), -math.inf)}
