@@ -26,7 +26,7 @@ from torch.nn.modules import module as hooks_of_modules
 
 Owner = ModuleType | type
 # Attributes that Python and torch's compiler write themselves.
-_PRIVATE = ("__doc__", "__annotations__", "__builtins__", "__abstractmethods__", "__dynamo")
+_PRIVATE = ("__doc__", "__annotations__", "__builtins", "__abstractmethods__", "__dynamo")
 _DICT = type.__dict__["__dict__"].__get__  # of a class, whatever its metaclass says
 _HOOKS = (
     "_global_forward_hooks",

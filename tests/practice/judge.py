@@ -5,9 +5,10 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 
-from attnbook.practice import TASKS
-from attnbook.practice.checking import judge
+from attnbook.practice import LIST_TASKS, TASKS
+from attnbook.practice.checking import check, judge
 from attnbook.practice.grading import failure
 from attnbook.practice.task import Task
 from tests.practice.mutants import MUTANTS
@@ -18,8 +19,11 @@ from tests.practice.registry_checks import (
     refused_in_double,
     told_apart,
 )
+from tests.practice.replay import BLIND, READERS, names_in, replayed, stored
 
 NAMED, REFUSED, BY_SHAPES = 0.9, 0.9, 0.2
+# Of answers that the judge has not seen: right ones accepted, wrong ones refused, names wrong.
+ACCEPTED_UNSEEN, REFUSED_UNSEEN, MISNAMED = 0.99, 0.97, 0.01
 
 
 @dataclass
@@ -41,6 +45,81 @@ class Grades:
 
     def __add__(self, other: Grades) -> Grades:
         return Grades(**{name: mine + getattr(other, name) for name, mine in vars(self).items()})
+
+
+@dataclass
+class Verdicts:
+    """How many answers there are, right and wrong ones, and what the judge made of them."""
+
+    right: int = 0
+    accepted: int = 0
+    wrong: int = 0
+    refused: int = 0
+    named: int = 0  # with the name of the bug that it has
+    misnamed: int = 0  # with the name of another one alone
+
+    def add(self, *, right: bool, accepted: bool, names: list[str], known: list[str]) -> None:
+        """Count one more, of which it is known what it is."""
+        self.right += right
+        self.wrong += not right
+        self.accepted += right and accepted
+        self.refused += not right and not accepted
+        self.named += bool({*names} & {*known})
+        self.misnamed += bool(names) and not {*names} & {*known}
+
+    @property
+    def faults(self) -> list[str]:
+        """What is not good enough, in sentences."""
+        rules = {
+            "a hundredth of the right answers is refused": (
+                self.accepted >= ACCEPTED_UNSEEN * self.right
+            ),
+            "three hundredths of the wrong answers are accepted": (
+                self.refused >= REFUSED_UNSEEN * self.wrong
+            ),
+            "a hundredth of the names is wrong": (
+                self.misnamed <= MISNAMED * (self.named + self.misnamed)
+            ),
+        }
+        return [fault for fault, holds in rules.items() if not holds]
+
+
+def of_registry() -> Verdicts:
+    """The verdicts on right implementations and bugs, those on plain lists included."""
+    verdicts = Verdicts()
+    for task in [*TASKS.values(), *LIST_TASKS.values()]:
+        for right in task.rights.values():
+            found = check(task.name, right.function)
+            names = [bug.name for bug in found.bugs]
+            verdicts.add(right=True, accepted=bool(found), names=names, known=[])
+        for bug in task.bugs.values():
+            found = check(task.name, bug.function)
+            names = [known.name for known in found.bugs]
+            verdicts.add(right=False, accepted=bool(found), names=names, known=[bug.name])
+    return verdicts
+
+
+def of_answers(paths: list[Path]) -> Verdicts:
+    """The verdicts on stored answers; a name is right if it is the one that was read and stored."""
+    verdicts = Verdicts()
+    for tried in [tried for path in paths for tried in stored(path) if tried.call == "check"]:
+        facts = replayed(tried)
+        verdicts.add(
+            right=tried.is_right,
+            accepted=facts.startswith("- right"),
+            names=names_in(facts),
+            known=tried.names,
+        )
+    return verdicts
+
+
+def table_of_verdicts(sets: dict[str, Verdicts]) -> str:
+    """The verdicts as text, a row for each set of answers."""
+    lines = [f"{'':24} right accepted  wrong refused  named rightly  wrongly"]
+    for name, it in sets.items():
+        accepted, refused = f"{it.accepted}/{it.right}", f"{it.refused}/{it.wrong}"
+        lines.append(f"{name:24} {accepted:>14} {refused:>14} {it.named:>14} {it.misnamed:>8}")
+    return "\n".join(lines)
 
 
 @cache
@@ -134,11 +213,17 @@ def table(grades: dict[str, Grades]) -> str:
 
 
 def main() -> int:
-    """Print the grades."""
-    grades = {name: grades_of(name) for name in TASKS}
+    """Print the grades; each first right implementation is compiled, too, and with `--full` all."""
+    grades = {name: grades_of(name, all_compiled="--full" in sys.argv) for name in TASKS}
     total = sum(grades.values(), Grades())
     print(table({**grades, "all": total}))  # noqa: T201 - what a command is for
-    wrong = faults(total)
+    sets = {
+        "the registry": of_registry(),
+        "what readers tried": of_answers(READERS),
+        "written blind": of_answers(BLIND),
+    }
+    print(f"\n{table_of_verdicts(sets)}")  # noqa: T201
+    wrong = faults(total) + [f"{name}: {fault}" for name, it in sets.items() for fault in it.faults]
     for fault in wrong:
         print(f"The judge fails: {fault}.")  # noqa: T201
     return len(wrong)

@@ -1,6 +1,8 @@
 """What readers wrote, and what the judge made of it: right, or which case fails and which bugs.
 
-`python -m tests.practice.replay` stores what the judge makes of it now; read the difference.
+In `blind/` are answers that were written from the tasks' statements alone, without sight of
+cases and bugs; each says what it was meant to be. `python -m tests.practice.replay` stores what
+the judge makes of all of them now; read the difference.
 """
 
 from __future__ import annotations
@@ -12,8 +14,13 @@ from typing import Any, NamedTuple
 
 from attnbook.practice import check, grade_tests
 
-FOLDER = Path(__file__).parent / "readers"
-TRIED = re.compile(r"## (check|grade) ([\w-]+)\n\n````python\n(.*?)````\n\n((?:- [^\n]*\n)+)", re.S)
+READERS = sorted((Path(__file__).parent / "readers").glob("*.md"))
+BLIND = sorted((Path(__file__).parent / "blind").glob("*.md"))
+TRIED = re.compile(
+    r"## (check|grade) ([\w-]+)\n\n(?:meant: ([^\n]+)\n\n)?"
+    r"````python\n(.*?)````\n\n((?:- [^\n]*\n)+)",
+    re.S,
+)
 
 
 class Tried(NamedTuple):
@@ -21,8 +28,25 @@ class Tried(NamedTuple):
 
     call: str
     task: str
+    meant: str  # "right. …" or "wrong. …", and why, where it says so
     source: str
     facts: str
+
+    @property
+    def is_right(self) -> bool:
+        """Whether it is right: as it was meant, or else as it was read."""
+        return (self.meant or self.facts.removeprefix("- ")).startswith("right")
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the bugs that it was given."""
+        return names_in(self.facts)
+
+
+def names_in(facts: str) -> list[str]:
+    """The names of bugs in the facts of a verdict."""
+    found = re.search(r" Bugs: (.*)\.\n", facts)
+    return [] if found is None or found[1] == "none" else found[1].split("; ")
 
 
 def stored(path: Path) -> list[Tried]:
@@ -33,7 +57,10 @@ def stored(path: Path) -> list[Tried]:
 def written(before: str, attempts: list[Tried]) -> str:
     """A reader's file: what comes before the first attempt, and the attempts."""
     return before + "\n".join(
-        f"## {it.call} {it.task}\n\n````python\n{it.source}````\n\n{it.facts}" for it in attempts
+        f"## {it.call} {it.task}\n\n"
+        + (f"meant: {it.meant}\n\n" if it.meant else "")
+        + f"````python\n{it.source}````\n\n{it.facts}"
+        for it in attempts
     )
 
 
@@ -63,7 +90,7 @@ def replayed(tried: Tried) -> str:
 
 def main() -> None:
     """Store what the judge makes of it now."""
-    for path in sorted(FOLDER.glob("*.md")):
+    for path in READERS + BLIND:
         attempts = [it._replace(facts=replayed(it)) for it in stored(path)]
         before = path.read_text("utf-8").partition("## ")[0]
         path.write_text(written(before, attempts), "utf-8")
