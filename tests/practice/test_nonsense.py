@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -194,6 +195,84 @@ def test_nothing_of_the_world_is_changed():
     assert torch.is_grad_enabled()
 
 
+@pytest.mark.parametrize(
+    ("owner", "name", "task"),
+    [(attnbook, "pool", "pool"), (torch, "softmax", "softmax"), (torch, "exp", "online-softmax")],
+)
+def test_a_function_that_a_reader_replaced_is_not_taken_for_right(monkeypatch, owner, name, task):
+    guilty = find_task(task).bugs
+    bug = next(iter(guilty.values())).function
+    with monkeypatch.context() as replaced:
+        replaced.setattr(owner, name, bug)
+        assert not check(task, bug)
+        assert getattr(owner, name) is bug
+    assert not check(task, bug)
+    assert all(check(task, right.function) for right in find_task(task).rights.values())
+
+
+def test_a_low_recursion_limit_spoils_nothing():
+    before = sys.getrecursionlimit()
+    try:
+        sys.setrecursionlimit(120)
+        verdicts = [check(name, find_task(name).reference) for name in ("softmax", "causal-mask")]
+        assert sys.getrecursionlimit() == 120
+    finally:
+        sys.setrecursionlimit(before)
+    assert [verdict.wrong for verdict in verdicts] == ["", ""]
+    assert check("softmax", find_task("softmax").reference)
+
+
+def test_checks_in_eight_threads_are_right_and_leave_the_streams_as_they_were():
+    streams, verdicts = (sys.stdout, sys.stderr), []
+    answers = [right, printing] * 4
+    threads = [
+        threading.Thread(target=lambda it=it: verdicts.append((it, bool(check(TASK, it)))))
+        for it in answers
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert {(it.__name__, holds) for it, holds in verdicts} == {
+        ("right", True),
+        ("printing", False),
+    }
+    assert len(verdicts) == len(answers)
+    assert (sys.stdout, sys.stderr) == streams
+
+
+def test_what_is_checked_cannot_check():
+    verdict = check(TASK, lambda *given: check(TASK, right) and right(*given))
+    assert "RuntimeError: check and grade_tests cannot be called by code that they run" in str(
+        verdict
+    )
+
+
+def test_numbers_of_numpy_are_numbers_and_a_list_may_stand_for_a_tuple():
+    by_hand = find_task("softmax-by-hand").reference
+    assert check("softmax-by-hand", lambda scores: [np.float64(each) for each in by_hand(scores)])
+    rule = find_task("causal-rule-by-hand").reference
+    assert check("causal-rule-by-hand", lambda *given: np.bool_(rule(*given)))
+    step = find_task("decoding-step").reference
+    assert check("decoding-step", lambda *given: [*step(*given)])
+
+
+def test_a_hang_while_a_name_is_sought_names_nothing_and_ends(monkeypatch):
+    monkeypatch.setattr(guard, "LIMIT", 0.3)
+    bug = find_task("softmax").bugs["softmax over the queries"].function
+    calls = []
+
+    def later(scores):
+        calls.append(1)
+        while len(calls) > 1:
+            time.sleep(0.001)
+        return bug(scores)
+
+    verdict = check("softmax", later)
+    assert [each.name for each in verdict.bugs] == []
+    assert "does not end" not in verdict.wrong
+
+
 def test_a_check_is_the_same_under_other_defaults():
     with torch.no_grad():
         assert check(TASK, right)
@@ -255,15 +334,82 @@ def test_tests_that_catch_all_are_told_so():
     assert "Not caught" not in str(grade)
 
 
-def test_a_test_that_never_ends_catches_and_is_stopped(monkeypatch):
+def skipping(_):
+    pytest.skip("no time")
+
+
+def leaving(_):
+    sys.exit()
+
+
+OWN_FAULTS = {
+    lambda _: undefined: "a name in the test is not defined",  # noqa: F821
+    lambda _: __import__("no_such_module"): "the test imports a module that is not there",
+    lambda _: exec("1 +"): "the test has a syntax error",  # noqa: S102
+    lambda _: False: "it returns False, which nobody looks at. Write `assert`",
+    skipping: "the test skips itself",
+    leaving: "the test ends Python",
+}
+
+
+@pytest.mark.parametrize("test", OWN_FAULTS, ids=OWN_FAULTS.values())
+def test_a_fault_of_a_test_itself_is_called_that(test):
+    grade = grade_tests(TASK, test)
+    assert OWN_FAULTS[test] in str(grade)
+    assert "rounded number" not in str(grade)
+    assert not grade
+    assert grade.share == 0
+
+
+def test_a_test_that_returns_false_for_a_bug_alone_is_told_to_assert():
+    scores = torch.zeros(1, 1, 2)
+
+    def test_half(masked_softmax):
+        return bool((masked_softmax(scores, torch.tensor([1])) == torch.tensor([1.0, 0])).all())
+
+    assert "Write `assert`" in str(grade_tests(TASK, test_half))
+
+
+@pytest.mark.parametrize("known", ["rights", "bugs"])
+def test_the_first_hang_ends_a_test(monkeypatch, known):
     monkeypatch.setattr(guard, "LIMIT", 0.05)
+    hangs = {each.function for each in getattr(find_task(TASK), known).values()}
+    calls = []
 
     def test_endless(masked_softmax):
-        while True:
-            pass
+        while masked_softmax in hangs:
+            calls.append(masked_softmax) if masked_softmax not in calls else time.sleep(0.001)
 
     grade = grade_tests(TASK, test_endless)
-    assert "it does not end" in str(grade)
+    assert "the test does not end. It was stopped" in str(grade)
+    assert len(calls) == 1
+
+
+def test_what_a_test_changes_reaches_no_other_test():
+    task = find_task("softmax")
+
+    def test_spoiling(softmax):
+        softmax.__code__ = (lambda scores: scores).__code__
+        softmax.spoiled = torch.softmax = attnbook.masked_softmax = None
+
+    assert grade_tests("softmax", [test_spoiling, *task.tests]).share == 1
+    assert all(check("softmax", right.function) for right in task.rights.values())
+    assert not any(hasattr(right.function, "spoiled") for right in task.rights.values())
+
+    def test_spoiling_a_class(layer):
+        layer.forward = None
+
+    layers = find_task("dot-product-layer")
+    grade_tests(layers.name, test_spoiling_a_class)
+    assert check(layers.name, layers.reference)
+
+
+async def asynchronous(_):
+    pass
+
+
+def generator(_):
+    yield
 
 
 @pytest.mark.parametrize(
@@ -276,6 +422,8 @@ def test_a_test_that_never_ends_catches_and_is_stopped(monkeypatch):
             r"each test must take one argument, the implementation, got `<lambda>\(\)`",
         ),
         ([lambda one, two: None], "each test must take one argument"),
+        ([asynchronous], "each test must be a plain function, `asynchronous` is `async def`"),
+        ([generator], "each test must be a plain function, `generator` has a `yield`"),
         ([Weights], "tests must hold functions, got <class"),
     ],
 )

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
+from inspect import signature
 
-from attnbook.practice import TASKS
+import pytest
+import torch
+from torch import nn
+
+from attnbook.practice import LIST_TASKS, TASKS, find_task
 from tests.practice.judge import Grades, faults, grades_of
 
 SHORTEST = 15  # characters of a sentence
@@ -32,6 +36,28 @@ def test_the_grades_of_all_tasks_are_good_enough(grades):
 def test_a_task_of_more_than_a_line_has_four_right_implementations(name):
     assert len(TASKS[name].rights) >= 4
     assert all(right.why.endswith(".") for right in TASKS[name].rights.values())
+
+
+def parameters(written):
+    """The names of what is called: a function's, or those of a layer and of its call."""
+    calls = (written.__init__, written.forward) if isinstance(written, type) else (written,)
+    return [[*signature(it).parameters] for it in calls]
+
+
+@pytest.mark.parametrize("name", [*TASKS, *LIST_TASKS])
+def test_all_that_is_known_of_a_task_may_be_called_by_the_names_of_the_statement(name):
+    task = find_task(name)
+    names = {"nn": nn, "torch": torch}
+    exec(task.starter, names)  # noqa: S102 - our own
+    asked = parameters(names[task.called])
+    # What is of the package has more to set, behind.
+    others = {
+        it.name: found
+        for it in [*task.rights.values(), *task.bugs.values()]
+        for found in [parameters(it.function)]
+        if any(mine[: len(theirs)] != theirs for mine, theirs in zip(found, asked, strict=True))
+    }
+    assert others == {}
 
 
 def test_each_bug_is_described_in_sentences():

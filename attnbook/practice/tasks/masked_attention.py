@@ -32,8 +32,8 @@ task = Task(
         "(batch, num_heads, num_keys, query_size), `values` (batch, num_heads, num_keys, "
         "value_size), the output (batch, num_heads, num_queries, value_size). `mask` is boolean, "
         "(batch, num_queries, num_keys), True = visible, and holds for all heads of its example. "
-        "Hidden keys weigh exactly 0, whatever they hold, be it 1e30. Where a query sees "
-        "nothing, its output is 0, and no gradient is NaN."
+        "Hidden keys weigh exactly 0, whatever finite numbers they hold, be it 1e30. Where a query "
+        "sees nothing, its output is 0, and no gradient is NaN."
     ),
     starter="def masked_attention(queries, keys, values, mask):\n    ...",
     laws=(Law("The output of some query that sees nothing is not 0.", _who_sees_nothing_gets_0),),

@@ -32,7 +32,8 @@ task = Task(
         "scores, over the keys, gives its weights; its output is the average of the values with "
         "these weights, so the output has shape (batch, num_queries, value_size). `valid_lens`, "
         "(batch,), says how many keys of each example, from the first, may be seen; None means "
-        "all. What padding holds, be it 1e30, never matters. Where a length is 0, the output is 0."
+        "all. What finite numbers padding holds, be it 1e30, never matters. Where a length is 0, "
+        "the output is 0."
     ),
     starter="def scaled_dot_attention(queries, keys, values, valid_lens=None):\n    ...",
     laws=(
