@@ -75,8 +75,8 @@ colab: $(READY) ## the chapters as notebooks for Colab, pinned to this commit, i
 lived: $(READY) ## what a reader lives through: each Colab copy in a clean environment
 	@$(BIN)/python -m tools.copies.lived
 
-judge: $(READY) ## the grades of the judge that `attnbook.practice` is: what it refuses, names and accepts
-	@OMP_NUM_THREADS=1 $(BIN)/python -m tests.practice.judge
+judge: $(READY) ## how good the judge of `attnbook.practice` is: what it accepts, refuses and names (FULL=1: compiled, too)
+	@OMP_NUM_THREADS=1 $(BIN)/python -m tests.practice.judge $(if $(FULL),--full)
 
 test: $(NODE_BIN)/tsc ## everything that CI runs (FULL=1: every combination, every Colab copy)
 	@$(BIN)/python -m tools.ci.run_tests $(if $(FULL),--full)

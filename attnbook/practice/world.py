@@ -25,8 +25,8 @@ from torch.nn import functional
 from torch.nn.modules import module as hooks_of_modules
 
 Owner = ModuleType | type
-# Attributes that Python and torch's compiler write themselves.
-_PRIVATE = ("__doc__", "__annotations__", "__builtins", "__abstractmethods__", "__dynamo")
+# Attributes of a class that Python writes itself; in modules torch's compiler writes many such.
+_PRIVATE = ("__doc__", "__annotations__", "__abstractmethods__")
 _DICT = type.__dict__["__dict__"].__get__  # of a class, whatever its metaclass says
 _HOOKS = (
     "_global_forward_hooks",
@@ -73,13 +73,14 @@ def _dict_of(owner: Owner) -> Any:  # noqa: ANN401 - a dict, or a class's view o
 
 def _restore(owner: Owner, now: Any, before: dict[str, Any]) -> bool:  # noqa: ANN401 - as above
     changed = False
+    private = "__" if isinstance(owner, ModuleType) else _PRIVATE
     for name, value in before.items():
-        if now.get(name, before) is not value and not name.startswith(_PRIVATE):
+        if now.get(name, before) is not value and not name.startswith(private):
             _set(owner, name, value)
             changed = True
     for name in [name for name in now if name not in before]:
         # A submodule that was imported meanwhile is no change.
-        if not name.startswith(_PRIVATE) and not isinstance(now[name], ModuleType):
+        if not name.startswith(private) and not isinstance(now[name], ModuleType):
             _delete(owner, name)
             changed = True
     return changed
