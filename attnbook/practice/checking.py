@@ -137,8 +137,9 @@ def named(task: Task, failed: Case, written: Function, done: dict[str, Outcome])
     """The known bugs that do what was done, wrong as it is, in more cases than all others.
 
     A bug must do the same in the case that failed and in all before it. Of the cases after it,
-    those where all is NaN say nothing. In none may what was written be right where the bug is
-    wrong, and in half both must do the same.
+    those where all is NaN say nothing; each where both do the same counts for it, and each where
+    what was written is right and the bug wrong against it, and the sum must be half of them. One
+    such case alone does not speak against a bug: many who make it treat an empty row by itself.
     """
     alike = [
         bug
@@ -148,9 +149,9 @@ def named(task: Task, failed: Case, written: Function, done: dict[str, Outcome])
     ]
     votes = dict.fromkeys([bug.name for bug in alike], 0)
     counted = 0
+    if not alike:
+        return []
     for case in [case for case in task.cases.values() if case.name not in done]:
-        if not votes:
-            return []
         outcome = _outcome(task, case, written)
         if outcome.kind == ENDLESS:
             return []
@@ -158,15 +159,14 @@ def named(task: Task, failed: Case, written: Function, done: dict[str, Outcome])
             continue
         counted += 1
         right = not difference(task, case, outcome, expected(task, case))
-        for bug in [bug for bug in alike if bug.name in votes]:
+        for bug in alike:
             if right and _is_wrong(task, case, bug):
-                del votes[bug.name]  # a contradiction
+                votes[bug.name] -= 1
             else:
                 votes[bug.name] += _alike(task, case, bug, outcome)
     if counted == 0 and says_nothing(done[failed.name]):
         return []
-    most = max(votes.values(), default=0)
-    best = [bug for bug in alike if votes.get(bug.name, -1) == most >= counted / 2]
+    best = [bug for bug in alike if votes[bug.name] == max(votes.values()) >= counted / 2]
     return best if len(best) <= MOST_NAMED else []
 
 

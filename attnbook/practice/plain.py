@@ -190,9 +190,9 @@ def named(
     """The known bugs that do what was done, wrong as it is, in more cases than all others.
 
     A bug must do the same up to the case that failed. Of the cases after it, those where all is
-    NaN say nothing. In none may what was written be right where the bug is wrong, and in half
-    both must do the same; in all of them where an answer is True or False, which two may share
-    by chance.
+    NaN say nothing; each where both do the same counts for it, and each where what was written is
+    right and the bug wrong against it, and the sum must be half of them; all of them where an
+    answer is True or False, which two may share by chance.
     """
     cases = task["cases"]
     same = [
@@ -215,7 +215,7 @@ def named(
         right = not difference(task, outcome, case["right"])
         for i in range(len(same)):
             if right and not alike(of_bug(case, same[i]), case["right"]):
-                votes[i] = -len(cases)  # a contradiction
+                votes[i] -= 1
             elif alike(outcome, of_bug(case, same[i])):
                 votes[i] += 1
     if counted == 0 and says_nothing(done[number]):
