@@ -330,6 +330,10 @@ COMPILED = [
 
 @pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("g++"), reason="the default compiler needs g++")
+@pytest.mark.skipif(
+    torch.backends.cpu.get_cpu_capability() == "DEFAULT",
+    reason="torch compiles flex_attention only for a CPU with vector instructions",
+)
 @pytest.mark.parametrize("rules", COMPILED, ids=["documents", "table"])
 def test_flex_attention_compiled_gives_our_output(rules):
     torch.compiler.reset()
