@@ -48,7 +48,9 @@ def grade(task: Task, tests: list[Function]) -> Grade:
     with session():
         for test in tests:
             found, hint = _of_rights(test, task)
-            row, hint = _of_bugs(test, task, hint or ("" if not found else None))
+            row = dict.fromkeys(task.bugs, False)
+            if not found and not hint:  # else it says nothing when it fails on a bug
+                row, hint = _of_bugs(test, task)
             failures.append(found)
             hints.append(hint)
             rows.append(row)
@@ -68,11 +70,9 @@ def _of_rights(test: Function, task: Task) -> tuple[list[tuple[Right, str]], str
     return found, ""
 
 
-def _of_bugs(test: Function, task: Task, hint: str | None) -> tuple[dict[str, bool], str]:
-    """Which bugs a test catches, unless something is wrong with it: a hint, or None for more."""
+def _of_bugs(test: Function, task: Task) -> tuple[dict[str, bool], str]:
+    """Which bugs a test catches, up to one that shows what is wrong with the test itself."""
     caught = dict.fromkeys(task.bugs, False)
-    if hint is None or hint:
-        return caught, hint or ""  # what fails on right code says nothing when it fails on a bug
     for bug in task.bugs.values():
         graded = _graded(test, bug.function)
         caught[bug.name] = bool(graded.failure)
