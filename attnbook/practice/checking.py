@@ -51,12 +51,12 @@ def check(task: str, written: Function) -> Verdict:
 
 def judge_lists(task: ListTask, written: Function) -> Verdict:
     """Let the judge of plain lists do it, as on the book's page, with a limit for each call."""
-    said, decided = "", False
+    printed, decided = "", False
 
     def does(function: Function, arguments: list[Any]) -> dict[str, Any]:
-        nonlocal said
+        nonlocal printed
         ran = run(lambda: plain.outcome_of(function, arguments, plain_value))
-        said = said if decided else ran.said
+        printed = printed if decided else ran.printed
         if ran.endless:
             return {"refused": ran.endless}
         if ran.error is not None:
@@ -76,7 +76,7 @@ def judge_lists(task: ListTask, written: Function) -> Verdict:
         held=[case.name for case in cases[: found["held"]]],
         failed=None if found["case"] is None else cases[found["case"]],
         wrong=found["wrong"],
-        said=said,
+        printed=printed,
         bugs=[bugs[number] for number in found["bugs"]],
     )
 
@@ -96,7 +96,7 @@ def judge(task: Task, written: Function) -> Verdict:
             wrong = difference(task, case, outcome, right)
             if wrong:
                 bugs = [] if outcome.kind in UNLIKE else named(task, case, written, done)
-                return Verdict(task, [*done][:-1], case, wrong, outcome.said, bugs)
+                return Verdict(task, [*done][:-1], case, wrong, outcome.printed, bugs)
     return Verdict(task, [*done])
 
 

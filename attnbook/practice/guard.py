@@ -19,7 +19,7 @@ from attnbook.practice.world import AllSettings, Names, Settings, owners
 
 LIMIT = 10.0
 """Seconds that one call may take."""
-MOST_SAID = 20_000  # characters that are kept of what a call prints
+MOST_PRINTED = 20_000  # characters that are kept of what a call prints
 STACK = 1000  # the recursion limit that our own code needs, which is Python's own
 
 _BUILTINS = dict(vars(builtins))
@@ -39,7 +39,7 @@ class Ran:
     error: BaseException | None = None
     ended: bool = False
     left: bool = False  # whether it still runs
-    said: str = ""  # what it printed and warned of
+    printed: str = ""  # and what it warned of
 
     @property
     def endless(self) -> str:
@@ -111,7 +111,7 @@ def run(call: Callable[[], Any]) -> Ran:
     Torch's random numbers on the CPU begin at the same seed each time. Afterwards switches,
     streams and names are as they were, and nothing was printed. To be called in a `session`.
     """
-    ran, said = Ran(), _Said()
+    ran, printed = Ran(), _Printed()
 
     def work() -> None:
         try:
@@ -128,13 +128,13 @@ def run(call: Callable[[], Any]) -> Ran:
     worker = _Worker(work)
     with torch.random.fork_rng(devices=[]), warnings.catch_warnings():
         warnings.simplefilter("always")
-        warnings.showwarning = said.warned
+        warnings.showwarning = printed.warned
         torch.default_generator.manual_seed(0)
         torch.set_default_dtype(torch.float32)
         worker.start()
         if theirs is not None:
             theirs.put_back()
-        sys.stdout, sys.stderr, sys.stdin = said, said, io.StringIO()
+        sys.stdout, sys.stderr, sys.stdin = printed, printed, io.StringIO()
         try:
             worker.work_for(LIMIT)
         finally:
@@ -142,7 +142,7 @@ def run(call: Callable[[], Any]) -> Ran:
             ran.left = not worker.stop()
             settings.put_back()
             _STATE.own.put_back()
-    ran.said = said.text()
+    ran.printed = printed.text()
     return ran
 
 
@@ -158,14 +158,14 @@ def by_default() -> Iterator[None]:
         torch.set_default_dtype(dtype)
 
 
-class _Said(io.TextIOBase):
+class _Printed(io.TextIOBase):
     """What a call prints and warns of, up to a limit; closing it changes nothing."""
 
     def __init__(self) -> None:
         super().__init__()
         self.parts: list[str] = []
         self.warnings: list[str] = []
-        self.room = MOST_SAID
+        self.room = MOST_PRINTED
 
     def write(self, text: str) -> int:
         if self.room > 0:

@@ -43,7 +43,7 @@ class Outcome:
         outputs: what came back.
         changed: the names of arguments that are no longer what they were.
         gradients: what flows back to each argument of numbers, None where nothing does.
-        said: what was printed.
+        printed: what it printed and warned of.
     """
 
     problem: str = ""
@@ -52,7 +52,7 @@ class Outcome:
     outputs: tuple[Tensor, ...] = ()
     changed: tuple[str, ...] = ()
     gradients: tuple[Tensor | None, ...] = ()
-    said: str = ""
+    printed: str = ""
 
 
 @by_default()
@@ -67,7 +67,7 @@ def outcome_of(task: Task, case: Case, written: Function) -> Outcome:
         outcome = _unreadable(name_of(ran.error))
     else:
         outcome = ran.value
-    outcome.said = ran.said
+    outcome.printed = ran.printed
     return outcome
 
 

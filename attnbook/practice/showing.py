@@ -57,7 +57,7 @@ class Verdict(Shown):
     held: list[str]
     failed: Case | None = None
     wrong: str = ""
-    said: str = ""
+    printed: str = ""
     bugs: list[Bug] = field(default_factory=list)
 
     def __bool__(self) -> bool:
@@ -67,7 +67,7 @@ class Verdict(Shown):
         """What is said."""
         case = "" if self.failed is None else self.failed.name
         bugs = [(bug.sentence, bug.mend) for bug in self.bugs]
-        return paragraphs(self.task.name, len(self.held), case, self.wrong, bugs, self.said)
+        return paragraphs(self.task.name, len(self.held), case, self.wrong, bugs, self.printed)
 
 
 @dataclass(repr=False)
