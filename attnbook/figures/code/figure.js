@@ -1,6 +1,6 @@
 // A code task: the reader writes Python in the page, runs it, and is told what is wrong.
 /** @import { Answered, Model, Place, Runner } from "../shared/types" */
-/** @import { Traits } from "./types" */
+/** @import { Field, Traits } from "./types" */
 import { make, ownKeys, ownName, put, withCode } from "../shared/elements.js";
 import { bring, canBring } from "../shared/late.js";
 import { tell } from "../shared/written.js";
@@ -12,6 +12,8 @@ const STOPPED = {
   limit: "Your code did not end within two seconds, and was stopped. Is there a loop without an end?",
   broken: "Your code took all of Python’s memory, and it was stopped.",
 };
+
+const STARTED = "Started again. “Bring back” shows your code again.";
 
 /** What to say of a run: paragraphs. @param {Answered} answer */
 export function told(answer) {
@@ -117,15 +119,8 @@ function drawAlive(model) {
     shown.show(paragraphs);
     buttons();
   };
-  const startAgain = () => {
-    field.replace(model.get("starter"));
-    keep(store, null);
-    shown.clear();
-    shown.show(["Started again. Undo, Ctrl+Z in the editor, brings back what was there."]);
-  };
   const runs = button("Run", run, "run");
   const stops = button("Stop", () => python?.stop());
-  const again = button("Start again", startAgain);
   const buttons = () => {
     put(runs, { "aria-disabled": running });
     if (document.activeElement === stops) runs.focus(); // before it goes
@@ -147,8 +142,41 @@ function drawAlive(model) {
   const wake = () => Promise.all([field.wake(), start()]).catch((error) => shown.show([sorry(error)]));
   field.element.addEventListener("focusin", wake, { once: true });
   buttons();
-  const row = make("div", { class: "buttons" }, runs, stops, again, note);
+  const row = make("div", { class: "buttons" }, runs, stops, ...startings(field, store, model, shown), note);
   return { pieces: [statementOf(model), field.element, row, ...shown.elements], close: () => python?.close() };
+}
+
+/**
+ * The buttons that start again, and that bring back what was there: after a reload nothing can be
+ * undone, and on a phone never.
+ * @param {Field} field
+ * @param {string} store
+ * @param {Model<Traits>} model
+ * @param {{clear: () => void, show: (paragraphs: string[]) => void}} shown
+ */
+function startings(field, store, model, shown) {
+  const [starter, before] = [model.get("starter"), `${store} before`];
+  /** @param {string} text @param {string} message */
+  const startFrom = (text, message) => {
+    field.replace(text);
+    shown.clear();
+    shown.show([message]);
+    if (document.activeElement === back && kept(before) === null) again.focus(); // before it goes
+    back.hidden = kept(before) === null;
+  };
+  const startAgain = () => {
+    if (field.text() !== starter) keep(before, field.text());
+    startFrom(starter, kept(before) === null ? "Started again." : STARTED);
+  };
+  const bringBack = () => {
+    const earlier = kept(before) ?? starter;
+    keep(before, field.text() === starter ? null : field.text());
+    startFrom(earlier, "Your code is back.");
+  };
+  const again = button("Start again", startAgain);
+  const back = button("Bring back", bringBack);
+  back.hidden = kept(before) === null;
+  return [again, back];
 }
 
 /** Why nothing runs. @param {unknown} error */

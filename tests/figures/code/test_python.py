@@ -58,6 +58,12 @@ REASSIGNED = [
     {"code": "import math, builtins\nmath.exp = math.sqrt = None\nbuiltins.sorted = None\n"},
     {"code": "import math\nprint(math.exp(0), math.sqrt(4), sorted([2, 1]))\n"},
 ]
+HALF_LINES = [
+    {"code": "print('a', end='')\nprint('b', end=' ')\n"},
+    {"code": "print('c')\nprint('d\\n', end='')\n"},
+    {"code": "print('e', end='')\n1 / 0\n"},
+    {"code": "print()\n"},
+]
 UNREADABLE = ["scores.append(scores); return scores", "return [10**400] * 3"]
 PRINTING = {
     "code": "def softmax(scores):\n    print(len(scores))\n    return scores\n",
@@ -82,7 +88,7 @@ QUESTIONS = [
     *(in_softmax(f"return {returned}") for returned, _ in RETURNED),
     *(in_softmax(line) for line, _ in FIRST_DAY),
     *(in_softmax(body) for body in UNREADABLE),
-    *(STAR, *LEFT_OVER, OVERFLOW, *REASSIGNED, PRINTING, *MISSING, *CALLS),
+    *(STAR, *LEFT_OVER, OVERFLOW, *REASSIGNED, *HALF_LINES, PRINTING, *MISSING, *CALLS),
 ]
 
 
@@ -178,6 +184,11 @@ def test_what_was_assigned_to_pythons_own_functions_is_gone_in_the_next_run(both
         first, second = map(answer, REASSIGNED)
         assert "error" not in first
         assert second["said"] == "1.0 2.0 [1, 2]"
+
+
+def test_a_line_without_an_end_is_shown_with_its_own_run(both):
+    for answer in both:
+        assert [answer(it)["said"].rstrip() for it in HALF_LINES] == ["ab", "c\nd", "e", ""]
 
 
 def test_a_list_that_holds_itself_and_a_huge_number_cannot_be_read(both):

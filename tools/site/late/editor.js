@@ -42,7 +42,13 @@ const mistake = StateField.define({
  */
 function open(place, { text, label, hint, onChange, onRun, onLeave }) {
   /** A key that does it, and nothing else. @param {string} key @param {() => void} act */
-  const bound = (key, act) => ({ key, run: () => act() === undefined });
+  const bound = (key, act) => {
+    const run = () => {
+      act();
+      return true; // else the editor's own key follows
+    };
+    return { key, run };
+  };
   const keys = [
     bound("Mod-Enter", onRun),
     bound("Escape", onLeave),

@@ -24,6 +24,7 @@ SMALL = (
 # What ran last, and what it defined.
 last_code = ""
 last_names: dict[str, Any] = {}
+printing = {"in a line": False}  # whether the last thing printed did not end its line
 
 
 def answer(question: str) -> str:
@@ -38,6 +39,7 @@ def answer(question: str) -> str:
             told = judged(asked["task"], names) if asked.get("task") else {}
     except BaseException as error:
         told = {"error": explained(error), "line": line_of(error)}
+    end_line()
     return json.dumps(told)
 
 
@@ -46,7 +48,7 @@ def defined(code: str) -> dict[str, Any]:
     global last_code, last_names
     names: dict[str, Any] = {"__name__": "__main__", "input": nobody_types, "zip": zipped}
     # What is printed while the judge looks for a bug's name would only confuse.
-    names["print"] = lambda *told, **how: None if names.get("hush") else print(*told, **how)
+    names["print"] = lambda *told, **how: None if names.get("hush") else printed(*told, **how)
     last_code, last_names = code, names
     restore()
     try:
@@ -54,6 +56,22 @@ def defined(code: str) -> dict[str, Any]:
     finally:
         restore()
     return last_names
+
+
+def printed(*told: Any, **how: Any) -> None:  # noqa: ANN401 - whatever is printed
+    """Print, and know whether the line has an end: the page shows whole lines."""
+    print(*told, **how)
+    if how.get("file") is None:
+        end = how.get("end", "\n")
+        end = "\n" if end is None else end or (str(told[-1]) if told else "")
+        printing["in a line"] = not end.endswith("\n")
+
+
+def end_line() -> None:
+    """End what was printed last, so that it is shown now and not with the next run."""
+    if printing["in a line"]:
+        printing["in a line"] = False
+        print()
 
 
 def judged(task: dict[str, Any], names: dict[str, Any]) -> dict[str, Any]:
@@ -126,8 +144,7 @@ def exp(x: float) -> float:
 def restore() -> None:
     """Undo what code assigned to Python's own functions: `math.exp = …`, `builtins.len = …`."""
     for name, value in built_in.items():
-        if get(builtins, name, None) is not value:
-            put(builtins, name, value)
+        put(builtins, name, value)  # MicroPython does not tell what was put there
     maths: Any = Maths() if in_micropython else math
     for name, value in mathematical.items():
         if get(maths, name, None) is not value:
