@@ -112,7 +112,8 @@ def test_a_decoder_of_the_book_is_what_its_recipe_says(name):
     if 0 in recipe.steps:
         first = book_decoder(name, 0)
         for weight, drawn in zip(first.parameters(), recipe.model().parameters(), strict=True):
-            assert torch.equal(weight, drawn)
+            # Processors draw the same numbers but for their last digits.
+            torch.testing.assert_close(weight, drawn, rtol=1e-4, atol=1e-6)
 
 
 def test_the_model_that_runs_in_the_page_is_small():
