@@ -104,7 +104,7 @@ def test_a_wrong_answer_is_told_its_fault_and_mended(browser, address):
         expect(verdict(figure)).to_contain_text("when the powers are not divided by their sum")
         expect(verdict(figure)).to_contain_text("To mend it: divide each power by the sum")
         write(figure, RIGHT).press("ControlOrMeta+Enter")
-        expect(verdict(figure)).to_have_text("✓ softmax-by-hand: right. All 7 cases hold.")
+        expect(verdict(figure)).to_contain_text("✓ softmax-by-hand: right.")
         # All that was asked for since the page was there; the modules that it opens are its own.
         own = [url for url in asked if not url.startswith("blob:")]
         assert sorted(url.rsplit("/", 1)[1].split("?")[0] for url in own) == [
