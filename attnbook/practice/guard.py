@@ -19,6 +19,7 @@ from attnbook.practice.world import AllSettings, Names, Settings, owners
 
 LIMIT = 10.0
 """Seconds that one call may take."""
+PATIENCE = 30  # how many times as long a call of ours may take, whose first use imports much
 MOST_PRINTED = 20_000  # characters that are kept of what a call prints
 STACK = 1000  # the recursion limit that our own code needs, which is Python's own
 
@@ -59,6 +60,7 @@ class _State:
     own: Names = field(default_factory=lambda: Names([]))  # as this package was imported
     theirs: Names | None = None  # as the session found them; None outside a session
     differ: bool = False  # whether the reader's code needs its own names
+    ours: bool = False  # whether what runs is ours
 
 
 _STATE = _State()
@@ -88,6 +90,9 @@ def session() -> Iterator[None]:
         _STATE.differ = _STATE.own.put_back()
         try:
             sys.setrecursionlimit(max(STACK, sys.getrecursionlimit()))
+            torch.set_num_threads(
+                1
+            )  # cases are small, and threads that wait on a busy machine slow
             yield
         finally:
             _STATE.theirs.put_back()
@@ -97,12 +102,12 @@ def session() -> Iterator[None]:
 
 @contextmanager
 def own_names() -> Iterator[None]:
-    """What is called in here is ours: it does not see what the reader assigned to names."""
-    differ, _STATE.differ = _STATE.differ, False
+    """What is called in here is ours: it ends, and does not see what a reader assigned to names."""
+    before, _STATE.ours = _STATE.ours, True
     try:
         yield
     finally:
-        _STATE.differ = differ
+        _STATE.ours = before
 
 
 def run(call: Callable[[], Any]) -> Ran:
@@ -124,7 +129,8 @@ def run(call: Callable[[], Any]) -> Ran:
             _restore_builtins(_BUILTINS)
         ran.ended = True
 
-    settings, theirs = Settings(), _STATE.theirs if _STATE.differ else None
+    settings, seconds = Settings(), PATIENCE * LIMIT if _STATE.ours else LIMIT
+    theirs = _STATE.theirs if _STATE.differ and not _STATE.ours else None
     worker = _Worker(work)
     with torch.random.fork_rng(devices=[]), warnings.catch_warnings():
         warnings.simplefilter("always")
@@ -136,7 +142,7 @@ def run(call: Callable[[], Any]) -> Ran:
             theirs.put_back()
         sys.stdout, sys.stderr, sys.stdin = printed, printed, io.StringIO()
         try:
-            worker.work_for(LIMIT)
+            worker.work_for(seconds)
         finally:
             _restore_builtins(_BUILTINS)
             ran.left = not worker.stop()

@@ -15,7 +15,8 @@ import torch
 from torch import nn
 
 import attnbook
-from attnbook.practice import check, find_task, grade_tests, guard
+from attnbook.practice import TASKS, check, find_task, grade_tests, guard
+from attnbook.practice.task import Task
 
 TASK = "masked-softmax"
 
@@ -220,6 +221,21 @@ def test_a_low_recursion_limit_spoils_nothing():
         sys.setrecursionlimit(before)
     assert [verdict.wrong for verdict in verdicts] == ["", ""]
     assert check("softmax", find_task("softmax").reference)
+
+
+def test_what_is_ours_may_take_longer_than_what_a_reader_wrote(monkeypatch):
+    task = Task("slow", "Write it.", "def slow(x):\n    ...")
+    task.case("a number")(lambda: (torch.ones(1),))
+
+    def slow(x):
+        time.sleep(0.3)
+        return x + 1
+
+    task.right("it waits first.")(slow)
+    monkeypatch.setitem(TASKS, task.name, task)
+    monkeypatch.setattr(guard, "LIMIT", 0.1)
+    assert check(task.name, lambda x: x + 1)
+    assert "does not end" in check(task.name, lambda x: slow(x)).wrong
 
 
 def test_checks_in_eight_threads_are_right_and_leave_the_streams_as_they_were():
