@@ -90,9 +90,7 @@ def session() -> Iterator[None]:
         _STATE.differ = _STATE.own.put_back()
         try:
             sys.setrecursionlimit(max(STACK, sys.getrecursionlimit()))
-            torch.set_num_threads(
-                1
-            )  # cases are small, and threads that wait on a busy machine slow
+            torch.set_num_threads(1)  # cases are small, and on a busy machine threads wait
             yield
         finally:
             _STATE.theirs.put_back()
