@@ -176,6 +176,6 @@ def _() -> Inputs:
     return *first, matrix_q, matrix_k / 1000, 100 * vector
 
 
-@task.case("6 examples of 9 queries, 131 keys, 20 hidden units")
+@task.case("6 examples of 9 queries, 131 keys, 9 hidden units")
 def _() -> Inputs:
-    return _inputs((5, 9, 20), lengths(131, 1, 0, 65, 129, 130), (6, 9, 131))
+    return _inputs((5, 8, 9), lengths(131, 1, 0, 65, 129, 130), (6, 9, 131))

@@ -161,6 +161,6 @@ def _() -> Given:
     return normal(2, 3, HIDDENS).double(), lengths(1, 2)
 
 
-@task.case("6 examples of 131 positions")
+@task.case("6 examples of 70 positions")
 def _() -> Given:
-    return normal(6, 131, HIDDENS), lengths(131, 1, 0, 65, 129, 130)
+    return normal(6, 70, HIDDENS), lengths(70, 1, 0, 33, 65, 69)
