@@ -161,8 +161,8 @@ def _described(task: Task, arguments: tuple[Any, ...]) -> str:
 
 def _told_error(error: BaseException) -> str:
     text, line = text_of(error).rstrip("."), line_of(error)
-    told = f"{name_of(error)}: {text}" if text else name_of(error)
-    return f"It raises {told}{f' (line {line} of the cell or file)' if line else ''}."
+    message = f"{name_of(error)}: {text}" if text else name_of(error)
+    return f"It raises {message}{f' (line {line} of the cell or file)' if line else ''}."
 
 
 def _told_backward(error: BaseException) -> str:

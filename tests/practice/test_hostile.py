@@ -293,10 +293,10 @@ def test_an_answer_gets_a_verdict_and_leaves_nothing_behind(task, body, before, 
         began = time.monotonic()
         verdict = check(task, hostile)
         took = time.monotonic() - began
-    told = str(verdict)
+    message = str(verdict)
     assert {name: value for name, value in state().items() if value != now.get(name)} == {}
-    assert len(told) < 1_200
-    assert "Traceback" not in told
+    assert len(message) < 1_200
+    assert "Traceback" not in message
     assert check(task, RIGHTS[task])
     assert memory() - before < MOST_MEMORY
     ended = "does not end" not in verdict.wrong

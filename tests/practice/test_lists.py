@@ -118,8 +118,8 @@ def test_what_never_ends_is_stopped(monkeypatch):
         while True:
             pass
 
-    told = check("softmax-by-hand", endless).wrong
-    assert told.startswith("The call does not end: it was stopped. It was called as `softmax(")
+    message = check("softmax-by-hand", endless).wrong
+    assert message.startswith("The call does not end: it was stopped. It was called as `softmax(")
 
 
 def test_a_list_is_no_yes_or_no():

@@ -193,8 +193,8 @@ def test_a_line_without_an_end_is_shown_with_its_own_run(both):
 
 def test_a_list_that_holds_itself_and_a_huge_number_cannot_be_read(both):
     for answer in both:
-        told = [answer(in_softmax(body))["verdict"][1] for body in UNREADABLE]
-        assert all(words.startswith("The result cannot be read: ") for words in told)
+        messages = [answer(in_softmax(body))["verdict"][1] for body in UNREADABLE]
+        assert all(it.startswith("The result cannot be read: ") for it in messages)
 
 
 def test_an_overflow_has_pythons_own_name(both):

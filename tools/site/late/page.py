@@ -48,7 +48,7 @@ def defined(code: str) -> dict[str, Any]:
     global last_code, last_names
     names: dict[str, Any] = {"__name__": "__main__", "input": nobody_types, "zip": zipped}
     # What is printed while the judge looks for a bug's name would only confuse.
-    names["print"] = lambda *told, **how: None if names.get("hush") else printed(*told, **how)
+    names["print"] = lambda *values, **how: None if names.get("hush") else printed(*values, **how)
     last_code, last_names = code, names
     restore()
     try:
@@ -58,12 +58,12 @@ def defined(code: str) -> dict[str, Any]:
     return last_names
 
 
-def printed(*told: Any, **how: Any) -> None:  # noqa: ANN401 - whatever is printed
+def printed(*values: Any, **how: Any) -> None:  # noqa: ANN401 - whatever is printed
     """Print, and know whether the line has an end: the page shows whole lines."""
-    print(*told, **how)
+    print(*values, **how)
     if how.get("file") is None:
         end = how.get("end", "\n")
-        end = "\n" if end is None else end or (str(told[-1]) if told else "")
+        end = "\n" if end is None else end or (str(values[-1]) if values else "")
         printing["in a line"] = not end.endswith("\n")
 
 
