@@ -8,49 +8,74 @@ try:  # noqa: SIM105 - nor has it contextlib
 except ImportError:
     pass  # in MicroPython
 
-# What MicroPython says of two things that do not go together, as Python says it.
+# Operators, by the names that MicroPython's messages give them.
 OPERATORS = {
     "__add__": "+",
     "__sub__": "-",
     "__mul__": "*",
     "__truediv__": "/",
     "__floordiv__": "//",
+    "__mod__": "%",
     "__pow__": "**",
     "__matmul__": "@",
     "__xor__": "^",
+    "__and__": "&",
+    "__or__": "|",
+    "__lshift__": "<<",
+    "__rshift__": ">>",
 }
-UNSUPPORTED = "unsupported types for "
-# What an error says, in part, and what a newcomer may need on top of it.
-HINTS = {
-    "operand type(s) for ^": "A power is written `**`.",
-    "'list'": "Lists are not computed with as a whole: take them number by number.",
-    "convert list to float": "Lists are not computed with as a whole: take them number by number.",
-    "math domain error": "It may be the root of a negative number, or a logarithm of 0.",
-    "math range error": "The power is too large for a float.",
-    "convert float to int": "To divide into whole numbers, write `//`.",
-    "slice indices must be": "To divide into whole numbers, write `//`.",
-    "object cannot be interpreted as an integer": "To divide into whole numbers, write `//`.",
-    "indices must be integers": "A place is one whole number; a part of a list is `[from:to]`.",
-    "before assignment": "A name needs a value first, before the loop for instance.",
-    "not associated with a value": "A name needs a value first, before the loop for instance.",
-    "name 'math'": "Begin with `import math`.",
-    "invalid syntax": "Look at the line before it, too: is a bracket open, or a colon missing?",
-    "*x must be": "This page's Python knows no star in a list: add lists with `+`.",
-}
+COMPARISONS = {"__lt__": "<", "__gt__": ">", "__le__": "<=", "__ge__": ">="}
+UNARY = {"__neg__": "-", "__pos__": "+", "__invert__": "~"}
+LISTS = "Lists are not computed with as a whole: take them number by number."
+WHOLE = "To divide into whole numbers, write `//`."
+# What an error says, in parts, and what a newcomer may need on top of it.
+HINTS = (
+    (("operand type(s) for ^",), "A power is written `**`."),
+    (("operand type", "'list'"), LISTS),
+    (("not supported between", "'list'"), LISTS),
+    (("convert list to float",), LISTS),
+    (("unhashable type: 'list'",), "A list cannot be a key: use a tuple."),
+    (("object is", "callable"), "Only functions are called with `()`; items are read with `[]`."),
+    (("math domain error",), "It may be the root of a negative number, or a logarithm of 0."),
+    (("math range error",), "The power is too large for a float."),
+    (("convert float to int",), WHOLE),
+    (("slice indices must be",), WHOLE),
+    (("object cannot be interpreted as an integer",), WHOLE),
+    (("indices must be integers",), "An index is one whole number; a slice is `[start:stop]`."),
+    (("not associated with a value",), "A name needs a value first, before the loop for instance."),
+    (("name 'math'",), "Begin with `import math`."),
+)
+
+
+def message_of(error: BaseException) -> str:
+    """What an error says, if that can be read, with operators as Python writes them."""
+    try:
+        message = str(error)[:300]
+    except Exception:
+        return ""
+    return as_python(message)
+
+
+def as_python(message: str) -> str:
+    """A message about types, as Python words it; MicroPython's has the names of methods."""
+    if not message.startswith("unsupported type"):
+        return message
+    name, kinds = message.split(" for ", 1)[1].split(": ", 1)
+    kinds = kinds.replace(", ", " and ")
+    if name == "__hash__":
+        return f"unhashable type: {kinds}"
+    if name in COMPARISONS:
+        return f"'{COMPARISONS[name]}' not supported between instances of {kinds}"
+    if name in UNARY:
+        return f"bad operand type for unary {UNARY[name]}: {kinds}"
+    return f"unsupported operand type(s) for {OPERATORS.get(name, name)}: {kinds}"
 
 
 def told_error(error: BaseException) -> str:
-    """An error's class and what it says, if that can be read."""
-    try:
-        said = str(error)[:300]
-    except Exception:
-        said = ""
-    if said.startswith(UNSUPPORTED):
-        name, kinds = said[len(UNSUPPORTED) :].split(": ")
-        kinds = kinds.replace(", ", " and ")
-        said = f"unsupported operand type(s) for {OPERATORS.get(name, name)}: {kinds}"
-    told = f"{type(error).__name__}: {said}" if said else type(error).__name__
-    hint = next((hint for part, hint in HINTS.items() if part in said), "")
+    """An error's class and what it says, with a hint if there is one."""
+    message = message_of(error)
+    told = f"{type(error).__name__}: {message}" if message else type(error).__name__
+    hint = next((hint for parts, hint in HINTS if all(part in message for part in parts)), "")
     return f"{told}. {hint}" if hint else f"{told}."
 
 

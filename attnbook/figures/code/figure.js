@@ -13,12 +13,18 @@ const STOPPED = {
   broken: "Your code took all of Python’s memory, and it was stopped.",
 };
 
+/** What this page's Python does not do as Python does. */
+const LACKS = "python-on-the-page.html";
+
 const STARTED = "Started again. “Bring back” shows your code again.";
 
 /** What to say of a run: paragraphs. @param {Answered} answer */
 export function told(answer) {
   if (answer.stopped) return [STOPPED[answer.stopped]];
-  if (answer.error) return [answer.line ? `Line ${answer.line}: ${answer.error}` : answer.error];
+  if (answer.error) {
+    const error = answer.line ? `Line ${answer.line}: ${answer.error}` : answer.error;
+    return answer.advice ? [error, answer.advice] : [error];
+  }
   const [first, ...rest] = answer.verdict ?? [];
   return answer.line ? [first, `Line ${answer.line}. ${rest[0]}`, ...rest.slice(1)] : [first, ...rest];
 }
@@ -57,22 +63,22 @@ function button(text, onClick, name = "") {
 /** What came of a run, for eyes and ears. */
 function results() {
   const verdict = make("div", { class: "verdict", role: "status" });
-  const said = make("pre", { class: "said", tabindex: 0, "aria-label": "What the code printed" });
+  const printed = make("div", { role: "log", "aria-label": "What the code printed" });
+  const lines = make("pre", { class: "said", tabindex: 0 });
   const clear = () => {
     verdict.replaceChildren();
-    said.replaceChildren();
-    said.hidden = true;
+    lines.replaceChildren();
+    printed.replaceChildren(); // the log itself stays, so that a screen reader reads what is added
   };
-  clear();
   return {
-    elements: [verdict, said],
+    elements: [verdict, printed],
     clear,
     /** @param {string[]} paragraphs */
     show: (paragraphs) => verdict.replaceChildren(...paragraphs.map((text) => make("p", {}, ...withCode(text)))),
     /** @param {string} line */
     print(line) {
-      said.hidden = false;
-      said.append(`${line}\n`);
+      if (!lines.isConnected) printed.append(lines);
+      lines.append(`${line}\n`);
     },
   };
 }
@@ -90,7 +96,7 @@ function drawAlive(model) {
     return python;
   };
   const shown = results();
-  let running = false;
+  let [running, isKept] = [false, true];
 
   const run = async () => {
     if (running) return;
@@ -133,17 +139,42 @@ function drawAlive(model) {
     onRun: run,
     onLeave: () => runs.focus(),
     onChange: (text) => {
-      const isKept = keep(store, text === model.get("starter") ? null : text);
-      put(note, { text: isKept ? keys : `${keys} This browser keeps nothing: a reload loses what you type.` });
+      isKept = keep(store, text === model.get("starter") ? null : text);
+      loss.hidden = isKept;
     },
   });
-  const note = make("small", { id: hint });
-  put(note, { text: keys });
+  const loss = make("span", { text: " This browser stores nothing: a reload loses what you type." });
+  loss.hidden = true;
+  const lacks = make("a", { href: LACKS, text: "What this Python lacks." });
+  const note = make("small", { id: hint }, `${keys} `, lacks, loss);
   const wake = () => Promise.all([field.wake(), start()]).catch((error) => shown.show([sorry(error)]));
   field.element.addEventListener("focusin", wake, { once: true });
   buttons();
-  const row = make("div", { class: "buttons" }, runs, stops, ...startings(field, store, model, shown), note);
-  return { pieces: [statementOf(model), field.element, row, ...shown.elements], close: () => python?.close() };
+  const starts = startings(field, store, model, shown);
+  const unfollow = followOtherTabs(() => {
+    const newest = kept(store);
+    if (isKept && newest !== null && newest !== field.text()) field.replace(newest);
+    starts.update();
+  });
+  const row = make("div", { class: "buttons" }, runs, stops, ...starts.buttons, note);
+  const close = () => {
+    unfollow();
+    python?.close();
+  };
+  return { pieces: [statementOf(model), field.element, row, ...shown.elements], close };
+}
+
+/**
+ * Have every tab show the newest code: a tab that shows older code would store it at the next key.
+ * A tab in the background may have missed the event, so it looks again when it comes to the front.
+ * @param {() => void} update
+ */
+function followOtherTabs(update) {
+  const events = ["storage", "focus", "pageshow"];
+  for (const name of events) addEventListener(name, update);
+  return () => {
+    for (const name of events) removeEventListener(name, update);
+  };
 }
 
 /**
@@ -161,8 +192,7 @@ function startings(field, store, model, shown) {
     field.replace(text);
     shown.clear();
     shown.show([message]);
-    if (document.activeElement === back && kept(before) === null) again.focus(); // before it goes
-    back.hidden = kept(before) === null;
+    update();
   };
   const startAgain = () => {
     if (field.text() !== starter) keep(before, field.text());
@@ -175,8 +205,13 @@ function startings(field, store, model, shown) {
   };
   const again = button("Start again", startAgain);
   const back = button("Bring back", bringBack);
-  back.hidden = kept(before) === null;
-  return [again, back];
+  const update = () => {
+    const isEmpty = kept(before) === null;
+    if (document.activeElement === back && isEmpty) again.focus(); // before it goes
+    back.hidden = isEmpty;
+  };
+  update();
+  return { buttons: [again, back], update };
 }
 
 /** Why nothing runs. @param {unknown} error */

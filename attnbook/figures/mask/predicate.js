@@ -97,11 +97,8 @@ def rows():
 
 const NOT_HERE =
   "Python’s `~` turns the bits of a number, so it goes with `&` and `|` alone: write `not`, or put each comparison in brackets.";
-/** What is said of a longer program, and of a line. @type {[RegExp, string]} */
-const ONE_LINE = [
-  /Look at the line before it.*missing\?/,
-  "Is a bracket open? At least is `>=`, at most `<=`, the same `==`.",
-];
+/** What helps with a rule that cannot be read: it is one line of a longer program. */
+const UNREADABLE = "Is a bracket open? At least is `>=`, at most `<=`, the same `==`.";
 
 /** Why it ended before it was done. */
 const STOPPED = {
@@ -130,7 +127,10 @@ function told(value) {
  */
 export function tableFrom(text, { num_queries, num_keys }, answer) {
   if (answer.stopped) return { table: null, error: STOPPED[answer.stopped] };
-  if (answer.error) return { table: null, error: answer.error.replace(...ONE_LINE) };
+  if (answer.error) {
+    const advice = answer.error.startsWith("SyntaxError") ? UNREADABLE : answer.advice;
+    return { table: null, error: advice ? `${answer.error} ${advice}` : answer.error };
+  }
   if (text.includes("~") && !isVectorized(text)) return { table: null, error: NOT_HERE };
   const rows = /** @type {unknown[][]} */ (answer.given?.[0]);
   for (const [i, row] of rows.entries()) {

@@ -70,6 +70,8 @@ export interface Answered {
   /** Whether it did not end by itself. */
   stopped?: "asked" | "limit" | "broken";
   error?: string;
+  /** What to do about the error, if Python's own message does not say it. */
+  advice?: string;
   /** The reader's line that the error went through. */
   line?: number | null;
   /** Paragraphs, the first with ✓ or ✗. */

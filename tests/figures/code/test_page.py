@@ -251,6 +251,58 @@ def test_what_start_again_takes_can_be_brought_back_after_a_reload_too(browser, 
         assert figure.locator("textarea").input_value() == "# new\n"
 
 
+def test_two_tabs_show_the_same_code_and_neither_loses_any(browser, over_http):
+    with tasks(browser, over_http) as (tab, figure):
+        other = tab.context.new_page()
+        other.goto(over_http)
+        second = other.locator("figure.code").first
+        write(second, "# from the second tab\n")
+        expect(figure.locator("textarea")).to_have_value("# from the second tab\n")
+        write(figure, "# from both tabs\n")
+        expect(second.locator(".cm-line").first).to_have_text("# from both tabs")
+        figure.get_by_role("button", name="Start again").click()
+        expect(second.get_by_role("button", name="Bring back")).to_be_visible()
+        other.close()
+
+
+def test_a_tab_that_missed_a_change_shows_it_when_it_comes_to_the_front(browser, over_http):
+    with tasks(browser, over_http) as (tab, figure):
+        write(figure, "# older\n")
+        # As another tab does it; a tab's own storage sends it no event.
+        tab.evaluate("localStorage.setItem('attnbook: softmax-by-hand', '# newer')")
+        tab.evaluate("dispatchEvent(new Event('focus'))")
+        expect(figure.locator(".cm-line").first).to_have_text("# newer")
+        tab.evaluate("localStorage.clear()")
+        tab.evaluate("dispatchEvent(new Event('focus'))")
+        assert figure.locator(".cm-line").first.text_content() == "# newer"
+
+
+PASTE = """(editor, text) => {
+    const clipboardData = new DataTransfer();
+    clipboardData.setData("text/plain", text);
+    const options = { clipboardData, bubbles: true, cancelable: true };
+    editor.dispatchEvent(new ClipboardEvent("paste", options));
+}"""
+
+
+def test_quotes_and_spaces_of_a_copied_text_become_pythons(browser, over_http):
+    with tasks(browser, over_http) as (tab, figure):
+        editor = write(figure, "#")
+        editor.press("ControlOrMeta+a")
+        editor.evaluate(PASTE, "print(“it’s”,\u00a0‘a’)")
+        assert figure.locator(".cm-line").first.text_content() == "print(\"it’s\", 'a')"
+        figure.get_by_role("button", name="Run").click()
+        # The log is there before anything is printed, so that a screen reader reads what is added.
+        expect(figure.get_by_role("log", name="What the code printed")).to_have_text("it’s a")
+
+
+def test_what_this_python_lacks_is_one_click_away(browser, chapter):
+    with tasks(browser, chapter) as (tab, figure):
+        run(figure, "match 3:\n    case 3:\n        pass\n", "write `if`, `elif` and `else`")
+        figure.get_by_role("link", name="What this Python lacks.").click()
+        expect(tab.get_by_role("heading", level=1)).to_contain_text("Python on the page")
+
+
 def test_ctrl_enter_runs_and_types_nothing(browser, over_http):
     with tasks(browser, over_http) as (tab, figure):
         write(figure, RIGHT)
@@ -279,7 +331,7 @@ def test_two_tasks_on_a_page_stay_apart(browser, over_http):
 def test_a_browser_that_keeps_nothing_says_so_and_works(browser, address):
     with tasks(browser, address, script=DENY) as (_, figure):
         run(figure, RIGHT, "✓ softmax-by-hand: right.")
-        expect(figure.locator("small")).to_contain_text("This browser keeps nothing")
+        expect(figure.locator("small")).to_contain_text("This browser stores nothing")
 
 
 @pytest.mark.parametrize("missing", ["WebAssembly", "DecompressionStream", "Worker"])

@@ -14,7 +14,11 @@ const PACKAGE = "@micropython/micropython-webassembly-pyscript";
 const PYTHON = {
   "/lib/attnbook/practice/plain.py": "../../../attnbook/practice/plain.py",
   "/lib/attnbook/practice/plain_words.py": "../../../attnbook/practice/plain_words.py",
+  "/lib/advice.py": "advice.py",
+  "/lib/built_in.py": "built_in.py",
+  "/lib/mathematics.py": "mathematics.py",
   "/lib/page.py": "page.py",
+  "/lib/typing.py": "typing_names.py",
 };
 
 /** One file with all that it imports, as a classic script. @param {string} name @param {object} [parts] */

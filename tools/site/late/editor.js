@@ -34,6 +34,14 @@ const mistake = StateField.define({
   provide: (field) => EditorView.decorations.from(field),
 });
 
+/** A copied text as Python reads it: web pages and word processors change quotes and spaces. @param {string} text */
+export function asTyped(text) {
+  return text
+    .replace(/[\u00a0\u2007\u202f\u3000]/g, " ")
+    .replace(/[“”„]/g, '"')
+    .replace(/(?<!\p{L})[‘’]|[‘’](?!\p{L})/gu, "'"); // an apostrophe within a word stays
+}
+
 /**
  * Put an editor into a place.
  * @param {HTMLElement} place
@@ -66,6 +74,7 @@ function open(place, { text, label, hint, onChange, onRun, onLeave }) {
       EditorState.tabSize.of(4),
       EditorView.lineWrapping,
       EditorView.contentAttributes.of({ "aria-label": label, "aria-describedby": hint }),
+      EditorView.clipboardInputFilter.of(asTyped),
       keymap.of([...keys, ...historyKeymap, ...defaultKeymap]),
       mistake,
       EditorView.updateListener.of((update) => update.docChanged && onChange(update.state.doc.toString())),

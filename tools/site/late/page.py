@@ -6,21 +6,26 @@ A question comes as JSON, and so does its answer. CPython runs this, too, for th
 import builtins
 import io
 import json
-import math
 import sys
 
 from attnbook.practice.plain import as_plain, judge
-from attnbook.practice.plain_words import paragraphs, told_error
+from attnbook.practice.plain_words import message_of, paragraphs, told_error
 
-try:  # noqa: SIM105 - nor has it contextlib
+IN_MICROPYTHON = hasattr(sys, "print_exception")
+if IN_MICROPYTHON:
+    # The files beside this one; mypy, as CPython, looks for them elsewhere.
+    import mathematics as math  # type: ignore[import-not-found]
+    from advice import advice  # type: ignore[import-not-found]
+    from built_in import ADDED  # type: ignore[import-not-found]
+else:  # what CPython says needs no advice, and it lacks nothing
+    import math
+
+try:
     from typing import Any
 except ImportError:
     pass  # in MicroPython, which reads no annotations
 
 FILE = "your code"
-SMALL = (
-    "This page's Python is a small one, without numpy and torch: those are in Colab and Jupyter."
-)
 # What ran last, and what it defined.
 last_code = ""
 last_names: dict[str, Any] = {}
@@ -38,7 +43,7 @@ def answer(question: str) -> str:
             names = defined(asked["code"])
             told = judged(asked["task"], names) if asked.get("task") else {}
     except BaseException as error:
-        told = {"error": explained(error), "line": line_of(error)}
+        told = {"error": told_error(error), "line": line_of(error), "advice": helpful(error)}
     end_line()
     return json.dumps(told)
 
@@ -46,7 +51,7 @@ def answer(question: str) -> str:
 def defined(code: str) -> dict[str, Any]:
     """Run the code, and give all names that it defines."""
     global last_code, last_names
-    names: dict[str, Any] = {"__name__": "__main__", "input": nobody_types, "zip": zipped}
+    names: dict[str, Any] = {"__name__": "__main__", "input": nobody_types}
     # What is printed while the judge looks for a bug's name would only confuse.
     names["print"] = lambda *values, **how: None if names.get("hush") else printed(*values, **how)
     last_code, last_names = code, names
@@ -58,7 +63,7 @@ def defined(code: str) -> dict[str, Any]:
     return last_names
 
 
-def printed(*values: Any, **how: Any) -> None:  # noqa: ANN401 - whatever is printed
+def printed(*values: Any, **how: Any) -> None:
     """Print, and know whether the line has an end: the page shows whole lines."""
     print(*values, **how)
     if how.get("file") is None:
@@ -87,6 +92,8 @@ def judged(task: dict[str, Any], names: dict[str, Any]) -> dict[str, Any]:
     }
     if found["error"]:
         told["line"] = line_of(found["error"])
+        if helpful(found["error"]):
+            told["verdict"].insert(2, helpful(found["error"]))
     return told
 
 
@@ -96,9 +103,11 @@ def called(asked: dict[str, Any]) -> list[Any]:
     return [as_plain(names[asked["called"]](*arguments)) for arguments in asked["calls"]]
 
 
-def explained(error: BaseException) -> str:
-    """An error in Python's own words, and what they do not say."""
-    return told_error(error) + (f" {SMALL}" if isinstance(error, ImportError) else "")
+def helpful(error: BaseException) -> str:
+    """What to do about an error, if this page's Python says less than Python would."""
+    if not IN_MICROPYTHON:
+        return ""
+    return str(advice(error, message_of(error), last_code, line_of(error)))
 
 
 def line_of(error: BaseException) -> "int | None":
@@ -114,49 +123,24 @@ def line_of(error: BaseException) -> "int | None":
     return int(lines[-1].split(", line ")[1].split(",")[0]) if lines else None
 
 
-def zipped(*lists: list[Any], strict: bool = False) -> Any:  # noqa: ANN401 - an iterator
-    """The built-in `zip`, which in MicroPython does not know `strict`."""
-    whole = [list(each) for each in lists]
-    if strict and len({len(each) for each in whole}) > 1:
-        raise ValueError("zip() with strict=True was handed lists of different lengths")
-    return zip_of_old(*whole)
-
-
 def nobody_types(*_: str) -> None:
     """In place of `input`."""
     raise OSError("there is nobody to type: write what you would type into the code")
 
 
-zip_of_old = zip
-
-
-class Maths:
-    """The module `math`, whose `exp` says of a result too large what Python says of it."""
-
-
-def exp(x: float) -> float:
-    """The exponential; MicroPython's own would raise a ValueError."""
-    if x > LARGEST and x != math.inf:
-        raise OverflowError("math range error")
-    return plain_exp(x)
-
-
 def restore() -> None:
     """Undo what code assigned to Python's own functions: `math.exp = …`, `builtins.len = …`."""
     for name, value in built_in.items():
-        put(builtins, name, value)  # MicroPython does not tell what was put there
-    maths: Any = Maths() if in_micropython else math
+        setattr(builtins, name, value)  # MicroPython does not list what was put there
     for name, value in mathematical.items():
-        if get(maths, name, None) is not value:
-            put(maths, name, value)
-    sys.modules["math"] = maths
+        if getattr(math, name, None) is not value:
+            setattr(math, name, value)
+    sys.modules["math"] = math
 
 
-LARGEST = 709.782712893384  # its power is the largest float
-in_micropython = hasattr(sys, "print_exception")
-plain_exp, get, put = math.exp, getattr, setattr
 built_in = {name: getattr(builtins, name) for name in dir(builtins)}
 mathematical = {name: getattr(math, name) for name in dir(math)}
-if in_micropython:
-    mathematical["exp"] = exp
+if IN_MICROPYTHON:
+    built_in.update(ADDED)
+    math.__name__ = "math"
 restore()

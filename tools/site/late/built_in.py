@@ -1,0 +1,110 @@
+"""Built-in functions of a page's Python that MicroPython lacks, or that it computes differently."""
+
+import math
+
+try:
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import Any
+except ImportError:
+    pass  # in MicroPython
+
+plain_round, plain_zip = round, zip
+EXACT = 2**53  # from here on, a float has no digits after the point
+
+
+def sorted_stably(
+    values: "Iterable[Any]",
+    *,
+    key: "Callable[[Any], Any] | None" = None,
+    reverse: bool = False,
+) -> "list[Any]":
+    """As `sorted`: what compares equal stays in its order, which MicroPython does not promise."""
+    pairs = [(value if key is None else key(value), value) for value in values]
+    # Reversed twice, what is equal stays in its order, too.
+    pairs = merged(pairs[::-1])[::-1] if reverse else merged(pairs)
+    return [value for _, value in pairs]
+
+
+def merged(pairs: "list[tuple[Any, Any]]") -> "list[tuple[Any, Any]]":
+    """Sort by the first of each pair: sort both halves, then merge them."""
+    if len(pairs) < 2:
+        return pairs
+    left, right = merged(pairs[: len(pairs) // 2]), merged(pairs[len(pairs) // 2 :])
+    i, j, both = 0, 0, []
+    while i < len(left) and j < len(right):
+        if right[j][0] < left[i][0]:
+            both.append(right[j])
+            j += 1
+        else:
+            both.append(left[i])
+            i += 1
+    return both + left[i:] + right[j:]
+
+
+def rounded(number: "Any", ndigits: "int | None" = None) -> "Any":
+    """As `round`: by the exact value, where MicroPython multiplies, rounds and divides."""
+    if ndigits is None:
+        return plain_round(number)
+    if isinstance(number, int):
+        step = 10 ** max(0, -ndigits)
+        return half_even(number, step) * step
+    if not math.isfinite(number):
+        return number
+    mantissa, exponent = math.frexp(number)
+    top, bottom = int(mantissa * EXACT), 1
+    shift = exponent - 53  # number = top * 2**shift
+    top, bottom = (top << shift, 1) if shift >= 0 else (top, 1 << -shift)
+    ten = 10 ** abs(ndigits)
+    if ndigits < 0:
+        return float(half_even(top, bottom * ten) * ten)
+    whole = half_even(top * ten, bottom)
+    return number if abs(whole) >= EXACT else math.copysign(whole / ten, number)
+
+
+def half_even(top: int, bottom: int) -> int:
+    """The whole number nearest to top / bottom; of two, the even one."""
+    whole, rest = divmod(top, bottom)
+    return whole + (2 * rest > bottom or (2 * rest == bottom and whole % 2 == 1))
+
+
+def zipped(*lists: "Iterable[Any]", strict: bool = False) -> "Any":
+    """As `zip`, which in MicroPython does not know `strict`."""
+    return strictly(lists) if strict else plain_zip(*lists)
+
+
+def strictly(lists: "tuple[Iterable[Any], ...]") -> "Iterator[Any]":
+    """As `zip` with strict=True."""
+    iterators = [iter(each) for each in lists]
+    while iterators:
+        row = [next(each, strictly) for each in iterators]
+        ended = [each is strictly for each in row]
+        if all(ended):
+            return
+        if any(ended):
+            raise ValueError("zip() with strict=True: the lists have different lengths")
+        yield tuple(row)
+
+
+def formatted(value: object, spec: str = "") -> str:
+    """As `format`."""
+    return ("{:" + spec + "}").format(value)
+
+
+def attributes(value: object) -> "dict[str, Any]":
+    """As `vars`, of an object or a class."""
+    found: dict[str, Any] = value.__dict__
+    return found
+
+
+ADDED = {
+    "sorted": sorted_stably,
+    "round": rounded,
+    "zip": zipped,
+    "format": formatted,
+    "vars": attributes,
+    # MicroPython raises the class on the right where Python raises the one on the left.
+    "RecursionError": RuntimeError,
+    "ModuleNotFoundError": ImportError,
+    "UnboundLocalError": NameError,
+    "IOError": OSError,
+}
