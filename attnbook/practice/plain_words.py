@@ -35,6 +35,7 @@ HINTS = (
     (("not supported between", "'list'"), LISTS),
     (("convert list to float",), LISTS),
     (("unhashable type: 'list'",), "A list cannot be a key: use a tuple."),
+    (("'NoneType' object is", "callable"), "It is None: has a function no `return`?"),
     (("object is", "callable"), "Only functions are called with `()`; items are read with `[]`."),
     (("math domain error",), "It may be the root of a negative number, or a logarithm of 0."),
     (("math range error",), "The power is too large for a float."),

@@ -286,7 +286,7 @@ PASTE = """(editor, text) => {
 
 
 def test_quotes_and_spaces_of_a_copied_text_become_pythons(browser, over_http):
-    with tasks(browser, over_http) as (tab, figure):
+    with tasks(browser, over_http) as (_, figure):
         editor = write(figure, "#")
         editor.press("ControlOrMeta+a")
         editor.evaluate(PASTE, "print(“it’s”,\u00a0‘a’)")

@@ -11,6 +11,10 @@ except ImportError:
 PAIRS = {")": "(", "]": "[", "}": "{"}
 INDENT = "The line after a colon must be indented by four spaces; an empty block needs `pass`."
 UNREADABLE = "Python cannot read this line: is a comma, an operator or a bracket missing?"
+FSTRING = (
+    "In this page's Python, an f-string holds simple values only: calculate before it, and "
+    "write `x=` without spaces."
+)
 NO_STAR = "This page's Python has no star in a list or a tuple: add lists with `+`."
 ELSEWHERE = "Colab and Jupyter have all of Python."
 # Characters that look like others, most of them from a copied text.
@@ -55,7 +59,6 @@ OPERATORS = (
 )
 # Words that no line of Python begins with.
 FIRST_WORDS = {
-    "print": "`print` is a function: write `print(...)`.",
     "function": "A function begins with `def`.",
     "func": "A function begins with `def`.",
     "let": "A variable needs no declaration: write `x = 1`.",
@@ -82,6 +85,20 @@ IMPORTS = {
     "zip_longest": "Use the index, `for i in range(...)`.",
     "groupby": "Collect the groups in a dict.",
     "itemgetter": "Use `lambda x: x[0]`.",
+    "NamedTuple": "Use `namedtuple` from `collections`.",
+    "Generic": "Leave it out: types are not read here.",
+    "Protocol": "Leave it out: types are not read here.",
+    "TypedDict": "Leave it out: types are not read here.",
+    "SimpleNamespace": "Write a class.",
+    "contextlib": "Write a class with `__enter__` and `__exit__`.",
+    "findall": "Search again in the rest, in a loop.",
+    "nsmallest": "Write `sorted(x)[:n]`.",
+    "nlargest": "Write `sorted(x, reverse=True)[:n]`.",
+    "shuffle": "Swap each item with one at a random index.",
+    "mul": "Write `lambda a, b: a * b`.",
+    "add": "Write `lambda a, b: a + b`.",
+    "sub": "Write `lambda a, b: a - b`.",
+    "matmul": "Write the loops: that is what the book is about.",
     "numpy": "Here, vectors are lists of numbers. numpy and torch are in Colab and Jupyter.",
     "torch": "Here, vectors are lists of numbers. numpy and torch are in Colab and Jupyter.",
 }
@@ -118,7 +135,32 @@ ATTRIBUTES = {
     "isdecimal": "Write `x.isdigit()`.",
     "maketrans": "Replace characters with `x.replace(old, new)`.",
     "translate": "Replace characters with `x.replace(old, new)`.",
+    "swapcase": "Write `c.lower() if c.isupper() else c.upper()` for each character.",
+    "expandtabs": "Write `x.replace(tab, spaces)`.",
+    "isidentifier": ELSEWHERE,
+    "isascii": "Write `all(ord(c) < 128 for c in x)`.",
+    "__getitem__": "Write `lambda i: x[i]`.",
+    "__doc__": "Docstrings are not stored here.",
 }
+# What MicroPython says, in part, of a line that it cannot read.
+SYNTAX = (
+    ("*x must be", NO_STAR),
+    ("integer with base 0", "A whole number cannot begin with 0."),
+    ("invalid syntax for", "A name cannot begin with a digit, and a product needs `*`."),
+    ("assign to", "The name is on the left of `=`, the value on the right."),
+    ("expecting key:value", "A dict has a key and a value in each item: `{key: value}`."),
+)
+# What only MicroPython says, in part.
+MESSAGES = (
+    ("invalid syntax for", "The string is not a number that Python can read."),
+    ("'defaultdict'", "A `defaultdict` can do less here: use a dict and `x.setdefault(key, [])`."),
+    (
+        "'type' object isn't subscriptable",
+        "Leave the square brackets out: types are not read here.",
+    ),
+    ("doesn't take keyword arguments", "Here, it takes its arguments by position only."),
+    ("can't create 'slice' instances", "Write the slice itself, `x[start:stop]`."),
+)
 ASSIGNMENTS = ("= ", "+=", "-=", "*=", "/=", "//=")
 # Names of other languages, and of modules that are not here.
 NAMES = {
@@ -149,13 +191,19 @@ def advice(error: BaseException, message: str, code: str, line: "int | None") ->
         (SyntaxError, lambda: about_syntax(code, line or 1, message)),
         (ImportError, lambda: about_import(message)),
         (AttributeError, lambda: about_attribute(message)),
+        (OSError, lambda: "A page has no files." if message.isdigit() else ""),
         (NotImplementedError, lambda: about_what_is_missing(message, text)),
         (NameError, lambda: about_name(message, text)),
     ]
     for kind, about in subjects:
         if isinstance(error, kind):
             return about()
-    return ""
+    return about_messages(message)
+
+
+def about_messages(message: str) -> str:
+    """Of something that MicroPython cannot do, and says with a message of its own."""
+    return next((hint for part, hint in MESSAGES if part in message), "")
 
 
 def lookalike(text: str) -> str:
@@ -235,14 +283,11 @@ def without_strings(text: str, quote: str) -> "tuple[str, str]":
 
 def about_syntax(code: str, line: int, message: str) -> str:
     """What is wrong with a line that cannot be read; nothing if the message says it."""
-    if "*x must be" in message:
-        return NO_STAR
-    if "integer with base 0" in message:
-        return "A whole number cannot begin with 0."
     if message != "invalid syntax":
-        return ""
+        return next((hint for part, hint in SYNTAX if part in message), "")
     scan = Scan(code)
-    text = scan.lines[line - 1] if line <= len(scan.lines) else ""
+    line = min(line, len(scan.lines))  # MicroPython counts one more at the end
+    text = scan.lines[line - 1]
     word = first_word(text)
     subjects: list[Callable[[], str]] = [
         lambda: unclosed(scan, line),
@@ -255,7 +300,8 @@ def about_syntax(code: str, line: int, message: str) -> str:
         found = about()
         if found:
             return found
-    return UNREADABLE
+    is_fstring = "f'" in code.split("\n")[line - 1] or 'f"' in code.split("\n")[line - 1]
+    return FSTRING if is_fstring else UNREADABLE
 
 
 def unclosed(scan: Scan, line: int) -> str:
@@ -278,7 +324,7 @@ def about_indent(scan: Scan, line: int) -> str:
     if not before or scan.depths[line - 1]:
         return ""
     above = scan.lines[before[-1]]
-    text = scan.lines[line - 1] if line <= len(scan.lines) else ""
+    text = scan.lines[line - 1]
     is_header = above.rstrip().endswith(":") and first_word(above) in HEADERS
     return INDENT if is_header and indent(text) <= indent(above) else ""
 
@@ -306,6 +352,8 @@ def about_words(text: str, word: str) -> str:
     has_if = " if " in text and " else " not in text and word not in HEADERS
     if has_if and "[" not in text and "(" not in text:
         return "A value with `if` needs an `else`: `a if condition else b`."
+    if word == "print" and not text[len(word) :].lstrip().startswith("("):
+        return "`print` is a function: write `print(...)`."
     return FIRST_WORDS.get(word, "")
 
 
@@ -363,7 +411,7 @@ def about_import(message: str) -> str:
         if part in IMPORTS:
             return IMPORTS[part]
     if message.startswith("can't import name"):
-        return "Is it spelled right?"
+        return f"Is it spelled right? {ELSEWHERE}"
     return f"This page's Python does not have it. {ELSEWHERE}"
 
 
@@ -376,11 +424,14 @@ def about_attribute(message: str) -> str:
         return IMPORTS.get(name, f"Is it spelled right? {ELSEWHERE}")
     if owner == "NoneType":
         return "The value is None: has a function no `return`?"
-    return ATTRIBUTES.get(name, "") if owner in BUILT_IN else ""
+    known = owner in BUILT_IN or name.startswith("__")
+    return ATTRIBUTES.get(name, "") if known else ""
 
 
 def about_what_is_missing(message: str, text: str) -> str:
     """Of what MicroPython says that it cannot do."""
+    if "attributes not supported" in message:
+        return "Here, `format` takes the value itself: write `'{}'.format(x[0])`, or an f-string."
     if "slices with step" in message or "::" in text.replace(" ", ""):
         return (
             "This page's Python takes steps only when it reads a list: "

@@ -90,6 +90,12 @@ def formatted(value: object, spec: str = "") -> str:
     return ("{:" + spec + "}").format(value)
 
 
+def in_ascii(value: object) -> str:
+    """As `ascii`."""
+    escaped = [letter if ord(letter) < 128 else f"\\u{ord(letter):04x}" for letter in repr(value)]
+    return "".join(escaped).replace("\\u00", "\\x")
+
+
 def attributes(value: object) -> "dict[str, Any]":
     """As `vars`, of an object or a class."""
     found: dict[str, Any] = value.__dict__
@@ -102,6 +108,7 @@ ADDED = {
     "zip": zipped,
     "format": formatted,
     "vars": attributes,
+    "ascii": in_ascii,
     # MicroPython raises the class on the right where Python raises the one on the left.
     "RecursionError": RuntimeError,
     "ModuleNotFoundError": ImportError,

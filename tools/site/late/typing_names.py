@@ -10,5 +10,11 @@ class _Type:
         return arguments[-1]
 
 
-def __getattr__(_: str) -> "_Type":
+# What a class is made from, not only an annotation.
+_BASES = ("Generic", "NamedTuple", "Protocol", "TypedDict")
+
+
+def __getattr__(name: str) -> "_Type":
+    if name in _BASES:
+        raise ImportError(f"can't import name {name}")
     return _Type()

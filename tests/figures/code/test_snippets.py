@@ -1,0 +1,151 @@
+"""Ordinary Python in a page: as in CPython, or refused with advice, or listed as different."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests.figures.code.interpreters import in_micropython
+from tools import ROOT
+
+SNIPPETS = Path(__file__).with_name("snippets")
+LACKS = ROOT / "chapters" / "python-on-the-page.md"
+# A line of a file is a snippet; these are its ends of lines.
+NEWLINE = "⏎"
+# Runs each snippet in CPython: what it prints, and the class of its error.
+CPYTHON = """
+import contextlib, io, json, sys
+results = []
+for snippet in json.load(sys.stdin):
+    printed, error = io.StringIO(), None
+    with contextlib.redirect_stdout(printed):
+        try:
+            exec(compile(snippet, "snippet", "exec"), {"__name__": "__main__"})
+        except BaseException as raised:
+            error = type(raised).__name__
+    results.append([printed.getvalue().strip(), error])
+json.dump(results, sys.stdout)
+"""
+# Classes that MicroPython does not have, and those that it raises instead.
+SAME_ERROR = {
+    "FileNotFoundError": "OSError",
+    "IndentationError": "SyntaxError",
+    "ModuleNotFoundError": "ImportError",
+    "RecursionError": "RuntimeError",
+    "UnboundLocalError": "NameError",
+}
+UNREAD = "SyntaxError: invalid syntax."  # MicroPython's message for most lines that it cannot read
+
+
+def read(name):
+    """The snippets of a file, each with the heading above it."""
+    heading, found = "", []
+    for line in (SNIPPETS / f"{name}.txt").read_text("utf-8").splitlines():
+        if line.startswith("# "):
+            heading = line[2:]
+        else:
+            found.append((line, heading))
+    return found
+
+
+@cache
+def results(name):
+    """Of each snippet of a file: its line, what CPython does, what the page's Python does."""
+    lines = [line for line, _ in read(name)]
+    snippets = [line.replace(NEWLINE, "\n") for line in lines]
+    command = [sys.executable, "-W", "ignore", "-c", CPYTHON]
+    done = subprocess.run(
+        command, input=json.dumps(snippets), capture_output=True, text=True, check=True
+    )
+    ours = in_micropython([{"code": snippet} for snippet in snippets])
+    return list(zip(lines, json.loads(done.stdout), ours, strict=True))
+
+
+def test_there_are_500_snippets():
+    assert sum(len(read(name)) for name in ("ordinary", "differing", "mistakes")) >= 500
+
+
+def test_what_runs_in_cpython_runs_alike_or_is_refused_with_advice():
+    unlike = []
+    for line, (printed, error), answer in results("ordinary"):
+        assert error is None, line
+        if "error" not in answer:
+            if answer["said"].strip() != printed:
+                unlike.append((line, printed, answer["said"]))
+        elif not answer["advice"] or "cannot read this line" in answer["advice"]:
+            unlike.append((line, answer))
+    assert unlike == []
+
+
+def test_what_differs_without_a_message_is_listed_for_readers():
+    page = LACKS.read_text("utf-8")
+    for (line, (printed, error), answer), (_, heading) in zip(
+        results("differing"), read("differing"), strict=True
+    ):
+        assert "error" not in answer, line
+        assert error or answer["said"].strip() != printed, f"the same by now: {line}"
+        assert f"**{heading}.**" in page
+
+
+def test_a_mistake_raises_the_same_class_and_a_line_that_cannot_be_read_gets_advice():
+    unlike = []
+    for line, (_, error), answer in results("mistakes"):
+        found = answer.get("error", "").split(":")[0].rstrip(".").split(".")[0]
+        same = found in (error, SAME_ERROR.get(error)) or is_renamed(line, found)
+        if not same or (UNREAD in answer["error"] and not answer["advice"]):
+            unlike.append((line, error, answer))
+    assert unlike == []
+
+
+def is_renamed(line, found):
+    """Whether a snippet raises another class for a reason of its own."""
+    if any(name in line for name in ("numpy", "torch", "matplotlib")):
+        return found == "ImportError"  # CPython has them here
+    if line == "del y":
+        return found == "KeyError"
+    return found == "NameError" and any(letter in line for letter in "“‘\u00a0")
+
+
+ADVICE = [
+    ("def f(x)\n    return x", "A line that begins with `def` ends with a colon."),
+    ("def f():\n\nprint(1)", "must be indented by four spaces; an empty block needs `pass`."),
+    ("print 'a'", "`print` is a function"),
+    ("match 3:\n    case 3:\n        pass", "write `if`, `elif` and `else`"),
+    ("int('a')", "The string is not a number that Python can read."),
+    ("1 / 0", ""),
+    ("x = [1, 2\ny = 3", "The bracket `[` of line 1 is not closed."),
+    ("x = 'abc", "A string is not closed"),
+    ("if x = 3:\n    pass", "To compare, write `==`."),
+    ("raise NotImplementedError", "something is not written yet"),
+    ("def f():\n    n += 1\nf()", "`n` has no value yet in this function"),
+    ("x =\u00a01", "a special space"),
+    ("from collections import Counter", "counts.get(x, 0) + 1"),
+    ("import statistics", "The mean of a list is `sum(x) / len(x)`."),
+    ("'abc'[::-1]", "''.join(reversed(x))"),
+    ("[1, 2].shape", "A list has no shape"),
+]
+
+
+@pytest.mark.parametrize(("code", "advice"), ADVICE)
+def test_the_advice_names_what_to_do(code, advice):
+    [answer] = in_micropython([{"code": code}])
+    assert advice in answer["advice"]
+    assert bool(advice) == bool(answer["advice"])
+
+
+@pytest.mark.slow
+def test_no_damaged_code_breaks_the_answer():
+    """Each snippet without one of its characters: an answer comes, whatever it is."""
+    questions = []
+    for i, (line, _) in enumerate(read("ordinary") + read("mistakes")):
+        snippet = line.replace(NEWLINE, "\n")
+        place = i * 7919 % len(snippet)
+        code = snippet[:place] + snippet[place + 1 :]
+        if "while" not in code:  # it might never end
+            questions.append({"code": code})
+    assert len(in_micropython(questions)) == len(questions)
