@@ -152,7 +152,8 @@ function drawAlive(model) {
   buttons();
   const starts = startings(field, store, model, shown);
   const unfollow = followOtherTabs(() => {
-    const newest = kept(store);
+    // Nothing stored means started again, or that the browser's data was deleted: then the code stays.
+    const newest = kept(store) ?? (starts.canBringBack() ? model.get("starter") : null);
     if (isKept && newest !== null && newest !== field.text()) field.replace(newest);
     starts.update();
   });
@@ -205,13 +206,13 @@ function startings(field, store, model, shown) {
   };
   const again = button("Start again", startAgain);
   const back = button("Bring back", bringBack);
+  const canBringBack = () => kept(before) !== null;
   const update = () => {
-    const isEmpty = kept(before) === null;
-    if (document.activeElement === back && isEmpty) again.focus(); // before it goes
-    back.hidden = isEmpty;
+    if (document.activeElement === back && !canBringBack()) again.focus(); // before it goes
+    back.hidden = !canBringBack();
   };
   update();
-  return { buttons: [again, back], update };
+  return { buttons: [again, back], update, canBringBack };
 }
 
 /** Why nothing runs. @param {unknown} error */

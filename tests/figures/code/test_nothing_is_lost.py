@@ -1,0 +1,146 @@
+"""Whatever a reader does in two tabs, what was typed last is there, or can be brought back."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from playwright.sync_api import TimeoutError  # noqa: A004 - Playwright's own
+
+from attnbook.figures import CodeTask
+from attnbook.practice import LIST_TASKS
+from tests.figures.shared.page import notebook
+from tests.tools.site.live_pages import book, page
+from tests.tools.site.site_checks import watched
+
+NAMES = ("softmax-by-hand", "masked-softmax-by-hand")
+STEPS, ALL_STEPS = 80, 5000
+FRONT = "dispatchEvent(new Event('focus'))"  # a headless tab does not notice that it is in front
+TEXT = """figure => {
+    const lines = [...figure.querySelectorAll('.cm-line')];
+    return lines.length ? lines.map(line => line.textContent).join('\\n')
+        : figure.querySelector('textarea').value;
+}"""
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory, serve):
+    """A small book: a page with two tasks, and one with none."""
+    figures = [CodeTask(name) for name in NAMES]
+    whole = book(tmp_path_factory.mktemp("lost"), tasks=notebook(*figures), none=page())
+    assert whole.build().warnings == ""
+    return serve(whole.html)
+
+
+class Reader:
+    """Two tabs, and what should be in them."""
+
+    def __init__(self, context, home, seed):
+        self.random = random.Random(seed)  # noqa: S311 - no secret hangs on it
+        self.home = home
+        self.tabs, self.records = zip(*(watched(context) for _ in range(2)), strict=True)
+        for tab in self.tabs:
+            tab.goto(f"{home}tasks.html")
+        self.tab = self.tabs[0]
+        self.texts = {name: LIST_TASKS[name].starter for name in NAMES}
+        self.earlier = dict.fromkeys(NAMES)  # what "Bring back" shows
+        self.typed = 0
+
+    def step(self):
+        """Do something, at one of the tasks or with a tab; say what it was."""
+        number = self.random.randrange(len(NAMES))
+        actions = [self.type, self.type, self.type, self.replace, self.start_again]
+        actions += [self.bring_back, self.run, self.reload, self.switch, self.leave_and_return]
+        action = self.random.choice(actions)
+        action(self.tab.locator("figure.code").nth(number), NAMES[number])
+        return action.__name__, NAMES[number]
+
+    def marker(self):
+        self.typed += 1
+        return f"# {self.typed}"
+
+    def type(self, figure, name):
+        """At the end, as a reader would."""
+        field = figure.locator("textarea, .cm-content")
+        field.click()
+        editor = figure.locator(".cm-content")
+        editor.wait_for()
+        editor.press("ControlOrMeta+End")
+        marker = self.marker()
+        self.tab.keyboard.insert_text(marker)
+        self.texts[name] += marker
+
+    def replace(self, figure, name):
+        figure.locator("textarea, .cm-content").click()
+        editor = figure.locator(".cm-content")
+        editor.wait_for()
+        editor.press("ControlOrMeta+a")
+        self.texts[name] = self.marker()
+        self.tab.keyboard.insert_text(self.texts[name])
+
+    def start_again(self, figure, name):
+        figure.get_by_role("button", name="Start again").click()
+        if self.texts[name] != LIST_TASKS[name].starter:
+            self.earlier[name] = self.texts[name]
+        self.texts[name] = LIST_TASKS[name].starter
+
+    def bring_back(self, figure, name):
+        button = figure.get_by_role("button", name="Bring back")
+        assert button.is_visible() == (self.earlier[name] is not None)
+        if self.earlier[name] is None:
+            return
+        button.click()
+        now, starter = self.texts[name], LIST_TASKS[name].starter
+        self.texts[name] = self.earlier[name]
+        self.earlier[name] = None if now == starter else now
+
+    def run(self, figure, _):
+        figure.get_by_role("button", name="Run").click()
+
+    def reload(self, *_):
+        self.tab.reload()
+
+    def switch(self, *_):
+        self.tab = self.tabs[1 - self.tabs.index(self.tab)]
+        self.tab.bring_to_front()
+        self.tab.evaluate(FRONT)
+
+    def leave_and_return(self, *_):
+        self.tab.goto(f"{self.home}none.html")
+        self.tab.go_back()
+
+    def shown(self):
+        """What both tabs show, once the other one has the news."""
+        return [
+            {name: figure.evaluate(TEXT) for name, figure in zip(NAMES, all_of(tab), strict=True)}
+            for tab in self.tabs
+        ]
+
+    def wait(self):
+        """Have both tabs show what was typed last."""
+        for tab in self.tabs:
+            for name, figure in zip(NAMES, all_of(tab), strict=True):
+                both = [figure.element_handle(), self.texts[name]]
+                tab.wait_for_function(f"([figure, text]) => ({TEXT})(figure) === text", arg=both)
+
+
+def all_of(tab):
+    """The tasks of a page that is alive."""
+    tab.locator("figure.code").nth(len(NAMES) - 1).wait_for()
+    return tab.locator("figure.code").all()
+
+
+def test_nothing_typed_is_lost(browser, home, pytestconfig):
+    context = browser.new_context()
+    context.set_default_timeout(10_000)
+    reader = Reader(context, home, seed=39)
+    done = []
+    for _ in range(ALL_STEPS if pytestconfig.getoption("--full") else STEPS):
+        done.append(reader.step())
+        try:
+            reader.wait()
+        except TimeoutError:
+            pytest.fail(f"after {done[-8:]}: {reader.shown()} instead of {reader.texts}")
+    assert reader.typed > len(done) / 10
+    assert [record.complaints + record.failures for record in reader.records] == [[], []]
+    context.close()
