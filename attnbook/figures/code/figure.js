@@ -72,7 +72,11 @@ function results() {
   };
   return {
     elements: [verdict, printed],
-    clear,
+    /** @param {string} text */
+    start(text) {
+      clear();
+      verdict.append(make("p", { text }));
+    },
     /** @param {string[]} paragraphs */
     show: (paragraphs) => verdict.replaceChildren(...paragraphs.map((text) => make("p", {}, ...withCode(text)))),
     /** @param {string} line */
@@ -83,10 +87,19 @@ function results() {
   };
 }
 
+/** What stands below the editor: its keys, and where to read on. @param {string} keys @param {string} id */
+function noteBelow(keys, id) {
+  const lacks = make("a", { href: LACKS, text: "What this Python lacks." });
+  const loss = make("span", { text: " This browser stores nothing: a reload loses what you type." });
+  loss.hidden = true;
+  const element = make("small", { id }, ...withCode(`${keys} `), lacks, loss);
+  return { element, loss };
+}
+
 /** The editor, its buttons and what comes of them. @param {Model<Traits>} model */
 function drawAlive(model) {
   const task = model.get("task");
-  const [store, hint, keys] = [`attnbook: ${task.name}`, ownName(), model.get("hint")];
+  const [store, hint] = [`attnbook: ${task.name}`, ownName()];
   /** @type {Runner | null} */
   let python = null;
   const start = async () => {
@@ -102,11 +115,9 @@ function drawAlive(model) {
     if (running) return;
     running = true;
     const code = field.text();
-    shown.clear();
-    shown.show(["Running …"]);
+    shown.start("Running …");
     buttons();
-    /** @type {string[]} */
-    let paragraphs;
+    let paragraphs = [""];
     try {
       await field.wake().catch(() => {}); // a plain field will do
       field.mark(null);
@@ -140,24 +151,20 @@ function drawAlive(model) {
     onLeave: () => runs.focus(),
     onChange: (text) => {
       isKept = keep(store, text === model.get("starter") ? null : text);
-      loss.hidden = isKept;
+      note.loss.hidden = isKept;
     },
   });
-  const loss = make("span", { text: " This browser stores nothing: a reload loses what you type." });
-  loss.hidden = true;
-  const lacks = make("a", { href: LACKS, text: "What this Python lacks." });
-  const note = make("small", { id: hint }, `${keys} `, lacks, loss);
+  const note = noteBelow(model.get("hint"), hint);
   const wake = () => Promise.all([field.wake(), start()]).catch((error) => shown.show([sorry(error)]));
   field.element.addEventListener("focusin", wake, { once: true });
   buttons();
   const starts = startings(field, store, model, shown);
   const unfollow = followOtherTabs(() => {
-    // Nothing stored means started again, or that the browser's data was deleted: then the code stays.
-    const newest = kept(store) ?? (starts.canBringBack() ? model.get("starter") : null);
-    if (isKept && newest !== null && newest !== field.text()) field.replace(newest);
+    const newest = isKept ? starts.newest() : null;
+    if (newest !== null && newest !== field.text()) field.replace(newest);
     starts.update();
   });
-  const row = make("div", { class: "buttons" }, runs, stops, ...starts.buttons, note);
+  const row = make("div", { class: "buttons" }, runs, stops, ...starts.buttons, note.element);
   const close = () => {
     unfollow();
     python?.close();
@@ -184,15 +191,14 @@ function followOtherTabs(update) {
  * @param {Field} field
  * @param {string} store
  * @param {Model<Traits>} model
- * @param {{clear: () => void, show: (paragraphs: string[]) => void}} shown
+ * @param {{start: (text: string) => void}} shown
  */
 function startings(field, store, model, shown) {
   const [starter, before] = [model.get("starter"), `${store} before`];
   /** @param {string} text @param {string} message */
   const startFrom = (text, message) => {
     field.replace(text);
-    shown.clear();
-    shown.show([message]);
+    shown.start(message);
     update();
   };
   const startAgain = () => {
@@ -207,12 +213,14 @@ function startings(field, store, model, shown) {
   const again = button("Start again", startAgain);
   const back = button("Bring back", bringBack);
   const canBringBack = () => kept(before) !== null;
+  // Nothing stored means started again, or that the browser's data was deleted: then the code stays.
+  const newest = () => kept(store) ?? (canBringBack() ? starter : null);
   const update = () => {
     if (document.activeElement === back && !canBringBack()) again.focus(); // before it goes
     back.hidden = !canBringBack();
   };
   update();
-  return { buttons: [again, back], update, canBringBack };
+  return { buttons: [again, back], update, newest };
 }
 
 /** Why nothing runs. @param {unknown} error */

@@ -59,5 +59,6 @@ def _still(task: ListTask) -> str:
     return (
         f'<div class="attnbook-code"><p>{inline(task.statement)}</p>'
         f"<pre>{escape(task.starter)}</pre>"
-        f"<div><b>Run</b><b>Start again</b><small>{KEYS} What this Python lacks.</small></div></div>"
+        f"<div><b>Run</b><b>Start again</b>"
+        f"<small>{KEYS} What this Python lacks.</small></div></div>"
     )

@@ -37,6 +37,7 @@ SAME_ERROR = {
     "IndentationError": "SyntaxError",
     "ModuleNotFoundError": "ImportError",
     "RecursionError": "RuntimeError",
+    "TabError": "IndentationError",
     "UnboundLocalError": "NameError",
 }
 UNREAD = "SyntaxError: invalid syntax."  # MicroPython's message for most lines that it cannot read
@@ -123,7 +124,7 @@ ADVICE = [
     ("if x = 3:\n    pass", "To compare, write `==`."),
     ("raise NotImplementedError", "something is not written yet"),
     ("def f():\n    n += 1\nf()", "`n` has no value yet in this function"),
-    ("x =\u00a01", "a special space"),
+    ("x =\u00a01", "one is a special character"),
     ("from collections import Counter", "counts.get(x, 0) + 1"),
     ("import statistics", "The mean of a list is `sum(x) / len(x)`."),
     ("'abc'[::-1]", "''.join(reversed(x))"),

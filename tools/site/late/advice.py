@@ -15,6 +15,7 @@ FSTRING = (
     "In this page's Python, an f-string holds simple values only: calculate before it, and "
     "write `x=` without spaces."
 )
+SPELLING = "Is it spelled right? If it is, this page's Python lacks it."
 NO_STAR = "This page's Python has no star in a list or a tuple: add lists with `+`."
 ELSEWHERE = "Colab and Jupyter have all of Python."
 # Characters that look like others, most of them from a copied text.
@@ -154,12 +155,20 @@ SYNTAX = (
 MESSAGES = (
     ("invalid syntax for", "The string is not a number that Python can read."),
     ("'defaultdict'", "A `defaultdict` can do less here: use a dict and `x.setdefault(key, [])`."),
+    ("dict update sequence", "A dict is made from another dict, or from pairs."),
+    ("'dict_view'", "Make sets of both first: `set(a) & set(b)`."),
     (
         "'type' object isn't subscriptable",
         "Leave the square brackets out: types are not read here.",
     ),
-    ("doesn't take keyword arguments", "Here, it takes its arguments by position only."),
+    ("keyword arguments", "Here, it knows no such argument by its name."),
+    ("function takes", "Here, it takes fewer arguments than in Python."),
+    ("function missing", "Here, it takes more arguments: `deque(x, 10)` needs a largest length."),
     ("can't create 'slice' instances", "Write the slice itself, `x[start:stop]`."),
+    ("regex too complex", "Here, regular expressions are simple ones: look for less at once."),
+    ("unknown format code", "Convert it first, with `float(x)` or `str(x)`."),
+    ("recursion depth", "A function calls itself without an end, or a list holds itself."),
+    ("not supported between instances", "Compare two numbers, or two strings."),
 )
 ASSIGNMENTS = ("= ", "+=", "-=", "*=", "/=", "//=")
 # Names of other languages, and of modules that are not here.
@@ -171,7 +180,6 @@ NAMES = {
     "np": IMPORTS["numpy"],
     "torch": IMPORTS["torch"],
 }
-BUILT_IN = ("list", "tuple", "dict", "set", "str", "int", "float", "bool", "bytes", "range")
 
 
 def advice(error: BaseException, message: str, code: str, line: "int | None") -> str:
@@ -185,12 +193,14 @@ def advice(error: BaseException, message: str, code: str, line: "int | None") ->
     """
     lines = code.split("\n")
     text = lines[line - 1] if line and line <= len(lines) else ""
-    if isinstance(error, (NameError, SyntaxError)) and lookalike(text):
-        return lookalike(text)
+    if isinstance(error, (NameError, SyntaxError)):
+        found = lookalike(text) or next(filter(None, map(lookalike, lines)), "")
+        if found:
+            return found
     subjects: list[tuple[type[BaseException], Callable[[], str]]] = [
         (SyntaxError, lambda: about_syntax(code, line or 1, message)),
         (ImportError, lambda: about_import(message)),
-        (AttributeError, lambda: about_attribute(message)),
+        (AttributeError, lambda: about_attribute(message, code)),
         (OSError, lambda: "A page has no files." if message.isdigit() else ""),
         (NotImplementedError, lambda: about_what_is_missing(message, text)),
         (NameError, lambda: about_name(message, text)),
@@ -210,7 +220,7 @@ def lookalike(text: str) -> str:
     """Name a character that looks like one of Python's; nothing if there is none."""
     for letter in text:
         if letter in SPACES:
-            return "This line has a special space, perhaps copied: type the spaces again."
+            return f"Type the spaces of `{text.strip()}` again: one is a special character."
         if letter in LOOKALIKES:
             return f"Write {LOOKALIKES[letter]} instead of {letter}, which only looks like it."
     return ""
@@ -325,8 +335,20 @@ def about_indent(scan: Scan, line: int) -> str:
         return ""
     above = scan.lines[before[-1]]
     text = scan.lines[line - 1]
+    if lacks_except(scan, line):
+        return "`try` needs an `except` or a `finally`."
     is_header = above.rstrip().endswith(":") and first_word(above) in HEADERS
     return INDENT if is_header and indent(text) <= indent(above) else ""
+
+
+def lacks_except(scan: Scan, line: int) -> bool:
+    """Whether the block above a line is that of a `try`, and nothing catches what it raises."""
+    text = scan.lines[line - 1]
+    for above in reversed(scan.lines[: line - 1]):
+        if above.strip() and indent(above) <= indent(text):
+            is_try = above.strip().startswith("try:")
+            return is_try and first_word(text) not in ("except", "finally")
+    return False
 
 
 def about_operators(text: str) -> str:
@@ -411,21 +433,24 @@ def about_import(message: str) -> str:
         if part in IMPORTS:
             return IMPORTS[part]
     if message.startswith("can't import name"):
-        return f"Is it spelled right? {ELSEWHERE}"
+        return SPELLING
     return f"This page's Python does not have it. {ELSEWHERE}"
 
 
-def about_attribute(message: str) -> str:
+def about_attribute(message: str, code: str) -> str:
     """Of a name that a value does not have."""
     quoted = message.split("'")
     name = quoted[-2] if len(quoted) > 2 else ""
     owner = quoted[1] if len(quoted) > 2 else ""
-    if "module" in message:
-        return IMPORTS.get(name, f"Is it spelled right? {ELSEWHERE}")
+    if f"class {owner}" in code and not name.startswith("_"):
+        return ""  # it is for the reader's own class to have it
     if owner == "NoneType":
         return "The value is None: has a function no `return`?"
-    known = owner in BUILT_IN or name.startswith("__")
-    return ATTRIBUTES.get(name, "") if known else ""
+    if owner == "function":
+        return "Here, functions have no attributes: use a list, or a class."
+    if "module" in message:
+        return IMPORTS.get(name, SPELLING)
+    return ATTRIBUTES.get(name, SPELLING)
 
 
 def about_what_is_missing(message: str, text: str) -> str:

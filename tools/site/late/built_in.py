@@ -9,6 +9,7 @@ except ImportError:
     pass  # in MicroPython
 
 plain_round, plain_zip = round, zip
+DEEPEST = 20  # lists within lists whose floats are looked for
 EXACT = 2**53  # from here on, a float has no digits after the point
 
 
@@ -92,8 +93,43 @@ def formatted(value: object, spec: str = "") -> str:
 
 def in_ascii(value: object) -> str:
     """As `ascii`."""
-    escaped = [letter if ord(letter) < 128 else f"\\u{ord(letter):04x}" for letter in repr(value)]
-    return "".join(escaped).replace("\\u00", "\\x")
+    return "".join(map(escaped, repr(value)))
+
+
+def escaped(letter: str) -> str:
+    """A letter as `ascii` writes it."""
+    code = ord(letter)
+    if code < 128:
+        return letter
+    return (
+        f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" if code < 65536 else f"\\U{code:08x}"
+    )
+
+
+def printable(value: "Any", depth: int = 0) -> "Any":
+    """A value that `print` writes as Python does: MicroPython writes 0.7616 as 0.7616000000000001.
+
+    Args:
+        value: what is printed; floats are looked for in lists, tuples and dicts, too.
+        depth: how many of these are around it.
+    """
+    kind = type(value)
+    if kind is float:
+        short = f"{value:.15g}"
+        is_exact = 1e-4 <= abs(value) < 1e15 and float(short) == value
+        text = (short if "." in short else f"{short}.0") if is_exact else repr(value)
+    elif kind not in (list, tuple, dict) or depth > DEEPEST:
+        return repr(value) if depth else value
+    elif kind is dict:
+        pairs = [
+            f"{printable(key, depth + 1)}: {printable(value[key], depth + 1)}" for key in value
+        ]
+        text = f"{{{', '.join(pairs)}}}"
+    else:
+        inner = ", ".join([printable(each, depth + 1) for each in value])
+        comma = "," if len(value) == 1 else ""
+        text = f"[{inner}]" if kind is list else f"({inner}{comma})"
+    return text
 
 
 def attributes(value: object) -> "dict[str, Any]":

@@ -16,9 +16,11 @@ if IN_MICROPYTHON:
     # The files beside this one; mypy, as CPython, looks for them elsewhere.
     import mathematics as math  # type: ignore[import-not-found]
     from advice import advice  # type: ignore[import-not-found]
-    from built_in import ADDED  # type: ignore[import-not-found]
+    from built_in import ADDED, printable  # type: ignore[import-not-found]
 else:  # what CPython says needs no advice, and it lacks nothing
     import math
+
+    printable = str
 
 try:
     from typing import Any
@@ -65,8 +67,9 @@ def defined(code: str) -> dict[str, Any]:
 
 def printed(*values: Any, **how: Any) -> None:
     """Print, and know whether the line has an end: the page shows whole lines."""
-    print(*values, **how)
-    if how.get("file") is None:
+    printing["in a line"] = how.get("file") is None  # an error may come within a line
+    print(*map(printable, values), **how)
+    if printing["in a line"]:
         end = how.get("end", "\n")
         end = "\n" if end is None else end or (str(values[-1]) if values else "")
         printing["in a line"] = not end.endswith("\n")
