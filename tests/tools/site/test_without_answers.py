@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -52,16 +53,16 @@ def test_no_link_of_it_leads_to_the_chapters_that_hold_them(class_site):
 
 def test_an_answer_is_found_in_a_page_in_a_notebook_and_in_a_figures_state(tmp_path):
     [answer] = [each for each in answers() if each.text.startswith("def plain_softmax")]
-    line = "    powers = (scores - highest).exp()"
+    line = 'check("softmax", plain_softmax)'
     assert normalize(line) in answer.pieces
     forms = {
-        "page.html": line.replace("highest", "<span class='n'>highest</span>"),
-        "page.ipynb": f'["def f(scores):\\n",\n"{line}\\n"]',
-        "state.json": f'{{"starter":"{line}\\nreturn \\u003c"}}',
+        "page.html": "<b>check</b>(<i>&quot;softmax&quot;</i>, plain_<i>softmax</i>)",
+        "page.ipynb": json.dumps({"source": ["\n", f"{line}\n"]}),
+        "state.json": json.dumps({"starter": f"\n{line}\n"}).replace("(", r"\u0028"),
     }
     for name, text in forms.items():
         (tmp_path / name).write_text(text)
         assert [*hits(tmp_path, [answer])] == [0], name
         (tmp_path / name).unlink()
-    (tmp_path / "page.html").write_text("<p>powers of the highest scores</p>")
+    (tmp_path / "page.html").write_text("<p>We check softmax, the plain one.</p>")
     assert hits(tmp_path, [answer]) == {}
