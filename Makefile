@@ -10,6 +10,8 @@ BIN := $(VENV)/bin
 READY := $(VENV)/ready
 # What checks the JavaScript; who only builds the book needs none of it.
 NODE_BIN := tools/node_modules/.bin
+# ANSWERS=no, also from the environment, as in publish.yml: the book for a class.
+WITHOUT_ANSWERS := $(if $(filter no,$(ANSWERS)),--without-answers)
 # Files of tests, one worker per core, in the order of tests/schedule.py; FULL=1: all combinations
 # of parameters, not the sample of tests/sampling.py.
 SIDE_BY_SIDE := --numprocesses auto --maxprocesses 4 --dist loadfile $(if $(FULL),--full)
@@ -24,13 +26,13 @@ help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
 
 book: $(READY) ## execute what changed, render the book, say where the page is (ANSWERS=no: without answers)
-	@$(BIN)/python -m tools.book.build build $(if $(filter no,$(ANSWERS)),--without-answers)
+	@$(BIN)/python -m tools.book.build build $(WITHOUT_ANSWERS)
 
 chapter: $(READY) ## NAME=masked-softmax: execute, render and serve that one chapter
 	@$(BIN)/python -m tools.book.build chapter "$(NAME)"
 
-serve: book ## the rendered book on a local address
-	@$(BIN)/python -m tools.book.build serve
+serve: book ## the rendered book on a local address (ANSWERS=no: the one without answers)
+	@$(BIN)/python -m tools.book.build serve $(WITHOUT_ANSWERS)
 
 notebooks: $(READY) ## re-execute every chapter and store its outputs (NAME=… for one)
 	@$(BIN)/python -m tools.book.notebooks execute $(NAME)

@@ -7,15 +7,26 @@ import re
 import shutil
 import subprocess
 import sys
+from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 
 from attnbook import figures
-from tests.project.teaching_page import PAGE, blocks, cell, package_with_the_figure
+from tests.project.teaching_page import (
+    CALL,
+    PAGE,
+    blocks,
+    cell,
+    package_with_the_figure,
+    prediction,
+    project_with_the_chapter,
+)
 from tools import ROOT
 from tools.site.formulas import NODE
 
 TEXT = PAGE.read_text("utf-8")
+SCRIPTS = Path(sys.executable).parent  # a link to another Python stays one
 
 
 @pytest.fixture(scope="module")
@@ -37,8 +48,8 @@ def run(package, *command, **options):
 def test_the_page_holds_the_files_of_a_figure_and_a_cell():
     names = "__init__.py", "figure.py", "figure.js", "style.css"
     files = [f"attnbook/figures/share/{name}" for name in names]
-    assert [*blocks()] == [*files, "in a chapter"]
-    assert TEXT.count("```{code-block}") == 5
+    assert [*blocks()] == [CALL, *files, "in a chapter"]
+    assert TEXT.count("```{code-block}") == 6
 
 
 MODULE = "--- module ---"
@@ -87,9 +98,8 @@ def test_it_lists_each_figure_and_where_it_is_shown():
 
 
 def test_the_prediction_that_it_shows_can_be_asked():
-    (program,) = re.findall(r"^```python\n(.*?)^```", TEXT, re.DOTALL | re.MULTILINE)
     scope = {}
-    exec(program.replace("\nPrediction(", "\nasked = Prediction("), scope)  # noqa: S102 - our own page
+    exec(prediction().replace("\nPrediction(", "\nasked = Prediction("), scope)  # noqa: S102 - our own page
     assert repr(scope["asked"]).splitlines()[1] == "right: first 0.269, second 0.731"
 
 
@@ -105,13 +115,12 @@ def test_its_module_computes_the_same_weights_in_node(package, output):
 
 @pytest.mark.slow
 def test_its_python_passes_the_projects_own_checks(package):
-    scripts = os.path.dirname(sys.executable)  # noqa: PTH120 - a link to another Python stays one
     config, file = ROOT / "pyproject.toml", "attnbook/figures/share/figure.py"
     if (known := ROOT / ".mypy_cache").exists():  # what mypy knows of torch it need not read again
         shutil.copytree(known, package / known.name)
-    run(package, f"{scripts}/ruff", "check", "--no-cache", "--config", config, file)
-    run(package, f"{scripts}/ruff", "format", "--check", "--config", config, file)
-    run(package, f"{scripts}/mypy", "--config-file", config, file)
+    run(package, SCRIPTS / "ruff", "check", "--no-cache", "--config", config, file)
+    run(package, SCRIPTS / "ruff", "format", "--check", "--config", config, file)
+    run(package, SCRIPTS / "mypy", "--config-file", config, file)
 
 
 @pytest.mark.slow
@@ -131,11 +140,39 @@ def test_its_javascript_passes_the_projects_own_checks_and_a_wrong_name_does_not
     figure.write_text(text, "utf-8")
 
 
-def test_each_file_and_make_target_that_the_page_names_exists():
-    makefile = (ROOT / "Makefile").read_text("utf-8")
-    targets = set(re.findall(r"`make ([a-z]+)", TEXT))
-    assert {"book", "test", "chapter", "notebooks", "check", "nbval", "colab", "lock"} <= targets
-    assert [t for t in targets if not re.search(rf"^{t}:", makefile, re.MULTILINE)] == []
+COMMAND = re.compile(r"`((?:make|python3?|pytest|pip|jupyter|\.venv/bin/[\w-]+) [^`]*)`")
+
+
+def test_each_command_of_the_page_can_be_typed_in_a_fresh_checkout():
+    commands = [found.split() for found in COMMAND.findall(TEXT)]
+    assert len(commands) > 15
+    for program, *words in commands:
+        if program == "make":
+            run(ROOT, "make", "--dry-run", *words)
+        elif program.startswith(".venv/bin/"):
+            assert (SCRIPTS / program.removeprefix(".venv/bin/")).exists(), program
+            if words[0] == "-m":
+                assert find_spec(words[1]), words
+        else:  # what students install, in an environment of their own
+            assert [program, *words] == ["pip", "install"]
+
+
+@pytest.mark.slow
+def test_the_chapter_and_the_figure_of_the_page_pass_the_checks_that_it_names(tmp_path):
+    project = project_with_the_chapter(tmp_path)
+    chapters = [sys.executable, "-m", "tools.book.notebooks"]
+    run(project, *chapters, "execute", "your-topic")
+    run(project, SCRIPTS / "ruff", "check", "--no-cache", "chapters")
+    run(project, SCRIPTS / "ruff", "format", "--no-cache", "--check", "chapters")
+    run(project, *chapters, "check")
+    run(project, *chapters, "compare", "your-topic")
+    run(project, SCRIPTS / "lint-imports", "--no-cache", "--no-logo")
+    tests = ["tests/practice/test_chapters.py", "tests/core/test_shown_lines.py"]
+    asked = "every_chapter or chapters_show or your-topic"
+    run(project, sys.executable, "-m", "pytest", *tests, "-k", asked)
+
+
+def test_each_file_that_the_page_names_exists():
     named = set(re.findall(r"`([\w./-]+\.(?:yml|md|cff|txt|py|ipynb|css|js))`", TEXT))
     folders = [ROOT, ROOT / "attnbook" / "figures"]
     missing = [n for n in named if not any((folder / n).exists() for folder in folders)]

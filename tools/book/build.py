@@ -26,8 +26,9 @@ from sphinx.util.console import nocolor, strip_colors
 from sphinx_external_toc import collectors
 
 from tools import ROOT, interrupts
+from tools.book import without_answers
 from tools.book.server import address, show, start_server
-from tools.book.state import Workshop, digest
+from tools.book.state import QUESTIONS, Workshop, digest
 from tools.contents import pages
 
 BROKEN_OFF = 2
@@ -83,7 +84,7 @@ def render(
     handlers = patch.object(asyncio.SelectorEventLoop, "add_signal_handler")
     with redirect_stderr(echo), patch.object(collectors, "gc", looks), handlers:
         result = build_sphinx(
-            workshop.root,
+            workshop.source,
             target,
             builder=builder,
             quiet=builder != "html",
@@ -120,6 +121,8 @@ def build(workshop: Workshop, copy: Path | None = None, **settings: object) -> i
     with workshop.alone():
         start = time.monotonic()
         ingredients = workshop.prepare()
+        if workshop.name == QUESTIONS:
+            without_answers.prepare(workshop)
         code = render(workshop, workshop.html, settings)
         if copy and code < BROKEN_OFF:
             shutil.copytree(workshop.html, copy)
@@ -128,8 +131,14 @@ def build(workshop: Workshop, copy: Path | None = None, **settings: object) -> i
             return code
         workshop.stamp.write_text(ingredients)
     seconds, door = time.monotonic() - start, workshop.html / "index.html"
-    print(f"\nBuilt in {seconds:.0f} s: {door.as_uri()} (or `make serve`)")
+    serving = "make serve ANSWERS=no" if workshop.name == QUESTIONS else "make serve"
+    print(f"\nBuilt in {seconds:.0f} s: {door.as_uri()} (or `{serving}`)")
     return 0
+
+
+def build_without_answers(root: Path) -> int:
+    """Build the whole book, whose outputs the one without answers shows, and then that one."""
+    return build(Workshop(root)) or build(Workshop(root, QUESTIONS), book_answers=False)
 
 
 def build_chapter(root: Path, name: str, copy: Path | None = None) -> int:
@@ -139,9 +148,8 @@ def build_chapter(root: Path, name: str, copy: Path | None = None) -> int:
     return build(workshop, copy, book_draft=True, nb_execution_excludepatterns=others)
 
 
-def serve(root: Path) -> int:
-    """Serve the built book until Ctrl-C."""
-    workshop = Workshop(root)
+def serve(workshop: Workshop) -> int:
+    """Serve a built book until Ctrl-C."""
     if not workshop.stamp.exists():
         print("There is no finished book to serve: run `make book` first.", file=sys.stderr)
         return 1
@@ -194,9 +202,10 @@ def read_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--root", type=Path, default=ROOT, help="the folder with _config.yml")
     tasks = parser.add_subparsers(dest="task", required=True)
     whole = tasks.add_parser("build", help="execute what changed and render the book")
-    about = "leave out the answers to the practice, for a class; the site is in _build/questions"
-    whole.add_argument("--without-answers", action="store_true", help=about)
-    tasks.add_parser("serve", help="serve the built book")
+    served = tasks.add_parser("serve", help="serve the built book")
+    about = "the book for a class, without the answers to the practice, in _build/questions"
+    for task in (whole, served):
+        task.add_argument("--without-answers", action="store_true", help=about)
     chapter = tasks.add_parser("chapter", help="execute, render and serve one chapter")
     chapter.add_argument("name")
     chapter.add_argument("--once", action="store_true", help="render only")
@@ -208,11 +217,11 @@ def run(arguments: argparse.Namespace) -> int:
     """Do what was asked for."""
     root = arguments.root.absolute()
     if arguments.task == "build" and arguments.without_answers:
-        return build(Workshop(root, "questions"), book_answers=False)
+        return build_without_answers(root)
     if arguments.task == "build":
         return build(Workshop(root))
     if arguments.task == "serve":
-        return serve(root)
+        return serve(Workshop(root, QUESTIONS if arguments.without_answers else ""))
     known = chapters(root)
     if arguments.name not in known:
         print(f"No chapter is named {arguments.name!r}; there are {', '.join(known)}.")

@@ -19,6 +19,7 @@ ONE_THREAD = {"OMP_NUM_THREADS": "1"}
 SKIPPED = ("node_modules", "__pycache__", ".ipynb_checkpoints")
 PARTS = ("html", ".doctrees", "jupyter_execute")
 STAMP = ".made-from"
+QUESTIONS = "questions"  # the kind of build that has no worked answers
 
 
 def digest(root: Path, paths: Iterable[Path]) -> str:
@@ -84,6 +85,11 @@ class Workshop:
         return self.root / "_build" / self.name
 
     @property
+    def source(self) -> Path:
+        """The folder that Sphinx reads: the book's own, or one without answers."""
+        return self.folder / "source" if self.name == QUESTIONS else self.root
+
+    @property
     def html(self) -> Path:
         """The site."""
         return self.folder / "html"
@@ -102,7 +108,8 @@ class Workshop:
     def executions(self) -> Path:
         """The executed chapters, kept for this state of what they import."""
         imported = [self.root / "attnbook", self.root / "requirements.txt"]
-        return self.root / "_build" / ".executions" / digest(self.root, imported)
+        folder = self.folder if self.name == QUESTIONS else self.root / "_build"
+        return folder / ".executions" / digest(self.root, imported)
 
     def ingredients(self) -> str:
         """What every page depends on, in one word."""
@@ -147,3 +154,8 @@ class Workshop:
                 print("Another build is at work here; waiting for it.", flush=True)
                 fcntl.flock(lock, fcntl.LOCK_EX)
             yield
+
+
+def workshop_of(source: Path, *, answers: bool) -> Workshop:
+    """The build folder to which the folder that Sphinx reads belongs."""
+    return Workshop(source) if answers else Workshop(source.parents[2], QUESTIONS)

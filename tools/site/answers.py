@@ -56,8 +56,8 @@ def cells_of(parent: nodes.Element) -> list[int | None]:
     return found
 
 
-def fold_answer(tree: nodes.document, answer: Answer, *, keep: bool) -> bool:
-    """Fold an answer, or take it away; False if it is not in one section of the page."""
+def fold_answer(tree: nodes.document, answer: Answer) -> bool:
+    """Fold an answer; False if it is not in one section of the page."""
     for parent in [tree, *tree.findall(nodes.section)]:
         places = [i for i, cell in enumerate(cells_of(parent)) if cell in answer.cells]
         if not places:
@@ -65,16 +65,9 @@ def fold_answer(tree: nodes.document, answer: Answer, *, keep: bool) -> bool:
         children = parent.children[places[0] : places[-1] + 1]
         if any(isinstance(child, nodes.section) for child in children):
             return False
-        parent[places[0] : places[-1] + 1] = [fold(answer, children)] if keep else []
+        parent[places[0] : places[-1] + 1] = [fold(answer, children)]
         return True
     return False
-
-
-def take_out_answers(tree: nodes.document) -> None:
-    """Take folded answers of words off a page; hints stay."""
-    for container in list(tree.findall(nodes.container)):
-        if is_component(container, "dropdown") and container[0].astext() == TITLE:
-            container.parent.remove(container)
 
 
 def hide_questions_code(tree: nodes.document) -> None:
@@ -88,10 +81,8 @@ def hide_questions_code(tree: nodes.document) -> None:
 
 def fold_answers(app: Sphinx, tree: nodes.document) -> None:
     """Fold what answers on a page that was just read, and give it the switch for all folds."""
-    page, keep = app.env.docname, bool(app.config.book_answers)
+    page = app.env.docname
     path = Path(app.env.doc2path(page))
-    if not keep:
-        take_out_answers(tree)
     if path.suffix == ".ipynb":
         chapter = read(path)
         hide_questions_code(tree)
@@ -101,7 +92,7 @@ def fold_answers(app: Sphinx, tree: nodes.document) -> None:
         if sum(answer.veiled for answer in found) > MOST_VEILS:
             logger.warning("a page has at most %s veils", MOST_VEILS, location=page)
         for answer in found:
-            if not fold_answer(tree, answer, keep=keep or answer.prediction):
+            if not fold_answer(tree, answer):
                 start = answer.cells.start
                 logger.warning("the answer from cell %s on has a heading", start, location=page)
     if any(is_component(container, "dropdown") for container in tree.findall(nodes.container)):
@@ -113,5 +104,4 @@ def fold_answers(app: Sphinx, tree: nodes.document) -> None:
 
 def setup(app: Sphinx) -> None:
     """Act on each page after its figures have found their places."""
-    app.add_config_value("book_answers", default=True, rebuild="env")
     app.connect("doctree-read", fold_answers, priority=600)

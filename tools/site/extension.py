@@ -17,7 +17,7 @@ from sphinx.errors import ExtensionError
 from sphinx.util import logging
 
 from tools import provenance
-from tools.book.state import Workshop, isolate_kernels
+from tools.book.state import isolate_kernels, workshop_of
 from tools.site import (
     answers,
     descriptions,
@@ -94,12 +94,15 @@ class Coalescing(NotebookClient):
 
 
 def describe_origin(app: Sphinx, config: Config) -> None:
-    """Say at each page's foot what made it, and link to the repository if there is one."""
+    """Say at each page's foot what made it, and link to the repository if there is one.
+
+    The repository, the Colab copies in it and the pages for editing have the answers.
+    """
     options: dict[str, Any] = config.html_theme_options
-    root = Path(app.srcdir)
+    root = workshop_of(Path(app.srcdir), answers=config.book_answers).root
     origin = "A draft." if config.book_draft else provenance.made_from(root)
     options["extra_footer"] = f"<p>{origin} {LICENSES}</p>"
-    address = provenance.repository_address(root)
+    address = provenance.repository_address(root) if config.book_answers else ""
     options["repository_url"] = address
     for button in ("use_repository_button", "use_edit_page_button", "use_issues_button"):
         options[button] = bool(address)
@@ -120,7 +123,7 @@ def work_as_make_does(app: Sphinx, config: Config) -> None:
     Only `tools/book/build.py` fails on warnings and leaves a stamp; what any other command has read
     is read again.
     """
-    workshop = Workshop(Path(app.srcdir))
+    workshop = workshop_of(Path(app.srcdir), answers=config.book_answers)
     config.nb_execution_cache_path = str(workshop.executions)
     isolate_kernels(workshop.folder / ".ipython")
     (Path(app.doctreedir).parent / workshop.stamp.name).unlink(missing_ok=True)
@@ -166,6 +169,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     terms.setup(app)
     # A draft's pages say nothing that a commit changes, so that none is written anew for it.
     app.add_config_value("book_draft", default=False, rebuild="")
+    app.add_config_value("book_answers", default=True, rebuild="env")
     app.connect("config-inited", describe_origin)
     app.connect("config-inited", work_as_make_does)
     app.connect("doctree-resolved", lambda _app, doctree, _name: check_pictures(doctree))

@@ -24,7 +24,7 @@ from jupyter_cache import get_cache
 from tests.tools.book import forked
 from tools import ROOT
 from tools.book.build import changes, main
-from tools.book.state import Workshop, digest, is_sound
+from tools.book.state import QUESTIONS, Workshop, digest, is_sound
 
 COPIED = ["_config.yml", "requirements.txt", "img", "tools", "attnbook"]
 TOC = "format: jb-book\nroot: chapters/first\nchapters:\n  - file: chapters/second\n"
@@ -39,6 +39,8 @@ from attnbook.figures import ScalingFigure
 torch.manual_seed(0)
 ScalingFigure(torch.randn(1, 2, 4), torch.randn(1, 3, 4))
 """
+# Goes on with what an answer has imported and drawn.
+CALLED = "print(torch.ones(3).sum().item())"
 PICTURE = """
 from attnbook.display import heatmap
 heatmap(torch.eye(3))
@@ -80,6 +82,10 @@ def write_book(folder, *sources):
 @pytest.fixture
 def book(tmp_path):
     return write_book(tmp_path)
+
+
+def source_of(stored):
+    return "".join(stored["source"])
 
 
 def add_line(file, line=""):
@@ -140,10 +146,19 @@ def wait_for(path):
 # A good book
 
 
+def answer_with(book, number):
+    """Make a cell of the first page the worked answer to a question of the practice."""
+    path = book / "chapters" / "first.ipynb"
+    notebook = json.loads(path.read_text())
+    notebook["cells"][number]["metadata"]["tags"] = ["answer"]
+    path.write_text(json.dumps(notebook))
+
+
 @pytest.fixture(scope="module")
 def good(tmp_path_factory):
     """A good book that is built, what its build printed, and a copy that is not built."""
-    book = write_book(tmp_path_factory.mktemp("good"), COUNTED, FIGURE, PICTURE, FIGURE)
+    book = write_book(tmp_path_factory.mktemp("good"), COUNTED, FIGURE, PICTURE, FIGURE, CALLED)
+    answer_with(book, 4)
     (book / "chapters" / "second.md").write_text(QUESTION)
     copy = tmp_path_factory.mktemp("elsewhere") / "book"
     shutil.copytree(book, copy, symlinks=True)
@@ -159,15 +174,6 @@ def test_a_good_book_is_built_without_git_and_says_so(good):
     assert page(book).count("data-attnbook-view") == 2
     assert "Made from an unknown commit with torch" in page(book)
     assert "repository-button" not in page(book)
-
-
-@pytest.mark.slow
-def test_a_class_gets_the_book_without_answers_beside_the_whole_one(good):
-    book, _, _ = good
-    build_well(book, "build", "--without-answers")
-    whole, asked = page(book, "second"), page(book, "second", "questions")
-    assert ("Because." in whole, "Because." in asked) == (True, False)
-    assert "<strong>1.</strong> Why?" in asked
 
 
 @pytest.mark.slow
@@ -188,6 +194,23 @@ def test_a_copy_gives_the_same_bytes_and_is_executed_again_for_a_changed_attnboo
     build_well(copy)
     assert executions(copy) == 2
     assert len(list((copy / "_build" / ".executions").iterdir())) == 1
+
+
+@pytest.mark.slow
+def test_a_class_gets_the_book_without_answers_beside_the_whole_one(good):
+    book, _, _ = good  # the last to use it: this also renders the whole book again
+    build_well(book, "build", "--without-answers")
+    whole, asked = page(book, "second"), page(book, "second", QUESTIONS)
+    assert ("Because." in whole, "Because." in asked) == (True, False)
+    assert "<strong>1.</strong> Why?" in asked
+
+    html = Workshop(book, QUESTIONS).html
+    download = json.loads((html / "_sources" / "chapters" / "first.ipynb").read_text())
+    assert [source_of(it) for it in download["cells"][1:]] == [COUNTED, FIGURE, PICTURE, CALLED]
+    first = page(book, "first", QUESTIONS)
+    assert first.count("data-attnbook-view") == first.count('"kind":"scaling"') == 1
+    assert "3.0" in first
+    assert executions(book) == 1
 
 
 # A faulty book

@@ -175,6 +175,17 @@ def test_a_button_leads_to_a_copy_that_is_there_already_and_what_is_published_wa
     assert "copies" not in before(turned, "deploy")
 
 
+def test_a_site_without_answers_comes_from_its_own_folder_and_no_copy_of_them_is_pushed():
+    steps = {name: job.get("steps", []) for name, job in jobs(TEXTS["publish"]).items()}
+    (made,) = (step for step in steps["build"] if step.get("run") == "make book colab")
+    assert made["env"]["ANSWERS"] == "${{ vars.ANSWERS }}"
+    paths = [step["with"]["path"] for step in steps["build"] if "path" in step.get("with", {})]
+    chosen = "${{ vars.ANSWERS == 'no' && '_build/questions/html' || '_build/html' }}"
+    assert paths == [chosen, "_build/colab"]
+    pushing = [step for step in steps["copies"] if "run" in step]
+    assert [step.get("if") for step in pushing] == ["vars.ANSWERS != 'no'"] * 2
+
+
 def test_main_is_tested_once_and_everything_else_too():
     triggers = {name: yaml.safe_load(text)[True] for name, text in TEXTS.items()}  # `on` is true
     assert triggers["publish"]["push"] == {"branches": ["main"]}

@@ -124,14 +124,6 @@ def test_a_missing_answer_a_fourth_veil_and_a_heading_in_an_answer_are_warned_of
     assert (found["index"], found["plain"]) == ("", "")
 
 
-def test_a_class_gets_questions_predictions_and_hints_and_no_worked_answers(tmp_path):
-    html = book(tmp_path, index=whole()).build(**SETTINGS, book_answers=False).read()
-    assert re.findall("worked-answer|Because", html) == []
-    assert "Look again" in html
-    assert "result-of-one" in html
-    assert "<strong>2.</strong> Write it." in html
-
-
 def test_only_a_page_with_folds_has_a_switch(built):
     assert "attnbook-all-answers" in built.read()
     assert "attnbook-all-answers" not in built.read("plain")

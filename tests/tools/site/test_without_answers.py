@@ -1,0 +1,68 @@
+"""The site for a class, built from this book's own chapters, holds no worked answer."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.tools.site.worked_answers import answers, hits, normalize
+from tools import ROOT
+from tools.book.state import QUESTIONS, Workshop
+
+# Its own process, as `make book` has; the whole book, whose outputs it shows, is there already.
+BUILD = """
+import sys
+from tools import ROOT
+from tools.book.build import build
+from tools.book.state import QUESTIONS, Workshop
+sys.exit(build(Workshop(ROOT, QUESTIONS), book_answers=False))
+"""
+GITHUB = {"GITHUB_SERVER_URL": "https://github.com", "GITHUB_REPOSITORY": "ada/a-fork"}
+# Every word of this answer stands elsewhere in its chapter, too.
+ORDINARY = ["Scoring, weighting, pooling:"]
+
+
+@pytest.fixture(scope="module")
+def class_site(site):  # noqa: ARG001 - the whole book must be built
+    run = subprocess.run(
+        [sys.executable, "-c", BUILD], cwd=ROOT, env=os.environ | GITHUB,
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr[-3000:]
+    return Workshop(ROOT, QUESTIONS).html
+
+
+@pytest.mark.slow
+def test_no_file_of_it_holds_the_code_or_the_prose_of_an_answer(class_site):
+    searched = answers()
+    assert len(searched) >= 298
+    assert [answer.text for answer in searched if not answer.pieces] == ORDINARY
+    assert [*hits(class_site, searched).values()] == []
+
+
+@pytest.mark.slow
+def test_no_link_of_it_leads_to_the_chapters_that_hold_them(class_site):
+    pages = [path for path in class_site.rglob("*.html") if "_static" not in path.parts]
+    assert len(pages) > 20
+    assert [page.name for page in pages if "a-fork" in page.read_text("utf-8")] == []
+
+
+def test_an_answer_is_found_in_a_page_in_a_notebook_and_in_a_figures_state(tmp_path):
+    [answer] = [each for each in answers() if each.text.startswith("def plain_softmax")]
+    line = 'check("softmax", plain_softmax)'
+    assert normalize(line) in answer.pieces
+    forms = {
+        "page.html": "<b>check</b>(<i>&quot;softmax&quot;</i>, plain_<i>softmax</i>)",
+        "page.ipynb": json.dumps({"source": ["\n", f"{line}\n"]}),
+        "state.json": json.dumps({"starter": f"\n{line}\n"}).replace("(", r"\u0028"),
+    }
+    for name, text in forms.items():
+        (tmp_path / name).write_text(text)
+        assert [*hits(tmp_path, [answer])] == [0], name
+        (tmp_path / name).unlink()
+    (tmp_path / "page.html").write_text("<p>We check softmax, the plain one.</p>")
+    assert hits(tmp_path, [answer]) == {}
