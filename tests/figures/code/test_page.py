@@ -298,7 +298,7 @@ def test_quotes_and_spaces_of_a_copied_text_become_pythons(browser, over_http):
 
 def test_what_this_python_lacks_is_one_click_away(browser, chapter):
     with tasks(browser, chapter) as (tab, figure):
-        run(figure, "match 3:\n    case 3:\n        pass\n", "write `if`, `elif` and `else`")
+        run(figure, "match 3:\n    case 3:\n        pass\n", "has no match: write if")
         figure.get_by_role("link", name="What this Python lacks.").click()
         expect(tab.get_by_role("heading", level=1)).to_contain_text("Python on the page")
 
