@@ -7,9 +7,9 @@ but its words. What it judges by is data: what right code and each known bug did
 from attnbook.practice.plain_words import (
     a_kind,
     as_call,
+    describe_error,
     flat,
     sizes,
-    told_error,
     told_number,
 )
 
@@ -117,7 +117,7 @@ def difference(task: dict[str, Any], found: dict[str, Any], right: dict[str, Any
     if "refused" in found:
         return str(found["refused"])
     if "raises" in found:
-        return f"It raises {told_error(found['error'])}"
+        return f"It raises {describe_error(found['error'])}"
     wrong = unlike(found["gives"], right["gives"])
     if "changes" in found:
         names = [task["arguments"][i] for i in found["changes"]]

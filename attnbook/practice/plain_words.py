@@ -72,12 +72,12 @@ def as_python(message: str) -> str:
     return f"unsupported operand type(s) for {OPERATORS.get(name, name)}: {kinds}"
 
 
-def told_error(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
     """An error's class and what it says, with a hint if there is one."""
     message = message_of(error)
-    told = f"{type(error).__name__}: {message}" if message else type(error).__name__
+    text = f"{type(error).__name__}: {message}" if message else type(error).__name__
     hint = next((hint for parts, hint in HINTS if all(part in message for part in parts)), "")
-    return f"{told}. {hint}" if hint else f"{told}."
+    return f"{text}. {hint}" if hint else f"{text}."
 
 
 def a_kind(value: Any) -> str:

@@ -34,12 +34,15 @@ const mistake = StateField.define({
   provide: (field) => EditorView.decorations.from(field),
 });
 
-/** A copied text as Python reads it: web pages and word processors change quotes and spaces. @param {string} text */
-export function asTyped(text) {
-  return text
-    .replace(/[\u00a0\u2007\u202f\u3000]/g, " ")
-    .replace(/[“”„]/g, '"')
-    .replace(/(?<!\p{L})[‘’]|[‘’](?!\p{L})/gu, "'"); // an apostrophe within a word stays
+/**
+ * A copied text as Python reads it: web pages and word processors change quotes and spaces. Where the
+ * text has straight quotes, the curly ones are a part of its strings. @param {string} text
+ */
+function asTyped(text) {
+  const spaced = text.replace(/[\u00a0\u2007\u202f\u3000]/g, " ");
+  const doubled = text.includes('"') ? spaced : spaced.replace(/[“”„]/g, '"');
+  // An apostrophe within a word stays.
+  return text.includes("'") ? doubled : doubled.replace(/(?<!\p{L})[‘’]|[‘’](?!\p{L})/gu, "'");
 }
 
 /**

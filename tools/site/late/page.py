@@ -9,7 +9,12 @@ import json
 import sys
 
 from attnbook.practice.plain import as_plain, judge
-from attnbook.practice.plain_words import message_of, paragraphs, told_error
+from attnbook.practice.plain_words import describe_error, message_of, paragraphs
+
+try:
+    from typing import Any
+except ImportError:
+    pass  # in MicroPython, which reads no annotations
 
 IN_MICROPYTHON = hasattr(sys, "print_exception")
 if IN_MICROPYTHON:
@@ -20,12 +25,10 @@ if IN_MICROPYTHON:
 else:  # what CPython says needs no advice, and it lacks nothing
     import math
 
-    printable = str
+    def printable(value: Any) -> Any:
+        """What `print` is given: CPython prints it well."""
+        return value
 
-try:
-    from typing import Any
-except ImportError:
-    pass  # in MicroPython, which reads no annotations
 
 FILE = "your code"
 # What ran last, and what it defined.
@@ -37,17 +40,17 @@ printing = {"in a line": False}  # whether the last thing printed did not end it
 def answer(question: str) -> str:
     """Answer one question: {"code"} runs it, {"task"} judges it, {"called", "calls"} calls it."""
     asked = json.loads(question)
-    told: dict[str, Any]
+    reply: dict[str, Any]
     try:
         if "calls" in asked:
-            told = {"given": called(asked)}
+            reply = {"given": called(asked)}
         else:
             names = defined(asked["code"])
-            told = judged(asked["task"], names) if asked.get("task") else {}
+            reply = judged(asked["task"], names) if asked.get("task") else {}
     except BaseException as error:
-        told = {"error": told_error(error), "line": line_of(error), "advice": helpful(error)}
+        reply = {"error": describe_error(error), "line": line_of(error), "advice": helpful(error)}
     end_line()
-    return json.dumps(told)
+    return json.dumps(reply)
 
 
 def defined(code: str) -> dict[str, Any]:
@@ -90,14 +93,14 @@ def judged(task: dict[str, Any], names: dict[str, Any]) -> dict[str, Any]:
     found = judge(task, function, lambda: names.update(hush=True))
     case = "" if found["case"] is None else task["cases"][found["case"]]["name"]
     bugs = [task["bugs"][number] for number in found["bugs"]]
-    told: dict[str, Any] = {
+    reply: dict[str, Any] = {
         "verdict": paragraphs(task["name"], found["held"], case, found["wrong"], bugs)
     }
     if found["error"]:
-        told["line"] = line_of(found["error"])
+        reply["line"] = line_of(found["error"])
         if helpful(found["error"]):
-            told["verdict"].insert(2, helpful(found["error"]))
-    return told
+            reply["verdict"].insert(2, helpful(found["error"]))
+    return reply
 
 
 def called(asked: dict[str, Any]) -> list[Any]:
@@ -134,13 +137,14 @@ def nobody_types(*_: str) -> None:
 def restore() -> None:
     """Undo what code assigned to Python's own functions: `math.exp = …`, `builtins.len = …`."""
     for name, value in built_in.items():
-        setattr(builtins, name, value)  # MicroPython does not list what was put there
+        put(builtins, name, value)  # MicroPython does not list what was put there
     for name, value in mathematical.items():
-        if getattr(math, name, None) is not value:
-            setattr(math, name, value)
+        if get(math, name, None) is not value:
+            put(math, name, value)
     sys.modules["math"] = math
 
 
+get, put = getattr, setattr  # which code may replace, too
 built_in = {name: getattr(builtins, name) for name in dir(builtins)}
 mathematical = {name: getattr(math, name) for name in dir(math)}
 if IN_MICROPYTHON:
