@@ -3,7 +3,7 @@
 import { cellsByShade, columnsFor, isRightToLeft, visible } from "../shared/characters.js";
 import { decimals, slider } from "../shared/controls.js";
 import { make, ownKeys, put } from "../shared/elements.js";
-import { peakOf } from "./words.js";
+import { peakOf, probable } from "./words.js";
 
 const [MOST_WIDE, MOST_NARROW] = [32, 16]; // columns beside each other: on a page, on a phone
 
@@ -20,16 +20,18 @@ function band(name, note, ...content) {
 /** What is written, over the slider that walks along it; above, what was written before, if it differs. @param {(step: number) => void} onChoose */
 export function outputBand(onChoose) {
   const [before, row] = [make("div", { class: "before-row" }), make("div", { class: "output-row" })];
+  const sure = make("div", { class: "probability-row", "aria-hidden": true }); // the buttons' names have them
   const control = slider("step", { min: 0, max: 0, step: 1 }, onChoose);
-  const inside = make("div", { class: "written", dir: "ltr" }, before, row, control.input);
+  const inside = make("div", { class: "written", dir: "ltr" }, before, row, sure, control.input);
   const element = band("Output", control.label, make("div", { class: "scroll" }, inside));
   let drawn = "";
   /** @param {Seen} seen */
-  const build = ({ reading: { output }, whole }) => {
+  const build = ({ reading: { output, probabilities }, whole }) => {
     const differs = output.join("") !== whole.join("");
     const buttons = output.map((written, step) => {
       const changed = differs && written !== whole[step];
-      const name = `step ${step}: “${written}”${changed ? `, was “${whole[step] ?? "nothing"}”` : ""}`;
+      const probability = probable(probabilities[step]);
+      const name = `step ${step}: “${written}”, probability ${probability}${changed ? `, was “${whole[step] ?? "nothing"}”` : ""}`;
       // The slider walks the same steps by keyboard: a character needs no stop of its own.
       const attributes = { type: "button", tabindex: -1, class: changed ? "changed" : null, "aria-label": name };
       const button = make("button", attributes, letter(written));
@@ -37,6 +39,8 @@ export function outputBand(onChoose) {
       return button;
     });
     row.replaceChildren(...buttons);
+    const percents = output.map((_, step) => make("bdi", { text: (100 * probabilities[step]).toFixed(0) }));
+    sure.replaceChildren(...percents, make("small", { text: output.length ? "in %" : "" }));
     const note = make("small", { text: "before" });
     before.replaceChildren(...whole.map(letter), note);
     before.classList.toggle("same", !differs);
@@ -47,8 +51,8 @@ export function outputBand(onChoose) {
   };
   /** @param {Seen} seen @param {number} step */
   const paint = (seen, step) => {
-    const { output } = seen.reading;
-    const now = JSON.stringify([output, seen.whole]);
+    const { output, probabilities } = seen.reading;
+    const now = JSON.stringify([output, seen.whole, probabilities]);
     if (now !== drawn) build(seen);
     drawn = now;
     control.set(step, output.length ? `${step}, “${output[step]}”` : "none");

@@ -7,8 +7,10 @@ import { mapBand, outputBand, textBand } from "./bands.js";
 import { field, hiding } from "./field.js";
 import { opened, translated } from "./model.js";
 import { stepTable } from "./table.js";
-import { looked, readingOf, refusal, textOf, verdict } from "./words.js";
+import { certainty, looked, objection, readingOf, refusal, textOf, verdict } from "./words.js";
 
+const ALWAYS =
+  "The model writes something for any text: it cannot refuse. A high probability does not mean that the output is right.";
 const TRAITS = ["text", "hidden", "step", "shown"];
 
 /** What Python stored, if it is of what is chosen now. @param {Model<Traits>} model @returns {Seen | null} */
@@ -75,9 +77,11 @@ function parts(model, repaint) {
   const hide = hiding(does.hide, does.showAll, text.point);
   const [map, numbers] = [mapBand(does.step), stepTable()];
   const answer = make("p", { class: "verdict", "aria-live": "polite" });
+  const [sure, wrong] = [make("span"), make("strong")];
+  const doubt = make("p", { class: "certainty", "aria-live": "polite" }, sure, " ", wrong);
   const readout = make("p", { class: "readout", "aria-live": "polite" });
   const bands = [output.element, text.element, hide.element, readout, map.element, numbers.element];
-  const rest = make("div", {}, answer, ...bands);
+  const rest = make("div", {}, answer, doubt, make("p", { class: "note", text: ALWAYS }), ...bands);
   const newest = memory(model);
   let written = "";
   /** @param {Translator | null} engine @param {string} why it is not there */
@@ -97,6 +101,8 @@ function parts(model, repaint) {
     const old = shown !== now || String(seen.reading.hidden) !== String(model.get("hidden"));
     put(rest, { class: problem || old ? "stale" : "" });
     put(answer, { text: verdict(seen.reading, seen.whole) });
+    put(sure, { text: certainty(seen.reading) });
+    put(wrong, { text: objection(seen.reading) });
     put(readout, { text: looked(seen.reading, step) });
     output.paint(seen, step);
     text.paint(seen, step);

@@ -10,7 +10,15 @@ import traitlets
 from attnbook.figures.shared.base import check_count, decimals, module, stylesheet
 from attnbook.figures.shared.trained import TrainedFigure
 from attnbook.figures.translator.packing import packed, translator_of
-from attnbook.figures.translator.reading import NOTHING, read, stored, verdict
+from attnbook.figures.translator.reading import (
+    NOTHING,
+    certainty,
+    objection,
+    probable,
+    read,
+    stored,
+    verdict,
+)
 
 if TYPE_CHECKING:
     from attnbook.figures.translator.reading import Reading
@@ -26,7 +34,8 @@ class TranslatorFigure(TrainedFigure):
     float32 weights in double precision, whatever the reader types; so does this Python half.
     Characters can be hidden from its attention: their weights become 0, the others share the
     rest in proportion, and where nothing is left the context is 0. What the encoder has read
-    stays: a neighbour's state still knows of a hidden character.
+    stays: a neighbour's state still knows of a hidden character. The figure shows the probability
+    of each character that is written and of the whole output, and whether that is a real date.
 
     Args:
         name: a translator of `attnbook.models.translator.checkpoints` that attends and has a
@@ -127,10 +136,13 @@ class TranslatorFigure(TrainedFigure):
         yield f"{text} -> {shown['output'] or f'({NOTHING})'}"
         if self.hidden:
             yield verdict(text, self.hidden, shown["output"], shown["whole"])
-        for step, weights in enumerate(self.reading.weights.tolist()):
+        reading = self.reading
+        probabilities = reading.probabilities.tolist()
+        yield f"{certainty(probabilities)} {objection(reading.output)}".rstrip()
+        for step, weights in enumerate(reading.weights.tolist()):
             peak = weights.index(max(weights))
             seen = f"most weight on {_quoted(text[peak])} at {peak}, {decimals(weights[peak])}"
-            wrote = _quoted(shown["output"][step])
+            wrote = f"{_quoted(shown['output'][step])}, probability {probable(probabilities[step])}"
             yield f"{step:4} {wrote}: {seen if any(weights) else 'nothing is left to look at'}"
 
 

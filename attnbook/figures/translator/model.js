@@ -104,6 +104,7 @@ export function translated(model, text, hidden = []) {
   const characters = [...text];
   const { states, projected } = encoded(model, characters);
   const [scores, weights] = [/** @type {number[][]} */ ([]), /** @type {number[][]} */ ([])];
+  const probabilities = /** @type {number[]} */ ([]);
   /** @type {string[]} */
   const output = [];
   let [state, last] = [firstState(model, states), 0];
@@ -114,10 +115,11 @@ export function translated(model, text, hidden = []) {
     state = cell(model, [...written, ...pool(shares, states)], state);
     const symbols = plus(times(arrays["output.weight"], state), arrays["output.bias"]);
     last = symbols.indexOf(Math.max(...symbols));
+    probabilities.push(maskedSoftmax(symbols, symbols.length)[last]);
     if (last === 0) break; // read, it is the beginning; written, the end
     scores.push(row);
     weights.push(shares);
     output.push(target[last - 1]);
   }
-  return { text: characters, hidden, output, scores, weights };
+  return { text: characters, hidden, output, scores, weights, probabilities };
 }

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Sequence
+from contextlib import ExitStack
+from datetime import date
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,6 +15,7 @@ import torch
 from attnbook.figures.translator.packing import translator_of
 from attnbook.models.rest import at_rest
 from attnbook.models.translator.interventions import without
+from attnbook.models.vocabulary import END
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -22,12 +27,14 @@ NOTHING = "nothing"
 
 
 class Reading(NamedTuple):
-    """A translation in double precision: what was scored, and what was pooled with."""
+    """A translation in double precision: scores, weights and probabilities."""
 
     text: str
     output: str
     scores: Float[Tensor, "steps keys"]
     weights: Float[Tensor, "steps keys"]
+    # Of each character written, and of the end where the model writes it.
+    probabilities: Float[Tensor, " written"]
 
 
 def read(name: str, text: str, hidden: Sequence[int] = ()) -> Reading:
@@ -35,18 +42,22 @@ def read(name: str, text: str, hidden: Sequence[int] = ()) -> Reading:
     model = translator_of(name)
     mask = torch.tensor([i in hidden for i in range(len(text))], device="cpu")
     queries: list[Tensor] = []
-    # The decoder's last state asks, and then goes into its cell.
-    hook = model.cell.register_forward_pre_hook(lambda _cell, given: queries.append(given[1]))
-    try:
+    logits: list[Tensor] = []
+    with ExitStack() as hooks:
+        # The decoder's last state is the query, and then goes into its cell.
+        asked = model.cell.register_forward_pre_hook(lambda _cell, given: queries.append(given[1]))
+        scored = model.output.register_forward_hook(lambda _layer, _, row: logits.append(row[0]))
+        for hook in (asked, scored):
+            hooks.callback(hook.remove)
         (found,) = model.translate([text], lambda weights, _step: without(weights, mask))
-    finally:
-        hook.remove()
     with at_rest(model):
         keys = model.encode(*model.read([text])).states
         scores = model.attention.score(torch.stack(queries, dim=1), keys)  # type: ignore[union-attr] # checked
     if found.weights is None:
         raise TypeError("the model must attend")  # it was asked when it was loaded
-    return Reading(text, found.output, scores[0, : len(found.output)], found.weights)
+    # Padding and beginnings are never written.
+    probabilities = torch.stack(logits)[:, END:].softmax(-1).amax(-1)[: len(found.output) + 1]
+    return Reading(text, found.output, scores[0, : len(found.output)], found.weights, probabilities)
 
 
 def stored(name: str, text: str, hidden: Sequence[int]) -> dict[str, Any]:
@@ -58,8 +69,41 @@ def stored(name: str, text: str, hidden: Sequence[int]) -> dict[str, Any]:
         "characters": translator_of(name).source.characters,
         "output": reading.output,
         "whole": read(name, text).output,
-        "scores": [[float(f"{n:.{DIGITS}g}") for n in row] for row in reading.scores.tolist()],
+        "scores": [_rounded(row) for row in reading.scores.tolist()],
+        "probabilities": _rounded(reading.probabilities.tolist()),
     }
+
+
+def _rounded(numbers: list[float]) -> list[float]:
+    return [float(f"{number:.{DIGITS}g}") for number in numbers]
+
+
+def probable(probability: float) -> str:
+    """A probability with three digits; no uncertain one as 0 or 1."""
+    if probability < 0.0005:
+        return "below 0.001"
+    return "above 0.999" if probability > 0.9995 else f"{probability:.3f}"
+
+
+def certainty(probabilities: Sequence[float]) -> str:
+    """How probable the output is to the model, its end included."""
+    return f"Probability of this output: {probable(math.prod(probabilities))}."
+
+
+def objection(output: str) -> str:
+    """What is wrong with an output that is no date, which its probability does not show."""
+    return "" if is_date(output) else f"{output or NOTHING} is not a real date."
+
+
+def is_date(text: str) -> bool:
+    """Whether a text is YYYY-MM-DD and a day of the calendar."""
+    if not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text):
+        return False
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
 
 
 def names_of(text: str, hidden: Sequence[int]) -> str:

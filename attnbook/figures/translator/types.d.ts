@@ -25,6 +25,8 @@ export interface Reading {
   scores: number[][];
   /** As they are pooled with: 0 on what is hidden. */
   weights: number[][];
+  /** Of each character written, and of the end where the model writes it: softmax of its logits. */
+  probabilities: number[];
 }
 
 /** What is shown: a translation, and what is written when nothing is hidden. */
@@ -41,6 +43,7 @@ export interface Stored {
   output: string;
   whole: string;
   scores: number[][];
+  probabilities: number[];
 }
 
 /** The traits of `TranslatorFigure`. */

@@ -63,6 +63,35 @@ export function verdict({ text, hidden, output }, before) {
   return `${left} it writes ${wrote} instead of ${whole}.`;
 }
 
+/** The probability of all that is written, its end included. @param {number[]} probabilities */
+export const productOf = (probabilities) => probabilities.reduce((product, each) => product * each, 1);
+
+/** A probability with three digits; no uncertain one as 0 or 1. @param {number} probability */
+export function probable(probability) {
+  if (probability < 0.0005) return "below 0.001";
+  return probability > 0.9995 ? "above 0.999" : probability.toFixed(3);
+}
+
+/** How probable the output is to the model. @param {Reading} reading */
+export function certainty({ probabilities }) {
+  return `Probability of this output: ${probable(productOf(probabilities))}.`;
+}
+
+/** Whether a text is YYYY-MM-DD and a day of the calendar. @param {string} text */
+export function isDate(text) {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
+  const [year, month, day] = text.split("-").map(Number);
+  const leap = (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0;
+  const days = [31, leap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31][month - 1] ?? 0;
+  return year > 0 && day > 0 && day <= days;
+}
+
+/** What is wrong with an output that is no date, which its probability does not show. @param {Reading} reading */
+export function objection({ output }) {
+  const text = output.join("");
+  return isDate(text) ? "" : `${text || NOTHING} is not a real date.`;
+}
+
 /** The first of the places with the most weight; none if there is no weight. @param {number[]} weights */
 export function peakOf(weights) {
   const most = Math.max(...weights);
@@ -70,11 +99,11 @@ export function peakOf(weights) {
 }
 
 /** Where a step looked. @param {Reading} reading @param {number} step */
-export function looked({ text, output, weights }, step) {
+export function looked({ text, output, weights, probabilities }, step) {
   if (!output.length) return "The model wrote nothing for this text.";
   const peak = peakOf(weights[step]);
-  const wrote = `Step ${step} writes “${output[step]}”`;
-  if (peak < 0) return `${wrote} with nothing left to look at: its context is 0.`;
+  const wrote = `Step ${step} writes “${output[step]}”, probability ${probable(probabilities[step])}`;
+  if (peak < 0) return `${wrote}, with nothing left to look at: its context is 0.`;
   return `${wrote}. Most weight is on “${visible(text[peak])}” at ${peak}: ${decimals(weights[step][peak])}.`;
 }
 
@@ -83,6 +112,7 @@ export function looked({ text, output, weights }, step) {
  * @param {Stored} stored
  * @returns {Reading}
  */
-export function readingOf({ text, hidden, output, scores }) {
-  return { text: [...text], hidden, output: [...output], scores, weights: weightsOf(scores, hidden) };
+export function readingOf({ text, hidden, output, scores, probabilities }) {
+  const weights = weightsOf(scores, hidden);
+  return { text: [...text], hidden, output: [...output], scores, weights, probabilities };
 }

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
 from playwright.sync_api import Locator
 
 from attnbook.figures import TranslatorFigure
-from attnbook.figures.translator.reading import verdict
+from attnbook.figures.translator.reading import certainty, objection, verdict
 from tests.figures.shared.page import reading
 from tests.figures.shared.trained import Room
 
@@ -16,12 +17,16 @@ CLOSE = 1e-9  # both in double precision; the contract asks for 1e-5
 MONTH = [3, 4, 5, 6]
 TEXT = "9. März 1987"
 HEBREW = "24 באפריל 2053"
+NO_DATE = "31. Februar 2023"
 LONG = "keskiviikkona 9. syyskuuta 1987 ja 10. maaliskuuta 2011"
 READ = reading("""
     text: texts('.column bdi'),
     output: texts('.output-row bdi').join(''),
     before: texts('.before-row:not(.same) bdi').join(''),
     verdict: figure.querySelector('.verdict').textContent,
+    certainty: figure.querySelector('.certainty').textContent.trim(),
+    percents: texts('.probability-row bdi').map(Number),
+    probabilities: bodies()[1].flat(),
     looked: figure.querySelector('.readout').textContent,
     chosen: where('.output-row button', (e) => e.getAttribute('aria-current') === 'step'),
     hidden: where('.column', (e) => e.ariaPressed === 'true'),
@@ -43,12 +48,16 @@ def differences(
     truth, whole, step = python.reading, python.shown["whole"], python.step
     weights = truth.weights[step].tolist()
     rounded = [int(100 * weight + 0.5) for row in truth.weights.tolist() for weight in row]
+    sure = truth.probabilities.tolist()
     peak = weights.index(max(weights)) if any(weights) else -1
     expected = {
         "text": ["␣" if c.isspace() else c for c in truth.text],
         "output": truth.output,
         "before": whole if whole != truth.output else "",
         "verdict": verdict(truth.text, python.hidden, truth.output, whole),
+        "certainty": f"{certainty(sure)} {objection(truth.output)}".rstrip(),
+        "percents": pytest.approx([100 * p for p in sure[: len(truth.output)]], abs=0.51),
+        "probabilities": pytest.approx([*sure, math.prod(sure)], abs=tolerance),
         "chosen": [step],
         "hidden": python.hidden,
         "bars": pytest.approx(weights, abs=6e-5 + tolerance),
@@ -110,6 +119,7 @@ ROOM = Room(
         "right to left": {"text": HEBREW, "hidden": [3]},
         "long": {"text": LONG, "hidden": [*range(13)]},
         "one character": {"text": "9"},
+        "no date": {"text": NO_DATE},
         "other model": {"name": "small"},
     },
     first_load=19_000,

@@ -7,7 +7,14 @@ import torch
 
 from attnbook.figures import TranslatorFigure
 from attnbook.figures.translator.packing import translator_of
-from attnbook.figures.translator.reading import read, stored, verdict
+from attnbook.figures.translator.reading import (
+    certainty,
+    is_date,
+    objection,
+    read,
+    stored,
+    verdict,
+)
 from attnbook.models.translator.interventions import without
 from tests.figures.shared.node import in_node, written
 from tools.models.checkpoints import RECIPES
@@ -22,10 +29,13 @@ process.stdout.write(JSON.stringify({
     read: task.typed.map((text) => figure.textOf(text, task.characters)),
     refused: task.typed.map((text) => figure.refusal(text, task.characters)),
     verdicts: task.answers.map((given) => figure.verdict(reading(given), [...given[3]])),
+    dates: task.dates.map(figure.isDate),
+    certainties: task.certainties.map(([output, probabilities]) => [
+        figure.certainty({ probabilities }), figure.objection({ output: [...output] })]),
     without: task.rows.map(([weights, hidden]) => figure.without(weights, hidden)),
     stored: task.stored.map((shown) => figure.readingOf(shown).weights),
     looked: task.looked.map(([given, step]) => figure.looked(
-        { text: [...given.text], output: [...given.output], weights: given.weights }, step)),
+        { text: [...given.text], output: [...given.output], weights: given.weights, probabilities: given.probabilities }, step)),
 }));
 """
 # All dates that `make grade` grades: the test dates, and those that were drawn later.
@@ -81,13 +91,20 @@ ROWS = [
 ]
 
 
-STEP = {"text": "9 m", "output": "12", "weights": [[0.25, 0.5, 0.25], [0, 0, 0]]}
+NOTHING_LEFT = "with nothing left to look at"
+STEP = {"text": "9 m", "output": "12", "weights": [[0.25, 0.5, 0.25], [0, 0, 0]], "probabilities": [0.9, 1]}
 LOOKED = [
-    (STEP, 0, "Step 0 writes “1”. Most weight is on “␣” at 1: 0.500."),
-    (STEP, 1, "Step 1 writes “2” with nothing left to look at: its context is 0."),
+    (STEP, 0, "Step 0 writes “1”, probability 0.900. Most weight is on “␣” at 1: 0.500."),
+    (STEP, 1, f"Step 1 writes “2”, probability above 0.999, {NOTHING_LEFT}: its context is 0."),
     (STEP | {"output": "", "weights": []}, 0, "The model wrote nothing for this text."),
 ]
 HIDDEN = [3, 8]
+# Every day from 0 to 32 of every month from 0 to 13, in years with and without a leap day.
+DATES = [
+    *(f"{y}-{m:02}-{d:02}" for y in (1900, 2000, 2023, 2024) for m in range(14) for d in range(33)),
+    *("", "2024-2-29", "2024-02-290", "0000-01-01", "0001-01-01", "--", "20240229", "2024-W09-4"),
+]
+CERTAINTIES = [("2023-02-31", [0.9, 0.5, 0.5]), ("2024-02-29", [1e-3, 0.49]), ("", [0.25])]
 
 
 @pytest.fixture(scope="module")
@@ -100,6 +117,8 @@ def said(tmp_path_factory):
         typed=[*REFUSED, *READ, *GRADED],
         answers=ANSWERS,
         rows=ROWS,
+        dates=DATES,
+        certainties=CERTAINTIES,
         stored=[stored(MAIN, "9. März 1987", HIDDEN)],
         looked=[[given, step] for given, step, _ in LOOKED],
     )
@@ -134,6 +153,17 @@ def test_weights_of_what_is_stored_are_nearly_those_of_the_model(said):
     found = torch.tensor(said["stored"][0], dtype=torch.float64)
     expected = read(MAIN, "9. März 1987", HIDDEN).weights
     torch.testing.assert_close(found, expected, rtol=0, atol=1e-3)
+
+
+def test_page_and_python_agree_on_what_is_a_date_and_how_probable_an_output_is(said):
+    assert said["dates"] == [is_date(text) for text in DATES]
+    assert sum(said["dates"]) == 365 + 366 + 365 + 366 + 1
+    assert said["certainties"] == [[certainty(p), objection(text)] for text, p in CERTAINTIES]
+    assert said["certainties"] == [
+        ["Probability of this output: 0.225.", "2023-02-31 is not a real date."],
+        ["Probability of this output: below 0.001.", ""],
+        ["Probability of this output: 0.250.", "nothing is not a real date."],
+    ]
 
 
 def test_a_step_says_what_it_writes_and_where_its_weight_is(said):

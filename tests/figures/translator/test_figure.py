@@ -18,7 +18,7 @@ from attnbook.models.translator.config import Config
 from attnbook.models.translator.dates import LOCALES, make_dates
 from attnbook.models.translator.interventions import without
 from attnbook.models.translator.model import Translator
-from attnbook.models.vocabulary import Vocabulary
+from attnbook.models.vocabulary import END, Vocabulary
 from tests.figures.attention.cases import traits
 from tests.figures.shared.trained import unpacked
 from tools.site.late import packers
@@ -94,11 +94,27 @@ def test_the_reading_is_that_of_the_model_without_these_characters(hidden):
     torch.testing.assert_close(softmax, expected.weights)
 
 
+@pytest.mark.parametrize("text", [TEXT, "hello", "31. Februar 2023", "9"])
+def test_probabilities_are_those_of_the_checkpoint_given_its_own_output(text):
+    found, model = read("convolutional", text), book_model("convolutional").eval()
+    tokens = torch.tensor([[*model.target.encode(found.output), END]])
+    with torch.no_grad():
+        logits = model(*model.read([text]), tokens)[0]
+    expected = logits[:, END:].softmax(-1).gather(1, tokens.T - END)[:, 0].double()
+    torch.testing.assert_close(found.probabilities, expected, rtol=0, atol=1e-5)
+
+
+def test_the_text_says_that_an_output_is_no_date_however_probable():
+    figure = TranslatorFigure(text="31. Februar 2023")
+    said = "Probability of this output: 0.997. 2023-02-31 is not a real date."
+    assert repr(figure).splitlines()[2] == said
+
+
 def test_reading_leaves_the_model_as_it_was():
     model = translator_of("convolutional")
-    hooks = len(model.cell._forward_pre_hooks)
+    hooks = len(model.cell._forward_pre_hooks), len(model.output._forward_hooks)
     read("convolutional", TEXT, [3])
-    assert len(model.cell._forward_pre_hooks) == hooks
+    assert (len(model.cell._forward_pre_hooks), len(model.output._forward_hooks)) == hooks
 
 
 def test_weights_travel_as_the_checkpoint_has_them():
@@ -145,15 +161,17 @@ def test_a_shorter_text_hides_nothing_beyond_its_end():
 
 def test_the_text_tells_the_answer_and_where_each_character_looked():
     figure = TranslatorFigure()
-    first, second, *steps = repr(figure).splitlines()
-    assert (first, second) == (
+    first, second, third, *steps = repr(figure).splitlines()
+    assert (first, second, third) == (
         "TranslatorFigure: convolutional",
         "9. März 1987 -> 1987-03-09",
+        "Probability of this output: 0.997.",
     )
     for line, row, wrote in zip(steps, figure.reading.weights, "1987-03-09", strict=True):
         peak = int(row.argmax())
         place = "␣" if TEXT[peak] == " " else TEXT[peak]
-        assert line.endswith(f'"{wrote}": most weight on "{place}" at {peak}, {row[peak]:.3f}')
+        assert f' "{wrote}", probability ' in line
+        assert line.endswith(f': most weight on "{place}" at {peak}, {row[peak]:.3f}')
 
 
 def test_the_text_tells_what_is_written_without_a_character():

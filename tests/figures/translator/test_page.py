@@ -12,6 +12,7 @@ from tests.figures.shared.trained import with_model
 from tests.figures.translator.page import (
     HEBREW,
     MONTH,
+    NO_DATE,
     READ,
     ROOM,
     TEXT,
@@ -64,7 +65,7 @@ def test_each_step_shows_where_the_model_attended(show, width):
 def test_dates_are_written_as_python_does_without_any_of_their_characters(show, case, dates):
     draw = Random(7)  # noqa: S311 - numbers to test with, no secrets
     shown, _, python = show(case)
-    texts = [*(date.text for date in dates[: 45 if case == "first" else 12]), "9", "1987", TEXT * 5]
+    texts = [*(date.text for date in dates[: 45 if case == "first" else 12]), "hello", NO_DATE, "9", "1987", TEXT * 5]
     changes = []
     for text in texts:
         hidden = sorted(draw.sample(range(len(text)), draw.choice([0, 1, 3, 64]) % (len(text) + 1)))
@@ -105,7 +106,7 @@ def test_range_and_box_hide_by_keyboard_alone_and_what_changes_is_marked(show):
     expect(figure.locator(".verdict")).to_have_text(verdict)
     expect(figure.get_by_label("hide “z” from attention")).to_be_checked()
     assert figure.evaluate(READ)["before"] == "1987-03-09"
-    expect(changed).to_have_attribute("aria-label", "step 6: “9”, was “3”")
+    expect(changed).to_have_attribute("aria-label", "step 6: “9”, probability 0.999, was “3”")
     figure.get_by_role("button", name="show all").press("Enter")
     python.hidden = []
     assert disagreements(figure, python) == []
