@@ -117,7 +117,7 @@ TARGET = using("""(place, by) => {
     const figure = figures()[place];
     if (kind(figure) === 'code') return by === 'key'
         ? all(figure, '.cm-content, textarea')[0] : all(figure, '.run')[0];
-    const [slider] = sliders(figure);
+    const slider = sliders(figure).find(each => each.checkVisibility()); // one is for phones
     if (slider) return slider;
     const choices = options(figure), others = all(figure, 'input, select, button');
     return by === 'key' ? choices[0] ?? others[0] : choices[1] ?? others.at(-1);

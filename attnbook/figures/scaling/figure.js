@@ -126,6 +126,20 @@ function queryChoice(count, onChoose) {
   return { element, paint };
 }
 
+/**
+ * A slider that points at a key, shown where buttons would be too small for a finger.
+ * @param {number} count
+ * @param {(key: number) => void} onPoint
+ */
+function keyChoice(count, onPoint) {
+  const control = slider("key", { min: 0, max: count - 1, step: 1 }, onPoint);
+  control.set(0, "none");
+  const element = make("div", { class: count > FEW ? "key-choice many" : "key-choice" }, control.label, control.input);
+  /** @param {number | null} key */
+  const point = (key) => control.set(key ?? 0, key === null ? "none" : String(key));
+  return { element, point };
+}
+
 /** Draw the figure into `el` and keep it in step with the model; returns a clean-up. @param {Place<Traits>} place */
 function drawFigure({ model, el }) {
   const [sizes, caption, halves] = [model.get("sizes"), model.get("caption"), halvesOf(model)];
@@ -140,9 +154,11 @@ function drawFigure({ model, el }) {
     if (i === pointed) return;
     pointed = i;
     parts.forEach((part) => part.point(i));
+    pointing.point(i);
     paintReadout();
   };
   const parts = SIDES.map((side) => half(side, labels, numQueries, point));
+  const pointing = keyChoice(numKeys, point);
   const sweep = chart(halves, sizes, numQueries, set("d"));
   const tables = numberTables(labels, halves, sizes);
   const choice = queryChoice(numQueries, set("query"));
@@ -154,7 +170,7 @@ function drawFigure({ model, el }) {
   const figure = make(
     "figure",
     { class: "attnbook-figure scaling", "data-attnbook-figure": model.get("kind") },
-    ...[choice.element, pair, readout, sweep.element, tables.element],
+    ...[choice.element, pair, pointing.element, readout, sweep.element, tables.element],
     ...(caption ? [make("figcaption", { text: caption })] : []),
   );
   const shown = () => {

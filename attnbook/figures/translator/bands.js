@@ -5,7 +5,8 @@ import { decimals, slider } from "../shared/controls.js";
 import { make, ownKeys, put } from "../shared/elements.js";
 import { peakOf, probable } from "./words.js";
 
-const [MOST_WIDE, MOST_NARROW] = [32, 16]; // columns beside each other: on a page, on a phone
+const [MOST_WIDE, MOST_NARROW] = [28, 12]; // buttons beside each other: on a page, on a phone
+const [LONGEST, LONG] = [32, 16]; // characters of the small picture that have names: on a page, on a phone
 
 /** @param {string} text */
 const letter = (text) => make("bdi", { text: visible(text) });
@@ -155,7 +156,7 @@ export function mapBand(onChoose) {
     put(cells, { viewBox: `0 0 ${text.length} ${count}` });
     put(whole, {
       style: `--rows: ${count}; --count: ${text.length}`,
-      class: text.length > MOST_WIDE ? "heatmap longest" : text.length > MOST_NARROW ? "heatmap long" : "heatmap",
+      class: text.length > LONGEST ? "heatmap longest" : text.length > LONG ? "heatmap long" : "heatmap",
     });
     put(mark, { style: `--at: ${step}` });
   };

@@ -78,10 +78,11 @@ function parts(model, repaint) {
   const [map, numbers] = [mapBand(does.step), stepTable()];
   const answer = make("p", { class: "verdict", "aria-live": "polite" });
   const [sure, wrong] = [make("span"), make("strong")];
-  const doubt = make("p", { class: "certainty", "aria-live": "polite" }, sure, " ", wrong);
+  const doubt = make("p", { class: "certainty", "aria-live": "polite" }, sure, wrong);
   const readout = make("p", { class: "readout", "aria-live": "polite" });
   const bands = [output.element, text.element, hide.element, readout, map.element, numbers.element];
-  const rest = make("div", {}, answer, doubt, make("p", { class: "note", text: ALWAYS }), ...bands);
+  const told = make("div", { class: "answer" }, answer, doubt);
+  const rest = make("div", {}, told, make("p", { class: "note", text: ALWAYS }), ...bands);
   const newest = memory(model);
   let written = "";
   /** @param {Translator | null} engine @param {string} why it is not there */
@@ -101,7 +102,7 @@ function parts(model, repaint) {
     const old = shown !== now || String(seen.reading.hidden) !== String(model.get("hidden"));
     put(rest, { class: problem || old ? "stale" : "" });
     put(answer, { text: verdict(seen.reading, seen.whole) });
-    put(sure, { text: certainty(seen.reading) });
+    put(sure, { text: `${certainty(seen.reading)} ` });
     put(wrong, { text: objection(seen.reading) });
     put(readout, { text: looked(seen.reading, step) });
     output.paint(seen, step);

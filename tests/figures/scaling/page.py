@@ -15,7 +15,7 @@ from tests.figures.shared.page import CLOSE
 
 MEASURES = ("variance", "largest", "entropy", "slopes")
 READ = """figure => ({
-    d: Number(figure.querySelector('input[type=range]').getAttribute('aria-valuetext')),
+    d: Number(figure.querySelector('.sweep-axis input').getAttribute('aria-valuetext')),
     query: Number(figure.querySelector('select').value),
     bodies: [...figure.querySelectorAll('tbody')].map(body => [...body.rows].map(
         row => [...row.querySelectorAll('td[data-value]')].map(

@@ -113,6 +113,7 @@ def test_bars_total_and_keys_of_a_half_share_one_axis(show, width):
         scores, *parts = [
             half.locator(part).bounding_box()
             for part in (".bars >> nth=0", ".bars >> nth=-1", ".total", ".keys")
+            if part != ".keys" or width == WIDE  # a phone has a slider instead
         ]
         assert len({(part["x"], part["width"]) for part in parts}) == 1
         assert scores["width"] == parts[0]["width"] > 0.25 * figure.bounding_box()["width"]
@@ -164,6 +165,22 @@ def test_a_pointed_key_says_its_numbers_in_both_halves(alone):
         assert readout.inner_text() == said(1)
         d_slider(figure).press("Home")
         assert readout.inner_text() != said(1)
+
+
+def test_on_a_phone_a_slider_points_at_keys_that_are_too_many_for_buttons(show):
+    _, figure, state = show("a chapter's", NARROW)
+    assert figure.locator(".keys:visible").count() == 0
+    key = figure.get_by_role("slider", name="key", exact=True)
+    for press, pointed in (("End", 15), ("ArrowLeft", 14)):
+        key.press(press)
+        a, b, *_ = map(decimals, expected(state, state["sizes"][0], 0)["keys"][pointed].tolist())
+        said = f"key {pointed}: q · k score {a}, weight {b}; "
+        assert figure.locator(".readout").inner_text().startswith(said)
+        assert key.get_attribute("aria-valuetext") == str(pointed)
+    for case, width in (("a chapter's", WIDE), ("odd numbers", NARROW)):
+        _, figure, _ = show(case, width)
+        counts = [figure.locator(f"{part}:visible").count() for part in (".keys", ".key-choice")]
+        assert counts == [2, 0]
 
 
 def test_each_half_says_what_its_scores_are_divided_by(show):

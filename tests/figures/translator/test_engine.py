@@ -35,7 +35,7 @@ process.stdout.write(JSON.stringify({
     without: task.rows.map(([weights, hidden]) => figure.without(weights, hidden)),
     stored: task.stored.map((shown) => figure.readingOf(shown).weights),
     looked: task.looked.map(([given, step]) => figure.looked(
-        { text: [...given.text], output: [...given.output], weights: given.weights, probabilities: given.probabilities }, step)),
+        { ...given, text: [...given.text], output: [...given.output] }, step)),
 }));
 """
 # All dates that `make grade` grades: the test dates, and those that were drawn later.
@@ -92,7 +92,12 @@ ROWS = [
 
 
 NOTHING_LEFT = "with nothing left to look at"
-STEP = {"text": "9 m", "output": "12", "weights": [[0.25, 0.5, 0.25], [0, 0, 0]], "probabilities": [0.9, 1]}
+STEP = {
+    "text": "9 m",
+    "output": "12",
+    "weights": [[0.25, 0.5, 0.25], [0, 0, 0]],
+    "probabilities": [0.9, 1],
+}
 LOOKED = [
     (STEP, 0, "Step 0 writes “1”, probability 0.900. Most weight is on “␣” at 1: 0.500."),
     (STEP, 1, f"Step 1 writes “2”, probability above 0.999, {NOTHING_LEFT}: its context is 0."),

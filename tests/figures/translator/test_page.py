@@ -65,7 +65,8 @@ def test_each_step_shows_where_the_model_attended(show, width):
 def test_dates_are_written_as_python_does_without_any_of_their_characters(show, case, dates):
     draw = Random(7)  # noqa: S311 - numbers to test with, no secrets
     shown, _, python = show(case)
-    texts = [*(date.text for date in dates[: 45 if case == "first" else 12]), "hello", NO_DATE, "9", "1987", TEXT * 5]
+    texts = [date.text for date in dates[: 45 if case == "first" else 12]]
+    texts += ["hello", NO_DATE, "9", "1987", TEXT * 5]
     changes = []
     for text in texts:
         hidden = sorted(draw.sample(range(len(text)), draw.choice([0, 1, 3, 64]) % (len(text) + 1)))
