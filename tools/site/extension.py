@@ -29,6 +29,7 @@ from tools.site import (
     live,
     page_files,
     publishing,
+    tables,
     terms,
 )
 
@@ -166,6 +167,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     live.setup(app)
     page_files.setup(app)
     publishing.setup(app)
+    tables.setup(app)
     terms.setup(app)
     # A draft's pages say nothing that a commit changes, so that none is written anew for it.
     app.add_config_value("book_draft", default=False, rebuild="")

@@ -38,6 +38,27 @@ SEEN = """selector => [...document.querySelectorAll(selector)]
 FLAT_DOTS = """() => [...document.querySelectorAll('svg line')]
     .filter(e => getComputedStyle(e).strokeLinecap !== 'butt' && e.getTotalLength() === 0)
     .map(e => e.outerHTML)"""
+# What a finger cannot hit (24 px, WCAG 2.5.8), labels of pictures below 11 px, tables of the text
+# that scroll sideways. A box with a label is as large as both.
+HARD_ON_A_PHONE = """() => {
+    const seen = (selector) => [...document.querySelectorAll(selector)]
+        .filter(e => e.checkVisibility({visibilityProperty: true}));
+    const size = ({ width, height }) => [width, height].map(side => side.toFixed(1)).join(' × ');
+    const targets = seen('main :is(button, select, input, summary, textarea)')
+        .map(e => [e, (e.matches('[type=radio], [type=checkbox]') && e.closest('label') || e)])
+        .map(([e, hit]) => [e, hit.getBoundingClientRect()])
+        .filter(([, box]) => box.width && Math.min(box.width, box.height) < 23.9)
+        .map(([e, box]) => `target ${e.localName}.${e.className}: ${size(box)} px`);
+    const labels = seen('main figure.attnbook-picture text')
+        .map(e => [e, e.getScreenCTM()])
+        .map(([e, at]) => [e, parseFloat(getComputedStyle(e).fontSize) * Math.hypot(at.a, at.b)])
+        .filter(([, height]) => height < 10.9)
+        .map(([e, height]) => `label “${e.textContent.trim()}”: ${height.toFixed(1)} px`);
+    const tables = seen('main .pst-scrollable-table-container')
+        .filter(e => e.scrollWidth > e.clientWidth + 1)
+        .map(e => `table “${e.innerText.slice(0, 30)}”: ${e.scrollWidth} px in ${e.clientWidth}`);
+    return [...targets, ...labels, ...tables];
+}"""
 # An error without an exception, a ResizeObserver's for one, is no "pageerror".
 TELL_ERRORS = """addEventListener('error', event =>
     event.error || console.error(`window error: ${event.message}`))"""
@@ -85,6 +106,7 @@ class Visit:
     scroll_width: int = 0
     overflow: str = ""
     flat_dots: list[str] = field(default_factory=list)
+    hard_on_a_phone: list[str] = field(default_factory=list)
     icon: str = ""  # its address
     findings: list[str] = field(default_factory=list)  # axe, serious and critical
 
@@ -150,6 +172,7 @@ def look(page: Page, visit: Visit, *, judged: bool = True, only: list[str] | Non
     visit.scroll_width = page.evaluate("document.documentElement.scrollWidth")
     visit.overflow = page.evaluate(OVERFLOW)
     visit.flat_dots = page.evaluate(FLAT_DOTS)
+    visit.hard_on_a_phone = page.evaluate(HARD_ON_A_PHONE)
     visit.icon = favicon(page)
     if judged:
         visit.findings = axe_findings(page, only)

@@ -16,6 +16,10 @@ BAD = f"""
   <h1>a</h1><h1>b</h1><p class=search-button>a</p><form class=bd-search>b</form>
   <p id="far" style="width: 500px">far</p>
   <svg aria-hidden="true">{"".join(LINE.format(cap=cap, x2=x2) for cap, x2 in DOTS)}</svg>
+  <select id="small" style="height: 20px"></select>
+  <figure class="attnbook-picture"><svg width="80" viewBox="0 0 100 100" aria-hidden="true">
+    <text y="20" style="font-size: 12px">tiny</text></svg></figure>
+  <div class="pst-scrollable-table-container" style="overflow: auto; width: 9px">table</div>
   <img alt="x" src="http://example.org/x.png"><img alt="x" src="gone.png">
 </main>
 <script>
@@ -40,9 +44,10 @@ def show(browser, serve, tmp_path):
 
 
 def test_a_good_page_passes_every_check(show):
-    record = show("<main><h1>Good</h1><button class='search-button'>Search</button></main>")
+    button = "<button class='search-button' style='height: 24px'>Search</button>"
+    record = show(f"<main><h1>Good</h1>{button}</main>")
     assert record.complaints + record.failures + record.findings == []
-    assert record.foreign("http://127") == record.flat_dots == []
+    assert record.foreign("http://127") == record.flat_dots == record.hard_on_a_phone == []
     assert (record.title, record.headings, record.searches) == ("Good", ["Good"], ["Search"])
     assert record.scroll_width <= NARROW
 
@@ -60,6 +65,8 @@ def test_every_fault_of_a_bad_page_is_found(show):
     assert (len(record.headings), len(record.searches), len(record.flat_dots)) == (2, 2, 2)
     assert record.scroll_width > NARROW
     assert "far" in record.overflow
+    found = [line.partition(" ")[0] for line in record.hard_on_a_phone]
+    assert found == ["target", "label", "table"]
 
 
 # A word among others that look like those before it, until something makes it pale.

@@ -22,6 +22,7 @@ from tests.tools.site.site_checks import (
 from tests.tools.site.term_links import EACH_OUTSIDE, FITTED, MEANINGS, links, untold
 
 KILOBYTES, REQUESTS, ELEMENTS = 350, 40, 20_000
+PRINTED = 32  # sheets of a chapter with many figures
 
 NUMBERED = re.compile(r'id="(equation-[\w-]+)">.*?class="eqno">\((\d+)\)', re.DOTALL)
 REFERENCES = re.compile(r'href="([\w.-]*)#(equation-[\w-]+)">\((\d+)\)</a>')
@@ -111,6 +112,10 @@ def test_axe_finds_nothing_serious(looks):
 
 def test_a_phone_never_scrolls_sideways(looks):
     assert looks[1].scroll_width <= NARROW, looks[1].overflow
+
+
+def test_a_finger_hits_each_control_and_charts_and_tables_fit_a_phone(looks):
+    assert looks[1].hard_on_a_phone == []
 
 
 def test_the_page_has_a_title_one_heading_and_one_search(looks):
@@ -227,14 +232,29 @@ def test_the_cheat_sheet_is_one_sheet(browser, home):
             assert len(re.findall(rb"/Type\s*/Page\b", page.pdf(format=paper))) == 1
 
 
-def test_pictures_get_no_pale_box_in_the_dark_and_paper_is_light_with_open_answers(browser, home):
+def test_a_printed_chapter_is_short_unless_its_answers_are_shown(browser, home):
+    def count() -> int:
+        return len(re.findall(rb"/Type\s*/Page\b", page.pdf(format="A4")))
+
+    with opened(browser, f"{home}chapters/masked-softmax.html") as (page, _):
+        closed = count()
+        page.get_by_role("button", name="Show all answers").click()
+        shown = count()
+    assert closed <= PRINTED
+    assert shown > closed + 5
+
+
+def test_pictures_get_no_pale_box_in_the_dark_and_paper_is_light_with_open_veils(browser, home):
     style = "e => [getComputedStyle(e).backgroundColor, getComputedStyle(e).filter]"
-    state = "[document.documentElement.dataset.theme, document.querySelector('details').open]"
-    with opened(browser, f"{home}chapters/welcome.html", scheme="dark") as (page, _):
+    state = """[document.documentElement.dataset.theme,
+        document.querySelector('.attnbook-veil').open,
+        document.querySelector('.attnbook-answer:not(.attnbook-veil)').open]"""
+    with opened(browser, f"{home}chapters/masked-softmax.html", scheme="dark") as (page, _):
         picture = page.locator("main img").first
         assert picture.evaluate(style) == ["rgba(0, 0, 0, 0)", "none"]
         before = page.evaluate(state)
         page.evaluate("dispatchEvent(new Event('beforeprint'))")
-        assert (before, page.evaluate(state)) == (["dark", False], ["light", True])
+        assert before == ["dark", False, False]
+        assert page.evaluate(state) == ["light", True, False]
         page.evaluate("dispatchEvent(new Event('afterprint'))")
         assert page.evaluate(state) == before

@@ -18,7 +18,7 @@ addEventListener("load", letWhatScrollsTakeFocus);
 addEventListener("resize", letWhatScrollsTakeFocus);
 addEventListener("toggle", letWhatScrollsTakeFocus, true);
 
-// On paper: dark ink, and the folded answers open. Afterwards as it was.
+// On paper: dark ink, and what a prediction hides open; other answers stay as the reader left them. Afterwards as it was.
 {
   const page = document.documentElement.dataset;
   /** @type {string | undefined} */
@@ -30,7 +30,7 @@ addEventListener("toggle", letWhatScrollsTakeFocus, true);
     theme = page.theme;
     page.theme = "light";
     /** @type {NodeListOf<HTMLDetailsElement>} */
-    const closed = document.querySelectorAll("main details:not([open])");
+    const closed = document.querySelectorAll("main details.attnbook-veil:not([open])");
     folded = [...closed];
     for (const answer of folded) answer.open = true;
   });

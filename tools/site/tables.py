@@ -1,0 +1,45 @@
+"""Wide tables of the text as stacked rows on a phone, where each cell names its column."""
+
+from __future__ import annotations
+
+from docutils import nodes
+from sphinx.application import Sphinx
+
+FITS = 3  # columns that a phone has room for
+STACKED, COLUMN_NAME = "attnbook-stacked", "attnbook-column"  # classes that site.css styles
+
+
+def stack_wide_tables(doctree: nodes.document) -> None:
+    """Mark each table with too many columns for a phone, and put column names into its cells."""
+    for table in doctree.findall(nodes.tgroup):
+        head = next(table.findall(nodes.thead), None)
+        if head is None or table["cols"] <= FITS:
+            continue
+        table.parent["classes"].append(STACKED)
+        names = head[-1].children
+        for row in next(table.findall(nodes.tbody)).children:
+            for name, cell in list(zip(names, row.children, strict=True))[1:]:
+                name_column(name, cell)
+
+
+def name_column(name: nodes.Node, cell: nodes.Node) -> None:
+    """Put the name of a column before what a cell holds; wide screens do not show it."""
+    named = nodes.inline(classes=[COLUMN_NAME])
+    for paragraph in name.children:
+        named.extend(child.deepcopy() for child in paragraph.children)
+    for part in named.findall(nodes.Element):
+        part["ids"] = []  # they stay in the head
+    named.append(nodes.Text(": "))
+    if not cell.children:
+        cell.append(nodes.paragraph())
+    cell[0].insert(0, named)
+
+
+def setup(app: Sphinx) -> None:
+    """Work on what pages show, after references are resolved."""
+
+    def work(app: Sphinx, doctree: nodes.document, _name: str) -> None:
+        if app.builder.format == "html":
+            stack_wide_tables(doctree)
+
+    app.connect("doctree-resolved", work)
