@@ -25,8 +25,17 @@ class Chromium:
     def evaluate(self, function: str, *arguments: Any) -> Any:
         return self.tab.evaluate(f"given => ({function})(...given)", list(arguments))
 
+    def reload(self) -> None:
+        self.tab.reload()
+
+    def press(self, keys: str) -> None:
+        self.tab.keyboard.press(keys)
+
     def write(self, text: str) -> None:
         self.tab.keyboard.type(text)
+
+    def complaints(self) -> list[str]:
+        return list(self.evaluate("() => window.complaints"))  # of a page that watches itself
 
     def close(self) -> None:
         self.context.close()

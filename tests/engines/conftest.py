@@ -57,7 +57,8 @@ def pytest_generate_tests(metafunc):
             ("engine", "reading"), readings(), ids=ids, indirect=["engine"], scope="session"
         )
     elif "engine" in metafunc.fixturenames:
-        metafunc.parametrize("engine", OTHERS, indirect=True, scope="session")
+        names = getattr(metafunc.module, "ENGINES", OTHERS)
+        metafunc.parametrize("engine", names, indirect=True, scope="session")
 
 
 def pytest_terminal_summary(terminalreporter):
@@ -80,7 +81,12 @@ def watched_home(serve, watched):
 
 @pytest.fixture(scope="session")
 def engine(request, tmp_path_factory):
-    """Each engine that this machine has."""
+    """Each engine that this machine has; Chromium only where a module's `ENGINES` names it."""
+    if request.param == "chromium":
+        chromium = Chromium(request.getfixturevalue("browser"))
+        yield chromium
+        chromium.close()
+        return
     installed, start, sentence = OTHERS[request.param]
     if not installed():
         pytest.skip(sentence)

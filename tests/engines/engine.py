@@ -12,6 +12,7 @@ KEYS = {
     "Control": "\ue009",
     "Enter": "\ue006",
     "Escape": "\ue00c",
+    "Tab": "\ue004",
     "ArrowLeft": "\ue012",
     "ArrowRight": "\ue014",
 }
@@ -24,6 +25,9 @@ class Engine(Protocol):
 
     def open(self, url: str, width: int = WIDE) -> None:
         """Show a page, at its load event; what was complained of before is forgotten."""
+
+    def reload(self) -> None:
+        """Load the page again, to its load event."""
 
     def evaluate(self, function: str, *arguments: Any) -> Any:
         """What a function of JavaScript gives in the page, or what it promises; both are JSON."""

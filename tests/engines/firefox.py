@@ -117,6 +117,9 @@ class Firefox(Hand):
         self.messages = []
         self.ask("browsingContext.navigate", context=self.tab, url=url, wait="complete")
 
+    def reload(self) -> None:
+        self.ask("browsingContext.reload", context=self.tab, wait="complete")
+
     def resize(self, width: int) -> None:
         """Give the tab another width, which it keeps."""
         if width == self.width:

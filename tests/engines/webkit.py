@@ -139,6 +139,9 @@ class WebKit(Hand):
         self.evaluate(SHOW_IN_FRAME, url, width, HEIGHT)
         self.ask("frame", id=0)
 
+    def reload(self) -> None:
+        self.ask("refresh")
+
     def evaluate(self, function: str, *arguments: Any) -> Any:
         # A promise is awaited by the driver, which would sort the names in an object.
         called = f"Promise.resolve(({function})(...arguments))"

@@ -27,7 +27,7 @@ IDLE_WITHOUT = {
 
 # `site.js` starts the late ones; each of them can start at any time, but in this order.
 DEFERRED, LATE = {"defer": "defer"}, {"type": "text/late"}
-LOADED = {"site.js": DEFERRED, "answers.js": DEFERRED} | dict.fromkeys(
+LOADED = dict.fromkeys(("site.js", "answers.js", "place.js"), DEFERRED) | dict.fromkeys(
     (
         "documentation_options.js",
         "doctools.js",
@@ -36,6 +36,8 @@ LOADED = {"site.js": DEFERRED, "answers.js": DEFERRED} | dict.fromkeys(
         "copybutton.js",
         "sphinx-book-theme.js",
         "terms.js",
+        "contents.js",
+        "focus.js",
     ),
     LATE,
 )

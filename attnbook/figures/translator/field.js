@@ -56,7 +56,7 @@ export function hiding(onHide, onShowAll, onPoint) {
   const label = make("label", {}, box, name);
   const all = make("button", { type: "button", text: "show all" });
   box.addEventListener("change", () => onHide(place, box.checked));
-  all.addEventListener("click", onShowAll);
+  all.addEventListener("click", () => hidden.length && onShowAll());
   const element = make("div", { class: "hiding" }, control.label, control.input, label, all);
   const paintPlace = () => {
     const named = `“${visible(text[place])}”`;
@@ -64,7 +64,8 @@ export function hiding(onHide, onShowAll, onPoint) {
     control.set(place, `${place}, ${named}`);
     put(name, { text: `hide ${named} from attention` });
     box.checked = hidden.includes(place);
-    all.disabled = !hidden.length;
+    // Never disabled: the button would lose the focus when it is pressed.
+    put(all, { "aria-disabled": !hidden.length });
     onPoint(place);
   };
   /** @param {number} value */

@@ -112,6 +112,7 @@ def test_range_and_box_hide_by_keyboard_alone_and_what_changes_is_marked(show):
     python.hidden = []
     assert disagreements(figure, python) == []
     expect(figure.get_by_role("button", name="show all")).to_be_disabled()
+    expect(figure.get_by_role("button", name="show all")).to_be_focused()
     expect(changed).to_have_count(0)
     assert shown.get("hidden") == [[]]
 

@@ -4,10 +4,22 @@ from __future__ import annotations
 
 import pytest
 
+from tools import ROOT
 from tools.book.server import BUILD, address, show, start_server
 
 FOLD = "<details><summary>Answer</summary><p style='height: 700px'>A half each.</p></details>"
-PAGE = "<!DOCTYPE html><title>t</title>{folds}<p>{text}</p><p style='height: 5000px'></p>"
+PLACE = (ROOT / "tools" / "site" / "static" / "place.js").read_text("utf-8")
+# Each build is higher above what is read, and its figure gets its height late.
+PAGE = f"""<!DOCTYPE html><title>t</title><article><section id="s">{2 * FOLD}
+<p style="height: {{high}}px">{{text}}</p><div data-attnbook-view="figure-0"></div>
+</section><section id="read"><p>first</p><p id="here" style="height: 5000px">here</p></section>
+</article><script>{PLACE.replace("{", "{{").replace("}", "}}")}</script><script>
+addEventListener("load", () => requestAnimationFrame(() => {{{{
+  document.querySelector("[data-attnbook-view]").innerHTML =
+    "<figure style='height: 900px'></figure>";
+}}}}));
+</script>"""
+TOP = "document.querySelector('#here').getBoundingClientRect().top"
 
 
 @pytest.fixture
@@ -18,7 +30,7 @@ def write(tmp_path):
     def write(number: int, text: str) -> str:
         build = tmp_path / str(number)
         build.mkdir()
-        (build / "index.html").write_text(PAGE.format(folds=2 * FOLD, text=text), "utf-8")
+        (build / "index.html").write_text(PAGE.format(high=300 * number, text=text), "utf-8")
         show(server, build)
         return address(server)
 
@@ -31,7 +43,10 @@ def test_a_page_stays_until_a_new_build_and_keeps_its_place_and_its_open_answers
     tab = browser.new_page(viewport={"width": 800, "height": 600})
     tab.goto(write(1, "before"))
     tab.locator("summary").nth(1).click()
-    tab.evaluate("scrollTo(0, 1500)")
+    tab.locator("figure").wait_for()
+    tab.evaluate("document.querySelector('#here').scrollIntoView()")
+    tab.evaluate("scrollBy(0, 400)")
+    assert tab.evaluate(TOP) == -400
     tab.evaluate("document.title = 'mine'")
     for _ in range(3):  # the page has read the first answers before it asks again
         with tab.expect_response(f"**{BUILD}"):
@@ -40,7 +55,8 @@ def test_a_page_stays_until_a_new_build_and_keeps_its_place_and_its_open_answers
 
     write(2, "after")
     tab.get_by_text("after").wait_for()
-    tab.wait_for_function("scrollY === 1500")
+    tab.locator("figure").wait_for()
+    tab.wait_for_function(f"{TOP} === -400")
     opened = "[...document.querySelectorAll('details')].map((fold) => fold.open)"
     assert tab.evaluate(opened) == [False, True]
     tab.close()

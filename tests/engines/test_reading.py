@@ -1,0 +1,78 @@
+"""What a reader does between the figures, in every engine: reload, press keys, forbid storage."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.engines.conftest import OTHERS
+from tests.engines.engine import until
+
+ENGINES = [*OTHERS, "chromium"]
+PAGE = "chapters/masked-softmax.html"
+READY = """() => 'bootstrap' in window && document.querySelector('.copybtn') !== null
+    && [...document.querySelectorAll('[data-attnbook-view]')]
+        .every(view => view.querySelector('figure'))"""
+FOCUSED = "selector => document.activeElement.matches(selector)"
+TOP = "selector => document.querySelector(selector).getBoundingClientRect().top"
+DENY = """<script>for (const name of ["localStorage", "sessionStorage"])
+Object.defineProperty(window, name, { configurable: true, get() { throw Error("denied"); } });
+</script>"""
+
+
+@pytest.fixture
+def shown(engine, watched_home):
+    engine.open(watched_home + PAGE)
+    assert until(engine, READY)
+    yield engine
+    assert engine.complaints() == []
+
+
+def test_a_reload_shows_the_place_that_was_read(shown):
+    far = "#gradients-through-a-mask"
+    shown.evaluate("() => document.querySelector('article details').open = true")
+    shown.evaluate("place => document.querySelector(place).scrollIntoView()", far)
+    shown.evaluate("() => scrollBy({ top: 150, behavior: 'instant' })")
+    before = shown.evaluate(TOP, far)
+    assert before < 0
+    shown.reload()
+    assert until(shown, READY)
+    assert until(shown, f"(place, top) => Math.abs(({TOP})(place) - top) < 3", far, before)
+    assert shown.evaluate("() => document.querySelector('article details').open")
+
+
+def test_a_pressed_button_keeps_the_focus_and_shows_it(shown):
+    for button in (".theme-switch-button", ".primary-toggle", ".copybtn"):
+        shown.evaluate("selector => document.querySelector(selector).focus()", button)
+        outline = "() => getComputedStyle(document.activeElement).outlineStyle"
+        shown.press("Enter")
+        assert shown.evaluate(FOCUSED, button), button
+        assert shown.evaluate(outline) == "solid", button
+
+
+def test_after_the_skip_link_the_next_stop_is_in_the_text(shown):
+    shown.evaluate("() => document.querySelector('.skip-link a').focus()")
+    shown.press("Enter")
+    assert until(shown, "() => location.hash === '#text'")
+    shown.press("Tab")
+    assert shown.evaluate(FOCUSED, "#text *")
+
+
+@pytest.fixture
+def denied_home(watched, serve):
+    page = watched / PAGE
+    denied = page.with_name("denied.html")
+    denied.write_text(page.read_text("utf-8").replace("<head>", f"<head>{DENY}", 1), "utf-8")
+    yield serve(watched)
+    denied.unlink()
+
+
+def test_a_page_whose_browser_stores_nothing_has_no_errors_and_a_color_button(engine, denied_home):
+    engine.open(f"{denied_home}chapters/denied.html")
+    assert until(engine, READY)
+    theme = "() => document.documentElement.dataset.theme"
+    seen = []
+    for _ in range(3):
+        engine.evaluate("() => document.querySelector('.theme-switch-button').click()")
+        seen.append(engine.evaluate(theme))
+    assert {*seen} == {"light", "dark"}
+    assert engine.complaints() == []

@@ -1,0 +1,57 @@
+"""The contents of a page: the section that is read is marked, and a link closes the drawer."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.tools.site.site_checks import NARROW, opened
+
+# At each stop of a scroll down and up again: what is marked, and the last heading above the line.
+MISTAKES = """async () => {
+    const frame = () => new Promise(requestAnimationFrame);
+    const drawn = async () => { for (let i = 0; i < 3; i++) await frame(); };
+    const links = [...document.querySelectorAll('nav.page-toc a')].filter(e => e.offsetParent);
+    const headings = links.map(link => document.querySelector(`${link.hash} :is(h2, h3)`));
+    const stops = [], end = document.documentElement.scrollHeight - innerHeight;
+    for (let y = 0; y < end; y += 250) stops.push(y);
+    const mistakes = [];
+    for (const y of [...stops, ...stops.toReversed()]) {
+        scrollTo({ top: y, behavior: 'instant' });
+        await drawn();
+        const above = headings.filter(e => e.getBoundingClientRect().top <= 0.4 * innerHeight);
+        const marked = [...document.querySelectorAll('nav.page-toc :is(a.active, [aria-current])')];
+        const right = above.length
+            ? marked.length === 1 && marked[0] === links[above.length - 1]
+            : marked.length === 0;
+        if (!right) mistakes.push([y, above.at(-1)?.textContent, ...marked.map(e => e.hash)]);
+    }
+    return [stops.length, mistakes];
+}"""
+MOUNTED = """() => [...document.querySelectorAll('[data-attnbook-view]')]
+    .every(view => view.querySelector('figure'))"""
+
+
+def test_the_section_whose_heading_is_the_last_above_the_line_is_marked(browser, home):
+    with opened(browser, f"{home}chapters/masked-softmax.html") as (tab, record):
+        tab.wait_for_function(MOUNTED)
+        tab.locator("nav.page-toc a.nav-link").first.click()
+        tab.wait_for_function("document.querySelector('nav.page-toc a.active')")
+        stops, mistakes = tab.evaluate(MISTAKES)
+        assert stops > 20
+        assert mistakes == []
+        assert record.complaints == []
+
+
+@pytest.mark.parametrize("way", ["touch", "keyboard"])
+def test_a_link_in_the_drawer_closes_it_and_shows_its_section(browser, home, way):
+    url = f"{home}chapters/masked-softmax.html"
+    with opened(browser, url, NARROW, has_touch=way == "touch") as (tab, record):
+        tab.wait_for_function("'bootstrap' in window")
+        tab.locator(".secondary-toggle").click()
+        link = tab.locator("dialog[open] a", has_text="Half precision")
+        link.tap() if way == "touch" else link.press("Enter")
+        tab.locator("dialog[open]").wait_for(state="detached")
+        heading = tab.locator("#half-precision h2")
+        tab.wait_for_function("document.activeElement.matches('#half-precision h2')")
+        assert 0 <= heading.bounding_box()["y"] < 200
+        assert record.complaints == []

@@ -1,0 +1,34 @@
+"""Back shows a page where the reader left it; tests/engines has a reload, in every engine."""
+
+from __future__ import annotations
+
+from tests.tools.site.site_checks import opened
+from tests.tools.site.test_contents import MOUNTED
+
+TOP = "document.querySelector('#two-quiet-dangers').getBoundingClientRect().top"
+
+
+def test_back_shows_the_place_that_was_read(browser, home):
+    with opened(browser, f"{home}chapters/masked-softmax.html") as (tab, record):
+        tab.wait_for_function(MOUNTED)
+        tab.evaluate("document.querySelector('#two-quiet-dangers').scrollIntoView()")
+        before = tab.evaluate(TOP)
+        tab.goto(f"{home}chapters/welcome.html")
+        tab.go_back()
+        tab.wait_for_function(MOUNTED)
+        tab.wait_for_function(f"Math.abs({TOP} - {before}) < 3")
+        # The place is held until all figures are there; then the page is the reader's.
+        tab.wait_for_function("history.scrollRestoration === 'auto'")
+        assert abs(tab.evaluate(TOP) - before) < 3
+        assert record.complaints == []
+
+
+def test_the_place_is_the_readers_from_the_first_key_on(browser, home):
+    with opened(browser, f"{home}chapters/masked-softmax.html") as (tab, _):
+        tab.wait_for_function(MOUNTED)
+        tab.evaluate("document.querySelector('#two-quiet-dangers').scrollIntoView()")
+        tab.route("**/live/host.js*", lambda route: route.abort())  # no figure comes
+        tab.reload(wait_until="commit")
+        tab.wait_for_function("history.scrollRestoration === 'manual'")
+        tab.keyboard.press("Home")
+        tab.wait_for_function("scrollY === 0 && history.scrollRestoration === 'auto'")
