@@ -6,7 +6,7 @@ from contextlib import ExitStack, contextmanager
 from urllib.parse import quote
 
 import pytest
-from playwright.sync_api import Route
+from playwright.sync_api import Route, expect
 
 from tests.tools.site.site_checks import NARROW, WIDE, opened
 
@@ -77,8 +77,48 @@ def test_each_hit_without_a_description_is_quoted(search, way, query):
 @pytest.mark.parametrize("query", NOWHERE)
 def test_a_word_that_is_nowhere_in_the_book_gets_a_sentence(search, way, query):
     with search(way, query) as tab:
-        assert "did not match" in tab.locator(".search-summary").inner_text()
+        assert f"“{query}” did not match" in tab.locator(".search-summary").inner_text()
         assert tab.evaluate(HITS) == []
+
+
+@pytest.mark.parametrize(
+    ("query", "advice"),
+    [
+        ("the", "such words are on every page"),
+        ("softmaks", "Did you mean “softmax”?"),
+        ("atention wieghts", "Did you mean “attention weights”?"),
+        ("zzyzx", "Check its spelling"),
+    ],
+)
+def test_a_search_without_hits_is_explained(search, query, advice):
+    with search("http", query) as tab:
+        assert advice in tab.locator(".search-summary").inner_text()
+
+
+def test_a_short_query_finds_the_pages_that_hold_it_as_it_is_typed(search):
+    with search("http", "√d") as tab:
+        hits = tab.evaluate(HITS)
+        assert 5 < len(hits) < 15
+        assert [hit["excerpt"] for hit in hits if "√d" not in hit["excerpt"]] == []
+        assert "#why-divide-by-d" in "".join(hit["link"] for hit in hits[:3])
+
+
+def test_the_field_of_the_search_page_has_the_focus_and_stays_in_sight(search):
+    with search("http", "softmax") as tab:
+        field = tab.locator(".bd-search-container input[name=q]")
+        expect(field).to_be_focused()
+        tab.evaluate("scrollTo(0, document.documentElement.scrollHeight)")
+        assert 0 < field.bounding_box()["y"] < 120
+
+
+@pytest.mark.parametrize("page", ["chapters/welcome", "search"])
+def test_a_slash_leads_to_the_search(browser, home, page):
+    with opened(browser, f"{home}{page}.html") as (tab, _):
+        tab.wait_for_function("'bootstrap' in window")
+        tab.evaluate("document.activeElement.blur()")
+        tab.keyboard.press("/")
+        tab.locator(FIELD).wait_for()
+        assert tab.locator(FIELD).input_value() == ""
 
 
 @each_way
