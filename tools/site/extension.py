@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html.parser import HTMLParser
 from importlib.util import find_spec
 from pathlib import Path
@@ -43,6 +44,8 @@ REDIRECT = """<!DOCTYPE html>
 <a href="{page}">{title}</a>
 </html>
 """
+
+EMPTY_HEADER = re.compile(r"<th\b[^>]*>\s*(?:<p>\s*</p>)?\s*</th>")
 
 logger = logging.getLogger(__name__)
 
@@ -138,6 +141,11 @@ def drop_citation_roles(context: dict[str, Any]) -> None:
     context["body"] = body
 
 
+def drop_empty_headers(context: dict[str, Any]) -> None:
+    """Let a table's corner be a plain cell: a header without text names nothing (axe)."""
+    context["body"] = EMPTY_HEADER.sub("<td></td>", context.get("body", ""))
+
+
 def write_front_door(app: Sphinx, error: Exception | None) -> None:
     """Let the site's address lead to the first page."""
     if error:
@@ -176,5 +184,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("config-inited", work_as_make_does)
     app.connect("doctree-resolved", lambda _app, doctree, _name: check_pictures(doctree))
     app.connect("html-page-context", lambda _app, _name, _, page, _tree: drop_citation_roles(page))
+    app.connect("html-page-context", lambda _app, _name, _, page, _tree: drop_empty_headers(page))
     app.connect("build-finished", write_front_door)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

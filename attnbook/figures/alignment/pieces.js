@@ -23,7 +23,7 @@ function band(name, note, ...content) {
   const heading = make("div", { class: "stage-name" }, make("b", { text: name }), note);
   return make(
     "section",
-    { class: "stage", "aria-label": name },
+    { class: "stage", role: "group", "aria-label": name },
     heading,
     make("div", { class: "stage-picture" }, ...content),
   );

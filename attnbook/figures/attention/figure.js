@@ -152,7 +152,7 @@ function exampleBlock(model, example, own) {
   const table = numberTable(keyLabels, values[0].length, hidden);
   const element = make(
     "section",
-    { class: keyLabels.length > MOST_NAMED ? "example many" : "example", "aria-label": name },
+    { class: keyLabels.length > MOST_NAMED ? "example many" : "example", role: "group", "aria-label": name },
     ...(queryLabels.length > 1 ? [rows.element] : []),
     title,
     ...(hands ? [hands.element] : []),

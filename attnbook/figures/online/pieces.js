@@ -93,7 +93,12 @@ export function sumRows({ name, of, now }, note, places, ends) {
   });
   const origin = `${(-100 * ends[0]) / (ends[1] - ends[0])}%`;
   const title = make("div", { class: "title" }, make("b", { text: name }), make("small", { text: note }));
-  const element = make("section", { class: "carried", "aria-label": name }, title, ...rows.map((row) => row.element));
+  const element = make(
+    "section",
+    { class: "carried", role: "group", "aria-label": name },
+    title,
+    ...rows.map((row) => row.element),
+  );
   /** @param {Carried[]} walk @param {number} step @param {boolean} shrink whether it may be seen to move */
   const paint = (walk, step, shrink) => {
     const [old, carried] = [walk[Math.max(0, step - 1)], walk[step]];
@@ -149,7 +154,13 @@ export function outputRows(values, block, places) {
     const name = make("span", { class: "name", text: lines.length > 1 ? `number ${c}` : "" });
     return line("values", name, element);
   });
-  const element = make("section", { class: "carried pooled", "aria-label": "Output so far" }, title, ...axes, told);
+  const element = make(
+    "section",
+    { class: "carried pooled", role: "group", "aria-label": "Output so far" },
+    title,
+    ...axes,
+    told,
+  );
   /** @param {number[]} found @param {number[]} expected @param {number[]} wrong @param {number} step @param {boolean} last */
   const paint = (found, expected, wrong, step, last) => {
     lines.forEach(({ at, dots, marks }, c) => {

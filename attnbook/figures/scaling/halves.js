@@ -148,7 +148,7 @@ export function half({ name, formula }, labels, queries, onPoint) {
   const room = count <= FEW ? "few" : count <= MOST_NUMBERED ? "numbered" : "unnamed";
   const element = make(
     "section",
-    { class: `half ${name} ${room}`, "aria-label": formula, style: `--count: ${count}` },
+    { class: `half ${name} ${room}`, role: "group", "aria-label": formula, style: `--count: ${count}` },
     title,
     ...stages,
     measures.element,

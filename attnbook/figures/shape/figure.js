@@ -49,7 +49,7 @@ function sourceOf(sections, steps, onChoose) {
   );
   const element = make(
     "div",
-    { class: "scroll source", tabindex: 0, role: "region", "aria-label": "source" },
+    { class: "scroll source", tabindex: 0, role: "group", "aria-label": "source" },
     ...blocks,
   );
   /** @type {(typeof rows)[number][number] | null} */
@@ -227,7 +227,7 @@ function numberTable(model) {
       make(
         "tr",
         {},
-        make("th", { scope: "row", text: leading.length ? `[${indexOf(row, leading).join(", ")}]` : "" }),
+        leading.length ? make("th", { scope: "row", text: `[${indexOf(row, leading).join(", ")}]` }) : make("td"),
         ...numbers.slice(row * width, (row + 1) * width).map((number) => numberCell(number, step.kind)),
       ),
     );

@@ -125,7 +125,7 @@ function meetingTable({ product }, numbers) {
   const lines = [length, length, length, 1].map(tableRow);
   const body = make("tbody", {}, ...lines.map((it) => it.element));
   const table = make("table", { class: "meeting" }, body);
-  const element = make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "row and column" }, table);
+  const element = make("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "row and column" }, table);
   /** @param {Meeting} found */
   const point = (found) => {
     const row = found.rowPlaces.map((at) => Number(first[at]));

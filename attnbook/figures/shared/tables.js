@@ -27,9 +27,10 @@ export function tableRow(count) {
   };
 }
 
-/** The names of columns. @param {(number | string)[]} names */
+/** The names of columns; one without a name gets no heading. @param {(number | string)[]} names */
 export function headOf(names) {
-  return make("thead", {}, make("tr", {}, ...names.map((text) => make("th", { scope: "col", text }))));
+  const cells = names.map((text) => (text === "" ? make("td") : make("th", { scope: "col", text })));
+  return make("thead", {}, make("tr", {}, ...cells));
 }
 
 /**
@@ -44,11 +45,11 @@ export function titledTable(caption, names, ...groups) {
 }
 
 /**
- * Tables behind a switch, in a region that may scroll.
+ * Tables behind a switch, in a group that may scroll. It is no landmark: a page has many of its name.
  * @param {Element[]} tables
- * @param {{title?: string, name?: string}} said the switch's text, and the region's name
+ * @param {{title?: string, name?: string}} said the switch's text, and the group's name
  */
 export function folded(tables, { title = "Show numbers", name = "numbers" } = {}) {
-  const region = make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": name }, ...tables);
-  return make("details", {}, make("summary", { text: title }), region);
+  const group = make("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": name }, ...tables);
+  return make("details", {}, make("summary", { text: title }), group);
 }

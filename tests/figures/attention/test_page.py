@@ -256,7 +256,7 @@ def test_a_pointed_key_says_its_numbers(show):
 def test_an_example_bears_its_name_wherever_it_is_named(show, case, names):
     _, figure, _, _ = show(case)
     for name, section in zip(names, figure.locator("section").all(), strict=True):
-        assert figure.get_by_role("region", name=name, exact=True).count() == 1
+        assert figure.get_by_role("group", name=name, exact=True).count() == 1
         assert section.get_attribute("aria-label") == name
         assert section.locator(".title").inner_text() == f"{name}, query 0"
         assert section.locator("caption").text_content() == f"{name}, query 0"

@@ -24,6 +24,9 @@ JUDGED = [(WIDE, "light"), (NARROW, "dark")]
 # the same in every look, so they are asked of a page or a figure once.
 OF_LOOK = ["color-contrast", "link-in-text-block", "scrollable-region-focusable", "target-size"]
 
+# Rules that axe takes for advice, and this book for rules: a screen reader lists landmarks by name.
+ALSO_JUDGED = {"landmark-unique", "empty-table-header"}
+
 # axe findings of the theme that cannot be mended here: (rule, part of the element) -> why.
 EXCEPTIONS: dict[tuple[str, str], str] = {}
 
@@ -180,7 +183,7 @@ def look(page: Page, visit: Visit, *, judged: bool = True, only: list[str] | Non
 
 
 def axe_findings(page: Page, only: list[str] | None = None) -> list[str]:
-    """Serious and critical findings of axe by all its rules or some, less the named exceptions."""
+    """Findings of axe that are serious, critical or of a rule in `ALSO_JUDGED`, less exceptions."""
     return [finding for finding, _ in axe_findings_with_places(page, only)]
 
 
@@ -197,7 +200,7 @@ def axe_findings_with_places(page: Page, only: list[str] | None = None) -> list[
             node["target"][0],
         )
         for violation in violations
-        if violation["impact"] in ("serious", "critical")
+        if violation["impact"] in ("serious", "critical") or violation["id"] in ALSO_JUDGED
         for node in violation["nodes"]
         if not any(violation["id"] == rule and part in node["html"] for rule, part in EXCEPTIONS)
     ]

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from tests.tools.site.site_checks import NARROW, dead_links, look, opened, packed_load
+from tests.tools.site.site_checks import (
+    ALSO_JUDGED,
+    NARROW,
+    dead_links,
+    look,
+    opened,
+    packed_load,
+)
 
 GOOD = '<!DOCTYPE html><html lang="en"><title>Good</title><link rel="icon" href="data:,">{}</html>'
 GROW = "new ResizeObserver(([{ target }]) => target.prepend(document.createElement('br')))"
@@ -13,7 +20,9 @@ DOTS = [("round", 5), ("square", 5), ("butt", 5), ("round", 5.001)]  # two of th
 BAD = f"""
 <style>main {{ color: #222 }}</style>
 <main>
-  <h1>a</h1><h1>b</h1><p class=search-button>a</p><form class=bd-search>b</form>
+  <h1>a</h1><h1>b</h1>
+  <section aria-label="numbers"></section><section aria-label="numbers"></section>
+  <table><tr><th></th></tr></table><p class=search-button>a</p><form class=bd-search>b</form>
   <p id="far" style="width: 500px">far</p>
   <svg aria-hidden="true">{"".join(LINE.format(cap=cap, x2=x2) for cap, x2 in DOTS)}</svg>
   <select id="small" style="height: 20px"></select>
@@ -67,6 +76,8 @@ def test_every_fault_of_a_bad_page_is_found(show):
     assert "far" in record.overflow
     found = [line.partition(" ")[0] for line in record.hard_on_a_phone]
     assert found == ["target", "label", "table"]
+    for rule in ALSO_JUDGED:
+        assert any(finding.startswith(rule) for finding in record.findings)
 
 
 # A word among others that look like those before it, until something makes it pale.

@@ -16,7 +16,13 @@ from sphinx.errors import ExtensionError
 from tools import ROOT
 from tools.provenance import made_from, repository_address, web_address
 from tools.site import formulas
-from tools.site.extension import Coalescing, drop_citation_roles, need_package, silent_pictures
+from tools.site.extension import (
+    Coalescing,
+    drop_citation_roles,
+    drop_empty_headers,
+    need_package,
+    silent_pictures,
+)
 from tools.site.formulas import FormulaError, typeset
 from tools.site.icons import glyphs_by_name, glyphs_in_style, glyphs_used
 
@@ -177,3 +183,9 @@ def test_a_bibliography_has_no_contradictory_roles():
     context = {"body": '<div role="list" class="citation-list"><p role="doc-biblioentry">x</p>'}
     drop_citation_roles(context)
     assert context["body"] == "<div><p>x</p>"
+
+
+def test_a_header_without_text_is_a_plain_cell():
+    context = {"body": '<tr><th class="head"><p></p></th><th class="head"><p>x</p></th><th></th>'}
+    drop_empty_headers(context)
+    assert context["body"] == '<tr><td></td><th class="head"><p>x</p></th><td></td>'
