@@ -22,7 +22,7 @@ const character = (text, attributes = {}) => make("bdi", { ...attributes, text: 
 function band(name, note, ...content) {
   const heading = make("div", { class: "stage-name" }, make("b", { text: name }), note);
   return make(
-    "section",
+    "div",
     { class: "stage", role: "group", "aria-label": name },
     heading,
     make("div", { class: "stage-picture" }, ...content),

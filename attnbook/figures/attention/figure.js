@@ -151,7 +151,7 @@ function exampleBlock(model, example, own) {
   const readout = pointer(model, example, stages, own);
   const table = numberTable(keyLabels, values[0].length, hidden);
   const element = make(
-    "section",
+    "div",
     { class: keyLabels.length > MOST_NAMED ? "example many" : "example", role: "group", "aria-label": name },
     ...(queryLabels.length > 1 ? [rows.element] : []),
     title,

@@ -137,7 +137,7 @@ export function plot(model, about) {
   );
   const verdict = make("span", { class: "verdict" });
   const element = make(
-    "section",
+    "div",
     { class: "cost-plot", role: "group", "aria-label": title },
     make("div", { class: "cost-title" }, make("b", { text: title }), ...keys, verdict),
     make("div", { class: "cost-box" }, picture, beside.element, ...(limit.length ? [warning] : [])),

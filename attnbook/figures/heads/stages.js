@@ -16,13 +16,7 @@ function stage(name, className) {
   const place = make("div", { class: "stage-picture" });
   const axis = make("div", { class: "heads-axis", "aria-hidden": true });
   const heading = make("div", { class: "stage-name" }, make("b", { text: name }), note);
-  const element = make(
-    "section",
-    { class: `stage ${className}`, role: "group", "aria-label": name },
-    heading,
-    place,
-    axis,
-  );
+  const element = make("div", { class: `stage ${className}`, role: "group", "aria-label": name }, heading, place, axis);
   /** @type {ReturnType<typeof bars> | null} */
   let picture = null;
   let count = 0;

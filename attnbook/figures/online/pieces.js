@@ -94,7 +94,7 @@ export function sumRows({ name, of, now }, note, places, ends) {
   const origin = `${(-100 * ends[0]) / (ends[1] - ends[0])}%`;
   const title = make("div", { class: "title" }, make("b", { text: name }), make("small", { text: note }));
   const element = make(
-    "section",
+    "div",
     { class: "carried", role: "group", "aria-label": name },
     title,
     ...rows.map((row) => row.element),
@@ -155,7 +155,7 @@ export function outputRows(values, block, places) {
     return line("values", name, element);
   });
   const element = make(
-    "section",
+    "div",
     { class: "carried pooled", role: "group", "aria-label": "Output so far" },
     title,
     ...axes,

@@ -147,7 +147,7 @@ export function half({ name, formula }, labels, queries, onPoint) {
   const title = make("div", { class: "half-title" }, make("b", { text: formula }), note);
   const room = count <= FEW ? "few" : count <= MOST_NUMBERED ? "numbered" : "unnamed";
   const element = make(
-    "section",
+    "div",
     { class: `half ${name} ${room}`, role: "group", "aria-label": formula, style: `--count: ${count}` },
     title,
     ...stages,

@@ -15,7 +15,7 @@ const letter = (text) => make("bdi", { text: visible(text) });
 function band(name, note, ...content) {
   const heading = make("div", { class: "stage-name" }, make("b", { text: name }), note);
   const picture = make("div", { class: "stage-picture" }, ...content);
-  return make("section", { class: "stage", role: "group", "aria-label": name }, heading, picture);
+  return make("div", { class: "stage", role: "group", "aria-label": name }, heading, picture);
 }
 
 /** What is written, over the slider that walks along it; above, what was written before, if it differs. @param {(step: number) => void} onChoose */

@@ -12,7 +12,7 @@ from tests.figures.shared.page import CLOSE, reading
 
 READ = reading("""
     temperature: Number(figure.querySelector('.temperature input').ariaValueText),
-    examples: all('section').map((section) => ({
+    examples: all('.example').map((section) => ({
         query: Number(section.querySelector('input[type=radio]:checked')?.value ?? 0),
         lens: [...section.querySelectorAll('.axis input')].map((input) => Number(input.value)),
         rows: [...section.querySelectorAll('tbody tr')].map(values),
@@ -61,12 +61,12 @@ def differences(
 
 def length_slider(figure: Locator, example: int = 0) -> Locator:
     """The `valid_lens` slider that is shown for an example."""
-    return figure.locator("section").nth(example).locator(".axis input:visible")
+    return figure.locator(".example").nth(example).locator(".axis input:visible")
 
 
 def boundaries(figure: Locator, example: int = 0) -> list[float]:
     """Where the keys' columns begin and end, in px: one more than there are keys."""
-    keys = figure.locator("section").nth(example).locator(".keys")
+    keys = figure.locator(".example").nth(example).locator(".keys")
     return list(
         keys.evaluate(
             """keys => [...keys.children].map(key => key.getBoundingClientRect().left)

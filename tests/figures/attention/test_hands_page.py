@@ -64,7 +64,7 @@ def differences(seen: dict[str, Any], place: dict[str, Any], name: str) -> list[
 
 def said_vectors(figure, example: int) -> list[list[float]]:
     """The vectors that an example gives in words: the query in focus, then the keys."""
-    said = figure.locator("section").nth(example).locator(".beside data")
+    said = figure.locator(".example").nth(example).locator(".beside data")
     numbers = [float(part.get_attribute("value")) for part in said.all()]
     return [numbers[i : i + 2] for i in range(0, len(numbers), 2)]
 
@@ -74,7 +74,7 @@ def drag(shown, example: int, grip: int, to: tuple[float, float], *, beside: flo
 
     It may be taken so many px beside its middle.
     """
-    section, mouse = shown.figure.locator("section").nth(example), shown.tab.mouse
+    section, mouse = shown.figure.locator(".example").nth(example), shown.tab.mouse
     tip = section.locator(".grip").nth(-1 - grip)
     tip.scroll_into_view_if_needed()
     box, plane = tip.bounding_box(), section.locator(".plane").bounding_box()
@@ -128,7 +128,7 @@ def test_a_tip_goes_no_further_than_its_slider(show):
 
 def test_a_finger_drags_a_tip_and_the_page_stays(show):
     shown = show("dot", NARROW)
-    tip = shown.figure.locator("section").first.locator(".grip").last
+    tip = shown.figure.locator(".example").first.locator(".grip").last
     tip.scroll_into_view_if_needed()
     box, scrolled = tip.bounding_box(), shown.tab.evaluate("scrollY")
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
@@ -145,7 +145,7 @@ def test_a_finger_drags_a_tip_and_the_page_stays(show):
 
 def test_each_vector_can_be_moved_by_keys_alone(show):
     shown = show("additive")
-    section, moves = shown.figure.locator("section").first, shown.state["moves"]
+    section, moves = shown.figure.locator(".example").first, shown.state["moves"]
     reached = moves["reach"] - moves["step"]
     section.get_by_text("Move them by sliders").press("Enter")
     labels = ["the query", *shown.state["key_labels"]]
@@ -197,7 +197,7 @@ def test_the_name_of_an_arrow_stays_on_the_plane(show, width):
 def test_a_moved_query_is_called_so_until_it_is_back(show):
     shown = show("named")
     shown.tab.evaluate(UNFOLD)
-    section = shown.figure.locator("section").first
+    section = shown.figure.locator(".example").first
     title = section.locator(".title")
     assert title.inner_text().endswith("query: east")
     section.locator(".pair input").first.press("End")
@@ -224,7 +224,7 @@ def test_a_change_from_python_moves_the_arrows(show):
 
 
 def handle(shown, key: int, example: int = 0):
-    return shown.figure.locator("section").nth(example).locator(".handles input").nth(key)
+    return shown.figure.locator(".example").nth(example).locator(".handles input").nth(key)
 
 
 @each_width
@@ -277,4 +277,4 @@ def test_a_hidden_score_can_be_raised_and_changes_nothing(show):
     after = read(shown.figure)["examples"][1]["rows"]
     assert after[4][0] == shown.state["moves"]["reach"]
     assert [row[1:] for row in after] == [row[1:] for row in before]
-    assert shown.figure.locator("section").nth(1).locator(".of-scores span").nth(4).is_visible()
+    assert shown.figure.locator(".example").nth(1).locator(".of-scores span").nth(4).is_visible()

@@ -201,7 +201,7 @@ def test_a_move_is_saved_for_python_and_any_temperature_is_shown(show):
 def test_the_focus_moves_to_another_query_in_this_figure_alone(show, how):
     tab, figure, state, _ = show("additive")
     checked = tab.locator("input[type=radio]:checked").count()
-    queries = figure.locator("section").first.get_by_role("radio")
+    queries = figure.locator(".example").first.get_by_role("radio")
     for query in (1, 2):
         if how == "keys":
             queries.nth(query - 1).press("ArrowDown")
@@ -255,7 +255,7 @@ def test_a_pointed_key_says_its_numbers(show):
 )
 def test_an_example_bears_its_name_wherever_it_is_named(show, case, names):
     _, figure, _, _ = show(case)
-    for name, section in zip(names, figure.locator("section").all(), strict=True):
+    for name, section in zip(names, figure.locator(".example").all(), strict=True):
         assert figure.get_by_role("group", name=name, exact=True).count() == 1
         assert section.get_attribute("aria-label") == name
         assert section.locator(".title").inner_text() == f"{name}, query 0"
@@ -280,7 +280,7 @@ HEIGHTS = """section => [...section.querySelectorAll('.bars')[1].querySelectorAl
 
 def test_the_share_of_a_hidden_key_goes_to_the_others_and_an_empty_row_says_so(show):
     _, figure, _, _ = show("toy")
-    totals, section = figure.locator(".total-text"), figure.locator("section").first
+    totals, section = figure.locator(".total-text"), figure.locator(".example").first
     assert totals.all_inner_texts() == ["total 1.000", "total 1.000"]
     assert section.evaluate(HEIGHTS)[:3] == [0.5, 0.5, 0]
     length_slider(figure).press("ArrowLeft")
