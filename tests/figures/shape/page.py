@@ -27,9 +27,9 @@ READ = """figure => {
         steps: [...figure.querySelectorAll('.step-table tbody tr')].map(row => text(row, 'th, td')),
         focus: [...figure.querySelectorAll('.step-table tbody tr')].findIndex(
             row => row.hasAttribute('aria-current')),
-        numbers: [...figure.querySelectorAll('.number-table tbody td')].map(
+        numbers: [...figure.querySelectorAll('.number-table tbody td:not(:first-child)')].map(
             cell => cell.dataset.value),
-        rows: text(figure, '.number-table tbody th'),
+        rows: text(figure, '.number-table tbody tr > :first-child'),
         caption: text(figure, '.number-table caption'),
     };
 }"""
