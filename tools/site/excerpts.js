@@ -43,6 +43,15 @@
     return found.sort((a, b) => Number(b.at < HEADING) - Number(a.at < HEADING));
   }
 
+  const { _parseQuery } = Search;
+  // Sphinx lists a page that has any short word of a query, even if it has none of the long ones.
+  Search._parseQuery = (given) => {
+    const parsed = _parseQuery(given);
+    for (const words of parsed) {
+      if (words instanceof Set) for (const word of words) if (word.length < 3) words.delete(word);
+    }
+    return parsed;
+  };
   if (isLiteral) {
     Search._parseQuery = (given) => [given, new Set(), new Set(), new Set([literal]), new Set()];
     Search.performTermsSearch = () =>
