@@ -14,7 +14,9 @@ KEYS = {
     "Escape": "\ue00c",
     "Tab": "\ue004",
     "ArrowLeft": "\ue012",
+    "ArrowUp": "\ue013",
     "ArrowRight": "\ue014",
+    "ArrowDown": "\ue015",
 }
 
 

@@ -49,6 +49,29 @@ def test_a_pressed_button_keeps_the_focus_and_shows_it(shown):
         assert shown.evaluate(outline) == "solid", button
 
 
+def test_the_focus_on_a_button_of_the_toolbar_leaves_the_page_where_it_is(shown):
+    shown.evaluate("() => scrollTo({ top: 3000, behavior: 'instant' })")
+    shown.evaluate("() => document.querySelector('.theme-switch-button').focus()")
+    assert shown.evaluate("() => scrollY") == 3000
+
+
+def test_the_copy_buttons_of_a_section_are_one_stop_and_arrow_keys_move_between_them(shown):
+    stops = """() => [...document.querySelectorAll('article section')].map(section =>
+        [...section.querySelectorAll('.copybtn')].filter(it => it.closest('section') === section))
+        .filter(buttons => buttons.length)
+        .map(buttons => buttons.filter(it => it.tabIndex === 0).length)"""
+    assert {*shown.evaluate(stops)} == {1}
+    place = """() => [...document.querySelectorAll('#a-row-with-nothing-to-see .copybtn')]
+        .indexOf(document.activeElement)"""
+    shown.evaluate("() => document.querySelector('#a-row-with-nothing-to-see .copybtn').focus()")
+    places = [shown.evaluate(place)]
+    for key in ("ArrowDown", "ArrowDown", "ArrowUp"):
+        shown.press(key)
+        places.append(shown.evaluate(place))
+    assert places == [0, 1, 2, 1]
+    assert {*shown.evaluate(stops)} == {1}
+
+
 def test_after_the_skip_link_the_next_stop_is_in_the_text(shown):
     shown.evaluate("() => document.querySelector('.skip-link a').focus()")
     shown.press("Enter")
