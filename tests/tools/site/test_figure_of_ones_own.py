@@ -38,7 +38,7 @@ def built(tmp_path_factory) -> Book:
 
 
 def weights_of(tab) -> list[float]:
-    cells = tab.locator("figure td").all()
+    cells = tab.locator("figure td[data-value]").all()
     return [float(one.get_attribute("data-value")) for one in cells]
 
 
