@@ -56,14 +56,15 @@ def test_the_focus_on_a_button_of_the_toolbar_leaves_the_page_where_it_is(shown)
 
 
 def test_the_copy_buttons_of_a_section_are_one_stop_and_arrow_keys_move_between_them(shown):
-    stops = """() => [...document.querySelectorAll('article section')].map(section =>
-        [...section.querySelectorAll('.copybtn')].filter(it => it.closest('section') === section))
+    stops = """() => [...document.querySelectorAll('article :is(section, details)')].map(group =>
+        [...group.querySelectorAll('.copybtn')]
+            .filter(it => it.closest('section, details') === group))
         .filter(buttons => buttons.length)
         .map(buttons => buttons.filter(it => it.tabIndex === 0).length)"""
     assert {*shown.evaluate(stops)} == {1}
-    place = """() => [...document.querySelectorAll('#a-row-with-nothing-to-see .copybtn')]
-        .indexOf(document.activeElement)"""
-    shown.evaluate("() => document.querySelector('#a-row-with-nothing-to-see .copybtn').focus()")
+    place = """() => [...document.querySelectorAll('#gradients-through-a-mask .copybtn')]
+        .filter(it => it.checkVisibility()).indexOf(document.activeElement)"""
+    shown.evaluate("() => document.querySelector('#gradients-through-a-mask .copybtn').focus()")
     places = [shown.evaluate(place)]
     for key in ("ArrowDown", "ArrowDown", "ArrowUp"):
         shown.press(key)

@@ -36,12 +36,13 @@
     });
   }
 
+  // Apart in an answer that folds, which hides all of its own or none.
   /** @type {Map<Element | null, HTMLButtonElement[]>} */
   const bySection = new Map();
   /** @type {NodeListOf<HTMLButtonElement>} */
   const copyButtons = document.querySelectorAll(".copybtn");
   for (const button of copyButtons) {
-    const section = button.closest("section");
+    const section = button.closest("details, section");
     bySection.set(section, [...(bySection.get(section) ?? []), button]);
   }
   for (const buttons of bySection.values()) shareOneStop(buttons);
