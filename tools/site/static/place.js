@@ -42,13 +42,15 @@
     // Not by a ResizeObserver: figures have their own, and a browser would call that a loop.
     let frames = FRAMES;
     const align = () => {
-      if (ends.signal.aborted || !frames) {
+      if (frames && !ends.signal.aborted) {
+        scrollBy({ top: element.getBoundingClientRect().top - top, behavior: "instant" });
+        if (isSettled()) frames -= 1;
+      } else if (document.readyState === "complete") {
+        // Not sooner, or the browser would restore the pixels, even if the reader has scrolled.
         history.scrollRestoration = "auto";
         ends.abort();
         return;
       }
-      scrollBy({ top: element.getBoundingClientRect().top - top, behavior: "instant" });
-      if (isSettled()) frames -= 1;
       requestAnimationFrame(align);
     };
     align();
