@@ -31,7 +31,6 @@ from tools import ROOT
 from tools.book.state import ONE_THREAD
 from tools.contents import pages
 
-MOST_CHARACTERS = 60  # of a line of code
 CELL_TIMEOUT = 120  # seconds
 # A chapter per worker, each on one thread: more would wait for one another.
 SIDE_BY_SIDE = ["--numprocesses=auto", "--maxprocesses=4", "--dist=loadfile"]
@@ -163,18 +162,6 @@ def cell_reads_a_clock(cell: NotebookNode) -> str | None:
     return f"reads a clock ({found[0]}): count instead, as numbers_written does" if found else None
 
 
-def cell_has_a_long_line(cell: NotebookNode) -> str | None:
-    """A phone shows 40 characters of a line; cells that all readers see ask for little more."""
-    if cell.metadata.get("tags"):
-        return None
-    most = max(map(len, cell.source.splitlines()))
-    return (
-        f"has a line of {most} characters: at most {MOST_CHARACTERS}"
-        if most > MOST_CHARACTERS
-        else None
-    )
-
-
 GUARDS: list[Callable[[NotebookNode], str | None]] = [
     cell_was_never_run,
     cell_stores_an_error,
@@ -182,7 +169,6 @@ GUARDS: list[Callable[[NotebookNode], str | None]] = [
     cell_is_kept_from_nbval,
     cell_copies_the_package,
     cell_reads_a_clock,
-    cell_has_a_long_line,
 ]
 
 

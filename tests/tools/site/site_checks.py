@@ -41,8 +41,8 @@ SEEN = """selector => [...document.querySelectorAll(selector)]
 FLAT_DOTS = """() => [...document.querySelectorAll('svg line')]
     .filter(e => getComputedStyle(e).strokeLinecap !== 'butt' && e.getTotalLength() === 0)
     .map(e => e.outerHTML)"""
-# What a finger cannot hit (24 px, WCAG 2.5.8), labels of pictures below 11 px, tables of the text
-# that scroll sideways. A box with a label is as large as both.
+# What a finger cannot hit (24 px, WCAG 2.5.8), labels of pictures below 11 px, tables and code of
+# the text that scroll sideways. A box with a label is as large as both.
 HARD_ON_A_PHONE = """() => {
     const seen = (selector) => [...document.querySelectorAll(selector)]
         .filter(e => e.checkVisibility({visibilityProperty: true}));
@@ -60,7 +60,10 @@ HARD_ON_A_PHONE = """() => {
     const tables = seen('main .pst-scrollable-table-container')
         .filter(e => e.scrollWidth > e.clientWidth + 1)
         .map(e => `table “${e.innerText.slice(0, 30)}”: ${e.scrollWidth} px in ${e.clientWidth}`);
-    return [...targets, ...labels, ...tables];
+    const code = seen('main div.highlight pre')
+        .filter(e => e.scrollWidth > e.clientWidth + 1)
+        .map(e => `code “${e.innerText.slice(0, 30)}”: ${e.scrollWidth} px in ${e.clientWidth}`);
+    return [...targets, ...labels, ...tables, ...code];
 }"""
 # An error without an exception, a ResizeObserver's for one, is no "pageerror".
 TELL_ERRORS = """addEventListener('error', event =>

@@ -29,6 +29,7 @@ BAD = f"""
   <figure class="attnbook-picture"><svg width="80" viewBox="0 0 100 100" aria-hidden="true">
     <text y="20" style="font-size: 12px">tiny</text></svg></figure>
   <div class="pst-scrollable-table-container" style="overflow: auto; width: 9px">table</div>
+  <div class="highlight"><pre style="overflow: auto; width: 9px">code</pre></div>
   <img alt="x" src="http://example.org/x.png"><img alt="x" src="gone.png">
 </main>
 <script>
@@ -75,7 +76,7 @@ def test_every_fault_of_a_bad_page_is_found(show):
     assert record.scroll_width > NARROW
     assert "far" in record.overflow
     found = [line.partition(" ")[0] for line in record.hard_on_a_phone]
-    assert found == ["target", "label", "table"]
+    assert found == ["target", "label", "table", "code"]
     for rule in ALSO_JUDGED:
         assert any(finding.startswith(rule) for finding in record.findings)
 
