@@ -4,12 +4,12 @@ from attnbook._version import __version__
 from attnbook.attention import Attention
 from attnbook.heads import merge_heads, split_heads
 from attnbook.layers import AdditiveAttention, DotProductAttention, MLPAttention
-from attnbook.lengths import checked
-from attnbook.masking import causal_mask, length_mask
+from attnbook.masking.lengths import checked
+from attnbook.masking.masks import causal_mask, length_mask
+from attnbook.masking.rules import document_mask, prefix_mask, start_mask, window_mask
 from attnbook.multihead import MultiHeadAttention
 from attnbook.pooling import kernel_pool, pool
 from attnbook.position import rotary_encoding, sinusoidal_encoding
-from attnbook.rules import document_mask, prefix_mask, start_mask, window_mask
 from attnbook.scoring import (
     additive_score,
     bilinear_score,

@@ -11,10 +11,10 @@ from attnbook.checks import check_dropout, check_flag, check_inputs, check_score
 from attnbook.fused.choice import fast_weigh_pays
 from attnbook.fused.fallback import is_number, is_untouched, may_look
 from attnbook.fused.softmax import fast_weigh
-from attnbook.masking import visible_keys
-from attnbook.padding import without_padding, without_unseen
+from attnbook.masking.lengths import beneath, is_recording
+from attnbook.masking.masks import visible_keys
+from attnbook.masking.padding import without_padding, without_unseen
 from attnbook.pooling import pool
-from attnbook.transforms import beneath, is_mapping, is_recording
 from attnbook.weighting import weigh
 
 if TYPE_CHECKING:
@@ -201,3 +201,11 @@ def no_weights(layer: nn.Module) -> AttributeError:
         f"attention_weights are not there: this {type(layer).__name__} has kept none; "
         "call it with keep_weights=True first"
     )
+
+
+def is_mapping() -> bool:
+    """Whether this runs within `torch.func.vmap`, for one of many samples."""
+    if torch.compiler.is_compiling() or torch._C._functorch.maybe_current_level() is None:
+        return False
+    vmap = torch._C._functorch.TransformType.Vmap
+    return any(level.key() == vmap for level in torch._C._functorch.get_interpreter_stack())

@@ -13,8 +13,6 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from attnbook.transforms import is_traced
-
 QUERIES = "(batch, [heads,] num_queries, query_size)"
 KEYS = "(batch, [heads,] num_keys, key_size)"
 VALUES = "(batch, [heads,] num_keys, value_size)"
@@ -225,6 +223,11 @@ def check_vectors(vectors: Tensor) -> None:
         raise ValueError(
             f"vectors must have shape (…, num_positions, size), got {tuple(vectors.shape)}"
         )
+
+
+def is_traced() -> bool:
+    """Whether `torch.jit.trace` records what is done."""
+    return torch._C._get_tracing_state() is not None
 
 
 def labels(kind: str, given: Sequence[str] | None, count: int) -> list[str]:

@@ -25,7 +25,7 @@ from attnbook.fused.choice import blocks_pay, kernel_pays, streaming_pays
 from attnbook.fused.dot import fast_dot_product_attention
 from attnbook.fused.fallback import is_plain, stay_numbers
 from attnbook.fused.streaming import streamed_additive_attention
-from attnbook.padding import without_padding, without_unseen
+from attnbook.masking.padding import without_padding, without_unseen
 from attnbook.scoring import additive_features, scaled_dot_score
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from attnbook.checks import SCORES, check_inputs, check_pair, check_tensor, check_values
-from attnbook.masking import length_mask
-from attnbook.padding import without_padding
+from attnbook.masking.masks import length_mask
+from attnbook.masking.padding import without_padding
 from attnbook.scoring import gaussian_score
 from attnbook.weighting import masked_softmax
 

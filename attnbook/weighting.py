@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from attnbook.checks import SCORES, check_tensor
-from attnbook.masking import visible_keys
+from attnbook.masking.masks import visible_keys
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Shaped

@@ -11,7 +11,7 @@ from torch.autograd import Function
 from attnbook.fused.blocks import score_gradients, score_in_blocks
 from attnbook.fused.fallback import gradients_by_formula, wants_formula
 from attnbook.fused.kernels import compiled_score
-from attnbook.padding import without_padding
+from attnbook.masking.padding import without_padding
 from attnbook.scoring import additive_features
 
 if TYPE_CHECKING:

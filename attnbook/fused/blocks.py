@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import torch
 from torch import Tensor
 
-from attnbook.masking import reach
+from attnbook.masking.masks import reach
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

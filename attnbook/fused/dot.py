@@ -20,8 +20,8 @@ from torch.nn.functional import pad, scaled_dot_product_attention
 
 from attnbook.fused.choice import learns, slices_pay
 from attnbook.fused.fallback import is_number, wide
-from attnbook.masking import seen_keys, without_future
-from attnbook.padding import without_padding
+from attnbook.masking.masks import seen_keys, without_future
+from attnbook.masking.padding import without_padding
 from attnbook.pooling import pool
 from attnbook.scoring import scaled_dot_score
 from attnbook.weighting import weigh

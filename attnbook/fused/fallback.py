@@ -11,10 +11,13 @@ from torch.autograd import forward_ad
 from torch.nn.modules.module import _has_any_global_hook
 
 from attnbook.checks import autocast_is_on
-from attnbook.transforms import has_numbers, is_mapped, is_recording
+from attnbook.masking.lengths import has_numbers, is_recording
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+# torch has no public way to ask.
+_functorch = torch._C._functorch
 
 
 def needs_fallback(*tensors: Tensor) -> bool:
@@ -79,6 +82,11 @@ def is_plain(linear: nn.Module) -> bool:
 def wants_formula(grad: Tensor) -> bool:
     """Whether a gradient is differentiated again, or is many at once."""
     return torch.is_grad_enabled() or is_mapped(grad)
+
+
+def is_mapped(grad: Tensor) -> bool:
+    """Whether a gradient is many at once, as for a vectorised Jacobian."""
+    return _functorch.is_batchedtensor(grad) or _functorch.is_legacy_batchedtensor(grad)
 
 
 def gradients_by_formula(

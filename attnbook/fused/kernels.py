@@ -22,7 +22,7 @@ import torch
 from torch import Tensor
 
 from attnbook.fused import blocks
-from attnbook.padding import without_padding
+from attnbook.masking.padding import without_padding
 
 
 def _tanh_of_exponentials(q: Tensor, k: Tensor) -> Tensor:

@@ -10,18 +10,8 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from attnbook import AdditiveAttention
-from attnbook.costs import (
-    Point,
-    Rates,
-    Sizes,
-    fit_rates,
-    measured,
-    numbers_written,
-    operations,
-    peak_bytes,
-    predict,
-)
-from attnbook.costs.counting import MODES, PROGRAMS
+from attnbook.costs.counting import MODES, PROGRAMS, Sizes, numbers_written, operations, peak_bytes
+from attnbook.costs.predicting import Point, Rates, fit_rates, measured, predict
 from attnbook.scoring import additive_score, dot_score
 from tests.figures.cost.cases import SWEEP, TRUE, exact
 from tools.bench.memory import allocated

@@ -36,7 +36,9 @@ NAMES = {
     "links": "Links that lead elsewhere",
 }
 PINS: dict[str, list[str]] = {
-    "newest": ["transformers"],  # its models are asked in tests/test_interop_transformers.py
+    "newest": [
+        "transformers"
+    ],  # its models are asked in tests/masking/test_interop_transformers.py
     # All but what installs and runs, which is this environment's own.
     "colab": [f"{name}=={COLAB[name]}" for name in COLAB if name not in {"pip", "ipykernel"}],
 }

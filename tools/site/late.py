@@ -21,7 +21,7 @@ from tools.site import node
 from tools.site.live import LATE
 from tools.site.modules import FOLDER
 
-PROGRAM = Path(__file__).parent / "late" / "bundle.mjs"
+PROGRAM = Path(__file__).parent / "python_in_page" / "bundle.mjs"
 BUNDLED = ("editor", "python")  # what PROGRAM makes
 
 

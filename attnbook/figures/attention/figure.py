@@ -27,7 +27,7 @@ from attnbook.figures.attention.moves import (
     score_by,
 )
 from attnbook.figures.shared.base import Figure, decimals, doubles, module, numbers, stylesheet
-from attnbook.masking import length_mask
+from attnbook.masking.masks import length_mask
 from attnbook.pooling import pool
 from attnbook.weighting import masked_softmax
 

@@ -8,7 +8,7 @@ import torch
 
 from attnbook.checks import check_pair, check_queries_and_keys, check_scores, check_values
 from attnbook.figures.shared.base import check_count, numbers
-from attnbook.masking import given_mask, seen_keys, visible_keys
+from attnbook.masking.masks import given_mask, seen_keys, visible_keys
 from attnbook.practice.registry import find_list_task
 
 if TYPE_CHECKING:

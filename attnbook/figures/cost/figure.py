@@ -7,17 +7,8 @@ from typing import Any
 
 import traitlets
 
-from attnbook.costs import (
-    Measured,
-    Rates,
-    Sizes,
-    fit_rates,
-    measured,
-    operations,
-    peak_bytes,
-    predict,
-)
-from attnbook.costs.counting import MODES, PROGRAMS
+from attnbook.costs.counting import MODES, PROGRAMS, Sizes, operations, peak_bytes
+from attnbook.costs.predicting import Measured, Rates, fit_rates, measured, predict
 from attnbook.figures.shared.base import Figure, module, stylesheet
 
 # Powers of two: the first and the last. Both ends were measured, or lie near what was.
@@ -39,7 +30,7 @@ class CostFigure(Figure):
     the curves where they belong. So the sliders work without a kernel.
 
     Args:
-        points: what was measured, and where; by default `attnbook.costs.measured()`.
+        points: what was measured, and where; by default `attnbook.costs.predicting.measured()`.
         batch: a power of two from 1 to 64.
         queries, keys: powers of two from 16 to 4096, for each example.
         size: num_hiddens of additive attention, d of dot products (and of the values):

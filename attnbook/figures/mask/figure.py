@@ -10,7 +10,7 @@ import traitlets
 
 from attnbook.figures.mask.predicate import evaluated
 from attnbook.figures.shared.base import Figure, check_count, module, stylesheet
-from attnbook.interop import MaskRules
+from attnbook.masking.interop import MaskRules
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -33,7 +33,7 @@ class MaskFigure(Figure):
     Args:
         num_queries, num_keys: 1 to 32 each, no more queries than keys.
         valid_len, start, causal, back, ahead, documents, prefix: the rules to begin with, as
-            in `attnbook.interop.MaskRules`.
+            in `attnbook.masking.interop.MaskRules`.
         goal: a mask to be made, of these sizes: the figure shows it, and tells how many pairs
             differ and whether that is a known mistake.
         groups: the controls shown, some of "sizes", "padding", "order", "window",

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
 from attnbook.checks import check_axes, check_size
-from attnbook.lengths import lengths_for_queries
+from attnbook.masking.lengths import lengths_for_queries
 from attnbook.models.checks import look_up
 
 if TYPE_CHECKING:

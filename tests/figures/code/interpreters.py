@@ -25,7 +25,7 @@ from tools.site.late import bundle
 
 PROGRAM = Path(__file__).with_name("micropython.mjs")
 PACKAGE = TOOLS / "node_modules" / "@micropython" / "micropython-webassembly-pyscript"
-PAGE = TOOLS / "site" / "late" / "page.py"
+PAGE = TOOLS / "site" / "python_in_page" / "page.py"
 
 
 @cache

@@ -5,8 +5,8 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from attnbook.costs import Measured, Point, Rates, Sizes, operations, peak_bytes, predict
-from attnbook.costs.counting import MODES, PROGRAMS
+from attnbook.costs.counting import MODES, PROGRAMS, Sizes, operations, peak_bytes
+from attnbook.costs.predicting import Measured, Point, Rates, predict
 from attnbook.figures import CostFigure
 from attnbook.figures.cost.figure import RANGES
 

@@ -7,7 +7,8 @@ import re
 import pytest
 import traitlets
 
-from attnbook.costs import Measured, measured, operations, peak_bytes
+from attnbook.costs.counting import operations, peak_bytes
+from attnbook.costs.predicting import Measured, measured
 from attnbook.figures import CostFigure
 from tests.figures.attention.cases import traits
 from tests.figures.cost.cases import exact, positions, set_all

@@ -12,8 +12,8 @@ from torch import Tensor, nn
 import attnbook
 from attnbook.figures.mask.figure import LIBRARIES, RULES
 from attnbook.figures.mask.predicate import evaluated
-from attnbook.interop import MaskRules
-from tests.mask_rules import ALONE, JOINS
+from attnbook.masking.interop import MaskRules
+from tests.masking.mask_rules import ALONE, JOINS
 
 # What tensors run as it is, and what they need as a table.
 ON_TENSORS = [

@@ -9,7 +9,7 @@ import torch
 
 from attnbook.figures import MaskFigure
 from attnbook.figures.mask.figure import LIBRARIES
-from attnbook.interop import MaskRules, for_encoder_layer, for_sdpa, for_transformers
+from attnbook.masking.interop import MaskRules, for_encoder_layer, for_sdpa, for_transformers
 from tests.figures.mask.cases import BY_TABLE, GIVEN, ON_TENSORS, executed, setting, tensors
 from tests.figures.mask.engine import run
 from tests.figures.shared.node import with_fault

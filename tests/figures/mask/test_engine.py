@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from attnbook.figures import MaskFigure
-from attnbook.interop import MaskRules
+from attnbook.masking.interop import MaskRules
 from tests.figures.code.interpreters import in_micropython
 from tests.figures.mask.cases import BY_TABLE, ON_TENSORS, chosen, setting
 from tests.figures.mask.engine import run

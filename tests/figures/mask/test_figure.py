@@ -9,10 +9,10 @@ import torch
 import traitlets
 
 from attnbook.figures import MaskFigure
-from attnbook.interop import MaskRules
+from attnbook.masking.interop import MaskRules
 from tests.figures.attention.cases import traits
 from tests.figures.mask.cases import BY_TABLE, ON_TENSORS, chosen
-from tests.mask_rules import ALONE, JOINS
+from tests.masking.mask_rules import ALONE, JOINS
 
 # Refusals
 

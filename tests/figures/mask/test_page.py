@@ -12,10 +12,10 @@ from playwright.sync_api import expect
 
 from attnbook.figures import MaskFigure
 from attnbook.figures.mask.figure import LIBRARIES
-from attnbook.interop import MaskRules
+from attnbook.masking.interop import MaskRules
 from tests.figures.mask.cases import chosen, executed
 from tests.figures.shared.page import DENY, PHONE, notebook, read_in_a_book, reading
-from tests.mask_rules import JOINS
+from tests.masking.mask_rules import JOINS
 from tests.tools.site.live_pages import book
 from tests.tools.site.site_checks import NARROW, WIDE
 

@@ -9,7 +9,7 @@ import pytest
 import attnbook
 from attnbook.figures import CostFigure, HeadsFigure, MaskFigure, TranslatorFigure
 from attnbook.figures.shared.base import Figure
-from attnbook.interop import MaskRules
+from attnbook.masking.interop import MaskRules
 from tests.figures.alignment import cases as alignment
 from tests.figures.attention.cases import CASES, Case
 from tests.figures.attention.hands import OwnScore, moved_figure

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from attnbook.checks import check_dense, check_flag, check_numbers, is_whole
-from attnbook.lengths import lengths_for_queries
+from attnbook.masking.lengths import lengths_for_queries
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -2,7 +2,7 @@
 
 import random
 
-from attnbook.interop import MaskRules
+from attnbook.masking.interop import MaskRules
 
 TABLE = (
     (True, False, True, True, False, True, False),

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attnbook import causal_mask, checked, length_mask
-from attnbook.lengths import _check_everywhere
-from attnbook.masking import reach
+from attnbook.masking.lengths import _check_everywhere
+from attnbook.masking.masks import reach
 from tests.cases import snapshot, unchanged
 
 SHAPE = (2, 3, 7)

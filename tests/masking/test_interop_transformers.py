@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from attnbook import DotProductAttention
-from attnbook.interop import MaskRules, for_attnbook, for_transformers
+from attnbook.masking.interop import MaskRules, for_attnbook, for_transformers
 
 transformers = pytest.importorskip("transformers")
 

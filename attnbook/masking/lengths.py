@@ -8,15 +8,20 @@ from threading import Lock
 from typing import TYPE_CHECKING, NoReturn
 
 import torch
+from torch._subclasses.fake_tensor import FakeTensor
+from torch.fx.experimental.proxy_tensor import get_proxy_mode
+from torch.utils._python_dispatch import is_in_torch_dispatch_mode
 
-from attnbook.checks import check_dense, check_numbers
-from attnbook.transforms import beneath, has_numbers
+from attnbook.checks import check_dense, check_numbers, is_traced
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from jaxtyping import Shaped
     from torch import Tensor
+
+# torch has no public way to ask.
+_functorch = torch._C._functorch
 
 _check_everywhere: ContextVar[bool] = ContextVar("attnbook_checked", default=False)
 
@@ -138,3 +143,34 @@ class _Uncompiled:
 
 
 _uncompiled = _Uncompiled()
+
+
+def beneath(tensor: Tensor) -> Tensor:
+    """Take off what `torch.func` has wrapped around a tensor, within its transforms or after.
+
+    Axes that `vmap` maps over are axes again: they come first, the outermost before all.
+    In a program that is being compiled, wrappers stay.
+    """
+    if torch.compiler.is_compiling():
+        return tensor
+    while _functorch.is_functorch_wrapped_tensor(tensor):
+        mapped = _functorch.maybe_get_bdim(tensor)
+        tensor = _functorch.get_unwrapped(tensor)
+        if mapped > 0:
+            tensor = tensor.movedim(mapped, 0)
+    return tensor
+
+
+def has_numbers(tensor: Tensor) -> bool:
+    """Whether there are numbers that can be read now, if only after a wait."""
+    is_constant = torch.compiler.is_compiling() or is_recording()
+    return not (is_constant or tensor.is_meta or isinstance(tensor, FakeTensor))
+
+
+def is_recording() -> bool:
+    """Whether `torch.jit.trace` or `make_fx` records this: what is read becomes a constant."""
+    if torch.compiler.is_compiling():
+        return False
+    # The first question is there because it is answered sooner.
+    makes_fx = is_in_torch_dispatch_mode() and get_proxy_mode() is not None
+    return makes_fx or is_traced()

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from attnbook.checks import is_whole
-from attnbook.lengths import check_whole, comparable, lengths_for_queries
-from attnbook.masking import (
+from attnbook.masking.lengths import check_whole, comparable, lengths_for_queries
+from attnbook.masking.masks import (
     both_positions,
     causal_mask,
     check_own_keys,

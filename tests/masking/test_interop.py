@@ -15,7 +15,7 @@ from torch.nn.attention.flex_attention import create_block_mask, create_mask, fl
 from torch.nn.functional import scaled_dot_product_attention as sdpa
 
 from attnbook import DotProductAttention, MultiHeadAttention
-from attnbook.interop import (
+from attnbook.masking.interop import (
     MaskRules,
     for_attnbook,
     for_encoder_layer,
@@ -25,7 +25,7 @@ from attnbook.interop import (
     for_sdpa_float,
     for_transformers,
 )
-from tests.mask_rules import ALONE, EVERY, JOINS
+from tests.masking.mask_rules import ALONE, EVERY, JOINS
 
 BATCH, HEADS, SIZE, WIDTH = 2, 3, 5, 12
 SQUARE = [rules for rules in EVERY if rules.num_queries == rules.num_keys]
