@@ -6,10 +6,17 @@ from functools import cache
 from typing import Any
 
 from attnbook.practice import plain
-from attnbook.practice.difference import difference, same, says_nothing
 from attnbook.practice.guard import own_names, run, session
 from attnbook.practice.list_task import ListTask
-from attnbook.practice.outcome import ENDLESS, UNREADABLE, Outcome, outcome_of
+from attnbook.practice.outcome import (
+    ENDLESS,
+    UNREADABLE,
+    Outcome,
+    difference,
+    outcome_of,
+    same,
+    says_nothing,
+)
 from attnbook.practice.reading import name_of, plain_value
 from attnbook.practice.registry import find_list_task, find_task
 from attnbook.practice.showing import Verdict

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
 
-from attnbook.practice.plain_words import paragraphs
+from attnbook.practice.plain import paragraphs
 from attnbook.practice.task import Bug, Case, Right, Task
 
 # What is wrong with a test itself, by the error that it raises or by what it does.

@@ -12,9 +12,8 @@ from torch import Tensor
 
 from attnbook.practice import TASKS, guard
 from attnbook.practice.checking import expected, judge, of_bug
-from attnbook.practice.difference import difference
 from attnbook.practice.grading import failure
-from attnbook.practice.outcome import Outcome, outcome_of
+from attnbook.practice.outcome import Outcome, difference, outcome_of
 from attnbook.practice.task import Case, Function, Task
 
 COMPILED = 3  # cases

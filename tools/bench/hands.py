@@ -20,8 +20,7 @@ from attnbook.models.transformer.repeats import SYMBOLS
 from attnbook.models.translator.dates import make_dates
 from tools.bench.browser import chromium, fresh, served
 from tools.bench.pages import SITE, WORK, Row, require_book
-from tools.site.live import data_of, in_script, placeholder
-from tools.site.modules import HOST, module_of, name_of, registration
+from tools.site.live import HOST, data_of, in_script, module_of, name_of, placeholder, registration
 
 MOVES = 60
 

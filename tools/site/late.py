@@ -18,8 +18,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.errors import ExtensionError
 
 from tools.site import node
-from tools.site.live import LATE
-from tools.site.modules import FOLDER
+from tools.site.live import FOLDER, LATE
 
 PROGRAM = Path(__file__).parent / "python_in_page" / "bundle.mjs"
 BUNDLED = ("editor", "python")  # what PROGRAM makes

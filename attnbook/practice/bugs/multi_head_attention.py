@@ -7,13 +7,13 @@ import math
 import torch
 from torch import Tensor
 
-from attnbook.practice.tasks.multi_head_attention import task
-from attnbook.practice.tasks.multi_head_attention_cases import (
+from attnbook.practice.tasks.multi_head_attention import (
     FIRST,
     Inputs,
     attend_by_head,
     in_steps,
     of_inputs,
+    task,
 )
 
 

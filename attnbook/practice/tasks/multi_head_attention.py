@@ -3,25 +3,214 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import torch
 from torch import Tensor
 from torch.func import functional_call
-from torch.nn.functional import scaled_dot_product_attention
+from torch.nn.functional import linear, scaled_dot_product_attention
 
 import attnbook
-from attnbook.practice.task import Function
-from attnbook.practice.tasks.multi_head_attention_cases import (
-    Inputs,
-    attend_by_head,
-    in_steps,
-    of_inputs,
-    seen_keys,
-    task,
-    unpacked,
+from attnbook.practice.inputs import lengths, normal
+from attnbook.practice.task import Function, Task
+
+Inputs = tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, int, Tensor | None]
+
+task = Task(
+    name="multi-head-attention",
+    statement=(
+        "Write `multi_head_attention(queries, keys, values, W_q, W_k, W_v, W_o, num_heads, "
+        "valid_lens=None)`. `queries` has shape (batch, num_queries, query_size), `keys` (batch, "
+        "num_keys, key_size), `values` (batch, num_keys, value_size). The weights are as "
+        "`nn.Linear` keeps them, (numbers out, numbers in): `W_q` (num_hiddens, query_size), "
+        "`W_k` (num_hiddens, key_size), `W_v` (num_hiddens, value_size), `W_o` (num_hiddens, "
+        "num_hiddens). Project queries, keys and values; split each vector into num_heads parts "
+        "of head_size neighbouring numbers; let each head attend by itself, with scores divided "
+        "by √head_size; put the heads side by side again, and project them with `W_o`. "
+        "`valid_lens`, (batch,), says how many keys, from the first, may be seen, and None means "
+        "all; whatever finite numbers stand in the others have no "
+        "effect. Where none may be seen, the output is "
+        "0. The output has shape (batch, num_queries, num_hiddens)."
+    ),
+    starter=(
+        "def multi_head_attention(\n"
+        "    queries, keys, values, W_q, W_k, W_v, W_o, num_heads, valid_lens=None\n"
+        "):\n"
+        "    ..."
+    ),
 )
 
-__all__ = ["task"]
+
+def _inputs(sizes: tuple[int, int, int], *axes: int, heads: int, valid_lens: Tensor) -> Inputs:
+    """Inputs of given sizes of a query, a key and a value, and of (batch, queries, keys)."""
+    batch, num_queries, num_keys, num_hiddens = axes
+    weights = [
+        normal(num_hiddens, size, seed=seed) / math.sqrt(size)
+        for seed, size in enumerate((*sizes, num_hiddens), start=3)
+    ]
+    return (
+        2 * normal(batch, num_queries, sizes[0]),
+        2 * normal(batch, num_keys, sizes[1], seed=1),
+        normal(batch, num_keys, sizes[2], seed=2),
+        *weights,
+        heads,
+        valid_lens,
+    )  # type: ignore[return-value]  # four weights
+
+
+def _plain(heads: int = 5, valid_lens: Tensor | None = None) -> Inputs:
+    """All axes of different sizes."""
+    seen = lengths(7, 7) if valid_lens is None else valid_lens
+    return _inputs((13, 17, 19), 2, 3, 7, 55, heads=heads, valid_lens=seen)
+
+
+FIRST = "as many queries as keys, and all vectors of one size"
+
+
+@task.case(FIRST)
+def _() -> Inputs:
+    return _inputs((15, 15, 15), 2, 7, 7, 15, heads=5, valid_lens=lengths(7, 7))
+
+
+@task.case("axes of different sizes")
+def _() -> Inputs:
+    return _plain()
+
+
+@task.case("no lengths")
+def _() -> Inputs:
+    return *_plain()[:8], None
+
+
+@task.case("a length for each example")
+def _() -> Inputs:
+    return _plain(valid_lens=lengths(2, 5))
+
+
+@task.case("one head")
+def _() -> Inputs:
+    return _plain(heads=1, valid_lens=lengths(4, 7))
+
+
+@task.case("as many heads as examples")
+def _() -> Inputs:
+    return _inputs((7, 7, 7), 3, 2, 5, 33, heads=3, valid_lens=lengths(1, 4, 2))
+
+
+@task.case("one query and one key")
+def _() -> Inputs:
+    return _inputs((3, 5, 7), 2, 1, 1, 22, heads=2, valid_lens=lengths(1, 1))
+
+
+@task.case("padding of 1,000,000,000,000")
+def _() -> Inputs:
+    queries, keys, values, *rest = _plain(valid_lens=lengths(4, 6))
+    for each in (keys, values):
+        each[0, 4:] *= 1e12
+    return queries, keys, values, *rest  # type: ignore[return-value]  # as they were
+
+
+@task.case("an example that may see nothing")
+def _() -> Inputs:
+    return _plain(valid_lens=lengths(0, 4))
+
+
+@task.case("half precision")
+def _() -> Inputs:
+    made = _plain(valid_lens=lengths(2, 5))
+    return *(each.half() for each in made[:7]), *made[7:]  # type: ignore[return-value]
+
+
+@task.case("double precision")
+def _() -> Inputs:
+    made = _plain(valid_lens=lengths(2, 5))
+    return *(each.double() for each in made[:7]), *made[7:]  # type: ignore[return-value]
+
+
+@task.case("a hidden score far above those that are seen")
+def _() -> Inputs:
+    keys = torch.tensor([[[-300.0, -300], [0, -300], [300, 300]]])
+    same = torch.eye(2)
+    return 300 * torch.ones(1, 1, 2), keys, normal(1, 3, 2), same, same, same, same, 1, lengths(2)
+
+
+@task.case("scores of thousands that are seen", gradients=False)
+def _() -> Inputs:
+    queries = torch.tensor([[[300.0, 300], [-300, -300]]])
+    keys = torch.tensor([[[6.0, 6], [6, 6 - 1 / 256], [-6, -6], [0, 0]]])
+    same = torch.eye(2)
+    return queries, keys, normal(1, 4, 2), same, same, same, same, 1, lengths(3)
+
+
+@task.case("6 examples of 9 queries, 131 keys, 9 heads", gradients=False)
+def _() -> Inputs:
+    seen = lengths(131, 1, 0, 65, 129, 130)
+    return _inputs((7, 10, 5), 6, 9, 131, 99, heads=9, valid_lens=seen)
+
+
+def of_inputs(function: Function) -> Function:
+    """Make a function of the nine arguments, which may be named, out of one of all in a row."""
+
+    def written(  # noqa: PLR0913, PLR0917 - the statement's
+        queries: Tensor,
+        keys: Tensor,
+        values: Tensor,
+        W_q: Tensor,
+        W_k: Tensor,
+        W_v: Tensor,
+        W_o: Tensor,
+        num_heads: int,
+        valid_lens: Tensor | None = None,
+    ) -> Tensor:
+        output: Tensor = function(queries, keys, values, W_q, W_k, W_v, W_o, num_heads, valid_lens)
+        return output
+
+    written.__name__, written.__doc__ = function.__name__, function.__doc__
+    return written
+
+
+def unpacked(given: tuple[Any, ...]) -> Inputs:
+    """Give the arguments of a call, with the last one by default."""
+    return (*given, None)[:9]  # nine of them
+
+
+def seen_keys(keys: Tensor, valid_lens: Tensor | None) -> Tensor:
+    """True where a key may be seen by all heads and queries: (batch, 1, 1, num_keys)."""
+    if valid_lens is None:
+        return torch.ones(len(keys), 1, 1, keys.shape[1], dtype=torch.bool)
+    return (torch.arange(keys.shape[1]) < valid_lens[:, None])[:, None, None]
+
+
+def split(vectors: Tensor, num_heads: int) -> Tensor:
+    """Split heads."""
+    return vectors.reshape(*vectors.shape[:2], num_heads, -1).transpose(1, 2)
+
+
+def merge(heads: Tensor) -> Tensor:
+    """Merge heads."""
+    return heads.transpose(1, 2).flatten(2)
+
+
+def attend_by_head(q: Tensor, k: Tensor, v: Tensor, visible: Tensor) -> Tensor:
+    """Attend in each head; an empty row is zeros."""
+    scores = q @ k.mT / math.sqrt(q.shape[-1])
+    scores = scores.masked_fill(~visible, torch.finfo(scores.dtype).min)
+    return scores.softmax(dim=-1).masked_fill(~visible, 0) @ v
+
+
+def in_steps(
+    given: Inputs,
+    project: Function = linear,
+    split: Function = split,
+    attend: Function = attend_by_head,
+    merge: Function = merge,
+) -> Tensor:
+    """Right code, of which a bug changes one step."""
+    queries, keys, values, W_q, W_k, W_v, W_o, num_heads, valid_lens = unpacked(given)
+    pairs = ((queries, W_q), (keys, W_k), (values, W_v))
+    q, k, v = (split(project(vectors, weight), num_heads) for vectors, weight in pairs)
+    output: Tensor = project(merge(attend(q, k, v, seen_keys(keys, valid_lens))), W_o)
+    return output
 
 
 @task.right("it is the book's own layer, with the given weights.")

@@ -10,8 +10,7 @@ import sys
 import pytest
 
 from tests.tools.site.live_pages import STAND_IN, book, cell, control, figure, page, printed, view
-from tools.site.live import NOTE, TAG, in_script, placeholder
-from tools.site.modules import name_of, registration
+from tools.site.live import NOTE, TAG, in_script, name_of, placeholder, registration
 
 SCRIPT = re.compile(r'<script class="attnbook-state" type="application/json">(.*?)</script>')
 EVIL = "</script><script>alert(1)</script><!--"

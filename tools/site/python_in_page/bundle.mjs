@@ -13,7 +13,6 @@ const PACKAGE = "@micropython/micropython-webassembly-pyscript";
 // Where MicroPython looks for modules, and what they are in the repository.
 const PYTHON = {
   "/lib/attnbook/practice/plain.py": "../../../attnbook/practice/plain.py",
-  "/lib/attnbook/practice/plain_words.py": "../../../attnbook/practice/plain_words.py",
   "/lib/advice.py": "advice.py",
   "/lib/built_in.py": "built_in.py",
   "/lib/mathematics.py": "mathematics.py",

@@ -8,8 +8,7 @@ import io
 import json
 import sys
 
-from attnbook.practice.plain import as_plain, judge
-from attnbook.practice.plain_words import describe_error, message_of, paragraphs
+from attnbook.practice.plain import as_plain, describe_error, judge, message_of, paragraphs
 
 try:
     from typing import Any

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import io
 import os
 import re
+import textwrap
+import tokenize
+import zlib
 from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -16,21 +21,19 @@ try:
     import matplotlib as mpl
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.patches import Rectangle
 except ImportError as missing:
     raise ImportError(
         "attnbook.display needs matplotlib: pip install 'attnbook[display]'"
     ) from missing
 
 from attnbook.checks import check_axes, check_numbers, labels
-from attnbook.display import cells
-from attnbook.display.cells import BLUE as BLUE
-from attnbook.display.cells import MOST_NUMBERED
-from attnbook.display.source import short_source
-from attnbook.display.svg import inline
 
 if TYPE_CHECKING:
     from torch import Tensor
 
+BLUE = "#0072b2"
+"""A blue that can be told from the page, light or dark."""
 INK = "#010203"
 """What is drawn in this colour takes the page's text colour, light or dark."""
 MOST = 32
@@ -45,6 +48,29 @@ STYLE: dict[Any, Any] = {
         ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"), INK
     ),
 }
+
+# What is written for browsers; what stands between two tags is for readers, and stays.
+TAG = re.compile(r"<[^>]*>")
+# The name of a part, or a reference to it.
+NAME = re.compile(r'( id="|url\(#|href="#)([^")]+)(["\)])')
+LOW, HIGH = "#010204", "#010205"  # stand for the colours of numbers on weak and strong cells
+STRONG = 0.64
+"""In the dark, numbers from here on are black: white ones would fade."""
+MOST_NUMBERED = 10  # columns whose cells hold their numbers
+FAINT = 0.55
+"""How strong a cell is at most on a light page, where its number has the page's colour."""
+LEAST_TEXT, TEXT = 11, 12  # px on a phone, and in the drawing
+PHONE = 328  # px of a phone's text column
+# Strong and light is what weighs on a dark page: there a cell's blue may hide the page.
+CELL_STYLE = """
+html[data-theme="dark"] .attnbook-heatmap, html[theme="dark"] .attnbook-heatmap,
+body[data-jp-theme-light="false"] .attnbook-heatmap, body.vscode-dark .attnbook-heatmap {
+  --cell: #56b4e9; --strength: 1; --low: #fff; --high: #000;
+}
+@media print { .attnbook-heatmap.attnbook-heatmap.attnbook-heatmap {
+  --cell: initial; --strength: initial; --low: initial; --high: initial;
+} }
+"""
 
 
 def choose_device() -> torch.device:
@@ -77,7 +103,38 @@ class Source:
 
 def show_source(*objects: Any) -> Source:  # noqa: ANN401 - whatever inspect can read
     """Show the source of functions, methods or classes, docstrings cut to their first line."""
-    return Source("\n\n".join(short_source(thing) for thing in objects))
+    return Source("\n\n".join(_short_source(thing) for thing in objects))
+
+
+def _short_source(thing: Any) -> str:  # noqa: ANN401 - whatever inspect can read
+    """Give the source of a function, method or class, as short as a chapter shows it."""
+    source = _without_asides(textwrap.dedent(inspect.getsource(thing)).rstrip())
+    lines = source.split("\n")
+    documented = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    # From the last line up, so that the numbers of the lines above stay true.
+    nodes = [node for node in ast.walk(ast.parse(source)) if isinstance(node, documented)]
+    for node in sorted(nodes, key=lambda node: -node.lineno):
+        docstring, first = ast.get_docstring(node), node.body[0]
+        if docstring and "\n" in docstring:
+            line = docstring.split("\n")[0]
+            quoted = repr(line) if '"' in line or "\\" in line else f'"""{line}"""'
+            rows = slice(first.lineno - 1, first.end_lineno)
+            # What stands beside it on its lines stays; ast counts bytes.
+            before, after = (row.encode() for row in (lines[rows][0], lines[rows][-1]))
+            before, after = before[: first.col_offset], after[first.end_col_offset :]
+            lines[rows] = [f"{before.decode()}{quoted}{after.decode()}"]
+    return "\n".join(lines)
+
+
+def _without_asides(source: str) -> str:
+    """Leave out what comments say to linters and type checkers: it is not for readers."""
+    lines = source.split("\n")
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            row, column = token.start[0] - 1, token.start[1]
+            comment = re.sub(r"(^|\s+)# (?:noqa|type: ignore).*", "", token.string)
+            lines[row] = f"{lines[row][:column]}{comment}".rstrip()
+    return "\n".join(lines)
 
 
 class Picture:
@@ -109,12 +166,12 @@ class Heatmap(Picture):
     """Weights in colours of the theme; too wide for a phone, it scrolls in a box of its own."""
 
     def _repr_html_(self) -> str:
-        least = cells.least_width(self.svg)
+        least = _least_width(self.svg)
         svg = self._named(f' style="min-width: {least}px"' if least else "")
         box = ' tabindex="0" style="overflow-x: auto"' if least else ""
         return (
             f'<figure class="attnbook-picture attnbook-heatmap"{box}>'
-            f"<style>{cells.STYLE}</style>{svg}</figure>"
+            f"<style>{CELL_STYLE}</style>{svg}</figure>"
         )
 
 
@@ -142,7 +199,42 @@ def draw(figure: Figure, alt: str, text: str | None = None) -> Picture:
         figure.savefig(
             buffer, format="svg", transparent=True, bbox_inches="tight", metadata=nothing
         )
-    return Picture(inline(buffer.getvalue(), INK), alt, text)
+    return Picture(_inline(buffer.getvalue(), INK), alt, text)
+
+
+def _inline(svg: str, ink: str) -> str:
+    """Make matplotlib's file part of a page: no header, no ids that clash, the page's font.
+
+    What is drawn in the colour `ink` takes the page's text colour.
+    """
+    svg = re.sub(r"<metadata>.*?</metadata>\s*", "", svg[svg.index("<svg ") :], flags=re.DOTALL)
+    return _name_parts(TAG.sub(lambda tag: _restyle(tag[0], ink), svg.strip()))
+
+
+def _restyle(tag: str, ink: str) -> str:
+    """Leave fonts and ink to the page, and write places that no processor turns."""
+    tag = re.sub(r"font-family: [^;\"]*;? ?", "", tag)
+    # Black goes without saying in a file, a legend's words for instance; on a dark page it hides.
+    tag = re.sub(r'^(<text style=")(?!.*fill:)', r"\1fill: currentColor; ", tag)
+    # Decimals beyond the third, and the sign of 0, may turn.
+    tag = re.sub(r"(?<!opacity: )-?\d+\.\d{4,}", lambda found: f"{float(found[0]):.3f}", tag)
+    tag = re.sub(r"(?<=[ \"(])-0(?:\.0*)?(?=[ \"\n])", "0", tag)
+    return tag.replace(ink, "currentColor")
+
+
+def _name_parts(svg: str) -> str:
+    """Name what is referred to after the whole picture, and leave other names out."""
+    found = [part for tag in TAG.findall(svg) for part in NAME.findall(tag)]
+    used = list(dict.fromkeys(name for start, name, _ in found if "#" in start))
+
+    def named(picture: str) -> str:
+        def anew(part: re.Match[str]) -> str:
+            start, name, end = part.groups()
+            return f"{start}{picture}-{used.index(name)}{end}" if name in used else ""
+
+        return TAG.sub(lambda tag: NAME.sub(anew, tag[0]), svg)
+
+    return named(f"picture-{zlib.crc32(named('part').encode()):08x}")
 
 
 def heatmap(
@@ -176,7 +268,7 @@ def heatmap(
     words = "; ".join(f"{row}: {', '.join(line)}" for row, line in zip(rows, numbers, strict=True))
     alt = f"{title}, a row per query and a column per key. {words}."
     drawn = draw(figure, alt, _table(title, rows, columns, numbers))
-    return Heatmap(cells.themed(drawn.svg, len(columns) <= MOST_NUMBERED), alt, drawn.text)
+    return Heatmap(_themed(drawn.svg, len(columns) <= MOST_NUMBERED), alt, drawn.text)
 
 
 def _check_weights(weights: Tensor) -> None:
@@ -196,14 +288,61 @@ def _draw_cells(
     columns: list[str],
     title: str,
 ) -> Figure:
-    figure, axes = new_figure(*cells.size(rows, columns))
-    cells.draw_cells(axes, numbers)
+    figure, axes = new_figure(*_size(rows, columns))
+    _fill_cells(axes, numbers)
     axes.set_title(title, parse_math=False)
     axes.set_xticks([j + 0.5 for j in range(len(columns))], columns, parse_math=False)
     axes.set_yticks([i + 0.5 for i in range(len(rows))], rows, parse_math=False)
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
     return figure
+
+
+def _fill_cells(axes: Any, numbers: list[list[str]]) -> None:  # noqa: ANN401 - matplotlib's
+    """Draw a cell for each number, as strong as it, and the number where it has room."""
+    numbered = len(numbers[0]) <= MOST_NUMBERED
+    middle: Any = {"ha": "center", "va": "center", "parse_math": False}
+    for i, line in enumerate(numbers):
+        for j, number in enumerate(line):
+            # As strong as the number that is written: its further digits may turn.
+            look: Any = {"alpha": float(number), "lw": 0, "clip_on": False}
+            axes.add_patch(Rectangle((j, i), 1, 1, color=BLUE, **look))
+            if numbered:
+                ink = HIGH if float(number) >= STRONG else LOW
+                axes.text(j + 0.5, i + 0.5, number, color=ink, **middle)
+    axes.set(xlim=(0, len(numbers[0])), ylim=(len(numbers), 0))
+
+
+def _column_width(columns: list[str]) -> float:
+    """Say how wide a column must be for its number and its name, in inches."""
+    if len(columns) > MOST_NUMBERED:
+        return 0.3
+    return max(0.5, 0.09 * max(map(len, columns)) + 0.05)
+
+
+def _size(rows: list[str], columns: list[str]) -> tuple[float, float]:
+    """Choose the width and the height of a heatmap, in inches."""
+    height = 0.45 if len(columns) <= MOST_NUMBERED else 0.3
+    return 1.2 + _column_width(columns) * len(columns), 0.9 + height * len(rows)
+
+
+def _themed(svg: str, numbered: bool) -> str:
+    """Leave colours and strength to the theme; light is what holds without any."""
+    strength = f"var(--strength, {FAINT})" if numbered else "1"
+    svg = re.sub(
+        rf"fill: {BLUE}(?:; opacity: ([\d.]+))?",
+        lambda it: f"fill: var(--cell, {BLUE}); opacity: calc({it[1] or 1} * {strength})",
+        svg,
+    )
+    svg = svg.replace(LOW, "var(--low, currentColor)")
+    return svg.replace(HIGH, "var(--high, currentColor)")
+
+
+def _least_width(svg: str) -> int:
+    """Say how many px a picture must have for legible text, if a phone has less; else 0."""
+    found = re.search(r'viewBox="0 0 ([\d.]+)', svg)
+    width = round(float(found[1]) * LEAST_TEXT / TEXT) if found else 0
+    return width if width > PHONE else 0
 
 
 def _table(title: str, rows: list[str], columns: list[str], numbers: list[list[str]]) -> str:
