@@ -37,6 +37,7 @@ from tools.pictures.brushes import (
 from tools.pictures.copying import copying
 from tools.pictures.heads import heads
 from tools.pictures.lookup import lookup
+from tools.pictures.rooms import rooms
 from tools.pictures.seeing import seeing
 from tools.pictures.translator import translator
 
@@ -214,6 +215,7 @@ def draw_all() -> dict[str, str]:
         "seeing.svg": seeing(),
         "transformer-block.svg": block(),
         "translator.svg": translator(),
+        "rooms.svg": rooms(),
         "logo.svg": mark("logo", gap=5, inner=17, dot=10),
         "favicon.svg": mark("favicon", gap=7, inner=20, dot=12),
     }

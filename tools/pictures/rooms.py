@@ -1,0 +1,122 @@
+"""The map of the package: its rooms, what each is for, and which of them imports which.
+
+Rooms and arrows come from the imports. Of two ways the shorter is left out: what a room imports
+by way of another room has no arrow of its own. Nor has `checks`, which nearly every room imports.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import grimp
+
+from tools.pictures.arithmetic import listed
+from tools.pictures.brushes import HEIGHT, SLATE, path, strip, svg
+
+# From the imports come the order and the arrows; what a room is for is said here, in six words.
+ROOMS = {
+    "figures": "live figures, in Python and JavaScript",
+    "practice": "tasks, known bugs and the judge",
+    "models": "the translator and the Transformer, trained",
+    "costs": "operations and memory, in numbers",
+    "tracing": "the shape of each intermediate tensor",
+    "display": "pictures, heatmaps and sources in chapters",
+    "timing": "how long a call takes",
+    "multihead": "several attentions side by side",
+    "position": "encodings of position, added or rotated",
+    "layers": "dot-product and additive attention as layers",
+    "heads": "splitting vectors into heads, and merging",
+    "attention": "one layer: scoring, weighting and pooling",
+    "fused": "fast paths with the same results",
+    "pooling": "the values' sum, times their weights",
+    "weighting": "a softmax that hides masked keys",
+    "scoring": "how well a query fits keys",
+    "masking": "which positions may attend to which",
+    "checks": "what is refused, in which words",
+}
+OF_ALL = "checks"
+LEFT, ROW, WIDTH = 112, 36, 610
+LANE = 14  # between two lines beside the rooms
+
+
+def room_of(module: str) -> str:
+    """Give the room of a module by its dotted name; "" is the package itself."""
+    return module.removeprefix("attnbook").removeprefix(".").partition(".")[0]
+
+
+@cache
+def imports() -> dict[str, set[str]]:
+    """Give for each room those that it imports; through the package itself, all that this has."""
+    graph = grimp.build_graph("attnbook", cache_dir=None, exclude_type_checking_imports=True)
+    found: dict[str, set[str]] = {}
+    for module in graph.modules:
+        others = {room_of(other) for other in graph.find_modules_directly_imported_by(module)}
+        found.setdefault(room_of(module), set()).update(others - {room_of(module)})
+    package = found.pop("", set())
+    del found["_version"]
+    if found.keys() != ROOMS.keys():
+        raise ValueError(f"ROOMS must name each room once; the package has {sorted(found)}")
+    names = ROOMS.keys() - {OF_ALL}
+    return {
+        room: (others | (package if "" in others else set())) & names
+        for room, others in found.items()
+    }
+
+
+def beneath(room: str) -> set[str]:
+    """Give all that a room needs, at whatever remove."""
+    return imports()[room].union(*(beneath(other) for other in imports()[room]))
+
+
+def arrows() -> list[tuple[str, str]]:
+    """Give the imports that no other way replaces."""
+    return [
+        (room, other)
+        for room in ROOMS
+        for other in sorted(imports()[room])
+        if not any(other in beneath(between) for between in imports()[room])
+    ]
+
+
+def depth(room: str) -> int:
+    """Count the rooms on the longest way down to this one."""
+    above = [depth(other) for other in ROOMS if room in imports()[other]]
+    return 1 + max(above) if above else 0
+
+
+def order() -> list[str]:
+    """Give the rooms from the top down, each above all that it imports."""
+    return [*sorted(ROOMS.keys() - {OF_ALL}, key=lambda r: (depth(r), [*ROOMS].index(r))), OF_ALL]
+
+
+def line(start: float, end: float, lane: int) -> str:
+    """Draw an arrow from one room down to another, so many lanes to the left of both."""
+    x = LEFT - 12 - LANE * lane
+    steps = path(f"M{LEFT - 2} {start:g}H{x:g}V{end:g}H{LEFT - 10}")
+    head = f'<path d="M{LEFT - 11:g} {end - 6:g}v12l9-6z" fill="{SLATE}"/>\n'
+    return steps + head
+
+
+def rooms() -> str:
+    """Draw the map."""
+    places = {room: 2 + ROW * i for i, room in enumerate(order())}
+    body = "".join(
+        strip(LEFT, y, WIDTH - LEFT - 2, room, ROOMS[room]) for room, y in places.items()
+    )
+    taken: list[list[tuple[float, float]]] = []
+    for room, other in sorted(arrows(), key=lambda arrow: places[arrow[1]] - places[arrow[0]]):
+        start, end = places[room] + 0.7 * HEIGHT, places[other] + 0.3 * HEIGHT
+        lane = next(
+            (n for n, spans in enumerate(taken) if all(b < start or a > end for a, b in spans)),
+            len(taken),
+        )
+        taken += [[]] if lane == len(taken) else []
+        taken[lane].append((start, end))
+        body += line(start, end, lane)
+    ways = [f"{room} → {other}" for room, other in arrows()]
+    about = (
+        f"The rooms of attnbook from the top down, each above all that it imports: "
+        f"{listed([f'{room}, {ROOMS[room]}' for room in order()])}. Arrows: {listed(ways)}."
+    )
+    size = (WIDTH, ROW * len(places))
+    return svg("rooms", size, "The rooms of the package attnbook", about, body)
