@@ -42,6 +42,7 @@ BORROWED = ("tools/node_modules",)
 # The tests of a folder are in the folder of its name in tests/; these have more, or others.
 MORE_TESTS = {
     "attnbook/fused": ["tests/core"],
+    "attnbook/masking": ["tests/core"],
     "attnbook/practice/lists": ["tests/practice", "tests/figures/code"],
     "attnbook/practice/bugs": ["tests/practice"],
     "attnbook/practice/tasks": ["tests/practice"],
