@@ -5,7 +5,7 @@ import pytest
 import torch
 
 import attnbook
-from attnbook import interop
+from attnbook.masking import interop
 from attnbook.display import heatmap
 from tests.cases import PER_EXAMPLE, snapshot, unchanged
 
