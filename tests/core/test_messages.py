@@ -5,8 +5,8 @@ import pytest
 import torch
 
 import attnbook
-from attnbook.masking import interop
 from attnbook.display import heatmap
+from attnbook.masking import interop
 from tests.cases import PER_EXAMPLE, snapshot, unchanged
 
 ones = torch.ones
