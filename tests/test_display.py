@@ -14,8 +14,10 @@ import torch
 from attnbook import Attention, masked_softmax
 from attnbook.display import (
     BLUE,
+    CELL_STYLE,
+    FAINT,
+    STRONG,
     Picture,
-    cells,
     choose_device,
     draw,
     heatmap,
@@ -188,18 +190,18 @@ def blended(colour: str, share: float, page: str) -> str:
 
 
 def test_every_number_of_a_heatmap_is_legible_on_a_light_and_on_a_dark_page():
-    dark = dict(re.findall(r"--(\w+): ([^;]+);", cells.STYLE.split("@media")[0]))
+    dark = dict(re.findall(r"--(\w+): ([^;]+);", CELL_STYLE.split("@media")[0]))
     inks = {"low": "#ffffff", "high": "#000000"}
     assert {name: dark[name] for name in inks} == {"low": "#fff", "high": "#000"}
     for weight in torch.linspace(0, 1, 1001).tolist():
         cell = blended(dark["cell"], weight * float(dark["strength"]), DARK_PAGE)
-        ink = inks["high" if weight >= cells.STRONG else "low"]
+        ink = inks["high" if weight >= STRONG else "low"]
         assert contrast(ink, cell) >= 4.5
-        assert contrast("#222832", blended(BLUE, weight * cells.FAINT, LIGHT_PAGE)) >= 4.5
+        assert contrast("#222832", blended(BLUE, weight * FAINT, LIGHT_PAGE)) >= 4.5
 
 
 def test_the_largest_weight_stands_out_most_in_the_dark():
-    cell = re.search(r"--cell: (#\w+)", cells.STYLE)[1]
+    cell = re.search(r"--cell: (#\w+)", CELL_STYLE)[1]
     steps = [contrast(blended(cell, w / 10, DARK_PAGE), DARK_PAGE) for w in range(11)]
     assert steps == sorted(steps)
     assert steps[-1] > 7  # it was 2
