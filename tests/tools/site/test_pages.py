@@ -248,13 +248,15 @@ def test_pictures_get_no_pale_box_in_the_dark_and_paper_is_light_with_open_veils
     style = "e => [getComputedStyle(e).backgroundColor, getComputedStyle(e).filter]"
     state = """[document.documentElement.dataset.theme,
         document.querySelector('.attnbook-veil').open,
+        [...document.querySelectorAll('.attnbook-veil')].at(-1).open,
         document.querySelector('.attnbook-answer:not(.attnbook-veil)').open]"""
     with opened(browser, f"{home}chapters/masked-softmax.html", scheme="dark") as (page, _):
         picture = page.locator("main img").first
         assert picture.evaluate(style) == ["rgba(0, 0, 0, 0)", "none"]
+        page.evaluate("[...document.querySelectorAll('.attnbook-veil')].at(-1).open = true")
         before = page.evaluate(state)
         page.evaluate("dispatchEvent(new Event('beforeprint'))")
-        assert before == ["dark", False, False]
-        assert page.evaluate(state) == ["light", True, False]
+        assert before == ["dark", False, True, False]
+        assert page.evaluate(state) == ["light", True, True, False]
         page.evaluate("dispatchEvent(new Event('afterprint'))")
         assert page.evaluate(state) == before
