@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 BLUE = "#0072b2"
-"""A blue that can be told from the page, light or dark."""
+"""A blue that stands out from the page, light or dark."""
 INK = "#010203"
 """What is drawn in this colour takes the page's text colour, light or dark."""
 MOST = 32
@@ -228,11 +228,11 @@ def _name_parts(svg: str) -> str:
     used = list(dict.fromkeys(name for start, name, _ in found if "#" in start))
 
     def named(picture: str) -> str:
-        def anew(part: re.Match[str]) -> str:
+        def renamed(part: re.Match[str]) -> str:
             start, name, end = part.groups()
             return f"{start}{picture}-{used.index(name)}{end}" if name in used else ""
 
-        return TAG.sub(lambda tag: NAME.sub(anew, tag[0]), svg)
+        return TAG.sub(lambda tag: NAME.sub(renamed, tag[0]), svg)
 
     return named(f"picture-{zlib.crc32(named('part').encode()):08x}")
 

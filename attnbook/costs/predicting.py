@@ -1,6 +1,6 @@
 """What attention costs in time: rates are fitted to measured points, and `predict` applies them.
 
-How long an operation takes hangs on the machine; `measured` has points of some.
+How long an operation takes depends on the machine; `measured` has points of some.
 """
 
 from __future__ import annotations

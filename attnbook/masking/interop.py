@@ -1,6 +1,6 @@
 """One mask in every library's words: who says True for what, from which end, added or not.
 
-`MaskRules` says the rules of one example once; each `for_…` says them to a library.
+`MaskRules` holds the rules of one example; each `for_…` makes the arguments of a library.
 
 Sources: the documentation of what each docstring names, in torch 2.13 and transformers 5.23.
 """
@@ -56,7 +56,7 @@ on_cpu = partial(torch.tensor, device=CPU)
 
 @dataclass(frozen=True)
 class MaskRules:
-    """Who may see whom in one example, said once. All rules hold together.
+    """Which positions may attend to which in one example. All rules hold together.
 
     The queries are at the last positions of the keys, as for `causal_mask`.
 

@@ -333,7 +333,7 @@ def _numbers(task: Task, found: Outcome, expected: Outcome) -> str:
     for name, mine, right in zip(task.outputs, found.outputs, expected.outputs, strict=True):
         wrong = _apart(mine.detach(), right.detach())
         if wrong.any():
-            return f"In {name} {_told_numbers(mine.detach(), right.detach(), wrong)}"
+            return f"In {name} {_describe_numbers(mine.detach(), right.detach(), wrong)}"
     return ""
 
 
@@ -344,7 +344,7 @@ def _apart(mine: Tensor, right: Tensor) -> Tensor:
     return ~torch.isclose(mine, right, rtol=share, atol=least, equal_nan=True)
 
 
-def _told_numbers(mine: Tensor, right: Tensor, wrong: Tensor) -> str:
+def _describe_numbers(mine: Tensor, right: Tensor, wrong: Tensor) -> str:
     """Tell how many differ, and how the first one does, but not what is right."""
     count = int(wrong.sum())
     index = tuple(wrong.nonzero()[0].tolist())

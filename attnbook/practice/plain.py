@@ -128,7 +128,7 @@ def unlike(mine: Any, right: Any) -> str:
     if sizes(mine) != sizes(right):
         return f"It returns {sizes(mine)}, and should return {sizes(right)}."
     if isinstance(right, bool) and mine not in (True, False):
-        return f"It returns {told_number(mine)} where True or False was expected."
+        return f"It returns {format_number(mine)} where True or False was expected."
     if isinstance(right, bool):
         return "" if mine == right else f"It returns {mine}, and should return {right}."
     return unlike_numbers(mine, right)
@@ -141,7 +141,7 @@ def unlike_numbers(mine: Any, right: Any) -> str:
     if not wrong:
         return ""
     (place, number), expected = ours[wrong[0]], theirs[wrong[0]][1]
-    said = told_number(number, expected)
+    said = format_number(number, expected)
     if not any(isinstance(each, (bool, dict)) for each in (number, expected)):
         said += f", and should be {'larger' if number < expected else 'smaller'}"
     if not place:
@@ -339,7 +339,7 @@ def flat(value: Any, place: str = "") -> list[Any]:
     return [pair for i in range(len(value)) for pair in flat(value[i], f"{place}[{i}]")]
 
 
-def told_number(number: Any, beside: Any = None) -> str:
+def format_number(number: Any, beside: Any = None) -> str:
     """A number as a sentence says it, with as many digits as tell it from another one."""
     if isinstance(number, dict):
         return str(number["number"])
@@ -351,13 +351,13 @@ def told_number(number: Any, beside: Any = None) -> str:
 
 def as_call(called: str, arguments: list[Any]) -> str:
     """A call as the reader would type it."""
-    return f"{called}({', '.join(told_argument(each) for each in arguments)})"
+    return f"{called}({', '.join(format_argument(each) for each in arguments)})"
 
 
-def told_argument(value: Any) -> str:
+def format_argument(value: Any) -> str:
     """An argument as the reader would type it."""
     if isinstance(value, list):
-        return f"[{', '.join(told_argument(each) for each in value)}]"
+        return f"[{', '.join(format_argument(each) for each in value)}]"
     whole = isinstance(value, float) and value == int(value)
     return str(int(value) if whole else value)
 
@@ -372,19 +372,19 @@ def paragraphs(
         held: how many cases hold.
         case: the name of the first that does not; nothing if all hold.
         wrong: what is wrong there.
-        bugs: of each that does the same, its sentence and its mend.
+        bugs: of each that does the same, its sentence and its fix.
         said: what was printed.
     """
     if not case:
         return [f"✓ {name}: right. All {held} cases hold."]
     count = "1 case that holds" if held == 1 else f"{held} cases that hold"
-    told = [f"✗ {name}: not yet. Case: {case}{', after ' + count if held else ''}.", wrong]
+    lines = [f"✗ {name}: not yet. Case: {case}{', after ' + count if held else ''}.", wrong]
     if said:
-        told.append(f"It said: {said[:300]}")
+        lines.append(f"It said: {said[:300]}")
     if bugs:
         faults, mends = (
             " Or when ".join(bug[0] for bug in bugs),
             " Or: ".join(bug[1] for bug in bugs),
         )
-        told += [f"This is what you get when {faults}", f"To mend it: {mends}"]
-    return told
+        lines += [f"This is what you get when {faults}", f"To mend it: {mends}"]
+    return lines

@@ -238,12 +238,6 @@ def _vector(row: list[float]) -> str:
     return f"[{', '.join(told + more)}]"
 
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from torch import Tensor
-
-
 def check_shown(queries: Tensor, keys: Tensor, values: Tensor) -> None:
     """Refuse what does not belong together, and what is too much to be drawn."""
     check_queries_and_keys(queries, keys)
@@ -271,8 +265,8 @@ def seen_in(mask: Tensor | None, shape: Sequence[int]) -> list[list[list[bool]]]
     """Give what a mask lets be seen, for each pair of each example; nothing without one."""
     if mask is None:
         return []
-    told: list[list[list[bool]]] = given_mask(mask, shape, CPU).expand(*shape).tolist()
-    return told
+    visible: list[list[list[bool]]] = given_mask(mask, shape, CPU).expand(*shape).tolist()
+    return visible
 
 
 def word_for(masked: bool, causal: bool) -> str:

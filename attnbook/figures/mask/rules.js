@@ -1,4 +1,4 @@
-// Who may see whom, as `MaskRules` of attnbook/masking/interop.py says it. Pure functions.
+// Which positions may attend to which, as `MaskRules` of attnbook/masking/interop.py. Pure functions.
 /** @import { Model } from "../shared/types" */
 /** @import { Mask, Part, Rules, Sees, Traits } from "./types" */
 

@@ -81,8 +81,8 @@ function parts(model, repaint) {
   const doubt = make("p", { class: "certainty", "aria-live": "polite" }, sure, wrong);
   const readout = make("p", { class: "readout", "aria-live": "polite" });
   const bands = [output.element, text.element, hide.element, readout, map.element, numbers.element];
-  const told = make("div", { class: "answer" }, answer, doubt);
-  const rest = make("div", {}, told, make("p", { class: "note", text: ALWAYS }), ...bands);
+  const summary = make("div", { class: "answer" }, answer, doubt);
+  const rest = make("div", {}, summary, make("p", { class: "note", text: ALWAYS }), ...bands);
   const newest = memory(model);
   let written = "";
   /** @param {Translator | null} engine @param {string} why it is not there */

@@ -79,11 +79,9 @@ export function certainty({ probabilities }) {
 
 /** Whether a text is YYYY-MM-DD and a day of the calendar. @param {string} text */
 export function isDate(text) {
-  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
-  const [year, month, day] = text.split("-").map(Number);
-  const leap = (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0;
-  const days = [31, leap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31][month - 1] ?? 0;
-  return year > 0 && day > 0 && day <= days;
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(text) || text.startsWith("0000")) return false;
+  const day = new Date(`${text}T00:00Z`); // an engine makes March 3 of February 31, or nothing
+  return !Number.isNaN(day.getTime()) && day.toISOString().startsWith(text);
 }
 
 /** What is wrong with an output that is no date, which its probability does not show. @param {Reading} reading */

@@ -44,15 +44,15 @@ def _as_function(written: Function) -> Function:
 
 
 def _drawn(output: Tensor, weights: Tensor) -> tuple[Tensor, Tensor]:
-    """Tell what does not depend on chance, where the values are two identities side by side."""
+    """Give what does not depend on chance, where the values are two identities side by side."""
     one, other = output.chunk(2, -1)
     dropped, kept = one == 0, torch.isclose(one, weights / (1 - SHARE))
     few, scaled = dropped.float().mean() < 0.5, ~(dropped | torch.isclose(one, weights)).all()
     # Each row, column and example draws for itself.
     mixed = [(some.any(axis)).all() for some in (dropped, kept) for axis in (-1, -2)]
     mixed.append((dropped[0] != dropped[1]).any())
-    told = torch.stack([few, scaled, (dropped | kept).all(), *mixed])
-    return told, torch.isclose(one, other).all()
+    facts = torch.stack([few, scaled, (dropped | kept).all(), *mixed])
+    return facts, torch.isclose(one, other).all()
 
 
 def _each_is_dropped_or_scaled(output: Tensor, *_: Any) -> bool:  # noqa: ANN401 - a case's arguments
@@ -69,7 +69,7 @@ def _weights_are_detached(_output: Tensor, weights: Tensor, *_: Any) -> bool:  #
 
 def _weights_sum_to_one(output: Tensor, weights: Tensor, *_: Any) -> bool:  # noqa: ANN401
     if output.dtype == torch.bool or weights.isnan().any():
-        return True  # NaN is told as such
+        return True  # NaN is reported as such
     return rows_sum_to_one(weights)
 
 

@@ -22,7 +22,7 @@ def _between_the_values(
     output: Tensor, _queries: Tensor, _keys: Tensor, values: Tensor, _width: Width
 ) -> bool:
     low, high = values.amin(dim=1, keepdim=True), values.amax(dim=1, keepdim=True)
-    return not ((output < low - 1e-2) | (output > high + 1e-2)).any()  # NaN is told as such
+    return not ((output < low - 1e-2) | (output > high + 1e-2)).any()  # NaN is reported as such
 
 
 task = Task(

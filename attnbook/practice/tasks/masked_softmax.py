@@ -14,7 +14,7 @@ from attnbook.practice.task import Function, Law, Task
 
 def _padding_weighs_nothing(weights: Tensor, scores: Tensor, valid_lens: Tensor | None) -> bool:
     hidden = weights[~where_visible(scores, valid_lens)]
-    return bool(((hidden == 0) | hidden.isnan()).all())  # NaN is told as such
+    return bool(((hidden == 0) | hidden.isnan()).all())  # NaN is reported as such
 
 
 def _rows_sum_to_one(weights: Tensor, scores: Tensor, valid_lens: Tensor | None) -> bool:

@@ -214,17 +214,9 @@ def in_steps(
 
 
 @task.right("it is the book's own layer, with the given weights.")
-def the_package(  # noqa: PLR0913, PLR0917 - the task's own arguments
-    queries: Tensor,
-    keys: Tensor,
-    values: Tensor,
-    W_q: Tensor,
-    W_k: Tensor,
-    W_v: Tensor,
-    W_o: Tensor,
-    num_heads: int,
-    valid_lens: Tensor | None = None,
-) -> Tensor:
+@of_inputs
+def the_package(*given: *Inputs) -> Tensor:
+    queries, keys, values, W_q, W_k, W_v, W_o, num_heads, valid_lens = unpacked(given)
     sizes = W_k.shape[1], W_q.shape[1], W_v.shape[1], W_o.shape[0], num_heads
     names = ("W_q.weight", "W_k.weight", "W_v.weight", "W_o.weight")
     weights = dict(zip(names, (W_q, W_k, W_v, W_o), strict=True))

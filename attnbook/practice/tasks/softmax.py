@@ -12,7 +12,7 @@ from attnbook.practice.task import Function, Law, Task, rows_sum_to_one
 
 
 def _no_row_sums_to_another_number(weights: Tensor, _scores: Tensor) -> bool:
-    return rows_sum_to_one(weights[weights.isfinite().all(dim=-1)])  # NaN is told as such
+    return rows_sum_to_one(weights[weights.isfinite().all(dim=-1)])  # NaN is reported as such
 
 
 task = Task(
