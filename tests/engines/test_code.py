@@ -1,0 +1,66 @@
+"""A reader's code in every engine: Ctrl+Enter runs it, and nothing that was typed is lost."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.engines.conftest import OTHERS
+from tests.engines.engine import until
+
+ENGINES = [*OTHERS, "chromium"]
+PAGE = "chapters/masked-softmax.html"
+TYPED = "print(7, end='')"
+FIGURE = "document.querySelector('figure.code')"
+# After a reload an engine may still answer for the page before, which is marked.
+FIELD = f"() => !window.before && {FIGURE} && {FIGURE}.querySelector('textarea') !== null"
+MARK = "() => { window.before = true; }"
+VALUE = f"() => {FIGURE}.querySelector('textarea').value"
+EDITOR = f"""() => {{
+    const editor = {FIGURE}.querySelector('.cm-content');
+    (editor ?? {FIGURE}.querySelector('textarea')).focus();
+    return editor !== null;
+}}"""
+LINES = (
+    f"""() => [...{FIGURE}.querySelectorAll('.cm-line')].map(it => it.textContent).join('\\n')"""
+)
+PRINTED = f"text => {FIGURE}.querySelector('.said')?.innerText.trim() === text"
+BUTTON = f"""name => {{
+    const buttons = [...{FIGURE}.querySelectorAll('button')].filter(it => it.checkVisibility());
+    const found = buttons.find(it => it.textContent === name);
+    found?.click();
+    return found !== undefined;
+}}"""
+
+
+@pytest.fixture
+def task(engine, watched_home):
+    """A page whose first task has not been touched."""
+    engine.open(watched_home + PAGE)
+    assert until(engine, FIELD)
+    yield engine
+    assert engine.complaints() == []
+    engine.evaluate("() => localStorage.clear()")
+
+
+def reload(engine):
+    engine.evaluate(MARK)
+    engine.reload()
+    assert until(engine, FIELD)
+
+
+def test_ctrl_enter_runs_and_what_was_typed_survives_reload_and_start_again(task):
+    starter = task.evaluate(VALUE)
+    assert until(task, EDITOR)
+    task.press("Control+a")
+    task.write(TYPED)
+    task.press("Control+Enter")
+    assert until(task, PRINTED, "7")
+    assert task.evaluate(LINES) == TYPED
+
+    reload(task)
+    assert task.evaluate(VALUE) == TYPED
+    assert task.evaluate(BUTTON, "Start again")
+    reload(task)
+    assert task.evaluate(VALUE) == starter
+    assert task.evaluate(BUTTON, "Bring back")
+    assert task.evaluate(VALUE) == TYPED
