@@ -177,6 +177,11 @@ def pointed(engine: Engine, place: int) -> bool:
 
 def deaf_to_pointer(engine: Engine, place: int) -> str:
     """What is wrong with how a figure answers the pointer, if anything is."""
-    if not pointed(engine, place):
-        return "has no control that can be reached"
-    return "" if until(engine, ANSWERED, place, patience=ANSWER) else "does not answer the pointer"
+    # WebKit, with both cores busy, once left a click unanswered in some fifteen readings of a page,
+    # and no cause was found. A figure that is deaf does not answer the second one either.
+    for _ in range(2):
+        if not pointed(engine, place):
+            return "has no control that can be reached"
+        if until(engine, ANSWERED, place, patience=ANSWER):
+            return ""
+    return "does not answer the pointer"
