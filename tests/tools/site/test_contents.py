@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.tools.site.site_checks import NARROW, opened
 
@@ -54,4 +55,17 @@ def test_a_link_in_the_drawer_closes_it_and_shows_its_section(browser, home, way
         heading = tab.locator("#half-precision h2")
         tab.wait_for_function("document.activeElement.matches('#half-precision h2')")
         assert 0 <= heading.bounding_box()["y"] < 200
+        assert record.complaints == []
+
+
+def test_a_button_can_be_clicked_through_its_neighbours_label(browser, home):
+    with opened(browser, f"{home}chapters/masked-softmax.html", NARROW) as (tab, record):
+        tab.wait_for_function("'bootstrap' in window")
+        tab.locator(".secondary-toggle").focus()
+        label = tab.locator(".tooltip.show")
+        label.wait_for()
+        box, button = label.bounding_box(), tab.locator(".search-button:visible").bounding_box()
+        assert box["x"] < button["x"] + button["width"] and button["x"] < box["x"] + box["width"]
+        tab.mouse.click(button["x"] + button["width"] / 2, button["y"] + button["height"] / 2)
+        expect(tab.locator("dialog[open]")).to_have_count(1)
         assert record.complaints == []
