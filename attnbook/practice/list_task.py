@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 from attnbook.practice.plain import as_plain, outcome_of
@@ -14,14 +15,30 @@ class ListTask(Task):
     """Something to write on plain lists. What right code and bugs use, MicroPython knows.
 
     Args:
-        in_torch: the name of the task that asks for the same on tensors.
+        in_torch: the task that asks for the same on tensors.
         draws: what an `AttentionFigure` can draw of it: "score", a number for a query and a key;
             "weights", of a row of scores and a length; "weights of what is seen", of a row of
             scores alone; "mask", whether the query at one position may see the key at another.
     """
 
-    in_torch: str = ""
+    in_torch: Task | None = None
     draws: str = ""
+
+    def bug(self, **texts: str) -> Callable[[Function], Function]:
+        """Register a bug; a text that is not given is that of the same bug in torch."""
+
+        def register(function: Function) -> Function:
+            super(ListTask, self).bug(**texts)(function)
+            name, bug = self.bugs.popitem()
+            if self.in_torch and not (bug.sentence and bug.mend):
+                same = self.in_torch.bugs[name]
+                bug = replace(
+                    bug, sentence=bug.sentence or same.sentence, mend=bug.mend or same.mend
+                )
+            self.bugs[name] = bug
+            return function
+
+        return register
 
     @property
     def called(self) -> str:

@@ -1,125 +1,23 @@
-"""All tasks with their bugs, in the order of the book."""
+"""All tasks with their bugs: those of each module in the folder `tasks`."""
 
 from __future__ import annotations
 
+import pkgutil
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any
 
-from attnbook.practice.bugs import (
-    additive_layer,
-    additive_score,
-    causal_attention,
-    causal_mask,
-    checked_lengths,
-    decoding_mask,
-    decoding_step,
-    document_mask,
-    dot_product_layer,
-    float_mask,
-    grouped_heads,
-    induction_score,
-    kernel_pool,
-    left_padding,
-    length_mask,
-    masked_attention,
-    masked_loss,
-    masked_softmax,
-    masks_for_mha,
-    merge_heads,
-    multi_head_attention,
-    online_softmax,
-    pool,
-    prefix_mask,
-    rotary_encoding,
-    scaled_dot_attention,
-    sinusoidal_encoding,
-    softmax,
-    split_heads,
-    transformer_block,
-    two_sided_window_mask,
-    window_mask,
-)
+from attnbook.practice import tasks
 from attnbook.practice.list_task import ListTask
-from attnbook.practice.lists import additive_score as additive_score_by_hand
-from attnbook.practice.lists import (
-    attention,
-    causal_rule,
-    layer_norm,
-    look_up,
-    packed_rule,
-    previous_score,
-    score,
-    window_rule,
-)
-from attnbook.practice.lists import decoding_step as decoding_step_by_hand
-from attnbook.practice.lists import kernel_pool as kernel_pool_by_hand
-from attnbook.practice.lists import masked_softmax as masked_softmax_by_hand
-from attnbook.practice.lists import online_softmax as online_softmax_by_hand
-from attnbook.practice.lists import pool as pool_by_hand
-from attnbook.practice.lists import sinusoidal_encoding as sinusoidal_encoding_by_hand
-from attnbook.practice.lists import softmax as softmax_by_hand
-from attnbook.practice.lists import split_heads as split_heads_by_hand
 from attnbook.practice.task import Task
 
+_NAMES = [found.name for found in pkgutil.iter_modules(tasks.__path__)]
+_MODULES = [import_module(f"{tasks.__name__}.{name}") for name in _NAMES]
 TASKS: dict[str, Task] = {
-    module.task.name: module.task
-    for module in (
-        softmax,
-        pool,
-        kernel_pool,
-        additive_score,
-        length_mask,
-        checked_lengths,
-        masked_softmax,
-        left_padding,
-        scaled_dot_attention,
-        dot_product_layer,
-        additive_layer,
-        decoding_step,
-        masked_loss,
-        split_heads,
-        merge_heads,
-        multi_head_attention,
-        grouped_heads,
-        causal_mask,
-        causal_attention,
-        window_mask,
-        two_sided_window_mask,
-        document_mask,
-        prefix_mask,
-        decoding_mask,
-        float_mask,
-        masks_for_mha,
-        masked_attention,
-        sinusoidal_encoding,
-        rotary_encoding,
-        transformer_block,
-        induction_score,
-        online_softmax,
-    )
+    module.task.name: module.task for module in _MODULES if hasattr(module, "task")
 }
-
 LIST_TASKS: dict[str, ListTask] = {
-    module.task.name: module.task
-    for module in (
-        look_up,
-        kernel_pool_by_hand,
-        softmax_by_hand,
-        masked_softmax_by_hand,
-        pool_by_hand,
-        attention,
-        score,
-        additive_score_by_hand,
-        decoding_step_by_hand,
-        split_heads_by_hand,
-        causal_rule,
-        window_rule,
-        packed_rule,
-        sinusoidal_encoding_by_hand,
-        layer_norm,
-        previous_score,
-        online_softmax_by_hand,
-    )
+    module.by_hand.name: module.by_hand for module in _MODULES if hasattr(module, "by_hand")
 }
 
 

@@ -17,7 +17,6 @@ from tests.practice.registry_checks import (
     caught,
     caught_by_shapes,
     refused_in_double,
-    told_apart,
 )
 from tests.practice.replay import BLIND, READERS, names_in, replayed, stored
 
@@ -35,7 +34,6 @@ class Grades:
     not_accepted: list[str] = field(default_factory=list)  # in single, double precision, compiled
     bugs: int = 0
     not_refused: list[str] = field(default_factory=list)
-    not_apart: list[str] = field(default_factory=list)  # in the case that the bug names
     not_named: list[str] = field(default_factory=list)  # alone or in a pair
     not_tested: list[str] = field(default_factory=list)  # not caught by the book's own tests
     unfair: list[str] = field(default_factory=list)  # the book's tests that fail on right code
@@ -135,7 +133,6 @@ def grades_of(name: str, *, all_compiled: bool = True) -> Grades:
         not_accepted=refused_rights(task, all_compiled=all_compiled),
         bugs=len(task.bugs),
         not_refused=[bug for bug, verdict in verdicts.items() if verdict],
-        not_apart=[bug for bug in task.bugs if not told_apart(task, bug)],
         not_named=[
             bug
             for bug, verdict in verdicts.items()
@@ -175,7 +172,6 @@ def faults(total: Grades) -> list[str]:
     rules = {
         "a right implementation is refused": not total.not_accepted,
         "a known bug is accepted": not total.not_refused,
-        "a bug's own case does not tell it from right code": not total.not_apart,
         "a tenth of the bugs is not named": (
             total.bugs - len(total.not_named) >= NAMED * total.bugs
         ),

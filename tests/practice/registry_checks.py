@@ -66,13 +66,6 @@ def accepted_compiled(task: Task, right: Function) -> bool:
         return bool(judge(few, compiled(right)))
 
 
-def told_apart(task: Task, bug: str) -> str:
-    """How the case that a bug names tells it from the reference."""
-    known = task.bugs[bug]
-    case = task.cases[known.case]
-    return difference(task, case, of_bug(task, case, known), expected(task, case))
-
-
 def caught_by_shapes(task: Task) -> list[str]:
     """The bugs that a test catches which looks at the shape and the type of one output only."""
     case = next(each for each in task.cases.values())

@@ -186,7 +186,7 @@ def test_it_has_a_hint_and_an_answer_that_the_judge_accepts(name, task):
 )
 def test_the_same_is_asked_in_torch_after_it(name, task):
     after = read(ROOT / "chapters" / f"{name}.ipynb").cells[ON_PAGE[name, task] + 1 :]
-    wanted = find_task(task).in_torch
+    wanted = find_task(task).in_torch.name
     starters = [cell for cell in after if cell.cell_type == "code" and "# your code" in cell.source]
     mine = next(cell for cell in starters if f'check("{wanted}"' in cell.source)
     assert f"✗ {wanted}: not yet." in shown(mine)

@@ -16,7 +16,6 @@ GOOD = Grades(
 TOO_FEW = {
     "not_accepted": (["x"], "a right implementation is refused"),
     "not_refused": (["x"], "a known bug is accepted"),
-    "not_apart": (["x"], "a bug's own case does not tell it from right code"),
     "not_named": ([*"abc"], "a tenth of the bugs is not named"),
     "not_tested": (["x"], "the book's own tests miss a bug"),
     "unfair": (["x"], "the book's own tests fail on right code"),

@@ -8,7 +8,6 @@ from inspect import signature
 import pytest
 
 from attnbook.practice import LIST_TASKS, TASKS, check
-from attnbook.practice.plain import difference, outcome_of
 
 each_task = pytest.mark.parametrize("task", LIST_TASKS.values(), ids=LIST_TASKS)
 MOST_BYTES = 9_000  # of what a page holds for one task, before it is packed
@@ -25,37 +24,10 @@ def test_right_code_is_accepted_and_each_bug_is_refused_and_named_alone(task):
 
 
 @each_task
-def test_the_case_that_a_bug_names_distinguishes_it_from_right_code(task):
-    data = task.as_data()
-    cases = {case["name"]: case for case in data["cases"]}
-    alike = [
-        bug.name
-        for bug in task.bugs.values()
-        for case in [cases[bug.case]]
-        if not difference(data, outcome_of(bug.function, case["arguments"]), case["right"])
-    ]
-    assert alike == []
-
-
-def test_each_bug_is_described_in_sentences():
-    bugs = [bug for task in LIST_TASKS.values() for bug in task.bugs.values()]
-    wrong = [
-        bug.name
-        for bug in bugs
-        if not all(
-            text.endswith(".") and len(text) > 15 for text in (bug.sentence, bug.symptom, bug.mend)
-        )
-        or not bug.origin
-        or not (bug.sentence[0].islower() or bug.sentence[0] == "`")
-    ]
-    assert wrong == []
-
-
-@each_task
 def test_a_task_has_what_its_page_needs(task):
     assert len(task.rights) >= 3
     assert all(right.why.endswith(".") for right in task.rights.values())
-    assert task.in_torch in TASKS
+    assert task.in_torch in TASKS.values()
     assert task.draws in ("", "score", "weights", "weights of what is seen", "mask")
     assert f"`{task.called}(" in task.statement
     assert len(json.dumps(task.as_data(), allow_nan=False)) < MOST_BYTES

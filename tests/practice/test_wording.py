@@ -19,10 +19,9 @@ SMALL = Law("No number may be above 100.", lambda output, *_: bool((output <= 10
 ROWS = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
 
 
-def known_bug(task, case, name, function):
+def known_bug(task, name, function):
     function.__name__, function.__doc__ = name, f"it is {name}."
-    texts = {"symptom": f"It looks {name}.", "origin": "nowhere", "mend": f"avoid {name}."}
-    task.bug(case=case, **texts)(function)
+    task.bug(symptom=f"It looks {name}.", mend=f"avoid {name}.")(function)
 
 
 def doubling():
@@ -40,9 +39,9 @@ def doubling():
 
     task.right(why="it is twice.")(double)
     first = [1.0, 0.0]
-    known_bug(task, "two rows", "short", lambda x, _: 2 * x * torch.tensor(first)[: len(x), None])
-    known_bug(task, "two rows", "brief", lambda x, _: torch.cat([2 * x[:1], 0 * x[1:]]))
-    known_bug(task, "one row", "tripled", lambda x, _: 3 * x)
+    known_bug(task, "short", lambda x, _: 2 * x * torch.tensor(first)[: len(x), None])
+    known_bug(task, "brief", lambda x, _: torch.cat([2 * x[:1], 0 * x[1:]]))
+    known_bug(task, "tripled", lambda x, _: 3 * x)
     return task
 
 
@@ -72,7 +71,7 @@ MADE = [
 
 
 def on_lists(name, right, *arguments):
-    task = ListTask(name, "Write it.", f"def {name}(x):\n    ...", in_torch="double")
+    task = ListTask(name, "Write it.", f"def {name}(x):\n    ...", in_torch=MADE[0])
     task.case("the first")(lambda: (arguments[0],))
     task.case("the others")(lambda: (arguments[-1],))
     task.right(why="it is so.")(right)

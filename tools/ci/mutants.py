@@ -43,9 +43,7 @@ BORROWED = ("tools/node_modules",)
 MORE_TESTS = {
     "attnbook/fused": ["tests/core"],
     "attnbook/masking": ["tests/core"],
-    "attnbook/practice/lists": ["tests/practice", "tests/figures/code"],
-    "attnbook/practice/bugs": ["tests/practice"],
-    "attnbook/practice/tasks": ["tests/practice"],
+    "attnbook/practice/tasks": ["tests/practice", "tests/figures/code"],
     "attnbook/tracing": ["tests/figures/shape"],
     "attnbook/models/transformer": ["tests/figures/heads"],
     "attnbook/models/translator": ["tests/figures/translator"],

@@ -45,7 +45,7 @@ class CodeTask(Figure):
             kind="code",
             statement=asked.statement,
             starter=asked.starter,
-            in_torch=asked.in_torch,
+            in_torch=asked.in_torch.name if asked.in_torch else "",
             task=asked.as_data(),
             late=["editor", "python"],
             caption=caption,

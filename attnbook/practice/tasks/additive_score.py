@@ -10,6 +10,7 @@ from torch.nn import functional as F
 
 import attnbook
 from attnbook.practice.inputs import normal
+from attnbook.practice.list_task import ListTask
 from attnbook.practice.task import Function, Law, Task
 
 
@@ -178,3 +179,316 @@ def test_queries_stand_in_rows_and_keys_in_columns(function: Function) -> None:
     queries, keys = torch.tensor([[[-9.0], [9.0]]]), torch.tensor([[[0.0], [0.0]]])
     scores = function(queries, keys, one, one, torch.ones(1))
     assert torch.allclose(scores, torch.tensor([[[-1.0, -1], [1, 1]]]))
+
+
+@task.bug(
+    symptom="Two different queries give the same weights.",
+    origin="the book's own first draft",
+    mend="put `torch.tanh` around the sum, before w_v; else the query's term adds the same to "
+    "each score of its row, and the softmax cancels it.",
+)
+def no_tanh(queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v: Tensor) -> Tensor:
+    """the sum goes to w_v without `tanh`."""
+    return sums_of_pairs(queries @ W_q.T, keys @ W_k.T) @ w_v
+
+
+@task.bug(
+    symptom="It trained well until queries and keys had different sizes; now it crashes.",
+    origin="the book's own first draft",
+    mend="W_q belongs to the queries, W_k to the keys.",
+)
+def matrices_swapped(
+    queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v: Tensor
+) -> Tensor:
+    """W_k is applied to the queries and W_q to the keys, which fit while both are equally long."""
+    return sums_of_pairs(queries @ W_k.T, keys @ W_q.T).tanh() @ w_v
+
+
+@task.bug(
+    symptom="All keys get the same weight, whatever they hold.",
+    origin="PyTorch's seq2seq tutorial (stored version), #2840, #3643",
+    mend="add W_k k inside of `tanh`.",
+)
+def keys_are_not_looked_at(
+    queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v: Tensor
+) -> Tensor:
+    """the scores come from the query alone and never look at the keys."""
+    del W_k
+    scores = (queries @ W_q.T).tanh() @ w_v
+    return scores[:, :, None].expand(-1, -1, keys.shape[1])
+
+
+@task.bug(
+    symptom="Each query gets the same weights, whatever it holds.",
+    mend="add W_q q inside of `tanh`.",
+)
+def queries_are_not_looked_at(
+    queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v: Tensor
+) -> Tensor:
+    """the scores come from the key alone and never look at the query."""
+    del W_q
+    scores = (keys @ W_k.T).tanh() @ w_v
+    return scores[:, None].expand(-1, queries.shape[1], -1)
+
+
+@task.bug(
+    symptom="It learns, and reaches other weights than the paper's.",
+    mend="take `torch.tanh`, which goes from -1 to 1; the sigmoid goes from 0 to 1.",
+)
+def sigmoid_in_place_of_tanh(
+    queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v: Tensor
+) -> Tensor:
+    """the sum goes through the sigmoid in place of `tanh`."""
+    return sums_of_pairs(queries @ W_q.T, keys @ W_k.T).sigmoid() @ w_v
+
+
+@task.bug(
+    symptom="All scores lie between -1 and 1, so no weight becomes large.",
+    mend="put `tanh` around W_q q + W_k k, then take w_v.",
+)
+def tanh_after_w_v(queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v: Tensor) -> Tensor:
+    """`tanh` is taken of the finished score, after w_v."""
+    return (sums_of_pairs(queries @ W_q.T, keys @ W_k.T) @ w_v).tanh()
+
+
+@task.bug(
+    symptom="The scores of a row differ from those of another by the same number everywhere.",
+    mend="add first, then take `tanh` of the sum.",
+)
+def tanh_of_each(queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v: Tensor) -> Tensor:
+    """`tanh` is taken of W_q q and of W_k k by themselves, before they are added."""
+    return sums_of_pairs((queries @ W_q.T).tanh(), (keys @ W_k.T).tanh()) @ w_v
+
+
+@task.bug(
+    symptom="A query of zeros gives each key the score 0.",
+    mend="add W_q q and W_k k; that is why the score is called additive.",
+)
+def product_in_place_of_the_sum(
+    queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v: Tensor
+) -> Tensor:
+    """W_q q and W_k k are multiplied, where they should be added."""
+    return ((queries @ W_q.T)[:, :, None] * (keys @ W_k.T)[:, None]).tanh() @ w_v
+
+
+@task.bug(
+    symptom="A pretrained layer's weights give other scores here.",
+    mend="add: a difference can be learned, but with other weights than these.",
+)
+def key_minus_query(queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v: Tensor) -> Tensor:
+    """the query is subtracted from the key, as in a distance, where both should be added."""
+    return sums_of_pairs(-queries @ W_q.T, keys @ W_k.T).tanh() @ w_v
+
+
+@task.bug(
+    symptom="All weights are nearly alike, the more so the more hidden units there are.",
+    mend="leave the scores as they are: the root belongs to the dot product.",
+)
+def divided_by_the_root(
+    queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v: Tensor
+) -> Tensor:
+    """the scores are divided by √num_hiddens, as those of the dot product would be."""
+    return sums_of_pairs(queries @ W_q.T, keys @ W_k.T).tanh() @ w_v / math.sqrt(len(w_v))
+
+
+@task.bug(
+    symptom="It is right on squares, and else each row belongs to a key.",
+    mend="give queries an axis for the keys after their own, `[:, :, None]`, and keys one for the "
+    "queries before theirs, `[:, None]`.",
+)
+def queries_and_keys_change_places(
+    queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v: Tensor
+) -> Tensor:
+    """the scores are transposed, a row for each key and a column for each query."""
+    return sums_of_pairs(keys @ W_k.T, queries @ W_q.T).tanh() @ w_v
+
+
+# On plain lists
+
+Row = list[float]
+Rows = list[list[float]]
+
+
+def _times(matrix: Rows, vector: Row) -> Row:
+    return [sum(m * x for m, x in zip(row, vector, strict=True)) for row in matrix]
+
+
+def _dot(one: Row, other: Row) -> float:
+    return sum(a * b for a, b in zip(one, other, strict=True))
+
+
+def _score(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -> float:
+    sums = [a + b for a, b in zip(_times(W_q, query), _times(W_k, key), strict=True)]
+    return _dot(w_v, [math.tanh(each) for each in sums])
+
+
+by_hand = ListTask(
+    name="additive-score-by-hand",
+    in_torch=task,
+    draws="score",
+    statement=(
+        "Write `additive_score(query, key, W_q, W_k, w_v)`: two vectors, which may differ in "
+        "size, become one number. `W_q` and `W_k` are matrices, lists of rows, with one row for "
+        "each hidden unit; `w_v` has one number for each. A hidden unit is `math.tanh` of a sum: "
+        "the dot product of its row of `W_q` with `query`, plus that of its row of `W_k` with "
+        "`key`. `math.tanh` holds for sums of any size. The score is the dot product of `w_v` with "
+        "the hidden units."
+    ),
+    starter="import math\n\ndef additive_score(query, key, W_q, W_k, w_v):\n    ...",
+)
+
+
+by_hand.case("two numbers everywhere")(
+    lambda: (
+        [1.0, 0.5],
+        [0.5, -1.0],
+        [[0.4, -0.2], [0.6, 1.0]],
+        [[-2.0, 0.4], [0.5, -0.2]],
+        [2.0, -0.5],
+    )
+)
+by_hand.case("a query longer than the key, and three hidden units")(
+    lambda: ([1.0, -2.0], [0.5], [[0.5, 0.2], [0.3, 0.1], [-0.4, 1]], [[1], [-0.6], [2]], [1, 3, 5])
+)
+by_hand.case("a key longer than the query, and one hidden unit")(
+    lambda: ([0.5], [1.0, 2.0], [[-1.0]], [[0.6, 0.2]], [-2.0])
+)
+by_hand.case("a query of zeros")(
+    lambda: (
+        [0.0, 0.0],
+        [1.0, -0.5],
+        [[1.0, 0.5], [2.0, -1.0]],
+        [[0.5, 0.2], [-1, 0.4]],
+        [1.0, 5.0],
+    )
+)
+by_hand.case("a key of zeros")(
+    lambda: ([1.0, 0.5], [0.0, 0.0], [[1.0, 0.5], [0.3, -1.0]], [[2.0, 0.2], [1, 0.4]], [1.0, -4.0])
+)
+by_hand.case("sums of 1000")(
+    lambda: ([2.0, 1.0], [-1.0, 0.0], [[500, 0], [-400, 30]], [[0, 100], [200, 0]], [3.0, 1.0])
+)
+by_hand.case("vectors of 5 and 4 numbers, 9 hidden units")(
+    lambda: (
+        [0.5, -1.0, 0.25, 1.0, 2.0],
+        [1.0, 0.5, -0.5, 0.25],
+        [[h * 0.1 - i * 0.2 for i in range(5)] for h in range(9)],
+        [[i * 0.3 - h * 0.1 for i in range(4)] for h in range(9)],
+        [h - 4.5 for h in range(9)],
+    )
+)
+
+
+@by_hand.right("it adds what each hidden unit says, one unit after the other.")
+def unit_by_unit_by_hand(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -> float:
+    score = 0.0
+    for row_q, row_k, weight in zip(W_q, W_k, w_v, strict=True):
+        total = sum(w * q for w, q in zip(row_q, query, strict=True))
+        total += sum(w * k for w, k in zip(row_k, key, strict=True))
+        score += weight * math.tanh(total)
+    return score
+
+
+@by_hand.right("it is the formula: two matrix products, their sum, tanh, and a dot product.")
+def by_the_formula(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -> float:
+    of_query = [sum(w * q for w, q in zip(row, query, strict=True)) for row in W_q]
+    of_key = [sum(w * k for w, k in zip(row, key, strict=True)) for row in W_k]
+    hidden = [math.tanh(a + b) for a, b in zip(of_query, of_key, strict=True)]
+    return sum(v * h for v, h in zip(w_v, hidden, strict=True))
+
+
+@by_hand.right("both matrices side by side meet query and key end to end.")
+def joined(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -> float:
+    both = query + key
+    score = 0.0
+    for h in range(len(w_v)):
+        row = W_q[h] + W_k[h]
+        score += w_v[h] * math.tanh(sum(row[i] * both[i] for i in range(len(both))))
+    return score
+
+
+@by_hand.bug(mend="put `math.tanh` around each sum, before `w_v`.")
+def no_tanh_by_hand(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -> float:
+    return _dot(w_v, _times(W_q, query)) + _dot(w_v, _times(W_k, key))
+
+
+@by_hand.bug(mend="`W_q` belongs to the query, `W_k` to the key.")
+def matrices_swapped_by_hand(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -> float:
+    """`W_k` meets the query, `W_q` the key; it runs only where query and key are equally long."""
+    return _score(query, key, W_k, W_q, w_v)
+
+
+@by_hand.bug(
+    mend="add the dot product with `key` inside of `math.tanh`, unit by unit: numbers, not lists."
+)
+def the_key_is_not_looked_at(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -> float:
+    """the key's part is lost: not added, or `+` lays it behind as a list, and `zip` cuts it off."""
+    return _score(query, [0.0] * len(key), W_q, W_k, w_v)
+
+
+@by_hand.bug(mend="add both dot products inside of `math.tanh`; to a sum so far, one adds by `+=`.")
+def the_query_is_not_looked_at(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -> float:
+    """the query's part is lost: it is not added, or `=` has put the key's part in its place."""
+    return _score([0.0] * len(query), key, W_q, W_k, w_v)
+
+
+@by_hand.bug(mend="take `math.tanh` of each hidden unit's sum, and `w_v` after it.")
+def tanh_after_w_v_by_hand(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -> float:
+    return math.tanh(_dot(w_v, _times(W_q, query)) + _dot(w_v, _times(W_k, key)))
+
+
+@by_hand.bug(mend="add both dot products first, then take `math.tanh` of the sum.")
+def tanh_of_each_by_hand(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -> float:
+    """tanh is taken of both dot products by themselves, before they are added."""
+    pairs = zip(_times(W_q, query), _times(W_k, key), strict=True)
+    return _dot(w_v, [math.tanh(a) + math.tanh(b) for a, b in pairs])
+
+
+@by_hand.bug(mend="add the two dot products; that is why the score is called additive.")
+def product_in_place_of_the_sum_by_hand(
+    query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row
+) -> float:
+    """both dot products are multiplied, where they should be added."""
+    pairs = zip(_times(W_q, query), _times(W_k, key), strict=True)
+    return _dot(w_v, [math.tanh(a * b) for a, b in pairs])
+
+
+@by_hand.bug(mend="multiply each hidden unit by its number of `w_v` before you add.")
+def w_v_forgotten(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -> float:
+    """the hidden units are added up, and `w_v` is never used."""
+    return _score(query, key, W_q, W_k, [1.0] * len(w_v))
+
+
+@by_hand.bug(mend="go along a row, `W_q[h][i] * query[i]`, and not down a column.")
+def columns_in_place_of_rows(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -> float:
+    """the columns of the matrices meet the vectors, in place of their rows."""
+    turned_q = [[row[h] for row in W_q] for h in range(len(w_v))]
+    turned_k = [[row[h] for row in W_k] for h in range(len(w_v))]
+    return _score(query, key, turned_q, turned_k, w_v)
+
+
+@by_hand.bug(mend="add up the products first, then take `math.tanh` of the sum.")
+def tanh_of_each_product(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -> float:
+    """tanh is taken of each product by itself, before they are added."""
+    rows = [q + k for q, k in zip(W_q, W_k, strict=True)]
+    units = [sum(math.tanh(w * x) for w, x in zip(row, query + key, strict=True)) for row in rows]
+    return _dot(w_v, units)
+
+
+@by_hand.bug(mend="multiply the key by its own matrix, `W_k`.")
+def one_matrix_for_both(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -> float:
+    """`W_q` is applied to the key, too, and `W_k` to nothing."""
+    return _score(query, key, W_q, W_q, w_v)
+
+
+@by_hand.bug(mend="begin each hidden unit's sum with 0, inside the loop over the units.")
+def sum_not_reset(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -> float:
+    """the sum of a hidden unit goes on with the next one, where it should begin with 0."""
+    sums = [a + b for a, b in zip(_times(W_q, query), _times(W_k, key), strict=True)]
+    return _dot(w_v, [math.tanh(sum(sums[: h + 1])) for h in range(len(sums))])
+
+
+@by_hand.bug(mend="begin with `score = 0`, and add what each unit says: `score += …`.")
+def the_last_unit_only(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -> float:
+    """only the last hidden unit counts: `=` replaces the score so far, where `+=` adds to it."""
+    return _score(query, key, W_q[-1:], W_k[-1:], w_v[-1:])

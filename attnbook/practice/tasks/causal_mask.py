@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor
 
 import attnbook
+from attnbook.practice.list_task import ListTask
 from attnbook.practice.task import Function, Law, Task
 
 
@@ -122,3 +125,236 @@ def test_one_query_sees_all_six_keys(function: Function) -> None:
 @task.test
 def test_the_mask_is_boolean(function: Function) -> None:
     assert function(5, 5).dtype == torch.bool
+
+
+def _triangle(num_queries: int, num_keys: int, diagonal: int = 0) -> Tensor:
+    """Give a triangle whose diagonal is moved from where it belongs."""
+    ones = torch.ones(num_queries, num_keys, dtype=torch.bool)
+    return ones.tril(diagonal=num_keys - num_queries + diagonal)
+
+
+@task.bug(
+    symptom="With the keys kept, each new token sees the first token only.",
+    origin="pytorch#108108, executorch#21749: `is_causal=True` of PyTorch's SDPA",
+    mend="move the diagonal: `tril(diagonal=num_keys - num_queries)`.",
+)
+def counted_from_the_first_key(num_queries: int, num_keys: int) -> Tensor:
+    """the queries are taken to stand at the first positions of the keys, where they stand last."""
+    return torch.ones(num_queries, num_keys).tril().bool()
+
+
+@task.bug(
+    symptom="The mask of a long text is right, and with kept keys some queries see nothing at all.",
+    mend="turn the difference round: a diagonal above the main one is positive, "
+    "`num_keys - num_queries`.",
+)
+def diagonal_of_the_wrong_sign(num_queries: int, num_keys: int) -> Tensor:
+    """the diagonal is moved by num_queries - num_keys, down where it should go up."""
+    return torch.ones(num_queries, num_keys).tril(diagonal=num_queries - num_keys).bool()
+
+
+@task.bug(
+    symptom="The first row of weights is NaN, or zeros.",
+    mend="compare by `<=`: a query sees its own position.",
+)
+def own_position_hidden(num_queries: int, num_keys: int) -> Tensor:
+    """each query sees the keys before its own position, and its own is hidden."""
+    return _triangle(num_queries, num_keys, -1)
+
+
+@task.bug(
+    symptom="Training goes to a loss near 0, and what is generated is nonsense.",
+    mend="stop at the own position: the next token is what is to be guessed.",
+)
+def next_key_visible(num_queries: int, num_keys: int) -> Tensor:
+    """each query sees the key after its own position, too."""
+    return _triangle(num_queries, num_keys, 1)
+
+
+@task.bug(
+    symptom="The model cheats: it sees what it has to guess, and nothing before it.",
+    origin="LLMs-from-scratch#1061, tensorflow/text#894, nn.MultiheadAttention against SDPA",
+    mend="turn it round with `~`: here True = visible, elsewhere True may mean hidden.",
+)
+def true_means_hidden(num_queries: int, num_keys: int) -> Tensor:
+    """what is hidden is True, and what is visible False."""
+    return ~_triangle(num_queries, num_keys)
+
+
+@task.bug(
+    symptom="The first query sees everything, the last one only itself.",
+    mend="take `tril`, the lower triangle: what comes before stands on the left.",
+)
+def only_the_future_visible(num_queries: int, num_keys: int) -> Tensor:
+    """the triangle is the upper one, so each query sees its own position and the future."""
+    return torch.ones(num_queries, num_keys).triu(diagonal=num_keys - num_queries).bool()
+
+
+@task.bug(
+    symptom="Each output is just the value at its own position.",
+    mend="compare by `<=`, not by `==`.",
+)
+def only_the_own_position_visible(num_queries: int, num_keys: int) -> Tensor:
+    """each query sees the key at its own position, and none before it."""
+    return torch.arange(num_keys) == positions_of_queries(num_queries, num_keys)
+
+
+@task.bug(
+    symptom="Added to the scores, it hides nothing.",
+    origin="read in code that adds such a mask to the scores",
+    mend="make it boolean: `dtype=torch.bool`, or `mask == 1`.",
+)
+def ones_and_zeros(num_queries: int, num_keys: int) -> Tensor:
+    """the mask holds the numbers 1.0 and 0.0, where True and False belong."""
+    return _triangle(num_queries, num_keys).float()
+
+
+@task.bug(
+    symptom="`masked_fill` refuses it; added to the scores, it works.",
+    origin="a common slip; torch's `generate_square_subsequent_mask` makes such a mask",
+    mend="leave it boolean; whoever adds it can fill it.",
+)
+def numbers_to_be_added(num_queries: int, num_keys: int) -> Tensor:
+    """the mask holds 0 and -inf, to be added to scores, where True and False belong."""
+    hidden = ~_triangle(num_queries, num_keys)
+    return torch.zeros(num_queries, num_keys).masked_fill(hidden, -math.inf)
+
+
+@task.bug(
+    symptom="It works on whole texts; with kept keys the shapes do not fit.",
+    mend="take the last num_queries rows of the square.",
+)
+def always_a_square(num_queries: int, num_keys: int) -> Tensor:
+    """the mask has a row for each key, and the number of queries is never used."""
+    del num_queries
+    return _triangle(num_keys, num_keys)
+
+
+# On plain lists
+
+by_hand = ListTask(
+    name="causal-rule-by-hand",
+    in_torch=task,
+    draws="mask",
+    statement=(
+        "Write `may_see(query, key, num_queries, num_keys)`: True or False. `query` is the number "
+        "of a query, `key` that of a key, both counted from 0. Queries stand at the last "
+        "positions of the keys: the last query at the last key, the one before it at the key "
+        "before. A query may see the key at its own position and all keys before it, and none "
+        "after it. There are never more queries than keys."
+    ),
+    starter="def may_see(query, key, num_queries, num_keys):\n    ...",
+)
+
+
+by_hand.case("3 queries, 3 keys: the key before the query's own")(lambda: (1, 0, 3, 3))
+by_hand.case("3 queries, 3 keys: the query's own key")(lambda: (1, 1, 3, 3))
+by_hand.case("3 queries, 3 keys: the key after the query's own")(lambda: (1, 2, 3, 3))
+by_hand.case("2 queries, 5 keys: the first query's own key")(lambda: (0, 3, 2, 5))
+by_hand.case("2 queries, 5 keys: the key after the first query's own")(lambda: (0, 4, 2, 5))
+by_hand.case("2 queries, 5 keys: the last query and the second key")(lambda: (1, 1, 2, 5))
+by_hand.case("4 queries, 5 keys: the last query and the last key")(lambda: (3, 4, 4, 5))
+by_hand.case("4 queries, 5 keys: the first query and the last key")(lambda: (0, 4, 4, 5))
+by_hand.case("1 query, 6 keys: the last key")(lambda: (0, 5, 1, 6))
+by_hand.case("130 queries, 200 keys: a key near the query's own")(lambda: (70, 139, 130, 200))
+
+
+@by_hand.right("a query's position is its number, moved on by how many keys have no query.")
+def positions_compared_by_hand(query: int, key: int, num_queries: int, num_keys: int) -> bool:
+    position = query + num_keys - num_queries
+    return key <= position
+
+
+@by_hand.right("counted from the end, the last query and the last key are both 0.")
+def counted_from_the_end(query: int, key: int, num_queries: int, num_keys: int) -> bool:
+    return num_keys - 1 - key >= num_queries - 1 - query
+
+
+@by_hand.right("it lists the keys that the query sees: all of them, less one for each later query.")
+def listed(query: int, key: int, num_queries: int, num_keys: int) -> bool:
+    later = num_queries - 1 - query
+    return key in range(num_keys - later)
+
+
+@by_hand.bug(
+    mend="count both from the same end: among the keys the query stands at "
+    "`query + num_keys - num_queries`, and the key stays where it is."
+)
+def counted_from_the_first_key_by_hand(
+    query: int, key: int, num_queries: int, num_keys: int
+) -> bool:
+    return key <= query
+
+
+@by_hand.bug(
+    mend="turn the difference round: `num_keys - num_queries` is above 0 where keys are more."
+)
+def moved_the_wrong_way(query: int, key: int, num_queries: int, num_keys: int) -> bool:
+    """the query is moved by num_queries - num_keys, back where it should go on."""
+    return key <= query + num_queries - num_keys
+
+
+@by_hand.bug(mend="let it see its own position, too: compare by `<=`, and take no 1 away.")
+def own_position_hidden_by_hand(query: int, key: int, num_queries: int, num_keys: int) -> bool:
+    return key < query + num_keys - num_queries
+
+
+@by_hand.bug()
+def next_key_visible_by_hand(query: int, key: int, num_queries: int, num_keys: int) -> bool:
+    return key <= query + num_keys - num_queries + 1
+
+
+@by_hand.bug(
+    mend="turn it round with `not`: here True means visible, elsewhere it may mean hidden."
+)
+def true_means_hidden_by_hand(query: int, key: int, num_queries: int, num_keys: int) -> bool:
+    return key > query + num_keys - num_queries
+
+
+@by_hand.bug(
+    mend="turn the comparison round: a key that may be seen has the same position, or a lower one."
+)
+def only_the_future_visible_by_hand(query: int, key: int, num_queries: int, num_keys: int) -> bool:
+    """the comparison is turned round: each query sees its own position and the future."""
+    return key >= query + num_keys - num_queries
+
+
+@by_hand.bug()
+def only_the_own_position_visible_by_hand(
+    query: int, key: int, num_queries: int, num_keys: int
+) -> bool:
+    return key == query + num_keys - num_queries
+
+
+@by_hand.bug(mend="answer False where the key's position is higher than the query's.")
+def nothing_hidden(query: int, key: int, num_queries: int, num_keys: int) -> bool:
+    """all keys are visible, those of the future, too."""
+    return key < num_keys
+
+
+@by_hand.bug(mend="add the query's own number: it stands at `query + num_keys - num_queries`.")
+def all_queries_at_the_first_ones_place(
+    query: int, key: int, num_queries: int, num_keys: int
+) -> bool:
+    """all queries are taken to stand where the first one does."""
+    return key <= num_keys - num_queries + 0 * query
+
+
+@by_hand.bug(mend="move each query on by `num_keys - num_queries`, how many they may be.")
+def moved_only_where_there_is_one(query: int, key: int, num_queries: int, num_keys: int) -> bool:
+    """one query sees all keys, and several are taken to stand at the first positions."""
+    return num_queries == 1 or key <= query
+
+
+@by_hand.bug(
+    mend="`query` is who looks, `key` what is looked at: compare `key` with the query's position."
+)
+def query_and_key_exchanged(query: int, key: int, num_queries: int, num_keys: int) -> bool:
+    """query and key are exchanged, and a key sees the queries before it."""
+    return query <= key + num_keys - num_queries
+
+
+@by_hand.bug(mend="count both from one end: the query stands at `query + num_keys - num_queries`.")
+def counted_from_the_other_end(query: int, key: int, num_queries: int, num_keys: int) -> bool:
+    """the query is counted from the end of the keys, and the key from their beginning."""
+    return key <= num_keys - 1 - query

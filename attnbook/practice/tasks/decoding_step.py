@@ -12,6 +12,7 @@ from torch import Tensor
 
 import attnbook
 from attnbook.practice.inputs import lengths, normal
+from attnbook.practice.list_task import ListTask
 from attnbook.practice.task import Function, Law, Task, rows_sum_to_one
 
 Two = tuple[Tensor, Tensor]
@@ -295,3 +296,341 @@ def test_a_text_without_keys_has_no_weights(decoding_step: Function) -> None:
     new_state, weights = decoding_step(*_by_hand(valid_lens=torch.tensor([0])))
     assert weights.tolist() == [[0, 0, 0]]
     assert new_state.tolist() == [[7, 0, 0, 0.5]]
+
+
+def _scores(step: Step) -> Tensor:
+    return torch.tanh((step.state @ step.W_q.T)[:, None] + step.memory @ step.W_k.T) @ step.w_v
+
+
+def _weights(step: Step, scores: Tensor) -> Tensor:
+    return attnbook.masked_softmax(scores[:, None], step.valid_lens)[:, 0]
+
+
+def _move(step: Step, weights: Tensor, memory: Tensor | None = None) -> Two:
+    """Pool with the weights, and make the step."""
+    context = (weights[..., None] * (step.memory if memory is None else memory)).sum(1)
+    return step.cell(torch.cat([step.token, context], 1), step.state), weights
+
+
+@task.bug(
+    symptom="The weights answer a question that the decoder has not asked yet.",
+    mend="ask with the state as it was handed in; the new one is made from the context.",
+)
+@of_arguments
+def asks_with_a_new_state(step: Step) -> Two:
+    """the cell moves on, without a context, before the memory is asked with its new state."""
+    nothing = torch.zeros_like(step.memory[:, 0])
+    new = step.cell(torch.cat([step.token, nothing], 1), step.state)
+    return _move(step, _weights(step, _scores(step._replace(state=new))))
+
+
+@task.bug(
+    symptom="After the same character the model always looks at the same place.",
+    mend="the query is the decoder's state, which knows all that was written, not the last token.",
+)
+@of_arguments
+def asks_with_the_token(step: Step) -> Two:
+    """the token is the query, in place of the state."""
+    return _move(step, _weights(step, _scores(step._replace(state=step.token))))
+
+
+@task.bug(
+    symptom="A text's translation changes with the texts that it is batched with.",
+    mend="hide the keys from `valid_lens` on before the softmax.",
+)
+@of_arguments
+def padding_is_seen(step: Step) -> Two:
+    """the lengths are never used, and padding is seen."""
+    return _move(step, _scores(step).softmax(1))
+
+
+@task.bug(
+    symptom="Heatmaps are the same for every text of one length.",
+    origin="PyTorch's seq2seq tutorial",
+    mend="add the projected memory to the projected state before tanh.",
+)
+@of_arguments
+def scores_never_look_at_the_memory(step: Step) -> Two:
+    """the scores are made from the state alone, and each key gets the same one."""
+    return _move(step, _weights(step, _scores(step._replace(W_k=torch.zeros_like(step.W_k)))))
+
+
+@task.bug(
+    symptom="It learns as slowly as without attention, and the heatmap never becomes sharp.",
+    mend="join token and context to what the cell reads.",
+)
+@of_arguments
+def the_context_is_not_fed(step: Step) -> Two:
+    """the cell gets zeros in place of the context."""
+    weights = _weights(step, _scores(step))
+    return _move(step, weights, torch.zeros_like(step.memory))
+
+
+@task.bug(
+    symptom="It trains as well as ever; weights stored elsewhere give nonsense.",
+    mend="join them as the task says: the token first, then the context.",
+)
+@of_arguments
+def the_context_before_the_token(step: Step) -> Two:
+    """context and token are joined in the wrong order, which no size tells."""
+    weights = _weights(step, _scores(step))
+    context = (weights[..., None] * step.memory).sum(1)
+    return step.cell(torch.cat([context, step.token], 1), step.state), weights
+
+
+@task.bug(
+    symptom="Long texts are translated badly, though the heatmap looks fine.",
+    mend="feed the weighted sum of all of the memory.",
+)
+@of_arguments
+def the_last_memory_for_the_context(step: Step) -> Two:
+    """the cell gets the last state of the memory in place of the context."""
+    context = step.memory[:, -1]
+    weights = _weights(step, _scores(step))
+    return step.cell(torch.cat([step.token, context], 1), step.state), weights
+
+
+@task.bug(
+    symptom="The weights are right, and the new state is not.",
+    mend="project the keys for the scores only, and pool the memory itself.",
+)
+@of_arguments
+def projected_keys_are_pooled(step: Step) -> Two:
+    """the context is pooled from the projected keys in place of the memory."""
+    return _move(step, _weights(step, _scores(step)), step.memory @ step.W_k.T)
+
+
+@task.bug(
+    symptom="With a batch of one every weight is 1.",
+    origin="the book's own first draft",
+    mend="take the softmax over the last axis, the keys.",
+)
+@of_arguments
+def softmax_over_the_batch(step: Step) -> Two:
+    """the softmax is taken over the batch."""
+    padding = torch.arange(step.memory.shape[1]) >= step.valid_lens[:, None]
+    return _move(step, _scores(step).masked_fill(padding, -math.inf).softmax(0).nan_to_num(0))
+
+
+@task.bug(
+    symptom="It works until query and key have different sizes.",
+    origin="the book's own first draft",
+    mend="`W_q` is for the state, and `W_k` for the memory.",
+)
+@of_arguments
+def the_projections_are_exchanged(step: Step) -> Two:
+    """`W_k` projects the state, and `W_q` the memory."""
+    return _move(step, _weights(step, _scores(step._replace(W_q=step.W_k, W_k=step.W_q))))
+
+
+@task.bug(
+    symptom="The model writes the same character for ever.", mend="return what the cell returns."
+)
+@of_arguments
+def the_old_state_is_returned(step: Step) -> Two:
+    """the cell's answer is lost, and the old state is returned."""
+    return step.state, _weights(step, _scores(step))
+
+
+@task.bug(
+    symptom="The heatmap shows weight on padding, where the model looked elsewhere.",
+    origin="UvA's deep learning tutorial 6",
+    mend="return the weights that the context was pooled with.",
+)
+@of_arguments
+def the_weights_are_made_again_unmasked(step: Step) -> Two:
+    """the weights that are returned are made again, without the mask."""
+    return _move(step, _weights(step, _scores(step)))[0], _scores(step).softmax(1)
+
+
+@task.bug(
+    symptom="One text of the batch is empty, and its state is NaN.",
+    origin="pytorch#103749 and ten more threads",
+    mend="clear the weights of a text that has no keys: where each score is -inf, they are 0/0.",
+)
+@of_arguments
+def no_keys_are_nan(step: Step) -> Two:
+    """padding is filled with -inf, and nobody thinks of a text that is all padding."""
+    padding = torch.arange(step.memory.shape[1]) >= step.valid_lens[:, None]
+    return _move(step, _scores(step).masked_fill(padding, -math.inf).softmax(1))
+
+
+# On plain lists
+
+Row = list[float]
+Rows = list[list[float]]
+TwoRows = tuple[Row, Row]
+
+
+def _dot(one: Row, other: Row) -> float:
+    return sum(a * b for a, b in zip(one, other, strict=True))
+
+
+def _weights_of_lists(state: Row, memory: Rows) -> Row:
+    scores = [_dot(state, vector) for vector in memory]
+    powers = [math.exp(score - max(scores)) for score in scores]
+    return [power / sum(powers) for power in powers]
+
+
+def _pool(weights: Row, memory: Rows) -> Row:
+    return [_dot(weights, [vector[i] for vector in memory]) for i in range(len(memory[0]))]
+
+
+def _moved(*vectors: Row) -> Row:
+    """The tanh of a sum of vectors, number by number."""
+    return [math.tanh(sum(numbers)) for numbers in zip(*vectors, strict=True)]
+
+
+by_hand = ListTask(
+    name="decoding-step-by-hand",
+    in_torch=task,
+    statement=(
+        "Write `decoding_step(token, state, memory)`: `token` and `state` are vectors, lists of "
+        "numbers, and `memory` is a list of vectors; all these vectors have one size. A score is "
+        "the dot product of `state`, as it comes in, with a vector of the memory; `softmax` is "
+        "written above it, and makes the weights. The context is the sum of the memory's vectors, "
+        "each times its weight. The new state is `math.tanh` of state + token + context, number by "
+        "number. Return a pair: the new state, and the list of weights."
+    ),
+    starter=(
+        "import math\n\ndef softmax(scores):\n    highest = max(scores)\n"
+        "    powers = [math.exp(score - highest) for score in scores]\n"
+        "    return [power / sum(powers) for power in powers]\n\n"
+        "def decoding_step(token, state, memory):\n    ..."
+    ),
+)
+
+
+by_hand.case("three vectors of two numbers")(
+    lambda: ([0.25, -0.5], [0.5, 0.25], [[1.0, -1.0], [-0.5, 0.5], [0.25, 1.5]])
+)
+by_hand.case("three vectors of one number")(lambda: ([-0.5], [0.5], [[1.0], [-2.0], [0.0]]))
+by_hand.case("a state of zeros")(lambda: ([0.25], [0.0], [[1.0], [-0.5]]))
+by_hand.case("one vector in the memory")(lambda: ([0.0, 0.25], [0.5, -0.5], [[-0.5, 1.0]]))
+by_hand.case("scores of -1600")(lambda: ([0.5], [40.0], [[-40.0], [-40.01]]))
+by_hand.case("9 vectors in the memory")(
+    lambda: ([0.25, 0.5], [0.5, -0.25], [[x * 0.25, 1 - x * 0.5] for x in range(9)])
+)
+
+
+@by_hand.right("it is the sentences themselves, one after the other.")
+def by_the_sentences(token: Row, state: Row, memory: Rows) -> TwoRows:
+    scores = [sum(s * m for s, m in zip(state, vector, strict=True)) for vector in memory]
+    powers = [math.exp(score - max(scores)) for score in scores]
+    weights = [power / sum(powers) for power in powers]
+    columns = zip(*memory, strict=True)
+    context = [sum(w * m for w, m in zip(weights, column, strict=True)) for column in columns]
+    three = zip(state, token, context, strict=True)
+    return [math.tanh(s + t + c) for s, t, c in three], weights
+
+
+@by_hand.right("what a vector of the memory gives can be added to the state at once.")
+def added_to_the_state(token: Row, state: Row, memory: Rows) -> TwoRows:
+    weights = _weights_of_lists(state, memory)
+    sums = [s + t for s, t in zip(state, token, strict=True)]
+    for weight, vector in zip(weights, memory, strict=True):
+        for i in range(len(sums)):
+            sums[i] += weight * vector[i]
+    return [math.tanh(each) for each in sums], weights
+
+
+@by_hand.right("the context can wait for its division, and tanh(x) is 1 - 2 / (1 + e^2x).")
+def by_powers_of_e(token: Row, state: Row, memory: Rows) -> TwoRows:
+    scores = [_dot(state, vector) for vector in memory]
+    powers = [math.exp(score - max(scores)) for score in scores]
+    new_state = []
+    for i in range(len(state)):
+        context = _dot(powers, [vector[i] for vector in memory]) / sum(powers)
+        new_state.append(1 - 2 / (1 + math.exp(2 * (state[i] + token[i] + context))))
+    return new_state, [power / sum(powers) for power in powers]
+
+
+@by_hand.bug(mend="take the dot products with `state`: it knows more than the last token.")
+def asks_with_the_token_by_hand(token: Row, state: Row, memory: Rows) -> TwoRows:
+    weights = _weights_of_lists(token, memory)
+    return _moved(state, token, _pool(weights, memory)), weights
+
+
+@by_hand.bug(mend="add the context to state and token before `math.tanh`.")
+def context_forgotten(token: Row, state: Row, memory: Rows) -> TwoRows:
+    """the context is not added, and attention has no effect."""
+    return _moved(state, token), _weights_of_lists(state, memory)
+
+
+@by_hand.bug(mend="add the token to state and context before `math.tanh`.")
+def token_forgotten(token: Row, state: Row, memory: Rows) -> TwoRows:
+    """the token is not added."""
+    weights = _weights_of_lists(state, memory)
+    return _moved(state, _pool(weights, memory)), weights
+
+
+@by_hand.bug(mend="add the old state to token and context before `math.tanh`.")
+def state_forgotten(token: Row, state: Row, memory: Rows) -> TwoRows:
+    """the old state asks, and is not added to the new one."""
+    weights = _weights_of_lists(state, memory)
+    return _moved(token, _pool(weights, memory)), weights
+
+
+@by_hand.bug(mend="take `math.tanh` of each sum.")
+def no_tanh(token: Row, state: Row, memory: Rows) -> TwoRows:
+    """the new state is the sum itself, without tanh."""
+    weights = _weights_of_lists(state, memory)
+    sums = zip(state, token, _pool(weights, memory), strict=True)
+    return [s + t + c for s, t, c in sums], weights
+
+
+@by_hand.bug(mend="return the new state first: `return new_state, weights`.")
+def the_weights_first(token: Row, state: Row, memory: Rows) -> TwoRows:
+    """the weights come first, and the new state second."""
+    weights = _weights_of_lists(state, memory)
+    return weights, _moved(state, token, _pool(weights, memory))
+
+
+@by_hand.bug(mend="make weights of the scores: `weights = softmax(scores)`.")
+def softmax_left_out(token: Row, state: Row, memory: Rows) -> TwoRows:
+    """the scores themselves are used as weights, without `softmax`."""
+    scores = [_dot(state, vector) for vector in memory]
+    return _moved(state, token, _pool(scores, memory)), scores
+
+
+@by_hand.bug(mend="add number by number: `+` of two lists lays them end to end.")
+def laid_end_to_end(token: Row, state: Row, memory: Rows) -> TwoRows:
+    """state, token and context are lists, and `+` lays them end to end."""
+    weights = _weights_of_lists(state, memory)
+    return _moved(state + token + _pool(weights, memory)), weights
+
+
+@by_hand.bug(mend="multiply the vectors of the memory by `softmax(scores)`.")
+def context_by_scores(token: Row, state: Row, memory: Rows) -> TwoRows:
+    """the scores are used in the context, in place of the weights."""
+    scores = [_dot(state, vector) for vector in memory]
+    return _moved(state, token, _pool(scores, memory)), _weights_of_lists(state, memory)
+
+
+@by_hand.bug(mend="add the context to state and token before `math.tanh`.")
+def context_outside_of_tanh(token: Row, state: Row, memory: Rows) -> TwoRows:
+    """the context is added after tanh, where it belongs inside."""
+    weights = _weights_of_lists(state, memory)
+    pairs = zip(_moved(state, token), _pool(weights, memory), strict=True)
+    return [moved + c for moved, c in pairs], weights
+
+
+@by_hand.bug(mend="multiply each vector of the memory by its weight before you add.")
+def the_memorys_plain_sum(token: Row, state: Row, memory: Rows) -> TwoRows:
+    """the vectors of the memory are added up as they are, without weights."""
+    context = _pool([1.0] * len(memory), memory)
+    return _moved(state, token, context), _weights_of_lists(state, memory)
+
+
+@by_hand.bug(mend="return the weights second: `return new_state, weights`.")
+def context_in_place_of_the_weights(token: Row, state: Row, memory: Rows) -> TwoRows:
+    """the context is returned, where the weights are asked for."""
+    context = _pool(_weights_of_lists(state, memory), memory)
+    return _moved(state, token, context), context
+
+
+@by_hand.bug(mend="take the dot products with `state` alone, as it comes in.")
+def asks_with_the_sum(token: Row, state: Row, memory: Rows) -> TwoRows:
+    """the sum of state and token asks the memory, in place of the state."""
+    weights = _weights_of_lists([s + t for s, t in zip(state, token, strict=True)], memory)
+    return _moved(state, token, _pool(weights, memory)), weights

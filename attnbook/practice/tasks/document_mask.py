@@ -7,6 +7,7 @@ from torch import Tensor
 from torch.nn.functional import one_hot
 
 import attnbook
+from attnbook.practice.list_task import ListTask
 from attnbook.practice.task import Function, Task
 
 task = Task(
@@ -131,3 +132,295 @@ def test_each_example_has_documents_of_its_own(document_mask: Function) -> None:
     first, second = document_mask(torch.tensor([[1, 1, 2], [1, 2, 2]]))
     assert first[2].tolist() == [False, False, True]
     assert second[2].tolist() == [False, True, True]
+
+
+def _same(documents: Tensor) -> Tensor:
+    return documents[:, :, None] == documents[:, None, :]
+
+
+def _past(documents: Tensor) -> Tensor:
+    positions = torch.arange(documents.shape[1])
+    return positions[:, None] >= positions
+
+
+@task.bug(
+    symptom="A document's output changes when another one is packed before it.",
+    origin="transformers#46634",
+    mend="compare the document of the query with the key's, too.",
+)
+def earlier_documents_leak(documents: Tensor) -> Tensor:
+    """only the future is hidden, and a query sees all earlier documents."""
+    return _past(documents).expand(len(documents), -1, -1)
+
+
+@task.bug(
+    symptom="The loss is far too low: each token sees the next one.",
+    mend="hide the keys after the query, too.",
+)
+def the_future_is_seen(documents: Tensor) -> Tensor:
+    """documents are kept apart, and within each the future is visible."""
+    return _same(documents)
+
+
+@task.bug(
+    symptom="The first document is right; what comes later leaks, in some batches only.",
+    mend="compare with `==`: a lower number is another document all the same.",
+)
+def documents_with_lower_numbers_leak(documents: Tensor) -> Tensor:
+    """documents are compared with `<=`, and those with lower numbers are seen."""
+    return (documents[:, None, :] <= documents[:, :, None]) & _past(documents)
+
+
+@task.bug(
+    symptom="Each token attends to all that it should not see.",
+    origin="tensorflow/text#894; LLMs-from-scratch#1061",
+    mend="return True for what is visible.",
+)
+def true_where_it_is_hidden(documents: Tensor) -> Tensor:
+    """`True` marks what is hidden."""
+    return ~(_same(documents) & _past(documents))
+
+
+@task.bug(
+    symptom="It is right for a batch of one; in larger batches documents leak.",
+    mend="keep the batch axis: each example has documents of its own.",
+)
+def the_first_examples_documents_for_all(documents: Tensor) -> Tensor:
+    """the documents of the first example are taken for all of them."""
+    return (_same(documents[:1]) & _past(documents)).expand(len(documents), -1, -1)
+
+
+@task.bug(
+    symptom="Each token sees what comes after it, up to its document's end.",
+    mend="let rows be queries and columns be keys: the lower triangle is visible.",
+)
+def the_past_is_hidden(documents: Tensor) -> Tensor:
+    """queries and keys are exchanged: the past is hidden, and the future visible."""
+    return (_same(documents) & _past(documents)).transpose(1, 2)
+
+
+@task.bug(
+    symptom="The first token of each document gives NaN.",
+    mend="a query sees itself: compare positions with `<=`.",
+)
+def hides_the_query_itself(documents: Tensor) -> Tensor:
+    """a query does not see its own position."""
+    return _same(documents) & _past(documents) & ~torch.eye(documents.shape[1], dtype=torch.bool)
+
+
+@task.bug(
+    symptom="One document of each batch is never learned, and its rows are NaN.",
+    mend="hide nothing for its number: 0 is a document like any other.",
+)
+def document_0_is_taken_for_padding(documents: Tensor) -> Tensor:
+    """the keys of document 0 are hidden, as if 0 were padding."""
+    return _same(documents) & _past(documents) & (documents != 0)[:, None, :]
+
+
+@task.bug(
+    symptom="Changing the last token of a document changes the next document.",
+    mend="let a document begin at its own first token, not at the token before it.",
+)
+def one_token_of_the_document_before(documents: Tensor) -> Tensor:
+    """each document begins one token too early, at the end of the one before."""
+    same = _same(documents)
+    same[:, :, :-1] |= same[:, :, 1:]
+    return same & _past(documents)
+
+
+@task.bug(
+    symptom="The first token of a document sees its own one only, the second sees all again.",
+    mend="compare each query's document with each key's, not with its neighbour's.",
+)
+def only_neighbours_are_compared(documents: Tensor) -> Tensor:
+    """only a document's first token is cut off from the past, and those after it see all."""
+    begins = documents != documents.roll(1, 1)
+    alone = begins[:, :, None] & ~torch.eye(documents.shape[1], dtype=torch.bool)
+    return _past(documents) & ~alone
+
+
+# On plain lists
+
+by_hand = ListTask(
+    name="packed-rule-by-hand",
+    in_torch=task,
+    draws="mask",
+    statement=(
+        "Several documents are packed into one sequence, one after the other. Write "
+        "`may_see(query, key, num_queries, num_keys, documents)`: True or False. `query` "
+        "is the number of a query, `key` that of a key, both counted from 0. Queries stand at the "
+        "last positions of the keys: the last query at the last key. `documents` says for each "
+        "key which document it belongs to, by a number that is a mere name; a query belongs to "
+        "the document of the key at its own position. It may see the keys of its own document "
+        "up to its own position, and no other."
+    ),
+    # A figure calls it without the last argument.
+    starter=("def may_see(query, key, num_queries, num_keys, documents=(1, 1, 2, 2, 2)):\n    ..."),
+)
+
+Documents = list[int]
+
+by_hand.case("5 queries of 5 keys: an earlier key of the same document")(
+    lambda: (3, 2, 5, 5, [1, 1, 2, 2, 2])
+)
+by_hand.case("5 queries of 5 keys: the query's own key")(lambda: (3, 3, 5, 5, [1, 1, 2, 2, 2]))
+by_hand.case("5 queries of 5 keys: the next key of the same document")(
+    lambda: (3, 4, 5, 5, [1, 1, 2, 2, 2])
+)
+by_hand.case("5 queries of 5 keys: a key of the document before")(
+    lambda: (3, 1, 5, 5, [1, 1, 2, 2, 2])
+)
+by_hand.case("5 queries of 5 keys: a key of the document after")(
+    lambda: (1, 2, 5, 5, [1, 1, 2, 2, 2])
+)
+by_hand.case("a document before with a higher number")(lambda: (4, 1, 5, 5, [7, 7, 4, 4, 4]))
+by_hand.case("a document with the number 0")(lambda: (1, 0, 4, 4, [0, 0, 3, 3]))
+by_hand.case("2 queries of 5 keys: the first query's own key")(
+    lambda: (0, 3, 2, 5, [1, 1, 2, 2, 2])
+)
+by_hand.case("2 queries of 5 keys, one document: the first query's own key")(
+    lambda: (0, 3, 2, 5, [1, 1, 1, 1, 1])
+)
+by_hand.case("2 queries of 5 keys: the first of all keys, for the first query")(
+    lambda: (0, 0, 2, 5, [1, 1, 2, 2, 2])
+)
+by_hand.case("2 queries of 5 keys, one document: the key after the first query's own")(
+    lambda: (0, 4, 2, 5, [1, 1, 1, 1, 1])
+)
+by_hand.case("5 queries of 5 keys: the first key of the query's own document")(
+    lambda: (4, 2, 5, 5, [1, 1, 2, 2, 2])
+)
+by_hand.case("a query at the first token of its document")(lambda: (2, 2, 5, 5, [1, 1, 2, 2, 2]))
+by_hand.case("a query at the first token of its document, and the key before")(
+    lambda: (2, 1, 5, 5, [1, 1, 2, 2, 2])
+)
+by_hand.case("documents with high numbers")(
+    lambda: (3, 2, 4, 4, [int(name) for name in ("999", "999", "5000", "5000")])
+)
+by_hand.case("documents whose numbers are fractions")(
+    lambda: (3, 1, 4, 4, [0.25, 0.25, 0.75, 0.75])
+)
+by_hand.case("70 queries of 140 keys, in documents of 20")(
+    lambda: (60, 125, 70, 140, [key // 20 for key in range(140)])
+)
+
+
+@by_hand.right("the query's position is looked up first; then its document, and the order.")
+def position_first(
+    query: int, key: int, num_queries: int, num_keys: int, documents: Documents
+) -> bool:
+    position = query + num_keys - num_queries
+    if key > position:
+        return False
+    return documents[key] == documents[position]
+
+
+@by_hand.right("counted from the end, a query and the key at its position have the same number.")
+def counted_from_the_end(
+    query: int, key: int, num_queries: int, num_keys: int, documents: Documents
+) -> bool:
+    from_the_end = query - num_queries
+    return key - num_keys <= from_the_end and documents[from_the_end] == documents[key]
+
+
+@by_hand.right("it lists the keys that the query may see.")
+def listed(query: int, key: int, num_queries: int, num_keys: int, documents: Documents) -> bool:
+    position = num_keys - num_queries + query
+    return key in [k for k in range(position + 1) if documents[k] == documents[position]]
+
+
+@by_hand.bug(mend="compare the document of the query's position with the key's, too.")
+def documents_leak(
+    query: int,
+    key: int,
+    num_queries: int,
+    num_keys: int,
+    documents: Documents,
+) -> bool:
+    """`documents` is never used, and documents see each other."""
+    return key <= query + num_keys - num_queries
+
+
+@by_hand.bug(mend="hide the keys after the query's position, too.")
+def the_future_is_seen_by_hand(
+    query: int, key: int, num_queries: int, num_keys: int, documents: Documents
+) -> bool:
+    """documents are kept apart, and nothing hides the future."""
+    return documents[key] == documents[query + num_keys - num_queries]
+
+
+@by_hand.bug(mend="join both rules by `and`: the same document, and no later position.")
+def joined_by_or(
+    query: int, key: int, num_queries: int, num_keys: int, documents: Documents
+) -> bool:
+    """a key is visible by its document or by its position, where both must allow it."""
+    position = query + num_keys - num_queries
+    return documents[key] == documents[position] or key <= position
+
+
+@by_hand.bug(mend="among the keys the query stands at `query + num_keys - num_queries`.")
+def counted_from_the_first_key(
+    query: int,
+    key: int,
+    num_queries: int,
+    num_keys: int,
+    documents: Documents,
+) -> bool:
+    """the queries are taken to stand at the first positions of the keys, where they stand last."""
+    return documents[key] == documents[query] and key <= query
+
+
+@by_hand.bug(
+    mend="look up the document at the query's position: `documents[query + num_keys - …]`."
+)
+def document_by_the_querys_number(
+    query: int, key: int, num_queries: int, num_keys: int, documents: Documents
+) -> bool:
+    """the query's document is looked up by its number, and not by its position."""
+    return documents[key] == documents[query] and key <= query + num_keys - num_queries
+
+
+@by_hand.bug(mend="compare by `==`: a lower number is another document all the same.")
+def documents_with_lower_numbers_leak_by_hand(
+    query: int, key: int, num_queries: int, num_keys: int, documents: Documents
+) -> bool:
+    position = query + num_keys - num_queries
+    return documents[key] <= documents[position] and key <= position
+
+
+@by_hand.bug()
+def document_0_is_taken_for_padding_by_hand(
+    query: int, key: int, num_queries: int, num_keys: int, documents: Documents
+) -> bool:
+    position = query + num_keys - num_queries
+    same = documents[key] == documents[position] and documents[key] != 0
+    return same and key <= position
+
+
+@by_hand.bug(mend="a query sees itself: compare positions by `<=`.")
+def own_position_hidden(
+    query: int, key: int, num_queries: int, num_keys: int, documents: Documents
+) -> bool:
+    """a query sees the keys before its own position, and its own is hidden."""
+    position = query + num_keys - num_queries
+    return documents[key] == documents[position] and key < position
+
+
+@by_hand.bug(mend="turn it round with `not`: here True means visible.")
+def true_means_hidden(
+    query: int, key: int, num_queries: int, num_keys: int, documents: Documents
+) -> bool:
+    """what is hidden is True, and what is visible False."""
+    position = query + num_keys - num_queries
+    return documents[key] != documents[position] or key > position
+
+
+@by_hand.bug(
+    mend="turn the comparison round: a key that may be seen has the same position, or a lower one."
+)
+def only_the_future_visible(
+    query: int, key: int, num_queries: int, num_keys: int, documents: Documents
+) -> bool:
+    """the order is turned round: each query sees its own position and the future."""
+    position = query + num_keys - num_queries
+    return documents[key] == documents[position] and key >= position

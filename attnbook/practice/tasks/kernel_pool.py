@@ -10,6 +10,7 @@ from torch.nn.functional import scaled_dot_product_attention
 
 import attnbook
 from attnbook.practice.inputs import normal
+from attnbook.practice.list_task import ListTask
 from attnbook.practice.task import Function, Law, Task
 
 Width = float | Tensor
@@ -184,3 +185,276 @@ def test_gradients_flow_to_a_query_on_a_key_and_to_the_width(function: Function)
     assert queries.grad.item() > 0
     assert width.grad is not None
     assert width.grad.item() > 0
+
+
+def _scores(queries: Tensor, keys: Tensor, width: Width) -> Tensor:
+    return -squared_distances(queries, keys) / (2 * width**2)
+
+
+@task.bug(
+    symptom="A wide kernel is not as wide as it should be, a narrow one not as narrow.",
+    mend="square the width, as the distance is.",
+)
+def width_not_squared(queries: Tensor, keys: Tensor, values: Tensor, width: Width) -> Tensor:
+    """the width is not squared."""
+    return (-squared_distances(queries, keys) / (2 * width)).softmax(dim=-1) @ values
+
+
+@task.bug(
+    symptom="The curve follows the points more closely than others' with the same width.",
+    mend="divide by 2 width².",
+)
+def the_half_forgotten(queries: Tensor, keys: Tensor, values: Tensor, width: Width) -> Tensor:
+    """the 2 under the squared distance is missing."""
+    return (-squared_distances(queries, keys) / width**2).softmax(dim=-1) @ values
+
+
+@task.bug(
+    symptom="A larger width makes the curve less smooth.",
+    mend="divide by the width: a wide kernel makes distances small.",
+)
+def multiplied_by_the_width(queries: Tensor, keys: Tensor, values: Tensor, width: Width) -> Tensor:
+    """distances are multiplied by the width, not divided by it."""
+    return (-squared_distances(queries, keys) * width**2 / 2).softmax(dim=-1) @ values
+
+
+@task.bug(
+    symptom="The farthest points decide, and near ones hardly count.",
+    mend="put a minus before the squared distance: what is near fits well.",
+)
+def far_keys_weigh_most(queries: Tensor, keys: Tensor, values: Tensor, width: Width) -> Tensor:
+    """the minus is missing, and weights grow with the distance."""
+    return (-_scores(queries, keys, width)).softmax(dim=-1) @ values
+
+
+@task.bug(
+    symptom="Predictions are too large where points are dense, and fall to 0 far from them.",
+    mend="divide by the sum of the weights of each query.",
+)
+def weights_not_normalised(queries: Tensor, keys: Tensor, values: Tensor, width: Width) -> Tensor:
+    """the kernel's numbers are used as weights, without dividing by their sum."""
+    return _scores(queries, keys, width).exp() @ values
+
+
+@task.bug(
+    symptom="Near a point the curve has a kink, and far points count more than they should.",
+    mend="square the distance: its root makes another kernel.",
+)
+def distance_not_squared(queries: Tensor, keys: Tensor, values: Tensor, width: Width) -> Tensor:
+    """the distance itself stands where its square belongs."""
+    return (-torch.cdist(queries, keys) / (2 * width**2)).softmax(dim=-1) @ values
+
+
+@task.bug(
+    symptom="With more numbers in each vector the kernel gets wider.",
+    mend="sum the squared differences: `sum(dim=-1)`, not `mean(dim=-1)`.",
+)
+def mean_of_the_squares(queries: Tensor, keys: Tensor, values: Tensor, width: Width) -> Tensor:
+    """the squared differences are averaged over the vector, not summed."""
+    squares = (queries[:, :, None] - keys[:, None]).square().mean(dim=-1)
+    return (-squares / (2 * width**2)).softmax(dim=-1) @ values
+
+
+@task.bug(
+    symptom="The curve is a staircase.",
+    mend="average all values by their weights, not the best one alone.",
+)
+def the_nearest_key_only(queries: Tensor, keys: Tensor, values: Tensor, width: Width) -> Tensor:
+    """each query takes the value of its nearest key."""
+    nearest = _scores(queries, keys, width).argmax(dim=-1, keepdim=True)
+    return values.gather(1, nearest.expand(-1, -1, values.shape[-1]))
+
+
+@task.bug(
+    symptom="The curve is right near the points, and NaN away from them.",
+    mend="use a softmax, or subtract each query's own smallest squared distance first.",
+)
+def powers_that_vanish(queries: Tensor, keys: Tensor, values: Tensor, width: Width) -> Tensor:
+    """all powers are rounded to 0 far from the keys, and 0 is divided by 0."""
+    powers = _scores(queries, keys, width).exp()
+    return powers @ values / powers.sum(dim=-1, keepdim=True)
+
+
+@task.bug(
+    symptom="The curve misses points that it should almost touch.",
+    mend="let every key count: leaving one's own out is for choosing a width.",
+)
+def own_key_left_out(queries: Tensor, keys: Tensor, values: Tensor, width: Width) -> Tensor:
+    """a key on which a query lies is left out, as when each point is predicted from the others."""
+    own = squared_distances(queries, keys) == 0
+    return _scores(queries, keys, width).masked_fill(own, -math.inf).softmax(dim=-1) @ values
+
+
+@task.bug(
+    symptom="Training ends in NaN as soon as a query meets a key.",
+    mend="leave the root out: the square of a root is what was under it, but has no slope at 0.",
+)
+def a_root_squared(queries: Tensor, keys: Tensor, values: Tensor, width: Width) -> Tensor:
+    """the root of the squared distance is taken and squared again; at 0 its slope is infinite."""
+    distances = squared_distances(queries, keys).sqrt()
+    return (-(distances**2) / (2 * width**2)).softmax(dim=-1) @ values
+
+
+@task.bug(symptom="The width never learns.", mend="compute with the tensor itself.")
+def width_made_a_number(queries: Tensor, keys: Tensor, values: Tensor, width: Width) -> Tensor:
+    """the width is made a plain number, through which no gradient flows."""
+    number = width.item() if isinstance(width, Tensor) else width
+    return _scores(queries, keys, number).softmax(dim=-1) @ values
+
+
+@task.bug(
+    symptom="The curve follows the points less closely than others' with the same width.",
+    mend="square the width alone: `2 * width**2`, without brackets around `2 * width`.",
+)
+def the_2_squared_too(queries: Tensor, keys: Tensor, values: Tensor, width: Width) -> Tensor:
+    """the 2 under the squared distance is squared with the width."""
+    return (-squared_distances(queries, keys) / (2 * width) ** 2).softmax(dim=-1) @ values
+
+
+# On plain lists
+
+Row = list[float]
+
+
+def _scores_of_lists(query: float, keys: Row, width: float) -> Row:
+    return [-((query - key) ** 2) / (2 * width**2) for key in keys]
+
+
+def _pooled(scores: Row, values: Row) -> float:
+    """A softmax, and the sum of weights times values."""
+    powers = [math.exp(score - max(scores)) for score in scores]
+    return sum(p * v for p, v in zip(powers, values, strict=True)) / sum(powers)
+
+
+by_hand = ListTask(
+    name="kernel-pool-by-hand",
+    in_torch=task,
+    statement=(
+        "Write `kernel_pool(query, keys, values, width)`. `query` and `width` are numbers, `width` "
+        "above 0; `keys` and `values` are lists of numbers. At a distance d from the query "
+        "a key's kernel is e to the power of `-d**2 / (2 * width**2)`. The weights are the "
+        "kernels divided by their sum. Return the sum of each weight times its value. It must "
+        "also hold where all keys are far, and `math.exp` gives 0 for each."
+    ),
+    starter="import math\n\ndef kernel_pool(query, keys, values, width):\n    ...",
+)
+
+
+by_hand.case("a width of 1")(lambda: (1.0, [0.0, 2.5, 3.0], [10.0, 20.0, 70.0], 1.0))
+by_hand.case("a width of 2")(lambda: (1.0, [0.0, 2.5, 3.0], [10.0, 20.0, 70.0], 2.0))
+by_hand.case("a width of 0.5")(lambda: (0.5, [0.0, 1.25], [4.0, 8.0], 0.5))
+by_hand.case("a query that lies on a key")(lambda: (2.0, [1.0, 2.0], [-3.0, 5.0], 1.5))
+by_hand.case("one key")(lambda: (0.0, [3.0], [7.0], 1.5))
+by_hand.case("a query far from all keys")(
+    lambda: (1000.0, [0.0, 900.01, 900.0, 10.0], [5.0, 10.0, 20.0, 30.0], 1.0)
+)
+by_hand.case("a query on one key, and 20 from the first and the last")(
+    lambda: (0.0, [20.0, 0.0, 20.0], [5.0, 10.0, 20.0], 1.0)
+)
+by_hand.case("12 keys")(
+    lambda: (4.5, [x * 0.75 for x in range(12)], [x * x - 9.0 for x in range(12)], 1.5)
+)
+
+
+@by_hand.right("powers may all be multiplied by one number: it cancels in their shares.")
+def by_the_formula_by_hand(query: float, keys: Row, values: Row, width: float) -> float:
+    scores = [-((query - key) ** 2) / (2 * width**2) for key in keys]
+    powers = [math.exp(score - max(scores)) for score in scores]
+    weights = [power / sum(powers) for power in powers]
+    return sum(w * v for w, v in zip(weights, values, strict=True))
+
+
+@by_hand.right("a weight is 1 over what all kernels are, seen from its own key.")
+def seen_from_each_key(query: float, keys: Row, values: Row, width: float) -> float:
+    output = 0.0
+    for key, value in zip(keys, values, strict=True):
+        total = 0.0
+        for other in keys:
+            nearer = (query - key) ** 2 - (query - other) ** 2
+            # More than 700, and the weight is 0 as far as a float can say.
+            total += math.exp(min(nearer / (2 * width**2), 700))
+        output += value / total
+    return output
+
+
+@by_hand.right("distances in widths; the smallest square is subtracted, and comes back as a minus.")
+def in_units_of_the_width(query: float, keys: Row, values: Row, width: float) -> float:
+    squares = [((query - key) / width) ** 2 for key in keys]
+    total = weighted = 0.0
+    for i in range(len(keys)):
+        power = math.exp((min(squares) - squares[i]) / 2)
+        total += power
+        weighted += power * values[i]
+    return weighted / total
+
+
+@by_hand.bug(
+    mend="subtract the largest of the powers' exponents from all, before `math.exp`: it cancels."
+)
+def powers_that_vanish_by_hand(query: float, keys: Row, values: Row, width: float) -> float:
+    powers = [math.exp(score) for score in _scores_of_lists(query, keys, width)]
+    return sum(p * v for p, v in zip(powers, values, strict=True)) / sum(powers)
+
+
+@by_hand.bug()
+def width_not_squared_by_hand(query: float, keys: Row, values: Row, width: float) -> float:
+    return _pooled([-((query - key) ** 2) / (2 * width) for key in keys], values)
+
+
+@by_hand.bug(mend="divide by `2 * width**2`.")
+def the_half_forgotten_by_hand(query: float, keys: Row, values: Row, width: float) -> float:
+    return _pooled([-(((query - key) / width) ** 2) for key in keys], values)
+
+
+@by_hand.bug(mend="put brackets around what you divide by: `/ (2 * width**2)`.")
+def multiplied_by_the_width_by_hand(query: float, keys: Row, values: Row, width: float) -> float:
+    return _pooled([-((query - key) ** 2) / 2 * width**2 for key in keys], values)
+
+
+@by_hand.bug(mend="square the width alone: `2 * width**2`, not `(2 * width)**2`.")
+def the_2_squared_too_by_hand(query: float, keys: Row, values: Row, width: float) -> float:
+    return _pooled([-(((query - key) / (2 * width)) ** 2) for key in keys], values)
+
+
+@by_hand.bug(mend="divide the squared distance by `2 * width**2`.")
+def width_never_used(query: float, keys: Row, values: Row, width: float) -> float:
+    """the width is never used, as if it were 1."""
+    return _pooled(_scores_of_lists(query, keys, 1.0), values)
+
+
+@by_hand.bug()
+def far_keys_weigh_most_by_hand(query: float, keys: Row, values: Row, width: float) -> float:
+    return _pooled([-score for score in _scores_of_lists(query, keys, width)], values)
+
+
+@by_hand.bug(mend="divide each kernel by the sum of all.")
+def weights_not_normalised_by_hand(query: float, keys: Row, values: Row, width: float) -> float:
+    scores = _scores_of_lists(query, keys, width)
+    return sum(math.exp(s) * v for s, v in zip(scores, values, strict=True))
+
+
+@by_hand.bug(mend="square the distance: `(query - key)**2`.")
+def distance_not_squared_by_hand(query: float, keys: Row, values: Row, width: float) -> float:
+    return _pooled([-abs(query - key) / (2 * width**2) for key in keys], values)
+
+
+@by_hand.bug()
+def the_nearest_key_only_by_hand(query: float, keys: Row, values: Row, width: float) -> float:
+    scores = _scores_of_lists(query, keys, width)
+    return values[scores.index(max(scores))]
+
+
+@by_hand.bug()
+def own_key_left_out_by_hand(query: float, keys: Row, values: Row, width: float) -> float:
+    others = [i for i in range(len(keys)) if keys[i] != query]
+    return _pooled(
+        _scores_of_lists(query, [keys[i] for i in others], width), [values[i] for i in others]
+    )
+
+
+@by_hand.bug(mend="divide by `/`: `power / sum(powers)`.")
+def divided_by_two_strokes(query: float, keys: Row, values: Row, width: float) -> float:
+    """the division is `//`, which drops everything after the point."""
+    scores = _scores_of_lists(query, keys, width)
+    powers = [math.exp(score - max(scores)) for score in scores]
+    return sum(p // sum(powers) * v for p, v in zip(powers, values, strict=True))

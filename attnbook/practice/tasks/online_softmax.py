@@ -10,6 +10,7 @@ from torch.nn.functional import scaled_dot_product_attention
 
 import attnbook
 from attnbook.practice.inputs import normal
+from attnbook.practice.list_task import ListTask
 from attnbook.practice.task import Function, Law, Task
 
 
@@ -110,7 +111,7 @@ task.case("6 examples of 9 queries, 131 keys in blocks of 20")(
 
 
 @task.right("it is the book's own, all keys at once.")
-def the_package(scores: Tensor, values: Tensor, block_size: int) -> Tensor:  # noqa: ARG001
+def the_package(scores: Tensor, values: Tensor, block_size: int) -> Tensor:
     return attnbook.pool(attnbook.masked_softmax(scores), values)
 
 
@@ -143,7 +144,7 @@ def a_softmax_of_blocks(scores: Tensor, values: Tensor, block_size: int) -> Tens
 
 
 @task.right("PyTorch's own, where the scores are queries and the keys are the axes.")
-def scores_as_queries(scores: Tensor, values: Tensor, block_size: int) -> Tensor:  # noqa: ARG001
+def scores_as_queries(scores: Tensor, values: Tensor, block_size: int) -> Tensor:
     axes = torch.eye(scores.shape[-1], dtype=scores.dtype).expand(len(scores), -1, -1)
     return scaled_dot_product_attention(scores, axes, values, scale=1.0)
 
@@ -176,3 +177,326 @@ def test_a_key_far_above_the_others_takes_all_wherever_it_is(online_softmax: Fun
     scores = torch.tensor([[[1000.0, 0, 0], [0, 1000, 0], [0, 0, 1000]]])
     for block_size in (1, 2):
         assert torch.allclose(online_softmax(scores, _VALUES, block_size), _VALUES)
+
+
+_Blocks = list[tuple[Tensor, Tensor]]
+
+
+def _blocks(scores: Tensor, values: Tensor, size: int) -> _Blocks:
+    starts = range(0, scores.shape[-1], size)
+    return [(scores[..., i : i + size], values[:, i : i + size]) for i in starts]
+
+
+def _walk(blocks: _Blocks, old_sum: bool, old_weighted: bool, sign: int = 1) -> Tensor:
+    """Carry the sums from block to block, and correct those that are named."""
+    block, part = blocks[0]
+    highest = block.amax(-1, keepdim=True)
+    total = (block - highest).exp().sum(-1, keepdim=True)
+    weighted = (block - highest).exp() @ part
+    for block, part in blocks[1:]:
+        new_highest = torch.maximum(highest, block.amax(-1, keepdim=True))
+        correction = (sign * (highest - new_highest)).exp()
+        powers = (block - new_highest).exp()
+        total = total * (correction if old_sum else 1) + powers.sum(-1, keepdim=True)
+        weighted = weighted * (correction if old_weighted else 1) + powers @ part
+        highest = new_highest
+    return weighted / total
+
+
+@task.bug(
+    symptom="It is right when the highest score comes first, and else nearly right.",
+    mend="multiply both sums by exp(old highest − new highest), and then replace the highest.",
+)
+def no_correction(scores: Tensor, values: Tensor, block_size: int) -> Tensor:
+    """the old sums are not corrected, or not rightly, when the highest score rises."""
+    return _walk(_blocks(scores, values, block_size), old_sum=False, old_weighted=False)
+
+
+@task.bug(
+    symptom="Outputs are too large as soon as the highest score is not in the first block.",
+    mend="multiply the weighted sum by the same correction as the sum.",
+)
+def only_the_sum_is_corrected(scores: Tensor, values: Tensor, block_size: int) -> Tensor:
+    """the sum is corrected when the highest score rises, and the weighted sum is not."""
+    return _walk(_blocks(scores, values, block_size), old_sum=True, old_weighted=False)
+
+
+@task.bug(
+    symptom="Outputs shrink towards 0 as soon as the highest score is not in the first block.",
+    mend="multiply the sum by the same correction as the weighted sum.",
+)
+def only_the_weighted_sum_is_corrected(scores: Tensor, values: Tensor, block_size: int) -> Tensor:
+    """the weighted sum is corrected when the highest score rises, and the sum is not."""
+    return _walk(_blocks(scores, values, block_size), old_sum=False, old_weighted=True)
+
+
+@task.bug(
+    symptom="Early keys weigh too much, the more so the more the scores rise.",
+    mend="the factor is exp(old highest − new highest), which is at most 1.",
+)
+def the_correction_has_the_wrong_sign(scores: Tensor, values: Tensor, block_size: int) -> Tensor:
+    """the correction has the wrong sign, and the old sums grow where they should shrink."""
+    return _walk(_blocks(scores, values, block_size), old_sum=True, old_weighted=True, sign=-1)
+
+
+@task.bug(
+    symptom="The last few keys are never seen, for some lengths only.",
+    mend="go on up to `num_keys`; a slice that reaches beyond the end is just shorter.",
+)
+def the_last_block_is_dropped(scores: Tensor, values: Tensor, block_size: int) -> Tensor:
+    """only whole blocks are counted, and a smaller last one is dropped."""
+    whole = scores.shape[-1] // block_size * block_size
+    if whole == 0:
+        return torch.zeros_like(scores[..., :1] * values[:, :1])
+    blocks = _blocks(scores[..., :whole], values[:, :whole], block_size)
+    return _walk(blocks, old_sum=True, old_weighted=True)
+
+
+@task.bug(
+    symptom="Each block gets the same share, whatever its scores are.",
+    mend="divide once, at the end, by the sum of all powers.",
+)
+def the_mean_of_the_blocks(scores: Tensor, values: Tensor, block_size: int) -> Tensor:
+    """each block has a softmax of its own, and the outputs of the blocks are averaged."""
+    blocks = _blocks(scores, values, block_size)
+    return torch.stack([block.softmax(-1) @ part for block, part in blocks]).mean(0)
+
+
+@task.bug(
+    symptom="Outputs grow with the number of keys.",
+    mend="divide the weighted sum by the sum, after the last block.",
+)
+def never_divided(scores: Tensor, values: Tensor, block_size: int) -> Tensor:
+    """the weighted sum is not divided by the sum."""
+    return (scores - scores.amax(-1, keepdim=True)).exp() @ values
+
+
+@task.bug(
+    symptom="The output is NaN where scores are high.",
+    origin="Understanding Deep Learning's notebook on self-attention",
+    mend="subtract the highest score so far before exp.",
+)
+def no_maximum(scores: Tensor, values: Tensor, block_size: int) -> Tensor:
+    """no highest score is subtracted, and exp overflows."""
+    return scores.exp() @ values / scores.exp().sum(-1, keepdim=True)
+
+
+@task.bug(
+    symptom="The output is NaN where all scores are very low.",
+    mend="begin with -inf as the highest score so far, not with 0.",
+)
+def the_maximum_begins_at_0(scores: Tensor, values: Tensor, block_size: int) -> Tensor:
+    """the highest score begins at 0, so that all powers of very low scores vanish."""
+    powers = (scores - scores.amax(-1, keepdim=True).clamp(min=0)).exp()
+    return powers @ values / powers.sum(-1, keepdim=True)
+
+
+@task.bug(
+    symptom="Some queries give NaN, when another one of the same example has higher scores.",
+    mend="keep a highest score for each query: take the maximum over the last axis only.",
+)
+def one_maximum_for_all_queries(scores: Tensor, values: Tensor, block_size: int) -> Tensor:
+    """all queries share one highest score, and the powers of the others vanish."""
+    powers = (scores - scores.max()).exp()
+    return powers @ values / powers.sum(-1, keepdim=True)
+
+
+@task.bug(
+    symptom="The output is NaN where scores fall steeply from block to block.",
+    mend="compare with the highest score so far: `torch.maximum(highest, block_highest)`.",
+)
+def the_blocks_maximum_replaces_the_highest(
+    scores: Tensor, values: Tensor, block_size: int
+) -> Tensor:
+    """the highest score is that of the last block and may fall, and the correction overflows."""
+    highest, total, weighted = scores[..., :1], torch.zeros(()), torch.zeros(())
+    for block, part in _blocks(scores, values, block_size):
+        correction = (highest - block.amax(-1, keepdim=True)).exp()
+        highest = block.amax(-1, keepdim=True)
+        total = total * correction + (block - highest).exp().sum(-1, keepdim=True)
+        weighted = weighted * correction + (block - highest).exp() @ part
+    return weighted / total
+
+
+@task.bug(
+    symptom="The output is NaN where a later block has far higher scores.",
+    mend="compare each block's highest score with the highest so far, and raise it.",
+)
+def the_highest_never_rises(scores: Tensor, values: Tensor, block_size: int) -> Tensor:
+    """the highest score of the first block is subtracted from all others, and exp overflows."""
+    powers = (scores - scores[..., :block_size].amax(-1, keepdim=True)).exp()
+    return powers @ values / powers.sum(-1, keepdim=True)
+
+
+# On plain lists
+
+N = float  # so that five of them stand in a line
+Three = tuple[N, N, N]
+
+
+def _seen(highest: N, score: N) -> Three:
+    new = max(highest, score)
+    return new, math.exp(highest - new), math.exp(score - new)  # highest, factor, power
+
+
+def _carried(highest: N, total: N, weighted: N, power: N, value: N) -> Three:
+    """One more key in both sums, which are corrected already."""
+    return highest, total + power, weighted + power * value
+
+
+by_hand = ListTask(
+    name="online-softmax-by-hand",
+    in_torch=task,
+    statement=(
+        "Keys come one by one. Carried so far are `highest`, the highest score, `total`, the sum "
+        "of `math.exp(score - highest)` over all keys so far, and `weighted`, the same sum with "
+        "each power times its key's value. Write `update(highest, total, weighted, score, value)`: "
+        "one more key comes, and all are numbers. Return the new highest, total and weighted, in "
+        "this order, as if the new highest had been known from the start. Scores may be 1000."
+    ),
+    starter="import math\n\ndef update(highest, total, weighted, score, value):\n    ...",
+)
+
+
+by_hand.case("a higher score")(lambda: (1.0, 1.5, 20.0, 2.0, 30.0))
+by_hand.case("a lower score")(lambda: (2.0, 1.5, 20.0, 1.0, 30.0))
+by_hand.case("an equal score")(lambda: (0.5, 1.0, 10.0, 0.5, -4.0))
+by_hand.case("scores below 0, and a higher one")(lambda: (-3.0, 1.25, -6.0, -1.0, 5.0))
+by_hand.case("scores near 1000")(lambda: (1000.0, 1.0, 7.0, 999.0, 4.0))
+by_hand.case("a score 1000 above the highest")(lambda: (0.0, 2.0, 3.0, 1000.0, 4.0))
+by_hand.case("a score 1000 below the highest")(lambda: (1000.0, 2.0, 3.0, 0.0, 4.0))
+by_hand.case("sums of thousands")(lambda: (3.0, 2500.0, -70000.0, 2.5, 1200.0))
+
+
+@by_hand.right("where the highest stays, its correction is e to the power of 0, which is 1.")
+def by_one_factor(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
+    new, factor, power = _seen(highest, score)
+    return new, factor * total + power, factor * weighted + power * value
+
+
+@by_hand.right("either the past is corrected, or the new key's power is below 1, never both.")
+def two_branches(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
+    if score > highest:
+        factor = math.exp(highest - score)
+        return score, total * factor + 1, weighted * factor + value
+    power = math.exp(score - highest)
+    return highest, total + power, weighted + power * value
+
+
+@by_hand.right("a sum of powers has a logarithm, and the average so far is a share of it.")
+def by_logarithms(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
+    new, past = max(highest, score), highest + math.log(total)
+    old, power = math.exp(past - new), math.exp(score - new)
+    return new, old + power, weighted / total * old + power * value
+
+
+@by_hand.bug(
+    mend="multiply both sums by `math.exp(highest - new_highest)`, and replace the highest after."
+)
+def no_correction_by_hand(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
+    new, _, power = _seen(highest, score)
+    return _carried(new, total, weighted, power, value)
+
+
+@by_hand.bug(mend="multiply the weighted sum by the same factor as the total.")
+def only_the_total_is_corrected(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
+    """the total is corrected when the highest rises, and the weighted sum is not."""
+    new, factor, power = _seen(highest, score)
+    return _carried(new, factor * total, weighted, power, value)
+
+
+@by_hand.bug(mend="take `math.exp(highest - new_highest)`, which is at most 1.")
+def the_factor_upside_down(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
+    """the factor is upside down, and the old sums grow where they should shrink."""
+    new = max(highest, score)
+    factor = math.exp(new - highest)
+    return _carried(new, factor * total, factor * weighted, math.exp(score - new), value)
+
+
+@by_hand.bug(mend="return the new highest: `max(highest, score)`.")
+def the_old_highest_returned(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
+    """the sums are right, and the old highest is returned with them."""
+    _, factor, power = _seen(highest, score)
+    return _carried(highest, factor * total, factor * weighted, power, value)
+
+
+@by_hand.bug(mend="let the highest rise, `max(highest, score)`, and see all powers from there.")
+def the_highest_never_rises_by_hand(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
+    """the highest never rises, and powers are seen from the old one for ever."""
+    return _carried(highest, total, weighted, math.exp(score - highest), value)
+
+
+@by_hand.bug(mend="compare with the highest so far: `max(highest, score)`.")
+def the_score_replaces_the_highest(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
+    """each score replaces the highest, which falls where it should stay."""
+    factor = math.exp(highest - score)
+    return _carried(score, factor * total, factor * weighted, 1, value)
+
+
+@by_hand.bug(mend="add `power * value` to the weighted sum.")
+def value_not_weighted(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
+    """the new value is added without its power."""
+    new, factor, power = _seen(highest, score)
+    return new, factor * total + power, factor * weighted + value
+
+
+@by_hand.bug(mend="return the weighted sum itself; whoever asks divides, after the last key.")
+def divided_too_early(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
+    """the weighted sum is divided by the total at each step, not once at the end."""
+    new, factor, power = _seen(highest, score)
+    total = factor * total + power
+    return new, total, (factor * weighted + power * value) / total
+
+
+@by_hand.bug(mend="add the new key's power and its value where the highest stays, too.")
+def lower_scores_left_out(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
+    """a key that does not raise the highest is left out."""
+    new, factor, _ = _seen(highest, score)
+    return _carried(new, factor * total, factor * weighted, float(score > highest), value)
+
+
+@by_hand.bug(mend="keep the old sums, times `math.exp(highest - new_highest)`.")
+def the_past_thrown_away(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
+    """the sums begin anew when the highest rises."""
+    if score > highest:
+        return score, 1.0, value
+    return _carried(highest, total, weighted, math.exp(score - highest), value)
+
+
+@by_hand.bug(mend="return the total second, and the weighted sum third.")
+def the_sums_exchanged(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
+    """the weighted sum comes second, and the total third."""
+    new, factor, power = _seen(highest, score)
+    return new, factor * weighted + power * value, factor * total + power
+
+
+@by_hand.bug(mend="take `math.exp(score - new_highest)`: let the highest rise before.")
+def seen_from_the_old_highest(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
+    """the new key's power is seen from the old highest, though the old sums are corrected."""
+    new, factor, _ = _seen(highest, score)
+    return _carried(new, factor * total, factor * weighted, math.exp(score - highest), value)
+
+
+@by_hand.bug(mend="subtract the new highest from the score: `math.exp(score - new_highest)`.")
+def nothing_subtracted(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
+    """nothing is subtracted from the new key's score before its power is taken."""
+    new, factor, _ = _seen(highest, score)
+    return _carried(new, factor * total, factor * weighted, math.exp(score), value)
+
+
+@by_hand.bug(mend="multiply the value by its own key's power: `power * value`.")
+def total_times_the_value(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
+    """the value is multiplied by the total, where its own key's power belongs."""
+    new, factor, power = _seen(highest, score)
+    total = factor * total + power
+    return new, total, factor * weighted + total * value
+
+
+@by_hand.bug(
+    mend="turn the fraction round: multiply by `math.exp(highest - new_highest)`, at most 1."
+)
+def divided_by_the_factor(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
+    """the old sums are divided by a power, which overflows where scores rise far."""
+    new, _, power = _seen(highest, score)
+    factor = math.exp(new - highest)
+    return _carried(new, total / factor, weighted / factor, power, value)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor
 
 import attnbook
 from attnbook.practice.inputs import normal
+from attnbook.practice.list_task import ListTask
 from attnbook.practice.task import Function, Task
 
 task = Task(
@@ -133,3 +136,234 @@ def test_gradients_reach_the_weights(function: Function) -> None:
     function(weights, torch.tensor([[[2.0], [3.0]]])).sum().backward()
     assert weights.grad is not None
     assert weights.grad.tolist() == [[[2, 3]]]
+
+
+@task.bug(
+    symptom="All outputs are smaller than they should be, the more so the more keys there are.",
+    mend="sum over the keys; the weights have seen to the average already.",
+)
+def divided_by_the_number_of_keys(weights: Tensor, values: Tensor) -> Tensor:
+    """weighted values are averaged, where they should be summed."""
+    return (weights.unsqueeze(-1) * values.unsqueeze(-3)).mean(dim=-2)
+
+
+@task.bug(
+    symptom="All queries of an example get the same output.",
+    mend="multiply by the weights: `weights @ values`.",
+)
+def all_keys_weigh_the_same(weights: Tensor, values: Tensor) -> Tensor:
+    """the weights are not used, and the values' plain average is returned."""
+    return values.mean(dim=-2, keepdim=True) + 0 * weights[..., :1]
+
+
+@task.bug(
+    symptom="Outputs jump from one value to another, and no gradient reaches the scores.",
+    mend="use all weights, not only where the largest one is.",
+)
+def the_heaviest_key_only(weights: Tensor, values: Tensor) -> Tensor:
+    """only the value of the key with the largest weight is used."""
+    best = weights.argmax(dim=-1, keepdim=True)
+    return values.gather(-2, best.expand(*best.shape[:-1], values.shape[-1]))
+
+
+@task.bug(
+    symptom="Attention is far too even: outputs are all near the plain average.",
+    mend="take one softmax: what comes in is weights already.",
+)
+def softmax_taken_twice(weights: Tensor, values: Tensor) -> Tensor:
+    """a softmax is taken of weights that had theirs."""
+    return weights.softmax(dim=-1) @ values
+
+
+@task.bug(
+    symptom="Dropout on the weights seems to do little, and empty rows give NaN.",
+    mend="take the weights as they are, and leave the normalising to the softmax.",
+)
+def weights_normalised_again(weights: Tensor, values: Tensor) -> Tensor:
+    """each row of weights is divided by its sum once more."""
+    return weights / weights.sum(dim=-1, keepdim=True) @ values
+
+
+@task.bug(
+    symptom="The first example is right, and all others get its values.",
+    mend="pool each example's own values: `weights @ values`.",
+)
+def the_first_examples_values_for_all(weights: Tensor, values: Tensor) -> Tensor:
+    """the values of the first example are pooled for the whole batch."""
+    return weights @ values[0]
+
+
+@task.bug(
+    symptom="An output changes with other examples of the batch, and is too large.",
+    mend="keep one letter for the batch in both: `...qk,...kv->...qv`.",
+)
+def examples_summed(weights: Tensor, values: Tensor) -> Tensor:
+    """values are summed over the batch, too, by an einsum with two letters for it."""
+    return torch.einsum("b...qk,c...kv->b...qv", weights, values)
+
+
+@task.bug(
+    symptom="The outputs are right, but what makes the scores never learns.",
+    mend="detach weights only where they are shown, not where they are used.",
+)
+def weights_detached(weights: Tensor, values: Tensor) -> Tensor:
+    """the weights are cut off from what made them, by `detach()` or `.data`."""
+    return weights.detach() @ values
+
+
+@task.bug(
+    symptom="It works for one head, and fails as soon as there is an axis for heads.",
+    mend="use `@`, which takes any axes before the last two; `torch.bmm` takes just one.",
+)
+def three_axes_only(weights: Tensor, values: Tensor) -> Tensor:
+    """the product is written for three axes, as `torch.bmm` is, and there are heads."""
+    return torch.bmm(weights, values)
+
+
+@task.bug(
+    symptom="It stops where weights meet values, unless their sizes are equal.",
+    origin="a new reader's first try",
+    mend="take the matrix product, `weights @ values`: it multiplies, and adds up over the keys.",
+)
+def multiplied_number_by_number(weights: Tensor, values: Tensor) -> Tensor:
+    """weights and values are multiplied number by number, where each query has its own sum."""
+    return (weights * values).sum(dim=-1)
+
+
+# On plain lists
+
+Row = list[float]
+Rows = list[list[float]]
+
+
+def _pooled(weights: Row, values: Rows) -> Row:
+    places = range(len(values[0]))
+    return [sum(w * v[i] for w, v in zip(weights, values, strict=True)) for i in places]
+
+
+by_hand = ListTask(
+    name="pool-by-hand",
+    in_torch=task,
+    statement=(
+        "Write `pool(weights, values)`: a list of weights, and a list of as many vectors, each a "
+        "list of numbers. Return one vector: the sum of all vectors, each times its weight. "
+        "Weights are taken as they are: where they sum to 0.5, the output is half as large."
+    ),
+    starter="def pool(weights, values):\n    ...",
+)
+
+
+by_hand.case("three vectors of two numbers")(
+    lambda: ([0.5, 0.3, 0.2], [[8.0, 1.0], [5.0, 0.0], [6.0, -2.0]])
+)
+by_hand.case("as many vectors as numbers in each")(lambda: ([0.75, 0.25], [[4.0, 8.0], [0.0, 2.0]]))
+by_hand.case("two vectors of three numbers")(
+    lambda: ([0.4, 0.6], [[5.0, 0.0, -5.0], [1.0, 2.0, 3.0]])
+)
+by_hand.case("all weight on one of three")(lambda: ([0.0, 1.0, 0.0], [[9.0], [4.0], [7.0]]))
+by_hand.case("one vector")(lambda: ([1.0], [[3.0, -2.0]]))
+by_hand.case("weights that sum to 0.5")(lambda: ([0.25, 0.25], [[4.0], [8.0]]))
+by_hand.case("weights that are all 0")(lambda: ([0.0, 0.0], [[4.0, 1.0], [8.0, 2.0]]))
+by_hand.case("a weight below 0")(lambda: ([-0.5, 1.5], [[4.0, 1.0], [8.0, 2.0]]))
+by_hand.case("12 vectors")(
+    lambda: ([x / 66 for x in range(12)], [[x * x - 9.0, 2.0 - x] for x in range(12)])
+)
+
+
+@by_hand.right("each number of the output goes through all vectors, at its own place.")
+def place_by_place(weights: Row, values: Rows) -> Row:
+    output = [0.0] * len(values[0])
+    for i in range(len(output)):
+        for j in range(len(weights)):
+            output[i] += weights[j] * values[j][i]
+    return output
+
+
+@by_hand.right("it goes through the keys, and adds what each gives to every place.")
+def key_by_key_by_hand(weights: Row, values: Rows) -> Row:
+    output = [0.0] * len(values[0])
+    for weight, value in zip(weights, values, strict=True):
+        output = [o + weight * v for o, v in zip(output, value, strict=True)]
+    return output
+
+
+@by_hand.right("`zip(*values)` gives columns, and each has a dot product with the weights.")
+def column_by_column(weights: Row, values: Rows) -> Row:
+    columns = list(zip(*values, strict=True))
+    return [sum(w * v for w, v in zip(weights, column, strict=True)) for column in columns]
+
+
+@by_hand.bug(mend="only add up; the weights have seen to the average already.")
+def divided_by_the_number_of_keys_by_hand(weights: Row, values: Rows) -> Row:
+    return [number / len(weights) for number in _pooled(weights, values)]
+
+
+@by_hand.bug(mend="multiply each vector by its weight before you add.")
+def all_keys_weigh_the_same_by_hand(weights: Row, values: Rows) -> Row:
+    return _pooled([1 / len(weights)] * len(weights), values)
+
+
+@by_hand.bug(mend="use all vectors, each by its weight, not only the one with the largest.")
+def the_heaviest_key_only_by_hand(weights: Row, values: Rows) -> Row:
+    return values[weights.index(max(weights))]
+
+
+@by_hand.bug(mend="take no softmax here: what comes in is weights already.")
+def softmax_taken_twice_by_hand(weights: Row, values: Rows) -> Row:
+    powers = [math.exp(weight) for weight in weights]
+    return _pooled([power / sum(powers) for power in powers], values)
+
+
+@by_hand.bug(mend="take the weights as they are, and leave the dividing to the softmax.")
+def weights_normalised_again_by_hand(weights: Row, values: Rows) -> Row:
+    """the weights are divided by their sum once more."""
+    return _pooled([weight / sum(weights) for weight in weights], values)
+
+
+@by_hand.bug(mend="add the weighted vectors up, place by place.")
+def never_added(weights: Row, values: Rows) -> Rows:
+    """each vector is multiplied by its weight, and they are not added up."""
+    return [[w * number for number in v] for w, v in zip(weights, values, strict=True)]
+
+
+@by_hand.bug(mend="for each place in a vector, add over the keys: `sum(w * v[i] for w, v in …)`.")
+def added_inside_each_vector(weights: Row, values: Rows) -> Row:
+    """the numbers inside each vector are added up, and not those at one place of all vectors."""
+    return [w * sum(v) for w, v in zip(weights, values, strict=True)]
+
+
+@by_hand.bug(mend="keep a sum for each place in the vectors.")
+def all_in_one_sum(weights: Row, values: Rows) -> float:
+    """everything goes into one sum, where each place has its own."""
+    return sum(_pooled(weights, values))
+
+
+@by_hand.bug(mend="begin with zeros, and add each key's share to what is there: `output[i] += …`.")
+def the_last_key_only(weights: Row, values: Rows) -> Row:
+    """each key's share replaces what was there, where it should be added."""
+    return [weights[-1] * number for number in values[-1]]
+
+
+@by_hand.bug(mend="make room for `len(values[0])` numbers: the output is as long as a vector.")
+def as_long_as_the_weights(weights: Row, values: Rows) -> Row:
+    """the output begins with a 0 for each weight, and not for each place in a vector."""
+    output = [0.0] * len(weights)
+    for weight, value in zip(weights, values, strict=True):
+        for i in range(len(value)):
+            output[i] += weight * value[i]
+    return output
+
+
+@by_hand.bug(mend="begin with a new list of zeros, `[0.0] * len(values[0])`.")
+def summed_into_the_first_vector(weights: Row, values: Rows) -> Row:
+    """the sum is written into the caller's own first vector."""
+    output = values[0]
+    for i, number in enumerate(_pooled(weights, values)):
+        output[i] = number
+    return output
+
+
+@by_hand.bug(mend="return after the loop: put `return` as far left as `for`.")
+def returned_inside_the_loop(weights: Row, values: Rows) -> Row:
+    """`return` stands inside the loop, and ends it at the first number."""
+    return _pooled(weights, values)[:1]

@@ -10,7 +10,8 @@ from torch.nn import functional as F
 
 import attnbook
 from attnbook.practice.inputs import lengths, normal
-from attnbook.practice.steps import weigh
+from attnbook.practice.list_task import ListTask
+from attnbook.practice.steps import scale, weigh, where_padding
 from attnbook.practice.task import Function, Law, Task
 
 Inputs = tuple[Tensor, ...]
@@ -200,3 +201,415 @@ def test_padding_weighs_nothing_however_low_the_scores_are(function: Function) -
     values = torch.tensor([[[3.0], [9.0]]])
     output = function(200 * torch.ones(1, 1, 4), keys, values, lengths(1))
     assert torch.allclose(output, torch.tensor(3.0))
+
+
+@task.bug(
+    symptom="The weights are nearly 0 and 1, the more so the longer the vectors are.",
+    origin="a common slip; in this book the weights' entropy falls to 0.03 of 1 at size 1024",
+    mend="divide the scores by `math.sqrt(queries.shape[-1])` before the softmax.",
+)
+def no_scaling(queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None) -> Tensor:
+    """the scores are not divided by √query_size."""
+    return weigh(queries @ keys.mT, valid_lens) @ values
+
+
+@task.bug(
+    symptom="All weights are nearly alike, the more so the longer the vectors are.",
+    mend="take the root: divide by `math.sqrt(queries.shape[-1])`.",
+)
+def division_by_the_size(
+    queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
+) -> Tensor:
+    """the scores are divided by query_size, without the root."""
+    return weigh(queries @ keys.mT / queries.shape[-1], valid_lens) @ values
+
+
+@task.bug(
+    symptom="Each query takes one value and leaves the others.",
+    mend="divide by the root: `scores / math.sqrt(…)`, not `scores * math.sqrt(…)`.",
+)
+def multiplied_by_the_root(
+    queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
+) -> Tensor:
+    """the scores are multiplied by √query_size, where they should be divided."""
+    return weigh(queries @ keys.mT * math.sqrt(queries.shape[-1]), valid_lens) @ values
+
+
+@task.bug(
+    symptom="Longer sentences give flatter weights.",
+    origin="`whose d` is asked in threads such as bert_language_understanding#9",
+    mend="take the size of a query, `queries.shape[-1]`; `shape[1]` of the keys is their number.",
+)
+def root_of_the_number_of_keys(
+    queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
+) -> Tensor:
+    """the number of keys stands under the root, where a query's size belongs."""
+    return weigh(queries @ keys.mT / math.sqrt(keys.shape[1]), valid_lens) @ values
+
+
+@task.bug(
+    symptom="With longer values the weights change, though no query and no key did.",
+    origin="`whose d` is asked in threads such as bert_language_understanding#9",
+    mend="take the size of a query, `queries.shape[-1]`: values have no part in the scores.",
+)
+def root_of_the_value_size(
+    queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
+) -> Tensor:
+    """value_size stands under the root, where query_size belongs."""
+    return weigh(queries @ keys.mT / math.sqrt(values.shape[-1]), valid_lens) @ values
+
+
+@task.bug(
+    symptom="The weights do not sum to 1, and the longer the vectors are, the smaller the output.",
+    mend="divide the scores, before the softmax.",
+)
+def scaled_after_the_softmax(
+    queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
+) -> Tensor:
+    """the weights are divided by √query_size, where the scores should be."""
+    return weigh(queries @ keys.mT, valid_lens) / math.sqrt(queries.shape[-1]) @ values
+
+
+@task.bug(
+    symptom="A key twice as long gets no more attention.",
+    mend="take the dot product as it is: the length of a query or a key counts.",
+)
+def cosine_in_place_of_the_product(
+    queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
+) -> Tensor:
+    """queries and keys are normalised to length 1 first, so that only angles count."""
+    scores = scale(F.normalize(queries, dim=-1), F.normalize(keys, dim=-1))
+    return weigh(scores, valid_lens) @ values
+
+
+@task.bug(
+    symptom="The output holds keys, or has their size.",
+    mend="multiply the weights by `values`: keys have done their part in the scores.",
+)
+def keys_are_pooled(
+    queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
+) -> Tensor:
+    """the average is taken of the keys, and the values are never used."""
+    del values
+    return weigh(scale(queries, keys), valid_lens) @ keys
+
+
+@task.bug(
+    symptom="A single query gives every key the weight 1.",
+    origin="the book's own first draft, without lengths; accepted by TorchCode's judge",
+    mend="take the softmax over the keys, the last axis: `dim=-1`.",
+)
+def softmax_over_the_queries(
+    queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
+) -> Tensor:
+    """the softmax is taken over the queries, so that each key shares itself out."""
+    scores = scale(queries, keys)
+    return scores.softmax(1).masked_fill(where_padding(scores, valid_lens), 0) @ values
+
+
+@task.bug(
+    symptom="More padding in the batch changes the output.",
+    mend="fill the scores of padding with -inf before the softmax.",
+)
+def padding_is_seen(
+    queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
+) -> Tensor:
+    """`valid_lens` is never used, so padding takes part."""
+    del valid_lens
+    return scale(queries, keys).softmax(-1) @ values
+
+
+@task.bug(
+    symptom="The more padding there is, the smaller is the output.",
+    mend="mask the scores, before the softmax, so that what is seen shares the whole.",
+)
+def masked_after_the_softmax(
+    queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
+) -> Tensor:
+    """padding is set to 0 after the softmax, so the weights that are left sum to less than 1."""
+    scores = scale(queries, keys)
+    return scores.softmax(-1).masked_fill(where_padding(scores, valid_lens), 0) @ values
+
+
+@task.bug(
+    symptom="One example of the batch is empty, and its output is NaN.",
+    origin="pytorch#103749 and ten more threads",
+    mend="clear the rows that see nothing: where each score is -inf, the softmax is 0/0.",
+)
+def nothing_seen_is_nan(
+    queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
+) -> Tensor:
+    """padding is filled with -inf, and nobody thinks of an example that is all padding."""
+    scores = scale(queries, keys)
+    return scores.masked_fill(where_padding(scores, valid_lens), -math.inf).softmax(-1) @ values
+
+
+@task.bug(
+    symptom="One example of the batch is empty, and its output is the average of its padding.",
+    origin="Dive into Deep Learning and its descendants",
+    mend="clear the rows that see nothing: equal scores share the weight, however low they are.",
+)
+def nothing_seen_is_an_average(
+    queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
+) -> Tensor:
+    """padding is filled with a low number such as -1e6, and where all is padding, it is seen."""
+    scores = scale(queries, keys)
+    return scores.masked_fill(where_padding(scores, valid_lens), -1e6).softmax(-1) @ values
+
+
+@task.bug(
+    symptom="A little attention goes to padding, the same place in each example.",
+    mend="positions count from 0: a key is padding if its position is at least the length, `>=`.",
+)
+def one_key_of_padding_is_seen(
+    queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
+) -> Tensor:
+    """one key too many is seen: the position is compared with the length by `>`, not by `>=`."""
+    return weigh(scale(queries, keys), None if valid_lens is None else valid_lens + 1) @ values
+
+
+@task.bug(
+    symptom="The last word of each sentence is never looked at.",
+    mend="positions count from 0, so the last key that is seen stands at the length minus 1.",
+)
+def the_last_key_is_hidden(
+    queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
+) -> Tensor:
+    """one key too few is seen."""
+    return weigh(scale(queries, keys), None if valid_lens is None else valid_lens - 1) @ values
+
+
+@task.bug(
+    symptom="A third of the attention goes to padding.",
+    origin="the book's own first draft",
+    mend="fill with a number below every score, -inf, and not with 0.",
+)
+def padding_scores_zero(
+    queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
+) -> Tensor:
+    """the scores of padding are set to 0, which is no low score."""
+    scores = scale(queries, keys)
+    return scores.masked_fill(where_padding(scores, valid_lens), 0).softmax(-1) @ values
+
+
+@task.bug(
+    symptom="It stops at the product of queries and keys, unless all sizes are equal.",
+    origin="a new reader's first try",
+    mend="swap the last two axes of the keys first: `queries @ keys.mT`.",
+)
+def keys_not_transposed(
+    queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
+) -> Tensor:
+    """the keys are not transposed, so that rows of queries meet columns of keys."""
+    scores = queries @ keys / math.sqrt(queries.shape[-1])
+    return weigh(scores, valid_lens) @ values
+
+
+@task.bug(
+    symptom="Where all scores are very low, padding takes all the weight.",
+    origin="older releases of transformers, which add -10,000 at padding",
+    mend="fill with `-inf`, or with the lowest number of the dtype.",
+)
+def padding_scores_minus_10_000(
+    queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
+) -> Tensor:
+    """padding gets a score of -10,000, and some that are seen score less."""
+    padding = where_padding(scale(queries, keys), valid_lens)
+    weights = scale(queries, keys).masked_fill(padding, -10_000).softmax(-1)
+    return weights.masked_fill(padding.all(-1, keepdim=True), 0) @ values
+
+
+# On plain lists
+
+Row = list[float]
+Rows = list[list[float]]
+
+
+def _dot(one: Row, other: Row) -> float:
+    return sum(a * b for a, b in zip(one, other, strict=True))
+
+
+def _softmax(scores: Row) -> Row:
+    powers = [math.exp(score - max(scores)) for score in scores]
+    return [power / sum(powers) for power in powers]
+
+
+def _scores(query: Row, keys: Rows) -> Row:
+    return [_dot(query, key) / math.sqrt(len(query)) for key in keys]
+
+
+def _pool(weights: Row, values: Rows) -> Row:
+    return [_dot(weights, [value[i] for value in values]) for i in range(len(values[0]))]
+
+
+by_hand = ListTask(
+    name="attention-by-hand",
+    in_torch=task,
+    statement=(
+        "Write `attend(query, keys, values)`: `query` is a vector, a list of numbers; `keys` is a "
+        "list of vectors of that size, and `values` a list of as many vectors, maybe of another "
+        "size. A score is the dot product of query and key, divided by the root of the query's "
+        "size. A softmax of the scores gives the weights; it must hold for scores of 1000 and of "
+        "-1000. Return the sum of the value vectors, each times its weight: a list."
+    ),
+    starter="import math\n\ndef attend(query, keys, values):\n    ...",
+)
+
+
+by_hand.case("three keys of four numbers")(
+    lambda: (
+        [2.0, 2.0, 0.0, 0.0],
+        [[2.0, 0.0, 0.0, 1.0], [0.0, 2.5, 0.0, 0.0], [0.0, 0.0, 2.0, 0.0]],
+        [[4.0], [2.0], [1.0]],
+    )
+)
+by_hand.case("values of three numbers")(
+    lambda: ([1.0, -1.0], [[0.0, 2.0], [2.0, 1.0]], [[4.0, 0.0, 2.0], [0.0, 8.0, 1.0]])
+)
+by_hand.case("keys and values of one size")(
+    lambda: ([1.0, 0.5], [[2.0, 0.0], [0.0, 2.0]], [[1.0, 0.0], [0.0, 3.0]])
+)
+by_hand.case("a query of zeros")(lambda: ([0.0, 0.0], [[1.0, 2.0], [3.0, 1.0]], [[2.0], [6.0]]))
+by_hand.case("one key")(lambda: ([3.0], [[-2.0]], [[5.0, 7.0]]))
+by_hand.case("scores of 1000")(
+    lambda: ([1000.0], [[0.0], [1.0], [0.999], [-1.0]], [[1.0], [4.0], [2.0], [3.0]])
+)
+by_hand.case("scores of -1000")(lambda: ([1000.0], [[-1.0], [-0.999]], [[4.0], [2.0]]))
+by_hand.case("9 keys")(
+    lambda: (
+        [0.5, -1.0, 0.25],
+        [[x * 0.5, 1 - x * 0.25, 2.0] for x in range(9)],
+        [[x * x - 9.0, 2.0 - x] for x in range(9)],
+    )
+)
+
+
+@by_hand.right("it is the three stages, one after the other.")
+def stage_by_stage(query: Row, keys: Rows, values: Rows) -> Row:
+    scores = _scores(query, keys)
+    powers = [math.exp(score - max(scores)) for score in scores]
+    weights = [power / sum(powers) for power in powers]
+    return _pool(weights, values)
+
+
+@by_hand.right("the query may be divided by the root before it meets a key.")
+def query_scaled_first(query: Row, keys: Rows, values: Rows) -> Row:
+    scaled = [q * len(query) ** -0.5 for q in query]
+    return _pool(_softmax([_dot(scaled, key) for key in keys]), values)
+
+
+@by_hand.right("it carries sums from key to key, and corrects them when the highest score rises.")
+def in_one_pass(query: Row, keys: Rows, values: Rows) -> Row:
+    highest, total, output = -math.inf, 0.0, [0.0] * len(values[0])
+    for score, value in zip(_scores(query, keys), values, strict=True):
+        new = max(highest, score)
+        old, power = math.exp(highest - new), math.exp(score - new)
+        highest, total = new, old * total + power
+        output = [old * o + power * v for o, v in zip(output, value, strict=True)]
+    return [o / total for o in output]
+
+
+@by_hand.bug(mend="divide each score by `math.sqrt(len(query))` before the softmax.")
+def no_scaling_by_hand(query: Row, keys: Rows, values: Rows) -> Row:
+    """the scores are not divided by the root of the query's size."""
+    return _pool(_softmax([_dot(query, key) for key in keys]), values)
+
+
+@by_hand.bug(mend="take the root: divide by `math.sqrt(len(query))`.")
+def division_by_the_size_by_hand(query: Row, keys: Rows, values: Rows) -> Row:
+    """the scores are divided by the query's size, without the root."""
+    return _pool(_softmax([_dot(query, key) / len(query) for key in keys]), values)
+
+
+@by_hand.bug(
+    mend="take the size of the query, `len(query)`; `len(keys)` is how many keys there are."
+)
+def root_of_the_number_of_keys_by_hand(query: Row, keys: Rows, values: Rows) -> Row:
+    """the number of keys stands under the root, where the query's size belongs."""
+    return _pool(_softmax([_dot(query, key) / math.sqrt(len(keys)) for key in keys]), values)
+
+
+@by_hand.bug()
+def keys_are_pooled_by_hand(query: Row, keys: Rows, values: Rows) -> Row:
+    return _pool(_softmax(_scores(query, keys)), keys)
+
+
+@by_hand.bug(mend="subtract `max(scores)` from each score before `math.exp`: it cancels.")
+def no_maximum_subtracted(query: Row, keys: Rows, values: Rows) -> Row:
+    """no maximum is subtracted, so that powers overflow, or all vanish."""
+    powers = [math.exp(score) for score in _scores(query, keys)]
+    return _pool([power / sum(powers) for power in powers], values)
+
+
+@by_hand.bug(
+    mend="make weights of the scores first: their powers of e, divided by the sum of these."
+)
+def softmax_left_out(query: Row, keys: Rows, values: Rows) -> Row:
+    """the scores themselves are used as weights, without a softmax."""
+    return _pool(_scores(query, keys), values)
+
+
+@by_hand.bug(mend="divide each power by the sum of all: `power / sum(powers)`.")
+def powers_never_divided(query: Row, keys: Rows, values: Rows) -> Row:
+    """the powers of e are not divided by their sum, so that they are no shares."""
+    scores = _scores(query, keys)
+    return _pool([math.exp(score - max(scores)) for score in scores], values)
+
+
+@by_hand.bug(mend="add up all values by their weights: the best key gets most, not all.")
+def the_best_key_only(query: Row, keys: Rows, values: Rows) -> Row:
+    """the value of the key with the highest score is returned, and the others never count."""
+    scores = [_dot(query, key) for key in keys]
+    return values[scores.index(max(scores))]
+
+
+@by_hand.bug(mend="subtract the maximum below the fraction bar, too: then it cancels.")
+def maximum_subtracted_above_only(query: Row, keys: Rows, values: Rows) -> Row:
+    """the maximum is subtracted above the fraction bar only, where it does not cancel."""
+    scores = _scores(query, keys)
+    total = sum(math.exp(score) for score in scores)
+    return _pool([math.exp(score - max(scores)) / total for score in scores], values)
+
+
+@by_hand.bug(
+    mend="subtract the maximum from the score, `score - highest`, not the other way round."
+)
+def turned_round(query: Row, keys: Rows, values: Rows) -> Row:
+    """the sign of the scores is turned, and the highest gets the smallest weight."""
+    return _pool(_softmax([-score for score in _scores(query, keys)]), values)
+
+
+@by_hand.bug(mend="divide by `/`: `power / sum(powers)`.")
+def divided_by_two_strokes(query: Row, keys: Rows, values: Rows) -> Row:
+    """the powers are divided by `//`, which drops everything after the point."""
+    return _pool([weight // 1 for weight in _softmax(_scores(query, keys))], values)
+
+
+@by_hand.bug(mend="begin each key's sum with 0, inside the loop over the keys.")
+def sum_not_reset(query: Row, keys: Rows, values: Rows) -> Row:
+    """the sum of a dot product goes on with the next key, where it should begin with 0."""
+    scores = _scores(query, keys)
+    return _pool(_softmax([sum(scores[: i + 1]) for i in range(len(keys))]), values)
+
+
+@by_hand.bug(mend="only add up: weights sum to 1, and have seen to the average.")
+def divided_by_the_number_of_keys(query: Row, keys: Rows, values: Rows) -> Row:
+    """the sum is divided by how many keys there are, though the weights sum to 1."""
+    return [number / len(keys) for number in _pool(_softmax(_scores(query, keys)), values)]
+
+
+@by_hand.bug(
+    mend="let the search for the highest score begin with the first one, or take `max(scores)`."
+)
+def maximum_sought_from_0(query: Row, keys: Rows, values: Rows) -> Row:
+    """the search for the highest score begins at 0, and with lower scores all powers vanish."""
+    scores = _scores(query, keys)
+    powers = [math.exp(score - max(0.0, *scores)) for score in scores]
+    return _pool([power / sum(powers) for power in powers], values)
+
+
+@by_hand.bug(mend="divide by the root of the query's size: `math.sqrt(len(query))`.")
+def root_of_the_values_size(query: Row, keys: Rows, values: Rows) -> Row:
+    """scores are divided by the root of the values' size, where the query's belongs."""
+    scores = [_dot(query, key) / math.sqrt(len(values[0])) for key in keys]
+    return _pool(_softmax(scores), values)

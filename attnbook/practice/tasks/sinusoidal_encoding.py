@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 import attnbook
+from attnbook.practice.list_task import ListTask
 from attnbook.practice.task import Function, Law, Task
 
 
@@ -154,3 +155,259 @@ def test_an_odd_size_ends_with_a_sine(encode: Function) -> None:
 def test_a_far_position_is_exact(encode: Function) -> None:
     angle = 100_000 / 10000 ** (2 / 10)
     assert abs(encode(100_001, 10)[-1, 2].item() - math.sin(angle)) < 1e-5
+
+
+def _positions(num_positions: int) -> Tensor:
+    return torch.arange(num_positions).double()[:, None]
+
+
+def _exponents(size: int) -> Tensor:
+    """2i/size for each pair."""
+    return torch.arange(0, size, 2).double() / size
+
+
+def _interleaved(first: Tensor, second: Tensor, size: int) -> Tensor:
+    """The two numbers of each pair side by side."""
+    return torch.stack([first, second], dim=-1).flatten(1)[:, :size].float()
+
+
+def _encoded(angles: Tensor, size: int) -> Tensor:
+    return _interleaved(angles.sin(), angles.cos(), size)
+
+
+@task.bug(
+    symptom="All pairs of columns show the same wave.",
+    origin="accepted as a rotary encoding by TorchCode's judge",
+    mend="divide positions by 10000^(2i/size), which grows from pair to pair.",
+)
+def one_speed_for_all_pairs(num_positions: int, size: int) -> Tensor:
+    """the angle is the position itself, in all pairs."""
+    return _encoded(_positions(num_positions).expand(-1, len(_exponents(size))), size)
+
+
+@task.bug(
+    symptom="Neighbouring positions have almost the same code.",
+    mend="take 10000 to the power of 2i/size before you divide.",
+)
+def divided_by_10000_itself(num_positions: int, size: int) -> Tensor:
+    """the power is forgotten, and all positions are divided by 10000."""
+    return _encoded(_positions(num_positions).expand(-1, len(_exponents(size))) / 10000, size)
+
+
+@task.bug(
+    symptom="Far positions look alike sooner than they should.",
+    mend="write 10000, or 10_000, where you count zeros.",
+)
+def a_zero_forgotten(num_positions: int, size: int) -> Tensor:
+    """the base is 1000, not 10000."""
+    return _encoded(_positions(num_positions) / 1000 ** _exponents(size), size)
+
+
+@task.bug(
+    symptom="Position 0 reads 1, 0, 1, 0.", mend="put sines at even places and cosines at odd ones."
+)
+def the_cosine_first(num_positions: int, size: int) -> Tensor:
+    """each pair begins with its cosine."""
+    angles = _positions(num_positions) / 10000 ** _exponents(size)
+    return _interleaved(angles.cos(), angles.sin(), size)
+
+
+@task.bug(
+    symptom="A model that was trained elsewhere loses its sense of order here.",
+    origin="a convention of other code",
+    mend="put each sine and its cosine side by side.",
+)
+def sines_and_cosines_in_halves(num_positions: int, size: int) -> Tensor:
+    """all sines come first and then all cosines: right with weights trained so, not here."""
+    angles = _positions(num_positions) / 10000 ** _exponents(size)
+    return torch.cat([angles.sin(), angles.cos()[:, : size // 2]], dim=1).float()
+
+
+@task.bug(
+    symptom="The slowest wave comes back after 600 positions, and should take almost 63,000.",
+    mend="double i in the exponent: 2i/size grows from 0 almost to 1.",
+)
+def the_exponent_not_doubled(num_positions: int, size: int) -> Tensor:
+    """the exponent is i/size, where i counts pairs, and not 2i/size."""
+    return _encoded(_positions(num_positions) / 10000 ** (_exponents(size) / 2), size)
+
+
+@task.bug(
+    symptom="Most columns hardly change from one position to the next.",
+    mend="double once: what `arange(0, size, 2)` gives is 2i already.",
+)
+def the_exponent_doubled_twice(num_positions: int, size: int) -> Tensor:
+    """the exponent is doubled twice: `arange(0, size, 2)` is 2i already."""
+    return _encoded(_positions(num_positions) / 10000 ** (2 * _exponents(size)), size)
+
+
+@task.bug(
+    symptom="Moving by some positions is no longer a turn of each pair.",
+    mend="use 2i for both numbers of a pair: `number // 2 * 2`.",
+)
+def a_speed_of_its_own_for_each_number(num_positions: int, size: int) -> Tensor:
+    """the cosine at place 2i + 1 uses its own place in the exponent, not 2i."""
+    angles = _positions(num_positions) / 10000 ** (torch.arange(size).double() / size)
+    return torch.where(torch.arange(size) % 2 == 0, angles.sin(), angles.cos()).float()
+
+
+@task.bug(
+    symptom="A cached decoder and a fresh one disagree by one position.",
+    mend="count from 0: `torch.arange(num_positions)`.",
+)
+def counted_from_one(num_positions: int, size: int) -> Tensor:
+    """the first position is 1, not 0."""
+    return _encoded((_positions(num_positions) + 1) / 10000 ** _exponents(size), size)
+
+
+@task.bug(
+    symptom="RuntimeError: the expanded size of the tensor must match the existing size.",
+    mend="cut the cosines to `size // 2` columns before you write them.",
+)
+def no_room_for_the_last_cosine(num_positions: int, size: int) -> Tensor:
+    """as many cosines as sines are written, and an odd size has room for one less."""
+    angles = _positions(num_positions) / 10000 ** _exponents(size)
+    encoding = torch.zeros(num_positions, size)
+    encoding[:, 0::2], encoding[:, 1::2] = angles.sin(), angles.cos()
+    return encoding
+
+
+@task.bug(
+    symptom="Far from the beginning, two ways to compute the same position disagree.",
+    mend="use `.double()` for positions and speeds, and `.float()` at the very end.",
+)
+def angles_in_single_precision(num_positions: int, size: int) -> Tensor:
+    """the angles are computed in single precision, which has seven digits for all their turns."""
+    angles = _positions(num_positions).float() / 10000 ** _exponents(size).float()
+    return _encoded(angles, size)
+
+
+# On plain lists
+
+Row = list[float]
+
+
+def _encoded_of_lists(angles: Row, size: int) -> Row:
+    """The sine and the cosine of each angle, cut to a size."""
+    return [turn(angle) for angle in angles for turn in (math.sin, math.cos)][:size]
+
+
+by_hand = ListTask(
+    name="sinusoidal-encoding-by-hand",
+    in_torch=task,
+    statement=(
+        "Write `encoding(position, size)`: two whole numbers, the first counted from 0, become a "
+        "list of `size` numbers. They form pairs, which count from 0 as well. Pair i holds the "
+        "sine and then the cosine of `position / 10000**(2 * i / size)`, side by side. An odd "
+        "size ends with a sine."
+    ),
+    starter="import math\n\ndef encoding(position, size):\n    ...",
+)
+
+
+by_hand.case("position 3, six numbers")(lambda: (3, 6))
+by_hand.case("position 0")(lambda: (0, 4))
+by_hand.case("an odd size")(lambda: (2, 3))
+by_hand.case("one number")(lambda: (1, 1))
+by_hand.case("position 1000")(lambda: (1000, 4))
+by_hand.case("12 numbers")(lambda: (7, 12))
+
+
+@by_hand.right("each number has its pair, `number // 2`, and is a sine or a cosine by turns.")
+def number_by_number(position: int, size: int) -> Row:
+    numbers = []
+    for number in range(size):
+        angle = position / 10000 ** (2 * (number // 2) / size)
+        numbers.append(math.sin(angle) if number % 2 == 0 else math.cos(angle))
+    return numbers
+
+
+@by_hand.right("it goes in steps of two, and cuts off the cosine that an odd size has no room for.")
+def in_steps_of_two(position: int, size: int) -> Row:
+    numbers: Row = []
+    for even in range(0, size, 2):
+        angle = position / 10000 ** (even / size)
+        numbers += [math.sin(angle), math.cos(angle)]
+    return numbers[:size]
+
+
+@by_hand.right(
+    "a power of 10000 is a power of e, and a cosine is a sine a quarter of a turn ahead."
+)
+def sines_only_by_hand(position: int, size: int) -> Row:
+    numbers = []
+    for number in range(size):
+        speed = math.exp(-math.log(10000) * (number - number % 2) / size)
+        numbers.append(math.sin(position * speed + number % 2 * math.pi / 2))
+    return numbers
+
+
+@by_hand.bug(mend="divide the position by `10000**(2 * i / size)`, which grows from pair to pair.")
+def one_speed_for_all_pairs_by_hand(position: int, size: int) -> Row:
+    """all angles are the position itself: nothing divides it, or a power that `//` makes 1."""
+    return _encoded_of_lists([float(position)] * size, size)
+
+
+@by_hand.bug(mend="take 10000 to the power of `2 * i / size` before you divide.")
+def divided_by_10000_itself_by_hand(position: int, size: int) -> Row:
+    return _encoded_of_lists([position / 10000] * size, size)
+
+
+@by_hand.bug()
+def a_zero_forgotten_by_hand(position: int, size: int) -> Row:
+    return _encoded_of_lists([position / 1000 ** (2 * i / size) for i in range(size)], size)
+
+
+@by_hand.bug(mend="put sines at the places 0, 2, 4 and cosines at 1, 3, 5.")
+def the_cosine_first_by_hand(position: int, size: int) -> Row:
+    angles = [position / 10000 ** (2 * i / size) for i in range(size)]
+    return [turn(angle) for angle in angles for turn in (math.cos, math.sin)][:size]
+
+
+@by_hand.bug()
+def sines_and_cosines_in_halves_by_hand(position: int, size: int) -> Row:
+    numbers = _encoded_of_lists([position / 10000 ** (2 * i / size) for i in range(size)], size)
+    return numbers[0::2] + numbers[1::2]
+
+
+@by_hand.bug(mend="double i in the power: `2 * i / size` grows from 0 almost to 1.")
+def the_exponent_not_doubled_by_hand(position: int, size: int) -> Row:
+    return _encoded_of_lists([position / 10000 ** (i / size) for i in range(size)], size)
+
+
+@by_hand.bug(mend="let i count pairs, 0, 1, 2: where it counts in steps of two, it is 2i already.")
+def the_exponent_doubled_twice_by_hand(position: int, size: int) -> Row:
+    """the power is 4i/size: what counts in steps of two is 2i already, and is doubled again."""
+    return _encoded_of_lists([position / 10000 ** (4 * i / size) for i in range(size)], size)
+
+
+@by_hand.bug(mend="use one angle for both numbers of a pair: i is `number // 2`.")
+def a_speed_of_its_own_for_each_number_by_hand(position: int, size: int) -> Row:
+    angles = [position / 10000 ** (number / size) for number in range(size)]
+    return [math.cos(a) if number % 2 else math.sin(a) for number, a in enumerate(angles)]
+
+
+@by_hand.bug(mend="take the position as it comes: it counts from 0 already.")
+def counted_from_one_by_hand(position: int, size: int) -> Row:
+    return _encoded_of_lists([(position + 1) / 10000 ** (2 * i / size) for i in range(size)], size)
+
+
+@by_hand.bug(mend="leave out the last cosine where the size is odd: `numbers[:size]`.")
+def no_room_for_the_last_cosine_by_hand(position: int, size: int) -> Row:
+    """the last sine has its cosine with it, and an odd size has no room for that."""
+    return _encoded_of_lists([position / 10000 ** (i / size) for i in range(0, size, 2)], size + 1)
+
+
+@by_hand.bug(
+    mend="go on to the last sine where the size is odd: there are `(size + 1) // 2` of them."
+)
+def the_last_sine_forgotten(position: int, size: int) -> Row:
+    """only whole pairs are made, and the last sine of an odd size is missing."""
+    angles = [position / 10000 ** (2 * i / size) for i in range(size // 2)]
+    return _encoded_of_lists(angles, size)
+
+
+@by_hand.bug(mend="divide by `/`: an angle need not be a whole number.")
+def divided_by_two_strokes(position: int, size: int) -> Row:
+    """the position is divided by `//`, which drops everything after the point."""
+    return _encoded_of_lists([position // 10000 ** (2 * i / size) for i in range(size)], size)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
 import attnbook
 from attnbook.practice.inputs import normal
+from attnbook.practice.list_task import ListTask
 from attnbook.practice.task import Function, Law, Task, rows_sum_to_one
 
 
@@ -136,3 +139,264 @@ def test_the_scores_are_left_alone(function: Function) -> None:
     scores = torch.ones(1, 2, 3)
     function(scores)
     assert torch.equal(scores, torch.ones(1, 2, 3))
+
+
+@task.bug(
+    symptom="Rows of weights do not sum to 1; with one query all weights are 1.",
+    origin="the book's own first draft, where there are no lengths",
+    mend="take the softmax over the last axis, the keys: `dim=-1`.",
+)
+def softmax_over_the_queries(scores: Tensor) -> Tensor:
+    """the sum runs over the queries, not over the keys."""
+    return scores.softmax(dim=1)
+
+
+@task.bug(
+    symptom="Rows sum to anything, and an example's weights change with its neighbours.",
+    origin="the book's own first draft, by `nn.Softmax()` without `dim`",
+    mend="always say `dim=-1`: without it torch takes the first of three axes.",
+)
+def softmax_over_the_batch(scores: Tensor) -> Tensor:
+    """the sum runs over the batch, which `nn.Softmax()` without `dim` does for three axes."""
+    return scores.softmax(dim=0)
+
+
+@task.bug(
+    symptom="All weights are too small, the smaller the larger the batch.",
+    mend="sum over the last axis only: `dim=-1, keepdim=True`.",
+)
+def softmax_over_all_scores(scores: Tensor) -> Tensor:
+    """one sum is taken over all queries and examples, not one for each query."""
+    return scores.flatten().softmax(dim=0).reshape(scores.shape)
+
+
+@task.bug(
+    symptom="Training runs for a while, then everything is NaN.",
+    origin="a notebook for Understanding Deep Learning",
+    mend="subtract each row's maximum before the power: it cancels, and nothing overflows.",
+)
+def no_maximum_subtracted(scores: Tensor) -> Tensor:
+    """no maximum is subtracted, so that powers overflow to infinity, or all vanish."""
+    powers = scores.exp()
+    return powers / powers.sum(dim=-1, keepdim=True)
+
+
+@task.bug(
+    symptom="A query whose scores are all low gets NaN, but only beside one with high scores.",
+    mend="subtract each row's own maximum: `scores.amax(dim=-1, keepdim=True)`.",
+)
+def one_maximum_for_all_rows(scores: Tensor) -> Tensor:
+    """one maximum, the whole tensor's, say, is subtracted from all rows, and low rows vanish."""
+    powers = (scores - scores.max()).exp()
+    return powers / powers.sum(dim=-1, keepdim=True)
+
+
+@task.bug(
+    symptom="Weights are wrong, though each row sums to 1 and nothing overflows.",
+    mend="subtract one number from all scores of a query: the maximum over `dim=-1`.",
+)
+def maximum_over_the_queries(scores: Tensor) -> Tensor:
+    """the maximum is taken over the queries, so that each key's scores move by another number."""
+    powers = (scores - scores.amax(dim=1, keepdim=True)).exp()
+    return powers / powers.sum(dim=-1, keepdim=True)
+
+
+@task.bug(
+    symptom="Some weights are negative, others far above 1.",
+    mend="divide by the sum of the powers, not of the scores.",
+)
+def divided_by_the_sum_of_scores(scores: Tensor) -> Tensor:
+    """the scores themselves are divided by their sum, and no power is taken."""
+    return scores / scores.sum(dim=-1, keepdim=True)
+
+
+@task.bug(
+    symptom="Rows sum to more than 1, and a key's weight does not depend on the other keys.",
+    mend="let keys compete: divide by the sum over all keys of the query.",
+)
+def sigmoid_of_each_score(scores: Tensor) -> Tensor:
+    """each score goes through a sigmoid by itself, and keys do not share a weight of 1."""
+    return scores.sigmoid()
+
+
+@task.bug(
+    symptom="All weights are negative, or 0.",
+    mend="take the power: `softmax`, where `log_softmax` is meant for a loss.",
+)
+def logarithms_of_the_weights(scores: Tensor) -> Tensor:
+    """the logarithms of the weights are returned."""
+    return scores.log_softmax(dim=-1)
+
+
+@task.bug(
+    symptom="The weights are right; the scores printed after them have changed.",
+    mend="make a new tensor: `scores - maximum`, not `scores -= maximum`.",
+)
+def subtracted_in_place(scores: Tensor) -> Tensor:
+    """a step is taken in place, on the caller's own scores: `scores -= maximum`, for one."""
+    scores -= scores.max(dim=-1, keepdim=True).values
+    return scores.softmax(dim=-1)
+
+
+@task.bug(
+    symptom="It stops at the division: the sizes of two tensors do not match.",
+    origin="a new reader's first try",
+    mend="keep the axis that is summed over: `sum(dim=-1, keepdim=True)`, and so for `amax`.",
+)
+def an_axis_lost(scores: Tensor) -> Tensor:
+    """a sum or a maximum over the keys loses their axis, and no longer stands above its row."""
+    powers = (scores - scores.amax(dim=-1, keepdim=True)).exp()
+    return powers / powers.sum(dim=-1)
+
+
+# On plain lists
+
+Row = list[float]
+
+by_hand = ListTask(
+    name="softmax-by-hand",
+    in_torch=task,
+    draws="weights of what is seen",
+    statement=(
+        "Write `softmax(scores)`: one query's scores, a list of numbers, become its weights. Each "
+        "weight is e to the power of its score, `math.exp(score)`, divided by the sum of all these "
+        "powers. It must also hold for scores of 1000, and for scores that are 1000 apart. The "
+        "caller's list stays as it is."
+    ),
+    starter="import math\n\ndef softmax(scores):\n    ...",
+)
+
+
+by_hand.case("three scores")(lambda: ([1.0, 2.0, 3.0],))
+by_hand.case("equal scores")(lambda: ([0.5, 0.5, 0.5, 0.5],))
+by_hand.case("one score")(lambda: ([2.0],))
+by_hand.case("scores below 0")(lambda: ([-1.0, 0.0, -3.0],))
+by_hand.case("scores of 1000")(lambda: ([1000.0, 999.0, 1001.0],))
+by_hand.case("scores of -1000")(lambda: ([-1000.0, -1001.0],))
+by_hand.case("scores 1000 apart")(lambda: ([0.0, 1000.0, 1.0, 2.0],))
+by_hand.case("12 scores")(lambda: ([x * 0.5 - 3 for x in range(12)],))
+
+
+@by_hand.right("a row's maximum, subtracted from all its scores, cancels.")
+def by_the_formula_by_hand(scores: Row) -> Row:
+    largest = max(scores)
+    powers = [math.exp(score - largest) for score in scores]
+    return [power / sum(powers) for power in powers]
+
+
+@by_hand.right("each weight is 1 over what all powers are, seen from its own score.")
+def seen_from_each_score(scores: Row) -> Row:
+    weights = []
+    for score in scores:
+        total = 0.0
+        for other in scores:
+            # More than 700 above it, and the weight is 0 as far as a float can say.
+            total += math.exp(min(other - score, 700))
+        weights.append(1 / total)
+    return weights
+
+
+@by_hand.right("dividing by a sum is subtracting its logarithm, before the power is taken.")
+def by_logarithms_by_hand(scores: Row) -> Row:
+    largest = max(scores)
+    total = 0.0
+    for score in scores:
+        total += math.exp(score - largest)
+    return [math.exp(score - largest - math.log(total)) for score in scores]
+
+
+@by_hand.bug(mend="subtract `max(scores)` from each score first: it cancels.")
+def no_maximum_subtracted_by_hand(scores: Row) -> Row:
+    """no maximum is subtracted, so that the powers of large scores overflow."""
+    powers = [math.exp(score) for score in scores]
+    total = sum(powers)
+    return [power / total for power in powers]
+
+
+@by_hand.bug(mend="divide each power by the sum of all: `power / sum(powers)`.")
+def never_divided(scores: Row) -> Row:
+    """the powers are not divided by their sum, so that they are no shares."""
+    largest = max(scores)
+    return [math.exp(score - largest) for score in scores]
+
+
+@by_hand.bug(mend="divide by the sum of the powers, not by how many there are.")
+def divided_by_the_count(scores: Row) -> Row:
+    """the powers are divided by how many there are, not by their sum."""
+    largest = max(scores)
+    return [math.exp(score - largest) / len(scores) for score in scores]
+
+
+@by_hand.bug(mend="take `math.exp` of each score before you divide.")
+def divided_by_the_sum_of_scores_by_hand(scores: Row) -> Row:
+    return [score / sum(scores) for score in scores]
+
+
+@by_hand.bug(
+    mend="subtract the maximum from the score, `score - largest`, not the other way round."
+)
+def turned_round(scores: Row) -> Row:
+    """the sign of the scores is turned, and the largest gets the smallest weight."""
+    powers = [math.exp(min(scores) - score) for score in scores]
+    return [power / sum(powers) for power in powers]
+
+
+@by_hand.bug(mend="give each key its share: the largest score gets most, not all.")
+def the_largest_takes_all(scores: Row) -> Row:
+    """the largest score gets all the weight, as in a look-up that is all or nothing."""
+    return [float(score == max(scores)) for score in scores]
+
+
+@by_hand.bug(mend="let keys compete: divide by the sum over all keys.")
+def sigmoid_of_each_score_by_hand(scores: Row) -> Row:
+    return [1 / (1 + math.exp(min(-score, 700))) for score in scores]
+
+
+@by_hand.bug(mend="make a new list, and leave `scores` as they are.")
+def written_into_the_scores(scores: Row) -> Row:
+    """the weights are written into the caller's own list of scores."""
+    largest = max(scores)
+    powers = [math.exp(score - largest) for score in scores]
+    for i in range(len(scores)):
+        scores[i] = powers[i] / sum(powers)
+    return scores
+
+
+@by_hand.bug(mend="finish the sum over all keys before you divide the first power by it.")
+def divided_by_the_sum_so_far(scores: Row) -> Row:
+    """each power is divided by the sum of the powers up to it, not of all."""
+    largest, total, weights = max(scores), 0.0, []
+    for score in scores:
+        total += math.exp(score - largest)
+        weights.append(math.exp(score - largest) / total)
+    return weights
+
+
+@by_hand.bug(mend="divide by `/`: `power / sum(powers)`.")
+def divided_by_two_strokes(scores: Row) -> Row:
+    """the division is `//`, which drops everything after the point."""
+    powers = [math.exp(score - max(scores)) for score in scores]
+    return [power // sum(powers) for power in powers]
+
+
+@by_hand.bug(mend="take the sum once, before the loop: `total = sum(powers)`.")
+def divided_while_the_sum_changes(scores: Row) -> Row:
+    """the powers are divided in their own list, and their sum changes from one to the next."""
+    powers = [math.exp(score - max(scores)) for score in scores]
+    for i in range(len(powers)):
+        powers[i] /= sum(powers)
+    return powers
+
+
+@by_hand.bug(mend="subtract the largest, `max(scores)`, so that no power is above 1.")
+def another_score_subtracted(scores: Row) -> Row:
+    """it is not the largest score that is subtracted, and powers of far higher ones overflow."""
+    powers = [math.exp(score - scores[0]) for score in scores]
+    return [power / sum(powers) for power in powers]
+
+
+@by_hand.bug(mend="keep the order of `scores`: the first weight belongs to the first score.")
+def sorted_by_size(scores: Row) -> Row:
+    """the weights come back sorted, and no longer stand in the order of their scores."""
+    powers = [math.exp(score - max(scores)) for score in sorted(scores)]
+    return [power / sum(powers) for power in powers]

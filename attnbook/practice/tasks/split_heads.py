@@ -7,6 +7,7 @@ from torch import Tensor
 
 import attnbook
 from attnbook.practice.inputs import normal
+from attnbook.practice.list_task import ListTask
 from attnbook.practice.task import Function, Task
 
 task = Task(
@@ -134,3 +135,240 @@ def test_what_flows_back_reaches_the_vectors(split_heads: Function) -> None:
     vectors = torch.zeros(2, 3, 4, requires_grad=True)
     heads = split_heads(vectors, 2)
     assert heads.requires_grad
+
+
+def _sizes(vectors: Tensor, num_heads: int) -> tuple[int, int, int, int]:
+    """The shape of the answer."""
+    batch, num_positions, num_hiddens = vectors.shape
+    return batch, num_heads, num_positions, num_hiddens // num_heads
+
+
+@task.bug(
+    symptom="It trains, but a head sees some positions in full and others not at all.",
+    origin="hyunwoongko/transformer#15",
+    mend="reshape to (batch, num_positions, num_heads, head_size), then `transpose(1, 2)`.",
+)
+def reshaped_without_a_swap(vectors: Tensor, num_heads: int) -> Tensor:
+    """the vectors are reshaped to the final shape at once, so that heads cut up positions."""
+    return vectors.reshape(_sizes(vectors, num_heads))
+
+
+@task.bug(
+    symptom="Attention compares the heads of one position, not the positions.",
+    mend="put the axis of heads before that of positions: `transpose(1, 2)`.",
+)
+def heads_left_behind_positions(vectors: Tensor, num_heads: int) -> Tensor:
+    """the numbers are cut into heads, and the axis of heads is left behind that of positions."""
+    return vectors.reshape(*vectors.shape[:2], num_heads, -1)
+
+
+@task.bug(
+    symptom="Weights trained elsewhere give other outputs here.",
+    mend="let num_heads come first where the numbers are cut: (num_heads, head_size).",
+)
+def numbers_dealt_out_in_turn(vectors: Tensor, num_heads: int) -> Tensor:
+    """the numbers are dealt out in turn: each head gets every num_heads-th one."""
+    return vectors.reshape(*vectors.shape[:2], -1, num_heads).permute(0, 3, 1, 2)
+
+
+@task.bug(
+    symptom="More heads do not help, and all of them attend to the same keys.",
+    mend="begin the part of head h at number h · head_size.",
+)
+def the_first_part_for_every_head(vectors: Tensor, num_heads: int) -> Tensor:
+    """every head gets the same numbers, the first ones."""
+    batch, _, num_positions, size = _sizes(vectors, num_heads)
+    return vectors[:, None, :, :size].expand(batch, num_heads, num_positions, size)
+
+
+@task.bug(
+    symptom="The shape is right, and positions and numbers are mixed.",
+    mend="reshape before you swap: only neighbours in the last axis belong to one head.",
+)
+def swapped_before_the_reshape(vectors: Tensor, num_heads: int) -> Tensor:
+    """positions and numbers are swapped first, and the reshape then cuts up positions."""
+    return vectors.transpose(1, 2).reshape(_sizes(vectors, num_heads))
+
+
+@task.bug(
+    symptom="What one example gets depends on the others in its batch.",
+    origin="code for torch's default, `batch_first=False`",
+    mend="keep the batch first, as it comes.",
+)
+def batch_taken_for_positions(vectors: Tensor, num_heads: int) -> Tensor:
+    """the first axis is taken for positions and the second for the batch."""
+    sizes = _sizes(vectors, num_heads)
+    folded = vectors.reshape(sizes[0], -1, sizes[-1])
+    return folded.transpose(0, 1).reshape(sizes)
+
+
+@task.bug(
+    symptom="It works with 8 heads of 8 numbers, and with no other model.",
+    mend="`split` takes the size of a part: give it head_size, or use `chunk(num_heads)`.",
+)
+def parts_of_num_heads_numbers(vectors: Tensor, num_heads: int) -> Tensor:
+    """each part has num_heads numbers, where there should be num_heads parts."""
+    return torch.stack(torch.split(vectors, num_heads, dim=-1), dim=1)
+
+
+@task.bug(
+    symptom="With a model in half precision the next matrix product complains of two dtypes.",
+    mend="make the new tensor with `vectors.new_empty(…)`, or pass `dtype=vectors.dtype`.",
+)
+def filled_into_torchs_own_dtype(vectors: Tensor, num_heads: int) -> Tensor:
+    """the numbers end up in torch's own dtype, as in a new tensor that was made without one."""
+    heads = torch.empty(_sizes(vectors, num_heads))
+    for head, part in enumerate(vectors.chunk(num_heads, dim=-1)):
+        heads[:, head] = part
+    return heads
+
+
+@task.bug(
+    symptom="The loss falls a little and stops: only the last layers learn.",
+    mend="work on `vectors` itself; `.data`, `.detach()`, `torch.tensor(…)` cut what flows back.",
+)
+def detached(vectors: Tensor, num_heads: int) -> Tensor:
+    """the numbers are copied without their history, by `.data` say: no gradient flows back."""
+    return vectors.data.reshape(*vectors.shape[:2], num_heads, -1).transpose(1, 2)
+
+
+# On plain lists
+
+Vectors = list[list[float]]
+Heads = list[list[list[float]]]
+
+
+def _cut(numbers: list[float], size: int) -> Vectors:
+    """Pieces of one size, one after the other."""
+    return [numbers[i : i + size] for i in range(0, len(numbers), size)]
+
+
+by_hand = ListTask(
+    name="split-heads-by-hand",
+    in_torch=task,
+    statement=(
+        "Write `split_heads(vectors, num_heads)`. `vectors` is a list of one vector for each "
+        "position, all of one size, which `num_heads` divides. Return a list of heads. Each head "
+        "is a list of one part for each position: the first head has the first part of each "
+        "vector, the second head the next, and so on. Parts are neighbouring numbers, and all of "
+        "one size: `split_heads([[1, 2, 3, 4]], 2)` gives `[[[1, 2]], [[3, 4]]]`."
+    ),
+    starter="def split_heads(vectors, num_heads):\n    ...",
+)
+
+
+by_hand.case("two heads of three numbers")(lambda: ([[0, 1, 2, 3, 4, 5], [6, 7, 8, 9, 10, 11]], 2))
+by_hand.case("three heads, and one position")(lambda: ([[1, 2, 3, 4, 5, 6]], 3))
+by_hand.case("as many heads as positions, and as numbers in a part")(
+    lambda: ([[1, 2, 3, 4], [5, 6, 7, 8]], 2)
+)
+by_hand.case("three positions")(lambda: ([[1, 2], [3, 4], [5, 6]], 2))
+by_hand.case("one head")(lambda: ([[1, 2], [3, 4]], 1))
+by_hand.case("five heads of two numbers")(lambda: ([[*range(10)], [*range(10, 20)]], 5))
+
+
+@by_hand.right("it cuts each vector where a head begins: at its number times the size of a part.")
+def head_by_head_by_hand(vectors: Vectors, num_heads: int) -> Heads:
+    size = len(vectors[0]) // num_heads
+    return [
+        [vector[head * size : (head + 1) * size] for vector in vectors] for head in range(num_heads)
+    ]
+
+
+@by_hand.right("it deals out number after number: number i belongs to head i // size.")
+def number_by_number(vectors: Vectors, num_heads: int) -> Heads:
+    size = len(vectors[0]) // num_heads
+    heads: Heads = [[[] for _ in vectors] for _ in range(num_heads)]
+    for position in range(len(vectors)):
+        for i in range(len(vectors[position])):
+            heads[i // size][position].append(vectors[position][i])
+    return heads
+
+
+@by_hand.right("it cuts all vectors first, and then lets positions and heads change places.")
+def cut_and_swapped(vectors: Vectors, num_heads: int) -> Heads:
+    size = len(vectors[0]) // num_heads
+    parts = [[vector[i : i + size] for i in range(0, len(vector), size)] for vector in vectors]
+    return [list(of_a_head) for of_a_head in zip(*parts, strict=True)]
+
+
+@by_hand.bug(mend="cut each vector by itself: a head has a part of every one.")
+def reshaped_without_a_swap_by_hand(vectors: Vectors, num_heads: int) -> Heads:
+    """all numbers are put in one row and cut anew, so that a head gets whole positions."""
+    size = len(vectors[0]) // num_heads
+    row = [number for vector in vectors for number in vector]
+    return [_cut(part, size) for part in _cut(row, size * len(vectors))]
+
+
+@by_hand.bug(mend="let the heads be the outer list, and the positions the inner one.")
+def positions_outside(vectors: Vectors, num_heads: int) -> Heads:
+    """the outer list has the positions, and each holds its heads."""
+    return [_cut(vector, len(vector) // num_heads) for vector in vectors]
+
+
+@by_hand.bug(
+    mend="give a head neighbours: the numbers from `head * size` up to `(head + 1) * size`."
+)
+def numbers_dealt_out_in_turn_by_hand(vectors: Vectors, num_heads: int) -> Heads:
+    return [[vector[head::num_heads] for vector in vectors] for head in range(num_heads)]
+
+
+@by_hand.bug(mend="begin the part of a head at `head * size`.")
+def the_first_part_for_every_head_by_hand(vectors: Vectors, num_heads: int) -> Heads:
+    size = len(vectors[0]) // num_heads
+    return [[vector[:size] for vector in vectors] for _ in range(num_heads)]
+
+
+@by_hand.bug(mend="begin the part of a head at `head * size`, and end it at `(head + 1) * size`.")
+def parts_that_overlap(vectors: Vectors, num_heads: int) -> Heads:
+    """the part of a head begins at the head's own number, not at that times the size."""
+    size = len(vectors[0]) // num_heads
+    return [[vector[head : head + size] for vector in vectors] for head in range(num_heads)]
+
+
+@by_hand.bug(mend="give each part `len(vectors[0]) // num_heads` numbers.")
+def parts_of_num_heads_numbers_by_hand(vectors: Vectors, num_heads: int) -> Heads:
+    parts = [_cut(vector, num_heads) for vector in vectors]
+    return [list(of_a_head) for of_a_head in zip(*parts, strict=True)]
+
+
+@by_hand.bug(mend="keep the part of each position as a list of its own.")
+def parts_strung_together(vectors: Vectors, num_heads: int) -> Vectors:
+    """the parts of all positions are strung together to one list for each head."""
+    size = len(vectors[0]) // num_heads
+    heads = [[v[h * size : (h + 1) * size] for v in vectors] for h in range(num_heads)]
+    return [[number for part in head for number in part] for head in heads]
+
+
+@by_hand.bug(mend="cut the vectors first: only neighbours in a vector belong to one head.")
+def swapped_before_the_cut(vectors: Vectors, num_heads: int) -> Heads:
+    """positions and numbers are swapped before the cut, so that a part mixes positions."""
+    size = len(vectors[0]) // num_heads
+    row = [vector[i] for i in range(len(vectors[0])) for vector in vectors]
+    return [_cut(part, size) for part in _cut(row, size * len(vectors))]
+
+
+@by_hand.bug(mend="make a new list for each head: `[[] for _ in range(num_heads)]`.")
+def one_list_for_all_heads(vectors: Vectors, num_heads: int) -> Heads:
+    """all heads are one list: `[[]] * num_heads` makes no second one."""
+    heads: Heads = [[]] * num_heads
+    for vector in vectors:
+        for head, part in enumerate(_cut(vector, len(vector) // num_heads)):
+            heads[head].append(part)
+    return heads
+
+
+@by_hand.bug(mend="cut each vector by itself, and keep its parts as lists of their own.")
+def one_row_cut_into_heads(vectors: Vectors, num_heads: int) -> Vectors:
+    """all numbers are put in one row, and that is cut into as many pieces as there are heads."""
+    row = [number for vector in vectors for number in vector]
+    return _cut(row, len(row) // num_heads)
+
+
+@by_hand.bug(
+    mend="the size of a part is `len(vectors[0]) // num_heads`; `num_heads` is how many there are."
+)
+def num_heads_for_the_size(vectors: Vectors, num_heads: int) -> Heads:
+    """`num_heads` is taken for the size of a part, though there are num_heads parts as well."""
+    n = num_heads
+    return [[vector[head * n : (head + 1) * n] for vector in vectors] for head in range(n)]

@@ -139,3 +139,160 @@ def test_none_is_no_limit(window: Function) -> None:
     assert window(3, 3, None, None).all()
     assert torch.equal(window(4, 4, None, 0), torch.ones(4, 4, dtype=torch.bool).tril())
     assert torch.equal(window(4, 4, 0, None), torch.ones(4, 4, dtype=torch.bool).triu())
+
+
+FIRST = "as many queries as keys"
+
+
+def _steps(num_queries: int, num_keys: int) -> Tensor:
+    """How many positions each key stands after each query; below 0 for the past."""
+    positions = torch.arange(num_keys)
+    return positions - positions[num_keys - num_queries :, None]
+
+
+def _limits(num_keys: int, back: Reach, ahead: Reach) -> tuple[int, int]:
+    return num_keys if back is None else back, num_keys if ahead is None else ahead
+
+
+@task.bug(
+    symptom="A model trained elsewhere gives slightly other numbers once texts are long.",
+    origin="transformers#39408",
+    mend="a query sees itself and `back` more: the distance may be `back`, and no more.",
+)
+def one_key_too_many_back(num_queries: int, num_keys: int, back: Reach, ahead: Reach) -> Tensor:
+    """the window is one key too long on the left: distances up to `back` + 1 are visible."""
+    steps, (past, future) = _steps(num_queries, num_keys), _limits(num_keys, back, ahead)
+    return (steps >= -past - 1) & (steps <= future)
+
+
+@task.bug(
+    symptom="With a window of 3 taken over from elsewhere as `back`, one key is missing.",
+    origin="transformers#39408: a `sliding_window` counts the query itself",
+    mend="`back` does not count the query itself: the distance `back` is still visible.",
+)
+def one_key_too_few_back(num_queries: int, num_keys: int, back: Reach, ahead: Reach) -> Tensor:
+    """the window is one key too short on the left: distances must stay below `back`."""
+    steps, (past, future) = _steps(num_queries, num_keys), _limits(num_keys, back, ahead)
+    return (steps > -past) & (steps <= future)
+
+
+@task.bug(
+    symptom="A model that should see nothing ahead sees the word that it has to guess.",
+    mend="the last visible key is `ahead` positions after the query: compare by `<=`.",
+)
+def one_key_too_many_ahead(num_queries: int, num_keys: int, back: Reach, ahead: Reach) -> Tensor:
+    """the window is one key too long on the right: a slice's end was counted twice."""
+    steps, (past, future) = _steps(num_queries, num_keys), _limits(num_keys, back, ahead)
+    return (steps >= -past) & (steps <= future + 1)
+
+
+@task.bug(
+    symptom="With `ahead` 0 a query does not see itself, and the first row may be NaN.",
+    origin="a common slip: the end of a slice is left out",
+    mend="the last visible key is `ahead` positions after the query: compare by `<=`.",
+)
+def one_key_too_few_ahead(num_queries: int, num_keys: int, back: Reach, ahead: Reach) -> Tensor:
+    """the window is one key too short on the right: steps must stay below `ahead`."""
+    steps, (past, future) = _steps(num_queries, num_keys), _limits(num_keys, back, ahead)
+    return (steps >= -past) & (steps < future)
+
+
+@task.bug(
+    symptom="Where both sides are equally long all is well; else the model looks the wrong way.",
+    mend="a key before the query has the lower position: steps from -`back` to `ahead`.",
+)
+def back_and_ahead_exchanged(num_queries: int, num_keys: int, back: Reach, ahead: Reach) -> Tensor:
+    """the window reaches `ahead` keys back, and `back` keys ahead."""
+    steps, (past, future) = _steps(num_queries, num_keys), _limits(num_keys, back, ahead)
+    return (steps >= -future) & (steps <= past)
+
+
+@task.bug(
+    symptom="It is right in training; with kept keys the model forgets what it just wrote.",
+    origin="pytorch#108108",
+    mend="let the first query stand at position `num_keys - num_queries`.",
+)
+def queries_at_the_first_keys(num_queries: int, num_keys: int, back: Reach, ahead: Reach) -> Tensor:
+    """queries stand at the first positions of the keys, where they stand at the last."""
+    steps = torch.arange(num_keys) - torch.arange(num_queries)[:, None]
+    past, future = _limits(num_keys, back, ahead)
+    return (steps >= -past) & (steps <= future)
+
+
+@task.bug(
+    symptom="With kept keys the window is longer than it should be, by as many as are kept.",
+    origin="a common slip, by `tril` and `triu`",
+    mend="move both diagonals by `num_keys - num_queries`.",
+)
+def only_one_side_moved(num_queries: int, num_keys: int, back: Reach, ahead: Reach) -> Tensor:
+    """one edge counts from the last key and the other from the first."""
+    past, future = _limits(num_keys, back, ahead)
+    ones = torch.ones(num_queries, num_keys, dtype=torch.bool)
+    return ones.tril(num_keys - num_queries + future) & ones.triu(-past)
+
+
+@task.bug(
+    symptom="A causal window, with 0 ahead, cheats: it sees the whole future.",
+    origin="a common slip: `if ahead:`",
+    mend="ask `is None`: 0 is a limit like any other.",
+)
+def zero_taken_for_none(num_queries: int, num_keys: int, back: Reach, ahead: Reach) -> Tensor:
+    """a reach of 0 is taken for None, and there is no limit on that side."""
+    steps = _steps(num_queries, num_keys)
+    return (steps >= -(back or num_keys)) & (steps <= (ahead or num_keys))
+
+
+@task.bug(
+    symptom="A model without a limit on one side sees nothing there at all.",
+    origin="a common slip: `ahead or 0`",
+    mend="None means all keys on that side: leave that comparison out.",
+)
+def none_taken_for_zero(num_queries: int, num_keys: int, back: Reach, ahead: Reach) -> Tensor:
+    """a reach of None is taken for 0, and hides that side."""
+    steps = _steps(num_queries, num_keys)
+    return (steps >= -(back or 0)) & (steps <= (ahead or 0))
+
+
+@task.bug(
+    symptom="The mask hides nothing, whatever the window.",
+    mend="join both sides by `&`: a key must be neither too far back nor too far ahead.",
+)
+def joined_by_or(num_queries: int, num_keys: int, back: Reach, ahead: Reach) -> Tensor:
+    """both sides are joined by `|`, and every key is near enough on one of them."""
+    steps, (past, future) = _steps(num_queries, num_keys), _limits(num_keys, back, ahead)
+    return (steps >= -past) | (steps <= future)
+
+
+@task.bug(
+    symptom="Each word attends to everything but its neighbours.",
+    origin="tensorflow/text#894; LLMs-from-scratch#1061",
+    mend="return True for what is visible, as `scaled_dot_product_attention` takes it.",
+)
+def true_where_it_is_hidden(num_queries: int, num_keys: int, back: Reach, ahead: Reach) -> Tensor:
+    """`True` marks what is hidden."""
+    steps, (past, future) = _steps(num_queries, num_keys), _limits(num_keys, back, ahead)
+    return (steps < -past) | (steps > future)
+
+
+@task.bug(
+    symptom="A window with keys ahead gives what one without them gives.",
+    origin="a common slip: a causal mask stays from before",
+    mend="leave the causal mask out: `ahead` is the limit of the future.",
+)
+def causal_all_the_same(num_queries: int, num_keys: int, back: Reach, ahead: Reach) -> Tensor:
+    """the future is hidden, and `ahead` is never used."""
+    steps, (past, _) = _steps(num_queries, num_keys), _limits(num_keys, back, ahead)
+    return (steps >= -past) & (steps <= 0)
+
+
+@task.bug(
+    symptom="The model sees one key too many on each side, or neither side is as it was asked for.",
+    origin="a common slip: windows of vision are centred",
+    mend="count `back` and `ahead` each by itself, from the query's own key.",
+)
+def one_window_around_the_query(
+    num_queries: int, num_keys: int, back: Reach, ahead: Reach
+) -> Tensor:
+    """`back` + `ahead` keys are shared evenly by both sides, with the query in the middle."""
+    steps, (past, future) = _steps(num_queries, num_keys), _limits(num_keys, back, ahead)
+    return 2 * steps.abs() <= past + future

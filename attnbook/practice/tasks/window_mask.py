@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 import attnbook
+from attnbook.practice.list_task import ListTask
 from attnbook.practice.task import Function, Task
 
 task = Task(
@@ -113,3 +114,288 @@ def test_two_queries_stand_at_the_last_two_of_five_keys(window_mask: Function) -
 def test_a_window_longer_than_the_text_is_a_causal_mask(window_mask: Function) -> None:
     triangle = torch.ones(4, 4, dtype=torch.bool).tril()
     assert torch.equal(window_mask(4, 4, 9), triangle)
+
+
+def _steps_back(num_queries: int, num_keys: int) -> Tensor:
+    """How many positions each key stands before each query; below 0 for the future."""
+    positions = torch.arange(num_keys)
+    return positions[num_keys - num_queries :, None] - positions
+
+
+@task.bug(
+    symptom="A model trained elsewhere gives slightly other numbers once texts are long.",
+    origin="transformers#39408; accepted by TorchCode's judge",
+    mend="a query sees itself and `back` more: the distance may be `back`, and no more.",
+)
+def one_key_too_many(num_queries: int, num_keys: int, back: int) -> Tensor:
+    """the window is one key too long: distances up to `back` + 1 are visible."""
+    steps = _steps_back(num_queries, num_keys)
+    return (steps >= 0) & (steps <= back + 1)
+
+
+@task.bug(
+    symptom="With `back` 0, nothing is visible and everything becomes NaN.",
+    origin="transformers#39408; accepted by TorchCode's judge",
+    mend="`back` does not count the query itself: the distance `back` is still visible.",
+)
+def one_key_too_few(num_queries: int, num_keys: int, back: int) -> Tensor:
+    """the window is one key too short: the query itself is counted as one of the `back`."""
+    steps = _steps_back(num_queries, num_keys)
+    return (steps >= 0) & (steps < back)
+
+
+@task.bug(
+    symptom="It is right in training; with kept keys the model forgets what it just wrote.",
+    origin="pytorch#108108; accepted by TorchCode's judge",
+    mend="let the first query stand at position `num_keys - num_queries`.",
+)
+def queries_at_the_first_keys(num_queries: int, num_keys: int, back: int) -> Tensor:
+    """queries stand at the first positions of the keys, where they stand at the last."""
+    steps = torch.arange(num_queries)[:, None] - torch.arange(num_keys)
+    return (steps >= 0) & (steps <= back)
+
+
+@task.bug(
+    symptom="The loss is suspiciously low, and what the model writes is poor.",
+    mend="ask for a distance of 0 or more, too: the absolute value loses its sign.",
+)
+def looks_ahead_as_far_as_back(num_queries: int, num_keys: int, back: int) -> Tensor:
+    """the window reaches as far into the future as into the past."""
+    return _steps_back(num_queries, num_keys).abs() <= back
+
+
+@task.bug(
+    symptom="The model cheats: only the far past is hidden.",
+    mend="ask for both: no key after the query, and none too far before it.",
+)
+def sees_all_of_the_future(num_queries: int, num_keys: int, back: int) -> Tensor:
+    """the window ends in the past only, and all of the future is visible."""
+    return _steps_back(num_queries, num_keys) <= back
+
+
+@task.bug(
+    symptom="It takes no less time for long texts than without a window.",
+    mend="hide keys that lie more than `back` positions before the query.",
+)
+def no_window(num_queries: int, num_keys: int, back: int) -> Tensor:
+    """`back` is never used, and a query sees all of the past."""
+    return _steps_back(num_queries, num_keys) >= 0
+
+
+@task.bug(
+    symptom="The first row sees nothing, and its output is NaN.",
+    mend="a query sees itself: the distance 0 is visible.",
+)
+def hides_the_query_itself(num_queries: int, num_keys: int, back: int) -> Tensor:
+    """a query does not see its own position."""
+    steps = _steps_back(num_queries, num_keys)
+    return (steps > 0) & (steps <= back)
+
+
+@task.bug(
+    symptom="Each word attends to everything but its neighbours.",
+    origin="tensorflow/text#894; LLMs-from-scratch#1061",
+    mend="return True for what is visible, as `scaled_dot_product_attention` takes it.",
+)
+def true_where_it_is_hidden(num_queries: int, num_keys: int, back: int) -> Tensor:
+    """`True` marks what is hidden."""
+    steps = _steps_back(num_queries, num_keys)
+    return (steps < 0) | (steps > back)
+
+
+@task.bug(
+    symptom="Each word attends to what comes after it.",
+    mend="subtract the key's position from the query's: rows are queries, columns are keys.",
+)
+def looks_ahead_in_place_of_back(num_queries: int, num_keys: int, back: int) -> Tensor:
+    """query and key are exchanged, and the window lies in the future."""
+    steps = -_steps_back(num_queries, num_keys)
+    return (steps >= 0) & (steps <= back)
+
+
+@task.bug(
+    symptom="At every few words the model seems to begin anew.",
+    mend="let the window slide: where it begins depends on each query's own position.",
+)
+def blocks_in_place_of_a_window(num_queries: int, num_keys: int, back: int) -> Tensor:
+    """the keys are cut into blocks of `back` + 1, and a query sees its block's past only."""
+    block = torch.arange(num_keys) // (back + 1)
+    same = block[num_keys - num_queries :, None] == block
+    return same & (_steps_back(num_queries, num_keys) >= 0)
+
+
+@task.bug(
+    symptom="With one query at a time it is right; with several the early ones see too little.",
+    mend="count back from each query's own position, not from the end of the keys.",
+)
+def the_last_querys_window_for_all(num_queries: int, num_keys: int, back: int) -> Tensor:
+    """only the last `back` + 1 keys are kept, for all queries alike."""
+    kept = torch.arange(num_keys) >= num_keys - 1 - back
+    return kept & (_steps_back(num_queries, num_keys) >= 0)
+
+
+# On plain lists
+
+by_hand = ListTask(
+    name="window-rule-by-hand",
+    in_torch=task,
+    draws="mask",
+    statement=(
+        "Write `may_see(query, key, num_queries, num_keys, back)`: True or False. `query` is the "
+        "number of a query, `key` that of a key, both counted from 0. Queries stand at the last "
+        "positions of the keys: the last query at the last key, the one before it at the key "
+        "before. A query may see the key at its own position and the `back` keys just before it, "
+        "as many of them as there are, and no other. `back` is 0 or more, and there are never "
+        "more queries than keys."
+    ),
+    # A figure calls it without the last argument.
+    starter="def may_see(query, key, num_queries, num_keys, back=2):\n    ...",
+)
+
+
+by_hand.case("5 queries, 5 keys, 2 back: the query's own key")(lambda: (3, 3, 5, 5, 2))
+by_hand.case("5 queries, 5 keys, 2 back: the second key before the query's own")(
+    lambda: (3, 1, 5, 5, 2)
+)
+by_hand.case("5 queries, 5 keys, 2 back: the third key before the query's own")(
+    lambda: (3, 0, 5, 5, 2)
+)
+by_hand.case("5 queries, 5 keys, 2 back: the key after the query's own")(lambda: (1, 2, 5, 5, 2))
+by_hand.case("5 queries, 5 keys, 2 back: the last of all keys, for the first query")(
+    lambda: (0, 4, 5, 5, 2)
+)
+by_hand.case("5 queries, 5 keys, 2 back: the second key before the last query's own")(
+    lambda: (4, 2, 5, 5, 2)
+)
+by_hand.case("2 queries, 7 keys, 2 back: the first query's own key")(lambda: (0, 5, 2, 7, 2))
+by_hand.case("2 queries, 7 keys, 2 back: the third key before the first query's own")(
+    lambda: (0, 2, 2, 7, 2)
+)
+by_hand.case("2 queries, 7 keys, 2 back: the second key before the first query's own")(
+    lambda: (0, 3, 2, 7, 2)
+)
+by_hand.case("2 queries, 7 keys, 2 back: the first of all keys, for the first query")(
+    lambda: (0, 0, 2, 7, 2)
+)
+by_hand.case("3 queries, 3 keys, 0 back: the query's own key")(lambda: (1, 1, 3, 3, 0))
+by_hand.case("3 queries, 3 keys, 0 back: the key before the query's own")(lambda: (1, 0, 3, 3, 0))
+by_hand.case("3 queries, 4 keys, 9 back: the first of all keys, for the last query")(
+    lambda: (2, 0, 3, 4, 9)
+)
+by_hand.case("5 queries, 5 keys, 2 back: the first query's own key")(lambda: (0, 0, 5, 5, 2))
+by_hand.case("130 queries, 200 keys, 70 back: the last key that is near enough")(
+    lambda: (99, 99, 130, 200, 70)
+)
+
+
+@by_hand.right("the steps from the key to the query are counted: 0 to `back` are visible.")
+def steps_counted(query: int, key: int, num_queries: int, num_keys: int, back: int) -> bool:
+    position = query + num_keys - num_queries
+    return 0 <= position - key <= back
+
+
+@by_hand.right("a key is visible that is neither after the query nor too far before it.")
+def two_questions(query: int, key: int, num_queries: int, num_keys: int, back: int) -> bool:
+    position = num_keys - (num_queries - query)
+    if key > position:
+        return False
+    return key >= position - back
+
+
+@by_hand.right("it lists the keys that the query sees; numbers below 0 are no key's.")
+def listed(query: int, key: int, num_queries: int, num_keys: int, back: int) -> bool:
+    end = query + num_keys - num_queries + 1
+    return key in range(end - 1 - back, end)
+
+
+@by_hand.right("counted from the end, the last query and the last key are both 0.")
+def counted_from_the_end(query: int, key: int, num_queries: int, num_keys: int, back: int) -> bool:
+    of_query, of_key = num_queries - query, num_keys - key
+    return of_query <= of_key <= of_query + back
+
+
+@by_hand.bug(
+    mend="a query sees itself and `back` more: it may be `back` steps to the key, and no more."
+)
+def one_key_too_many_by_hand(
+    query: int, key: int, num_queries: int, num_keys: int, back: int
+) -> bool:
+    return 0 <= query + num_keys - num_queries - key <= back + 1
+
+
+@by_hand.bug(mend="`back` does not count the query's own key: `back` steps are still visible.")
+def one_key_too_few_by_hand(
+    query: int, key: int, num_queries: int, num_keys: int, back: int
+) -> bool:
+    return 0 <= query + num_keys - num_queries - key < back
+
+
+@by_hand.bug(mend="among the keys the query stands at `query + num_keys - num_queries`.")
+def counted_from_the_first_key(
+    query: int,
+    key: int,
+    num_queries: int,
+    num_keys: int,
+    back: int,
+) -> bool:
+    """the queries are taken to stand at the first positions of the keys, where they stand last."""
+    return 0 <= query - key <= back
+
+
+@by_hand.bug(mend="ask for 0 steps or more, too: the absolute value loses its sign.")
+def looks_ahead_as_far_as_back_by_hand(
+    query: int, key: int, num_queries: int, num_keys: int, back: int
+) -> bool:
+    return abs(query + num_keys - num_queries - key) <= back
+
+
+@by_hand.bug()
+def sees_all_of_the_future_by_hand(
+    query: int, key: int, num_queries: int, num_keys: int, back: int
+) -> bool:
+    return key >= query + num_keys - num_queries - back
+
+
+@by_hand.bug(mend="hide the keys that lie more than `back` positions before the query.")
+def no_window_by_hand(query: int, key: int, num_queries: int, num_keys: int, back: int) -> bool:
+    return key <= query + num_keys - num_queries
+
+
+@by_hand.bug(mend="a query sees itself: 0 steps are visible.")
+def own_position_hidden(query: int, key: int, num_queries: int, num_keys: int, back: int) -> bool:
+    """a query does not see its own key."""
+    return 0 < query + num_keys - num_queries - key <= back
+
+
+@by_hand.bug(mend="turn it round with `not`: here True means visible.")
+def true_means_hidden(query: int, key: int, num_queries: int, num_keys: int, back: int) -> bool:
+    """what is hidden is True, and what is visible False."""
+    return not 0 <= query + num_keys - num_queries - key <= back
+
+
+@by_hand.bug(mend="subtract the key's position from the query's: the past is lower.")
+def looks_ahead_in_place_of_back_by_hand(
+    query: int, key: int, num_queries: int, num_keys: int, back: int
+) -> bool:
+    return 0 <= key - (query + num_keys - num_queries) <= back
+
+
+@by_hand.bug(mend="join both questions by `and`: not after the query, and not too far before it.")
+def joined_by_or(query: int, key: int, num_queries: int, num_keys: int, back: int) -> bool:
+    """both questions are joined by `or`, and each key passes one of them."""
+    position = query + num_keys - num_queries
+    return key <= position or key >= position - back
+
+
+@by_hand.bug(mend="count both edges from the query's position among the keys.")
+def only_one_edge_moved(query: int, key: int, num_queries: int, num_keys: int, back: int) -> bool:
+    """the window's end counts from the query's position, and its beginning from its number."""
+    return query - back <= key <= query + num_keys - num_queries
+
+
+@by_hand.bug(mend="count back from each query's own position, not from the last key.")
+def the_last_querys_window_for_all_by_hand(
+    query: int, key: int, num_queries: int, num_keys: int, back: int
+) -> bool:
+    """the window is that of the last query, whatever query asks."""
+    return num_keys - 1 - back <= key <= query + num_keys - num_queries

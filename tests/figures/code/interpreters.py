@@ -71,16 +71,20 @@ def in_cpython(questions: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return answers
 
 
+def needed(name: str, defined: dict[str, ast.FunctionDef]) -> list[ast.FunctionDef]:
+    """A function of a module after those that it calls, and that these call."""
+    found = {}
+    for part in ast.walk(defined[name]):
+        if isinstance(part, ast.Name) and part.id in defined and part.id != name:
+            found |= {node.name: node for node in needed(part.id, defined)}
+    return [*found.values(), defined[name]]
+
+
 def as_typed(task: ListTask, function: Any) -> str:
     """The code of a right implementation or a bug as a reader would type it, by the task's name."""
     module = ast.parse(inspect.getsource(sys.modules[function.__module__]))
-    kept = [
-        node
-        for node in module.body
-        if (isinstance(node, ast.Import))
-        or (isinstance(node, ast.FunctionDef) and not node.decorator_list)
-        or (isinstance(node, ast.FunctionDef) and node.name == function.__name__)
-    ]
+    defined = {node.name: node for node in module.body if isinstance(node, ast.FunctionDef)}
+    kept = [ast.parse("import math").body[0], *needed(function.__name__, defined)]
     for node in kept:
         for part in ast.walk(node):
             if isinstance(part, ast.FunctionDef):

@@ -18,7 +18,7 @@ def test_a_figure_holds_the_task_and_its_text_says_it(name):
     figure, task = CodeTask(name, caption="Try it."), LIST_TASKS[name]
     assert repr(figure) == f"CodeTask {name}: {task.statement}\n\n{task.starter}"
     assert figure.task == task.as_data()
-    assert (figure.kind, figure.caption, figure.in_torch) == ("code", "Try it.", task.in_torch)
+    assert (figure.kind, figure.caption, figure.in_torch) == ("code", "Try it.", task.in_torch.name)
     assert figure.late == ["editor", "python"]
     assert json.dumps(traits(figure)) == json.dumps(traits(CodeTask(name, caption="Try it.")))
 
@@ -31,7 +31,7 @@ def test_what_stands_on_a_page_before_it_is_alive_asks_and_tells_no_answer():
 
 
 def test_an_unknown_task_is_refused_with_those_that_there_are():
-    with pytest.raises(ValueError, match=r"task must be one of look-up-by-hand, .* got 'softmax'"):
+    with pytest.raises(ValueError, match=r"task must be one of additive-score.*, .* got 'softmax'"):
         CodeTask("softmax")
 
 

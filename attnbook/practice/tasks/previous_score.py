@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from attnbook.practice.list_task import ListTask
+from attnbook.practice.tasks.induction_score import task as induction_score
 
 Rows = list[list[float]]
 
@@ -15,9 +16,9 @@ def _mean(numbers: list[float]) -> float:
     return sum(numbers) / len(numbers) if numbers else 0.0
 
 
-task = ListTask(
+by_hand = ListTask(
     name="previous-score-by-hand",
-    in_torch="induction-score",
+    in_torch=induction_score,
     statement=(
         "Write `previous_score(weights)`: one head's weights, a list of rows. "
         "`weights[query][key]` is the weight that a query gives to a key; there are as many keys "
@@ -28,7 +29,7 @@ task = ListTask(
     starter="def previous_score(weights):\n    ...",
 )
 
-task.case("a head that sees the future, too")(
+by_hand.case("a head that sees the future, too")(
     lambda: (
         [
             [0.1, 0.7, 0.1, 0.1],
@@ -38,32 +39,32 @@ task.case("a head that sees the future, too")(
         ],
     )
 )
-task.case("three queries")(lambda: ([[1.0, 0.0, 0.0], [0.6, 0.4, 0.0], [0.2, 0.5, 0.3]],))
-task.case("four queries")(
+by_hand.case("three queries")(lambda: ([[1.0, 0.0, 0.0], [0.6, 0.4, 0.0], [0.2, 0.5, 0.3]],))
+by_hand.case("four queries")(
     lambda: (
         [[1.0, 0.0, 0.0, 0.0], [0.9, 0.1, 0.0, 0.0], [0.2, 0.7, 0.1, 0.0], [0.3, 0.4, 0.1, 0.2]],
     )
 )
-task.case("a head that always looks just before")(
+by_hand.case("a head that always looks just before")(
     lambda: ([[1.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]],)
 )
-task.case("a head that looks everywhere alike")(
+by_hand.case("a head that looks everywhere alike")(
     lambda: ([[1.0, 0.0, 0.0], [0.5, 0.5, 0.0], [0.25, 0.25, 0.5]],)
 )
-task.case("two queries")(lambda: ([[1.0, 0.0], [0.8, 0.2]],))
-task.case("one query")(lambda: ([[1.0]],))
-task.case("6 queries")(
+by_hand.case("two queries")(lambda: ([[1.0, 0.0], [0.8, 0.2]],))
+by_hand.case("one query")(lambda: ([[1.0]],))
+by_hand.case("6 queries")(
     lambda: ([[(query + 2 * key) % 5 / 10 for key in range(6)] for query in range(6)],)
 )
 
 
-@task.right("the key just before query i is i - 1.")
+@by_hand.right("the key just before query i is i - 1.")
 def in_one_line(weights: Rows) -> float:
     count = len(weights) - 1
     return sum(weights[i][i - 1] for i in range(1, len(weights))) / count if count else 0
 
 
-@task.right("it adds up in a loop, and returns early where there is nothing to add.")
+@by_hand.right("it adds up in a loop, and returns early where there is nothing to add.")
 def in_a_loop(weights: Rows) -> float:
     if len(weights) == 1:
         return 0.0
@@ -74,13 +75,13 @@ def in_a_loop(weights: Rows) -> float:
     return total / (len(weights) - 1)
 
 
-@task.right("rows from 1 on meet keys from 0 on; a denominator of at least 1 does no harm.")
+@by_hand.right("rows from 1 on meet keys from 0 on; a denominator of at least 1 does no harm.")
 def rows_with_their_keys(weights: Rows) -> float:
     picked = [row[key] for key, row in enumerate(weights[1:])]
     return sum(picked) / max(len(picked), 1)
 
 
-@task.right("the mean moves a little with each query.")
+@by_hand.right("the mean moves a little with each query.")
 def a_running_mean(weights: Rows) -> float:
     mean = 0.0
     for query in range(1, len(weights)):
@@ -88,145 +89,80 @@ def a_running_mean(weights: Rows) -> float:
     return mean
 
 
-@task.bug(
-    symptom="Even a perfect head does not reach 1, and short texts score lowest.",
-    origin="a common slip",
-    mend="divide by `len(weights) - 1`: query 0 has no key before it.",
-    case="three queries",
-)
+@by_hand.bug(mend="divide by `len(weights) - 1`: query 0 has no key before it.")
 def query_0_is_counted(weights: Rows) -> float:
     """the sum is divided by all queries, query 0 among them, which has no key before it."""
     return sum(_before(weights)) / len(weights)
 
 
-@task.bug(
-    symptom="A head of one query scores 1; with a view of the future, the last key counts for 0.",
-    origin="a common slip: in Python -1 is the last place",
-    mend="begin with query 1: for query 0 `query - 1` is -1, the row's last place.",
-    case="a head that sees the future, too",
-)
+@by_hand.bug(mend="begin with query 1: for query 0 `query - 1` is -1, the row's last place.")
 def query_0_takes_the_last_key(weights: Rows) -> float:
     """query 0 counts, too: for it `[query - 1]` is `[-1]`, the last key of its row."""
     return _mean([row[i - 1] for i, row in enumerate(weights)])
 
 
-@task.bug(
-    symptom="A head that looks at the token itself gets the best score.",
-    origin="a common slip",
-    mend="take `weights[query][query - 1]`, one to the left of the query's own key.",
-    case="three queries",
-)
+@by_hand.bug(mend="take `weights[query][query - 1]`, one to the left of the query's own key.")
 def own_key_is_taken(weights: Rows) -> float:
     """each query's weight on its own key is taken, and not on the one before it."""
     return _mean([weights[i][i] for i in range(1, len(weights))])
 
 
-@task.bug(
-    symptom="All heads of a causal model score 0.",
-    origin="a common slip",
-    mend="queries come first, `weights[query][key]`, and the key before is one less.",
-    case="three queries",
-)
+@by_hand.bug(mend="queries come first, `weights[query][key]`, and the key before is one less.")
 def rows_and_columns_exchanged(weights: Rows) -> float:
     """row and column are exchanged: it is the weight on the key just after the query."""
     return _mean([weights[i - 1][i] for i in range(1, len(weights))])
 
 
-@task.bug(
-    symptom="Every head looks good: one lucky query is enough.",
-    origin="a common slip",
-    mend="take the mean over the queries.",
-    case="three queries",
-)
+@by_hand.bug(mend="take the mean over the queries.")
 def highest_weight_only(weights: Rows) -> float:
     """the highest of the weights is returned, and not their mean."""
     return max(_before(weights)) if len(weights) > 1 else 0.0
 
 
-@task.bug(
-    symptom="Scores grow with the length of the text, and exceed 1.",
-    origin="a new reader's first try",
-    mend="divide the sum by how many queries have a key before them.",
-    case="three queries",
-)
+@by_hand.bug(mend="divide the sum by how many queries have a key before them.")
 def never_divided(weights: Rows) -> float:
     """the weights are added up, and not averaged."""
     return sum(_before(weights))
 
 
-@task.bug(
-    symptom="It works on every text but the shortest, where it stops.",
-    origin="a common slip",
-    mend="return 0 where there is only one query.",
-    case="one query",
-)
+@by_hand.bug(mend="return 0 where there is only one query.")
 def nothing_divided_by_nothing(weights: Rows) -> float:
     """the mean of nothing is taken where there is only one query."""
     return sum(_before(weights)) / (len(weights) - 1)
 
 
-@task.bug(
-    symptom="Heads that look far back score as high as one that looks just before.",
-    origin="a new reader's first try",
-    mend="take one weight of each row, that at `query - 1`, and not all before the query.",
-    case="three queries",
-)
+@by_hand.bug(mend="take one weight of each row, that at `query - 1`, and not all before the query.")
 def all_earlier_keys(weights: Rows) -> float:
     """the weights on all earlier keys are added up, not only that on the one just before."""
     return _mean([sum(weights[i][:i]) for i in range(1, len(weights))])
 
 
-@task.bug(
-    symptom="The score hangs on how the text ends.",
-    origin="a new reader's first try",
-    mend="add each weight to what is there, `total += …`, and divide after the loop.",
-    case="three queries",
-)
+@by_hand.bug(mend="add each weight to what is there, `total += …`, and divide after the loop.")
 def last_query_only(weights: Rows) -> float:
     """each weight replaces the one before it, and only the last query counts."""
     return _before(weights)[-1] if len(weights) > 1 else 0.0
 
 
-@task.bug(
-    symptom="The score hangs on how the text begins.",
-    origin="a new reader's first try",
-    mend="return after the loop: put `return` as far left as `for`.",
-    case="three queries",
-)
+@by_hand.bug(mend="return after the loop: put `return` as far left as `for`.")
 def returned_inside_the_loop(weights: Rows) -> float:
     """`return` stands inside the loop, and ends it at query 1."""
     return _before(weights)[0] / (len(weights) - 1) if len(weights) > 1 else 0.0
 
 
-@task.bug(
-    symptom="Heads score 0 or 1 in short texts, and a faint head nothing at all.",
-    origin="a common slip: it is a fair score, and another one",
-    mend="average the weights themselves: a head may look there by half.",
-    case="three queries",
-)
+@by_hand.bug(mend="average the weights themselves: a head may look there by half.")
 def hits_are_counted(weights: Rows) -> float:
     """it counts how often the key before has the highest weight, and not how high it is."""
     rows = [(weights[i], i - 1) for i in range(1, len(weights))]
     return _mean([1.0 if row.index(max(row)) == key else 0.0 for row, key in rows])
 
 
-@task.bug(
-    symptom="A list comes back, and one number was wanted.",
-    origin="a new reader's first try",
-    mend="add the weights up, and divide by how many they are.",
-    case="three queries",
-)
+@by_hand.bug(mend="add the weights up, and divide by how many they are.")
 def never_averaged(weights: Rows) -> list[float]:
     """the weights are collected in a list, and never averaged."""
     return _before(weights)
 
 
-@task.bug(
-    symptom="The first pair of tokens has no say in the score.",
-    origin="a common slip",
-    mend="begin with query 1, which has query 0's key before it.",
-    case="three queries",
-)
+@by_hand.bug(mend="begin with query 1, which has query 0's key before it.")
 def begins_at_query_2(weights: Rows) -> float:
     """the loop begins one query too late, at query 2."""
     return _mean(_before(weights)[1:])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from attnbook.practice.list_task import ListTask
+from attnbook.practice.tasks.kernel_pool import task as kernel_pool
 
 Row = list[float]
 
@@ -13,9 +14,9 @@ def _differences(query: Row, key: Row) -> Row:
     return [q - k for q, k in zip(query, key, strict=True)]
 
 
-task = ListTask(
+by_hand = ListTask(
     name="score-by-hand",
-    in_torch="kernel-pool",
+    in_torch=kernel_pool,
     draws="score",
     statement=(
         "Write `score(query, key)`: two vectors, lists of one length, become one number. It "
@@ -27,22 +28,22 @@ task = ListTask(
 )
 
 
-task.case("vectors of two numbers")(lambda: ([1.0, 2.0], [-1.0, 5.0]))
-task.case("vectors that are equal")(lambda: ([1.5, -2.0], [1.5, -2.0]))
-task.case("vectors of one number")(lambda: ([0.5], [3.0]))
-task.case("vectors of three numbers")(lambda: ([0.0, -1.0, 0.5], [1.0, 2.0, 0.0]))
-task.case("differences that cancel")(lambda: ([1.0, -1.0], [-0.5, 0.5]))
-task.case("vectors of 12 numbers")(
+by_hand.case("vectors of two numbers")(lambda: ([1.0, 2.0], [-1.0, 5.0]))
+by_hand.case("vectors that are equal")(lambda: ([1.5, -2.0], [1.5, -2.0]))
+by_hand.case("vectors of one number")(lambda: ([0.5], [3.0]))
+by_hand.case("vectors of three numbers")(lambda: ([0.0, -1.0, 0.5], [1.0, 2.0, 0.0]))
+by_hand.case("differences that cancel")(lambda: ([1.0, -1.0], [-0.5, 0.5]))
+by_hand.case("vectors of 12 numbers")(
     lambda: ([x * 0.25 for x in range(12)], [1 - x * 0.125 for x in range(12)])
 )
 
 
-@task.right("it is the sentence itself.")
+@by_hand.right("it is the sentence itself.")
 def by_the_sentence(query: Row, key: Row) -> float:
     return -sum((q - k) ** 2 for q, k in zip(query, key, strict=True)) / 2
 
 
-@task.right("each number takes off its own half of a square.")
+@by_hand.right("each number takes off its own half of a square.")
 def number_by_number(query: Row, key: Row) -> float:
     total = 0.0
     for i in range(len(query)):
@@ -50,145 +51,85 @@ def number_by_number(query: Row, key: Row) -> float:
     return total
 
 
-@task.right("(q - k)² is q² - 2qk + k², so it is the dot product less half of both squares.")
+@by_hand.right("(q - k)² is q² - 2qk + k², so it is the dot product less half of both squares.")
 def by_dot_products(query: Row, key: Row) -> float:
     dot = sum(q * k for q, k in zip(query, key, strict=True))
     return dot - sum(q * q for q in query) / 2 - sum(k * k for k in key) / 2
 
 
-@task.right("a distance's square is what is under its root.")
+@by_hand.right("a distance's square is what is under its root.")
 def by_the_distance(query: Row, key: Row) -> float:
     distance = math.sqrt(sum(d * d for d in _differences(query, key)))
     return -(distance**2) / 2
 
 
-@task.bug(
-    symptom="Long keys score high, however far they are.",
-    origin="a common slip: it is another score",
-    mend="subtract, and square: `(q - k)**2` in place of `q * k`.",
-    case="vectors of two numbers",
-)
+@by_hand.bug(mend="subtract, and square: `(q - k)**2` in place of `q * k`.")
 def the_dot_product(query: Row, key: Row) -> float:
     """query and key are multiplied number by number: that is the dot product."""
     return sum(q * k for q, k in zip(query, key, strict=True))
 
 
-@task.bug(
-    symptom="The farthest key fits best.",
-    origin="a common slip",
-    mend="put a minus before the sum: a large distance must score low.",
-    case="vectors of two numbers",
-)
+@by_hand.bug(mend="put a minus before the sum: a large distance must score low.")
 def no_minus(query: Row, key: Row) -> float:
     """the minus is missing, and scores grow with the distance."""
     return sum(d**2 for d in _differences(query, key)) / 2
 
 
-@task.bug(
-    symptom="Weights fall off faster than they should.",
-    origin="a common slip",
-    mend="divide the sum of the squares by 2.",
-    case="vectors of two numbers",
-)
+@by_hand.bug(mend="divide the sum of the squares by 2.")
 def not_halved(query: Row, key: Row) -> float:
     """the sum is not divided by 2."""
     return -sum(d**2 for d in _differences(query, key))
 
 
-@task.bug(
-    symptom="Far keys score too high.",
-    origin="a common slip",
-    mend="leave the root out: the score is made of the squares.",
-    case="vectors of two numbers",
-)
+@by_hand.bug(mend="leave the root out: the score is made of the squares.")
 def root_taken(query: Row, key: Row) -> float:
     """the root is taken of the sum, which makes it the distance itself."""
     return -math.sqrt(sum(d**2 for d in _differences(query, key))) / 2
 
 
-@task.bug(
-    symptom="Far keys score too high, and there are edges where there should be curves.",
-    origin="a common slip",
-    mend="square each difference, in place of `abs`.",
-    case="vectors of two numbers",
-)
+@by_hand.bug(mend="square each difference, in place of `abs`.")
 def abs_in_place_of_squares(query: Row, key: Row) -> float:
     """differences are taken without their sign, and not squared."""
     return -sum(abs(d) for d in _differences(query, key)) / 2
 
 
-@task.bug(
-    symptom="Keys that differ in their second number only score the same.",
-    origin="a new reader's first try",
-    mend="go through all numbers, and add up their squares.",
-    case="vectors of two numbers",
-)
+@by_hand.bug(mend="go through all numbers, and add up their squares.")
 def the_first_number_only(query: Row, key: Row) -> float:
     """only the first numbers are compared."""
     return -((query[0] - key[0]) ** 2) / 2
 
 
-@task.bug(
-    symptom="With more numbers in each vector the scores stay small.",
-    origin="a common slip",
-    mend="divide the sum by 2, and not by how many numbers there are.",
-    case="vectors of two numbers",
-)
+@by_hand.bug(mend="divide the sum by 2, and not by how many numbers there are.")
 def mean_of_the_squares(query: Row, key: Row) -> float:
     """the squares are averaged over the vector, not summed."""
     return -sum(d**2 for d in _differences(query, key)) / len(query) / 2
 
 
-@task.bug(
-    symptom="It is right with two numbers in a vector, and with no other size.",
-    origin="a common slip",
-    mend="divide by 2, whatever the size is.",
-    case="vectors of one number",
-)
+@by_hand.bug(mend="divide by 2, whatever the size is.")
 def size_in_place_of_2(query: Row, key: Row) -> float:
     """the sum is divided by how many numbers there are, not by 2."""
     return -sum(d**2 for d in _differences(query, key)) / len(query)
 
 
-@task.bug(
-    symptom="Some vectors that differ score as if they were equal.",
-    origin="a common slip",
-    mend="square each difference first, then add: a sum of differences can cancel.",
-    case="vectors of two numbers",
-)
+@by_hand.bug(mend="square each difference first, then add: a sum of differences can cancel.")
 def square_of_the_sum(query: Row, key: Row) -> float:
     """the differences are added first, and their sum is squared."""
     return -(sum(_differences(query, key)) ** 2) / 2
 
 
-@task.bug(
-    symptom="All scores lie between 0 and 1.",
-    origin="a common slip",
-    mend="leave `math.exp` to the softmax: a score is what goes into it.",
-    case="vectors of two numbers",
-)
+@by_hand.bug(mend="leave `math.exp` to the softmax: a score is what goes into it.")
 def the_kernel_itself(query: Row, key: Row) -> float:
     """the power of e is taken already: that is the kernel, and the score is its exponent."""
     return math.exp(-sum(d**2 for d in _differences(query, key)) / 2)
 
 
-@task.bug(
-    symptom="Weights fall off more slowly than they should.",
-    origin="a common slip",
-    mend="square first, then divide the sum by 2: the square of a half is a quarter.",
-    case="vectors of two numbers",
-)
+@by_hand.bug(mend="square first, then divide the sum by 2: the square of a half is a quarter.")
 def halved_before_the_square(query: Row, key: Row) -> float:
     """the differences are halved before they are squared, which divides by 4."""
     return -sum((d / 2) ** 2 for d in _differences(query, key))
 
 
-@task.bug(
-    symptom="Scores are whole numbers.",
-    origin="a new reader's first try",
-    mend="divide by `/`: a half of an odd number is no whole one.",
-    case="vectors of two numbers",
-)
+@by_hand.bug(mend="divide by `/`: a half of an odd number is no whole one.")
 def divided_by_two_strokes(query: Row, key: Row) -> float:
     """the division is `//`, which goes down to a whole number."""
     return -sum(d**2 for d in _differences(query, key)) // 2

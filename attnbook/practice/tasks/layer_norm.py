@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from attnbook.practice.list_task import ListTask
+from attnbook.practice.tasks.transformer_block import task as transformer_block
 
 Row = list[float]
 
@@ -23,9 +24,9 @@ def _centred(numbers: Row) -> Row:
     return [x - mean for x in numbers]
 
 
-task = ListTask(
+by_hand = ListTask(
     name="layer-norm-by-hand",
-    in_torch="transformer-block",
+    in_torch=transformer_block,
     statement=(
         "Write `layer_norm(numbers, eps)`: a list of numbers, those of one position, and a small "
         "number above 0. Return a list of as many: from each number the mean of all is "
@@ -35,33 +36,33 @@ task = ListTask(
     starter="import math\n\ndef layer_norm(numbers, eps):\n    ...",
 )
 
-task.case("three numbers")(lambda: ([1.0, 3.0, 8.0], 0.00001))
-task.case("negative numbers, too")(lambda: ([-5.0, 2.0, 0.0, -1.0], 0.00001))
-task.case("numbers around 100")(lambda: ([101.0, 99.0, 104.0], 0.00001))
-task.case("an eps of 0.5")(lambda: ([2.0, 0.0, 1.0, 3.0], 0.5))
-task.case("two numbers")(lambda: ([4.0, 10.0], 0.01))
-task.case("tiny numbers")(lambda: ([0.001, -0.002, 0.004], 0.00001))
-task.case("equal numbers")(lambda: ([7.0, 7.0, 7.0], 0.00001))
-task.case("one number")(lambda: ([3.0], 0.00001))
-task.case("numbers near a million")(lambda: ([1000000.1, 1000000.7, 1000001.3], 0.00001))
-task.case("6 numbers")(lambda: ([1.6, 0.4] * 3, 0.64))
+by_hand.case("three numbers")(lambda: ([1.0, 3.0, 8.0], 0.00001))
+by_hand.case("negative numbers, too")(lambda: ([-5.0, 2.0, 0.0, -1.0], 0.00001))
+by_hand.case("numbers around 100")(lambda: ([101.0, 99.0, 104.0], 0.00001))
+by_hand.case("an eps of 0.5")(lambda: ([2.0, 0.0, 1.0, 3.0], 0.5))
+by_hand.case("two numbers")(lambda: ([4.0, 10.0], 0.01))
+by_hand.case("tiny numbers")(lambda: ([0.001, -0.002, 0.004], 0.00001))
+by_hand.case("equal numbers")(lambda: ([7.0, 7.0, 7.0], 0.00001))
+by_hand.case("one number")(lambda: ([3.0], 0.00001))
+by_hand.case("numbers near a million")(lambda: ([1000000.1, 1000000.7, 1000001.3], 0.00001))
+by_hand.case("6 numbers")(lambda: ([1.6, 0.4] * 3, 0.64))
 
 
-@task.right("it is the formula: the mean, the variance, the quotient.")
+@by_hand.right("it is the formula: the mean, the variance, the quotient.")
 def by_the_formula(numbers: Row, eps: float) -> Row:
     mean = sum(numbers) / len(numbers)
     variance = sum((x - mean) ** 2 for x in numbers) / len(numbers)
     return [(x - mean) / math.sqrt(variance + eps) for x in numbers]
 
 
-@task.right("the distances are made first; the mean of their squares is the variance.")
+@by_hand.right("the distances are made first; the mean of their squares is the variance.")
 def distances_first(numbers: Row, eps: float) -> Row:
     distances = _centred(numbers)
     root = (sum(d * d for d in distances) / len(distances) + eps) ** 0.5
     return [d / root for d in distances]
 
 
-@task.right("it goes through the numbers three times, and a new list is filled.")
+@by_hand.right("it goes through the numbers three times, and a new list is filled.")
 def in_three_loops(numbers: Row, eps: float) -> Row:
     mean, variance, output = 0.0, 0.0, []
     for x in numbers:
@@ -73,158 +74,93 @@ def in_three_loops(numbers: Row, eps: float) -> Row:
     return output
 
 
-@task.right("the variance is half the mean square of all distances from one another.")
+@by_hand.right("the variance is half the mean square of all distances from one another.")
 def from_one_another(numbers: Row, eps: float) -> Row:
     count = len(numbers)
     variance = sum((x - y) ** 2 for x in numbers for y in numbers) / (2 * count * count)
     return [sum(x - y for y in numbers) / count / math.sqrt(variance + eps) for x in numbers]
 
 
-@task.bug(
-    symptom="It agrees with torch, except where all numbers are nearly equal.",
-    origin="the Annotated Transformer's LayerNorm",
-    mend="add `eps` to the variance first, and take the root of the sum.",
-    case="an eps of 0.5",
-)
+@by_hand.bug(mend="add `eps` to the variance first, and take the root of the sum.")
 def eps_outside_the_root(numbers: Row, eps: float) -> Row:
     """`eps` is added to the root, where it belongs under it, to the variance."""
     root = math.sqrt(_variance(numbers)) + eps
     return [x / root for x in _centred(numbers)]
 
 
-@task.bug(
-    symptom="Equal numbers stop it, or give NaN.",
-    origin="a new reader's first try",
-    mend="add `eps` to the variance, under the root: nothing is divided by 0 then.",
-    case="an eps of 0.5",
-)
-def eps_forgotten(numbers: Row, eps: float) -> Row:  # noqa: ARG001
+@by_hand.bug(mend="add `eps` to the variance, under the root: nothing is divided by 0 then.")
+def eps_forgotten(numbers: Row, eps: float) -> Row:
     """`eps` is never used."""
     return [x / math.sqrt(_variance(numbers)) for x in _centred(numbers)]
 
 
-@task.bug(
-    symptom="Each number is a little too small; one number alone stops it.",
-    origin="the Annotated Transformer's LayerNorm: torch's `std` divides by one less",
-    mend="divide the sum of squares by `len(numbers)`, not by one less.",
-    case="three numbers",
-)
+@by_hand.bug(mend="divide the sum of squares by `len(numbers)`, not by one less.")
 def divided_by_one_less(numbers: Row, eps: float) -> Row:
     """the squares are divided by one less than there are, as for a sample."""
     variance = _variance(numbers) * len(numbers) / (len(numbers) - 1)
     return [x / math.sqrt(variance + eps) for x in _centred(numbers)]
 
 
-@task.bug(
-    symptom="Large numbers come out small, and small ones large.",
-    origin="a new reader's first try",
-    mend="take the root of the variance before you divide.",
-    case="three numbers",
-)
+@by_hand.bug(mend="take the root of the variance before you divide.")
 def root_forgotten(numbers: Row, eps: float) -> Row:
     """it is divided by the variance, without a root."""
     return [x / (_variance(numbers) + eps) for x in _centred(numbers)]
 
 
-@task.bug(
-    symptom="All numbers are too large, always by the same share.",
-    origin="a new reader's first try",
-    mend="write `** 0.5` or `** (1 / 2)`: `** 1 / 2` is a power of 1, halved.",
-    case="three numbers",
-)
+@by_hand.bug(mend="write `** 0.5` or `** (1 / 2)`: `** 1 / 2` is a power of 1, halved.")
 def half_in_place_of_the_root(numbers: Row, eps: float) -> Row:
     """`** 1 / 2` halves the variance, where its root is wanted."""
     return [x / ((_variance(numbers) + eps) / 2) for x in _centred(numbers)]
 
 
-@task.bug(
-    symptom="The numbers are of one size, but not around 0.",
-    origin="a new reader's first try",
-    mend="subtract the mean above the fraction bar, too: `(x - mean) / …`.",
-    case="three numbers",
-)
+@by_hand.bug(mend="subtract the mean above the fraction bar, too: `(x - mean) / …`.")
 def mean_not_subtracted(numbers: Row, eps: float) -> Row:
     """the mean is subtracted in the variance only, and not from the numbers that are divided."""
     return [x / math.sqrt(_variance(numbers) + eps) for x in numbers]
 
 
-@task.bug(
-    symptom="The numbers are of one size, but not around 0.",
-    origin="RMSNorm, which leaves the mean out on purpose",
-    mend="subtract the mean first; the variance is about what is left.",
-    case="three numbers",
-)
+@by_hand.bug(mend="subtract the mean first; the variance is about what is left.")
 def no_mean_at_all(numbers: Row, eps: float) -> Row:
     """the mean is never subtracted, and it is divided by the root of the mean square (RMSNorm)."""
     root = math.sqrt(_mean([x * x for x in numbers]) + eps)
     return [x / root for x in numbers]
 
 
-@task.bug(
-    symptom="Numbers far from 0 all come out as nearly 0.",
-    origin="a new reader's first try",
-    mend="square the distance from the mean, `(x - mean) ** 2`, and not the number.",
-    case="three numbers",
-)
+@by_hand.bug(mend="square the distance from the mean, `(x - mean) ** 2`, and not the number.")
 def squares_of_the_numbers(numbers: Row, eps: float) -> Row:
     """the mean of the squared numbers is taken for the variance, without subtracting the mean."""
     root = math.sqrt(_mean([x * x for x in numbers]) + eps)
     return [x / root for x in _centred(numbers)]
 
 
-@task.bug(
-    symptom="Each number is a little too large.",
-    origin="a new reader's first try",
-    mend="square the distances, take their mean, then the root.",
-    case="three numbers",
-)
+@by_hand.bug(mend="square the distances, take their mean, then the root.")
 def distances_not_squared(numbers: Row, eps: float) -> Row:
     """it is divided by the mean of the distances without a sign, and not by the root of squares."""
     centred = _centred(numbers)
     return [x / (_mean([abs(d) for d in centred]) + eps) for x in centred]
 
 
-@task.bug(
-    symptom="The more numbers there are, the smaller they come out.",
-    origin="a new reader's first try",
-    mend="divide the sum of the squares by `len(numbers)`: the variance is a mean.",
-    case="three numbers",
-)
+@by_hand.bug(mend="divide the sum of the squares by `len(numbers)`: the variance is a mean.")
 def squares_only_summed(numbers: Row, eps: float) -> Row:
     """the squares are added up, and never divided by how many there are."""
     root = math.sqrt(_variance(numbers) * len(numbers) + eps)
     return [x / root for x in _centred(numbers)]
 
 
-@task.bug(
-    symptom="The numbers are around 0, and as far apart as before.",
-    origin="a new reader's first try",
-    mend="divide what is left by `math.sqrt(variance + eps)`.",
-    case="three numbers",
-)
-def only_the_mean_subtracted(numbers: Row, eps: float) -> Row:  # noqa: ARG001
+@by_hand.bug(mend="divide what is left by `math.sqrt(variance + eps)`.")
+def only_the_mean_subtracted(numbers: Row, eps: float) -> Row:
     """the mean is subtracted, and nothing is divided."""
     return _centred(numbers)
 
 
-@task.bug(
-    symptom="The numbers are neither around 0 nor of one size.",
-    origin="a new reader's first try",
-    mend="put brackets around the difference: `(x - mean) / root`.",
-    case="three numbers",
-)
+@by_hand.bug(mend="put brackets around the difference: `(x - mean) / root`.")
 def brackets_forgotten(numbers: Row, eps: float) -> Row:
     """`x - mean / root` divides the mean only."""
     shift = _mean(numbers) / math.sqrt(_variance(numbers) + eps)
     return [x - shift for x in numbers]
 
 
-@task.bug(
-    symptom="A second call with the same list gives something else.",
-    origin="a common slip",
-    mend="put what you compute into a new list.",
-    case="three numbers",
-)
+@by_hand.bug(mend="put what you compute into a new list.")
 def written_into_the_list(numbers: Row, eps: float) -> Row:
     """the caller's own list is changed."""
     root = math.sqrt(_variance(numbers) + eps)
@@ -232,12 +168,7 @@ def written_into_the_list(numbers: Row, eps: float) -> Row:
     return numbers
 
 
-@task.bug(
-    symptom="One number comes back, in a list.",
-    origin="a new reader's first try",
-    mend="return after the loop: put `return` as far left as `for`.",
-    case="three numbers",
-)
+@by_hand.bug(mend="return after the loop: put `return` as far left as `for`.")
 def returned_inside_the_loop(numbers: Row, eps: float) -> Row:
     """`return` stands inside the loop, and ends it at the first number."""
     return [_centred(numbers)[0] / math.sqrt(_variance(numbers) + eps)]

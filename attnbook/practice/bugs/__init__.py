@@ -1,1 +1,0 @@
-"""Known bugs, a module for each task."""
