@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
-from attnbook.practice.plain import as_plain, outcome_of
 from attnbook.practice.task import Function, Task
 
 
@@ -44,36 +42,3 @@ class ListTask(Task):
     def called(self) -> str:
         """The name of the starter's last function: others may stand before it, as help."""
         return self.starter.rpartition("def ")[2].partition("(")[0]
-
-    def as_data(self) -> dict[str, Any]:
-        """All that `plain.judge` needs, as JSON can hold it."""
-        bugs = [bug.function for bug in self.bugs.values()]
-        return {
-            "name": self.name,
-            "called": self.called,
-            "arguments": self.arguments,
-            "bugs": [[bug.sentence, bug.mend] for bug in self.bugs.values()],
-            "cases": [
-                {
-                    "name": case.name,
-                    "arguments": (handed := as_plain(case.make())),
-                    "right": (right := _does(self.reference, handed)),
-                    "bugs": [
-                        None if (done := _does(bug, handed)) == right else done for bug in bugs
-                    ],
-                }
-                for case in self.cases.values()
-            ],
-        }
-
-
-def _does(function: Function, arguments: list[Any]) -> dict[str, Any]:
-    done = outcome_of(function, arguments)
-    return {what: _short(value) for what, value in done.items() if what != "error"}
-
-
-def _short(value: Any) -> Any:  # noqa: ANN401 - whatever was given
-    """The same with seven digits, which are more than the judge looks at."""
-    if isinstance(value, list):
-        return [_short(each) for each in value]
-    return float(f"{value:.7g}") if isinstance(value, float) else value

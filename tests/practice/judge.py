@@ -8,8 +8,8 @@ from functools import cache
 from pathlib import Path
 
 from attnbook.practice import LIST_TASKS, TASKS
-from attnbook.practice.checking import check, judge
-from attnbook.practice.grading import failure
+from attnbook.practice.judge.checking import check, judge
+from attnbook.practice.judge.grading import failure
 from attnbook.practice.task import Task
 from tests.practice.mutants import MUTANTS
 from tests.practice.registry_checks import (

@@ -10,10 +10,11 @@ from unittest.mock import patch
 import torch
 from torch import Tensor
 
-from attnbook.practice import TASKS, guard
-from attnbook.practice.checking import expected, judge, of_bug
-from attnbook.practice.grading import failure
-from attnbook.practice.outcome import Outcome, difference, outcome_of
+from attnbook.practice import TASKS
+from attnbook.practice.judge import run_safely
+from attnbook.practice.judge.checking import expected, judge, of_bug
+from attnbook.practice.judge.grading import failure
+from attnbook.practice.judge.tensors import Outcome, difference, outcome_of
 from attnbook.practice.task import Case, Function, Task
 
 COMPILED = 3  # cases
@@ -32,7 +33,7 @@ def doubled(case: Case) -> Case:
 def refused_in_double(task: Task, right: Function) -> list[str]:
     """The cases in which an implementation differs from the reference in double precision."""
     wrong = []
-    with guard.session():
+    with run_safely.session():
         for case in map(doubled, task.cases.values()):
             ours = _in_double(task.name, case.name)
             if told := difference(task, case, outcome_of(task, case, right), ours):
@@ -62,7 +63,7 @@ def accepted_compiled(task: Task, right: Function) -> bool:
     Each new shape or type is compiled again, so only the first cases are tried so.
     """
     few = replace(task, cases=dict([*task.cases.items()][:COMPILED]))
-    with patch.object(guard, "LIMIT", 300):  # a first compilation takes its time
+    with patch.object(run_safely, "LIMIT", 300):  # a first compilation takes its time
         return bool(judge(few, compiled(right)))
 
 

@@ -100,6 +100,9 @@ def test_a_strangers_code_has_the_bug_that_its_answer_tells(name):
     assert [each.name for each in verdict.bugs] == [bug], str(verdict)
 
 
+IS_FAIR = re.compile(r"is caught\. (It fails|They fail) on no right implementation\.")
+
+
 @each_chapter
 def test_it_is_mended_and_pinned_in_the_same_task(name):
     broken, mended, pinned = code_after(name, "### Find it")
@@ -107,7 +110,7 @@ def test_it_is_mended_and_pinned_in_the_same_task(name):
     assert broken.outputs, "its symptom is shown"
     assert asked(mended, "check")[0] == asked(pinned, "grade_tests")[0] == task
     assert f"✗ {task}: not yet." in shown(mended)
-    assert f"✗ {task}, 1 test: 0 of {len(find_task(task).bugs)} bugs caught." in shown(pinned)
+    assert f"✗ {task}, 1 test: no bug is caught." in shown(pinned)
 
 
 @each_chapter
@@ -118,9 +121,9 @@ def test_each_is_answered_by_code_that_the_judge_accepts(name):
     mended, *pinned = code_after(name, "### Find it", answers=True)
     assert f"✓ {task}" in shown(mended)
     verdict = shown(pinned[-1])
-    caught = int(re.search(rf"{task}, \d+ tests?: (\d+) of \d+ bugs", verdict)[1])
-    assert caught >= len(find_task(task).bugs) / 2
-    assert re.search(r"(it fails|they fail) none\.", verdict)
+    rows = [row for row in verdict.splitlines() if row.endswith((" caught", " –"))]
+    assert sum(" caught" in row for row in rows) >= len(find_task(task).bugs) / 2
+    assert IS_FAIR.search(verdict)
 
 
 # A line that ends a cell with a verdict.
@@ -142,8 +145,7 @@ def test_a_chapter_of_tasks_refuses_its_starters_and_accepts_its_answers(name):
 
 def is_accepted(verdict):
     """Whether code is right, or a test catches something and is fair."""
-    caught = re.search(r"(\d+) of \d+ bugs caught.*(it fails|they fail) none\.", verdict)
-    return "✓" in verdict or bool(caught and int(caught[1]) > 0)
+    return "✓" in verdict or ("✗" not in verdict and bool(IS_FAIR.search(verdict)))
 
 
 # What is written in the page

@@ -21,7 +21,8 @@ from torch.nn import functional
 from torch.nn.modules import module
 
 import attnbook
-from attnbook.practice import LIST_TASKS, TASKS, check, guard
+from attnbook.practice import LIST_TASKS, TASKS, check
+from attnbook.practice.judge import run_safely
 
 LIMIT = 0.4  # seconds of a call, here
 MOST_MEMORY = 300  # MB that all of them together may take
@@ -67,7 +68,7 @@ gc.disable()
 module.register_module_forward_hook(lambda *_: None)
 module.register_module_forward_pre_hook(lambda *_: None)
 torch.nn.modules.module._global_forward_hooks.clear()
-guard.run.__defaults__ = None
+run_safely.run.__defaults__ = None
 check("pool", len)
 grade_tests("pool", lambda pool: None)
 threading.Thread(target=lambda: time.sleep(0.05)).start()
@@ -154,7 +155,8 @@ from fractions import Fraction
 import attnbook, numpy as np, torch
 from torch.nn import functional
 from torch.nn.modules import module
-from attnbook.practice import check, grade_tests, guard
+from attnbook.practice import check, grade_tests
+from attnbook.practice.judge import run_safely
 
 masked, exp, total = attnbook.masked_softmax, math.exp, sum
 
@@ -289,7 +291,7 @@ def before():
 def test_an_answer_gets_a_verdict_and_leaves_nothing_behind(task, body, before, monkeypatch):
     hostile, now = written(task, body), state()
     with monkeypatch.context() as patched:
-        patched.setattr(guard, "LIMIT", LIMIT)
+        patched.setattr(run_safely, "LIMIT", LIMIT)
         began = time.monotonic()
         verdict = check(task, hostile)
         took = time.monotonic() - began

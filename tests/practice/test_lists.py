@@ -8,6 +8,7 @@ from inspect import signature
 import pytest
 
 from attnbook.practice import LIST_TASKS, TASKS, check
+from attnbook.practice.judge.data import as_data
 
 each_task = pytest.mark.parametrize("task", LIST_TASKS.values(), ids=LIST_TASKS)
 MOST_BYTES = 9_000  # of what a page holds for one task, before it is packed
@@ -30,7 +31,7 @@ def test_a_task_has_what_its_page_needs(task):
     assert task.in_torch in TASKS.values()
     assert task.draws in ("", "score", "weights", "weights of what is seen", "mask")
     assert f"`{task.called}(" in task.statement
-    assert len(json.dumps(task.as_data(), allow_nan=False)) < MOST_BYTES
+    assert len(json.dumps(as_data(task), allow_nan=False)) < MOST_BYTES
 
 
 @each_task
@@ -55,7 +56,7 @@ def test_a_figure_can_ask_for_a_mask_by_places_and_sizes_alone(task):
 
 @each_task
 def test_what_a_page_holds_is_the_same_each_time(task):
-    assert task.as_data() == task.as_data()
+    assert as_data(task) == as_data(task)
 
 
 def leaving(_):
@@ -84,7 +85,7 @@ def test_nonsense_gets_a_sentence(written, message):
 
 
 def test_what_never_ends_is_stopped(monkeypatch):
-    monkeypatch.setattr("attnbook.practice.guard.LIMIT", 0.3)
+    monkeypatch.setattr("attnbook.practice.judge.run_safely.LIMIT", 0.3)
 
     def endless(_):
         while True:

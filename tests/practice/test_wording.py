@@ -253,7 +253,7 @@ def catches_short(double):
 
 def test_a_grade_has_a_table_and_names_a_bug_that_is_left():
     assert str(grade_tests("double", catches_tripled)) == (
-        "double, 1 test: 1 of 3 bugs caught. Of 1 right implementations it fails none.\n"
+        "double, 1 test: not every known bug is caught. It fails on no right implementation.\n"
         "  test 1: catches_tripled\n"
         "bug     test 1\n"
         "short        –\n"
@@ -262,9 +262,14 @@ def test_a_grade_has_a_table_and_names_a_bug_that_is_left():
         "Not caught: 'short', for one. Its victim says: It looks short."
     )
     two = str(grade_tests("double", [catches_tripled, catches_short]))
-    assert two.startswith("✓ double, 2 tests: 3 of 3 bugs caught. Of 1 right implementations they")
+    assert two.startswith("✓ double, 2 tests: every known bug is caught. They fail on no right ")
     assert "\nshort        – caught\n" in two
     assert "Not caught" not in two
+    none = grade_tests("double", lambda double: None)
+    assert none.paragraphs()[0] == (
+        "✗ double, 1 test: no bug is caught. It fails on no right implementation."
+    )
+    assert "table" not in none._repr_html_()
 
 
 # Plain lists

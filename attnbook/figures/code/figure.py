@@ -8,6 +8,7 @@ from typing import Any
 import traitlets
 
 from attnbook.figures.shared.base import Figure, inline, module, stylesheet
+from attnbook.practice.judge.data import data_of
 from attnbook.practice.list_task import ListTask
 from attnbook.practice.registry import find_list_task
 
@@ -46,7 +47,7 @@ class CodeTask(Figure):
             statement=asked.statement,
             starter=asked.starter,
             in_torch=asked.in_torch.name if asked.in_torch else "",
-            task=asked.as_data(),
+            task=data_of(asked.name),
             late=["editor", "python"],
             caption=caption,
             static_text=f"CodeTask {task}: {asked.statement}\n\n{asked.starter}",

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from attnbook.practice import LIST_TASKS
+from attnbook.practice.judge.data import data_of
 from tests.figures.code.interpreters import in_micropython
 
 READERS = Path(__file__).with_name("readers")
@@ -28,9 +29,7 @@ def attempts() -> dict[Path, list[dict[str, Any]]]:
 
 def judged_today(tried: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The case and the bugs of each attempt, in the Python of a page."""
-    questions = [
-        {"code": each["code"], "task": LIST_TASKS[each["task"]].as_data()} for each in tried
-    ]
+    questions = [{"code": each["code"], "task": data_of(each["task"])} for each in tried]
     answers = in_micropython(questions)
     return [facts(each["task"], answer) for each, answer in zip(tried, answers, strict=True)]
 

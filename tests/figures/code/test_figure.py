@@ -10,6 +10,7 @@ import torch
 import attnbook
 from attnbook.figures import AttentionFigure, CodeTask
 from attnbook.practice import LIST_TASKS
+from attnbook.practice.judge.data import data_of
 from tests.figures.attention.cases import traits
 
 
@@ -17,7 +18,7 @@ from tests.figures.attention.cases import traits
 def test_a_figure_holds_the_task_and_its_text_says_it(name):
     figure, task = CodeTask(name, caption="Try it."), LIST_TASKS[name]
     assert repr(figure) == f"CodeTask {name}: {task.statement}\n\n{task.starter}"
-    assert figure.task == task.as_data()
+    assert figure.task == data_of(task.name)
     assert (figure.kind, figure.caption, figure.in_torch) == ("code", "Try it.", task.in_torch.name)
     assert figure.late == ["editor", "python"]
     assert json.dumps(traits(figure)) == json.dumps(traits(CodeTask(name, caption="Try it.")))

@@ -9,9 +9,10 @@ from functools import cache
 import pytest
 
 from attnbook.practice import LIST_TASKS, check
+from attnbook.practice.judge.data import data_of
 from tests.figures.code.interpreters import as_typed, comparable, in_cpython, in_micropython
 
-SOFTMAX = LIST_TASKS["softmax-by-hand"].as_data()
+SOFTMAX = data_of("softmax-by-hand")
 ERRORS = [
     ("x = 1\ny = x / 0\n", "ZeroDivisionError: ", 2),
     ("def f(x):\n    return x.y\n\n\nf(3)\n", "AttributeError: ", 2),
@@ -147,7 +148,7 @@ QUESTIONS = [
 def of_registry(name):
     """What the registry knows of a task, each function with its question."""
     task = LIST_TASKS[name]
-    data = task.as_data()
+    data = data_of(task.name)
     return [
         (known, {"code": as_typed(task, known.function), "task": data})
         for known in [*task.rights.values(), *task.bugs.values()]

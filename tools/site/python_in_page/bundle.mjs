@@ -12,7 +12,8 @@ const HERE = dirname(fileURLToPath(import.meta.url));
 const PACKAGE = "@micropython/micropython-webassembly-pyscript";
 // Where MicroPython looks for modules, and what they are in the repository.
 const PYTHON = {
-  "/lib/attnbook/practice/plain.py": "../../../attnbook/practice/plain.py",
+  "/lib/attnbook/practice/judge/judging.py": "../../../attnbook/practice/judge/judging.py",
+  "/lib/attnbook/practice/judge/lists.py": "../../../attnbook/practice/judge/lists.py",
   "/lib/advice.py": "advice.py",
   "/lib/built_in.py": "built_in.py",
   "/lib/mathematics.py": "mathematics.py",

@@ -8,7 +8,7 @@ import io
 import json
 import sys
 
-from attnbook.practice.plain import as_plain, describe_error, judge, message_of, paragraphs
+from attnbook.practice.judge.lists import as_plain, describe_error, judge, message_of, paragraphs
 
 try:
     from typing import Any

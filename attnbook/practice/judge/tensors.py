@@ -11,9 +11,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from attnbook.practice.guard import Stopped, by_default, run, session
-from attnbook.practice.plain import Unreadable
-from attnbook.practice.reading import (
+from attnbook.practice.judge.lists import Unreadable
+from attnbook.practice.judge.reading import (
     is_a,
     is_raised,
     line_of,
@@ -22,6 +21,7 @@ from attnbook.practice.reading import (
     tensors,
     text_of,
 )
+from attnbook.practice.judge.run_safely import Stopped, by_default, run, session
 from attnbook.practice.task import Case, Function, Task
 
 BACKWARD, ENDLESS, UNREADABLE = "backward", "endless", "unreadable"
@@ -190,7 +190,7 @@ def _kind_of(error: BaseException) -> str:
     return f"{name_of(error)} {re.sub(r'[0-9.]+', '#', text_of(error))[:60]}"
 
 
-def _read(outcome: Outcome, task: Task, value: Any) -> None:  # noqa: ANN401 - whatever was written
+def _read(outcome: Outcome, task: Task, value: Any) -> None:
     values = tensors(value, several=len(task.outputs) > 1)
     kinds = [name_of(each) for each in values]
     given = [is_a(each, Tensor) for each in values]
@@ -217,7 +217,7 @@ def _read(outcome: Outcome, task: Task, value: Any) -> None:  # noqa: ANN401 - w
     outcome.kind = f"returned {', '.join(kinds[:MOST_KINDS])}"
 
 
-def is_numbers(argument: Any) -> bool:  # noqa: ANN401 - whatever a case holds
+def is_numbers(argument: Any) -> bool:
     """Whether gradients of an argument are compared."""
     return isinstance(argument, Tensor) and argument.dtype in WIDE
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from attnbook.practice.world import AllSettings, Names, Settings, owners
+from attnbook.practice.judge.world import AllSettings, Names, Settings, owners
 
 LIMIT = 10.0
 """Seconds that one call may take."""

@@ -14,20 +14,20 @@ import torch
 from torch import Tensor
 from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
 
-from attnbook.practice.plain import DEEPEST, TOO_DEEP, Unreadable, as_plain
+from attnbook.practice.judge.lists import DEEPEST, TOO_DEEP, Unreadable, as_plain
 
 MOST = 10_000_000  # numbers of a result
 LONGEST = 300  # characters of an error
 _OURS = ("attnbook.", "torch.")
 
 
-def name_of(value: Any) -> str:  # noqa: ANN401 - whatever was given
+def name_of(value: Any) -> str:
     """The name of its class, whatever the value says of itself."""
     name: str = type.__dict__["__name__"].__get__(type(value))
     return name[:60]
 
 
-def is_a(value: Any, kind: type) -> bool:  # noqa: ANN401 - whatever was given
+def is_a(value: Any, kind: type) -> bool:
     """As `isinstance`, which a value can deceive."""
     return kind in type.__dict__["__mro__"].__get__(type(value))
 
@@ -77,7 +77,7 @@ def _instruction(code: CodeType, offset: int) -> str:
     return next((it.opname for it in dis.get_instructions(code) if it.offset == offset), "")
 
 
-def tensors(value: Any, *, several: bool) -> tuple[Any, ...]:  # noqa: ANN401 - whatever was given
+def tensors(value: Any, *, several: bool) -> tuple[Any, ...]:
     """What a function of tensors gave, one by one; a list is taken where several are asked for."""
     if is_a(value, tuple):
         return tuple(tuple.__iter__(value))
@@ -122,8 +122,8 @@ def _is_fake(value: Tensor) -> bool:
     return is_a(value, FakeTensor)
 
 
-def plain_value(value: Any) -> Any:  # noqa: ANN401 - whatever was given
-    """Lists, numbers and None of Python's own classes, then as `plain.as_plain` gives them.
+def plain_value(value: Any) -> Any:
+    """Lists, numbers and None of Python's own classes, then as `lists.as_plain` gives them.
 
     Raises:
         Unreadable: lists too deep, a list that holds itself, too many numbers.
@@ -131,7 +131,7 @@ def plain_value(value: Any) -> Any:  # noqa: ANN401 - whatever was given
     return as_plain(_of_exact_classes(value, 0, [MOST]))
 
 
-def _of_exact_classes(value: Any, depth: int, room: list[int]) -> Any:  # noqa: ANN401 - as above
+def _of_exact_classes(value: Any, depth: int, room: list[int]) -> Any:
     room[0] -= 1
     if room[0] < 0:
         raise Unreadable(f"it has more than {MOST:,} numbers")

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from types import FunctionType
 
-from attnbook.practice.guard import Stopped, run, session
-from attnbook.practice.reading import ends_in_own, name_of, text_of
+from attnbook.practice.judge.reading import ends_in_own, name_of, text_of
+from attnbook.practice.judge.run_safely import Stopped, run, session
+from attnbook.practice.judge.verdicts import OWN_FAULTS, Grade
+from attnbook.practice.judge.world import Names
 from attnbook.practice.registry import find_task
-from attnbook.practice.showing import OWN_FAULTS, Grade
 from attnbook.practice.task import Function, Right, Task
-from attnbook.practice.world import Names
 
 PARTS = ("__code__", "__defaults__", "__kwdefaults__")  # of a function, that can be assigned
 

@@ -1,9 +1,11 @@
 """The judge of what is written on plain lists; it runs in the reader's page, too.
 
-There MicroPython runs it, which knows few modules and reads no annotations: so it imports nothing.
+There MicroPython runs it, which knows few modules and reads no annotations.
 What it judges by is data: what right code and each known bug did in each case. Below the judge is
 what it says: kinds, sizes, numbers, errors and verdicts in words.
 """
+
+from attnbook.practice.judge import judging
 
 try:
     from collections.abc import Callable
@@ -14,7 +16,6 @@ except ImportError:
 DEEPEST = 20  # lists within lists
 TOO_DEEP = "it has more than 20 lists within lists, or holds itself"
 LARGEST = 10**300  # of a whole number
-MOST_NAMED = 2  # more bugs than these that do the same name nothing
 SHARE, LEAST = 1e-6, 1e-9  # how far numbers may be apart, as a share and in all
 # Errors that have another name in MicroPython.
 SAME_ERRORS = {"RecursionError": "RuntimeError"}
@@ -35,7 +36,7 @@ def judge(
     """Run the cases in their order, up to the first that fails; then look for its bug.
 
     Args:
-        task: as `ListTask.as_data` gives it.
+        task: as `as_data` gives it.
         written: the reader's function.
         before_naming: is called before the function runs on, for its bug's name alone.
         does: what calls the function, instead of `outcome_of`: with a limit of time, say.
@@ -44,19 +45,54 @@ def judge(
         How many cases hold; for the first that does not, its number, what is wrong, the
         numbers of the bugs that do the same, and the error, if one was raised.
     """
-    does = does or outcome_of
-    done = []
-    for number, case in enumerate(task["cases"]):
-        outcome = does(written, case["arguments"])
-        done.append(outcome)
-        wrong = difference(task, outcome, case["right"])
-        if wrong:
-            before_naming()
-            called = f"{wrong} It was called as `{as_call(task['called'], case['arguments'])}`."
-            bugs = [] if "refused" in outcome else named(task, number, done, written, does)
-            error = outcome.get("error")
-            return {"held": number, "case": number, "wrong": called, "bugs": bugs, "error": error}
-    return {"held": len(done), "case": None, "wrong": "", "bugs": [], "error": None}
+    found = judging.judge(OnLists(task, written, does or outcome_of), before_naming)
+    if not found["wrong"]:
+        return {"held": found["held"], "case": None, "wrong": "", "bugs": [], "error": None}
+    case = found["held"]
+    call = as_call(task["called"], task["cases"][case]["arguments"])
+    wrong = f"{found['wrong']} It was called as `{call}`."
+    error = found["outcome"].get("error")
+    return {"held": case, "case": case, "wrong": wrong, "bugs": found["bugs"], "error": error}
+
+
+class OnLists:
+    """What was written for a task on plain lists, as `judging` looks at it."""
+
+    def __init__(
+        self, task: dict[str, Any], written: Callable[..., Any], does: Callable[..., dict[str, Any]]
+    ) -> None:
+        self.task, self.written, self.does = task, written, does
+        self.cases = task["cases"]
+        self.num_cases, self.num_bugs = len(self.cases), len(task["bugs"])
+
+    def run(self, case: int) -> dict[str, Any]:
+        return self.does(self.written, self.cases[case]["arguments"])
+
+    def difference(self, case: int, outcome: dict[str, Any]) -> str:
+        return difference(self.task, outcome, self.cases[case]["right"])
+
+    def is_same(self, case: int, outcome: dict[str, Any], bug: int) -> bool:
+        return alike(outcome, self.of_bug(case, bug))
+
+    def is_wrong(self, case: int, bug: int) -> bool:
+        return not alike(self.of_bug(case, bug), self.cases[case]["right"])
+
+    def of_bug(self, case: int, bug: int) -> dict[str, Any]:
+        """What a bug does in a case: nothing is stored where it does what is right."""
+        outcome: dict[str, Any] = self.cases[case]["bugs"][bug] or self.cases[case]["right"]
+        return outcome
+
+    def says_enough(self, outcome: dict[str, Any]) -> bool:
+        return "refused" in outcome
+
+    def says_nothing(self, outcome: dict[str, Any]) -> bool:
+        numbers = [number for _, number in flat(outcome["gives"])] if "gives" in outcome else []
+        return len(numbers) > 0 and all(number == {"number": "NaN"} for number in numbers)
+
+    def needed(self, case: int, counted: int) -> float:
+        """Half of them, but all where an answer is True or False: two may agree by chance."""
+        yes_or_no = isinstance(self.cases[case]["right"].get("gives"), bool)
+        return counted if yes_or_no else counted / 2
 
 
 def outcome_of(
@@ -170,64 +206,6 @@ def alike(found: dict[str, Any], other: dict[str, Any]) -> bool:
     return not unlike(found["gives"], other["gives"]) and found.get("changes") == other.get(
         "changes"
     )
-
-
-def named(
-    task: dict[str, Any],
-    number: int,
-    done: list[dict[str, Any]],
-    written: Callable[..., Any],
-    does: Callable[..., dict[str, Any]],
-) -> list[int]:
-    """The known bugs that do what was done, wrong as it is, in more cases than all others.
-
-    A bug must do the same up to the case that failed. Of the cases after it, those where all is
-    NaN say nothing; each where both do the same counts for it, and each where what was written is
-    right and the bug wrong against it, and the sum must be half of them; all of them where an
-    answer is True or False, which two may share by chance.
-    """
-    cases = task["cases"]
-    same = [
-        bug
-        for bug in range(len(task["bugs"]))
-        if cases[number]["bugs"][bug]
-        and all(alike(done[i], of_bug(cases[i], bug)) for i in range(number + 1))
-    ]
-    if not same:
-        return []
-    votes = [0 for _ in same]
-    counted = 0
-    for case in cases[number + 1 :]:
-        outcome = does(written, case["arguments"])
-        if "refused" in outcome:
-            return []
-        if says_nothing(outcome):
-            continue
-        counted += 1
-        right = not difference(task, outcome, case["right"])
-        for i in range(len(same)):
-            if right and not alike(of_bug(case, same[i]), case["right"]):
-                votes[i] -= 1
-            elif alike(outcome, of_bug(case, same[i])):
-                votes[i] += 1
-    if counted == 0 and says_nothing(done[number]):
-        return []
-    yes_or_no = isinstance(cases[number]["right"].get("gives"), bool)
-    needed = counted if yes_or_no else counted / 2
-    best = [same[i] for i in range(len(same)) if votes[i] == max(votes) and votes[i] >= needed]
-    return best if len(best) <= MOST_NAMED else []
-
-
-def says_nothing(outcome: dict[str, Any]) -> bool:
-    """Whether all that was given is NaN, as many faults end."""
-    numbers = [number for _, number in flat(outcome["gives"])] if "gives" in outcome else []
-    return len(numbers) > 0 and all(number == {"number": "NaN"} for number in numbers)
-
-
-def of_bug(case: dict[str, Any], bug: int) -> dict[str, Any]:
-    """What a bug does in a case: nothing is stored where it does what is right."""
-    outcome: dict[str, Any] = case["bugs"][bug] or case["right"]
-    return outcome
 
 
 # Operators, by the names that MicroPython's messages give them.

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
-from attnbook.practice import plain
-from attnbook.practice.guard import own_names, run, session
-from attnbook.practice.list_task import ListTask
-from attnbook.practice.outcome import (
+from attnbook.practice.judge import judging, lists
+from attnbook.practice.judge.data import data_of
+from attnbook.practice.judge.reading import name_of, plain_value
+from attnbook.practice.judge.run_safely import own_names, run, session
+from attnbook.practice.judge.tensors import (
     ENDLESS,
     UNREADABLE,
     Outcome,
@@ -17,12 +17,11 @@ from attnbook.practice.outcome import (
     same,
     says_nothing,
 )
-from attnbook.practice.reading import name_of, plain_value
-from attnbook.practice.registry import find_list_task, find_task
-from attnbook.practice.showing import Verdict
+from attnbook.practice.judge.verdicts import Verdict
+from attnbook.practice.list_task import ListTask
+from attnbook.practice.registry import find_task
 from attnbook.practice.task import Bug, Case, Function, Task
 
-MOST_NAMED = 2  # more bugs than these that do the same name nothing
 # Kinds of problems that say enough by themselves.
 UNLIKE = ("call", ENDLESS, UNREADABLE, "returned NoneType")
 # Kinds that no function of ours has unless the machine is at its limits.
@@ -62,7 +61,7 @@ def judge_lists(task: ListTask, written: Function) -> Verdict:
 
     def does(function: Function, arguments: list[Any]) -> dict[str, Any]:
         nonlocal printed
-        ran = run(lambda: plain.outcome_of(function, arguments, plain_value))
+        ran = run(lambda: lists.outcome_of(function, arguments, plain_value))
         printed = printed if decided else ran.printed
         if ran.endless:
             return {"refused": ran.endless}
@@ -76,7 +75,7 @@ def judge_lists(task: ListTask, written: Function) -> Verdict:
         decided = True
 
     with session():
-        found = plain.judge(_data(task.name), written, before_naming, does)
+        found = lists.judge(data_of(task.name), written, before_naming, does)
     cases, bugs = [*task.cases.values()], [*task.bugs.values()]
     return Verdict(
         task,
@@ -88,31 +87,54 @@ def judge_lists(task: ListTask, written: Function) -> Verdict:
     )
 
 
-@cache
-def _data(task: str) -> dict[str, Any]:
-    return find_list_task(task).as_data()
-
-
 def judge(task: Task, written: Function) -> Verdict:
     """Run the cases in their order, up to the first that fails; then look for its bug."""
-    done: dict[str, Outcome] = {}
+    answer = OnTensors(task, written)
     with session():
-        for case in task.cases.values():
-            right = expected(task, case)
-            done[case.name] = outcome = _outcome(task, case, written)
-            wrong = difference(task, case, outcome, right)
-            if wrong:
-                bugs = [] if outcome.kind in UNLIKE else named(task, case, written, done)
-                return Verdict(task, [*done][:-1], case, wrong, outcome.printed, bugs)
-    return Verdict(task, [*done])
+        found = judging.judge(answer)
+    names, bugs = [*task.cases], [*task.bugs.values()]
+    if not found["wrong"]:
+        return Verdict(task, names)
+    held, outcome = found["held"], found["outcome"]
+    failed = task.cases[names[held]]
+    same = [bugs[number] for number in found["bugs"]]
+    return Verdict(task, names[:held], failed, found["wrong"], outcome.printed, same)
 
 
-def _outcome(task: Task, case: Case, written: Function) -> Outcome:
-    """What was written does; a known bug, as the book's figures hand it over, is not run again."""
-    for bug in task.bugs.values():
-        if bug.function is written:
-            return of_bug(task, case, bug)
-    return outcome_of(task, case, written)
+class OnTensors:
+    """What was written for a task on tensors, as `judging` looks at it."""
+
+    def __init__(self, task: Task, written: Function) -> None:
+        self.task, self.written = task, written
+        self.cases, self.bugs = [*task.cases.values()], [*task.bugs.values()]
+        self.num_cases, self.num_bugs = len(self.cases), len(self.bugs)
+
+    def run(self, case: int) -> Outcome:
+        """A known bug, as the book's figures hand it over, is not run again."""
+        for bug in self.bugs:
+            if bug.function is self.written:
+                return of_bug(self.task, self.cases[case], bug)
+        return outcome_of(self.task, self.cases[case], self.written)
+
+    def difference(self, case: int, outcome: Outcome) -> str:
+        right = expected(self.task, self.cases[case])
+        return difference(self.task, self.cases[case], outcome, right)
+
+    def is_same(self, case: int, outcome: Outcome, bug: int) -> bool:
+        other = of_bug(self.task, self.cases[case], self.bugs[bug])
+        return same(self.task, self.cases[case], outcome, other)
+
+    def is_wrong(self, case: int, bug: int) -> bool:
+        return bool(self.difference(case, of_bug(self.task, self.cases[case], self.bugs[bug])))
+
+    def says_enough(self, outcome: Outcome) -> bool:
+        return outcome.kind in UNLIKE
+
+    def says_nothing(self, outcome: Outcome) -> bool:
+        return says_nothing(outcome)
+
+    def needed(self, case: int, counted: int) -> float:
+        return counted / 2
 
 
 _OUTCOMES: dict[tuple[str, str, str], Outcome] = {}
@@ -138,48 +160,3 @@ def _known(task: Task, case: Case, bug: str, function: Function) -> Outcome:
     if not outcome.kind.startswith(UNEXPECTED) and (bug or not outcome.problem or case.refused):
         _OUTCOMES[key] = outcome
     return outcome
-
-
-def named(task: Task, failed: Case, written: Function, done: dict[str, Outcome]) -> list[Bug]:
-    """The known bugs that do what was done, wrong as it is, in more cases than all others.
-
-    A bug must do the same in the case that failed and in all before it. Of the cases after it,
-    those where all is NaN say nothing; each where both do the same counts for it, and each where
-    what was written is right and the bug wrong against it, and the sum must be half of them. One
-    such case alone does not speak against a bug: many who make it treat an empty row by itself.
-    """
-    alike = [
-        bug
-        for bug in task.bugs.values()
-        if all(_alike(task, task.cases[name], bug, done[name]) for name in reversed(done))
-        and _is_wrong(task, failed, bug)
-    ]
-    votes = dict.fromkeys([bug.name for bug in alike], 0)
-    counted = 0
-    if not alike:
-        return []
-    for case in [case for case in task.cases.values() if case.name not in done]:
-        outcome = _outcome(task, case, written)
-        if outcome.kind == ENDLESS:
-            return []
-        if says_nothing(outcome):
-            continue
-        counted += 1
-        right = not difference(task, case, outcome, expected(task, case))
-        for bug in alike:
-            if right and _is_wrong(task, case, bug):
-                votes[bug.name] -= 1
-            else:
-                votes[bug.name] += _alike(task, case, bug, outcome)
-    if counted == 0 and says_nothing(done[failed.name]):
-        return []
-    best = [bug for bug in alike if votes[bug.name] == max(votes.values()) >= counted / 2]
-    return best if len(best) <= MOST_NAMED else []
-
-
-def _alike(task: Task, case: Case, bug: Bug, outcome: Outcome) -> bool:
-    return same(task, case, outcome, of_bug(task, case, bug))
-
-
-def _is_wrong(task: Task, case: Case, bug: Bug) -> bool:
-    return bool(difference(task, case, of_bug(task, case, bug), expected(task, case)))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
 
-from attnbook.practice.plain import paragraphs
+from attnbook.practice.judge.lists import paragraphs
 from attnbook.practice.task import Bug, Case, Right, Task
 
 # What is wrong with a test itself, by the error that it raises or by what it does.
@@ -110,24 +110,21 @@ class Grade(Shown):
 
     def _repr_html_(self) -> str:
         first, *rest = (f"<p>{as_html(text)}</p>" for text in self.paragraphs())
-        return (
-            f'<div class="attnbook-verdict" style="{BOX}">{first}'
-            f'<div style="overflow-x: auto" tabindex="0">{self._table()}</div>{"".join(rest)}</div>'
-        )
+        table = ""
+        if self.share:
+            table = f'<div style="overflow-x: auto" tabindex="0">{self._table()}</div>'
+        return f'<div class="attnbook-verdict" style="{BOX}">{first}{table}{"".join(rest)}</div>'
 
     def _summary(self) -> str:
-        count = sum(any(row) for row in self.caught.values())
+        """Without numbers of bugs and right implementations: chapters store it, and more come."""
+        some = any(map(any, self.caught.values()))
         # A fair test that catches something is no failure: without a mark.
-        mark = "✓ " if self else "✗ " if any(self.failures) or any(self.hints) or not count else ""
-        right = len(self.task.rights)
-        failed = len({right.name for each in self.failures for right, _ in each})
-        fail = f"{failed} of them" if failed else "none"
+        mark = "✓ " if self else "✗ " if any(self.failures) or any(self.hints) or not some else ""
         tests = "1 test" if len(self.tests) == 1 else f"{len(self.tests)} tests"
-        return (
-            f"{mark}{self.task.name}, {tests}: {count} of {len(self.caught)} bugs caught. "
-            f"Of {right} right implementations {'they fail' if len(self.tests) > 1 else 'it fails'}"
-            f" {fail}."
-        )
+        bugs = "every known bug" if self.share == 1 else "not every known bug" if some else "no bug"
+        fails = "They fail" if len(self.tests) > 1 else "It fails"
+        right = "right code" if any(self.failures) else "no right implementation"
+        return f"{mark}{self.task.name}, {tests}: {bugs} is caught. {fails} on {right}."
 
     def _accusations(self) -> list[str]:
         told = []
@@ -160,6 +157,8 @@ class Grade(Shown):
         return [f"Not caught: {first.name!r}, for one. Its victim says: {first.symptom}"]
 
     def _rows(self) -> list[str]:
+        if not self.share:
+            return []  # the table would say nothing
         width = max(map(len, self.caught))
         heads = [f"test {i}" for i in range(1, len(self.tests) + 1)]
         names = [f"  {head}: {test}" for head, test in zip(heads, self.tests, strict=True)]

@@ -67,11 +67,11 @@ def _equal(now: tuple[Any, ...], before: tuple[Any, ...]) -> bool:
         return False
 
 
-def _dict_of(owner: Owner) -> Any:  # noqa: ANN401 - a dict, or a class's view of one
+def _dict_of(owner: Owner) -> Any:
     return owner.__dict__ if isinstance(owner, ModuleType) else _DICT(owner)
 
 
-def _restore(owner: Owner, now: Any, before: dict[str, Any]) -> bool:  # noqa: ANN401 - as above
+def _restore(owner: Owner, now: Any, before: dict[str, Any]) -> bool:
     changed = False
     private = "__" if isinstance(owner, ModuleType) else _PRIVATE
     for name, value in before.items():
@@ -86,7 +86,7 @@ def _restore(owner: Owner, now: Any, before: dict[str, Any]) -> bool:  # noqa: A
     return changed
 
 
-def _set(owner: Owner, name: str, value: Any) -> None:  # noqa: ANN401 - an attribute
+def _set(owner: Owner, name: str, value: Any) -> None:
     if isinstance(owner, ModuleType):
         owner.__dict__[name] = value
     else:
@@ -178,7 +178,7 @@ class AllSettings(Settings):
         ]
 
 
-def _again(call: Callable[..., object], *arguments: Any, **options: Any) -> Callable[[], object]:  # noqa: ANN401
+def _again(call: Callable[..., object], *arguments: Any, **options: Any) -> Callable[[], object]:
     return lambda: call(*arguments, **options)
 
 
@@ -187,7 +187,7 @@ def _of_hook(put: Callable[[Any], None], get: Callable[[], Any]) -> Callable[[],
     return lambda: None if get() is before else put(before)
 
 
-def _of_dict(now: Any) -> Callable[[], object]:  # noqa: ANN401 - a mapping
+def _of_dict(now: Any) -> Callable[[], object]:
     before = dict(now)
 
     def put_back() -> None:

@@ -1,0 +1,49 @@
+"""What is known of a task on plain lists, as data: a page holds this, and no bug's code."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from attnbook.practice.judge.lists import as_plain, outcome_of
+from attnbook.practice.list_task import ListTask
+from attnbook.practice.registry import find_list_task
+from attnbook.practice.task import Function
+
+
+@cache
+def data_of(name: str) -> dict[str, Any]:
+    """What right code and each bug of a task do in each case, as JSON can hold it."""
+    return as_data(find_list_task(name))
+
+
+def as_data(task: ListTask) -> dict[str, Any]:
+    """The same for a task that need not be registered."""
+    bugs = [bug.function for bug in task.bugs.values()]
+    return {
+        "name": task.name,
+        "called": task.called,
+        "arguments": task.arguments,
+        "bugs": [[bug.sentence, bug.mend] for bug in task.bugs.values()],
+        "cases": [
+            {
+                "name": case.name,
+                "arguments": (handed := as_plain(case.make())),
+                "right": (right := _does(task.reference, handed)),
+                "bugs": [None if (done := _does(bug, handed)) == right else done for bug in bugs],
+            }
+            for case in task.cases.values()
+        ],
+    }
+
+
+def _does(function: Function, arguments: list[Any]) -> dict[str, Any]:
+    done = outcome_of(function, arguments)
+    return {what: _short(value) for what, value in done.items() if what != "error"}
+
+
+def _short(value: Any) -> Any:
+    """The same with seven digits, which are more than the judge looks at."""
+    if isinstance(value, list):
+        return [_short(each) for each in value]
+    return float(f"{value:.7g}") if isinstance(value, float) else value
