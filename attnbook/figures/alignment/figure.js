@@ -3,6 +3,7 @@
 /** @import { Translated } from "./types" */
 import { isRightToLeft } from "../shared/characters.js";
 import { make, ownKeys, put } from "../shared/elements.js";
+import { mountFigure, setterOf } from "../shared/mount.js";
 import { heatBand, outputBand, stepTable, textBand } from "./pieces.js";
 import { alignmentOf, optionName, sentence } from "./steps.js";
 
@@ -31,27 +32,19 @@ function dateChoice(translations, onChoose) {
 }
 
 /** Draw the figure into `el` and keep it in step with the model; returns a clean-up. @param {Place<Traits>} place */
-function drawAlignment({ model, el }) {
-  const [translations, caption] = [model.get("translations"), model.get("caption")];
+function drawAlignment(place) {
+  const { model } = place;
+  const translations = model.get("translations");
   /** @param {number} date @param {number} step */
-  const choose = (date, step) => {
-    model.set("date", date);
-    model.set("step", within(step, translations[date]));
-    model.save_changes();
-  };
+  const choose = (date, step) => setterOf(model)({ date, step: within(step, translations[date]) });
   const chooseStep = (/** @type {number} */ step) => choose(model.get("date"), step);
   const choice = dateChoice(translations, (date) => choose(date, model.get("step")));
   const [output, text, heat, table] = [outputBand(chooseStep), textBand(), heatBand(chooseStep), stepTable()];
   const readout = make("p", { class: "readout", "aria-live": "polite" });
-  const figure = make(
-    "figure",
-    { class: "attnbook-figure alignment", "data-attnbook-figure": model.get("kind") },
-    ...[choice.element, output.element, text.element, readout, heat.element, table.element],
-    ...(caption ? [make("figcaption", { text: caption })] : []),
-  );
+  const elements = [choice.element, output.element, text.element, readout, heat.element, table.element];
   /** @type {[number | null, number[][]]} */
   let [drawn, weights] = [null, []];
-  const build = (/** @type {Translated} */ shown) => {
+  const build = (/** @type {Translated} */ shown, /** @type {Element} */ figure) => {
     weights = alignmentOf(shown);
     output.build(shown);
     text.build(shown, isRightToLeft(shown.text));
@@ -59,11 +52,11 @@ function drawAlignment({ model, el }) {
     table.build(shown);
     ownKeys(figure);
   };
-  const paint = () => {
+  const paint = (/** @type {Element} */ figure) => {
     const date = model.get("date");
     const shown = translations[date];
     const step = within(model.get("step"), shown);
-    if (drawn !== date) build(shown);
+    if (drawn !== date) build(shown, figure);
     drawn = date;
     choice.paint(date);
     text.paint(weights, step);
@@ -72,11 +65,7 @@ function drawAlignment({ model, el }) {
     put(readout, { text: sentence(shown, weights, step) });
     output.paint(step); // the last one, because it measures the page
   };
-  const names = ["change:date", "change:step"];
-  names.forEach((name) => model.on(name, paint));
-  el.replaceChildren(figure);
-  paint();
-  return () => names.forEach((name) => model.off(name, paint));
+  return mountFigure(place, { elements, traits: ["date", "step"], paint }).close;
 }
 
 export default { render: drawAlignment };

@@ -3,9 +3,10 @@
 /** @import { OwnRow, QueryRow, Traits } from "./types" */
 import { maskedSoftmax, pool, softmaxWhere } from "../shared/attention.js";
 import { decimals, short, slider, tuple } from "../shared/controls.js";
-import { make, ownKeys, ownName } from "../shared/elements.js";
+import { make, ownName } from "../shared/elements.js";
 import { MOST_NAMED } from "../shared/keys.js";
 import { canBring } from "../shared/late.js";
+import { mountFigure, setterOf } from "../shared/mount.js";
 import { scoresOf } from "./formulas.js";
 import { handPlane, movedBy } from "./hands.js";
 import { ownFunction } from "./own.js";
@@ -139,10 +140,7 @@ function exampleBlock(model, example, own) {
   const [name, hidden] = [model.get("example_labels")[example], model.get("hidden")];
 
   /** @param {number} query */
-  const chooseQuery = (query) => {
-    model.set("query", query);
-    model.save_changes();
-  };
+  const chooseQuery = (query) => setterOf(model)({ query });
   const rows = queryRows(queryLabels, ownName(), chooseQuery);
   const title = make("div", { class: "title" });
   const hands = model.get("moves").what === "vectors" ? handPlane(model, example) : null;
@@ -180,10 +178,9 @@ function exampleBlock(model, example, own) {
 
 /** The temperature: one slider for the whole figure. @param {Model<Traits>} model */
 function temperatureControl(model) {
-  const control = slider("temperature", { min: -20, max: 20, step: 1 }, (step) => {
-    model.set("temperature", temperatureAt(step));
-    model.save_changes();
-  });
+  const control = slider("temperature", { min: -20, max: 20, step: 1 }, (step) =>
+    setterOf(model)({ temperature: temperatureAt(step) }),
+  );
   const note = make("small", { text: "divides the scores before the softmax" });
   const element = make("div", { class: "temperature" }, control.label, control.input, note);
   const paint = () => {
@@ -194,35 +191,23 @@ function temperatureControl(model) {
 }
 
 /** Draw the figure into `el` and keep it in step with the model; returns a clean-up. @param {Place<Traits>} place */
-function drawFigure({ model, el }) {
+function drawFigure(place) {
+  const { model } = place;
   const own = model.get("written").task && canBring("python") ? ownFunction(model, lengthOf, () => paint()) : null;
   const ownRow = own?.rowOf ?? (() => ({}));
   const blocks = model.get("scores").map((_, example) => exampleBlock(model, example, ownRow));
   const temperature = temperatureControl(model);
-  const caption = model.get("caption");
-  const figure = make(
-    "figure",
-    { class: "attnbook-figure attention", "data-attnbook-figure": model.get("kind") },
-    ...(own ? [own.element] : []),
-    ...blocks.map((block) => block.element),
-    temperature.element,
-    ...(caption ? [make("figcaption", { text: caption })] : []),
-  );
+  const elements = [...(own ? [own.element] : []), ...blocks.map((block) => block.element), temperature.element];
   const paint = () => [...blocks, temperature].forEach((part) => part.paint());
   const traits = ["valid_lens", "temperature", "query", ...movedBy(model).map(([name]) => name)];
-  const names = traits.map((name) => `change:${name}`);
-  const moved = own?.moved ?? paint;
-  names.forEach((name) => model.on(name, moved));
   const watcher = new ResizeObserver(() => blocks.forEach((block) => block.fit()));
-  paint();
-  ownKeys(figure);
-  el.replaceChildren(figure);
+  const { close } = mountFigure(place, { elements, traits, paint, heard: own?.moved });
   // Not the whole figure: what fits changes its height, and a browser calls that a loop.
   blocks.forEach((block) => watcher.observe(block.keys));
   return () => {
     watcher.disconnect();
     own?.stop();
-    names.forEach((name) => model.off(name, moved));
+    close();
   };
 }
 

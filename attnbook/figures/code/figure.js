@@ -1,8 +1,9 @@
 // A code task: the reader writes Python in the page, runs it, and is told what is wrong.
 /** @import { Answered, Model, Place, Runner } from "../shared/types" */
 /** @import { Field, Traits } from "./types" */
-import { make, ownKeys, ownName, put, withCode } from "../shared/elements.js";
+import { make, ownName, put, withCode } from "../shared/elements.js";
 import { bring, canBring } from "../shared/late.js";
+import { mountFigure } from "../shared/mount.js";
 import { tell } from "../shared/written.js";
 import { codeField, keep, kept } from "./field.js";
 
@@ -230,17 +231,9 @@ function sorry(error) {
 }
 
 /** Draw the figure into `el`; returns a clean-up. @param {Place<Traits>} place */
-function drawCodeTask({ model, el }) {
-  const alive = canBring("python") ? drawAlive(model) : null;
-  const caption = model.get("caption");
-  const figure = make(
-    "figure",
-    { class: "attnbook-figure code", "data-attnbook-figure": model.get("kind") },
-    ...(alive ? alive.pieces : drawStill(model)),
-    ...(caption ? [make("figcaption", { text: caption })] : []),
-  );
-  el.replaceChildren(figure);
-  ownKeys(figure);
+function drawCodeTask(place) {
+  const alive = canBring("python") ? drawAlive(place.model) : null;
+  mountFigure(place, { elements: alive?.pieces ?? drawStill(place.model), traits: [], paint() {} });
   return () => alive?.close();
 }
 

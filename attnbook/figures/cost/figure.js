@@ -4,7 +4,8 @@
 
 import { ruler } from "../shared/axes.js";
 import { slider } from "../shared/controls.js";
-import { make, ownKeys, ownName, put } from "../shared/elements.js";
+import { make, ownName, put } from "../shared/elements.js";
+import { mountFigure, setterOf } from "../shared/mount.js";
 import { costsOf, STEPS, sentence, sizesOf, sweepOf, WAYS } from "./counts.js";
 import { LEFT, numberTables, PLOTS, placeOf, plot, settingOf } from "./pieces.js";
 
@@ -95,10 +96,7 @@ function plotsOf(model) {
 /** The two choices, and the sliders. @param {Model<Traits>} model */
 function controlsOf(model) {
   /** @type {<Name extends keyof Traits>(name: Name) => (value: Traits[Name]) => void} */
-  const set = (name) => (value) => {
-    model.set(name, value);
-    model.save_changes();
-  };
+  const set = (name) => (value) => setterOf(model)(/** @type {Partial<Traits>} */ ({ [name]: value }));
   const choices = /** @type {[ChoiceName, Record<string, string>][]} */ (Object.entries(CHOICES)).map(
     ([name, options]) => /** @type {const} */ ([name, choice(name, options, set(name))]),
   );
@@ -115,17 +113,12 @@ function controlsOf(model) {
 }
 
 /** Draw the figure into `el` and keep it in step with the model; returns a clean-up. @param {Place<Traits>} place */
-function drawCost({ model, el }) {
+function drawCost(place) {
+  const { model } = place;
   const [controls, plots, tables] = [controlsOf(model), plotsOf(model), numberTables(model)];
   const readout = make("p", { class: "readout", "aria-live": "polite" });
   const note = make("p", { class: "cost-note" });
-  const caption = model.get("caption");
-  const figure = make(
-    "figure",
-    { class: "attnbook-figure cost", "data-attnbook-figure": model.get("kind") },
-    ...[controls.top, plots.element, controls.bottom, readout, note, tables.element],
-    ...(caption ? [make("figcaption", { text: caption })] : []),
-  );
+  const elements = [controls.top, plots.element, controls.bottom, readout, note, tables.element];
   const paint = () => {
     const [costs, sweep] = [costsOf(model, sizesOf(model)), sweepOf(model)];
     controls.paint();
@@ -134,12 +127,11 @@ function drawCost({ model, el }) {
     put(readout, { text: sentence(model) });
     put(note, { text: dotsNote(model) });
   };
-  const names = ["batch", "num_queries", "num_keys", "size", "layer", "mode"].map((name) => `change:${name}`);
-  names.forEach((name) => model.on(name, paint));
-  paint();
-  ownKeys(figure);
-  el.replaceChildren(figure);
-  return () => names.forEach((name) => model.off(name, paint));
+  return mountFigure(place, {
+    elements,
+    traits: ["batch", "num_queries", "num_keys", "size", "layer", "mode"],
+    paint,
+  }).close;
 }
 
 export default { render: drawCost };

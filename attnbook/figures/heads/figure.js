@@ -3,7 +3,8 @@
 /** @import { HeadAt, Opened, Seen, Traits } from "./types" */
 import { slider } from "../shared/controls.js";
 import { make, put } from "../shared/elements.js";
-import { drawTrained } from "../shared/trained.js";
+import { setterOf } from "../shared/mount.js";
+import { drawTrained, memory } from "../shared/trained.js";
 import { field, line } from "./line.js";
 import { large, maps } from "./maps.js";
 import { follow, opened } from "./model.js";
@@ -30,19 +31,6 @@ function seenBy(model, engine) {
   return { reading, removed, whole: removed.length ? follow(snapshot, text).guesses : reading.guesses };
 }
 
-/** Keeps the newest of what can be shown. @param {Model<Traits>} model */
-function memory(model) {
-  let [last, seen] = ["", /** @type {Seen} */ (storedOf(model))];
-  /** @param {Opened | null} engine */
-  return (engine) => {
-    const now = JSON.stringify([model.get("text"), model.get("step"), model.get("removed"), Boolean(engine)]);
-    if (engine && now !== last) seen = seenBy(model, engine);
-    else if (!engine) seen = storedOf(model) ?? seen;
-    last = now;
-    return seen;
-  };
-}
-
 /** The snapshot of training. @param {number[]} steps @param {(step: number) => void} onChoose */
 function training(steps, onChoose) {
   const range = { min: 0, max: steps.length - 1, step: 1 };
@@ -55,11 +43,7 @@ function training(steps, onChoose) {
 
 /** What the reader's hand does to the model. @param {Model<Traits>} model */
 function hand(model) {
-  /** @param {Partial<Traits>} changes */
-  const set = (changes) => {
-    for (const [name, value] of Object.entries(changes)) model.set(/** @type {keyof Traits} */ (name), value);
-    model.save_changes();
-  };
+  const set = setterOf(model);
   return {
     type(/** @type {string} */ text) {
       const [query, before] = [model.get("query"), model.get("text").length];
@@ -95,7 +79,11 @@ function parts(model, repaint) {
   const top = make("div", { class: "heads-top" }, typed.element, steps.element);
   const focus = make("div", { class: "heads-focus" }, one.element, three.element);
   const rest = make("div", {}, symbols.element, readout, all.element, focus, numbers.element);
-  const newest = memory(model);
+  const newest = memory(
+    () => [model.get("text"), model.get("step"), model.get("removed")],
+    () => storedOf(model),
+    (/** @type {Opened} */ engine) => seenBy(model, engine),
+  );
   let [written, at] = ["", 0];
   /** @param {Opened | null} engine @param {string} why it is not there */
   const paint = (engine, why) => {

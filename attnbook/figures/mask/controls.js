@@ -3,6 +3,7 @@
 /** @import { Rules, Traits } from "./types" */
 import { slider } from "../shared/controls.js";
 import { make, put } from "../shared/elements.js";
+import { setterOf } from "../shared/mount.js";
 import { rulesOf } from "./rules.js";
 
 /** A control with the way to show where the rules stand. @typedef {{element: HTMLElement, paint: (rules: Rules) => void}} Control */
@@ -183,12 +184,7 @@ const GROUPS = [
 
 /** All controls that the figure is to have. @param {Model<Traits>} model */
 export function controlsOf(model) {
-  /** @type {Set} */
-  const set = (changes) => {
-    const names = /** @type {(keyof Rules)[]} */ (Object.keys(changes));
-    for (const name of names) model.set(name, /** @type {any} */ (changes[name]));
-    model.save_changes();
-  };
+  const set = setterOf(model);
   const shown = GROUPS.filter(([name]) => model.get("groups").includes(name));
   const groups = shown.map(([, title, make_]) => ({ title, controls: make_(model, set) }));
   const fields = groups.map(({ title, controls }) =>

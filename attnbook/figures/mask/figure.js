@@ -1,7 +1,8 @@
 // The mask figure: rules, who sees whom, and the code for each library.
 /** @import { Place } from "../shared/types" */
 /** @import { Library, Traits } from "./types" */
-import { make, ownKeys, put, withCode } from "../shared/elements.js";
+import { make, put, withCode } from "../shared/elements.js";
+import { mountFigure, setterOf, together } from "../shared/mount.js";
 import { controlsOf } from "./controls.js";
 import { ownOf, ownRule } from "./own.js";
 import { codeBox, matrix, twin } from "./pieces.js";
@@ -20,17 +21,15 @@ export function verdictOn({ differ, slip }) {
 }
 
 /** Draw the figure into `el` and keep it in step with the model; returns a clean-up. @param {Place<Traits>} place */
-function drawMask({ model, el }) {
+function drawMask(place) {
+  const { model } = place;
   const goal = model.get("goal");
   const wanted = goal && visibleOf(goal);
   const has = (/** @type {"predicate" | "code"} */ name) => model.get("groups").includes(name);
   const controls = controlsOf(model);
   const own = has("predicate") ? ownRule(model) : null;
   const code = has("code")
-    ? codeBox((library) => {
-        model.set("library", /** @type {Library} */ (library));
-        model.save_changes();
-      })
+    ? codeBox((library) => setterOf(model)({ library: /** @type {Library} */ (library) }))
     : null;
   const [picture, table] = [matrix(goal ? "Yours" : ""), twin()];
   const target = goal ? matrix("Wanted") : null;
@@ -40,18 +39,10 @@ function drawMask({ model, el }) {
   const key = `■ visible, · hidden, □ the query’s own key${goal ? ", dashed: another than wanted" : ""}`;
   const legend = make("small", { class: "mask-legend", text: key });
   const left = make("div", {}, pictures, legend, readout, ...(goal ? [verdict] : []), empty);
-  const caption = model.get("caption");
-  const figure = make(
-    "figure",
-    { class: `attnbook-figure mask${goal ? " with-goal" : ""}`, "data-attnbook-figure": model.get("kind") },
-    make("div", { class: "mask-top" }, left, controls.element),
-    ...[own, code].flatMap((part) => (part ? [part.element] : [])),
-    table.element,
-    ...(caption ? [make("figcaption", { text: caption })] : []),
-  );
-  let [told, waiting] = ["", false];
+  const top = make("div", { class: "mask-top" }, left, controls.element);
+  const middle = [own, code].flatMap((part) => (part ? [part.element] : []));
+  let told = "";
   const paint = () => {
-    waiting = false;
     const rules = rulesOf(model);
     const mask = joined(visibleOf(rules), tableOf(model));
     controls.paint(rules);
@@ -67,19 +58,17 @@ function drawMask({ model, el }) {
     if (now !== told) verdict.replaceChildren(...withCode(now));
     told = now;
   };
-  // Several rules may be set at once: they are painted together.
-  const soon = () => {
-    if (!waiting) queueMicrotask(() => waiting && paint());
-    waiting = true;
-  };
-  const names = TRAITS.map((name) => `change:${name}`);
-  names.forEach((name) => model.on(name, soon));
-  paint();
-  ownKeys(figure);
-  el.replaceChildren(figure);
+  const { soon, stop } = together(paint); // several rules may be set at once
+  const { close } = mountFigure(place, {
+    elements: [top, ...middle, table.element],
+    traits: TRAITS,
+    paint,
+    heard: soon,
+    also: goal ? "with-goal" : "",
+  });
   return () => {
-    names.forEach((name) => model.off(name, soon));
-    waiting = false;
+    close();
+    stop();
     own?.close();
   };
 }

@@ -1,7 +1,8 @@
 // The online softmax of one query, block by block.
 /** @import { Model, Place } from "../shared/types" */
 /** @import { Carried, Sum, Traits } from "./types" */
-import { make, ownKeys, put } from "../shared/elements.js";
+import { make, put } from "../shared/elements.js";
+import { mountFigure, setterOf } from "../shared/mount.js";
 import { numberTables, outputRows, scoreAxis, sumRows } from "./pieces.js";
 import { outputOf, plainSoftmax, reachOf, walkThrough } from "./walk.js";
 import { errorOf, story } from "./words.js";
@@ -32,10 +33,7 @@ function buttons(model, steps, onStep) {
   back.addEventListener("click", () => onStep(Math.max(0, model.get("step") - 1)));
   next.addEventListener("click", () => onStep(Math.min(steps, model.get("step") + 1)));
   const box = make("input", { type: "checkbox" });
-  box.addEventListener("change", () => {
-    model.set("corrected", !box.checked);
-    model.save_changes();
-  });
+  box.addEventListener("change", () => setterOf(model)({ corrected: !box.checked }));
   const choice = make("label", { class: "choice" }, box, make("span", { text: "without the correction" }));
   const element = make("div", { class: "buttons" }, back, next, choice);
   /** @param {number} step @param {boolean} corrected */
@@ -52,10 +50,7 @@ function partsOf(model) {
   const [scores, values, block] = [model.get("scores"), model.get("values"), model.get("block")];
   const { walks, outputs, plains } = shownOf(model);
   const steps = plains.length - 1;
-  const onStep = (/** @type {number} */ step) => {
-    model.set("step", step);
-    model.save_changes();
-  };
+  const onStep = (/** @type {number} */ step) => setterOf(model)({ step });
   const top = buttons(model, steps, onStep);
   const told = make("p", { class: "readout", "aria-live": "polite" });
   const axis = scoreAxis(scores, values, block, onStep);
@@ -85,21 +80,8 @@ function partsOf(model) {
 }
 
 /** Draw the figure into `el` and keep it in step with the model; returns a clean-up. @param {Place<Traits>} place */
-function drawOnline({ model, el }) {
-  const { elements, paint } = partsOf(model);
-  const caption = model.get("caption");
-  const figure = make(
-    "figure",
-    { class: "attnbook-figure online", "data-attnbook-figure": model.get("kind") },
-    ...elements,
-    ...(caption ? [make("figcaption", { text: caption })] : []),
-  );
-  const names = ["change:step", "change:corrected"];
-  names.forEach((name) => model.on(name, paint));
-  paint();
-  ownKeys(figure);
-  el.replaceChildren(figure);
-  return () => names.forEach((name) => model.off(name, paint));
+function drawOnline(place) {
+  return mountFigure(place, { ...partsOf(place.model), traits: ["step", "corrected"] }).close;
 }
 
 export default { render: drawOnline };

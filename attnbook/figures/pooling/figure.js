@@ -4,8 +4,9 @@
 import { entropy, gaussianScores, maskedSoftmax, pool } from "../shared/attention.js";
 import { fromLeft, ruler, ticks } from "../shared/axes.js";
 import { decimals, short, slider } from "../shared/controls.js";
-import { make, ownKeys, put } from "../shared/elements.js";
+import { make, put } from "../shared/elements.js";
 import { colour } from "../shared/keys.js";
+import { mountFigure, setterOf } from "../shared/mount.js";
 import { keyTicks, numbersOf, say, scorePicture, valuePicture, weightPicture } from "./pieces.js";
 
 /**
@@ -137,10 +138,7 @@ function stage(name, notes, ...content) {
 function controlsOf(model) {
   const [steps, axis, widths] = [stepsOf(model), model.get("axis"), model.get("widths")];
   /** @param {"query"|"width"} name @param {number} value */
-  const change = (name, value) => {
-    model.set(name, value);
-    model.save_changes();
-  };
+  const change = (name, value) => setterOf(model)({ [name]: value });
   const query = slider("query", { min: 0, max: steps.queries, step: 1 }, (at) => change("query", queryAt(axis, at)));
   const width = slider("width", { min: 0, max: steps.widths, step: 1 }, (at) => change("width", widths[at]));
   const paint = (/** @type {Answer} */ row) => {
@@ -248,35 +246,23 @@ function picture(model, controls) {
 }
 
 /** Draw the figure into `el` and keep it in step with the model; returns a clean-up. @param {Place<Traits>} place */
-function drawPooling({ model, el }) {
+function drawPooling(place) {
+  const { model } = place;
   const controls = controlsOf(model);
   const shown = picture(model, controls);
   const table = numbersOf(shown.layout);
   const note = make("small", { text: "how far the query looks" });
   const width = make("div", { class: "width-control" }, controls.width.label, controls.width.input, note);
-  const caption = model.get("caption");
-  const figure = make(
-    "figure",
-    {
-      class: `attnbook-figure pooling${model.get("points").length > 64 ? " crowded-points" : ""}`,
-      "data-attnbook-figure": model.get("kind"),
-    },
-    shown.elements[0],
-    width,
-    shown.elements[1],
-    table.element,
-    ...(caption ? [make("figcaption", { text: caption })] : []),
-  );
   const paint = () => {
     const row = rowOf(model);
     [controls, shown, table].forEach((part) => part.paint(row));
   };
-  const names = ["change:query", "change:width"];
-  names.forEach((name) => model.on(name, paint));
-  paint();
-  ownKeys(figure);
-  el.replaceChildren(figure);
-  return () => names.forEach((name) => model.off(name, paint));
+  return mountFigure(place, {
+    elements: [shown.elements[0], width, shown.elements[1], table.element],
+    traits: ["query", "width"],
+    paint,
+    also: model.get("points").length > 64 ? "crowded-points" : "",
+  }).close;
 }
 
 export default { render: drawPooling };

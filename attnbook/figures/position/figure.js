@@ -2,7 +2,8 @@
 /** @import { Place } from "../shared/types" */
 /** @import { Fixed, Pose, Traits } from "./types" */
 import { slider } from "../shared/controls.js";
-import { make, ownKeys, put } from "../shared/elements.js";
+import { make, put } from "../shared/elements.js";
+import { mountFigure, setterOf } from "../shared/mount.js";
 import { chart, clocks, numberTables, sumOf } from "./pieces.js";
 import { pose, sweep } from "./turns.js";
 
@@ -43,25 +44,18 @@ function mover(names, positions, onMove) {
 }
 
 /** Draw the figure into `el` and keep it in step with the model; returns a clean-up. @param {Place<Traits>} place */
-function drawFigure({ model, el }) {
+function drawFigure(place) {
+  const { model } = place;
   const [size, reach, query, key] = [model.get("size"), model.get("reach"), model.get("query"), model.get("key")];
-  const [fixed, caption] = [{ size, reach, query, key }, model.get("caption")];
-  const set = (/** @type {"start" | "distance"} */ name) => (/** @type {number} */ value) => {
-    model.set(name, value);
-    model.save_changes();
-  };
+  const fixed = { size, reach, query, key };
+  const set = setterOf(model);
   const { names, dot, note } = wordsOf(fixed);
-  const both = mover(names, model.get("positions"), set("start"));
+  const both = mover(names, model.get("positions"), (start) => set({ start }));
   const hands = clocks(pose(fixed, 0, 0), names);
   const readout = make("p", { class: "readout", "aria-live": "polite" });
-  const plot = chart(fixed, note, set("distance"));
+  const plot = chart(fixed, note, (distance) => set({ distance }));
   const tables = numberTables(fixed, names);
-  const figure = make(
-    "figure",
-    { class: "attnbook-figure position", "data-attnbook-figure": model.get("kind") },
-    ...[both.element, hands.element, readout, plot.element, tables.element],
-    ...(caption ? [make("figcaption", { text: caption })] : []),
-  );
+  const elements = [both.element, hands.element, readout, plot.element, tables.element];
   const paint = () => {
     const start = model.get("start");
     const now = pose(fixed, start, model.get("distance"));
@@ -72,12 +66,7 @@ function drawFigure({ model, el }) {
     plot.paint(now, along);
     tables.paint(now, along, start);
   };
-  const changes = ["change:start", "change:distance"];
-  changes.forEach((name) => model.on(name, paint));
-  paint();
-  ownKeys(figure);
-  el.replaceChildren(figure);
-  return () => changes.forEach((name) => model.off(name, paint));
+  return mountFigure(place, { elements, traits: ["start", "distance"], paint }).close;
 }
 
 export default { render: drawFigure };

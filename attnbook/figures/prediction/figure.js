@@ -2,7 +2,8 @@
 /** @import { Model, Place } from "../shared/types" */
 /** @import { Answer, Asked, Told, Traits } from "./types" */
 
-import { make, ownKeys, ownName, put, withCode } from "../shared/elements.js";
+import { make, ownName, put, withCode } from "../shared/elements.js";
+import { mountFigure, setterOf } from "../shared/mount.js";
 
 const TRIES = 2; // before one may be shown the answer
 /** Before each option, so that no colour is needed, nor eyes. */
@@ -51,9 +52,7 @@ export function say(model, answer) {
 
 /** Take an answer: the model remembers it. @param {Model<Traits>} model @param {Answer} answer */
 function take(model, answer) {
-  if (judge(model, answer).right) model.set("done", "right");
-  else model.set("tried", [...model.get("tried"), answer]);
-  model.save_changes();
+  setterOf(model)(judge(model, answer).right ? { done: "right" } : { tried: [...model.get("tried"), answer] });
 }
 
 /** One button for each answer. @param {Model<Traits>} model @returns {Asked} */
@@ -143,25 +142,19 @@ export function sentence(model) {
 }
 
 /** Draw the figure into `el` and keep it in step with the model; returns a clean-up. @param {Place<Traits>} place */
-function drawPrediction({ model, el }) {
+function drawPrediction(place) {
+  const { model } = place;
   const asked = model.get("options").length ? choice(model) : fields(model);
   const name = ownName();
   const question = make("p", { id: name, class: "ask" }, ...withCode(model.get("ask")));
   const readout = make("p", { class: "readout", role: "status", tabindex: -1 });
   const show = make("button", { type: "button", class: "show", text: "Show me" });
   show.addEventListener("click", () => {
-    model.set("done", "shown");
-    model.save_changes();
+    setterOf(model)({ done: "shown" });
     readout.focus(); // the button is gone
   });
-  const caption = model.get("caption");
-  const figure = make(
-    "figure",
-    { class: "attnbook-figure prediction", "data-attnbook-figure": model.get("kind") },
-    make("div", { role: "group", "aria-labelledby": name }, question, asked.element, readout, show),
-    ...(caption ? [make("figcaption", { text: caption })] : []),
-  );
-  const paint = () => {
+  const group = make("div", { role: "group", "aria-labelledby": name }, question, asked.element, readout, show);
+  const paint = (/** @type {HTMLElement} */ figure) => {
     const done = model.get("done");
     asked.paint();
     put(readout, { text: sentence(model) });
@@ -171,12 +164,7 @@ function drawPrediction({ model, el }) {
     // The page unfolds what follows.
     figure.dispatchEvent(new CustomEvent("attnbook-answered", { bubbles: true }));
   };
-  const names = ["change:tried", "change:done"];
-  names.forEach((event) => model.on(event, paint));
-  el.replaceChildren(figure);
-  paint();
-  ownKeys(figure);
-  return () => names.forEach((event) => model.off(event, paint));
+  return mountFigure(place, { elements: [group], traits: ["tried", "done"], paint }).close;
 }
 
 export default { render: drawPrediction };

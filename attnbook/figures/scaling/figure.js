@@ -3,7 +3,8 @@
 /** @import { Half, Told, Traits } from "./types" */
 import { curve, dotAt, fromLeft, fromTop, graph, ruler, segment } from "../shared/axes.js";
 import { decimals, slider } from "../shared/controls.js";
-import { make, ownKeys, put } from "../shared/elements.js";
+import { make, put } from "../shared/elements.js";
+import { mountFigure, setterOf } from "../shared/mount.js";
 import { folded, tableRow, titledTable } from "../shared/tables.js";
 import { FEW, half, halvesOf, MEASURES, SIDES, scaleOf } from "./halves.js";
 
@@ -141,14 +142,12 @@ function keyChoice(count, onPoint) {
 }
 
 /** Draw the figure into `el` and keep it in step with the model; returns a clean-up. @param {Place<Traits>} place */
-function drawFigure({ model, el }) {
-  const [sizes, caption, halves] = [model.get("sizes"), model.get("caption"), halvesOf(model)];
+function drawFigure(place) {
+  const { model } = place;
+  const [sizes, halves] = [model.get("sizes"), halvesOf(model)];
   const [numQueries, numKeys] = [halves[0][0].scores.length, halves[0][0].scores[0].length];
   const labels = Array.from({ length: numKeys }, (_, i) => `key ${i}`);
-  const set = (/** @type {"d" | "query"} */ name) => (/** @type {number} */ value) => {
-    model.set(name, value);
-    model.save_changes();
-  };
+  const set = setterOf(model);
   let pointed = /** @type {number | null} */ (null);
   const point = (/** @type {number | null} */ i) => {
     if (i === pointed) return;
@@ -159,20 +158,15 @@ function drawFigure({ model, el }) {
   };
   const parts = SIDES.map((side) => half(side, labels, numQueries, point));
   const pointing = keyChoice(numKeys, point);
-  const sweep = chart(halves, sizes, numQueries, set("d"));
+  const sweep = chart(halves, sizes, numQueries, (d) => set({ d }));
   const tables = numberTables(labels, halves, sizes);
-  const choice = queryChoice(numQueries, set("query"));
+  const choice = queryChoice(numQueries, (query) => set({ query }));
   const readout = make("p", { class: "readout", "aria-live": "polite" });
   const pair = make("div", { class: "halves" }, ...parts.map((part) => part.element));
   pair.addEventListener("pointerleave", (event) => {
     if (event.pointerType !== "touch") point(null); // a lifted finger leaves at once
   });
-  const figure = make(
-    "figure",
-    { class: "attnbook-figure scaling", "data-attnbook-figure": model.get("kind") },
-    ...[choice.element, pair, pointing.element, readout, sweep.element, tables.element],
-    ...(caption ? [make("figcaption", { text: caption })] : []),
-  );
+  const elements = [choice.element, pair, pointing.element, readout, sweep.element, tables.element];
   const shown = () => {
     const step = sizes.indexOf(model.get("d"));
     return { step, both: halves[step], query: model.get("query") };
@@ -195,12 +189,7 @@ function drawFigure({ model, el }) {
     tables.paint(both, query, sizes[step]);
     paintReadout();
   };
-  const names = ["change:d", "change:query"];
-  names.forEach((name) => model.on(name, paint));
-  paint();
-  ownKeys(figure);
-  el.replaceChildren(figure);
-  return () => names.forEach((name) => model.off(name, paint));
+  return mountFigure(place, { elements, traits: ["d", "query"], paint }).close;
 }
 
 export default { render: drawFigure };

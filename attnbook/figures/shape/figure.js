@@ -3,6 +3,7 @@
 /** @import { Held, Kind, Measure, Section, Step, Traits } from "./types" */
 import { slider } from "../shared/controls.js";
 import { make, ownKeys, put } from "../shared/elements.js";
+import { mountFigure, setterOf } from "../shared/mount.js";
 import { folded, headOf } from "../shared/tables.js";
 import { axisPlace, indexOf, say, sized } from "./layout.js";
 import { met, productOf } from "./meeting.js";
@@ -261,14 +262,12 @@ function numberTable(model) {
 }
 
 /** Draw the figure into `el` and keep it in step with the model; returns a clean-up. @param {Place<Traits>} place */
-function drawShape({ model, el }) {
+function drawShape(place) {
+  const { model } = place;
   const [steps, sections] = [model.get("steps"), model.get("sections")];
-  const [caption, remark] = [model.get("caption"), model.get("remark")];
-  /** @param {number} place */
-  const choose = (place) => {
-    model.set("step", place);
-    model.save_changes();
-  };
+  const remark = model.get("remark");
+  /** @param {number} step */
+  const choose = (step) => setterOf(model)({ step });
   const said = make("p", { class: "readout", "aria-live": "polite" });
   const source = sourceOf(sections, steps, choose);
   const control = slider("step", { min: 0, max: steps.length - 1, step: 1 }, choose);
@@ -276,39 +275,24 @@ function drawShape({ model, el }) {
   const setting = make("div", { class: "step-setting" }, control.label, where, control.input);
   const tensors = tensorsOf(model, (text) => put(said, { text }));
   const [list, table] = [stepTable(steps, sections), numberTable(model)];
-  const figure = make(
-    "figure",
-    { class: "attnbook-figure shape", "data-attnbook-figure": model.get("kind") },
-    ...[
-      source.element,
-      ...(remark ? [make("p", { class: "remark", text: remark })] : []),
-      setting,
-      tensors.element,
-      said,
-      list.element,
-      table.element,
-    ],
-    ...(caption ? [make("figcaption", { text: caption })] : []),
-  );
+  const about = remark ? [make("p", { class: "remark", text: remark })] : [];
+  const elements = [source.element, ...about, setting, tensors.element, said, list.element, table.element];
   const now = () => steps[model.get("step")];
   const paint = () => {
-    const [place, step] = [model.get("step"), now()];
-    control.set(place, `${place} of ${steps.length - 1}`);
+    const [number, step] = [model.get("step"), now()];
+    control.set(number, `${number} of ${steps.length - 1}`);
     put(where, { text: `line ${step.line} of ${sections[step.section].title}` });
-    control.input.setAttribute("aria-valuetext", `${place}: ${step.name} ${sized(step)}`);
+    control.input.setAttribute("aria-valuetext", `${number}: ${step.name} ${sized(step)}`);
     source.paint(step);
     tensors.paint(step);
-    list.paint(place);
+    list.paint(number);
     table.paint(step);
   };
   table.element.addEventListener("toggle", () => table.paint(now()));
-  model.on("change:step", paint);
-  el.replaceChildren(figure);
-  paint();
-  ownKeys(figure);
+  const { close } = mountFigure(place, { elements, traits: ["step"], paint });
   return () => {
     table.stop();
-    model.off("change:step", paint);
+    close();
   };
 }
 

@@ -1,7 +1,7 @@
 // A figure with a trained model: how the model comes, from a script or a kernel, and what is painted.
 /** @import { Model, Place, Supplied } from "./types" */
-import { make, ownKeys } from "./elements.js";
 import { bring, canBring } from "./late.js";
+import { mountFigure, together } from "./mount.js";
 
 const NEAR = "300px"; // from the view
 
@@ -63,6 +63,25 @@ function supply(model, figure, { open, onCome, onFail }) {
 }
 
 /**
+ * Keeps the newest of what can be shown: what Python stored, until the model in the page has made more.
+ * @template Engine, Seen
+ * @param {() => unknown} chosen what it depends on
+ * @param {() => Seen | null} stored what Python stored, if it is of what is chosen now
+ * @param {(engine: Engine) => Seen} seenBy what the model makes of what is chosen
+ */
+export function memory(chosen, stored, seenBy) {
+  let [last, seen] = ["", /** @type {Seen} */ (stored())];
+  /** @param {Engine | null} engine */
+  return (engine) => {
+    const now = JSON.stringify([chosen(), Boolean(engine)]);
+    if (engine && now !== last) seen = seenBy(engine);
+    else if (!engine) seen = stored() ?? seen;
+    last = now;
+    return seen;
+  };
+}
+
+/**
  * Draw a figure into `el` and keep it in step with its model; returns a clean-up.
  * `paint` gets the engine, once it has come, and why it has not come, if something is wrong.
  * @template Packed, Engine
@@ -75,31 +94,13 @@ function supply(model, figure, { open, onCome, onFail }) {
  *     {elements: Element[], paint: (engine: Engine | null, why: string) => void},
  * }} does
  */
-export function drawTrained({ model, el }, { traits, open, parts }) {
+export function drawTrained(place, { traits, open, parts }) {
+  const { model } = place;
   const { elements, paint } = parts(model, () => soon());
-  const [caption, kind] = [model.get("caption"), model.get("kind")];
-  const figure = make(
-    "figure",
-    { class: `attnbook-figure ${kind}`, "data-attnbook-figure": kind },
-    ...elements,
-    ...(caption ? [make("figcaption", { text: caption })] : []),
-  );
-  /** @type {[Engine | null, string, boolean]} */
-  let [engine, why, waiting] = [null, "", false];
-  const now = () => {
-    waiting = false;
-    paint(engine, why);
-  };
-  // Several traits may be set at once: they are painted together.
-  const soon = () => {
-    if (!waiting) queueMicrotask(() => waiting && now());
-    waiting = true;
-  };
-  const names = traits.map((name) => `change:${name}`);
-  names.forEach((name) => model.on(name, soon));
-  now();
-  ownKeys(figure);
-  el.replaceChildren(figure);
+  /** @type {[Engine | null, string]} */
+  let [engine, why] = [null, ""];
+  const { now, soon, stop } = together(() => paint(engine, why)); // several traits may be set at once
+  const { figure, close } = mountFigure(place, { elements, traits, paint: now, heard: soon });
   const source = supply(/** @type {Model<Supplied<Packed>>} */ (/** @type {unknown} */ (model)), figure, {
     open,
     onCome(come) {
@@ -112,8 +113,8 @@ export function drawTrained({ model, el }, { traits, open, parts }) {
     },
   });
   return () => {
-    names.forEach((name) => model.off(name, soon));
-    waiting = false;
+    close();
+    stop();
     source.close();
   };
 }

@@ -2,7 +2,8 @@
 /** @import { Model, Place } from "../shared/types" */
 /** @import { Seen, Traits, Translator } from "./types" */
 import { make, put } from "../shared/elements.js";
-import { drawTrained } from "../shared/trained.js";
+import { setterOf } from "../shared/mount.js";
+import { drawTrained, memory } from "../shared/trained.js";
 import { mapBand, outputBand, textBand } from "./bands.js";
 import { field, hiding } from "./field.js";
 import { opened, translated } from "./model.js";
@@ -27,26 +28,9 @@ function seenBy(model, engine) {
   return { reading, whole: hidden.length ? translated(engine, text).output : reading.output };
 }
 
-/** Keeps the newest of what can be shown. @param {Model<Traits>} model */
-function memory(model) {
-  let [last, seen] = ["", /** @type {Seen} */ (storedOf(model))];
-  /** @param {Translator | null} engine */
-  return (engine) => {
-    const now = JSON.stringify([model.get("text"), model.get("hidden"), Boolean(engine)]);
-    if (engine && now !== last) seen = seenBy(model, engine);
-    else if (!engine) seen = storedOf(model) ?? seen;
-    last = now;
-    return seen;
-  };
-}
-
 /** What the reader's hand does to the model. @param {Model<Traits>} model */
 function hand(model) {
-  /** @param {Partial<Traits>} changes */
-  const set = (changes) => {
-    for (const [name, value] of Object.entries(changes)) model.set(/** @type {keyof Traits} */ (name), value);
-    model.save_changes();
-  };
+  const set = setterOf(model);
   return {
     // Places are those of the old text: in a new one nothing is hidden.
     type: (/** @type {string} */ text) => text !== model.get("text") && set({ hidden: [], text }),
@@ -83,7 +67,11 @@ function parts(model, repaint) {
   const bands = [output.element, text.element, hide.element, readout, map.element, numbers.element];
   const summary = make("div", { class: "answer" }, answer, doubt);
   const rest = make("div", {}, summary, make("p", { class: "note", text: ALWAYS }), ...bands);
-  const newest = memory(model);
+  const newest = memory(
+    () => [model.get("text"), model.get("hidden")],
+    () => storedOf(model),
+    (/** @type {Translator} */ engine) => seenBy(model, engine),
+  );
   let written = "";
   /** @param {Translator | null} engine @param {string} why it is not there */
   const paint = (engine, why) => {
