@@ -28,11 +28,9 @@ class ListTask(Task):
         def register(function: Function) -> Function:
             super(ListTask, self).bug(**texts)(function)
             name, bug = self.bugs.popitem()
-            if self.in_torch and not (bug.sentence and bug.mend):
+            if self.in_torch and not (bug.cause and bug.fix):
                 same = self.in_torch.bugs[name]
-                bug = replace(
-                    bug, sentence=bug.sentence or same.sentence, mend=bug.mend or same.mend
-                )
+                bug = replace(bug, cause=bug.cause or same.cause, fix=bug.fix or same.fix)
             self.bugs[name] = bug
             return function
 

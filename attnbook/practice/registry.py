@@ -55,6 +55,6 @@ def slips(task: str, arguments: Sequence[Any], *names: str) -> dict[str, Any]:
     if unknown:
         raise ValueError(f"bugs of {task} are {', '.join(known)}, got {unknown[0]!r}")
     return {
-        f"This is what you get when {known[name].sentence}": known[name].function(*arguments)
+        f"This is what you get when {known[name].cause}": known[name].function(*arguments)
         for name in names
     }

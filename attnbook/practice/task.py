@@ -32,7 +32,7 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Right:
+class Solution:
     """A right implementation, and why it is right, for who doubts it."""
 
     name: str
@@ -47,16 +47,16 @@ class Bug:
     Args:
         name: its function's, as words.
         function: the implementation.
-        sentence: the fault, going on after "This is what you get when".
-        mend: what to do instead.
+        cause: the fault; it goes on after "This is what you get when".
+        fix: what to do instead.
         symptom: what an affected user would report, who does not know the fault.
         origin: where it was found in real code; nothing for a common mistake.
     """
 
     name: str
     function: Function
-    sentence: str
-    mend: str
+    cause: str
+    fix: str
     symptom: str = ""
     origin: str = ""
 
@@ -97,7 +97,7 @@ class Task:
     outputs: tuple[str, ...] = ("the output",)
     as_function: Callable[[Function], Function] = lambda written: written
     cases: dict[str, Case] = field(default_factory=dict)
-    rights: dict[str, Right] = field(default_factory=dict)
+    solutions: dict[str, Solution] = field(default_factory=dict)
     bugs: dict[str, Bug] = field(default_factory=dict)
     tests: list[Function] = field(default_factory=list)
 
@@ -110,24 +110,24 @@ class Task:
 
         return register
 
-    def right(self, why: str) -> Callable[[Function], Function]:
+    def solution(self, why: str) -> Callable[[Function], Function]:
         """Register a right implementation."""
 
         def register(function: Function) -> Function:
             name = _words(function)
-            self.rights[name] = Right(name, function, why)
+            self.solutions[name] = Solution(name, function, why)
             return function
 
         return register
 
     def bug(
-        self, *, mend: str = "", symptom: str = "", origin: str = ""
+        self, *, fix: str = "", symptom: str = "", origin: str = ""
     ) -> Callable[[Function], Function]:
-        """Register a bug; its docstring is the sentence."""
+        """Register a bug; its docstring is the cause."""
 
         def register(function: Function) -> Function:
-            name, sentence = _words(function), inspect.getdoc(function) or ""
-            self.bugs[name] = Bug(name, function, sentence, mend, symptom, origin)
+            name, cause = _words(function), inspect.getdoc(function) or ""
+            self.bugs[name] = Bug(name, function, cause, fix, symptom, origin)
             return function
 
         return register
@@ -140,7 +140,7 @@ class Task:
     @property
     def reference(self) -> Function:
         """The right implementation that others are compared with."""
-        return next(iter(self.rights.values())).function
+        return next(iter(self.solutions.values())).function
 
     @property
     def called(self) -> str:

@@ -86,7 +86,7 @@ def of_registry() -> Verdicts:
     """The verdicts on right implementations and bugs, those on plain lists included."""
     verdicts = Verdicts()
     for task in [*TASKS.values(), *LIST_TASKS.values()]:
-        for right in task.rights.values():
+        for right in task.solutions.values():
             found = check(task.name, right.function)
             names = [bug.name for bug in found.bugs]
             verdicts.add(right=True, accepted=bool(found), names=names, known=[])
@@ -129,7 +129,7 @@ def grades_of(name: str, *, all_compiled: bool = True) -> Grades:
     tested = caught(task, task.tests)
     return Grades(
         cases=len(task.cases),
-        rights=len(task.rights),
+        rights=len(task.solutions),
         not_accepted=refused_rights(task, all_compiled=all_compiled),
         bugs=len(task.bugs),
         not_refused=[bug for bug, verdict in verdicts.items() if verdict],
@@ -142,7 +142,7 @@ def grades_of(name: str, *, all_compiled: bool = True) -> Grades:
         unfair=[
             f"{test.__name__} on {right.name}"
             for test in task.tests
-            for right in task.rights.values()
+            for right in task.solutions.values()
             if failure(test, right.function)
         ],
         shaped=len(caught_by_shapes(task)),
@@ -153,7 +153,7 @@ def grades_of(name: str, *, all_compiled: bool = True) -> Grades:
 
 def refused_rights(task: Task, *, all_compiled: bool) -> list[str]:
     """The right implementations that the judge does not accept in every way."""
-    rights = [*task.rights.values()]
+    rights = [*task.solutions.values()]
     refused = [
         right.name
         for right in rights

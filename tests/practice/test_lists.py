@@ -16,7 +16,7 @@ MOST_BYTES = 9_000  # of what a page holds for one task, before it is packed
 
 @each_task
 def test_right_code_is_accepted_and_each_bug_is_refused_and_named_alone(task):
-    verdicts = {right.name: check(task.name, right.function) for right in task.rights.values()}
+    verdicts = {right.name: check(task.name, right.function) for right in task.solutions.values()}
     assert [name for name, verdict in verdicts.items() if not verdict] == []
     verdicts = {bug.name: check(task.name, bug.function) for bug in task.bugs.values()}
     named = {name: [bug.name for bug in verdict.bugs] for name, verdict in verdicts.items()}
@@ -26,8 +26,8 @@ def test_right_code_is_accepted_and_each_bug_is_refused_and_named_alone(task):
 
 @each_task
 def test_a_task_has_what_its_page_needs(task):
-    assert len(task.rights) >= 3
-    assert all(right.why.endswith(".") for right in task.rights.values())
+    assert len(task.solutions) >= 3
+    assert all(right.why.endswith(".") for right in task.solutions.values())
     assert task.in_torch in TASKS.values()
     assert task.draws in ("", "score", "weights", "weights of what is seen", "mask")
     assert f"`{task.called}(" in task.statement

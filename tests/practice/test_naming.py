@@ -13,7 +13,7 @@ from attnbook.practice.task import Task
 def known(task, name, function):
     """Register a bug of that name."""
     function.__name__, function.__doc__ = name, f"it is {name}."
-    task.bug(mend=f"not {name}.")(function)
+    task.bug(fix=f"not {name}.")(function)
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def total(monkeypatch, request):
     task = Task(f"total-{request.node.name}", "Write `total(x)`.", "def total(x):\n    ...")
     task.case("two numbers")(lambda: (torch.tensor([2.0, 3.0]),))
     task.case("huge numbers")(lambda: (torch.tensor([2e30, 3e30]),))
-    task.right("it adds.")(lambda x: x.sum())
+    task.solution("it adds.")(lambda x: x.sum())
     known(task, "product", lambda x: x.prod())
     known(task, "difference", lambda x: x[0] - x[1])
     monkeypatch.setitem(TASKS, task.name, task)
@@ -36,7 +36,7 @@ def names(task, written):
 def test_what_a_bug_does_gets_its_name(total):
     verdict = check(total.name, lambda x: torch.einsum("i,i->i", x[:1], x[1:])[0])
     assert [bug.name for bug in verdict.bugs] == ["product"]
-    assert "This is what you get when it is product.\nTo mend it: not product." in str(verdict)
+    assert "This is what you get when it is product.\nTo fix it: not product." in str(verdict)
 
 
 def test_right_code_and_other_faults_get_no_name(total):

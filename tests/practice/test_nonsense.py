@@ -209,7 +209,7 @@ def test_a_function_that_a_reader_replaced_is_not_taken_for_right(monkeypatch, o
         assert not check(task, bug)
         assert getattr(owner, name) is bug
     assert not check(task, bug)
-    assert all(check(task, right.function) for right in find_task(task).rights.values())
+    assert all(check(task, right.function) for right in find_task(task).solutions.values())
 
 
 def test_a_low_recursion_limit_spoils_nothing():
@@ -232,7 +232,7 @@ def test_what_is_ours_may_take_longer_than_what_a_reader_wrote(monkeypatch):
         time.sleep(0.3)
         return x + 1
 
-    task.right("it waits first.")(slow)
+    task.solution("it waits first.")(slow)
     monkeypatch.setitem(TASKS, task.name, task)
     monkeypatch.setattr(run_safely, "LIMIT", 0.1)
     assert check(task.name, lambda x: x + 1)
@@ -337,7 +337,7 @@ def test_a_test_that_fails_on_right_code_is_told_which_and_why():
     assert [len(each) for each in grade.failures] == [5, 4]
     told = str(grade)
     assert "`test_exact` fails on all right code (AssertionError: no number is that exact" in told
-    another = [*find_task(TASK).rights.values()][1]
+    another = [*find_task(TASK).solutions.values()][1]
     assert f"`test_picky` fails on right code, {another.name!r} for one" in told
     assert another.why in told
     assert grade.share == 0, "what it catches does not count"
@@ -410,8 +410,8 @@ def test_what_a_test_changes_reaches_no_other_test():
         softmax.spoiled = torch.softmax = attnbook.masked_softmax = None
 
     assert grade_tests("softmax", [test_spoiling, *task.tests]).share == 1
-    assert all(check("softmax", right.function) for right in task.rights.values())
-    assert not any(hasattr(right.function, "spoiled") for right in task.rights.values())
+    assert all(check("softmax", right.function) for right in task.solutions.values())
+    assert not any(hasattr(right.function, "spoiled") for right in task.solutions.values())
 
     def test_spoiling_a_class(layer):
         layer.forward = None

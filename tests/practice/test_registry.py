@@ -34,8 +34,8 @@ def test_the_grades_of_all_tasks_are_good_enough(grades):
 
 @pytest.mark.parametrize("name", TASKS)
 def test_a_task_of_more_than_a_line_has_four_right_implementations(name):
-    assert len(TASKS[name].rights) >= 4
-    assert all(right.why.endswith(".") for right in TASKS[name].rights.values())
+    assert len(TASKS[name].solutions) >= 4
+    assert all(right.why.endswith(".") for right in TASKS[name].solutions.values())
 
 
 def parameters(written):
@@ -53,7 +53,7 @@ def test_all_that_is_known_of_a_task_may_be_called_by_the_names_of_the_statement
     # What is of the package has more to set, behind.
     others = {
         it.name: found
-        for it in [*task.rights.values(), *task.bugs.values()]
+        for it in [*task.solutions.values(), *task.bugs.values()]
         for found in [parameters(it.function)]
         if any(mine[: len(theirs)] != theirs for mine, theirs in zip(found, asked, strict=True))
     }
@@ -65,9 +65,9 @@ def test_each_bug_is_described_in_sentences():
         (task.name, bug.name)
         for task in [*TASKS.values(), *LIST_TASKS.values()]
         for bug in task.bugs.values()
-        for texts in [[bug.sentence, bug.mend] + [bug.symptom] * (task.name in TASKS)]
+        for texts in [[bug.cause, bug.fix] + [bug.symptom] * (task.name in TASKS)]
         if not all(text.endswith(".") and len(text) > SHORTEST for text in texts)
-        or bug.sentence.startswith("This is")
-        or not (bug.sentence[0].islower() or bug.sentence[0] in "`1W")
+        or bug.cause.startswith("This is")
+        or not (bug.cause[0].islower() or bug.cause[0] in "`1W")
     ]
     assert wrong == []

@@ -21,7 +21,7 @@ ROWS = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
 
 def known_bug(task, name, function):
     function.__name__, function.__doc__ = name, f"it is {name}."
-    task.bug(symptom=f"It looks {name}.", mend=f"avoid {name}.")(function)
+    task.bug(symptom=f"It looks {name}.", fix=f"avoid {name}.")(function)
 
 
 def doubling():
@@ -37,7 +37,7 @@ def doubling():
             raise ValueError("lens must be whole numbers")
         return x + x
 
-    task.right(why="it is twice.")(double)
+    task.solution(why="it is twice.")(double)
     first = [1.0, 0.0]
     known_bug(task, "short", lambda x, _: 2 * x * torch.tensor(first)[: len(x), None])
     known_bug(task, "brief", lambda x, _: torch.cat([2 * x[:1], 0 * x[1:]]))
@@ -50,14 +50,14 @@ def splitting():
     outputs = ("the head", "the rest")
     task = Task("split", "Write it.", "def split(x, at, more):\n    ...", outputs=outputs)
     task.case("of three")(lambda: (torch.arange(3).half(), 1, None))
-    task.right(why="it cuts.")(lambda x, at, more: (x[:at], x[at:]))
+    task.solution(why="it cuts.")(lambda x, at, more: (x[:at], x[at:]))
     return task
 
 
 def task_of(name, right):
     task = Task(name, "Write it.", f"def {name}(x):\n    ...")
     task.case("two numbers")(lambda: (torch.tensor([1.0, 2.0]),))
-    task.right(why="it is so.")(right)
+    task.solution(why="it is so.")(right)
     return task
 
 
@@ -74,7 +74,7 @@ def on_lists(name, right, *arguments):
     task = ListTask(name, "Write it.", f"def {name}(x):\n    ...", in_torch=MADE[0])
     task.case("the first")(lambda: (arguments[0],))
     task.case("the others")(lambda: (arguments[-1],))
-    task.right(why="it is so.")(right)
+    task.solution(why="it is so.")(right)
     return task
 
 
@@ -230,14 +230,14 @@ def test_a_verdict_has_the_case_what_was_printed_and_one_bug_or_two():
         "smaller.\n"
         "It said: here\n"
         "This is what you get when it is tripled.\n"
-        "To mend it: avoid tripled."
+        "To fix it: avoid tripled."
     )
     assert str(check("double", MADE[0].bugs["short"].function)) == (
         "✗ double: not yet. Case: two rows, after 1 case that holds.\n"
         "In the output 2 of 4 numbers are wrong; the first, at (1, 0), is 0, and should be "
         "larger.\n"
         "This is what you get when it is short. Or when it is brief.\n"
-        "To mend it: avoid short. Or: avoid brief."
+        "To fix it: avoid short. Or: avoid brief."
     )
     third = str(check("double", lambda x, lens: x + x))
     assert third.startswith("✗ double: not yet. Case: half a length, after 2 cases that hold.\n")
@@ -259,7 +259,7 @@ def test_a_grade_has_a_table_and_names_a_bug_that_is_left():
         "short        –\n"
         "brief        –\n"
         "tripled caught\n"
-        "Not caught: 'short', for one. Its victim says: It looks short."
+        "Not caught: 'short', for one. A user would report: It looks short."
     )
     two = str(grade_tests("double", [catches_tripled, catches_short]))
     assert two.startswith("✓ double, 2 tests: every known bug is caught. They fail on no right ")

@@ -24,7 +24,7 @@ def as_data(task: ListTask) -> dict[str, Any]:
         "name": task.name,
         "called": task.called,
         "arguments": task.arguments,
-        "bugs": [[bug.sentence, bug.mend] for bug in task.bugs.values()],
+        "bugs": [[bug.cause, bug.fix] for bug in task.bugs.values()],
         "cases": [
             {
                 "name": case.name,

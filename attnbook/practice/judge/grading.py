@@ -12,7 +12,7 @@ from attnbook.practice.judge.run_safely import Stopped, run, session
 from attnbook.practice.judge.verdicts import OWN_FAULTS, Grade
 from attnbook.practice.judge.world import Names
 from attnbook.practice.registry import find_task
-from attnbook.practice.task import Function, Right, Task
+from attnbook.practice.task import Function, Solution, Task
 
 PARTS = ("__code__", "__defaults__", "__kwdefaults__")  # of a function, that can be assigned
 
@@ -58,10 +58,10 @@ def grade(task: Task, tests: list[Function]) -> Grade:
     return Grade(task, [test.__name__ for test in tests], failures, caught, hints)
 
 
-def _of_rights(test: Function, task: Task) -> tuple[list[tuple[Right, str]], str]:
+def _of_rights(test: Function, task: Task) -> tuple[list[tuple[Solution, str]], str]:
     """The right code that a test fails on, and what is wrong with the test itself."""
     found = []
-    for right in task.rights.values():
+    for right in task.solutions.values():
         graded = _graded(test, right.function)
         if graded.failure:
             found.append((right, graded.failure))

@@ -72,10 +72,10 @@ class OnLists:
         return difference(self.task, outcome, self.cases[case]["right"])
 
     def is_same(self, case: int, outcome: dict[str, Any], bug: int) -> bool:
-        return alike(outcome, self.of_bug(case, bug))
+        return same_outcome(outcome, self.of_bug(case, bug))
 
     def is_wrong(self, case: int, bug: int) -> bool:
-        return not alike(self.of_bug(case, bug), self.cases[case]["right"])
+        return not same_outcome(self.of_bug(case, bug), self.cases[case]["right"])
 
     def of_bug(self, case: int, bug: int) -> dict[str, Any]:
         """What a bug does in a case: nothing is stored where it does what is right."""
@@ -146,7 +146,7 @@ def difference(task: dict[str, Any], found: dict[str, Any], right: dict[str, Any
         return str(found["refused"])
     if "raises" in found:
         return f"It raises {describe_error(found['error'])}"
-    wrong = unlike(found["gives"], right["gives"])
+    wrong = describe_difference(found["gives"], right["gives"])
     if "changes" in found:
         names = [task["arguments"][i] for i in found["changes"]]
         changes = f"changes the caller's `{'`, `'.join(names)}`: make a new list."
@@ -154,7 +154,7 @@ def difference(task: dict[str, Any], found: dict[str, Any], right: dict[str, Any
     return wrong
 
 
-def unlike(mine: Any, right: Any) -> str:
+def describe_difference(mine: Any, right: Any) -> str:
     """How what was given differs from what is right: in kind, in size, then in numbers."""
     wanted = "True or False" if isinstance(right, bool) else a_kind(right)
     if mine is None:
@@ -167,10 +167,10 @@ def unlike(mine: Any, right: Any) -> str:
         return f"It returns {format_number(mine)} where True or False was expected."
     if isinstance(right, bool):
         return "" if mine == right else f"It returns {mine}, and should return {right}."
-    return unlike_numbers(mine, right)
+    return describe_wrong_numbers(mine, right)
 
 
-def unlike_numbers(mine: Any, right: Any) -> str:
+def describe_wrong_numbers(mine: Any, right: Any) -> str:
     """How many numbers differ, and how the first one does, but not what is right."""
     ours, theirs = flat(mine), flat(right)
     wrong = [i for i in range(len(ours)) if not close(ours[i][1], theirs[i][1])]
@@ -196,16 +196,15 @@ def close(one: Any, other: Any) -> bool:
     return bool(abs(one - other) <= LEAST + SHARE * abs(other))
 
 
-def alike(found: dict[str, Any], other: dict[str, Any]) -> bool:
+def same_outcome(found: dict[str, Any], other: dict[str, Any]) -> bool:
     """Whether two outcomes, wrong ones for instance, are the same."""
     if "raises" in found or "raises" in other:
         name = found.get("raises")
         return bool(name == other.get("raises") and name not in OF_ALL_KINDS)
     if "refused" in found or "refused" in other:
         return False
-    return not unlike(found["gives"], other["gives"]) and found.get("changes") == other.get(
-        "changes"
-    )
+    same_changes = found.get("changes") == other.get("changes")
+    return same_changes and not describe_difference(found["gives"], other["gives"])
 
 
 # Operators, by the names that MicroPython's messages give them.
@@ -360,9 +359,9 @@ def paragraphs(
     if said:
         lines.append(f"It said: {said[:300]}")
     if bugs:
-        faults, mends = (
+        faults, fixes = (
             " Or when ".join(bug[0] for bug in bugs),
             " Or: ".join(bug[1] for bug in bugs),
         )
-        lines += [f"This is what you get when {faults}", f"To mend it: {mends}"]
+        lines += [f"This is what you get when {faults}", f"To fix it: {fixes}"]
     return lines

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from html import escape
 
 from attnbook.practice.judge.lists import paragraphs
-from attnbook.practice.task import Bug, Case, Right, Task
+from attnbook.practice.task import Bug, Case, Solution, Task
 
 # What is wrong with a test itself, by the error that it raises or by what it does.
 OWN_FAULTS = {
@@ -66,7 +66,7 @@ class Verdict(Shown):
     def paragraphs(self) -> list[str]:
         """What is said."""
         case = "" if self.failed is None else self.failed.name
-        bugs = [(bug.sentence, bug.mend) for bug in self.bugs]
+        bugs = [(bug.cause, bug.fix) for bug in self.bugs]
         return paragraphs(self.task.name, len(self.held), case, self.wrong, bugs, self.printed)
 
 
@@ -84,7 +84,7 @@ class Grade(Shown):
 
     task: Task
     tests: Sequence[str]
-    failures: list[list[tuple[Right, str]]]
+    failures: list[list[tuple[Solution, str]]]
     caught: dict[str, list[bool]]
     hints: Sequence[str] = ()
 
@@ -137,7 +137,7 @@ class Grade(Shown):
             if not failures:
                 continue
             right, error = failures[0]
-            if len(failures) == len(self.task.rights):
+            if len(failures) == len(self.task.solutions):
                 told.append(
                     f"`{test}` fails on all right code ({error}): what it expects is not so. Is a "
                     "rounded number compared with `==`? Have the inputs the shapes of the task?"
@@ -154,7 +154,7 @@ class Grade(Shown):
         if not missed:
             return []
         first = missed[0]
-        return [f"Not caught: {first.name!r}, for one. Its victim says: {first.symptom}"]
+        return [f"Not caught: {first.name!r}, for one. A user would report: {first.symptom}"]
 
     def _rows(self) -> list[str]:
         if not self.share:

@@ -9,8 +9,8 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 import attnbook
-from attnbook.practice.inputs import lengths, normal
-from attnbook.practice.steps import weigh, where_padding
+from attnbook.practice.example_inputs import lengths, normal
+from attnbook.practice.reference_steps import weigh, where_padding
 from attnbook.practice.task import Function, Task
 
 
@@ -207,19 +207,19 @@ class Layer(nn.Module):
         return weigh(scores, valid_lens)
 
 
-@task.right("it is the book's own.")
+@task.solution("it is the book's own.")
 class the_package(attnbook.AdditiveAttention):
     pass
 
 
-@task.right("w_v is a layer as well: what it makes has a last axis of 1, which goes.")
+@task.solution("w_v is a layer as well: what it makes has a last axis of 1, which goes.")
 class with_three_layers(Layer):
     def score(self, queries: Tensor, keys: Tensor) -> Tensor:
         scores: Tensor = self.w_v((self.W_q(queries).unsqueeze(2) + self.W_k(keys)[:, None]).tanh())
         return scores.squeeze(-1)
 
 
-@task.right("it takes one example after the other, without its padding.")
+@task.solution("it takes one example after the other, without its padding.")
 class example_by_example(Layer):
     def forward(
         self, queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Tensor | None = None
@@ -232,7 +232,7 @@ class example_by_example(Layer):
         return torch.cat(averages)
 
 
-@task.right("it scores one query after the other, for all keys at once.")
+@task.solution("it scores one query after the other, for all keys at once.")
 class query_by_query(Layer):
     def score(self, queries: Tensor, keys: Tensor) -> Tensor:
         of_keys = self.W_k(keys)
@@ -242,7 +242,9 @@ class query_by_query(Layer):
         return torch.cat(rows, -1).mT
 
 
-@task.right("the output is the sum of the values times powers of e, over the sum of these powers.")
+@task.solution(
+    "the output is the sum of the values times powers of e, over the sum of these powers."
+)
 class powers_over_their_sum(Layer):
     def forward(
         self, queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Tensor | None = None
@@ -300,7 +302,7 @@ def test_who_sees_nothing_gets_zeros(layer_of: Function) -> None:
 @task.bug(
     symptom="Two different queries give the same weights.",
     origin="the book's own first draft",
-    mend="put `torch.tanh` around the sum: else the query's term adds the same to each score of "
+    fix="put `torch.tanh` around the sum: else the query's term adds the same to each score of "
     "its row, and the softmax cancels it.",
 )
 class no_tanh(Layer):
@@ -314,7 +316,7 @@ class no_tanh(Layer):
 @task.bug(
     symptom="It trained well until queries and keys had different sizes; now it crashes.",
     origin="the book's own first draft",
-    mend="W_q belongs to the queries, W_k to the keys.",
+    fix="W_q belongs to the queries, W_k to the keys.",
 )
 class matrices_swapped(Layer):
     """W_k is applied to the queries and W_q to the keys, which fit while both are equally long."""
@@ -325,7 +327,7 @@ class matrices_swapped(Layer):
 
 
 @task.bug(
-    symptom="One of the three matrices never gets a gradient.", mend="apply W_q to the queries."
+    symptom="One of the three matrices never gets a gradient.", fix="apply W_q to the queries."
 )
 class one_matrix_for_both(Layer):
     """W_k is applied to queries and keys alike, and W_q is never used."""
@@ -338,7 +340,7 @@ class one_matrix_for_both(Layer):
 @task.bug(
     symptom="With a single query each value is taken whole: the output is their sum.",
     origin="the book's own first draft, without lengths",
-    mend="take the softmax over the keys, the last axis: `dim=-1`.",
+    fix="take the softmax over the keys, the last axis: `dim=-1`.",
 )
 class softmax_over_the_queries(Layer):
     """the softmax is taken over the queries."""
@@ -349,7 +351,7 @@ class softmax_over_the_queries(Layer):
 
 @task.bug(
     symptom="All weights are nearly alike, the more so the more hidden units there are.",
-    mend="leave the scores as they are: the root belongs to the dot product.",
+    fix="leave the scores as they are: the root belongs to the dot product.",
 )
 class divided_by_the_root(Layer):
     """the scores are divided by √num_hiddens, as those of the dot product would be."""
@@ -360,7 +362,7 @@ class divided_by_the_root(Layer):
 
 @task.bug(
     symptom="More padding in the batch changes the output.",
-    mend="fill the scores of padding with -inf before the softmax.",
+    fix="fill the scores of padding with -inf before the softmax.",
 )
 class padding_is_seen(Layer):
     """`valid_lens` is never used, so padding takes part."""
@@ -373,7 +375,7 @@ class padding_is_seen(Layer):
 @task.bug(
     symptom="A third of the attention goes to padding.",
     origin="the book's own first draft",
-    mend="fill with -inf: a score of 0 is an ordinary score.",
+    fix="fill with -inf: a score of 0 is an ordinary score.",
 )
 class padding_scores_zero(Layer):
     """the scores of padding are filled with 0, which is no low score."""
@@ -385,7 +387,7 @@ class padding_scores_zero(Layer):
 @task.bug(
     symptom="It works in the book's example; with 16 hidden units it crashes.",
     origin="the book's own first draft",
-    mend="write `num_hiddens` for the 8: `nn.Linear(num_hiddens, 1, bias=False)`.",
+    fix="write `num_hiddens` for the 8: `nn.Linear(num_hiddens, 1, bias=False)`.",
 )
 class eight_hidden_units(Layer):
     """a matrix is made for 8 hidden units, whatever `num_hiddens` says."""
@@ -398,7 +400,7 @@ class eight_hidden_units(Layer):
 @task.bug(
     symptom="It works in the book's example; with longer keys it crashes.",
     origin="the book's own first draft",
-    mend="write `nn.Linear(key_size, …)` and `nn.Linear(query_size, …)`.",
+    fix="write `nn.Linear(key_size, …)` and `nn.Linear(query_size, …)`.",
 )
 class two_numbers_each(Layer):
     """`W_q` or `W_k` takes vectors of 2 numbers, whatever `query_size` and `key_size` say."""
@@ -411,7 +413,7 @@ class two_numbers_each(Layer):
 
 @task.bug(
     symptom="It works while queries and keys are equally long, and else it crashes.",
-    mend="W_k takes `key_size` numbers and W_q takes `query_size`.",
+    fix="W_k takes `key_size` numbers and W_q takes `query_size`.",
 )
 class sizes_swapped(Layer):
     """`W_k` is made for vectors of query_size and `W_q` for those of key_size."""
@@ -422,7 +424,7 @@ class sizes_swapped(Layer):
 
 @task.bug(
     symptom="It works in training; a single query, as in decoding, gives a wrong shape.",
-    mend="say which axis goes: `scores.squeeze(-1)`.",
+    fix="say which axis goes: `scores.squeeze(-1)`.",
 )
 class every_axis_of_one_goes(Layer):
     """`squeeze()` is written without an axis, and takes the queries' axis with it if it is 1."""
@@ -436,7 +438,7 @@ class every_axis_of_one_goes(Layer):
 @task.bug(
     symptom="One example of the batch is empty, and its output is NaN.",
     origin="pytorch#103749 and ten more threads",
-    mend="clear the rows that see nothing: where each score is -inf, the softmax is 0/0.",
+    fix="clear the rows that see nothing: where each score is -inf, the softmax is 0/0.",
 )
 class nothing_seen_is_nan(Layer):
     """padding is filled with -inf, and nobody thinks of an example that is all padding."""

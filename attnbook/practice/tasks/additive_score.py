@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 import attnbook
-from attnbook.practice.inputs import normal
+from attnbook.practice.example_inputs import normal
 from attnbook.practice.list_task import ListTask
 from attnbook.practice.task import Function, Law, Task
 
@@ -107,12 +107,12 @@ task.case("6 examples of 9 queries, 131 keys, 70 hidden units", gradients=False)
 )
 
 
-@task.right("it is the book's own, for queries and keys that are projected first.")
+@task.solution("it is the book's own, for queries and keys that are projected first.")
 def the_package(queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v: Tensor) -> Tensor:
     return attnbook.additive_score(F.linear(queries, W_q), F.linear(keys, W_k), w_v)
 
 
-@task.right("it takes one pair of a query and a key after the other.")
+@task.solution("it takes one pair of a query and a key after the other.")
 def pair_by_pair(queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v: Tensor) -> Tensor:
     rows = [
         torch.stack([w_v @ torch.tanh(W_q @ query + W_k @ key) for key in keys[example]])
@@ -122,7 +122,7 @@ def pair_by_pair(queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v: T
     return torch.stack(rows).reshape(len(queries), -1, keys.shape[1])
 
 
-@task.right("W_q q + W_k k is one matrix, both side by side, times a query joined to a key.")
+@task.solution("W_q q + W_k k is one matrix, both side by side, times a query joined to a key.")
 def queries_joined_to_keys(
     queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v: Tensor
 ) -> Tensor:
@@ -132,7 +132,7 @@ def queries_joined_to_keys(
     return (joined.tanh() @ w_v).reshape(len(keys), queries.shape[1], keys.shape[1])
 
 
-@task.right("it adds what each hidden unit says, one unit after the other.")
+@task.solution("it adds what each hidden unit says, one unit after the other.")
 def unit_by_unit(queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v: Tensor) -> Tensor:
     scores = queries.new_zeros(len(queries), queries.shape[1], keys.shape[1])
     for of_query, of_key, weight in zip(W_q, W_k, w_v, strict=True):
@@ -141,7 +141,7 @@ def unit_by_unit(queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v: T
     return scores
 
 
-@task.right("tanh(x) is 2 sigmoid(2x) - 1.")
+@task.solution("tanh(x) is 2 sigmoid(2x) - 1.")
 def by_way_of_the_sigmoid(
     queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v: Tensor
 ) -> Tensor:
@@ -184,7 +184,7 @@ def test_queries_stand_in_rows_and_keys_in_columns(function: Function) -> None:
 @task.bug(
     symptom="Two different queries give the same weights.",
     origin="the book's own first draft",
-    mend="put `torch.tanh` around the sum, before w_v; else the query's term adds the same to "
+    fix="put `torch.tanh` around the sum, before w_v; else the query's term adds the same to "
     "each score of its row, and the softmax cancels it.",
 )
 def no_tanh(queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v: Tensor) -> Tensor:
@@ -195,7 +195,7 @@ def no_tanh(queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v: Tensor
 @task.bug(
     symptom="It trained well until queries and keys had different sizes; now it crashes.",
     origin="the book's own first draft",
-    mend="W_q belongs to the queries, W_k to the keys.",
+    fix="W_q belongs to the queries, W_k to the keys.",
 )
 def matrices_swapped(
     queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v: Tensor
@@ -207,7 +207,7 @@ def matrices_swapped(
 @task.bug(
     symptom="All keys get the same weight, whatever they hold.",
     origin="PyTorch's seq2seq tutorial (stored version), #2840, #3643",
-    mend="add W_k k inside of `tanh`.",
+    fix="add W_k k inside of `tanh`.",
 )
 def keys_are_not_looked_at(
     queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v: Tensor
@@ -220,7 +220,7 @@ def keys_are_not_looked_at(
 
 @task.bug(
     symptom="Each query gets the same weights, whatever it holds.",
-    mend="add W_q q inside of `tanh`.",
+    fix="add W_q q inside of `tanh`.",
 )
 def queries_are_not_looked_at(
     queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v: Tensor
@@ -233,7 +233,7 @@ def queries_are_not_looked_at(
 
 @task.bug(
     symptom="It learns, and reaches other weights than the paper's.",
-    mend="take `torch.tanh`, which goes from -1 to 1; the sigmoid goes from 0 to 1.",
+    fix="take `torch.tanh`, which goes from -1 to 1; the sigmoid goes from 0 to 1.",
 )
 def sigmoid_in_place_of_tanh(
     queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v: Tensor
@@ -244,7 +244,7 @@ def sigmoid_in_place_of_tanh(
 
 @task.bug(
     symptom="All scores lie between -1 and 1, so no weight becomes large.",
-    mend="put `tanh` around W_q q + W_k k, then take w_v.",
+    fix="put `tanh` around W_q q + W_k k, then take w_v.",
 )
 def tanh_after_w_v(queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v: Tensor) -> Tensor:
     """`tanh` is taken of the finished score, after w_v."""
@@ -253,7 +253,7 @@ def tanh_after_w_v(queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v:
 
 @task.bug(
     symptom="The scores of a row differ from those of another by the same number everywhere.",
-    mend="add first, then take `tanh` of the sum.",
+    fix="add first, then take `tanh` of the sum.",
 )
 def tanh_of_each(queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v: Tensor) -> Tensor:
     """`tanh` is taken of W_q q and of W_k k by themselves, before they are added."""
@@ -262,7 +262,7 @@ def tanh_of_each(queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v: T
 
 @task.bug(
     symptom="A query of zeros gives each key the score 0.",
-    mend="add W_q q and W_k k; that is why the score is called additive.",
+    fix="add W_q q and W_k k; that is why the score is called additive.",
 )
 def product_in_place_of_the_sum(
     queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v: Tensor
@@ -273,7 +273,7 @@ def product_in_place_of_the_sum(
 
 @task.bug(
     symptom="A pretrained layer's weights give other scores here.",
-    mend="add: a difference can be learned, but with other weights than these.",
+    fix="add: a difference can be learned, but with other weights than these.",
 )
 def key_minus_query(queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v: Tensor) -> Tensor:
     """the query is subtracted from the key, as in a distance, where both should be added."""
@@ -282,7 +282,7 @@ def key_minus_query(queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v
 
 @task.bug(
     symptom="All weights are nearly alike, the more so the more hidden units there are.",
-    mend="leave the scores as they are: the root belongs to the dot product.",
+    fix="leave the scores as they are: the root belongs to the dot product.",
 )
 def divided_by_the_root(
     queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v: Tensor
@@ -293,7 +293,7 @@ def divided_by_the_root(
 
 @task.bug(
     symptom="It is right on squares, and else each row belongs to a key.",
-    mend="give queries an axis for the keys after their own, `[:, :, None]`, and keys one for the "
+    fix="give queries an axis for the keys after their own, `[:, :, None]`, and keys one for the "
     "queries before theirs, `[:, None]`.",
 )
 def queries_and_keys_change_places(
@@ -379,7 +379,7 @@ by_hand.case("vectors of 5 and 4 numbers, 9 hidden units")(
 )
 
 
-@by_hand.right("it adds what each hidden unit says, one unit after the other.")
+@by_hand.solution("it adds what each hidden unit says, one unit after the other.")
 def unit_by_unit_by_hand(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -> float:
     score = 0.0
     for row_q, row_k, weight in zip(W_q, W_k, w_v, strict=True):
@@ -389,7 +389,7 @@ def unit_by_unit_by_hand(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -
     return score
 
 
-@by_hand.right("it is the formula: two matrix products, their sum, tanh, and a dot product.")
+@by_hand.solution("it is the formula: two matrix products, their sum, tanh, and a dot product.")
 def by_the_formula(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -> float:
     of_query = [sum(w * q for w, q in zip(row, query, strict=True)) for row in W_q]
     of_key = [sum(w * k for w, k in zip(row, key, strict=True)) for row in W_k]
@@ -397,7 +397,7 @@ def by_the_formula(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -> floa
     return sum(v * h for v, h in zip(w_v, hidden, strict=True))
 
 
-@by_hand.right("both matrices side by side meet query and key end to end.")
+@by_hand.solution("both matrices side by side meet query and key end to end.")
 def joined(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -> float:
     both = query + key
     score = 0.0
@@ -407,44 +407,44 @@ def joined(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -> float:
     return score
 
 
-@by_hand.bug(mend="put `math.tanh` around each sum, before `w_v`.")
+@by_hand.bug(fix="put `math.tanh` around each sum, before `w_v`.")
 def no_tanh_by_hand(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -> float:
     return _dot(w_v, _times(W_q, query)) + _dot(w_v, _times(W_k, key))
 
 
-@by_hand.bug(mend="`W_q` belongs to the query, `W_k` to the key.")
+@by_hand.bug(fix="`W_q` belongs to the query, `W_k` to the key.")
 def matrices_swapped_by_hand(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -> float:
     """`W_k` meets the query, `W_q` the key; it runs only where query and key are equally long."""
     return _score(query, key, W_k, W_q, w_v)
 
 
 @by_hand.bug(
-    mend="add the dot product with `key` inside of `math.tanh`, unit by unit: numbers, not lists."
+    fix="add the dot product with `key` inside of `math.tanh`, unit by unit: numbers, not lists."
 )
 def the_key_is_not_looked_at(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -> float:
     """the key's part is lost: not added, or `+` lays it behind as a list, and `zip` cuts it off."""
     return _score(query, [0.0] * len(key), W_q, W_k, w_v)
 
 
-@by_hand.bug(mend="add both dot products inside of `math.tanh`; to a sum so far, one adds by `+=`.")
+@by_hand.bug(fix="add both dot products inside of `math.tanh`; to a sum so far, one adds by `+=`.")
 def the_query_is_not_looked_at(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -> float:
     """the query's part is lost: it is not added, or `=` has put the key's part in its place."""
     return _score([0.0] * len(query), key, W_q, W_k, w_v)
 
 
-@by_hand.bug(mend="take `math.tanh` of each hidden unit's sum, and `w_v` after it.")
+@by_hand.bug(fix="take `math.tanh` of each hidden unit's sum, and `w_v` after it.")
 def tanh_after_w_v_by_hand(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -> float:
     return math.tanh(_dot(w_v, _times(W_q, query)) + _dot(w_v, _times(W_k, key)))
 
 
-@by_hand.bug(mend="add both dot products first, then take `math.tanh` of the sum.")
+@by_hand.bug(fix="add both dot products first, then take `math.tanh` of the sum.")
 def tanh_of_each_by_hand(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -> float:
     """tanh is taken of both dot products by themselves, before they are added."""
     pairs = zip(_times(W_q, query), _times(W_k, key), strict=True)
     return _dot(w_v, [math.tanh(a) + math.tanh(b) for a, b in pairs])
 
 
-@by_hand.bug(mend="add the two dot products; that is why the score is called additive.")
+@by_hand.bug(fix="add the two dot products; that is why the score is called additive.")
 def product_in_place_of_the_sum_by_hand(
     query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row
 ) -> float:
@@ -453,13 +453,13 @@ def product_in_place_of_the_sum_by_hand(
     return _dot(w_v, [math.tanh(a * b) for a, b in pairs])
 
 
-@by_hand.bug(mend="multiply each hidden unit by its number of `w_v` before you add.")
+@by_hand.bug(fix="multiply each hidden unit by its number of `w_v` before you add.")
 def w_v_forgotten(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -> float:
     """the hidden units are added up, and `w_v` is never used."""
     return _score(query, key, W_q, W_k, [1.0] * len(w_v))
 
 
-@by_hand.bug(mend="go along a row, `W_q[h][i] * query[i]`, and not down a column.")
+@by_hand.bug(fix="go along a row, `W_q[h][i] * query[i]`, and not down a column.")
 def columns_in_place_of_rows(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -> float:
     """the columns of the matrices meet the vectors, in place of their rows."""
     turned_q = [[row[h] for row in W_q] for h in range(len(w_v))]
@@ -467,7 +467,7 @@ def columns_in_place_of_rows(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Ro
     return _score(query, key, turned_q, turned_k, w_v)
 
 
-@by_hand.bug(mend="add up the products first, then take `math.tanh` of the sum.")
+@by_hand.bug(fix="add up the products first, then take `math.tanh` of the sum.")
 def tanh_of_each_product(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -> float:
     """tanh is taken of each product by itself, before they are added."""
     rows = [q + k for q, k in zip(W_q, W_k, strict=True)]
@@ -475,20 +475,20 @@ def tanh_of_each_product(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -
     return _dot(w_v, units)
 
 
-@by_hand.bug(mend="multiply the key by its own matrix, `W_k`.")
+@by_hand.bug(fix="multiply the key by its own matrix, `W_k`.")
 def one_matrix_for_both(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -> float:
     """`W_q` is applied to the key, too, and `W_k` to nothing."""
     return _score(query, key, W_q, W_q, w_v)
 
 
-@by_hand.bug(mend="begin each hidden unit's sum with 0, inside the loop over the units.")
+@by_hand.bug(fix="begin each hidden unit's sum with 0, inside the loop over the units.")
 def sum_not_reset(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -> float:
     """the sum of a hidden unit goes on with the next one, where it should begin with 0."""
     sums = [a + b for a, b in zip(_times(W_q, query), _times(W_k, key), strict=True)]
     return _dot(w_v, [math.tanh(sum(sums[: h + 1])) for h in range(len(sums))])
 
 
-@by_hand.bug(mend="begin with `score = 0`, and add what each unit says: `score += …`.")
+@by_hand.bug(fix="begin with `score = 0`, and add what each unit says: `score += …`.")
 def the_last_unit_only(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -> float:
     """only the last hidden unit counts: `=` replaces the score so far, where `+=` adds to it."""
     return _score(query, key, W_q[-1:], W_k[-1:], w_v[-1:])

@@ -9,8 +9,8 @@ from torch import Tensor
 from torch.nn import functional as F
 
 import attnbook
-from attnbook.practice.inputs import normal
-from attnbook.practice.steps import scale
+from attnbook.practice.example_inputs import normal
+from attnbook.practice.reference_steps import scale
 from attnbook.practice.task import Function, Law, Task
 
 
@@ -109,13 +109,13 @@ task.case("6 examples of 70 queries, 131 keys")(
 )
 
 
-@task.right("it is the book's own, in its three stages.")
+@task.solution("it is the book's own, in its three stages.")
 def the_package(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     scores = attnbook.scaled_dot_score(queries, keys)
     return attnbook.pool(attnbook.masked_softmax(scores, causal=True), values)
 
 
-@task.right("each query is given the keys up to its own position, and no others.")
+@task.solution("each query is given the keys up to its own position, and no others.")
 def prefix_by_prefix(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     earlier, outputs = keys.shape[1] - queries.shape[1], []
     for i in range(queries.shape[1]):
@@ -124,21 +124,21 @@ def prefix_by_prefix(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     return torch.cat(outputs, 1)
 
 
-@task.right("torch's own takes a boolean mask, where True = visible, as here.")
+@task.solution("torch's own takes a boolean mask, where True = visible, as here.")
 def of_torch(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     return F.scaled_dot_product_attention(
         queries, keys, values, attn_mask=visible_keys(queries, keys)
     )
 
 
-@task.right("it adds a mask of 0 and -inf; each query sees a key, so no row is -inf throughout.")
+@task.solution("it adds a mask of 0 and -inf; each query sees a key, so no row is -inf throughout.")
 def an_added_mask(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     scores = torch.einsum("bqd,bkd->bqk", queries / math.sqrt(queries.shape[-1]), keys)
     hidden = torch.full(scores.shape[1:], -math.inf, dtype=scores.dtype)
     return (scores + hidden.triu(1 + keys.shape[1] - queries.shape[1])).softmax(-1) @ values
 
 
-@task.right("is_causal counts from the first key; queries are put before, and taken off after.")
+@task.solution("is_causal counts from the first key; queries are put before, and taken off after.")
 def filled_up_to_a_square(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     missing = keys.shape[1] - queries.shape[1]
     padded = F.pad(queries, (0, 0, missing, 0))
@@ -182,7 +182,7 @@ def _attend(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tens
 
 @task.bug(
     symptom="Training goes to a loss near 0, and what is generated is nonsense.",
-    mend="hide what comes after: fill these scores with -inf before the softmax.",
+    fix="hide what comes after: fill these scores with -inf before the softmax.",
 )
 def nothing_is_hidden(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     """there is no mask, so each query sees all keys."""
@@ -191,7 +191,7 @@ def nothing_is_hidden(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
 
 @task.bug(
     symptom="The loss of training is far too good.",
-    mend="stop at the own position: the next token is what is to be guessed.",
+    fix="stop at the own position: the next token is what is to be guessed.",
 )
 def next_key_visible(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     """each query sees the key after its own position, too."""
@@ -200,7 +200,7 @@ def next_key_visible(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
 
 @task.bug(
     symptom="The first output is NaN.",
-    mend="compare by `<=`, or take `triu(diagonal=1)` as what is hidden: the own position is seen.",
+    fix="compare by `<=`, or take `triu(diagonal=1)` as what is hidden: the own position is seen.",
 )
 def own_position_hidden(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     """each query sees the keys before its own position only, so the first one sees none."""
@@ -210,7 +210,7 @@ def own_position_hidden(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor
 @task.bug(
     symptom="The last output is NaN, and the others come from the future.",
     origin="LLMs-from-scratch#1061, tensorflow/text#894, nn.MultiheadAttention against SDPA",
-    mend="fill where the mask is False: `masked_fill(~mask, …)`, if True = visible.",
+    fix="fill where the mask is False: `masked_fill(~mask, …)`, if True = visible.",
 )
 def past_hidden_in_place_of_the_future(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     """the mask is read the wrong way round, and hides what should be seen."""
@@ -220,7 +220,7 @@ def past_hidden_in_place_of_the_future(queries: Tensor, keys: Tensor, values: Te
 @task.bug(
     symptom="Changing a query or a key changes nothing.",
     origin="accepted by TorchCode's judge",
-    mend="weigh by the softmax of q · k; equal weights are where attention begins.",
+    fix="weigh by the softmax of q · k; equal weights are where attention begins.",
 )
 def running_mean(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     """each output is the plain mean of the values so far, and queries and keys are never used."""
@@ -231,7 +231,7 @@ def running_mean(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
 
 @task.bug(
     symptom="The earlier an output, the smaller it is.",
-    mend="mask the scores, before the softmax, so that what is seen shares the whole.",
+    fix="mask the scores, before the softmax, so that what is seen shares the whole.",
 )
 def masked_after_the_softmax(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     """the future's weights are set to 0 after the softmax, so those that are left sum to less."""
@@ -241,7 +241,7 @@ def masked_after_the_softmax(queries: Tensor, keys: Tensor, values: Tensor) -> T
 @task.bug(
     symptom="The mask changes the outputs a little, and hides nothing.",
     origin="read in code that adds such a mask to the scores",
-    mend="hand over a boolean mask, or add 0 and -inf.",
+    fix="hand over a boolean mask, or add 0 and -inf.",
 )
 def ones_and_zeros_added(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     """a mask of 1.0 and 0.0 is added to the scores, which favours the past and hides nothing."""
@@ -251,7 +251,7 @@ def ones_and_zeros_added(queries: Tensor, keys: Tensor, values: Tensor) -> Tenso
 @task.bug(
     symptom="Some outputs are NaN once a hidden key scores over 100 above those that are seen.",
     origin="LLMs-from-scratch, there as a step on the way",
-    mend="mask the scores, before the softmax: what is seen may be too small a share to divide by.",
+    fix="mask the scores, before the softmax: what is seen may be too small a share to divide by.",
 )
 def masked_and_divided_after_the_softmax(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     """the mask comes after the softmax, and rows are divided by their sum, which may be 0."""
@@ -262,7 +262,7 @@ def masked_and_divided_after_the_softmax(queries: Tensor, keys: Tensor, values: 
 @task.bug(
     symptom="With the keys kept, each new token sees the first token only.",
     origin="pytorch#108108, executorch#21749",
-    mend="count from the last key: `tril(diagonal=num_keys - num_queries)`.",
+    fix="count from the last key: `tril(diagonal=num_keys - num_queries)`.",
 )
 def counted_from_the_first_key(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     """queries are taken to stand at the first keys, as torch's own `is_causal=True` does."""
@@ -272,7 +272,7 @@ def counted_from_the_first_key(queries: Tensor, keys: Tensor, values: Tensor) ->
 @task.bug(
     symptom="A test that changes the last token finds no leak, and yet there is one.",
     origin="the book's own leak test let it pass",
-    mend="hide every key after the own position, from the first query on.",
+    fix="hide every key after the own position, from the first query on.",
 )
 def first_query_sees_the_third_key(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     """the first query sees the third key, by a hole in the mask."""
@@ -284,7 +284,7 @@ def first_query_sees_the_third_key(queries: Tensor, keys: Tensor, values: Tensor
 @task.bug(
     symptom="A test that changes the last token finds no leak, and yet there is one.",
     origin="the book's own leak test let it pass",
-    mend="compare positions as they are, not the numbers of the blocks that they lie in.",
+    fix="compare positions as they are, not the numbers of the blocks that they lie in.",
 )
 def neighbours_see_each_other(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     """positions are masked in blocks of two, and the first of a block sees the second."""
@@ -295,7 +295,7 @@ def neighbours_see_each_other(queries: Tensor, keys: Tensor, values: Tensor) -> 
 @task.bug(
     symptom="A test that changes the last token finds no leak, and yet there is one.",
     origin="the book's own leak test let it pass",
-    mend="hide every key after the own position, from the first query on.",
+    fix="hide every key after the own position, from the first query on.",
 )
 def first_four_see_the_next_key(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     """the first four queries see the key after their own position."""

@@ -75,30 +75,32 @@ def _() -> tuple[int, int]:
 task.case("131 queries and 300 keys")(lambda: (131, 300))
 
 
-@task.right("it is the book's own, without the axis for examples.")
+@task.solution("it is the book's own, without the axis for examples.")
 def the_package(num_queries: int, num_keys: int) -> Tensor:
     return attnbook.causal_mask((1, num_queries, num_keys))[0]
 
 
-@task.right("a triangle whose diagonal ends in the last corner leaves what is not after it.")
+@task.solution("a triangle whose diagonal ends in the last corner leaves what is not after it.")
 def lower_triangle(num_queries: int, num_keys: int) -> Tensor:
     ones = torch.ones(num_queries, num_keys, dtype=torch.bool)
     return ones.tril(diagonal=num_keys - num_queries)
 
 
-@task.right("it compares the positions of keys with those of queries.")
+@task.solution("it compares the positions of keys with those of queries.")
 def positions_compared(num_queries: int, num_keys: int) -> Tensor:
     of_queries = torch.arange(num_queries) + (num_keys - num_queries)
     return torch.arange(num_keys)[None, :] <= of_queries[:, None]
 
 
-@task.right("as many queries as keys make a square; the last ones are its last rows.")
+@task.solution("as many queries as keys make a square; the last ones are its last rows.")
 def last_rows_of_a_square(num_queries: int, num_keys: int) -> Tensor:
     square = torch.triu(torch.ones(num_keys, num_keys), diagonal=1) == 0
     return square[num_keys - num_queries :]
 
 
-@task.right("it fills one row after the other: the last query sees all, the one before one less.")
+@task.solution(
+    "it fills one row after the other: the last query sees all, the one before one less."
+)
 def row_by_row(num_queries: int, num_keys: int) -> Tensor:
     mask = torch.zeros(num_queries, num_keys, dtype=torch.bool)
     for query in range(num_queries):
@@ -136,7 +138,7 @@ def _triangle(num_queries: int, num_keys: int, diagonal: int = 0) -> Tensor:
 @task.bug(
     symptom="With the keys kept, each new token sees the first token only.",
     origin="pytorch#108108, executorch#21749: `is_causal=True` of PyTorch's SDPA",
-    mend="move the diagonal: `tril(diagonal=num_keys - num_queries)`.",
+    fix="move the diagonal: `tril(diagonal=num_keys - num_queries)`.",
 )
 def counted_from_the_first_key(num_queries: int, num_keys: int) -> Tensor:
     """the queries are taken to stand at the first positions of the keys, where they stand last."""
@@ -145,7 +147,7 @@ def counted_from_the_first_key(num_queries: int, num_keys: int) -> Tensor:
 
 @task.bug(
     symptom="The mask of a long text is right, and with kept keys some queries see nothing at all.",
-    mend="turn the difference round: a diagonal above the main one is positive, "
+    fix="turn the difference round: a diagonal above the main one is positive, "
     "`num_keys - num_queries`.",
 )
 def diagonal_of_the_wrong_sign(num_queries: int, num_keys: int) -> Tensor:
@@ -155,7 +157,7 @@ def diagonal_of_the_wrong_sign(num_queries: int, num_keys: int) -> Tensor:
 
 @task.bug(
     symptom="The first row of weights is NaN, or zeros.",
-    mend="compare by `<=`: a query sees its own position.",
+    fix="compare by `<=`: a query sees its own position.",
 )
 def own_position_hidden(num_queries: int, num_keys: int) -> Tensor:
     """each query sees the keys before its own position, and its own is hidden."""
@@ -164,7 +166,7 @@ def own_position_hidden(num_queries: int, num_keys: int) -> Tensor:
 
 @task.bug(
     symptom="Training goes to a loss near 0, and what is generated is nonsense.",
-    mend="stop at the own position: the next token is what is to be guessed.",
+    fix="stop at the own position: the next token is what is to be guessed.",
 )
 def next_key_visible(num_queries: int, num_keys: int) -> Tensor:
     """each query sees the key after its own position, too."""
@@ -174,7 +176,7 @@ def next_key_visible(num_queries: int, num_keys: int) -> Tensor:
 @task.bug(
     symptom="The model cheats: it sees what it has to guess, and nothing before it.",
     origin="LLMs-from-scratch#1061, tensorflow/text#894, nn.MultiheadAttention against SDPA",
-    mend="turn it round with `~`: here True = visible, elsewhere True may mean hidden.",
+    fix="turn it round with `~`: here True = visible, elsewhere True may mean hidden.",
 )
 def true_means_hidden(num_queries: int, num_keys: int) -> Tensor:
     """what is hidden is True, and what is visible False."""
@@ -183,7 +185,7 @@ def true_means_hidden(num_queries: int, num_keys: int) -> Tensor:
 
 @task.bug(
     symptom="The first query sees everything, the last one only itself.",
-    mend="take `tril`, the lower triangle: what comes before stands on the left.",
+    fix="take `tril`, the lower triangle: what comes before stands on the left.",
 )
 def only_the_future_visible(num_queries: int, num_keys: int) -> Tensor:
     """the triangle is the upper one, so each query sees its own position and the future."""
@@ -192,7 +194,7 @@ def only_the_future_visible(num_queries: int, num_keys: int) -> Tensor:
 
 @task.bug(
     symptom="Each output is just the value at its own position.",
-    mend="compare by `<=`, not by `==`.",
+    fix="compare by `<=`, not by `==`.",
 )
 def only_the_own_position_visible(num_queries: int, num_keys: int) -> Tensor:
     """each query sees the key at its own position, and none before it."""
@@ -202,7 +204,7 @@ def only_the_own_position_visible(num_queries: int, num_keys: int) -> Tensor:
 @task.bug(
     symptom="Added to the scores, it hides nothing.",
     origin="read in code that adds such a mask to the scores",
-    mend="make it boolean: `dtype=torch.bool`, or `mask == 1`.",
+    fix="make it boolean: `dtype=torch.bool`, or `mask == 1`.",
 )
 def ones_and_zeros(num_queries: int, num_keys: int) -> Tensor:
     """the mask holds the numbers 1.0 and 0.0, where True and False belong."""
@@ -212,7 +214,7 @@ def ones_and_zeros(num_queries: int, num_keys: int) -> Tensor:
 @task.bug(
     symptom="`masked_fill` refuses it; added to the scores, it works.",
     origin="a common slip; torch's `generate_square_subsequent_mask` makes such a mask",
-    mend="leave it boolean; whoever adds it can fill it.",
+    fix="leave it boolean; whoever adds it can fill it.",
 )
 def numbers_to_be_added(num_queries: int, num_keys: int) -> Tensor:
     """the mask holds 0 and -inf, to be added to scores, where True and False belong."""
@@ -222,7 +224,7 @@ def numbers_to_be_added(num_queries: int, num_keys: int) -> Tensor:
 
 @task.bug(
     symptom="It works on whole texts; with kept keys the shapes do not fit.",
-    mend="take the last num_queries rows of the square.",
+    fix="take the last num_queries rows of the square.",
 )
 def always_a_square(num_queries: int, num_keys: int) -> Tensor:
     """the mask has a row for each key, and the number of queries is never used."""
@@ -259,25 +261,27 @@ by_hand.case("1 query, 6 keys: the last key")(lambda: (0, 5, 1, 6))
 by_hand.case("130 queries, 200 keys: a key near the query's own")(lambda: (70, 139, 130, 200))
 
 
-@by_hand.right("a query's position is its number, moved on by how many keys have no query.")
+@by_hand.solution("a query's position is its number, moved on by how many keys have no query.")
 def positions_compared_by_hand(query: int, key: int, num_queries: int, num_keys: int) -> bool:
     position = query + num_keys - num_queries
     return key <= position
 
 
-@by_hand.right("counted from the end, the last query and the last key are both 0.")
+@by_hand.solution("counted from the end, the last query and the last key are both 0.")
 def counted_from_the_end(query: int, key: int, num_queries: int, num_keys: int) -> bool:
     return num_keys - 1 - key >= num_queries - 1 - query
 
 
-@by_hand.right("it lists the keys that the query sees: all of them, less one for each later query.")
+@by_hand.solution(
+    "it lists the keys that the query sees: all of them, less one for each later query."
+)
 def listed(query: int, key: int, num_queries: int, num_keys: int) -> bool:
     later = num_queries - 1 - query
     return key in range(num_keys - later)
 
 
 @by_hand.bug(
-    mend="count both from the same end: among the keys the query stands at "
+    fix="count both from the same end: among the keys the query stands at "
     "`query + num_keys - num_queries`, and the key stays where it is."
 )
 def counted_from_the_first_key_by_hand(
@@ -287,14 +291,14 @@ def counted_from_the_first_key_by_hand(
 
 
 @by_hand.bug(
-    mend="turn the difference round: `num_keys - num_queries` is above 0 where keys are more."
+    fix="turn the difference round: `num_keys - num_queries` is above 0 where keys are more."
 )
 def moved_the_wrong_way(query: int, key: int, num_queries: int, num_keys: int) -> bool:
     """the query is moved by num_queries - num_keys, back where it should go on."""
     return key <= query + num_queries - num_keys
 
 
-@by_hand.bug(mend="let it see its own position, too: compare by `<=`, and take no 1 away.")
+@by_hand.bug(fix="let it see its own position, too: compare by `<=`, and take no 1 away.")
 def own_position_hidden_by_hand(query: int, key: int, num_queries: int, num_keys: int) -> bool:
     return key < query + num_keys - num_queries
 
@@ -304,15 +308,13 @@ def next_key_visible_by_hand(query: int, key: int, num_queries: int, num_keys: i
     return key <= query + num_keys - num_queries + 1
 
 
-@by_hand.bug(
-    mend="turn it round with `not`: here True means visible, elsewhere it may mean hidden."
-)
+@by_hand.bug(fix="turn it round with `not`: here True means visible, elsewhere it may mean hidden.")
 def true_means_hidden_by_hand(query: int, key: int, num_queries: int, num_keys: int) -> bool:
     return key > query + num_keys - num_queries
 
 
 @by_hand.bug(
-    mend="turn the comparison round: a key that may be seen has the same position, or a lower one."
+    fix="turn the comparison round: a key that may be seen has the same position, or a lower one."
 )
 def only_the_future_visible_by_hand(query: int, key: int, num_queries: int, num_keys: int) -> bool:
     """the comparison is turned round: each query sees its own position and the future."""
@@ -326,13 +328,13 @@ def only_the_own_position_visible_by_hand(
     return key == query + num_keys - num_queries
 
 
-@by_hand.bug(mend="answer False where the key's position is higher than the query's.")
+@by_hand.bug(fix="answer False where the key's position is higher than the query's.")
 def nothing_hidden(query: int, key: int, num_queries: int, num_keys: int) -> bool:
     """all keys are visible, those of the future, too."""
     return key < num_keys
 
 
-@by_hand.bug(mend="add the query's own number: it stands at `query + num_keys - num_queries`.")
+@by_hand.bug(fix="add the query's own number: it stands at `query + num_keys - num_queries`.")
 def all_queries_at_the_first_ones_place(
     query: int, key: int, num_queries: int, num_keys: int
 ) -> bool:
@@ -340,21 +342,21 @@ def all_queries_at_the_first_ones_place(
     return key <= num_keys - num_queries + 0 * query
 
 
-@by_hand.bug(mend="move each query on by `num_keys - num_queries`, how many they may be.")
+@by_hand.bug(fix="move each query on by `num_keys - num_queries`, how many they may be.")
 def moved_only_where_there_is_one(query: int, key: int, num_queries: int, num_keys: int) -> bool:
     """one query sees all keys, and several are taken to stand at the first positions."""
     return num_queries == 1 or key <= query
 
 
 @by_hand.bug(
-    mend="`query` is who looks, `key` what is looked at: compare `key` with the query's position."
+    fix="`query` is who looks, `key` what is looked at: compare `key` with the query's position."
 )
 def query_and_key_exchanged(query: int, key: int, num_queries: int, num_keys: int) -> bool:
     """query and key are exchanged, and a key sees the queries before it."""
     return query <= key + num_keys - num_queries
 
 
-@by_hand.bug(mend="count both from one end: the query stands at `query + num_keys - num_queries`.")
+@by_hand.bug(fix="count both from one end: the query stands at `query + num_keys - num_queries`.")
 def counted_from_the_other_end(query: int, key: int, num_queries: int, num_keys: int) -> bool:
     """the query is counted from the end of the keys, and the key from their beginning."""
     return key <= num_keys - 1 - query

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from attnbook.practice.inputs import lengths
+from attnbook.practice.example_inputs import lengths
 from attnbook.practice.task import Function, Task
 
 Shape = tuple[int, int, int]
@@ -141,12 +141,12 @@ def _() -> tuple[Tensor, Shape]:
     return torch.tensor([[1], [2]]), (2, 3, 4)
 
 
-@task.right("it asks for each rule in turn; NaN differs from what it is rounded to.")
+@task.solution("it asks for each rule in turn; NaN differs from what it is rounded to.")
 def rule_by_rule(valid_lens: Tensor, shape: Shape) -> Tensor:
     return checked(valid_lens, shape)
 
 
-@task.right("`range` holds whole numbers only, and 2.0 as well as 2.")
+@task.solution("`range` holds whole numbers only, and 2.0 as well as 2.")
 def number_by_number(valid_lens: Tensor, shape: Shape) -> Tensor:
     batch, num_queries, num_keys = shape
     if valid_lens.dtype == torch.bool or valid_lens.shape not in ((batch,), (batch, num_queries)):
@@ -157,7 +157,9 @@ def number_by_number(valid_lens: Tensor, shape: Shape) -> Tensor:
     return valid_lens
 
 
-@task.right("only what can be true stays as it is when it is rounded and put between the limits.")
+@task.solution(
+    "only what can be true stays as it is when it is rounded and put between the limits."
+)
 def put_right_and_compared(valid_lens: Tensor, shape: Shape) -> Tensor:
     check_kind(valid_lens)
     check_shape(valid_lens, shape)
@@ -166,7 +168,7 @@ def put_right_and_compared(valid_lens: Tensor, shape: Shape) -> Tensor:
     return valid_lens
 
 
-@task.right("it lists all lengths that there can be, and looks each one up.")
+@task.solution("it lists all lengths that there can be, and looks each one up.")
 def looked_up(valid_lens: Tensor, shape: Shape) -> Tensor:
     if valid_lens.dtype == torch.bool:
         raise TypeError("a mask is no lengths")
@@ -207,7 +209,7 @@ def test_lengths_of_another_shape_are_refused(function: Function) -> None:
 @task.bug(
     symptom="A length of 7 for 4 keys goes through, and padding of 3 is never missed.",
     origin="Dive into Deep Learning's masked softmax",
-    mend="refuse lengths above `num_keys`, the last number of `shape`.",
+    fix="refuse lengths above `num_keys`, the last number of `shape`.",
 )
 def too_long_accepted(valid_lens: Tensor, shape: Shape) -> Tensor:
     """lengths above the number of keys are accepted."""
@@ -217,7 +219,7 @@ def too_long_accepted(valid_lens: Tensor, shape: Shape) -> Tensor:
 @task.bug(
     symptom="A length of -3 goes through, and its example sees nothing.",
     origin="Dive into Deep Learning's masked softmax",
-    mend="refuse lengths below 0.",
+    fix="refuse lengths below 0.",
 )
 def negative_accepted(valid_lens: Tensor, shape: Shape) -> Tensor:
     """lengths below 0 are accepted."""
@@ -227,7 +229,7 @@ def negative_accepted(valid_lens: Tensor, shape: Shape) -> Tensor:
 @task.bug(
     symptom="A length of 2.5 goes through, and shows 3 keys.",
     origin="Dive into Deep Learning's masked softmax",
-    mend="compare with what `round` gives: a whole number stays as it is.",
+    fix="compare with what `round` gives: a whole number stays as it is.",
 )
 def fractions_accepted(valid_lens: Tensor, shape: Shape) -> Tensor:
     """numbers that are not whole are accepted."""
@@ -239,7 +241,7 @@ def fractions_accepted(valid_lens: Tensor, shape: Shape) -> Tensor:
 
 @task.bug(
     symptom="A length that was lost in a division goes through, and its example sees nothing.",
-    mend="ask for what must hold, `not (lengths >= 0).all()`: every comparison with NaN is false.",
+    fix="ask for what must hold, `not (lengths >= 0).all()`: every comparison with NaN is false.",
 )
 def nan_accepted(valid_lens: Tensor, shape: Shape) -> Tensor:
     """a length of NaN is accepted: it is neither below 0 nor above anything."""
@@ -252,7 +254,7 @@ def nan_accepted(valid_lens: Tensor, shape: Shape) -> Tensor:
 
 @task.bug(
     symptom="A mask handed over for lengths goes through; each query sees one key or none.",
-    mend="refuse `torch.bool`: to torch, True is 1 and False is 0.",
+    fix="refuse `torch.bool`: to torch, True is 1 and False is 0.",
 )
 def masks_accepted(valid_lens: Tensor, shape: Shape) -> Tensor:
     """a mask of True and False is accepted, as if it were lengths of 1 and 0."""
@@ -263,7 +265,7 @@ def masks_accepted(valid_lens: Tensor, shape: Shape) -> Tensor:
 @task.bug(
     symptom="Lengths (3, 2) for 2 examples of 3 queries go through, and hide the wrong keys.",
     origin="Dive into Deep Learning's masked softmax",
-    mend="compare the whole shape: a transposed tensor has as many numbers.",
+    fix="compare the whole shape: a transposed tensor has as many numbers.",
 )
 def transposed_accepted(valid_lens: Tensor, shape: Shape) -> Tensor:
     """a shape of (3, 2) passes for (2, 3), as when lengths are only counted."""
@@ -276,7 +278,7 @@ def transposed_accepted(valid_lens: Tensor, shape: Shape) -> Tensor:
 
 @task.bug(
     symptom="A batch with an empty example stops the training.",
-    mend="let 0 pass: an example may have nothing to be seen.",
+    fix="let 0 pass: an example may have nothing to be seen.",
 )
 def zero_refused(valid_lens: Tensor, shape: Shape) -> Tensor:
     """a length of 0 is refused."""
@@ -285,7 +287,7 @@ def zero_refused(valid_lens: Tensor, shape: Shape) -> Tensor:
 
 @task.bug(
     symptom="A batch without any padding is refused.",
-    mend="let `num_keys` itself pass: a length is a count, not a position.",
+    fix="let `num_keys` itself pass: a length is a count, not a position.",
 )
 def all_keys_refused(valid_lens: Tensor, shape: Shape) -> Tensor:
     """a length of all keys is refused, as if it were a position."""
@@ -294,7 +296,7 @@ def all_keys_refused(valid_lens: Tensor, shape: Shape) -> Tensor:
 
 @task.bug(
     symptom="Lengths computed by a division, like 2.0, are refused.",
-    mend="look at the numbers, not at the type: 2.0 is a whole number.",
+    fix="look at the numbers, not at the type: 2.0 is a whole number.",
 )
 def floats_refused(valid_lens: Tensor, shape: Shape) -> Tensor:
     """lengths of a float type are refused, whole as they are."""
@@ -305,7 +307,7 @@ def floats_refused(valid_lens: Tensor, shape: Shape) -> Tensor:
 
 @task.bug(
     symptom="It works as long as sequences attend to themselves, and fails between two.",
-    mend="lengths count keys: compare with the last number of `shape`.",
+    fix="lengths count keys: compare with the last number of `shape`.",
 )
 def queries_for_the_limit(valid_lens: Tensor, shape: Shape) -> Tensor:
     """lengths are compared with the number of queries, where they count keys."""
@@ -314,7 +316,7 @@ def queries_for_the_limit(valid_lens: Tensor, shape: Shape) -> Tensor:
 
 @task.bug(
     symptom="Wrong lengths never stop anything; they come back as others.",
-    mend="raise: a length that cannot be true says that something is wrong before this function.",
+    fix="raise: a length that cannot be true says that something is wrong before this function.",
 )
 def put_between_the_limits(valid_lens: Tensor, shape: Shape) -> Tensor:
     """lengths outside the limits are put right in silence, not refused."""
@@ -323,7 +325,7 @@ def put_between_the_limits(valid_lens: Tensor, shape: Shape) -> Tensor:
 
 @task.bug(
     symptom="Wrong lengths are found on one machine, and pass on another that runs `python -O`.",
-    mend="raise a ValueError: `assert` is for tests, and can be switched off.",
+    fix="raise a ValueError: `assert` is for tests, and can be switched off.",
 )
 def asserted(valid_lens: Tensor, shape: Shape) -> Tensor:
     """lengths are looked at by `assert`, whose error is an AssertionError."""

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 import attnbook
-from attnbook.practice.inputs import lengths
+from attnbook.practice.example_inputs import lengths
 from attnbook.practice.task import Function, Law, Task
 
 Inputs = tuple[Tensor, int, int]
@@ -73,20 +73,22 @@ task.case("9 examples of 20 queries, 131 keys")(
 )
 
 
-@task.right("both of the book's masks must hold.")
+@task.solution("both of the book's masks must hold.")
 def the_package(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:
     shape = (len(starts), num_queries, num_keys)
     return attnbook.start_mask(starts, shape) & attnbook.causal_mask(shape)
 
 
-@task.right("a visible key stands at the start or after it, and not after the query.")
+@task.solution("a visible key stands at the start or after it, and not after the query.")
 def between_start_and_query(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:
     keys = torch.arange(num_keys)
     queries = keys[num_keys - num_queries :, None]
     return (starts[:, None, None] <= keys) & (keys <= queries)
 
 
-@task.right("it writes each row's run of visible keys; a run that ends before it starts is empty.")
+@task.solution(
+    "it writes each row's run of visible keys; a run that ends before it starts is empty."
+)
 def row_by_row(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:
     mask = torch.zeros(len(starts), num_queries, num_keys, dtype=torch.bool)
     for example, start in enumerate(starts.tolist()):
@@ -95,7 +97,7 @@ def row_by_row(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:
     return mask
 
 
-@task.right("a triangle of whole texts loses its padded columns, and then its first rows.")
+@task.solution("a triangle of whole texts loses its padded columns, and then its first rows.")
 def closed_columns(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:
     squares = torch.ones(len(starts), num_keys, num_keys, dtype=torch.bool).tril()
     for square, start in zip(squares, starts.tolist(), strict=True):
@@ -139,7 +141,7 @@ def _past(num_queries: int, num_keys: int, diagonal: int = 0) -> Tensor:
 @task.bug(
     symptom="The model goes on from padding, and writes nonsense for all but the longest text.",
     origin="a common slip: a mask for padding on the right",
-    mend="padding stands before the start: what is visible is at `starts` or after it.",
+    fix="padding stands before the start: what is visible is at `starts` or after it.",
 )
 def left_padding_read_as_right(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:
     """padding is taken to be on the right: the last keys are hidden, as many as are padding."""
@@ -150,7 +152,7 @@ def left_padding_read_as_right(starts: Tensor, num_queries: int, num_keys: int) 
 @task.bug(
     symptom="The model reads padding only.",
     origin="a common slip: `length_mask` called with what are no lengths",
-    mend="compare by `>=`: a start is where the text begins, not where it ends.",
+    fix="compare by `>=`: a start is where the text begins, not where it ends.",
 )
 def starts_taken_for_lengths(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:
     """the starts are taken for lengths, and the padding before them is what is visible."""
@@ -159,7 +161,7 @@ def starts_taken_for_lengths(starts: Tensor, num_queries: int, num_keys: int) ->
 
 @task.bug(
     symptom="Padding is seen by all that come after it, and the future by all that may see a text.",
-    mend="join both by `&`: a key must be of the text, and not after the query.",
+    fix="join both by `&`: a key must be of the text, and not after the query.",
 )
 def joined_by_or(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:
     """both rules are joined by `|`, and a key is visible that one of them shows."""
@@ -169,7 +171,7 @@ def joined_by_or(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:
 @task.bug(
     symptom="A text alone and the same text in a batch give different outputs.",
     origin="transformers#29419",
-    mend="hide the keys before the start, too.",
+    fix="hide the keys before the start, too.",
 )
 def padding_is_seen(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:
     """only the future is hidden, and padding is visible."""
@@ -178,7 +180,7 @@ def padding_is_seen(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:
 
 @task.bug(
     symptom="The loss is far too low: each word sees the next one.",
-    mend="hide the keys after the query, too.",
+    fix="hide the keys after the query, too.",
 )
 def the_future_is_seen(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:
     """padding is hidden, and all of the future is visible."""
@@ -188,7 +190,7 @@ def the_future_is_seen(starts: Tensor, num_queries: int, num_keys: int) -> Tenso
 @task.bug(
     symptom="With the keys kept, each new word sees the first one only, or padding's nothing.",
     origin="pytorch#108108, executorch#21749: `is_causal=True` of PyTorch's SDPA",
-    mend="let the first query stand at position `num_keys - num_queries`.",
+    fix="let the first query stand at position `num_keys - num_queries`.",
 )
 def counted_from_the_first_key(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:
     """queries are taken to stand at the first positions of the keys, where they stand last."""
@@ -198,7 +200,7 @@ def counted_from_the_first_key(starts: Tensor, num_queries: int, num_keys: int) 
 @task.bug(
     symptom="A text's first rows do not fit: its queries seem to stand behind the padding.",
     origin="a common slip: positions for a position encoding, used for the mask",
-    mend="count both from the first key, padding included: only the start differs.",
+    fix="count both from the first key, padding included: only the start differs.",
 )
 def queries_moved_by_the_start(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:
     """queries are moved on by the start, and see as many keys ahead as are padding."""
@@ -209,7 +211,7 @@ def queries_moved_by_the_start(starts: Tensor, num_queries: int, num_keys: int) 
 
 @task.bug(
     symptom="A text's output changes a little with the text that it is batched with.",
-    mend="the key at `starts` is the text's first: compare by `>=`.",
+    fix="the key at `starts` is the text's first: compare by `>=`.",
 )
 def one_key_of_padding_seen(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:
     """the last key of padding is visible."""
@@ -218,7 +220,7 @@ def one_key_of_padding_seen(starts: Tensor, num_queries: int, num_keys: int) -> 
 
 @task.bug(
     symptom="The first word of each text seems to be ignored, and its own row is empty.",
-    mend="the key at `starts` is the text's first, and visible: compare by `>=`.",
+    fix="the key at `starts` is the text's first, and visible: compare by `>=`.",
 )
 def first_word_hidden(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:
     """the first key of each text is hidden."""
@@ -227,7 +229,7 @@ def first_word_hidden(starts: Tensor, num_queries: int, num_keys: int) -> Tensor
 
 @task.bug(
     symptom="Each text's first word gives NaN, or zeros.",
-    mend="compare by `<=`: a query sees its own position.",
+    fix="compare by `<=`: a query sees its own position.",
 )
 def own_position_hidden(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:
     """each query sees the keys before its own position, and its own is hidden."""
@@ -237,7 +239,7 @@ def own_position_hidden(starts: Tensor, num_queries: int, num_keys: int) -> Tens
 @task.bug(
     symptom="The model sees padding and what it has to guess, and nothing else.",
     origin="LLMs-from-scratch#1061, tensorflow/text#894, nn.MultiheadAttention against SDPA",
-    mend="return True for what is visible.",
+    fix="return True for what is visible.",
 )
 def true_means_hidden(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:
     """what is hidden is True, and what is visible False."""
@@ -246,7 +248,7 @@ def true_means_hidden(starts: Tensor, num_queries: int, num_keys: int) -> Tensor
 
 @task.bug(
     symptom="It is right where all texts are equally long, and for a batch of one.",
-    mend="compare with all starts at once: `starts[:, None, None]`.",
+    fix="compare with all starts at once: `starts[:, None, None]`.",
 )
 def the_first_texts_start_for_all(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:
     """the first text's start is used for the whole batch."""
@@ -255,7 +257,7 @@ def the_first_texts_start_for_all(starts: Tensor, num_queries: int, num_keys: in
 
 @task.bug(
     symptom="With as many texts as words it runs, and each word has a start of its own.",
-    mend="keep the starts on the first axis: `starts[:, None, None]`.",
+    fix="keep the starts on the first axis: `starts[:, None, None]`.",
 )
 def starts_on_the_axis_of_queries(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:
     """starts lie on the axis of queries, one for each of them, where they belong to texts."""
@@ -266,7 +268,7 @@ def starts_on_the_axis_of_queries(starts: Tensor, num_queries: int, num_keys: in
 @task.bug(
     symptom="Rows of padding are the mean of something, which a loss may count.",
     origin="code that lets padding see itself, to keep NaN away",
-    mend="leave rows of padding empty: a softmax that clears them gives 0.",
+    fix="leave rows of padding empty: a softmax that clears them gives 0.",
 )
 def padding_sees_itself(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:
     """a query in padding sees its own key, to have something to see."""

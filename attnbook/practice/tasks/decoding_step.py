@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 import attnbook
-from attnbook.practice.inputs import lengths, normal
+from attnbook.practice.example_inputs import lengths, normal
 from attnbook.practice.list_task import ListTask
 from attnbook.practice.task import Function, Law, Task, rows_sum_to_one
 
@@ -160,7 +160,7 @@ def _() -> Step:
     return _step(lengths(131, 1, 0, 65, 129, 130), 9, 11, (131, 10), 70)
 
 
-@task.right("it is the book's own score, softmax and pooling.")
+@task.solution("it is the book's own score, softmax and pooling.")
 def the_package(  # noqa: PLR0913, PLR0917
     token: Tensor,
     state: Tensor,
@@ -196,7 +196,7 @@ def of_arguments(of_a_step: Callable[[Step], Two]) -> Function:
     return written
 
 
-@task.right("it asks each text by itself, and its real keys only.")
+@task.solution("it asks each text by itself, and its real keys only.")
 @of_arguments
 def text_by_text(step: Step) -> Two:
     weights = torch.zeros_like(step.memory[:, :, 0])
@@ -212,7 +212,9 @@ def text_by_text(step: Step) -> Two:
     return new_state, weights
 
 
-@task.right("-inf is below every score; where there is nothing else, 0 takes the weights' place.")
+@task.solution(
+    "-inf is below every score; where there is nothing else, 0 takes the weights' place."
+)
 @of_arguments
 def by_einsum(step: Step) -> Two:
     query = torch.einsum("bs,hs->bh", step.state, step.W_q)
@@ -225,7 +227,7 @@ def by_einsum(step: Step) -> Two:
     return step.cell(torch.cat([step.token, context], 1), step.state), weights
 
 
-@task.right("tanh is a logistic function, and the softmax is powers of e over their sum.")
+@task.solution("tanh is a logistic function, and the softmax is powers of e over their sum.")
 @of_arguments
 def by_the_formulas(step: Step) -> Two:
     both = torch.cat([step.state[:, None].expand(-1, step.memory.shape[1], -1), step.memory], -1)
@@ -314,7 +316,7 @@ def _move(step: Step, weights: Tensor, memory: Tensor | None = None) -> Two:
 
 @task.bug(
     symptom="The weights answer a question that the decoder has not asked yet.",
-    mend="ask with the state as it was handed in; the new one is made from the context.",
+    fix="ask with the state as it was handed in; the new one is made from the context.",
 )
 @of_arguments
 def asks_with_a_new_state(step: Step) -> Two:
@@ -326,7 +328,7 @@ def asks_with_a_new_state(step: Step) -> Two:
 
 @task.bug(
     symptom="After the same character the model always looks at the same place.",
-    mend="the query is the decoder's state, which knows all that was written, not the last token.",
+    fix="the query is the decoder's state, which knows all that was written, not the last token.",
 )
 @of_arguments
 def asks_with_the_token(step: Step) -> Two:
@@ -336,7 +338,7 @@ def asks_with_the_token(step: Step) -> Two:
 
 @task.bug(
     symptom="A text's translation changes with the texts that it is batched with.",
-    mend="hide the keys from `valid_lens` on before the softmax.",
+    fix="hide the keys from `valid_lens` on before the softmax.",
 )
 @of_arguments
 def padding_is_seen(step: Step) -> Two:
@@ -347,7 +349,7 @@ def padding_is_seen(step: Step) -> Two:
 @task.bug(
     symptom="Heatmaps are the same for every text of one length.",
     origin="PyTorch's seq2seq tutorial",
-    mend="add the projected memory to the projected state before tanh.",
+    fix="add the projected memory to the projected state before tanh.",
 )
 @of_arguments
 def scores_never_look_at_the_memory(step: Step) -> Two:
@@ -357,7 +359,7 @@ def scores_never_look_at_the_memory(step: Step) -> Two:
 
 @task.bug(
     symptom="It learns as slowly as without attention, and the heatmap never becomes sharp.",
-    mend="join token and context to what the cell reads.",
+    fix="join token and context to what the cell reads.",
 )
 @of_arguments
 def the_context_is_not_fed(step: Step) -> Two:
@@ -368,7 +370,7 @@ def the_context_is_not_fed(step: Step) -> Two:
 
 @task.bug(
     symptom="It trains as well as ever; weights stored elsewhere give nonsense.",
-    mend="join them as the task says: the token first, then the context.",
+    fix="join them as the task says: the token first, then the context.",
 )
 @of_arguments
 def the_context_before_the_token(step: Step) -> Two:
@@ -380,7 +382,7 @@ def the_context_before_the_token(step: Step) -> Two:
 
 @task.bug(
     symptom="Long texts are translated badly, though the heatmap looks fine.",
-    mend="feed the weighted sum of all of the memory.",
+    fix="feed the weighted sum of all of the memory.",
 )
 @of_arguments
 def the_last_memory_for_the_context(step: Step) -> Two:
@@ -392,7 +394,7 @@ def the_last_memory_for_the_context(step: Step) -> Two:
 
 @task.bug(
     symptom="The weights are right, and the new state is not.",
-    mend="project the keys for the scores only, and pool the memory itself.",
+    fix="project the keys for the scores only, and pool the memory itself.",
 )
 @of_arguments
 def projected_keys_are_pooled(step: Step) -> Two:
@@ -403,7 +405,7 @@ def projected_keys_are_pooled(step: Step) -> Two:
 @task.bug(
     symptom="With a batch of one every weight is 1.",
     origin="the book's own first draft",
-    mend="take the softmax over the last axis, the keys.",
+    fix="take the softmax over the last axis, the keys.",
 )
 @of_arguments
 def softmax_over_the_batch(step: Step) -> Two:
@@ -415,7 +417,7 @@ def softmax_over_the_batch(step: Step) -> Two:
 @task.bug(
     symptom="It works until query and key have different sizes.",
     origin="the book's own first draft",
-    mend="`W_q` is for the state, and `W_k` for the memory.",
+    fix="`W_q` is for the state, and `W_k` for the memory.",
 )
 @of_arguments
 def the_projections_are_exchanged(step: Step) -> Two:
@@ -424,7 +426,7 @@ def the_projections_are_exchanged(step: Step) -> Two:
 
 
 @task.bug(
-    symptom="The model writes the same character for ever.", mend="return what the cell returns."
+    symptom="The model writes the same character for ever.", fix="return what the cell returns."
 )
 @of_arguments
 def the_old_state_is_returned(step: Step) -> Two:
@@ -435,7 +437,7 @@ def the_old_state_is_returned(step: Step) -> Two:
 @task.bug(
     symptom="The heatmap shows weight on padding, where the model looked elsewhere.",
     origin="UvA's deep learning tutorial 6",
-    mend="return the weights that the context was pooled with.",
+    fix="return the weights that the context was pooled with.",
 )
 @of_arguments
 def the_weights_are_made_again_unmasked(step: Step) -> Two:
@@ -446,7 +448,7 @@ def the_weights_are_made_again_unmasked(step: Step) -> Two:
 @task.bug(
     symptom="One text of the batch is empty, and its state is NaN.",
     origin="pytorch#103749 and ten more threads",
-    mend="clear the weights of a text that has no keys: where each score is -inf, they are 0/0.",
+    fix="clear the weights of a text that has no keys: where each score is -inf, they are 0/0.",
 )
 @of_arguments
 def no_keys_are_nan(step: Step) -> Two:
@@ -513,7 +515,7 @@ by_hand.case("9 vectors in the memory")(
 )
 
 
-@by_hand.right("it is the sentences themselves, one after the other.")
+@by_hand.solution("it is the sentences themselves, one after the other.")
 def by_the_sentences(token: Row, state: Row, memory: Rows) -> TwoRows:
     scores = [sum(s * m for s, m in zip(state, vector, strict=True)) for vector in memory]
     powers = [math.exp(score - max(scores)) for score in scores]
@@ -524,7 +526,7 @@ def by_the_sentences(token: Row, state: Row, memory: Rows) -> TwoRows:
     return [math.tanh(s + t + c) for s, t, c in three], weights
 
 
-@by_hand.right("what a vector of the memory gives can be added to the state at once.")
+@by_hand.solution("what a vector of the memory gives can be added to the state at once.")
 def added_to_the_state(token: Row, state: Row, memory: Rows) -> TwoRows:
     weights = _weights_of_lists(state, memory)
     sums = [s + t for s, t in zip(state, token, strict=True)]
@@ -534,7 +536,7 @@ def added_to_the_state(token: Row, state: Row, memory: Rows) -> TwoRows:
     return [math.tanh(each) for each in sums], weights
 
 
-@by_hand.right("the context can wait for its division, and tanh(x) is 1 - 2 / (1 + e^2x).")
+@by_hand.solution("the context can wait for its division, and tanh(x) is 1 - 2 / (1 + e^2x).")
 def by_powers_of_e(token: Row, state: Row, memory: Rows) -> TwoRows:
     scores = [_dot(state, vector) for vector in memory]
     powers = [math.exp(score - max(scores)) for score in scores]
@@ -545,33 +547,33 @@ def by_powers_of_e(token: Row, state: Row, memory: Rows) -> TwoRows:
     return new_state, [power / sum(powers) for power in powers]
 
 
-@by_hand.bug(mend="take the dot products with `state`: it knows more than the last token.")
+@by_hand.bug(fix="take the dot products with `state`: it knows more than the last token.")
 def asks_with_the_token_by_hand(token: Row, state: Row, memory: Rows) -> TwoRows:
     weights = _weights_of_lists(token, memory)
     return _moved(state, token, _pool(weights, memory)), weights
 
 
-@by_hand.bug(mend="add the context to state and token before `math.tanh`.")
+@by_hand.bug(fix="add the context to state and token before `math.tanh`.")
 def context_forgotten(token: Row, state: Row, memory: Rows) -> TwoRows:
     """the context is not added, and attention has no effect."""
     return _moved(state, token), _weights_of_lists(state, memory)
 
 
-@by_hand.bug(mend="add the token to state and context before `math.tanh`.")
+@by_hand.bug(fix="add the token to state and context before `math.tanh`.")
 def token_forgotten(token: Row, state: Row, memory: Rows) -> TwoRows:
     """the token is not added."""
     weights = _weights_of_lists(state, memory)
     return _moved(state, _pool(weights, memory)), weights
 
 
-@by_hand.bug(mend="add the old state to token and context before `math.tanh`.")
+@by_hand.bug(fix="add the old state to token and context before `math.tanh`.")
 def state_forgotten(token: Row, state: Row, memory: Rows) -> TwoRows:
     """the old state asks, and is not added to the new one."""
     weights = _weights_of_lists(state, memory)
     return _moved(token, _pool(weights, memory)), weights
 
 
-@by_hand.bug(mend="take `math.tanh` of each sum.")
+@by_hand.bug(fix="take `math.tanh` of each sum.")
 def no_tanh(token: Row, state: Row, memory: Rows) -> TwoRows:
     """the new state is the sum itself, without tanh."""
     weights = _weights_of_lists(state, memory)
@@ -579,35 +581,35 @@ def no_tanh(token: Row, state: Row, memory: Rows) -> TwoRows:
     return [s + t + c for s, t, c in sums], weights
 
 
-@by_hand.bug(mend="return the new state first: `return new_state, weights`.")
+@by_hand.bug(fix="return the new state first: `return new_state, weights`.")
 def the_weights_first(token: Row, state: Row, memory: Rows) -> TwoRows:
     """the weights come first, and the new state second."""
     weights = _weights_of_lists(state, memory)
     return weights, _moved(state, token, _pool(weights, memory))
 
 
-@by_hand.bug(mend="make weights of the scores: `weights = softmax(scores)`.")
+@by_hand.bug(fix="make weights of the scores: `weights = softmax(scores)`.")
 def softmax_left_out(token: Row, state: Row, memory: Rows) -> TwoRows:
     """the scores themselves are used as weights, without `softmax`."""
     scores = [_dot(state, vector) for vector in memory]
     return _moved(state, token, _pool(scores, memory)), scores
 
 
-@by_hand.bug(mend="add number by number: `+` of two lists lays them end to end.")
+@by_hand.bug(fix="add number by number: `+` of two lists lays them end to end.")
 def laid_end_to_end(token: Row, state: Row, memory: Rows) -> TwoRows:
     """state, token and context are lists, and `+` lays them end to end."""
     weights = _weights_of_lists(state, memory)
     return _moved(state + token + _pool(weights, memory)), weights
 
 
-@by_hand.bug(mend="multiply the vectors of the memory by `softmax(scores)`.")
+@by_hand.bug(fix="multiply the vectors of the memory by `softmax(scores)`.")
 def context_by_scores(token: Row, state: Row, memory: Rows) -> TwoRows:
     """the scores are used in the context, in place of the weights."""
     scores = [_dot(state, vector) for vector in memory]
     return _moved(state, token, _pool(scores, memory)), _weights_of_lists(state, memory)
 
 
-@by_hand.bug(mend="add the context to state and token before `math.tanh`.")
+@by_hand.bug(fix="add the context to state and token before `math.tanh`.")
 def context_outside_of_tanh(token: Row, state: Row, memory: Rows) -> TwoRows:
     """the context is added after tanh, where it belongs inside."""
     weights = _weights_of_lists(state, memory)
@@ -615,21 +617,21 @@ def context_outside_of_tanh(token: Row, state: Row, memory: Rows) -> TwoRows:
     return [moved + c for moved, c in pairs], weights
 
 
-@by_hand.bug(mend="multiply each vector of the memory by its weight before you add.")
+@by_hand.bug(fix="multiply each vector of the memory by its weight before you add.")
 def the_memorys_plain_sum(token: Row, state: Row, memory: Rows) -> TwoRows:
     """the vectors of the memory are added up as they are, without weights."""
     context = _pool([1.0] * len(memory), memory)
     return _moved(state, token, context), _weights_of_lists(state, memory)
 
 
-@by_hand.bug(mend="return the weights second: `return new_state, weights`.")
+@by_hand.bug(fix="return the weights second: `return new_state, weights`.")
 def context_in_place_of_the_weights(token: Row, state: Row, memory: Rows) -> TwoRows:
     """the context is returned, where the weights are asked for."""
     context = _pool(_weights_of_lists(state, memory), memory)
     return _moved(state, token, context), context
 
 
-@by_hand.bug(mend="take the dot products with `state` alone, as it comes in.")
+@by_hand.bug(fix="take the dot products with `state` alone, as it comes in.")
 def asks_with_the_sum(token: Row, state: Row, memory: Rows) -> TwoRows:
     """the sum of state and token asks the memory, in place of the state."""
     weights = _weights_of_lists([s + t for s, t in zip(state, token, strict=True)], memory)

@@ -65,14 +65,14 @@ task.case("6 examples of 131 positions")(
 )
 
 
-@task.right("the book's causal mask holds, and the document is the same.")
+@task.solution("the book's causal mask holds, and the document is the same.")
 def the_packages_causal_mask(documents: Tensor) -> Tensor:
     num_positions = documents.shape[1]
     causal = attnbook.causal_mask((1, num_positions, num_positions))
     return causal & (documents.unsqueeze(2) == documents.unsqueeze(1))
 
 
-@task.right("it puts a triangle of each document's size onto the diagonal.")
+@task.solution("it puts a triangle of each document's size onto the diagonal.")
 def triangles_on_the_diagonal(documents: Tensor) -> Tensor:
     batch, num_positions = documents.shape
     mask = torch.zeros(batch, num_positions, num_positions, dtype=torch.bool)
@@ -83,7 +83,7 @@ def triangles_on_the_diagonal(documents: Tensor) -> Tensor:
     return mask
 
 
-@task.right("where each document begins is enough: keys from there up to the query are visible.")
+@task.solution("where each document begins is enough: keys from there up to the query are visible.")
 def from_each_beginning(documents: Tensor) -> Tensor:
     positions = torch.arange(documents.shape[1])
     begins = torch.ones_like(documents, dtype=torch.bool)
@@ -92,13 +92,13 @@ def from_each_beginning(documents: Tensor) -> Tensor:
     return (positions >= beginning[:, :, None]) & (positions <= positions[:, None])
 
 
-@task.right("two one-hot rows have the product 1 if they are equal, else 0.")
+@task.solution("two one-hot rows have the product 1 if they are equal, else 0.")
 def products_of_one_hot_rows(documents: Tensor) -> Tensor:
     rows = one_hot(documents)
     return torch.einsum("bqd,bkd->bqk", rows, rows).tril().bool()
 
 
-@task.right("it asks for each pair.")
+@task.solution("it asks for each pair.")
 def pair_by_pair(documents: Tensor) -> Tensor:
     batch, num_positions = documents.shape
     mask = torch.zeros(batch, num_positions, num_positions, dtype=torch.bool)
@@ -146,7 +146,7 @@ def _past(documents: Tensor) -> Tensor:
 @task.bug(
     symptom="A document's output changes when another one is packed before it.",
     origin="transformers#46634",
-    mend="compare the document of the query with the key's, too.",
+    fix="compare the document of the query with the key's, too.",
 )
 def earlier_documents_leak(documents: Tensor) -> Tensor:
     """only the future is hidden, and a query sees all earlier documents."""
@@ -155,7 +155,7 @@ def earlier_documents_leak(documents: Tensor) -> Tensor:
 
 @task.bug(
     symptom="The loss is far too low: each token sees the next one.",
-    mend="hide the keys after the query, too.",
+    fix="hide the keys after the query, too.",
 )
 def the_future_is_seen(documents: Tensor) -> Tensor:
     """documents are kept apart, and within each the future is visible."""
@@ -164,7 +164,7 @@ def the_future_is_seen(documents: Tensor) -> Tensor:
 
 @task.bug(
     symptom="The first document is right; what comes later leaks, in some batches only.",
-    mend="compare with `==`: a lower number is another document all the same.",
+    fix="compare with `==`: a lower number is another document all the same.",
 )
 def documents_with_lower_numbers_leak(documents: Tensor) -> Tensor:
     """documents are compared with `<=`, and those with lower numbers are seen."""
@@ -174,7 +174,7 @@ def documents_with_lower_numbers_leak(documents: Tensor) -> Tensor:
 @task.bug(
     symptom="Each token attends to all that it should not see.",
     origin="tensorflow/text#894; LLMs-from-scratch#1061",
-    mend="return True for what is visible.",
+    fix="return True for what is visible.",
 )
 def true_where_it_is_hidden(documents: Tensor) -> Tensor:
     """`True` marks what is hidden."""
@@ -183,7 +183,7 @@ def true_where_it_is_hidden(documents: Tensor) -> Tensor:
 
 @task.bug(
     symptom="It is right for a batch of one; in larger batches documents leak.",
-    mend="keep the batch axis: each example has documents of its own.",
+    fix="keep the batch axis: each example has documents of its own.",
 )
 def the_first_examples_documents_for_all(documents: Tensor) -> Tensor:
     """the documents of the first example are taken for all of them."""
@@ -192,7 +192,7 @@ def the_first_examples_documents_for_all(documents: Tensor) -> Tensor:
 
 @task.bug(
     symptom="Each token sees what comes after it, up to its document's end.",
-    mend="let rows be queries and columns be keys: the lower triangle is visible.",
+    fix="let rows be queries and columns be keys: the lower triangle is visible.",
 )
 def the_past_is_hidden(documents: Tensor) -> Tensor:
     """queries and keys are exchanged: the past is hidden, and the future visible."""
@@ -201,7 +201,7 @@ def the_past_is_hidden(documents: Tensor) -> Tensor:
 
 @task.bug(
     symptom="The first token of each document gives NaN.",
-    mend="a query sees itself: compare positions with `<=`.",
+    fix="a query sees itself: compare positions with `<=`.",
 )
 def hides_the_query_itself(documents: Tensor) -> Tensor:
     """a query does not see its own position."""
@@ -210,7 +210,7 @@ def hides_the_query_itself(documents: Tensor) -> Tensor:
 
 @task.bug(
     symptom="One document of each batch is never learned, and its rows are NaN.",
-    mend="hide nothing for its number: 0 is a document like any other.",
+    fix="hide nothing for its number: 0 is a document like any other.",
 )
 def document_0_is_taken_for_padding(documents: Tensor) -> Tensor:
     """the keys of document 0 are hidden, as if 0 were padding."""
@@ -219,7 +219,7 @@ def document_0_is_taken_for_padding(documents: Tensor) -> Tensor:
 
 @task.bug(
     symptom="Changing the last token of a document changes the next document.",
-    mend="let a document begin at its own first token, not at the token before it.",
+    fix="let a document begin at its own first token, not at the token before it.",
 )
 def one_token_of_the_document_before(documents: Tensor) -> Tensor:
     """each document begins one token too early, at the end of the one before."""
@@ -230,7 +230,7 @@ def one_token_of_the_document_before(documents: Tensor) -> Tensor:
 
 @task.bug(
     symptom="The first token of a document sees its own one only, the second sees all again.",
-    mend="compare each query's document with each key's, not with its neighbour's.",
+    fix="compare each query's document with each key's, not with its neighbour's.",
 )
 def only_neighbours_are_compared(documents: Tensor) -> Tensor:
     """only a document's first token is cut off from the past, and those after it see all."""
@@ -305,7 +305,7 @@ by_hand.case("70 queries of 140 keys, in documents of 20")(
 )
 
 
-@by_hand.right("the query's position is looked up first; then its document, and the order.")
+@by_hand.solution("the query's position is looked up first; then its document, and the order.")
 def position_first(
     query: int, key: int, num_queries: int, num_keys: int, documents: Documents
 ) -> bool:
@@ -315,7 +315,7 @@ def position_first(
     return documents[key] == documents[position]
 
 
-@by_hand.right("counted from the end, a query and the key at its position have the same number.")
+@by_hand.solution("counted from the end, a query and the key at its position have the same number.")
 def counted_from_the_end(
     query: int, key: int, num_queries: int, num_keys: int, documents: Documents
 ) -> bool:
@@ -323,13 +323,13 @@ def counted_from_the_end(
     return key - num_keys <= from_the_end and documents[from_the_end] == documents[key]
 
 
-@by_hand.right("it lists the keys that the query may see.")
+@by_hand.solution("it lists the keys that the query may see.")
 def listed(query: int, key: int, num_queries: int, num_keys: int, documents: Documents) -> bool:
     position = num_keys - num_queries + query
     return key in [k for k in range(position + 1) if documents[k] == documents[position]]
 
 
-@by_hand.bug(mend="compare the document of the query's position with the key's, too.")
+@by_hand.bug(fix="compare the document of the query's position with the key's, too.")
 def documents_leak(
     query: int,
     key: int,
@@ -341,7 +341,7 @@ def documents_leak(
     return key <= query + num_keys - num_queries
 
 
-@by_hand.bug(mend="hide the keys after the query's position, too.")
+@by_hand.bug(fix="hide the keys after the query's position, too.")
 def the_future_is_seen_by_hand(
     query: int, key: int, num_queries: int, num_keys: int, documents: Documents
 ) -> bool:
@@ -349,7 +349,7 @@ def the_future_is_seen_by_hand(
     return documents[key] == documents[query + num_keys - num_queries]
 
 
-@by_hand.bug(mend="join both rules by `and`: the same document, and no later position.")
+@by_hand.bug(fix="join both rules by `and`: the same document, and no later position.")
 def joined_by_or(
     query: int, key: int, num_queries: int, num_keys: int, documents: Documents
 ) -> bool:
@@ -358,7 +358,7 @@ def joined_by_or(
     return documents[key] == documents[position] or key <= position
 
 
-@by_hand.bug(mend="among the keys the query stands at `query + num_keys - num_queries`.")
+@by_hand.bug(fix="among the keys the query stands at `query + num_keys - num_queries`.")
 def counted_from_the_first_key(
     query: int,
     key: int,
@@ -370,9 +370,7 @@ def counted_from_the_first_key(
     return documents[key] == documents[query] and key <= query
 
 
-@by_hand.bug(
-    mend="look up the document at the query's position: `documents[query + num_keys - …]`."
-)
+@by_hand.bug(fix="look up the document at the query's position: `documents[query + num_keys - …]`.")
 def document_by_the_querys_number(
     query: int, key: int, num_queries: int, num_keys: int, documents: Documents
 ) -> bool:
@@ -380,7 +378,7 @@ def document_by_the_querys_number(
     return documents[key] == documents[query] and key <= query + num_keys - num_queries
 
 
-@by_hand.bug(mend="compare by `==`: a lower number is another document all the same.")
+@by_hand.bug(fix="compare by `==`: a lower number is another document all the same.")
 def documents_with_lower_numbers_leak_by_hand(
     query: int, key: int, num_queries: int, num_keys: int, documents: Documents
 ) -> bool:
@@ -397,7 +395,7 @@ def document_0_is_taken_for_padding_by_hand(
     return same and key <= position
 
 
-@by_hand.bug(mend="a query sees itself: compare positions by `<=`.")
+@by_hand.bug(fix="a query sees itself: compare positions by `<=`.")
 def own_position_hidden(
     query: int, key: int, num_queries: int, num_keys: int, documents: Documents
 ) -> bool:
@@ -406,7 +404,7 @@ def own_position_hidden(
     return documents[key] == documents[position] and key < position
 
 
-@by_hand.bug(mend="turn it round with `not`: here True means visible.")
+@by_hand.bug(fix="turn it round with `not`: here True means visible.")
 def true_means_hidden(
     query: int, key: int, num_queries: int, num_keys: int, documents: Documents
 ) -> bool:
@@ -416,7 +414,7 @@ def true_means_hidden(
 
 
 @by_hand.bug(
-    mend="turn the comparison round: a key that may be seen has the same position, or a lower one."
+    fix="turn the comparison round: a key that may be seen has the same position, or a lower one."
 )
 def only_the_future_visible(
     query: int, key: int, num_queries: int, num_keys: int, documents: Documents

@@ -10,8 +10,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 import attnbook
-from attnbook.practice.inputs import lengths, normal, of_thousands
-from attnbook.practice.steps import scale, weigh
+from attnbook.practice.example_inputs import lengths, normal, of_thousands
+from attnbook.practice.reference_steps import scale, weigh
 from attnbook.practice.task import Function, Law, Task, rows_sum_to_one
 
 SHARE = 0.2
@@ -213,23 +213,23 @@ class Layer(nn.Module):
         return dropped
 
 
-@task.right("it is the book's own.")
+@task.solution("it is the book's own.")
 class the_package(attnbook.DotProductAttention):
     pass
 
 
-@task.right("nn.Dropout knows by itself whether it is in training.")
+@task.solution("nn.Dropout knows by itself whether it is in training.")
 class with_a_dropout_layer(Layer):
     pass
 
 
-@task.right("the function dropout is told whether the layer is in training.")
+@task.solution("the function dropout is told whether the layer is in training.")
 class with_a_dropout_function(Layer):
     def drop(self, weights: Tensor) -> Tensor:
         return F.dropout(weights, self.dropout.p, training=self.training)
 
 
-@task.right("it draws for itself which weights stay; with dropout 1 none does.")
+@task.solution("it draws for itself which weights stay; with dropout 1 none does.")
 class drawing_for_itself(Layer):
     def drop(self, weights: Tensor) -> Tensor:
         share = self.dropout.p if self.training else 0.0
@@ -237,7 +237,7 @@ class drawing_for_itself(Layer):
         return torch.where(stay, weights / max(1 - share, 1e-3), 0)
 
 
-@task.right("it takes one example after the other, without its padding.")
+@task.solution("it takes one example after the other, without its padding.")
 class example_by_example(Layer):
     def weigh(self, queries: Tensor, keys: Tensor, valid_lens: Tensor | None) -> Tensor:
         weights = queries.new_zeros(*queries.shape[:2], keys.shape[1])
@@ -247,7 +247,7 @@ class example_by_example(Layer):
         return weights
 
 
-@task.right("torch's own, asked for the average of an identity matrix, gives the weights.")
+@task.solution("torch's own, asked for the average of an identity matrix, gives the weights.")
 class of_torch(Layer):
     def weigh(self, queries: Tensor, keys: Tensor, valid_lens: Tensor | None) -> Tensor:
         identity = torch.eye(keys.shape[1], dtype=keys.dtype).expand(len(keys), -1, -1)
@@ -297,7 +297,7 @@ def test_a_call_leaves_nothing_behind(layer_of: Function) -> None:
 @task.bug(
     symptom="The heatmap shows attention to padding, though padding changes no output.",
     origin="UvA's tutorial 6",
-    mend="keep the very weights that are used, `self.attention_weights = weights.detach()`.",
+    fix="keep the very weights that are used, `self.attention_weights = weights.detach()`.",
 )
 class kept_weights_know_no_mask(Layer):
     """the weights to look at are computed once more, without the mask."""
@@ -311,7 +311,7 @@ class kept_weights_know_no_mask(Layer):
 
 @task.bug(
     symptom="The heatmap has negative numbers.",
-    mend="keep what the softmax gives, not what it takes.",
+    fix="keep what the softmax gives, not what it takes.",
 )
 class scores_are_kept(Layer):
     """the scores are kept, where the weights should be."""
@@ -327,7 +327,7 @@ class scores_are_kept(Layer):
 
 @task.bug(
     symptom="Memory grows with each call whose weights are put into a list.",
-    mend="keep `weights.detach()`.",
+    fix="keep `weights.detach()`.",
 )
 class kept_weights_hang_on_the_graph(Layer):
     """the weights are kept without `detach`, and all that made them stays in memory."""
@@ -338,7 +338,7 @@ class kept_weights_hang_on_the_graph(Layer):
 
 @task.bug(
     symptom="Called twice with the same queries, it gives two outputs.",
-    mend="write `queries / math.sqrt(…)` into a new tensor; `/=` writes into the caller's.",
+    fix="write `queries / math.sqrt(…)` into a new tensor; `/=` writes into the caller's.",
 )
 class queries_are_scaled_in_place(Layer):
     """the queries are divided by the root in place, and the caller's are, too."""
@@ -351,7 +351,7 @@ class queries_are_scaled_in_place(Layer):
 @task.bug(
     symptom="All is well in training; in eval, what is hidden changes the output.",
     origin="`is_causal=self.training` in PyTorch's SDPA tutorial (stored versions), Kronos #199",
-    mend="mask always: only dropout asks for `self.training`.",
+    fix="mask always: only dropout asks for `self.training`.",
 )
 class masked_in_training_only(Layer):
     """the mask is used in training only."""
@@ -362,7 +362,7 @@ class masked_in_training_only(Layer):
 
 @task.bug(
     symptom="With a high dropout all weights become alike, where they should become few.",
-    mend="drop weights, after the softmax: a score of 0 is an ordinary score.",
+    fix="drop weights, after the softmax: a score of 0 is an ordinary score.",
 )
 class scores_are_dropped(Layer):
     """dropout acts before the softmax, on the scores or on what they are made of."""
@@ -376,7 +376,7 @@ class scores_are_dropped(Layer):
 
 @task.bug(
     symptom="The heatmap has holes, and its rows do not sum to 1.",
-    mend="keep the weights first, then drop some of them, and not in place.",
+    fix="keep the weights first, then drop some of them, and not in place.",
 )
 class weights_are_kept_after_dropout(Layer):
     """the weights to look at are those after dropout."""
@@ -389,7 +389,7 @@ class weights_are_kept_after_dropout(Layer):
 
 @task.bug(
     symptom="In training the outputs are smaller than in eval.",
-    mend="divide what stays by 1 - dropout, as nn.Dropout does.",
+    fix="divide what stays by 1 - dropout, as nn.Dropout does.",
 )
 class the_rest_is_not_scaled(Layer):
     """the weights that are not dropped stay as they are, and no longer sum to 1 on average."""
@@ -401,7 +401,7 @@ class the_rest_is_not_scaled(Layer):
 
 @task.bug(
     symptom="Single numbers of the output are 0 in training.",
-    mend="drop weights, before they meet the values.",
+    fix="drop weights, before they meet the values.",
 )
 class outputs_are_dropped(Layer):
     """dropout acts on the numbers of the output, where whole weights should go."""
@@ -416,7 +416,7 @@ class outputs_are_dropped(Layer):
 
 @task.bug(
     symptom="The same sentence gets another translation each time, though `eval()` was called.",
-    mend="write `F.dropout(weights, p, training=self.training)`, or make an nn.Dropout.",
+    fix="write `F.dropout(weights, p, training=self.training)`, or make an nn.Dropout.",
 )
 class dropped_in_eval_too(Layer):
     """dropout acts in eval as well: the function's own default is `training=True`."""
@@ -427,7 +427,7 @@ class dropped_in_eval_too(Layer):
 
 @task.bug(
     symptom="The heatmap never changes, whatever the layer is given.",
-    mend="keep the weights in each call.",
+    fix="keep the weights in each call.",
 )
 class the_first_weights_stay(Layer):
     """the weights of the first call are kept for good."""

@@ -7,7 +7,7 @@ import math
 import torch
 from torch import Tensor
 
-from attnbook.practice.inputs import normal
+from attnbook.practice.example_inputs import normal
 from attnbook.practice.task import Function, Law, Task
 
 Inputs = tuple[Tensor, torch.dtype]
@@ -74,27 +74,27 @@ def _() -> Inputs:
 task.case("6 examples, 9 heads, 131 keys")(lambda: (normal(6, 9, 3, 131) > 0, torch.float32))
 
 
-@task.right("zeros change nothing, and -inf is put wherever the mask is False.")
+@task.solution("zeros change nothing, and -inf is put wherever the mask is False.")
 def zeros_filled(mask: Tensor, dtype: torch.dtype) -> Tensor:
     return torch.zeros(mask.shape, dtype=dtype).masked_fill(~mask, -math.inf)
 
 
-@task.right("`torch.where` takes one number where the mask is True and the other elsewhere.")
+@task.solution("`torch.where` takes one number where the mask is True and the other elsewhere.")
 def one_or_the_other(mask: Tensor, dtype: torch.dtype) -> Tensor:
     return torch.where(mask, 0.0, -math.inf).to(dtype)
 
 
-@task.right("the logarithm of 1 is 0, and that of 0 is -inf.")
+@task.solution("the logarithm of 1 is 0, and that of 0 is -inf.")
 def by_logarithms(mask: Tensor, dtype: torch.dtype) -> Tensor:
     return mask.to(dtype).log()
 
 
-@task.right("False and True are the places 0 and 1 of a list of two numbers.")
+@task.solution("False and True are the places 0 and 1 of a list of two numbers.")
 def looked_up(mask: Tensor, dtype: torch.dtype) -> Tensor:
     return torch.tensor([-math.inf, 0.0], dtype=dtype)[mask.long()]
 
 
-@task.right("it writes -inf into a new tensor, and the caller's mask stays as it is.")
+@task.solution("it writes -inf into a new tensor, and the caller's mask stays as it is.")
 def written_into_zeros(mask: Tensor, dtype: torch.dtype) -> Tensor:
     added = mask.new_zeros(mask.shape, dtype=dtype)
     added[~mask] = float("-inf")
@@ -135,7 +135,7 @@ def _filled(mask: Tensor, dtype: torch.dtype, number: float) -> Tensor:
 @task.bug(
     symptom="The mask hides nothing: scores change a little, and padding still has its weight.",
     origin="float masks of 0 and 1 handed where they are added",
-    mend="begin with zeros, and put -inf where the mask is False.",
+    fix="begin with zeros, and put -inf where the mask is False.",
 )
 def ones_and_zeros(mask: Tensor, dtype: torch.dtype) -> Tensor:
     """the mask becomes 1 and 0, which are added to scores, and hide nothing."""
@@ -145,7 +145,7 @@ def ones_and_zeros(mask: Tensor, dtype: torch.dtype) -> Tensor:
 @task.bug(
     symptom="Padding gets *more* weight than without any mask.",
     origin="libraries whose masks are 1 where something is hidden",
-    mend="put -inf, not 1, where a key must not be seen.",
+    fix="put -inf, not 1, where a key must not be seen.",
 )
 def ones_where_hidden(mask: Tensor, dtype: torch.dtype) -> Tensor:
     """hidden keys get 1, which raises their scores, and the others 0."""
@@ -155,7 +155,7 @@ def ones_where_hidden(mask: Tensor, dtype: torch.dtype) -> Tensor:
 @task.bug(
     symptom="The model looks at padding only, or cheats to 100 % where the mask hides answers.",
     origin="tensorflow/text#894; LLMs-from-scratch#1061",
-    mend="fill where the mask is False: `masked_fill(~mask, …)`.",
+    fix="fill where the mask is False: `masked_fill(~mask, …)`.",
 )
 def visible_keys_filled(mask: Tensor, dtype: torch.dtype) -> Tensor:
     """the mask is read the wrong way round, and -inf stands where a key is visible."""
@@ -165,7 +165,7 @@ def visible_keys_filled(mask: Tensor, dtype: torch.dtype) -> Tensor:
 @task.bug(
     symptom="Everything is NaN from the first step on.",
     origin="a common slip, after `(1 - mask) * -10000`",
-    mend="fill or choose, by `masked_fill` or `torch.where`: 0 times infinity is NaN.",
+    fix="fill or choose, by `masked_fill` or `torch.where`: 0 times infinity is NaN.",
 )
 def infinity_times_zero(mask: Tensor, dtype: torch.dtype) -> Tensor:
     """hidden is multiplied by -inf, and 0 times -inf is NaN, where 0 was meant."""
@@ -174,7 +174,7 @@ def infinity_times_zero(mask: Tensor, dtype: torch.dtype) -> Tensor:
 
 @task.bug(
     symptom="Rows with a hidden key are NaN.",
-    mend="write `-math.inf`: what is hidden must be below every score.",
+    fix="write `-math.inf`: what is hidden must be below every score.",
 )
 def infinity_without_its_sign(mask: Tensor, dtype: torch.dtype) -> Tensor:
     """hidden keys get inf, above every score, where -inf is below."""
@@ -184,7 +184,7 @@ def infinity_without_its_sign(mask: Tensor, dtype: torch.dtype) -> Tensor:
 @task.bug(
     symptom="Once in a while, where scores are large, padding gets a weight.",
     origin="BERT's own code: `(1 - mask) * -10000`",
-    mend="fill with -inf, which no score can make up for.",
+    fix="fill with -inf, which no score can make up for.",
 )
 def minus_ten_thousand(mask: Tensor, dtype: torch.dtype) -> Tensor:
     """hidden keys get -10000, and a score can be that high."""
@@ -194,7 +194,7 @@ def minus_ten_thousand(mask: Tensor, dtype: torch.dtype) -> Tensor:
 @task.bug(
     symptom="In half precision: value cannot be converted without overflow.",
     origin="NVIDIA/apex#1105; The Annotated Transformer",
-    mend="fill with -inf, which every type can hold.",
+    fix="fill with -inf, which every type can hold.",
 )
 def minus_a_billion(mask: Tensor, dtype: torch.dtype) -> Tensor:
     """hidden keys get -1e9, which is no infinity, and which half precision lacks."""
@@ -204,7 +204,7 @@ def minus_a_billion(mask: Tensor, dtype: torch.dtype) -> Tensor:
 @task.bug(
     symptom="A query that may see nothing sees everything, each key the same.",
     origin="code that fills with `torch.finfo(dtype).min`, to keep NaN away",
-    mend="fill with -inf, and clear rows that see nothing after the softmax.",
+    fix="fill with -inf, and clear rows that see nothing after the softmax.",
 )
 def the_lowest_finite_number(mask: Tensor, dtype: torch.dtype) -> Tensor:
     """hidden keys get the lowest finite number, and where all have it they share the weight."""
@@ -214,7 +214,7 @@ def the_lowest_finite_number(mask: Tensor, dtype: torch.dtype) -> Tensor:
 @task.bug(
     symptom="All weights are right, and two such masks added are not: visible keys differ.",
     origin="a common slip: the first half of torch's old `generate_square_subsequent_mask`",
-    mend="begin with zeros, not with the mask's own ones.",
+    fix="begin with zeros, not with the mask's own ones.",
 )
 def ones_left_where_visible(mask: Tensor, dtype: torch.dtype) -> Tensor:
     """the mask's own ones and zeros are filled with -inf, and visible keys keep their 1."""
@@ -224,7 +224,7 @@ def ones_left_where_visible(mask: Tensor, dtype: torch.dtype) -> Tensor:
 @task.bug(
     symptom="A query that may see nothing gets the mean of its padding.",
     origin="code that opens such rows, to keep NaN away",
-    mend="leave such a row as it is, and clear it after the softmax.",
+    fix="leave such a row as it is, and clear it after the softmax.",
 )
 def empty_rows_opened(mask: Tensor, dtype: torch.dtype) -> Tensor:
     """a row that sees nothing is filled with 0, and sees everything."""
@@ -233,7 +233,7 @@ def empty_rows_opened(mask: Tensor, dtype: torch.dtype) -> Tensor:
 
 @task.bug(
     symptom="Training in half precision fails, or runs in single precision and takes its memory.",
-    mend="make it of the type that was asked for: `torch.zeros(mask.shape, dtype=dtype)`.",
+    fix="make it of the type that was asked for: `torch.zeros(mask.shape, dtype=dtype)`.",
 )
 def always_single_precision(mask: Tensor, dtype: torch.dtype) -> Tensor:
     """`dtype` is never used, and the numbers are in single precision."""

@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
 import attnbook
-from attnbook.practice.inputs import normal
+from attnbook.practice.example_inputs import normal
 from attnbook.practice.task import Function, Law, Task
 
 Three = tuple[Tensor, Tensor, Tensor]
@@ -98,19 +98,19 @@ task.case("6 examples of 18 query heads, 9 key heads, 131 keys")(
 )
 
 
-@task.right("each key head is repeated on the spot, and the book's own layer does the rest.")
+@task.solution("each key head is repeated on the spot, and the book's own layer does the rest.")
 def the_package(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     group = group_size(queries, keys)
     keys, values = keys.repeat_interleave(group, dim=1), values.repeat_interleave(group, dim=1)
     return attnbook.DotProductAttention(dropout=0.0)(queries, keys, values)
 
 
-@task.right("torch's own attention groups heads when it is told to.")
+@task.solution("torch's own attention groups heads when it is told to.")
 def torch_itself(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     return scaled_dot_product_attention(queries, keys, values, enable_gqa=True)
 
 
-@task.right("query head h reads key head h // group, one after another.")
+@task.solution("query head h reads key head h // group, one after another.")
 def head_by_head(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     group = group_size(queries, keys)
     read = [
@@ -120,7 +120,7 @@ def head_by_head(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     return torch.stack(read, dim=1)
 
 
-@task.right("the query heads of a group become an axis of their own; nothing is repeated.")
+@task.solution("the query heads of a group become an axis of their own; nothing is repeated.")
 def an_axis_of_groups(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     batch, num_query_heads, num_queries, size = queries.shape
     grouped = queries.reshape(batch, keys.shape[1], -1, num_queries, size)
@@ -129,7 +129,7 @@ def an_axis_of_groups(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     return output.reshape(batch, num_query_heads, num_queries, values.shape[-1])
 
 
-@task.right("to a key head the queries of its group are just more queries.")
+@task.solution("to a key head the queries of its group are just more queries.")
 def more_queries_for_each_key_head(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     batch, num_query_heads, num_queries, size = queries.shape
     output = attend(queries.reshape(batch, keys.shape[1], -1, size), keys, values)
@@ -172,7 +172,7 @@ def test_each_query_head_keeps_its_place(grouped_heads: Function) -> None:
 @task.bug(
     symptom="Weights of a trained model give nonsense here, though all shapes fit.",
     origin="onnx#7274",
-    mend="use `repeat_interleave(group, dim=1)`: 0, 0, 0, 1, 1, 1, not 0, 1, 0, 1, 0, 1.",
+    fix="use `repeat_interleave(group, dim=1)`: 0, 0, 0, 1, 1, 1, not 0, 1, 0, 1, 0, 1.",
 )
 def key_heads_tiled(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     """`repeat` lays all key heads one after another again and again: 0, 1, 0, 1, 0, 1."""
@@ -182,7 +182,7 @@ def key_heads_tiled(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
 
 @task.bug(
     symptom="The weights are those of the right model, and the output is not.",
-    mend="repeat the values as you repeat the keys, with `repeat_interleave`.",
+    fix="repeat the values as you repeat the keys, with `repeat_interleave`.",
 )
 def values_in_another_order(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     """the keys are repeated head by head, and the values are tiled."""
@@ -193,7 +193,7 @@ def values_in_another_order(queries: Tensor, keys: Tensor, values: Tensor) -> Te
 @task.bug(
     symptom="Each head sees a few of the positions, several times.",
     origin="prime-rl#2681",
-    mend="repeat along the axis of heads, `dim=1` here: positions stand at `dim=2`.",
+    fix="repeat along the axis of heads, `dim=1` here: positions stand at `dim=2`.",
 )
 def repeated_along_the_positions(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     """keys and values are repeated along their positions, and reshaped until they fit."""
@@ -207,7 +207,7 @@ def repeated_along_the_positions(queries: Tensor, keys: Tensor, values: Tensor) 
 
 @task.bug(
     symptom="Key heads other than the first never learn: their gradient is 0.",
-    mend="let query head h read key head h // group.",
+    fix="let query head h read key head h // group.",
 )
 def the_first_key_head_for_all(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     """all query heads read the first key head, as if there were only that one."""
@@ -216,7 +216,7 @@ def the_first_key_head_for_all(queries: Tensor, keys: Tensor, values: Tensor) ->
 
 @task.bug(
     symptom="All key heads end up alike.",
-    mend="keep the key heads apart: each serves its own group of query heads.",
+    fix="keep the key heads apart: each serves its own group of query heads.",
 )
 def key_heads_averaged(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     """keys and values are averaged over their heads, and all query heads read the average."""
@@ -225,7 +225,7 @@ def key_heads_averaged(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
 
 @task.bug(
     symptom="The numbers are right, and stand under the wrong heads.",
-    mend="join (num_key_heads, group) in this order, the key head first.",
+    fix="join (num_key_heads, group) in this order, the key head first.",
 )
 def output_heads_out_of_order(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     """the heads of the output are joined with the place in the group first."""
@@ -238,7 +238,7 @@ def output_heads_out_of_order(queries: Tensor, keys: Tensor, values: Tensor) -> 
 @task.bug(
     symptom="The weights are flatter than they should be, the more so the more heads there are.",
     origin="bert_language_understanding#9",
-    mend="divide by √key_size, the size of one head's keys.",
+    fix="divide by √key_size, the size of one head's keys.",
 )
 def scaled_by_all_heads(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     """scores are divided by the root of the size of all query heads together."""
@@ -249,7 +249,7 @@ def scaled_by_all_heads(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor
 
 @task.bug(
     symptom="The weights are almost 0 and 1, the more so the larger the keys.",
-    mend="divide scores by √key_size before the softmax.",
+    fix="divide scores by √key_size before the softmax.",
 )
 def not_scaled(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     """scores are not divided by √key_size."""

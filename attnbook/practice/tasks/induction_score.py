@@ -7,7 +7,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from attnbook.practice.inputs import normal
+from attnbook.practice.example_inputs import normal
 from attnbook.practice.task import Function, Law, Task
 
 Given = tuple[Tensor, Tensor]
@@ -132,13 +132,13 @@ task.case("9 heads, 131 positions", gradients=False)(
 )
 
 
-@task.right("it goes along, remembers where each token stood last, and picks weights.")
+@task.solution("it goes along, remembers where each token stood last, and picks weights.")
 def remembering(weights: Tensor, tokens: Tensor) -> Tensor:
     before = last_before(tokens)
     return mean_of(weights, [weights[:, i, j + 1] for i, j in enumerate(before) if j is not None])
 
 
-@task.right("each query searches backwards until it finds its token.")
+@task.solution("each query searches backwards until it finds its token.")
 def searching_backwards(weights: Tensor, tokens: Tensor) -> Tensor:
     total, count = weights.new_zeros(len(weights)), 0
     for query in range(len(tokens)):
@@ -149,7 +149,7 @@ def searching_backwards(weights: Tensor, tokens: Tensor) -> Tensor:
     return total / max(count, 1)
 
 
-@task.right("the last equal token is the highest place in a lower triangle, 0 if there is none.")
+@task.solution("the last equal token is the highest place in a lower triangle, 0 if there is none.")
 def the_highest_place_in_each_row(weights: Tensor, tokens: Tensor) -> Tensor:
     positions = torch.arange(1, len(tokens) + 1)  # that of the key behind
     behind = ((tokens[:, None] == tokens).tril(-1) * positions).amax(1)
@@ -158,7 +158,7 @@ def the_highest_place_in_each_row(weights: Tensor, tokens: Tensor) -> Tensor:
     return (picked * counts).sum(1) / counts.sum().clamp(min=1)
 
 
-@task.right("a mask says which weights count; it is summed, and divided by what it holds.")
+@task.solution("a mask says which weights count; it is summed, and divided by what it holds.")
 def by_a_mask(weights: Tensor, tokens: Tensor) -> Tensor:
     same = (tokens[:, None] == tokens).tril(-1)
     last = same & (same.flip(1).cumsum(1).flip(1) == 1)  # none to the right is the same
@@ -207,7 +207,7 @@ def _scored(weights: Tensor, tokens: Tensor, pick: Callable[[Tensor, int, int], 
 @task.bug(
     symptom="Heads that copy score next to nothing.",
     origin="a common slip; it grades heads that find a token's copy, which is another thing",
-    mend="take the key behind: `position + 1`.",
+    fix="take the key behind: `position + 1`.",
 )
 def weight_on_the_token_itself(weights: Tensor, tokens: Tensor) -> Tensor:
     """the weight on the earlier occurrence itself is taken, and not on the key behind it."""
@@ -216,7 +216,7 @@ def weight_on_the_token_itself(weights: Tensor, tokens: Tensor) -> Tensor:
 
 @task.bug(
     symptom="Heads that copy score next to nothing.",
-    mend="behind is to the right, `position + 1`: what came next that time.",
+    fix="behind is to the right, `position + 1`: what came next that time.",
 )
 def weight_on_the_key_before(weights: Tensor, tokens: Tensor) -> Tensor:
     """the weight on the key before the earlier occurrence is taken, one to the left."""
@@ -226,7 +226,7 @@ def weight_on_the_key_before(weights: Tensor, tokens: Tensor) -> Tensor:
 @task.bug(
     symptom="The score is right where tokens stand twice, and far too low where they stand often.",
     origin="a common slip: `index` and `argmax` find the first",
-    mend="take the last position before the query: search backwards, or let later ones win.",
+    fix="take the last position before the query: search backwards, or let later ones win.",
 )
 def first_occurrence(weights: Tensor, tokens: Tensor) -> Tensor:
     """the first occurrence of the token is taken, and not the last one before the query."""
@@ -236,7 +236,7 @@ def first_occurrence(weights: Tensor, tokens: Tensor) -> Tensor:
 
 @task.bug(
     symptom="A head that looks behind each earlier copy scores higher than one that looks once.",
-    mend="of all earlier positions take the last one only.",
+    fix="of all earlier positions take the last one only.",
 )
 def all_occurrences(weights: Tensor, tokens: Tensor) -> Tensor:
     """the weights behind all earlier occurrences are added up, not only that behind the last."""
@@ -251,7 +251,7 @@ def all_occurrences(weights: Tensor, tokens: Tensor) -> Tensor:
 @task.bug(
     symptom="Frequent tokens decide the score.",
     origin="a common slip: two loops, and no `break`",
-    mend="stop at the last earlier position: each query counts once.",
+    fix="stop at the last earlier position: each query counts once.",
 )
 def every_pair_counts(weights: Tensor, tokens: Tensor) -> Tensor:
     """the mean is over all pairs of equal tokens, and a query counts once for each earlier one."""
@@ -263,7 +263,7 @@ def every_pair_counts(weights: Tensor, tokens: Tensor) -> Tensor:
 @task.bug(
     symptom="All scores are 0, whatever the text.",
     origin="a new reader's first try: a dict of tensors, which are all different as its keys",
-    mend="make numbers of the tokens first: `tokens.tolist()`.",
+    fix="make numbers of the tokens first: `tokens.tolist()`.",
 )
 def no_token_is_found_again(weights: Tensor, tokens: Tensor) -> Tensor:
     """no token is ever found again, as when tensors are looked up in a dict."""
@@ -279,7 +279,7 @@ def no_token_is_found_again(weights: Tensor, tokens: Tensor) -> Tensor:
 @task.bug(
     symptom="No head ever reaches 1, and longer beginnings make all scores smaller.",
     origin="a common slip: `mean` over everything",
-    mend="divide by how many queries have their token before them.",
+    fix="divide by how many queries have their token before them.",
 )
 def averaged_over_all_queries(weights: Tensor, tokens: Tensor) -> Tensor:
     """the sum is divided by the number of positions, and not by that of queries that count."""
@@ -289,7 +289,7 @@ def averaged_over_all_queries(weights: Tensor, tokens: Tensor) -> Tensor:
 
 @task.bug(
     symptom="Scores grow with the length of the text, and exceed 1.",
-    mend="divide the sum by how many queries count.",
+    fix="divide the sum by how many queries count.",
 )
 def never_divided(weights: Tensor, tokens: Tensor) -> Tensor:
     """the weights are added up, and not averaged."""
@@ -300,7 +300,7 @@ def never_divided(weights: Tensor, tokens: Tensor) -> Tensor:
 @task.bug(
     symptom="All scores are 0, or nearly.",
     origin="a common slip: `tokens == tokens[i]` finds the query's own position, too",
-    mend="search before the query only: positions below its own.",
+    fix="search before the query only: positions below its own.",
 )
 def own_position_counts(weights: Tensor, tokens: Tensor) -> Tensor:
     """the query's own position counts as an occurrence, and the key behind is in the future."""
@@ -310,7 +310,7 @@ def own_position_counts(weights: Tensor, tokens: Tensor) -> Tensor:
 
 @task.bug(
     symptom="Scores fall where tokens come back later in the text.",
-    mend="search before the query only; its token's later positions tell it nothing.",
+    fix="search before the query only; its token's later positions tell it nothing.",
 )
 def later_occurrences_count(weights: Tensor, tokens: Tensor) -> Tensor:
     """the last other occurrence in the whole line is taken, though it may come after the query."""
@@ -324,7 +324,7 @@ def later_occurrences_count(weights: Tensor, tokens: Tensor) -> Tensor:
 
 @task.bug(
     symptom="All scores are 0, except where a token stands twice in a row.",
-    mend="queries come before keys: `weights[:, query, key]`.",
+    fix="queries come before keys: `weights[:, query, key]`.",
 )
 def rows_are_taken_for_keys(weights: Tensor, tokens: Tensor) -> Tensor:
     """queries and keys are exchanged: `weights[:, key, query]`."""
@@ -334,7 +334,7 @@ def rows_are_taken_for_keys(weights: Tensor, tokens: Tensor) -> Tensor:
 @task.bug(
     symptom="One number comes back, and nothing tells which head it is.",
     origin="a common slip: `mean()` without an axis",
-    mend="average over queries, and leave the heads apart.",
+    fix="average over queries, and leave the heads apart.",
 )
 def heads_are_averaged(weights: Tensor, tokens: Tensor) -> Tensor:
     """all heads go into one average."""
@@ -344,7 +344,7 @@ def heads_are_averaged(weights: Tensor, tokens: Tensor) -> Tensor:
 @task.bug(
     symptom="The wrong head wins: one of the first layer, which cannot copy by itself.",
     origin="a common slip: the two scores belong together",
-    mend="look up where the token stood before: `i - 1` is the previous-token score.",
+    fix="look up where the token stood before: `i - 1` is the previous-token score.",
 )
 def previous_token_score(weights: Tensor, tokens: Tensor) -> Tensor:
     """each query's weight on the key just before it is taken, which is another score."""
@@ -354,7 +354,7 @@ def previous_token_score(weights: Tensor, tokens: Tensor) -> Tensor:
 @task.bug(
     symptom="Some texts turn the average of all into NaN.",
     origin="a common slip: the mean of nothing",
-    mend="return 0 where no query counts.",
+    fix="return 0 where no query counts.",
 )
 def nothing_divided_by_nothing(weights: Tensor, tokens: Tensor) -> Tensor:
     """the mean of nothing is taken where no token comes back, and it is NaN."""
@@ -366,7 +366,7 @@ def nothing_divided_by_nothing(weights: Tensor, tokens: Tensor) -> Tensor:
 @task.bug(
     symptom="Doubled letters are missing from the score.",
     origin="a common slip: a search that begins two to the left",
-    mend="let the position just before the query count, too: the key behind it is the query's own.",
+    fix="let the position just before the query count, too: the key behind it is the query's own.",
 )
 def twice_in_a_row_left_out(weights: Tensor, tokens: Tensor) -> Tensor:
     """the position just before the query is passed over in the search."""
@@ -378,7 +378,7 @@ def twice_in_a_row_left_out(weights: Tensor, tokens: Tensor) -> Tensor:
 @task.bug(
     symptom="Heads score 0 or 1 in short texts, and a faint head nothing at all.",
     origin="a common slip: it is a fair score, and another one",
-    mend="average the weights themselves: a head may look there by half.",
+    fix="average the weights themselves: a head may look there by half.",
 )
 def hits_are_counted(weights: Tensor, tokens: Tensor) -> Tensor:
     """it counts how often the key behind has the highest weight, and not how high it is."""
@@ -387,7 +387,7 @@ def hits_are_counted(weights: Tensor, tokens: Tensor) -> Tensor:
 
 @task.bug(
     symptom="Every head looks good: one lucky query is enough.",
-    mend="take the mean over the queries.",
+    fix="take the mean over the queries.",
 )
 def the_best_query_only(weights: Tensor, tokens: Tensor) -> Tensor:
     """the highest of the weights is returned, and not their mean."""

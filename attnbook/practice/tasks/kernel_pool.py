@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
 import attnbook
-from attnbook.practice.inputs import normal
+from attnbook.practice.example_inputs import normal
 from attnbook.practice.list_task import ListTask
 from attnbook.practice.task import Function, Law, Task
 
@@ -119,12 +119,12 @@ task.case("6 examples of 9 queries, 131 keys, vectors of three numbers")(
 )
 
 
-@task.right("it is the book's own.")
+@task.solution("it is the book's own.")
 def the_package(queries: Tensor, keys: Tensor, values: Tensor, width: Width) -> Tensor:
     return attnbook.kernel_pool(queries, keys, values, width)
 
 
-@task.right("powers may be multiplied by anything before they are divided by their sum.")
+@task.solution("powers may be multiplied by anything before they are divided by their sum.")
 def by_the_formula(queries: Tensor, keys: Tensor, values: Tensor, width: Width) -> Tensor:
     squares = squared_distances(queries, keys)
     nearest = squares.amin(dim=-1, keepdim=True)
@@ -132,7 +132,7 @@ def by_the_formula(queries: Tensor, keys: Tensor, values: Tensor, width: Width) 
     return (powers @ values) / powers.sum(dim=-1, keepdim=True)
 
 
-@task.right(
+@task.solution(
     "in the softmax what depends on the query alone, q², cancels; all is moved to the middle of "
     "the keys first, since far from 0 the rest, q · k and k², would lose its digits."
 )
@@ -143,14 +143,14 @@ def by_attention(queries: Tensor, keys: Tensor, values: Tensor, width: Width) ->
     return scaled_dot_product_attention(queries, keys, values, bias, scale=1.0)
 
 
-@task.right("`torch.cdist` gives the root of the squared distance, with a slope of 0 at 0.")
+@task.solution("`torch.cdist` gives the root of the squared distance, with a slope of 0 at 0.")
 def by_cdist(queries: Tensor, keys: Tensor, values: Tensor, width: Width) -> Tensor:
     exact = "donot_use_mm_for_euclid_dist"  # the other way loses digits far from 0
     distances = torch.cdist(queries / width, keys / width, compute_mode=exact)
     return (-(distances**2) / 2).softmax(dim=-1) @ values
 
 
-@task.right("it goes through the queries one by one.")
+@task.solution("it goes through the queries one by one.")
 def query_by_query(queries: Tensor, keys: Tensor, values: Tensor, width: Width) -> Tensor:
     outputs = []
     for query in queries.unbind(dim=1):
@@ -193,7 +193,7 @@ def _scores(queries: Tensor, keys: Tensor, width: Width) -> Tensor:
 
 @task.bug(
     symptom="A wide kernel is not as wide as it should be, a narrow one not as narrow.",
-    mend="square the width, as the distance is.",
+    fix="square the width, as the distance is.",
 )
 def width_not_squared(queries: Tensor, keys: Tensor, values: Tensor, width: Width) -> Tensor:
     """the width is not squared."""
@@ -202,7 +202,7 @@ def width_not_squared(queries: Tensor, keys: Tensor, values: Tensor, width: Widt
 
 @task.bug(
     symptom="The curve follows the points more closely than others' with the same width.",
-    mend="divide by 2 width².",
+    fix="divide by 2 width².",
 )
 def the_half_forgotten(queries: Tensor, keys: Tensor, values: Tensor, width: Width) -> Tensor:
     """the 2 under the squared distance is missing."""
@@ -211,7 +211,7 @@ def the_half_forgotten(queries: Tensor, keys: Tensor, values: Tensor, width: Wid
 
 @task.bug(
     symptom="A larger width makes the curve less smooth.",
-    mend="divide by the width: a wide kernel makes distances small.",
+    fix="divide by the width: a wide kernel makes distances small.",
 )
 def multiplied_by_the_width(queries: Tensor, keys: Tensor, values: Tensor, width: Width) -> Tensor:
     """distances are multiplied by the width, not divided by it."""
@@ -220,7 +220,7 @@ def multiplied_by_the_width(queries: Tensor, keys: Tensor, values: Tensor, width
 
 @task.bug(
     symptom="The farthest points decide, and near ones hardly count.",
-    mend="put a minus before the squared distance: what is near fits well.",
+    fix="put a minus before the squared distance: what is near fits well.",
 )
 def far_keys_weigh_most(queries: Tensor, keys: Tensor, values: Tensor, width: Width) -> Tensor:
     """the minus is missing, and weights grow with the distance."""
@@ -229,7 +229,7 @@ def far_keys_weigh_most(queries: Tensor, keys: Tensor, values: Tensor, width: Wi
 
 @task.bug(
     symptom="Predictions are too large where points are dense, and fall to 0 far from them.",
-    mend="divide by the sum of the weights of each query.",
+    fix="divide by the sum of the weights of each query.",
 )
 def weights_not_normalised(queries: Tensor, keys: Tensor, values: Tensor, width: Width) -> Tensor:
     """the kernel's numbers are used as weights, without dividing by their sum."""
@@ -238,7 +238,7 @@ def weights_not_normalised(queries: Tensor, keys: Tensor, values: Tensor, width:
 
 @task.bug(
     symptom="Near a point the curve has a kink, and far points count more than they should.",
-    mend="square the distance: its root makes another kernel.",
+    fix="square the distance: its root makes another kernel.",
 )
 def distance_not_squared(queries: Tensor, keys: Tensor, values: Tensor, width: Width) -> Tensor:
     """the distance itself stands where its square belongs."""
@@ -247,7 +247,7 @@ def distance_not_squared(queries: Tensor, keys: Tensor, values: Tensor, width: W
 
 @task.bug(
     symptom="With more numbers in each vector the kernel gets wider.",
-    mend="sum the squared differences: `sum(dim=-1)`, not `mean(dim=-1)`.",
+    fix="sum the squared differences: `sum(dim=-1)`, not `mean(dim=-1)`.",
 )
 def mean_of_the_squares(queries: Tensor, keys: Tensor, values: Tensor, width: Width) -> Tensor:
     """the squared differences are averaged over the vector, not summed."""
@@ -257,7 +257,7 @@ def mean_of_the_squares(queries: Tensor, keys: Tensor, values: Tensor, width: Wi
 
 @task.bug(
     symptom="The curve is a staircase.",
-    mend="average all values by their weights, not the best one alone.",
+    fix="average all values by their weights, not the best one alone.",
 )
 def the_nearest_key_only(queries: Tensor, keys: Tensor, values: Tensor, width: Width) -> Tensor:
     """each query takes the value of its nearest key."""
@@ -267,7 +267,7 @@ def the_nearest_key_only(queries: Tensor, keys: Tensor, values: Tensor, width: W
 
 @task.bug(
     symptom="The curve is right near the points, and NaN away from them.",
-    mend="use a softmax, or subtract each query's own smallest squared distance first.",
+    fix="use a softmax, or subtract each query's own smallest squared distance first.",
 )
 def powers_that_vanish(queries: Tensor, keys: Tensor, values: Tensor, width: Width) -> Tensor:
     """all powers are rounded to 0 far from the keys, and 0 is divided by 0."""
@@ -277,7 +277,7 @@ def powers_that_vanish(queries: Tensor, keys: Tensor, values: Tensor, width: Wid
 
 @task.bug(
     symptom="The curve misses points that it should almost touch.",
-    mend="let every key count: leaving one's own out is for choosing a width.",
+    fix="let every key count: leaving one's own out is for choosing a width.",
 )
 def own_key_left_out(queries: Tensor, keys: Tensor, values: Tensor, width: Width) -> Tensor:
     """a key on which a query lies is left out, as when each point is predicted from the others."""
@@ -287,7 +287,7 @@ def own_key_left_out(queries: Tensor, keys: Tensor, values: Tensor, width: Width
 
 @task.bug(
     symptom="Training ends in NaN as soon as a query meets a key.",
-    mend="leave the root out: the square of a root is what was under it, but has no slope at 0.",
+    fix="leave the root out: the square of a root is what was under it, but has no slope at 0.",
 )
 def a_root_squared(queries: Tensor, keys: Tensor, values: Tensor, width: Width) -> Tensor:
     """the root of the squared distance is taken and squared again; at 0 its slope is infinite."""
@@ -295,7 +295,7 @@ def a_root_squared(queries: Tensor, keys: Tensor, values: Tensor, width: Width) 
     return (-(distances**2) / (2 * width**2)).softmax(dim=-1) @ values
 
 
-@task.bug(symptom="The width never learns.", mend="compute with the tensor itself.")
+@task.bug(symptom="The width never learns.", fix="compute with the tensor itself.")
 def width_made_a_number(queries: Tensor, keys: Tensor, values: Tensor, width: Width) -> Tensor:
     """the width is made a plain number, through which no gradient flows."""
     number = width.item() if isinstance(width, Tensor) else width
@@ -304,7 +304,7 @@ def width_made_a_number(queries: Tensor, keys: Tensor, values: Tensor, width: Wi
 
 @task.bug(
     symptom="The curve follows the points less closely than others' with the same width.",
-    mend="square the width alone: `2 * width**2`, without brackets around `2 * width`.",
+    fix="square the width alone: `2 * width**2`, without brackets around `2 * width`.",
 )
 def the_2_squared_too(queries: Tensor, keys: Tensor, values: Tensor, width: Width) -> Tensor:
     """the 2 under the squared distance is squared with the width."""
@@ -356,7 +356,7 @@ by_hand.case("12 keys")(
 )
 
 
-@by_hand.right("powers may all be multiplied by one number: it cancels in their shares.")
+@by_hand.solution("powers may all be multiplied by one number: it cancels in their shares.")
 def by_the_formula_by_hand(query: float, keys: Row, values: Row, width: float) -> float:
     scores = [-((query - key) ** 2) / (2 * width**2) for key in keys]
     powers = [math.exp(score - max(scores)) for score in scores]
@@ -364,7 +364,7 @@ def by_the_formula_by_hand(query: float, keys: Row, values: Row, width: float) -
     return sum(w * v for w, v in zip(weights, values, strict=True))
 
 
-@by_hand.right("a weight is 1 over what all kernels are, seen from its own key.")
+@by_hand.solution("a weight is 1 over what all kernels are, seen from its own key.")
 def seen_from_each_key(query: float, keys: Row, values: Row, width: float) -> float:
     output = 0.0
     for key, value in zip(keys, values, strict=True):
@@ -377,7 +377,9 @@ def seen_from_each_key(query: float, keys: Row, values: Row, width: float) -> fl
     return output
 
 
-@by_hand.right("distances in widths; the smallest square is subtracted, and comes back as a minus.")
+@by_hand.solution(
+    "distances in widths; the smallest square is subtracted, and comes back as a minus."
+)
 def in_units_of_the_width(query: float, keys: Row, values: Row, width: float) -> float:
     squares = [((query - key) / width) ** 2 for key in keys]
     total = weighted = 0.0
@@ -389,7 +391,7 @@ def in_units_of_the_width(query: float, keys: Row, values: Row, width: float) ->
 
 
 @by_hand.bug(
-    mend="subtract the largest of the powers' exponents from all, before `math.exp`: it cancels."
+    fix="subtract the largest of the powers' exponents from all, before `math.exp`: it cancels."
 )
 def powers_that_vanish_by_hand(query: float, keys: Row, values: Row, width: float) -> float:
     powers = [math.exp(score) for score in _scores_of_lists(query, keys, width)]
@@ -401,22 +403,22 @@ def width_not_squared_by_hand(query: float, keys: Row, values: Row, width: float
     return _pooled([-((query - key) ** 2) / (2 * width) for key in keys], values)
 
 
-@by_hand.bug(mend="divide by `2 * width**2`.")
+@by_hand.bug(fix="divide by `2 * width**2`.")
 def the_half_forgotten_by_hand(query: float, keys: Row, values: Row, width: float) -> float:
     return _pooled([-(((query - key) / width) ** 2) for key in keys], values)
 
 
-@by_hand.bug(mend="put brackets around what you divide by: `/ (2 * width**2)`.")
+@by_hand.bug(fix="put brackets around what you divide by: `/ (2 * width**2)`.")
 def multiplied_by_the_width_by_hand(query: float, keys: Row, values: Row, width: float) -> float:
     return _pooled([-((query - key) ** 2) / 2 * width**2 for key in keys], values)
 
 
-@by_hand.bug(mend="square the width alone: `2 * width**2`, not `(2 * width)**2`.")
+@by_hand.bug(fix="square the width alone: `2 * width**2`, not `(2 * width)**2`.")
 def the_2_squared_too_by_hand(query: float, keys: Row, values: Row, width: float) -> float:
     return _pooled([-(((query - key) / (2 * width)) ** 2) for key in keys], values)
 
 
-@by_hand.bug(mend="divide the squared distance by `2 * width**2`.")
+@by_hand.bug(fix="divide the squared distance by `2 * width**2`.")
 def width_never_used(query: float, keys: Row, values: Row, width: float) -> float:
     """the width is never used, as if it were 1."""
     return _pooled(_scores_of_lists(query, keys, 1.0), values)
@@ -427,13 +429,13 @@ def far_keys_weigh_most_by_hand(query: float, keys: Row, values: Row, width: flo
     return _pooled([-score for score in _scores_of_lists(query, keys, width)], values)
 
 
-@by_hand.bug(mend="divide each kernel by the sum of all.")
+@by_hand.bug(fix="divide each kernel by the sum of all.")
 def weights_not_normalised_by_hand(query: float, keys: Row, values: Row, width: float) -> float:
     scores = _scores_of_lists(query, keys, width)
     return sum(math.exp(s) * v for s, v in zip(scores, values, strict=True))
 
 
-@by_hand.bug(mend="square the distance: `(query - key)**2`.")
+@by_hand.bug(fix="square the distance: `(query - key)**2`.")
 def distance_not_squared_by_hand(query: float, keys: Row, values: Row, width: float) -> float:
     return _pooled([-abs(query - key) / (2 * width**2) for key in keys], values)
 
@@ -452,7 +454,7 @@ def own_key_left_out_by_hand(query: float, keys: Row, values: Row, width: float)
     )
 
 
-@by_hand.bug(mend="divide by `/`: `power / sum(powers)`.")
+@by_hand.bug(fix="divide by `/`: `power / sum(powers)`.")
 def divided_by_two_strokes(query: float, keys: Row, values: Row, width: float) -> float:
     """the division is `//`, which drops everything after the point."""
     scores = _scores_of_lists(query, keys, width)

@@ -48,21 +48,21 @@ by_hand.case("numbers near a million")(lambda: ([1000000.1, 1000000.7, 1000001.3
 by_hand.case("6 numbers")(lambda: ([1.6, 0.4] * 3, 0.64))
 
 
-@by_hand.right("it is the formula: the mean, the variance, the quotient.")
+@by_hand.solution("it is the formula: the mean, the variance, the quotient.")
 def by_the_formula(numbers: Row, eps: float) -> Row:
     mean = sum(numbers) / len(numbers)
     variance = sum((x - mean) ** 2 for x in numbers) / len(numbers)
     return [(x - mean) / math.sqrt(variance + eps) for x in numbers]
 
 
-@by_hand.right("the distances are made first; the mean of their squares is the variance.")
+@by_hand.solution("the distances are made first; the mean of their squares is the variance.")
 def distances_first(numbers: Row, eps: float) -> Row:
     distances = _centred(numbers)
     root = (sum(d * d for d in distances) / len(distances) + eps) ** 0.5
     return [d / root for d in distances]
 
 
-@by_hand.right("it goes through the numbers three times, and a new list is filled.")
+@by_hand.solution("it goes through the numbers three times, and a new list is filled.")
 def in_three_loops(numbers: Row, eps: float) -> Row:
     mean, variance, output = 0.0, 0.0, []
     for x in numbers:
@@ -74,93 +74,93 @@ def in_three_loops(numbers: Row, eps: float) -> Row:
     return output
 
 
-@by_hand.right("the variance is half the mean square of all distances from one another.")
+@by_hand.solution("the variance is half the mean square of all distances from one another.")
 def from_one_another(numbers: Row, eps: float) -> Row:
     count = len(numbers)
     variance = sum((x - y) ** 2 for x in numbers for y in numbers) / (2 * count * count)
     return [sum(x - y for y in numbers) / count / math.sqrt(variance + eps) for x in numbers]
 
 
-@by_hand.bug(mend="add `eps` to the variance first, and take the root of the sum.")
+@by_hand.bug(fix="add `eps` to the variance first, and take the root of the sum.")
 def eps_outside_the_root(numbers: Row, eps: float) -> Row:
     """`eps` is added to the root, where it belongs under it, to the variance."""
     root = math.sqrt(_variance(numbers)) + eps
     return [x / root for x in _centred(numbers)]
 
 
-@by_hand.bug(mend="add `eps` to the variance, under the root: nothing is divided by 0 then.")
+@by_hand.bug(fix="add `eps` to the variance, under the root: nothing is divided by 0 then.")
 def eps_forgotten(numbers: Row, eps: float) -> Row:
     """`eps` is never used."""
     return [x / math.sqrt(_variance(numbers)) for x in _centred(numbers)]
 
 
-@by_hand.bug(mend="divide the sum of squares by `len(numbers)`, not by one less.")
+@by_hand.bug(fix="divide the sum of squares by `len(numbers)`, not by one less.")
 def divided_by_one_less(numbers: Row, eps: float) -> Row:
     """the squares are divided by one less than there are, as for a sample."""
     variance = _variance(numbers) * len(numbers) / (len(numbers) - 1)
     return [x / math.sqrt(variance + eps) for x in _centred(numbers)]
 
 
-@by_hand.bug(mend="take the root of the variance before you divide.")
+@by_hand.bug(fix="take the root of the variance before you divide.")
 def root_forgotten(numbers: Row, eps: float) -> Row:
     """it is divided by the variance, without a root."""
     return [x / (_variance(numbers) + eps) for x in _centred(numbers)]
 
 
-@by_hand.bug(mend="write `** 0.5` or `** (1 / 2)`: `** 1 / 2` is a power of 1, halved.")
+@by_hand.bug(fix="write `** 0.5` or `** (1 / 2)`: `** 1 / 2` is a power of 1, halved.")
 def half_in_place_of_the_root(numbers: Row, eps: float) -> Row:
     """`** 1 / 2` halves the variance, where its root is wanted."""
     return [x / ((_variance(numbers) + eps) / 2) for x in _centred(numbers)]
 
 
-@by_hand.bug(mend="subtract the mean above the fraction bar, too: `(x - mean) / …`.")
+@by_hand.bug(fix="subtract the mean above the fraction bar, too: `(x - mean) / …`.")
 def mean_not_subtracted(numbers: Row, eps: float) -> Row:
     """the mean is subtracted in the variance only, and not from the numbers that are divided."""
     return [x / math.sqrt(_variance(numbers) + eps) for x in numbers]
 
 
-@by_hand.bug(mend="subtract the mean first; the variance is about what is left.")
+@by_hand.bug(fix="subtract the mean first; the variance is about what is left.")
 def no_mean_at_all(numbers: Row, eps: float) -> Row:
     """the mean is never subtracted, and it is divided by the root of the mean square (RMSNorm)."""
     root = math.sqrt(_mean([x * x for x in numbers]) + eps)
     return [x / root for x in numbers]
 
 
-@by_hand.bug(mend="square the distance from the mean, `(x - mean) ** 2`, and not the number.")
+@by_hand.bug(fix="square the distance from the mean, `(x - mean) ** 2`, and not the number.")
 def squares_of_the_numbers(numbers: Row, eps: float) -> Row:
     """the mean of the squared numbers is taken for the variance, without subtracting the mean."""
     root = math.sqrt(_mean([x * x for x in numbers]) + eps)
     return [x / root for x in _centred(numbers)]
 
 
-@by_hand.bug(mend="square the distances, take their mean, then the root.")
+@by_hand.bug(fix="square the distances, take their mean, then the root.")
 def distances_not_squared(numbers: Row, eps: float) -> Row:
     """it is divided by the mean of the distances without a sign, and not by the root of squares."""
     centred = _centred(numbers)
     return [x / (_mean([abs(d) for d in centred]) + eps) for x in centred]
 
 
-@by_hand.bug(mend="divide the sum of the squares by `len(numbers)`: the variance is a mean.")
+@by_hand.bug(fix="divide the sum of the squares by `len(numbers)`: the variance is a mean.")
 def squares_only_summed(numbers: Row, eps: float) -> Row:
     """the squares are added up, and never divided by how many there are."""
     root = math.sqrt(_variance(numbers) * len(numbers) + eps)
     return [x / root for x in _centred(numbers)]
 
 
-@by_hand.bug(mend="divide what is left by `math.sqrt(variance + eps)`.")
+@by_hand.bug(fix="divide what is left by `math.sqrt(variance + eps)`.")
 def only_the_mean_subtracted(numbers: Row, eps: float) -> Row:
     """the mean is subtracted, and nothing is divided."""
     return _centred(numbers)
 
 
-@by_hand.bug(mend="put brackets around the difference: `(x - mean) / root`.")
+@by_hand.bug(fix="put brackets around the difference: `(x - mean) / root`.")
 def brackets_forgotten(numbers: Row, eps: float) -> Row:
     """`x - mean / root` divides the mean only."""
     shift = _mean(numbers) / math.sqrt(_variance(numbers) + eps)
     return [x - shift for x in numbers]
 
 
-@by_hand.bug(mend="put what you compute into a new list.")
+@by_hand.bug(fix="put what you compute into a new list.")
 def written_into_the_list(numbers: Row, eps: float) -> Row:
     """the caller's own list is changed."""
     root = math.sqrt(_variance(numbers) + eps)
@@ -168,7 +168,7 @@ def written_into_the_list(numbers: Row, eps: float) -> Row:
     return numbers
 
 
-@by_hand.bug(mend="return after the loop: put `return` as far left as `for`.")
+@by_hand.bug(fix="return after the loop: put `return` as far left as `for`.")
 def returned_inside_the_loop(numbers: Row, eps: float) -> Row:
     """`return` stands inside the loop, and ends it at the first number."""
     return [_centred(numbers)[0] / math.sqrt(_variance(numbers) + eps)]

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 import attnbook
-from attnbook.practice.inputs import lengths
+from attnbook.practice.example_inputs import lengths
 from attnbook.practice.task import Function, Law, Task
 
 Two = tuple[Tensor, Tensor]
@@ -65,7 +65,7 @@ def _() -> tuple[Tensor, int]:
 task.case("9 sequences, 131 keys")(lambda: (lengths(131, 1, 0, 65, 129, 130, 66, 64, 8), 131))
 
 
-@task.right("the padding has lengths, too: what the book's mask shows of it is hidden here.")
+@task.solution("the padding has lengths, too: what the book's mask shows of it is hidden here.")
 def the_packages_mask_of_the_padding(valid_lens: Tensor, num_keys: int) -> Two:
     num_padding = num_keys - valid_lens
     mask = ~attnbook.length_mask(num_padding, (len(valid_lens), 1, num_keys))
@@ -73,13 +73,13 @@ def the_packages_mask_of_the_padding(valid_lens: Tensor, num_keys: int) -> Two:
     return mask, positions
 
 
-@task.right("it counts the real keys up to each one, and begins with 0.")
+@task.solution("it counts the real keys up to each one, and begins with 0.")
 def counted_from_the_mask(valid_lens: Tensor, num_keys: int) -> Two:
     mask = torch.arange(num_keys) >= num_keys - valid_lens[:, None]
     return mask[:, None], (mask.cumsum(dim=1) - 1).masked_fill(~mask, 0)
 
 
-@task.right("it writes each row's real part and leaves the rest False and 0.")
+@task.solution("it writes each row's real part and leaves the rest False and 0.")
 def row_by_row(valid_lens: Tensor, num_keys: int) -> Two:
     mask = torch.zeros(len(valid_lens), 1, num_keys, dtype=torch.bool)
     positions = torch.zeros(len(valid_lens), num_keys, dtype=torch.int64)
@@ -89,7 +89,7 @@ def row_by_row(valid_lens: Tensor, num_keys: int) -> Two:
     return mask, positions
 
 
-@task.right("padded on the right and turned round it is padded on the left.")
+@task.solution("padded on the right and turned round it is padded on the left.")
 def right_padding_turned_round(valid_lens: Tensor, num_keys: int) -> Two:
     from_the_end = torch.arange(num_keys).expand(len(valid_lens), -1)
     real = from_the_end < valid_lens.unsqueeze(1)
@@ -135,7 +135,7 @@ def _positions(mask: Tensor) -> Tensor:
 
 @task.bug(
     symptom="The model continues from padding, and writes nonsense for all but the longest text.",
-    mend="show the last `valid_lens` keys, those from `num_keys - valid_lens` on.",
+    fix="show the last `valid_lens` keys, those from `num_keys - valid_lens` on.",
 )
 def the_first_keys_are_visible(valid_lens: Tensor, num_keys: int) -> Two:
     """the first keys are visible, as with padding on the right."""
@@ -146,7 +146,7 @@ def the_first_keys_are_visible(valid_lens: Tensor, num_keys: int) -> Two:
 @task.bug(
     symptom="A text alone and the same text in a batch give different outputs.",
     origin="transformers#29419",
-    mend="subtract the number of padded keys, so that the first real one is at 0.",
+    fix="subtract the number of padded keys, so that the first real one is at 0.",
 )
 def padding_counts_as_positions(valid_lens: Tensor, num_keys: int) -> Two:
     """positions count from the first key on, padding included."""
@@ -156,7 +156,7 @@ def padding_counts_as_positions(valid_lens: Tensor, num_keys: int) -> Two:
 @task.bug(
     symptom="A text alone and in a batch differ; where padding is, positions are as they should.",
     origin="transformers#29419",
-    mend="subtract the number of padded keys before padding is set to 0.",
+    fix="subtract the number of padded keys before padding is set to 0.",
 )
 def real_keys_keep_their_place(valid_lens: Tensor, num_keys: int) -> Two:
     """padding is at 0, but the first real key is at its place in the row, where 0 is right."""
@@ -166,7 +166,7 @@ def real_keys_keep_their_place(valid_lens: Tensor, num_keys: int) -> Two:
 
 @task.bug(
     symptom="Every text is shifted by one position; the longest does not fit any more.",
-    mend="subtract 1 from the sums: the first real key is at 0.",
+    fix="subtract 1 from the sums: the first real key is at 0.",
 )
 def positions_begin_at_1(valid_lens: Tensor, num_keys: int) -> Two:
     """positions, sums over the mask so far, begin at 1 at the first real key."""
@@ -176,7 +176,7 @@ def positions_begin_at_1(valid_lens: Tensor, num_keys: int) -> Two:
 
 @task.bug(
     symptom="The embedding of positions raises an IndexError.",
-    mend="set the positions of padding to 0 after the subtraction.",
+    fix="set the positions of padding to 0 after the subtraction.",
 )
 def negative_positions_at_padding(valid_lens: Tensor, num_keys: int) -> Two:
     """1 is subtracted from the sums over the mask at padding, too, which is left at -1."""
@@ -186,7 +186,7 @@ def negative_positions_at_padding(valid_lens: Tensor, num_keys: int) -> Two:
 
 @task.bug(
     symptom="A text's output changes a little with the text that it is batched with.",
-    mend="the first real key is the one at `num_keys - valid_lens`.",
+    fix="the first real key is the one at `num_keys - valid_lens`.",
 )
 def one_key_of_padding_is_visible(valid_lens: Tensor, num_keys: int) -> Two:
     """one key too many is taken for real, the last one of the padding."""
@@ -196,7 +196,7 @@ def one_key_of_padding_is_visible(valid_lens: Tensor, num_keys: int) -> Two:
 
 @task.bug(
     symptom="The first word of each text seems to be ignored.",
-    mend="compare with `>=`: the key at `num_keys - valid_lens` is real.",
+    fix="compare with `>=`: the key at `num_keys - valid_lens` is real.",
 )
 def the_first_real_key_is_hidden(valid_lens: Tensor, num_keys: int) -> Two:
     """one key too few is taken for real, and the first of each text is hidden."""
@@ -207,7 +207,7 @@ def the_first_real_key_is_hidden(valid_lens: Tensor, num_keys: int) -> Two:
 @task.bug(
     symptom="The model attends to padding and to nothing else.",
     origin="tensorflow/text#894; LLMs-from-scratch#1061",
-    mend="return True for what is visible.",
+    fix="return True for what is visible.",
 )
 def true_where_it_is_hidden(valid_lens: Tensor, num_keys: int) -> Two:
     """`True` marks padding."""
@@ -217,7 +217,7 @@ def true_where_it_is_hidden(valid_lens: Tensor, num_keys: int) -> Two:
 
 @task.bug(
     symptom="Short texts show their padding, and long ones lose their beginning.",
-    mend="`num_keys - valid_lens` keys are padding, not `valid_lens`.",
+    fix="`num_keys - valid_lens` keys are padding, not `valid_lens`.",
 )
 def lengths_taken_for_padding(valid_lens: Tensor, num_keys: int) -> Two:
     """the lengths are taken for the number of padded keys."""
@@ -227,7 +227,7 @@ def lengths_taken_for_padding(valid_lens: Tensor, num_keys: int) -> Two:
 
 @task.bug(
     symptom="The order of words is turned round: the last one of each text is at 0.",
-    mend="count from the first real key on, not from the last key back.",
+    fix="count from the first real key on, not from the last key back.",
 )
 def positions_count_from_the_end(valid_lens: Tensor, num_keys: int) -> Two:
     """positions count back from the last key."""

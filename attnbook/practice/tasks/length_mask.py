@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn.functional import one_hot
 
 import attnbook
-from attnbook.practice.inputs import lengths
+from attnbook.practice.example_inputs import lengths
 from attnbook.practice.task import Function, Law, Task
 
 
@@ -77,18 +77,18 @@ task.case("9 examples and 3,000 keys")(
 )
 
 
-@task.right("it is the book's own.")
+@task.solution("it is the book's own.")
 def the_package(valid_lens: Tensor, num_keys: int) -> Tensor:
     num_queries = valid_lens.shape[1] if valid_lens.dim() == 2 else 1
     return attnbook.length_mask(valid_lens, (len(valid_lens), num_queries, num_keys))
 
 
-@task.right("positions count from 0, so a key is visible if its position is below the length.")
+@task.solution("positions count from 0, so a key is visible if its position is below the length.")
 def by_comparing(valid_lens: Tensor, num_keys: int) -> Tensor:
     return torch.arange(num_keys) < per_query(valid_lens)
 
 
-@task.right("it writes True into the first keys of each row, as many as its length says.")
+@task.solution("it writes True into the first keys of each row, as many as its length says.")
 def row_by_row(valid_lens: Tensor, num_keys: int) -> Tensor:
     rows = valid_lens.reshape(len(valid_lens), -1)
     mask = torch.zeros(*rows.shape, num_keys, dtype=torch.bool)
@@ -98,13 +98,15 @@ def row_by_row(valid_lens: Tensor, num_keys: int) -> Tensor:
     return mask
 
 
-@task.right("row L of a triangle has its first L places True, and lengths say which rows to take.")
+@task.solution(
+    "row L of a triangle has its first L places True, and lengths say which rows to take."
+)
 def rows_of_a_triangle(valid_lens: Tensor, num_keys: int) -> Tensor:
     triangle = torch.ones(num_keys + 1, num_keys, dtype=torch.bool).tril(-1)
     return triangle[per_query(valid_lens)[..., 0]]
 
 
-@task.right("a key is visible as long as the row's end has not been met, counted from the left.")
+@task.solution("a key is visible as long as the row's end has not been met, counted from the left.")
 def by_counting_ends(valid_lens: Tensor, num_keys: int) -> Tensor:
     ends = one_hot(per_query(valid_lens)[..., 0], num_keys + 1)
     return ends.cumsum(dim=-1)[..., :-1] == 0
@@ -131,7 +133,7 @@ def test_a_length_of_0_hides_all_keys(function: Function) -> None:
 @task.bug(
     symptom="The model looks at padding only, or cheats to 100 % where the mask hides answers.",
     origin="tensorflow/text#894, and `nn.MultiheadAttention` against SDPA",
-    mend="let True mean visible: positions `<` lengths. `key_padding_mask` means the opposite.",
+    fix="let True mean visible: positions `<` lengths. `key_padding_mask` means the opposite.",
 )
 def true_means_hidden(valid_lens: Tensor, num_keys: int) -> Tensor:
     """padding is marked by True: keys from the length on."""
@@ -140,7 +142,7 @@ def true_means_hidden(valid_lens: Tensor, num_keys: int) -> Tensor:
 
 @task.bug(
     symptom="A little attention always goes to the first key of padding.",
-    mend="compare with `<`: positions count from 0, so the key at the length is padding already.",
+    fix="compare with `<`: positions count from 0, so the key at the length is padding already.",
 )
 def one_key_too_many(valid_lens: Tensor, num_keys: int) -> Tensor:
     """positions are compared by `<=`, and the first key of padding is visible."""
@@ -149,7 +151,7 @@ def one_key_too_many(valid_lens: Tensor, num_keys: int) -> Tensor:
 
 @task.bug(
     symptom="The last word of each sentence is never attended to.",
-    mend="count positions from 0: `torch.arange(num_keys)`, and compare with `<`.",
+    fix="count positions from 0: `torch.arange(num_keys)`, and compare with `<`.",
 )
 def one_key_too_few(valid_lens: Tensor, num_keys: int) -> Tensor:
     """positions are counted from 1, and the last key that may be seen is hidden."""
@@ -158,7 +160,7 @@ def one_key_too_few(valid_lens: Tensor, num_keys: int) -> Tensor:
 
 @task.bug(
     symptom="Short sentences are ignored in part, and their padding is read.",
-    mend="show the first keys: lengths here are of sentences padded at their end.",
+    fix="show the first keys: lengths here are of sentences padded at their end.",
 )
 def the_last_keys_visible(valid_lens: Tensor, num_keys: int) -> Tensor:
     """the last keys are visible, as if padding stood on the left."""
@@ -168,7 +170,7 @@ def the_last_keys_visible(valid_lens: Tensor, num_keys: int) -> Tensor:
 @task.bug(
     symptom="Queries see as much as another example's queries should.",
     origin="Dive into Deep Learning's masked softmax, which takes either shape",
-    mend="read lengths as (batch, num_queries): the first axis is the batch.",
+    fix="read lengths as (batch, num_queries): the first axis is the batch.",
 )
 def lengths_transposed(valid_lens: Tensor, num_keys: int) -> Tensor:
     """lengths are read as (num_queries, batch)."""
@@ -177,7 +179,7 @@ def lengths_transposed(valid_lens: Tensor, num_keys: int) -> Tensor:
 
 @task.bug(
     symptom="All queries of an example see the same keys, whatever their lengths say.",
-    mend="keep the axis of queries: `valid_lens[:, :, None]`.",
+    fix="keep the axis of queries: `valid_lens[:, :, None]`.",
 )
 def the_first_querys_length_for_all(valid_lens: Tensor, num_keys: int) -> Tensor:
     """each example's first query gives the length for all its queries."""
@@ -187,7 +189,7 @@ def the_first_querys_length_for_all(valid_lens: Tensor, num_keys: int) -> Tensor
 
 @task.bug(
     symptom="Results depend on the order of the batch; the first example alone is right.",
-    mend="compare with all lengths at once: `valid_lens[:, None, None]`.",
+    fix="compare with all lengths at once: `valid_lens[:, None, None]`.",
 )
 def the_first_examples_length_for_all(valid_lens: Tensor, num_keys: int) -> Tensor:
     """the first example's lengths are used for the whole batch."""
@@ -197,7 +199,7 @@ def the_first_examples_length_for_all(valid_lens: Tensor, num_keys: int) -> Tens
 
 @task.bug(
     symptom="Only the longest example is right; shorter ones still read padding.",
-    mend="compare with each length by itself, not with `valid_lens.max()`.",
+    fix="compare with each length by itself, not with `valid_lens.max()`.",
 )
 def the_longest_length_for_all(valid_lens: Tensor, num_keys: int) -> Tensor:
     """all padding is cut at the longest length of the batch."""
@@ -207,7 +209,7 @@ def the_longest_length_for_all(valid_lens: Tensor, num_keys: int) -> Tensor:
 
 @task.bug(
     symptom="An empty example is treated as a full one.",
-    mend="let 0 be a length as any other: it hides all keys.",
+    fix="let 0 be a length as any other: it hides all keys.",
 )
 def zero_hides_nothing(valid_lens: Tensor, num_keys: int) -> Tensor:
     """a length of 0 is taken for no length at all, and shows all keys."""
@@ -218,7 +220,7 @@ def zero_hides_nothing(valid_lens: Tensor, num_keys: int) -> Tensor:
 @task.bug(
     symptom="The mask hides nothing where it is added to scores: visible ones rise by 1.",
     origin="float masks of 0 and 1 handed where they are added",
-    mend="leave the comparison as it is: its result is a mask of True and False.",
+    fix="leave the comparison as it is: its result is a mask of True and False.",
 )
 def ones_and_zeros(valid_lens: Tensor, num_keys: int) -> Tensor:
     """the mask is made of numbers, 1 for visible and 0 for hidden."""
@@ -227,7 +229,7 @@ def ones_and_zeros(valid_lens: Tensor, num_keys: int) -> Tensor:
 
 @task.bug(
     symptom="Where a mask of True and False is asked for, every key but the visible ones counts.",
-    mend="return True and False, and leave filling with -inf to the softmax.",
+    fix="return True and False, and leave filling with -inf to the softmax.",
 )
 def numbers_to_be_added(valid_lens: Tensor, num_keys: int) -> Tensor:
     """the mask is made of numbers to be added to scores, 0 for visible and -inf for hidden."""

@@ -41,14 +41,14 @@ by_hand.case("12 keys")(
 )
 
 
-@by_hand.right("it is the sentence itself: closenesses, weights, sum.")
+@by_hand.solution("it is the sentence itself: closenesses, weights, sum.")
 def by_the_sentence(query: float, keys: Row, values: Row) -> float:
     near = [2 ** -abs(query - key) for key in keys]
     weights = [each / sum(near) for each in near]
     return sum(w * v for w, v in zip(weights, values, strict=True))
 
 
-@by_hand.right(
+@by_hand.solution(
     "all weights have the same sum under them, so it can be divided by once, at the end."
 )
 def divided_at_the_end(query: float, keys: Row, values: Row) -> float:
@@ -60,35 +60,35 @@ def divided_at_the_end(query: float, keys: Row, values: Row) -> float:
     return weighted / total
 
 
-@by_hand.right("a power of 2 is a power of e, and what all keys are far off by cancels.")
+@by_hand.solution("a power of 2 is a power of e, and what all keys are far off by cancels.")
 def as_a_softmax(query: float, keys: Row, values: Row) -> float:
     scores = [-abs(query - key) * math.log(2) for key in keys]
     powers = [math.exp(score - max(scores)) for score in scores]
     return sum(p / sum(powers) * v for p, v in zip(powers, values, strict=True))
 
 
-@by_hand.bug(mend="let each key have some closeness: `2 ** -abs(query - key)`.")
+@by_hand.bug(fix="let each key have some closeness: `2 ** -abs(query - key)`.")
 def all_or_nothing(query: float, keys: Row, values: Row) -> float:
     """only a key that is equal to the query counts: the look-up is still all or nothing."""
     weights = [1.0 if key == query else 0.0 for key in keys]
     return sum(w * v for w, v in zip(weights, values, strict=True))
 
 
-@by_hand.bug(mend="divide each closeness by the sum of all, so that the weights sum to 1.")
+@by_hand.bug(fix="divide each closeness by the sum of all, so that the weights sum to 1.")
 def never_divided(query: float, keys: Row, values: Row) -> float:
     """the closenesses are not divided by their sum, so that they are no shares."""
     near = [2 ** -abs(query - key) for key in keys]
     return sum(n * v for n, v in zip(near, values, strict=True))
 
 
-@by_hand.bug(mend="divide by `sum(…)` of the closenesses, not by `len(keys)`.")
+@by_hand.bug(fix="divide by `sum(…)` of the closenesses, not by `len(keys)`.")
 def divided_by_the_count(query: float, keys: Row, values: Row) -> float:
     """the closenesses are divided by how many keys there are, not by their sum."""
     near = [2 ** -abs(query - key) / len(keys) for key in keys]
     return sum(n * v for n, v in zip(near, values, strict=True))
 
 
-@by_hand.bug(mend="let all keys count, each by its closeness: the nearest gets most, not all.")
+@by_hand.bug(fix="let all keys count, each by its closeness: the nearest gets most, not all.")
 def the_nearest_key_only(query: float, keys: Row, values: Row) -> float:
     """the nearest key gets all the weight, and the others none."""
     distances = [abs(query - key) for key in keys]
@@ -96,7 +96,7 @@ def the_nearest_key_only(query: float, keys: Row, values: Row) -> float:
 
 
 @by_hand.bug(
-    mend="put a minus into the power: `2 ** -distance` halves, and `2 ** distance` doubles."
+    fix="put a minus into the power: `2 ** -distance` halves, and `2 ** distance` doubles."
 )
 def far_keys_weigh_most(query: float, keys: Row, values: Row) -> float:
     """the minus is missing, and closeness doubles with each step of distance."""
@@ -104,55 +104,55 @@ def far_keys_weigh_most(query: float, keys: Row, values: Row) -> float:
     return sum(n * v for n, v in zip(near, values, strict=True)) / sum(near)
 
 
-@by_hand.bug(mend="take the distance without its sign: `abs(query - key)`.")
+@by_hand.bug(fix="take the distance without its sign: `abs(query - key)`.")
 def abs_forgotten(query: float, keys: Row, values: Row) -> float:
     """`abs` is missing, and a key above the query has a distance below 0."""
     near = [2 ** (key - query) for key in keys]
     return sum(n * v for n, v in zip(near, values, strict=True)) / sum(near)
 
 
-@by_hand.bug(mend="take the distance itself as the power, not its square.")
+@by_hand.bug(fix="take the distance itself as the power, not its square.")
 def distance_squared(query: float, keys: Row, values: Row) -> float:
     """the distance is squared, and closeness halves faster and faster."""
     near = [2 ** -((query - key) ** 2) for key in keys]
     return sum(n * v for n, v in zip(near, values, strict=True)) / sum(near)
 
 
-@by_hand.bug(mend="take powers of 2: e is 2.7, and its powers fall by more than half.")
+@by_hand.bug(fix="take powers of 2: e is 2.7, and its powers fall by more than half.")
 def powers_of_e(query: float, keys: Row, values: Row) -> float:
     """the powers are those of e, as in a softmax, and fall by more than half."""
     near = [math.exp(-abs(query - key)) for key in keys]
     return sum(n * v for n, v in zip(near, values, strict=True)) / sum(near)
 
 
-@by_hand.bug(mend="halve at each step: 1, 1/2, 1/4, 1/8, which is `2 ** -distance`.")
+@by_hand.bug(fix="halve at each step: 1, 1/2, 1/4, 1/8, which is `2 ** -distance`.")
 def one_over_the_distance(query: float, keys: Row, values: Row) -> float:
     """closeness is 1 / (1 + distance), which halves in the first step only."""
     near = [1 / (1 + abs(query - key)) for key in keys]
     return sum(n * v for n, v in zip(near, values, strict=True)) / sum(near)
 
 
-@by_hand.bug(mend="multiply each value by its own key's weight before you add.")
+@by_hand.bug(fix="multiply each value by its own key's weight before you add.")
 def the_plain_average(query: float, keys: Row, values: Row) -> float:
     """the values are averaged, and the weights are not used."""
     return sum(values) / len(values)
 
 
-@by_hand.bug(mend="divide by `/`: `each / sum(near)`.")
+@by_hand.bug(fix="divide by `/`: `each / sum(near)`.")
 def divided_by_two_strokes(query: float, keys: Row, values: Row) -> float:
     """the division is `//`, which drops everything after the point."""
     near = [2 ** -abs(query - key) for key in keys]
     return sum(n // sum(near) * v for n, v in zip(near, values, strict=True))
 
 
-@by_hand.bug(mend="return after the loop: put `return` as far left as `for`.")
+@by_hand.bug(fix="return after the loop: put `return` as far left as `for`.")
 def returned_inside_the_loop(query: float, keys: Row, values: Row) -> float:
     """`return` stands inside the loop, and ends it at the first item."""
     near = [2 ** -abs(query - key) for key in keys]
     return near[0] / sum(near) * values[0]
 
 
-@by_hand.bug(mend="finish the sum over all keys before you divide the first closeness by it.")
+@by_hand.bug(fix="finish the sum over all keys before you divide the first closeness by it.")
 def divided_by_the_sum_so_far(query: float, keys: Row, values: Row) -> float:
     """each closeness is divided by the sum of those up to it, not of all."""
     total = output = 0.0
@@ -162,7 +162,7 @@ def divided_by_the_sum_so_far(query: float, keys: Row, values: Row) -> float:
     return output
 
 
-@by_hand.bug(mend="take the sum once, before the loop: `total = sum(near)`.")
+@by_hand.bug(fix="take the sum once, before the loop: `total = sum(near)`.")
 def divided_while_the_sum_changes(query: float, keys: Row, values: Row) -> float:
     """the closenesses are divided in their own list, and their sum changes from one to the next."""
     near = [2 ** -abs(query - key) for key in keys]

@@ -9,8 +9,8 @@ from torch import Tensor
 from torch.nn import functional as F
 
 import attnbook
-from attnbook.practice.inputs import normal
-from attnbook.practice.steps import scale
+from attnbook.practice.example_inputs import normal
+from attnbook.practice.reference_steps import scale
 from attnbook.practice.task import Function, Law, Task
 
 Inputs = tuple[Tensor, Tensor, Tensor, Tensor]
@@ -127,13 +127,13 @@ def _() -> Inputs:
     return _inputs(6, 9, 3, 131)
 
 
-@task.right("it is the book's own, in its three stages; the mask gets an axis of 1 for heads.")
+@task.solution("it is the book's own, in its three stages; the mask gets an axis of 1 for heads.")
 def the_package(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
     scores = attnbook.scaled_dot_score(queries, keys)
     return attnbook.pool(attnbook.masked_softmax(scores, mask=mask[:, None]), values)
 
 
-@task.right("torch's own takes a mask with True = visible; rows of nothing are cleared after.")
+@task.solution("torch's own takes a mask with True = visible; rows of nothing are cleared after.")
 def of_torch(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
     empty = ~mask.any(-1, keepdim=True)[:, None]
     visible = mask[:, None] | empty
@@ -141,14 +141,14 @@ def of_torch(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Ten
     return output.masked_fill(empty, 0)
 
 
-@task.right("heads are laid into the batch, and each example's mask is said for each of them.")
+@task.solution("heads are laid into the batch, and each example's mask is said for each of them.")
 def heads_as_examples(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
     q, k, v = (each.flatten(0, 1) for each in (queries, keys, values))
     visible = mask.repeat_interleave(queries.shape[1], dim=0)
     return attend(q, k, v, visible).view(*queries.shape[:3], -1)
 
 
-@task.right("each head of each example is computed by itself, with its example's mask.")
+@task.solution("each head of each example is computed by itself, with its example's mask.")
 def head_by_head(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
     batch, num_heads = queries.shape[:2]
     outputs = [
@@ -160,7 +160,7 @@ def head_by_head(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) ->
     return torch.stack(outputs, dim=1)
 
 
-@task.right("powers of what is seen over their sum; the sum of a row of nothing becomes 1.")
+@task.solution("powers of what is seen over their sum; the sum of a row of nothing becomes 1.")
 def by_the_formula(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
     hidden = ~mask.unsqueeze(1)
     scores = torch.einsum("bhqd,bhkd->bhqk", queries / math.sqrt(queries.shape[-1]), keys)
@@ -221,7 +221,7 @@ FIRST = "all sizes differ"
 @task.bug(
     symptom="It runs for some batch sizes only, and there the heads are masked, not the examples.",
     origin="four axes of scores and three of a mask, in many places",
-    mend="give the mask an axis of 1 for heads: `mask[:, None]`, or `mask.unsqueeze(1)`.",
+    fix="give the mask an axis of 1 for heads: `mask[:, None]`, or `mask.unsqueeze(1)`.",
 )
 def mask_meets_the_heads(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
     """the mask has no axis for heads, so its examples meet the heads of the scores."""
@@ -231,7 +231,7 @@ def mask_meets_the_heads(queries: Tensor, keys: Tensor, values: Tensor, mask: Te
 @task.bug(
     symptom="A batch of one is right; in larger ones examples get each other's masks.",
     origin="Dive into Deep Learning's lengths, when given in the wrong order",
-    mend="repeat each mask in place, by `repeat_interleave`, or give the mask an axis of 1.",
+    fix="repeat each mask in place, by `repeat_interleave`, or give the mask an axis of 1.",
 )
 def masks_repeated_in_the_wrong_order(
     queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor
@@ -243,7 +243,7 @@ def masks_repeated_in_the_wrong_order(
 
 @task.bug(
     symptom="With as many queries as keys, words see what they should not; else it stops.",
-    mend="leave the axes as they are: rows are queries, columns are keys.",
+    fix="leave the axes as they are: rows are queries, columns are keys.",
 )
 def queries_and_keys_exchanged(
     queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor
@@ -255,7 +255,7 @@ def queries_and_keys_exchanged(
 @task.bug(
     symptom="Each word attends to what it should not see, and to nothing else.",
     origin="LLMs-from-scratch#1061, tensorflow/text#894, nn.MultiheadAttention against SDPA",
-    mend="fill where the mask is False: `masked_fill(~mask, …)`.",
+    fix="fill where the mask is False: `masked_fill(~mask, …)`.",
 )
 def read_the_wrong_way_round(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
     """the mask is read the wrong way round, and what is visible is hidden."""
@@ -265,7 +265,7 @@ def read_the_wrong_way_round(queries: Tensor, keys: Tensor, values: Tensor, mask
 @task.bug(
     symptom="The mask changes the outputs a little, and hides nothing.",
     origin="float masks of 0 and 1 handed where they are added",
-    mend="fill with -inf where the mask is False, before the softmax.",
+    fix="fill with -inf where the mask is False, before the softmax.",
 )
 def ones_and_zeros_added(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
     """the mask is added to the scores as 1 and 0, which hides nothing."""
@@ -274,7 +274,7 @@ def ones_and_zeros_added(queries: Tensor, keys: Tensor, values: Tensor, mask: Te
 
 @task.bug(
     symptom="Hidden keys have some weight, more than visible ones with low scores.",
-    mend="fill with -inf where the mask is False: a score of 0 is a score like any other.",
+    fix="fill with -inf where the mask is False: a score of 0 is a score like any other.",
 )
 def scores_multiplied(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
     """scores are multiplied by the mask, and hidden ones are 0, an ordinary score."""
@@ -283,7 +283,7 @@ def scores_multiplied(queries: Tensor, keys: Tensor, values: Tensor, mask: Tenso
 
 @task.bug(
     symptom="The more a mask hides, the smaller the outputs.",
-    mend="hide before the softmax, so that what is seen shares the whole.",
+    fix="hide before the softmax, so that what is seen shares the whole.",
 )
 def masked_after_the_softmax(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
     """the mask comes after the softmax, where hidden keys have taken their share already."""
@@ -293,7 +293,7 @@ def masked_after_the_softmax(queries: Tensor, keys: Tensor, values: Tensor, mask
 @task.bug(
     symptom="NaN turns up now and then, where a hidden key has a high score.",
     origin="LLMs-from-scratch, there as a step on the way",
-    mend="hide before the softmax: what is seen may be too small a share to divide by.",
+    fix="hide before the softmax: what is seen may be too small a share to divide by.",
 )
 def masked_and_divided_after_the_softmax(
     queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor
@@ -306,7 +306,7 @@ def masked_and_divided_after_the_softmax(
 @task.bug(
     symptom="A query that may see nothing gives NaN.",
     origin="pytorch#103749; `nn.MultiheadAttention` with such a row",
-    mend="clear such rows before the softmax, and their weights after it.",
+    fix="clear such rows before the softmax, and their weights after it.",
 )
 def empty_rows_nan(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
     """a row that sees nothing is normalised all the same, by a softmax of -inf throughout."""
@@ -316,7 +316,7 @@ def empty_rows_nan(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) 
 @task.bug(
     symptom="All outputs look right, and after one step all parameters are NaN.",
     origin="found in many places, with -inf and rows that are all masked",
-    mend="give such rows finite scores before the softmax: what is cleared later still flows back.",
+    fix="give such rows finite scores before the softmax: what is cleared later still flows back.",
 )
 def nan_cleared_too_late(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
     """the NaN of a row that sees nothing is cleared after the softmax, and still flows back."""
@@ -328,7 +328,7 @@ def nan_cleared_too_late(queries: Tensor, keys: Tensor, values: Tensor, mask: Te
 @task.bug(
     symptom="A query that may see nothing gets the mean of all that is hidden from it.",
     origin="Dive into Deep Learning's masked softmax",
-    mend="set the weights of hidden keys to 0 after the softmax as well.",
+    fix="set the weights of hidden keys to 0 after the softmax as well.",
 )
 def empty_rows_uniform(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
     """a row that sees nothing is filled with one finite number, and all its keys weigh the same."""
@@ -338,7 +338,7 @@ def empty_rows_uniform(queries: Tensor, keys: Tensor, values: Tensor, mask: Tens
 
 @task.bug(
     symptom="It is right for a batch of one; in larger ones texts see each other's padding.",
-    mend="keep the axis of examples: each has a mask of its own.",
+    fix="keep the axis of examples: each has a mask of its own.",
 )
 def the_first_examples_mask_for_all(
     queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor
@@ -350,7 +350,7 @@ def the_first_examples_mask_for_all(
 @task.bug(
     symptom="A mask of padding works; a causal one shows every query the first key only.",
     origin="a common slip: code that was written for masks of padding",
-    mend="keep the axis of queries: each has a row of its own.",
+    fix="keep the axis of queries: each has a row of its own.",
 )
 def the_first_querys_row_for_all(
     queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor
@@ -362,7 +362,7 @@ def the_first_querys_row_for_all(
 @task.bug(
     symptom="The weights of a query do not sum to 1: those of a key do.",
     origin="accepted by TorchCode's judge",
-    mend="take the softmax over the last axis, the keys: `dim=-1`.",
+    fix="take the softmax over the last axis, the keys: `dim=-1`.",
 )
 def softmax_over_the_queries(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
     """the softmax is taken over the queries, and a key shares itself among them."""

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from attnbook.practice.inputs import lengths, normal
+from attnbook.practice.example_inputs import lengths, normal
 from attnbook.practice.task import Function, Law, Task
 
 
@@ -105,20 +105,20 @@ def _() -> tuple[Tensor, Tensor, Tensor]:
     return normal(9, 131, 70), targets, lengths(131, 1, 0, 65, 129, 130, 66, 64, 8)
 
 
-@task.right("PyTorch's own leaves out the targets that are -100.")
+@task.solution("PyTorch's own leaves out the targets that are -100.")
 def targets_that_are_ignored(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
     ignored = targets.masked_fill(~real_places(targets, valid_lens), -100)
     return F.cross_entropy(scores.flatten(0, 1), ignored.flatten(), ignore_index=-100)
 
 
-@task.right("it takes the right symbol's log p everywhere, and adds up those that are real.")
+@task.solution("it takes the right symbol's log p everywhere, and adds up those that are real.")
 def gathered_and_masked(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
     logs = scores.log_softmax(-1).gather(-1, targets.unsqueeze(-1)).squeeze(-1)
     real = real_places(targets, valid_lens)
     return -torch.where(real, logs, 0).sum() / real.sum()
 
 
-@task.right("it adds up text by text, of each its real steps only.")
+@task.solution("it adds up text by text, of each its real steps only.")
 def text_by_text(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
     total = scores.new_zeros(())
     for text in range(len(scores)):
@@ -128,13 +128,13 @@ def text_by_text(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
     return total / valid_lens.sum()
 
 
-@task.right("padding is taken out before there is any loss.")
+@task.solution("padding is taken out before there is any loss.")
 def only_what_is_real(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
     real = real_places(targets, valid_lens)
     return F.nll_loss(scores[real].log_softmax(1), targets[real])
 
 
-@task.right("each right symbol has the weight 1 over the number of real steps, all else 0.")
+@task.solution("each right symbol has the weight 1 over the number of real steps, all else 0.")
 def a_weighted_sum(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
     real = real_places(targets, valid_lens).to(scores.dtype)
     weights = F.one_hot(targets, scores.shape[-1]).to(scores.dtype) * (real / real.sum())[..., None]
@@ -188,7 +188,7 @@ def _mean(losses: Tensor, real: Tensor) -> Tensor:
 @task.bug(
     symptom="The loss falls fast; then the model writes padding and little else.",
     origin="PyTorch's seq2seq tutorial, pytorch/tutorials#2840 and #3643",
-    mend="leave padded steps out of both the sum and the count.",
+    fix="leave padded steps out of both the sum and the count.",
 )
 def padding_in_the_loss(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
     """the loss of padding counts, too."""
@@ -197,7 +197,7 @@ def padding_in_the_loss(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> 
 
 @task.bug(
     symptom="The loss is smaller the more padding a batch has.",
-    mend="divide by the number of real steps, `valid_lens.sum()`.",
+    fix="divide by the number of real steps, `valid_lens.sum()`.",
 )
 def divided_by_all_steps(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
     """padding is left out of the sum, which is divided by all steps all the same."""
@@ -206,7 +206,7 @@ def divided_by_all_steps(scores: Tensor, targets: Tensor, valid_lens: Tensor) ->
 
 @task.bug(
     symptom="The loss of a batch is not the mean of its parts' losses, weighted by symbols.",
-    mend="divide once, the sum over the batch by the number of real steps in the batch.",
+    fix="divide once, the sum over the batch by the number of real steps in the batch.",
 )
 def the_mean_of_the_texts_means(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
     """each text has its own mean, so that a step of a short text weighs more."""
@@ -216,7 +216,7 @@ def the_mean_of_the_texts_means(scores: Tensor, targets: Tensor, valid_lens: Ten
 
 @task.bug(
     symptom="The loss grows with the size of the batch.",
-    mend="divide by the number of real steps, `valid_lens.sum()`.",
+    fix="divide by the number of real steps, `valid_lens.sum()`.",
 )
 def the_sum_in_place_of_the_mean(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
     """the losses are added up, and not divided."""
@@ -225,7 +225,7 @@ def the_sum_in_place_of_the_mean(scores: Tensor, targets: Tensor, valid_lens: Te
 
 @task.bug(
     symptom="The loss falls a little and stays high, however long one trains.",
-    mend="hand the scores themselves to `cross_entropy`, which takes the softmax.",
+    fix="hand the scores themselves to `cross_entropy`, which takes the softmax.",
 )
 def softmax_twice(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
     """the softmax is taken twice, once before `cross_entropy` and once in it."""
@@ -234,7 +234,7 @@ def softmax_twice(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor
 
 @task.bug(
     symptom="A perfect model still has a loss, and a larger one in batches with more padding.",
-    mend="multiply the losses by the mask: scores of 0 have the loss log(num_symbols), not 0.",
+    fix="multiply the losses by the mask: scores of 0 have the loss log(num_symbols), not 0.",
 )
 def the_scores_are_masked(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
     """the scores are multiplied by the mask in place of the losses."""
@@ -244,7 +244,7 @@ def the_scores_are_masked(scores: Tensor, targets: Tensor, valid_lens: Tensor) -
 
 @task.bug(
     symptom="The model never learns when to stop.",
-    mend="real steps are those whose position is below the length.",
+    fix="real steps are those whose position is below the length.",
 )
 def the_last_symbol_is_left_out(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
     """one step too few is counted: the last symbol of each text is left out."""
@@ -253,7 +253,7 @@ def the_last_symbol_is_left_out(scores: Tensor, targets: Tensor, valid_lens: Ten
 
 @task.bug(
     symptom="After the end of a text the model learns to write one symbol of padding.",
-    mend="compare positions with `<`: they are counted from 0.",
+    fix="compare positions with `<`: they are counted from 0.",
 )
 def one_step_of_padding(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
     """one step too many is counted, if a text has padding."""
@@ -262,7 +262,7 @@ def one_step_of_padding(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> 
 
 @task.bug(
     symptom="One symbol is never learned.",
-    mend="tell padding by the lengths, not by a number that is a symbol, too.",
+    fix="tell padding by the lengths, not by a number that is a symbol, too.",
 )
 def symbol_0_is_left_out(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
     """symbol 0 is taken for padding wherever it stands."""
@@ -271,7 +271,7 @@ def symbol_0_is_left_out(scores: Tensor, targets: Tensor, valid_lens: Tensor) ->
 
 @task.bug(
     symptom="The loss is negative.",
-    mend="hand `log_softmax` to `nll_loss`, or the scores to `cross_entropy`.",
+    fix="hand `log_softmax` to `nll_loss`, or the scores to `cross_entropy`.",
 )
 def the_logarithm_is_missing(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
     """`nll_loss` is given probabilities, and no logarithm is taken."""
@@ -281,7 +281,7 @@ def the_logarithm_is_missing(scores: Tensor, targets: Tensor, valid_lens: Tensor
 
 @task.bug(
     symptom="The loss is that of a guess, and changes with the number of steps.",
-    mend="take the softmax over the symbols: flatten batch and steps for `cross_entropy`.",
+    fix="take the softmax over the symbols: flatten batch and steps for `cross_entropy`.",
 )
 def softmax_over_the_steps(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
     """the softmax is taken over the steps."""
@@ -291,7 +291,7 @@ def softmax_over_the_steps(scores: Tensor, targets: Tensor, valid_lens: Tensor) 
 
 @task.bug(
     symptom="After hours of training the loss is inf, and then all is NaN.",
-    mend="take `log_softmax`, which never passes through p.",
+    fix="take `log_softmax`, which never passes through p.",
 )
 def log_of_a_softmax(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
     """the logarithm is taken of a p that has vanished to 0."""

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 import attnbook
-from attnbook.practice.inputs import lengths, normal
+from attnbook.practice.example_inputs import lengths, normal
 from attnbook.practice.list_task import ListTask
 from attnbook.practice.task import Function, Law, Task
 
@@ -162,17 +162,17 @@ task.case("6 examples of 9 queries, 131 keys")(
 )
 
 
-@task.right("it is the book's own.")
+@task.solution("it is the book's own.")
 def the_package(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
     return attnbook.masked_softmax(scores, valid_lens)
 
 
-@task.right("-inf is below every score, and rows that see nothing are cleared before and after.")
+@task.solution("-inf is below every score, and rows that see nothing are cleared before and after.")
 def filled_with_infinity(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
     return weigh(scores, where_visible(scores, valid_lens))
 
 
-@task.right("it takes each row's visible part by itself, and the rest stays 0.")
+@task.solution("it takes each row's visible part by itself, and the rest stays 0.")
 def row_by_row(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
     if valid_lens is None:
         return scores.softmax(-1)
@@ -187,7 +187,7 @@ def row_by_row(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
     return weights.reshape(scores.shape)
 
 
-@task.right("it is the formula: powers over their sum; a maximum subtracted from a row cancels.")
+@task.solution("it is the formula: powers over their sum; a maximum subtracted from a row cancels.")
 def by_the_formula(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
     padding = ~where_visible(scores, valid_lens)
     low = torch.finfo(scores.dtype).min
@@ -197,7 +197,7 @@ def by_the_formula(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
     return (powers / totals).masked_fill(padding, 0)
 
 
-@task.right("the lowest double lies below every score of a narrower type, and is cleared after.")
+@task.solution("the lowest double lies below every score of a narrower type, and is cleared after.")
 def in_double_precision(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
     padding = ~where_visible(scores, valid_lens)
     low = torch.finfo(torch.float64).min
@@ -275,7 +275,7 @@ def _fill(scores: Tensor, valid_lens: Tensor | None, number: float) -> Tensor:
 @task.bug(
     symptom="A third of the attention goes to padding.",
     origin="the book's own first draft",
-    mend="fill with -inf before the softmax: a score of 0 is an ordinary score.",
+    fix="fill with -inf before the softmax: a score of 0 is an ordinary score.",
 )
 def padding_filled_with_zero(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
     """the scores of padding are filled with 0, which is no low score."""
@@ -285,7 +285,7 @@ def padding_filled_with_zero(scores: Tensor, valid_lens: Tensor | None = None) -
 @task.bug(
     symptom="Where all scores are very low, padding gets all the weight.",
     origin="Dive into Deep Learning's masked softmax",
-    mend="fill with -inf, which is below every score, and clear rows that see nothing.",
+    fix="fill with -inf, which is below every score, and clear rows that see nothing.",
 )
 def filled_with_minus_a_million(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
     """padding is filled with a number like -1e6, and not even that is below every score."""
@@ -295,7 +295,7 @@ def filled_with_minus_a_million(scores: Tensor, valid_lens: Tensor | None = None
 @task.bug(
     symptom="Training in half precision fails: a value cannot be converted without overflow.",
     origin="the Annotated Transformer",
-    mend="fill with -inf, which every type can hold, and clear rows that see nothing.",
+    fix="fill with -inf, which every type can hold, and clear rows that see nothing.",
 )
 def filled_with_minus_a_billion(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
     """padding is filled with a number like -1e9, which half precision lacks; empty rows weigh."""
@@ -305,7 +305,7 @@ def filled_with_minus_a_billion(scores: Tensor, valid_lens: Tensor | None = None
 @task.bug(
     symptom="An empty example attends to all of its padding, each key the same.",
     origin="Dive into Deep Learning's masked softmax",
-    mend="set the weights of hidden keys to 0 after the softmax as well.",
+    fix="set the weights of hidden keys to 0 after the softmax as well.",
 )
 def empty_rows_uniform(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
     """a row that sees nothing is filled with one finite number, and all its keys weigh the same."""
@@ -315,7 +315,7 @@ def empty_rows_uniform(scores: Tensor, valid_lens: Tensor | None = None) -> Tens
 @task.bug(
     symptom="An empty example gives NaN.",
     origin="pytorch#103749",
-    mend="put 0 in place of such a row's scores before the softmax, and clear its weights after.",
+    fix="put 0 in place of such a row's scores before the softmax, and clear its weights after.",
 )
 def empty_rows_nan(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
     """a row that sees nothing is normalised all the same: 0 divided by 0, by a softmax of -inf."""
@@ -325,7 +325,7 @@ def empty_rows_nan(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
 @task.bug(
     symptom="All outputs look right, and after one step all parameters are NaN.",
     origin="found in many places, with -inf and rows that are all masked",
-    mend="fill by `masked_fill`, which sends nothing back, or give such rows a score of 0 first.",
+    fix="fill by `masked_fill`, which sends nothing back, or give such rows a score of 0 first.",
 )
 def nan_cleared_too_late(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
     """the NaN of a row that sees nothing is cleared after the softmax, and still flows back."""
@@ -336,7 +336,7 @@ def nan_cleared_too_late(scores: Tensor, valid_lens: Tensor | None = None) -> Te
 
 @task.bug(
     symptom="The shorter an example, the smaller its outputs.",
-    mend="hide padding before the softmax, so that it takes no share.",
+    fix="hide padding before the softmax, so that it takes no share.",
 )
 def masked_after_the_softmax(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
     """padding is set to 0 after the softmax, where it has taken its share already."""
@@ -346,7 +346,7 @@ def masked_after_the_softmax(scores: Tensor, valid_lens: Tensor | None = None) -
 @task.bug(
     symptom="NaN turns up now and then, where some padding has a high score.",
     origin="LLMs-from-scratch, as a step",
-    mend="hide padding before the softmax: afterwards the visible weights may be rounded to 0.",
+    fix="hide padding before the softmax: afterwards the visible weights may be rounded to 0.",
 )
 def masked_and_normalised_again(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
     """padding takes part in the softmax, and what it leaves, perhaps 0, is normalised again."""
@@ -357,7 +357,7 @@ def masked_and_normalised_again(scores: Tensor, valid_lens: Tensor | None = None
 @task.bug(
     symptom="The model attends to padding and to nothing else.",
     origin="tensorflow/text#894, LLMs-from-scratch#1061",
-    mend="swap the mask: fill where a key must not be seen.",
+    fix="swap the mask: fill where a key must not be seen.",
 )
 def padding_alone_visible(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
     """the mask is the wrong way round: visible keys are hidden, and padding is seen."""
@@ -369,7 +369,7 @@ def padding_alone_visible(scores: Tensor, valid_lens: Tensor | None = None) -> T
 @task.bug(
     symptom="The second call with the same scores gives infinities that the first did not.",
     origin="the book's own first draft, and Dive into Deep Learning",
-    mend="make a new tensor: `masked_fill`, or `torch.where`.",
+    fix="make a new tensor: `masked_fill`, or `torch.where`.",
 )
 def written_into_the_scores(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
     """the caller's own scores are written into, as by `scores[~mask] = …`."""
@@ -381,7 +381,7 @@ def written_into_the_scores(scores: Tensor, valid_lens: Tensor | None = None) ->
 @task.bug(
     symptom="Training runs for a while, then everything is NaN.",
     origin="a notebook for Understanding Deep Learning",
-    mend="subtract each row's maximum before the power: it cancels, and nothing overflows.",
+    fix="subtract each row's maximum before the power: it cancels, and nothing overflows.",
 )
 def no_maximum_subtracted(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
     """no maximum is subtracted, so that powers overflow to infinity, or all vanish."""
@@ -393,7 +393,7 @@ def no_maximum_subtracted(scores: Tensor, valid_lens: Tensor | None = None) -> T
     symptom="All weights are right. Once a value at padding overflowed, and a whole row of "
     "gradients was NaN.",
     origin="a reader's answer that the judge had accepted",
-    mend="apply the mask a second time, to the weights: nothing flows back through it.",
+    fix="apply the mask a second time, to the weights: nothing flows back through it.",
 )
 def masked_once(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
     """the mask stands before the softmax only, and does not stop what flows back."""
@@ -405,7 +405,7 @@ def masked_once(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
 @task.bug(
     symptom="With lengths all is well; without, each weight of a single query is 1.",
     origin="the book's own first draft",
-    mend="take the softmax over the last axis there, too: `dim=-1`.",
+    fix="take the softmax over the last axis there, too: `dim=-1`.",
 )
 def queries_normalised_without_lengths(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
     """the softmax runs over the queries, by `dim=1`, where there are no lengths."""
@@ -417,7 +417,7 @@ def queries_normalised_without_lengths(scores: Tensor, valid_lens: Tensor | None
 @task.bug(
     symptom="Rows no longer sum to 1: the columns do.",
     origin="accepted by TorchCode's judge",
-    mend="take the softmax over the last axis, the keys: `dim=-1`.",
+    fix="take the softmax over the last axis, the keys: `dim=-1`.",
 )
 def softmax_over_the_queries(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
     """the softmax is taken over the queries."""
@@ -427,7 +427,7 @@ def softmax_over_the_queries(scores: Tensor, valid_lens: Tensor | None = None) -
 @task.bug(
     symptom="Rows sum to 1.8 or to 2.5, and depend on the other examples.",
     origin="the book's own first draft, by `nn.Softmax()` without `dim`",
-    mend="always say `dim=-1`: without it torch takes the first of three axes.",
+    fix="always say `dim=-1`: without it torch takes the first of three axes.",
 )
 def softmax_over_the_batch(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
     """the softmax is taken over the batch, as `nn.Softmax()` without `dim` does."""
@@ -437,7 +437,7 @@ def softmax_over_the_batch(scores: Tensor, valid_lens: Tensor | None = None) -> 
 @task.bug(
     symptom="With several heads, examples get each other's lengths.",
     origin="Dive into Deep Learning's masked softmax, when given four axes",
-    mend="repeat each length in place, by `repeat_interleave`, or give the mask an axis of 1.",
+    fix="repeat each length in place, by `repeat_interleave`, or give the mask an axis of 1.",
 )
 def lengths_repeated_in_the_wrong_order(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
     """lengths are repeated for heads as a, b, a, b, where examples lie as a, a, b, b."""
@@ -451,7 +451,7 @@ def lengths_repeated_in_the_wrong_order(scores: Tensor, valid_lens: Tensor | Non
 @task.bug(
     symptom="Sums of 1, but for one query whose scores had overflowed to the lowest number.",
     origin="a new reader's answer, and much code that knows -inf to be dangerous",
-    mend="fill with -inf, which is below every score, and clear rows that see nothing.",
+    fix="fill with -inf, which is below every score, and clear rows that see nothing.",
 )
 def filled_with_the_lowest_number(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
     """padding is filled with the lowest finite number, and a score can be as low."""
@@ -462,7 +462,7 @@ def filled_with_the_lowest_number(scores: Tensor, valid_lens: Tensor | None = No
 @task.bug(
     symptom="A text whose words are sound gets NaN, or nothing, for what stands in its padding.",
     origin="a new reader's answer, and code that adds a mask of 0 and -inf",
-    mend="put -inf in place of the scores of padding, by `masked_fill`: NaN - inf is NaN.",
+    fix="put -inf in place of the scores of padding, by `masked_fill`: NaN - inf is NaN.",
 )
 def mask_added(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
     """minus infinity is added to the scores of padding, and NaN or infinity there stays NaN."""
@@ -508,7 +508,7 @@ by_hand.case("visible scores 1000 apart")(lambda: ([0.0, 1000.0, 1.0, 2.0, 5.0],
 by_hand.case("9 of 12 keys")(lambda: ([x * 0.5 - 3 for x in range(12)], 9))
 
 
-@by_hand.right("only what is seen gets a power; padding gets its 0 at the end.")
+@by_hand.solution("only what is seen gets a power; padding gets its 0 at the end.")
 def cut_and_filled(scores: Row, valid_len: int) -> Row:
     seen = scores[:valid_len]
     powers = [math.exp(score - max(seen)) for score in seen]
@@ -516,14 +516,14 @@ def cut_and_filled(scores: Row, valid_len: int) -> Row:
     return weights + [0.0] * (len(scores) - valid_len)
 
 
-@by_hand.right("e to the power of minus infinity is 0; a row of nothing is looked at first.")
+@by_hand.solution("e to the power of minus infinity is 0; a row of nothing is looked at first.")
 def minus_infinity(scores: Row, valid_len: int) -> Row:
     if valid_len == 0:
         return [0.0 for _ in scores]
     return _softmax([s if i < valid_len else -math.inf for i, s in enumerate(scores)])
 
 
-@by_hand.right("it goes through the keys one by one.")
+@by_hand.solution("it goes through the keys one by one.")
 def key_by_key(scores: Row, valid_len: int) -> Row:
     weights = [0.0] * len(scores)
     largest = max(scores[:valid_len], default=0.0)
@@ -536,31 +536,31 @@ def key_by_key(scores: Row, valid_len: int) -> Row:
     return weights
 
 
-@by_hand.bug(mend="take the softmax of the first `valid_len` scores only, then add zeros.")
+@by_hand.bug(fix="take the softmax of the first `valid_len` scores only, then add zeros.")
 def masked_after_the_softmax_by_hand(scores: Row, valid_len: int) -> Row:
     return [w if i < valid_len else 0.0 for i, w in enumerate(_softmax(scores))]
 
 
-@by_hand.bug(mend="leave padding out: a score of 0 is a score like any other.")
+@by_hand.bug(fix="leave padding out: a score of 0 is a score like any other.")
 def scores_set_to_0(scores: Row, valid_len: int) -> Row:
     """the scores of padding are set to 0, and e to the power of 0 is 1."""
     return _softmax([s if i < valid_len else 0.0 for i, s in enumerate(scores)])
 
 
-@by_hand.bug(mend="the first `valid_len` keys are those with an index below it: `i < valid_len`.")
+@by_hand.bug(fix="the first `valid_len` keys are those with an index below it: `i < valid_len`.")
 def one_key_too_many(scores: Row, valid_len: int) -> Row:
     """one key too many is seen, that at the index `valid_len`."""
     seen = scores[: valid_len + 1]
     return _softmax(seen) + [0.0] * (len(scores) - len(seen))
 
 
-@by_hand.bug(mend="add a 0 for each key of padding: `+ [0.0] * (len(scores) - valid_len)`.")
+@by_hand.bug(fix="add a 0 for each key of padding: `+ [0.0] * (len(scores) - valid_len)`.")
 def padding_cut_off(scores: Row, valid_len: int) -> Row:
     """padding is cut off, and gets no weight, where it should get a weight of 0."""
     return _softmax(scores[:valid_len])
 
 
-@by_hand.bug(mend="look at a `valid_len` of 0 first: all weights are 0 then.")
+@by_hand.bug(fix="look at a `valid_len` of 0 first: all weights are 0 then.")
 def nothing_to_see_forgotten(scores: Row, valid_len: int) -> Row:
     """a row that may see nothing is forgotten, and has no maximum, or a sum of 0."""
     seen = scores[:valid_len]
@@ -569,15 +569,13 @@ def nothing_to_see_forgotten(scores: Row, valid_len: int) -> Row:
     return [power / sum(powers) for power in powers] + [0.0] * (len(scores) - valid_len)
 
 
-@by_hand.bug(mend="look at a `valid_len` of 0 first: all weights are 0 then.")
+@by_hand.bug(fix="look at a `valid_len` of 0 first: all weights are 0 then.")
 def filled_with_minus_a_billion_by_hand(scores: Row, valid_len: int) -> Row:
     """padding gets a very low score, and where all scores are the same they share the weight."""
     return _softmax([s if i < valid_len else -1e9 for i, s in enumerate(scores)])
 
 
-@by_hand.bug(
-    mend="leave padding out of the sum, or fill with `-math.inf`: no number is low enough."
-)
+@by_hand.bug(fix="leave padding out of the sum, or fill with `-math.inf`: no number is low enough.")
 def filled_with_minus_a_million_by_hand(scores: Row, valid_len: int) -> Row:
     """the scores of padding are set to -1e6, and scores may be lower."""
     if valid_len == 0:
@@ -585,27 +583,27 @@ def filled_with_minus_a_million_by_hand(scores: Row, valid_len: int) -> Row:
     return _softmax([s if i < valid_len else -1e6 for i, s in enumerate(scores)])
 
 
-@by_hand.bug(mend="subtract the largest of the visible scores first: it cancels.")
+@by_hand.bug(fix="subtract the largest of the visible scores first: it cancels.")
 def no_maximum_subtracted_by_hand(scores: Row, valid_len: int) -> Row:
     """no maximum is subtracted, so that powers overflow, or all vanish."""
     powers = [math.exp(score) for score in scores[:valid_len]]
     return [power / sum(powers) for power in powers] + [0.0] * (len(scores) - valid_len)
 
 
-@by_hand.bug(mend="subtract the largest of the scores that are seen: `max(scores[:valid_len])`.")
+@by_hand.bug(fix="subtract the largest of the scores that are seen: `max(scores[:valid_len])`.")
 def maximum_of_the_padding_too(scores: Row, valid_len: int) -> Row:
     """the maximum is taken over padding, too, and beside it all visible powers vanish."""
     powers = [math.exp(score - max(scores)) for score in scores[:valid_len]]
     return [power / sum(powers) for power in powers] + [0.0] * (len(scores) - valid_len)
 
 
-@by_hand.bug(mend="take `math.exp` of the scores: they decide how the weight of 1 is shared.")
+@by_hand.bug(fix="take `math.exp` of the scores: they decide how the weight of 1 is shared.")
 def shared_evenly(scores: Row, valid_len: int) -> Row:
     """the visible keys share the weight evenly, whatever their scores are."""
     return [1 / valid_len if i < valid_len else 0.0 for i in range(len(scores))]
 
 
-@by_hand.bug(mend="divide by the sum of the powers that are seen.")
+@by_hand.bug(fix="divide by the sum of the powers that are seen.")
 def never_divided(scores: Row, valid_len: int) -> Row:
     """the powers are not divided by their sum, so that they are no shares."""
     seen = scores[:valid_len]
@@ -613,13 +611,13 @@ def never_divided(scores: Row, valid_len: int) -> Row:
     return powers + [0.0] * (len(scores) - valid_len)
 
 
-@by_hand.bug(mend="look at a `valid_len` of 0 first: all weights are 0 then.")
+@by_hand.bug(fix="look at a `valid_len` of 0 first: all weights are 0 then.")
 def filled_with_minus_infinity(scores: Row, valid_len: int) -> Row:
     """padding is set to minus infinity, and a row of nothing is NaN: -inf - -inf."""
     return _softmax([s if i < valid_len else -math.inf for i, s in enumerate(scores)])
 
 
-@by_hand.bug(mend="leave padding out before the softmax: take that of `scores[:valid_len]` alone.")
+@by_hand.bug(fix="leave padding out before the softmax: take that of `scores[:valid_len]` alone.")
 def divided_once_more(scores: Row, valid_len: int) -> Row:
     """padding takes part in the softmax, and what it leaves, divided once more, may be all 0."""
     kept = _softmax(scores)[:valid_len]
@@ -627,14 +625,14 @@ def divided_once_more(scores: Row, valid_len: int) -> Row:
     return shares + [0.0] * (len(scores) - valid_len)
 
 
-@by_hand.bug(mend="look at a `valid_len` of 0 first: all weights are 0 then.")
+@by_hand.bug(fix="look at a `valid_len` of 0 first: all weights are 0 then.")
 def nothing_divided(scores: Row, valid_len: int) -> Row:
     """where nothing is seen, what is left sums to 0, and is divided by that."""
     kept = [w if i < valid_len else 0.0 for i, w in enumerate(_softmax(scores))]
     return [each / sum(kept) for each in kept]
 
 
-@by_hand.bug(mend="take powers of the visible scores only: `scores[:valid_len]`.")
+@by_hand.bug(fix="take powers of the visible scores only: `scores[:valid_len]`.")
 def powers_of_padding(scores: Row, valid_len: int) -> Row:
     """powers of padding are taken, too, and overflow where it is far above the visible maximum."""
     largest = max(scores[:valid_len], default=math.inf)

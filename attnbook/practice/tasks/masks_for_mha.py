@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 import attnbook
-from attnbook.practice.inputs import lengths, normal
+from attnbook.practice.example_inputs import lengths, normal
 from attnbook.practice.task import Function, Task
 
 Inputs = tuple[Tensor, Tensor, int]
@@ -75,20 +75,22 @@ task.case("6 examples of 3 queries, 131 keys, 9 heads")(
 )
 
 
-@task.right("both of the book's masks are turned round, and each example's is said for each head.")
+@task.solution(
+    "both of the book's masks are turned round, and each example's is said for each head."
+)
 def turned_round(mask: Tensor, valid_lens: Tensor, num_heads: int) -> Two:
     real = attnbook.length_mask(valid_lens, (len(mask), 1, mask.shape[2]))[:, 0]
     return ~mask.repeat_interleave(num_heads, dim=0), ~real
 
 
-@task.right("an axis for heads beside that of examples, laid into one, is in their order.")
+@task.solution("an axis for heads beside that of examples, laid into one, is in their order.")
 def through_an_axis_for_heads(mask: Tensor, valid_lens: Tensor, num_heads: int) -> Two:
     heads = mask.unsqueeze(1).expand(-1, num_heads, -1, -1)
     padding = torch.arange(mask.shape[-1]) >= valid_lens.unsqueeze(1)
     return heads.logical_not().flatten(0, 1), padding
 
 
-@task.right("it writes down one after the other: examples, and heads within them.")
+@task.solution("it writes down one after the other: examples, and heads within them.")
 def one_after_the_other(mask: Tensor, valid_lens: Tensor, num_heads: int) -> Two:
     hidden, padding = [], torch.ones(len(mask), mask.shape[2], dtype=torch.bool)
     for example, length in enumerate(valid_lens.tolist()):
@@ -97,7 +99,7 @@ def one_after_the_other(mask: Tensor, valid_lens: Tensor, num_heads: int) -> Two
     return torch.stack(hidden), padding
 
 
-@task.right("head number i belongs to example i // num_heads.")
+@task.solution("head number i belongs to example i // num_heads.")
 def heads_that_look_up_their_example(mask: Tensor, valid_lens: Tensor, num_heads: int) -> Two:
     examples = torch.arange(len(mask) * num_heads) // num_heads
     beyond = torch.arange(1, mask.shape[2] + 1) > valid_lens[:, None]
@@ -146,7 +148,7 @@ def _padding(mask: Tensor, valid_lens: Tensor) -> Tensor:
 @task.bug(
     symptom="The layer attends to padding and to the future, and to nothing else.",
     origin="`nn.MultiheadAttention` against SDPA, LLMs-from-scratch#1061",
-    mend="turn both round with `~`: here True hides.",
+    fix="turn both round with `~`: here True hides.",
 )
 def true_means_visible(mask: Tensor, valid_lens: Tensor, num_heads: int) -> Two:
     """both masks are handed over as they are, True = visible, where True hides."""
@@ -156,7 +158,7 @@ def true_means_visible(mask: Tensor, valid_lens: Tensor, num_heads: int) -> Two:
 @task.bug(
     symptom="Padding is hidden, and queries see all that they should not: the future.",
     origin="Stack Overflow 62170439; SDPA's own `attn_mask` has the other meaning",
-    mend="turn `mask` round as well: `~mask`.",
+    fix="turn `mask` round as well: `~mask`.",
 )
 def attn_mask_not_turned_round(mask: Tensor, valid_lens: Tensor, num_heads: int) -> Two:
     """`attn_mask` is True where a key is visible, as SDPA takes it; the other one is right."""
@@ -166,7 +168,7 @@ def attn_mask_not_turned_round(mask: Tensor, valid_lens: Tensor, num_heads: int)
 @task.bug(
     symptom="The model attends to padding only.",
     origin="Stack Overflow 62170439; a tokenizer's `attention_mask` has the other meaning",
-    mend="padding is what is hidden: positions `>=` lengths.",
+    fix="padding is what is hidden: positions `>=` lengths.",
 )
 def key_padding_mask_not_turned_round(mask: Tensor, valid_lens: Tensor, num_heads: int) -> Two:
     """`key_padding_mask` is True for real keys, as a tokenizer gives it; the other one is right."""
@@ -176,7 +178,7 @@ def key_padding_mask_not_turned_round(mask: Tensor, valid_lens: Tensor, num_head
 @task.bug(
     symptom="A batch of one is right; in larger ones examples get each other's masks.",
     origin="a common slip, by `repeat(num_heads, 1, 1)`",
-    mend="repeat each mask in place, by `repeat_interleave`: examples first, then their heads.",
+    fix="repeat each mask in place, by `repeat_interleave`: examples first, then their heads.",
 )
 def heads_before_examples(mask: Tensor, valid_lens: Tensor, num_heads: int) -> Two:
     """masks are repeated as a, b, a, b, where heads lie as a, a, b, b."""
@@ -186,7 +188,7 @@ def heads_before_examples(mask: Tensor, valid_lens: Tensor, num_heads: int) -> T
 @task.bug(
     symptom="RuntimeError: the shape of the 3D attn_mask should be (batch * num_heads, …).",
     origin="Stack Overflow 62170439",
-    mend="say each example's mask once for each head: `repeat_interleave(num_heads, dim=0)`.",
+    fix="say each example's mask once for each head: `repeat_interleave(num_heads, dim=0)`.",
 )
 def one_mask_for_each_example(mask: Tensor, valid_lens: Tensor, num_heads: int) -> Two:
     """`attn_mask` has one mask for each example, and heads are left out."""
@@ -197,7 +199,7 @@ def one_mask_for_each_example(mask: Tensor, valid_lens: Tensor, num_heads: int) 
 @task.bug(
     symptom="All examples of a batch are masked as the first one.",
     origin="a common slip: a mask of two axes is for all examples",
-    mend="keep each example's mask: `repeat_interleave` along the first axis.",
+    fix="keep each example's mask: `repeat_interleave` along the first axis.",
 )
 def the_first_examples_mask_for_all(mask: Tensor, valid_lens: Tensor, num_heads: int) -> Two:
     """the first example's mask is used for the whole batch."""
@@ -206,7 +208,7 @@ def the_first_examples_mask_for_all(mask: Tensor, valid_lens: Tensor, num_heads:
 
 @task.bug(
     symptom="A little attention always goes to the first key of padding.",
-    mend="positions count from 0: the key at the length is padding, so compare by `>=`.",
+    fix="positions count from 0: the key at the length is padding, so compare by `>=`.",
 )
 def one_key_of_padding_seen(mask: Tensor, valid_lens: Tensor, num_heads: int) -> Two:
     """the first key of padding is not hidden, as positions are compared by `>`."""
@@ -215,7 +217,7 @@ def one_key_of_padding_seen(mask: Tensor, valid_lens: Tensor, num_heads: int) ->
 
 @task.bug(
     symptom="The last word of each sentence is never attended to.",
-    mend="positions count from 0: the last real key is at the length less 1.",
+    fix="positions count from 0: the last real key is at the length less 1.",
 )
 def one_real_key_hidden(mask: Tensor, valid_lens: Tensor, num_heads: int) -> Two:
     """the last real key is hidden, as if it were padding."""
@@ -225,7 +227,7 @@ def one_real_key_hidden(mask: Tensor, valid_lens: Tensor, num_heads: int) -> Two
 @task.bug(
     symptom="Short sentences lose their words, and their padding is read.",
     origin="tokenizers that pad on the left, for some models",
-    mend="hide the last keys: these sentences are padded at their end.",
+    fix="hide the last keys: these sentences are padded at their end.",
 )
 def padding_taken_to_be_on_the_left(mask: Tensor, valid_lens: Tensor, num_heads: int) -> Two:
     """the first keys are hidden, as if padding stood on the left."""
@@ -235,7 +237,7 @@ def padding_taken_to_be_on_the_left(mask: Tensor, valid_lens: Tensor, num_heads:
 
 @task.bug(
     symptom="With as many queries as keys the future is seen; else the shapes do not fit.",
-    mend="leave the axes as they are: queries before keys.",
+    fix="leave the axes as they are: queries before keys.",
 )
 def queries_and_keys_exchanged(mask: Tensor, valid_lens: Tensor, num_heads: int) -> Two:
     """the axes of queries and keys are exchanged in `attn_mask`."""
@@ -245,7 +247,7 @@ def queries_and_keys_exchanged(mask: Tensor, valid_lens: Tensor, num_heads: int)
 @task.bug(
     symptom="Nothing is hidden: scores of hidden keys rise by 1.",
     origin="float masks of 0 and 1 handed where they are added",
-    mend="leave it boolean: numbers in `attn_mask` are added to the scores.",
+    fix="leave it boolean: numbers in `attn_mask` are added to the scores.",
 )
 def ones_and_zeros(mask: Tensor, valid_lens: Tensor, num_heads: int) -> Two:
     """`attn_mask` holds 1.0 and 0.0, which are added to the scores and hide nothing."""
@@ -255,7 +257,7 @@ def ones_and_zeros(mask: Tensor, valid_lens: Tensor, num_heads: int) -> Two:
 @task.bug(
     symptom="A warning that mismatched `key_padding_mask` and `attn_mask` are deprecated.",
     origin="`generate_square_subsequent_mask` beside a boolean `key_padding_mask`",
-    mend="make both boolean, True where hidden.",
+    fix="make both boolean, True where hidden.",
 )
 def numbers_to_be_added(mask: Tensor, valid_lens: Tensor, num_heads: int) -> Two:
     """`attn_mask` holds 0 and -inf, to be added, beside a `key_padding_mask` of booleans."""

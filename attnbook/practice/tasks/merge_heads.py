@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 import attnbook
-from attnbook.practice.inputs import normal
+from attnbook.practice.example_inputs import normal
 from attnbook.practice.task import Function, Task
 
 task = Task(
@@ -79,17 +79,17 @@ def _() -> tuple[Tensor]:
 task.case("6 examples of 131 positions, 9 heads")(lambda: (normal(6, 9, 131, 11),))
 
 
-@task.right("it is the book's own.")
+@task.solution("it is the book's own.")
 def the_package(heads: Tensor) -> Tensor:
     return attnbook.merge_heads(heads)
 
 
-@task.right("it takes the heads apart, and joins them at their last axis.")
+@task.solution("it takes the heads apart, and joins them at their last axis.")
 def joined_end_to_end(heads: Tensor) -> Tensor:
     return torch.cat(heads.unbind(1), dim=-1)
 
 
-@task.right("it copies head after head into its place.")
+@task.solution("it copies head after head into its place.")
 def head_by_head(heads: Tensor) -> Tensor:
     batch, num_heads, num_positions, size = heads.shape
     merged = heads.new_zeros(batch, num_positions, num_heads * size)
@@ -98,14 +98,14 @@ def head_by_head(heads: Tensor) -> Tensor:
     return merged
 
 
-@task.right("number n of the answer is number n % head_size of head n // head_size.")
+@task.solution("number n of the answer is number n % head_size of head n // head_size.")
 def looked_up(heads: Tensor) -> Tensor:
     _, num_heads, _, size = heads.shape
     number = torch.arange(num_heads * size)
     return heads.movedim(2, 1)[:, :, number // size, number % size]
 
 
-@task.right("`contiguous` writes the swapped axes out, so `view` may join them.")
+@task.solution("`contiguous` writes the swapped axes out, so `view` may join them.")
 def written_out_first(heads: Tensor) -> Tensor:
     batch, num_heads, num_positions, size = heads.shape
     return heads.transpose(1, 2).contiguous().view(batch, num_positions, num_heads * size)
@@ -150,7 +150,7 @@ def _sizes(heads: Tensor) -> tuple[int, int, int]:
 @task.bug(
     symptom="It trains, but an output holds what other positions have pooled.",
     origin="hyunwoongko/transformer#15, on the way back",
-    mend="swap heads and positions first: `heads.transpose(1, 2).flatten(2)`.",
+    fix="swap heads and positions first: `heads.transpose(1, 2).flatten(2)`.",
 )
 def reshaped_without_a_swap(heads: Tensor) -> Tensor:
     """the heads are reshaped to the final shape at once, and positions are cut up."""
@@ -159,7 +159,7 @@ def reshaped_without_a_swap(heads: Tensor) -> Tensor:
 
 @task.bug(
     symptom="RuntimeError: view size is not compatible with input tensor's size and stride.",
-    mend="use `reshape` or `flatten`, or `contiguous()` before `view`.",
+    fix="use `reshape` or `flatten`, or `contiguous()` before `view`.",
 )
 def a_view_of_swapped_axes(heads: Tensor) -> Tensor:
     """axes that were swapped, and do not stand side by side in memory, are joined by `view`."""
@@ -168,7 +168,7 @@ def a_view_of_swapped_axes(heads: Tensor) -> Tensor:
 
 @task.bug(
     symptom="Weights of W_o trained elsewhere give other outputs here.",
-    mend="leave head_size last when you join: (batch, num_positions, num_heads, head_size).",
+    fix="leave head_size last when you join: (batch, num_positions, num_heads, head_size).",
 )
 def numbers_taken_in_turn(heads: Tensor) -> Tensor:
     """the heads give their numbers in turn: first the first of each head, then the second."""
@@ -177,7 +177,7 @@ def numbers_taken_in_turn(heads: Tensor) -> Tensor:
 
 @task.bug(
     symptom="The shape is right, and positions and numbers are mixed.",
-    mend="swap axes 1 and 2, heads and positions.",
+    fix="swap axes 1 and 2, heads and positions.",
 )
 def positions_swapped_with_numbers(heads: Tensor) -> Tensor:
     """positions are swapped with the numbers of a head, not with the heads."""
@@ -187,7 +187,7 @@ def positions_swapped_with_numbers(heads: Tensor) -> Tensor:
 @task.bug(
     symptom="What one example gets depends on the others in its batch.",
     origin="code for torch's default, `batch_first=False`",
-    mend="keep the batch first: swap heads and positions only.",
+    fix="keep the batch first: swap heads and positions only.",
 )
 def positions_put_before_the_batch(heads: Tensor) -> Tensor:
     """positions are put before the batch, and the reshape reads them as batches."""
@@ -196,7 +196,7 @@ def positions_put_before_the_batch(heads: Tensor) -> Tensor:
 
 @task.bug(
     symptom="Merging what was split gives the numbers of a vector in another order.",
-    mend="put each head behind those that you have: `torch.cat([merged, head], dim=-1)`.",
+    fix="put each head behind those that you have: `torch.cat([merged, head], dim=-1)`.",
 )
 def the_last_head_first(heads: Tensor) -> Tensor:
     """each head is put in front of those before it, so the last one comes first."""
@@ -208,7 +208,7 @@ def the_last_head_first(heads: Tensor) -> Tensor:
 
 @task.bug(
     symptom="The sizes no longer fit W_o, or heads do not help.",
-    mend="put the heads side by side: W_o mixes them afterwards.",
+    fix="put the heads side by side: W_o mixes them afterwards.",
 )
 def averaged(heads: Tensor) -> Tensor:
     """the heads are averaged, not put side by side."""
@@ -217,7 +217,7 @@ def averaged(heads: Tensor) -> Tensor:
 
 @task.bug(
     symptom="All goes well until a batch of one, or the last, single token.",
-    mend="leave `squeeze()` out: it takes every axis of size 1 away.",
+    fix="leave `squeeze()` out: it takes every axis of size 1 away.",
 )
 def squeezed(heads: Tensor) -> Tensor:
     """`squeeze()` takes away every axis of size 1, the batch's too."""
@@ -226,7 +226,7 @@ def squeezed(heads: Tensor) -> Tensor:
 
 @task.bug(
     symptom="The heads, looked at after the call, have their axes swapped.",
-    mend="use `transpose`, without the underscore.",
+    fix="use `transpose`, without the underscore.",
 )
 def swapped_in_place(heads: Tensor) -> Tensor:
     """the axes of the caller's own tensor are swapped, by `transpose_`."""
@@ -235,7 +235,7 @@ def swapped_in_place(heads: Tensor) -> Tensor:
 
 @task.bug(
     symptom="With a model in half precision the next matrix product complains of two dtypes.",
-    mend="make the new tensor with `heads.new_empty(…)`, or pass `dtype=heads.dtype`.",
+    fix="make the new tensor with `heads.new_empty(…)`, or pass `dtype=heads.dtype`.",
 )
 def filled_into_torchs_own_dtype(heads: Tensor) -> Tensor:
     """the numbers end up in torch's own dtype, as in a new tensor that was made without one."""

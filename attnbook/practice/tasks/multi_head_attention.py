@@ -11,7 +11,7 @@ from torch.func import functional_call
 from torch.nn.functional import linear, scaled_dot_product_attention
 
 import attnbook
-from attnbook.practice.inputs import lengths, normal
+from attnbook.practice.example_inputs import lengths, normal
 from attnbook.practice.task import Function, Task
 
 Inputs = tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, int, Tensor | None]
@@ -213,7 +213,7 @@ def in_steps(
     return output
 
 
-@task.right("it is the book's own layer, with the given weights.")
+@task.solution("it is the book's own layer, with the given weights.")
 @of_inputs
 def the_package(*given: *Inputs) -> Tensor:
     queries, keys, values, W_q, W_k, W_v, W_o, num_heads, valid_lens = unpacked(given)
@@ -225,7 +225,7 @@ def the_package(*given: *Inputs) -> Tensor:
     return output
 
 
-@task.right("each head has its own rows of W_q, W_k and W_v, and its own columns of W_o.")
+@task.solution("each head has its own rows of W_q, W_k and W_v, and its own columns of W_o.")
 @of_inputs
 def head_by_head(*given: *Inputs) -> Tensor:
     queries, keys, values, W_q, W_k, W_v, W_o, num_heads, valid_lens = unpacked(given)
@@ -239,7 +239,7 @@ def head_by_head(*given: *Inputs) -> Tensor:
     return output
 
 
-@task.right("torch's own attention takes the heads; rows that see nothing are cleared after it.")
+@task.solution("torch's own attention takes the heads; rows that see nothing are cleared after it.")
 @of_inputs
 def torch_itself(*given: *Inputs) -> Tensor:
     def attend(q: Tensor, k: Tensor, v: Tensor, visible: Tensor) -> Tensor:
@@ -249,7 +249,7 @@ def torch_itself(*given: *Inputs) -> Tensor:
     return in_steps(given, attend=attend)
 
 
-@task.right("each head has matrices of its own, and what they make of a query is added up.")
+@task.solution("each head has matrices of its own, and what they make of a query is added up.")
 @of_inputs
 def matrices_for_each_head(*given: *Inputs) -> Tensor:
     queries, keys, values, W_q, W_k, W_v, W_o, num_heads, valid_lens = unpacked(given)
@@ -260,7 +260,7 @@ def matrices_for_each_head(*given: *Inputs) -> Tensor:
     return (heads @ W_o.T.reshape(num_heads, -1, len(W_o))).sum(dim=1)
 
 
-@task.right("heads are folded into the batch, where each length is repeated for its heads.")
+@task.solution("heads are folded into the batch, where each length is repeated for its heads.")
 @of_inputs
 def heads_as_more_examples(*given: *Inputs) -> Tensor:
     def attend(q: Tensor, k: Tensor, v: Tensor, visible: Tensor) -> Tensor:
@@ -340,7 +340,7 @@ def test_an_example_that_sees_nothing_gets_zeros(attention: Function) -> None:
 @task.bug(
     symptom="The weights are flatter than they should be, the more so the more heads there are.",
     origin="bert_language_understanding#9",
-    mend="divide by the root of head_size: that is how many numbers a score sums.",
+    fix="divide by the root of head_size: that is how many numbers a score sums.",
 )
 @of_inputs
 def scaled_by_the_whole_width(*given: *Inputs) -> Tensor:
@@ -350,7 +350,7 @@ def scaled_by_the_whole_width(*given: *Inputs) -> Tensor:
 
 @task.bug(
     symptom="Each head looks at one key only, the more so the larger the heads are.",
-    mend="divide the scores of a head by the root of head_size, before the softmax.",
+    fix="divide the scores of a head by the root of head_size, before the softmax.",
 )
 @of_inputs
 def not_scaled(*given: *Inputs) -> Tensor:
@@ -362,7 +362,7 @@ def not_scaled(*given: *Inputs) -> Tensor:
 
 @task.bug(
     symptom="All weights are nearly alike, the more so the larger the heads are.",
-    mend="take the root of head_size.",
+    fix="take the root of head_size.",
 )
 @of_inputs
 def root_forgotten(*given: *Inputs) -> Tensor:
@@ -375,7 +375,7 @@ def root_forgotten(*given: *Inputs) -> Tensor:
 @task.bug(
     symptom="It trains, but a head sees some positions in full and others not at all.",
     origin="hyunwoongko/transformer#15",
-    mend="reshape to (batch, num_positions, num_heads, head_size), then `transpose(1, 2)`.",
+    fix="reshape to (batch, num_positions, num_heads, head_size), then `transpose(1, 2)`.",
 )
 @of_inputs
 def split_by_a_reshape(*given: *Inputs) -> Tensor:
@@ -386,7 +386,7 @@ def split_by_a_reshape(*given: *Inputs) -> Tensor:
 @task.bug(
     symptom="It trains, but an output holds what other queries have pooled.",
     origin="hyunwoongko/transformer#15, on the way back",
-    mend="swap heads and queries before the reshape: `heads.transpose(1, 2).flatten(2)`.",
+    fix="swap heads and queries before the reshape: `heads.transpose(1, 2).flatten(2)`.",
 )
 @of_inputs
 def merged_by_a_reshape(*given: *Inputs) -> Tensor:
@@ -397,7 +397,7 @@ def merged_by_a_reshape(*given: *Inputs) -> Tensor:
 @task.bug(
     symptom="It trains, but a query attends to parts of other queries.",
     origin="hyunwoongko/transformer#15",
-    mend="swap positions and heads with `transpose(1, 2)`, after the first reshape and before "
+    fix="swap positions and heads with `transpose(1, 2)`, after the first reshape and before "
     "the last one.",
 )
 @of_inputs
@@ -412,7 +412,7 @@ def split_and_merged_by_reshapes(*given: *Inputs) -> Tensor:
 
 @task.bug(
     symptom="`W_o` never learns.",
-    mend="project what the heads have pooled with `W_o`: nothing else mixes them.",
+    fix="project what the heads have pooled with `W_o`: nothing else mixes them.",
 )
 @of_inputs
 def without_an_output_projection(*given: *Inputs) -> Tensor:
@@ -422,7 +422,7 @@ def without_an_output_projection(*given: *Inputs) -> Tensor:
 
 @task.bug(
     symptom="`W_v` never learns, and values of another size than keys do not fit.",
-    mend="project values with `W_v`.",
+    fix="project values with `W_v`.",
 )
 @of_inputs
 def values_projected_by_W_k(*given: *Inputs) -> Tensor:
@@ -433,7 +433,7 @@ def values_projected_by_W_k(*given: *Inputs) -> Tensor:
 @task.bug(
     symptom="All is well until queries and keys differ in size: then it crashes.",
     origin="the book's own first draft",
-    mend="use `W_q` for queries, and `W_k` for keys.",
+    fix="use `W_q` for queries, and `W_k` for keys.",
 )
 @of_inputs
 def W_q_and_W_k_exchanged(*given: *Inputs) -> Tensor:
@@ -443,7 +443,7 @@ def W_q_and_W_k_exchanged(*given: *Inputs) -> Tensor:
 
 @task.bug(
     symptom="A trained layer's weights give other outputs here, or do not fit.",
-    mend="transpose: `vectors @ W.T`, as `nn.Linear` does.",
+    fix="transpose: `vectors @ W.T`, as `nn.Linear` does.",
 )
 @of_inputs
 def weights_not_transposed(*given: *Inputs) -> Tensor:
@@ -454,7 +454,7 @@ def weights_not_transposed(*given: *Inputs) -> Tensor:
 @task.bug(
     symptom="A query's weights do not sum to 1 within a head.",
     origin="a common slip: `softmax(dim=1)`, left from before there were heads",
-    mend="take the softmax over the keys: `dim=-1`.",
+    fix="take the softmax over the keys: `dim=-1`.",
 )
 @of_inputs
 def softmax_over_the_heads(*given: *Inputs) -> Tensor:
@@ -470,7 +470,7 @@ def softmax_over_the_heads(*given: *Inputs) -> Tensor:
 @task.bug(
     symptom="What one example gets depends on the others in its batch.",
     origin="torch's default, `batch_first=False`",
-    mend="let the axis before the last be that of positions, and leave the batch first.",
+    fix="let the axis before the last be that of positions, and leave the batch first.",
 )
 @of_inputs
 def attention_over_the_batch(*given: *Inputs) -> Tensor:
@@ -485,7 +485,7 @@ def attention_over_the_batch(*given: *Inputs) -> Tensor:
 
 @task.bug(
     symptom="Outputs change with what stands in the padding.",
-    mend="hide the keys from valid_lens on, in every head.",
+    fix="hide the keys from valid_lens on, in every head.",
 )
 @of_inputs
 def padding_not_hidden(*given: *Inputs) -> Tensor:
@@ -497,7 +497,7 @@ def padding_not_hidden(*given: *Inputs) -> Tensor:
 
 @task.bug(
     symptom="Some heads see padding, and others too few keys.",
-    mend="use `repeat_interleave(num_heads)`: the heads of one example stand together.",
+    fix="use `repeat_interleave(num_heads)`: the heads of one example stand together.",
 )
 @of_inputs
 def lengths_tiled(*given: *Inputs) -> Tensor:
@@ -514,7 +514,7 @@ def lengths_tiled(*given: *Inputs) -> Tensor:
 @task.bug(
     symptom="An empty example's output is the mean of its padding.",
     origin="Dive into Deep Learning's masked softmax",
-    mend="clear the weights of padding after the softmax.",
+    fix="clear the weights of padding after the softmax.",
 )
 @of_inputs
 def an_empty_row_pools_padding(*given: *Inputs) -> Tensor:

@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
 import attnbook
-from attnbook.practice.inputs import normal
+from attnbook.practice.example_inputs import normal
 from attnbook.practice.list_task import ListTask
 from attnbook.practice.task import Function, Law, Task
 
@@ -110,12 +110,12 @@ task.case("6 examples of 9 queries, 131 keys in blocks of 20")(
 )
 
 
-@task.right("it is the book's own, all keys at once.")
+@task.solution("it is the book's own, all keys at once.")
 def the_package(scores: Tensor, values: Tensor, block_size: int) -> Tensor:
     return attnbook.pool(attnbook.masked_softmax(scores), values)
 
 
-@task.right("both sums are corrected whenever the highest score rises.")
+@task.solution("both sums are corrected whenever the highest score rises.")
 def block_by_block(scores: Tensor, values: Tensor, block_size: int) -> Tensor:
     highest = torch.full_like(scores[..., :1], -math.inf)
     total = torch.zeros_like(highest)
@@ -131,7 +131,9 @@ def block_by_block(scores: Tensor, values: Tensor, block_size: int) -> Tensor:
     return weighted / total
 
 
-@task.right("each block has its own softmax; their shares are a softmax of the blocks' logsumexp.")
+@task.solution(
+    "each block has its own softmax; their shares are a softmax of the blocks' logsumexp."
+)
 def a_softmax_of_blocks(scores: Tensor, values: Tensor, block_size: int) -> Tensor:
     outputs, sizes = [], []
     for start in range(0, scores.shape[-1], block_size):
@@ -143,7 +145,7 @@ def a_softmax_of_blocks(scores: Tensor, values: Tensor, block_size: int) -> Tens
     return (shares.unsqueeze(-1) * torch.stack(outputs)).sum(0)
 
 
-@task.right("PyTorch's own, where the scores are queries and the keys are the axes.")
+@task.solution("PyTorch's own, where the scores are queries and the keys are the axes.")
 def scores_as_queries(scores: Tensor, values: Tensor, block_size: int) -> Tensor:
     axes = torch.eye(scores.shape[-1], dtype=scores.dtype).expand(len(scores), -1, -1)
     return scaled_dot_product_attention(scores, axes, values, scale=1.0)
@@ -205,7 +207,7 @@ def _walk(blocks: _Blocks, old_sum: bool, old_weighted: bool, sign: int = 1) -> 
 
 @task.bug(
     symptom="It is right when the highest score comes first, and else nearly right.",
-    mend="multiply both sums by exp(old highest − new highest), and then replace the highest.",
+    fix="multiply both sums by exp(old highest − new highest), and then replace the highest.",
 )
 def no_correction(scores: Tensor, values: Tensor, block_size: int) -> Tensor:
     """the old sums are not corrected, or not rightly, when the highest score rises."""
@@ -214,7 +216,7 @@ def no_correction(scores: Tensor, values: Tensor, block_size: int) -> Tensor:
 
 @task.bug(
     symptom="Outputs are too large as soon as the highest score is not in the first block.",
-    mend="multiply the weighted sum by the same correction as the sum.",
+    fix="multiply the weighted sum by the same correction as the sum.",
 )
 def only_the_sum_is_corrected(scores: Tensor, values: Tensor, block_size: int) -> Tensor:
     """the sum is corrected when the highest score rises, and the weighted sum is not."""
@@ -223,7 +225,7 @@ def only_the_sum_is_corrected(scores: Tensor, values: Tensor, block_size: int) -
 
 @task.bug(
     symptom="Outputs shrink towards 0 as soon as the highest score is not in the first block.",
-    mend="multiply the sum by the same correction as the weighted sum.",
+    fix="multiply the sum by the same correction as the weighted sum.",
 )
 def only_the_weighted_sum_is_corrected(scores: Tensor, values: Tensor, block_size: int) -> Tensor:
     """the weighted sum is corrected when the highest score rises, and the sum is not."""
@@ -232,7 +234,7 @@ def only_the_weighted_sum_is_corrected(scores: Tensor, values: Tensor, block_siz
 
 @task.bug(
     symptom="Early keys weigh too much, the more so the more the scores rise.",
-    mend="the factor is exp(old highest − new highest), which is at most 1.",
+    fix="the factor is exp(old highest − new highest), which is at most 1.",
 )
 def the_correction_has_the_wrong_sign(scores: Tensor, values: Tensor, block_size: int) -> Tensor:
     """the correction has the wrong sign, and the old sums grow where they should shrink."""
@@ -241,7 +243,7 @@ def the_correction_has_the_wrong_sign(scores: Tensor, values: Tensor, block_size
 
 @task.bug(
     symptom="The last few keys are never seen, for some lengths only.",
-    mend="go on up to `num_keys`; a slice that reaches beyond the end is just shorter.",
+    fix="go on up to `num_keys`; a slice that reaches beyond the end is just shorter.",
 )
 def the_last_block_is_dropped(scores: Tensor, values: Tensor, block_size: int) -> Tensor:
     """only whole blocks are counted, and a smaller last one is dropped."""
@@ -254,7 +256,7 @@ def the_last_block_is_dropped(scores: Tensor, values: Tensor, block_size: int) -
 
 @task.bug(
     symptom="Each block gets the same share, whatever its scores are.",
-    mend="divide once, at the end, by the sum of all powers.",
+    fix="divide once, at the end, by the sum of all powers.",
 )
 def the_mean_of_the_blocks(scores: Tensor, values: Tensor, block_size: int) -> Tensor:
     """each block has a softmax of its own, and the outputs of the blocks are averaged."""
@@ -264,7 +266,7 @@ def the_mean_of_the_blocks(scores: Tensor, values: Tensor, block_size: int) -> T
 
 @task.bug(
     symptom="Outputs grow with the number of keys.",
-    mend="divide the weighted sum by the sum, after the last block.",
+    fix="divide the weighted sum by the sum, after the last block.",
 )
 def never_divided(scores: Tensor, values: Tensor, block_size: int) -> Tensor:
     """the weighted sum is not divided by the sum."""
@@ -274,7 +276,7 @@ def never_divided(scores: Tensor, values: Tensor, block_size: int) -> Tensor:
 @task.bug(
     symptom="The output is NaN where scores are high.",
     origin="Understanding Deep Learning's notebook on self-attention",
-    mend="subtract the highest score so far before exp.",
+    fix="subtract the highest score so far before exp.",
 )
 def no_maximum(scores: Tensor, values: Tensor, block_size: int) -> Tensor:
     """no highest score is subtracted, and exp overflows."""
@@ -283,7 +285,7 @@ def no_maximum(scores: Tensor, values: Tensor, block_size: int) -> Tensor:
 
 @task.bug(
     symptom="The output is NaN where all scores are very low.",
-    mend="begin with -inf as the highest score so far, not with 0.",
+    fix="begin with -inf as the highest score so far, not with 0.",
 )
 def the_maximum_begins_at_0(scores: Tensor, values: Tensor, block_size: int) -> Tensor:
     """the highest score begins at 0, so that all powers of very low scores vanish."""
@@ -293,7 +295,7 @@ def the_maximum_begins_at_0(scores: Tensor, values: Tensor, block_size: int) -> 
 
 @task.bug(
     symptom="Some queries give NaN, when another one of the same example has higher scores.",
-    mend="keep a highest score for each query: take the maximum over the last axis only.",
+    fix="keep a highest score for each query: take the maximum over the last axis only.",
 )
 def one_maximum_for_all_queries(scores: Tensor, values: Tensor, block_size: int) -> Tensor:
     """all queries share one highest score, and the powers of the others vanish."""
@@ -303,7 +305,7 @@ def one_maximum_for_all_queries(scores: Tensor, values: Tensor, block_size: int)
 
 @task.bug(
     symptom="The output is NaN where scores fall steeply from block to block.",
-    mend="compare with the highest score so far: `torch.maximum(highest, block_highest)`.",
+    fix="compare with the highest score so far: `torch.maximum(highest, block_highest)`.",
 )
 def the_blocks_maximum_replaces_the_highest(
     scores: Tensor, values: Tensor, block_size: int
@@ -320,7 +322,7 @@ def the_blocks_maximum_replaces_the_highest(
 
 @task.bug(
     symptom="The output is NaN where a later block has far higher scores.",
-    mend="compare each block's highest score with the highest so far, and raise it.",
+    fix="compare each block's highest score with the highest so far, and raise it.",
 )
 def the_highest_never_rises(scores: Tensor, values: Tensor, block_size: int) -> Tensor:
     """the highest score of the first block is subtracted from all others, and exp overflows."""
@@ -368,13 +370,13 @@ by_hand.case("a score 1000 below the highest")(lambda: (1000.0, 2.0, 3.0, 0.0, 4
 by_hand.case("sums of thousands")(lambda: (3.0, 2500.0, -70000.0, 2.5, 1200.0))
 
 
-@by_hand.right("where the highest stays, its correction is e to the power of 0, which is 1.")
+@by_hand.solution("where the highest stays, its correction is e to the power of 0, which is 1.")
 def by_one_factor(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
     new, factor, power = _seen(highest, score)
     return new, factor * total + power, factor * weighted + power * value
 
 
-@by_hand.right("either the past is corrected, or the new key's power is below 1, never both.")
+@by_hand.solution("either the past is corrected, or the new key's power is below 1, never both.")
 def two_branches(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
     if score > highest:
         factor = math.exp(highest - score)
@@ -383,7 +385,7 @@ def two_branches(highest: N, total: N, weighted: N, score: N, value: N) -> Three
     return highest, total + power, weighted + power * value
 
 
-@by_hand.right("a sum of powers has a logarithm, and the average so far is a share of it.")
+@by_hand.solution("a sum of powers has a logarithm, and the average so far is a share of it.")
 def by_logarithms(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
     new, past = max(highest, score), highest + math.log(total)
     old, power = math.exp(past - new), math.exp(score - new)
@@ -391,21 +393,21 @@ def by_logarithms(highest: N, total: N, weighted: N, score: N, value: N) -> Thre
 
 
 @by_hand.bug(
-    mend="multiply both sums by `math.exp(highest - new_highest)`, and replace the highest after."
+    fix="multiply both sums by `math.exp(highest - new_highest)`, and replace the highest after."
 )
 def no_correction_by_hand(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
     new, _, power = _seen(highest, score)
     return _carried(new, total, weighted, power, value)
 
 
-@by_hand.bug(mend="multiply the weighted sum by the same factor as the total.")
+@by_hand.bug(fix="multiply the weighted sum by the same factor as the total.")
 def only_the_total_is_corrected(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
     """the total is corrected when the highest rises, and the weighted sum is not."""
     new, factor, power = _seen(highest, score)
     return _carried(new, factor * total, weighted, power, value)
 
 
-@by_hand.bug(mend="take `math.exp(highest - new_highest)`, which is at most 1.")
+@by_hand.bug(fix="take `math.exp(highest - new_highest)`, which is at most 1.")
 def the_factor_upside_down(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
     """the factor is upside down, and the old sums grow where they should shrink."""
     new = max(highest, score)
@@ -413,34 +415,34 @@ def the_factor_upside_down(highest: N, total: N, weighted: N, score: N, value: N
     return _carried(new, factor * total, factor * weighted, math.exp(score - new), value)
 
 
-@by_hand.bug(mend="return the new highest: `max(highest, score)`.")
+@by_hand.bug(fix="return the new highest: `max(highest, score)`.")
 def the_old_highest_returned(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
     """the sums are right, and the old highest is returned with them."""
     _, factor, power = _seen(highest, score)
     return _carried(highest, factor * total, factor * weighted, power, value)
 
 
-@by_hand.bug(mend="let the highest rise, `max(highest, score)`, and see all powers from there.")
+@by_hand.bug(fix="let the highest rise, `max(highest, score)`, and see all powers from there.")
 def the_highest_never_rises_by_hand(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
     """the highest never rises, and powers are seen from the old one for ever."""
     return _carried(highest, total, weighted, math.exp(score - highest), value)
 
 
-@by_hand.bug(mend="compare with the highest so far: `max(highest, score)`.")
+@by_hand.bug(fix="compare with the highest so far: `max(highest, score)`.")
 def the_score_replaces_the_highest(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
     """each score replaces the highest, which falls where it should stay."""
     factor = math.exp(highest - score)
     return _carried(score, factor * total, factor * weighted, 1, value)
 
 
-@by_hand.bug(mend="add `power * value` to the weighted sum.")
+@by_hand.bug(fix="add `power * value` to the weighted sum.")
 def value_not_weighted(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
     """the new value is added without its power."""
     new, factor, power = _seen(highest, score)
     return new, factor * total + power, factor * weighted + value
 
 
-@by_hand.bug(mend="return the weighted sum itself; whoever asks divides, after the last key.")
+@by_hand.bug(fix="return the weighted sum itself; whoever asks divides, after the last key.")
 def divided_too_early(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
     """the weighted sum is divided by the total at each step, not once at the end."""
     new, factor, power = _seen(highest, score)
@@ -448,14 +450,14 @@ def divided_too_early(highest: N, total: N, weighted: N, score: N, value: N) -> 
     return new, total, (factor * weighted + power * value) / total
 
 
-@by_hand.bug(mend="add the new key's power and its value where the highest stays, too.")
+@by_hand.bug(fix="add the new key's power and its value where the highest stays, too.")
 def lower_scores_left_out(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
     """a key that does not raise the highest is left out."""
     new, factor, _ = _seen(highest, score)
     return _carried(new, factor * total, factor * weighted, float(score > highest), value)
 
 
-@by_hand.bug(mend="keep the old sums, times `math.exp(highest - new_highest)`.")
+@by_hand.bug(fix="keep the old sums, times `math.exp(highest - new_highest)`.")
 def the_past_thrown_away(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
     """the sums begin anew when the highest rises."""
     if score > highest:
@@ -463,28 +465,28 @@ def the_past_thrown_away(highest: N, total: N, weighted: N, score: N, value: N) 
     return _carried(highest, total, weighted, math.exp(score - highest), value)
 
 
-@by_hand.bug(mend="return the total second, and the weighted sum third.")
+@by_hand.bug(fix="return the total second, and the weighted sum third.")
 def the_sums_exchanged(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
     """the weighted sum comes second, and the total third."""
     new, factor, power = _seen(highest, score)
     return new, factor * weighted + power * value, factor * total + power
 
 
-@by_hand.bug(mend="take `math.exp(score - new_highest)`: let the highest rise before.")
+@by_hand.bug(fix="take `math.exp(score - new_highest)`: let the highest rise before.")
 def seen_from_the_old_highest(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
     """the new key's power is seen from the old highest, though the old sums are corrected."""
     new, factor, _ = _seen(highest, score)
     return _carried(new, factor * total, factor * weighted, math.exp(score - highest), value)
 
 
-@by_hand.bug(mend="subtract the new highest from the score: `math.exp(score - new_highest)`.")
+@by_hand.bug(fix="subtract the new highest from the score: `math.exp(score - new_highest)`.")
 def nothing_subtracted(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
     """nothing is subtracted from the new key's score before its power is taken."""
     new, factor, _ = _seen(highest, score)
     return _carried(new, factor * total, factor * weighted, math.exp(score), value)
 
 
-@by_hand.bug(mend="multiply the value by its own key's power: `power * value`.")
+@by_hand.bug(fix="multiply the value by its own key's power: `power * value`.")
 def total_times_the_value(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
     """the value is multiplied by the total, where its own key's power belongs."""
     new, factor, power = _seen(highest, score)
@@ -493,7 +495,7 @@ def total_times_the_value(highest: N, total: N, weighted: N, score: N, value: N)
 
 
 @by_hand.bug(
-    mend="turn the fraction round: multiply by `math.exp(highest - new_highest)`, at most 1."
+    fix="turn the fraction round: multiply by `math.exp(highest - new_highest)`, at most 1."
 )
 def divided_by_the_factor(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
     """the old sums are divided by a power, which overflows where scores rise far."""

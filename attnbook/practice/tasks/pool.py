@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 import attnbook
-from attnbook.practice.inputs import normal
+from attnbook.practice.example_inputs import normal
 from attnbook.practice.list_task import ListTask
 from attnbook.practice.task import Function, Task
 
@@ -78,25 +78,25 @@ task.case("6 examples of 9 queries, 131 keys")(
 )
 
 
-@task.right("it is the book's own.")
+@task.solution("it is the book's own.")
 def the_package(weights: Tensor, values: Tensor) -> Tensor:
     return attnbook.pool(weights, values)
 
 
-@task.right(
+@task.solution(
     "a matrix product sums over the keys: the last axis of weights, the last but one of values."
 )
 def by_einsum(weights: Tensor, values: Tensor) -> Tensor:
     return torch.einsum("...qk,...kv->...qv", weights, values)
 
 
-@task.right("it is the sentence itself: each value times its weight, summed over the keys.")
+@task.solution("it is the sentence itself: each value times its weight, summed over the keys.")
 def every_pair_at_once(weights: Tensor, values: Tensor) -> Tensor:
     # (…, queries, keys, 1) * (…, 1, keys, value_size)
     return (weights.unsqueeze(-1) * values.unsqueeze(-3)).sum(dim=-2)
 
 
-@task.right("it goes through the keys, and adds what each gives to every query.")
+@task.solution("it goes through the keys, and adds what each gives to every query.")
 def key_by_key(weights: Tensor, values: Tensor) -> Tensor:
     output = torch.zeros(*weights.shape[:-1], values.shape[-1], dtype=values.dtype)
     for key in range(values.shape[-2]):
@@ -104,7 +104,7 @@ def key_by_key(weights: Tensor, values: Tensor) -> Tensor:
     return output
 
 
-@task.right("heads are examples of their own while it pools, and get their axis back.")
+@task.solution("heads are examples of their own while it pools, and get their axis back.")
 def heads_in_the_batch(weights: Tensor, values: Tensor) -> Tensor:
     output = torch.bmm(
         weights.reshape(-1, *weights.shape[-2:]), values.reshape(-1, *values.shape[-2:])
@@ -140,7 +140,7 @@ def test_gradients_reach_the_weights(function: Function) -> None:
 
 @task.bug(
     symptom="All outputs are smaller than they should be, the more so the more keys there are.",
-    mend="sum over the keys; the weights have seen to the average already.",
+    fix="sum over the keys; the weights have seen to the average already.",
 )
 def divided_by_the_number_of_keys(weights: Tensor, values: Tensor) -> Tensor:
     """weighted values are averaged, where they should be summed."""
@@ -149,7 +149,7 @@ def divided_by_the_number_of_keys(weights: Tensor, values: Tensor) -> Tensor:
 
 @task.bug(
     symptom="All queries of an example get the same output.",
-    mend="multiply by the weights: `weights @ values`.",
+    fix="multiply by the weights: `weights @ values`.",
 )
 def all_keys_weigh_the_same(weights: Tensor, values: Tensor) -> Tensor:
     """the weights are not used, and the values' plain average is returned."""
@@ -158,7 +158,7 @@ def all_keys_weigh_the_same(weights: Tensor, values: Tensor) -> Tensor:
 
 @task.bug(
     symptom="Outputs jump from one value to another, and no gradient reaches the scores.",
-    mend="use all weights, not only where the largest one is.",
+    fix="use all weights, not only where the largest one is.",
 )
 def the_heaviest_key_only(weights: Tensor, values: Tensor) -> Tensor:
     """only the value of the key with the largest weight is used."""
@@ -168,7 +168,7 @@ def the_heaviest_key_only(weights: Tensor, values: Tensor) -> Tensor:
 
 @task.bug(
     symptom="Attention is far too even: outputs are all near the plain average.",
-    mend="take one softmax: what comes in is weights already.",
+    fix="take one softmax: what comes in is weights already.",
 )
 def softmax_taken_twice(weights: Tensor, values: Tensor) -> Tensor:
     """a softmax is taken of weights that had theirs."""
@@ -177,7 +177,7 @@ def softmax_taken_twice(weights: Tensor, values: Tensor) -> Tensor:
 
 @task.bug(
     symptom="Dropout on the weights seems to do little, and empty rows give NaN.",
-    mend="take the weights as they are, and leave the normalising to the softmax.",
+    fix="take the weights as they are, and leave the normalising to the softmax.",
 )
 def weights_normalised_again(weights: Tensor, values: Tensor) -> Tensor:
     """each row of weights is divided by its sum once more."""
@@ -186,7 +186,7 @@ def weights_normalised_again(weights: Tensor, values: Tensor) -> Tensor:
 
 @task.bug(
     symptom="The first example is right, and all others get its values.",
-    mend="pool each example's own values: `weights @ values`.",
+    fix="pool each example's own values: `weights @ values`.",
 )
 def the_first_examples_values_for_all(weights: Tensor, values: Tensor) -> Tensor:
     """the values of the first example are pooled for the whole batch."""
@@ -195,7 +195,7 @@ def the_first_examples_values_for_all(weights: Tensor, values: Tensor) -> Tensor
 
 @task.bug(
     symptom="An output changes with other examples of the batch, and is too large.",
-    mend="keep one letter for the batch in both: `...qk,...kv->...qv`.",
+    fix="keep one letter for the batch in both: `...qk,...kv->...qv`.",
 )
 def examples_summed(weights: Tensor, values: Tensor) -> Tensor:
     """values are summed over the batch, too, by an einsum with two letters for it."""
@@ -204,7 +204,7 @@ def examples_summed(weights: Tensor, values: Tensor) -> Tensor:
 
 @task.bug(
     symptom="The outputs are right, but what makes the scores never learns.",
-    mend="detach weights only where they are shown, not where they are used.",
+    fix="detach weights only where they are shown, not where they are used.",
 )
 def weights_detached(weights: Tensor, values: Tensor) -> Tensor:
     """the weights are cut off from what made them, by `detach()` or `.data`."""
@@ -213,7 +213,7 @@ def weights_detached(weights: Tensor, values: Tensor) -> Tensor:
 
 @task.bug(
     symptom="It works for one head, and fails as soon as there is an axis for heads.",
-    mend="use `@`, which takes any axes before the last two; `torch.bmm` takes just one.",
+    fix="use `@`, which takes any axes before the last two; `torch.bmm` takes just one.",
 )
 def three_axes_only(weights: Tensor, values: Tensor) -> Tensor:
     """the product is written for three axes, as `torch.bmm` is, and there are heads."""
@@ -223,7 +223,7 @@ def three_axes_only(weights: Tensor, values: Tensor) -> Tensor:
 @task.bug(
     symptom="It stops where weights meet values, unless their sizes are equal.",
     origin="a new reader's first try",
-    mend="take the matrix product, `weights @ values`: it multiplies, and adds up over the keys.",
+    fix="take the matrix product, `weights @ values`: it multiplies, and adds up over the keys.",
 )
 def multiplied_number_by_number(weights: Tensor, values: Tensor) -> Tensor:
     """weights and values are multiplied number by number, where each query has its own sum."""
@@ -270,7 +270,7 @@ by_hand.case("12 vectors")(
 )
 
 
-@by_hand.right("each number of the output goes through all vectors, at its own place.")
+@by_hand.solution("each number of the output goes through all vectors, at its own place.")
 def place_by_place(weights: Row, values: Rows) -> Row:
     output = [0.0] * len(values[0])
     for i in range(len(output)):
@@ -279,7 +279,7 @@ def place_by_place(weights: Row, values: Rows) -> Row:
     return output
 
 
-@by_hand.right("it goes through the keys, and adds what each gives to every place.")
+@by_hand.solution("it goes through the keys, and adds what each gives to every place.")
 def key_by_key_by_hand(weights: Row, values: Rows) -> Row:
     output = [0.0] * len(values[0])
     for weight, value in zip(weights, values, strict=True):
@@ -287,64 +287,64 @@ def key_by_key_by_hand(weights: Row, values: Rows) -> Row:
     return output
 
 
-@by_hand.right("`zip(*values)` gives columns, and each has a dot product with the weights.")
+@by_hand.solution("`zip(*values)` gives columns, and each has a dot product with the weights.")
 def column_by_column(weights: Row, values: Rows) -> Row:
     columns = list(zip(*values, strict=True))
     return [sum(w * v for w, v in zip(weights, column, strict=True)) for column in columns]
 
 
-@by_hand.bug(mend="only add up; the weights have seen to the average already.")
+@by_hand.bug(fix="only add up; the weights have seen to the average already.")
 def divided_by_the_number_of_keys_by_hand(weights: Row, values: Rows) -> Row:
     return [number / len(weights) for number in _pooled(weights, values)]
 
 
-@by_hand.bug(mend="multiply each vector by its weight before you add.")
+@by_hand.bug(fix="multiply each vector by its weight before you add.")
 def all_keys_weigh_the_same_by_hand(weights: Row, values: Rows) -> Row:
     return _pooled([1 / len(weights)] * len(weights), values)
 
 
-@by_hand.bug(mend="use all vectors, each by its weight, not only the one with the largest.")
+@by_hand.bug(fix="use all vectors, each by its weight, not only the one with the largest.")
 def the_heaviest_key_only_by_hand(weights: Row, values: Rows) -> Row:
     return values[weights.index(max(weights))]
 
 
-@by_hand.bug(mend="take no softmax here: what comes in is weights already.")
+@by_hand.bug(fix="take no softmax here: what comes in is weights already.")
 def softmax_taken_twice_by_hand(weights: Row, values: Rows) -> Row:
     powers = [math.exp(weight) for weight in weights]
     return _pooled([power / sum(powers) for power in powers], values)
 
 
-@by_hand.bug(mend="take the weights as they are, and leave the dividing to the softmax.")
+@by_hand.bug(fix="take the weights as they are, and leave the dividing to the softmax.")
 def weights_normalised_again_by_hand(weights: Row, values: Rows) -> Row:
     """the weights are divided by their sum once more."""
     return _pooled([weight / sum(weights) for weight in weights], values)
 
 
-@by_hand.bug(mend="add the weighted vectors up, place by place.")
+@by_hand.bug(fix="add the weighted vectors up, place by place.")
 def never_added(weights: Row, values: Rows) -> Rows:
     """each vector is multiplied by its weight, and they are not added up."""
     return [[w * number for number in v] for w, v in zip(weights, values, strict=True)]
 
 
-@by_hand.bug(mend="for each place in a vector, add over the keys: `sum(w * v[i] for w, v in …)`.")
+@by_hand.bug(fix="for each place in a vector, add over the keys: `sum(w * v[i] for w, v in …)`.")
 def added_inside_each_vector(weights: Row, values: Rows) -> Row:
     """the numbers inside each vector are added up, and not those at one place of all vectors."""
     return [w * sum(v) for w, v in zip(weights, values, strict=True)]
 
 
-@by_hand.bug(mend="keep a sum for each place in the vectors.")
+@by_hand.bug(fix="keep a sum for each place in the vectors.")
 def all_in_one_sum(weights: Row, values: Rows) -> float:
     """everything goes into one sum, where each place has its own."""
     return sum(_pooled(weights, values))
 
 
-@by_hand.bug(mend="begin with zeros, and add each key's share to what is there: `output[i] += …`.")
+@by_hand.bug(fix="begin with zeros, and add each key's share to what is there: `output[i] += …`.")
 def the_last_key_only(weights: Row, values: Rows) -> Row:
     """each key's share replaces what was there, where it should be added."""
     return [weights[-1] * number for number in values[-1]]
 
 
-@by_hand.bug(mend="make room for `len(values[0])` numbers: the output is as long as a vector.")
+@by_hand.bug(fix="make room for `len(values[0])` numbers: the output is as long as a vector.")
 def as_long_as_the_weights(weights: Row, values: Rows) -> Row:
     """the output begins with a 0 for each weight, and not for each place in a vector."""
     output = [0.0] * len(weights)
@@ -354,7 +354,7 @@ def as_long_as_the_weights(weights: Row, values: Rows) -> Row:
     return output
 
 
-@by_hand.bug(mend="begin with a new list of zeros, `[0.0] * len(values[0])`.")
+@by_hand.bug(fix="begin with a new list of zeros, `[0.0] * len(values[0])`.")
 def summed_into_the_first_vector(weights: Row, values: Rows) -> Row:
     """the sum is written into the caller's own first vector."""
     output = values[0]
@@ -363,7 +363,7 @@ def summed_into_the_first_vector(weights: Row, values: Rows) -> Row:
     return output
 
 
-@by_hand.bug(mend="return after the loop: put `return` as far left as `for`.")
+@by_hand.bug(fix="return after the loop: put `return` as far left as `for`.")
 def returned_inside_the_loop(weights: Row, values: Rows) -> Row:
     """`return` stands inside the loop, and ends it at the first number."""
     return _pooled(weights, values)[:1]

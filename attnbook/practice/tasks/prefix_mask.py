@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 import attnbook
-from attnbook.practice.inputs import lengths
+from attnbook.practice.example_inputs import lengths
 from attnbook.practice.task import Function, Law, Task
 
 Inputs = tuple[Tensor, int, int]
@@ -73,26 +73,26 @@ task.case("9 examples of 20 queries, 131 keys")(
 )
 
 
-@task.right("it is the book's own.")
+@task.solution("it is the book's own.")
 def the_package(prefix_lens: Tensor, num_queries: int, num_keys: int) -> Tensor:
     return attnbook.prefix_mask(prefix_lens, (len(prefix_lens), num_queries, num_keys))
 
 
-@task.right("a key is visible if it is in the prefix, or not after the query.")
+@task.solution("a key is visible if it is in the prefix, or not after the query.")
 def either_rule(prefix_lens: Tensor, num_queries: int, num_keys: int) -> Tensor:
     keys = torch.arange(num_keys)
     queries = keys[num_keys - num_queries :, None]
     return (keys < prefix_lens[:, None, None]) | (keys <= queries)
 
 
-@task.right("a query's last visible key is its own, or the prefix's last if that comes later.")
+@task.solution("a query's last visible key is its own, or the prefix's last if that comes later.")
 def up_to_the_later_of_two(prefix_lens: Tensor, num_queries: int, num_keys: int) -> Tensor:
     own = torch.arange(num_keys - num_queries, num_keys)
     last = torch.maximum(own, prefix_lens[:, None] - 1)
     return torch.arange(num_keys) <= last[..., None]
 
 
-@task.right("it begins with a triangle for each example, and then opens the prefix's columns.")
+@task.solution("it begins with a triangle for each example, and then opens the prefix's columns.")
 def opened_triangles(prefix_lens: Tensor, num_queries: int, num_keys: int) -> Tensor:
     triangle = torch.ones(num_queries, num_keys, dtype=torch.bool).tril(num_keys - num_queries)
     mask = triangle.repeat(len(prefix_lens), 1, 1)
@@ -101,7 +101,7 @@ def opened_triangles(prefix_lens: Tensor, num_queries: int, num_keys: int) -> Te
     return mask
 
 
-@task.right("what is hidden lies after the query, and outside of the prefix.")
+@task.solution("what is hidden lies after the query, and outside of the prefix.")
 def what_is_hidden(prefix_lens: Tensor, num_queries: int, num_keys: int) -> Tensor:
     square = torch.ones(num_keys, num_keys).triu(1).bool()
     after_the_prefix = ~attnbook.length_mask(prefix_lens, (len(prefix_lens), 1, num_keys))
@@ -147,7 +147,7 @@ def _past(num_queries: int, num_keys: int, diagonal: int = 0) -> Tensor:
 
 @task.bug(
     symptom="It is no better than a causal model: the question's first words are read blindly.",
-    mend="open the prefix for every query: join both rules by `|`.",
+    fix="open the prefix for every query: join both rules by `|`.",
 )
 def the_prefix_is_causal_too(prefix_lens: Tensor, num_queries: int, num_keys: int) -> Tensor:
     """the prefix is never used, and its own queries do not see what comes after them in it."""
@@ -157,7 +157,7 @@ def the_prefix_is_causal_too(prefix_lens: Tensor, num_queries: int, num_keys: in
 @task.bug(
     symptom="What is written forgets what it wrote before.",
     origin="a common slip: other rules are joined by `&`",
-    mend="join both rules by `|`: a key is visible if the prefix or the order shows it.",
+    fix="join both rules by `|`: a key is visible if the prefix or the order shows it.",
 )
 def joined_by_and(prefix_lens: Tensor, num_queries: int, num_keys: int) -> Tensor:
     """both rules must hold, so nothing outside of the prefix is ever visible."""
@@ -166,7 +166,7 @@ def joined_by_and(prefix_lens: Tensor, num_queries: int, num_keys: int) -> Tenso
 
 @task.bug(
     symptom="All words look at the question, and none at the answer so far.",
-    mend="add the causal rule for what comes after the prefix.",
+    fix="add the causal rule for what comes after the prefix.",
 )
 def only_the_prefix_is_visible(prefix_lens: Tensor, num_queries: int, num_keys: int) -> Tensor:
     """the prefix alone is visible, as if what comes after it were padding."""
@@ -175,7 +175,7 @@ def only_the_prefix_is_visible(prefix_lens: Tensor, num_queries: int, num_keys: 
 
 @task.bug(
     symptom="The loss is far too low: the question has read the answer, and tells it.",
-    mend="show the prefix's queries the prefix only: compare the keys' positions, not theirs.",
+    fix="show the prefix's queries the prefix only: compare the keys' positions, not theirs.",
 )
 def the_prefix_sees_all(prefix_lens: Tensor, num_queries: int, num_keys: int) -> Tensor:
     """queries in the prefix see all keys, those after the prefix, too."""
@@ -185,7 +185,7 @@ def the_prefix_sees_all(prefix_lens: Tensor, num_queries: int, num_keys: int) ->
 
 @task.bug(
     symptom="The first word of the answer is guessed without a fault.",
-    mend="compare with `<`: positions count from 0.",
+    fix="compare with `<`: positions count from 0.",
 )
 def a_prefix_one_key_too_long(prefix_lens: Tensor, num_queries: int, num_keys: int) -> Tensor:
     """the prefix is one key too long, as positions are compared by `<=`."""
@@ -194,7 +194,7 @@ def a_prefix_one_key_too_long(prefix_lens: Tensor, num_queries: int, num_keys: i
 
 @task.bug(
     symptom="The last word of the question seems to be read late.",
-    mend="the prefix's last key is at `prefix_lens - 1`, and is visible.",
+    fix="the prefix's last key is at `prefix_lens - 1`, and is visible.",
 )
 def a_prefix_one_key_too_short(prefix_lens: Tensor, num_queries: int, num_keys: int) -> Tensor:
     """the prefix is one key too short."""
@@ -204,7 +204,7 @@ def a_prefix_one_key_too_short(prefix_lens: Tensor, num_queries: int, num_keys: 
 @task.bug(
     symptom="It is right in training; with kept keys the model forgets what it just wrote.",
     origin="pytorch#108108, executorch#21749",
-    mend="let the first query stand at position `num_keys - num_queries`.",
+    fix="let the first query stand at position `num_keys - num_queries`.",
 )
 def counted_from_the_first_key(prefix_lens: Tensor, num_queries: int, num_keys: int) -> Tensor:
     """queries are taken to stand at the first positions of the keys, where they stand last."""
@@ -213,7 +213,7 @@ def counted_from_the_first_key(prefix_lens: Tensor, num_queries: int, num_keys: 
 
 @task.bug(
     symptom="The first row is right, and then each word sees the one that it should guess.",
-    mend="stop at the own position: the next token is what is to be guessed.",
+    fix="stop at the own position: the next token is what is to be guessed.",
 )
 def next_key_visible(prefix_lens: Tensor, num_queries: int, num_keys: int) -> Tensor:
     """each query sees the key after its own position, too."""
@@ -222,7 +222,7 @@ def next_key_visible(prefix_lens: Tensor, num_queries: int, num_keys: int) -> Te
 
 @task.bug(
     symptom="Without a question the first word is NaN.",
-    mend="a query sees its own position: compare by `<=`.",
+    fix="a query sees its own position: compare by `<=`.",
 )
 def own_position_hidden(prefix_lens: Tensor, num_queries: int, num_keys: int) -> Tensor:
     """outside of the prefix a query does not see its own position."""
@@ -232,7 +232,7 @@ def own_position_hidden(prefix_lens: Tensor, num_queries: int, num_keys: int) ->
 @task.bug(
     symptom="The model sees what it has to guess, and nothing else.",
     origin="LLMs-from-scratch#1061, tensorflow/text#894, nn.MultiheadAttention against SDPA",
-    mend="return True for what is visible.",
+    fix="return True for what is visible.",
 )
 def true_means_hidden(prefix_lens: Tensor, num_queries: int, num_keys: int) -> Tensor:
     """what is hidden is True, and what is visible False."""
@@ -241,7 +241,7 @@ def true_means_hidden(prefix_lens: Tensor, num_queries: int, num_keys: int) -> T
 
 @task.bug(
     symptom="It is right for a batch of one, or where all questions are equally long.",
-    mend="compare with all lengths at once: `prefix_lens[:, None, None]`.",
+    fix="compare with all lengths at once: `prefix_lens[:, None, None]`.",
 )
 def the_first_examples_prefix_for_all(
     prefix_lens: Tensor, num_queries: int, num_keys: int
@@ -253,7 +253,7 @@ def the_first_examples_prefix_for_all(
 
 @task.bug(
     symptom="With as many examples as words it runs, and each word has a prefix of its own.",
-    mend="keep the lengths on the first axis: `prefix_lens[:, None, None]`.",
+    fix="keep the lengths on the first axis: `prefix_lens[:, None, None]`.",
 )
 def lengths_on_the_axis_of_queries(prefix_lens: Tensor, num_queries: int, num_keys: int) -> Tensor:
     """lengths lie on the axis of queries, one for each of them, where they belong to examples."""

@@ -58,13 +58,13 @@ by_hand.case("6 queries")(
 )
 
 
-@by_hand.right("the key just before query i is i - 1.")
+@by_hand.solution("the key just before query i is i - 1.")
 def in_one_line(weights: Rows) -> float:
     count = len(weights) - 1
     return sum(weights[i][i - 1] for i in range(1, len(weights))) / count if count else 0
 
 
-@by_hand.right("it adds up in a loop, and returns early where there is nothing to add.")
+@by_hand.solution("it adds up in a loop, and returns early where there is nothing to add.")
 def in_a_loop(weights: Rows) -> float:
     if len(weights) == 1:
         return 0.0
@@ -75,13 +75,13 @@ def in_a_loop(weights: Rows) -> float:
     return total / (len(weights) - 1)
 
 
-@by_hand.right("rows from 1 on meet keys from 0 on; a denominator of at least 1 does no harm.")
+@by_hand.solution("rows from 1 on meet keys from 0 on; a denominator of at least 1 does no harm.")
 def rows_with_their_keys(weights: Rows) -> float:
     picked = [row[key] for key, row in enumerate(weights[1:])]
     return sum(picked) / max(len(picked), 1)
 
 
-@by_hand.right("the mean moves a little with each query.")
+@by_hand.solution("the mean moves a little with each query.")
 def a_running_mean(weights: Rows) -> float:
     mean = 0.0
     for query in range(1, len(weights)):
@@ -89,80 +89,80 @@ def a_running_mean(weights: Rows) -> float:
     return mean
 
 
-@by_hand.bug(mend="divide by `len(weights) - 1`: query 0 has no key before it.")
+@by_hand.bug(fix="divide by `len(weights) - 1`: query 0 has no key before it.")
 def query_0_is_counted(weights: Rows) -> float:
     """the sum is divided by all queries, query 0 among them, which has no key before it."""
     return sum(_before(weights)) / len(weights)
 
 
-@by_hand.bug(mend="begin with query 1: for query 0 `query - 1` is -1, the row's last place.")
+@by_hand.bug(fix="begin with query 1: for query 0 `query - 1` is -1, the row's last place.")
 def query_0_takes_the_last_key(weights: Rows) -> float:
     """query 0 counts, too: for it `[query - 1]` is `[-1]`, the last key of its row."""
     return _mean([row[i - 1] for i, row in enumerate(weights)])
 
 
-@by_hand.bug(mend="take `weights[query][query - 1]`, one to the left of the query's own key.")
+@by_hand.bug(fix="take `weights[query][query - 1]`, one to the left of the query's own key.")
 def own_key_is_taken(weights: Rows) -> float:
     """each query's weight on its own key is taken, and not on the one before it."""
     return _mean([weights[i][i] for i in range(1, len(weights))])
 
 
-@by_hand.bug(mend="queries come first, `weights[query][key]`, and the key before is one less.")
+@by_hand.bug(fix="queries come first, `weights[query][key]`, and the key before is one less.")
 def rows_and_columns_exchanged(weights: Rows) -> float:
     """row and column are exchanged: it is the weight on the key just after the query."""
     return _mean([weights[i - 1][i] for i in range(1, len(weights))])
 
 
-@by_hand.bug(mend="take the mean over the queries.")
+@by_hand.bug(fix="take the mean over the queries.")
 def highest_weight_only(weights: Rows) -> float:
     """the highest of the weights is returned, and not their mean."""
     return max(_before(weights)) if len(weights) > 1 else 0.0
 
 
-@by_hand.bug(mend="divide the sum by how many queries have a key before them.")
+@by_hand.bug(fix="divide the sum by how many queries have a key before them.")
 def never_divided(weights: Rows) -> float:
     """the weights are added up, and not averaged."""
     return sum(_before(weights))
 
 
-@by_hand.bug(mend="return 0 where there is only one query.")
+@by_hand.bug(fix="return 0 where there is only one query.")
 def nothing_divided_by_nothing(weights: Rows) -> float:
     """the mean of nothing is taken where there is only one query."""
     return sum(_before(weights)) / (len(weights) - 1)
 
 
-@by_hand.bug(mend="take one weight of each row, that at `query - 1`, and not all before the query.")
+@by_hand.bug(fix="take one weight of each row, that at `query - 1`, and not all before the query.")
 def all_earlier_keys(weights: Rows) -> float:
     """the weights on all earlier keys are added up, not only that on the one just before."""
     return _mean([sum(weights[i][:i]) for i in range(1, len(weights))])
 
 
-@by_hand.bug(mend="add each weight to what is there, `total += …`, and divide after the loop.")
+@by_hand.bug(fix="add each weight to what is there, `total += …`, and divide after the loop.")
 def last_query_only(weights: Rows) -> float:
     """each weight replaces the one before it, and only the last query counts."""
     return _before(weights)[-1] if len(weights) > 1 else 0.0
 
 
-@by_hand.bug(mend="return after the loop: put `return` as far left as `for`.")
+@by_hand.bug(fix="return after the loop: put `return` as far left as `for`.")
 def returned_inside_the_loop(weights: Rows) -> float:
     """`return` stands inside the loop, and ends it at query 1."""
     return _before(weights)[0] / (len(weights) - 1) if len(weights) > 1 else 0.0
 
 
-@by_hand.bug(mend="average the weights themselves: a head may look there by half.")
+@by_hand.bug(fix="average the weights themselves: a head may look there by half.")
 def hits_are_counted(weights: Rows) -> float:
     """it counts how often the key before has the highest weight, and not how high it is."""
     rows = [(weights[i], i - 1) for i in range(1, len(weights))]
     return _mean([1.0 if row.index(max(row)) == key else 0.0 for row, key in rows])
 
 
-@by_hand.bug(mend="add the weights up, and divide by how many they are.")
+@by_hand.bug(fix="add the weights up, and divide by how many they are.")
 def never_averaged(weights: Rows) -> list[float]:
     """the weights are collected in a list, and never averaged."""
     return _before(weights)
 
 
-@by_hand.bug(mend="begin with query 1, which has query 0's key before it.")
+@by_hand.bug(fix="begin with query 1, which has query 0's key before it.")
 def begins_at_query_2(weights: Rows) -> float:
     """the loop begins one query too late, at query 2."""
     return _mean(_before(weights)[1:])

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 import attnbook
-from attnbook.practice.inputs import lengths, normal
+from attnbook.practice.example_inputs import lengths, normal
 from attnbook.practice.task import Function, Law, Task
 
 
@@ -108,12 +108,12 @@ task.case("6 examples of 131 positions, 9 heads, 70 numbers")(
 )
 
 
-@task.right("it is the book's own.")
+@task.solution("it is the book's own.")
 def the_package(vectors: Tensor, positions: Tensor) -> Tensor:
     return attnbook.rotary_encoding(vectors, positions)
 
 
-@task.right("a pair is a complex number, and to turn it is to multiply by one of length 1.")
+@task.solution("a pair is a complex number, and to turn it is to multiply by one of length 1.")
 def complex_numbers(vectors: Tensor, positions: Tensor) -> Tensor:
     pairs = torch.view_as_complex(vectors.double().reshape(*vectors.shape[:-1], -1, 2))
     angles = angles_of(positions, vectors.shape[-1])
@@ -121,7 +121,7 @@ def complex_numbers(vectors: Tensor, positions: Tensor) -> Tensor:
     return torch.view_as_real(turned).flatten(-2).to(vectors.dtype)
 
 
-@task.right("each pair is multiplied by its own matrix of two rows and two columns.")
+@task.solution("each pair is multiplied by its own matrix of two rows and two columns.")
 def small_matrices(vectors: Tensor, positions: Tensor) -> Tensor:
     angles = angles_of(positions, vectors.shape[-1])
     cos, sin = angles.cos(), angles.sin()
@@ -131,7 +131,7 @@ def small_matrices(vectors: Tensor, positions: Tensor) -> Tensor:
     return turned.flatten(-2).to(vectors.dtype)
 
 
-@task.right("it turns one pair after another, from copies of the two numbers.")
+@task.solution("it turns one pair after another, from copies of the two numbers.")
 def pair_by_pair(vectors: Tensor, positions: Tensor) -> Tensor:
     angles = angles_of(positions, vectors.shape[-1])
     numbers = []
@@ -142,7 +142,9 @@ def pair_by_pair(vectors: Tensor, positions: Tensor) -> Tensor:
     return torch.stack(numbers, dim=-1).to(vectors.dtype)
 
 
-@task.right("-b, a, -d, c and so on is a quarter of a turn ahead, and the rest is cosine and sine.")
+@task.solution(
+    "-b, a, -d, c and so on is a quarter of a turn ahead, and the rest is cosine and sine."
+)
 def a_quarter_turn_ahead(vectors: Tensor, positions: Tensor) -> Tensor:
     angles = angles_of(positions, vectors.shape[-1]).repeat_interleave(2, dim=-1)
     wide = vectors.double()
@@ -201,7 +203,7 @@ def _turned(vectors: Tensor, angles: Tensor) -> Tensor:
 @task.bug(
     symptom="Shuffled words get the same answer.",
     origin="accepted by TorchCode's judge",
-    mend="turn each pair by its angle.",
+    fix="turn each pair by its angle.",
 )
 def not_turned_at_all(vectors: Tensor, positions: Tensor) -> Tensor:
     """the vectors come back as they are."""
@@ -211,7 +213,7 @@ def not_turned_at_all(vectors: Tensor, positions: Tensor) -> Tensor:
 @task.bug(
     symptom="Positions that are about 6 apart look the same.",
     origin="accepted by TorchCode's judge",
-    mend="divide positions by 10000^(2i/size), which grows from pair to pair.",
+    fix="divide positions by 10000^(2i/size), which grows from pair to pair.",
 )
 def one_speed_for_all_pairs(vectors: Tensor, positions: Tensor) -> Tensor:
     """all pairs are turned by the position itself, the angle of the first pair."""
@@ -221,7 +223,7 @@ def one_speed_for_all_pairs(vectors: Tensor, positions: Tensor) -> Tensor:
 @task.bug(
     symptom="It trains well, and weights trained elsewhere give nonsense here.",
     origin="nanochat#264",
-    mend="pair neighbours, `vectors[..., 0::2]` and `vectors[..., 1::2]`, as the task says.",
+    fix="pair neighbours, `vectors[..., 0::2]` and `vectors[..., 1::2]`, as the task says.",
 )
 def halves_paired(vectors: Tensor, positions: Tensor) -> Tensor:
     """number i is paired with number i + size/2, where neighbours are asked for."""
@@ -234,7 +236,7 @@ def halves_paired(vectors: Tensor, positions: Tensor) -> Tensor:
 @task.bug(
     symptom="Vectors change their lengths, and equal distances give unequal scores.",
     origin="how-to-train-your-gpt#6",
-    mend="let the signs go with the angles: -b, a, -d, c for neighbours.",
+    fix="let the signs go with the angles: -b, a, -d, c for neighbours.",
 )
 def halves_turned_by_the_angles_of_neighbours(vectors: Tensor, positions: Tensor) -> Tensor:
     """the angles are laid out for neighbours, and the quarter turn is taken between halves."""
@@ -246,7 +248,7 @@ def halves_turned_by_the_angles_of_neighbours(vectors: Tensor, positions: Tensor
 
 @task.bug(
     symptom="Queries and keys turned by two libraries do not meet.",
-    mend="make a · cos t - b · sin t of the first, and a · sin t + b · cos t of the second.",
+    fix="make a · cos t - b · sin t of the first, and a · sin t + b · cos t of the second.",
 )
 def turned_the_other_way(vectors: Tensor, positions: Tensor) -> Tensor:
     """the signs of the sines are exchanged, and every pair is turned the other way."""
@@ -255,7 +257,7 @@ def turned_the_other_way(vectors: Tensor, positions: Tensor) -> Tensor:
 
 @task.bug(
     symptom="Vectors change their lengths a little.",
-    mend="keep both old numbers until both new ones are made.",
+    fix="keep both old numbers until both new ones are made.",
 )
 def the_first_overwritten_too_soon(vectors: Tensor, positions: Tensor) -> Tensor:
     """the first of each pair is overwritten before the second is computed from it."""
@@ -267,7 +269,7 @@ def the_first_overwritten_too_soon(vectors: Tensor, positions: Tensor) -> Tensor
 
 @task.bug(
     symptom="Position 0, where nothing should turn, is turned by a quarter.",
-    mend="multiply each number's own part by the cosine, and the other one's by the sine.",
+    fix="multiply each number's own part by the cosine, and the other one's by the sine.",
 )
 def sine_and_cosine_exchanged(vectors: Tensor, positions: Tensor) -> Tensor:
     """the sine stands where the cosine should, and the cosine where the sine should."""
@@ -279,7 +281,7 @@ def sine_and_cosine_exchanged(vectors: Tensor, positions: Tensor) -> Tensor:
 
 @task.bug(
     symptom="It trains well, and writes nonsense as soon as a cache is used.",
-    mend="use the positions that are given; queries after a cache do not begin at 0.",
+    fix="use the positions that are given; queries after a cache do not begin at 0.",
 )
 def counted_from_zero(vectors: Tensor, positions: Tensor) -> Tensor:
     """the given positions are not used: the vectors are taken to stand at 0, 1, 2 and so on."""
@@ -288,7 +290,7 @@ def counted_from_zero(vectors: Tensor, positions: Tensor) -> Tensor:
 
 @task.bug(
     symptom="Scores depend on where a pair of words stands, not only on how far apart.",
-    mend="multiply: a rotary encoding turns vectors, and adds nothing to them.",
+    fix="multiply: a rotary encoding turns vectors, and adds nothing to them.",
 )
 def added(vectors: Tensor, positions: Tensor) -> Tensor:
     """sines and cosines are added to the vectors, as a sinusoidal encoding is."""
@@ -300,7 +302,7 @@ def added(vectors: Tensor, positions: Tensor) -> Tensor:
 @task.bug(
     symptom="Heads are told apart, and positions are not.",
     origin="a common slip: code for (batch, num_positions, num_heads, size)",
-    mend="let the angles stand along axis 2, that of positions.",
+    fix="let the angles stand along axis 2, that of positions.",
 )
 def turned_along_the_heads(vectors: Tensor, positions: Tensor) -> Tensor:
     """the angles are laid along the axis of heads, as if positions stood there."""
@@ -309,7 +311,7 @@ def turned_along_the_heads(vectors: Tensor, positions: Tensor) -> Tensor:
 
 @task.bug(
     symptom="With a model in half precision, queries and values no longer have one dtype.",
-    mend="end with `.to(vectors.dtype)`: cosines and sines are wider than the vectors.",
+    fix="end with `.to(vectors.dtype)`: cosines and sines are wider than the vectors.",
 )
 def left_in_single_precision(vectors: Tensor, positions: Tensor) -> Tensor:
     """half-precision vectors come back in single precision, that of the sines and cosines."""
@@ -319,7 +321,7 @@ def left_in_single_precision(vectors: Tensor, positions: Tensor) -> Tensor:
 
 @task.bug(
     symptom="Far from the beginning, equal distances give unequal scores.",
-    mend="use `.double()` for positions and speeds, and narrow only cosines and sines.",
+    fix="use `.double()` for positions and speeds, and narrow only cosines and sines.",
 )
 def angles_in_single_precision(vectors: Tensor, positions: Tensor) -> Tensor:
     """the angles are computed in single precision, which has seven digits for all their turns."""

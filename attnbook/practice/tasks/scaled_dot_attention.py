@@ -9,9 +9,9 @@ from torch import Tensor
 from torch.nn import functional as F
 
 import attnbook
-from attnbook.practice.inputs import lengths, normal
+from attnbook.practice.example_inputs import lengths, normal
 from attnbook.practice.list_task import ListTask
-from attnbook.practice.steps import scale, weigh, where_padding
+from attnbook.practice.reference_steps import scale, weigh, where_padding
 from attnbook.practice.task import Function, Law, Task
 
 Inputs = tuple[Tensor, ...]
@@ -123,7 +123,7 @@ def _() -> Inputs:
     return normal(6, 9, 130), normal(6, 131, 130), normal(6, 131, 7), seen
 
 
-@task.right("it is the book's own, in its three stages.")
+@task.solution("it is the book's own, in its three stages.")
 def the_package(
     queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
 ) -> Tensor:
@@ -131,7 +131,9 @@ def the_package(
     return attnbook.pool(attnbook.masked_softmax(scores, valid_lens), values)
 
 
-@task.right("torch's own divides by the root of the last axis too; empty rows are cleared after.")
+@task.solution(
+    "torch's own divides by the root of the last axis too; empty rows are cleared after."
+)
 def of_torch(queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None) -> Tensor:
     if valid_lens is None:
         return F.scaled_dot_product_attention(queries, keys, values)
@@ -141,7 +143,7 @@ def of_torch(queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths 
     return output.masked_fill(empty, 0)
 
 
-@task.right("each query takes its visible keys by themselves; where there are none, zeros stay.")
+@task.solution("each query takes its visible keys by themselves; where there are none, zeros stay.")
 def query_by_query(
     queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
 ) -> Tensor:
@@ -155,7 +157,7 @@ def query_by_query(
     return output
 
 
-@task.right("scaling queries and keys by the fourth root each is scaling their product by √d.")
+@task.solution("scaling queries and keys by the fourth root each is scaling their product by √d.")
 def by_fourth_roots(
     queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
 ) -> Tensor:
@@ -206,7 +208,7 @@ def test_padding_weighs_nothing_however_low_the_scores_are(function: Function) -
 @task.bug(
     symptom="The weights are nearly 0 and 1, the more so the longer the vectors are.",
     origin="a common slip; in this book the weights' entropy falls to 0.03 of 1 at size 1024",
-    mend="divide the scores by `math.sqrt(queries.shape[-1])` before the softmax.",
+    fix="divide the scores by `math.sqrt(queries.shape[-1])` before the softmax.",
 )
 def no_scaling(queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None) -> Tensor:
     """the scores are not divided by √query_size."""
@@ -215,7 +217,7 @@ def no_scaling(queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Length
 
 @task.bug(
     symptom="All weights are nearly alike, the more so the longer the vectors are.",
-    mend="take the root: divide by `math.sqrt(queries.shape[-1])`.",
+    fix="take the root: divide by `math.sqrt(queries.shape[-1])`.",
 )
 def division_by_the_size(
     queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
@@ -226,7 +228,7 @@ def division_by_the_size(
 
 @task.bug(
     symptom="Each query takes one value and leaves the others.",
-    mend="divide by the root: `scores / math.sqrt(…)`, not `scores * math.sqrt(…)`.",
+    fix="divide by the root: `scores / math.sqrt(…)`, not `scores * math.sqrt(…)`.",
 )
 def multiplied_by_the_root(
     queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
@@ -238,7 +240,7 @@ def multiplied_by_the_root(
 @task.bug(
     symptom="Longer sentences give flatter weights.",
     origin="`whose d` is asked in threads such as bert_language_understanding#9",
-    mend="take the size of a query, `queries.shape[-1]`; `shape[1]` of the keys is their number.",
+    fix="take the size of a query, `queries.shape[-1]`; `shape[1]` of the keys is their number.",
 )
 def root_of_the_number_of_keys(
     queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
@@ -250,7 +252,7 @@ def root_of_the_number_of_keys(
 @task.bug(
     symptom="With longer values the weights change, though no query and no key did.",
     origin="`whose d` is asked in threads such as bert_language_understanding#9",
-    mend="take the size of a query, `queries.shape[-1]`: values have no part in the scores.",
+    fix="take the size of a query, `queries.shape[-1]`: values have no part in the scores.",
 )
 def root_of_the_value_size(
     queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
@@ -261,7 +263,7 @@ def root_of_the_value_size(
 
 @task.bug(
     symptom="The weights do not sum to 1, and the longer the vectors are, the smaller the output.",
-    mend="divide the scores, before the softmax.",
+    fix="divide the scores, before the softmax.",
 )
 def scaled_after_the_softmax(
     queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
@@ -272,7 +274,7 @@ def scaled_after_the_softmax(
 
 @task.bug(
     symptom="A key twice as long gets no more attention.",
-    mend="take the dot product as it is: the length of a query or a key counts.",
+    fix="take the dot product as it is: the length of a query or a key counts.",
 )
 def cosine_in_place_of_the_product(
     queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
@@ -284,7 +286,7 @@ def cosine_in_place_of_the_product(
 
 @task.bug(
     symptom="The output holds keys, or has their size.",
-    mend="multiply the weights by `values`: keys have done their part in the scores.",
+    fix="multiply the weights by `values`: keys have done their part in the scores.",
 )
 def keys_are_pooled(
     queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
@@ -297,7 +299,7 @@ def keys_are_pooled(
 @task.bug(
     symptom="A single query gives every key the weight 1.",
     origin="the book's own first draft, without lengths; accepted by TorchCode's judge",
-    mend="take the softmax over the keys, the last axis: `dim=-1`.",
+    fix="take the softmax over the keys, the last axis: `dim=-1`.",
 )
 def softmax_over_the_queries(
     queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
@@ -309,7 +311,7 @@ def softmax_over_the_queries(
 
 @task.bug(
     symptom="More padding in the batch changes the output.",
-    mend="fill the scores of padding with -inf before the softmax.",
+    fix="fill the scores of padding with -inf before the softmax.",
 )
 def padding_is_seen(
     queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
@@ -321,7 +323,7 @@ def padding_is_seen(
 
 @task.bug(
     symptom="The more padding there is, the smaller is the output.",
-    mend="mask the scores, before the softmax, so that what is seen shares the whole.",
+    fix="mask the scores, before the softmax, so that what is seen shares the whole.",
 )
 def masked_after_the_softmax(
     queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
@@ -334,7 +336,7 @@ def masked_after_the_softmax(
 @task.bug(
     symptom="One example of the batch is empty, and its output is NaN.",
     origin="pytorch#103749 and ten more threads",
-    mend="clear the rows that see nothing: where each score is -inf, the softmax is 0/0.",
+    fix="clear the rows that see nothing: where each score is -inf, the softmax is 0/0.",
 )
 def nothing_seen_is_nan(
     queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
@@ -347,7 +349,7 @@ def nothing_seen_is_nan(
 @task.bug(
     symptom="One example of the batch is empty, and its output is the average of its padding.",
     origin="Dive into Deep Learning and its descendants",
-    mend="clear the rows that see nothing: equal scores share the weight, however low they are.",
+    fix="clear the rows that see nothing: equal scores share the weight, however low they are.",
 )
 def nothing_seen_is_an_average(
     queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
@@ -359,7 +361,7 @@ def nothing_seen_is_an_average(
 
 @task.bug(
     symptom="A little attention goes to padding, the same place in each example.",
-    mend="positions count from 0: a key is padding if its position is at least the length, `>=`.",
+    fix="positions count from 0: a key is padding if its position is at least the length, `>=`.",
 )
 def one_key_of_padding_is_seen(
     queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
@@ -370,7 +372,7 @@ def one_key_of_padding_is_seen(
 
 @task.bug(
     symptom="The last word of each sentence is never looked at.",
-    mend="positions count from 0, so the last key that is seen stands at the length minus 1.",
+    fix="positions count from 0, so the last key that is seen stands at the length minus 1.",
 )
 def the_last_key_is_hidden(
     queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
@@ -382,7 +384,7 @@ def the_last_key_is_hidden(
 @task.bug(
     symptom="A third of the attention goes to padding.",
     origin="the book's own first draft",
-    mend="fill with a number below every score, -inf, and not with 0.",
+    fix="fill with a number below every score, -inf, and not with 0.",
 )
 def padding_scores_zero(
     queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
@@ -395,7 +397,7 @@ def padding_scores_zero(
 @task.bug(
     symptom="It stops at the product of queries and keys, unless all sizes are equal.",
     origin="a new reader's first try",
-    mend="swap the last two axes of the keys first: `queries @ keys.mT`.",
+    fix="swap the last two axes of the keys first: `queries @ keys.mT`.",
 )
 def keys_not_transposed(
     queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
@@ -408,7 +410,7 @@ def keys_not_transposed(
 @task.bug(
     symptom="Where all scores are very low, padding takes all the weight.",
     origin="older releases of transformers, which add -10,000 at padding",
-    mend="fill with `-inf`, or with the lowest number of the dtype.",
+    fix="fill with `-inf`, or with the lowest number of the dtype.",
 )
 def padding_scores_minus_10_000(
     queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
@@ -484,7 +486,7 @@ by_hand.case("9 keys")(
 )
 
 
-@by_hand.right("it is the three stages, one after the other.")
+@by_hand.solution("it is the three stages, one after the other.")
 def stage_by_stage(query: Row, keys: Rows, values: Rows) -> Row:
     scores = _scores(query, keys)
     powers = [math.exp(score - max(scores)) for score in scores]
@@ -492,13 +494,15 @@ def stage_by_stage(query: Row, keys: Rows, values: Rows) -> Row:
     return _pool(weights, values)
 
 
-@by_hand.right("the query may be divided by the root before it meets a key.")
+@by_hand.solution("the query may be divided by the root before it meets a key.")
 def query_scaled_first(query: Row, keys: Rows, values: Rows) -> Row:
     scaled = [q * len(query) ** -0.5 for q in query]
     return _pool(_softmax([_dot(scaled, key) for key in keys]), values)
 
 
-@by_hand.right("it carries sums from key to key, and corrects them when the highest score rises.")
+@by_hand.solution(
+    "it carries sums from key to key, and corrects them when the highest score rises."
+)
 def in_one_pass(query: Row, keys: Rows, values: Rows) -> Row:
     highest, total, output = -math.inf, 0.0, [0.0] * len(values[0])
     for score, value in zip(_scores(query, keys), values, strict=True):
@@ -509,20 +513,20 @@ def in_one_pass(query: Row, keys: Rows, values: Rows) -> Row:
     return [o / total for o in output]
 
 
-@by_hand.bug(mend="divide each score by `math.sqrt(len(query))` before the softmax.")
+@by_hand.bug(fix="divide each score by `math.sqrt(len(query))` before the softmax.")
 def no_scaling_by_hand(query: Row, keys: Rows, values: Rows) -> Row:
     """the scores are not divided by the root of the query's size."""
     return _pool(_softmax([_dot(query, key) for key in keys]), values)
 
 
-@by_hand.bug(mend="take the root: divide by `math.sqrt(len(query))`.")
+@by_hand.bug(fix="take the root: divide by `math.sqrt(len(query))`.")
 def division_by_the_size_by_hand(query: Row, keys: Rows, values: Rows) -> Row:
     """the scores are divided by the query's size, without the root."""
     return _pool(_softmax([_dot(query, key) / len(query) for key in keys]), values)
 
 
 @by_hand.bug(
-    mend="take the size of the query, `len(query)`; `len(keys)` is how many keys there are."
+    fix="take the size of the query, `len(query)`; `len(keys)` is how many keys there are."
 )
 def root_of_the_number_of_keys_by_hand(query: Row, keys: Rows, values: Rows) -> Row:
     """the number of keys stands under the root, where the query's size belongs."""
@@ -534,7 +538,7 @@ def keys_are_pooled_by_hand(query: Row, keys: Rows, values: Rows) -> Row:
     return _pool(_softmax(_scores(query, keys)), keys)
 
 
-@by_hand.bug(mend="subtract `max(scores)` from each score before `math.exp`: it cancels.")
+@by_hand.bug(fix="subtract `max(scores)` from each score before `math.exp`: it cancels.")
 def no_maximum_subtracted(query: Row, keys: Rows, values: Rows) -> Row:
     """no maximum is subtracted, so that powers overflow, or all vanish."""
     powers = [math.exp(score) for score in _scores(query, keys)]
@@ -542,28 +546,28 @@ def no_maximum_subtracted(query: Row, keys: Rows, values: Rows) -> Row:
 
 
 @by_hand.bug(
-    mend="make weights of the scores first: their powers of e, divided by the sum of these."
+    fix="make weights of the scores first: their powers of e, divided by the sum of these."
 )
 def softmax_left_out(query: Row, keys: Rows, values: Rows) -> Row:
     """the scores themselves are used as weights, without a softmax."""
     return _pool(_scores(query, keys), values)
 
 
-@by_hand.bug(mend="divide each power by the sum of all: `power / sum(powers)`.")
+@by_hand.bug(fix="divide each power by the sum of all: `power / sum(powers)`.")
 def powers_never_divided(query: Row, keys: Rows, values: Rows) -> Row:
     """the powers of e are not divided by their sum, so that they are no shares."""
     scores = _scores(query, keys)
     return _pool([math.exp(score - max(scores)) for score in scores], values)
 
 
-@by_hand.bug(mend="add up all values by their weights: the best key gets most, not all.")
+@by_hand.bug(fix="add up all values by their weights: the best key gets most, not all.")
 def the_best_key_only(query: Row, keys: Rows, values: Rows) -> Row:
     """the value of the key with the highest score is returned, and the others never count."""
     scores = [_dot(query, key) for key in keys]
     return values[scores.index(max(scores))]
 
 
-@by_hand.bug(mend="subtract the maximum below the fraction bar, too: then it cancels.")
+@by_hand.bug(fix="subtract the maximum below the fraction bar, too: then it cancels.")
 def maximum_subtracted_above_only(query: Row, keys: Rows, values: Rows) -> Row:
     """the maximum is subtracted above the fraction bar only, where it does not cancel."""
     scores = _scores(query, keys)
@@ -571,35 +575,33 @@ def maximum_subtracted_above_only(query: Row, keys: Rows, values: Rows) -> Row:
     return _pool([math.exp(score - max(scores)) / total for score in scores], values)
 
 
-@by_hand.bug(
-    mend="subtract the maximum from the score, `score - highest`, not the other way round."
-)
+@by_hand.bug(fix="subtract the maximum from the score, `score - highest`, not the other way round.")
 def turned_round(query: Row, keys: Rows, values: Rows) -> Row:
     """the sign of the scores is turned, and the highest gets the smallest weight."""
     return _pool(_softmax([-score for score in _scores(query, keys)]), values)
 
 
-@by_hand.bug(mend="divide by `/`: `power / sum(powers)`.")
+@by_hand.bug(fix="divide by `/`: `power / sum(powers)`.")
 def divided_by_two_strokes(query: Row, keys: Rows, values: Rows) -> Row:
     """the powers are divided by `//`, which drops everything after the point."""
     return _pool([weight // 1 for weight in _softmax(_scores(query, keys))], values)
 
 
-@by_hand.bug(mend="begin each key's sum with 0, inside the loop over the keys.")
+@by_hand.bug(fix="begin each key's sum with 0, inside the loop over the keys.")
 def sum_not_reset(query: Row, keys: Rows, values: Rows) -> Row:
     """the sum of a dot product goes on with the next key, where it should begin with 0."""
     scores = _scores(query, keys)
     return _pool(_softmax([sum(scores[: i + 1]) for i in range(len(keys))]), values)
 
 
-@by_hand.bug(mend="only add up: weights sum to 1, and have seen to the average.")
+@by_hand.bug(fix="only add up: weights sum to 1, and have seen to the average.")
 def divided_by_the_number_of_keys(query: Row, keys: Rows, values: Rows) -> Row:
     """the sum is divided by how many keys there are, though the weights sum to 1."""
     return [number / len(keys) for number in _pool(_softmax(_scores(query, keys)), values)]
 
 
 @by_hand.bug(
-    mend="let the search for the highest score begin with the first one, or take `max(scores)`."
+    fix="let the search for the highest score begin with the first one, or take `max(scores)`."
 )
 def maximum_sought_from_0(query: Row, keys: Rows, values: Rows) -> Row:
     """the search for the highest score begins at 0, and with lower scores all powers vanish."""
@@ -608,7 +610,7 @@ def maximum_sought_from_0(query: Row, keys: Rows, values: Rows) -> Row:
     return _pool([power / sum(powers) for power in powers], values)
 
 
-@by_hand.bug(mend="divide by the root of the query's size: `math.sqrt(len(query))`.")
+@by_hand.bug(fix="divide by the root of the query's size: `math.sqrt(len(query))`.")
 def root_of_the_values_size(query: Row, keys: Rows, values: Rows) -> Row:
     """scores are divided by the root of the values' size, where the query's belongs."""
     scores = [_dot(query, key) / math.sqrt(len(values[0])) for key in keys]

@@ -38,12 +38,12 @@ by_hand.case("vectors of 12 numbers")(
 )
 
 
-@by_hand.right("it is the sentence itself.")
+@by_hand.solution("it is the sentence itself.")
 def by_the_sentence(query: Row, key: Row) -> float:
     return -sum((q - k) ** 2 for q, k in zip(query, key, strict=True)) / 2
 
 
-@by_hand.right("each number takes off its own half of a square.")
+@by_hand.solution("each number takes off its own half of a square.")
 def number_by_number(query: Row, key: Row) -> float:
     total = 0.0
     for i in range(len(query)):
@@ -51,85 +51,85 @@ def number_by_number(query: Row, key: Row) -> float:
     return total
 
 
-@by_hand.right("(q - k)² is q² - 2qk + k², so it is the dot product less half of both squares.")
+@by_hand.solution("(q - k)² is q² - 2qk + k², so it is the dot product less half of both squares.")
 def by_dot_products(query: Row, key: Row) -> float:
     dot = sum(q * k for q, k in zip(query, key, strict=True))
     return dot - sum(q * q for q in query) / 2 - sum(k * k for k in key) / 2
 
 
-@by_hand.right("a distance's square is what is under its root.")
+@by_hand.solution("a distance's square is what is under its root.")
 def by_the_distance(query: Row, key: Row) -> float:
     distance = math.sqrt(sum(d * d for d in _differences(query, key)))
     return -(distance**2) / 2
 
 
-@by_hand.bug(mend="subtract, and square: `(q - k)**2` in place of `q * k`.")
+@by_hand.bug(fix="subtract, and square: `(q - k)**2` in place of `q * k`.")
 def the_dot_product(query: Row, key: Row) -> float:
     """query and key are multiplied number by number: that is the dot product."""
     return sum(q * k for q, k in zip(query, key, strict=True))
 
 
-@by_hand.bug(mend="put a minus before the sum: a large distance must score low.")
+@by_hand.bug(fix="put a minus before the sum: a large distance must score low.")
 def no_minus(query: Row, key: Row) -> float:
     """the minus is missing, and scores grow with the distance."""
     return sum(d**2 for d in _differences(query, key)) / 2
 
 
-@by_hand.bug(mend="divide the sum of the squares by 2.")
+@by_hand.bug(fix="divide the sum of the squares by 2.")
 def not_halved(query: Row, key: Row) -> float:
     """the sum is not divided by 2."""
     return -sum(d**2 for d in _differences(query, key))
 
 
-@by_hand.bug(mend="leave the root out: the score is made of the squares.")
+@by_hand.bug(fix="leave the root out: the score is made of the squares.")
 def root_taken(query: Row, key: Row) -> float:
     """the root is taken of the sum, which makes it the distance itself."""
     return -math.sqrt(sum(d**2 for d in _differences(query, key))) / 2
 
 
-@by_hand.bug(mend="square each difference, in place of `abs`.")
+@by_hand.bug(fix="square each difference, in place of `abs`.")
 def abs_in_place_of_squares(query: Row, key: Row) -> float:
     """differences are taken without their sign, and not squared."""
     return -sum(abs(d) for d in _differences(query, key)) / 2
 
 
-@by_hand.bug(mend="go through all numbers, and add up their squares.")
+@by_hand.bug(fix="go through all numbers, and add up their squares.")
 def the_first_number_only(query: Row, key: Row) -> float:
     """only the first numbers are compared."""
     return -((query[0] - key[0]) ** 2) / 2
 
 
-@by_hand.bug(mend="divide the sum by 2, and not by how many numbers there are.")
+@by_hand.bug(fix="divide the sum by 2, and not by how many numbers there are.")
 def mean_of_the_squares(query: Row, key: Row) -> float:
     """the squares are averaged over the vector, not summed."""
     return -sum(d**2 for d in _differences(query, key)) / len(query) / 2
 
 
-@by_hand.bug(mend="divide by 2, whatever the size is.")
+@by_hand.bug(fix="divide by 2, whatever the size is.")
 def size_in_place_of_2(query: Row, key: Row) -> float:
     """the sum is divided by how many numbers there are, not by 2."""
     return -sum(d**2 for d in _differences(query, key)) / len(query)
 
 
-@by_hand.bug(mend="square each difference first, then add: a sum of differences can cancel.")
+@by_hand.bug(fix="square each difference first, then add: a sum of differences can cancel.")
 def square_of_the_sum(query: Row, key: Row) -> float:
     """the differences are added first, and their sum is squared."""
     return -(sum(_differences(query, key)) ** 2) / 2
 
 
-@by_hand.bug(mend="leave `math.exp` to the softmax: a score is what goes into it.")
+@by_hand.bug(fix="leave `math.exp` to the softmax: a score is what goes into it.")
 def the_kernel_itself(query: Row, key: Row) -> float:
     """the power of e is taken already: that is the kernel, and the score is its exponent."""
     return math.exp(-sum(d**2 for d in _differences(query, key)) / 2)
 
 
-@by_hand.bug(mend="square first, then divide the sum by 2: the square of a half is a quarter.")
+@by_hand.bug(fix="square first, then divide the sum by 2: the square of a half is a quarter.")
 def halved_before_the_square(query: Row, key: Row) -> float:
     """the differences are halved before they are squared, which divides by 4."""
     return -sum((d / 2) ** 2 for d in _differences(query, key))
 
 
-@by_hand.bug(mend="divide by `/`: a half of an odd number is no whole one.")
+@by_hand.bug(fix="divide by `/`: a half of an odd number is no whole one.")
 def divided_by_two_strokes(query: Row, key: Row) -> float:
     """the division is `//`, which goes down to a whole number."""
     return -sum(d**2 for d in _differences(query, key)) // 2

@@ -92,12 +92,14 @@ def _() -> tuple[int, int]:
 task.case("131 positions, 130 numbers")(lambda: (131, 130))
 
 
-@task.right("it is the book's own.")
+@task.solution("it is the book's own.")
 def the_package(num_positions: int, size: int) -> Tensor:
     return attnbook.sinusoidal_encoding(num_positions, size)
 
 
-@task.right("it computes one column after another, sines at even places and cosines at odd ones.")
+@task.solution(
+    "it computes one column after another, sines at even places and cosines at odd ones."
+)
 def column_by_column(num_positions: int, size: int) -> Tensor:
     positions = torch.arange(num_positions, dtype=torch.float64)
     columns = []
@@ -107,7 +109,7 @@ def column_by_column(num_positions: int, size: int) -> Tensor:
     return torch.stack(columns, dim=1).float()
 
 
-@task.right("a power of 10000 is a power of e, and there is one sine more in an odd size.")
+@task.solution("a power of 10000 is a power of e, and there is one sine more in an odd size.")
 def filled_in_steps_of_two(num_positions: int, size: int) -> Tensor:
     speeds = torch.exp(torch.arange(0, size, 2).double() * (-math.log(10000) / size))
     angles = torch.outer(torch.arange(num_positions).double(), speeds)
@@ -117,7 +119,7 @@ def filled_in_steps_of_two(num_positions: int, size: int) -> Tensor:
     return encoding
 
 
-@task.right("a cosine is a sine that is a quarter of a turn ahead.")
+@task.solution("a cosine is a sine that is a quarter of a turn ahead.")
 def sines_only(num_positions: int, size: int) -> Tensor:
     number = torch.arange(size)
     speeds = 10000 ** -((number - number % 2).double() / size)
@@ -125,7 +127,7 @@ def sines_only(num_positions: int, size: int) -> Tensor:
     return torch.sin(angles + number % 2 * (math.pi / 2)).float()
 
 
-@task.right("the cosine and the sine are the two parts of a number that goes round in a circle.")
+@task.solution("the cosine and the sine are the two parts of a number that goes round in a circle.")
 def on_a_circle(num_positions: int, size: int) -> Tensor:
     speeds = 10000 ** -(torch.arange(0, size, 2).double() / size)
     angles = torch.arange(num_positions).double()[:, None] * speeds
@@ -178,7 +180,7 @@ def _encoded(angles: Tensor, size: int) -> Tensor:
 @task.bug(
     symptom="All pairs of columns show the same wave.",
     origin="accepted as a rotary encoding by TorchCode's judge",
-    mend="divide positions by 10000^(2i/size), which grows from pair to pair.",
+    fix="divide positions by 10000^(2i/size), which grows from pair to pair.",
 )
 def one_speed_for_all_pairs(num_positions: int, size: int) -> Tensor:
     """the angle is the position itself, in all pairs."""
@@ -187,7 +189,7 @@ def one_speed_for_all_pairs(num_positions: int, size: int) -> Tensor:
 
 @task.bug(
     symptom="Neighbouring positions have almost the same code.",
-    mend="take 10000 to the power of 2i/size before you divide.",
+    fix="take 10000 to the power of 2i/size before you divide.",
 )
 def divided_by_10000_itself(num_positions: int, size: int) -> Tensor:
     """the power is forgotten, and all positions are divided by 10000."""
@@ -196,7 +198,7 @@ def divided_by_10000_itself(num_positions: int, size: int) -> Tensor:
 
 @task.bug(
     symptom="Far positions look alike sooner than they should.",
-    mend="write 10000, or 10_000, where you count zeros.",
+    fix="write 10000, or 10_000, where you count zeros.",
 )
 def a_zero_forgotten(num_positions: int, size: int) -> Tensor:
     """the base is 1000, not 10000."""
@@ -204,7 +206,7 @@ def a_zero_forgotten(num_positions: int, size: int) -> Tensor:
 
 
 @task.bug(
-    symptom="Position 0 reads 1, 0, 1, 0.", mend="put sines at even places and cosines at odd ones."
+    symptom="Position 0 reads 1, 0, 1, 0.", fix="put sines at even places and cosines at odd ones."
 )
 def the_cosine_first(num_positions: int, size: int) -> Tensor:
     """each pair begins with its cosine."""
@@ -215,7 +217,7 @@ def the_cosine_first(num_positions: int, size: int) -> Tensor:
 @task.bug(
     symptom="A model that was trained elsewhere loses its sense of order here.",
     origin="a convention of other code",
-    mend="put each sine and its cosine side by side.",
+    fix="put each sine and its cosine side by side.",
 )
 def sines_and_cosines_in_halves(num_positions: int, size: int) -> Tensor:
     """all sines come first and then all cosines: right with weights trained so, not here."""
@@ -225,7 +227,7 @@ def sines_and_cosines_in_halves(num_positions: int, size: int) -> Tensor:
 
 @task.bug(
     symptom="The slowest wave comes back after 600 positions, and should take almost 63,000.",
-    mend="double i in the exponent: 2i/size grows from 0 almost to 1.",
+    fix="double i in the exponent: 2i/size grows from 0 almost to 1.",
 )
 def the_exponent_not_doubled(num_positions: int, size: int) -> Tensor:
     """the exponent is i/size, where i counts pairs, and not 2i/size."""
@@ -234,7 +236,7 @@ def the_exponent_not_doubled(num_positions: int, size: int) -> Tensor:
 
 @task.bug(
     symptom="Most columns hardly change from one position to the next.",
-    mend="double once: what `arange(0, size, 2)` gives is 2i already.",
+    fix="double once: what `arange(0, size, 2)` gives is 2i already.",
 )
 def the_exponent_doubled_twice(num_positions: int, size: int) -> Tensor:
     """the exponent is doubled twice: `arange(0, size, 2)` is 2i already."""
@@ -243,7 +245,7 @@ def the_exponent_doubled_twice(num_positions: int, size: int) -> Tensor:
 
 @task.bug(
     symptom="Moving by some positions is no longer a turn of each pair.",
-    mend="use 2i for both numbers of a pair: `number // 2 * 2`.",
+    fix="use 2i for both numbers of a pair: `number // 2 * 2`.",
 )
 def a_speed_of_its_own_for_each_number(num_positions: int, size: int) -> Tensor:
     """the cosine at place 2i + 1 uses its own place in the exponent, not 2i."""
@@ -253,7 +255,7 @@ def a_speed_of_its_own_for_each_number(num_positions: int, size: int) -> Tensor:
 
 @task.bug(
     symptom="A cached decoder and a fresh one disagree by one position.",
-    mend="count from 0: `torch.arange(num_positions)`.",
+    fix="count from 0: `torch.arange(num_positions)`.",
 )
 def counted_from_one(num_positions: int, size: int) -> Tensor:
     """the first position is 1, not 0."""
@@ -262,7 +264,7 @@ def counted_from_one(num_positions: int, size: int) -> Tensor:
 
 @task.bug(
     symptom="RuntimeError: the expanded size of the tensor must match the existing size.",
-    mend="cut the cosines to `size // 2` columns before you write them.",
+    fix="cut the cosines to `size // 2` columns before you write them.",
 )
 def no_room_for_the_last_cosine(num_positions: int, size: int) -> Tensor:
     """as many cosines as sines are written, and an odd size has room for one less."""
@@ -274,7 +276,7 @@ def no_room_for_the_last_cosine(num_positions: int, size: int) -> Tensor:
 
 @task.bug(
     symptom="Far from the beginning, two ways to compute the same position disagree.",
-    mend="use `.double()` for positions and speeds, and `.float()` at the very end.",
+    fix="use `.double()` for positions and speeds, and `.float()` at the very end.",
 )
 def angles_in_single_precision(num_positions: int, size: int) -> Tensor:
     """the angles are computed in single precision, which has seven digits for all their turns."""
@@ -313,7 +315,7 @@ by_hand.case("position 1000")(lambda: (1000, 4))
 by_hand.case("12 numbers")(lambda: (7, 12))
 
 
-@by_hand.right("each number has its pair, `number // 2`, and is a sine or a cosine by turns.")
+@by_hand.solution("each number has its pair, `number // 2`, and is a sine or a cosine by turns.")
 def number_by_number(position: int, size: int) -> Row:
     numbers = []
     for number in range(size):
@@ -322,7 +324,9 @@ def number_by_number(position: int, size: int) -> Row:
     return numbers
 
 
-@by_hand.right("it goes in steps of two, and cuts off the cosine that an odd size has no room for.")
+@by_hand.solution(
+    "it goes in steps of two, and cuts off the cosine that an odd size has no room for."
+)
 def in_steps_of_two(position: int, size: int) -> Row:
     numbers: Row = []
     for even in range(0, size, 2):
@@ -331,7 +335,7 @@ def in_steps_of_two(position: int, size: int) -> Row:
     return numbers[:size]
 
 
-@by_hand.right(
+@by_hand.solution(
     "a power of 10000 is a power of e, and a cosine is a sine a quarter of a turn ahead."
 )
 def sines_only_by_hand(position: int, size: int) -> Row:
@@ -342,13 +346,13 @@ def sines_only_by_hand(position: int, size: int) -> Row:
     return numbers
 
 
-@by_hand.bug(mend="divide the position by `10000**(2 * i / size)`, which grows from pair to pair.")
+@by_hand.bug(fix="divide the position by `10000**(2 * i / size)`, which grows from pair to pair.")
 def one_speed_for_all_pairs_by_hand(position: int, size: int) -> Row:
     """all angles are the position itself: nothing divides it, or a power that `//` makes 1."""
     return _encoded_of_lists([float(position)] * size, size)
 
 
-@by_hand.bug(mend="take 10000 to the power of `2 * i / size` before you divide.")
+@by_hand.bug(fix="take 10000 to the power of `2 * i / size` before you divide.")
 def divided_by_10000_itself_by_hand(position: int, size: int) -> Row:
     return _encoded_of_lists([position / 10000] * size, size)
 
@@ -358,7 +362,7 @@ def a_zero_forgotten_by_hand(position: int, size: int) -> Row:
     return _encoded_of_lists([position / 1000 ** (2 * i / size) for i in range(size)], size)
 
 
-@by_hand.bug(mend="put sines at the places 0, 2, 4 and cosines at 1, 3, 5.")
+@by_hand.bug(fix="put sines at the places 0, 2, 4 and cosines at 1, 3, 5.")
 def the_cosine_first_by_hand(position: int, size: int) -> Row:
     angles = [position / 10000 ** (2 * i / size) for i in range(size)]
     return [turn(angle) for angle in angles for turn in (math.cos, math.sin)][:size]
@@ -370,36 +374,36 @@ def sines_and_cosines_in_halves_by_hand(position: int, size: int) -> Row:
     return numbers[0::2] + numbers[1::2]
 
 
-@by_hand.bug(mend="double i in the power: `2 * i / size` grows from 0 almost to 1.")
+@by_hand.bug(fix="double i in the power: `2 * i / size` grows from 0 almost to 1.")
 def the_exponent_not_doubled_by_hand(position: int, size: int) -> Row:
     return _encoded_of_lists([position / 10000 ** (i / size) for i in range(size)], size)
 
 
-@by_hand.bug(mend="let i count pairs, 0, 1, 2: where it counts in steps of two, it is 2i already.")
+@by_hand.bug(fix="let i count pairs, 0, 1, 2: where it counts in steps of two, it is 2i already.")
 def the_exponent_doubled_twice_by_hand(position: int, size: int) -> Row:
     """the power is 4i/size: what counts in steps of two is 2i already, and is doubled again."""
     return _encoded_of_lists([position / 10000 ** (4 * i / size) for i in range(size)], size)
 
 
-@by_hand.bug(mend="use one angle for both numbers of a pair: i is `number // 2`.")
+@by_hand.bug(fix="use one angle for both numbers of a pair: i is `number // 2`.")
 def a_speed_of_its_own_for_each_number_by_hand(position: int, size: int) -> Row:
     angles = [position / 10000 ** (number / size) for number in range(size)]
     return [math.cos(a) if number % 2 else math.sin(a) for number, a in enumerate(angles)]
 
 
-@by_hand.bug(mend="take the position as it comes: it counts from 0 already.")
+@by_hand.bug(fix="take the position as it comes: it counts from 0 already.")
 def counted_from_one_by_hand(position: int, size: int) -> Row:
     return _encoded_of_lists([(position + 1) / 10000 ** (2 * i / size) for i in range(size)], size)
 
 
-@by_hand.bug(mend="leave out the last cosine where the size is odd: `numbers[:size]`.")
+@by_hand.bug(fix="leave out the last cosine where the size is odd: `numbers[:size]`.")
 def no_room_for_the_last_cosine_by_hand(position: int, size: int) -> Row:
     """the last sine has its cosine with it, and an odd size has no room for that."""
     return _encoded_of_lists([position / 10000 ** (i / size) for i in range(0, size, 2)], size + 1)
 
 
 @by_hand.bug(
-    mend="go on to the last sine where the size is odd: there are `(size + 1) // 2` of them."
+    fix="go on to the last sine where the size is odd: there are `(size + 1) // 2` of them."
 )
 def the_last_sine_forgotten(position: int, size: int) -> Row:
     """only whole pairs are made, and the last sine of an odd size is missing."""
@@ -407,7 +411,7 @@ def the_last_sine_forgotten(position: int, size: int) -> Row:
     return _encoded_of_lists(angles, size)
 
 
-@by_hand.bug(mend="divide by `/`: an angle need not be a whole number.")
+@by_hand.bug(fix="divide by `/`: an angle need not be a whole number.")
 def divided_by_two_strokes(position: int, size: int) -> Row:
     """the position is divided by `//`, which drops everything after the point."""
     return _encoded_of_lists([position // 10000 ** (2 * i / size) for i in range(size)], size)

@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
 import attnbook
-from attnbook.practice.inputs import normal
+from attnbook.practice.example_inputs import normal
 from attnbook.practice.list_task import ListTask
 from attnbook.practice.task import Function, Law, Task, rows_sum_to_one
 
@@ -75,34 +75,34 @@ task.case("half precision, where powers of 12 overflow")(
 task.case("6 examples of 9 queries, 131 keys")(lambda: (normal(6, 9, 131),))
 
 
-@task.right("it is the book's own, for which keys without lengths are all seen.")
+@task.solution("it is the book's own, for which keys without lengths are all seen.")
 def the_package(scores: Tensor) -> Tensor:
     return attnbook.masked_softmax(scores)
 
 
-@task.right("it is torch's own, over the last axis.")
+@task.solution("it is torch's own, over the last axis.")
 def of_torch(scores: Tensor) -> Tensor:
     return torch.softmax(scores, dim=-1)
 
 
-@task.right("it is the formula; a row's maximum, subtracted from all its scores, cancels.")
+@task.solution("it is the formula; a row's maximum, subtracted from all its scores, cancels.")
 def by_the_formula(scores: Tensor) -> Tensor:
     powers = (scores - scores.amax(dim=-1, keepdim=True)).exp()
     return powers / powers.sum(dim=-1, keepdim=True)
 
 
-@task.right("it goes through the rows; each is divided by the sum of its own powers.")
+@task.solution("it goes through the rows; each is divided by the sum of its own powers.")
 def row_by_row(scores: Tensor) -> Tensor:
     rows = [(row - row.max()).exp() for example in scores for row in example]
     return torch.stack([row / row.sum() for row in rows]).reshape(scores.shape)
 
 
-@task.right("dividing by a sum is subtracting its logarithm, before the power is taken.")
+@task.solution("dividing by a sum is subtracting its logarithm, before the power is taken.")
 def by_logarithms(scores: Tensor) -> Tensor:
     return (scores - scores.logsumexp(dim=-1, keepdim=True)).exp()
 
 
-@task.right("attention that pools the rows of an identity matrix gives its own weights.")
+@task.solution("attention that pools the rows of an identity matrix gives its own weights.")
 def pooled_identity(scores: Tensor) -> Tensor:
     identity = torch.eye(scores.shape[-1], dtype=scores.dtype).expand(len(scores), -1, -1)
     return scaled_dot_product_attention(scores, identity, identity, scale=1.0)
@@ -144,7 +144,7 @@ def test_the_scores_are_left_alone(function: Function) -> None:
 @task.bug(
     symptom="Rows of weights do not sum to 1; with one query all weights are 1.",
     origin="the book's own first draft, where there are no lengths",
-    mend="take the softmax over the last axis, the keys: `dim=-1`.",
+    fix="take the softmax over the last axis, the keys: `dim=-1`.",
 )
 def softmax_over_the_queries(scores: Tensor) -> Tensor:
     """the sum runs over the queries, not over the keys."""
@@ -154,7 +154,7 @@ def softmax_over_the_queries(scores: Tensor) -> Tensor:
 @task.bug(
     symptom="Rows sum to anything, and an example's weights change with its neighbours.",
     origin="the book's own first draft, by `nn.Softmax()` without `dim`",
-    mend="always say `dim=-1`: without it torch takes the first of three axes.",
+    fix="always say `dim=-1`: without it torch takes the first of three axes.",
 )
 def softmax_over_the_batch(scores: Tensor) -> Tensor:
     """the sum runs over the batch, which `nn.Softmax()` without `dim` does for three axes."""
@@ -163,7 +163,7 @@ def softmax_over_the_batch(scores: Tensor) -> Tensor:
 
 @task.bug(
     symptom="All weights are too small, the smaller the larger the batch.",
-    mend="sum over the last axis only: `dim=-1, keepdim=True`.",
+    fix="sum over the last axis only: `dim=-1, keepdim=True`.",
 )
 def softmax_over_all_scores(scores: Tensor) -> Tensor:
     """one sum is taken over all queries and examples, not one for each query."""
@@ -173,7 +173,7 @@ def softmax_over_all_scores(scores: Tensor) -> Tensor:
 @task.bug(
     symptom="Training runs for a while, then everything is NaN.",
     origin="a notebook for Understanding Deep Learning",
-    mend="subtract each row's maximum before the power: it cancels, and nothing overflows.",
+    fix="subtract each row's maximum before the power: it cancels, and nothing overflows.",
 )
 def no_maximum_subtracted(scores: Tensor) -> Tensor:
     """no maximum is subtracted, so that powers overflow to infinity, or all vanish."""
@@ -183,7 +183,7 @@ def no_maximum_subtracted(scores: Tensor) -> Tensor:
 
 @task.bug(
     symptom="A query whose scores are all low gets NaN, but only beside one with high scores.",
-    mend="subtract each row's own maximum: `scores.amax(dim=-1, keepdim=True)`.",
+    fix="subtract each row's own maximum: `scores.amax(dim=-1, keepdim=True)`.",
 )
 def one_maximum_for_all_rows(scores: Tensor) -> Tensor:
     """one maximum, the whole tensor's, say, is subtracted from all rows, and low rows vanish."""
@@ -193,7 +193,7 @@ def one_maximum_for_all_rows(scores: Tensor) -> Tensor:
 
 @task.bug(
     symptom="Weights are wrong, though each row sums to 1 and nothing overflows.",
-    mend="subtract one number from all scores of a query: the maximum over `dim=-1`.",
+    fix="subtract one number from all scores of a query: the maximum over `dim=-1`.",
 )
 def maximum_over_the_queries(scores: Tensor) -> Tensor:
     """the maximum is taken over the queries, so that each key's scores move by another number."""
@@ -203,7 +203,7 @@ def maximum_over_the_queries(scores: Tensor) -> Tensor:
 
 @task.bug(
     symptom="Some weights are negative, others far above 1.",
-    mend="divide by the sum of the powers, not of the scores.",
+    fix="divide by the sum of the powers, not of the scores.",
 )
 def divided_by_the_sum_of_scores(scores: Tensor) -> Tensor:
     """the scores themselves are divided by their sum, and no power is taken."""
@@ -212,7 +212,7 @@ def divided_by_the_sum_of_scores(scores: Tensor) -> Tensor:
 
 @task.bug(
     symptom="Rows sum to more than 1, and a key's weight does not depend on the other keys.",
-    mend="let keys compete: divide by the sum over all keys of the query.",
+    fix="let keys compete: divide by the sum over all keys of the query.",
 )
 def sigmoid_of_each_score(scores: Tensor) -> Tensor:
     """each score goes through a sigmoid by itself, and keys do not share a weight of 1."""
@@ -221,7 +221,7 @@ def sigmoid_of_each_score(scores: Tensor) -> Tensor:
 
 @task.bug(
     symptom="All weights are negative, or 0.",
-    mend="take the power: `softmax`, where `log_softmax` is meant for a loss.",
+    fix="take the power: `softmax`, where `log_softmax` is meant for a loss.",
 )
 def logarithms_of_the_weights(scores: Tensor) -> Tensor:
     """the logarithms of the weights are returned."""
@@ -230,7 +230,7 @@ def logarithms_of_the_weights(scores: Tensor) -> Tensor:
 
 @task.bug(
     symptom="The weights are right; the scores printed after them have changed.",
-    mend="make a new tensor: `scores - maximum`, not `scores -= maximum`.",
+    fix="make a new tensor: `scores - maximum`, not `scores -= maximum`.",
 )
 def subtracted_in_place(scores: Tensor) -> Tensor:
     """a step is taken in place, on the caller's own scores: `scores -= maximum`, for one."""
@@ -241,7 +241,7 @@ def subtracted_in_place(scores: Tensor) -> Tensor:
 @task.bug(
     symptom="It stops at the division: the sizes of two tensors do not match.",
     origin="a new reader's first try",
-    mend="keep the axis that is summed over: `sum(dim=-1, keepdim=True)`, and so for `amax`.",
+    fix="keep the axis that is summed over: `sum(dim=-1, keepdim=True)`, and so for `amax`.",
 )
 def an_axis_lost(scores: Tensor) -> Tensor:
     """a sum or a maximum over the keys loses their axis, and no longer stands above its row."""
@@ -277,14 +277,14 @@ by_hand.case("scores 1000 apart")(lambda: ([0.0, 1000.0, 1.0, 2.0],))
 by_hand.case("12 scores")(lambda: ([x * 0.5 - 3 for x in range(12)],))
 
 
-@by_hand.right("a row's maximum, subtracted from all its scores, cancels.")
+@by_hand.solution("a row's maximum, subtracted from all its scores, cancels.")
 def by_the_formula_by_hand(scores: Row) -> Row:
     largest = max(scores)
     powers = [math.exp(score - largest) for score in scores]
     return [power / sum(powers) for power in powers]
 
 
-@by_hand.right("each weight is 1 over what all powers are, seen from its own score.")
+@by_hand.solution("each weight is 1 over what all powers are, seen from its own score.")
 def seen_from_each_score(scores: Row) -> Row:
     weights = []
     for score in scores:
@@ -296,7 +296,7 @@ def seen_from_each_score(scores: Row) -> Row:
     return weights
 
 
-@by_hand.right("dividing by a sum is subtracting its logarithm, before the power is taken.")
+@by_hand.solution("dividing by a sum is subtracting its logarithm, before the power is taken.")
 def by_logarithms_by_hand(scores: Row) -> Row:
     largest = max(scores)
     total = 0.0
@@ -305,7 +305,7 @@ def by_logarithms_by_hand(scores: Row) -> Row:
     return [math.exp(score - largest - math.log(total)) for score in scores]
 
 
-@by_hand.bug(mend="subtract `max(scores)` from each score first: it cancels.")
+@by_hand.bug(fix="subtract `max(scores)` from each score first: it cancels.")
 def no_maximum_subtracted_by_hand(scores: Row) -> Row:
     """no maximum is subtracted, so that the powers of large scores overflow."""
     powers = [math.exp(score) for score in scores]
@@ -313,46 +313,44 @@ def no_maximum_subtracted_by_hand(scores: Row) -> Row:
     return [power / total for power in powers]
 
 
-@by_hand.bug(mend="divide each power by the sum of all: `power / sum(powers)`.")
+@by_hand.bug(fix="divide each power by the sum of all: `power / sum(powers)`.")
 def never_divided(scores: Row) -> Row:
     """the powers are not divided by their sum, so that they are no shares."""
     largest = max(scores)
     return [math.exp(score - largest) for score in scores]
 
 
-@by_hand.bug(mend="divide by the sum of the powers, not by how many there are.")
+@by_hand.bug(fix="divide by the sum of the powers, not by how many there are.")
 def divided_by_the_count(scores: Row) -> Row:
     """the powers are divided by how many there are, not by their sum."""
     largest = max(scores)
     return [math.exp(score - largest) / len(scores) for score in scores]
 
 
-@by_hand.bug(mend="take `math.exp` of each score before you divide.")
+@by_hand.bug(fix="take `math.exp` of each score before you divide.")
 def divided_by_the_sum_of_scores_by_hand(scores: Row) -> Row:
     return [score / sum(scores) for score in scores]
 
 
-@by_hand.bug(
-    mend="subtract the maximum from the score, `score - largest`, not the other way round."
-)
+@by_hand.bug(fix="subtract the maximum from the score, `score - largest`, not the other way round.")
 def turned_round(scores: Row) -> Row:
     """the sign of the scores is turned, and the largest gets the smallest weight."""
     powers = [math.exp(min(scores) - score) for score in scores]
     return [power / sum(powers) for power in powers]
 
 
-@by_hand.bug(mend="give each key its share: the largest score gets most, not all.")
+@by_hand.bug(fix="give each key its share: the largest score gets most, not all.")
 def the_largest_takes_all(scores: Row) -> Row:
     """the largest score gets all the weight, as in a look-up that is all or nothing."""
     return [float(score == max(scores)) for score in scores]
 
 
-@by_hand.bug(mend="let keys compete: divide by the sum over all keys.")
+@by_hand.bug(fix="let keys compete: divide by the sum over all keys.")
 def sigmoid_of_each_score_by_hand(scores: Row) -> Row:
     return [1 / (1 + math.exp(min(-score, 700))) for score in scores]
 
 
-@by_hand.bug(mend="make a new list, and leave `scores` as they are.")
+@by_hand.bug(fix="make a new list, and leave `scores` as they are.")
 def written_into_the_scores(scores: Row) -> Row:
     """the weights are written into the caller's own list of scores."""
     largest = max(scores)
@@ -362,7 +360,7 @@ def written_into_the_scores(scores: Row) -> Row:
     return scores
 
 
-@by_hand.bug(mend="finish the sum over all keys before you divide the first power by it.")
+@by_hand.bug(fix="finish the sum over all keys before you divide the first power by it.")
 def divided_by_the_sum_so_far(scores: Row) -> Row:
     """each power is divided by the sum of the powers up to it, not of all."""
     largest, total, weights = max(scores), 0.0, []
@@ -372,14 +370,14 @@ def divided_by_the_sum_so_far(scores: Row) -> Row:
     return weights
 
 
-@by_hand.bug(mend="divide by `/`: `power / sum(powers)`.")
+@by_hand.bug(fix="divide by `/`: `power / sum(powers)`.")
 def divided_by_two_strokes(scores: Row) -> Row:
     """the division is `//`, which drops everything after the point."""
     powers = [math.exp(score - max(scores)) for score in scores]
     return [power // sum(powers) for power in powers]
 
 
-@by_hand.bug(mend="take the sum once, before the loop: `total = sum(powers)`.")
+@by_hand.bug(fix="take the sum once, before the loop: `total = sum(powers)`.")
 def divided_while_the_sum_changes(scores: Row) -> Row:
     """the powers are divided in their own list, and their sum changes from one to the next."""
     powers = [math.exp(score - max(scores)) for score in scores]
@@ -388,14 +386,14 @@ def divided_while_the_sum_changes(scores: Row) -> Row:
     return powers
 
 
-@by_hand.bug(mend="subtract the largest, `max(scores)`, so that no power is above 1.")
+@by_hand.bug(fix="subtract the largest, `max(scores)`, so that no power is above 1.")
 def another_score_subtracted(scores: Row) -> Row:
     """it is not the largest score that is subtracted, and powers of far higher ones overflow."""
     powers = [math.exp(score - scores[0]) for score in scores]
     return [power / sum(powers) for power in powers]
 
 
-@by_hand.bug(mend="keep the order of `scores`: the first weight belongs to the first score.")
+@by_hand.bug(fix="keep the order of `scores`: the first weight belongs to the first score.")
 def sorted_by_size(scores: Row) -> Row:
     """the weights come back sorted, and no longer stand in the order of their scores."""
     powers = [math.exp(score - max(scores)) for score in sorted(scores)]

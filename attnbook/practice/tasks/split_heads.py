@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 import attnbook
-from attnbook.practice.inputs import normal
+from attnbook.practice.example_inputs import normal
 from attnbook.practice.list_task import ListTask
 from attnbook.practice.task import Function, Task
 
@@ -71,17 +71,17 @@ def _() -> tuple[Tensor, int]:
 task.case("6 examples of 131 positions, 9 heads")(lambda: (normal(6, 131, 99), 9))
 
 
-@task.right("it is the book's own.")
+@task.solution("it is the book's own.")
 def the_package(vectors: Tensor, num_heads: int) -> Tensor:
     return attnbook.split_heads(vectors, num_heads)
 
 
-@task.right("it cuts the last axis, and stacks the pieces as a new axis behind the batch.")
+@task.solution("it cuts the last axis, and stacks the pieces as a new axis behind the batch.")
 def cut_and_stacked(vectors: Tensor, num_heads: int) -> Tensor:
     return torch.stack(vectors.chunk(num_heads, dim=-1), dim=1)
 
 
-@task.right("it copies head after head into its place.")
+@task.solution("it copies head after head into its place.")
 def head_by_head(vectors: Tensor, num_heads: int) -> Tensor:
     batch, num_positions, num_hiddens = vectors.shape
     size = num_hiddens // num_heads
@@ -91,13 +91,15 @@ def head_by_head(vectors: Tensor, num_heads: int) -> Tensor:
     return heads
 
 
-@task.right("number n of head h is number h · head_size + n of the vector, which it looks up.")
+@task.solution("number n of head h is number h · head_size + n of the vector, which it looks up.")
 def looked_up(vectors: Tensor, num_heads: int) -> Tensor:
     numbers = torch.arange(vectors.shape[-1]).reshape(num_heads, -1)
     return vectors[..., numbers].movedim(2, 1)
 
 
-@task.right("with positions last, the numbers of one head stand together, and a reshape is right.")
+@task.solution(
+    "with positions last, the numbers of one head stand together, and a reshape is right."
+)
 def positions_out_of_the_way(vectors: Tensor, num_heads: int) -> Tensor:
     batch, num_positions, _ = vectors.shape
     columns = vectors.transpose(1, 2).reshape(batch, num_heads, -1, num_positions)
@@ -146,7 +148,7 @@ def _sizes(vectors: Tensor, num_heads: int) -> tuple[int, int, int, int]:
 @task.bug(
     symptom="It trains, but a head sees some positions in full and others not at all.",
     origin="hyunwoongko/transformer#15",
-    mend="reshape to (batch, num_positions, num_heads, head_size), then `transpose(1, 2)`.",
+    fix="reshape to (batch, num_positions, num_heads, head_size), then `transpose(1, 2)`.",
 )
 def reshaped_without_a_swap(vectors: Tensor, num_heads: int) -> Tensor:
     """the vectors are reshaped to the final shape at once, so that heads cut up positions."""
@@ -155,7 +157,7 @@ def reshaped_without_a_swap(vectors: Tensor, num_heads: int) -> Tensor:
 
 @task.bug(
     symptom="Attention compares the heads of one position, not the positions.",
-    mend="put the axis of heads before that of positions: `transpose(1, 2)`.",
+    fix="put the axis of heads before that of positions: `transpose(1, 2)`.",
 )
 def heads_left_behind_positions(vectors: Tensor, num_heads: int) -> Tensor:
     """the numbers are cut into heads, and the axis of heads is left behind that of positions."""
@@ -164,7 +166,7 @@ def heads_left_behind_positions(vectors: Tensor, num_heads: int) -> Tensor:
 
 @task.bug(
     symptom="Weights trained elsewhere give other outputs here.",
-    mend="let num_heads come first where the numbers are cut: (num_heads, head_size).",
+    fix="let num_heads come first where the numbers are cut: (num_heads, head_size).",
 )
 def numbers_dealt_out_in_turn(vectors: Tensor, num_heads: int) -> Tensor:
     """the numbers are dealt out in turn: each head gets every num_heads-th one."""
@@ -173,7 +175,7 @@ def numbers_dealt_out_in_turn(vectors: Tensor, num_heads: int) -> Tensor:
 
 @task.bug(
     symptom="More heads do not help, and all of them attend to the same keys.",
-    mend="begin the part of head h at number h · head_size.",
+    fix="begin the part of head h at number h · head_size.",
 )
 def the_first_part_for_every_head(vectors: Tensor, num_heads: int) -> Tensor:
     """every head gets the same numbers, the first ones."""
@@ -183,7 +185,7 @@ def the_first_part_for_every_head(vectors: Tensor, num_heads: int) -> Tensor:
 
 @task.bug(
     symptom="The shape is right, and positions and numbers are mixed.",
-    mend="reshape before you swap: only neighbours in the last axis belong to one head.",
+    fix="reshape before you swap: only neighbours in the last axis belong to one head.",
 )
 def swapped_before_the_reshape(vectors: Tensor, num_heads: int) -> Tensor:
     """positions and numbers are swapped first, and the reshape then cuts up positions."""
@@ -193,7 +195,7 @@ def swapped_before_the_reshape(vectors: Tensor, num_heads: int) -> Tensor:
 @task.bug(
     symptom="What one example gets depends on the others in its batch.",
     origin="code for torch's default, `batch_first=False`",
-    mend="keep the batch first, as it comes.",
+    fix="keep the batch first, as it comes.",
 )
 def batch_taken_for_positions(vectors: Tensor, num_heads: int) -> Tensor:
     """the first axis is taken for positions and the second for the batch."""
@@ -204,7 +206,7 @@ def batch_taken_for_positions(vectors: Tensor, num_heads: int) -> Tensor:
 
 @task.bug(
     symptom="It works with 8 heads of 8 numbers, and with no other model.",
-    mend="`split` takes the size of a part: give it head_size, or use `chunk(num_heads)`.",
+    fix="`split` takes the size of a part: give it head_size, or use `chunk(num_heads)`.",
 )
 def parts_of_num_heads_numbers(vectors: Tensor, num_heads: int) -> Tensor:
     """each part has num_heads numbers, where there should be num_heads parts."""
@@ -213,7 +215,7 @@ def parts_of_num_heads_numbers(vectors: Tensor, num_heads: int) -> Tensor:
 
 @task.bug(
     symptom="With a model in half precision the next matrix product complains of two dtypes.",
-    mend="make the new tensor with `vectors.new_empty(…)`, or pass `dtype=vectors.dtype`.",
+    fix="make the new tensor with `vectors.new_empty(…)`, or pass `dtype=vectors.dtype`.",
 )
 def filled_into_torchs_own_dtype(vectors: Tensor, num_heads: int) -> Tensor:
     """the numbers end up in torch's own dtype, as in a new tensor that was made without one."""
@@ -225,7 +227,7 @@ def filled_into_torchs_own_dtype(vectors: Tensor, num_heads: int) -> Tensor:
 
 @task.bug(
     symptom="The loss falls a little and stops: only the last layers learn.",
-    mend="work on `vectors` itself; `.data`, `.detach()`, `torch.tensor(…)` cut what flows back.",
+    fix="work on `vectors` itself; `.data`, `.detach()`, `torch.tensor(…)` cut what flows back.",
 )
 def detached(vectors: Tensor, num_heads: int) -> Tensor:
     """the numbers are copied without their history, by `.data` say: no gradient flows back."""
@@ -267,7 +269,9 @@ by_hand.case("one head")(lambda: ([[1, 2], [3, 4]], 1))
 by_hand.case("five heads of two numbers")(lambda: ([[*range(10)], [*range(10, 20)]], 5))
 
 
-@by_hand.right("it cuts each vector where a head begins: at its number times the size of a part.")
+@by_hand.solution(
+    "it cuts each vector where a head begins: at its number times the size of a part."
+)
 def head_by_head_by_hand(vectors: Vectors, num_heads: int) -> Heads:
     size = len(vectors[0]) // num_heads
     return [
@@ -275,7 +279,7 @@ def head_by_head_by_hand(vectors: Vectors, num_heads: int) -> Heads:
     ]
 
 
-@by_hand.right("it deals out number after number: number i belongs to head i // size.")
+@by_hand.solution("it deals out number after number: number i belongs to head i // size.")
 def number_by_number(vectors: Vectors, num_heads: int) -> Heads:
     size = len(vectors[0]) // num_heads
     heads: Heads = [[[] for _ in vectors] for _ in range(num_heads)]
@@ -285,14 +289,14 @@ def number_by_number(vectors: Vectors, num_heads: int) -> Heads:
     return heads
 
 
-@by_hand.right("it cuts all vectors first, and then lets positions and heads change places.")
+@by_hand.solution("it cuts all vectors first, and then lets positions and heads change places.")
 def cut_and_swapped(vectors: Vectors, num_heads: int) -> Heads:
     size = len(vectors[0]) // num_heads
     parts = [[vector[i : i + size] for i in range(0, len(vector), size)] for vector in vectors]
     return [list(of_a_head) for of_a_head in zip(*parts, strict=True)]
 
 
-@by_hand.bug(mend="cut each vector by itself: a head has a part of every one.")
+@by_hand.bug(fix="cut each vector by itself: a head has a part of every one.")
 def reshaped_without_a_swap_by_hand(vectors: Vectors, num_heads: int) -> Heads:
     """all numbers are put in one row and cut anew, so that a head gets whole positions."""
     size = len(vectors[0]) // num_heads
@@ -300,39 +304,39 @@ def reshaped_without_a_swap_by_hand(vectors: Vectors, num_heads: int) -> Heads:
     return [_cut(part, size) for part in _cut(row, size * len(vectors))]
 
 
-@by_hand.bug(mend="let the heads be the outer list, and the positions the inner one.")
+@by_hand.bug(fix="let the heads be the outer list, and the positions the inner one.")
 def positions_outside(vectors: Vectors, num_heads: int) -> Heads:
     """the outer list has the positions, and each holds its heads."""
     return [_cut(vector, len(vector) // num_heads) for vector in vectors]
 
 
 @by_hand.bug(
-    mend="give a head neighbours: the numbers from `head * size` up to `(head + 1) * size`."
+    fix="give a head neighbours: the numbers from `head * size` up to `(head + 1) * size`."
 )
 def numbers_dealt_out_in_turn_by_hand(vectors: Vectors, num_heads: int) -> Heads:
     return [[vector[head::num_heads] for vector in vectors] for head in range(num_heads)]
 
 
-@by_hand.bug(mend="begin the part of a head at `head * size`.")
+@by_hand.bug(fix="begin the part of a head at `head * size`.")
 def the_first_part_for_every_head_by_hand(vectors: Vectors, num_heads: int) -> Heads:
     size = len(vectors[0]) // num_heads
     return [[vector[:size] for vector in vectors] for _ in range(num_heads)]
 
 
-@by_hand.bug(mend="begin the part of a head at `head * size`, and end it at `(head + 1) * size`.")
+@by_hand.bug(fix="begin the part of a head at `head * size`, and end it at `(head + 1) * size`.")
 def parts_that_overlap(vectors: Vectors, num_heads: int) -> Heads:
     """the part of a head begins at the head's own number, not at that times the size."""
     size = len(vectors[0]) // num_heads
     return [[vector[head : head + size] for vector in vectors] for head in range(num_heads)]
 
 
-@by_hand.bug(mend="give each part `len(vectors[0]) // num_heads` numbers.")
+@by_hand.bug(fix="give each part `len(vectors[0]) // num_heads` numbers.")
 def parts_of_num_heads_numbers_by_hand(vectors: Vectors, num_heads: int) -> Heads:
     parts = [_cut(vector, num_heads) for vector in vectors]
     return [list(of_a_head) for of_a_head in zip(*parts, strict=True)]
 
 
-@by_hand.bug(mend="keep the part of each position as a list of its own.")
+@by_hand.bug(fix="keep the part of each position as a list of its own.")
 def parts_strung_together(vectors: Vectors, num_heads: int) -> Vectors:
     """the parts of all positions are strung together to one list for each head."""
     size = len(vectors[0]) // num_heads
@@ -340,7 +344,7 @@ def parts_strung_together(vectors: Vectors, num_heads: int) -> Vectors:
     return [[number for part in head for number in part] for head in heads]
 
 
-@by_hand.bug(mend="cut the vectors first: only neighbours in a vector belong to one head.")
+@by_hand.bug(fix="cut the vectors first: only neighbours in a vector belong to one head.")
 def swapped_before_the_cut(vectors: Vectors, num_heads: int) -> Heads:
     """positions and numbers are swapped before the cut, so that a part mixes positions."""
     size = len(vectors[0]) // num_heads
@@ -348,7 +352,7 @@ def swapped_before_the_cut(vectors: Vectors, num_heads: int) -> Heads:
     return [_cut(part, size) for part in _cut(row, size * len(vectors))]
 
 
-@by_hand.bug(mend="make a new list for each head: `[[] for _ in range(num_heads)]`.")
+@by_hand.bug(fix="make a new list for each head: `[[] for _ in range(num_heads)]`.")
 def one_list_for_all_heads(vectors: Vectors, num_heads: int) -> Heads:
     """all heads are one list: `[[]] * num_heads` makes no second one."""
     heads: Heads = [[]] * num_heads
@@ -358,7 +362,7 @@ def one_list_for_all_heads(vectors: Vectors, num_heads: int) -> Heads:
     return heads
 
 
-@by_hand.bug(mend="cut each vector by itself, and keep its parts as lists of their own.")
+@by_hand.bug(fix="cut each vector by itself, and keep its parts as lists of their own.")
 def one_row_cut_into_heads(vectors: Vectors, num_heads: int) -> Vectors:
     """all numbers are put in one row, and that is cut into as many pieces as there are heads."""
     row = [number for vector in vectors for number in vector]
@@ -366,7 +370,7 @@ def one_row_cut_into_heads(vectors: Vectors, num_heads: int) -> Vectors:
 
 
 @by_hand.bug(
-    mend="the size of a part is `len(vectors[0]) // num_heads`; `num_heads` is how many there are."
+    fix="the size of a part is `len(vectors[0]) // num_heads`; `num_heads` is how many there are."
 )
 def num_heads_for_the_size(vectors: Vectors, num_heads: int) -> Heads:
     """`num_heads` is taken for the size of a part, though there are num_heads parts as well."""

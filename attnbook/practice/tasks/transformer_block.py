@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 import attnbook
-from attnbook.practice.inputs import lengths, normal
+from attnbook.practice.example_inputs import lengths, normal
 from attnbook.practice.task import Function, Law, Task
 
 HEADS, HIDDENS, INNER = 2, 14, 22
@@ -195,12 +195,12 @@ class Block(nn.Module):
         return output
 
 
-@task.right("two lines, one for each step: the norm, the module, the sum.")
+@task.solution("two lines, one for each step: the norm, the module, the sum.")
 class in_two_lines(Block):
     pass
 
 
-@task.right("the residual and what is added are kept apart, and the three meet at the end.")
+@task.solution("the residual and what is added are kept apart, and the three meet at the end.")
 class summed_at_the_end(Block):
     def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         normed = self.attention_norm(x)
@@ -209,7 +209,7 @@ class summed_at_the_end(Block):
         return output
 
 
-@task.right("the caller's tensor is cloned first, and the clone may be written into.")
+@task.solution("the caller's tensor is cloned first, and the clone may be written into.")
 class into_a_clone(Block):
     def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         stream = x.clone()
@@ -227,7 +227,7 @@ class _AddedTo(nn.Module):
         return x + called(self.step, self.norm(x))
 
 
-@task.right("a residual with its norm is a module, too, and a block is two of them.")
+@task.solution("a residual with its norm is a module, too, and a block is two of them.")
 class two_residuals(nn.Module):
     def __init__(
         self,
@@ -246,7 +246,7 @@ class two_residuals(nn.Module):
         return x
 
 
-@task.right("examples do not meet, so that each can go through by itself.")
+@task.solution("examples do not meet, so that each can go through by itself.")
 class example_by_example(Block):
     def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         outputs = []
@@ -337,7 +337,7 @@ PLAIN = "no lengths"
 @task.bug(
     symptom="Weights of a pre-norm model give nonsense here, and a deep stack hardly learns.",
     origin="torch's default, `norm_first=False`: the order of the paper of 2017",
-    mend="norm what goes into a step, `x + step(norm(x))`, not what comes out of the sum.",
+    fix="norm what goes into a step, `x + step(norm(x))`, not what comes out of the sum.",
 )
 class norms_come_after_the_sums(Block):
     """each norm stands after its sum (post-norm), where it belongs before its step (pre-norm)."""
@@ -351,7 +351,7 @@ class norms_come_after_the_sums(Block):
 @task.bug(
     symptom="What attention adds is never larger than its norm lets it be.",
     origin="Swin Transformer V2, which norms so on purpose",
-    mend="norm what goes into a step, `step(norm(x))`, not what comes out of it.",
+    fix="norm what goes into a step, `step(norm(x))`, not what comes out of it.",
 )
 class norms_come_after_the_steps(Block):
     """each step's output is normed before it is added, and its input is not."""
@@ -365,7 +365,7 @@ class norms_come_after_the_steps(Block):
 @task.bug(
     symptom="One block is fine; in a stack no early token reaches the end as it was.",
     origin="a common slip: a stack has such a norm, once, at its end",
-    mend="return the sum: the norm at the end belongs to the stack, not to a block.",
+    fix="return the sum: the norm at the end belongs to the stack, not to a block.",
 )
 class normed_once_more_at_the_end(Block):
     """the sum is normed once more before it is returned."""
@@ -378,7 +378,7 @@ class normed_once_more_at_the_end(Block):
 @task.bug(
     symptom="It runs for one length of text, and crashes for others.",
     origin="a common slip: channels stand before positions in code for images",
-    mend="norm the last axis, the numbers of one position: `norm(x)`, without a transpose.",
+    fix="norm the last axis, the numbers of one position: `norm(x)`, without a transpose.",
 )
 class normed_over_the_positions(Block):
     """the norms work over the positions, and not over the numbers of one position."""
@@ -390,7 +390,7 @@ class normed_over_the_positions(Block):
 
 @task.bug(
     symptom="One norm never learns, and trained weights give other outputs here.",
-    mend="use `feed_forward_norm` before the feed-forward.",
+    fix="use `feed_forward_norm` before the feed-forward.",
 )
 class one_norm_for_both(Block):
     """the attention's norm is used a second time, before the feed-forward."""
@@ -402,7 +402,7 @@ class one_norm_for_both(Block):
 
 @task.bug(
     symptom="Trained weights give other outputs here.",
-    mend="look at the names: `attention_norm` comes before the attention.",
+    fix="look at the names: `attention_norm` comes before the attention.",
 )
 class norms_exchanged(Block):
     """each step has the other one's norm."""
@@ -414,7 +414,7 @@ class norms_exchanged(Block):
 
 @task.bug(
     symptom="Numbers grow from block to block, and training with them.",
-    mend="norm what goes into the feed-forward: `feed_forward(feed_forward_norm(x))`.",
+    fix="norm what goes into the feed-forward: `feed_forward(feed_forward_norm(x))`.",
 )
 class feed_forward_without_its_norm(Block):
     """the feed-forward gets the sum as it is, without its norm."""
@@ -427,7 +427,7 @@ class feed_forward_without_its_norm(Block):
 @task.bug(
     symptom="The feed-forward never sees what this block's attention has found.",
     origin="PaLM's and GPT-J's blocks, which are parallel on purpose",
-    mend="let the feed-forward work on the sum: `x = x + attention(…)` comes first.",
+    fix="let the feed-forward work on the sum: `x = x + attention(…)` comes first.",
 )
 class feed_forward_beside_the_attention(Block):
     """the feed-forward gets the block's input, and not the sum with what attention gives."""
@@ -440,7 +440,7 @@ class feed_forward_beside_the_attention(Block):
 @task.bug(
     symptom="Scores grow from block to block, and attention becomes hard.",
     origin="right in cross-attention, where keys and values come from elsewhere",
-    mend="let queries, keys and values all be the normed `x`.",
+    fix="let queries, keys and values all be the normed `x`.",
 )
 class only_queries_normed(Block):
     """the norm is taken of the queries only: keys and values are `x` as it came."""
@@ -452,7 +452,7 @@ class only_queries_normed(Block):
 
 @task.bug(
     symptom="What is passed on grows from block to block, though scores do not.",
-    mend="let the values be the normed `x`, too.",
+    fix="let the values be the normed `x`, too.",
 )
 class values_not_normed(Block):
     """queries and keys are normed, and the values are `x` as it came."""
@@ -466,7 +466,7 @@ class values_not_normed(Block):
 @task.bug(
     symptom="Numbers grow from block to block, and training with them.",
     origin="a common slip: the normed numbers are made and not used",
-    mend="hand the normed numbers to the attention.",
+    fix="hand the normed numbers to the attention.",
 )
 class attention_without_its_norm(Block):
     """the attention gets `x` as it came, without its norm."""
@@ -478,7 +478,7 @@ class attention_without_its_norm(Block):
 
 @task.bug(
     symptom="It trains, and a position works on what it has not yet looked up.",
-    mend="let the attention come first, and the feed-forward work on what it has found.",
+    fix="let the attention come first, and the feed-forward work on what it has found.",
 )
 class feed_forward_comes_first(Block):
     """the feed-forward comes before the attention."""
@@ -491,7 +491,7 @@ class feed_forward_comes_first(Block):
 @task.bug(
     symptom="It learns, but worse the deeper it is: every block norms all that came before.",
     origin="a common slip: the normed numbers took the name `x`",
-    mend="add what the feed-forward gives to the sum, not to the sum's norm.",
+    fix="add what the feed-forward gives to the sum, not to the sum's norm.",
 )
 class second_sum_on_the_norm(Block):
     """what the feed-forward gives is added to the normed sum, and not to the sum itself."""
@@ -504,7 +504,7 @@ class second_sum_on_the_norm(Block):
 @task.bug(
     symptom="It learns, but worse the deeper it is: every block norms all that came before.",
     origin="a common slip: the normed numbers took the name `x`",
-    mend="add what attention gives to `x`, not to the norm of `x`.",
+    fix="add what attention gives to `x`, not to the norm of `x`.",
 )
 class first_sum_on_the_norm(Block):
     """what attention gives is added to the normed `x`, and not to `x` itself."""
@@ -517,7 +517,7 @@ class first_sum_on_the_norm(Block):
 
 @task.bug(
     symptom="In a deep stack the first blocks do not learn, and each position forgets its token.",
-    mend="add to what came in: `x = x + …`, twice.",
+    fix="add to what came in: `x = x + …`, twice.",
 )
 class no_residuals(Block):
     """nothing is added up: each step's output takes the place of what came in."""
@@ -528,7 +528,7 @@ class no_residuals(Block):
 
 @task.bug(
     symptom="Each position knows what it has looked at, and no longer what it was.",
-    mend="add what attention gives to `x`: `x = x + attention(…)`.",
+    fix="add what attention gives to `x`: `x = x + attention(…)`.",
 )
 class first_residual_lost(Block):
     """what attention gives takes the place of `x`, and is not added to it."""
@@ -540,7 +540,7 @@ class first_residual_lost(Block):
 
 @task.bug(
     symptom="What attention has found reaches the next block only through the feed-forward.",
-    mend="add what the feed-forward gives to the sum before it: `return x + feed_forward(…)`.",
+    fix="add what the feed-forward gives to the sum before it: `return x + feed_forward(…)`.",
 )
 class second_residual_lost(Block):
     """what the feed-forward gives is returned alone, and not added to the sum before it."""
@@ -553,7 +553,7 @@ class second_residual_lost(Block):
 @task.bug(
     symptom="It learns, but worse the deeper it is: every block norms all that came before.",
     origin="an option of BLOOM, `apply_residual_connection_post_layernorm`; a common slip",
-    mend="give the normed numbers a name of their own, and add to `x`, which was not normed.",
+    fix="give the normed numbers a name of their own, and add to `x`, which was not normed.",
 )
 class added_to_what_was_normed(Block):
     """each step's output is added to the normed numbers, as when `x = norm(x)` comes first."""
@@ -568,7 +568,7 @@ class added_to_what_was_normed(Block):
 @task.bug(
     symptom="What attention has found is lost between the two steps, but for the feed-forward.",
     origin="a new reader's first try: `residual = x` is written once and used twice",
-    mend="the second residual is the first sum: keep `residual = x` up to date.",
+    fix="the second residual is the first sum: keep `residual = x` up to date.",
 )
 class first_input_added_twice(Block):
     """what the feed-forward gives is added to the block's input, and not to the first sum."""
@@ -580,7 +580,7 @@ class first_input_added_twice(Block):
 
 @task.bug(
     symptom="Outputs change with what stands in the padding.",
-    mend="hand `valid_lens` on: `attention(n, n, n, valid_lens)`.",
+    fix="hand `valid_lens` on: `attention(n, n, n, valid_lens)`.",
 )
 class lengths_not_handed_on(Block):
     """`valid_lens` is not handed on to the attention."""
@@ -593,7 +593,7 @@ class lengths_not_handed_on(Block):
 @task.bug(
     symptom="All is well in training; in eval, what is hidden changes the output.",
     origin="`is_causal=self.training` in PyTorch's SDPA tutorial (stored versions), Kronos #199",
-    mend="hand `valid_lens` on always: padding is padding in eval, too.",
+    fix="hand `valid_lens` on always: padding is padding in eval, too.",
 )
 class masked_in_training_only(Block):
     """the lengths are handed on in training only."""
@@ -604,7 +604,7 @@ class masked_in_training_only(Block):
 
 @task.bug(
     symptom="Called twice with the same `x`, it gives two outputs.",
-    mend="write `x = x + …`, which makes a new tensor; `x += …` writes into the caller's.",
+    fix="write `x = x + …`, which makes a new tensor; `x += …` writes into the caller's.",
 )
 class written_into_x(Block):
     """`x += …` writes into the caller's tensor."""
@@ -618,7 +618,7 @@ class written_into_x(Block):
 @task.bug(
     symptom="The deeper the stack, the more position drowns out the tokens.",
     origin="a common slip; DETR adds positions in each layer on purpose, to queries and keys",
-    mend="add positions once, to the embedding, before the first block.",
+    fix="add positions once, to the embedding, before the first block.",
 )
 class positions_added_again(Block):
     """the block adds positions to its input, as every block before it has done."""
@@ -630,7 +630,7 @@ class positions_added_again(Block):
 
 @task.bug(
     symptom="The parts' parameters are not in `parameters()`, and never learn.",
-    mend="keep modules as attributes, or in an `nn.ModuleList`: a plain list hides them.",
+    fix="keep modules as attributes, or in an `nn.ModuleList`: a plain list hides them.",
 )
 class parts_in_a_plain_list(nn.Module):
     """the parts are kept in a plain list, where `nn.Module` does not find them."""
@@ -653,7 +653,7 @@ class parts_in_a_plain_list(nn.Module):
 @task.bug(
     symptom="What one example gets depends on the others in its batch.",
     origin="torch's default, `batch_first=False`",
-    mend="hand the normed `x` over as it is: the batch comes first.",
+    fix="hand the normed `x` over as it is: the batch comes first.",
 )
 class attention_over_the_batch(Block):
     """batch and positions are exchanged on the way to the attention, and examples meet."""

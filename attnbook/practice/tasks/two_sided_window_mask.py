@@ -83,12 +83,14 @@ def _() -> Inputs:
 task.case("130 queries, 140 keys, 66 back, 70 ahead")(lambda: (130, 140, 66, 70))
 
 
-@task.right("it is the book's own, without the axis for examples.")
+@task.solution("it is the book's own, without the axis for examples.")
 def the_package(num_queries: int, num_keys: int, back: Reach, ahead: Reach) -> Tensor:
     return attnbook.window_mask((1, num_queries, num_keys), back, ahead)[0]
 
 
-@task.right("it counts the steps from each query to each key, and no text is longer than its keys.")
+@task.solution(
+    "it counts the steps from each query to each key, and no text is longer than its keys."
+)
 def by_steps(num_queries: int, num_keys: int, back: Reach, ahead: Reach) -> Tensor:
     back, ahead = (num_keys if reach is None else reach for reach in (back, ahead))
     queries = torch.arange(num_keys - num_queries, num_keys)[:, None]
@@ -96,7 +98,7 @@ def by_steps(num_queries: int, num_keys: int, back: Reach, ahead: Reach) -> Tens
     return (-back <= steps) & (steps <= ahead)
 
 
-@task.right("it keeps what lies between two diagonals; without a limit there is no diagonal.")
+@task.solution("it keeps what lies between two diagonals; without a limit there is no diagonal.")
 def between_two_diagonals(num_queries: int, num_keys: int, back: Reach, ahead: Reach) -> Tensor:
     own = num_keys - num_queries
     mask = torch.ones(num_queries, num_keys, dtype=torch.bool)
@@ -105,7 +107,7 @@ def between_two_diagonals(num_queries: int, num_keys: int, back: Reach, ahead: R
     return mask if back is None else mask.triu(own - back)
 
 
-@task.right("it writes each row's run of visible keys.")
+@task.solution("it writes each row's run of visible keys.")
 def row_by_row(num_queries: int, num_keys: int, back: Reach, ahead: Reach) -> Tensor:
     mask = torch.zeros(num_queries, num_keys, dtype=torch.bool)
     for query in range(num_queries):
@@ -157,7 +159,7 @@ def _limits(num_keys: int, back: Reach, ahead: Reach) -> tuple[int, int]:
 @task.bug(
     symptom="A model trained elsewhere gives slightly other numbers once texts are long.",
     origin="transformers#39408",
-    mend="a query sees itself and `back` more: the distance may be `back`, and no more.",
+    fix="a query sees itself and `back` more: the distance may be `back`, and no more.",
 )
 def one_key_too_many_back(num_queries: int, num_keys: int, back: Reach, ahead: Reach) -> Tensor:
     """the window is one key too long on the left: distances up to `back` + 1 are visible."""
@@ -168,7 +170,7 @@ def one_key_too_many_back(num_queries: int, num_keys: int, back: Reach, ahead: R
 @task.bug(
     symptom="With a window of 3 taken over from elsewhere as `back`, one key is missing.",
     origin="transformers#39408: a `sliding_window` counts the query itself",
-    mend="`back` does not count the query itself: the distance `back` is still visible.",
+    fix="`back` does not count the query itself: the distance `back` is still visible.",
 )
 def one_key_too_few_back(num_queries: int, num_keys: int, back: Reach, ahead: Reach) -> Tensor:
     """the window is one key too short on the left: distances must stay below `back`."""
@@ -178,7 +180,7 @@ def one_key_too_few_back(num_queries: int, num_keys: int, back: Reach, ahead: Re
 
 @task.bug(
     symptom="A model that should see nothing ahead sees the word that it has to guess.",
-    mend="the last visible key is `ahead` positions after the query: compare by `<=`.",
+    fix="the last visible key is `ahead` positions after the query: compare by `<=`.",
 )
 def one_key_too_many_ahead(num_queries: int, num_keys: int, back: Reach, ahead: Reach) -> Tensor:
     """the window is one key too long on the right: a slice's end was counted twice."""
@@ -189,7 +191,7 @@ def one_key_too_many_ahead(num_queries: int, num_keys: int, back: Reach, ahead: 
 @task.bug(
     symptom="With `ahead` 0 a query does not see itself, and the first row may be NaN.",
     origin="a common slip: the end of a slice is left out",
-    mend="the last visible key is `ahead` positions after the query: compare by `<=`.",
+    fix="the last visible key is `ahead` positions after the query: compare by `<=`.",
 )
 def one_key_too_few_ahead(num_queries: int, num_keys: int, back: Reach, ahead: Reach) -> Tensor:
     """the window is one key too short on the right: steps must stay below `ahead`."""
@@ -199,7 +201,7 @@ def one_key_too_few_ahead(num_queries: int, num_keys: int, back: Reach, ahead: R
 
 @task.bug(
     symptom="Where both sides are equally long all is well; else the model looks the wrong way.",
-    mend="a key before the query has the lower position: steps from -`back` to `ahead`.",
+    fix="a key before the query has the lower position: steps from -`back` to `ahead`.",
 )
 def back_and_ahead_exchanged(num_queries: int, num_keys: int, back: Reach, ahead: Reach) -> Tensor:
     """the window reaches `ahead` keys back, and `back` keys ahead."""
@@ -210,7 +212,7 @@ def back_and_ahead_exchanged(num_queries: int, num_keys: int, back: Reach, ahead
 @task.bug(
     symptom="It is right in training; with kept keys the model forgets what it just wrote.",
     origin="pytorch#108108",
-    mend="let the first query stand at position `num_keys - num_queries`.",
+    fix="let the first query stand at position `num_keys - num_queries`.",
 )
 def queries_at_the_first_keys(num_queries: int, num_keys: int, back: Reach, ahead: Reach) -> Tensor:
     """queries stand at the first positions of the keys, where they stand at the last."""
@@ -222,7 +224,7 @@ def queries_at_the_first_keys(num_queries: int, num_keys: int, back: Reach, ahea
 @task.bug(
     symptom="With kept keys the window is longer than it should be, by as many as are kept.",
     origin="a common slip, by `tril` and `triu`",
-    mend="move both diagonals by `num_keys - num_queries`.",
+    fix="move both diagonals by `num_keys - num_queries`.",
 )
 def only_one_side_moved(num_queries: int, num_keys: int, back: Reach, ahead: Reach) -> Tensor:
     """one edge counts from the last key and the other from the first."""
@@ -234,7 +236,7 @@ def only_one_side_moved(num_queries: int, num_keys: int, back: Reach, ahead: Rea
 @task.bug(
     symptom="A causal window, with 0 ahead, cheats: it sees the whole future.",
     origin="a common slip: `if ahead:`",
-    mend="ask `is None`: 0 is a limit like any other.",
+    fix="ask `is None`: 0 is a limit like any other.",
 )
 def zero_taken_for_none(num_queries: int, num_keys: int, back: Reach, ahead: Reach) -> Tensor:
     """a reach of 0 is taken for None, and there is no limit on that side."""
@@ -245,7 +247,7 @@ def zero_taken_for_none(num_queries: int, num_keys: int, back: Reach, ahead: Rea
 @task.bug(
     symptom="A model without a limit on one side sees nothing there at all.",
     origin="a common slip: `ahead or 0`",
-    mend="None means all keys on that side: leave that comparison out.",
+    fix="None means all keys on that side: leave that comparison out.",
 )
 def none_taken_for_zero(num_queries: int, num_keys: int, back: Reach, ahead: Reach) -> Tensor:
     """a reach of None is taken for 0, and hides that side."""
@@ -255,7 +257,7 @@ def none_taken_for_zero(num_queries: int, num_keys: int, back: Reach, ahead: Rea
 
 @task.bug(
     symptom="The mask hides nothing, whatever the window.",
-    mend="join both sides by `&`: a key must be neither too far back nor too far ahead.",
+    fix="join both sides by `&`: a key must be neither too far back nor too far ahead.",
 )
 def joined_by_or(num_queries: int, num_keys: int, back: Reach, ahead: Reach) -> Tensor:
     """both sides are joined by `|`, and every key is near enough on one of them."""
@@ -266,7 +268,7 @@ def joined_by_or(num_queries: int, num_keys: int, back: Reach, ahead: Reach) -> 
 @task.bug(
     symptom="Each word attends to everything but its neighbours.",
     origin="tensorflow/text#894; LLMs-from-scratch#1061",
-    mend="return True for what is visible, as `scaled_dot_product_attention` takes it.",
+    fix="return True for what is visible, as `scaled_dot_product_attention` takes it.",
 )
 def true_where_it_is_hidden(num_queries: int, num_keys: int, back: Reach, ahead: Reach) -> Tensor:
     """`True` marks what is hidden."""
@@ -277,7 +279,7 @@ def true_where_it_is_hidden(num_queries: int, num_keys: int, back: Reach, ahead:
 @task.bug(
     symptom="A window with keys ahead gives what one without them gives.",
     origin="a common slip: a causal mask stays from before",
-    mend="leave the causal mask out: `ahead` is the limit of the future.",
+    fix="leave the causal mask out: `ahead` is the limit of the future.",
 )
 def causal_all_the_same(num_queries: int, num_keys: int, back: Reach, ahead: Reach) -> Tensor:
     """the future is hidden, and `ahead` is never used."""
@@ -288,7 +290,7 @@ def causal_all_the_same(num_queries: int, num_keys: int, back: Reach, ahead: Rea
 @task.bug(
     symptom="The model sees one key too many on each side, or neither side is as it was asked for.",
     origin="a common slip: windows of vision are centred",
-    mend="count `back` and `ahead` each by itself, from the query's own key.",
+    fix="count `back` and `ahead` each by itself, from the query's own key.",
 )
 def one_window_around_the_query(
     num_queries: int, num_keys: int, back: Reach, ahead: Reach

@@ -55,7 +55,7 @@ def _() -> tuple[int, int, int]:
 task.case("130 queries, 140 keys, 70 back")(lambda: (130, 140, 70))
 
 
-@task.right("the book's causal mask hides the future; once more, moved, it hides the far past.")
+@task.solution("the book's causal mask hides the future; once more, moved, it hides the far past.")
 def two_causal_masks(num_queries: int, num_keys: int, back: int) -> Tensor:
     past = attnbook.causal_mask((1, num_queries, num_keys))[0]
     too_far = torch.zeros_like(past)
@@ -63,20 +63,20 @@ def two_causal_masks(num_queries: int, num_keys: int, back: int) -> Tensor:
     return past & ~too_far
 
 
-@task.right("it counts the steps from each query back to each key: 0 to `back` are visible.")
+@task.solution("it counts the steps from each query back to each key: 0 to `back` are visible.")
 def by_distance(num_queries: int, num_keys: int, back: int) -> Tensor:
     queries = torch.arange(num_keys - num_queries, num_keys).unsqueeze(1)
     steps = queries - torch.arange(num_keys)
     return (steps >= 0) & (steps <= back)
 
 
-@task.right("it keeps what lies between two diagonals.")
+@task.solution("it keeps what lies between two diagonals.")
 def between_two_diagonals(num_queries: int, num_keys: int, back: int) -> Tensor:
     own = num_keys - num_queries
     return torch.ones(num_queries, num_keys, dtype=torch.bool).tril(own).triu(own - back)
 
 
-@task.right("it writes each row's run of visible keys.")
+@task.solution("it writes each row's run of visible keys.")
 def row_by_row(num_queries: int, num_keys: int, back: int) -> Tensor:
     mask = torch.zeros(num_queries, num_keys, dtype=torch.bool)
     for query in range(num_queries):
@@ -85,7 +85,9 @@ def row_by_row(num_queries: int, num_keys: int, back: int) -> Tensor:
     return mask
 
 
-@task.right("it makes the rows of all positions and keeps the last ones, which are the queries'.")
+@task.solution(
+    "it makes the rows of all positions and keeps the last ones, which are the queries'."
+)
 def the_last_rows_of_a_square(num_queries: int, num_keys: int, back: int) -> Tensor:
     square = torch.zeros(num_keys, num_keys, dtype=torch.bool)
     for steps in range(min(back + 1, num_keys)):
@@ -125,7 +127,7 @@ def _steps_back(num_queries: int, num_keys: int) -> Tensor:
 @task.bug(
     symptom="A model trained elsewhere gives slightly other numbers once texts are long.",
     origin="transformers#39408; accepted by TorchCode's judge",
-    mend="a query sees itself and `back` more: the distance may be `back`, and no more.",
+    fix="a query sees itself and `back` more: the distance may be `back`, and no more.",
 )
 def one_key_too_many(num_queries: int, num_keys: int, back: int) -> Tensor:
     """the window is one key too long: distances up to `back` + 1 are visible."""
@@ -136,7 +138,7 @@ def one_key_too_many(num_queries: int, num_keys: int, back: int) -> Tensor:
 @task.bug(
     symptom="With `back` 0, nothing is visible and everything becomes NaN.",
     origin="transformers#39408; accepted by TorchCode's judge",
-    mend="`back` does not count the query itself: the distance `back` is still visible.",
+    fix="`back` does not count the query itself: the distance `back` is still visible.",
 )
 def one_key_too_few(num_queries: int, num_keys: int, back: int) -> Tensor:
     """the window is one key too short: the query itself is counted as one of the `back`."""
@@ -147,7 +149,7 @@ def one_key_too_few(num_queries: int, num_keys: int, back: int) -> Tensor:
 @task.bug(
     symptom="It is right in training; with kept keys the model forgets what it just wrote.",
     origin="pytorch#108108; accepted by TorchCode's judge",
-    mend="let the first query stand at position `num_keys - num_queries`.",
+    fix="let the first query stand at position `num_keys - num_queries`.",
 )
 def queries_at_the_first_keys(num_queries: int, num_keys: int, back: int) -> Tensor:
     """queries stand at the first positions of the keys, where they stand at the last."""
@@ -157,7 +159,7 @@ def queries_at_the_first_keys(num_queries: int, num_keys: int, back: int) -> Ten
 
 @task.bug(
     symptom="The loss is suspiciously low, and what the model writes is poor.",
-    mend="ask for a distance of 0 or more, too: the absolute value loses its sign.",
+    fix="ask for a distance of 0 or more, too: the absolute value loses its sign.",
 )
 def looks_ahead_as_far_as_back(num_queries: int, num_keys: int, back: int) -> Tensor:
     """the window reaches as far into the future as into the past."""
@@ -166,7 +168,7 @@ def looks_ahead_as_far_as_back(num_queries: int, num_keys: int, back: int) -> Te
 
 @task.bug(
     symptom="The model cheats: only the far past is hidden.",
-    mend="ask for both: no key after the query, and none too far before it.",
+    fix="ask for both: no key after the query, and none too far before it.",
 )
 def sees_all_of_the_future(num_queries: int, num_keys: int, back: int) -> Tensor:
     """the window ends in the past only, and all of the future is visible."""
@@ -175,7 +177,7 @@ def sees_all_of_the_future(num_queries: int, num_keys: int, back: int) -> Tensor
 
 @task.bug(
     symptom="It takes no less time for long texts than without a window.",
-    mend="hide keys that lie more than `back` positions before the query.",
+    fix="hide keys that lie more than `back` positions before the query.",
 )
 def no_window(num_queries: int, num_keys: int, back: int) -> Tensor:
     """`back` is never used, and a query sees all of the past."""
@@ -184,7 +186,7 @@ def no_window(num_queries: int, num_keys: int, back: int) -> Tensor:
 
 @task.bug(
     symptom="The first row sees nothing, and its output is NaN.",
-    mend="a query sees itself: the distance 0 is visible.",
+    fix="a query sees itself: the distance 0 is visible.",
 )
 def hides_the_query_itself(num_queries: int, num_keys: int, back: int) -> Tensor:
     """a query does not see its own position."""
@@ -195,7 +197,7 @@ def hides_the_query_itself(num_queries: int, num_keys: int, back: int) -> Tensor
 @task.bug(
     symptom="Each word attends to everything but its neighbours.",
     origin="tensorflow/text#894; LLMs-from-scratch#1061",
-    mend="return True for what is visible, as `scaled_dot_product_attention` takes it.",
+    fix="return True for what is visible, as `scaled_dot_product_attention` takes it.",
 )
 def true_where_it_is_hidden(num_queries: int, num_keys: int, back: int) -> Tensor:
     """`True` marks what is hidden."""
@@ -205,7 +207,7 @@ def true_where_it_is_hidden(num_queries: int, num_keys: int, back: int) -> Tenso
 
 @task.bug(
     symptom="Each word attends to what comes after it.",
-    mend="subtract the key's position from the query's: rows are queries, columns are keys.",
+    fix="subtract the key's position from the query's: rows are queries, columns are keys.",
 )
 def looks_ahead_in_place_of_back(num_queries: int, num_keys: int, back: int) -> Tensor:
     """query and key are exchanged, and the window lies in the future."""
@@ -215,7 +217,7 @@ def looks_ahead_in_place_of_back(num_queries: int, num_keys: int, back: int) -> 
 
 @task.bug(
     symptom="At every few words the model seems to begin anew.",
-    mend="let the window slide: where it begins depends on each query's own position.",
+    fix="let the window slide: where it begins depends on each query's own position.",
 )
 def blocks_in_place_of_a_window(num_queries: int, num_keys: int, back: int) -> Tensor:
     """the keys are cut into blocks of `back` + 1, and a query sees its block's past only."""
@@ -226,7 +228,7 @@ def blocks_in_place_of_a_window(num_queries: int, num_keys: int, back: int) -> T
 
 @task.bug(
     symptom="With one query at a time it is right; with several the early ones see too little.",
-    mend="count back from each query's own position, not from the end of the keys.",
+    fix="count back from each query's own position, not from the end of the keys.",
 )
 def the_last_querys_window_for_all(num_queries: int, num_keys: int, back: int) -> Tensor:
     """only the last `back` + 1 keys are kept, for all queries alike."""
@@ -288,13 +290,13 @@ by_hand.case("130 queries, 200 keys, 70 back: the last key that is near enough")
 )
 
 
-@by_hand.right("the steps from the key to the query are counted: 0 to `back` are visible.")
+@by_hand.solution("the steps from the key to the query are counted: 0 to `back` are visible.")
 def steps_counted(query: int, key: int, num_queries: int, num_keys: int, back: int) -> bool:
     position = query + num_keys - num_queries
     return 0 <= position - key <= back
 
 
-@by_hand.right("a key is visible that is neither after the query nor too far before it.")
+@by_hand.solution("a key is visible that is neither after the query nor too far before it.")
 def two_questions(query: int, key: int, num_queries: int, num_keys: int, back: int) -> bool:
     position = num_keys - (num_queries - query)
     if key > position:
@@ -302,20 +304,20 @@ def two_questions(query: int, key: int, num_queries: int, num_keys: int, back: i
     return key >= position - back
 
 
-@by_hand.right("it lists the keys that the query sees; numbers below 0 are no key's.")
+@by_hand.solution("it lists the keys that the query sees; numbers below 0 are no key's.")
 def listed(query: int, key: int, num_queries: int, num_keys: int, back: int) -> bool:
     end = query + num_keys - num_queries + 1
     return key in range(end - 1 - back, end)
 
 
-@by_hand.right("counted from the end, the last query and the last key are both 0.")
+@by_hand.solution("counted from the end, the last query and the last key are both 0.")
 def counted_from_the_end(query: int, key: int, num_queries: int, num_keys: int, back: int) -> bool:
     of_query, of_key = num_queries - query, num_keys - key
     return of_query <= of_key <= of_query + back
 
 
 @by_hand.bug(
-    mend="a query sees itself and `back` more: it may be `back` steps to the key, and no more."
+    fix="a query sees itself and `back` more: it may be `back` steps to the key, and no more."
 )
 def one_key_too_many_by_hand(
     query: int, key: int, num_queries: int, num_keys: int, back: int
@@ -323,14 +325,14 @@ def one_key_too_many_by_hand(
     return 0 <= query + num_keys - num_queries - key <= back + 1
 
 
-@by_hand.bug(mend="`back` does not count the query's own key: `back` steps are still visible.")
+@by_hand.bug(fix="`back` does not count the query's own key: `back` steps are still visible.")
 def one_key_too_few_by_hand(
     query: int, key: int, num_queries: int, num_keys: int, back: int
 ) -> bool:
     return 0 <= query + num_keys - num_queries - key < back
 
 
-@by_hand.bug(mend="among the keys the query stands at `query + num_keys - num_queries`.")
+@by_hand.bug(fix="among the keys the query stands at `query + num_keys - num_queries`.")
 def counted_from_the_first_key(
     query: int,
     key: int,
@@ -342,7 +344,7 @@ def counted_from_the_first_key(
     return 0 <= query - key <= back
 
 
-@by_hand.bug(mend="ask for 0 steps or more, too: the absolute value loses its sign.")
+@by_hand.bug(fix="ask for 0 steps or more, too: the absolute value loses its sign.")
 def looks_ahead_as_far_as_back_by_hand(
     query: int, key: int, num_queries: int, num_keys: int, back: int
 ) -> bool:
@@ -356,44 +358,44 @@ def sees_all_of_the_future_by_hand(
     return key >= query + num_keys - num_queries - back
 
 
-@by_hand.bug(mend="hide the keys that lie more than `back` positions before the query.")
+@by_hand.bug(fix="hide the keys that lie more than `back` positions before the query.")
 def no_window_by_hand(query: int, key: int, num_queries: int, num_keys: int, back: int) -> bool:
     return key <= query + num_keys - num_queries
 
 
-@by_hand.bug(mend="a query sees itself: 0 steps are visible.")
+@by_hand.bug(fix="a query sees itself: 0 steps are visible.")
 def own_position_hidden(query: int, key: int, num_queries: int, num_keys: int, back: int) -> bool:
     """a query does not see its own key."""
     return 0 < query + num_keys - num_queries - key <= back
 
 
-@by_hand.bug(mend="turn it round with `not`: here True means visible.")
+@by_hand.bug(fix="turn it round with `not`: here True means visible.")
 def true_means_hidden(query: int, key: int, num_queries: int, num_keys: int, back: int) -> bool:
     """what is hidden is True, and what is visible False."""
     return not 0 <= query + num_keys - num_queries - key <= back
 
 
-@by_hand.bug(mend="subtract the key's position from the query's: the past is lower.")
+@by_hand.bug(fix="subtract the key's position from the query's: the past is lower.")
 def looks_ahead_in_place_of_back_by_hand(
     query: int, key: int, num_queries: int, num_keys: int, back: int
 ) -> bool:
     return 0 <= key - (query + num_keys - num_queries) <= back
 
 
-@by_hand.bug(mend="join both questions by `and`: not after the query, and not too far before it.")
+@by_hand.bug(fix="join both questions by `and`: not after the query, and not too far before it.")
 def joined_by_or(query: int, key: int, num_queries: int, num_keys: int, back: int) -> bool:
     """both questions are joined by `or`, and each key passes one of them."""
     position = query + num_keys - num_queries
     return key <= position or key >= position - back
 
 
-@by_hand.bug(mend="count both edges from the query's position among the keys.")
+@by_hand.bug(fix="count both edges from the query's position among the keys.")
 def only_one_edge_moved(query: int, key: int, num_queries: int, num_keys: int, back: int) -> bool:
     """the window's end counts from the query's position, and its beginning from its number."""
     return query - back <= key <= query + num_keys - num_queries
 
 
-@by_hand.bug(mend="count back from each query's own position, not from the last key.")
+@by_hand.bug(fix="count back from each query's own position, not from the last key.")
 def the_last_querys_window_for_all_by_hand(
     query: int, key: int, num_queries: int, num_keys: int, back: int
 ) -> bool:

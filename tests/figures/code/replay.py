@@ -40,7 +40,7 @@ def facts(name: str, answer: dict[str, Any]) -> dict[str, Any]:
         return {"case": "error", "bugs": []}
     task, [first, *rest] = LIST_TASKS[name], answer["verdict"]
     cases = [case for case in task.cases if case in first]
-    bugs = [bug.name for bug in task.bugs.values() if any(bug.sentence in text for text in rest)]
+    bugs = [bug.name for bug in task.bugs.values() if any(bug.cause in text for text in rest)]
     return {"case": max(cases, key=len, default=""), "bugs": bugs}
 
 

@@ -102,7 +102,7 @@ def test_a_wrong_answer_is_told_its_fault_and_mended(browser, address):
         tab.on("request", lambda request: asked.append(request.url))
         run(figure, WRONG, "✗ softmax-by-hand: not yet. Case: three scores.")
         expect(verdict(figure)).to_contain_text("when the powers are not divided by their sum")
-        expect(verdict(figure)).to_contain_text("To mend it: divide each power by the sum")
+        expect(verdict(figure)).to_contain_text("To fix it: divide each power by the sum")
         write(figure, RIGHT).press("ControlOrMeta+Enter")
         expect(verdict(figure)).to_contain_text("✓ softmax-by-hand: right.")
         # All that was asked for since the page was there; the modules that it opens are its own.

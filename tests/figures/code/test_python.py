@@ -151,7 +151,7 @@ def of_registry(name):
     data = data_of(task.name)
     return [
         (known, {"code": as_typed(task, known.function), "task": data})
-        for known in [*task.rights.values(), *task.bugs.values()]
+        for known in [*task.solutions.values(), *task.bugs.values()]
     ]
 
 
