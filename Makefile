@@ -15,7 +15,7 @@ WITHOUT_ANSWERS := $(if $(filter no,$(ANSWERS)),--without-answers)
 # Files of tests, one worker per core, in the order of tests/schedule.py; FULL=1: all combinations
 # of parameters, not the sample of tests/sampling.py.
 SIDE_BY_SIDE := --numprocesses auto --maxprocesses 4 --dist loadfile $(if $(FULL),--full)
-# How many other processors `make jitter` tries.
+# How many other processors `make rounding` tries.
 SEEDS ?= 10
 SUPPORTED := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
 # The first Python on PATH that the book runs on; `make PYTHON=… book` overrules.
@@ -59,13 +59,13 @@ nbval: $(READY) ## re-run every chapter and compare each stored output
 	@$(BIN)/python -m tools.book.notebooks check
 	@$(BIN)/python -m tools.book.notebooks compare
 
-jitter: $(READY) ## compare the chapters as if on SEEDS=10 other processors (NAME=… for one chapter)
+rounding: $(READY) ## compare the chapters as if on SEEDS=10 other processors (NAME=… for one chapter)
 	@$(BIN)/python -m tools.ci.processors --seeds $(SEEDS) $(NAME)
 
 browser: book ## the built book in a real browser (PICTURES=1 keeps pictures of it)
 	$(BIN)/pytest tests -m browser $(if $(PICTURES),--pictures)
 
-browsers: book ## the built book in Firefox and WebKit, where they are, beside Chromium (PICTURES=1)
+other-browsers: book ## the built book in Firefox and WebKit, where they are, beside Chromium (PICTURES=1)
 	$(BIN)/pytest tests -m engines $(if $(PICTURES),--pictures)
 
 check: lint ## style, types, and each test that is not slow
@@ -74,10 +74,10 @@ check: lint ## style, types, and each test that is not slow
 colab: $(READY) ## the chapters as notebooks for Colab, pinned to this commit, in _build/colab
 	@$(BIN)/python -m tools.copies.colab
 
-lived: $(READY) ## what a reader lives through: each Colab copy in a clean environment
-	@$(BIN)/python -m tools.copies.lived
+colab-test: $(READY) ## end to end, as a reader would: each Colab copy in a clean environment
+	@$(BIN)/python -m tools.copies.colab_end_to_end
 
-judge: $(READY) ## how good the judge of `attnbook.practice` is: what it accepts, refuses and names (FULL=1: compiled, too)
+judge-grades: $(READY) ## how good the judge of `attnbook.practice` is: what it accepts, refuses and names (FULL=1: compiled, too)
 	@OMP_NUM_THREADS=1 $(BIN)/python -m tests.practice.judge $(if $(FULL),--full)
 
 test: $(NODE_BIN)/tsc ## everything that CI runs (FULL=1: every combination, every Colab copy)
@@ -117,4 +117,4 @@ $(NODE_BIN)/tsc: $(READY)
 	@$(BIN)/npm ci --prefix tools --loglevel=error
 	@touch $@
 
-.PHONY: help book chapter serve notebooks diagrams lint unit nbval browser browsers colab lived check test mutants jitter bench checkpoints grade lock clean
+.PHONY: help book chapter serve notebooks diagrams lint unit nbval browser other-browsers colab colab-test check test mutants rounding bench checkpoints grade lock clean

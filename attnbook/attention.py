@@ -8,12 +8,12 @@ import torch
 from torch import nn
 
 from attnbook.checks import check_dropout, check_flag, check_inputs, check_scores
-from attnbook.fused.choice import fast_weigh_pays
 from attnbook.fused.fallback import is_number, is_untouched, may_look
 from attnbook.fused.softmax import fast_weigh
-from attnbook.masking.lengths import beneath, is_recording
+from attnbook.fused.when_faster import fast_weigh_pays
+from attnbook.masking.lengths import is_recording, unwrap
 from attnbook.masking.masks import visible_keys
-from attnbook.masking.padding import without_padding, without_unseen
+from attnbook.masking.padding import replace_hidden, zero_hidden
 from attnbook.pooling import pool
 from attnbook.weighting import weigh
 
@@ -125,7 +125,7 @@ class Attention(nn.Module):
         # What is recorded without gradients may be asked for them later.
         learns = torch.is_grad_enabled() or is_recording()
         visible = visible if learns else None
-        return without_unseen(queries, keys, visible, from_first)
+        return replace_hidden(queries, keys, visible, from_first)
 
     def _weigh_and_pool(self, scores: Tensor, values: Tensor, visible: Tensor | None) -> Tensor:
         # Very many scores are weighed in another way: the same weights, in less time.
@@ -146,7 +146,7 @@ class Attention(nn.Module):
             output = pool(weights, values)
             if is_number(output):
                 return output
-        return pool(weights, without_padding(values, visible))
+        return pool(weights, zero_hidden(values, visible))
 
     def _drop(self, weights: Tensor) -> Tensor:
         in_place = getattr(self.dropout, "inplace", False)  # the weights kept are those before
@@ -165,7 +165,7 @@ class Attention(nn.Module):
     def _keep(self, weights: Tensor | None) -> None:
         # A program made by torch.export has no layer to keep anything in.
         if not torch.compiler.is_exporting():
-            self._attention_weights = None if weights is None else beneath(weights.detach())
+            self._attention_weights = None if weights is None else unwrap(weights.detach())
 
     @property
     def attention_weights(self) -> Float[Tensor, "batch *heads queries keys"]:
@@ -184,7 +184,7 @@ class Attention(nn.Module):
                 "they are those of all samples"
             )
         if self._attention_weights is not None:
-            return beneath(self._attention_weights)  # a compiled layer has kept them wrapped
+            return unwrap(self._attention_weights)  # a compiled layer has kept them wrapped
         # An AttributeError, so that hasattr works; see __getattr__.
         raise AttributeError
 

@@ -21,11 +21,11 @@ from attnbook.checks import (
     scores_otherwise,
 )
 from attnbook.fused.additive import fast_additive_score
-from attnbook.fused.choice import blocks_pay, kernel_pays, streaming_pays
-from attnbook.fused.dot import fast_dot_product_attention
+from attnbook.fused.dot_product import fast_dot_product_attention
 from attnbook.fused.fallback import is_plain, stay_numbers
 from attnbook.fused.streaming import streamed_additive_attention
-from attnbook.masking.padding import without_padding, without_unseen
+from attnbook.fused.when_faster import blocks_pay, kernel_pays, streaming_pays
+from attnbook.masking.padding import replace_hidden, zero_hidden
 from attnbook.scoring import additive_features, scaled_dot_score
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ class AdditiveAttention(Attention):
         """Attend, as `Attention.forward` says; many scores are made block by block."""
         visible = self._visible_keys(queries, keys, values, valid_lens, causal, mask)
         # The projection of huge padding can overflow to NaN, and so would its gradient.
-        queries, keys = without_unseen(queries, keys, visible, mask is None)
+        queries, keys = replace_hidden(queries, keys, visible, mask is None)
         if self._blocks_pay(queries, keys, values):
             projected = self._project_queries(queries), self.project_keys(keys)
             return self._attend_in_blocks(*projected, values, visible)
@@ -201,7 +201,7 @@ class AdditiveAttention(Attention):
         visible = self._visible_keys(*given, of_keys="projected_keys")
         if type(self.W_k) is nn.Linear:
             check_last_axis("projected_keys", projected_keys, "num_hiddens", self.W_k.out_features)
-        queries, keys = without_unseen(queries, projected_keys, visible, mask is None)
+        queries, keys = replace_hidden(queries, projected_keys, visible, mask is None)
         queries = self._project_queries(queries)
         if self._blocks_pay(queries, keys, values):
             return self._attend_in_blocks(queries, keys, values, visible)
@@ -226,7 +226,7 @@ class AdditiveAttention(Attention):
         if whole or values.dtype != queries.dtype or not streaming_pays(queries, keys):  # autocast
             scores = fast_additive_score(queries, keys, weight, visible)
             return self._weigh_and_pool(scores, values, visible)
-        cleared = without_padding(values, visible)
+        cleared = zero_hidden(values, visible)
         output = streamed_additive_attention(queries, keys, weight, cleared, visible)
         self._keep(None)
         return output

@@ -20,8 +20,8 @@ from attnbook.checks import (
 from attnbook.fused.fallback import is_changed, is_plain
 from attnbook.heads import merge_heads, split_heads
 from attnbook.layers import DotProductAttention
-from attnbook.masking.masks import given_mask, visible_keys
-from attnbook.masking.padding import without_padding, without_unseen
+from attnbook.masking.masks import check_mask, visible_keys
+from attnbook.masking.padding import replace_hidden, zero_hidden
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -122,8 +122,8 @@ class MultiHeadAttention(nn.Module):
         seen = self._seen_by_any_head(mask, shape)
         visible = visible_keys(shape, valid_lens, causal, keys.device, seen)
         # The projection of huge padding may overflow.
-        queries, keys = without_unseen(queries, keys, visible, mask is None)
-        values = without_padding(values, visible)
+        queries, keys = replace_hidden(queries, keys, visible, mask is None)
+        values = zero_hidden(values, visible)
         q = split_heads(self.W_q(queries), self.num_heads)
         k = split_heads(self.W_k(keys), self.num_heads)
         v = split_heads(self.W_v(values), self.num_heads)
@@ -146,7 +146,7 @@ class MultiHeadAttention(nn.Module):
         if not isinstance(mask, torch.Tensor) or mask.dim() != 4:
             return mask
         batch, num_queries, num_keys = shape
-        of_heads = given_mask(mask, (batch, self.num_heads, num_queries, num_keys), mask.device)
+        of_heads = check_mask(mask, (batch, self.num_heads, num_queries, num_keys), mask.device)
         return of_heads.any(dim=1)
 
     def _zero_if_empty(self, output: Tensor, visible: Tensor | None, num_keys: int) -> Tensor:

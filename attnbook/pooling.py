@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from attnbook.checks import SCORES, check_inputs, check_pair, check_tensor, check_values
 from attnbook.masking.masks import length_mask
-from attnbook.masking.padding import without_padding
+from attnbook.masking.padding import zero_hidden
 from attnbook.scoring import gaussian_score
 from attnbook.weighting import masked_softmax
 
@@ -78,4 +78,4 @@ def _clear(
     # The square of huge padding can overflow, and its gradient would be NaN.
     shape = (*queries.shape[:-1], keys.shape[-2])
     visible = length_mask(valid_lens, shape, keys.device)
-    return without_padding(keys, visible), without_padding(values, visible)
+    return zero_hidden(keys, visible), zero_hidden(values, visible)

@@ -16,7 +16,7 @@ from tests.tools.site.site_checks import JUDGED, OF_LOOK, Opener, Visit, look, o
 from tools import ROOT
 from tools.book.server import QuietHandler, start_server
 from tools.chromium import launch
-from tools.contents import pages
+from tools.table_of_contents import pages
 
 SITE = ROOT / "_build" / "html"
 PICTURES = ROOT / "_build" / "screenshots"

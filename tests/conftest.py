@@ -10,7 +10,7 @@ import pytest
 import torch
 from hypothesis import settings
 
-from attnbook.fused import blocks, choice
+from attnbook.fused import blocks, when_faster
 
 # Helpers assert, too, and their assertions say what was compared.
 pytest.register_assert_rewrite(*(f"tests.{room.name}" for room in Path(__file__).parent.iterdir()))
@@ -74,9 +74,9 @@ def every_path(request):
     smallest = math.inf if request.param == "plain" else 0
     with pytest.MonkeyPatch.context() as patch:
         for name in ("SCORES", "UNITS", "UNITS_TRAINING", "UNITS_OF_ONE", "STREAMED"):
-            patch.setattr(choice, name, smallest)
+            patch.setattr(when_faster, name, smallest)
         for name in ("PRODUCTS_WIDENED", "PRODUCTS_SLICED"):
-            patch.setattr(choice, name, smallest)
+            patch.setattr(when_faster, name, smallest)
         if request.param == "fast":
             patch.setattr(blocks, "BLOCK", 100)  # one example's queries do not fit
         yield request.param

@@ -122,7 +122,7 @@ def additive_ours_numbers(sizes: Sizes, training: bool) -> int:
     """Count the projections, the output, and one block with what it is made of.
 
     In training also the gradients of projections and values. Few scores and weights are whole
-    (`attnbook.fused.choice.streaming_pays` says how few); many never stand in memory beyond a
+    (`attnbook.fused.when_faster.streaming_pays` says how few); many never stand in memory beyond a
     block.
     """
     batch, queries, keys, hiddens = sizes

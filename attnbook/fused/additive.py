@@ -11,7 +11,7 @@ from torch.autograd import Function
 from attnbook.fused.blocks import score_gradients, score_in_blocks
 from attnbook.fused.fallback import gradients_by_formula, wants_formula
 from attnbook.fused.kernels import compiled_score
-from attnbook.masking.padding import without_padding
+from attnbook.masking.padding import zero_hidden
 from attnbook.scoring import additive_features
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def fast_additive_score(
 
 def formula(queries: Tensor, keys: Tensor, weight: Tensor, visible: Tensor | None) -> Tensor:
     """Score as it is written down; padded keys may hold anything."""
-    keys = without_padding(keys, visible)
+    keys = zero_hidden(keys, visible)
     return additive_features(queries, keys) @ weight
 
 

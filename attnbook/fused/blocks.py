@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import torch
 from torch import Tensor
 
-from attnbook.masking.masks import reach
+from attnbook.masking.masks import last_visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -121,7 +121,7 @@ def seen_by(visible: Tensor | None, queries: Tensor, keys: Tensor) -> Tensor:
     """For each example and head, how many keys are worth a score: for each query, or for all."""
     if visible is None or visible.device.type != "cpu":  # a GPU is not waited for
         return torch.full((queries.shape[:-2].numel(), 1), keys.shape[-2], device="cpu")
-    seen = reach(visible)
+    seen = last_visible(visible)
     return seen.expand(*queries.shape[:-2], seen.shape[-1]).flatten(0, -2)
 
 

@@ -11,7 +11,7 @@ from torch.autograd import forward_ad
 from torch.nn.modules.module import _has_any_global_hook
 
 from attnbook.checks import autocast_is_on
-from attnbook.masking.lengths import has_numbers, is_recording
+from attnbook.masking.lengths import is_readable, is_recording
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -38,7 +38,7 @@ def needs_fallback(*tensors: Tensor) -> bool:
 
 def may_look(tensor: Tensor) -> bool:
     """Whether its numbers may decide what is done: looking is possible, and waits for no GPU."""
-    return tensor.is_cpu and has_numbers(tensor) and not needs_fallback(tensor)
+    return tensor.is_cpu and is_readable(tensor) and not needs_fallback(tensor)
 
 
 def stay_numbers(*tensors: Tensor) -> bool:

@@ -22,7 +22,7 @@ import torch
 from torch import Tensor
 
 from attnbook.fused import blocks
-from attnbook.masking.padding import without_padding
+from attnbook.masking.padding import zero_hidden
 
 
 def _tanh_of_exponentials(q: Tensor, k: Tensor) -> Tensor:
@@ -97,7 +97,7 @@ def compiled_score(queries: Tensor, keys: Tensor, weight: Tensor, visible: Tenso
     """Score as `blocks.score_in_blocks` does, by a compiled kernel where it is right."""
     if not _can_be_made():
         return blocks.score_in_blocks(queries, keys, weight, visible)
-    cleared = without_padding(keys, visible)
+    cleared = zero_hidden(keys, visible)
     q, k, w = (blocks.flat(tensor.detach()) for tensor in (queries, cleared, weight))
     kernels, q, k = _choose(q, k)
     scores = kernels.score(q, k, w)
@@ -116,7 +116,7 @@ def _compiled_gradients(
 ) -> tuple[Tensor, ...]:
     if not _can_be_made():
         return blocks.score_gradients(grad, queries, keys, weight, visible)
-    cleared = without_padding(keys, visible)
+    cleared = zero_hidden(keys, visible)
     inputs = queries, cleared, weight
     g, q, k, w = (blocks.flat(tensor.detach()) for tensor in (grad, *inputs))
     kernels, q, k = _choose(q, k)

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from attnbook.checks import check_size, is_whole
-from attnbook.masking.masks import causal_mask, given_mask, length_mask
+from attnbook.masking.masks import causal_mask, check_mask, length_mask
 from attnbook.masking.rules import document_mask, prefix_mask, start_mask, window_mask
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ class MaskRules:
         if self.prefix is not None:
             masks["prefix"] = prefix_mask(on_cpu([self.prefix]), shape)
         if self.table is not None:
-            masks["table"] = given_mask(on_cpu(self.table), shape, CPU)
+            masks["table"] = check_mask(on_cpu(self.table), shape, CPU)
         return {name: mask[0] for name, mask in masks.items()}
 
     def visible(self) -> Bool[Tensor, "queries keys"]:

@@ -36,7 +36,7 @@ def lengths_for_queries(
     check_lengths(name, lengths, shape)
     check_numbers(name, lengths, device)
     if _may_read(lengths):
-        _check_in_range(name, beneath(lengths), shape[-1])
+        _check_in_range(name, unwrap(lengths), shape[-1])
     per_query = lengths if lengths.dim() == 2 else lengths.unsqueeze(1)
     lined_up = comparable(per_query if device is None else per_query.to(device)).unsqueeze(-1)
     return lined_up if len(shape) == 3 else lined_up[:, None]
@@ -64,7 +64,7 @@ def check_whole(name: str, numbers: Tensor) -> None:
 
 
 def _may_read(lengths: Tensor) -> bool:
-    return has_numbers(lengths) and (lengths.is_cpu or _check_everywhere.get())
+    return is_readable(lengths) and (lengths.is_cpu or _check_everywhere.get())
 
 
 def _check_in_range(name: str, given: Tensor, num_keys: int) -> None:
@@ -145,7 +145,7 @@ class _Uncompiled:
 _uncompiled = _Uncompiled()
 
 
-def beneath(tensor: Tensor) -> Tensor:
+def unwrap(tensor: Tensor) -> Tensor:
     """Take off what `torch.func` has wrapped around a tensor, within its transforms or after.
 
     Axes that `vmap` maps over are axes again: they come first, the outermost before all.
@@ -161,7 +161,7 @@ def beneath(tensor: Tensor) -> Tensor:
     return tensor
 
 
-def has_numbers(tensor: Tensor) -> bool:
+def is_readable(tensor: Tensor) -> bool:
     """Whether there are numbers that can be read now, if only after a wait."""
     is_constant = torch.compiler.is_compiling() or is_recording()
     return not (is_constant or tensor.is_meta or isinstance(tensor, FakeTensor))

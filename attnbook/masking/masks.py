@@ -5,6 +5,7 @@ Other rules stand in `rules`. Masks are joined by `&`: what one of them hides is
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING
 
 import torch
@@ -14,6 +15,7 @@ from attnbook.masking.lengths import lengths_for_queries
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any
 
     from jaxtyping import Bool, Int, Shaped
     from torch import Tensor
@@ -76,11 +78,11 @@ def causal_mask(
 
     Source: Vaswani et al. (2017), section 3.2.3.
     """
-    queries, keys = both_positions("causal", shape, device)
+    queries, keys = query_and_key_positions("causal", shape, device)
     return (keys <= queries)[(None,) * (len(shape) - 2)]
 
 
-def given_mask(
+def check_mask(
     mask: Bool[Tensor, "*axes queries keys"], shape: Sequence[int], device: torch.device
 ) -> Bool[Tensor, "#batch *ones keys"]:
     """Refuse a mask that does not fit the scores; give it as many axes as they have.
@@ -136,10 +138,10 @@ def visible_keys(
     visible = None if valid_lens is None else length_mask(valid_lens, shape, device)
     if causal:
         visible = without_future(visible, shape, device)
-    return visible if mask is None else joined(visible, given_mask(mask, shape, device))
+    return visible if mask is None else intersect(visible, check_mask(mask, shape, device))
 
 
-def joined(
+def intersect(
     visible: Bool[Tensor, "#batch *ones keys"] | None, other: Bool[Tensor, "#batch *axes keys"]
 ) -> Bool[Tensor, "#batch *axes keys"]:
     """Hide what either of two masks hides; None hides nothing."""
@@ -150,18 +152,18 @@ def without_future(
     visible: Bool[Tensor, "#batch *ones keys"] | None, shape: Sequence[int], device: torch.device
 ) -> Bool[Tensor, "#batch *axes keys"]:
     """Hide the future as well, where a mask (None: nothing) hides other keys already."""
-    return joined(visible, causal_mask(shape, device))
+    return intersect(visible, causal_mask(shape, device))
 
 
-def seen_keys(visible: Bool[Tensor, "#batch *ones keys"]) -> Int[Tensor, "#batch *ones"]:
+def count_visible(visible: Bool[Tensor, "#batch *ones keys"]) -> Int[Tensor, "#batch *ones"]:
     """Count the keys that each query sees."""
     return visible.sum(dim=-1)
 
 
-def reach(visible: Bool[Tensor, "#batch *ones keys"]) -> Int[Tensor, "#batch *ones"]:
+def last_visible(visible: Bool[Tensor, "#batch *ones keys"]) -> Int[Tensor, "#batch *ones"]:
     """Count the keys up to the last one that each query sees: those after it can be left out."""
     if visible.shape[-1] == 0:
-        return seen_keys(visible)
+        return count_visible(visible)
     ends = torch.arange(1, visible.shape[-1] + 1, dtype=torch.int32, device=visible.device)
     return (visible * ends).amax(dim=-1)
 
@@ -171,7 +173,7 @@ def positions_of_keys(shape: Sequence[int], device: torch.device | str) -> Int[T
     return torch.arange(shape[-1], device=device)
 
 
-def both_positions(
+def query_and_key_positions(
     rule: str, shape: Sequence[int], device: torch.device | str | None
 ) -> tuple[Int[Tensor, "queries one"], Int[Tensor, " keys"]]:
     """Say where queries stand, and keys: the last query stands at the last key."""
@@ -200,3 +202,15 @@ def check_shape(shape: Sequence[int]) -> None:
         raise ValueError(f"{rule}, got {len(shape)} axes in {tuple(shape)}")
     if min(shape) < 0:
         raise ValueError(f"{rule}, each at least 0, got {tuple(shape)}")
+
+
+_RENAMED = {"given_mask": check_mask, "seen_keys": count_visible, "reach": last_visible}
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - as Python asks
+    """Give what had another name before 0.1, with a warning."""
+    if name not in _RENAMED:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    new = _RENAMED[name]
+    warnings.warn(f"{name} is called {new.__name__} now", DeprecationWarning, stacklevel=2)
+    return new

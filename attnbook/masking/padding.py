@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
-def without_padding(
+def zero_hidden(
     vectors: Float[Tensor, "batch *heads keys size"],
     visible: Bool[Tensor, "#batch *ones keys"] | None,
 ) -> Float[Tensor, "batch *heads keys size"]:
@@ -25,7 +25,7 @@ def without_padding(
     return torch.where(_seen_by_any(visible), vectors, 0.0)
 
 
-def without_unseen(
+def replace_hidden(
     queries: Float[Tensor, "batch *heads queries query_size"],
     keys: Float[Tensor, "batch *heads keys key_size"],
     visible: Bool[Tensor, "#batch *ones keys"] | None,

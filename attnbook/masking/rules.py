@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from attnbook.checks import is_whole
 from attnbook.masking.lengths import check_whole, comparable, lengths_for_queries
 from attnbook.masking.masks import (
-    both_positions,
     causal_mask,
     check_own_keys,
     check_shape,
     positions_of_keys,
+    query_and_key_positions,
 )
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def window_mask(
     """
     _check_reach("back", back)
     _check_reach("ahead", ahead)
-    queries, keys = both_positions("a window", shape, device)
+    queries, keys = query_and_key_positions("a window", shape, device)
     num_keys = shape[-1]
     near = keys >= queries - (num_keys if back is None else back)
     near = near & (keys <= queries + (num_keys if ahead is None else ahead))

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from attnbook.checks import check_size
 from attnbook.models.batches import Batch, part_of, with_targets
 from attnbook.models.checks import check_kind, check_list, check_seed, checked_targets, is_pair
-from attnbook.models.progress import Bar, Epoch, Report
+from attnbook.models.progress_bar import Bar, Epoch, Report
 from attnbook.models.translator.model import Translator
 from attnbook.models.vocabulary import END, PAD, check_some, pad
 

@@ -38,5 +38,5 @@ class ListTask(Task):
 
     @property
     def called(self) -> str:
-        """The name of the starter's last function: others may stand before it, as help."""
+        """The name of the starter's last function: others may come before it, as help."""
         return self.starter.rpartition("def ")[2].partition("(")[0]

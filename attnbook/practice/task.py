@@ -84,7 +84,7 @@ class Task:
         name: as `check` takes it.
         statement: what to write, in Markdown: signature, shapes, rules.
         starter: the code to begin with.
-        laws: in the order in which they are told.
+        laws: in the order in which they are reported.
         outputs: what to call the tensors that come back.
         as_function: makes a function of cases' arguments out of what is written, for what
             is no such function by itself: a layer's class.

@@ -15,13 +15,13 @@ from types import SimpleNamespace
 import torch
 
 from attnbook import AdditiveAttention, Attention, DotProductAttention, MultiHeadAttention
-from attnbook.fused import blocks, choice
+from attnbook.fused import blocks, when_faster
 
 TOLERANCE = {torch.float64: 1e-12, torch.float32: 2e-5, torch.bfloat16: 3e-2, torch.float16: 5e-3}
 LENGTHS = [torch.int64, torch.int8, torch.uint8, torch.uint16, torch.float32, torch.bfloat16]
-THRESHOLDS = [name for name in vars(choice) if name.isupper() and name != "TYPE_CHECKING"]
+THRESHOLDS = [name for name in vars(when_faster) if name.isupper() and name != "TYPE_CHECKING"]
 WITH_MASKS = 3000  # seeds from here on draw a mask as well
-SHIPPED = {name: getattr(choice, name) for name in THRESHOLDS}
+SHIPPED = {name: getattr(when_faster, name) for name in THRESHOLDS}
 
 
 class Distance(Attention):
@@ -315,7 +315,7 @@ def find_faults(seed, put, made=lambda call: call.layer):
     """
     call = make_call(seed)
     for name in THRESHOLDS:
-        put(choice, name, {"shipped": SHIPPED[name], "fast": 0, "formula": 2**60}[call.paths])
+        put(when_faster, name, {"shipped": SHIPPED[name], "fast": 0, "formula": 2**60}[call.paths])
     put(blocks, "BLOCK", call.block)
     if (attend := made(call)) is None:
         return []

@@ -37,7 +37,7 @@ for heads, batch, queries, keys in itertools.product(((), (5,)), (0, 2), (0, 3),
     for lens in (torch.arange(batch) * keys // 2, per_query, per_query.float()):
         attnbook.masked_softmax(torch.ones(shape), lens)
         attnbook.kernel_pool(q, k, v, 2.0, lens)
-        attnbook.masking.padding.without_padding(k, attnbook.length_mask(lens, shape, "cpu"))
+        attnbook.masking.padding.zero_hidden(k, attnbook.length_mask(lens, shape, "cpu"))
         calls += 1
     attnbook.kernel_pool(q, k, v)
     attnbook.pool(torch.ones(shape), v)

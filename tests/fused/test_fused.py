@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from attnbook import AdditiveAttention, DotProductAttention, causal_mask, length_mask
-from attnbook.fused import blocks, choice, dot
+from attnbook.fused import blocks, dot_product, when_faster
 from attnbook.fused.additive import fast_additive_score
 from attnbook.fused.softmax import fast_weigh
 from attnbook.scoring import additive_features
@@ -321,17 +321,17 @@ def test_the_dot_product_is_taken_by_slices_where_they_pay(every_path, monkeypat
     taken = set()
 
     def watch(path):
-        real = getattr(dot, path)
+        real = getattr(dot_product, path)
 
         def run(*arguments, **options):
             taken.add((path, options.get("causal", False)))
             return real(*arguments, **options)
 
-        monkeypatch.setattr(dot, path, run)
+        monkeypatch.setattr(dot_product, path, run)
 
     for path in ("_causal", "_sliced", "_masked"):
         watch(path)
-    monkeypatch.setattr(choice, "PRODUCTS_WIDENED", 0)
+    monkeypatch.setattr(when_faster, "PRODUCTS_WIDENED", 0)
     layer = make("dot", keep_weights=False)
     for queries in (7, 3):
         inputs = torch.randn(2, queries, 5), torch.randn(2, 7, 5), torch.randn(2, 7, 11)
@@ -444,10 +444,10 @@ def test_huge_scores_have_gradients_in_training(number, dtype, causal, valid_len
 def test_the_longest_vectors_tell_whether_scores_are_huge(query, key, dtype, alike):
     queries, keys = torch.full((1, 2, 4), query, dtype=dtype), torch.ones(1, 3, 4, dtype=dtype)
     keys[:, 2] = key
-    assert dot._are_rounded_alike(queries, keys, None) == alike
+    assert dot_product._are_rounded_alike(queries, keys, None) == alike
     seen, unseen = torch.tensor([True, False, True]), torch.tensor([True, True, False])
-    assert dot._are_rounded_alike(queries, keys, seen[None, None]) == alike
-    assert dot._are_rounded_alike(queries, keys, unseen[None, None]) == (query < 1e9)
+    assert dot_product._are_rounded_alike(queries, keys, seen[None, None]) == alike
+    assert dot_product._are_rounded_alike(queries, keys, unseen[None, None]) == (query < 1e9)
 
 
 @pytest.mark.parametrize(
@@ -460,4 +460,4 @@ def test_the_longest_vectors_tell_whether_scores_are_huge(query, key, dtype, ali
     ],
 )
 def test_the_norm_tells_what_is_huge(values, ordinary):
-    assert dot._is_ordinary(values) == ordinary
+    assert dot_product._is_ordinary(values) == ordinary

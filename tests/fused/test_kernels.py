@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from attnbook import length_mask
-from attnbook.fused import choice, kernels
+from attnbook.fused import kernels, when_faster
 from attnbook.fused.additive import fast_additive_score
 from tests.cases import MASKS, PER_EXAMPLE, all_close, gradients, make
 from tests.core.random_calls import THRESHOLDS
@@ -66,7 +66,7 @@ def test_a_backend_that_compiles_nothing_needs_no_compiler(hidden, tmp_path):
 )
 def test_the_default_compiler_gives_and_learns_the_same(name, mask, smallest, qkv, monkeypatch):
     for threshold in THRESHOLDS:
-        monkeypatch.setattr(choice, threshold, smallest)
+        monkeypatch.setattr(when_faster, threshold, smallest)
     torch.compiler.reset()
     layer = make(name)
     expected = gradients(layer, qkv, **MASKS[mask])
@@ -94,7 +94,7 @@ def test_kernels_give_what_blocks_give(scale):
 @pytest.mark.slow
 def test_projected_keys_of_another_layout_train_in_a_compiled_layer(qkv, monkeypatch):
     for threshold in THRESHOLDS:
-        monkeypatch.setattr(choice, threshold, 0)
+        monkeypatch.setattr(when_faster, threshold, 0)
     layer, found = make("additive"), []
     for attend in (layer.attend, torch.compile(layer.attend, backend="aot_eager")):
         keys = torch.linspace(-2, 2, 2 * 13 * 7).reshape(2, 13, 7).transpose(1, 2).requires_grad_()

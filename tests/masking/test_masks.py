@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attnbook import causal_mask, checked, length_mask
+from attnbook.masking import masks
 from attnbook.masking.lengths import _check_everywhere
-from attnbook.masking.masks import reach
+from attnbook.masking.masks import last_visible
 from tests.cases import snapshot, unchanged
 
 SHAPE = (2, 3, 7)
@@ -71,8 +72,8 @@ def test_a_causal_mask_is_no_larger_than_it_must_be(shape):
 @given(st.lists(st.lists(st.booleans(), min_size=4, max_size=4), min_size=1, max_size=5))
 def test_a_row_reaches_to_its_last_visible_key(rows):
     expected = [max((key + 1 for key, seen in enumerate(row) if seen), default=0) for row in rows]
-    assert reach(torch.tensor(rows)).tolist() == expected
-    assert reach(torch.ones(2, 3, 0, dtype=torch.bool)).tolist() == [[0] * 3] * 2
+    assert last_visible(torch.tensor(rows)).tolist() == expected
+    assert last_visible(torch.ones(2, 3, 0, dtype=torch.bool)).tolist() == [[0] * 3] * 2
 
 
 # Types of lengths
@@ -269,3 +270,14 @@ def test_checked_in_one_thread_is_not_seen_by_another():
         thread.join()
         assert _check_everywhere.get()
     assert outcome == [False]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("given_mask", "check_mask"), ("seen_keys", "count_visible"), ("reach", "last_visible")],
+)
+def test_an_old_name_works_and_warns(old, new):
+    with pytest.warns(DeprecationWarning, match=f"{old} is called {new} now"):
+        assert getattr(masks, old) is getattr(masks, new)
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        masks.nothing  # noqa: B018 - it raises

@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 import attnbook
-from attnbook.models.files import read_notes
+from attnbook.models.checkpoint_files import read_notes
 from attnbook.models.training import Bar, Pairs, Plan, fit, make_batch, masked_loss, train
 from attnbook.models.transformer import checkpoints as decoders
 from attnbook.models.transformer import grading as heads

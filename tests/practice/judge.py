@@ -1,4 +1,4 @@
-"""The judge's own grades: tests hold them, and `make judge` prints them."""
+"""The judge's own grades: tests hold them, and `make judge-grades` prints them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is asked of every task, as functions for tests and for `make judge`."""
+"""What is asked of every task, as functions for tests and for `make judge-grades`."""
 
 from __future__ import annotations
 

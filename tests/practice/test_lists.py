@@ -73,7 +73,7 @@ def printing(scores):
     ("written", "message"),
     [
         (leaving, "It raises SystemExit."),
-        (printing, "It said: here: [1.0, 2.0, 3.0]"),
+        (printing, "It printed: here: [1.0, 2.0, 3.0]"),
         (lambda _, __: 0, "It raises TypeError: "),
         (lambda _: [[]], "It returns a list of empty lists where a list of numbers was"),
         (lambda _: {1: 2}, "It returns a dict where a list of numbers was expected."),

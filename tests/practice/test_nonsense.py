@@ -90,7 +90,7 @@ def test_more_arguments_with_defaults_are_welcome():
 
 def test_what_it_printed_is_told_once_and_nowhere_else(capsys):
     verdict = check(TASK, printing)
-    assert "It said: shape: 2 3 5" in str(verdict)
+    assert "It printed: shape: 2 3 5" in str(verdict)
     assert capsys.readouterr() == ("", "")
 
 

@@ -228,7 +228,7 @@ def test_a_verdict_has_the_case_what_was_printed_and_one_bug_or_two():
         "✗ double: not yet. Case: one row.\n"
         "In the output 2 of 2 numbers are wrong; the first, at (0, 0), is 3, and should be "
         "smaller.\n"
-        "It said: here\n"
+        "It printed: here\n"
         "This is what you get when it is tripled.\n"
         "To fix it: avoid tripled."
     )

@@ -18,7 +18,7 @@ from zipfile import ZipFile
 
 import attnbook
 from tools import ROOT
-from tools.copies.reader_machine import borrow
+from tools.copies.clean_environment import borrow
 
 UV = Path(sysconfig.get_path("scripts")) / "uv"
 VERSION = attnbook.__version__

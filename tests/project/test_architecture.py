@@ -54,7 +54,11 @@ WRONG_ARROWS = [
     ("attnbook/masking/masks", "from attnbook.display import heatmap", "masks -> attnbook.display"),
     ("attnbook/scoring", "def f():\n    from attnbook import layers", "scoring -> attnbook.layers"),
     ("attnbook/tracing/steps", "from attnbook.heads import split_heads", "steps -> attnbook.heads"),
-    ("attnbook/fused/blocks", "from attnbook.fused import dot", "blocks -> attnbook.fused.dot"),
+    (
+        "attnbook/fused/blocks",
+        "from attnbook.fused import dot_product",
+        "blocks -> attnbook.fused.dot_product",
+    ),
     (
         "attnbook/models/translator/model",
         "from attnbook.models import training",
@@ -67,8 +71,12 @@ WRONG_ARROWS = [
     ),
     ("attnbook/new_room", "", "- attnbook.new_room"),
     ("attnbook/timing", "import tools", "attnbook.timing -> tools"),
-    ("tools/provenance", "from tools.book import server", "provenance -> tools.book.server"),
-    ("tools/pictures/brushes", "from tools.site import live", "brushes -> tools.site.live"),
+    (
+        "tools/repository_address",
+        "from tools.book import server",
+        "provenance -> tools.book.server",
+    ),
+    ("tools/pictures/svg_shapes", "from tools.site import live", "brushes -> tools.site.live"),
 ]
 
 

@@ -30,7 +30,7 @@ from tests.project.built_package import (
     text_of,
 )
 from tools import ROOT
-from tools.copies.reader_machine import needed_by
+from tools.copies.clean_environment import needed_by
 
 pytestmark = pytest.mark.slow
 

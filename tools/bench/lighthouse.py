@@ -21,7 +21,7 @@ from tools import ROOT
 from tools.bench.browser import served
 from tools.bench.pages import SITE, require_book
 from tools.chromium import QUIET, on_path
-from tools.contents import pages
+from tools.table_of_contents import pages
 
 VERSION = "12.8.2"
 WORK = ROOT / "_build" / "lighthouse"

@@ -7,9 +7,9 @@ python -m tools.bench.measure --store          write attnbook/costs/measured.jso
 
 Times on a busy machine mean little, so a row of layers runs its programs in turn, many rounds,
 and compares their processor time round by round, on a GPU the GPU's own (see
-attnbook/timing.py). Pages take the time that a reader waits (see pages.py and hands.py). What was
-measured is in _build/bench.json after each row, by processor: a row shows what others measured,
-too. A row of layers takes three minutes at most, and says how many rounds it made of them.
+attnbook/timing.py). Pages take the time that a reader waits (see pages.py and interaction.py).
+What was measured is in _build/bench.json after each row, by processor: a row shows what others
+measured, too. A row of layers takes three minutes at most, and says how many rounds it made.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ import torch
 import attnbook
 from attnbook.timing import Program, race
 from tools import ROOT, interrupts
-from tools.bench import hands, layers, lighthouse, pages, python
+from tools.bench import interaction, layers, lighthouse, pages, python
 from tools.bench.cases import textbook_additive, textbook_dot
 from tools.bench.plot import plot
 from tools.bench.results import (
@@ -102,8 +102,8 @@ ROWS: dict[str, Callable[[Say], Result]] = {
     "import": silent(import_row),
     **layers.rows(),
     **{name: silent(row) for name, row in pages.rows().items()},
-    "page-repaint": silent(hands.repaint_row),
-    "page-hands": silent(hands.hands_row),
+    "page-repaint": silent(interaction.repaint_row),
+    "page-hands": silent(interaction.hands_row),
     "page-python": silent(python.python_row),
     "lighthouse": lighthouse.lighthouse_row,
 }

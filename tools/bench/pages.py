@@ -23,7 +23,7 @@ from playwright.sync_api import Browser
 
 from tools import ROOT
 from tools.bench.browser import PHONE, chromium, fresh, packed, served, time_to_life
-from tools.contents import pages
+from tools.table_of_contents import pages
 
 SITE = ROOT / "_build" / "html"
 WORK = ROOT / "_build" / "stock"

@@ -19,7 +19,7 @@ import torch
 
 from attnbook.timing import readable
 from tools import ROOT
-from tools.provenance import git
+from tools.repository_address import git
 
 Result = dict[str, Any]
 RESULTS = ROOT / "_build" / "bench.json"

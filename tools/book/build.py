@@ -29,7 +29,7 @@ from tools import ROOT, interrupts
 from tools.book import without_answers
 from tools.book.server import address, show, start_server
 from tools.book.state import QUESTIONS, Workshop, digest
-from tools.contents import pages
+from tools.table_of_contents import pages
 
 BROKEN_OFF = 2
 # What a page is made from; `make chapter` watches it.

@@ -29,7 +29,7 @@ from nbformat import NotebookNode
 import attnbook
 from tools import ROOT
 from tools.book.state import ONE_THREAD
-from tools.contents import pages
+from tools.table_of_contents import pages
 
 CELL_TIMEOUT = 120  # seconds
 # A chapter per worker, each on one thread: more would wait for one another.

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tools import ROOT, provenance
+from tools import ROOT, repository_address
 
 HOW_TO_PUBLISH = (
     "Nothing is published, because this repository has no GitHub Pages. To publish, open "
@@ -42,7 +42,7 @@ ASK_GH = {
 
 def hand_on(environment: Mapping[str, str]) -> None:
     """Give the site's address to the jobs that follow; where there is none, say how to get one."""
-    address = provenance.site_address(environment)
+    address = repository_address.site_address(environment)
     print(f"The site: {address}" if address else f"::warning title=Not published::{HOW_TO_PUBLISH}")
     outputs = environment.get("GITHUB_OUTPUT")
     if outputs:
@@ -77,7 +77,7 @@ def push(folder: Path, remote: str, message: str) -> None:
         # By force: what a reader's own settings ignore is a copy all the same.
         git("add", "--all", "--force")
         git("commit", "--quiet", "--no-gpg-sign", "--no-verify", f"--message={message}")
-        git("push", "--quiet", "--force", remote, f"HEAD:refs/heads/{provenance.COPIES}")
+        git("push", "--quiet", "--force", remote, f"HEAD:refs/heads/{repository_address.COPIES}")
 
 
 def known_remote() -> str:
@@ -86,7 +86,7 @@ def known_remote() -> str:
     Raises:
         ValueError: neither the environment nor git names one.
     """
-    address = provenance.repository_address(ROOT)
+    address = repository_address.repository_address(ROOT)
     if not address:
         raise ValueError("no repository is known: set the remote origin, or say --to REMOTE")
     return address
@@ -94,11 +94,11 @@ def known_remote() -> str:
 
 def publish_copies(archive: Path, remote: str) -> None:
     """Push an archive of copies; the branch is replaced."""
-    commit = provenance.git(ROOT, "rev-parse", "HEAD")
+    commit = repository_address.git(ROOT, "rev-parse", "HEAD")
     with tempfile.TemporaryDirectory() as folder:
         unpack(archive, Path(folder))
         push(Path(folder), remote, f"Colab copies of commit {commit or 'unknown'}")
-    print(f"Branch {provenance.COPIES} holds the copies of commit {commit or 'unknown'}.")
+    print(f"Branch {repository_address.COPIES} holds the copies of commit {commit or 'unknown'}.")
 
 
 def read_arguments() -> argparse.Namespace:

@@ -47,7 +47,7 @@ MORE_TESTS = {
     "attnbook/tracing": ["tests/figures/shape"],
     "attnbook/models/transformer": ["tests/figures/heads"],
     "attnbook/models/translator": ["tests/figures/translator"],
-    "attnbook/figures/attention": ["tests/figures/code"],  # own.js
+    "attnbook/figures/attention": ["tests/figures/code"],  # reader_function.js
     "attnbook/figures/shared": ["tests/figures"],
     "attnbook": ["tests/fused"],
 }

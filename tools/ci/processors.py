@@ -22,7 +22,7 @@ TIMEOUT = 3 * CELL_TIMEOUT  # to move every result takes time, too
 START = """
 import os, pathlib, sys
 sys.path.append({root!r})
-from tools.ci.jitter import Jitter
+from tools.ci.rounding_noise import Jitter
 sys.path.remove({root!r})
 Jitter({seed}).__enter__()
 pathlib.Path({folder!r}, str(os.getpid())).touch()

@@ -35,7 +35,7 @@ AGAIN = {
     "lint": "make lint",
     "book": "make book",
     "chapters": "make nbval",
-    "copies": "make lived",
+    "copies": "make colab-test",
     "tests": "make unit browser browsers",
 }
 
@@ -87,7 +87,7 @@ class Part:
 def parts(workers: int, *, full: bool) -> list[Part]:
     """All that `make test` does."""
     pytest = [PYTHON, "-m", "pytest", "tests", f"--numprocesses={workers}", "--dist=loadfile"]
-    copies = [PYTHON, "-m", "tools.copies.lived"]
+    copies = [PYTHON, "-m", "tools.copies.colab_end_to_end"]
     return [
         Part("book", [PYTHON, "-m", "tools.book.build", "build"]),
         Part("lint", ["make", "--no-print-directory", "lint"]),

@@ -43,8 +43,8 @@ PINS: dict[str, list[str]] = {
     "colab": [f"{name}=={COLAB[name]}" for name in COLAB if name not in {"pip", "ipykernel"}],
 }
 TARGETS = {
-    "processors": ["jitter"],
-    "combinations": ["FULL=1", "unit", "lived"],
+    "processors": ["rounding"],
+    "combinations": ["FULL=1", "unit", "colab-test"],
     "faults": ["mutants"],
 }
 TELLING = re.compile(

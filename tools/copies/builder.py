@@ -21,9 +21,9 @@ from sphinx.util import logging
 
 from tools.book.cells import PREDICT, Answer, answers, cell_of, has_tag
 from tools.book.notebooks import read
-from tools.copies.guards import problems
+from tools.copies.leftovers import problems
 from tools.copies.plain_markdown import PlainError, block, folded_text, line, linked
-from tools.provenance import COPIES, colab_address
+from tools.repository_address import COPIES, colab_address
 
 METADATA = {
     "colab": {"provenance": [], "toc_visible": True},

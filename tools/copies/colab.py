@@ -20,8 +20,8 @@ import yaml  # type: ignore[import-untyped]  # it has no types
 from tools import ROOT
 from tools.book.build import render
 from tools.book.state import Workshop
-from tools.contents import pages
-from tools.provenance import colab_address, git, repository_address, site_address
+from tools.repository_address import colab_address, git, repository_address, site_address
+from tools.table_of_contents import pages
 
 TARGET = Path("_build") / "colab"
 

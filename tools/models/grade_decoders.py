@@ -1,6 +1,6 @@
 """Grade the decoders that the book opens on lines that they have never seen; `make grade`.
 
-What they foresee, what each head looks at (against looking everywhere alike), and what
+What they predict, what each head looks at (against looking everywhere alike), and what
 breaks when heads are taken away; for three seeds, for one layer alone, and on a second draw.
 """
 
@@ -26,7 +26,7 @@ from tools.models.decoders import lines
 
 SEEDS = ("copying", "copying-1", "copying-2")
 ONE_LAYER = "copying-one-layer"
-FORESEEN, PREVIOUS, INDUCTION = 0.99, 0.85, 0.75  # what each seed must reach
+PREDICTED, PREVIOUS, INDUCTION = 0.99, 0.85, 0.75  # what each seed must reach
 BROKEN, ALONE = 0.5, 0.7  # below these, heads were needed, and one layer is not enough
 HARDER = (
     ("phrases of 11 and 12", {"periods": (11, 12)}),
@@ -38,7 +38,7 @@ HARDER = (
 class Found(NamedTuple):
     """What some lines say of a model."""
 
-    foresees: float
+    predicts: float
     scores: list[HeadScore]
     previous: Head  # the head that looks most at the previous symbol
     induction: list[Head]  # those that look behind the last occurrence, far above chance
@@ -59,7 +59,7 @@ def look_at(name: str, test: Sequence[Repeat]) -> Found:
 
 def table(name: str, found: Found) -> list[str]:
     """Lay out one model's heads."""
-    rows = [f"  {name}: foresees {found.foresees:.4f} of what can be foreseen"]
+    rows = [f"  {name}: predicts {found.predicts:.4f} of what can be predicted"]
     for layer, head, previous, induction in found.scores:
         rest = found.without[(layer, head),]
         rows.append(
@@ -77,7 +77,7 @@ def targets(found: Found) -> dict[str, bool]:
     best = {what: max(getattr(s, what) for s in found.scores) for what in ("previous", "induction")}
     together = found.without.get(tuple(found.induction), 1.0)
     return {
-        f"foresees at least {FORESEEN}": found.foresees >= FORESEEN,
+        f"predicts at least {PREDICTED}": found.predicts >= PREDICTED,
         f"previous-symbol score of the best head at least {PREVIOUS}": best["previous"] >= PREVIOUS,
         f"induction score of the best head at least {INDUCTION}": best["induction"] >= INDUCTION,
         f"without the previous-symbol head below {BROKEN}": found.without[found.previous,] < BROKEN,
@@ -96,7 +96,7 @@ def births(name: str, test: Sequence[Repeat]) -> list[str]:
             max(score.induction for score in scores),
         )
         rows.append(
-            f"  step {step:>5}: foresees {accuracy(model, test):.3f}, "
+            f"  step {step:>5}: predicts {accuracy(model, test):.3f}, "
             f"best previous {previous:.2f}, best induction {induction:.2f}"
         )
     return rows
@@ -121,8 +121,8 @@ def main() -> int:
                 failed |= not so
         alone = look_at(ONE_LAYER, test)
         print("\n".join(table(ONE_LAYER, alone)))
-        print(f"      one layer alone stays below {ALONE}: {alone.foresees < ALONE}", end="\n\n")
-        failed |= alone.foresees >= ALONE
+        print(f"      one layer alone stays below {ALONE}: {alone.predicts < ALONE}", end="\n\n")
+        failed |= alone.predicts >= ALONE
     print("The moment of birth", *births(SEEDS[0], lines("test")), sep="\n", end="\n\n")
     print("Where it fails")
     for what, kind in HARDER:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from attnbook.models.progress import Bar, Epoch
+from attnbook.models.progress_bar import Bar, Epoch
 
 Save = Callable[[Path, dict[str, Any]], None]
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from tools.pictures.arithmetic import dot, listed, printed, rounded, vector
-from tools.pictures.brushes import (
+from tools.pictures.svg_shapes import (
     KEY_COLOURS,
     PALE,
     QUERY_COLOURS,

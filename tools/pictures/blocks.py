@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 
-from tools.pictures.brushes import (
+from tools.pictures.svg_shapes import (
     KEY_COLOURS,
     PALE,
     SLATE,

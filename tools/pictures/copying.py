@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tools.pictures.arithmetic import listed, printed, softmax
 from tools.pictures.blocks import pointer
-from tools.pictures.brushes import (
+from tools.pictures.svg_shapes import (
     HEIGHT,
     KEY_COLOURS,
     PALE,

@@ -16,7 +16,11 @@ from tools.pictures.additive import additive_score, broadcast
 from tools.pictures.arithmetic import listed, rounded, softmax
 from tools.pictures.block import block
 from tools.pictures.blocks import blocks
-from tools.pictures.brushes import (
+from tools.pictures.copying import copying
+from tools.pictures.heads import heads
+from tools.pictures.lookup import lookup
+from tools.pictures.rooms import rooms
+from tools.pictures.svg_shapes import (
     HATCH,
     HATCHING,
     HEIGHT,
@@ -34,12 +38,8 @@ from tools.pictures.brushes import (
     strip,
     svg,
 )
-from tools.pictures.copying import copying
-from tools.pictures.heads import heads
-from tools.pictures.lookup import lookup
-from tools.pictures.rooms import rooms
-from tools.pictures.seeing import seeing
 from tools.pictures.translator import translator
+from tools.pictures.visibility import seeing
 
 SCORES = (1.6, 1.1, 0.7)
 VALUES = (8, 5, 6)

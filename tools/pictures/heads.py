@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from tools.pictures.arithmetic import dot, listed, printed, softmax
-from tools.pictures.brushes import (
+from tools.pictures.svg_shapes import (
     KEY_COLOURS,
     PALE,
     QUERY_COLOURS,

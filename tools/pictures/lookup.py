@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tools.pictures.arithmetic import dot, listed, printed, rounded, softmax, vector
-from tools.pictures.brushes import (
+from tools.pictures.svg_shapes import (
     KEY_COLOURS,
     PALE,
     SLATE,

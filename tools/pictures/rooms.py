@@ -11,7 +11,7 @@ from functools import cache
 import grimp
 
 from tools.pictures.arithmetic import listed
-from tools.pictures.brushes import HEIGHT, SLATE, path, strip, svg
+from tools.pictures.svg_shapes import HEIGHT, SLATE, path, strip, svg
 
 # From the imports come the order and the arrows; what a room is for is said here, in six words.
 ROOMS = {
@@ -63,9 +63,9 @@ def imports() -> dict[str, set[str]]:
     }
 
 
-def beneath(room: str) -> set[str]:
+def unwrap(room: str) -> set[str]:
     """Give all that a room needs, at whatever remove."""
-    return imports()[room].union(*(beneath(other) for other in imports()[room]))
+    return imports()[room].union(*(unwrap(other) for other in imports()[room]))
 
 
 def arrows() -> list[tuple[str, str]]:
@@ -74,7 +74,7 @@ def arrows() -> list[tuple[str, str]]:
         (room, other)
         for room in ROOMS
         for other in sorted(imports()[room])
-        if not any(other in beneath(between) for between in imports()[room])
+        if not any(other in unwrap(between) for between in imports()[room])
     ]
 
 

@@ -7,7 +7,8 @@ from functools import cache
 from attnbook.models.translator.checkpoints import book_model
 from tools.pictures.arithmetic import listed, printed
 from tools.pictures.blocks import label, pointer
-from tools.pictures.brushes import (
+from tools.pictures.heads import cells
+from tools.pictures.svg_shapes import (
     HEIGHT,
     KEY_COLOURS,
     PALE,
@@ -21,7 +22,6 @@ from tools.pictures.brushes import (
     starts,
     svg,
 )
-from tools.pictures.heads import cells
 
 MODEL, TEXT, STEP = "convolutional", "9. März 1987", 6
 MONTH = "März"  # what this step asks for; its letters are the keys that have colours

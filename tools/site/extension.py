@@ -17,7 +17,7 @@ from sphinx.config import Config
 from sphinx.errors import ExtensionError
 from sphinx.util import logging
 
-from tools import provenance
+from tools import repository_address
 from tools.book.state import isolate_kernels, workshop_of
 from tools.site import (
     answers,
@@ -26,7 +26,7 @@ from tools.site import (
     finish,
     formulas,
     icons,
-    late,
+    lazy_scripts,
     live,
     page_files,
     publishing,
@@ -104,9 +104,9 @@ def describe_origin(app: Sphinx, config: Config) -> None:
     """
     options: dict[str, Any] = config.html_theme_options
     root = workshop_of(Path(app.srcdir), answers=config.book_answers).root
-    origin = "A draft." if config.book_draft else provenance.made_from(root)
+    origin = "A draft." if config.book_draft else repository_address.made_from(root)
     options["extra_footer"] = f"<p>{origin} {LICENSES}</p>"
-    address = provenance.repository_address(root) if config.book_answers else ""
+    address = repository_address.repository_address(root) if config.book_answers else ""
     options["repository_url"] = address
     for button in ("use_repository_button", "use_edit_page_button", "use_issues_button"):
         options[button] = bool(address)
@@ -171,7 +171,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     finish.setup(app)
     formulas.setup(app)
     icons.setup(app)
-    late.setup(app)
+    lazy_scripts.setup(app)
     live.setup(app)
     page_files.setup(app)
     publishing.setup(app)

@@ -190,7 +190,7 @@ def add_scripts(env: BuildEnvironment, page: str, shown: Models) -> None:
         NbMetadataCollector.add_js_file(env, page, f"live_{name}", path, options)
     late = sorted({name for model in shown.values() for name in model["state"].get("late", [])})
     for name in late:
-        # No browser runs such a script by itself; figures/shared/late.js does, at the first touch.
+        # No browser runs such a script by itself; figures/shared/lazy_scripts.js does, at a touch.
         attributes = {"type": "text/at-touch", "data-attnbook-late": name}
         NbMetadataCollector.add_js_file(
             env, page, f"late_{name}", f"{FOLDER}/{name}.js", attributes

@@ -36,7 +36,7 @@ LOADED = dict.fromkeys(("site.js", "answers.js", "place.js"), DEFERRED) | dict.f
         "copybutton.js",
         "sphinx-book-theme.js",
         "terms.js",
-        "contents.js",
+        "table_of_contents.js",
         "focus.js",
     ),
     LATE,

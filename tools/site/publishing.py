@@ -14,7 +14,7 @@ from typing import Any
 from sphinx.application import Sphinx
 from sphinx.errors import ConfigError
 
-from tools import provenance
+from tools import repository_address
 
 CARDS = "_static/cards"
 LOST = "404"  # the page that a server shows in place of one that is not there
@@ -34,7 +34,7 @@ SHARED = re.compile(
 
 def add_colab_button(context: dict[str, Any], page: str, repository: str) -> None:
     """Let a notebook's page lead to its copy, which has a branch of its own."""
-    address = provenance.colab_address(repository, page.removeprefix("chapters/"))
+    address = repository_address.colab_address(repository, page.removeprefix("chapters/"))
     if address and context.get("page_source_suffix") == ".ipynb":
         context["header_buttons"].insert(0, BUTTON | {"url": address})
 
@@ -66,7 +66,7 @@ def setup(app: Sphinx) -> None:
         priority=502,
     )
     try:
-        site = provenance.site_address()
+        site = repository_address.site_address()
     except ValueError as error:
         raise ConfigError(str(error)) from error
     if site:

@@ -15,7 +15,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
-from tools import provenance
+from tools import repository_address
 from tools.site import cards
 from tools.site.descriptions import description
 from tools.site.publishing import CARDS, LOST, ROBOTS, SITEMAP
@@ -109,7 +109,7 @@ def write_lists(app: Sphinx, error: Exception | None) -> None:
 def setup(app: Sphinx) -> dict[str, bool]:
     """Connect what this module does, and the extension that gives lost readers a page."""
     app.setup_extension("notfound.extension")
-    site = provenance.site_address()
+    site = repository_address.site_address()
     app.connect("config-inited", lambda _app, config: describe_site(config, site))
     app.connect(
         "html-page-context",

@@ -10,7 +10,7 @@ import traitlets
 
 from attnbook.checks import check_scores
 from attnbook.figures.shared.base import Figure, check_count, doubles, module, numbers, stylesheet
-from attnbook.models.rest import at_rest
+from attnbook.models.evaluation import evaluating
 from attnbook.models.translator.grading import DIGITS
 from attnbook.models.translator.model import Translator
 from attnbook.models.vocabulary import BEGIN
@@ -52,7 +52,7 @@ class AlignmentFigure(Figure):
 
     _esm = module("alignment/figure.js")
     _css = stylesheet(
-        "shared/look.css", "shared/style.css", "shared/steps.css", "alignment/style.css"
+        "shared/theme.css", "shared/style.css", "shared/steps.css", "alignment/style.css"
     )
 
     # Of each date: characters, field of each step, span of each field, scores [step][key].
@@ -64,7 +64,7 @@ class AlignmentFigure(Figure):
         self, model: Translator, dates: Sequence[WrittenDate | str], *, caption: str = ""
     ) -> None:
         _check(model, dates)
-        with at_rest(model):
+        with evaluating(model):
             translations = [_translation(model, date) for date in dates]
         super().__init__(kind="alignment", translations=translations, caption=caption)
         self._describe()

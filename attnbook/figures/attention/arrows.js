@@ -2,7 +2,7 @@
 /** @import { Point } from "../shared/types" */
 /** @import { Arrow } from "./types" */
 import { make } from "../shared/elements.js";
-import { colour } from "../shared/keys.js";
+import { colour } from "../shared/key_axis.js";
 
 const MOST_LABELS = 8; // keys that get a name
 // How thick arrows are; of 100: labels that near would cover each other; in px: from a tip to its name.

@@ -4,13 +4,13 @@
 import { maskedSoftmax, pool, softmaxWhere } from "../shared/attention.js";
 import { decimals, short, slider, tuple } from "../shared/controls.js";
 import { make, ownName } from "../shared/elements.js";
-import { MOST_NAMED } from "../shared/keys.js";
-import { canBring } from "../shared/late.js";
+import { MOST_NAMED } from "../shared/key_axis.js";
+import { canBring } from "../shared/lazy_scripts.js";
 import { mountFigure, setterOf } from "../shared/mount.js";
+import { handPlane, movedBy } from "./drag_handles.js";
 import { scoresOf } from "./formulas.js";
-import { handPlane, movedBy } from "./hands.js";
-import { ownFunction } from "./own.js";
 import { numberTable, outputBars, queryRows } from "./pieces.js";
+import { ownFunction } from "./reader_function.js";
 import { stageBands } from "./stages.js";
 
 // What is shown: pure functions of the model's traits.

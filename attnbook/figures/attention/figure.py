@@ -11,7 +11,7 @@ import traitlets
 
 from attnbook.attention import Attention
 from attnbook.checks import check_pair, check_queries_and_keys, check_scores, check_values, labels
-from attnbook.figures.attention.moves import (
+from attnbook.figures.attention.dragging import (
     check_in_reach,
     check_movable,
     moves_of,
@@ -26,7 +26,7 @@ from attnbook.figures.shared.base import (
     numbers,
     stylesheet,
 )
-from attnbook.masking.masks import given_mask, length_mask, seen_keys, visible_keys
+from attnbook.masking.masks import check_mask, count_visible, length_mask, visible_keys
 from attnbook.pooling import pool
 from attnbook.practice.registry import find_list_task
 from attnbook.weighting import masked_softmax
@@ -79,7 +79,7 @@ class AttentionFigure(Figure):
 
     _esm = module("attention/figure.js")
     _css = stylesheet(
-        "shared/look.css", "shared/style.css", "attention/style.css", "attention/moves.css"
+        "shared/theme.css", "shared/style.css", "attention/style.css", "attention/dragging.css"
     )
 
     scores: traitlets.List[Any] = traitlets.List().tag(sync=True)
@@ -258,14 +258,14 @@ def first_lengths(valid_lens: Tensor | None, shape: Sequence[int], causal: bool)
     if isinstance(valid_lens, torch.Tensor):
         valid_lens = valid_lens.cpu()
     visible = visible_keys(shape, valid_lens, causal, CPU)
-    return valid_lens if visible is None or not causal else seen_keys(visible)
+    return valid_lens if visible is None or not causal else count_visible(visible)
 
 
 def seen_in(mask: Tensor | None, shape: Sequence[int]) -> list[list[list[bool]]]:
     """Give what a mask lets be seen, for each pair of each example; nothing without one."""
     if mask is None:
         return []
-    visible: list[list[list[bool]]] = given_mask(mask, shape, CPU).expand(*shape).tolist()
+    visible: list[list[list[bool]]] = check_mask(mask, shape, CPU).expand(*shape).tolist()
     return visible
 
 

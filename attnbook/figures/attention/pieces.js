@@ -2,7 +2,7 @@
 /** @import { QueryRow } from "./types" */
 import { decimals, short } from "../shared/controls.js";
 import { make, put } from "../shared/elements.js";
-import { colour, hasRoom, MOST_NAMED, span, stack } from "../shared/keys.js";
+import { colour, hasRoom, MOST_NAMED, span, stack } from "../shared/key_axis.js";
 import { folded, tableRow, titledTable } from "../shared/tables.js";
 
 const MOST_PARTS = 4; // numbers of an output that get a bar of their own

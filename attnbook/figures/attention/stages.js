@@ -4,9 +4,9 @@
 /** @import { QueryRow, Traits } from "./types" */
 import { decimals, short, slider } from "../shared/controls.js";
 import { make } from "../shared/elements.js";
-import { bars, keyButtons, numberRow, span, stack } from "../shared/keys.js";
+import { bars, keyButtons, numberRow, span, stack } from "../shared/key_axis.js";
 import { arrows } from "./arrows.js";
-import { scoreHandles } from "./hands.js";
+import { scoreHandles } from "./drag_handles.js";
 import { formulaOf, stripes, valueCells } from "./pieces.js";
 
 /**

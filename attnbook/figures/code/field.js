@@ -2,7 +2,7 @@
 /** @import { Editor } from "../shared/types" */
 /** @import { Field } from "./types" */
 import { make } from "../shared/elements.js";
-import { bring } from "../shared/late.js";
+import { bring } from "../shared/lazy_scripts.js";
 
 /** What this browser keeps under a name; it may be told to keep nothing. @param {string} name */
 export function kept(name) {

@@ -2,9 +2,9 @@
 /** @import { Answered, Model, Place, Runner } from "../shared/types" */
 /** @import { Field, Traits } from "./types" */
 import { make, ownName, put, withCode } from "../shared/elements.js";
-import { bring, canBring } from "../shared/late.js";
+import { bring, canBring } from "../shared/lazy_scripts.js";
 import { mountFigure } from "../shared/mount.js";
-import { tell } from "../shared/written.js";
+import { tell } from "../shared/reader_code.js";
 import { codeField, keep, kept } from "./field.js";
 
 /** Why Python ended before the code did. */

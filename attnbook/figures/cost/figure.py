@@ -48,7 +48,7 @@ class CostFigure(Figure):
     """
 
     _esm = module("cost/figure.js")
-    _css = stylesheet("shared/look.css", "shared/style.css", "shared/axes.css", "cost/style.css")
+    _css = stylesheet("shared/theme.css", "shared/style.css", "shared/axes.css", "cost/style.css")
 
     batch = traitlets.Int(4).tag(sync=True)
     num_queries = traitlets.Int(256).tag(sync=True)

@@ -5,11 +5,11 @@ import { slider } from "../shared/controls.js";
 import { make, put } from "../shared/elements.js";
 import { setterOf } from "../shared/mount.js";
 import { drawTrained, memory } from "../shared/trained.js";
-import { field, line } from "./line.js";
 import { large, maps } from "./maps.js";
 import { follow, opened } from "./model.js";
 import { stages } from "./stages.js";
 import { tables } from "./tables.js";
+import { field, line } from "./token_row.js";
 import { counted, readingOf, refusal, symbolsOf, warning } from "./words.js";
 
 const TRAITS = ["text", "step", "focus", "removed", "query", "shown"];

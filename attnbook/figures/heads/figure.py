@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import traitlets
 
 from attnbook.figures.heads.packing import decoder_of, packed, steps_of
-from attnbook.figures.heads.reading import counted, foreseen, name_of, read, stored
+from attnbook.figures.heads.reading import counted, name_of, predictable, read, stored
 from attnbook.figures.shared.base import check_count, decimals, module, stylesheet
 from attnbook.figures.shared.trained import TrainedFigure
 
@@ -24,7 +24,7 @@ class HeadsFigure(TrainedFigure):
 
     One of the book's decoders reads the text: on the book's pages in the page itself, from
     the same float32 weights in double precision, whatever the reader types; so does this
-    Python half. A symbol can be foreseen if the one before it stood earlier, and the same came
+    Python half. A symbol can be predicted if the one before it stood earlier, and the same came
     after it there.
 
     Args:
@@ -46,7 +46,7 @@ class HeadsFigure(TrainedFigure):
     """
 
     _esm = module("heads/figure.js")
-    _css = stylesheet("shared/look.css", "shared/style.css", "heads/style.css")
+    _css = stylesheet("shared/theme.css", "shared/style.css", "heads/style.css")
 
     steps: traitlets.List[int] = traitlets.List().tag(sync=True)
     trained = traitlets.Int(TRAINED).tag(sync=True)
@@ -147,10 +147,10 @@ class HeadsFigure(TrainedFigure):
 
 
 def _verdicts(text: str, guesses: str) -> str:
-    """✓ or ✗ below a symbol whose successor can be foreseen: whether it is guessed."""
+    """✓ or ✗ below a symbol whose successor can be predicted: whether it is guessed."""
     verdicts = [
         ("✓" if guess == after else "✗") if can else "·"
-        for guess, after, can in zip(guesses, text[1:], foreseen(text)[1:], strict=False)
+        for guess, after, can in zip(guesses, text[1:], predictable(text)[1:], strict=False)
     ]
     return "".join([*verdicts, "·"])
 

@@ -97,15 +97,15 @@ def rounded(row: Tensor) -> list[float]:
     return [float(f"{number:.{DIGITS}g}") for number in row.tolist()]
 
 
-def foreseen(text: str) -> list[bool]:
-    """Which symbols can be foreseen: the one before stood earlier, and the same came after it."""
+def predictable(text: str) -> list[bool]:
+    """Which symbols can be predicted: the one before stood earlier, and the same came after it."""
     behind = dict(behind_last(text))
     return [i - 1 in behind and text[behind[i - 1]] == symbol for i, symbol in enumerate(text)]
 
 
 def score(text: str, guesses: str) -> tuple[int, int]:
-    """How many of the symbols that can be foreseen are guessed, and how many there are."""
-    right = [guesses[i - 1] == text[i] for i, can in enumerate(foreseen(text)) if can]
+    """How many of the symbols that can be predicted are guessed, and how many there are."""
+    right = [guesses[i - 1] == text[i] for i, can in enumerate(predictable(text)) if can]
     return sum(right), len(right)
 
 
@@ -125,8 +125,8 @@ def counted(text: str, guesses: str, whole: str, removed: Sequence[Sequence[int]
     """The count in a sentence; with heads taken away, the whole beside it."""
     right, every = score(text, guesses)
     if not every:
-        return "No symbol here can be foreseen: none repeats what came before."
-    told = f"{right} of {every} symbols that can be foreseen {'is' if every == 1 else 'are'} right"
+        return "No symbol here can be predicted: none repeats what came before."
+    told = f"{right} of {every} symbols that can be predicted {'is' if every == 1 else 'are'} right"
     if not removed:
         return f"{told}."
     return f"Without {names_of(removed)}: {told}; with every head {score(text, whole)[0]}."

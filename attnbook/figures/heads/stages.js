@@ -3,7 +3,7 @@
 /** @import { HeadAt, Reading } from "./types" */
 import { decimals, slider } from "../shared/controls.js";
 import { make, put } from "../shared/elements.js";
-import { bars, span } from "../shared/keys.js";
+import { bars, span } from "../shared/key_axis.js";
 import { MOST_APART } from "./maps.js";
 import { LEAST, nameOf, peakOf } from "./words.js";
 

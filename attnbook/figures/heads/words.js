@@ -30,20 +30,20 @@ export function warning(text, trained) {
 }
 
 /**
- * Which symbols can be foreseen: the one before stood earlier, and the same came after it.
+ * Which symbols can be predicted: the one before stood earlier, and the same came after it.
  * @param {string} text
  * @returns {boolean[]} one per symbol
  */
-export function foreseen(text) {
+export function predictable(text) {
   return Array.from(text, (symbol, i) => {
     const last = i < 2 ? -1 : text.lastIndexOf(text[i - 1], i - 2);
     return last >= 0 && text[last + 1] === symbol;
   });
 }
 
-/** How many of the symbols that can be foreseen are guessed. @param {string} text @param {string} guesses */
+/** How many of the symbols that can be predicted are guessed. @param {string} text @param {string} guesses */
 export function score(text, guesses) {
-  const can = foreseen(text);
+  const can = predictable(text);
   const right = can.filter((holds, i) => holds && guesses[i - 1] === text[i]);
   return { right: right.length, all: can.filter(Boolean).length };
 }
@@ -61,8 +61,8 @@ function namesOf(heads) {
 /** The count, with heads taken away beside the whole. @param {string} text @param {string} guesses @param {string} whole @param {HeadAt[]} removed */
 export function counted(text, guesses, whole, removed) {
   const { right, all } = score(text, guesses);
-  if (!all) return "No symbol here can be foreseen: none repeats what came before.";
-  const told = `${right} of ${all} symbols that can be foreseen ${all === 1 ? "is" : "are"} right`;
+  if (!all) return "No symbol here can be predicted: none repeats what came before.";
+  const told = `${right} of ${all} symbols that can be predicted ${all === 1 ? "is" : "are"} right`;
   if (!removed.length) return `${told}.`;
   return `Without ${namesOf(removed)}: ${told}; with every head ${score(text, whole).right}.`;
 }
@@ -72,7 +72,7 @@ export const peakOf = (row) => row.indexOf(Math.max(...row));
 
 /** How the guess after a symbol turned out; nothing where nobody could have known. @param {Reading} reading @param {number} i */
 export function verdictOn({ text, guesses }, i) {
-  if (!foreseen(text)[i + 1]) return "";
+  if (!predictable(text)[i + 1]) return "";
   return guesses[i] === text[i + 1] ? "right" : "wrong";
 }
 

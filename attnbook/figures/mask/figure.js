@@ -3,11 +3,11 @@
 /** @import { Library, Traits } from "./types" */
 import { make, put, withCode } from "../shared/elements.js";
 import { mountFigure, setterOf, together } from "../shared/mount.js";
+import { judged } from "./common_mistakes.js";
 import { controlsOf } from "./controls.js";
-import { ownOf, ownRule } from "./own.js";
 import { codeBox, matrix, twin } from "./pieces.js";
+import { ownOf, ownRule } from "./reader_function.js";
 import { counted, emptied, joined, rulesOf, tableOf, visibleOf } from "./rules.js";
-import { judged } from "./slips.js";
 
 const TRAITS = [
   ...["num_queries", "num_keys", "valid_len", "start", "causal", "back", "ahead", "documents", "prefix"],

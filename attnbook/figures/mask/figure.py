@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import traitlets
 
-from attnbook.figures.mask.predicate import evaluated
+from attnbook.figures.mask.rule_parser import evaluated
 from attnbook.figures.shared.base import Figure, check_count, module, stylesheet
 from attnbook.masking.interop import MaskRules
 
@@ -55,7 +55,7 @@ class MaskFigure(Figure):
     """
 
     _esm = module("mask/figure.js")
-    _css = stylesheet("shared/look.css", "shared/style.css", "mask/style.css")
+    _css = stylesheet("shared/theme.css", "shared/style.css", "mask/style.css")
 
     num_queries = traitlets.Int(6).tag(sync=True)
     num_keys = traitlets.Int(6).tag(sync=True)

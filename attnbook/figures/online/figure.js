@@ -4,7 +4,7 @@
 import { make, put } from "../shared/elements.js";
 import { mountFigure, setterOf } from "../shared/mount.js";
 import { numberTables, outputRows, scoreAxis, sumRows } from "./pieces.js";
-import { outputOf, plainSoftmax, reachOf, walkThrough } from "./walk.js";
+import { outputOf, plainSoftmax, reachOf, walkThrough } from "./steps.js";
 import { errorOf, story } from "./words.js";
 
 /** Everything that can be shown: both walks, and a plain softmax after each step. @param {Model<Traits>} model */

@@ -78,7 +78,7 @@ class OnlineSoftmaxFigure(Figure):
     """
 
     _esm = module("online/figure.js")
-    _css = stylesheet("shared/look.css", "shared/style.css", "online/style.css")
+    _css = stylesheet("shared/theme.css", "shared/style.css", "online/style.css")
 
     scores: traitlets.List[Any] = traitlets.List().tag(sync=True)
     values: traitlets.List[Any] = traitlets.List().tag(sync=True)  # [key][number]

@@ -3,7 +3,7 @@
 /** @import { Carried, Sum } from "./types" */
 import { slider } from "../shared/controls.js";
 import { make, put } from "../shared/elements.js";
-import { bars, colour, span, stack } from "../shared/keys.js";
+import { bars, colour, span, stack } from "../shared/key_axis.js";
 import { folded, tableRow, titledTable } from "../shared/tables.js";
 import { factor, listed, printed, verdict } from "./words.js";
 

@@ -5,7 +5,7 @@ import { entropy, gaussianScores, maskedSoftmax, pool } from "../shared/attentio
 import { fromLeft, ruler, ticks } from "../shared/axes.js";
 import { decimals, short, slider } from "../shared/controls.js";
 import { make, put } from "../shared/elements.js";
-import { colour } from "../shared/keys.js";
+import { colour } from "../shared/key_axis.js";
 import { mountFigure, setterOf } from "../shared/mount.js";
 import { keyTicks, numbersOf, say, scorePicture, valuePicture, weightPicture } from "./pieces.js";
 

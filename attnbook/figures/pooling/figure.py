@@ -60,7 +60,9 @@ class PoolingFigure(Figure):
     """
 
     _esm = module("pooling/figure.js")
-    _css = stylesheet("shared/look.css", "shared/style.css", "shared/axes.css", "pooling/style.css")
+    _css = stylesheet(
+        "shared/theme.css", "shared/style.css", "shared/axes.css", "pooling/style.css"
+    )
 
     # Pairs of a key and its value; "keys" is what ipywidgets calls the names of the traits.
     points: traitlets.List[Any] = traitlets.List().tag(sync=True)

@@ -5,7 +5,7 @@ import { slider } from "../shared/controls.js";
 import { make, put } from "../shared/elements.js";
 import { mountFigure, setterOf } from "../shared/mount.js";
 import { chart, clocks, numberTables, sumOf } from "./pieces.js";
-import { pose, sweep } from "./turns.js";
+import { pose, sweep } from "./rotation.js";
 
 const MOST_TERMS = 4; // that a sentence spells out
 

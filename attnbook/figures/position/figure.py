@@ -58,7 +58,7 @@ class PositionFigure(Figure):
 
     _esm = module("position/figure.js")
     _css = stylesheet(
-        "shared/look.css", "shared/style.css", "shared/axes.css", "position/style.css"
+        "shared/theme.css", "shared/style.css", "shared/axes.css", "position/style.css"
     )
 
     size = traitlets.Int(2).tag(sync=True)

@@ -4,9 +4,9 @@
 import { curve, dotAt, fromLeft, fromTop, graph, ruler, segment, ticks } from "../shared/axes.js";
 import { decimals, slider } from "../shared/controls.js";
 import { make, put } from "../shared/elements.js";
-import { span } from "../shared/keys.js";
+import { span } from "../shared/key_axis.js";
 import { folded, tableRow, titledTable } from "../shared/tables.js";
-import { distancesOf, sweep } from "./turns.js";
+import { distancesOf, sweep } from "./rotation.js";
 
 const FACE = 44; // of 50: what the longest hand reaches
 const WEDGE = 22;

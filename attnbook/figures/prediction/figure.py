@@ -50,7 +50,7 @@ class Prediction(Figure):
     """
 
     _esm = module("prediction/figure.js")
-    _css = stylesheet("shared/look.css", "prediction/style.css")
+    _css = stylesheet("shared/theme.css", "prediction/style.css")
 
     ask = traitlets.Unicode().tag(sync=True)
     labels: traitlets.List[str] = traitlets.List().tag(sync=True)

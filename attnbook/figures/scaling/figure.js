@@ -6,7 +6,7 @@ import { decimals, slider } from "../shared/controls.js";
 import { make, put } from "../shared/elements.js";
 import { mountFigure, setterOf } from "../shared/mount.js";
 import { folded, tableRow, titledTable } from "../shared/tables.js";
-import { FEW, half, halvesOf, MEASURES, SIDES, scaleOf } from "./halves.js";
+import { FEW, half, halvesOf, MEASURES, SIDES, scaleOf } from "./panels.js";
 
 /**
  * Where the names of the two lines stand, so that both can be read: each above its line's end,

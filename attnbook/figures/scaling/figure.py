@@ -54,7 +54,9 @@ class ScalingFigure(Figure):
     """
 
     _esm = module("scaling/figure.js")
-    _css = stylesheet("shared/look.css", "shared/style.css", "shared/axes.css", "scaling/style.css")
+    _css = stylesheet(
+        "shared/theme.css", "shared/style.css", "shared/axes.css", "scaling/style.css"
+    )
 
     scores: traitlets.List[Any] = traitlets.List().tag(sync=True)  # q · k: [d][query][key]
     sizes = traitlets.List(traitlets.Int()).tag(sync=True)

@@ -6,7 +6,7 @@ import { make, ownKeys, put } from "../shared/elements.js";
 import { mountFigure, setterOf } from "../shared/mount.js";
 import { folded, headOf } from "../shared/tables.js";
 import { axisPlace, indexOf, say, sized } from "./layout.js";
-import { met, productOf } from "./meeting.js";
+import { met, productOf } from "./matrix_product.js";
 import { called, drawing, legend, measureOf } from "./pieces.js";
 
 const MOST_BESIDE = 44; // columns of two drawings side by side

@@ -8,7 +8,7 @@ from typing import Any
 
 import traitlets
 
-from attnbook.figures.shape.origins import Number, told
+from attnbook.figures.shape.number_origins import Number, told
 from attnbook.figures.shared.base import Figure, check_count, module, stylesheet
 from attnbook.tracing import Step, Trace
 
@@ -43,7 +43,7 @@ class ShapeFigure(Figure):
     """
 
     _esm = module("shape/figure.js")
-    _css = stylesheet("shared/look.css", "shared/style.css", "shape/style.css")
+    _css = stylesheet("shared/theme.css", "shared/style.css", "shape/style.css")
 
     sections: traitlets.List[Any] = traitlets.List().tag(sync=True)
     steps: traitlets.List[Any] = traitlets.List().tag(sync=True)

@@ -1,6 +1,6 @@
 // A figure with a trained model: how the model comes, from a script or a kernel, and what is painted.
 /** @import { Model, Place, Supplied } from "./types" */
-import { bring, canBring } from "./late.js";
+import { bring, canBring } from "./lazy_scripts.js";
 import { mountFigure, together } from "./mount.js";
 
 const NEAR = "300px"; // from the view

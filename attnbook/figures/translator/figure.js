@@ -4,9 +4,9 @@
 import { make, put } from "../shared/elements.js";
 import { setterOf } from "../shared/mount.js";
 import { drawTrained, memory } from "../shared/trained.js";
-import { mapBand, outputBand, textBand } from "./bands.js";
 import { field, hiding } from "./field.js";
 import { opened, translated } from "./model.js";
+import { mapBand, outputBand, textBand } from "./rows.js";
 import { stepTable } from "./table.js";
 import { certainty, looked, objection, readingOf, refusal, textOf, verdict } from "./words.js";
 

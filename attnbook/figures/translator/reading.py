@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 
 from attnbook.figures.translator.packing import translator_of
-from attnbook.models.rest import at_rest
+from attnbook.models.evaluation import evaluating
 from attnbook.models.translator.interventions import without
 from attnbook.models.vocabulary import END
 
@@ -50,7 +50,7 @@ def read(name: str, text: str, hidden: Sequence[int] = ()) -> Reading:
         for hook in (asked, scored):
             hooks.callback(hook.remove)
         (found,) = model.translate([text], lambda weights, _step: without(weights, mask))
-    with at_rest(model):
+    with evaluating(model):
         keys = model.encode(*model.read([text])).states
         scores = model.attention.score(torch.stack(queries, dim=1), keys)  # type: ignore[union-attr] # checked
     if found.weights is None:

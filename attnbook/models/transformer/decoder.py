@@ -1,4 +1,4 @@
-"""A decoder: blocks that read a line, and foresee each next symbol from those before it."""
+"""A decoder: blocks that read a line, and predict each next symbol from those before it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from attnbook.checks import check_size
 from attnbook.models.checks import check_finite, check_kind, check_seed, check_texts, look_up
-from attnbook.models.rest import at_rest
+from attnbook.models.evaluation import evaluating
 from attnbook.models.transformer.block import Block
 from attnbook.models.transformer.config import DecoderConfig
 from attnbook.models.vocabulary import MAX_LENGTH, PAD, SPECIAL, Vocabulary, check_some, pad
@@ -166,7 +166,7 @@ class Decoder(nn.Module):
                     "keep_weights must be True in each attention for follow to read its "
                     f"weights, got False in layer {layer}"
                 )
-        with at_rest(self):
+        with evaluating(self):
             return [
                 reading
                 for start in range(0, len(texts), BATCH)
@@ -213,7 +213,7 @@ class Decoder(nn.Module):
                     f"texts must leave room for count={count} more of at most {MAX_LENGTH} "
                     f"symbols, got {len(text)} symbols"
                 )
-        with at_rest(self):
+        with evaluating(self):
             for _ in range(count):
                 written = [
                     text

@@ -29,7 +29,7 @@ class HeadScore(NamedTuple):
 
 
 def accuracy(model: Decoder, repeats: Sequence[Repeat]) -> float:
-    """Give the share of the symbols that can be foreseen which the model foresees.
+    """Give the share of the symbols that can be predicted which the model predicts.
 
     Raises:
         ValueError: there are no lines, or no symbol that can be predicted.

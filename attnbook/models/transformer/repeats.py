@@ -20,7 +20,7 @@ class Repeat(NamedTuple):
 
     @property
     def copied(self) -> range:
-        """Places of the symbols that can be foreseen, as they and those before are copies."""
+        """Places of the symbols that can be predicted, as they and those before are copies."""
         return range(self.start + self.period + 1, len(self.text))
 
 

@@ -18,7 +18,7 @@ from attnbook.models.checks import (
     check_texts,
     look_up,
 )
-from attnbook.models.rest import at_rest
+from attnbook.models.evaluation import evaluating
 from attnbook.models.translator.config import Config
 from attnbook.models.translator.decoding import (
     Change,
@@ -211,7 +211,7 @@ class Translator(nn.Module):
         """
         texts = check_texts(texts)
         check_change(change, self.attention)
-        with at_rest(self):
+        with evaluating(self):
             return [
                 translation
                 for start in range(0, len(texts), BATCH)

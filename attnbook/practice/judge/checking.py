@@ -44,7 +44,7 @@ def check(task: str, written: Function) -> Verdict:
 
     Raises:
         ValueError: there is no such task.
-        TypeError: what was handed over cannot be called.
+        TypeError: what was given cannot be called.
     """
     found = find_task(task)
     if not callable(written):

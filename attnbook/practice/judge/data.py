@@ -28,9 +28,9 @@ def as_data(task: ListTask) -> dict[str, Any]:
         "cases": [
             {
                 "name": case.name,
-                "arguments": (handed := as_plain(case.make())),
-                "right": (right := _does(task.reference, handed)),
-                "bugs": [None if (done := _does(bug, handed)) == right else done for bug in bugs],
+                "arguments": (inputs := as_plain(case.make())),
+                "right": (right := _does(task.reference, inputs)),
+                "bugs": [None if (done := _does(bug, inputs)) == right else done for bug in bugs],
             }
             for case in task.cases.values()
         ],

@@ -108,7 +108,7 @@ def _graded(test: Function, implementation: Function) -> _Graded:
 
 
 def _keep(implementation: Function) -> Callable[[], object]:
-    """Give what undoes a test's assignments to the implementation that it was handed."""
+    """Give what undoes a test's assignments to the implementation that it was given."""
     if isinstance(implementation, type):
         return Names([each for each in implementation.__mro__ if each is not object]).put_back
     parts = {name: getattr(implementation, name, None) for name in PARTS}

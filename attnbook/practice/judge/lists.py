@@ -100,7 +100,7 @@ def outcome_of(
     arguments: list[Any],
     read: Callable[[Any], Any] | None = None,
 ) -> dict[str, Any]:
-    """What a call does: it gives something, or raises, and may change what it was handed.
+    """What a call does: it gives something, or raises, and may change its arguments.
 
     Args:
         written: what is called.
@@ -108,18 +108,18 @@ def outcome_of(
         read: what reads what comes back, instead of `as_plain`.
     """
     read = read or as_plain
-    handed = as_plain(arguments)
+    inputs = as_plain(arguments)
     try:
-        given = written(*handed)
+        given = written(*inputs)
     except (Exception, SystemExit, KeyboardInterrupt) as error:
         name = type(error).__name__
         return {"raises": SAME_ERRORS.get(name, name), "error": error}
     try:
         outcome = {"gives": read(given)}
-        now = [read(each) for each in handed]
+        now = [read(each) for each in inputs]
     except Unreadable as error:
         return {"refused": f"The result cannot be read: {error}."}
-    changed = [i for i in range(len(handed)) if now[i] != arguments[i]]
+    changed = [i for i in range(len(inputs)) if now[i] != arguments[i]]
     if changed:
         outcome["changes"] = changed
     return outcome
@@ -176,17 +176,17 @@ def describe_wrong_numbers(mine: Any, right: Any) -> str:
     wrong = [i for i in range(len(ours)) if not close(ours[i][1], theirs[i][1])]
     if not wrong:
         return ""
-    (place, number), expected = ours[wrong[0]], theirs[wrong[0]][1]
-    said = format_number(number, expected)
+    (index, number), expected = ours[wrong[0]], theirs[wrong[0]][1]
+    text = format_number(number, expected)
     if not any(isinstance(each, (bool, dict)) for each in (number, expected)):
-        said += f", and should be {'larger' if number < expected else 'smaller'}"
-    if not place:
-        return f"It returns {said}."
+        text += f", and should be {'larger' if number < expected else 'smaller'}"
+    if not index:
+        return f"It returns {text}."
     if len(ours) == 1:
-        return f"The number is wrong: it is {said}."
+        return f"The number is wrong: it is {text}."
     if len(wrong) == 1:
-        return f"1 of {len(ours)} numbers is wrong: the one at `{place}` is {said}."
-    return f"{len(wrong)} of {len(ours)} numbers are wrong; the first, at `{place}`, is {said}."
+        return f"1 of {len(ours)} numbers is wrong: the one at `{index}` is {text}."
+    return f"{len(wrong)} of {len(ours)} numbers are wrong; the first, at `{index}`, is {text}."
 
 
 def close(one: Any, other: Any) -> bool:
@@ -309,11 +309,11 @@ def sizes(value: Any) -> str:
     return f"{lists}, one of {' and one of '.join(inner)}"
 
 
-def flat(value: Any, place: str = "") -> list[Any]:
-    """All numbers in a row, each with its place as Python writes it."""
+def flat(value: Any, index: str = "") -> list[Any]:
+    """All numbers in a row, each with its index as Python writes it."""
     if not isinstance(value, list):
-        return [(place, value)]
-    return [pair for i in range(len(value)) for pair in flat(value[i], f"{place}[{i}]")]
+        return [(index, value)]
+    return [pair for i in range(len(value)) for pair in flat(value[i], f"{index}[{i}]")]
 
 
 def format_number(number: Any, beside: Any = None) -> str:
@@ -340,7 +340,7 @@ def format_argument(value: Any) -> str:
 
 
 def paragraphs(
-    name: str, held: int, case: str, wrong: str, bugs: list[tuple[str, str]], said: str = ""
+    name: str, held: int, case: str, wrong: str, bugs: list[tuple[str, str]], printed: str = ""
 ) -> list[str]:
     """A verdict in words.
 
@@ -350,14 +350,14 @@ def paragraphs(
         case: the name of the first that does not; nothing if all hold.
         wrong: what is wrong there.
         bugs: of each that does the same, its sentence and its fix.
-        said: what was printed.
+        printed: what was printed.
     """
     if not case:
         return [f"✓ {name}: right. All {held} cases hold."]
     count = "1 case that holds" if held == 1 else f"{held} cases that hold"
     lines = [f"✗ {name}: not yet. Case: {case}{', after ' + count if held else ''}.", wrong]
-    if said:
-        lines.append(f"It said: {said[:300]}")
+    if printed:
+        lines.append(f"It printed: {printed[:300]}")
     if bugs:
         faults, fixes = (
             " Or when ".join(bug[0] for bug in bugs),

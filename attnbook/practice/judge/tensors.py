@@ -106,7 +106,7 @@ def _outcome(
     except Stopped:
         raise
     except BaseException as error:  # exit() is an answer, too
-        outcome.problem, outcome.kind = _told_error(error), _kind_of(error)
+        outcome.problem, outcome.kind = _describe_error(error), _kind_of(error)
         outcome.refusal = is_a(error, TypeError) or is_a(error, ValueError)
         outcome.problem += f" The inputs: {_described(task, arguments)}."
     else:
@@ -156,24 +156,24 @@ def _cannot_be_called(task: Task, written: Function, arguments: tuple[Any, ...])
 
 def _described(task: Task, arguments: tuple[Any, ...]) -> str:
     """Tell what a case's arguments look like."""
-    told = []
+    parts = []
     for name, argument in zip(task.arguments, arguments, strict=False):
         if isinstance(argument, Tensor):
             wide = argument.dtype in (torch.float32, torch.int64, torch.bool)
             kind = "" if wide else f" of {argument.dtype}"
-            told.append(f"`{name}` {tuple(argument.shape)}{kind}")
+            parts.append(f"`{name}` {tuple(argument.shape)}{kind}")
         elif argument is None or isinstance(argument, (bool, int, float)):
-            told.append(f"`{name}` {argument}")
-    return ", ".join(told)
+            parts.append(f"`{name}` {argument}")
+    return ", ".join(parts)
 
 
-def _told_error(error: BaseException) -> str:
+def _describe_error(error: BaseException) -> str:
     text, line = text_of(error).rstrip("."), line_of(error)
     message = f"{name_of(error)}: {text}" if text else name_of(error)
     return f"It raises {message}{f' (line {line} of the cell or file)' if line else ''}."
 
 
-def _told_backward(error: BaseException) -> str:
+def _describe_backward(error: BaseException) -> str:
     if "inplace operation" in text_of(error):
         return (
             "Nothing can flow back through it: a tensor that the gradients need was written "
@@ -204,8 +204,8 @@ def _read(outcome: Outcome, task: Task, value: Any) -> None:
         return
     elif len(values) == len(task.outputs) > 1:
         pairs = zip(task.outputs, kinds, given, strict=True)
-        told = (f"{name} is {kind}" for name, kind, it_is in pairs if not it_is)
-        outcome.problem = f"{' and '.join(told)} where a tensor was expected."
+        parts = (f"{name} is {kind}" for name, kind, it_is in pairs if not it_is)
+        outcome.problem = f"{' and '.join(parts)} where a tensor was expected."
         outcome.problem = outcome.problem[:1].upper() + outcome.problem[1:]
     else:
         wanted = "a tensor was expected"
@@ -246,7 +246,7 @@ def _follow_back(outcome: Outcome, leaves: list[Tensor], *, leftovers: bool) -> 
     except Stopped:
         raise
     except BaseException as error:  # the reader's own function may raise anything
-        outcome.problem, outcome.kind = _told_backward(error), BACKWARD
+        outcome.problem, outcome.kind = _describe_backward(error), BACKWARD
 
 
 def _sent_back(output: Tensor, *, leftovers: bool) -> Tensor:

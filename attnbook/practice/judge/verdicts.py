@@ -33,7 +33,7 @@ class Shown:
     """Paragraphs, each of lines; a page sets `code` apart, and lets long tables scroll."""
 
     def paragraphs(self) -> list[str]:
-        """What is said."""
+        """The verdict, a paragraph each."""
         raise NotImplementedError
 
     def __repr__(self) -> str:
@@ -64,7 +64,7 @@ class Verdict(Shown):
         return self.failed is None
 
     def paragraphs(self) -> list[str]:
-        """What is said."""
+        """The verdict, a paragraph each."""
         case = "" if self.failed is None else self.failed.name
         bugs = [(bug.cause, bug.fix) for bug in self.bugs]
         return paragraphs(self.task.name, len(self.held), case, self.wrong, bugs, self.printed)
@@ -101,7 +101,7 @@ class Grade(Shown):
         return sum(any(row) for row in self.caught.values()) / len(self.caught)
 
     def paragraphs(self) -> list[str]:
-        """What is said around the table."""
+        """The grade around its table, a paragraph each."""
         return [self._summary(), *self._accusations(), *self._missed()]
 
     def __repr__(self) -> str:
@@ -127,27 +127,27 @@ class Grade(Shown):
         return f"{mark}{self.task.name}, {tests}: {bugs} is caught. {fails} on {right}."
 
     def _accusations(self) -> list[str]:
-        told = []
+        lines = []
         hints = self.hints or [""] * len(self.tests)
         for test, failures, hint in zip(self.tests, self.failures, hints, strict=True):
             if hint:
                 error = f" ({failures[0][1]})" if failures else ""
-                told.append(f"`{test}` cannot be graded{error}: {hint}")
+                lines.append(f"`{test}` cannot be graded{error}: {hint}")
                 continue
             if not failures:
                 continue
             right, error = failures[0]
             if len(failures) == len(self.task.solutions):
-                told.append(
+                lines.append(
                     f"`{test}` fails on all right code ({error}): what it expects is not so. Is a "
                     "rounded number compared with `==`? Have the inputs the shapes of the task?"
                 )
             else:
-                told.append(
+                lines.append(
                     f"`{test}` fails on right code, {right.name!r} for one ({error}). That one is "
                     f"right: {right.why}"
                 )
-        return [*told, "What such a test catches does not count."] if told else []
+        return [*lines, "What such a test catches does not count."] if lines else []
 
     def _missed(self) -> list[str]:
         missed = [self.task.bugs[name] for name, row in self.caught.items() if not any(row)]

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from attnbook.figures import HeadsFigure
-from attnbook.figures.heads.reading import counted, foreseen
+from attnbook.figures.heads.reading import counted, predictable
 from attnbook.position import sinusoidal_encoding
 from tests.figures.shared.node import in_node, written
 from tools.models.decoders import lines
@@ -18,7 +18,7 @@ const figure = await import(task.module);
 process.stdout.write(JSON.stringify({
     refused: task.typed.map((text) => figure.refusal(text, "abcdefghijklmnop")),
     warned: task.typed.map((text) => figure.warning(text, 24)),
-    foreseen: task.texts.map(figure.foreseen),
+    predictable: task.texts.map(figure.predictable),
     counted: task.counts.map((given) => figure.counted(...given)),
     verdicts: task.counts.map(([text, guesses]) => Array.from(
         text, (_, i) => figure.verdictOn({ text, guesses }, i))),
@@ -79,12 +79,12 @@ def test_positions_that_training_never_had_get_a_warning(said):
     assert said["warned"][-len(WARNED) :] == [*WARNED.values()]
 
 
-def test_page_and_python_foresee_the_same_symbols_and_count_alike(said):
-    assert said["foreseen"] == [foreseen(text) for text in TEXTS]
+def test_page_and_python_predict_the_same_symbols_and_count_alike(said):
+    assert said["predictable"] == [predictable(text) for text in TEXTS]
     assert said["counted"] == [counted(*given) for given in COUNTS]
 
 
-def test_only_what_can_be_foreseen_is_right_or_wrong(said):
+def test_only_what_can_be_predicted_is_right_or_wrong(said):
     # the first b, the first c and the second a are hit, and nobody could know them
     expected = ["", "", "", "wrong", "right", "right", "right", ""]
     assert said["verdicts"][1] == expected

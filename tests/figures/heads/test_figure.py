@@ -13,7 +13,7 @@ import traitlets
 from attnbook.figures import HeadsFigure
 from attnbook.figures.heads.figure import MOST, TRAINED
 from attnbook.figures.heads.packing import arrays, check_readable, packed, steps_of
-from attnbook.figures.heads.reading import counted, foreseen, score
+from attnbook.figures.heads.reading import counted, predictable, score
 from attnbook.models.transformer.checkpoints import book_decoder
 from attnbook.models.transformer.config import DecoderConfig
 from attnbook.models.transformer.decoder import Decoder
@@ -159,13 +159,13 @@ def test_traits_that_change_together_arrive_together():
         ("a", []),
     ],
 )
-def test_a_symbol_can_be_foreseen_by_hand(text, expected):
-    assert [i for i, can in enumerate(foreseen(text)) if can] == expected
+def test_a_symbol_can_be_predicted_by_hand(text, expected):
+    assert [i for i, can in enumerate(predictable(text)) if can] == expected
 
 
-def test_every_symbol_that_grading_asks_for_can_be_foreseen():
+def test_every_symbol_that_grading_asks_for_can_be_predicted():
     for repeat in make_repeats(200, seed=3):
-        can = foreseen(repeat.text)
+        can = predictable(repeat.text)
         assert all(can[i] for i in repeat.copied)
 
 
@@ -173,7 +173,7 @@ def test_guesses_are_scored_by_hand():
     assert score("abcabca", "xxxbxax") == (2, 3)
 
 
-def test_a_lucky_hit_of_what_cannot_be_foreseen_gets_no_mark():
+def test_a_lucky_hit_of_what_cannot_be_predicted_gets_no_mark():
     figure = HeadsFigure("copying", "a", step=STEPS[0])
     figure.text = "a" + figure.reading.guesses
     assert figure.reading.guesses[0] == figure.text[1]
@@ -201,7 +201,7 @@ def test_the_text_tells_guesses_count_and_looks():
     percent = (100 * figure.reading.probabilities.amax(-1)).round().int().tolist()
     assert [int(each) for each in lines[3].split()[1:]] == percent
     right, every = score(figure.text, figure.reading.guesses)
-    assert lines[5] == f"{right} of {every} symbols that can be foreseen are right."
+    assert lines[5] == f"{right} of {every} symbols that can be predicted are right."
     assert lines[6] == "query 7, b, looks most"
     for line, row in zip(lines[7:], figure.reading.weights[:, :, 7].flatten(0, 1), strict=True):
         key = int(row.argmax())
@@ -211,7 +211,7 @@ def test_the_text_tells_guesses_count_and_looks():
 def test_the_text_tells_what_breaks_without_a_head():
     figure = HeadsFigure("copying", TEXT)
     whole = repr(figure)
-    assert "10 of 10 symbols that can be foreseen are right." in whole
+    assert "10 of 10 symbols that can be predicted are right." in whole
     figure.removed = [[0, 1]]
     (right,) = re.findall(
         r"Without layer 0, head 1: (\d+) of 10 .*; with every head 10\.", str(figure)
@@ -223,7 +223,7 @@ def test_the_text_tells_what_breaks_without_a_head():
 
 
 def test_the_text_of_what_never_repeats_says_so():
-    assert "No symbol here can be foreseen" in repr(HeadsFigure(text="abcdef"))
+    assert "No symbol here can be predicted" in repr(HeadsFigure(text="abcdef"))
 
 
 def test_a_model_of_one_layer_is_shown_too():

@@ -116,7 +116,7 @@ def test_a_click_or_tap_chooses_the_query_the_head_and_what_is_taken_away(show, 
 
 def test_without_the_previous_token_head_the_prediction_breaks(show):
     _, figure, _ = show()
-    right = "10 of 10 symbols that can be foreseen are right."
+    right = "10 of 10 symbols that can be predicted are right."
     count, adds = figure.locator(".readout"), figure.locator(".adds .stage-name")
     expect(count).to_have_text(right)
     take_away(figure, 0, 1).check()

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 import attnbook
 from attnbook.figures.mask.figure import LIBRARIES, RULES
-from attnbook.figures.mask.predicate import evaluated
+from attnbook.figures.mask.rule_parser import evaluated
 from attnbook.masking.interop import MaskRules
 from tests.masking.mask_rules import ALONE, JOINS
 

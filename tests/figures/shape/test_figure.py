@@ -12,7 +12,7 @@ import traitlets
 
 from attnbook import DotProductAttention, MultiHeadAttention
 from attnbook.figures import ShapeFigure
-from attnbook.figures.shape.origins import flat, relation, scales
+from attnbook.figures.shape.number_origins import flat, relation, scales
 from attnbook.tracing import trace
 from tests.figures.attention.cases import traits
 from tests.figures.shape.cases import CASES, heads

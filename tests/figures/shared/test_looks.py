@@ -12,7 +12,7 @@ from attnbook.figures.shared.base import Figure
 from attnbook.masking.interop import MaskRules
 from tests.figures.alignment import cases as alignment
 from tests.figures.attention.cases import CASES, Case
-from tests.figures.attention.hands import OwnScore, moved_figure
+from tests.figures.attention.drag_handles import OwnScore, moved_figure
 from tests.figures.cost.cases import exact
 from tests.figures.shared.page import together
 from tests.figures.translator.page import HEBREW, LONG, MONTH

@@ -6,7 +6,7 @@ import pytest
 
 from attnbook.figures.shared.base import FOLDER
 from tests.tools.site.site_checks import NARROW, opened
-from tools.bench.hands import PLACES
+from tools.bench.interaction import PLACES
 
 PAGES = PLACES | {"prediction": "queries-keys-values"}
 SHARED = [

@@ -10,7 +10,7 @@ from sphinx.errors import ExtensionError
 
 from attnbook.figures import HeadsFigure, TranslatorFigure
 from tests.figures.attention.cases import traits
-from tools.site.late import packers, registration, write_models
+from tools.site.lazy_scripts import packers, registration, write_models
 
 # Bytes of the weights' script, and of what a page stores, packed by gzip -6.
 LIMITS = {HeadsFigure: (300_000, 6000), TranslatorFigure: (250_000, 3000)}

@@ -21,7 +21,7 @@ from attnbook.models.translator.model import Translator
 from attnbook.models.vocabulary import END, Vocabulary
 from tests.figures.attention.cases import traits
 from tests.figures.shared.trained import unpacked
-from tools.site.late import packers
+from tools.site.lazy_scripts import packers
 
 TEXT = "9. März 1987"
 MONTH = [3, 4, 5, 6]

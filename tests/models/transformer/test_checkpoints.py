@@ -6,7 +6,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from attnbook.models import files
+from attnbook.models import checkpoint_files
 from attnbook.models.training import Plan, evaluate, fit
 from attnbook.models.transformer import checkpoints
 from attnbook.models.transformer.checkpoints import (
@@ -59,9 +59,9 @@ def test_a_damaged_file_is_refused(home, damage):
     if damage == "half":
         path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
     else:
-        about, weights = files.read_weights(path)
+        about, weights = checkpoint_files.read_weights(path)
         about.pop(damage)
-        files.write_weights(path, about, weights)
+        checkpoint_files.write_weights(path, about, weights)
     with pytest.raises(ValueError, match="is not a whole checkpoint"):
         book_decoder("small")
 
@@ -130,11 +130,11 @@ def test_all_models_reach_their_targets_and_one_that_misses_them_is_noticed(monk
     assert "drawn later" in printed
     assert printed.count(": True") == 2 * (3 * 5 + 1)
 
-    monkeypatch.setattr(grade_decoders, "FORESEEN", 0.9999)
+    monkeypatch.setattr(grade_decoders, "PREDICTED", 0.9999)
     monkeypatch.setitem(decoders.COUNTS, "test", 50)
     monkeypatch.setitem(decoders.COUNTS, "later", 50)
     assert grade_decoders.main() == 1
-    assert "foresees at least 0.9999: False" in capsys.readouterr().out
+    assert "predicts at least 0.9999: False" in capsys.readouterr().out
 
 
 def test_lines_are_never_of_two_parts():

@@ -1,4 +1,4 @@
-"""The decoder: what it foresees, what it may not see, and what it refuses."""
+"""The decoder: what it predicts, what it may not see, and what it refuses."""
 
 import contextlib
 import copy
@@ -69,7 +69,7 @@ def test_many_texts_are_read_in_their_order():
     assert make_model().follow([]) == []
 
 
-def test_padding_beginning_and_end_are_never_foreseen():
+def test_padding_beginning_and_end_are_never_predicted():
     model = make_model()
     with torch.no_grad():
         model.output.weight[:SPECIAL] = 1e6

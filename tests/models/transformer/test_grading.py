@@ -34,7 +34,7 @@ def test_a_line_is_a_random_beginning_and_then_one_phrase_again_and_again(length
         assert start + 2 * period <= length or start == 0
 
 
-def test_what_can_be_foreseen_begins_behind_the_first_copy():
+def test_what_can_be_predicted_begins_behind_the_first_copy():
     # x y | a b c a b c a: the second a is a surprise, since nobody said how long the phrase is
     line = Repeat("xyabcabca", start=2, period=3)
     assert [line.text[i] for i in line.copied] == ["b", "c", "a"]

@@ -12,7 +12,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save, save_file
 
-from attnbook.models import files
+from attnbook.models import checkpoint_files
 from attnbook.models.training import Plan, train
 from attnbook.models.translator.checkpoints import (
     BOOK,
@@ -46,10 +46,10 @@ def path(tmp_path):
 
 def rewrite(path, change):
     """Change the metadata or weights of a checkpoint, and its digest with them."""
-    about, weights = files.read_weights(path)
+    about, weights = checkpoint_files.read_weights(path)
     change(about, weights)
-    metadata = {"about": about, "digest": files._digest(about, weights)}
-    path.write_bytes(save(weights, {files.KEY: json.dumps(metadata)}))
+    metadata = {"about": about, "digest": checkpoint_files._digest(about, weights)}
+    path.write_bytes(save(weights, {checkpoint_files.KEY: json.dumps(metadata)}))
 
 
 def outputs(model, texts):
@@ -157,7 +157,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 import torch
-from attnbook.models.files import write_weights
+from attnbook.models.checkpoint_files import write_weights
 
 def sync(file):
     os.kill(os.getpid(), signal.SIGTERM)
@@ -173,7 +173,7 @@ def test_a_signal_while_a_file_is_written_waits_until_the_file_is_whole(tmp_path
     killed = subprocess.run(command, stdout=subprocess.PIPE, check=False)
     assert (killed.returncode, killed.stdout) == (-signal.SIGTERM, b"")
     assert [*tmp_path.iterdir()] == [tmp_path / "new"]
-    assert torch.equal(files.read_weights(tmp_path / "new")[1]["weight"], torch.ones(2))
+    assert torch.equal(checkpoint_files.read_weights(tmp_path / "new")[1]["weight"], torch.ones(2))
 
 
 @pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o644), (0o077, 0o600), (0o002, 0o664)])
@@ -189,8 +189,8 @@ def test_a_file_may_be_read_by_whom_the_umask_allows(path, umask, mode):
 def test_tied_weights_are_written_each_for_itself(tmp_path):
     weight = torch.arange(6.0).reshape(2, 3)
     tied = {"one": weight, "other": weight, "turned": weight.T, "row": weight[1]}
-    files.write_weights(tmp_path / "tied", {}, tied)
-    found = files.read_weights(tmp_path / "tied")[1]
+    checkpoint_files.write_weights(tmp_path / "tied", {}, tied)
+    found = checkpoint_files.read_weights(tmp_path / "tied")[1]
     assert found.keys() == tied.keys()
     assert all(torch.equal(found[name], tied[name]) for name in tied)
 
@@ -217,9 +217,9 @@ def test_a_file_that_is_cut_short_or_changed_anywhere_is_refused(path):
         lambda path: path.write_bytes(b"not at all"),
         lambda path: save_file({"weight": torch.ones(2)}, path),
         lambda path: save_file({"weight": torch.ones(2)}, path, {"format": "pt"}),
-        lambda path: save_file({"weight": torch.ones(2)}, path, {files.KEY: "[1, 2]"}),
+        lambda path: save_file({"weight": torch.ones(2)}, path, {checkpoint_files.KEY: "[1, 2]"}),
         lambda path: save_file(
-            {"weight": torch.ones(2)}, path, {files.KEY: "[" * 99999 + "]" * 99999}
+            {"weight": torch.ones(2)}, path, {checkpoint_files.KEY: "[" * 99999 + "]" * 99999}
         ),
         lambda path: torch.save(make_model().state_dict(), path),
     ],
@@ -337,7 +337,7 @@ INTERRUPTED = """
 import os, signal, sys
 from dataclasses import replace
 from pathlib import Path
-from attnbook.models.progress import Bar
+from attnbook.models.progress_bar import Bar
 from tests.models.{kind}.test_checkpoints import TINY
 from tools.models import checkpoints, decoders
 

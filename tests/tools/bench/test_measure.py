@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from tools import ROOT
-from tools.bench import hands, layers, measure, plot, results
+from tools.bench import interaction, layers, measure, plot, results
 from tools.bench.layers import CASES, KEEPING, exponent, exponents
 
 RACED = {"times as fast": [2.0, 3.0, 4.0], "seconds": 0.00123456, "bytes": 3 * 2**20}
@@ -460,8 +460,8 @@ def test_a_ratio_is_drawn_for_each_program_and_allocator():
 def test_each_figure_with_a_slider_or_a_field_is_moved_on_a_page_that_there_is():
     figures = {path.parent.name for path in (ROOT / "attnbook" / "figures").glob("*/figure.js")}
     answered_by_python = {"code", "prediction"}  # page-python; a prediction moves nothing
-    assert set(hands.PLACES) == figures - answered_by_python
-    for chapter in hands.PLACES.values():
+    assert set(interaction.PLACES) == figures - answered_by_python
+    for chapter in interaction.PLACES.values():
         assert (ROOT / "chapters" / f"{chapter}.ipynb").is_file()
-    for texts in hands.typed().values():
-        assert len(set(texts)) == hands.MOVES
+    for texts in interaction.typed().values():
+        assert len(set(texts)) == interaction.MOVES

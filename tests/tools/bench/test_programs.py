@@ -100,7 +100,7 @@ def test_a_step_can_be_repeated():
         assert torch.equal(first, second)
 
 
-def without_padding(queries, keys, values, _):
+def zero_hidden(queries, keys, values, _):
     return torch.softmax(queries @ keys.transpose(1, 2) / math.sqrt(11), dim=-1) @ values
 
 
@@ -111,7 +111,7 @@ def wrong_gradient(queries, keys, values, lens):
 @pytest.mark.parametrize(
     ("wrong", "mode", "what"),
     [
-        (without_padding, "inference", "output"),
+        (zero_hidden, "inference", "output"),
         (lambda *t: textbook_dot(*t) * 1.001, "inference", "output"),
         (lambda *t: textbook_dot(*t) * math.nan, "inference", "output"),
         (wrong_gradient, "training", "gradient of queries"),

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from tools import ROOT
+from tools.copies.clean_environment import make_environment, run
 from tools.copies.colab_versions import COLAB
-from tools.copies.reader_machine import make_environment, run
 
 WIDGETS = {name: COLAB[name] for name in ("ipywidgets", "anywidget", "ipython")}
 

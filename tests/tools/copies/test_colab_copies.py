@@ -13,10 +13,10 @@ from tests.tools.copies.small_book import COMMIT, REPOSITORY, SITE, notebook, sm
 from tools import ROOT
 from tools.book.cells import answers
 from tools.book.notebooks import read
-from tools.contents import pages
 from tools.copies.colab import CopyError, Origin, commit_to_pin, main, write_copies
 from tools.copies.colab_versions import COLAB
-from tools.copies.guards import ADDED, VIEW, problems
+from tools.copies.leftovers import ADDED, VIEW, problems
+from tools.table_of_contents import pages
 
 CHAPTERS = [page for page in pages() if (ROOT / f"{page}.ipynb").exists()]
 each_chapter = pytest.mark.parametrize("name", [page.rpartition("/")[2] for page in CHAPTERS])

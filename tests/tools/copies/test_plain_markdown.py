@@ -17,7 +17,7 @@ from mdit_py_plugins.dollarmath import dollarmath_plugin
 from tests.tools.copies.small_book import COLAB, SITE, notebook, small_book
 from tools.book.notebooks import read
 from tools.copies.colab import CopyError, write_copies
-from tools.copies.guards import ADDED
+from tools.copies.leftovers import ADDED
 from tools.copies.plain_markdown import block
 
 RAW = "https://raw.githubusercontent.com/reader/attention-book/colab/img"

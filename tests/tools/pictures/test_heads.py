@@ -12,8 +12,8 @@ import attnbook
 from tests.tools.pictures import test_draw
 from tests.tools.pictures.test_draw import CELL, SVG, WEIGHT, Shape, picture
 from tools.pictures.arithmetic import printed
-from tools.pictures.brushes import KEY_COLOURS, SLATE
 from tools.pictures.heads import KEYS, QUERY
+from tools.pictures.svg_shapes import KEY_COLOURS, SLATE
 
 FRAMES = ((0, 133), (133, 267), (267, 400))  # the column of each head
 ATTEND, MERGE = 288, 470  # the tops of these stages

@@ -20,7 +20,7 @@ from tests.tools.pictures.test_draw import (
     texts,
 )
 from tools.pictures.arithmetic import printed
-from tools.pictures.brushes import KEY_COLOURS, SLATE
+from tools.pictures.svg_shapes import KEY_COLOURS, SLATE
 from tools.pictures.translator import looked
 
 TEXT, WRITTEN = "9. März 1987", "1987-0"

@@ -114,7 +114,7 @@ class Book:
         """Build what is out of date, without a theme's weight."""
         said = StringIO()
         config = {
-            "extensions": ["myst_nb", "tools.site.live", "tools.site.late"],
+            "extensions": ["myst_nb", "tools.site.live", "tools.site.lazy_scripts"],
             "html_theme": "basic",
             "root_doc": "contents",
             "html_favicon": "icon.svg",

@@ -14,7 +14,7 @@ from nbformat import v4
 from sphinx.errors import ExtensionError
 
 from tools import ROOT
-from tools.provenance import made_from, repository_address, web_address
+from tools.repository_address import made_from, repository_address, web_address
 from tools.site import formulas
 from tools.site.extension import (
     Coalescing,

@@ -15,7 +15,7 @@ from fontTools.ttLib import TTFont
 
 from tests.tools.site.published_book import PUBLISHED, REPOSITORY, SITE, TITLE, build, built, write
 from tests.tools.site.site_checks import JUDGED, NARROW, WIDE, look, opened
-from tools.provenance import colab_address, repository_address, site_address
+from tools.repository_address import colab_address, repository_address, site_address
 from tools.site.cards import HEIGHT, WIDTH, draw_card, wrapped, write_card
 from tools.site.publishing import BUTTON, add_colab_button, shared_tags
 from tools.site.sharing import as_html, sitemap

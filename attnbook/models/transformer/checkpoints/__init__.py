@@ -11,9 +11,9 @@ import torch
 from torch import Tensor
 
 from attnbook.checks import check_size, is_whole
+from attnbook.models.checkpoint_files import read_notes, read_weights, refuse, write_weights
 from attnbook.models.checks import check_device, check_kind, check_list, check_notes, check_path
-from attnbook.models.files import read_notes, read_weights, refuse, write_weights
-from attnbook.models.progress import Epoch
+from attnbook.models.progress_bar import Epoch
 from attnbook.models.transformer.config import DecoderConfig
 from attnbook.models.transformer.decoder import Decoder
 from attnbook.models.vocabulary import Vocabulary

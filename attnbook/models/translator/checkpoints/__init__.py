@@ -10,8 +10,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from attnbook.models.checkpoint_files import read_notes, read_weights, refuse, write_weights
 from attnbook.models.checks import check_device, check_kind, check_notes, check_path
-from attnbook.models.files import read_notes, read_weights, refuse, write_weights
 from attnbook.models.translator.config import Config
 from attnbook.models.translator.model import Translator
 from attnbook.models.vocabulary import Vocabulary

@@ -1,4 +1,4 @@
-"""The lived test's own parts; `make lived` is the test itself, and takes minutes."""
+"""The end-to-end test's own parts; `make colab-test` is the test itself, and takes minutes."""
 
 from __future__ import annotations
 
@@ -14,19 +14,7 @@ from nbformat import v4
 
 from tools import ROOT
 from tools.book.notebooks import chapters, read
-from tools.copies.colab import Origin
-from tools.copies.guards import ADDED
-from tools.copies.lived import (
-    TWO,
-    Reader,
-    differences,
-    live_all,
-    main,
-    quiet,
-    redirected,
-    without_needless,
-)
-from tools.copies.reader_machine import (
+from tools.copies.clean_environment import (
     NotLikeColabError,
     apart,
     borrow,
@@ -35,6 +23,18 @@ from tools.copies.reader_machine import (
     needed_by,
     prove_absent,
 )
+from tools.copies.colab import Origin
+from tools.copies.colab_end_to_end import (
+    TWO,
+    Reader,
+    differences,
+    main,
+    quiet,
+    redirected,
+    run_all,
+    without_needless,
+)
+from tools.copies.leftovers import ADDED
 
 
 @pytest.fixture
@@ -43,20 +43,20 @@ def chapter():
 
 
 @pytest.fixture
-def lived(chapter):
+def executed(chapter):
     added = [v4.new_markdown_cell("from"), v4.new_code_cell("%pip")]
     return v4.new_notebook(cells=[*added, *deepcopy(chapter.cells)])
 
 
 @pytest.fixture
-def printing(lived):
+def printing(executed):
     """The first cell that prints."""
-    cells = (cell for cell in lived.cells if cell.get("outputs"))
+    cells = (cell for cell in executed.cells if cell.get("outputs"))
     return next(cell for cell in cells if cell.outputs[0].output_type == "stream")
 
 
-def test_the_same_outputs_are_no_difference(chapter, lived):
-    assert list(differences(chapter, lived)) == []
+def test_the_same_outputs_are_no_difference(chapter, executed):
+    assert list(differences(chapter, executed)) == []
 
 
 @pytest.mark.parametrize(
@@ -67,15 +67,15 @@ def test_the_same_outputs_are_no_difference(chapter, lived):
         ([], "says\nnothing"),
     ],
 )
-def test_other_outputs_are_a_difference(chapter, lived, printing, outputs, message):
+def test_other_outputs_are_a_difference(chapter, executed, printing, outputs, message):
     printing.outputs = outputs
-    (problem,) = differences(chapter, lived)
+    (problem,) = differences(chapter, executed)
     assert message in problem
 
 
-def test_a_lost_cell_is_a_difference(chapter, lived):
-    del lived.cells[-1]
-    assert "cells, the chapter" in next(differences(chapter, lived))
+def test_a_lost_cell_is_a_difference(chapter, executed):
+    del executed.cells[-1]
+    assert "cells, the chapter" in next(differences(chapter, executed))
 
 
 @pytest.mark.parametrize(
@@ -87,16 +87,18 @@ def test_a_lost_cell_is_a_difference(chapter, lived):
         ("Successfully installed x\n", True),
     ],
 )
-def test_what_an_installation_prints_is_reported_if_a_reader_must_read_it(lived, text, is_reported):
-    lived.cells[ADDED - 1].outputs = [v4.new_output("stream", name="stdout", text=text)]
-    assert bool(list(quiet(lived))) is is_reported
+def test_what_an_installation_prints_is_reported_if_a_reader_must_read_it(
+    executed, text, is_reported
+):
+    executed.cells[ADDED - 1].outputs = [v4.new_output("stream", name="stdout", text=text)]
+    assert bool(list(quiet(executed))) is is_reported
 
 
-def test_an_installation_is_run_in_a_clean_environment_and_once_more_and_another_one_too(lived):
+def test_an_installation_is_run_in_a_clean_environment_and_once_more_and_another_one_too(executed):
     asked = Counter()
 
     def run(line):
-        copied = deepcopy(lived)
+        copied = deepcopy(executed)
         copied.cells[ADDED - 1].source = line
         return without_needless(copied, asked).cells[ADDED - 1].source
 
@@ -112,10 +114,10 @@ def test_copies_are_run_of_all_chapters_or_of_those_that_are_named(names, tmp_pa
         run.append(chapter.cells[0].id)
         return ["differs"] if chapter.cells[0].id.startswith(TWO[0]) else []
 
-    monkeypatch.setattr("tools.copies.lived.live_one", live_one)
-    monkeypatch.setattr("tools.copies.lived.colab.write_copies", lambda *_: chapters())
+    monkeypatch.setattr("tools.copies.colab_end_to_end.live_one", live_one)
+    monkeypatch.setattr("tools.copies.colab_end_to_end.colab.write_copies", lambda *_: chapters())
     reader = Reader(Path(sys.executable), tmp_path, {})
-    assert live_all(Origin(ROOT, "", ""), reader, names) == 1
+    assert run_all(Origin(ROOT, "", ""), reader, names) == 1
     wanted = [path for path in chapters() if path.stem in (names or path.stem)]
     assert run == [read(path).cells[0].id for path in wanted]
     assert len(run) == (len(names) or len(chapters()))

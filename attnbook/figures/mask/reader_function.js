@@ -2,10 +2,10 @@
 /** @import { Model, Runner } from "../shared/types" */
 /** @import { Found, Own, Traits } from "./types" */
 import { make, ownName, put, withCode } from "../shared/elements.js";
-import { bring, canBring } from "../shared/late.js";
-import { isVectorized, programOf, tableFrom } from "./predicate.js";
+import { bring, canBring } from "../shared/lazy_scripts.js";
+import { judged, nameOf } from "./common_mistakes.js";
+import { isVectorized, programOf, tableFrom } from "./rule_parser.js";
 import { counted, partsOf, rulesOf, tableOf } from "./rules.js";
-import { judged, nameOf } from "./slips.js";
 
 const PAUSE = 200; // milliseconds without a key before the rule is run
 const HINT = "`q` is the query’s position, `k` the key’s; `num_queries`, `num_keys` and `documents` are known, too.";

@@ -11,7 +11,7 @@ from attnbook import DotProductAttention
 from tests.tools.book.test_notebooks import book_with, code, stream
 from tools.book.notebooks import execute
 from tools.ci import processors
-from tools.ci.jitter import LAYOUTS, UNITS, Jitter, is_rounded, move
+from tools.ci.rounding_noise import LAYOUTS, UNITS, Jitter, is_rounded, move
 
 BITS = {dtype: layout.bits for dtype, layout in LAYOUTS.items()}
 

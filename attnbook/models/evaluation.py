@@ -22,7 +22,7 @@ def _lock_of(model: nn.Module) -> Any:  # noqa: ANN401 - RLock is a function
 
 
 @contextmanager
-def at_rest(model: nn.Module) -> Iterator[None]:
+def evaluating(model: nn.Module) -> Iterator[None]:
     """Put a model into eval mode, without gradients; each part's mode is given back after.
 
     Another thread waits: modes, and the weights of the last call, are the model's own.

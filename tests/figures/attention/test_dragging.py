@@ -11,9 +11,9 @@ import traitlets
 
 import attnbook
 from attnbook.figures import AttentionFigure
-from attnbook.figures.attention.moves import room
+from attnbook.figures.attention.dragging import room
 from tests.figures.attention.cases import differ, traits
-from tests.figures.attention.hands import (
+from tests.figures.attention.drag_handles import (
     KEYS,
     LAYERS,
     QUERIES,

@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from attnbook import AdditiveAttention, DotProductAttention
-from attnbook.fused import blocks, choice
-from attnbook.fused.choice import (
+from attnbook.fused import blocks, when_faster
+from attnbook.fused.when_faster import (
     PRODUCTS_SLICED,
     PRODUCTS_WIDENED,
     SCORES,
@@ -63,7 +63,7 @@ def test_few_weights_that_nobody_keeps_are_made_as_those_that_are_kept(monkeypat
     assert torch.equal(unkept(*inputs, length), kept(*inputs, length))
     with pytest.raises(AttributeError, match="kept none"):
         unkept.attention_weights  # noqa: B018 - reading is what is tested
-    monkeypatch.setattr(choice, "STREAMED", 0)
+    monkeypatch.setattr(when_faster, "STREAMED", 0)
     with pytest.raises(pytest.fail.Exception, match="streamed"):
         unkept(*inputs, length)
 
@@ -84,7 +84,7 @@ def test_slices_begin_at_their_number_of_products():
 @pytest.mark.parametrize("nothing", [(0, 7), (7, 0)])
 def test_no_fast_path_takes_nothing(nothing, monkeypatch):
     for name in THRESHOLDS:
-        monkeypatch.setattr(choice, name, 0)
+        monkeypatch.setattr(when_faster, name, 0)
     queries, keys, values = tensors(*nothing)
     assert not fast_weigh_pays(queries @ keys.transpose(1, 2))
     assert not blocks_pay(queries, keys, HIDDENS, [])
@@ -132,7 +132,7 @@ def test_a_program_exported_at_one_size_serves_all(name, at, export):
 def no_blocks(monkeypatch):
     """Take every fast path, where nothing can be made in blocks."""
     for name in THRESHOLDS:
-        monkeypatch.setattr(choice, name, 0)
+        monkeypatch.setattr(when_faster, name, 0)
     monkeypatch.delattr(blocks, "BLOCK")
 
 

@@ -1,4 +1,4 @@
-"""The reader's own rule in a notebook, as `predicate.js` has it in the page."""
+"""The reader's own rule in a notebook, as `rule_parser.js` has it in the page."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 /** @import { Answered, Model, Written } from "../shared/types" */
 /** @import { OwnRow, Traits } from "./types" */
 import { make, withCode } from "../shared/elements.js";
-import { hear } from "../shared/written.js";
+import { hear } from "../shared/reader_code.js";
 
 /** Each pair of query and key of an example. @param {Model<Traits>} model @param {number} example */
 function pairs(model, example) {

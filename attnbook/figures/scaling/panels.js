@@ -4,7 +4,7 @@
 import { entropy, maskedSoftmax, slopeSum, variance } from "../shared/attention.js";
 import { decimals, short } from "../shared/controls.js";
 import { make, put } from "../shared/elements.js";
-import { bars, keyButtons, span, stack } from "../shared/keys.js";
+import { bars, keyButtons, span, stack } from "../shared/key_axis.js";
 
 export const SIDES = [
   { name: "plain", formula: "q · k", divisor: () => 1 },

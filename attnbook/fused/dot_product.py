@@ -18,10 +18,10 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad, scaled_dot_product_attention
 
-from attnbook.fused.choice import learns, slices_pay
 from attnbook.fused.fallback import is_number, wide
-from attnbook.masking.masks import seen_keys, without_future
-from attnbook.masking.padding import without_padding
+from attnbook.fused.when_faster import learns, slices_pay
+from attnbook.masking.masks import count_visible, without_future
+from attnbook.masking.padding import zero_hidden
 from attnbook.pooling import pool
 from attnbook.scoring import scaled_dot_score
 from attnbook.weighting import weigh
@@ -89,12 +89,12 @@ def _formula(
 ) -> Tensor:
     if causal:
         visible = without_future(visible, _shape(queries, keys), keys.device)
-    keys, values = without_padding(keys, visible), without_padding(values, visible)
+    keys, values = zero_hidden(keys, visible), zero_hidden(values, visible)
     return pool(weigh(scaled_dot_score(queries, keys), visible), values)
 
 
 def _unread(queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor | None) -> Tensor:
-    keys, values = without_padding(keys, visible), without_padding(values, visible)
+    keys, values = zero_hidden(keys, visible), zero_hidden(values, visible)
     return _fused(queries, keys, values, visible)
 
 
@@ -103,7 +103,7 @@ def _masked(queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor) -> T
     for path in (_fused, _unread):
         output = path(queries, keys, values, visible)
         if path is _unread and output.requires_grad:
-            values = without_padding(values, visible)
+            values = zero_hidden(values, visible)
         if _is_trusted(output, values):
             return output
     return _formula(queries, keys, values, visible)
@@ -148,7 +148,7 @@ def _causal(queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor | Non
 def _sliced(
     queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor, *, causal: bool = False
 ) -> Tensor:
-    seen = seen_keys(visible).flatten().tolist()
+    seen = count_visible(visible).flatten().tolist()
     if not any(seen):
         return _formula(queries, keys, values, visible)
     # unbind, because every plain slice would get a full-size gradient of its own.

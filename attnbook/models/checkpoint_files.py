@@ -27,7 +27,7 @@ try:
     from safetensors.torch import save
 except ImportError as missing:
     raise ImportError(
-        "attnbook.models.files needs safetensors: pip install 'attnbook[seq2seq]'"
+        "attnbook.models.checkpoint_files needs safetensors: pip install 'attnbook[seq2seq]'"
     ) from missing
 
 # One name, so that a file's bytes do not depend on an order of names.

@@ -61,7 +61,7 @@ function column(i, onChoose) {
 export function line(onChoose) {
   const place = make("div", { class: "heads-line", role: "group", "aria-label": "symbols and guesses" });
   const legend = make("small", {
-    text: "Below each symbol: the guess for the next one, and its probability in %. Where the next one can be foreseen: ✓ right, ✗ wrong.",
+    text: "Below each symbol: the guess for the next one, and its probability in %. Where the next one can be predicted: ✓ right, ✗ wrong.",
   });
   const element = make("div", {}, place, legend);
   /** @type {ReturnType<typeof column>[]} */

@@ -9,7 +9,7 @@ import torch
 
 import attnbook
 from tests.figures.attention.cases import differ
-from tests.figures.attention.hands import (
+from tests.figures.attention.drag_handles import (
     LAYERS,
     VALUES,
     OwnScore,

@@ -31,10 +31,7 @@ from tools import ROOT
 from tools.book.notebooks import read
 from tools.book.state import ONE_THREAD
 from tools.copies import colab
-from tools.copies.colab import CopyError, Origin, commit_to_pin
-from tools.copies.colab_versions import COLAB
-from tools.copies.guards import ADDED
-from tools.copies.reader_machine import (
+from tools.copies.clean_environment import (
     NotLikeColabError,
     apart,
     changed,
@@ -42,7 +39,10 @@ from tools.copies.reader_machine import (
     make_environment,
     prove_absent,
 )
-from tools.provenance import colab_address, git, repository_address, site_address
+from tools.copies.colab import CopyError, Origin, commit_to_pin
+from tools.copies.colab_versions import COLAB
+from tools.copies.leftovers import ADDED
+from tools.repository_address import colab_address, git, repository_address, site_address
 
 CELL_TIMEOUT = 300  # the first cell builds the package
 NOWHERE = "https://github.com/reader/attention-book"  # made up; git never goes there
@@ -98,7 +98,7 @@ def kernel(reader: Reader) -> AsyncKernelManager:
     return AsyncKernelManager(kernel_name="reader", kernel_spec_manager=known)
 
 
-def live(copied: NotebookNode, reader: Reader) -> NotebookNode:
+def run_copy(copied: NotebookNode, reader: Reader) -> NotebookNode:
     """Run a copy from top to bottom in an empty folder; a failing cell raises."""
     desk = Path(tempfile.mkdtemp(dir=reader.folder))
     client = NotebookClient(
@@ -125,9 +125,9 @@ def texts(cell: NotebookNode) -> list[str]:
     return said
 
 
-def differences(chapter: NotebookNode, lived: NotebookNode) -> Iterator[str]:
+def differences(chapter: NotebookNode, executed: NotebookNode) -> Iterator[str]:
     """Say in which cells a reader was told something else than the chapter stores."""
-    cells = lived.cells[ADDED:]
+    cells = executed.cells[ADDED:]
     if len(cells) != len(chapter.cells):
         yield f"has {len(cells)} cells, the chapter {len(chapter.cells)}"
     for number, (stored, fresh) in enumerate(zip(chapter.cells, cells, strict=False)):
@@ -136,9 +136,9 @@ def differences(chapter: NotebookNode, lived: NotebookNode) -> Iterator[str]:
             yield f"cell {number} says\n{told}\nand the chapter\n" + "\n".join(texts(stored))
 
 
-def quiet(lived: NotebookNode) -> Iterator[str]:
+def quiet(executed: NotebookNode) -> Iterator[str]:
     """Say what the installation wrote that no reader needs."""
-    for output in lived.cells[ADDED - 1].outputs:
+    for output in executed.cells[ADDED - 1].outputs:
         lines = [COLOUR.sub("", line).strip() for line in output.get("text", "").split("\n")]
         said = [line for line in lines if line and not line.startswith(EXPECTED)]
         if said:
@@ -157,13 +157,13 @@ def without_needless(copied: NotebookNode, asked: Counter[str]) -> NotebookNode:
 def live_one(copied: NotebookNode, chapter: NotebookNode, reader: Reader) -> list[str]:
     """Run one copy; what went wrong in it."""
     try:
-        lived = live(copied, reader)
+        executed = run_copy(copied, reader)
     except CellExecutionError as error:
         return [f"fails:\n{error}"]
-    return [*quiet(lived), *differences(chapter, lived)]
+    return [*quiet(executed), *differences(chapter, executed)]
 
 
-def live_all(origin: Origin, reader: Reader, names: Sequence[str] = ()) -> int:
+def run_all(origin: Origin, reader: Reader, names: Sequence[str] = ()) -> int:
     """Make all copies and run them, or those of some chapters; how many of them went wrong."""
     failed, asked = 0, Counter[str]()
     copies = colab.write_copies(origin, reader.folder / "copies")
@@ -178,7 +178,7 @@ def live_all(origin: Origin, reader: Reader, names: Sequence[str] = ()) -> int:
     return failed
 
 
-def lived_test(origin: Origin, folder: Path, names: Sequence[str] = ()) -> int:
+def end_to_end_test(origin: Origin, folder: Path, names: Sequence[str] = ()) -> int:
     """Run the copies of all chapters, or of some, in a new environment; how much went wrong."""
     python = make_environment(folder)
     prove_absent(python, folder)
@@ -186,7 +186,7 @@ def lived_test(origin: Origin, folder: Path, names: Sequence[str] = ()) -> int:
     versions = ", ".join(f"{name} {before[name]}" for name in COLAB)
     print(f"A clean environment without attnbook: {versions}", flush=True)
     reader = Reader(python, folder, surroundings(origin, folder))
-    failed = live_all(origin, reader, names)
+    failed = run_all(origin, reader, names)
     after = installed(python)
     moved = changed(before, after)
     gained = sorted(f"{name} {after[name]}" for name in after.keys() - before.keys())
@@ -205,7 +205,7 @@ def check_history(root: Path) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the lived test; 1 and the reason if it fails or cannot be done."""
+    """Run the end-to-end test; 1 and the reason if it fails or cannot be done."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--root", type=Path, default=ROOT, help="the folder with _toc.yml")
     parser.add_argument("--two", action="store_true", help=f"run {' and '.join(TWO)} only")
@@ -217,7 +217,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         origin = Origin(root, known, commit_to_pin(root), site_address())
         check_history(root)
         with tempfile.TemporaryDirectory(prefix="reader-") as folder:
-            failed = lived_test(origin, Path(folder), TWO if options.two else ())
+            failed = end_to_end_test(origin, Path(folder), TWO if options.two else ())
     except (CopyError, NotLikeColabError, ValueError) as error:
         print(f"THE LIVED TEST WAS NOT DONE, or not to its end: {error}")
         return 1
