@@ -11,7 +11,7 @@ from tools.bench.interaction import PLACES
 PAGES = PLACES | {"prediction": "queries-keys-values"}
 SHARED = [
     (FOLDER / "shared" / f"{name}.css").read_text("utf-8")
-    for name in ("look", "style", "axes", "steps")
+    for name in ("theme", "style", "axes", "steps")
 ]
 
 # How each part of a figure looks when its own style comes last, whatever other kinds the page

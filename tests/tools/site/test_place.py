@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.tools.site.site_checks import opened
-from tests.tools.site.test_contents import MOUNTED
+from tests.tools.site.test_table_of_contents import MOUNTED
 
 TOP = "document.querySelector('#two-quiet-dangers').getBoundingClientRect().top"
 
