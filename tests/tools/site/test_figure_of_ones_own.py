@@ -51,7 +51,7 @@ def test_the_pages_own_figure_moves_without_a_kernel(browser, serve, built):
             scores = torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64)
             wanted = torch.softmax(scores / temperature, dim=-1).tolist()
             assert weights_of(tab) == pytest.approx(wanted, abs=1e-6)
-            widths = [bar.bounding_box()["width"] for bar in tab.locator(".share").all()]
+            widths = [bar.bounding_box()["width"] for bar in tab.locator(".share-bar").all()]
             shares = [width / sum(widths) for width in widths]
             assert shares == pytest.approx(wanted, abs=0.01)
         assert tab.locator("figcaption").text_content() == "Drag the temperature."
