@@ -23,7 +23,7 @@ from attnbook.practice.registry import find_task
 from attnbook.practice.task import Bug, Case, Function, Task
 
 # Kinds of problems that say enough by themselves.
-UNLIKE = ("call", ENDLESS, UNREADABLE, "returned NoneType")
+SAY_ENOUGH = ("call", ENDLESS, UNREADABLE, "returned NoneType")
 # Kinds that no function of ours has unless the machine is at its limits.
 UNEXPECTED = (ENDLESS, UNREADABLE, "MemoryError", "RecursionError")
 
@@ -128,7 +128,7 @@ class OnTensors:
         return bool(self.difference(case, of_bug(self.task, self.cases[case], self.bugs[bug])))
 
     def says_enough(self, outcome: Outcome) -> bool:
-        return outcome.kind in UNLIKE
+        return outcome.kind in SAY_ENOUGH
 
     def says_nothing(self, outcome: Outcome) -> bool:
         return says_nothing(outcome)

@@ -238,7 +238,7 @@ def queries_are_not_looked_at(
 def sigmoid_in_place_of_tanh(
     queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v: Tensor
 ) -> Tensor:
-    """the sum goes through the sigmoid in place of `tanh`."""
+    """the sum goes through the sigmoid instead of `tanh`."""
     return sums_of_pairs(queries @ W_q.T, keys @ W_k.T).sigmoid() @ w_v
 
 
@@ -461,7 +461,7 @@ def w_v_forgotten(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -> float
 
 @by_hand.bug(fix="go along a row, `W_q[h][i] * query[i]`, and not down a column.")
 def columns_in_place_of_rows(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -> float:
-    """the columns of the matrices meet the vectors, in place of their rows."""
+    """the columns of the matrices meet the vectors, instead of their rows."""
     turned_q = [[row[h] for row in W_q] for h in range(len(w_v))]
     turned_k = [[row[h] for row in W_k] for h in range(len(w_v))]
     return _score(query, key, turned_q, turned_k, w_v)

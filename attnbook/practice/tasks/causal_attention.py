@@ -29,7 +29,7 @@ task = Task(
         "own position and those before it, and none after it. `queries` has shape (batch, "
         "num_queries, query_size), `keys` (batch, num_keys, query_size), `values` (batch, "
         "num_keys, value_size), the output (batch, num_queries, value_size). There may be fewer "
-        "queries than keys, never more: they stand at the *last* positions of the keys, so the "
+        "queries than keys, never more: they are at the *last* positions of the keys, so the "
         "last query sees all keys. What the future holds, be it 1e30, never matters."
     ),
     starter="def causal_attention(queries, keys, values):\n    ...",
@@ -265,7 +265,7 @@ def masked_and_divided_after_the_softmax(queries: Tensor, keys: Tensor, values: 
     fix="count from the last key: `tril(diagonal=num_keys - num_queries)`.",
 )
 def counted_from_the_first_key(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-    """queries are taken to stand at the first keys, as torch's own `is_causal=True` does."""
+    """queries are taken to be at the first keys, as torch's own `is_causal=True` does."""
     return F.scaled_dot_product_attention(queries, keys, values, is_causal=True)
 
 

@@ -13,7 +13,7 @@ from attnbook.practice.task import Function, Law, Task
 
 
 def positions_of_queries(num_queries: int, num_keys: int) -> Tensor:
-    """Where the queries stand, as a column."""
+    """Where the queries are, as a column."""
     return torch.arange(num_keys)[num_keys - num_queries :, None]
 
 
@@ -30,7 +30,7 @@ task = Task(
     statement=(
         "Write `causal_mask(num_queries, num_keys)`. It gives a boolean tensor of shape "
         "(num_queries, num_keys), where True = visible: each query sees the key at its own "
-        "position and all keys before it, and none after it. Queries stand at the *last* "
+        "position and all keys before it, and none after it. Queries are at the *last* "
         "positions of the keys: the last query at the last key, so it sees them all. There are "
         "never more queries than keys."
     ),
@@ -141,7 +141,7 @@ def _triangle(num_queries: int, num_keys: int, diagonal: int = 0) -> Tensor:
     fix="move the diagonal: `tril(diagonal=num_keys - num_queries)`.",
 )
 def counted_from_the_first_key(num_queries: int, num_keys: int) -> Tensor:
-    """the queries are taken to stand at the first positions of the keys, where they stand last."""
+    """the queries are taken to be at the first positions of the keys, but they are at the last."""
     return torch.ones(num_queries, num_keys).tril().bool()
 
 
@@ -185,7 +185,7 @@ def true_means_hidden(num_queries: int, num_keys: int) -> Tensor:
 
 @task.bug(
     symptom="The first query sees everything, the last one only itself.",
-    fix="take `tril`, the lower triangle: what comes before stands on the left.",
+    fix="take `tril`, the lower triangle: what comes before is on the left.",
 )
 def only_the_future_visible(num_queries: int, num_keys: int) -> Tensor:
     """the triangle is the upper one, so each query sees its own position and the future."""
@@ -213,8 +213,8 @@ def ones_and_zeros(num_queries: int, num_keys: int) -> Tensor:
 
 @task.bug(
     symptom="`masked_fill` refuses it; added to the scores, it works.",
-    origin="a common slip; torch's `generate_square_subsequent_mask` makes such a mask",
-    fix="leave it boolean; whoever adds it can fill it.",
+    origin="a common mistake; torch's `generate_square_subsequent_mask` makes such a mask",
+    fix="leave it boolean; the code that adds it can fill it.",
 )
 def numbers_to_be_added(num_queries: int, num_keys: int) -> Tensor:
     """the mask holds 0 and -inf, to be added to scores, where True and False belong."""
@@ -240,7 +240,7 @@ by_hand = ListTask(
     draws="mask",
     statement=(
         "Write `may_see(query, key, num_queries, num_keys)`: True or False. `query` is the number "
-        "of a query, `key` that of a key, both counted from 0. Queries stand at the last "
+        "of a query, `key` that of a key, both counted from 0. Queries are at the last "
         "positions of the keys: the last query at the last key, the one before it at the key "
         "before. A query may see the key at its own position and all keys before it, and none "
         "after it. There are never more queries than keys."
@@ -281,7 +281,7 @@ def listed(query: int, key: int, num_queries: int, num_keys: int) -> bool:
 
 
 @by_hand.bug(
-    fix="count both from the same end: among the keys the query stands at "
+    fix="count both from the same end: among the keys the query is at "
     "`query + num_keys - num_queries`, and the key stays where it is."
 )
 def counted_from_the_first_key_by_hand(
@@ -334,29 +334,27 @@ def nothing_hidden(query: int, key: int, num_queries: int, num_keys: int) -> boo
     return key < num_keys
 
 
-@by_hand.bug(fix="add the query's own number: it stands at `query + num_keys - num_queries`.")
+@by_hand.bug(fix="add the query's own number: it is at `query + num_keys - num_queries`.")
 def all_queries_at_the_first_ones_place(
     query: int, key: int, num_queries: int, num_keys: int
 ) -> bool:
-    """all queries are taken to stand where the first one does."""
+    """all queries are taken to be where the first one is."""
     return key <= num_keys - num_queries + 0 * query
 
 
 @by_hand.bug(fix="move each query on by `num_keys - num_queries`, how many they may be.")
 def moved_only_where_there_is_one(query: int, key: int, num_queries: int, num_keys: int) -> bool:
-    """one query sees all keys, and several are taken to stand at the first positions."""
+    """one query sees all keys, and several are taken to be at the first positions."""
     return num_queries == 1 or key <= query
 
 
-@by_hand.bug(
-    fix="`query` is who looks, `key` what is looked at: compare `key` with the query's position."
-)
+@by_hand.bug(fix="`query` attends, `key` is attended to: compare `key` with the query's position.")
 def query_and_key_exchanged(query: int, key: int, num_queries: int, num_keys: int) -> bool:
     """query and key are exchanged, and a key sees the queries before it."""
     return query <= key + num_keys - num_queries
 
 
-@by_hand.bug(fix="count both from one end: the query stands at `query + num_keys - num_queries`.")
+@by_hand.bug(fix="count both from one end: the query is at `query + num_keys - num_queries`.")
 def counted_from_the_other_end(query: int, key: int, num_queries: int, num_keys: int) -> bool:
     """the query is counted from the end of the keys, and the key from their beginning."""
     return key <= num_keys - 1 - query

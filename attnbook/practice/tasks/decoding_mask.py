@@ -24,9 +24,9 @@ task = Task(
         "that all end at the last key. Write `decoding_mask(starts, num_queries, num_keys)`. "
         "`starts`, (batch,), says where each text begins: the keys before that position are "
         "padding. Give a boolean mask of shape (batch, num_queries, num_keys), True = visible: a "
-        "query sees the keys of its text up to its own position, itself included. Queries stand "
+        "query sees the keys of its text up to its own position, itself included. Queries are "
         "at the *last* positions of the keys; there are never more queries than keys. A query "
-        "that stands in padding sees nothing."
+        "that is in padding sees nothing."
     ),
     starter="def decoding_mask(starts, num_queries, num_keys):\n    ...",
     laws=(Law("Some query sees padding.", _hides_padding),),
@@ -79,7 +79,7 @@ def the_package(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:
     return attnbook.start_mask(starts, shape) & attnbook.causal_mask(shape)
 
 
-@task.solution("a visible key stands at the start or after it, and not after the query.")
+@task.solution("a visible key is at the start or after it, and not after the query.")
 def between_start_and_query(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:
     keys = torch.arange(num_keys)
     queries = keys[num_keys - num_queries :, None]
@@ -140,8 +140,8 @@ def _past(num_queries: int, num_keys: int, diagonal: int = 0) -> Tensor:
 
 @task.bug(
     symptom="The model goes on from padding, and writes nonsense for all but the longest text.",
-    origin="a common slip: a mask for padding on the right",
-    fix="padding stands before the start: what is visible is at `starts` or after it.",
+    origin="a common mistake: a mask for padding on the right",
+    fix="padding is before the start: what is visible is at `starts` or after it.",
 )
 def left_padding_read_as_right(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:
     """padding is taken to be on the right: the last keys are hidden, as many as are padding."""
@@ -151,7 +151,7 @@ def left_padding_read_as_right(starts: Tensor, num_queries: int, num_keys: int) 
 
 @task.bug(
     symptom="The model reads padding only.",
-    origin="a common slip: `length_mask` called with what are no lengths",
+    origin="a common mistake: `length_mask` called with what are no lengths",
     fix="compare by `>=`: a start is where the text begins, not where it ends.",
 )
 def starts_taken_for_lengths(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:
@@ -190,16 +190,16 @@ def the_future_is_seen(starts: Tensor, num_queries: int, num_keys: int) -> Tenso
 @task.bug(
     symptom="With the keys kept, each new word sees the first one only, or padding's nothing.",
     origin="pytorch#108108, executorch#21749: `is_causal=True` of PyTorch's SDPA",
-    fix="let the first query stand at position `num_keys - num_queries`.",
+    fix="let the first query be at position `num_keys - num_queries`.",
 )
 def counted_from_the_first_key(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:
-    """queries are taken to stand at the first positions of the keys, where they stand last."""
+    """queries are taken to be at the first positions of the keys, but they are at the last."""
     return _text(starts, num_keys) & torch.ones(num_queries, num_keys).tril().bool()
 
 
 @task.bug(
-    symptom="A text's first rows do not fit: its queries seem to stand behind the padding.",
-    origin="a common slip: positions for a position encoding, used for the mask",
+    symptom="A text's first rows do not fit: its queries seem to be after the padding.",
+    origin="a common mistake: positions for a position encoding, used for the mask",
     fix="count both from the first key, padding included: only the start differs.",
 )
 def queries_moved_by_the_start(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:

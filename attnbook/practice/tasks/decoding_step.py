@@ -327,12 +327,12 @@ def asks_with_a_new_state(step: Step) -> Two:
 
 
 @task.bug(
-    symptom="After the same character the model always looks at the same place.",
+    symptom="After the same character the model always attends to the same position.",
     fix="the query is the decoder's state, which knows all that was written, not the last token.",
 )
 @of_arguments
 def asks_with_the_token(step: Step) -> Two:
-    """the token is the query, in place of the state."""
+    """the token is the query, instead of the state."""
     return _move(step, _weights(step, _scores(step._replace(state=step.token))))
 
 
@@ -363,7 +363,7 @@ def scores_never_look_at_the_memory(step: Step) -> Two:
 )
 @of_arguments
 def the_context_is_not_fed(step: Step) -> Two:
-    """the cell gets zeros in place of the context."""
+    """the cell gets zeros instead of the context."""
     weights = _weights(step, _scores(step))
     return _move(step, weights, torch.zeros_like(step.memory))
 
@@ -386,7 +386,7 @@ def the_context_before_the_token(step: Step) -> Two:
 )
 @of_arguments
 def the_last_memory_for_the_context(step: Step) -> Two:
-    """the cell gets the last state of the memory in place of the context."""
+    """the cell gets the last state of the memory instead of the context."""
     context = step.memory[:, -1]
     weights = _weights(step, _scores(step))
     return step.cell(torch.cat([step.token, context], 1), step.state), weights
@@ -398,7 +398,7 @@ def the_last_memory_for_the_context(step: Step) -> Two:
 )
 @of_arguments
 def projected_keys_are_pooled(step: Step) -> Two:
-    """the context is pooled from the projected keys in place of the memory."""
+    """the context is pooled from the projected keys instead of the memory."""
     return _move(step, _weights(step, _scores(step)), step.memory @ step.W_k.T)
 
 
@@ -604,7 +604,7 @@ def laid_end_to_end(token: Row, state: Row, memory: Rows) -> TwoRows:
 
 @by_hand.bug(fix="multiply the vectors of the memory by `softmax(scores)`.")
 def context_by_scores(token: Row, state: Row, memory: Rows) -> TwoRows:
-    """the scores are used in the context, in place of the weights."""
+    """the scores are used in the context, instead of the weights."""
     scores = [_dot(state, vector) for vector in memory]
     return _moved(state, token, _pool(scores, memory)), _weights_of_lists(state, memory)
 
@@ -633,6 +633,6 @@ def context_in_place_of_the_weights(token: Row, state: Row, memory: Rows) -> Two
 
 @by_hand.bug(fix="take the dot products with `state` alone, as it comes in.")
 def asks_with_the_sum(token: Row, state: Row, memory: Rows) -> TwoRows:
-    """the sum of state and token asks the memory, in place of the state."""
+    """the sum of state and token asks the memory, instead of the state."""
     weights = _weights_of_lists([s + t for s, t in zip(state, token, strict=True)], memory)
     return _moved(state, token, _pool(weights, memory)), weights

@@ -248,7 +248,7 @@ by_hand = ListTask(
     statement=(
         "Several documents are packed into one sequence, one after the other. Write "
         "`may_see(query, key, num_queries, num_keys, documents)`: True or False. `query` "
-        "is the number of a query, `key` that of a key, both counted from 0. Queries stand at the "
+        "is the number of a query, `key` that of a key, both counted from 0. Queries are at the "
         "last positions of the keys: the last query at the last key. `documents` says for each "
         "key which document it belongs to, by a number that is a mere name; a query belongs to "
         "the document of the key at its own position. It may see the keys of its own document "
@@ -358,7 +358,7 @@ def joined_by_or(
     return documents[key] == documents[position] or key <= position
 
 
-@by_hand.bug(fix="among the keys the query stands at `query + num_keys - num_queries`.")
+@by_hand.bug(fix="among the keys the query is at `query + num_keys - num_queries`.")
 def counted_from_the_first_key(
     query: int,
     key: int,
@@ -366,7 +366,7 @@ def counted_from_the_first_key(
     num_keys: int,
     documents: Documents,
 ) -> bool:
-    """the queries are taken to stand at the first positions of the keys, where they stand last."""
+    """the queries are taken to be at the first positions of the keys, but they are at the last."""
     return documents[key] == documents[query] and key <= query
 
 

@@ -223,7 +223,7 @@ class with_a_dropout_layer(Layer):
     pass
 
 
-@task.solution("the function dropout is told whether the layer is in training.")
+@task.solution("the function dropout knows whether the layer is in training.")
 class with_a_dropout_function(Layer):
     def drop(self, weights: Tensor) -> Tensor:
         return F.dropout(weights, self.dropout.p, training=self.training)

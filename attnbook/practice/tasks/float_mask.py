@@ -89,7 +89,7 @@ def by_logarithms(mask: Tensor, dtype: torch.dtype) -> Tensor:
     return mask.to(dtype).log()
 
 
-@task.solution("False and True are the places 0 and 1 of a list of two numbers.")
+@task.solution("False and True are the indices 0 and 1 of a list of two numbers.")
 def looked_up(mask: Tensor, dtype: torch.dtype) -> Tensor:
     return torch.tensor([-math.inf, 0.0], dtype=dtype)[mask.long()]
 
@@ -158,13 +158,13 @@ def ones_where_hidden(mask: Tensor, dtype: torch.dtype) -> Tensor:
     fix="fill where the mask is False: `masked_fill(~mask, …)`.",
 )
 def visible_keys_filled(mask: Tensor, dtype: torch.dtype) -> Tensor:
-    """the mask is read the wrong way round, and -inf stands where a key is visible."""
+    """the mask is read the wrong way round, and -inf is where a key is visible."""
     return _filled(~mask, dtype, -math.inf)
 
 
 @task.bug(
     symptom="Everything is NaN from the first step on.",
-    origin="a common slip, after `(1 - mask) * -10000`",
+    origin="a common mistake, after `(1 - mask) * -10000`",
     fix="fill or choose, by `masked_fill` or `torch.where`: 0 times infinity is NaN.",
 )
 def infinity_times_zero(mask: Tensor, dtype: torch.dtype) -> Tensor:
@@ -213,7 +213,7 @@ def the_lowest_finite_number(mask: Tensor, dtype: torch.dtype) -> Tensor:
 
 @task.bug(
     symptom="All weights are right, and two such masks added are not: visible keys differ.",
-    origin="a common slip: the first half of torch's old `generate_square_subsequent_mask`",
+    origin="a common mistake: the first half of torch's old `generate_square_subsequent_mask`",
     fix="begin with zeros, not with the mask's own ones.",
 )
 def ones_left_where_visible(mask: Tensor, dtype: torch.dtype) -> Tensor:

@@ -193,7 +193,7 @@ def values_in_another_order(queries: Tensor, keys: Tensor, values: Tensor) -> Te
 @task.bug(
     symptom="Each head sees a few of the positions, several times.",
     origin="prime-rl#2681",
-    fix="repeat along the axis of heads, `dim=1` here: positions stand at `dim=2`.",
+    fix="repeat along the axis of heads, `dim=1` here: positions are at `dim=2`.",
 )
 def repeated_along_the_positions(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     """keys and values are repeated along their positions, and reshaped until they fit."""
@@ -224,11 +224,11 @@ def key_heads_averaged(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
 
 
 @task.bug(
-    symptom="The numbers are right, and stand under the wrong heads.",
+    symptom="The numbers are right, but under the wrong heads.",
     fix="join (num_key_heads, group) in this order, the key head first.",
 )
 def output_heads_out_of_order(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-    """the heads of the output are joined with the place in the group first."""
+    """the heads of the output are joined with the index in the group first."""
     batch, num_query_heads, num_queries, size = queries.shape
     grouped = queries.reshape(batch, keys.shape[1], -1, num_queries, size)
     output = attend(grouped, keys[:, :, None], values[:, :, None])

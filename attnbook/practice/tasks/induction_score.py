@@ -23,9 +23,9 @@ task = Task(
         "Write `induction_score(weights, tokens)`: how well each head finds what followed last "
         "time. `weights`, (num_heads, num_positions, num_positions), holds each head's causal "
         "attention weights, queries before keys; `tokens`, (num_positions,), a whole number for "
-        "each position. A query counts if its token stands at some position before it, too. Take "
+        "each position. A query counts if its token is at some position before it, too. Take "
         "the last such position, and the weight that the query gives to the key just behind it, "
-        "one to the right. (Where the token stands just before the query, that key is the "
+        "one to the right. (Where the token is just before the query, that key is the "
         "query's own.) Return the mean of these weights over all queries that count, for each "
         "head: (num_heads,), of the type of `weights`. Where no token comes back, it is 0."
     ),
@@ -206,7 +206,7 @@ def _scored(weights: Tensor, tokens: Tensor, pick: Callable[[Tensor, int, int], 
 
 @task.bug(
     symptom="Heads that copy score next to nothing.",
-    origin="a common slip; it grades heads that find a token's copy, which is another thing",
+    origin="a common mistake; it grades heads that find a token's copy, which is another thing",
     fix="take the key behind: `position + 1`.",
 )
 def weight_on_the_token_itself(weights: Tensor, tokens: Tensor) -> Tensor:
@@ -224,8 +224,8 @@ def weight_on_the_key_before(weights: Tensor, tokens: Tensor) -> Tensor:
 
 
 @task.bug(
-    symptom="The score is right where tokens stand twice, and far too low where they stand often.",
-    origin="a common slip: `index` and `argmax` find the first",
+    symptom="The score is right where tokens occur twice, and far too low where they occur often.",
+    origin="a common mistake: `index` and `argmax` find the first",
     fix="take the last position before the query: search backwards, or let later ones win.",
 )
 def first_occurrence(weights: Tensor, tokens: Tensor) -> Tensor:
@@ -250,7 +250,7 @@ def all_occurrences(weights: Tensor, tokens: Tensor) -> Tensor:
 
 @task.bug(
     symptom="Frequent tokens decide the score.",
-    origin="a common slip: two loops, and no `break`",
+    origin="a common mistake: two loops, and no `break`",
     fix="stop at the last earlier position: each query counts once.",
 )
 def every_pair_counts(weights: Tensor, tokens: Tensor) -> Tensor:
@@ -278,7 +278,7 @@ def no_token_is_found_again(weights: Tensor, tokens: Tensor) -> Tensor:
 
 @task.bug(
     symptom="No head ever reaches 1, and longer beginnings make all scores smaller.",
-    origin="a common slip: `mean` over everything",
+    origin="a common mistake: `mean` over everything",
     fix="divide by how many queries have their token before them.",
 )
 def averaged_over_all_queries(weights: Tensor, tokens: Tensor) -> Tensor:
@@ -299,7 +299,7 @@ def never_divided(weights: Tensor, tokens: Tensor) -> Tensor:
 
 @task.bug(
     symptom="All scores are 0, or nearly.",
-    origin="a common slip: `tokens == tokens[i]` finds the query's own position, too",
+    origin="a common mistake: `tokens == tokens[i]` finds the query's own position, too",
     fix="search before the query only: positions below its own.",
 )
 def own_position_counts(weights: Tensor, tokens: Tensor) -> Tensor:
@@ -323,7 +323,7 @@ def later_occurrences_count(weights: Tensor, tokens: Tensor) -> Tensor:
 
 
 @task.bug(
-    symptom="All scores are 0, except where a token stands twice in a row.",
+    symptom="All scores are 0, except where a token occurs twice in a row.",
     fix="queries come before keys: `weights[:, query, key]`.",
 )
 def rows_are_taken_for_keys(weights: Tensor, tokens: Tensor) -> Tensor:
@@ -333,7 +333,7 @@ def rows_are_taken_for_keys(weights: Tensor, tokens: Tensor) -> Tensor:
 
 @task.bug(
     symptom="One number comes back, and nothing tells which head it is.",
-    origin="a common slip: `mean()` without an axis",
+    origin="a common mistake: `mean()` without an axis",
     fix="average over queries, and leave the heads apart.",
 )
 def heads_are_averaged(weights: Tensor, tokens: Tensor) -> Tensor:
@@ -343,7 +343,7 @@ def heads_are_averaged(weights: Tensor, tokens: Tensor) -> Tensor:
 
 @task.bug(
     symptom="The wrong head wins: one of the first layer, which cannot copy by itself.",
-    origin="a common slip: the two scores belong together",
+    origin="a common mistake: the two scores belong together",
     fix="look up where the token stood before: `i - 1` is the previous-token score.",
 )
 def previous_token_score(weights: Tensor, tokens: Tensor) -> Tensor:
@@ -353,7 +353,7 @@ def previous_token_score(weights: Tensor, tokens: Tensor) -> Tensor:
 
 @task.bug(
     symptom="Some texts turn the average of all into NaN.",
-    origin="a common slip: the mean of nothing",
+    origin="a common mistake: the mean of nothing",
     fix="return 0 where no query counts.",
 )
 def nothing_divided_by_nothing(weights: Tensor, tokens: Tensor) -> Tensor:
@@ -365,7 +365,7 @@ def nothing_divided_by_nothing(weights: Tensor, tokens: Tensor) -> Tensor:
 
 @task.bug(
     symptom="Doubled letters are missing from the score.",
-    origin="a common slip: a search that begins two to the left",
+    origin="a common mistake: a search that begins two to the left",
     fix="let the position just before the query count, too: the key behind it is the query's own.",
 )
 def twice_in_a_row_left_out(weights: Tensor, tokens: Tensor) -> Tensor:
@@ -377,7 +377,7 @@ def twice_in_a_row_left_out(weights: Tensor, tokens: Tensor) -> Tensor:
 
 @task.bug(
     symptom="Heads score 0 or 1 in short texts, and a faint head nothing at all.",
-    origin="a common slip: it is a fair score, and another one",
+    origin="a common mistake: it is a fair score, and another one",
     fix="average the weights themselves: a head may look there by half.",
 )
 def hits_are_counted(weights: Tensor, tokens: Tensor) -> Tensor:

@@ -241,7 +241,7 @@ def weights_not_normalised(queries: Tensor, keys: Tensor, values: Tensor, width:
     fix="square the distance: its root makes another kernel.",
 )
 def distance_not_squared(queries: Tensor, keys: Tensor, values: Tensor, width: Width) -> Tensor:
-    """the distance itself stands where its square belongs."""
+    """the distance itself is used where its square belongs."""
     return (-torch.cdist(queries, keys) / (2 * width**2)).softmax(dim=-1) @ values
 
 

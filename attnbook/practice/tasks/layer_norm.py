@@ -170,5 +170,5 @@ def written_into_the_list(numbers: Row, eps: float) -> Row:
 
 @by_hand.bug(fix="return after the loop: put `return` as far left as `for`.")
 def returned_inside_the_loop(numbers: Row, eps: float) -> Row:
-    """`return` stands inside the loop, and ends it at the first number."""
+    """`return` is inside the loop, and ends it at the first number."""
     return [_centred(numbers)[0] / math.sqrt(_variance(numbers) + eps)]

@@ -159,7 +159,7 @@ def padding_counts_as_positions(valid_lens: Tensor, num_keys: int) -> Two:
     fix="subtract the number of padded keys before padding is set to 0.",
 )
 def real_keys_keep_their_place(valid_lens: Tensor, num_keys: int) -> Two:
-    """padding is at 0, but the first real key is at its place in the row, where 0 is right."""
+    """padding is at 0, but the first real key is at its index in the row, where 0 is right."""
     mask = _mask(valid_lens, num_keys)
     return mask, torch.arange(num_keys) * mask[:, 0]
 

@@ -99,7 +99,7 @@ def row_by_row(valid_lens: Tensor, num_keys: int) -> Tensor:
 
 
 @task.solution(
-    "row L of a triangle has its first L places True, and lengths say which rows to take."
+    "row L of a triangle has its first L entries True, and lengths say which rows to take."
 )
 def rows_of_a_triangle(valid_lens: Tensor, num_keys: int) -> Tensor:
     triangle = torch.ones(num_keys + 1, num_keys, dtype=torch.bool).tril(-1)

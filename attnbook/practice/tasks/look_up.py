@@ -147,7 +147,7 @@ def divided_by_two_strokes(query: float, keys: Row, values: Row) -> float:
 
 @by_hand.bug(fix="return after the loop: put `return` as far left as `for`.")
 def returned_inside_the_loop(query: float, keys: Row, values: Row) -> float:
-    """`return` stands inside the loop, and ends it at the first item."""
+    """`return` is inside the loop, and ends it at the first item."""
     near = [2 ** -abs(query - key) for key in keys]
     return near[0] / sum(near) * values[0]
 

@@ -41,7 +41,7 @@ task = Task(
 
 
 def _inputs(batch: int, heads: int, num_queries: int, num_keys: int) -> Inputs:
-    """A mask without a pattern, in which each query sees the key at the place of its number."""
+    """A mask without a pattern, in which each query sees the key at the position of its number."""
     queries = normal(batch, heads, num_queries, 5)
     keys = normal(batch, heads, num_keys, 5, seed=1)
     mask = normal(batch, num_queries, num_keys, seed=2) > 0
@@ -349,7 +349,7 @@ def the_first_examples_mask_for_all(
 
 @task.bug(
     symptom="A mask of padding works; a causal one shows every query the first key only.",
-    origin="a common slip: code that was written for masks of padding",
+    origin="a common mistake: code that was written for masks of padding",
     fix="keep the axis of queries: each has a row of its own.",
 )
 def the_first_querys_row_for_all(

@@ -237,7 +237,7 @@ def softmax_twice(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor
     fix="multiply the losses by the mask: scores of 0 have the loss log(num_symbols), not 0.",
 )
 def the_scores_are_masked(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
-    """the scores are multiplied by the mask in place of the losses."""
+    """the scores are multiplied by the mask instead of the losses."""
     real = real_places(targets, valid_lens)
     return _losses(scores * real[..., None], targets).sum() / real.sum()
 
@@ -265,7 +265,7 @@ def one_step_of_padding(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> 
     fix="tell padding by the lengths, not by a number that is a symbol, too.",
 )
 def symbol_0_is_left_out(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
-    """symbol 0 is taken for padding wherever it stands."""
+    """symbol 0 is taken for padding wherever it is."""
     return _mean(_losses(scores, targets), real_places(targets, valid_lens) & (targets != 0))
 
 

@@ -315,7 +315,7 @@ def empty_rows_uniform(scores: Tensor, valid_lens: Tensor | None = None) -> Tens
 @task.bug(
     symptom="An empty example gives NaN.",
     origin="pytorch#103749",
-    fix="put 0 in place of such a row's scores before the softmax, and clear its weights after.",
+    fix="put 0 instead of such a row's scores before the softmax, and clear its weights after.",
 )
 def empty_rows_nan(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
     """a row that sees nothing is normalised all the same: 0 divided by 0, by a softmax of -inf."""
@@ -396,7 +396,7 @@ def no_maximum_subtracted(scores: Tensor, valid_lens: Tensor | None = None) -> T
     fix="apply the mask a second time, to the weights: nothing flows back through it.",
 )
 def masked_once(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
-    """the mask stands before the softmax only, and does not stop what flows back."""
+    """the mask is applied before the softmax only, and does not stop what flows back."""
     visible = where_visible(scores, valid_lens)
     weights = filled(scores, visible).softmax(-1)
     return weights.masked_fill(~visible.any(dim=-1, keepdim=True), 0)
@@ -460,9 +460,9 @@ def filled_with_the_lowest_number(scores: Tensor, valid_lens: Tensor | None = No
 
 
 @task.bug(
-    symptom="A text whose words are sound gets NaN, or nothing, for what stands in its padding.",
+    symptom="A text whose words are sound gets NaN, or nothing, for what is in its padding.",
     origin="a new reader's answer, and code that adds a mask of 0 and -inf",
-    fix="put -inf in place of the scores of padding, by `masked_fill`: NaN - inf is NaN.",
+    fix="put -inf instead of the scores of padding, by `masked_fill`: NaN - inf is NaN.",
 )
 def mask_added(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
     """minus infinity is added to the scores of padding, and NaN or infinity there stays NaN."""
@@ -592,7 +592,7 @@ def no_maximum_subtracted_by_hand(scores: Row, valid_len: int) -> Row:
 
 @by_hand.bug(fix="subtract the largest of the scores that are seen: `max(scores[:valid_len])`.")
 def maximum_of_the_padding_too(scores: Row, valid_len: int) -> Row:
-    """the maximum is taken over padding, too, and beside it all visible powers vanish."""
+    """the maximum is taken over padding, too, and relative to it all visible powers vanish."""
     powers = [math.exp(score - max(scores)) for score in scores[:valid_len]]
     return [power / sum(powers) for power in powers] + [0.0] * (len(scores) - valid_len)
 

@@ -83,7 +83,7 @@ def turned_round(mask: Tensor, valid_lens: Tensor, num_heads: int) -> Two:
     return ~mask.repeat_interleave(num_heads, dim=0), ~real
 
 
-@task.solution("an axis for heads beside that of examples, laid into one, is in their order.")
+@task.solution("an axis for heads next to that of examples, laid into one, is in their order.")
 def through_an_axis_for_heads(mask: Tensor, valid_lens: Tensor, num_heads: int) -> Two:
     heads = mask.unsqueeze(1).expand(-1, num_heads, -1, -1)
     padding = torch.arange(mask.shape[-1]) >= valid_lens.unsqueeze(1)
@@ -177,7 +177,7 @@ def key_padding_mask_not_turned_round(mask: Tensor, valid_lens: Tensor, num_head
 
 @task.bug(
     symptom="A batch of one is right; in larger ones examples get each other's masks.",
-    origin="a common slip, by `repeat(num_heads, 1, 1)`",
+    origin="a common mistake, by `repeat(num_heads, 1, 1)`",
     fix="repeat each mask in place, by `repeat_interleave`: examples first, then their heads.",
 )
 def heads_before_examples(mask: Tensor, valid_lens: Tensor, num_heads: int) -> Two:
@@ -198,7 +198,7 @@ def one_mask_for_each_example(mask: Tensor, valid_lens: Tensor, num_heads: int) 
 
 @task.bug(
     symptom="All examples of a batch are masked as the first one.",
-    origin="a common slip: a mask of two axes is for all examples",
+    origin="a common mistake: a mask of two axes is for all examples",
     fix="keep each example's mask: `repeat_interleave` along the first axis.",
 )
 def the_first_examples_mask_for_all(mask: Tensor, valid_lens: Tensor, num_heads: int) -> Two:
@@ -256,10 +256,10 @@ def ones_and_zeros(mask: Tensor, valid_lens: Tensor, num_heads: int) -> Two:
 
 @task.bug(
     symptom="A warning that mismatched `key_padding_mask` and `attn_mask` are deprecated.",
-    origin="`generate_square_subsequent_mask` beside a boolean `key_padding_mask`",
+    origin="`generate_square_subsequent_mask` next to a boolean `key_padding_mask`",
     fix="make both boolean, True where hidden.",
 )
 def numbers_to_be_added(mask: Tensor, valid_lens: Tensor, num_heads: int) -> Two:
-    """`attn_mask` holds 0 and -inf, to be added, beside a `key_padding_mask` of booleans."""
+    """`attn_mask` holds 0 and -inf, to be added, next to a `key_padding_mask` of booleans."""
     hidden = _hidden(mask, num_heads)
     return torch.zeros(hidden.shape).masked_fill(hidden, -math.inf), _padding(mask, valid_lens)

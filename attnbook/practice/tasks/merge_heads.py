@@ -162,7 +162,7 @@ def reshaped_without_a_swap(heads: Tensor) -> Tensor:
     fix="use `reshape` or `flatten`, or `contiguous()` before `view`.",
 )
 def a_view_of_swapped_axes(heads: Tensor) -> Tensor:
-    """axes that were swapped, and do not stand side by side in memory, are joined by `view`."""
+    """axes that were swapped, and are not side by side in memory, are joined by `view`."""
     return heads.transpose(1, 2).view(_sizes(heads))
 
 

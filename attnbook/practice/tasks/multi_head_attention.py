@@ -28,7 +28,7 @@ task = Task(
         "of head_size neighbouring numbers; let each head attend by itself, with scores divided "
         "by √head_size; put the heads side by side again, and project them with `W_o`. "
         "`valid_lens`, (batch,), says how many keys, from the first, may be seen, and None means "
-        "all; whatever finite numbers stand in the others have no "
+        "all; whatever finite numbers the others hold have no "
         "effect. Where none may be seen, the output is "
         "0. The output has shape (batch, num_queries, num_hiddens)."
     ),
@@ -453,7 +453,7 @@ def weights_not_transposed(*given: *Inputs) -> Tensor:
 
 @task.bug(
     symptom="A query's weights do not sum to 1 within a head.",
-    origin="a common slip: `softmax(dim=1)`, left from before there were heads",
+    origin="a common mistake: `softmax(dim=1)`, left from before there were heads",
     fix="take the softmax over the keys: `dim=-1`.",
 )
 @of_inputs
@@ -484,7 +484,7 @@ def attention_over_the_batch(*given: *Inputs) -> Tensor:
 
 
 @task.bug(
-    symptom="Outputs change with what stands in the padding.",
+    symptom="Outputs change with what is in the padding.",
     fix="hide the keys from valid_lens on, in every head.",
 )
 @of_inputs
@@ -497,7 +497,7 @@ def padding_not_hidden(*given: *Inputs) -> Tensor:
 
 @task.bug(
     symptom="Some heads see padding, and others too few keys.",
-    fix="use `repeat_interleave(num_heads)`: the heads of one example stand together.",
+    fix="use `repeat_interleave(num_heads)`: the heads of one example are together.",
 )
 @of_inputs
 def lengths_tiled(*given: *Inputs) -> Tensor:

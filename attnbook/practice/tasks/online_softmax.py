@@ -442,7 +442,7 @@ def value_not_weighted(highest: N, total: N, weighted: N, score: N, value: N) ->
     return new, factor * total + power, factor * weighted + value
 
 
-@by_hand.bug(fix="return the weighted sum itself; whoever asks divides, after the last key.")
+@by_hand.bug(fix="return the weighted sum itself; the caller divides, after the last key.")
 def divided_too_early(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
     """the weighted sum is divided by the total at each step, not once at the end."""
     new, factor, power = _seen(highest, score)
@@ -459,7 +459,7 @@ def lower_scores_left_out(highest: N, total: N, weighted: N, score: N, value: N)
 
 @by_hand.bug(fix="keep the old sums, times `math.exp(highest - new_highest)`.")
 def the_past_thrown_away(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
-    """the sums begin anew when the highest rises."""
+    """the sums start again when the highest rises."""
     if score > highest:
         return score, 1.0, value
     return _carried(highest, total, weighted, math.exp(score - highest), value)

@@ -270,7 +270,7 @@ by_hand.case("12 vectors")(
 )
 
 
-@by_hand.solution("each number of the output goes through all vectors, at its own place.")
+@by_hand.solution("each number of the output goes through all vectors, at its own index.")
 def place_by_place(weights: Row, values: Rows) -> Row:
     output = [0.0] * len(values[0])
     for i in range(len(output)):
@@ -279,7 +279,7 @@ def place_by_place(weights: Row, values: Rows) -> Row:
     return output
 
 
-@by_hand.solution("it goes through the keys, and adds what each gives to every place.")
+@by_hand.solution("it goes through the keys, and adds what each gives to every component.")
 def key_by_key_by_hand(weights: Row, values: Rows) -> Row:
     output = [0.0] * len(values[0])
     for weight, value in zip(weights, values, strict=True):
@@ -320,21 +320,21 @@ def weights_normalised_again_by_hand(weights: Row, values: Rows) -> Row:
     return _pooled([weight / sum(weights) for weight in weights], values)
 
 
-@by_hand.bug(fix="add the weighted vectors up, place by place.")
+@by_hand.bug(fix="add the weighted vectors up, component by component.")
 def never_added(weights: Row, values: Rows) -> Rows:
     """each vector is multiplied by its weight, and they are not added up."""
     return [[w * number for number in v] for w, v in zip(weights, values, strict=True)]
 
 
-@by_hand.bug(fix="for each place in a vector, add over the keys: `sum(w * v[i] for w, v in …)`.")
+@by_hand.bug(fix="for each component, add over the keys: `sum(w * v[i] for w, v in …)`.")
 def added_inside_each_vector(weights: Row, values: Rows) -> Row:
-    """the numbers inside each vector are added up, and not those at one place of all vectors."""
+    """the components of each vector are added up, and not one component of all vectors."""
     return [w * sum(v) for w, v in zip(weights, values, strict=True)]
 
 
-@by_hand.bug(fix="keep a sum for each place in the vectors.")
+@by_hand.bug(fix="keep a sum for each component of the vectors.")
 def all_in_one_sum(weights: Row, values: Rows) -> float:
-    """everything goes into one sum, where each place has its own."""
+    """everything goes into one sum, but each component has its own."""
     return sum(_pooled(weights, values))
 
 
@@ -346,7 +346,7 @@ def the_last_key_only(weights: Row, values: Rows) -> Row:
 
 @by_hand.bug(fix="make room for `len(values[0])` numbers: the output is as long as a vector.")
 def as_long_as_the_weights(weights: Row, values: Rows) -> Row:
-    """the output begins with a 0 for each weight, and not for each place in a vector."""
+    """the output begins with a 0 for each weight, and not for each component of a vector."""
     output = [0.0] * len(weights)
     for weight, value in zip(weights, values, strict=True):
         for i in range(len(value)):
@@ -365,5 +365,5 @@ def summed_into_the_first_vector(weights: Row, values: Rows) -> Row:
 
 @by_hand.bug(fix="return after the loop: put `return` as far left as `for`.")
 def returned_inside_the_loop(weights: Row, values: Rows) -> Row:
-    """`return` stands inside the loop, and ends it at the first number."""
+    """`return` is inside the loop, and ends it at the first number."""
     return _pooled(weights, values)[:1]

@@ -25,7 +25,7 @@ task = Task(
         "keys of each example, from the first, are its prefix: whole numbers from 0 to "
         "`num_keys`. Give a boolean mask of shape (batch, num_queries, num_keys), True = visible: "
         "*every* query sees the whole prefix, and besides it the key at its own position and all "
-        "keys before it, and no other. Queries stand at the *last* positions of the keys; there "
+        "keys before it, and no other. Queries are at the *last* positions of the keys; there "
         "are never more queries than keys."
     ),
     starter="def prefix_mask(prefix_lens, num_queries, num_keys):\n    ...",
@@ -156,7 +156,7 @@ def the_prefix_is_causal_too(prefix_lens: Tensor, num_queries: int, num_keys: in
 
 @task.bug(
     symptom="What is written forgets what it wrote before.",
-    origin="a common slip: other rules are joined by `&`",
+    origin="a common mistake: other rules are joined by `&`",
     fix="join both rules by `|`: a key is visible if the prefix or the order shows it.",
 )
 def joined_by_and(prefix_lens: Tensor, num_queries: int, num_keys: int) -> Tensor:
@@ -204,10 +204,10 @@ def a_prefix_one_key_too_short(prefix_lens: Tensor, num_queries: int, num_keys: 
 @task.bug(
     symptom="It is right in training; with kept keys the model forgets what it just wrote.",
     origin="pytorch#108108, executorch#21749",
-    fix="let the first query stand at position `num_keys - num_queries`.",
+    fix="let the first query be at position `num_keys - num_queries`.",
 )
 def counted_from_the_first_key(prefix_lens: Tensor, num_queries: int, num_keys: int) -> Tensor:
-    """queries are taken to stand at the first positions of the keys, where they stand last."""
+    """queries are taken to be at the first positions of the keys, but they are at the last."""
     return _prefix(prefix_lens, num_keys) | torch.ones(num_queries, num_keys).tril().bool()
 
 

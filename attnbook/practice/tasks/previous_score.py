@@ -95,7 +95,7 @@ def query_0_is_counted(weights: Rows) -> float:
     return sum(_before(weights)) / len(weights)
 
 
-@by_hand.bug(fix="begin with query 1: for query 0 `query - 1` is -1, the row's last place.")
+@by_hand.bug(fix="begin with query 1: for query 0 `query - 1` is -1, the row's last index.")
 def query_0_takes_the_last_key(weights: Rows) -> float:
     """query 0 counts, too: for it `[query - 1]` is `[-1]`, the last key of its row."""
     return _mean([row[i - 1] for i, row in enumerate(weights)])
@@ -145,7 +145,7 @@ def last_query_only(weights: Rows) -> float:
 
 @by_hand.bug(fix="return after the loop: put `return` as far left as `for`.")
 def returned_inside_the_loop(weights: Rows) -> float:
-    """`return` stands inside the loop, and ends it at query 1."""
+    """`return` is inside the loop, and ends it at query 1."""
     return _before(weights)[0] / (len(weights) - 1) if len(weights) > 1 else 0.0
 
 

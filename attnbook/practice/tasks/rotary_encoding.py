@@ -1,4 +1,4 @@
-"""Queries and keys turned by where they stand."""
+"""Queries and keys turned by their positions."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ task = Task(
     statement=(
         "Write `rotary_encoding(vectors, positions)`. `vectors`, queries or keys, has shape "
         "(batch, num_heads, num_positions, size) with an even size; `positions` "
-        "(num_positions,) says where they stand, in whole numbers. Neighbouring numbers form a "
+        "(num_positions,) says where they are, in whole numbers. Neighbouring numbers form a "
         "pair: the numbers 2i and 2i + 1 of a vector at position p, call them a and b, are "
         "turned by the angle t = p / 10000^(2i/size), which makes a · cos t - b · sin t and "
         "a · sin t + b · cos t of them. The answer has the shape and dtype of `vectors`, which "
@@ -44,7 +44,7 @@ task = Task(
     starter="def rotary_encoding(vectors, positions):\n    ...",
     laws=(
         Law("Some vector has changed its length: a turn changes none.", _same_lengths),
-        Law("What stands at position 0 does not stay as it is.", _still_at_zero),
+        Law("What is at position 0 does not stay as it is.", _still_at_zero),
         Law(
             "The angles of far positions have too few digits: the numbers are a little off.", _exact
         ),
@@ -272,7 +272,7 @@ def the_first_overwritten_too_soon(vectors: Tensor, positions: Tensor) -> Tensor
     fix="multiply each number's own part by the cosine, and the other one's by the sine.",
 )
 def sine_and_cosine_exchanged(vectors: Tensor, positions: Tensor) -> Tensor:
-    """the sine stands where the cosine should, and the cosine where the sine should."""
+    """the sine is where the cosine should be, and the cosine where the sine should."""
     angles = angles_of(positions, vectors.shape[-1])
     a, b = vectors.double()[..., 0::2], vectors.double()[..., 1::2]
     cos, sin = angles.sin(), angles.cos()
@@ -284,12 +284,12 @@ def sine_and_cosine_exchanged(vectors: Tensor, positions: Tensor) -> Tensor:
     fix="use the positions that are given; queries after a cache do not begin at 0.",
 )
 def counted_from_zero(vectors: Tensor, positions: Tensor) -> Tensor:
-    """the given positions are not used: the vectors are taken to stand at 0, 1, 2 and so on."""
+    """the given positions are not used: the vectors are taken to be at 0, 1, 2 and so on."""
     return _turned(vectors, angles_of(torch.arange(len(positions)), vectors.shape[-1]))
 
 
 @task.bug(
-    symptom="Scores depend on where a pair of words stands, not only on how far apart.",
+    symptom="Scores depend on where a pair of words is, not only on how far apart.",
     fix="multiply: a rotary encoding turns vectors, and adds nothing to them.",
 )
 def added(vectors: Tensor, positions: Tensor) -> Tensor:
@@ -300,9 +300,9 @@ def added(vectors: Tensor, positions: Tensor) -> Tensor:
 
 
 @task.bug(
-    symptom="Heads are told apart, and positions are not.",
-    origin="a common slip: code for (batch, num_positions, num_heads, size)",
-    fix="let the angles stand along axis 2, that of positions.",
+    symptom="Heads are distinguished, but positions are not.",
+    origin="a common mistake: code for (batch, num_positions, num_heads, size)",
+    fix="let the angles be along axis 2, that of positions.",
 )
 def turned_along_the_heads(vectors: Tensor, positions: Tensor) -> Tensor:
     """the angles are laid along the axis of heads, as if positions stood there."""

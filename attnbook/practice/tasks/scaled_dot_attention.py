@@ -207,7 +207,7 @@ def test_padding_weighs_nothing_however_low_the_scores_are(function: Function) -
 
 @task.bug(
     symptom="The weights are nearly 0 and 1, the more so the longer the vectors are.",
-    origin="a common slip; in this book the weights' entropy falls to 0.03 of 1 at size 1024",
+    origin="a common mistake; in this book the weights' entropy falls to 0.03 of 1 at size 1024",
     fix="divide the scores by `math.sqrt(queries.shape[-1])` before the softmax.",
 )
 def no_scaling(queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None) -> Tensor:
@@ -245,7 +245,7 @@ def multiplied_by_the_root(
 def root_of_the_number_of_keys(
     queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
 ) -> Tensor:
-    """the number of keys stands under the root, where a query's size belongs."""
+    """the number of keys is under the root, where a query's size belongs."""
     return weigh(queries @ keys.mT / math.sqrt(keys.shape[1]), valid_lens) @ values
 
 
@@ -257,7 +257,7 @@ def root_of_the_number_of_keys(
 def root_of_the_value_size(
     queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
 ) -> Tensor:
-    """value_size stands under the root, where query_size belongs."""
+    """value_size is under the root, where query_size belongs."""
     return weigh(queries @ keys.mT / math.sqrt(values.shape[-1]), valid_lens) @ values
 
 
@@ -371,8 +371,8 @@ def one_key_of_padding_is_seen(
 
 
 @task.bug(
-    symptom="The last word of each sentence is never looked at.",
-    fix="positions count from 0, so the last key that is seen stands at the length minus 1.",
+    symptom="No query attends to the last word of a sentence.",
+    fix="positions count from 0, so the last key that is seen is at the length minus 1.",
 )
 def the_last_key_is_hidden(
     queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
@@ -529,7 +529,7 @@ def division_by_the_size_by_hand(query: Row, keys: Rows, values: Rows) -> Row:
     fix="take the size of the query, `len(query)`; `len(keys)` is how many keys there are."
 )
 def root_of_the_number_of_keys_by_hand(query: Row, keys: Rows, values: Rows) -> Row:
-    """the number of keys stands under the root, where the query's size belongs."""
+    """the number of keys is under the root, where the query's size belongs."""
     return _pool(_softmax([_dot(query, key) / math.sqrt(len(keys)) for key in keys]), values)
 
 

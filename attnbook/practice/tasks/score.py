@@ -63,7 +63,7 @@ def by_the_distance(query: Row, key: Row) -> float:
     return -(distance**2) / 2
 
 
-@by_hand.bug(fix="subtract, and square: `(q - k)**2` in place of `q * k`.")
+@by_hand.bug(fix="subtract, and square: `(q - k)**2` instead of `q * k`.")
 def the_dot_product(query: Row, key: Row) -> float:
     """query and key are multiplied number by number: that is the dot product."""
     return sum(q * k for q, k in zip(query, key, strict=True))
@@ -87,7 +87,7 @@ def root_taken(query: Row, key: Row) -> float:
     return -math.sqrt(sum(d**2 for d in _differences(query, key))) / 2
 
 
-@by_hand.bug(fix="square each difference, in place of `abs`.")
+@by_hand.bug(fix="square each difference, instead of `abs`.")
 def abs_in_place_of_squares(query: Row, key: Row) -> float:
     """differences are taken without their sign, and not squared."""
     return -sum(abs(d) for d in _differences(query, key)) / 2

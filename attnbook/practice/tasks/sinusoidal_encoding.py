@@ -98,7 +98,7 @@ def the_package(num_positions: int, size: int) -> Tensor:
 
 
 @task.solution(
-    "it computes one column after another, sines at even places and cosines at odd ones."
+    "it computes one column after another, sines at even indices and cosines at odd ones."
 )
 def column_by_column(num_positions: int, size: int) -> Tensor:
     positions = torch.arange(num_positions, dtype=torch.float64)
@@ -206,7 +206,7 @@ def a_zero_forgotten(num_positions: int, size: int) -> Tensor:
 
 
 @task.bug(
-    symptom="Position 0 reads 1, 0, 1, 0.", fix="put sines at even places and cosines at odd ones."
+    symptom="Position 0 reads 1, 0, 1, 0.", fix="put sines at even indices and cosines at odd ones."
 )
 def the_cosine_first(num_positions: int, size: int) -> Tensor:
     """each pair begins with its cosine."""
@@ -248,7 +248,7 @@ def the_exponent_doubled_twice(num_positions: int, size: int) -> Tensor:
     fix="use 2i for both numbers of a pair: `number // 2 * 2`.",
 )
 def a_speed_of_its_own_for_each_number(num_positions: int, size: int) -> Tensor:
-    """the cosine at place 2i + 1 uses its own place in the exponent, not 2i."""
+    """the cosine at index 2i + 1 uses its own index in the exponent, not 2i."""
     angles = _positions(num_positions) / 10000 ** (torch.arange(size).double() / size)
     return torch.where(torch.arange(size) % 2 == 0, angles.sin(), angles.cos()).float()
 
@@ -362,7 +362,7 @@ def a_zero_forgotten_by_hand(position: int, size: int) -> Row:
     return _encoded_of_lists([position / 1000 ** (2 * i / size) for i in range(size)], size)
 
 
-@by_hand.bug(fix="put sines at the places 0, 2, 4 and cosines at 1, 3, 5.")
+@by_hand.bug(fix="put sines at the indices 0, 2, 4 and cosines at 1, 3, 5.")
 def the_cosine_first_by_hand(position: int, size: int) -> Row:
     angles = [position / 10000 ** (2 * i / size) for i in range(size)]
     return [turn(angle) for angle in angles for turn in (math.cos, math.sin)][:size]

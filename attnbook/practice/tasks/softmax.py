@@ -182,7 +182,7 @@ def no_maximum_subtracted(scores: Tensor) -> Tensor:
 
 
 @task.bug(
-    symptom="A query whose scores are all low gets NaN, but only beside one with high scores.",
+    symptom="A query whose scores are all low gets NaN, but only next to one with high scores.",
     fix="subtract each row's own maximum: `scores.amax(dim=-1, keepdim=True)`.",
 )
 def one_maximum_for_all_rows(scores: Tensor) -> Tensor:

@@ -364,7 +364,7 @@ class norms_come_after_the_steps(Block):
 
 @task.bug(
     symptom="One block is fine; in a stack no early token reaches the end as it was.",
-    origin="a common slip: a stack has such a norm, once, at its end",
+    origin="a common mistake: a stack has such a norm, once, at its end",
     fix="return the sum: the norm at the end belongs to the stack, not to a block.",
 )
 class normed_once_more_at_the_end(Block):
@@ -377,7 +377,7 @@ class normed_once_more_at_the_end(Block):
 
 @task.bug(
     symptom="It runs for one length of text, and crashes for others.",
-    origin="a common slip: channels stand before positions in code for images",
+    origin="a common mistake: channels stand before positions in code for images",
     fix="norm the last axis, the numbers of one position: `norm(x)`, without a transpose.",
 )
 class normed_over_the_positions(Block):
@@ -465,7 +465,7 @@ class values_not_normed(Block):
 
 @task.bug(
     symptom="Numbers grow from block to block, and training with them.",
-    origin="a common slip: the normed numbers are made and not used",
+    origin="a common mistake: the normed numbers are made and not used",
     fix="hand the normed numbers to the attention.",
 )
 class attention_without_its_norm(Block):
@@ -490,7 +490,7 @@ class feed_forward_comes_first(Block):
 
 @task.bug(
     symptom="It learns, but worse the deeper it is: every block norms all that came before.",
-    origin="a common slip: the normed numbers took the name `x`",
+    origin="a common mistake: the normed numbers took the name `x`",
     fix="add what the feed-forward gives to the sum, not to the sum's norm.",
 )
 class second_sum_on_the_norm(Block):
@@ -503,7 +503,7 @@ class second_sum_on_the_norm(Block):
 
 @task.bug(
     symptom="It learns, but worse the deeper it is: every block norms all that came before.",
-    origin="a common slip: the normed numbers took the name `x`",
+    origin="a common mistake: the normed numbers took the name `x`",
     fix="add what attention gives to `x`, not to the norm of `x`.",
 )
 class first_sum_on_the_norm(Block):
@@ -552,7 +552,7 @@ class second_residual_lost(Block):
 
 @task.bug(
     symptom="It learns, but worse the deeper it is: every block norms all that came before.",
-    origin="an option of BLOOM, `apply_residual_connection_post_layernorm`; a common slip",
+    origin="an option of BLOOM, `apply_residual_connection_post_layernorm`; a common mistake",
     fix="give the normed numbers a name of their own, and add to `x`, which was not normed.",
 )
 class added_to_what_was_normed(Block):
@@ -579,7 +579,7 @@ class first_input_added_twice(Block):
 
 
 @task.bug(
-    symptom="Outputs change with what stands in the padding.",
+    symptom="Outputs change with what is in the padding.",
     fix="hand `valid_lens` on: `attention(n, n, n, valid_lens)`.",
 )
 class lengths_not_handed_on(Block):
@@ -617,7 +617,7 @@ class written_into_x(Block):
 
 @task.bug(
     symptom="The deeper the stack, the more position drowns out the tokens.",
-    origin="a common slip; DETR adds positions in each layer on purpose, to queries and keys",
+    origin="a common mistake; DETR adds positions in each layer on purpose, to queries and keys",
     fix="add positions once, to the embedding, before the first block.",
 )
 class positions_added_again(Block):

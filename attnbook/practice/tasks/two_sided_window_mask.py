@@ -18,7 +18,7 @@ task = Task(
         "(num_queries, num_keys), True = visible. A query sees the key at its own position, the "
         "`back` keys just before it and the `ahead` keys just after it, as many of them as there "
         "are, and no other. Both are whole numbers of 0 or more, or None, which means all keys "
-        "on that side. Queries stand at the *last* positions of the keys: the last query at the "
+        "on that side. Queries are at the *last* positions of the keys: the last query at the "
         "last key. There are never more queries than keys."
     ),
     starter="def two_sided_window(num_queries, num_keys, back, ahead):\n    ...",
@@ -190,7 +190,7 @@ def one_key_too_many_ahead(num_queries: int, num_keys: int, back: Reach, ahead: 
 
 @task.bug(
     symptom="With `ahead` 0 a query does not see itself, and the first row may be NaN.",
-    origin="a common slip: the end of a slice is left out",
+    origin="a common mistake: the end of a slice is left out",
     fix="the last visible key is `ahead` positions after the query: compare by `<=`.",
 )
 def one_key_too_few_ahead(num_queries: int, num_keys: int, back: Reach, ahead: Reach) -> Tensor:
@@ -212,7 +212,7 @@ def back_and_ahead_exchanged(num_queries: int, num_keys: int, back: Reach, ahead
 @task.bug(
     symptom="It is right in training; with kept keys the model forgets what it just wrote.",
     origin="pytorch#108108",
-    fix="let the first query stand at position `num_keys - num_queries`.",
+    fix="let the first query be at position `num_keys - num_queries`.",
 )
 def queries_at_the_first_keys(num_queries: int, num_keys: int, back: Reach, ahead: Reach) -> Tensor:
     """queries stand at the first positions of the keys, where they stand at the last."""
@@ -223,7 +223,7 @@ def queries_at_the_first_keys(num_queries: int, num_keys: int, back: Reach, ahea
 
 @task.bug(
     symptom="With kept keys the window is longer than it should be, by as many as are kept.",
-    origin="a common slip, by `tril` and `triu`",
+    origin="a common mistake, by `tril` and `triu`",
     fix="move both diagonals by `num_keys - num_queries`.",
 )
 def only_one_side_moved(num_queries: int, num_keys: int, back: Reach, ahead: Reach) -> Tensor:
@@ -235,7 +235,7 @@ def only_one_side_moved(num_queries: int, num_keys: int, back: Reach, ahead: Rea
 
 @task.bug(
     symptom="A causal window, with 0 ahead, cheats: it sees the whole future.",
-    origin="a common slip: `if ahead:`",
+    origin="a common mistake: `if ahead:`",
     fix="ask `is None`: 0 is a limit like any other.",
 )
 def zero_taken_for_none(num_queries: int, num_keys: int, back: Reach, ahead: Reach) -> Tensor:
@@ -246,7 +246,7 @@ def zero_taken_for_none(num_queries: int, num_keys: int, back: Reach, ahead: Rea
 
 @task.bug(
     symptom="A model without a limit on one side sees nothing there at all.",
-    origin="a common slip: `ahead or 0`",
+    origin="a common mistake: `ahead or 0`",
     fix="None means all keys on that side: leave that comparison out.",
 )
 def none_taken_for_zero(num_queries: int, num_keys: int, back: Reach, ahead: Reach) -> Tensor:
@@ -278,7 +278,7 @@ def true_where_it_is_hidden(num_queries: int, num_keys: int, back: Reach, ahead:
 
 @task.bug(
     symptom="A window with keys ahead gives what one without them gives.",
-    origin="a common slip: a causal mask stays from before",
+    origin="a common mistake: a causal mask stays from before",
     fix="leave the causal mask out: `ahead` is the limit of the future.",
 )
 def causal_all_the_same(num_queries: int, num_keys: int, back: Reach, ahead: Reach) -> Tensor:
@@ -289,7 +289,7 @@ def causal_all_the_same(num_queries: int, num_keys: int, back: Reach, ahead: Rea
 
 @task.bug(
     symptom="The model sees one key too many on each side, or neither side is as it was asked for.",
-    origin="a common slip: windows of vision are centred",
+    origin="a common mistake: windows of vision are centred",
     fix="count `back` and `ahead` each by itself, from the query's own key.",
 )
 def one_window_around_the_query(

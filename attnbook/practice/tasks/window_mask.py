@@ -14,7 +14,7 @@ task = Task(
     statement=(
         "Write `window_mask(num_queries, num_keys, back)`: a boolean mask of shape (num_queries, "
         "num_keys), where True means visible. A query sees the key at its own position and the "
-        "`back` keys just before it, as many of them as there are, and no other. Queries stand "
+        "`back` keys just before it, as many of them as there are, and no other. Queries are "
         "at the *last* positions of the keys: the last query at the position of the last key. "
         "There are never more queries than keys, and `back` is 0 or more."
     ),
@@ -149,7 +149,7 @@ def one_key_too_few(num_queries: int, num_keys: int, back: int) -> Tensor:
 @task.bug(
     symptom="It is right in training; with kept keys the model forgets what it just wrote.",
     origin="pytorch#108108; accepted by TorchCode's judge",
-    fix="let the first query stand at position `num_keys - num_queries`.",
+    fix="let the first query be at position `num_keys - num_queries`.",
 )
 def queries_at_the_first_keys(num_queries: int, num_keys: int, back: int) -> Tensor:
     """queries stand at the first positions of the keys, where they stand at the last."""
@@ -216,7 +216,7 @@ def looks_ahead_in_place_of_back(num_queries: int, num_keys: int, back: int) -> 
 
 
 @task.bug(
-    symptom="At every few words the model seems to begin anew.",
+    symptom="At every few words the model seems to start again.",
     fix="let the window slide: where it begins depends on each query's own position.",
 )
 def blocks_in_place_of_a_window(num_queries: int, num_keys: int, back: int) -> Tensor:
@@ -244,7 +244,7 @@ by_hand = ListTask(
     draws="mask",
     statement=(
         "Write `may_see(query, key, num_queries, num_keys, back)`: True or False. `query` is the "
-        "number of a query, `key` that of a key, both counted from 0. Queries stand at the last "
+        "number of a query, `key` that of a key, both counted from 0. Queries are at the last "
         "positions of the keys: the last query at the last key, the one before it at the key "
         "before. A query may see the key at its own position and the `back` keys just before it, "
         "as many of them as there are, and no other. `back` is 0 or more, and there are never "
@@ -332,7 +332,7 @@ def one_key_too_few_by_hand(
     return 0 <= query + num_keys - num_queries - key < back
 
 
-@by_hand.bug(fix="among the keys the query stands at `query + num_keys - num_queries`.")
+@by_hand.bug(fix="among the keys the query is at `query + num_keys - num_queries`.")
 def counted_from_the_first_key(
     query: int,
     key: int,
@@ -340,7 +340,7 @@ def counted_from_the_first_key(
     num_keys: int,
     back: int,
 ) -> bool:
-    """the queries are taken to stand at the first positions of the keys, where they stand last."""
+    """the queries are taken to be at the first positions of the keys, but they are at the last."""
     return 0 <= query - key <= back
 
 
