@@ -2,7 +2,7 @@
 /** @import { Place } from "../shared/types" */
 /** @import { Library, Traits } from "./types" */
 import { make, put, withCode } from "../shared/elements.js";
-import { mountFigure, setterOf, together } from "../shared/mount.js";
+import { batched, mountFigure, setterOf } from "../shared/mount.js";
 import { judged } from "./common_mistakes.js";
 import { controlsOf } from "./controls.js";
 import { codeBox, matrix, twin } from "./pieces.js";
@@ -58,7 +58,7 @@ function drawMask(place) {
     if (now !== told) verdict.replaceChildren(...withCode(now));
     told = now;
   };
-  const { soon, stop } = together(paint); // several rules may be set at once
+  const { soon, stop } = batched(paint); // several rules may be set at once
   const { close } = mountFigure(place, {
     elements: [top, ...middle, table.element],
     traits: TRAITS,

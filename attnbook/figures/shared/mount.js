@@ -33,7 +33,7 @@ export function mountFigure({ model, el }, { elements, traits, paint, heard, als
 }
 
 /** Paint once for all traits that are set at once. @param {() => void} paint */
-export function together(paint) {
+export function batched(paint) {
   let waiting = false;
   const now = () => {
     waiting = false;
