@@ -203,7 +203,7 @@ def test_the_layers_run_with_the_core_alone(core, tmp_path):
         ("figures", "figures", "anywidget", "figures"),
         ("display", "display", "matplotlib", "display"),
         ("models.translator.dates", "models.translator.dates", "Babel", "seq2seq"),
-        ("models.translator.checkpoints", "models.files", "safetensors", "seq2seq"),
+        ("models.translator.checkpoints", "models.checkpoint_files", "safetensors", "seq2seq"),
     ],
 )
 def test_a_room_without_its_extra_names_what_to_install(core, tmp_path, room, file, needed, extra):
