@@ -387,7 +387,7 @@ def test_a_test_that_returns_false_for_a_bug_alone_is_told_to_assert():
     assert "Write `assert`" in str(grade_tests(TASK, test_half))
 
 
-@pytest.mark.parametrize("known", ["rights", "bugs"])
+@pytest.mark.parametrize("known", ["solutions", "bugs"])
 def test_the_first_hang_ends_a_test(monkeypatch, known):
     monkeypatch.setattr(run_safely, "LIMIT", 0.05)
     hangs = {each.function for each in getattr(find_task(TASK), known).values()}

@@ -25,7 +25,7 @@ CORE.remove(PACKAGE / "display.py")  # it draws, with matplotlib
 MODELS = sorted(PACKAGE.glob("models/**/*.py"))
 BESIDE = ("interop", "timing")  # who wants them imports them
 TRACING = sorted(PACKAGE.glob("tracing/*.py"))
-EXTRA = {"dates": {"babel"}, "files": {"safetensors"}}
+EXTRA = {"dates": {"babel"}, "checkpoint_files": {"safetensors"}}
 OUTSIDE = {"attnbook", "torch", "jaxtyping", *sys.stdlib_module_names}
 PUBLIC = [name for name in attnbook.__all__ if name != "__version__"]
 
@@ -74,9 +74,9 @@ WRONG_ARROWS = [
     (
         "tools/repository_address",
         "from tools.book import server",
-        "provenance -> tools.book.server",
+        "repository_address -> tools.book.server",
     ),
-    ("tools/pictures/svg_shapes", "from tools.site import live", "brushes -> tools.site.live"),
+    ("tools/pictures/svg_shapes", "from tools.site import live", "svg_shapes -> tools.site.live"),
 ]
 
 
