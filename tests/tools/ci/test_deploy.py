@@ -88,7 +88,7 @@ def test_the_branch_holds_the_copies_and_nothing_else_in_one_commit(tmp_path, re
     assert git(remote, "show", "colab:img/a.svg") == "picture"
     assert git(remote, "rev-list", "--count", "colab") == "1"
     assert git(remote, "branch", "--format=%(refname:short)") == "colab"
-    commit = deploy.provenance.git(ROOT, "rev-parse", "HEAD") or "unknown"
+    commit = deploy.repository_address.git(ROOT, "rev-parse", "HEAD") or "unknown"
     assert git(remote, "log", "-1", "--format=%s", "colab") == f"Colab copies of commit {commit}"
 
 
@@ -111,6 +111,6 @@ def test_the_remote_is_the_repository_itself(monkeypatch):
 
 
 def test_without_a_repository_it_says_so(monkeypatch):
-    monkeypatch.setattr(deploy.provenance, "repository_address", lambda _root: "")
+    monkeypatch.setattr(deploy.repository_address, "repository_address", lambda _root: "")
     with pytest.raises(ValueError, match="no repository is known: set the remote origin"):
         deploy.known_remote()
