@@ -1,8 +1,9 @@
 """What every test of the package shares: devices, reproducible numbers, a stable Hypothesis."""
 
-import getpass
+import atexit
 import math
 import os
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -20,10 +21,12 @@ pytest_plugins = ["tests.browsing", "tests.sampling", "tests.schedule"]
 for name, examples in (("sample", 20), ("full", 100)):
     settings.register_profile(name, derandomize=True, deadline=None, max_examples=examples)
 
-# torch keeps the kernels that it compiles in one folder, whatever instructions it is told to
-# use (ATEN_CPU_CAPABILITY), and would compile those for one kind with the flags of another.
-kernels_of = f"torchinductor_{getpass.getuser()}_{torch.backends.cpu.get_cpu_capability().lower()}"
-os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(Path(tempfile.gettempdir(), kernels_of)))
+# torch keeps the kernels that it compiles in one folder for each user. A run that is killed leaves
+# half a kernel there, on which later runs fail, and ATEN_CPU_CAPABILITY would mix two kinds of
+# kernels. So each run has a folder of its own, which its workers inherit.
+if "TORCHINDUCTOR_CACHE_DIR" not in os.environ:
+    os.environ["TORCHINDUCTOR_CACHE_DIR"] = tempfile.mkdtemp(prefix="torchinductor_")
+    atexit.register(shutil.rmtree, os.environ["TORCHINDUCTOR_CACHE_DIR"], ignore_errors=True)
 
 
 def pytest_configure(config):
