@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from attnbook.practice.task import Function, Task
+from attnbook.practice.task import Bug, Task
 
 
 @dataclass
@@ -22,19 +21,12 @@ class ListTask(Task):
     in_torch: Task | None = None
     draws: str = ""
 
-    def bug(self, **texts: str) -> Callable[[Function], Function]:
-        """Register a bug; a text that is not given is that of the same bug in torch."""
-
-        def register(function: Function) -> Function:
-            super(ListTask, self).bug(**texts)(function)
-            name, bug = self.bugs.popitem()
-            if self.in_torch and not (bug.cause and bug.fix):
-                same = self.in_torch.bugs[name]
-                bug = replace(bug, cause=bug.cause or same.cause, fix=bug.fix or same.fix)
-            self.bugs[name] = bug
-            return function
-
-        return register
+    def completed(self, bug: Bug) -> Bug:
+        """Take the texts that a bug leaves out from the bug of its name in torch."""
+        same = self.in_torch.bugs.get(bug.name) if self.in_torch else None
+        if same is None:
+            return bug
+        return replace(bug, cause=bug.cause or same.cause, fix=bug.fix or same.fix)
 
     @property
     def called(self) -> str:

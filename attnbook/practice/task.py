@@ -105,7 +105,7 @@ class Task:
         """Register what makes the arguments of a case."""
 
         def register(make: Function) -> Function:
-            self.cases[name] = Case(name, make, **options)
+            self._add(self.cases, Case(name, make, **options))
             return make
 
         return register
@@ -114,8 +114,7 @@ class Task:
         """Register a right implementation."""
 
         def register(function: Function) -> Function:
-            name = _words(function)
-            self.solutions[name] = Solution(name, function, why)
+            self._add(self.solutions, Solution(_words(function), function, why))
             return function
 
         return register
@@ -127,10 +126,20 @@ class Task:
 
         def register(function: Function) -> Function:
             name, cause = _words(function), inspect.getdoc(function) or ""
-            self.bugs[name] = Bug(name, function, cause, fix, symptom, origin)
+            self._add(self.bugs, self.completed(Bug(name, function, cause, fix, symptom, origin)))
             return function
 
         return register
+
+    def completed(self, bug: Bug) -> Bug:
+        """Give a bug with the texts that it leaves out; here it has them all."""
+        return bug
+
+    def _add(self, known: dict[str, Any], new: Case | Solution | Bug) -> None:
+        """Refuse a second one of a name: it would replace the first."""
+        if new.name in known:
+            raise ValueError(f"names of {self.name} must differ, got {new.name!r} twice")
+        known[new.name] = new
 
     def test(self, function: Function) -> Function:
         """Register one of the book's own tests, which takes an implementation."""

@@ -29,6 +29,14 @@ def total(monkeypatch, request):
     return task
 
 
+def test_a_second_bug_or_case_of_a_name_is_refused(total):
+    with pytest.raises(ValueError, match="must differ, got 'product' twice"):
+        known(total, "product", lambda x: x.sum())
+    with pytest.raises(ValueError, match="must differ, got 'two numbers' twice"):
+        total.case("two numbers")(lambda: (torch.ones(2),))
+    assert [*total.bugs] == ["product", "difference"]
+
+
 def names(task, written):
     return [bug.name for bug in check(task.name, written).bugs]
 

@@ -269,6 +269,7 @@ def test_a_grade_has_a_table_and_names_a_bug_that_is_left():
     assert none.paragraphs()[0] == (
         "✗ double, 1 test: no bug is caught. It fails on no right implementation."
     )
+    assert str(none) == "\n".join(none.paragraphs())
     assert "table" not in none._repr_html_()
 
 

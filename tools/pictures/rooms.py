@@ -63,9 +63,9 @@ def imports() -> dict[str, set[str]]:
     }
 
 
-def unwrap(room: str) -> set[str]:
+def below(room: str) -> set[str]:
     """Give all that a room needs, at whatever remove."""
-    return imports()[room].union(*(unwrap(other) for other in imports()[room]))
+    return imports()[room].union(*(below(other) for other in imports()[room]))
 
 
 def arrows() -> list[tuple[str, str]]:
@@ -74,7 +74,7 @@ def arrows() -> list[tuple[str, str]]:
         (room, other)
         for room in ROOMS
         for other in sorted(imports()[room])
-        if not any(other in unwrap(between) for between in imports()[room])
+        if not any(other in below(between) for between in imports()[room])
     ]
 
 

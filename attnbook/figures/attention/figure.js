@@ -201,7 +201,7 @@ function drawFigure(place) {
   const paint = () => [...blocks, temperature].forEach((part) => part.paint());
   const traits = ["valid_lens", "temperature", "query", ...movedBy(model).map(([name]) => name)];
   const watcher = new ResizeObserver(() => blocks.forEach((block) => block.fit()));
-  const { close } = mountFigure(place, { elements, traits, paint, heard: own?.moved });
+  const { close } = mountFigure(place, { elements, traits, paint, onChange: own?.moved });
   // Not the whole figure: what fits changes its height, and a browser calls that a loop.
   blocks.forEach((block) => watcher.observe(block.keys));
   return () => {

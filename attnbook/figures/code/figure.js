@@ -233,7 +233,7 @@ function sorry(error) {
 /** Draw the figure into `el`; returns a clean-up. @param {Place<Traits>} place */
 function drawCodeTask(place) {
   const alive = canBring("python") ? drawAlive(place.model) : null;
-  mountFigure(place, { elements: alive?.pieces ?? drawStill(place.model), traits: [], paint() {} });
+  mountFigure(place, { elements: alive?.pieces ?? drawStill(place.model) });
   return () => alive?.close();
 }
 

@@ -126,7 +126,9 @@ def counted(text: str, guesses: str, whole: str, removed: Sequence[Sequence[int]
     right, every = score(text, guesses)
     if not every:
         return "No symbol here can be predicted: none repeats what came before."
-    told = f"{right} of {every} symbols that can be predicted {'is' if every == 1 else 'are'} right"
+    sentence = (
+        f"{right} of {every} symbols that can be predicted {'is' if every == 1 else 'are'} right"
+    )
     if not removed:
-        return f"{told}."
-    return f"Without {names_of(removed)}: {told}; with every head {score(text, whole)[0]}."
+        return f"{sentence}."
+    return f"Without {names_of(removed)}: {sentence}; with every head {score(text, whole)[0]}."

@@ -62,9 +62,9 @@ function namesOf(heads) {
 export function counted(text, guesses, whole, removed) {
   const { right, all } = score(text, guesses);
   if (!all) return "No symbol here can be predicted: none repeats what came before.";
-  const told = `${right} of ${all} symbols that can be predicted ${all === 1 ? "is" : "are"} right`;
-  if (!removed.length) return `${told}.`;
-  return `Without ${namesOf(removed)}: ${told}; with every head ${score(text, whole).right}.`;
+  const sentence = `${right} of ${all} symbols that can be predicted ${all === 1 ? "is" : "are"} right`;
+  if (!removed.length) return `${sentence}.`;
+  return `Without ${namesOf(removed)}: ${sentence}; with every head ${score(text, whole).right}.`;
 }
 
 /** Where numbers are largest. @param {number[]} row */

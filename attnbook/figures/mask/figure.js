@@ -2,7 +2,7 @@
 /** @import { Place } from "../shared/types" */
 /** @import { Library, Traits } from "./types" */
 import { make, put, withCode } from "../shared/elements.js";
-import { batched, mountFigure, setterOf } from "../shared/mount.js";
+import { batchPaints, mountFigure, setterOf } from "../shared/mount.js";
 import { judged } from "./common_mistakes.js";
 import { controlsOf } from "./controls.js";
 import { codeBox, matrix, twin } from "./pieces.js";
@@ -41,7 +41,7 @@ function drawMask(place) {
   const left = make("div", {}, pictures, legend, readout, ...(goal ? [verdict] : []), empty);
   const top = make("div", { class: "mask-top" }, left, controls.element);
   const middle = [own, code].flatMap((part) => (part ? [part.element] : []));
-  let told = "";
+  let shown = "";
   const paint = () => {
     const rules = rulesOf(model);
     const mask = joined(visibleOf(rules), tableOf(model));
@@ -55,16 +55,16 @@ function drawMask(place) {
     table.paint(mask);
     if (!goal) return;
     const now = verdictOn(judged(mask, goal));
-    if (now !== told) verdict.replaceChildren(...withCode(now));
-    told = now;
+    if (now !== shown) verdict.replaceChildren(...withCode(now));
+    shown = now;
   };
-  const { soon, stop } = batched(paint); // several rules may be set at once
+  const { soon, stop } = batchPaints(paint); // several rules may be set at once
   const { close } = mountFigure(place, {
     elements: [top, ...middle, table.element],
     traits: TRAITS,
     paint,
-    heard: soon,
-    also: goal ? "with-goal" : "",
+    onChange: soon,
+    extraClass: goal ? "with-goal" : "",
   });
   return () => {
     close();

@@ -261,7 +261,7 @@ function drawPooling(place) {
     elements: [shown.elements[0], width, shown.elements[1], table.element],
     traits: ["query", "width"],
     paint,
-    also: model.get("points").length > 64 ? "crowded-points" : "",
+    extraClass: model.get("points").length > 64 ? "crowded-points" : "",
   }).close;
 }
 

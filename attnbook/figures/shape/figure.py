@@ -8,7 +8,7 @@ from typing import Any
 
 import traitlets
 
-from attnbook.figures.shape.number_origins import Number, told
+from attnbook.figures.shape.number_origins import Number, steps_as_data
 from attnbook.figures.shared.base import Figure, check_count, module, stylesheet
 from attnbook.tracing import Step, Trace
 
@@ -53,7 +53,7 @@ class ShapeFigure(Figure):
 
     def __init__(self, trace: Trace, *, caption: str = "") -> None:
         made = _checked(trace)
-        steps, numbers = told(made, trace.weights)
+        steps, numbers = steps_as_data(made, trace.weights)
         super().__init__(
             kind="shape",
             sections=[_section(title, lines) for title, lines in trace.sections],

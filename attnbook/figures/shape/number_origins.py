@@ -118,10 +118,10 @@ class Seen:
     numbers: list[Number] | None
 
 
-def told(
+def steps_as_data(
     made: Sequence[Step], weights: Sequence[Step] = ()
 ) -> tuple[list[dict[str, Any]], list[list[Number]]]:
-    """Tell each step as data, and list all numbers once: to cut differently moves none.
+    """Each step as data, and all numbers once: to cut differently moves none.
 
     A step that is a product of tensors before it, or of one and the layer's weights, holds
     both of them under "product".

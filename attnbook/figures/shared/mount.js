@@ -1,29 +1,29 @@
-// What every figure does with its place and its model: it stands there, is painted, and goes.
+// Mounting a figure: its element, its repaints, its clean-up.
 /** @import { Model, Place, Shown } from "./types" */
 import { make, ownKeys } from "./elements.js";
 
 /**
- * Put a figure into its place and paint it, now and whenever one of its traits changes.
+ * Make the figure's element, and paint it now and whenever one of its traits changes.
  * @template {Shown} Traits
  * @param {Place<Traits>} place
  * @param {{
  *   elements: Element[],
- *   traits: string[],
- *   paint: (figure: HTMLElement) => void,
- *   heard?: () => void,
- *   also?: string,
- * }} does `heard` is called when a trait changes, in the place of `paint`; `also` is a second class
- * @returns the figure, and what takes it away
+ *   traits?: string[],
+ *   paint?: (figure: HTMLElement) => void,
+ *   onChange?: () => void,
+ *   extraClass?: string,
+ * }} parts `onChange` is called when a trait changes, instead of `paint`
+ * @returns the element, and the clean-up
  */
-export function mountFigure({ model, el }, { elements, traits, paint, heard, also }) {
+export function mountFigure({ model, el }, { elements, traits = [], paint = () => {}, onChange, extraClass }) {
   const [kind, caption] = [model.get("kind"), model.get("caption")];
   const figure = make(
     "figure",
-    { class: ["attnbook-figure", kind, also].filter(Boolean).join(" "), "data-attnbook-figure": kind },
+    { class: ["attnbook-figure", kind, extraClass].filter(Boolean).join(" "), "data-attnbook-figure": kind },
     ...elements,
     ...(caption ? [make("figcaption", { text: caption })] : []),
   );
-  const repaint = heard ?? (() => paint(figure));
+  const repaint = onChange ?? (() => paint(figure));
   const events = traits.map((trait) => `change:${trait}`);
   events.forEach((event) => model.on(event, repaint));
   el.replaceChildren(figure);
@@ -33,7 +33,7 @@ export function mountFigure({ model, el }, { elements, traits, paint, heard, als
 }
 
 /** Paint once for all traits that are set at once. @param {() => void} paint */
-export function batched(paint) {
+export function batchPaints(paint) {
   let waiting = false;
   const now = () => {
     waiting = false;
@@ -49,7 +49,7 @@ export function batched(paint) {
   return { now, soon, stop };
 }
 
-/** A way to set traits, as a reader's hand does. @template Traits @param {Model<Traits>} model */
+/** A function that sets traits and saves them. @template Traits @param {Model<Traits>} model */
 export function setterOf(model) {
   return (/** @type {Partial<Traits>} */ changes) => {
     for (const [name, value] of Object.entries(changes)) {

@@ -1,7 +1,7 @@
 // A figure with a trained model: how the model comes, from a script or a kernel, and what is painted.
 /** @import { Model, Place, Supplied } from "./types" */
 import { bring, canBring } from "./lazy_scripts.js";
-import { batched, mountFigure } from "./mount.js";
+import { batchPaints, mountFigure } from "./mount.js";
 
 const NEAR = "300px"; // from the view
 
@@ -99,8 +99,8 @@ export function drawTrained(place, { traits, open, parts }) {
   const { elements, paint } = parts(model, () => soon());
   /** @type {[Engine | null, string]} */
   let [engine, why] = [null, ""];
-  const { now, soon, stop } = batched(() => paint(engine, why)); // several traits may be set at once
-  const { figure, close } = mountFigure(place, { elements, traits, paint: now, heard: soon });
+  const { now, soon, stop } = batchPaints(() => paint(engine, why)); // several traits may be set at once
+  const { figure, close } = mountFigure(place, { elements, traits, paint: now, onChange: soon });
   const source = supply(/** @type {Model<Supplied<Packed>>} */ (/** @type {unknown} */ (model)), figure, {
     open,
     onCome(come) {

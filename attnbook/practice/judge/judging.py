@@ -99,7 +99,7 @@ def named(answer: Answer, done: list[Any]) -> list[int]:
     if counted == 0 and answer.says_nothing(done[failed]):
         return []
     most = max(votes)
-    best = [same[i] for i in range(len(same)) if votes[i] == most]
     if most < answer.needed(failed, counted):
         return []
+    best = [same[i] for i in range(len(same)) if votes[i] == most]
     return best if len(best) <= MOST_NAMED else []

@@ -1,8 +1,8 @@
 """The judge of what is written on plain lists; it runs in the reader's page, too.
 
-There MicroPython runs it, which knows few modules and reads no annotations.
-What it judges by is data: what right code and each known bug did in each case. Below the judge is
-what it says: kinds, sizes, numbers, errors and verdicts in words.
+There MicroPython runs it, which knows few modules and reads no annotations. What it judges by is
+data: what right code and each known bug did in each case. Below the judge are its messages: kinds,
+sizes, numbers, errors and verdicts.
 """
 
 from attnbook.practice.judge import judging
@@ -19,7 +19,7 @@ LARGEST = 10**300  # of a whole number
 SHARE, LEAST = 1e-6, 1e-9  # how far numbers may be apart, as a share and in all
 # Errors that have another name in MicroPython.
 SAME_ERRORS = {"RecursionError": "RuntimeError"}
-# Too many slips end in these for two to be the same by their name.
+# Too many mistakes end in these for two to be the same by their name.
 OF_ALL_KINDS = ("AttributeError", "NameError", "SyntaxError", "TypeError")
 
 

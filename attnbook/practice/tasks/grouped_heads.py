@@ -105,7 +105,7 @@ def the_package(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     return attnbook.DotProductAttention(dropout=0.0)(queries, keys, values)
 
 
-@task.solution("torch's own attention groups heads when it is told to.")
+@task.solution("torch's own attention groups heads by `enable_gqa=True`.")
 def torch_itself(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     return scaled_dot_product_attention(queries, keys, values, enable_gqa=True)
 

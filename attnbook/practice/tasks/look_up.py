@@ -13,7 +13,7 @@ by_hand = ListTask(
     name="look-up-by-hand",
     in_torch=pool,
     statement=(
-        "`look_up(query, keys, values)` finds, as it stands, the value whose key is equal to the "
+        "`look_up(query, keys, values)` finds, as it is, the value whose key is equal to the "
         "query; `keys` and `values` are lists of numbers, and `query` is a number. Make it soft. A "
         "key's closeness is 1 where it is equal to the query, and halves with each step of "
         "distance: `2 ** -abs(query - key)`. The weights are the closenesses divided by their "

@@ -174,7 +174,7 @@ def unpacked(given: tuple[Any, ...]) -> Inputs:
     return (*given, None)[:9]  # nine of them
 
 
-def count_visible(keys: Tensor, valid_lens: Tensor | None) -> Tensor:
+def seen_keys(keys: Tensor, valid_lens: Tensor | None) -> Tensor:
     """True where a key may be seen by all heads and queries: (batch, 1, 1, num_keys)."""
     if valid_lens is None:
         return torch.ones(len(keys), 1, 1, keys.shape[1], dtype=torch.bool)
@@ -209,7 +209,7 @@ def in_steps(
     queries, keys, values, W_q, W_k, W_v, W_o, num_heads, valid_lens = unpacked(given)
     pairs = ((queries, W_q), (keys, W_k), (values, W_v))
     q, k, v = (split(project(vectors, weight), num_heads) for vectors, weight in pairs)
-    output: Tensor = project(merge(attend(q, k, v, count_visible(keys, valid_lens))), W_o)
+    output: Tensor = project(merge(attend(q, k, v, seen_keys(keys, valid_lens))), W_o)
     return output
 
 
@@ -229,7 +229,7 @@ def the_package(*given: *Inputs) -> Tensor:
 @of_inputs
 def head_by_head(*given: *Inputs) -> Tensor:
     queries, keys, values, W_q, W_k, W_v, W_o, num_heads, valid_lens = unpacked(given)
-    visible = count_visible(keys, valid_lens)[:, 0]
+    visible = seen_keys(keys, valid_lens)[:, 0]
     size = len(W_o) // num_heads
     output = queries.new_zeros(*queries.shape[:2], len(W_o))
     for start in range(0, len(W_o), size):
@@ -256,7 +256,7 @@ def matrices_for_each_head(*given: *Inputs) -> Tensor:
     pairs = ((queries, W_q), (keys, W_k), (values, W_v))
     # (batch, 1, positions, size) @ (heads, size, head_size): every pair at once
     q, k, v = (x[:, None] @ W.reshape(num_heads, -1, W.shape[1]).mT for x, W in pairs)
-    heads = attend_by_head(q, k, v, count_visible(keys, valid_lens))
+    heads = attend_by_head(q, k, v, seen_keys(keys, valid_lens))
     return (heads @ W_o.T.reshape(num_heads, -1, len(W_o))).sum(dim=1)
 
 

@@ -332,7 +332,7 @@ def the_highest_never_rises(scores: Tensor, values: Tensor, block_size: int) -> 
 
 # On plain lists
 
-N = float  # so that five of them stand in a line
+N = float  # so that five of them fit in a line
 Three = tuple[N, N, N]
 
 

@@ -244,7 +244,7 @@ def subtracted_in_place(scores: Tensor) -> Tensor:
     fix="keep the axis that is summed over: `sum(dim=-1, keepdim=True)`, and so for `amax`.",
 )
 def an_axis_lost(scores: Tensor) -> Tensor:
-    """a sum or a maximum over the keys loses their axis, and no longer stands above its row."""
+    """a sum or a maximum over the keys loses their axis, and no longer fits its row."""
     powers = (scores - scores.amax(dim=-1, keepdim=True)).exp()
     return powers / powers.sum(dim=-1)
 
@@ -395,6 +395,6 @@ def another_score_subtracted(scores: Row) -> Row:
 
 @by_hand.bug(fix="keep the order of `scores`: the first weight belongs to the first score.")
 def sorted_by_size(scores: Row) -> Row:
-    """the weights come back sorted, and no longer stand in the order of their scores."""
+    """the weights come back sorted, and are no longer in the order of their scores."""
     powers = [math.exp(score - max(scores)) for score in sorted(scores)]
     return [power / sum(powers) for power in powers]

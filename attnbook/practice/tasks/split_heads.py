@@ -97,9 +97,7 @@ def looked_up(vectors: Tensor, num_heads: int) -> Tensor:
     return vectors[..., numbers].movedim(2, 1)
 
 
-@task.solution(
-    "with positions last, the numbers of one head stand together, and a reshape is right."
-)
+@task.solution("with positions last, the numbers of one head are together, and a reshape is right.")
 def positions_out_of_the_way(vectors: Tensor, num_heads: int) -> Tensor:
     batch, num_positions, _ = vectors.shape
     columns = vectors.transpose(1, 2).reshape(batch, num_heads, -1, num_positions)
@@ -298,7 +296,7 @@ def cut_and_swapped(vectors: Vectors, num_heads: int) -> Heads:
 
 @by_hand.bug(fix="cut each vector by itself: a head has a part of every one.")
 def reshaped_without_a_swap_by_hand(vectors: Vectors, num_heads: int) -> Heads:
-    """all numbers are put in one row and cut anew, so that a head gets whole positions."""
+    """all numbers are put in one row and cut again, so that a head gets whole positions."""
     size = len(vectors[0]) // num_heads
     row = [number for vector in vectors for number in vector]
     return [_cut(part, size) for part in _cut(row, size * len(vectors))]

@@ -340,7 +340,7 @@ PLAIN = "no lengths"
     fix="norm what goes into a step, `x + step(norm(x))`, not what comes out of the sum.",
 )
 class norms_come_after_the_sums(Block):
-    """each norm stands after its sum (post-norm), where it belongs before its step (pre-norm)."""
+    """each norm comes after its sum (post-norm), but belongs before its step (pre-norm)."""
 
     def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         x = self.attention_norm(x + self.attend(x, valid_lens))
@@ -377,7 +377,7 @@ class normed_once_more_at_the_end(Block):
 
 @task.bug(
     symptom="It runs for one length of text, and crashes for others.",
-    origin="a common mistake: channels stand before positions in code for images",
+    origin="a common mistake: channels come before positions in code for images",
     fix="norm the last axis, the numbers of one position: `norm(x)`, without a transpose.",
 )
 class normed_over_the_positions(Block):

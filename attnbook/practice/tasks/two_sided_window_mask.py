@@ -147,7 +147,7 @@ FIRST = "as many queries as keys"
 
 
 def _steps(num_queries: int, num_keys: int) -> Tensor:
-    """How many positions each key stands after each query; below 0 for the past."""
+    """How many positions each key is after each query; below 0 for the past."""
     positions = torch.arange(num_keys)
     return positions - positions[num_keys - num_queries :, None]
 
@@ -215,7 +215,7 @@ def back_and_ahead_exchanged(num_queries: int, num_keys: int, back: Reach, ahead
     fix="let the first query be at position `num_keys - num_queries`.",
 )
 def queries_at_the_first_keys(num_queries: int, num_keys: int, back: Reach, ahead: Reach) -> Tensor:
-    """queries stand at the first positions of the keys, where they stand at the last."""
+    """queries are taken to be at the first positions of the keys, but they are at the last."""
     steps = torch.arange(num_keys) - torch.arange(num_queries)[:, None]
     past, future = _limits(num_keys, back, ahead)
     return (steps >= -past) & (steps <= future)

@@ -119,7 +119,7 @@ def test_a_window_longer_than_the_text_is_a_causal_mask(window_mask: Function) -
 
 
 def _steps_back(num_queries: int, num_keys: int) -> Tensor:
-    """How many positions each key stands before each query; below 0 for the future."""
+    """How many positions each key is before each query; below 0 for the future."""
     positions = torch.arange(num_keys)
     return positions[num_keys - num_queries :, None] - positions
 
@@ -152,7 +152,7 @@ def one_key_too_few(num_queries: int, num_keys: int, back: int) -> Tensor:
     fix="let the first query be at position `num_keys - num_queries`.",
 )
 def queries_at_the_first_keys(num_queries: int, num_keys: int, back: int) -> Tensor:
-    """queries stand at the first positions of the keys, where they stand at the last."""
+    """queries are taken to be at the first positions of the keys, but they are at the last."""
     steps = torch.arange(num_queries)[:, None] - torch.arange(num_keys)
     return (steps >= 0) & (steps <= back)
 

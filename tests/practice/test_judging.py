@@ -1,0 +1,73 @@
+"""Which bug is named, by outcomes that are numbers: 0 is right, None all NaN, -1 does not end."""
+
+import pytest
+
+from attnbook.practice.judge.judging import judge
+
+
+def near(one, other):
+    return one is other if None in (one, other) else abs(one - other) <= 0.5
+
+
+class Numbers:
+    """An answer whose outcomes are listed, and bugs whose outcomes are listed, too."""
+
+    def __init__(self, outcomes, *bugs):
+        self.outcomes, self.bugs = outcomes, bugs
+        self.num_cases, self.num_bugs = len(outcomes), len(bugs)
+
+    def run(self, case):
+        return self.outcomes[case]
+
+    def difference(self, _case, outcome):
+        return "" if near(outcome, 0) else f"It is {outcome}."
+
+    def is_same(self, case, outcome, bug):
+        return near(self.bugs[bug][case], outcome)
+
+    def is_wrong(self, case, bug):
+        return not near(self.bugs[bug][case], 0)
+
+    def says_enough(self, outcome):
+        return outcome == -1
+
+    def says_nothing(self, outcome):
+        return outcome is None
+
+    def needed(self, _case, counted):
+        return counted / 2
+
+
+NAMED = {
+    "the one that does the same": ([0, 1, 1, 1], [[0, 1, 1, 1], [0, 2, 2, 2]], [0]),
+    "not one that differed before": ([0, 1, 1], [[3, 1, 1]], []),
+    "not one that is right there": ([0.6, 1], [[0.3, 1]], []),
+    "the one that does it more often": ([1, 2, 2, 3], [[1, 2, 2, 3], [1, 2, 4, 4]], [0]),
+    "both, if as often": ([1, 2, 2], [[1, 2, 2], [1, 2, 2]], [0, 1]),
+    "none of three": ([1, 2], [[1, 2], [1, 2], [1, 2]], []),
+    "half of the others is enough": ([1, 2, 3], [[1, 2, 9]], [0]),
+    "less than half is not": ([1, 2, 3, 4], [[1, 2, 9, 9]], []),
+    "right where the bug is wrong speaks against it": ([1, 2, 0], [[1, 2, 5]], []),
+    "right where the bug is right speaks for it": ([1, 2, 0, 7], [[1, 2, 0, 5]], [0]),
+    "NaN in others says nothing": ([1, 2, None], [[1, 2, 9]], [0]),
+    "NaN alone names nothing": ([None, None], [[None, None]], []),
+    "the only case is enough": ([1], [[1]], [0]),
+    "none that fails without an end": ([-1, 1], [[-1, 1]], []),
+    "none if another has no end": ([1, 1, -1], [[1, 1, 1]], []),
+}
+
+
+@pytest.mark.parametrize(("outcomes", "bugs", "expected"), NAMED.values(), ids=NAMED)
+def test_a_bug_is_named_by_what_it_does(outcomes, bugs, expected):
+    assert judge(Numbers(outcomes, *bugs))["bugs"] == expected
+
+
+def test_the_first_case_that_fails_is_reported_before_the_answer_runs_on():
+    seen = []
+    answer = Numbers([0, 0, 4, 5], [0, 0, 4, 5])
+    found = judge(answer, lambda: seen.append("named from here"))
+    assert found == {"held": 2, "wrong": "It is 4.", "outcome": 4, "bugs": [0]}
+    assert seen == ["named from here"]
+    right = judge(Numbers([0, 0]), lambda: seen.append("never"))
+    assert right == {"held": 2, "wrong": "", "outcome": None, "bugs": []}
+    assert len(seen) == 1
