@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 import re
 import shutil
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from itertools import count
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import Any
 
 import websocket
 
-from tests.engines.engine import HEIGHT, WIDE, Hand
+from tests.engines.engine import HEIGHT, PATIENCE, WIDE, Hand
 
 PROGRAMS = ("firefox-esr", "firefox")
 # Nothing is asked of other hosts; 0 is dark.
@@ -42,8 +43,13 @@ CHILDREN = {"mfrac": 2, "mroot": 2, "msub": 2, "msup": 2, "munder": 2, "mover": 
 CHILDREN |= {"msubsup": 3, "munderover": 3}
 IS_WHOLE = """(tag, count) =>
     [...document.getElementsByTagName(tag)].every(e => e.children.length === count)"""
-# What Firefox says if it is asked about a page that is just being replaced.
-VETO = "NS_ERROR_XPC_SECURITY_MANAGER_VETO"
+# The page is the one that was asked for; one that is to be reloaded is marked.
+ARRIVED = "url => !window.isBefore && location.href.split('#')[0] === url.split('#')[0]"
+LOADED = f"""url => ({ARRIVED})(url) && document.readyState === 'complete'
+    && performance.getEntriesByType('navigation').every(it => it.loadEventEnd > 0)"""
+MARK = "() => { window.isBefore = true; return location.href; }"
+LOST = 10  # seconds until a page is asked for again that has not even begun to come
+LONGEST = 120  # seconds until a page is said not to have loaded, or Firefox not to answer
 LISTENING = "WebDriver BiDi listening on "
 TOLD = ["log.entryAdded", "network.fetchError"]
 
@@ -84,7 +90,7 @@ class Firefox(Hand):
         with ExitStack() as ends:
             address = ends.enter_context(running([*command, "--remote-debugging-port=0"]))
             self.socket = websocket.create_connection(
-                f"{address}/session", timeout=120, suppress_origin=True
+                f"{address}/session", timeout=LONGEST, suppress_origin=True
             )
             ends.callback(self.socket.close)
             self.ask("session.new", capabilities={})
@@ -112,28 +118,62 @@ class Firefox(Hand):
             self.messages.append(f"{given['errorText']}: {given['request']['url']}")
 
     def open(self, url: str, width: int = WIDE) -> None:
-        self.ask("browsingContext.navigate", context=self.tab, url="about:blank", wait="complete")
+        self.go_to("about:blank")
         self.resize(width)
         self.messages = []
-        self.ask("browsingContext.navigate", context=self.tab, url=url, wait="complete")
+        self.go_to(url)
 
     def reload(self) -> None:
-        self.ask("browsingContext.reload", context=self.tab, wait="complete")
+        address = self.evaluate(MARK)
+        self.load(address, "browsingContext.reload")
+
+    def go_to(self, url: str) -> None:
+        """Show another page than the one that is shown."""
+        self.load(url, "browsingContext.navigate", {"url": url})
+
+    def load(self, url: str, command: str, parameters: dict[str, str] | None = None) -> None:
+        """Have a page loaded, and ask the page itself when it is there.
+
+        Of a thousand pages that follow a blank one, one or two never come, and no answer either:
+        Firefox stays with the blank page. So a page that does not begin to come is asked for again.
+        """
+        last = -math.inf
+
+        def loaded() -> bool:
+            nonlocal last
+            if time.monotonic() - last > LOST and not self.evaluate(ARRIVED, url):
+                last = time.monotonic()
+                self.ask(command, context=self.tab, wait="none", **(parameters or {}))
+            return bool(self.evaluate(LOADED, url))
+
+        self.repeat(loaded, f"{url} did not load")
+
+    def repeat(self, action: Callable[[], Any], failure: str) -> None:
+        """Do again what gives nothing yet, or what Firefox refuses while pages change."""
+        refusal, end = None, time.monotonic() + LONGEST
+        self.socket.settimeout(PATIENCE)
+        try:
+            while time.monotonic() < end:
+                try:
+                    if action():
+                        return
+                except (RuntimeError, websocket.WebSocketTimeoutException) as error:
+                    refusal = error
+                time.sleep(0.02)
+        finally:
+            self.socket.settimeout(LONGEST)
+        raise TimeoutError(f"{failure} within {LONGEST} s") from refusal
 
     def resize(self, width: int) -> None:
         """Give the tab another width, which it keeps."""
         if width == self.width:
             return
-        viewport = {"width": width, "height": HEIGHT}
-        for later in reversed(range(100)):
-            try:
-                self.ask("browsingContext.setViewport", context=self.tab, viewport=viewport)
-                break
-            except RuntimeError as error:
-                # On a busy machine the blank page may still be taking the last one's place.
-                if VETO not in str(error) or not later:
-                    raise
-                time.sleep(0.1)
+
+        def resized() -> bool:
+            size = {"width": width, "height": HEIGHT}
+            return self.ask("browsingContext.setViewport", context=self.tab, viewport=size) == {}
+
+        self.repeat(resized, f"the tab did not become {width} px wide")
         self.width = width
 
     def evaluate(self, function: str, *arguments: Any) -> Any:

@@ -36,7 +36,7 @@ AGAIN = {
     "book": "make book",
     "chapters": "make nbval",
     "copies": "make colab-test",
-    "tests": "make unit browser browsers",
+    "tests": "make unit browser other-browsers",
 }
 
 
