@@ -2,9 +2,10 @@
 
 A fault that needs a dtype, a layer, a path and a form of mask at once is rare; one that needs two
 of them is not. So where a test is parametrized over several things, pairs are covered, up to a
-budget, and every value occurs. `--full` (`make unit FULL=1`, weekly) runs all combinations, and
-the tests marked `weekly`: those that try a tool of ours in a new environment or on whole programs,
-take long, and hang on little else.
+budget, and every value occurs. `few(n)` sets a smaller budget; where it marks a table of things
+that are alike, such as the pages of the book, every so-many-th of them is run. `--full`
+(`make unit FULL=1`, weekly) runs all combinations, and the tests marked `weekly`: those that try a
+tool of ours in a new environment or on whole programs, take long, and hang on little else.
 """
 
 from __future__ import annotations
@@ -41,10 +42,20 @@ def pytest_collection_modifyitems(config, items):
             for case in cases
         ]
         budget = SLOW if cases[0].get_closest_marker("slow") else BUDGET
-        kept = covering(values, budget, seed=zlib.crc32(name.encode()))
+        few = cases[0].get_closest_marker("few")
+        if few and len(values[0]) == 1:
+            kept = spread(len(cases), few.args[0])
+        else:
+            budget = few.args[0] if few else budget
+            kept = covering(values, budget, seed=zlib.crc32(name.encode()))
         left_out |= {*cases} - {cases[place] for place in kept}
     config.hook.pytest_deselected(items=[item for item in items if item in left_out])
     items[:] = [item for item in items if item not in left_out]
+
+
+def spread(total: int, count: int) -> list[int]:
+    """So many positions of a list, equally far from each other; the same ones for each test."""
+    return sorted({place * total // count for place in range(count)})
 
 
 def covering(cases: Sequence[tuple[Hashable, ...]], budget: int, seed: int) -> list[int]:

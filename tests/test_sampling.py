@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import combinations, product
 
-from tests.sampling import covering
+from tests.sampling import covering, spread
 
 DTYPES, LAYERS, MASKS, PATHS = ["f64", "f32", "f16"], ["dot", "additive"], [1, 2, 3, 4], [0, 1]
 CASES = [tuple(enumerate(values)) for values in product(DTYPES, LAYERS, MASKS, PATHS)]
@@ -28,6 +28,11 @@ def test_a_budget_leaves_out_pairs_but_no_value():
 
 def test_a_table_of_one_kind_of_value_stays_whole():
     assert covering([(("bug", i),) for i in range(397)], 16, seed=1) == [*range(397)]
+
+
+def test_a_few_of_a_table_are_spread_over_it():
+    assert spread(22, 4) == [0, 5, 11, 16]
+    assert spread(3, 8) == [0, 1, 2]
 
 
 def test_the_same_seed_gives_the_same_sample_and_another_test_another_one():

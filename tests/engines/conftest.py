@@ -39,22 +39,27 @@ class Reading(NamedTuple):
     scheme: str
 
 
-def readings() -> list[tuple[str, Reading]]:
-    """Each page once in each engine; what is light in one engine is dark in the other."""
+def readings(*, full: bool) -> list[tuple[str, Reading]]:
+    """Each page in one engine, the next one in the other, half of each light; or each in both.
+
+    What is light in one engine is dark in the other.
+    """
     pages = [page for page in PAGES if page not in LEFT_OUT]
     return [
-        (engine, Reading(page, ("light", "dark")[(place + turn) % 2]))
+        (engine, Reading(page, ("light", "dark")[(place // 2 + turn) % 2]))
         for turn, engine in enumerate(OTHERS)
         for place, page in enumerate(pages)
+        if full or place % 2 == turn
     ]
 
 
 def pytest_generate_tests(metafunc):
     if "reading" in metafunc.fixturenames:
         # Of the session, or pytest would start the browser for each test.
-        ids = ["-".join([engine, *reading]) for engine, reading in readings()]
+        all_of_them = readings(full=metafunc.config.getoption("--full"))
+        ids = ["-".join([engine, *reading]) for engine, reading in all_of_them]
         metafunc.parametrize(
-            ("engine", "reading"), readings(), ids=ids, indirect=["engine"], scope="session"
+            ("engine", "reading"), all_of_them, ids=ids, indirect=["engine"], scope="session"
         )
     elif "engine" in metafunc.fixturenames:
         names = getattr(metafunc.module, "ENGINES", OTHERS)

@@ -121,8 +121,8 @@ def table_of_verdicts(sets: dict[str, Verdicts]) -> str:
 
 
 @cache
-def grades_of(name: str, *, all_compiled: bool = True) -> Grades:
-    """The grades of one task; compiled are all of its right implementations, or the first."""
+def grades_of(name: str, *, compiled: int | None = None) -> Grades:
+    """The grades of one task; so many of its right implementations are compiled, or all."""
     task = TASKS[name]
     verdicts = {bug: judge(task, known.function) for bug, known in task.bugs.items()}
     mutants = MUTANTS.get(name, [])
@@ -130,7 +130,7 @@ def grades_of(name: str, *, all_compiled: bool = True) -> Grades:
     return Grades(
         cases=len(task.cases),
         rights=len(task.solutions),
-        not_accepted=refused_rights(task, all_compiled=all_compiled),
+        not_accepted=refused_rights(task, compiled),
         bugs=len(task.bugs),
         not_refused=[bug for bug, verdict in verdicts.items() if verdict],
         not_named=[
@@ -151,7 +151,7 @@ def grades_of(name: str, *, all_compiled: bool = True) -> Grades:
     )
 
 
-def refused_rights(task: Task, *, all_compiled: bool) -> list[str]:
+def refused_rights(task: Task, compiled: int | None) -> list[str]:
     """The right implementations that the judge does not accept in every way."""
     rights = [*task.solutions.values()]
     refused = [
@@ -159,10 +159,9 @@ def refused_rights(task: Task, *, all_compiled: bool) -> list[str]:
         for right in rights
         if not judge(task, right.function) or refused_in_double(task, right.function)
     ]
-    compiled = rights if all_compiled else rights[:1]
     return refused + [
         f"{right.name}, compiled"
-        for right in compiled
+        for right in rights[:compiled]
         if not accepted_compiled(task, right.function)
     ]
 
@@ -210,7 +209,8 @@ def table(grades: dict[str, Grades]) -> str:
 
 def main() -> int:
     """Print the grades; each first right implementation is compiled, too, and with `--full` all."""
-    grades = {name: grades_of(name, all_compiled="--full" in sys.argv) for name in TASKS}
+    compiled = None if "--full" in sys.argv else 1
+    grades = {name: grades_of(name, compiled=compiled) for name in TASKS}
     total = sum(grades.values(), Grades())
     print(table({**grades, "all": total}))  # noqa: T201 - what a command is for
     sets = {

@@ -18,7 +18,7 @@ from attnbook.practice import LIST_TASKS
 from tests.figures.code.interpreters import as_typed
 from tests.figures.shared.page import DENY, ill_shown, notebook, read_in_a_book
 from tests.tools.site.live_pages import book, page
-from tests.tools.site.site_checks import LOOKS, NARROW, OF_LOOK, WIDE, axe_findings, watched
+from tests.tools.site.site_checks import JUDGED, NARROW, OF_LOOK, WIDE, axe_findings, watched
 from tools.site.live import in_script
 
 SOFTMAX, MASKED = LIST_TASKS["softmax-by-hand"], LIST_TASKS["masked-softmax-by-hand"]
@@ -422,7 +422,7 @@ ALONE = """figure => {
 }"""
 
 
-@pytest.mark.parametrize(("width", "scheme"), LOOKS)
+@pytest.mark.parametrize(("width", "scheme"), JUDGED)
 def test_it_is_legible_and_accessible_with_the_editor_open(
     browser, chapter, keep_picture, width, scheme
 ):
@@ -434,7 +434,7 @@ def test_it_is_legible_and_accessible_with_the_editor_open(
                 run(figure, as_typed(MASKED, MASKED.bugs["shared evenly"].function), "✗")
             elif state == "error":
                 run(figure, code, "Line 3. It raises TypeError")
-            assert axe_findings(tab, None if (width, scheme) == LOOKS[0] else OF_LOOK) == [], state
+            assert axe_findings(tab, None if scheme == "light" else OF_LOOK) == [], state
             assert ill_shown(figure) == [], state
             keep_picture(figure, f"code-{state}-{width}-{scheme}")
         assert tab.evaluate("document.documentElement.scrollWidth") == width

@@ -10,7 +10,7 @@ from attnbook.figures.shared.base import decimals
 from tests.figures.attention.cases import differ
 from tests.figures.online.cases import CASES, figure_of, truth
 from tests.figures.shared.page import CLOSE, handle_centre
-from tests.tools.site.site_checks import LOOKS, NARROW, WIDE
+from tests.tools.site.site_checks import JUDGED, NARROW, WIDE
 
 READ = """figure => ({
     step: Number(figure.querySelector('input[type=range]').value),
@@ -169,7 +169,7 @@ def looked_at(on_one_page):
     return on_one_page(figures)
 
 
-@pytest.mark.parametrize(("width", "scheme"), LOOKS)
+@pytest.mark.parametrize(("width", "scheme"), JUDGED)
 @pytest.mark.parametrize("case", LOOKED_AT)
 def test_it_fits_its_column_is_legible_and_pleases_axe(
     looked_at, keep_picture, case, width, scheme

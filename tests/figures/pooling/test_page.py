@@ -9,7 +9,7 @@ import pytest
 from tests.figures.pooling.cases import CASES
 from tests.figures.pooling.page import DRAWN, PLACE, READ, disagreements, slider
 from tests.figures.shared.page import handle_centre
-from tests.tools.site.site_checks import LOOKS, NARROW, WIDE
+from tests.tools.site.site_checks import JUDGED, NARROW, WIDE
 
 
 def captioned(name: str):
@@ -180,7 +180,7 @@ def looked_at(on_one_page):
     return on_one_page([*map(captioned, CASES)])
 
 
-@pytest.mark.parametrize(("width", "scheme"), LOOKS)
+@pytest.mark.parametrize(("width", "scheme"), JUDGED)
 @pytest.mark.parametrize("case", CASES)
 def test_a_figure_fits_its_column_is_legible_and_pleases_axe(
     looked_at, keep_picture, case, width, scheme

@@ -8,7 +8,7 @@ import pytest
 from tests.figures.position.cases import CASES
 from tests.figures.position.page import DRAWN, READ, disagreements, slider
 from tests.figures.shared.page import handle_centre
-from tests.tools.site.site_checks import LOOKS, NARROW, WIDE
+from tests.tools.site.site_checks import JUDGED, NARROW, WIDE
 
 each_width = pytest.mark.parametrize("width", [WIDE, NARROW])
 
@@ -125,7 +125,7 @@ def looked_at(on_one_page):
     return on_one_page([CASES[case]() for case in LOOKED_AT])
 
 
-@pytest.mark.parametrize(("width", "scheme"), LOOKS)
+@pytest.mark.parametrize(("width", "scheme"), JUDGED)
 @pytest.mark.parametrize("case", LOOKED_AT)
 def test_it_fits_its_column_is_legible_and_pleases_axe(
     looked_at, keep_picture, case, width, scheme

@@ -9,7 +9,7 @@ from tests.figures.attention.cases import traits
 from tests.figures.prediction.cases import CASES, HALF
 from tests.figures.shared.page import opened_figure
 from tests.tools.site.live_pages import book, cell, page, view
-from tests.tools.site.site_checks import LOOKS, NARROW, WIDE
+from tests.tools.site.site_checks import JUDGED, NARROW, WIDE
 
 
 @pytest.fixture(scope="module")
@@ -162,7 +162,7 @@ def looked_at(on_one_page):
     return on_one_page(made)
 
 
-@pytest.mark.parametrize(("width", "scheme"), LOOKS)
+@pytest.mark.parametrize(("width", "scheme"), JUDGED)
 @pytest.mark.parametrize(("case", "state"), STATES)
 def test_it_is_legible_and_accessible_in_every_state(
     looked_at, keep_picture, case, state, width, scheme

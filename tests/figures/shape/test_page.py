@@ -9,7 +9,7 @@ from attnbook.figures.shared.base import decimals
 from tests.figures.shape.cases import CASES
 from tests.figures.shape.page import CENTRE, READ, disagreements, step_slider
 from tests.figures.shared.page import ill_shown
-from tests.tools.site.site_checks import LOOKS, NARROW, UNFOLD, WIDE
+from tests.tools.site.site_checks import JUDGED, NARROW, UNFOLD, WIDE
 
 each_width = pytest.mark.parametrize("width", [WIDE, NARROW])
 SPLIT = 7  # the step at which the heads of "heads" are split
@@ -182,7 +182,7 @@ def looked_at(on_one_page):
     return on_one_page(figures)
 
 
-@pytest.mark.parametrize(("width", "scheme"), LOOKS)
+@pytest.mark.parametrize(("width", "scheme"), JUDGED)
 @pytest.mark.parametrize(("case", "step"), LOOKED_AT)
 def test_it_fits_its_column_is_legible_and_pleases_axe(
     looked_at, keep_picture, case, step, width, scheme

@@ -16,7 +16,7 @@ from tests.figures.attention.drag_handles import OwnScore, moved_figure
 from tests.figures.cost.cases import exact
 from tests.figures.shared.page import together
 from tests.figures.translator.page import HEBREW, LONG, MONTH
-from tests.tools.site.site_checks import NARROW, WIDE
+from tests.tools.site.site_checks import JUDGED
 
 SCORED = attnbook.DotProductAttention()
 QUERIES = {"query_labels": ["light east", "north", "south-west"]}
@@ -84,18 +84,16 @@ LOOKED_AT: dict[str, list[Callable[[], Figure]]] = {
 }
 
 
-@pytest.mark.parametrize(
-    ("kind", "width"), [(kind, width) for kind in LOOKED_AT for width in (WIDE, NARROW)]
-)
+@pytest.mark.parametrize("kind", LOOKED_AT)
 def test_they_fit_their_column_are_legible_and_please_axe(
-    browser, serve, tmp_path, keep_picture, kind, width
+    browser, serve, tmp_path, keep_picture, kind
 ):
     figures = [make() for make in LOOKED_AT[kind]]
     for figure in figures:
         figure.caption = "A caption."
     with together(browser, serve, tmp_path, figures) as look:
-        for scheme in ("light", "dark"):
+        for width, scheme in JUDGED:
             page = look(width, scheme)
             for place in range(len(figures)):
                 keep_picture(page.figure(place), f"{kind}-{place}-{width}-{scheme}")
-                assert page.problems(place) == [], (place, scheme)
+                assert page.problems(place) == [], (place, width, scheme)

@@ -16,9 +16,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Page
 
 WIDE, NARROW = 1280, 360
-LOOKS = [(width, scheme) for width in (WIDE, NARROW) for scheme in ("light", "dark")]
-# Where axe judges a page, which takes longer than all else: what stands there depends on its width,
-# and colours on the scheme. Figures are judged in every look by their own tests.
+# How pages and figures are judged: what is there depends on the width, and colours on the scheme.
 JUDGED = [(WIDE, "light"), (NARROW, "dark")]
 # The rules of axe that depend on the look. The others ask for names, roles and order, which are
 # the same in every look, so they are asked of a page or a figure once.
