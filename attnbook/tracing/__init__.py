@@ -27,10 +27,10 @@ def trace(
 ) -> Trace:
     """Run a layer once and show its source with the shape of every tensor it makes.
 
-    The layer really runs, on copies of the inputs, and nothing of the run is left in
-    it, whatever ends it: numbers, gradients, hooks, kept weights, caches and other objects
-    that it is given or holds, torch's and Python's random numbers are as before. What it
-    does elsewhere stays done: through a hook, to a global variable, to an array or a file.
+    A copy of the layer really runs, on copies of the inputs. So nothing of the run is left
+    in the layer, in the objects that it is given or holds, or in what its functions close
+    over, and torch's and Python's random numbers are as before. What the run does elsewhere
+    stays done: through a hook, to a global variable that is no module, to a file.
 
     >>> trace(layer, queries, keys, values, sizes={"batch": 2, "queries": 3})  # doctest: +SKIP
 
@@ -61,9 +61,10 @@ def trace(
 
     Raises:
         TypeError: a source cannot be read, the layer is a generator function or `async
-            def`, `sizes` are no whole numbers by name, or `follow` or `vary` no names.
-        ValueError: sizes are not distinct or not positive, a name in `follow` or `vary`
-            is nowhere to be found, or the layer has lazy parameters and was never called.
+            def`, the layer or an input cannot be copied, `sizes` are no whole numbers by
+            name, or `follow` or `vary` no names.
+        ValueError: sizes are not distinct or not positive, or a name in `follow` or `vary`
+            is nowhere to be found.
     """
     named = check_sizes({} if sizes is None else sizes)
     with one_at_a_time:

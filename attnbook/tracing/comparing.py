@@ -5,16 +5,14 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 
 import torch
 
-from attnbook.tracing.copying import Inputs, Shaped, own_copy
+from attnbook.tracing.copying import Copies, Inputs, Shaped, UnclearAxisError
 from attnbook.tracing.following import Scope
 from attnbook.tracing.instrument import Site
 from attnbook.tracing.naming import (
     Sizes,
-    UnclearAxisError,
     enlarging,
     named_shape,
     other_sizes,
@@ -23,7 +21,6 @@ from attnbook.tracing.naming import (
 from attnbook.tracing.recorder import Made, Section, shape_of
 from attnbook.tracing.rendering import message, written
 from attnbook.tracing.running import observe, quietly
-from attnbook.tracing.undoing import undone
 
 UNHEARD = "did not run as Python, as when it is compiled: no shapes are known."
 
@@ -39,14 +36,14 @@ class Run:
 
 @dataclass
 class Larger:
-    """Inputs for a second run.
+    """A layer and larger inputs for a second run.
 
     Args:
         enlarged: the names whose size is another in an input now.
         left: the inputs that hold something which should be larger and is not.
     """
 
-    inputs: Inputs
+    copies: Copies
     sizes: Sizes
     enlarged: set[str]
     left: list[str]
@@ -90,7 +87,7 @@ def compare(
         vary: the names whose sizes are others in the second run.
         maybe: more such names, each only if the layer runs with another size of it.
     """
-    found = Comparison(_run(scope, inputs.copied(own_copy)), sizes)
+    found = Comparison(_run(scope, Copies(scope.layer, inputs)), sizes)
     if found.first.error is None and not found.first.sections[0].calls:
         found.remark = f"{found.first.sections[0].title} {UNHEARD}"
     elif sizes:
@@ -99,11 +96,9 @@ def compare(
     return found
 
 
-def _run(scope: Scope, inputs: Inputs) -> Run:
+def _run(scope: Scope, copies: Copies) -> Run:
     recorders = scope.recorders()
-    things = [*scope.things, inputs.positional, inputs.by_name]
-    call = partial(scope.layer, *inputs.positional, **inputs.by_name)
-    error, innermost = observe(recorders, undone(things, recorders, inputs.own), call)
+    error, innermost = observe(recorders, copies)
     sections = scope.order(recorders)
     if error is not None and innermost is None:
         # The call did not get as far as the function's first line.
@@ -115,11 +110,10 @@ def _run(scope: Scope, inputs: Inputs) -> Run:
 def _confirm(
     scope: Scope, inputs: Inputs, found: Comparison, vary: set[str], maybe: set[str]
 ) -> None:
-    numbers = scope.numbers
 
     def run_with(varied: set[str]) -> tuple[Run, Larger]:
-        larger = _enlarged(inputs, found.sizes, varied, numbers)
-        return _run(scope, larger.inputs), larger
+        larger = _enlarged(scope, inputs, found.sizes, varied)
+        return _run(scope, larger.copies), larger
 
     try:
         second, larger = run_with(vary)
@@ -136,19 +130,17 @@ def _confirm(
         _confirm_more(scope, inputs, found, vary, maybe)
 
 
-def _enlarged(inputs: Inputs, sizes: Sizes, varied: set[str], numbers: set[int]) -> Larger:
-    new = other_sizes(sizes, varied, numbers)
-    names: dict[int, set[str]] = {}
+def _enlarged(scope: Scope, inputs: Inputs, sizes: Sizes, varied: set[str]) -> Larger:
+    new = other_sizes(sizes, varied, scope.numbers)
+    enlarged: set[str] = set()
 
     def enlarge(given: Shaped) -> Shaped:
-        made = resized(given, sizes, new)
-        names[id(made)] = _growing(given, sizes, new)
-        return made
+        enlarged.update(_growing(given, sizes, new))
+        return resized(given, sizes, new)
 
-    larger = inputs.copied(enlarge)
-    enlarged = {name for made in larger.own for name in names[id(made)]}
-    left = larger.holding(lambda given: bool(_growing(given, sizes, new)))
-    return Larger(larger, new, enlarged, left)
+    copies = Copies(scope.layer, inputs, enlarge)
+    left = inputs.holding(lambda given: bool(_growing(given, sizes, new)))
+    return Larger(copies, new, enlarged, left)
 
 
 def _growing(given: Shaped, sizes: Sizes, new: Sizes) -> set[str]:
@@ -161,10 +153,10 @@ def _confirm_more(
     """Try another size for each name that may be free: most are fixed by parameters."""
     for name in [name for name in found.sizes if name in maybe - vary]:
         with contextlib.suppress(UnclearAxisError):
-            larger = _enlarged(inputs, found.sizes, vary | {name}, scope.numbers)
+            larger = _enlarged(scope, inputs, found.sizes, vary | {name})
             if name not in larger.enlarged or larger.left:
                 continue
-            run = _run(scope, larger.inputs)
+            run = _run(scope, larger.copies)
             if run.error is None and _reached(run) == _reached(found.first):
                 found.second, found.larger, vary = run, larger, vary | {name}
 

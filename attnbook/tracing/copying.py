@@ -1,67 +1,121 @@
-"""Copies of a layer's inputs, laid out like them, so that a run cannot reach the caller's."""
+"""Copies of a layer and of its inputs: what runs is a copy, so nothing has to be undone."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+import copy
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor, nn
-
-from attnbook.tracing.holding import Rebuilding, reachable
+from torch.overrides import TorchFunctionMode
 
 Shaped: TypeAlias = "Tensor | torch.Size"
+Change: TypeAlias = Callable[[Shaped], Shaped]
+
+
+class UnclearAxisError(ValueError):
+    """An input has an axis that cannot be given another size, since nobody knows whose it is."""
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """What a layer is called with.
-
-    Args:
-        own: the tensors and shapes that were made for this one call.
-    """
+    """What a layer is called with."""
 
     positional: tuple[Any, ...]
     by_name: dict[str, Any]
-    own: list[Shaped] = field(default_factory=list)
-
-    def copied(self, change: Callable[[Shaped], Shaped]) -> Inputs:
-        """Copy what holds tensors or shapes, each changed once, wherever it is held.
-
-        One that is given twice stays one: layers may ask `query is key`. Modules, and what
-        cannot be copied, are handed on as they are.
-        """
-        given = reachable([self.positional, self.by_name], _is_whole)
-        changed = {id(it): change(it) for it in given if isinstance(it, Tensor | torch.Size)}
-        copies = Rebuilding(changed, _is_whole)
-
-        def made(value: Any) -> Any:  # noqa: ANN401 - any input
-            try:
-                return copies.of(value)
-            except (TypeError, AttributeError, RecursionError):
-                return value
-
-        positional = tuple(map(made, self.positional))
-        by_name = {name: made(value) for name, value in self.by_name.items()}
-        handed = {*map(id, reachable([positional, by_name], _is_whole))}
-        return Inputs(positional, by_name, [it for it in changed.values() if id(it) in handed])
 
     def holding(self, wanted: Callable[[Shaped], bool]) -> list[str]:
-        """Say which inputs hold a wanted tensor or shape that was not made for this call."""
-        own = {*map(id, self.own)}
+        """Name the inputs that hold a module with such a tensor; no module is enlarged."""
         named = {f"inputs[{n}]": value for n, value in enumerate(self.positional)} | self.by_name
-        return [name for name, value in named.items() if _holds(value, own, wanted)]
+        return [name for name, value in named.items() if any(map(wanted, _in_modules(value)))]
 
 
-def _is_whole(value: object) -> bool:
-    return isinstance(value, Tensor | torch.Size | nn.Module)
+class Copies:
+    """A layer and inputs to call it with, copied: what is one thing in them stays one.
+
+    Args:
+        change: makes the copy of a tensor or shape that is given, but not within a module.
+
+    Raises:
+        TypeError: something in them cannot be copied.
+        UnclearAxisError: `change` cannot make another size of an input.
+    """
+
+    def __init__(self, layer: object, inputs: Inputs, change: Change | None = None) -> None:
+        self._made: dict[int, Any] = {}
+        self.layer = self.of(layer)
+        given = [*_held([*inputs.positional, inputs.by_name])]
+        for module in given:
+            if isinstance(module, nn.Module):
+                self.of(module)
+        for each in given:
+            if change is not None and not isinstance(each, nn.Module):
+                self._made[id(each)] = change(each)
+        self.positional: tuple[Any, ...] = self.of(inputs.positional, change)
+        self.by_name: dict[str, Any] = self.of(inputs.by_name, change)
+
+    def of(self, thing: object, change: Change | None = None) -> Any:  # noqa: ANN401 - its kind
+        """Copy a thing, once."""
+        try:
+            with _CopyingTensors(change or own_copy):
+                return copy.deepcopy(thing, self._made)
+        except UnclearAxisError:
+            raise
+        except Exception as error:
+            raise TypeError(
+                f"what is traced is a copy of the layer, and something in it or in its inputs "
+                f"cannot be copied: {error}"
+            ) from error
+
+    def if_it_can_be(self, thing: object) -> Any:  # noqa: ANN401 - its kind
+        """Copy what a function closes over, or give it as it is: a lock or an open file, say."""
+        try:
+            return self.of(thing)
+        except TypeError:
+            return thing
+
+    def known(self, thing: object) -> Any:  # noqa: ANN401 - its kind
+        """The copy of a thing, or the thing itself where it has not been copied."""
+        return self._made.get(id(thing), thing)
 
 
-def _holds(value: object, own: set[int], wanted: Callable[[Shaped], bool]) -> bool:
-    held = reachable(value, lambda it: isinstance(it, Tensor | torch.Size))
-    shaped = (it for it in held if isinstance(it, Tensor | torch.Size))
-    return any(id(it) not in own and wanted(it) for it in shaped)
+class _CopyingTensors(TorchFunctionMode):
+    """Copies tensors in another way than torch, which refuses results: kept weights, say."""
+
+    def __init__(self, change: Change) -> None:
+        super().__init__()
+        self.change = change
+
+    def __torch_function__(
+        self,
+        func: Callable[..., Any],
+        types: object,
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:  # noqa: ANN401 - whatever torch gives
+        if func is Tensor.__deepcopy__:
+            return self.change(args[0])
+        return func(*args, **(kwargs or {}))
+
+
+def _held(value: object) -> Iterator[Shaped | nn.Module]:
+    """List the tensors, shapes and modules in nested lists, tuples and dictionaries."""
+    if isinstance(value, Tensor | torch.Size | nn.Module):
+        yield value
+    elif isinstance(value, dict):
+        for item in dict.values(value):
+            yield from _held(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _held(item)
+
+
+def _in_modules(value: object) -> Iterator[Tensor]:
+    for module in _held(value):
+        if isinstance(module, nn.Module):
+            yield from (*module.parameters(), *module.buffers())
 
 
 def own_copy(given: Shaped) -> Shaped:

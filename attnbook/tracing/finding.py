@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import inspect
-from types import FunctionType, MethodType
+from types import CellType, FunctionType, MethodType
 from typing import Any
 
 from torch import nn
 
-from attnbook.tracing.source import READABLE
+from attnbook.tracing.source import READABLE, nested
 
 
 def python_function(thing: Any, name: str = "") -> tuple[FunctionType, Any]:  # noqa: ANN401 - modules, methods, …
@@ -47,8 +46,8 @@ def _undecorated(function: FunctionType, name: str) -> FunctionType:
         if not name or each.__name__ == name:
             return each
         for cell in each.__closure__ or ():
-            with contextlib.suppress(ValueError):  # not bound yet
-                known += [it for it in _functions(cell.cell_contents) if it not in known]
+            for value in content(cell):
+                known += [it for it in _functions(value) if it not in known]
     return function
 
 
@@ -95,3 +94,39 @@ def check_runs(layer: object) -> None:
         raise TypeError(
             f"{name} is an async function, which a call does not run: trace a plain one"
         )
+
+
+def content(cell: CellType) -> tuple[Any, ...]:
+    """What a variable that is closed over holds; nothing if it is not bound yet."""
+    try:
+        return (cell.cell_contents,)
+    except ValueError:
+        return ()
+
+
+def scope_of(function: FunctionType) -> dict[str, Any]:
+    """What the free names of a function mean: its closure, then its globals."""
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    closed = {name: value for name, cell in cells for value in content(cell)}
+    return {**function.__globals__, **closed}
+
+
+def names_in(function: FunctionType) -> list[str]:
+    """List the names that a function's code uses and does not bind."""
+    code = function.__code__
+    return [*code.co_freevars, *(name for each in nested(code) for name in each.co_names)]
+
+
+def named_modules(function: FunctionType) -> dict[str, nn.Module]:
+    """Find the modules that a function gets at by name."""
+    scope = scope_of(function)
+    return {it: scope[it] for it in names_in(function) if isinstance(scope.get(it), nn.Module)}
+
+
+def global_modules(function: FunctionType) -> dict[str, nn.Module]:
+    """Find those of them that are global variables."""
+    return {
+        name: module
+        for name, module in named_modules(function).items()
+        if function.__globals__.get(name) is module
+    }

@@ -8,8 +8,15 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from torch import nn
+from torch.nn.parameter import is_lazy
 
-from attnbook.tracing.finding import check_runs, python_function
+from attnbook.tracing.finding import (
+    check_runs,
+    named_modules,
+    names_in,
+    python_function,
+    scope_of,
+)
 from attnbook.tracing.naming import check_names
 from attnbook.tracing.recorder import Recorder, Section, shape_of
 from attnbook.tracing.source import Written, nested, read
@@ -48,22 +55,14 @@ class Scope:
             self.asked = {(id(it.function), id(owner)) for _, it, owner in self.wanted[own:]}
 
     @property
-    def things(self) -> list[object]:
-        """What a run may change: modules, what a method is bound to, values of defaults."""
-        owners = [owner for _, _, owner in self.wanted if not isinstance(owner, nn.Module | type)]
-        functions = [written.function for _, written, _ in self.wanted]
-        defaults = [it for each in functions for it in (each.__defaults__, each.__kwdefaults__)]
-        return [*self.modules.values(), *owners, self.layer, *defaults]
-
-    @property
     def numbers(self) -> set[int]:
         """The whole numbers in the code, and those that it gets at by name."""
         functions = [written.function for _, written, _ in self.wanted]
         codes = [code for each in functions for code in nested(plain_code(each))]
         found = [it for code in codes for it in _flat(code.co_consts)]
         for each in functions:
-            scope = _scope(each)
-            found += [scope[name] for name in _names_in(each) if name in scope]
+            scope = scope_of(each)
+            found += [scope[name] for name in names_in(each) if name in scope]
             found += _flat([each.__defaults__, [*(each.__kwdefaults__ or {}).values()]])
         for _, _, owner in self.wanted:
             found += [*getattr(owner, "__dict__", {}).values()]
@@ -75,7 +74,7 @@ class Scope:
             (f"{path}.{name}".strip("."), held)
             for path, module in self.modules.items()
             for name, held in module.named_parameters(recurse=False)
-            if held.dim() == MATRIX
+            if not is_lazy(held) and held.dim() == MATRIX
         ]
         return [
             Step(*(-1, "", 0, name, shape_of(held), (*map(str, held.shape),)), copied(held), False)
@@ -108,7 +107,7 @@ class Scope:
 
     def _add_function(self, function: FunctionType, owner: object, name: str) -> None:
         written = read(function, plain_code(function))
-        for path, module in _named_modules(function).items():
+        for path, module in named_modules(function).items():
             self._know(module.named_modules(), path)
         if all(it.function is not function or its is not owner for _, it, its in self.wanted):
             # A method's name says no more than its title does.
@@ -139,8 +138,8 @@ class Scope:
         """Name the modules, and the methods and functions that the layer's code calls."""
         functions: list[str] = []
         for _, written, owner in self.wanted:
-            known = _scope(written.function) | _methods(owner)
-            functions += [it for it in _names_in(written.function) if _is_readable(known.get(it))]
+            known = scope_of(written.function) | _methods(owner)
+            functions += [it for it in names_in(written.function) if _is_readable(known.get(it))]
         modules = [name for name in self.modules if name]
         return [*modules[:OFFERED], *[*dict.fromkeys(functions)][:OFFERED]]
 
@@ -150,7 +149,7 @@ class Scope:
         if isinstance(self.layer, nn.Module):
             yield from _attribute(self.layer, name)
         for _, written, owner in list(self.wanted):
-            scope = _scope(written.function)
+            scope = scope_of(written.function)
             if first in scope:
                 yield from _attribute(scope[first], rest) if rest else [scope[first]]
             yield from _attribute(owner, name)
@@ -189,29 +188,6 @@ def _attribute(thing: object, path: str) -> Iterator[Any]:
         yield operator.attrgetter(path)(thing)
     except AttributeError:
         return
-
-
-def _scope(function: FunctionType) -> dict[str, Any]:
-    """What the free names of a function mean: its closure, then its globals."""
-    closed: dict[str, Any] = {}
-    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
-        try:
-            closed[name] = cell.cell_contents
-        except ValueError:  # not bound yet
-            continue
-    return {**function.__globals__, **closed}
-
-
-def _names_in(function: FunctionType) -> list[str]:
-    code = function.__code__
-    return [*code.co_freevars, *(name for each in nested(code) for name in each.co_names)]
-
-
-def _named_modules(function: FunctionType) -> dict[str, nn.Module]:
-    """Find the modules that a function gets at by name."""
-    scope = _scope(function)
-    names = _names_in(function)
-    return {name: scope[name] for name in names if isinstance(scope.get(name), nn.Module)}
 
 
 def _methods(owner: object) -> dict[str, Any]:

@@ -12,7 +12,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from attnbook.tracing.copying import Shaped, duplicate, in_own_graph, unrepeated
+from attnbook.tracing.copying import (
+    Shaped,
+    UnclearAxisError,
+    duplicate,
+    in_own_graph,
+    unrepeated,
+)
 
 Sizes = Mapping[str, int]
 MOST_FACTORS = 3
@@ -154,10 +160,6 @@ def other_sizes(sizes: Sizes, vary: set[str], numbers: Iterable[int] = ()) -> di
 
 def _is_prime(number: int) -> bool:
     return number > 1 and all(number % n for n in range(2, math.isqrt(number) + 1))
-
-
-class UnclearAxisError(ValueError):
-    """An input has an axis that cannot be given another size, since nobody knows whose it is."""
 
 
 def resized(given: Shaped, sizes: Sizes, new_sizes: Sizes) -> Shaped:

@@ -38,6 +38,7 @@ class Section:
         title: what it is called in the trace.
         owner: the object whose calls are recorded; None records all.
         asked: whether the caller named it.
+        running: the owner's copy, which runs.
         calls: how often it was called. Only the first call is recorded.
         made: by site, what it made when it ran first; `last`, when it ran last.
         moments: when each site ran first, with the numbers of what it made.
@@ -49,6 +50,7 @@ class Section:
     written: Written
     owner: Any = None
     asked: bool = False
+    running: Any = None
     calls: int = 0
     made: dict[Site, list[Made]] = field(default_factory=dict)
     last: dict[Site, list[Made]] = field(default_factory=dict)
@@ -89,7 +91,7 @@ class Recorder:
         several = arguments if self.positional else next(iter(arguments), ())
         owner = several[0] if isinstance(several, tuple) and several else None
         for section in self.sections:
-            ours = section.owner is None or section.owner is owner
+            ours = section.running is None or section.running is owner
             if get_ident() == self.thread and ours:
                 section.calls += 1
                 if section.calls == 1:

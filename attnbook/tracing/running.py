@@ -4,34 +4,38 @@ from __future__ import annotations
 
 import contextlib
 import io
+import random
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from threading import RLock, get_ident
+from types import CellType
 from typing import Any, TextIO
 
 import torch
 
+from attnbook.tracing.copying import Copies
+from attnbook.tracing.finding import content, global_modules
 from attnbook.tracing.recorder import Recorder, Section
+
+DEFAULTS = ("__defaults__", "__kwdefaults__")
 
 # A function's code and `sys.stdout` are one for all threads, and CPython 3.11 fails at times
 # where two threads parse at once. Reentrant, since a layer may trace another.
 one_at_a_time = RLock()
 
 
-def observe(
-    recorders: list[Recorder], undone: AbstractContextManager[None], call: Callable[[], object]
-) -> tuple[Exception | None, Section | None]:
-    """Run a call while the recorders listen, and have what it did undone.
+def observe(recorders: list[Recorder], copies: Copies) -> tuple[Exception | None, Section | None]:
+    """Run a copy of a layer while the recorders listen.
 
     Returns:
-        The exception that the call raised, and the innermost section that it left.
+        The exception that it raised, and the innermost section that it left.
     """
-    with undone, _listening(recorders):
+    with _own_random_numbers(), _listening(recorders, copies):
         try:
-            call()
+            copies.layer(*copies.positional, **copies.by_name)
         except Exception as error:
             innermost = _locate(error, recorders)
             _let_go(error)
@@ -74,17 +78,50 @@ class _Muted(io.TextIOBase):
 
 
 @contextlib.contextmanager
-def _listening(recorders: list[Recorder]) -> Iterator[None]:
-    """Exchange the code of the functions, so that every call is heard, however it is made."""
-    before = [recorder.written.function.__code__ for recorder in recorders]
-    with _uncompiled():
-        try:
-            for recorder in recorders:
-                recorder.written.function.__code__ = recorder.code
+def _own_random_numbers() -> Iterator[None]:
+    """Leave torch's and Python's random numbers as they are."""
+    state = random.getstate()
+    on_gpu = torch.cuda.is_initialized()  # type: ignore[no-untyped-call]
+    try:
+        with torch.random.fork_rng(range(torch.cuda.device_count()) if on_gpu else []):
             yield
-        finally:
-            for recorder, code in zip(recorders, before, strict=True):
-                recorder.written.function.__code__ = code
+    finally:
+        random.setstate(state)
+
+
+@contextlib.contextmanager
+def _listening(recorders: list[Recorder], copies: Copies) -> Iterator[None]:
+    """Exchange the code of the functions, so that every call is heard, however it is made.
+
+    What they close over, their defaults and the modules that they name are exchanged for copies.
+    """
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(_uncompiled())
+        for recorder in recorders:
+            function = recorder.written.function
+            for section in recorder.sections:
+                section.running = copies.known(section.owner)
+            for cell in function.__closure__ or ():
+                before = content(cell)
+                stack.callback(_fill, cell, before)
+                _fill(cell, tuple(map(copies.if_it_can_be, before)))
+            new = {"__code__": recorder.code}
+            new |= {name: copies.if_it_can_be(getattr(function, name)) for name in DEFAULTS}
+            for name, value in new.items():
+                stack.callback(setattr, function, name, getattr(function, name))
+                setattr(function, name, value)
+            for name, module in global_modules(function).items():
+                stack.callback(function.__globals__.__setitem__, name, module)
+                function.__globals__[name] = copies.of(module)
+        yield
+
+
+def _fill(cell: CellType, values: tuple[Any, ...]) -> None:
+    """Put into a variable that is closed over what it held, or nothing if it was not bound."""
+    if values:
+        cell.cell_contents = values[0]
+    elif content(cell):
+        del cell.cell_contents
 
 
 def _uncompiled() -> AbstractContextManager[Any]:

@@ -150,6 +150,10 @@ def everything(x, *more, flag=False, **named):
             matched = x.mT
         case -1:
             matched = 0
+    for row in x:
+        ended = row
+    else:  # noqa: PLW0120 - the point
+        ended = row[:4]  # noqa: F841 - bound to be shown
     try:
         x @ x
     except RuntimeError:
@@ -178,13 +182,38 @@ def test_whatever_a_statement_binds_is_shown_at_its_first_line():
         *[("by_name['pair'].one", (2,)), ("by_name['list'][0]", (6,))],
         *[("total", (5,)), ("both", (5,)), ("same", (5,)), ("return", ()), ("squeezed[1]", ())],
         *[("top", (2,)), ("kept", (2, 1)), ("matched", (5, 2)), ("matched", (2, 2))],
+        *[("ended", (5,)), ("ended", (4,))],
         ("squeezed[0].reshape(len(squeezed[1:]))", (1,)),
     }
+    assert x_ray.shapes["matched"] == (2, 5)  # of several, the first
     (place,) = [n for n, line in enumerate(x_ray.lines) if line.source == "    return ("]
     first, *rest = x_ray.lines[place:]
     assert [name for name, _ in first.made[:2]] == ["matched", "kept"]
     assert ("squeezed[0]", ()) in first.parts
     assert all(line.made == () for line in rest)
+
+
+def test_a_line_ran_if_one_of_its_statements_did():
+    def layer(x):
+        for _ in range(2):
+            y = x * 2; continue; y = x  # fmt: skip # noqa: E702
+        return y
+
+    (line,) = [it for it in trace(layer, torch.ones(2)).lines if "continue" in it.source]
+    assert line.passes == 2
+    assert ("quiet", "not run") not in line.notes
+
+
+def one_more(x):
+    return x + 1
+
+
+def test_a_variable_of_the_closure_is_followed_and_not_a_global_one_of_its_name():
+    def one_more(x):
+        return x.sum(0)
+
+    x_ray = trace(lambda x: one_more(x) * 2, torch.ones(2, 5), follow="one_more")
+    assert "return x.sum(0)" in repr(x_ray)
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,9 @@
-"""However a run ends, all that it could change is as before."""
+"""What runs is a copy: however a run ends, the layer and all that it reaches are as before."""
 
 from __future__ import annotations
 
 import random
-from collections import OrderedDict, deque
+from collections import deque
 from functools import partial
 from types import SimpleNamespace
 
@@ -13,33 +13,6 @@ from torch import nn
 
 from attnbook.tracing import trace
 from tests.cases import make, snapshot, unchanged
-
-
-def refuse(*_, **__):
-    raise RuntimeError("not by this method")
-
-
-def strict(base, methods):
-    """A container that only the methods of its base can change."""
-    return type("Strict", (base,), dict.fromkeys(methods.split(), refuse))
-
-
-StrictDict = strict(dict, "update clear __setitem__ __iter__ items values keys copy __copy__")
-StrictOrdered = strict(OrderedDict, "update clear __setitem__ items values copy __copy__")
-StrictSet = strict(set, "update clear add remove __iter__ copy __copy__")
-StrictList = strict(list, "extend append clear __iter__ __setitem__ copy __copy__")
-StrictQueue = strict(deque, "extend append clear __iter__ copy __copy__")
-
-
-class SetOnce:
-    """An object whose attributes can be set once."""
-
-    __slots__ = ("_value", "name")
-
-    def __setattr__(self, name, value):
-        if hasattr(self, name):
-            refuse()
-        super().__setattr__(name, value)
 
 
 class Cache:
@@ -53,6 +26,12 @@ class Cache:
         self.more.length += new.shape[1]
 
 
+class Slotted:
+    """An object without a dictionary."""
+
+    __slots__ = ("name", "newest")
+
+
 class Holder(nn.Module):
     """Holds one of each thing that a run can change, and changes one of them."""
 
@@ -61,23 +40,13 @@ class Holder(nn.Module):
         self.change, self.end = change, end
         self.norm, self.linear = nn.BatchNorm1d(5), nn.Linear(5, 3)
         self.linear.weight.grad = torch.ones(3, 5)
-        self.linear.register_forward_pre_hook(refuse)
         self.register_buffer("seen", torch.zeros(5))
-        self.register_buffer("partial", torch.tensor([torch.nan, 1.0, 2.0]))
         self.register_buffer("sparse", torch.eye(2).to_sparse())
-        rows = [torch.ones(2), torch.ones(3)]
-        self.rows = torch.nested.nested_tensor(rows, layout=torch.jagged)
+        self.rows = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)], layout=torch.jagged)
         self.moments = (torch.zeros(5),)
-        self.list, self.dict, self.ordered = StrictList(), StrictDict(), StrictOrdered()
-        self.set, self.queue = StrictSet(), StrictQueue((), 2)
-        list.extend(self.list, "ab")
-        set.update(self.set, "ab")
-        deque.extend(self.queue, "ab")
-        for key in "ab":
-            dict.__setitem__(self.dict, key, 1)
-            OrderedDict.__setitem__(self.ordered, key, 1)
+        self.list, self.dict, self.queue = ["a"], {"a": 1}, deque("ab", 2)
         self.generator = torch.Generator().manual_seed(3)
-        self.cache, self.slotted = Cache(torch.ones(2, 3, 5)), SetOnce()
+        self.cache, self.slotted = Cache(torch.ones(2, 3, 5)), Slotted()
         self.slotted.name = "before"
 
     def forward(self, x):
@@ -91,16 +60,6 @@ def backward(layer, x):
     nn.functional.linear(x, layer.linear.weight, layer.linear.bias).sum().backward()
 
 
-def hook_weight(layer, _):
-    layer.linear.weight.register_hook(print)
-    layer.linear.weight.register_post_accumulate_grad_hook(print)
-
-
-def fill_slots(layer, x):
-    object.__setattr__(layer.slotted, "name", "after")
-    layer.slotted._value = x
-
-
 def change_much(layer, x):
     for name in ("numbers", "batch norm", "gradient", "mode", "hook", "module", "attribute"):
         CHANGES[name](layer, x)
@@ -110,73 +69,49 @@ def change_much(layer, x):
 CHANGES = {
     "numbers": lambda it, x: it.seen.add_(x[0]),
     "numbers of a parameter": lambda it, _: it.linear.weight.data.mul_(3),
-    "numbers next to NaN": lambda it, _: it.partial.copy_(torch.tensor([torch.nan, 2, torch.nan])),
     "sparse": lambda it, _: it.sparse.add_(torch.eye(2).to_sparse()),
     "rows of several lengths": lambda it, _: it.rows.mul_(2),
     "in a tuple": lambda it, _: it.moments[0].add_(1),
     "shape": lambda it, _: setattr(it.seen, "data", torch.zeros(7)),
     "dtype": lambda it, _: it.linear.half(),
-    "memory": lambda it, _: it.seen.untyped_storage().resize_(0),
     "graph": lambda it, _: it.seen.add_(it.norm.weight),
     "requires_grad": lambda it, _: it.linear.requires_grad_(False),
-    "requires_grad of a buffer": lambda it, _: it.seen.requires_grad_(),
     "batch norm": lambda it, x: it.norm(x),
     "gradient": backward,
     "mode": lambda it, _: it.train(not it.training),
     "hook": lambda it, _: it.register_forward_hook(print),
-    "hooks of a parameter": hook_weight,
+    "hook of a parameter": lambda it, _: it.linear.weight.register_hook(print),
     "module": lambda it, _: setattr(it, "norm", nn.Identity()),
-    "new module": lambda it, _: it.add_module("late", nn.Identity()),
     "attribute": lambda it, x: setattr(it, "newest", x),
-    "list": lambda it, _: list.reverse(it.list),
-    "set": lambda it, _: set.add(it.set, "z"),
-    "dict": lambda it, _: dict.__setitem__(it.dict, "a", 5),
-    "ordered": lambda it, _: OrderedDict.move_to_end(it.ordered, "a"),
-    "deque": lambda it, _: deque.append(it.queue, "z"),
+    "list": lambda it, _: it.list.append("z"),
+    "dict": lambda it, _: it.dict.update(a=5),
+    "deque": lambda it, _: it.queue.append("z"),
     "generator": lambda it, _: torch.rand(2, generator=it.generator),
     "cache": lambda it, _: it.cache.add(torch.ones(2, 1, 5)),
-    "slots": fill_slots,
+    "slots": lambda it, x: setattr(it.slotted, "newest", x),
     "much": change_much,
 }
 
 
-def numbers(tensor):
-    if tensor.layout == torch.jagged:
-        return tensor.values().tolist()
-    if tensor.layout == torch.sparse_coo:
-        return tensor.to_dense().tolist()
-    storage = tensor.untyped_storage()
-    # Freed memory cannot be read.
-    return storage.nbytes() and (str(tensor.tolist()), tensor.storage_offset(), storage._cdata)
-
-
 def describe(tensor):
-    of_leaf = tensor.is_leaf and (
-        id(tensor.grad),
-        str(tensor.grad),
-        [*(tensor._backward_hooks or ())],
-        [*(getattr(tensor, "_post_accumulate_grad_hooks", None) or ())],
-    )
-    return numbers(tensor), tensor.dtype, tensor.requires_grad, of_leaf
+    plain = tensor.values() if tensor.layout == torch.jagged else tensor
+    numbers = (plain.to_dense() if plain.is_sparse else plain).tolist()
+    of_leaf = tensor.is_leaf and (str(tensor.grad), [*(tensor._backward_hooks or ())])
+    return str(numbers), tensor.dtype, tensor.requires_grad, of_leaf
 
 
 def state(layer):
     """Everything that a run can change in a holder, to compare."""
     tensors = dict(layer.named_parameters()) | dict(layer.named_buffers())
     tensors |= {"rows": layer.rows, "moments": layer.moments[0]}
-    slotted = layer.slotted
     return (
         {name: describe(tensor) for name, tensor in tensors.items()},
-        [
-            (name, id(it), it.training, [*it._forward_hooks], [*it._forward_pre_hooks])
-            for name, it in layer.named_modules()
-        ],
+        [(name, id(it), it.training, [*it._forward_hooks]) for name, it in layer.named_modules()],
         [*vars(layer)],
-        [list.copy(layer.list), set.copy(layer.set), list(deque.__iter__(layer.queue))],
-        [list(dict.items(layer.dict)), list(OrderedDict.items(layer.ordered))],
+        [[*layer.list], {**layer.dict}, [*layer.queue]],
         layer.generator.get_state().tolist(),
         (id(layer.cache.keys), layer.cache.more.length),
-        (slotted.name, hasattr(slotted, "_value")),
+        (layer.slotted.name, hasattr(layer.slotted, "newest")),
     )
 
 
@@ -190,16 +125,16 @@ def test_what_a_layer_changes_is_as_before(name, end):
     layer, x = Holder(CHANGES[name], end), torch.randn(2, 5)
     before, drawn = state(layer), random_states()
 
-    assert trace(layer, x, sizes={"batch": 2}).error is end
+    assert type(trace(layer, x, sizes={"batch": 2}).error) is type(end)
     assert state(layer) == before
     assert random_states() == drawn
     with pytest.raises(ValueError, match="late") if end else torch.random.fork_rng():
         layer(x)
-    assert state(layer) != before  # so a trace had something to undo
+    assert state(layer) != before  # so there was something to protect
 
 
 COUNT = []
-"""Counts runs; what is global is not undone."""
+"""Counts runs; what is global is not copied."""
 
 
 @pytest.mark.parametrize("end", [KeyboardInterrupt, SystemExit, GeneratorExit])
@@ -221,35 +156,6 @@ def test_an_interrupt_in_any_run_leaves_nothing_behind(end, run):
     assert state(layer) == before
     assert random_states() == drawn
     assert Holder.forward.__code__ is code
-
-
-class Moody:
-    """Cannot be put into a set any more once anything has been counted."""
-
-    def __hash__(self):
-        if COUNT:
-            raise RuntimeError("no hash today")
-        return 3
-
-
-def test_what_cannot_be_restored_is_reported_and_stops_nothing_else():
-    COUNT.clear()
-    before, moody, after = [1], {Moody()}, [2]
-
-    def layer(x, norm):
-        for container in (before, after):
-            container.append(3)
-        moody.add(3)
-        COUNT.append(1)
-        return norm(x)
-
-    norm, x, drawn = nn.BatchNorm1d(5), torch.randn(2, 5), random_states()
-    with pytest.raises(RuntimeError, match="no hash today"):
-        trace(layer, x, norm)
-
-    assert (before, after) == ([1], [2])
-    assert norm.num_batches_tracked == 0
-    assert random_states() == drawn
 
 
 # How a run reaches what it changes
@@ -284,27 +190,41 @@ def closure(norm):
     return lambda x: x + norm(x)
 
 
+def by_default(norm):
+    return lambda x, norms=[norm]: norms[0](x)
+
+
+def use_global(x):
+    return NORM(x)
+
+
+NORM = nn.BatchNorm1d(5)
 WAYS = {
     "by position": lambda norm: (use, [norm], {}),
     "in a list": lambda norm: (use, [[norm]], {}),
     "by keyword": lambda norm: (use, [], {"inside": ({"norm": [norm]},)}),
     "in a partial": lambda norm: (partial(use, inside=[norm]), [], {}),
     "in a closure": lambda norm: (closure(norm), [], {"follow": True}),
+    "by default": lambda norm: (by_default(norm), [], {}),
     "in an object": lambda norm: (Plain(norm), [], {}),
     "in the object of a method": lambda norm: (Plain(norm).run, [], {}),
+    "by a global name": lambda _: (use_global, [], {"follow": "NORM"}),
 }
 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_what_a_run_reaches_is_as_before(way):
-    norm = nn.BatchNorm1d(5)
+    norm = NORM if way == "by a global name" else nn.BatchNorm1d(5)
     layer, inputs, options = WAYS[way](norm)
     plain = getattr(layer, "__self__", layer)
     before = dict(vars(plain))
 
-    assert trace(layer, torch.randn(2, 5), *inputs, sizes={"batch": 2}, **options).error is None
+    x_ray = trace(layer, torch.randn(2, 5), *inputs, sizes={"batch": 2}, **options)
+    assert x_ray.error is None
+    assert "(batch, 5)" in repr(x_ray)
     assert norm.num_batches_tracked == 0
     assert vars(plain) == before
+    assert NORM is use_global.__globals__["NORM"]
 
 
 def test_queues_generators_and_tensors_that_are_given_are_as_before():
@@ -381,57 +301,37 @@ def test_the_code_of_every_function_is_its_own_again(qkv):
     assert [it.__code__ for it in functions] == before
 
 
-def test_lazy_parameters_are_refused_since_a_call_makes_them():
-    with pytest.raises(ValueError, match="the layer has lazy parameters"):
-        trace(nn.LazyLinear(3), torch.ones(2, 5))
+def test_lazy_parameters_stay_lazy():
+    layer = nn.LazyLinear(3)
+    x_ray = trace(layer, torch.ones(2, 5), sizes={"batch": 2})
+    assert "return (batch, 3)" in repr(x_ray)
+    assert layer.has_uninitialized_params()
 
 
 # The caller's graph
 
 
-class Counting(nn.Module):
-    """Changes, in place, what its own backward needs."""
+@pytest.mark.parametrize("in_inference", [False, True])
+def test_parameters_that_the_layer_changes_and_a_backward_needs_are_as_before(in_inference):
+    class Counting(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = nn.Parameter(torch.ones(5))
 
-    def __init__(self):
-        super().__init__()
-        self.weight = nn.Parameter(torch.ones(5))
-        self.register_buffer("scale", torch.full((5,), 2.0))
+        def forward(self, x):
+            y = x * self.weight
+            with torch.no_grad():
+                self.weight.mul_(3)
+            return y
 
-    def forward(self, x):
-        y = x * self.scale * self.weight
-        with torch.no_grad():
-            self.scale.add_(1)
-            self.weight.mul_(3)
-        return y
-
-
-def test_a_backward_that_needs_what_the_layer_changes_is_not_disturbed():
-    layer, x = Counting(), torch.ones(2, 5, requires_grad=True)
-    y = x * layer.scale * layer.weight
-    trace(layer, torch.ones(2, 5), sizes={"batch": 2})
-    y.sum().backward()
-
-    assert (x.grad == 2).all()
-    assert (layer.weight.grad == 4).all()
-
-
-def test_a_parameter_that_holds_nan_is_not_written():
-    layer = nn.Linear(3, 2)
-    nn.init.constant_(layer.weight, torch.nan)
-    output = layer(torch.ones(2, 3, requires_grad=True))
-    trace(layer, torch.ones(2, 3), sizes={"batch": 2})
-    output.sum().backward()
-
-    assert layer.weight.grad is not None
-
-
-def test_parameters_made_in_inference_mode_are_as_before():
-    with torch.inference_mode():
-        layer = Counting()
-        assert trace(layer, torch.ones(2, 5)).error is None
-
-    assert (layer.scale == 2).all()
-    assert (layer.weight == 1).all()
+    with torch.inference_mode(in_inference):
+        layer, x = Counting(), torch.ones(2, 5, requires_grad=not in_inference)
+        y = x * layer.weight
+        assert trace(layer, torch.ones(2, 5), sizes={"batch": 2}).error is None
+        assert (layer.weight == 1).all()
+    if not in_inference:
+        y.sum().backward()
+        assert (x.grad == 1).all()
 
 
 def test_the_graph_of_an_input_is_not_changed():
@@ -471,11 +371,3 @@ def test_an_input_may_be_changed_in_place_in_both_runs(x):
 
     assert x_ray.error is None
     assert torch.equal(x, before)
-
-
-@pytest.mark.parametrize("before", [True, False])
-def test_whether_an_input_requires_gradients_is_as_before(before):
-    x = torch.ones(2, 5, requires_grad=before)
-
-    assert trace(lambda x: x.requires_grad_(not before), x).error is None
-    assert x.requires_grad == before
