@@ -11,7 +11,6 @@ from attnbook.practice import LIST_TASKS, TASKS
 from attnbook.practice.judge.checking import check, judge
 from attnbook.practice.judge.grading import failure
 from attnbook.practice.task import Task
-from tests.practice.mutants import MUTANTS
 from tests.practice.registry_checks import (
     accepted_compiled,
     caught,
@@ -20,7 +19,7 @@ from tests.practice.registry_checks import (
 )
 from tests.practice.replay import BLIND, READERS, names_in, replayed, stored
 
-NAMED, REFUSED, BY_SHAPES = 0.9, 0.9, 0.2
+NAMED, BY_SHAPES = 0.9, 0.2
 # Of answers that the judge has not seen: right ones accepted, wrong ones refused, names wrong.
 ACCEPTED_UNSEEN, REFUSED_UNSEEN, MISNAMED = 0.99, 0.97, 0.01
 
@@ -38,8 +37,6 @@ class Grades:
     not_tested: list[str] = field(default_factory=list)  # not caught by the book's own tests
     unfair: list[str] = field(default_factory=list)  # the book's tests that fail on right code
     shaped: int = 0  # bugs that a test of shapes alone catches
-    mutants: int = 0  # single faults that were written without sight of the cases
-    not_stopped: list[str] = field(default_factory=list)  # mutants that are accepted
 
     def __add__(self, other: Grades) -> Grades:
         return Grades(**{name: mine + getattr(other, name) for name, mine in vars(self).items()})
@@ -125,7 +122,6 @@ def grades_of(name: str, *, compiled: int | None = None) -> Grades:
     """The grades of one task; so many of its right implementations are compiled, or all."""
     task = TASKS[name]
     verdicts = {bug: judge(task, known.function) for bug, known in task.bugs.items()}
-    mutants = MUTANTS.get(name, [])
     tested = caught(task, task.tests)
     return Grades(
         cases=len(task.cases),
@@ -146,8 +142,6 @@ def grades_of(name: str, *, compiled: int | None = None) -> Grades:
             if failure(test, right.function)
         ],
         shaped=len(caught_by_shapes(task)),
-        mutants=len(mutants),
-        not_stopped=[mutant.__name__ for mutant in mutants if judge(task, mutant)],
     )
 
 
@@ -177,18 +171,13 @@ def faults(total: Grades) -> list[str]:
         "the book's own tests miss a bug": not total.not_tested,
         "the book's own tests fail on right code": not total.unfair,
         "a test of shapes catches a fifth of the bugs": total.shaped < BY_SHAPES * total.bugs,
-        "a tenth of the mutants is accepted": (
-            total.mutants - len(total.not_stopped) >= REFUSED * total.mutants
-        ),
     }
     return [fault for fault, holds in rules.items() if not holds]
 
 
 def table(grades: dict[str, Grades]) -> str:
     """The grades as text, a row for each task."""
-    heads = "cases  right accepted  bugs refused named tested  by shapes  mutants refused".split(
-        "  "
-    )
+    heads = "cases  right accepted  bugs refused named tested  by shapes".split("  ")
     lines = [" ".join([" " * 24, *heads])]
     for name, g in grades.items():
         accepted = g.rights - len({one.split(",")[0] for one in g.not_accepted})
@@ -200,7 +189,6 @@ def table(grades: dict[str, Grades]) -> str:
             f"{accepted}/{g.rights}",
             f"{g.bugs} {refused} {named} {tested}",
             f"{g.shaped}",
-            f"{g.mutants - len(g.not_stopped)}/{g.mutants}",
         )
         filled = (cell.rjust(len(head)) for cell, head in zip(cells, heads, strict=True))
         lines.append(" ".join([name.ljust(24), *filled]))

@@ -9,10 +9,7 @@ import pytest
 from tests.practice.judge import Grades, Verdicts, faults, of_answers, table, table_of_verdicts
 from tests.practice.replay import BLIND
 
-GOOD = Grades(
-    cases=9, rights=5, bugs=20, shaped=3, mutants=10,
-    not_named=["a", "b"], not_stopped=["c"],
-)  # fmt: skip
+GOOD = Grades(cases=9, rights=5, bugs=20, shaped=3, not_named=["a", "b"])
 TOO_FEW = {
     "not_accepted": (["x"], "a right implementation is refused"),
     "not_refused": (["x"], "a known bug is accepted"),
@@ -20,7 +17,6 @@ TOO_FEW = {
     "not_tested": (["x"], "the book's own tests miss a bug"),
     "unfair": (["x"], "the book's own tests fail on right code"),
     "shaped": (4, "a test of shapes catches a fifth of the bugs"),
-    "not_stopped": ([*"ab"], "a tenth of the mutants is accepted"),
 }
 
 
