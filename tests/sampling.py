@@ -41,12 +41,12 @@ def pytest_collection_modifyitems(config, items):
             tuple((name, id(value)) for name, value in case.callspec.params.items())
             for case in cases
         ]
-        budget = SLOW if cases[0].get_closest_marker("slow") else BUDGET
         few = cases[0].get_closest_marker("few")
-        if few and len(values[0]) == 1:
+        if few and max(Counter(value for case in values for value in case).values()) == 1:
             kept = spread(len(cases), few.args[0])
         else:
-            budget = few.args[0] if few else budget
+            usual = SLOW if cases[0].get_closest_marker("slow") else BUDGET
+            budget = few.args[0] if few else usual
             kept = covering(values, budget, seed=zlib.crc32(name.encode()))
         left_out |= {*cases} - {cases[place] for place in kept}
     config.hook.pytest_deselected(items=[item for item in items if item in left_out])

@@ -167,6 +167,7 @@ def test_by_touch_on_a_phone(browser, over_http):
 ENDLESS = "def softmax(scores):\n    while True:\n        pass\n"
 
 
+@pytest.mark.few(1)
 def test_what_never_ends_is_stopped_and_all_goes_on(browser, address):
     with tasks(browser, address) as (tab, figure):
         write(figure, ENDLESS)
@@ -210,6 +211,7 @@ def test_an_error_marks_its_line_until_the_next_change(browser, over_http):
         expect(figure.locator(".cm-line.marked")).to_have_text("    return scores[7]")
 
 
+@pytest.mark.few(1)
 def test_a_reload_loses_nothing_and_one_can_start_again(browser, address):
     with tasks(browser, address) as (tab, figure):
         write(figure, "# mine\n")
@@ -328,12 +330,14 @@ def test_two_tasks_on_a_page_stay_apart(browser, over_http):
         assert "def shared_evenly" in texts[1]
 
 
+@pytest.mark.few(1)
 def test_a_browser_that_keeps_nothing_says_so_and_works(browser, address):
     with tasks(browser, address, script=DENY) as (_, figure):
         run(figure, RIGHT, "✓ softmax-by-hand: right.")
         expect(figure.locator("small")).to_contain_text("This browser stores nothing")
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("missing", ["WebAssembly", "DecompressionStream", "Worker"])
 def test_without_what_python_needs_the_task_stays_readable(browser, address, missing):
     with tasks(browser, address, script=f"delete window.{missing}") as (_, figure):

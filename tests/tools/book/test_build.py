@@ -279,18 +279,24 @@ def test_a_fault_fails_the_build_and_is_named_with_its_place(faulty, fault):
 
 
 @pytest.mark.slow
-def test_a_cell_that_raises_fails_the_build_today_and_tomorrow(faulty):
-    book, lines = faulty
-    assert any("ValueError: too bad" in line for line in lines), lines
-    # What failed once fails again, although nothing changed.
-    assert build(book)[0] == 1
+def test_a_cell_that_raises_fails_the_build(faulty):
+    assert any("ValueError: too bad" in line for line in faulty[1]), faulty[1]
+
+
+@pytest.mark.weekly
+def test_what_failed_once_fails_again_although_nothing_changed(faulty):
+    assert build(faulty[0])[0] == 1
 
 
 # An interruption
 
 
 @pytest.mark.slow
-def test_an_interrupted_build_is_quiet_and_the_next_one_is_good(book, monkeypatch):
+@pytest.mark.few(1)
+@pytest.mark.parametrize(
+    ("sent", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -9)]
+)
+def test_an_interrupted_build_is_quiet_and_the_next_one_is_good(book, monkeypatch, sent, status):
     write_notebook(
         book,
         COUNTED,
@@ -299,19 +305,17 @@ def test_an_interrupted_build_is_quiet_and_the_next_one_is_good(book, monkeypatc
     (book / "temporary").mkdir()
     monkeypatch.setenv("TMPDIR", str(book / "temporary"))
     monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(book / "temporary"))
-    for sent, status in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -9)):
-        (book / "hold").touch()
-        process = start(book, "build")
-        wait_for(book / "executed")
-        os.kill(process.pid, sent)
-        output = process.communicate(timeout=120)[0]
-        assert process.returncode == status, output
-        assert not Workshop(book).stamp.exists()
-        if status > 0:
-            assert output.endswith("[mystnb]\n\nInterrupted!\n\n")
-            assert [*(book / "temporary").iterdir()] == []
-        (book / "hold").unlink()
-        (book / "executed").unlink()
+    (book / "hold").touch()
+    process = start(book, "build")
+    wait_for(book / "executed")
+    os.kill(process.pid, sent)
+    output = process.communicate(timeout=120)[0]
+    assert process.returncode == status, output
+    assert not Workshop(book).stamp.exists()
+    if status > 0:
+        assert output.endswith("[mystnb]\n\nInterrupted!\n\n")
+        assert [*(book / "temporary").iterdir()] == []
+    (book / "hold").unlink()
     build_well(book)
     assert "42" in page(book)
 

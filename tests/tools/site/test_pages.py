@@ -85,7 +85,9 @@ def meanings(browser, site):
     return found
 
 
-# What is asked of every page
+# What is asked of every page; of a page that is opened as a file, of a few
+
+a_few_pages = pytest.mark.few(8)
 
 
 def test_the_page_is_quiet_and_complete(looks, home):
@@ -93,14 +95,17 @@ def test_the_page_is_quiet_and_complete(looks, home):
         assert record.complaints + record.failures + record.foreign(home) == []
 
 
+@a_few_pages
 def test_the_page_is_quiet_without_a_server(open_file, name):
     assert open_file(name).complaints == []
 
 
+@a_few_pages
 def test_nothing_on_the_page_lacks_a_rule(open_file, name):
     assert open_file(name).without_rule == []
 
 
+@a_few_pages
 def test_no_meaning_leaves_the_window_or_covers_its_term(open_file, name):
     assert open_file(name).meanings_outside == []
 

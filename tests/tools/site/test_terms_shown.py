@@ -32,6 +32,11 @@ each_way = pytest.mark.parametrize("way", ["http", "file"])
 each_width = pytest.mark.parametrize("width", [WIDE, NARROW])
 
 
+def each_way_and_width(test):
+    """Run a test in both ways and both widths; with `--full` in each of the four pairs."""
+    return pytest.mark.few(2)(each_way(each_width(test)))
+
+
 @pytest.fixture(scope="module")
 def read(browser, home, site):
     """A function that shows the chapter, each time as it is at first, in one tab per kind."""
@@ -99,8 +104,7 @@ def expect_glossary(tab):
 # The pointer
 
 
-@each_way
-@each_width
+@each_way_and_width
 def test_a_term_under_the_pointer_shows_what_it_means_until_it_is_left(read, way, width):
     with read(way, width) as tab:
         term = first(tab)
@@ -145,8 +149,7 @@ def test_escape_closes_what_the_pointer_opened_and_a_click_follows_the_term(read
 # The keyboard
 
 
-@each_way
-@each_width
+@each_way_and_width
 def test_a_term_with_the_focus_shows_what_it_means(read, way, width):
     with read(way, width) as tab:
         term = first(tab)
@@ -177,8 +180,7 @@ def test_the_meaning_stays_with_the_focus_when_a_pointer_comes_and_goes(read):
 # The finger
 
 
-@each_way
-@each_width
+@each_way_and_width
 def test_a_second_tap_follows_the_term(touch, way, width):
     with touch(way, width) as tab:
         term = first(tab)
