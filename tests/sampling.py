@@ -19,7 +19,7 @@ from itertools import combinations
 import pytest
 
 BUDGET = 16  # combinations of one test, or as many as it takes for every value to occur
-SLOW = 10  # of one that is marked slow: it compiles or exports, which takes a second each
+SLOW = 8  # of one that is marked slow: it compiles or exports, which takes a second each
 
 
 def pytest_addoption(parser):

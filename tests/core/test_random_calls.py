@@ -28,7 +28,7 @@ def test_random_calls_are_right(first, monkeypatch):
 @pytest.mark.parametrize("made", [compiled, exported])
 @pytest.mark.parametrize("first", [0, WITH_MASKS])
 def test_programs_for_any_sizes_are_right(first, made, monkeypatch, request):
-    count = 2500 if request.config.getoption("--full") else {compiled: 6, exported: 20}[made]
+    count = 2500 if request.config.getoption("--full") else {compiled: 3, exported: 10}[made]
     for seed in range(first, first + count):
         torch.compiler.reset()
         assert find_faults(seed, monkeypatch.setattr, made) == []

@@ -38,7 +38,7 @@ print(*calls)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("hidden", ["PATH", "CXX"])
+@pytest.mark.parametrize("hidden", ["PATH", pytest.param("CXX", marks=pytest.mark.weekly)])
 def test_a_backend_that_compiles_nothing_needs_no_compiler(hidden, tmp_path):
     there = {name: text for name, text in os.environ.items() if name != "CXX"}
     done = subprocess.run(
@@ -57,11 +57,12 @@ def test_a_backend_that_compiles_nothing_needs_no_compiler(hidden, tmp_path):
 @pytest.mark.parametrize(
     ("name", "mask", "smallest"),
     [
-        ("additive", "causal", 2**60),
         ("additive", "per example", 0),
-        ("additive without weights", "a mask", 0),
-        ("dot without weights", "per query", 0),
         ("multi-head", "causal, per example", 2**60),
+        # A compiler takes ten seconds for each.
+        pytest.param("additive", "causal", 2**60, marks=pytest.mark.weekly),
+        pytest.param("additive without weights", "a mask", 0, marks=pytest.mark.weekly),
+        pytest.param("dot without weights", "per query", 0, marks=pytest.mark.weekly),
     ],
 )
 def test_the_default_compiler_gives_and_learns_the_same(name, mask, smallest, qkv, monkeypatch):

@@ -116,6 +116,7 @@ def as_onnx(layer, at):
 
 
 @pytest.mark.slow
+@pytest.mark.few(4)
 # torch warns itself.
 @pytest.mark.filterwarnings("ignore:# The axis name", "ignore:.*LeafSpec:FutureWarning")
 @pytest.mark.parametrize(("export", "at"), [(exported, 7), (exported, 400), (as_onnx, 400)])

@@ -43,6 +43,7 @@ def style_of(kind: str) -> str:
 
 
 # On a phone the rules for narrow figures hold, too.
+@pytest.mark.few(4)
 @pytest.mark.parametrize("kind", PAGES)
 def test_a_figure_looks_the_same_whichever_kind_comes_after_it(browser, site, kind):
     others = [style_of(other) for other in PAGES if other != kind]

@@ -237,6 +237,7 @@ def test_the_loss_is_that_of_the_next_symbols():
 
 
 @pytest.mark.slow
+@pytest.mark.few(2)
 @every_kind
 @pytest.mark.parametrize("strict", [True, False], ids=["strict", "non-strict"])
 def test_an_exported_decoder_reads_lines_of_any_length(config, strict):

@@ -296,7 +296,7 @@ def test_a_model_of_the_book_is_small_and_as_its_recipe_makes_it(name, monkeypat
     assert {weight.dtype for weight in load_file(path).values()} == {torch.float32}
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 def test_after_half_of_its_epochs_the_small_model_writes_what_the_one_in_the_book_writes():
     # The weights are equal on one kind of processor only; the dates are the same everywhere.
     recipe, stored = RECIPES["small"], book_model("small")
@@ -357,6 +357,7 @@ sys.exit(checkpoints.main(["tiny", "other"], Path(sys.argv[1])))
     ("sent", "status", "kind", "recipes"),
     [("SIGINT", 130, "translator", "RECIPES"), ("SIGTERM", 143, "transformer", "DECODERS")],
 )
+@pytest.mark.few(2)
 @pytest.mark.parametrize("epochs", [0, 2])
 def test_an_interrupted_tool_keeps_the_best_epoch_and_says_where(
     tmp_path, sent, status, kind, recipes, epochs

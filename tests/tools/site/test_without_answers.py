@@ -1,4 +1,7 @@
-"""The site for a class, built from this book's own chapters, holds no worked answer."""
+"""The site for a class, built from this book's own chapters, holds no worked answer.
+
+It is a second build of the whole book, so it is made weekly; `test_build.py` makes a small one.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,7 @@ def class_site(site):  # noqa: ARG001 - the whole book must be built
     return Workshop(ROOT, QUESTIONS).html
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 def test_no_file_of_it_holds_the_code_or_the_prose_of_an_answer(class_site):
     searched = answers()
     assert len(searched) >= 298
@@ -44,7 +47,7 @@ def test_no_file_of_it_holds_the_code_or_the_prose_of_an_answer(class_site):
     assert [*hits(class_site, searched).values()] == []
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 def test_no_link_of_it_leads_to_the_chapters_that_hold_them(class_site):
     pages = [path for path in class_site.rglob("*.html") if "_static" not in path.parts]
     assert len(pages) > 20
