@@ -62,11 +62,11 @@ nbval: $(READY) ## re-run every chapter and compare each stored output
 rounding: $(READY) ## compare the chapters as if on SEEDS=10 other processors (NAME=… for one chapter)
 	@$(BIN)/python -m tools.ci.processors --seeds $(SEEDS) $(NAME)
 
-browser: book ## the built book in a real browser (PICTURES=1 keeps pictures of it)
-	$(BIN)/pytest tests -m browser $(if $(PICTURES),--pictures)
+browser: book ## the built book in a real browser (PICTURES=1 keeps pictures of it; FULL=1)
+	$(BIN)/pytest tests -m browser $(if $(PICTURES),--pictures) $(if $(FULL),--full)
 
-other-browsers: book ## the built book in Firefox and WebKit, where they are, beside Chromium (PICTURES=1)
-	$(BIN)/pytest tests -m engines $(if $(PICTURES),--pictures)
+other-browsers: book ## the built book in Firefox and WebKit, where they are, beside Chromium (PICTURES=1, FULL=1)
+	$(BIN)/pytest tests -m engines $(if $(PICTURES),--pictures) $(if $(FULL),--full)
 
 check: lint ## style, types, and each test that is not slow
 	$(BIN)/pytest tests -m "not browser and not engines and not slow" $(SIDE_BY_SIDE)
@@ -80,7 +80,7 @@ colab-test: $(READY) ## end to end, as a reader would: each Colab copy in a clea
 judge-grades: $(READY) ## how good the judge of `attnbook.practice` is: what it accepts, refuses and names (FULL=1: compiled, too)
 	@OMP_NUM_THREADS=1 $(BIN)/python -m tests.practice.judge $(if $(FULL),--full)
 
-test: $(NODE_BIN)/tsc ## everything that CI runs (FULL=1: every combination, every Colab copy)
+test: $(NODE_BIN)/tsc ## everything that CI runs (FULL=1: every combination, browser and Colab copy)
 	@$(BIN)/python -m tools.ci.run_tests $(if $(FULL),--full)
 
 mutants: $(NODE_BIN)/tsc ## how many of 200 single faults in our own code no test detects

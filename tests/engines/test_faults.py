@@ -12,6 +12,8 @@ from tests.engines.figures import differ, numbers
 from tests.engines.looking import looked, touched
 from tests.engines.watching import PHONE, watched_page
 
+pytestmark = pytest.mark.weekly  # of what the tests use, which rarely changes
+
 VIEW = """<div data-attnbook-view="figure-0"><figure data-attnbook-figure="sum">
 <input type="range" min="0" max="10" step="1" value="4" aria-label="size" aria-valuetext="4">
 <table><tr><td data-value="2"></td></tr></table></figure></div>"""

@@ -13,6 +13,8 @@ from tests.tools.site.site_checks import (
     packed_load,
 )
 
+pytestmark = pytest.mark.weekly  # of what the tests use, which rarely changes
+
 GOOD = '<!DOCTYPE html><html lang="en"><title>Good</title><link rel="icon" href="data:,">{}</html>'
 GROW = "new ResizeObserver(([{ target }]) => target.prepend(document.createElement('br')))"
 LINE = '<line x1="5" x2="{x2}" y1="5" y2="5" stroke="red" style="stroke-linecap: {cap}"/>'
