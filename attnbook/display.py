@@ -49,7 +49,7 @@ STYLE: dict[Any, Any] = {
     ),
 }
 
-# What is written for browsers; what stands between two tags is for readers, and stays.
+# What is written for browsers; the text between two tags is for readers, and stays.
 TAG = re.compile(r"<[^>]*>")
 # The name of a part, or a reference to it.
 NAME = re.compile(r'( id="|url\(#|href="#)([^")]+)(["\)])')
@@ -119,7 +119,7 @@ def _short_source(thing: Any) -> str:  # noqa: ANN401 - whatever inspect can rea
             line = docstring.split("\n")[0]
             quoted = repr(line) if '"' in line or "\\" in line else f'"""{line}"""'
             rows = slice(first.lineno - 1, first.end_lineno)
-            # What stands beside it on its lines stays; ast counts bytes.
+            # Other text on its lines stays; ast counts bytes.
             before, after = (row.encode() for row in (lines[rows][0], lines[rows][-1]))
             before, after = before[: first.col_offset], after[first.end_col_offset :]
             lines[rows] = [f"{before.decode()}{quoted}{after.decode()}"]

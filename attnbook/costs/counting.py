@@ -1,6 +1,6 @@
 """Counting what attention costs: operations and numbers in memory follow from the shapes.
 
-Two ways of each layer are counted: "formula", the formula as it stands, each step a
+Two ways of each layer are counted: "formula", the formula as it is written, each step a
 tensor of its own; and "ours", what the layers of attnbook do with `keep_weights=False`
 (but for small sizes, where they take the formula: that is not counted). Values are as wide
 as queries and keys, no key is hidden, and there are no heads. `numbers_written` counts while a
@@ -108,7 +108,7 @@ def dot_ours_backward(sizes: Sizes) -> Counts:
     return Counter(dot_formula_backward(sizes)) + Counter(again)
 
 
-# Memory: the most numbers that stand at one time beside the inputs.
+# Memory: the most numbers that exist at one time in addition to the inputs.
 
 
 def additive_formula_numbers(sizes: Sizes, training: bool) -> int:
@@ -122,7 +122,7 @@ def additive_ours_numbers(sizes: Sizes, training: bool) -> int:
     """Count the projections, the output, and one block with what it is made of.
 
     In training also the gradients of projections and values. Few scores and weights are whole
-    (`attnbook.fused.when_faster.streaming_pays` says how few); many never stand in memory beyond a
+    (`attnbook.fused.when_faster.streaming_pays` says how few); many never need more memory than a
     block.
     """
     batch, queries, keys, hiddens = sizes
@@ -197,7 +197,7 @@ def operations(layer: str, way: str, sizes: Sizes, mode: str = "inference") -> d
 
 
 def peak_bytes(layer: str, way: str, sizes: Sizes, mode: str = "inference") -> int:
-    """Count the bytes that stand at the peak beside the inputs; arguments as in `operations`.
+    """Count the bytes at the peak, without the inputs; arguments as in `operations`.
 
     >>> peak_bytes("dot", "formula", Sizes(batch=1, queries=2, keys=3, size=5))
     88

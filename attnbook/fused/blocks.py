@@ -1,7 +1,7 @@
 """Additive scores without the tensor of all hidden units.
 
 Each query and key meet in `num_hiddens` hidden units, and written as a formula all of them
-stand in memory at once, several times over. Here they are made block by block, in a
+are in memory at once, several times over. Here they are made block by block, in a
 buffer that stays in the processor's cache, and made again in the backward pass instead
 of being kept. Within a block tanh is taken apart:
 

@@ -47,7 +47,7 @@ def fast_dot_product_attention(
     torch's kernel has no second derivative; with `keep_weights=True` the layer has one.
 
     Args:
-        visible: what lengths and a mask leave visible; order is told by `causal`, so that the
+        visible: what lengths and a mask leave visible; `causal` gives the order, so that the
             kernel can skip the future instead of masking it.
         from_first: whether lengths alone say what is visible, so that keys can be cut off.
     """

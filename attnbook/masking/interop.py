@@ -41,7 +41,7 @@ Predicate = Callable[[Tensor, Tensor, Tensor], Tensor]
 
 PADDING = ("valid_len", "start")  # the rules that say the same to every query
 FOUR_AXES = "a mask of four axes says it, 0 and -inf; booleans would be added as 0 and 1"
-# What the attention_mask of `transformers` cannot say, and where its models are told.
+# What the attention_mask of `transformers` cannot express, and what its models take instead.
 TOLD_ELSEWHERE = {
     "back": "a model's sliding_window says it, 3 for back=2 where the model is causal",
     "ahead": "a model's sliding_window says it, 2 for back=ahead=2 where it is not causal",

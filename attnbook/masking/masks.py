@@ -1,6 +1,6 @@
 """Who may be seen: lengths and order become a mask. In every mask True means visible.
 
-Other rules stand in `rules`. Masks are joined by `&`: what one of them hides is hidden.
+Other rules are in `rules`. Masks are joined by `&`: what one of them hides is hidden.
 """
 
 from __future__ import annotations

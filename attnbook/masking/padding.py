@@ -33,8 +33,8 @@ def replace_hidden(
 ) -> tuple[Tensor, Tensor]:
     """Put aside what makes scores that are never used, so that any score can take the rest.
 
-    The first key that some query sees stands in for keys that none may see: what fits one
-    key fits any score. (Zeros do not: the cosine of a zero is no number.) Ones stand in for
+    The first key that some query sees replaces keys that none may see: what fits one
+    key fits any score. (Zeros do not: the cosine of a zero is no number.) Ones replace
     queries that see nothing, and for keys where nothing is seen. Lengths and order leave the
     first of all keys visible, if any (`from_first`); then none must be looked for.
     """
@@ -53,7 +53,7 @@ def _stand_in(keys: Tensor, seen: Tensor, from_first: bool) -> Tensor:
     sees, first = seen.byte().max(dim=-2, keepdim=True)  # the first of the largest
     of_numbers = first.expand(*keys.shape[:-2], 1, keys.shape[-1])
     # Not take_along_dim, which makes a constant of a size that a program leaves open.
-    chosen = keys.detach().gather(-2, of_numbers)  # what stands in gets no gradient
+    chosen = keys.detach().gather(-2, of_numbers)  # the replacement gets no gradient
     return torch.where(sees.bool(), chosen, 1.0)
 
 

@@ -35,7 +35,7 @@ KEY = "attnbook"
 
 
 def write_weights(path: Path, about: Mapping[str, Any], weights: Mapping[str, Tensor]) -> None:
-    """Write a file; whoever reads it meanwhile sees the old file or the new one.
+    """Write a file; anyone who reads it meanwhile sees the old file or the new one.
 
     SIGINT and SIGTERM wait until the file is written; in another thread than the main one
     they may leave a temporary file.

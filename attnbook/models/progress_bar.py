@@ -1,4 +1,4 @@
-"""How training comes along: what is told of it, and a bar that shows it."""
+"""The progress of a training: what is reported, and a bar that shows it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Report = Callable[[float, list[Epoch]], None]
 class Bar:
     """A progress bar on one line, to be given to `train` as its `report`.
 
-    It is drawn anew whenever it would look different, by a carriage return, and always ends
+    It is drawn again whenever it would look different, by a carriage return, and always ends
     on the same words: a stored notebook, where only the end is kept, looks the same after each run.
 
     Args:

@@ -11,14 +11,14 @@ from attnbook.checks import is_whole
 from attnbook.models.checks import check_kind, check_list
 
 PAD, BEGIN, END = 0, 1, 2
-SPECIAL = 3  # so many tokens stand for no character
+SPECIAL = 3  # so many tokens are no characters
 MAX_LENGTH = 256
 
 
 class Vocabulary:
     """The characters that a model knows, each with its token.
 
-    Tokens 0, 1 and 2 stand for padding, for the beginning and for the end of a text.
+    Tokens 0, 1 and 2 are padding, the beginning and the end of a text.
 
     >>> Vocabulary("ab").encode("ba")
     [4, 3]

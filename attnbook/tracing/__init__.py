@@ -37,8 +37,8 @@ def trace(
     A name is printed only where exactly one of the names, one product of up to three
     or one quotient of two gives the size, and where a second run, on larger inputs,
     confirms it. Everything else is a number: so a number among names may be one that
-    the layer has built in. A name that no run could change is told by its number alone,
-    and the end says so; in products and quotients it stands only where another axis shows
+    the layer has built in. A name that no run could change is known by its number only,
+    and the end says so; in products and quotients it is used only where another axis shows
     where it went. Sizes that are different primes are rarely confused: with
     `batch=2, heads=4`, a 2 may be `heads/batch`. Inputs that cannot be made larger are
     named at the end.
@@ -57,7 +57,7 @@ def trace(
 
     Returns:
         A `Trace`, shown as text or HTML. If the layer raises, `trace` does not: the
-        exception stands at its line, with the shapes so far, and in `Trace.error`.
+        exception is shown at its line, with the shapes so far, and is in `Trace.error`.
 
     Raises:
         TypeError: a source cannot be read, the layer is a generator function or `async

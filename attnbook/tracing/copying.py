@@ -162,6 +162,6 @@ def _repeats(tensor: Tensor) -> bool:
 
 
 def has_strides(tensor: Tensor) -> bool:
-    """Whether a tensor's numbers stand in memory at regular steps."""
+    """Whether a tensor's numbers are in memory at regular steps."""
     dense = tensor.layout == torch.strided and not tensor.is_nested
     return dense and not tensor.is_quantized

@@ -30,7 +30,7 @@ class Site:
 
     Args:
         line: where its statement begins.
-        row, column: where it stands itself.
+        row, column: its own position.
         names: what it makes is called; several when a value is assigned twice.
         quiet: whether it is only a part of its statement's result.
     """
@@ -219,7 +219,7 @@ def short(node: ast.expr) -> str:
 
 
 def compile_with(recorder: object, code: CodeType, node: Definition) -> CodeType:
-    """Compile what an `Instrument` wrote, with its recorder, to stand in for `code`."""
+    """Compile what an `Instrument` wrote, with its recorder, to replace `code`."""
     return _put(recorder, compile_like(code, node))
 
 

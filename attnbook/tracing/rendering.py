@@ -43,7 +43,7 @@ class Line:
 
 
 class Layout:
-    """Lays out one section: which notes stand beside which line."""
+    """Lays out one section: which notes are next to which line."""
 
     def __init__(self, section: Section, shape: Namer, error: list[str]) -> None:
         self.section, self.shape, self.error = section, shape, error
@@ -181,7 +181,7 @@ class Row:
 
 
 def rows(lines: list[Line]) -> list[Row]:
-    """Put notes beside their lines, each note in a row of its own; long lines stand alone."""
+    """Put notes next to their lines, each note in a row of its own; long lines are on their own."""
     laid: list[Row] = []
     for line in lines:
         notes = [Row("", kind, text) for kind, text in line.notes]
@@ -213,6 +213,6 @@ def _html(row: Row, at: int) -> str:
     shown = escape(code) + (f"<i>{escape(comment)}</i>" if comment else "")
     if not row.note:
         return f"{shown}\n"
-    # Each line's end is in its note, which stands below the source where that is narrow.
+    # Each line's end is in its note, which is below the source where that is narrow.
     gap = f'<span class="gap">{" " * (at - len(row.source))}</span>'
     return f'{shown}{gap}<span class="{row.kind} note">{escape(row.note)}\n</span>'

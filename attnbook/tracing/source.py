@@ -1,4 +1,4 @@
-"""Reading a function: where it is written, and its code compiled anew."""
+"""Reading a function: where it is written, and its code compiled again."""
 
 from __future__ import annotations
 import __future__
@@ -22,7 +22,7 @@ READABLE = "what can be traced is Python whose source can be read, in a file or 
 
 @dataclass(frozen=True)
 class Written:
-    """A function as it is written: its syntax tree and the lines that it stands in."""
+    """A function as it is written: its syntax tree and the lines of its file."""
 
     function: FunctionType
     code: CodeType
@@ -110,7 +110,7 @@ def _as_definition(node: Definition | ast.Lambda) -> Definition:
 
 
 def compile_like(code: CodeType, node: Definition) -> CodeType:
-    """Compile a definition, which is changed, to code that can stand in for `code`."""
+    """Compile a definition, which is changed, to code that can replace `code`."""
     _strip(node)
     outer = _in_class(code, node)
     compiled = compile(

@@ -42,7 +42,7 @@ function backButton(model, example) {
 }
 
 /**
- * A handle on each score's bar: a slider that stands upright.
+ * A handle on each score's bar: a vertical slider.
  * @param {Model<Traits>} model
  * @param {number} example
  */

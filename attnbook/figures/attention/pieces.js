@@ -69,7 +69,7 @@ export function valueCells(values) {
     const cells = value.slice(0, rows).map((v) => make("span", { text: short(v) }));
     return make("div", { class: "value" }, ...cells);
   });
-  // All keys' colours behind one mask: to style each column anew would take longer.
+  // All keys' colours behind one mask: to style each column again would take longer.
   const shades = ["tint", "edge"].map((name) => make("div", { class: `shade ${name}` }));
   const element = make(
     "div",

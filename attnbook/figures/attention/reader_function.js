@@ -36,7 +36,7 @@ export function callsOf(model, lengthOf) {
   );
 }
 
-/** What stands in the way of drawing the first thing that cannot be drawn. @param {Model<Traits>} model @param {unknown[]} given */
+/** Why the first thing that cannot be drawn cannot be drawn. @param {Model<Traits>} model @param {unknown[]} given */
 export function told(model, given) {
   const count = model.get("key_labels").length;
   const odd = given.flatMap((one) => (Array.isArray(one) ? one : [one])).find((one) => !isNumber(one) && !isBool(one));

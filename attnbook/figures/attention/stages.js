@@ -85,7 +85,7 @@ function stage(className, name, content, hidden) {
   );
   /** @param {QueryRow} row */
   const paint = ({ length, visible }) => {
-    // What is hidden stands at the end, or anywhere: then stripes say where.
+    // Hidden keys come last, or anywhere: then stripes show where.
     const scattered = visible.some((sees, i) => sees !== i < length);
     padding.style.setProperty("--edge", scattered ? "0%" : `${(100 * length) / visible.length}%`);
     padding.style.maskImage = scattered ? stripes(visible.map((sees) => (sees ? 0 : 1))) : "";

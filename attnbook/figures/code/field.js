@@ -4,7 +4,7 @@
 import { make } from "../shared/elements.js";
 import { bring } from "../shared/lazy_scripts.js";
 
-/** What this browser keeps under a name; it may be told to keep nothing. @param {string} name */
+/** What this browser stores under a name; it may be set to store nothing. @param {string} name */
 export function kept(name) {
   try {
     return localStorage.getItem(name);

@@ -1,4 +1,4 @@
-// A code task: the reader writes Python in the page, runs it, and is told what is wrong.
+// A code task: the reader writes Python in the page and runs it; the checker says what is wrong.
 /** @import { Answered, Model, Place, Runner } from "../shared/types" */
 /** @import { Field, Traits } from "./types" */
 import { make, ownName, put, withCode } from "../shared/elements.js";
@@ -88,7 +88,7 @@ function results() {
   };
 }
 
-/** What stands below the editor: its keys, and where to read on. @param {string} keys @param {string} id */
+/** The line below the editor: its keys, and where to read on. @param {string} keys @param {string} id */
 function noteBelow(keys, id) {
   const lacks = make("a", { href: LACKS, text: "What this Python lacks." });
   const loss = make("span", { text: " This browser stores nothing: a reload loses what you type." });

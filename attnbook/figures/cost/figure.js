@@ -1,4 +1,4 @@
-// The cost figure: time and memory over queries × keys, as the formula stands and as ours.
+// The cost figure: time and memory over queries × keys, by the formula as it is written and by our layers.
 /** @import { Ends, Model, Place } from "../shared/types" */
 /** @import { Choice, ChoiceName, Cost, Layer, SizeName, Traits } from "./types" */
 

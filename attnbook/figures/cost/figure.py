@@ -23,7 +23,7 @@ WAYS = ("formula", "ours")
 
 
 class CostFigure(Figure):
-    """What attention costs: time and memory, as the formula stands and as our layers do it.
+    """What attention costs: time and memory, by the formula as it is written and by our layers.
 
     Operations and memory are counted in the page, by `operations` and `peak_bytes` of
     `attnbook.costs`; times are predicted from measured points, which are drawn beside

@@ -19,7 +19,7 @@ const NAMES = { formula: "the formula", ours: "ours" };
  * @property {Ends} ends
  * @property {[power: number, text: string][]} ticks
  */
-/** The two plots: each with the ends of its axis, as powers, and what stands beside it. @type {Plot[]} */
+/** The two plots: each with the ends of its axis, as powers, and the text next to it. @type {Plot[]} */
 export const PLOTS = [
   {
     title: "Time, predicted",
@@ -52,12 +52,12 @@ export const PLOTS = [
 ];
 export const LEFT = fromLeft([STEPS[0], STEPS[STEPS.length - 1]]);
 
-/** Where so many queries and keys stand on the axis: by their pairs. @param {number} queries @param {number} keys */
+/** The position of so many queries and keys on the axis: by their pairs. @param {number} queries @param {number} keys */
 export function placeOf(queries, keys) {
   return LEFT((Math.log2(queries) + Math.log2(keys)) / 2);
 }
 
-/** Where a number stands on an axis that points up, at its ends if it lies beyond. @param {Plot} about */
+/** The position of a number on an axis that points up, at its ends if it lies beyond. @param {Plot} about */
 function heightOn({ ends, place }) {
   const top = fromTop(ends);
   return (/** @type {number} */ number) => Math.min(100, Math.max(0, top(place(number))));

@@ -99,7 +99,7 @@ function parts(model, repaint) {
     written = text;
     if (problem) typed.say(`${problem} Still shown: ${reading.text}.`, true);
     else typed.say(why || warning(text, model.get("trained")), Boolean(why));
-    // What is new waits for the model, and what stands there is of something else.
+    // New text waits for the model; what is shown belongs to other text.
     const old = !engine && !storedOf(model);
     put(rest, { class: problem || old ? "stale" : "" });
     steps.paint(model.get("step"));

@@ -1,1 +1,1 @@
-"""Who may see whom, and how each library is told."""
+"""Which positions may attend to which, and the mask that each library takes."""

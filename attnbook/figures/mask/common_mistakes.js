@@ -2,7 +2,7 @@
 /** @import { Mask, Part, Rules, Sees, Slip } from "./types" */
 import { apart, drawn, essential, gapOf, NOTHING, partsOf, visibleOf } from "./rules.js";
 
-/** Rules with some of them another way, and what to say of who has these. @typedef {[told: string, changes: Partial<Rules>]} Change */
+/** Rules with some of them another way, and what to say to a reader who has these. @typedef {[told: string, changes: Partial<Rules>]} Change */
 
 /** All rules at once. @param {Part[]} parts @returns {Sees} */
 const every = (parts) => (q, k) => parts.every(({ sees }) => sees(q, k));
@@ -115,7 +115,7 @@ function slipsOfAll(rules) {
   return found.map(([told, sees]) => ({ told, mask: drawn(rules, sees) }));
 }
 
-/** All mistakes that can be told from the right mask and from nothing. @param {Rules} wanted @returns {Slip[]} */
+/** All mistakes that differ from the right mask and from nothing. @param {Rules} wanted @returns {Slip[]} */
 export function slipsOf(wanted) {
   const rules = essential(wanted);
   const right = visibleOf(rules);

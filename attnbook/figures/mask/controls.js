@@ -6,7 +6,7 @@ import { make, put } from "../shared/elements.js";
 import { setterOf } from "../shared/mount.js";
 import { rulesOf } from "./rules.js";
 
-/** A control with the way to show where the rules stand. @typedef {{element: HTMLElement, paint: (rules: Rules) => void}} Control */
+/** A control, and a function that shows the present rules. @typedef {{element: HTMLElement, paint: (rules: Rules) => void}} Control */
 /** @typedef {(changes: Partial<Rules>) => void} Set */
 
 const NO_LIMIT = "no limit";

@@ -26,7 +26,7 @@ LIBRARIES = ("attnbook", "sdpa", "sdpa_float", "multihead", "encoder", "flex", "
 class MaskFigure(Figure):
     """Who may see whom: choose rules, see the mask, copy the code for each library.
 
-    Queries stand at the last positions of the keys, as for `attnbook.causal_mask`; all rules
+    Queries are at the last positions of the keys, as for `attnbook.causal_mask`; all rules
     hold together. On the book's pages the reader may also write a rule, in Python, which
     MicroPython runs in the page; in a notebook the kernel does.
 

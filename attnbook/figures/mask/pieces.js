@@ -1,4 +1,4 @@
-// What the mask figure is made of: the picture, its table twin, the code to copy.
+// The parts of the mask figure: the picture, its data table, the code to copy.
 /** @import { Library, Mask, Own, Rules } from "./types" */
 import { make, put, withCode } from "../shared/elements.js";
 import { folded } from "../shared/tables.js";
@@ -96,7 +96,7 @@ export function twin() {
   return { element, paint };
 }
 
-/** Copy what stands in an element; where the browser forbids it, it is selected. @param {HTMLElement} place */
+/** Copy the text of an element; where the browser forbids it, it is selected. @param {HTMLElement} place */
 async function copied(place) {
   try {
     await navigator.clipboard.writeText(place.textContent ?? "");

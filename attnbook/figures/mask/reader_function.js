@@ -74,7 +74,7 @@ function fieldFor(hint) {
 
 /** The reader's rule, the way to run it, and what comes of it. @param {Model<Traits>} model */
 export function ownRule(model) {
-  // In a notebook its kernel answers, as soon as it is told.
+  // In a notebook its kernel answers.
   const python = canBring("python") ? evaluation(model) : null;
   const hint = ownName();
   const field = fieldFor(hint);

@@ -17,7 +17,7 @@ function tokens(text) {
   return found;
 }
 
-/** Operators from the weakest to the strongest, and what they join and give; comparisons stand first. */
+/** Operators from the weakest to the strongest, and what they join and give; comparisons come first. */
 const LEVELS = [["|"], ["&"], ["+", "-"], ["*", "//", "%"]];
 const COMPARISONS = ["<", "<=", ">", ">=", "==", "!="];
 
@@ -75,7 +75,7 @@ class Reading {
   }
 }
 
-/** Whether tensors of positions can run it as it stands: comparisons and sums joined by &, | and ~. @param {string} text */
+/** Whether tensors of positions can run it as it is: comparisons and sums joined by &, | and ~. @param {string} text */
 export function isVectorized(text) {
   const words = tokens(text);
   if (!words?.includes("k")) return false; // of the queries' shape alone, which not all libraries take

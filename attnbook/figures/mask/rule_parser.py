@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-# What tensors run as it stands; there `~` is "not", and so is the last bit of what Python gives.
+# What tensors run as it is; there `~` is "not", and so is the last bit of what Python gives.
 ON_TENSORS = (
     *(ast.Expression, ast.Compare, ast.BinOp, ast.UnaryOp, ast.Constant, ast.Name, ast.Load),
     *(ast.operator, ast.unaryop, ast.cmpop),
@@ -29,7 +29,7 @@ def evaluated(text: str, chosen: dict[str, Any]) -> tuple[list[list[bool]] | Non
         rows = [
             [sees(q, k) for k in range(known["num_keys"])] for q in range(first, known["num_keys"])
         ]
-    except Exception as error:  # whatever the expression raises is told
+    except Exception as error:  # whatever the expression raises is reported
         return None, f"{type(error).__name__}: {getattr(error, 'msg', error)}"
     if "~" in text and not _on_tensors(text):
         return None, NOT_HERE

@@ -30,7 +30,7 @@ export function rulesOf(model) {
   return /** @type {any} */ (Object.fromEntries(NAMES.map((name) => [name, model.get(name)])));
 }
 
-/** How many keys stand before the first query: queries have the last positions. @param {Rules} rules */
+/** How many keys come before the first query: queries have the last positions. @param {Rules} rules */
 export function gapOf({ num_queries, num_keys }) {
   return num_keys - num_queries;
 }

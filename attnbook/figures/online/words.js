@@ -12,7 +12,7 @@ export function factor(number) {
   return number === 1 ? "1" : printed(number);
 }
 
-/** A vector; one number stands alone. @param {number[]} vector */
+/** A vector; one number is written without brackets. @param {number[]} vector */
 export function listed(vector) {
   return vector.length === 1 ? printed(vector[0]) : `(${vector.map(printed).join(", ")})`;
 }

@@ -134,7 +134,7 @@ function stage(name, notes, ...content) {
   return { element: make("div", { class: "stage" }, heading, shown), atKey, atQuery };
 }
 
-/** The sliders, each with what it says and the step at which it stands. @param {Model<Traits>} model */
+/** The sliders, each with its text and its present step. @param {Model<Traits>} model */
 function controlsOf(model) {
   const [steps, axis, widths] = [stepsOf(model), model.get("axis"), model.get("widths")];
   /** @param {"query"|"width"} name @param {number} value */

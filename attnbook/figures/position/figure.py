@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 LARGEST_SIZE = 16
 MOST = 1024  # positions
 REACH = 24  # positions that lie between the two at most
-START, DISTANCE = 3, 5  # where the sliders stand at first, if there are positions enough
+START, DISTANCE = 3, 5  # where the sliders are at first, if there are enough positions
 TOLD = 8  # distances to each side that the text spells out
 
 

@@ -1,4 +1,4 @@
-// A prediction: the reader answers first; what is wrong is struck out, and told if it is a known slip.
+// A prediction: the reader answers first; a wrong answer is struck out, and explained if it is a common mistake.
 /** @import { Model, Place } from "../shared/types" */
 /** @import { Answer, Asked, Told, Traits } from "./types" */
 

@@ -27,7 +27,7 @@ MOST = 8  # numbers to type
 class Prediction(Figure):
     """Asks before it shows: for a choice, a number, or a row of numbers.
 
-    What the reader gets wrong is struck out, and told if it is a known slip; after two
+    A wrong answer is struck out, and explained if it is a common mistake; after two
     tries one may be shown the answer. On the book's pages what follows stays folded until
     then.
 

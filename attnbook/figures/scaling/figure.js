@@ -9,7 +9,7 @@ import { folded, tableRow, titledTable } from "../shared/tables.js";
 import { FEW, half, halvesOf, MEASURES, SIDES, scaleOf } from "./panels.js";
 
 /**
- * Where the names of the two lines stand, so that both can be read: each above its line's end,
+ * The positions of the names of the two lines, so that both can be read: each above its line's end,
  * but for ends that are near each other.
  * @param {number[]} ends from 0 to 1
  */

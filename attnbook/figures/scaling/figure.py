@@ -86,7 +86,7 @@ class ScalingFigure(Figure):
         return masked_softmax(self._scores(scaled))
 
     def measures(self, *, scaled: bool) -> dict[str, float]:
-        """What is told of scores and weights at this d, each an average over the queries.
+        """Measures of scores and weights at this d, each an average over the queries.
 
         Returns:
             `variance` of a query's scores, `largest weight`, `entropy` of the weights in

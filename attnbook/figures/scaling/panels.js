@@ -19,7 +19,7 @@ export function sharers(bits) {
   return count === "1" ? "as if one key had all the weight" : `as if ${count} keys shared the weight evenly`;
 }
 
-// What is told of scores and weights, beside what it means: each an average over the queries.
+// Measures of scores and weights, next to what they mean: each an average over the queries.
 /** @type {Record<keyof Measures, Measure>} */
 export const MEASURES = {
   variance: { text: "variance of the scores", note: () => "" },
@@ -113,7 +113,7 @@ function measureList(queries) {
 }
 
 /**
- * A button per key, numbered; the word stands beside them.
+ * A button per key, numbered; the word is next to them.
  * @param {string[]} labels
  * @param {(key: number) => void} onPoint
  */

@@ -13,7 +13,7 @@ const MOST_BESIDE = 44; // columns of two drawings side by side
 const [MOST_AT_ONCE, REST] = [512, 150]; // cells of a table, ms
 
 /**
- * A line's code, cut where the part in focus stands, if it stands there once.
+ * A line's code, cut at the part in focus, if it occurs there once.
  * @param {string} source
  * @param {Pick<Step, "name" | "part">} step
  */
@@ -147,7 +147,7 @@ function measure(element, sizes) {
 }
 
 /**
- * Where a number stands in another list; nowhere is a boolean known again.
+ * The position of a number in another list; booleans are never found.
  * @param {Held[]} list
  * @param {Held} number
  * @param {Kind} kind
@@ -161,7 +161,7 @@ function placesOf(list, number, kind) {
  * A number, its index by name, and where it stood before.
  * @param {Step[]} shown one step, or two
  * @param {number} from which of them the number is of
- * @param {number[][]} marked where the number stands in each
+ * @param {number[][]} marked the number's position in each
  * @param {Held} number
  */
 export function readout(shown, from, marked, number) {

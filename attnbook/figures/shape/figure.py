@@ -20,7 +20,7 @@ ADVICE = "use smaller sizes"
 class ShapeFigure(Figure):
     """A layer's source, and the tensor that each step of its run made, drawn number by number.
 
-    The last axis runs across and the one before it down. Matrices stand below each other,
+    The last axis runs across and the one before it down. Matrices are below each other,
     one for each example; of four axes, the second is side by side: heads. Where numbers
     only moved, the tensor that they come from is drawn too.
 
@@ -30,7 +30,7 @@ class ShapeFigure(Figure):
 
     Args:
         trace: what `attnbook.tracing.trace` returned. Its tensors have at most 4096
-            numbers and 5 axes. If the layer raised an exception, that stands at its line.
+            numbers and 5 axes. If the layer raised an exception, it is shown at its line.
         caption: one sentence below the figure.
 
     A trait that follows the reader's hand, and can be set: `step`, from 0; of a layer that

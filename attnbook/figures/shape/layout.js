@@ -1,15 +1,15 @@
-// Where the numbers of a tensor stand, and which colour each has. Nothing here touches the page.
+// The positions of a tensor's numbers, and the colour of each. Nothing here touches the page.
 /** @import { Point } from "../shared/types" */
 /** @import { BlockLabel, Held, Kind, Layout, Shaped } from "./types" */
 
 export const LEVELS = 16; // shades on either side of zero
-export const RAGGED = -1; // stands for a size that differs from row to row
+export const RAGGED = -1; // means a size that differs from row to row
 export const GAP = 0.8; // cells between two matrices
 
 /**
  * The places of a tensor's matrices: one cell is 1 wide and 1 high.
  * @param {number[]} shape up to five axes: the last runs across and the one before it down; of
- *   four and more the third last stands side by side; those before it stand below each other
+ *   four and more the third last is side by side; those before it are below each other
  * @returns {Layout}
  */
 export function layoutOf(shape) {
@@ -30,7 +30,7 @@ export function layoutOf(shape) {
 }
 
 /**
- * How far from the left and from the top a number's cell stands.
+ * How far from the left and from the top a number's cell is.
  * @param {Layout} layout
  * @param {number} place in the flat list
  * @returns {Point}
@@ -70,7 +70,7 @@ export function indexOf(place, shape) {
 /**
  * The colour of a number: from -16 to 16, and 0 for a plain zero only; or "NaN", "Infinity",
  * "-Infinity", "True", "False".
- * @param {Held} number text stands for what JSON does not know
+ * @param {Held} number text for what JSON does not know
  * @param {Kind} kind
  * @param {number} scale the size that has the full colour
  */

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from attnbook.tracing import Step
 
 Number = float | str
-"""As JSON knows it; text stands for what JSON or JavaScript would lose."""
+"""As JSON knows it; text for what JSON or JavaScript would lose."""
 DIGITS = 9  # of a number in single precision
 SAFE = 2**53  # above it, JavaScript's numbers miss some integers
 UNREADABLE = "unreadable"
@@ -57,7 +57,7 @@ def relation(one: Sequence[Number], other: Sequence[Number], kind: str) -> str:
     """Say how a tensor's numbers are those of an earlier one, of the same kind.
 
     Returns:
-        "order" if they stand in the same order, "moved" if in another, else "". Numbers
+        "order" if they are in the same order, "moved" if in another, else "". Numbers
         that are all equal, and booleans in another order, are no sign of anything.
     """
     if len(one) != len(other) or len({*one}) < 2:

@@ -16,7 +16,7 @@ import {
   spotOf,
 } from "./layout.js";
 
-const MOST_PRINTED = 256; // integers that stand in their cells
+const MOST_PRINTED = 256; // integers that are printed in their cells
 const NARROW = 250; // px that the cells have on a phone
 const CHARACTER = 6.6; // px of a label
 const [LEAST, MOST] = [7, 22]; // px of a cell
@@ -74,7 +74,7 @@ export function frames({ across, down, beside, below, stepRight, stepDown }) {
   return make("svg:path", { ...line, class: "frame", d });
 }
 
-/** Whether a tensor's numbers stand in its cells. @param {Step} step @param {Held[]} numbers */
+/** Whether a tensor's numbers are printed in its cells. @param {Step} step @param {Held[]} numbers */
 export function isPrinted({ kind }, numbers) {
   return kind === "int" && numbers.length <= MOST_PRINTED;
 }

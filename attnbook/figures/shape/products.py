@@ -104,7 +104,7 @@ class Products:
         # Numbers that are all equal could be a product of almost anything.
         equal = bool(now.sorted[0] == now.sorted[-1])
         found = None if known or equal else self._factors(now)
-        # Of tensors that hold the same, the latest stands for all.
+        # Of tensors that hold the same numbers, the latest is used for all.
         others = [it for it in self.earlier if not it.same(now)]
         alike = [step for it in self.earlier if it.same(now) for step in (it.step, *it.alike)]
         self.earlier = [Factor(step, (*alike,)), *others][:RECENT]

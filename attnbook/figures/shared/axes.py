@@ -30,7 +30,7 @@ def axis_of(places: list[float], spread: float) -> list[float]:
 
 
 def places_on(axis: list[float]) -> list[float]:
-    """Each place at which a slider below the axis can stand."""
+    """Each position that a slider below the axis can have."""
     low, high, step = axis
     first = round(low / step)
     return [clean((first + i) * step) for i in range(round((high - low) / step) + 1)]

@@ -1,4 +1,4 @@
-"""What all figures share: their files, their numbers, and the text that stands for them."""
+"""What all figures share: their files, their numbers, and their text form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-// Pieces that figures share: what stands in a column per key. Each returns an element and a way
+// Pieces that figures share: those with a column per key. Each returns an element and a way
 // to paint it.
 /** @import { Ends } from "./types" */
 import { walkAlong } from "./controls.js";

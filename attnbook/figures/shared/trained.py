@@ -20,7 +20,7 @@ class TrainedFigure(Figure):
     """On the book's pages a script brings the weights; a notebook's page asks for them here."""
 
     name = traitlets.Unicode().tag(sync=True)
-    shown: Any = traitlets.Dict().tag(sync=True)  # what stands there before the model does
+    shown: Any = traitlets.Dict().tag(sync=True)  # what is shown before the model has loaded
     wanted = traitlets.Bool(default_value=False).tag(sync=True)
     weights: Any = traitlets.Dict().tag(sync=True)  # only if wanted: no page stores them
     late: traitlets.List[str] = traitlets.List().tag(sync=True)  # what the page keeps ready

@@ -86,7 +86,7 @@ function parts(model, repaint) {
     written = now;
     if (problem) typed.say(`${problem} Still shown: ${shown}`, true);
     else typed.say(why, Boolean(why));
-    // What is new waits for the model, and what stands there is of something else.
+    // New text waits for the model; what is shown belongs to other text.
     const old = shown !== now || String(seen.reading.hidden) !== String(model.get("hidden"));
     put(rest, { class: problem || old ? "stale" : "" });
     put(answer, { text: verdict(seen.reading, seen.whole) });

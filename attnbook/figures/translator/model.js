@@ -26,7 +26,7 @@ const rowOf = (rows, row, count) => {
 const sigmoid = (x) => 1 / (1 + Math.exp(-x));
 
 /**
- * One convolution over three vectors each, with ReLU; beyond both ends stand zeros.
+ * One convolution over three vectors each, with ReLU; zeros beyond both ends.
  * @param {Float32Array} weight [out][in][3]
  * @param {Float32Array} bias
  * @param {number[][]} vectors

@@ -158,7 +158,7 @@ class Block(nn.Module):
 
         Raises:
             TypeError: `module` is no `nn.TransformerEncoderLayer`, or computes something else: by
-                a method of its own, by hooks, or by what stands in place of a part.
+                a method of its own, by hooks, or by what replaces a part.
             ValueError: it norms after adding, or has another activation than ReLU.
         """
         kind = nn.TransformerEncoderLayer

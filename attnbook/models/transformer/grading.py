@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class HeadScore(NamedTuple):
-    """How much of a head's weight lies where, in [0, 1]; -1 stands for no head of a model."""
+    """How much of a head's weight lies where, in [0, 1]; -1 means no head of a model."""
 
     layer: int
     head: int

@@ -29,7 +29,7 @@ def make_repeats(
 ) -> list[Repeat]:
     """Draw lines. More lines from one seed begin with the same ones.
 
-    The phrase stands there at least twice, where the line is long enough for that; how long
+    The phrase occurs there at least twice, where the line is long enough for that; how long
     it is, and where it begins, nobody says.
 
     Args:

@@ -1,4 +1,4 @@
-"""Dates written out in many languages, each with its ISO date and where its parts stand.
+"""Dates written out in many languages, each with its ISO date and the spans of its parts.
 
 The words come from Unicode's CLDR, as Babel ships it: no download, and as many pairs as
 wanted. A date knows the characters of its year, month and day, its gold spans, so where a

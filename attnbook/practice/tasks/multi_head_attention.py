@@ -280,7 +280,7 @@ def _call(
     valid_lens: Tensor | None = None,
     **weights: Tensor,
 ) -> Tensor:
-    """Call it with weights that change nothing, and with no padding, unless told otherwise."""
+    """Call it with weights that change nothing, and with no padding, unless given others."""
     same = torch.eye(queries.shape[-1])
     W_q, W_k, W_v, W_o = (weights.get(name, same) for name in ("W_q", "W_k", "W_v", "W_o"))
     lens = torch.full((len(keys),), keys.shape[1]) if valid_lens is None else valid_lens

@@ -119,7 +119,7 @@ def save_decoder(
     snapshots: Mapping[int, Mapping[str, Tensor]],
     notes: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write snapshots of a model; whoever reads the file meanwhile sees the old or the new one.
+    """Write snapshots of a model; anyone who reads the file meanwhile sees the old or the new one.
 
     Args:
         path: in a folder that exists; a symbolic link is replaced, not followed.

@@ -42,7 +42,7 @@ def book_model(name: str, device: torch.device | str = "cpu") -> Translator:
 def save_checkpoint(
     path: Path | str, model: Translator, notes: Mapping[str, Any] | None = None
 ) -> None:
-    """Write a model to a file; whoever reads it meanwhile sees the old file or the new one.
+    """Write a model to a file; anyone who reads it meanwhile sees the old file or the new one.
 
     Args:
         path: in a folder that exists; a symbolic link is replaced, not followed.
