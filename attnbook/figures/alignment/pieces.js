@@ -65,10 +65,13 @@ export function outputBand(onChoose) {
   };
   const paint = (/** @type {number} */ step) => {
     const { output, fields } = shown;
-    const told = output.length ? `${step} of ${output.length - 1}` : "none";
-    control.set(step, told);
+    const progress = output.length ? `${step} of ${output.length - 1}` : "none";
+    control.set(step, progress);
     if (output.length)
-      control.input.setAttribute("aria-valuetext", `${told}: "${output[step]}"${fields[step] && `, ${fields[step]}`}`);
+      control.input.setAttribute(
+        "aria-valuetext",
+        `${progress}: "${output[step]}"${fields[step] && `, ${fields[step]}`}`,
+      );
     buttons.forEach((button, i) =>
       i === step ? button.setAttribute("aria-current", "step") : button.removeAttribute("aria-current"),
     );

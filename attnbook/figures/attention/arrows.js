@@ -73,8 +73,8 @@ export function arrows(query, keys) {
   const all = arrowsOf(query, keys);
   const reach = Math.max(1e-9, ...all.flatMap(({ vector }) => vector).map(Math.abs)) * BEYOND;
   const plane = make("div", { class: "plane", "aria-hidden": true }, ...drawing(all, reach, SMALL));
-  const told = ["solid: keys, dashed: query", ...coinciding(all)].join("; ");
-  return [plane, make("span", { text: told })];
+  const legend = ["solid: keys, dashed: query", ...coinciding(all)].join("; ");
+  return [plane, make("span", { text: legend })];
 }
 
 /**

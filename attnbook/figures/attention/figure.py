@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 CPU = torch.device("cpu")
 MOST_EXAMPLES = 8
 MOST_ARROWS = 8  # keys, each in a colour of its own
-MOST_TOLD = 16  # numbers of a row, and rows, that the text spells out
+MOST_PRINTED = 16  # numbers of a row, and rows, that the text spells out
 
 
 class AttentionFigure(Figure):
@@ -223,19 +223,19 @@ class AttentionFigure(Figure):
         examples = zip(self.example_labels, self.valid_lens, rows, strict=True)
         for name, lens, (weights, outputs) in examples:
             lines.append(f"{name}: valid_lens {lens}")
-            told = list(zip(self.query_labels, weights, outputs, strict=True))[:MOST_TOLD]
+            shown = list(zip(self.query_labels, weights, outputs, strict=True))[:MOST_PRINTED]
             lines += [
-                f"  {q}: weights {_vector(row)}, output {_vector(out)}" for q, row, out in told
+                f"  {q}: weights {_vector(row)}, output {_vector(out)}" for q, row, out in shown
             ]
-            if len(weights) > MOST_TOLD:
-                lines.append(f"  and {len(weights) - MOST_TOLD} more queries")
+            if len(weights) > MOST_PRINTED:
+                lines.append(f"  and {len(weights) - MOST_PRINTED} more queries")
         return lines
 
 
 def _vector(row: list[float]) -> str:
-    told = [decimals(number) for number in row[:MOST_TOLD]]
-    more = [f"and {len(row) - MOST_TOLD} more"] if len(row) > MOST_TOLD else []
-    return f"[{', '.join(told + more)}]"
+    numbers = [decimals(number) for number in row[:MOST_PRINTED]]
+    more = [f"and {len(row) - MOST_PRINTED} more"] if len(row) > MOST_PRINTED else []
+    return f"[{', '.join(numbers + more)}]"
 
 
 def check_shown(queries: Tensor, keys: Tensor, values: Tensor) -> None:

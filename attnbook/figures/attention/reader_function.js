@@ -37,7 +37,7 @@ export function callsOf(model, lengthOf) {
 }
 
 /** Why the first thing that cannot be drawn cannot be drawn. @param {Model<Traits>} model @param {unknown[]} given */
-export function told(model, given) {
+export function describeValue(model, given) {
   const count = model.get("key_labels").length;
   const odd = given.flatMap((one) => (Array.isArray(one) ? one : [one])).find((one) => !isNumber(one) && !isBool(one));
   if (odd === undefined) return `not one number for each of ${count} keys`;
@@ -113,7 +113,8 @@ export function ownFunction(model, lengthOf, paint) {
     const answer = await written.call(callsOf(model, lengthOf)).catch((error) => ({ error: String(error) }));
     if (mine !== asked) return; // a later move asks again
     rows = answer.given ? rowsOf(model, answer.given, lengthOf) : null;
-    const why = answer.error ?? (answer.given ? `it gives ${told(model, answer.given)}.` : "it takes too long.");
+    const why =
+      answer.error ?? (answer.given ? `it gives ${describeValue(model, answer.given)}.` : "it takes too long.");
     const trouble = `Your \`${written.called}\` cannot be drawn here, so this is the book’s: ${why}`;
     note.replaceChildren(...withCode(rows ? "" : trouble));
     paint();

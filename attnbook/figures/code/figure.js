@@ -20,7 +20,7 @@ const LACKS = "python-on-the-page.html";
 const STARTED = "Started again. “Bring back” shows your code again.";
 
 /** What to say of a run: paragraphs. @param {Answered} answer */
-export function told(answer) {
+export function paragraphsOf(answer) {
   if (answer.stopped) return [STOPPED[answer.stopped]];
   if (answer.error) {
     const error = answer.line ? `Line ${answer.line}: ${answer.error}` : answer.error;
@@ -124,7 +124,7 @@ function drawAlive(model) {
       field.mark(null);
       const runner = await start();
       const answer = await runner.ask({ code, task }, shown.print);
-      paragraphs = told(answer);
+      paragraphs = paragraphsOf(answer);
       field.mark(answer.line ?? null);
       if (answer.verdict) {
         const call = (/** @type {unknown[][]} */ calls) => runner.ask({ code, called: task.called, calls });

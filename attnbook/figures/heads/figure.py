@@ -134,16 +134,16 @@ class HeadsFigure(TrainedFigure):
             "percent": percent,
             "verdict": _verdicts(text, reading.guesses),
         }
-        for told, row in rows.items():
-            yield f"{told} {' '.join(f'{each:>3}' for each in row)}"
+        for title, row in rows.items():
+            yield f"{title} {' '.join(f'{each:>3}' for each in row)}"
         yield counted(text, reading.guesses, self.shown["whole"], self.removed)
         yield f"query {self.query}, {text[self.query]}, looks most"
         for layer, heads in enumerate(reading.weights[:, :, self.query].tolist()):
             for head, row in enumerate(heads):
                 key = row.index(max(row))
                 gone = " (taken away)" * ([layer, head] in self.removed)
-                told = f"at {key}, {text[key]}: {decimals(row[key])}"
-                yield f"  {name_of((layer, head))}{gone}: {told}"
+                peak = f"at {key}, {text[key]}: {decimals(row[key])}"
+                yield f"  {name_of((layer, head))}{gone}: {peak}"
 
 
 def _verdicts(text: str, guesses: str) -> str:

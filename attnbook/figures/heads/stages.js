@@ -31,13 +31,13 @@ function stage(name, className) {
     }
     [...axis.children].forEach((each, i) => put(each, { text: text[i], class: i === chosen ? "chosen" : "" }));
   };
-  /** @param {string} text @param {number[]} numbers of the first symbols @param {Ends} ends @param {number} chosen @param {string} told */
-  const paint = (text, numbers, ends, chosen, told) => {
+  /** @param {string} text @param {number[]} numbers of the first symbols @param {Ends} ends @param {number} chosen @param {string} explanation */
+  const paint = (text, numbers, ends, chosen, explanation) => {
     const places = text.padEnd(LEAST);
     symbols(places, chosen);
     const all = Array.from(places, (_, i) => numbers[i] ?? 0);
     picture?.paint(all, ends);
-    put(note, { text: told });
+    put(note, { text: explanation });
   };
   return { element, paint };
 }
@@ -65,10 +65,10 @@ export function stages(onChoose) {
     const best = added ? peakOf(added) : -1;
     const last = layer === heads.length - 1;
     const straight = last ? "" : `; layer ${layer + 1} reads it, too`;
-    const told = gone
+    const explanation = gone
       ? "taken away: nothing is added"
       : added && `adds to the symbols’ scores, most to “${characters[best]}”: ${signed(added[best])}${straight}`;
-    output.paint(characters, added ?? [], span(added ?? []), gone ? -1 : best, told || "");
+    output.paint(characters, added ?? [], span(added ?? []), gone ? -1 : best, explanation || "");
   };
   return { element, paint };
 }

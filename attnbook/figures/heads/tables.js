@@ -19,11 +19,11 @@ function grid() {
     );
     body.replaceChildren(...made);
   };
-  /** @param {string} told @param {string[]} columns @param {[name: string, numbers: number[]][]} rows each perhaps shorter than the columns */
-  const paint = (told, columns, rows) => {
+  /** @param {string} title @param {string[]} columns @param {[name: string, numbers: number[]][]} rows each perhaps shorter than the columns */
+  const paint = (title, columns, rows) => {
     if (sizes !== `${rows.length} ${columns.length}`) build(rows.length, columns.length);
     sizes = `${rows.length} ${columns.length}`;
-    put(caption, { text: told });
+    put(caption, { text: title });
     columns.forEach((name, i) => put(head.rows[0].cells[i + 1], { text: name }));
     rows.forEach(([name, numbers], r) => {
       const { cells } = body.rows[r];

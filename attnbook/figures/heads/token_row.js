@@ -22,9 +22,9 @@ export function field(onType) {
   input.addEventListener("input", () => onType(input.value));
   /** @param {string} characters */
   const call = (characters) => put(name, { text: `symbols, from ${characters[0]} to ${characters.at(-1)}` });
-  /** @param {string} told @param {boolean} wrong */
-  const say = (told, wrong) => {
-    put(said, { text: told, class: wrong ? "wrong" : "" });
+  /** @param {string} message @param {boolean} wrong */
+  const say = (message, wrong) => {
+    put(said, { text: message, class: wrong ? "wrong" : "" });
     put(input, { "aria-invalid": wrong });
   };
   /** What reads as this text already stays as it was typed. @param {string} text */
@@ -47,10 +47,10 @@ function column(i, onChoose) {
     put(symbol, { text: reading.text[i] });
     put(guess, { text: `${reading.guesses[i]}${MARKS[verdict]}` });
     put(chance, { text: percent });
-    const told = `${i}: “${reading.text[i]}”, guess for the next “${reading.guesses[i]}”, ${percent} %`;
+    const label = `${i}: “${reading.text[i]}”, guess for the next “${reading.guesses[i]}”, ${percent} %`;
     put(button, {
       class: `${verdict}${unseen ? " unseen" : ""}`,
-      "aria-label": verdict ? `${told}, ${verdict}` : told,
+      "aria-label": verdict ? `${label}, ${verdict}` : label,
       "aria-pressed": chosen,
     });
   };

@@ -21,8 +21,8 @@ const TENSORS = "# queries, keys, values: (batch, positions, size)";
 
 /** A line of comment for rows that see nothing. @param {Rules} rules @param {Own | null} own @param {string} becomes */
 function emptyNote(rules, own, becomes) {
-  const told = emptied(rules, joined(visibleOf(rules), own?.table ?? null));
-  return told ? [`# ${told.split(":")[0]}: ${becomes}.`] : [];
+  const mistake = emptied(rules, joined(visibleOf(rules), own?.table ?? null));
+  return mistake ? [`# ${mistake.split(":")[0]}: ${becomes}.`] : [];
 }
 
 /** A call that gives the output, in one line or in three. @param {string} start @param {string[]} given */

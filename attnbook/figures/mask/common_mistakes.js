@@ -2,7 +2,7 @@
 /** @import { Mask, Part, Rules, Sees, Slip } from "./types" */
 import { apart, drawn, essential, gapOf, NOTHING, partsOf, visibleOf } from "./rules.js";
 
-/** Rules with some of them another way, and what to say to a reader who has these. @typedef {[told: string, changes: Partial<Rules>]} Change */
+/** Rules with some of them another way, and what to say to a reader who has these. @typedef {[message: string, changes: Partial<Rules>]} Change */
 
 /** All rules at once. @param {Part[]} parts @returns {Sees} */
 const every = (parts) => (q, k) => parts.every(({ sees }) => sees(q, k));
@@ -112,7 +112,7 @@ function slipsOfAll(rules) {
       found.push([`${name}: the other rules hold.`, every(parts.filter((other) => other !== part))]);
     }
   }
-  return found.map(([told, sees]) => ({ told, mask: drawn(rules, sees) }));
+  return found.map(([message, sees]) => ({ message, mask: drawn(rules, sees) }));
 }
 
 /** All mistakes that differ from the right mask and from nothing. @param {Rules} wanted @returns {Slip[]} */
@@ -120,7 +120,7 @@ export function slipsOf(wanted) {
   const rules = essential(wanted);
   const right = visibleOf(rules);
   const off = [windowsOff, paddingOff, ordersOff, documentsOff].flatMap((changed) => changed(rules));
-  const found = off.map(([told, changes]) => ({ told, mask: visibleOf({ ...rules, ...changes }) }));
+  const found = off.map(([message, changes]) => ({ message, mask: visibleOf({ ...rules, ...changes }) }));
   return [...found, ...slipsOfAll(rules)].filter(({ mask }) => apart(mask, right) && mask.flat().some(Boolean));
 }
 
@@ -158,5 +158,5 @@ export function nameOf(sizes, mask) {
 export function judged(mask, wanted) {
   const differ = apart(mask, visibleOf(wanted));
   const slip = differ && slipsOf(wanted).find((known) => apart(mask, known.mask) === 0);
-  return { differ, slip: slip ? slip.told : "" };
+  return { differ, slip: slip ? slip.message : "" };
 }

@@ -156,8 +156,8 @@ class MaskFigure(Figure):
         if self.goal is not None:
             wanted = MaskRules(**self.goal).visible()
             differ = int((wanted != self.visible).sum())
-            told = "This is the picture." if not differ else f"{differ} pairs differ from it."
-            lines += ["Wanted:", *_picture(wanted.tolist()), told]
+            verdict = "This is the picture." if not differ else f"{differ} pairs differ from it."
+            lines += ["Wanted:", *_picture(wanted.tolist()), verdict]
         return lines
 
 
@@ -180,15 +180,15 @@ def _checked(chosen: dict[str, Any]) -> MaskRules:
 def _goal_of(goal: MaskRules | None, num_queries: int, num_keys: int) -> dict[str, Any] | None:
     if goal is None:
         return None
-    told = asdict(goal)
-    if told.pop("table") is not None:
+    fields = asdict(goal)
+    if fields.pop("table") is not None:
         raise ValueError("goal must be made of rules, got a table")
     if (goal.num_queries, goal.num_keys) != (num_queries, num_keys):
         raise ValueError(
             f"goal must have num_queries={num_queries} and num_keys={num_keys}, "
             f"got {goal.num_queries} and {goal.num_keys}"
         )
-    return told | {"documents": _listed(goal.documents)}
+    return fields | {"documents": _listed(goal.documents)}
 
 
 def _groups_of(groups: Sequence[str] | None, goal: MaskRules | None) -> list[str]:
@@ -201,8 +201,8 @@ def _groups_of(groups: Sequence[str] | None, goal: MaskRules | None) -> list[str
 
 def _said(chosen: dict[str, Any]) -> str:
     """The rules that are set, as they would be written."""
-    told = [f"{name}={value!r}" for name, value in chosen.items() if value is not None]
-    return ", ".join(told)
+    values = [f"{name}={value!r}" for name, value in chosen.items() if value is not None]
+    return ", ".join(values)
 
 
 def _picture(mask: list[list[bool]]) -> list[str]:

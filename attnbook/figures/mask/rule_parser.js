@@ -108,7 +108,7 @@ const STOPPED = {
 };
 
 /** A value that is neither True nor False, in words. @param {unknown} value */
-function told(value) {
+function describeValue(value) {
   if (value === null) return "None";
   if (Array.isArray(value)) return "a list";
   if (typeof value === "object")
@@ -137,7 +137,7 @@ export function tableFrom(text, { num_queries, num_keys }, answer) {
     const k = row.findIndex((value) => ![true, false, 0, 1, -1, -2].includes(/** @type {any} */ (value)));
     if (k < 0) continue;
     const q = i + num_keys - num_queries;
-    return { table: null, error: `It gives ${told(row[k])} for q=${q}, k=${k}: a mask is of True and False.` };
+    return { table: null, error: `It gives ${describeValue(row[k])} for q=${q}, k=${k}: a mask is of True and False.` };
   }
   return { table: rows.map((row) => row.map((value) => (Number(value) & 1) === 1)), error: "" };
 }

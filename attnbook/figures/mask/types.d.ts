@@ -31,7 +31,7 @@ export interface Part {
 
 /** A mistake with the mask that it makes. */
 export interface Slip {
-  told: string;
+  message: string;
   mask: Mask;
 }
 

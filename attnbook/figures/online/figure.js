@@ -52,7 +52,7 @@ function partsOf(model) {
   const steps = plains.length - 1;
   const onStep = (/** @type {number} */ step) => setterOf(model)({ step });
   const top = buttons(model, steps, onStep);
-  const told = make("p", { class: "readout", "aria-live": "polite" });
+  const line = make("p", { class: "readout", "aria-live": "polite" });
   const axis = scoreAxis(scores, values, block, onStep);
   const notes = ["each key’s e^(score − highest)", "each power times its key’s value"];
   const sums = sumsOf(values).map((sum, i) => {
@@ -69,14 +69,14 @@ function partsOf(model) {
     const forward = step > shown && !still.matches;
     shown = step;
     top.paint(step, corrected);
-    put(told, { text: story(walk, step, corrected) });
+    put(line, { text: story(walk, step, corrected) });
     axis.paint(walk, step);
     sums.forEach((sum) => sum.paint(walk, step, forward));
     pooled.paint(output[step], plains[step], errorOf(output[step], plains[step]), step, step === steps);
     tables.paint(walk, step, output, plains);
   };
   const rows = [...axis.rows, ...sums.map((sum) => sum.element), pooled.element];
-  return { elements: [top.element, told, ...rows, tables.element], paint };
+  return { elements: [top.element, line, ...rows, tables.element], paint };
 }
 
 /** Draw the figure into `el` and keep it in step with the model; returns a clean-up. @param {Place<Traits>} place */

@@ -177,8 +177,8 @@ class OnlineSoftmaxFigure(Figure):
 
 
 def _listed(vector: list[float]) -> str:
-    told = ", ".join(decimals(number) for number in vector)
-    return told if len(vector) == 1 else f"[{told}]"
+    printed = ", ".join(decimals(number) for number in vector)
+    return printed if len(vector) == 1 else f"[{printed}]"
 
 
 def _check(scores: Tensor, values: Tensor, block: int) -> None:

@@ -103,11 +103,11 @@ export function sumRows({ name, of, now }, note, places, ends) {
   const paint = (walk, step, shrink) => {
     const [old, carried] = [walk[Math.max(0, step - 1)], walk[step]];
     const { before, kept, powers, correction } = carried;
-    const told = [now(old), correction * now(old), now(carried)];
+    const values = [now(old), correction * now(old), now(carried)];
     const labels = step ? ["before", `× ${factor(correction)}`, `+ block ${step}`] : ["before", "×", "+ block"];
     [before, kept, powers].forEach((parts, i) => {
       put(rows[i].label, { text: labels[i] });
-      put(rows[i].number, { text: step || i === 2 ? printed(told[i]) : "" });
+      put(rows[i].number, { text: step || i === 2 ? printed(values[i]) : "" });
       const all = of(parts);
       rows[i].drawn.paint([...all, ...new Array(places - all.length).fill(0)], ends);
     });
@@ -149,7 +149,7 @@ export function outputRows(values, block, places) {
     make("b", { text: "Output so far" }),
     make("small", { text: "weighted sum / sum of powers, between the values" }),
   );
-  const told = make("div", { class: "told" }, output, plain, error);
+  const result = make("div", { class: "result" }, output, plain, error);
   const axes = lines.map(({ element }, c) => {
     const name = make("span", { class: "name", text: lines.length > 1 ? `number ${c}` : "" });
     return line("values", name, element);
@@ -159,7 +159,7 @@ export function outputRows(values, block, places) {
     { class: "carried pooled", role: "group", "aria-label": "Output so far" },
     title,
     ...axes,
-    told,
+    result,
   );
   /** @param {number[]} found @param {number[]} expected @param {number[]} wrong @param {number} step @param {boolean} last */
   const paint = (found, expected, wrong, step, last) => {

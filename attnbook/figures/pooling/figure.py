@@ -180,8 +180,8 @@ def _number(name: str, number: float | Tensor) -> float:
     if isinstance(number, Tensor) and number.dim() == 0:
         exact = numbers(name, number.reshape(1))[0]
         # As few digits as its precision needs: 0.3, not 0.300000012.
-        told = (float(f"{exact:.{digits}g}") for digits in range(1, 10))
-        return next((short for short in told if number.new_tensor(short) == number), exact)
+        rounded = (float(f"{exact:.{digits}g}") for digits in range(1, 10))
+        return next((short for short in rounded if number.new_tensor(short) == number), exact)
     if isinstance(number, bool) or not isinstance(number, Real):
         raise TypeError(f"{name} must be one number, got {number!r}")
     if not math.isfinite(number):

@@ -31,14 +31,14 @@ export function sentence(name, { products, dot }) {
 function mover(names, positions, onMove) {
   const control = slider("move both positions", { min: 0, max: positions - 1, step: 1 }, onMove);
   const where = names.map((name, side) => make("b", { class: `side-${side}`, text: name }));
-  const told = ["p", "q"].map(() => make("span"));
-  const ends = names.map((_, side) => make("span", { class: "end" }, where[side], told[side]));
+  const numbers = ["p", "q"].map(() => make("span"));
+  const ends = names.map((_, side) => make("span", { class: "end" }, where[side], numbers[side]));
   const label = make("div", { class: "both-label" }, make("span", { text: "Move both" }), ...ends);
   const letters = names[0] === "p" ? ["", ""] : ["at p", "at q"];
   /** @param {number} start @param {[number, number]} places */
   const paint = (start, places) => {
     control.set(start, `p = ${places[0]}, q = ${places[1]}`);
-    places.forEach((place, side) => put(told[side], { text: ` ${letters[side]} = ${place}` }));
+    places.forEach((place, side) => put(numbers[side], { text: ` ${letters[side]} = ${place}` }));
   };
   return { element: make("div", { class: "both" }, label, control.input), paint };
 }

@@ -99,12 +99,12 @@ class PositionFigure(Figure):
         if query.shape != key.shape:
             raise ValueError(f"key must have the size of query, {len(query)}, got {len(key)}")
         check_dtype("key", key, "query", query)
-        told = numbers("query", query), numbers("key", key)
-        most = (doubles(told[0]).norm() * doubles(told[1]).norm()).item()
+        parsed = numbers("query", query), numbers("key", key)
+        most = (doubles(parsed[0]).norm() * doubles(parsed[1]).norm()).item()
         if not math.isfinite(most):
             raise ValueError(f"dot products must be finite, got up to {most}")
         figure = cls(len(query), positions=positions, caption=caption)
-        figure.query, figure.key = told
+        figure.query, figure.key = parsed
         figure._describe()
         return figure
 

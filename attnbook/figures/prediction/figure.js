@@ -58,21 +58,25 @@ function take(model, answer) {
 /** One button for each answer. @param {Model<Traits>} model @returns {Asked} */
 function choice(model) {
   const rows = model.get("options").map((option) => {
-    const [mark, word, told] = [make("span", { class: "sign" }), make("span", {}, ...withCode(option)), make("small")];
+    const [mark, word, explanation] = [
+      make("span", { class: "sign" }),
+      make("span", {}, ...withCode(option)),
+      make("small"),
+    ];
     const button = make("button", { type: "button", class: "option" }, mark, word);
     button.addEventListener("click", () => {
       if (!model.get("done") && !model.get("tried").includes(option)) take(model, option);
     });
-    return { option, button, mark, told, element: make("div", {}, button, told) };
+    return { option, button, mark, explanation, element: make("div", {}, button, explanation) };
   });
   const paint = () => {
-    for (const { option, button, mark, told } of rows) {
+    for (const { option, button, mark, explanation } of rows) {
       const wrong = model.get("tried").includes(option);
       const right = model.get("done") !== "" && option === model.get("right");
       const state = wrong ? "wrong" : right ? "right" : "";
       put(button, { "data-state": state, "aria-disabled": wrong || model.get("done") !== "" });
       put(mark, { text: MARKS[state] });
-      if (wrong && !told.firstChild) told.append(...withCode(judge(model, option).says));
+      if (wrong && !explanation.firstChild) explanation.append(...withCode(judge(model, option).says));
     }
   };
   return { element: make("div", { class: "options" }, ...rows.map((row) => row.element)), paint };
@@ -119,8 +123,8 @@ function fields(model) {
       .get("tried")
       .slice(tried.children.length)
       .forEach((row) => {
-        const told = make("small", {}, ...withCode(judge(model, row).says));
-        tried.append(make("li", {}, make("s", { text: say(model, row) }), told));
+        const explanation = make("small", {}, ...withCode(judge(model, row).says));
+        tried.append(make("li", {}, make("s", { text: say(model, row) }), explanation));
       });
     const right = /** @type {number[]} */ (model.get("right"));
     inputs.forEach((input, i) => {

@@ -15,7 +15,7 @@ export interface Traits extends Shown {
   done: "" | "right" | "shown";
 }
 
-/** What an answer is told. */
+/** The response to an answer. */
 export interface Told {
   right: boolean;
   says: string;

@@ -128,11 +128,11 @@ class ScalingFigure(Figure):
     def _lines(self) -> list[str]:
         lines = [f"ScalingFigure: d = {self.d}"]
         for formula, scaled in (("q · k", False), ("q · k / √d", True)):
-            told = {name: decimals(m) for name, m in self.measures(scaled=scaled).items()}
+            texts = {name: decimals(m) for name, m in self.measures(scaled=scaled).items()}
             lines.append(
-                f"{formula}: variance of the scores {told['variance']}, "
-                f"largest weight {told['largest weight']}, entropy {told['entropy']} bits, "
-                f"slopes {told['slopes']}"
+                f"{formula}: variance of the scores {texts['variance']}, "
+                f"largest weight {texts['largest weight']}, entropy {texts['entropy']} bits, "
+                f"slopes {texts['slopes']}"
             )
         return lines
 

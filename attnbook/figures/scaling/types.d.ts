@@ -10,7 +10,7 @@ export interface Traits extends Shown {
   query: number;
 }
 
-/** What is told of one half at one d, each an average over the queries. */
+/** The measures of one half at one d, each an average over the queries. */
 export interface Measures {
   variance: number;
   largest: number;
@@ -18,7 +18,7 @@ export interface Measures {
   slopes: number;
 }
 
-/** How a measure is told: its name, its unit, and what its number means. */
+/** The texts of a measure: its name, its unit, and what its number means. */
 export interface Measure {
   text: string;
   unit?: string;

@@ -153,7 +153,7 @@ def _checked(trace: Trace) -> list[Step]:
 
 
 def _section(title: str, lines: Any) -> dict[str, Any]:  # noqa: ANN401 - of a trace
-    told = [
+    texts = [
         {
             "number": line.number,
             "source": line.source,
@@ -166,4 +166,4 @@ def _section(title: str, lines: Any) -> dict[str, Any]:  # noqa: ANN401 - of a t
         }
         for line in lines
     ]
-    return {"title": title, "lines": told}
+    return {"title": title, "lines": texts}

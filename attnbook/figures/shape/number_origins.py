@@ -141,8 +141,8 @@ def steps_as_data(
         if made is None:
             return None
         first, second = data(_seen(made.first)), data(_seen(made.second))
-        told = {"turned": made.turned, "divisor": made.divisor, "formula": made.formula}
-        return {"first": first, "second": second} | told
+        traits = {"turned": made.turned, "divisor": made.divisor, "formula": made.formula}
+        return {"first": first, "second": second} | traits
 
     steps = [
         data(each)

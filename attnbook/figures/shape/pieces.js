@@ -124,12 +124,12 @@ function labelsOf(step, layout, cell) {
 function axesLine(step, unnamed) {
   const last = step.shape.length - 1;
   /** @param {number} axis */
-  const told = (axis) => {
+  const describe = (axis) => {
     const size = step.shape[axis];
     return `${axisName(step, axis)} ${step.symbols[axis] === String(size) ? `(${sizeOf(size)})` : size}`;
   };
-  const parts = [...(last > 0 ? [`↓ ${told(last - 1)}`] : []), ...(last >= 0 ? [`→ ${told(last)}`] : [])];
-  if (unnamed) parts.push(`side by side: ${told(last - 2)}`);
+  const parts = [...(last > 0 ? [`↓ ${describe(last - 1)}`] : []), ...(last >= 0 ? [`→ ${describe(last)}`] : [])];
+  if (unnamed) parts.push(`side by side: ${describe(last - 2)}`);
   return make("div", { class: "axes-line" }, ...parts.map((text) => make("span", { text })));
 }
 

@@ -101,12 +101,12 @@ export function dotAt(x, y) {
  */
 export function ruler(side) {
   const element = make("div", { class: `ruler ${side}`, "aria-hidden": true });
-  let told = "";
+  let announced = "";
   /** @param {Label[]} labels */
   const paint = (labels) => {
     const now = JSON.stringify(labels);
-    if (now === told) return;
-    told = now;
+    if (now === announced) return;
+    announced = now;
     element.replaceChildren(
       ...labels.map(({ at, text }) =>
         make("span", { text, style: `--at: ${at.toFixed(3)}%; --half: ${text.length / 2}ch` }),

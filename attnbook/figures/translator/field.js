@@ -26,9 +26,9 @@ export function field(examples, characters, onType) {
     onType(select.value);
   });
   const element = make("div", { class: "translator-field" }, typed, choice, said);
-  /** @param {string} told @param {boolean} wrong */
-  const say = (told, wrong) => {
-    put(said, { text: told, class: wrong ? "wrong" : "" });
+  /** @param {string} message @param {boolean} wrong */
+  const say = (message, wrong) => {
+    put(said, { text: message, class: wrong ? "wrong" : "" });
     put(input, { "aria-invalid": wrong });
   };
   /** What reads as this text already stays as it was typed. @param {string} text */

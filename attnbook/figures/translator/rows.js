@@ -86,8 +86,8 @@ function column(text, place, onToggle) {
 export function textBand(onHide) {
   const columns = make("div", { class: "columns", dir: "ltr", role: "group", "aria-label": "characters of the text" });
   const note = make("p", { class: "note" });
-  const told = make("span", { text: "weight of each character at this step; click one to hide it" });
-  const element = band("Text", told, columns, note);
+  const hint = make("span", { text: "weight of each character at this step; click one to hide it" });
+  const element = band("Text", hint, columns, note);
   /** @type {ReturnType<typeof column>[]} */
   let parts = [];
   let [drawn, hidden] = ["", /** @type {number[]} */ ([])];

@@ -18,7 +18,7 @@ const { module, state, jobs } = JSON.parse(readFileSync(0, "utf-8"));
 const figure = await import(module);
 const answers = jobs.map(({ given, answer, store, ...moved }) => {
     const model = { get: (name) => ({ ...state, ...moved })[name] };
-    if (answer) return figure.told(answer);
+    if (answer) return figure.paragraphsOf(answer);
     if (store) return [figure.keep("a", "b"), figure.kept("a")];
     if (!given) return figure.callsOf(model, figure.lengthOf);
     const rows = figure.rowsOf(model, given, figure.lengthOf);

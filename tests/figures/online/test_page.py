@@ -24,7 +24,7 @@ READ = """figure => ({
         widths: [...row.querySelectorAll('.parts :is(rect, polygon)')].map(
             part => part.getBBox().width),
     })),
-    told: figure.querySelector('.told').innerText,
+    told: figure.querySelector('.result').innerText,
     story: figure.querySelector('.readout').textContent,
 })"""
 
