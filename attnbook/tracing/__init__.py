@@ -37,7 +37,7 @@ def trace(
     A name is printed only where exactly one of the names, one product of up to three
     or one quotient of two gives the size, and where a second run, on larger inputs,
     confirms it. Everything else is a number: so a number among names may be one that
-    the layer has built in. A name that no run could change is known by its number only,
+    the layer has built in. A name that no run could change is matched by its number only,
     and the end says so; in products and quotients it is used only where another axis shows
     where it went. Sizes that are different primes are rarely confused: with
     `batch=2, heads=4`, a 2 may be `heads/batch`. Inputs that cannot be made larger are

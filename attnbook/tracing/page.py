@@ -163,7 +163,7 @@ class Trace:
             return ""
         varied = {name: larger.sizes[name] for name in sizes if name in larger.enlarged}
         fixed = [name for name in sizes if sizes[name] == larger.sizes[name]]
-        alone = [f"Told by their number alone: {', '.join(fixed)}."] if fixed else []
+        alone = [f"Matched by number only: {', '.join(fixed)}."] if fixed else []
         hold = [f"Names hold with {_equations(varied)} too."] if varied else []
         return "".join(f" {text}" for text in (*alone, *hold))
 

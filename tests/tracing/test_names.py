@@ -94,7 +94,7 @@ EXPECTED = {
     "no second run": (
         (six, (2, 5, 33), SIZES, ()),
         "return (batch, queries, 6)\n",
-        "Told by their number alone: batch, heads, queries, keys, width.\n",
+        "Matched by number only: batch, heads, queries, keys, width.\n",
     ),
     "four times a size that a layer has": ((nn.Linear(8, 32), (3, 8), FOUR), "return (batch, 32)"),
     "four times a size": ((lambda x: x.repeat(1, 4), (3, 8), FOUR), "return (batch, 32)\n"),
@@ -112,12 +112,12 @@ EXPECTED = {
     "fixed by parameters": (
         (nn.Linear(8, 7), (2, 8), EIGHT),
         "input (batch, size)\n",
-        "Told by their number alone: size. Names hold with batch=3 too.\n",
+        "Matched by number only: size. Names hold with batch=3 too.\n",
     ),
     "another size takes another branch": (
         (branch_by_size, (2, 8), EIGHT),
         "return (batch, size)\n",
-        "Told by their number alone: size.",
+        "Matched by number only: size.",
     ),
     "no input has the name": (
         (lambda x: x * 1.0, (2,), {"batch": 2, "keys": 7}),

@@ -54,7 +54,7 @@ def test_a_small_layer_is_shown_as_worked_by_hand():
             f"{'':61}vectors.mT @ vectors (batch, size, size)",
             f"{'':61}· vectors.mT (batch, size, keys)",
             "",
-            "Sizes: batch=2, keys=7, size=5. Told by their number alone: size. "
+            "Sizes: batch=2, keys=7, size=5. Matched by number only: size. "
             "Names hold with batch=3, keys=11 too.",
         ]
     )
