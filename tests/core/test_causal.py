@@ -122,6 +122,7 @@ def _fresh_compiler():
 
 
 @pytest.mark.slow
+@pytest.mark.few(6)
 @pytest.mark.usefixtures("_fresh_compiler")
 @every_layer_kept_or_not
 @pytest.mark.parametrize(
