@@ -1,6 +1,6 @@
 """The fast paths: the same stages with less memory traffic.
 
 A layer runs the formulas of `scoring`, `weighting` and `pooling`, line by line as they are
-there, until a call is so large that another way pays. `choice` is the one place that says
-when.
+there, until a call is so large that another way pays. `when_faster` is the one place that
+says when.
 """

@@ -28,9 +28,10 @@ def trace(
     """Run a layer once and show its source with the shape of every tensor it makes.
 
     A copy of the layer really runs, on copies of the inputs. So nothing of the run is left
-    in the layer, in the objects that it is given or holds, or in what its functions close
-    over, and torch's and Python's random numbers are as before. What the run does elsewhere
-    stays done: through a hook, to a global variable that is no module, to a file.
+    in the layer or in the objects that it is given or holds, and torch's and Python's random
+    numbers are as before. Variables that the functions shown close over and their default
+    values are copied too, where they can be. What the run does elsewhere stays done: through
+    a hook, to a global variable that is no module, to a file.
 
     >>> trace(layer, queries, keys, values, sizes={"batch": 2, "queries": 3})  # doctest: +SKIP
 

@@ -46,7 +46,7 @@ class Copies:
     def __init__(self, layer: object, inputs: Inputs, change: Change | None = None) -> None:
         self._made: dict[int, Any] = {}
         self.layer = self.of(layer)
-        given = [*_held([*inputs.positional, inputs.by_name])]
+        given = _held([*inputs.positional, inputs.by_name])
         for module in given:
             if isinstance(module, nn.Module):
                 self.of(module)
@@ -65,7 +65,7 @@ class Copies:
             raise
         except Exception as error:
             raise TypeError(
-                f"what is traced is a copy of the layer, and something in it or in its inputs "
+                "what is traced is a copy of the layer, and something in it or in its inputs "
                 f"cannot be copied: {error}"
             ) from error
 
@@ -100,16 +100,18 @@ class _CopyingTensors(TorchFunctionMode):
         return func(*args, **(kwargs or {}))
 
 
-def _held(value: object) -> Iterator[Shaped | nn.Module]:
+def _held(value: object) -> list[Shaped | nn.Module]:
     """List the tensors, shapes and modules in nested lists, tuples and dictionaries."""
-    if isinstance(value, Tensor | torch.Size | nn.Module):
-        yield value
-    elif isinstance(value, dict):
-        for item in dict.values(value):
-            yield from _held(item)
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from _held(item)
+    found: list[Shaped | nn.Module] = []
+    containers, entered = [[value]], set[int]()  # a list may hold itself
+    for container in containers:
+        for item in container:
+            if isinstance(item, Tensor | torch.Size | nn.Module):
+                found.append(item)
+            elif isinstance(item, dict | list | tuple) and id(item) not in entered:
+                entered.add(id(item))
+                containers.append([*(item.values() if isinstance(item, dict) else item)])
+    return found
 
 
 def _in_modules(value: object) -> Iterator[Tensor]:

@@ -59,7 +59,7 @@ class Trace:
         lines: the lines that are shown, one `Line` each, of all functions in turn.
         error: the exception that the layer raised, or None.
         remark: what the second run brought to light, or "".
-        weights: the layer's matrices, by name, as they were after the run.
+        weights: the layer's matrices, by name.
     """
 
     def __init__(self, found: Comparison, weights: Sequence[Step] = ()) -> None:

@@ -173,6 +173,16 @@ def test_what_is_shared_between_inputs_stays_shared():
     assert "return (keys,)" in repr(trace(layer, x, shared, other={"x": x}, sizes=SIZES))
 
 
+def test_a_list_that_holds_itself_is_passed_on():
+    several = [x]
+    several.append(several)
+
+    def layer(several):
+        return several[1][1][0] * 2
+
+    assert "return (batch, keys)" in repr(trace(layer, several, sizes=SIZES))
+
+
 # Layouts
 
 

@@ -36,7 +36,7 @@ export function callsOf(model, lengthOf) {
   );
 }
 
-/** Why the first thing that cannot be drawn cannot be drawn. @param {Model<Traits>} model @param {unknown[]} given */
+/** Describe the first value that cannot be drawn. @param {Model<Traits>} model @param {unknown[]} given */
 export function describeValue(model, given) {
   const count = model.get("key_labels").length;
   const odd = given.flatMap((one) => (Array.isArray(one) ? one : [one])).find((one) => !isNumber(one) && !isBool(one));

@@ -24,7 +24,7 @@ READ = """figure => ({
         widths: [...row.querySelectorAll('.parts :is(rect, polygon)')].map(
             part => part.getBBox().width),
     })),
-    told: figure.querySelector('.result').innerText,
+    result: figure.querySelector('.result').innerText,
     story: figure.querySelector('.readout').textContent,
 })"""
 
@@ -55,9 +55,9 @@ def disagreements(figure: Locator, state: dict) -> list[str]:
     if len(steps) != step:
         wrong.append("rows")
     for row, now in zip(steps, walk, strict=False):
-        told = [row[0], row[2], *row[3:]]
+        found = [row[0], row[2], *row[3:]]
         true = [now["highest"], now["total"], *now["weighted"], *now["output"], *now["plain"]]
-        if differ(told, torch.stack([torch.as_tensor(x) for x in true]), CLOSE):
+        if differ(found, torch.stack([torch.as_tensor(x) for x in true]), CLOSE):
             wrong.append("numbers of a step")
     if differ([row[: 1 + size] for row in keys], torch.cat([scores[:, None], values], 1), CLOSE):
         wrong.append("keys")
@@ -73,7 +73,7 @@ def disagreements(figure: Locator, state: dict) -> list[str]:
         now = walk[step - 1]
         exact = [now["total"].item(), now["weighted"][0].item()]
         if said != [decimals(x).replace("-", "−", 1) for x in exact]:
-            wrong.append("told")
+            wrong.append("printed numbers")
     return wrong
 
 
@@ -134,7 +134,7 @@ def test_without_the_correction_the_error_is_told_next_to_the_right_output(show)
     _, figure, _ = show()
     slider(figure).press("End")
     for output, said in (("25.000", "the same: error 0"), ("20.000", "error −5.000")):
-        lines = [line.strip() for line in figure.evaluate(READ)["told"].split("\n")]
+        lines = [line.strip() for line in figure.evaluate(READ)["result"].split("\n")]
         assert lines == [f"output so far {output}", "plain softmax of all keys 25.000", said]
         figure.get_by_role("checkbox").check()
     labels = [row["label"] for row in figure.evaluate(READ)["sums"]]
