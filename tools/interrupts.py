@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-Handler = Callable[[int, FrameType | None], None]
 INTERRUPTED, TERMINATED = 128 + signal.SIGINT, 128 + signal.SIGTERM
 
 
@@ -20,21 +19,25 @@ def status(interrupt: KeyboardInterrupt) -> int:
     return TERMINATED if isinstance(interrupt, Terminated) else INTERRUPTED
 
 
-def _terminate(_number: int, _frame: FrameType | None) -> None:
-    raise Terminated
+def _nothing() -> None:
+    pass
 
 
 @contextmanager
-def listening() -> Iterator[None]:
-    """Raise KeyboardInterrupt at SIGINT, and Terminated at SIGTERM.
+def listening(prepare: Callable[[], None] = _nothing) -> Iterator[None]:
+    """Call `prepare`, then raise KeyboardInterrupt at SIGINT, and Terminated at SIGTERM.
 
     A command that a shell without job control starts in the background, under `nohup` or by a CI
     runner inherits an ignored SIGINT; Python then installs no handler, and nothing is cleaned up.
     """
-    wanted: dict[signal.Signals, Handler] = {signal.SIGTERM: _terminate}
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        wanted[signal.SIGINT] = signal.default_int_handler
-    before = {number: signal.signal(number, handler) for number, handler in wanted.items()}
+
+    def interrupt(number: int, _frame: FrameType | None) -> None:
+        prepare()
+        raise Terminated if number == signal.SIGTERM else KeyboardInterrupt
+
+    before = {
+        number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)
+    }
     try:
         yield
     finally:

@@ -20,6 +20,7 @@ from typing import TextIO
 from unittest.mock import patch
 
 from jupyter_book.sphinx import build_sphinx
+from jupyter_client.manager import KernelManager
 from nbclient import NotebookClient
 from sphinx.environment.collectors.toctree import TocTreeCollector
 from sphinx.util.console import nocolor, strip_colors
@@ -45,6 +46,16 @@ IMPORTED = (
     "sphinx_design",
     "sphinxcontrib.bibtex",
 )
+
+
+async def leave_alone(_kernel: KernelManager) -> None:
+    """Send no SIGINT, which jupyter_client does before it ends a kernel."""
+
+
+def end_kernels_at_once() -> None:
+    """Let kernels be killed, not asked to end: one that is busy would print what disturbed it."""
+    NotebookClient.shutdown_kernel = "immediate"  # type: ignore[assignment] # a trait
+    KernelManager._async_interrupt_kernel = leave_alone  # type: ignore[assignment, method-assign]
 
 
 class Echo(io.TextIOBase):
@@ -100,8 +111,6 @@ def render(
             keep_going=True,
         )
     if isinstance(result, KeyboardInterrupt):
-        # At exit; a kernel that is asked to end while it computes prints a traceback.
-        NotebookClient.shutdown_kernel = "immediate"  # type: ignore[assignment] # a trait
         raise result
     if result:
         print(f"\nWhat stands in the way, once more:\n\n{echo.heard.strip()}", file=sys.stderr)
@@ -231,7 +240,7 @@ def run(arguments: argparse.Namespace) -> int:
     return write_chapter(root, arguments.name)
 
 
-@interrupts.listening()
+@interrupts.listening(end_kernels_at_once)
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one task; Ctrl-C and SIGTERM end any of them without a traceback."""
     if not sys.stdout.isatty():
