@@ -81,7 +81,7 @@ CALLS = {
             training.learn_batch,
         ],
     ),
-    "self-attention-and-position": (
+    "position": (
         lambda: rotary_encoding(sinusoidal_encoding(3, size=4)),
         [angles, sinusoidal_encoding, rotary_encoding],
     ),

@@ -33,7 +33,7 @@ PLACES = {
     "mask": "masks",
     "online": "what-attention-costs",
     "pooling": "attention-pooling",
-    "position": "self-attention-and-position",
+    "position": "position",
     "scaling": "scoring-functions",
     "shape": "multi-head-attention",
     "translator": "queries-keys-values",

@@ -28,8 +28,8 @@ SHOWN = [
     "bahdanau-attention",
     "masks",
     "multi-head-attention",
+    "position",
     "scoring-functions",
-    "self-attention-and-position",
     "what-attention-costs",
 ]
 PYTHON, MODEL = "attention-from-nothing", "heads-that-copy"
