@@ -30,20 +30,12 @@ from tools.site import (
     live,
     page_files,
     publishing,
+    redirects,
     tables,
     terms,
 )
 
 LICENSES = "Text: CC BY 4.0. Code: MIT."
-REDIRECT = """<!DOCTYPE html>
-<html lang="{language}">
-<meta charset="utf-8">
-<title>{title}</title>
-<link rel="icon" href="_static/{icon}">
-{shared}<meta http-equiv="refresh" content="0; url={page}">
-<a href="{page}">{title}</a>
-</html>
-"""
 
 EMPTY_HEADER = re.compile(r"<th\b[^>]*>\s*(?:<p>\s*</p>)?\s*</th>")
 
@@ -146,21 +138,6 @@ def drop_empty_headers(context: dict[str, Any]) -> None:
     context["body"] = EMPTY_HEADER.sub("<td></td>", context.get("body", ""))
 
 
-def write_front_door(app: Sphinx, error: Exception | None) -> None:
-    """Let the site's address lead to the first page."""
-    if error:
-        return
-    first, folder = f"{app.config.root_doc}.html", Path(app.outdir)
-    page = REDIRECT.format(
-        language=app.config.language,
-        title=app.config.html_title,
-        icon=Path(app.config.html_favicon).name,
-        shared=publishing.shared_tags((folder / first).read_text("utf-8")),
-        page=first,
-    )
-    (folder / "index.html").write_text(page, "utf-8")
-
-
 def setup(app: Sphinx) -> dict[str, bool]:
     """Connect what this module does, and those of one task each that it imports."""
     need_package()
@@ -175,6 +152,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     live.setup(app)
     page_files.setup(app)
     publishing.setup(app)
+    redirects.setup(app)
     tables.setup(app)
     terms.setup(app)
     # A draft's pages say nothing that a commit changes, so that none is written anew for it.
@@ -185,5 +163,4 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("doctree-resolved", lambda _app, doctree, _name: check_pictures(doctree))
     app.connect("html-page-context", lambda _app, _name, _, page, _tree: drop_citation_roles(page))
     app.connect("html-page-context", lambda _app, _name, _, page, _tree: drop_empty_headers(page))
-    app.connect("build-finished", write_front_door)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

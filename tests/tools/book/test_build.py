@@ -244,6 +244,13 @@ CELLS = {
     ),
 }
 FAULTS = [*PAGES, *CELLS]
+# What the table of old addresses holds, and what the build says of it.
+REDIRECTS = {
+    '[second]\n"" = "first"': "second exists, so only its sections can lead elsewhere",
+    '[gone]\nsection = "second"': 'gone does not exist, so the key "" must name its new page',
+    '[old]\n"" = "nowhere"': "old leads to nowhere, which does not exist",
+    '[older]\n"" = "second#nowhere"': "older leads to second#nowhere, which does not exist",
+}
 
 
 def place_of(fault):
@@ -266,6 +273,7 @@ def faulty(tmp_path_factory):
             write_notebook(book, CELLS[fault][0], name=name)
         toc += f"  - file: chapters/{name}\n"
     (book / "_toc.yml").write_text(toc)
+    (book / "chapters" / "redirects.toml").write_text("\n".join(REDIRECTS))
     status, output = build(book)
     assert status == 1
     return book, output.partition("once more")[2].splitlines()
@@ -276,6 +284,12 @@ def faulty(tmp_path_factory):
 def test_a_fault_fails_the_build_and_is_named_with_its_place(faulty, fault):
     word = (PAGES | CELLS)[fault][1]
     assert any(place_of(fault) in line and word in line for line in faulty[1]), faulty[1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("message", REDIRECTS.values())
+def test_an_old_address_that_leads_nowhere_fails_the_build(faulty, message):
+    assert any(message in line for line in faulty[1]), faulty[1]
 
 
 @pytest.mark.slow

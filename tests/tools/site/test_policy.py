@@ -18,7 +18,7 @@ from tools.book.server import QuietHandler
 BLOCK = re.compile(r"```text\n(default-src .*?)```", re.DOTALL)
 (GIVEN,) = BLOCK.findall((ROOT / "chapters" / "teaching.md").read_text("utf-8"))
 POLICY = " ".join(GIVEN.split())
-INLINE = re.compile(r"<script(?: data-cfasync=\"false\")?>(.*?)</script>", re.DOTALL)
+INLINE = re.compile(r"<script(?: data-(?:cfasync|moved)=\"[^\"]*\")?>(.*?)</script>", re.DOTALL)
 HANDLER = re.compile(r'<[^<>]* on[a-z]+="([^"]*)"')
 STATE = re.compile(r"<script class=\"attnbook-state\"[^>]*>(.*?)</script>", re.DOTALL)
 COMPLAINT = "Content Security Policy"

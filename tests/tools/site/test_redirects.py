@@ -1,0 +1,80 @@
+"""Old addresses of the built book: where they lead, with and without a server and JavaScript."""
+
+from __future__ import annotations
+
+import tomllib
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.tools.site.site_checks import opened
+from tools import ROOT
+from tools.site.redirects import FILE, address
+
+TABLE = tomllib.loads((ROOT / FILE).read_text("utf-8"))
+MOVED = [
+    (f"{page}.html{anchor and '#'}{anchor}", address(target))
+    for page, moved in TABLE.items()
+    for anchor, target in moved.items()
+]
+GONE, SECTION = "self-attention-and-position.html", "masks.html#one-mask-many-words"
+
+
+@pytest.fixture(params=["http", "file"])
+def chapters(request, home, site):
+    """The address of the folder of pages: on a server, and without one."""
+    return (home if request.param == "http" else f"{site.as_uri()}/") + "chapters/"
+
+
+def test_each_old_address_leads_to_the_new_page_and_section(browser, chapters):
+    assert {old for old, _ in MOVED} >= {GONE, SECTION}
+    with opened(browser, "about:blank") as (tab, record):
+        for old, new in MOVED:
+            tab.goto("about:blank")
+            tab.goto(chapters + old, wait_until="commit")
+            tab.wait_for_url(chapters + new)
+            if "#" in new:
+                expect(tab.locator(":target")).to_be_visible()
+        assert record.complaints + record.failures == []
+
+
+def test_an_unknown_section_and_a_query_stay_in_the_address(browser, chapters):
+    with opened(browser, "about:blank") as (tab, _):
+        tab.goto(f"{chapters}{GONE}?highlight=dog#id1", wait_until="commit")
+        tab.wait_for_url(f"{chapters}self-attention.html?highlight=dog#id1")
+
+
+def test_a_page_with_a_moved_section_stays_where_it_is_until_that_section_is_wanted(
+    browser, chapters
+):
+    with opened(browser, f"{chapters}masks.html#a-prefix") as (tab, _):
+        assert tab.url == f"{chapters}masks.html#a-prefix"
+        expect(tab.locator("h1")).to_be_visible()
+        tab.evaluate("location.hash = 'one-mask-many-words'")
+        tab.wait_for_url(f"{chapters}mask-table.html#one-mask-many-words")
+
+
+@pytest.mark.parametrize("old", [GONE, SECTION])
+def test_nothing_is_drawn_before_the_new_page_and_back_skips_the_old_one(browser, home, old):
+    with opened(browser, f"{home}chapters/notation.html") as (tab, _):
+        waiting = []
+        tab.route("**/chapters/{self-attention,mask-table}.html", waiting.append)
+        with tab.expect_request("**/chapters/{self-attention,mask-table}.html"):
+            tab.goto(f"{home}chapters/{old}", wait_until="commit")
+        assert tab.evaluate("document.documentElement.checkVisibility()") is False
+        waiting[0].continue_()
+        tab.wait_for_url(lambda url: "self-attention.html" in url or "mask-table.html" in url)
+        tab.go_back()
+        tab.wait_for_url(f"{home}chapters/notation.html")
+
+
+def test_without_javascript_a_gone_page_leads_on_and_a_moved_section_is_a_link(browser, chapters):
+    without = {"java_script_enabled": False}
+    with opened(browser, "about:blank", **without) as (tab, _):
+        tab.goto(chapters + GONE, wait_until="commit")
+        tab.wait_for_url(f"{chapters}self-attention.html")
+    with opened(browser, chapters + SECTION, **without) as (tab, _):
+        link = tab.locator(":target").get_by_role("link", name="Mask table")
+        expect(link).to_be_in_viewport()
+        link.click()
+        tab.wait_for_url(f"{chapters}mask-table.html#one-mask-many-words")
