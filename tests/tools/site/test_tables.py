@@ -13,7 +13,7 @@ FIRST_ROW = """() => document.querySelector('table.attnbook-stacked tbody tr').i
 
 @pytest.mark.parametrize("width", [WIDE, NARROW])
 def test_on_a_phone_each_cell_of_a_wide_table_is_a_line_that_names_its_column(browser, home, width):
-    with opened(browser, f"{home}chapters/masks.html", width) as (page, _):
+    with opened(browser, f"{home}chapters/mask-table.html", width) as (page, _):
         table = page.locator("table.attnbook-stacked").first
         heads = table.locator("thead :is(th, td)").all_text_contents()  # the first may name nothing
         row = page.evaluate(FIRST_ROW)
