@@ -29,7 +29,7 @@ from sphinx_external_toc import collectors
 from tools import ROOT, interrupts
 from tools.book import without_answers
 from tools.book.server import address, show, start_server
-from tools.book.state import QUESTIONS, Workshop, digest
+from tools.book.state import QUESTIONS, REPORT, Workshop, digest
 from tools.table_of_contents import pages
 
 BROKEN_OFF = 2
@@ -139,6 +139,8 @@ def build(workshop: Workshop, copy: Path | None = None, **settings: object) -> i
             print("\nThe book is not built.", file=sys.stderr)
             return code
         workshop.stamp.write_text(ingredients)
+    if not workshop.name:
+        print(f"\n{(workshop.doctrees / REPORT).read_text('utf-8')}", end="")
     seconds, door = time.monotonic() - start, workshop.html / "index.html"
     serving = "make serve ANSWERS=no" if workshop.name == QUESTIONS else "make serve"
     print(f"\nBuilt in {seconds:.0f} s: {door.as_uri()} (or `{serving}`)")

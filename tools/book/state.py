@@ -19,6 +19,7 @@ ONE_THREAD = {"OMP_NUM_THREADS": "1"}
 SKIPPED = ("node_modules", "__pycache__", ".ipynb_checkpoints")
 PARTS = ("html", ".doctrees", "jupyter_execute")
 STAMP = ".made-from"
+REPORT = "minutes.txt"  # among the doctrees: the table that `make book` prints
 QUESTIONS = "questions"  # the kind of build that has no worked answers
 
 

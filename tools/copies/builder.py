@@ -18,6 +18,7 @@ from nbformat import NotebookNode, v4
 from sphinx.application import Sphinx
 from sphinx.builders import Builder
 from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective
 
 from tools.book.cells import PREDICT, Answer, answers, cell_of, has_tag
 from tools.book.notebooks import read
@@ -30,6 +31,7 @@ METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }
+DIVIDER = "You can stop here. Below: why and how."
 ENTRY = re.compile(r"id\d+")  # how a work in the bibliography is anchored
 
 logger = logging.getLogger(__name__)
@@ -47,6 +49,17 @@ def pieces(section: nodes.Element, level: int = 0) -> Iterator[tuple[nodes.Node,
 def plain(node: nodes.Node, level: int) -> str:
     """A heading or a block in its plain form."""
     return f"{'#' * level} {line(node)}" if isinstance(node, nodes.title) else block(node)
+
+
+class Deeper(SphinxDirective):
+    """The end of a chapter's core, without what only its page has: minutes and the next page."""
+
+    def run(self) -> list[nodes.Node]:
+        """A rule and a sentence."""
+        parts = [nodes.transition(), nodes.paragraph("", DIVIDER)]
+        for part in parts:
+            self.set_source_info(part)
+        return parts
 
 
 def cover(cell: NotebookNode, title: str) -> None:
@@ -197,6 +210,7 @@ class ColabBuilder(Builder):
 def setup(app: Sphinx) -> dict[str, bool]:
     """Give Sphinx the builder, and what it must be told."""
     app.add_builder(ColabBuilder)
+    app.add_directive("deeper", Deeper)
     for name in ("copies_commit", "copies_repository", "copies_site"):
         app.add_config_value(name, "", "")
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -12,6 +12,7 @@ SCRIPT = Path(__file__).with_suffix(".js")
 # Tags and classes; an excerpt stands below its page's title already, and what a cell printed is
 # mostly numbers.
 UNREAD = {"h1", "cell_output", "headerlink", "katex-mathml", "script", "style", "svg"}
+UNREAD |= {"attnbook-divider", "attnbook-minutes", "attnbook-section-minutes"}
 WITHOUT_END = set("br hr img input source wbr".split())
 WITHIN_A_LINE = set("a b code em i mark small span strong sub sup".split())
 

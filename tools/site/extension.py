@@ -21,6 +21,7 @@ from tools import repository_address
 from tools.book.state import isolate_kernels, workshop_of
 from tools.site import (
     answers,
+    deeper,
     descriptions,
     excerpts,
     finish,
@@ -28,6 +29,7 @@ from tools.site import (
     icons,
     lazy_scripts,
     live,
+    minutes,
     page_files,
     publishing,
     redirects,
@@ -143,6 +145,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     need_package()
     nbclient.client.NotebookClient = Coalescing  # type: ignore[misc]
     answers.setup(app)
+    deeper.setup(app)
     descriptions.setup(app)
     excerpts.setup(app)
     finish.setup(app)
@@ -150,6 +153,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     icons.setup(app)
     lazy_scripts.setup(app)
     live.setup(app)
+    minutes.setup(app)
     page_files.setup(app)
     publishing.setup(app)
     redirects.setup(app)

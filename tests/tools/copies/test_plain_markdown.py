@@ -95,6 +95,10 @@ PIECES = {
     "lists stand in lists": ("- a\n  - b\n\n> c\n\n3. d\n4. e", "- a\n  - b\n\n> c\n\n3. d\n4. e"),
     "an item may be empty": ("- a\n-\n- b", "- a\n- \n- b"),
     "HTML is passed on": ("a<br>b", "a<br>b"),
+    "the end of a core is a rule and a sentence": (
+        "a\n\n:::{deeper}\n:::\n\nb",
+        "a\n\n---\n\nYou can stop here. Below: why and how.\n\nb",
+    ),
 }
 
 # What some of them are where the site is known.
