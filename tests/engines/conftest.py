@@ -29,7 +29,9 @@ OTHERS = {
     ),
 }
 # Of the pages without figures, the glossary and the search are enough.
-LEFT_OUT = [f"chapters/{name}" for name in ("summary", "api", "bibliography", "teaching")]
+LEFT_OUT = [
+    f"chapters/{name}" for name in ("summary", "api", "bibliography", "teaching", "your-progress")
+]
 
 
 class Reading(NamedTuple):

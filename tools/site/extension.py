@@ -29,6 +29,7 @@ from tools.site import (
     lazy_scripts,
     live,
     page_files,
+    path,
     publishing,
     tables,
     terms,
@@ -174,6 +175,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     lazy_scripts.setup(app)
     live.setup(app)
     page_files.setup(app)
+    path.setup(app)
     publishing.setup(app)
     tables.setup(app)
     terms.setup(app)
