@@ -30,7 +30,8 @@ OTHERS = {
 }
 # Of the pages without figures, the glossary and the search are enough.
 LEFT_OUT = [
-    f"chapters/{name}" for name in ("summary", "mask-table", "api", "bibliography", "teaching")
+    f"chapters/{name}"
+    for name in ("summary", "mask-table", "api", "bibliography", "teaching", "your-progress")
 ]
 
 

@@ -31,6 +31,7 @@ from tools.site import (
     live,
     minutes,
     page_files,
+    path,
     publishing,
     redirects,
     tables,
@@ -155,6 +156,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     live.setup(app)
     minutes.setup(app)
     page_files.setup(app)
+    path.setup(app)
     publishing.setup(app)
     redirects.setup(app)
     tables.setup(app)

@@ -21,6 +21,7 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 
+from tools.site import items
 from tools.site.minify import minified
 
 HOST = Path(__file__).parent / "host.js"
@@ -104,10 +105,14 @@ def in_script(data: object) -> str:
     return json.dumps(data, separators=(",", ":")).replace("<", r"\u003c")
 
 
-def placeholder(name: str, text: str, html: str = "") -> str:
-    """The numbers of a figure, or its own HTML, where `host.js` will mount it."""
+def placeholder(name: str, text: str, html: str = "", item: str = "") -> str:
+    """The numbers of a figure, or its own HTML, where `host.js` will mount it.
+
+    `item` names what it asks of the reader (`items.py`).
+    """
     still = html or f'<pre class="attnbook-static">{escape(text)}</pre>'
-    return f'<div class="attnbook-view" data-attnbook-view="{escape(name)}">{still}</div>'
+    asks = f' {items.ATTRIBUTE}="{escape(item)}"' if item else ""
+    return f'<div class="attnbook-view" data-attnbook-view="{escape(name)}"{asks}>{still}</div>'
 
 
 def is_tagged(cell: nodes.Element) -> bool:
@@ -136,10 +141,10 @@ def show_still(view: View) -> None:
     view.bundle.remove(view.form)
 
 
-def show_live(view: View, name: str, model: dict[str, Any]) -> None:
+def show_live(view: View, name: str, model: dict[str, Any], item: str) -> None:
     """Put a figure's place where its view was; a question does not tell its answer there."""
     state = model["state"]
-    text = placeholder(name, state["static_text"], state.get("still_html", ""))
+    text = placeholder(name, state["static_text"], state.get("still_html", ""), item)
     view.form.children = []
     view.form.append(nodes.raw("", text, format="html"))
 
@@ -163,6 +168,7 @@ def show_figures(tree: nodes.Element, models: Models, location: str) -> Models:
     """
     shown: Models = {}
     names: dict[str, str] = {}
+    asked: dict[str, str] = {}
     for cell in cells(tree):
         for view in views(cell):
             model = models.get(view.model_id)
@@ -175,7 +181,11 @@ def show_figures(tree: nodes.Element, models: Models, location: str) -> Models:
             else:
                 name = names.setdefault(view.model_id, f"figure-{len(names)}")
                 shown[name] = models[view.model_id]
-                show_live(view, name, shown[name])
+                question = items.question_before(cell)
+                item = asked.setdefault(
+                    name, items.name_of(shown[name]["state"], question, location)
+                )
+                show_live(view, name, shown[name], item)
     return shown
 
 

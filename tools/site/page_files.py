@@ -22,12 +22,25 @@ IDLE_WITHOUT = {
         r'class="(?:[^"]* )?(?:toggle|dropdown)[ "]'
     ),
     re.compile(r"answers\.js$"): re.compile(r"<details"),
+    re.compile(r"^path\.js$"): re.compile(r'class="(?:[^"]* )?attnbook-path[ "]'),
+    re.compile(r"your_progress\.js$"): re.compile(r'class="attnbook-your-progress"'),
     re.compile(r"terms\.js$"): re.compile(r"<a [^>]*data-meaning="),
 }
 
 # `site.js` starts the late ones; each of them can start at any time, but in this order.
 DEFERRED, LATE = {"defer": "defer"}, {"type": "text/late"}
-LOADED = dict.fromkeys(("site.js", "answers.js", "place.js"), DEFERRED) | dict.fromkeys(
+LOADED = dict.fromkeys(
+    (
+        "storage.js",
+        "reading.js",
+        "path.js",
+        "your_progress.js",
+        "site.js",
+        "answers.js",
+        "place.js",
+    ),
+    DEFERRED,
+) | dict.fromkeys(
     (
         "documentation_options.js",
         "doctools.js",

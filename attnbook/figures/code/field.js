@@ -1,28 +1,8 @@
-// Where the reader writes: a plain field until the first touch, then the editor; what is typed is kept.
+// Where the reader writes: a plain field until the first touch, then the editor.
 /** @import { Editor } from "../shared/types" */
 /** @import { Field } from "./types" */
 import { make } from "../shared/elements.js";
 import { bring } from "../shared/lazy_scripts.js";
-
-/** What this browser stores under a name; it may be set to store nothing. @param {string} name */
-export function kept(name) {
-  try {
-    return localStorage.getItem(name);
-  } catch {
-    return null;
-  }
-}
-
-/** Keep a text; null forgets it. Says whether it is kept. @param {string} name @param {string | null} text */
-export function keep(name, text) {
-  try {
-    if (text === null) localStorage.removeItem(name);
-    else localStorage.setItem(name, text);
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 /**
  * @param {{text: string, label: string, hint: string, onChange: (text: string) => void, onRun: () => void, onLeave: () => void}} options

@@ -4,8 +4,9 @@
 import { make, ownName, put, withCode } from "../shared/elements.js";
 import { bring, canBring } from "../shared/lazy_scripts.js";
 import { mountFigure } from "../shared/mount.js";
+import { itemOf, progress } from "../shared/progress.js";
 import { tell } from "../shared/reader_code.js";
-import { codeField, keep, kept } from "./field.js";
+import { codeField } from "./field.js";
 
 /** Why Python ended before the code did. */
 const STOPPED = {
@@ -91,16 +92,23 @@ function results() {
 /** The line below the editor: its keys, and where to read on. @param {string} keys @param {string} id */
 function noteBelow(keys, id) {
   const lacks = make("a", { href: LACKS, text: "What this Python lacks." });
-  const loss = make("span", { text: " This browser stores nothing: a reload loses what you type." });
-  loss.hidden = true;
-  const element = make("small", { id }, ...withCode(`${keys} `), lacks, loss);
-  return { element, loss };
+  return make("small", { id }, ...withCode(`${keys} `), lacks);
 }
 
-/** The editor, its buttons and what comes of them. @param {Model<Traits>} model */
-function drawAlive(model) {
+/** A quiet mark that this reader has solved the task. @param {string} item names it */
+function solvedMark(item) {
+  const element = make("small", { class: "solved", text: "✓ Solved" });
+  const paint = () => {
+    element.hidden = !item || progress().read(item) === null;
+  };
+  paint();
+  return { element, paint };
+}
+
+/** The editor, its buttons and what comes of them. @param {Place<Traits>} place */
+function drawAlive({ model, el }) {
   const task = model.get("task");
-  const [store, hint] = [`attnbook: ${task.name}`, ownName()];
+  const [item, code, hint] = [itemOf(el), `code/${task.name}/-`, ownName()]; // code outlives its statement
   /** @type {Runner | null} */
   let python = null;
   const start = async () => {
@@ -110,12 +118,12 @@ function drawAlive(model) {
     return python;
   };
   const shown = results();
-  let [running, isKept] = [false, true];
+  let [running, isStored] = [false, true];
 
   const run = async () => {
     if (running) return;
     running = true;
-    const code = field.text();
+    const text = field.text();
     shown.start("Running …");
     buttons();
     let paragraphs = [""];
@@ -123,12 +131,13 @@ function drawAlive(model) {
       await field.wake().catch(() => {}); // a plain field will do
       field.mark(null);
       const runner = await start();
-      const answer = await runner.ask({ code, task }, shown.print);
+      const answer = await runner.ask({ code: text, task }, shown.print);
       paragraphs = paragraphsOf(answer);
       field.mark(answer.line ?? null);
       if (answer.verdict) {
-        const call = (/** @type {unknown[][]} */ calls) => runner.ask({ code, called: task.called, calls });
+        const call = (/** @type {unknown[][]} */ calls) => runner.ask({ code: text, called: task.called, calls });
         tell({ task: task.name, called: task.called, call });
+        if (item && answer.verdict[0].startsWith("✓")) progress().write(item, "1", el.firstElementChild);
       }
     } catch (error) {
       paragraphs = [sorry(error)];
@@ -145,57 +154,44 @@ function drawAlive(model) {
     stops.hidden = !running;
   };
   const field = codeField({
-    text: kept(store) ?? model.get("starter"),
+    text: progress().read(code) ?? model.get("starter"),
     label: `Your ${task.called}, in Python`,
     hint,
     onRun: run,
     onLeave: () => runs.focus(),
     onChange: (text) => {
-      isKept = keep(store, text === model.get("starter") ? null : text);
-      note.loss.hidden = isKept;
+      isStored = progress().write(code, text === model.get("starter") ? null : text, el.firstElementChild);
     },
   });
-  const note = noteBelow(model.get("hint"), hint);
   const wake = () => Promise.all([field.wake(), start()]).catch((error) => shown.show([sorry(error)]));
   field.element.addEventListener("focusin", wake, { once: true });
   buttons();
-  const starts = startings(field, store, model, shown);
-  const unfollow = followOtherTabs(() => {
-    const newest = isKept ? starts.newest() : null;
+  const [starts, solved] = [startings(field, code, model, shown), solvedMark(item)];
+  // Every tab shows the newest code: one that shows older code would store it at the next key.
+  const unfollow = progress().follow(() => {
+    const newest = isStored ? starts.newest() : null;
     if (newest !== null && newest !== field.text()) field.replace(newest);
     starts.update();
+    solved.paint();
   });
-  const row = make("div", { class: "buttons" }, runs, stops, ...starts.buttons, note.element);
+  const row = make("div", { class: "buttons" }, runs, stops, ...starts.buttons, noteBelow(model.get("hint"), hint));
   const close = () => {
     unfollow();
     python?.close();
   };
-  return { pieces: [statementOf(model), field.element, row, ...shown.elements], close };
-}
-
-/**
- * Have every tab show the newest code: a tab that shows older code would store it at the next key.
- * A tab in the background may have missed the event, so it looks again when it comes to the front.
- * @param {() => void} update
- */
-function followOtherTabs(update) {
-  const events = ["storage", "focus", "pageshow"];
-  for (const name of events) addEventListener(name, update);
-  return () => {
-    for (const name of events) removeEventListener(name, update);
-  };
+  return { pieces: [solved.element, statementOf(model), field.element, row, ...shown.elements], close };
 }
 
 /**
  * The buttons that start again, and that bring back what was there: after a reload nothing can be
  * undone, and on a phone never.
  * @param {Field} field
- * @param {string} store
+ * @param {string} code names what is stored of it
  * @param {Model<Traits>} model
  * @param {{start: (text: string) => void}} shown
  */
-function startings(field, store, model, shown) {
-  const [starter, before] = [model.get("starter"), `${store} before`];
+function startings(field, code, model, shown) {
+  const [starter, before] = [model.get("starter"), code.replace("code/", "before/")];
   /** @param {string} text @param {string} message */
   const startFrom = (text, message) => {
     field.replace(text);
@@ -203,19 +199,19 @@ function startings(field, store, model, shown) {
     update();
   };
   const startAgain = () => {
-    if (field.text() !== starter) keep(before, field.text());
-    startFrom(starter, kept(before) === null ? "Started again." : STARTED);
+    if (field.text() !== starter) progress().write(before, field.text());
+    startFrom(starter, progress().read(before) === null ? "Started again." : STARTED);
   };
   const bringBack = () => {
-    const earlier = kept(before) ?? starter;
-    keep(before, field.text() === starter ? null : field.text());
+    const earlier = progress().read(before) ?? starter;
+    progress().write(before, field.text() === starter ? null : field.text());
     startFrom(earlier, "Your code is back.");
   };
   const again = button("Start again", startAgain);
   const back = button("Bring back", bringBack);
-  const canBringBack = () => kept(before) !== null;
+  const canBringBack = () => progress().read(before) !== null;
   // Nothing stored means started again, or that the browser's data was deleted: then the code stays.
-  const newest = () => kept(store) ?? (canBringBack() ? starter : null);
+  const newest = () => progress().read(code) ?? (canBringBack() ? starter : null);
   const update = () => {
     if (document.activeElement === back && !canBringBack()) again.focus(); // before it goes
     back.hidden = !canBringBack();
@@ -232,7 +228,7 @@ function sorry(error) {
 
 /** Draw the figure into `el`; returns a clean-up. @param {Place<Traits>} place */
 function drawCodeTask(place) {
-  const alive = canBring("python") ? drawAlive(place.model) : null;
+  const alive = canBring("python") ? drawAlive(place) : null;
   mountFigure(place, { elements: alive?.pieces ?? drawStill(place.model) });
   return () => alive?.close();
 }

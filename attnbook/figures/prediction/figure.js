@@ -4,6 +4,7 @@
 
 import { make, ownName, put, withCode } from "../shared/elements.js";
 import { mountFigure, setterOf } from "../shared/mount.js";
+import { itemOf, progress } from "../shared/progress.js";
 
 const TRIES = 2; // before one may be shown the answer
 /** Before each option, so that no colour is needed, nor eyes. */
@@ -145,9 +146,43 @@ export function sentence(model) {
   return last === undefined ? "" : `Not “${say(model, last)}”. ${judge(model, last).says}`;
 }
 
+/** Whether a stored answer can be one to this question. @param {Model<Traits>} model @param {unknown} answer */
+function fits(model, answer) {
+  const right = model.get("right");
+  if (typeof right === "string") return model.get("options").some((option) => option === answer);
+  return Array.isArray(answer) && answer.length === right.length && answer.every(Number.isFinite);
+}
+
+/** Add to the model what this reader answered before, or in another tab. @param {Model<Traits>} model @param {string} item */
+function restore(model, item) {
+  const stored = item && progress().read(item);
+  if (!stored) return;
+  try {
+    const { tried, done } = JSON.parse(stored);
+    const here = model.get("tried").map((answer) => JSON.stringify(answer));
+    /** @type {Answer[]} */
+    const others = tried.filter((/** @type {unknown} */ answer) => fits(model, answer));
+    const added = others.filter((answer) => !here.includes(JSON.stringify(answer)));
+    const isDone = done === "right" || done === "shown";
+    setterOf(model)({ tried: [...model.get("tried"), ...added], done: model.get("done") || (isDone ? done : "") });
+  } catch {
+    // What is stored was not written by this page.
+  }
+}
+
+/** Store what this reader has answered. @param {Model<Traits>} model @param {string} item @param {Element} figure */
+function store(model, item, figure) {
+  const answers = { tried: model.get("tried"), done: model.get("done") };
+  const text = JSON.stringify(answers);
+  const isAnswered = answers.done || answers.tried.length;
+  if (item && isAnswered && text !== progress().read(item)) progress().write(item, text, figure);
+}
+
 /** Draw the figure into `el` and keep it in step with the model; returns a clean-up. @param {Place<Traits>} place */
 function drawPrediction(place) {
-  const { model } = place;
+  const { model, el } = place;
+  const item = itemOf(el);
+  restore(model, item);
   const asked = model.get("options").length ? choice(model) : fields(model);
   const name = ownName();
   const question = make("p", { id: name, class: "ask" }, ...withCode(model.get("ask")));
@@ -163,12 +198,18 @@ function drawPrediction(place) {
     asked.paint();
     put(readout, { text: sentence(model) });
     show.hidden = done !== "" || model.get("tried").length < TRIES;
+    store(model, item, figure);
     if (figure.dataset.done === done) return;
     figure.dataset.done = done;
     // The page unfolds what follows.
     figure.dispatchEvent(new CustomEvent("attnbook-answered", { bubbles: true }));
   };
-  return mountFigure(place, { elements: [group], traits: ["tried", "done"], paint }).close;
+  const { close } = mountFigure(place, { elements: [group], traits: ["tried", "done"], paint });
+  const unfollow = progress().follow(() => restore(model, item));
+  return () => {
+    unfollow();
+    close();
+  };
 }
 
 export default { render: drawPrediction };

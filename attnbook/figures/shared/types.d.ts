@@ -150,8 +150,31 @@ export interface Supplied<Packed> extends Shown {
   weights: Packed | Record<string, never>;
 }
 
+/** What `storage.js` of the book's site offers. An item is named `KIND/ID/HASH`. */
+export interface Progress {
+  /** The path of the site, which has a storage of its own. */
+  site: string;
+  version: number;
+  read(item: string): string | null;
+  /**
+   * Store a text, or remove it; returns whether that worked. If it did not, the page says so once,
+   * after `place`.
+   */
+  write(item: string, text: string | null, place?: Element | null): boolean;
+  /** Whether a prediction is answered, a task solved, a chapter read. */
+  isDone(item: string): boolean;
+  /** All that is stored of this site. */
+  items(): string[];
+  /** Delete all that is stored of this site. */
+  clear(): void;
+  /** Call `update` when something may have changed, in another tab too; returns how to stop. */
+  follow(update: () => void): () => void;
+}
+
 declare global {
   interface Window {
+    /** Nothing in a notebook. */
+    attnbookProgress?: Progress;
     /** What scripts have brought that a page loads at the first touch. */
     attnbookLate?: {
       editor?: { open(place: HTMLElement, options: EditorOptions): Editor };

@@ -16,10 +16,9 @@ PROGRAM = """
 import { readFileSync } from "node:fs";
 const { module, state, jobs } = JSON.parse(readFileSync(0, "utf-8"));
 const figure = await import(module);
-const answers = jobs.map(({ given, answer, store, ...moved }) => {
+const answers = jobs.map(({ given, answer, ...moved }) => {
     const model = { get: (name) => ({ ...state, ...moved })[name] };
     if (answer) return figure.paragraphsOf(answer);
-    if (store) return [figure.keep("a", "b"), figure.kept("a")];
     if (!given) return figure.callsOf(model, figure.lengthOf);
     const rows = figure.rowsOf(model, given, figure.lengthOf);
     return rows && rows.map((queries, example) => queries.map((own, query) => {
@@ -191,8 +190,3 @@ def test_a_run_is_put_in_words(run):
         ["✓ right."],
         ["✗ not yet.", "Line 4. It raises.", "To mend it."],
     ]
-
-
-def test_a_browser_that_keeps_nothing_does_no_harm(run):
-    fault = ("localStorage.setItem(name, text)", "noStorageAtAll.setItem(name, text)")
-    assert run(CodeTask("softmax-by-hand"), [{"store": True}], fault)[0][0] is False

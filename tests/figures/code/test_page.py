@@ -271,12 +271,26 @@ def test_a_tab_that_missed_a_change_shows_it_when_it_comes_to_the_front(browser,
     with tasks(browser, over_http) as (tab, figure):
         write(figure, "# older\n")
         # As another tab does it; a tab's own storage sends it no event.
-        tab.evaluate("localStorage.setItem('attnbook: softmax-by-hand', '# newer')")
+        [key] = [key for key in tab.evaluate("Object.keys(localStorage)") if "/code/" in key]
+        tab.evaluate("key => localStorage.setItem(key, '# newer')", key)
         tab.evaluate("dispatchEvent(new Event('focus'))")
         expect(figure.locator(".cm-line").first).to_have_text("# newer")
         tab.evaluate("localStorage.clear()")
         tab.evaluate("dispatchEvent(new Event('focus'))")
         assert figure.locator(".cm-line").first.text_content() == "# newer"
+
+
+def test_a_task_shows_that_it_was_solved(browser, over_http):
+    with tasks(browser, over_http) as (tab, figure):
+        solved = figure.get_by_text("✓ Solved")
+        run(figure, WRONG, "✗")
+        expect(solved).to_be_hidden()
+        run(figure, RIGHT, "✓ softmax-by-hand: right.")
+        expect(solved).to_be_visible()
+        run(figure, WRONG, "✗")
+        tab.reload()
+        expect(solved).to_be_visible()
+        expect(tab.locator("figure.code").nth(1).get_by_text("✓ Solved")).to_be_hidden()
 
 
 PASTE = """(editor, text) => {
@@ -332,9 +346,9 @@ def test_two_tasks_on_a_page_stay_apart(browser, over_http):
 
 @pytest.mark.few(1)
 def test_a_browser_that_keeps_nothing_says_so_and_works(browser, address):
-    with tasks(browser, address, script=DENY) as (_, figure):
+    with tasks(browser, address, script=DENY) as (tab, figure):
         run(figure, RIGHT, "✓ softmax-by-hand: right.")
-        expect(figure.locator("small")).to_contain_text("This browser stores nothing")
+        expect(tab.get_by_role("alert")).to_contain_text("a reload loses what you do here")
 
 
 @pytest.mark.few(3)

@@ -13,6 +13,7 @@ from sphinx.application import Sphinx
 from sphinx.util.console import strip_colors
 from sphinx.util.docutils import docutils_namespace, patch_docutils
 
+from tools import ROOT
 from tools.site.live import VIEW
 
 STATE = "application/vnd.jupyter.widget-state+json"
@@ -120,6 +121,8 @@ class Book:
             "html_favicon": "icon.svg",
             "nb_execution_mode": "off",
             "nb_execution_cache_path": str(self.folder / "cache"),
+            "html_static_path": [str(ROOT / "tools" / "site" / "static")],
+            "html_js_files": [("storage.js", {"defer": "defer", "priority": 100})],
         }
         folders = [str(self.folder / name) for name in ("source", "html", "doctrees")]
         with patch_docutils(), docutils_namespace():

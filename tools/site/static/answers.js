@@ -13,6 +13,12 @@ function openQuestion(veil) {
   return figure instanceof HTMLElement && !figure.dataset.done ? figure : null;
 }
 
+// What was answered before is open before the figures are there, so that nothing moves later.
+for (const view of document.querySelectorAll(`[data-attnbook-item^="prediction/"]`)) {
+  const answer = answerTo(view);
+  if (answer && window.attnbookProgress?.isDone(view.getAttribute("data-attnbook-item") ?? "")) answer.open = true;
+}
+
 addEventListener("attnbook-answered", ({ target }) => {
   const answer = answerTo(target);
   if (answer && target instanceof HTMLElement && target.dataset.done) answer.open = true;

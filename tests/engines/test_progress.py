@@ -1,0 +1,340 @@
+"""What a reader has done is stored in every engine, and found again, merged, moved and deleted."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.engines.conftest import OTHERS
+from tests.engines.engine import until
+from tests.engines.watching import watched_copy
+from tests.tools.site import progress_book
+from tools.site.items import FOUND
+
+ENGINES = [*OTHERS, "chromium"]
+SECOND, FIRST, OWN = (f"chapters/{name}.html" for name in ("second", "first", "your-progress"))
+OLD = {"attnbook: softmax-by-hand": "# old", "attnbook: softmax-by-hand before": "# older"}
+# From the first line of a page on.
+DENY = """<script>for (const name of ["localStorage", "sessionStorage"])
+Object.defineProperty(window, name, { configurable: true, get() { throw Error("denied"); } });
+</script>"""
+FULL = """<script>
+const set = Storage.prototype.setItem;
+Storage.prototype.setItem = function (key, text) {
+    if (key.startsWith("attnbook/")) throw new DOMException("full", "QuotaExceededError");
+    set.call(this, key, text);
+};
+</script>"""
+
+# After a reload an engine may still answer for the page before, which is marked.
+READY = """() => !window.before && document.querySelectorAll('[data-attnbook-view]').length
+    === document.querySelectorAll('[data-attnbook-view] figure').length"""
+STORE = """items => {
+    localStorage.clear();
+    for (const [key, text] of Object.entries(items)) localStorage.setItem(key, text);
+}"""
+# All but the page that was left last, which a page stores when it is left.
+STORED = """() => Object.fromEntries(Object.keys(localStorage)
+    .filter(key => key.startsWith('attnbook') && !key.includes('/last/'))
+    .map(key => [key, localStorage.getItem(key)]))"""
+CHOOSE = """(option, page = document) => [...page.querySelectorAll('.option')]
+    .find(each => each.textContent.includes(option)).click()"""
+STATES = """(page = document) => [...page.querySelectorAll('.option')]
+    .map(each => each.textContent.trim() + ' ' + each.dataset.state).sort()"""
+OPEN = "() => [...document.querySelectorAll('.attnbook-answer')].map(each => each.open)"
+TYPE = """(text, page = document) => {
+    const field = page.querySelector('figure.code textarea');
+    field.value = text;
+    field.dispatchEvent(new Event('input'));
+}"""
+CODE = "(page = document) => page.querySelector('figure.code textarea').value"
+PRESS = """(text, place = 'main') => [...document.querySelectorAll(`${place} button`)]
+    .find(each => each.textContent === text).click()"""
+TICKS = """() => [...document.querySelectorAll('.bd-links a')]
+    .filter(each => each.textContent.includes('(read)')).map(each => each.firstChild.data.trim())"""
+SAID = "() => document.querySelector('.attnbook-your-progress > [role=status]').textContent"
+SORRY = "() => [...document.querySelectorAll('.attnbook-not-stored')].map(each => each.textContent)"
+SAVE = """async () => {
+    const make = URL.createObjectURL, follow = HTMLAnchorElement.prototype.click;
+    let saved;
+    URL.createObjectURL = (blob) => { saved = blob; return 'about:blank#'; };
+    HTMLAnchorElement.prototype.click = () => {};
+    [...document.querySelectorAll('main button')]
+        .find(each => each.textContent === 'Save to a file').click();
+    [URL.createObjectURL, HTMLAnchorElement.prototype.click] = [make, follow];
+    return saved.text();
+}"""
+LOAD = """text => {
+    const given = new DataTransfer();
+    given.items.add(new File([text], 'some.json'));
+    const input = document.querySelector('.attnbook-your-progress input');
+    input.files = given.files;
+    input.dispatchEvent(new Event('change'));
+}"""
+FRAMES = """url => {
+    window.frames_ = [0, 1].map(() => {
+        const frame = document.body.appendChild(document.createElement('iframe'));
+        frame.src = url;
+        return frame;
+    });
+}"""
+ALIVE = """() => frames_.every(({ contentDocument: page }) => page
+    && page.querySelectorAll('[data-attnbook-view]').length === 3
+    && page.querySelectorAll('[data-attnbook-view] figure').length === 3)"""
+
+
+def in_frame(script):
+    """The same function, in one of two frames."""
+    return f"(frame, ...given) => ({script})(...given, frames_[frame].contentDocument)"
+
+
+@pytest.fixture(scope="session")
+def book(tmp_path_factory):
+    """A site whose pages watch themselves; three copies of one are of a reader with bad luck."""
+    site = progress_book.built(tmp_path_factory.mktemp("progress"))
+    html = (site / SECOND).read_text("utf-8")
+    item = FOUND.search(html)[1]
+    others = {
+        "denied": html.replace("<head>", f"<head>{DENY}", 1),
+        "full": html.replace("<head>", f"<head>{FULL}", 1),
+        "changed": html.replace(item, f"{item[:-8]}00000000"),
+    }
+    for name, text in others.items():
+        assert text != html
+        (site / SECOND).with_stem(name).write_text(text, "utf-8")
+    return watched_copy(site, tmp_path_factory.mktemp("watched-progress"))
+
+
+@pytest.fixture(params=["server", "folder"])
+def anywhere(request, serve, book):
+    return serve(book) if request.param == "server" else f"{book.as_uri()}/"
+
+
+@pytest.fixture(scope="session")
+def progress_home(serve, book):
+    return serve(book)
+
+
+@pytest.fixture
+def reader(engine):
+    yield engine
+    assert engine.complaints() == []
+
+
+def start(engine, home, page, stored=None):
+    """Open a page, when this and nothing else is stored."""
+    engine.open(home + page)
+    assert until(engine, READY)
+    engine.evaluate("() => { window.before = true; }")
+    engine.evaluate(STORE, stored or {})
+    engine.reload()
+    assert until(engine, READY)
+
+
+def reload(engine):
+    engine.evaluate("() => { window.before = true; }")
+    engine.reload()
+    assert until(engine, READY)
+
+
+def show(engine, home, page):
+    engine.open(home + page)
+    assert until(engine, READY)
+
+
+def test_answers_and_their_folds_are_there_after_a_reload(reader, anywhere):
+    start(reader, anywhere, SECOND)
+    reader.evaluate(CHOOSE, "six")
+    reload(reader)
+    assert reader.evaluate(STATES) == ["four ", "two ", "✗ six wrong"]
+    assert reader.evaluate(OPEN) == [False, False]
+    reader.evaluate(CHOOSE, "four")
+    reload(reader)
+    assert reader.evaluate(STATES) == ["two ", "✓ four right", "✗ six wrong"]
+    assert reader.evaluate(OPEN) == [True, False]
+
+
+def test_an_answer_is_not_shown_for_a_question_that_has_changed(reader, progress_home):
+    start(reader, progress_home, SECOND)
+    reader.evaluate(CHOOSE, "four")
+    show(reader, progress_home, "chapters/changed.html")
+    assert reader.evaluate(STATES) == ["four ", "six ", "two "]
+    assert reader.evaluate(OPEN) == [False, False]
+
+
+def test_what_was_stored_and_is_no_answer_harms_nothing(reader, progress_home):
+    start(reader, progress_home, SECOND)
+    reader.evaluate(CHOOSE, "four")
+    [key] = reader.evaluate(STORED)
+    for text in ("no JSON", "null", '{"tried": 3}', '{"tried": ["nine", [4]], "done": "sure"}'):
+        start(reader, progress_home, SECOND, {key: text})
+        assert reader.evaluate(STATES) == ["four ", "six ", "two "], text
+
+
+def test_two_tabs_merge(reader, progress_home):
+    start(reader, progress_home, SECOND)
+    reader.open(f"{progress_home}phone.html")
+    reader.evaluate(FRAMES, progress_home + SECOND)
+    assert until(reader, ALIVE)
+    both = f"""() => {{
+        for (const [i, option] of ['two', 'six'].entries()) ({in_frame(CHOOSE)})(i, option);
+    }}"""
+    reader.evaluate(both)  # neither has heard of the other's
+    reader.evaluate(in_frame(TYPE), 0, "# first tab")
+    merged = ["four ", "✗ six wrong", "✗ two wrong"]
+    for frame in (0, 1):
+        found = f"(frame, wanted) => String(({in_frame(STATES)})(frame)) === String(wanted)"
+        assert until(reader, found, frame, merged), reader.evaluate(in_frame(STATES), frame)
+    assert until(reader, f"() => ({in_frame(CODE)})(1) === '# first tab'")
+    show(reader, progress_home, SECOND)
+    assert reader.evaluate(STATES) == merged
+    assert reader.evaluate(CODE) == "# first tab"
+
+
+@pytest.mark.parametrize("storage", ["denied", "full"])
+def test_without_storage_everything_works_and_one_sentence_says_so(reader, progress_home, storage):
+    start(reader, progress_home, FIRST)
+    reader.evaluate(STORE, OLD)
+    show(reader, progress_home, f"chapters/{storage}.html")
+    assert reader.evaluate(SORRY) == []
+    if storage == "full":  # what cannot be moved stays where it was, and is used
+        assert reader.evaluate(CODE) == "# old"
+        assert reader.evaluate(STORED) == OLD
+    reader.evaluate(CHOOSE, "four")
+    reader.evaluate(TYPE, "# mine")
+    reader.evaluate(PRESS, "Mark as read")
+    reader.evaluate(PRESS, "Read ✓")
+    assert reader.evaluate(STATES) == ["six ", "two ", "✓ four right"]
+    assert reader.evaluate(OPEN) == [True, False]
+    [sentence] = reader.evaluate(SORRY)
+    assert "a reload loses what you do here" in sentence
+
+
+def test_code_that_was_stored_before_is_moved(reader, anywhere):
+    start(reader, anywhere, SECOND, OLD)
+    assert reader.evaluate(CODE) == "# old"
+    moved = reader.evaluate(STORED)
+    assert not {*moved} & {*OLD}
+    assert sorted(moved.values()) == ["# old", "# older"]
+    reader.evaluate(PRESS, "Bring back")
+    assert reader.evaluate(CODE) == "# older"
+    # A page that was open all the while has stored more; nothing of it is lost.
+    start(reader, anywhere, SECOND, moved | {"attnbook: softmax-by-hand": "# newest"})
+    assert reader.evaluate(CODE) == "# old"
+    assert reader.evaluate(STORED)["attnbook: softmax-by-hand"] == "# newest"
+    alone = {key: text for key, text in moved.items() if "/code/" in key}
+    start(reader, anywhere, SECOND, alone | {"attnbook: softmax-by-hand": "# newest"})
+    assert reader.evaluate(CODE) == "# newest"
+    reader.evaluate(PRESS, "Bring back")
+    assert reader.evaluate(CODE) == "# old"
+
+
+def test_a_chapter_is_marked_as_read_announced_and_ticked(reader, progress_home):
+    start(reader, progress_home, SECOND)
+    spoken = "() => document.querySelector('.attnbook-read [role=status]').textContent"
+    assert reader.evaluate(spoken) == ""
+    assert reader.evaluate(
+        "() => document.querySelector('.attnbook-read + .attnbook-divider') !== null"
+    )
+    reader.evaluate(PRESS, "Mark as read")
+    assert reader.evaluate(spoken) == "This chapter is marked as read."
+    assert reader.evaluate(TICKS) == ["Second"]
+    reload(reader)
+    assert reader.evaluate(TICKS) == ["Second"]
+    reader.evaluate(PRESS, "Read ✓")
+    assert reader.evaluate(spoken) == "This chapter is no longer marked as read."
+    assert reader.evaluate(TICKS) == []
+
+
+ENTRIES = """() => [...document.querySelectorAll('.attnbook-path li')]
+    .map(each => each.textContent.replace(/\\s+/g, ' ').trim())"""
+CONTINUE = """() => {
+    const link = document.querySelector('.attnbook-continue:not([hidden]) a');
+    return link && [link.textContent, link.href];
+}"""
+
+
+def test_the_path_shows_what_is_done_and_where_the_reader_stopped(reader, progress_home):
+    start(reader, progress_home, FIRST)
+    assert reader.evaluate(ENTRIES) == ["First", "Second"]
+    assert reader.evaluate(CONTINUE) is None
+    show(reader, progress_home, SECOND)
+    reader.evaluate(CHOOSE, "four")
+    reader.evaluate("() => document.querySelector('#far-below').scrollIntoView()")
+    show(reader, progress_home, FIRST)
+    assert reader.evaluate(ENTRIES) == ["First", "Second 1 of 1 prediction · 0 of 1 task"]
+    text, address = reader.evaluate(CONTINUE)
+    assert text == "Continue where you stopped: Second, “Far below”"
+    assert address == f"{progress_home}{SECOND}#far-below"
+    reader.evaluate("() => attnbookProgress.write('read/second/-', '1')")
+    assert reader.evaluate(ENTRIES)[1] == "Second ✓ read 1 of 1 prediction · 0 of 1 task".replace(
+        "read 1", "read · 1"
+    )
+    show(reader, progress_home, OWN)
+    assert "Second ✓ read · 1 of 2 predictions · 0 of 1 task" in reader.evaluate(ENTRIES)
+
+
+def test_progress_is_saved_deleted_and_loaded(reader, progress_home):
+    foreign = {"attnbook/1/%2Fother%2F/read/second/-": "1", "theme": "dark"}
+    start(reader, progress_home, SECOND, OLD)
+    reader.evaluate(CHOOSE, "four")
+    reader.evaluate(PRESS, "Mark as read")
+    stored = reader.evaluate(STORED)
+    show(reader, progress_home, OWN)
+    saved = json.loads(reader.evaluate(SAVE))
+    assert (saved["format"], saved["version"], saved["site"]) == ("attnbook progress", 1, "/")
+
+    start(reader, progress_home, OWN, reader.evaluate(STORED) | foreign)
+    reader.evaluate(PRESS, "Delete everything …")
+    reader.evaluate(PRESS, "Cancel")
+    assert reader.evaluate(STORED).items() >= stored.items()
+    reader.evaluate(PRESS, "Delete everything …")
+    reader.evaluate(PRESS, "Delete everything")
+    assert "is deleted" in reader.evaluate(SAID)
+    assert reader.evaluate(STORED) == {key: "1" for key in foreign if key != "theme"}
+    assert reader.evaluate("() => localStorage.getItem('theme')") == "dark"
+    assert reader.evaluate(TICKS) == []
+
+    reader.evaluate(LOAD, json.dumps(saved))
+    assert until(reader, f"() => ({SAID})().startsWith('Loaded: 5 items were added.')")
+    assert reader.evaluate(TICKS) == ["Second"]
+    assert reader.evaluate(STORED).items() >= stored.items()
+
+
+ITEM = "code/softmax-by-hand/-"
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"format": "bookmarks"}, "This file does not hold saved progress."),
+        ({"version": 2}, "This file was saved by a newer version of the book."),
+        ({"book": "Cooking"}, "This file is from another book, “Cooking”."),
+        ({"items": {ITEM: "# file", "../other": "1"}}, "This file is damaged."),
+        ({"items": {ITEM: 7}}, "This file is damaged."),
+        (None, "This file does not hold saved progress."),
+    ],
+)
+def test_a_file_that_is_not_this_books_progress_changes_nothing(
+    reader, progress_home, change, sentence
+):
+    start(reader, progress_home, OWN)
+    reader.evaluate("item => attnbookProgress.write(item, '# mine')", ITEM)
+    saved = json.loads(reader.evaluate(SAVE)) | (change or {})
+    before = reader.evaluate(STORED)
+    reader.evaluate(LOAD, json.dumps(saved) if change else "{")
+    assert until(reader, f"() => ({SAID})().endsWith('Nothing was changed.')")
+    assert reader.evaluate(SAID).startswith(sentence)
+    assert reader.evaluate(STORED) == before
+
+
+def test_loading_never_replaces_code(reader, progress_home):
+    start(reader, progress_home, OWN)
+    read = "kind => attnbookProgress.read(`${kind}/softmax-by-hand/-`)"
+    saved = json.loads(reader.evaluate(SAVE))
+    reader.evaluate("item => attnbookProgress.write(item, '# mine')", ITEM)
+    for text, found in (("# file", "1 item was added."), ("# other", "was not changed.")):
+        reader.evaluate(LOAD, json.dumps(saved | {"items": {ITEM: text}}))
+        assert until(reader, f"end => ({SAID})().endsWith(end)", found)
+        assert [reader.evaluate(read, kind) for kind in ("code", "before")] == ["# mine", "# file"]

@@ -1,0 +1,152 @@
+"""Progress in Chromium: what counts as read, how it looks, and the list without JavaScript."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.tools.site import progress_book
+from tests.tools.site.site_checks import JUDGED, NARROW, OF_LOOK, WIDE, axe_findings, opened
+
+MINUTES = '</h1>\n<p class="attnbook-minutes" data-core="3"></p>'
+HIDE = """state => {
+    Object.defineProperty(document, 'visibilityState', { configurable: true, get: () => state });
+    document.dispatchEvent(new Event('visibilitychange'));
+}"""
+FULL = "Storage.prototype.setItem = () => { throw new DOMException('', 'QuotaExceededError') }"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    built = progress_book.built(tmp_path_factory.mktemp("progress"))
+    second = built / "chapters" / "second.html"
+    timed = second.read_text("utf-8").replace("</h1>", MINUTES, 1)
+    second.with_stem("timed").write_text(timed, "utf-8")
+    return built
+
+
+@pytest.fixture(scope="module")
+def home(serve, site):
+    return f"{serve(site)}chapters/"
+
+
+@pytest.fixture
+def timed(browser, home):
+    """A page whose core takes three minutes, with a clock that only the test moves."""
+    context = browser.new_context(viewport={"width": WIDE, "height": 800})
+    tab = context.new_page()
+    tab.clock.install()
+    tab.goto(f"{home}timed.html")
+    tab.locator(".attnbook-read").wait_for(state="attached")
+    yield tab
+    context.close()
+
+
+def reach_the_end(tab):
+    """Scroll to the end of the core, and wait until the page has noticed."""
+    tab.evaluate(
+        """() => new Promise(done => {
+            const end = document.querySelector('.attnbook-read');
+            new IntersectionObserver(([{ isIntersecting }]) => isIntersecting && done())
+                .observe(end);
+            end.scrollIntoView();
+        })"""
+    )
+
+
+def test_a_core_is_read_after_a_third_of_its_minutes_while_it_is_shown(timed):
+    button = timed.locator(".attnbook-read button")
+    reach_the_end(timed)
+    timed.clock.fast_forward(30_000)
+    timed.evaluate(HIDE, "hidden")
+    timed.clock.fast_forward(600_000)
+    timed.evaluate(HIDE, "visible")
+    timed.clock.fast_forward(29_000)
+    expect(button).to_have_text("Mark as read")
+    timed.clock.fast_forward(2_000)
+    expect(button).to_have_text("Read ✓")
+    expect(timed.locator(".attnbook-read [role=status]")).to_have_text(
+        "This chapter is marked as read."
+    )
+    timed.reload()
+    expect(button).to_have_text("Read ✓")
+
+
+def test_a_core_whose_end_was_not_in_sight_is_not_read(timed):
+    timed.clock.fast_forward(600_000)
+    expect(timed.locator(".attnbook-read button")).to_have_text("Mark as read")
+    reach_the_end(timed)
+    expect(timed.locator(".attnbook-read button")).to_have_text("Read ✓")
+
+
+def test_without_javascript_the_path_is_an_ordered_list_of_links(browser, home):
+    with opened(browser, f"{home}first.html", java_script_enabled=False) as (tab, _):
+        links = tab.locator("ol li a")
+        assert links.all_inner_texts() == ["First", "Second"]
+        links.last.click()
+        expect(tab.get_by_role("heading", level=1)).to_contain_text("Second")
+    with opened(browser, f"{home}your-progress.html", java_script_enabled=False) as (tab, _):
+        expect(tab.get_by_text("the book stores nothing")).to_be_visible()
+        assert tab.locator("ol").count() == 2
+
+
+def test_only_chapters_can_be_read_and_pages_load_what_they_use(browser, home):
+    for page, read, scripts in (
+        ("first", 1, {"storage", "reading", "path"}),
+        ("second", 1, {"storage", "reading"}),
+        ("your-progress", 0, {"storage", "reading", "path", "your_progress"}),
+    ):
+        with opened(browser, f"{home}{page}.html") as (tab, record):
+            assert tab.locator(".attnbook-read").count() == read
+            loaded = {url.split("/")[-1].split(".js")[0] for url in record.requests}
+            ours = {"storage", "reading", "path", "your_progress"}
+            assert loaded & ours == scripts
+            assert record.complaints + record.failures == []
+
+
+@pytest.mark.parametrize(("width", "scheme"), JUDGED)
+def test_it_is_legible_and_accessible(browser, home, keep_picture, width, scheme):
+    only = None if scheme == "light" else OF_LOOK
+    with opened(browser, f"{home}second.html", width, scheme) as (tab, record):
+        tab.locator(".option", has_text="four").click()
+        tab.evaluate(
+            "attnbookProgress.write(document.querySelector('[data-attnbook-item^=task]')"
+            ".dataset.attnbookItem, '1')"
+        )
+        tab.locator(".attnbook-read button").click()
+        tab.evaluate(FULL)
+        tab.locator("figure.code textarea").fill("# mine")
+        expect(tab.get_by_text("✓ Solved")).to_be_visible()
+        expect(tab.get_by_role("alert")).to_be_visible()
+        for page in ("second", "your-progress", "first"):
+            if page != "second":
+                tab.goto(f"{home}{page}.html")
+            assert axe_findings(tab, only) == [], page
+            assert tab.evaluate("document.documentElement.scrollWidth") <= width
+            keep_picture(tab, f"progress-{page}-{width}-{scheme}")
+        expect(tab.locator(".attnbook-done")).to_contain_text(["", "✓ read · 1 of 1 prediction"])
+        tab.goto(f"{home}your-progress.html")
+        tab.get_by_role("button", name="Delete everything …").click()
+        expect(tab.get_by_role("dialog", name="Delete all progress")).to_be_visible()
+        assert axe_findings(tab, only) == []
+        tab.keyboard.press("Escape")
+        expect(tab.get_by_role("button", name="Delete everything …")).to_be_focused()
+        if width == NARROW:
+            small = tab.locator(".attnbook-your-progress button, .attnbook-your-progress input")
+            assert all(
+                box.bounding_box()["height"] >= 24 for box in small.all() if box.is_visible()
+            )
+        assert record.complaints + record.failures == []
+
+
+def test_a_file_is_saved(browser, home):
+    with opened(browser, f"{home}your-progress.html", accept_downloads=True) as (tab, _):
+        tab.evaluate("attnbookProgress.write('read/second/-', '1')")
+        with tab.expect_download() as saving:
+            tab.get_by_role("button", name="Save to a file").click()
+        assert saving.value.suggested_filename == "attention-progress.json"
+        path = saving.value.path()
+        tab.evaluate("attnbookProgress.clear()")
+        tab.get_by_label("Load from a file").set_input_files(path)
+        expect(tab.get_by_text("Loaded: 1 item was added.")).to_be_visible()
+        assert tab.evaluate("attnbookProgress.items()") == ["read/second/-"]

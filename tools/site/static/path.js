@@ -1,0 +1,72 @@
+// A list of chapters: what is done in each of them, and where the reader stopped.
+(() => {
+  const store = /** @type {import("../../../attnbook/figures/shared/types").Progress} */ (window.attnbookProgress);
+  /** @type {[kind: string, one: string, several: string][]} */
+  const KINDS = [
+    ["prediction", "prediction", "predictions"],
+    ["task", "task", "tasks"],
+  ];
+
+  /** The name of the page that a link leads to. @param {HTMLAnchorElement} link */
+  const pageOf = ({ pathname }) => (pathname.split("/").at(-1) ?? "").replace(/\.html$/, "");
+
+  /** What is done in a chapter, in words; empty if nothing is. @param {string} page @param {string[]} items */
+  function describe(page, items) {
+    const isRead = store.isDone(`read/${page}/-`);
+    const done = items.filter(store.isDone);
+    if (!isRead && !done.length) return "";
+    const counts = KINDS.map(([kind, one, several]) => {
+      const ofKind = (/** @type {string[]} */ names) => names.filter((name) => name.startsWith(`${kind}/`)).length;
+      const all = ofKind(items);
+      return all ? `${ofKind(done)} of ${all} ${all === 1 ? one : several}` : "";
+    });
+    return [isRead ? "✓ read" : "", ...counts].filter(Boolean).join(" · ");
+  }
+
+  /** The link to where the reader stopped, if that page is still part of the book. */
+  function continuation() {
+    try {
+      const { page, section, title } = JSON.parse(store.read("last/-/-") ?? "");
+      /** @type {NodeListOf<HTMLAnchorElement>} */
+      const links = document.querySelectorAll(".bd-links a.internal");
+      const known = [...links].find((link) => pageOf(link) === page);
+      if (!known) return null;
+      const link = document.createElement("a");
+      link.href = section ? `${known.href}#${encodeURIComponent(section)}` : known.href;
+      const chapter = known.firstChild?.textContent?.trim() ?? "";
+      link.textContent = `Continue where you stopped: ${title ? `${chapter}, “${title}”` : chapter}`;
+      return link;
+    } catch {
+      return null; // nothing is stored, or nothing that can be read
+    }
+  }
+
+  /** @param {Element} list */
+  function show(list) {
+    /** @type {Record<string, string[]>} */
+    const items = JSON.parse(list.querySelector("script")?.textContent ?? "{}");
+    const next = document.createElement("p");
+    next.className = "attnbook-continue";
+    list.prepend(next);
+    const entries = [...list.querySelectorAll("li")].map((entry) => {
+      const link = entry.querySelector("a");
+      const done = document.createElement("span");
+      done.className = "attnbook-done";
+      link?.after(done);
+      return { page: link ? pageOf(link) : "", done };
+    });
+    const paint = () => {
+      for (const { page, done } of entries) {
+        const text = describe(page, items[page] ?? []);
+        done.textContent = text && ` ${text}`;
+      }
+      const link = continuation();
+      next.replaceChildren(...(link ? [link] : []));
+      next.hidden = !link;
+    };
+    store.follow(paint);
+    paint();
+  }
+
+  for (const list of document.querySelectorAll(".attnbook-path")) show(list);
+})();

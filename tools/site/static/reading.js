@@ -1,0 +1,132 @@
+// Which chapters are read: ticks in the contents, and a button at the end of a chapter's core. A core
+// also counts as read once its end was in sight and the reader stayed for a third of its minutes.
+(() => {
+  const store = /** @type {import("../../../attnbook/figures/shared/types").Progress} */ (window.attnbookProgress);
+  const SHARE = 1 / 3; // of the minutes of a core
+  const LINE = 0.4; // of the window's height: the section that is read begins above it
+  const LAST = "last/-/-";
+  /** @type {HTMLMetaElement | null} */
+  const meta = document.querySelector("meta[name=attnbook-page]");
+  const page = meta?.content ?? "";
+
+  /** The name of the page that a link leads to; empty outside of the site. @param {HTMLAnchorElement} link */
+  function pageOf({ pathname }) {
+    const name = pathname.startsWith(store.site) ? pathname.split("/").at(-1) : "";
+    return (name ?? "").replace(/\.html$/, "");
+  }
+
+  /** @param {string} name */
+  const itemOf = (name) => `read/${name}/-`;
+
+  function paintTicks() {
+    /** @type {NodeListOf<HTMLAnchorElement>} */
+    const links = document.querySelectorAll(".bd-links a.internal");
+    for (const link of links) {
+      const tick = link.querySelector(".attnbook-tick");
+      const name = pageOf(link);
+      const isRead = name !== "" && store.isDone(itemOf(name));
+      if (tick && !isRead) tick.remove();
+      if (tick || !isRead) continue;
+      const made = document.createElement("span");
+      made.className = "attnbook-tick";
+      made.innerHTML = ' <span aria-hidden="true">✓</span><span class="visually-hidden">(read)</span>';
+      link.append(made);
+    }
+  }
+
+  /** The button of a chapter, and what marks it without the button. */
+  function watchChapter() {
+    const divider = document.querySelector(".attnbook-divider");
+    const article = document.querySelector("article section") ?? document.querySelector("article");
+    const end = document.createElement("div");
+    const button = document.createElement("button");
+    const spoken = document.createElement("div");
+    let [isRead, isStored] = [store.isDone(itemOf(page)), true];
+    end.className = "attnbook-read";
+    button.type = "button";
+    spoken.className = "visually-hidden";
+    spoken.role = "status";
+    end.append(button, spoken);
+    if (divider) divider.before(end);
+    else article?.append(end);
+
+    const paint = () => {
+      button.textContent = isRead ? "Read ✓" : "Mark as read";
+      button.classList.toggle("is-read", isRead);
+      paintTicks();
+    };
+    /** @param {boolean} now */
+    const mark = (now) => {
+      isRead = now;
+      isStored = store.write(itemOf(page), now ? "1" : null, end);
+      spoken.textContent = now ? "This chapter is marked as read." : "This chapter is no longer marked as read.";
+      paint();
+    };
+    button.addEventListener("click", () => mark(!isRead));
+    store.follow(() => {
+      if (isStored) isRead = store.isDone(itemOf(page));
+      paint();
+    });
+    paint();
+
+    /** @type {HTMLElement | null} */
+    const minutes = document.querySelector(".attnbook-minutes[data-core]");
+    const needed = Number(minutes?.dataset.core) * 60_000 * SHARE;
+    if (needed > 0 && !isRead) watchTime(end, needed, () => isRead || mark(true));
+  }
+
+  /**
+   * Call once when an element, or what is below it, was in sight and the page was shown for so long.
+   * @param {Element} end @param {number} needed in milliseconds @param {() => void} done
+   */
+  function watchTime(end, needed, done) {
+    let [isSeen, spent, timer] = [false, 0, 0];
+    /** @type {number | null} */
+    let since = null; // while the page is shown
+    const check = () => {
+      clearTimeout(timer);
+      const now = performance.now();
+      if (since !== null) spent += now - since;
+      since = document.visibilityState === "visible" ? now : null;
+      if (!isSeen || since === null) return;
+      if (spent < needed) timer = window.setTimeout(check, needed - spent);
+      else {
+        document.removeEventListener("visibilitychange", check);
+        done();
+      }
+    };
+    const sight = new IntersectionObserver(
+      ([{ isIntersecting }]) => {
+        if (!isIntersecting) return;
+        isSeen = true;
+        sight.disconnect();
+        check();
+      },
+      { rootMargin: "1000000px 0px 0px" },
+    );
+    document.addEventListener("visibilitychange", check);
+    check();
+    sight.observe(end);
+  }
+
+  /** Store where the reader is, for “Continue where you stopped”. */
+  function rememberPosition() {
+    const sections = [...document.querySelectorAll("article section[id]")].slice(1); // the first is the page
+    const section = sections.findLast((each) => each.getBoundingClientRect().top < LINE * innerHeight);
+    const title = section?.querySelector("h2, h3, h4")?.firstChild?.textContent ?? "";
+    store.write(LAST, JSON.stringify({ page, section: section?.id ?? "", title }));
+  }
+
+  if (page) {
+    watchChapter();
+    if (!document.querySelector(".attnbook-path")) {
+      document.addEventListener("visibilitychange", () => {
+        if (document.visibilityState === "hidden") rememberPosition();
+      });
+      addEventListener("pagehide", rememberPosition);
+    }
+  } else {
+    store.follow(paintTicks);
+    paintTicks();
+  }
+})();

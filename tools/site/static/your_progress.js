@@ -1,0 +1,135 @@
+// The page “Your progress”: save what this browser stores to a file, load it, delete it.
+(() => {
+  const store = /** @type {import("../../../attnbook/figures/shared/types").Progress} */ (window.attnbookProgress);
+  const place = document.querySelector(".attnbook-your-progress");
+  if (!place) return;
+  const FORMAT = "attnbook progress";
+  const ITEM = /^(prediction|task|code|before|read|last)\/[^/]+\/[^/]+$/;
+  const book = document.title.split(" — ").at(-1) ?? "";
+
+  /** Why a file is not loaded: a sentence for the reader. */
+  class Refusal extends Error {}
+
+  /** @param {string} text @param {() => void} onClick */
+  function button(text, onClick) {
+    const made = document.createElement("button");
+    made.type = "button";
+    made.textContent = text;
+    made.addEventListener("click", onClick);
+    return made;
+  }
+
+  /** @param {string} text */
+  const say = (text) => {
+    answer.textContent = text;
+  };
+
+  function save() {
+    const items = Object.fromEntries(store.items().map((item) => [item, store.read(item)]));
+    const text = JSON.stringify({ format: FORMAT, version: store.version, book, site: store.site, items }, null, 1);
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([text], { type: "application/json" }));
+    link.download = "attention-progress.json";
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 60_000); // the browser may still ask where to save it
+    say("Your progress is saved to the file attention-progress.json.");
+  }
+
+  /** The items of a file. @param {string} text @returns {[item: string, text: string][]} */
+  function itemsOf(text) {
+    /** @type {any} */
+    let file;
+    try {
+      file = JSON.parse(text);
+    } catch {
+      throw new Refusal("This file does not hold saved progress.");
+    }
+    if (file?.format !== FORMAT) throw new Refusal("This file does not hold saved progress.");
+    if (file.version > store.version) {
+      throw new Refusal("This file was saved by a newer version of the book. Reload this page, then try again.");
+    }
+    if (file.book !== book) throw new Refusal(`This file is from another book, “${file.book}”.`);
+    const items = Object.entries(file.items ?? {});
+    if (file.version !== store.version || !items.every(([item, text]) => ITEM.test(item) && typeof text === "string")) {
+      throw new Refusal("This file is damaged.");
+    }
+    return items;
+  }
+
+  /**
+   * Add what is in a file to what is stored; what is stored here is never overwritten, only completed.
+   * @param {[item: string, text: string][]} items
+   */
+  function merge(items) {
+    let [added, other, lost] = [0, 0, 0];
+    /** @param {string} item @param {string} text */
+    const add = (item, text) => {
+      if (store.write(item, text)) added += 1;
+      else lost += 1;
+    };
+    for (const [item, text] of items) {
+      const [kind, name] = item.split("/");
+      const here = store.read(item);
+      if (here === null || (kind === "prediction" && !store.isDone(item) && here !== text)) add(item, text);
+      else if (kind === "code" && here !== text) {
+        const before = `before/${name}/-`;
+        if (store.read(before) === null) add(before, text);
+        else if (store.read(before) !== text) other += 1;
+      }
+    }
+    const found = added === 1 ? "1 item was added" : `${added} items were added`;
+    const kept = other === 1 ? "Your code for 1 task" : `Your code for ${other} tasks`;
+    return [
+      `Loaded: ${found}.`,
+      other ? `${kept} differs from the file’s; the code that is stored here was not changed.` : "",
+      lost ? "Your browser’s storage is blocked or full, so not everything could be stored." : "",
+    ]
+      .filter(Boolean)
+      .join(" ");
+  }
+
+  async function load() {
+    const [file] = input.files ?? [];
+    if (!file) return;
+    try {
+      say(merge(itemsOf(await file.text())));
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      say(`${error.message} Nothing was changed.`);
+    }
+    input.value = ""; // so that the same file can be chosen again
+  }
+
+  const answer = document.createElement("p");
+  answer.setAttribute("role", "status");
+  const input = document.createElement("input");
+  input.type = "file";
+  input.accept = ".json,application/json";
+  input.addEventListener("change", load);
+  const label = document.createElement("label");
+  label.append("Load from a file: ", input);
+
+  const question = document.createElement("dialog");
+  const text = document.createElement("p");
+  text.id = "attnbook-delete";
+  text.textContent = "Delete all progress and all code that you typed in this book?";
+  question.setAttribute("aria-labelledby", text.id);
+  const yes = button("Delete everything", () => {
+    store.clear();
+    question.close();
+    say("Everything that this book stored in your browser is deleted.");
+  });
+  question.append(
+    text,
+    yes,
+    button("Cancel", () => question.close()),
+  );
+
+  place.replaceChildren(
+    button("Save to a file", save),
+    label,
+    button("Delete everything …", () => question.showModal()),
+    question,
+    answer,
+  );
+})();
