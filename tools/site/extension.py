@@ -21,6 +21,7 @@ from tools import repository_address
 from tools.book.state import isolate_kernels, workshop_of
 from tools.site import (
     answers,
+    code_cells,
     descriptions,
     excerpts,
     finish,
@@ -166,6 +167,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     need_package()
     nbclient.client.NotebookClient = Coalescing  # type: ignore[misc]
     answers.setup(app)
+    code_cells.setup(app)
     descriptions.setup(app)
     excerpts.setup(app)
     finish.setup(app)
