@@ -70,15 +70,17 @@ print(ShareFigure._esm)
 @pytest.fixture(scope="module")
 def output(package):
     """What the page's cell prints of its figure, of wrong scores, and the figure's module."""
-    *start, last = cell().strip().splitlines()
-    program = "\n".join([*start, f"figure = {last}", PROGRAM])
+    program = cell().replace("\nShareFigure(", "\nfigure = ShareFigure(") + PROGRAM
     return run(package, sys.executable, "-c", program)
 
 
 def test_the_cell_prints_the_figures_numbers_and_refuses_what_its_docstring_names(output):
+    action = "Drag `temperature` to 0.1: which key gets nearly all the weight?"
     assert output.partition(MODULE)[0].splitlines() == [
+        action,
         "ShareFigure: temperature 1",
         "weights [0.090, 0.245, 0.665]",
+        action,
         "ShareFigure: temperature 0.5",
         "weights [0.016, 0.117, 0.867]",
         "a figure shows at most 8 of keys, got 9; show a part of it",

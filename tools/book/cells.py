@@ -12,6 +12,8 @@ from nbformat import NotebookNode
 LINES_OF_A_CELL = 10_000  # myst-nb counts a page's lines so: cell 3 begins at 40,000
 # The tags of cells: what asks, what may not be opened before one has answered, what answers.
 PREDICT, VEIL, ANSWER = "predict", "veil", "answer"
+# And of those that a page changes: code that it collapses, and code that the reader is to write.
+SETUP, TO_WRITE = "setup", "to-write"
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from myst_parser.parsers.mdit import create_md_parser
 from nbformat import NotebookNode
 
 from tools import ROOT
-from tools.book.cells import ANSWER, PREDICT, has_tag
+from tools.book.cells import ANSWER, PREDICT, TO_WRITE, has_tag
 
 ADDED = 2  # cells before the chapter's own: where the copy comes from, and the installation
 VIEW = "application/vnd.jupyter.widget-view+json"
@@ -90,6 +90,11 @@ def cell_problems(before: NotebookNode, after: NotebookNode) -> Iterator[str]:
             yield "is other code"
         if after.outputs:
             yield "tells its answer at once"
+    elif has_tag(before, TO_WRITE):
+        if after.source != before.source:
+            yield "is other code"
+        if after.outputs:
+            yield "judges what nobody has written yet"
     elif before != after:
         yield "is other code, or has other outputs"
     elif any(VIEW in output.get("data", {}) for output in after.get("outputs", [])):

@@ -1,5 +1,7 @@
 """Answers that wait: what follows a prediction and what answers a question is folded.
 
+A prediction is one card: its question, the figure that asks it, and its folded answer.
+
 The fold is sphinx-design's, an ordinary `<details>`: it can be searched, linked to, printed and
 opened without JavaScript. `answers.js` opens it when its prediction is answered. (sphinx-exercise
 was looked at: it numbers exercises and can leave solutions out, but folds no cells that run, which
@@ -20,6 +22,7 @@ from tools.book.notebooks import read
 
 TITLE = "Answer"
 VEILED_TITLE = "Answer, after yours"
+CARD = "attnbook-card"
 MOST_VEILS = 3  # on a page: more of them and a reader feels examined
 SWITCH = (
     '<p class="attnbook-all-answers">'
@@ -56,6 +59,35 @@ def cells_of(parent: nodes.Element) -> list[int | None]:
     return found
 
 
+def begins_bold(node: nodes.Node) -> bool:
+    """Whether it is a paragraph that begins with bold words; the parser may begin with none."""
+    children = node.children if isinstance(node, nodes.paragraph) else []
+    return isinstance(next((child for child in children if child.astext()), None), nodes.strong)
+
+
+def start_of_question(parent: nodes.Element, figure: int, cell: int) -> int:
+    """The index of the paragraph that puts the question of the figure at this index.
+
+    It begins with bold words, such as "Predict.", and is in the Markdown cell `cell`, just before
+    the figure; where there is none, the figure itself begins.
+    """
+    for index in range(figure - 1, -1, -1):
+        node = parent[index]
+        if isinstance(node, nodes.title) or "cell_index" in node or cell_of(node) != cell:
+            break
+        if begins_bold(node):
+            return index
+    return figure
+
+
+def make_card(parent: nodes.Element, cell: int, fold_at: int) -> None:
+    """Frame the prediction of this cell, its question, and its answer, folded at this index."""
+    known = cells_of(parent)
+    if cell in known:
+        start, end = start_of_question(parent, known.index(cell), cell - 1), fold_at + 1
+        parent[start:end] = [nodes.container("", *parent.children[start:end], classes=[CARD])]
+
+
 def fold_answer(tree: nodes.document, answer: Answer) -> bool:
     """Fold an answer; False if it is not in one section of the page."""
     for parent in [tree, *tree.findall(nodes.section)]:
@@ -66,6 +98,8 @@ def fold_answer(tree: nodes.document, answer: Answer) -> bool:
         if any(isinstance(child, nodes.section) for child in children):
             return False
         parent[places[0] : places[-1] + 1] = [fold(answer, children)]
+        if answer.prediction:
+            make_card(parent, answer.cells.start - 1, places[0])
         return True
     return False
 

@@ -21,6 +21,7 @@ from tools import repository_address
 from tools.book.state import isolate_kernels, workshop_of
 from tools.site import (
     answers,
+    code_cells,
     deeper,
     descriptions,
     excerpts,
@@ -146,6 +147,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     need_package()
     nbclient.client.NotebookClient = Coalescing  # type: ignore[misc]
     answers.setup(app)
+    code_cells.setup(app)
     deeper.setup(app)
     descriptions.setup(app)
     excerpts.setup(app)

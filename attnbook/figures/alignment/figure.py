@@ -37,6 +37,7 @@ class AlignmentFigure(Figure):
         model: a `Translator` with attention, of any dtype and on any device.
         dates: 1 to 64, each a `WrittenDate` or a string, which has neither an expected
             output nor gold spans; each of 1 to 256 characters that the model knows.
+        action: one sentence above the figure that asks for one action.
         caption: one sentence below the figure.
 
     Traits that follow the reader's hand, and can be set: `date`, which text, and `step`,
@@ -61,12 +62,19 @@ class AlignmentFigure(Figure):
     step = traitlets.Int(0, min=0).tag(sync=True)
 
     def __init__(
-        self, model: Translator, dates: Sequence[WrittenDate | str], *, caption: str = ""
+        self,
+        model: Translator,
+        dates: Sequence[WrittenDate | str],
+        *,
+        action: str = "",
+        caption: str = "",
     ) -> None:
         _check(model, dates)
         with evaluating(model):
             translations = [_translation(model, date) for date in dates]
-        super().__init__(kind="alignment", translations=translations, caption=caption)
+        super().__init__(
+            kind="alignment", translations=translations, action=action, caption=caption
+        )
         self._describe()
 
     @property
@@ -96,7 +104,7 @@ class AlignmentFigure(Figure):
     def _describe(self, _change: object = None) -> None:
         if self.translations:
             self.step = min(self.step, self._num_steps() - 1)
-            self.static_text = "\n".join(self._lines())
+            self._write_text(self._lines())
 
     def _lines(self) -> Iterator[str]:
         yield f"AlignmentFigure: date {self.date} of {len(self.translations) - 1}"

@@ -60,6 +60,7 @@ class AttentionFigure(Figure):
         example_labels, query_labels, key_labels: names; by default `example 0`, `query 0`,
             `key 0` and so on.
         formula: how the score is written; by default the layer's `formula`.
+        action: one sentence above the figure that asks for one action.
         caption: one sentence below the figure.
         written: the name of a task on plain lists. On the book's pages this figure then draws
             what the reader writes for it: scores, weights or a mask.
@@ -112,6 +113,7 @@ class AttentionFigure(Figure):
         query_labels: Sequence[str] | None = None,
         key_labels: Sequence[str] | None = None,
         formula: str | None = None,
+        action: str = "",
         caption: str = "",
         example_labels: Sequence[str] | None = None,
         written: str = "",
@@ -140,6 +142,7 @@ class AttentionFigure(Figure):
             formula=formula or getattr(layer, "formula", "score(q, k)"),
             query_vectors=numbers("queries", queries) if flat else [],
             key_vectors=numbers("keys", keys) if flat else [],
+            action=action,
             caption=caption,
             written=drawn,
             moves=moves,
@@ -212,7 +215,7 @@ class AttentionFigure(Figure):
     @traitlets.observe("valid_lens", "temperature", "scores")
     def _describe(self, _change: object = None) -> None:
         if self.scores and self.values:
-            self.static_text = "\n".join(self._lines())
+            self._write_text(self._lines())
 
     def _lines(self) -> list[str]:
         temperature = f", temperature {self.temperature:g}" if self.temperature != 1 else ""

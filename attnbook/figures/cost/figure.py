@@ -37,6 +37,7 @@ class CostFigure(Figure):
             a power of two from 16 to 1024.
         layer: "additive" or "dot".
         mode: "inference", or "training" with all gradients.
+        action: one sentence above the figure that asks for one action.
         caption: one sentence below the figure.
 
     Traits that follow the reader's hand, and can be set: `batch`, `num_queries`,
@@ -62,7 +63,7 @@ class CostFigure(Figure):
     points: traitlets.Dict[str, Any] = traitlets.Dict().tag(sync=True)
     machine = traitlets.Unicode().tag(sync=True)
 
-    def __init__(  # noqa: PLR0913 - four sizes, two choices, the points and a caption
+    def __init__(  # noqa: PLR0913 - four sizes, two choices, the points and two texts
         self,
         points: Measured | None = None,
         *,
@@ -72,6 +73,7 @@ class CostFigure(Figure):
         size: int = 64,
         layer: str = "additive",
         mode: str = "inference",
+        action: str = "",
         caption: str = "",
     ) -> None:
         known = measured() if points is None else points
@@ -86,6 +88,7 @@ class CostFigure(Figure):
             rates=_rates(known),
             points=_points(known),
             machine=known.machine,
+            action=action,
             caption=caption,
         )
         self._describe()
@@ -131,7 +134,7 @@ class CostFigure(Figure):
     @traitlets.observe(*RANGES, "layer", "mode")
     def _describe(self, _change: object = None) -> None:
         if self.rates:
-            self.static_text = "\n".join(self._lines())
+            self._write_text(self._lines())
 
     def _lines(self) -> list[str]:
         lines = [f"CostFigure: {self.layer} attention, {self.mode}", self._sentence()]

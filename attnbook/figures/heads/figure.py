@@ -33,6 +33,7 @@ class HeadsFigure(TrainedFigure):
         focus: the head shown large, `(layer, head)` from 0.
         step: the snapshot of its training, one of `decoder_steps(name)`; by default the last.
         removed: heads taken away, `(layer, head)` each: what they pool is 0.
+        action: one sentence above the figure that asks for one action.
         caption: one sentence below the figure.
 
     Traits that follow the reader's hand, and can be set: `text`, `step`, `focus`, `removed`
@@ -56,7 +57,7 @@ class HeadsFigure(TrainedFigure):
     removed: traitlets.List[list[int]] = traitlets.List().tag(sync=True)
     query = traitlets.Int(0, min=0).tag(sync=True)
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what is shown at first, and two texts
         self,
         name: str = "copying",
         text: str = "gbdkafcdkafcdkafcd",
@@ -64,6 +65,7 @@ class HeadsFigure(TrainedFigure):
         focus: Sequence[int] = (1, 0),
         step: int | None = None,
         removed: Sequence[Sequence[int]] = (),
+        action: str = "",
         caption: str = "",
     ) -> None:
         steps = steps_of(name)
@@ -82,6 +84,7 @@ class HeadsFigure(TrainedFigure):
             **chosen,
             query=len(text) - 1,
             late=[name],
+            action=action,
             caption=caption,
         )
         self._describe()
@@ -122,7 +125,7 @@ class HeadsFigure(TrainedFigure):
         self.query = min(self.query, len(self.text) - 1)
         focus = (self.focus[0], self.focus[1])
         self.shown = stored(self.name, self.step, self.text, self._gone(), focus)
-        self.static_text = "\n".join(self._lines())
+        self._write_text(self._lines())
 
     def _lines(self) -> Iterator[str]:
         reading, text = self.reading, self.text

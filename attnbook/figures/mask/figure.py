@@ -43,6 +43,7 @@ class MaskFigure(Figure):
             known in it. It is evaluated here, as Python.
         library: whose code is shown first, one of "attnbook", "sdpa", "sdpa_float",
             "multihead", "encoder", "flex", "transformers".
+        action: one sentence above the figure that asks for one action.
         caption: one sentence below the figure.
 
     Traits that follow the reader's hand, and can be set: the rules and both sizes,
@@ -90,6 +91,7 @@ class MaskFigure(Figure):
         groups: Sequence[str] | None = None,
         written: str = "",
         library: str = "attnbook",
+        action: str = "",
         caption: str = "",
     ) -> None:
         rules = {
@@ -113,6 +115,7 @@ class MaskFigure(Figure):
             library=library,
             groups=shown,
             late=["python"] if "predicate" in shown else [],
+            action=action,
             caption=caption,
         )
         self._evaluate()
@@ -145,7 +148,7 @@ class MaskFigure(Figure):
     def _evaluate(self, _change: object = None) -> None:
         if self.kind:
             self.table, self.error = evaluated(self.predicate, self._chosen())
-            self.static_text = "\n".join(self._lines())
+            self._write_text(self._lines())
 
     def _lines(self) -> list[str]:
         visible = self.visible.tolist()

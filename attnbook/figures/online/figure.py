@@ -63,6 +63,7 @@ class OnlineSoftmaxFigure(Figure):
         values: `(num_keys, value_size)`, 1 to 3 numbers each.
         block: how many keys are read at once, from 1 to `num_keys`; the last block may be
             smaller.
+        action: one sentence above the figure that asks for one action.
         caption: one sentence below the figure.
 
     Traits that follow the reader's hand, and can be set: `step`, how many blocks have been
@@ -92,6 +93,7 @@ class OnlineSoftmaxFigure(Figure):
         values: Float[Tensor, "keys value_size"],
         block: int = 1,
         *,
+        action: str = "",
         caption: str = "",
     ) -> None:
         _check(scores, values, block)
@@ -100,9 +102,10 @@ class OnlineSoftmaxFigure(Figure):
             scores=numbers("scores", scores),
             values=numbers("values", values),
             block=int(block),
+            action=action,
             caption=caption,
         )
-        self.static_text = "\n".join(self._lines())
+        self._write_text(self._lines())
 
     @property
     def num_steps(self) -> int:

@@ -46,6 +46,7 @@ class PoolingFigure(Figure):
         truth: the curve that made the values, if it is known: a function of a tensor
             shaped like `keys` that returns as many numbers. It is called once.
         key_name, value_name: what the numbers are, for the axis and the table.
+        action: one sentence above the figure that asks for one action.
         caption: one sentence below the figure.
 
     Traits that follow the reader's hand, and can be set: `query`, `width`.
@@ -75,7 +76,7 @@ class PoolingFigure(Figure):
     key_name = traitlets.Unicode("key").tag(sync=True)
     value_name = traitlets.Unicode("value").tag(sync=True)
 
-    def __init__(  # noqa: PLR0913 - what kernel_pool takes, the curve behind it, and three texts
+    def __init__(  # noqa: PLR0913 - what kernel_pool takes, the curve behind it, and texts
         self,
         keys: Float[Tensor, "1 keys 1"],
         values: Float[Tensor, "1 keys 1"],
@@ -85,6 +86,7 @@ class PoolingFigure(Figure):
         truth: Callable[[Tensor], Tensor] | None = None,
         key_name: str = "key",
         value_name: str = "value",
+        action: str = "",
         caption: str = "",
     ) -> None:
         _check(keys, values)
@@ -106,6 +108,7 @@ class PoolingFigure(Figure):
             truth=[] if truth is None else _curve(truth, keys, axis),
             key_name=key_name,
             value_name=value_name,
+            action=action,
             caption=caption,
         )
         self._describe()
@@ -137,7 +140,7 @@ class PoolingFigure(Figure):
     @traitlets.observe("query", "width")
     def _describe(self, _change: object = None) -> None:
         if self.points:
-            self.static_text = "\n".join(self._lines())
+            self._write_text(self._lines())
 
     def _lines(self) -> list[str]:
         weights = self.attention_weights.flatten().tolist()

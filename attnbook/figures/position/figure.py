@@ -44,6 +44,7 @@ class PositionFigure(Figure):
     Args:
         size: of a vector, even, 2 to 16.
         positions: how many the earlier of the two can take, from 0; at most 1024.
+        action: one sentence above the figure that asks for one action.
         caption: one sentence below the figure.
 
     Traits that follow the reader's hand, and can be set: `start`, the earlier of the two
@@ -70,7 +71,9 @@ class PositionFigure(Figure):
     start = traitlets.Int(0).tag(sync=True)
     distance = traitlets.Int(0).tag(sync=True)
 
-    def __init__(self, size: int, *, positions: int = 101, caption: str = "") -> None:
+    def __init__(
+        self, size: int, *, positions: int = 101, action: str = "", caption: str = ""
+    ) -> None:
         _check_size(size)
         check_size("positions", positions)
         check_count("positions", positions, MOST)
@@ -80,6 +83,7 @@ class PositionFigure(Figure):
             positions=int(positions),
             start=min(START, positions - 1),
             distance=DISTANCE,
+            action=action,
             caption=caption,
         )
         self._describe()
@@ -91,6 +95,7 @@ class PositionFigure(Figure):
         key: Float[Tensor, " size"],
         *,
         positions: int = 101,
+        action: str = "",
         caption: str = "",
     ) -> PositionFigure:
         """Turn one query and one key, each `(size,)` numbers, by their positions."""
@@ -103,7 +108,7 @@ class PositionFigure(Figure):
         most = (doubles(parsed[0]).norm() * doubles(parsed[1]).norm()).item()
         if not math.isfinite(most):
             raise ValueError(f"dot products must be finite, got up to {most}")
-        figure = cls(len(query), positions=positions, caption=caption)
+        figure = cls(len(query), positions=positions, action=action, caption=caption)
         figure.query, figure.key = parsed
         figure._describe()
         return figure
@@ -135,7 +140,7 @@ class PositionFigure(Figure):
 
     @traitlets.observe("start", "distance")
     def _describe(self, _change: object = None) -> None:
-        self.static_text = "\n".join(self._lines())
+        self._write_text(self._lines())
 
     def _lines(self) -> list[str]:
         p, q = _ends(self.start, self.distance)

@@ -42,6 +42,7 @@ class ScalingFigure(Figure):
         queries: `(1, num_queries, size)`, 1 to 32 queries.
         keys: `(1, num_keys, size)`, 2 to 32 keys. `size` is a power of two from 2 to
             1024, and d takes the values 1, 2, 4 and so on up to it.
+        action: one sentence above the figure that asks for one action.
         caption: one sentence below the figure.
 
     Traits that follow the reader's hand, and can be set: `d`, one of `sizes`, 64 or the
@@ -68,6 +69,7 @@ class ScalingFigure(Figure):
         queries: Float[Tensor, "1 queries size"],
         keys: Float[Tensor, "1 keys size"],
         *,
+        action: str = "",
         caption: str = "",
     ) -> None:
         _check(queries, keys)
@@ -77,6 +79,7 @@ class ScalingFigure(Figure):
             scores=_dot_products(queries, keys, sizes),
             sizes=sizes,
             d=min(HEAD_SIZE, sizes[-1]),
+            action=action,
             caption=caption,
         )
         self._describe()
@@ -123,7 +126,7 @@ class ScalingFigure(Figure):
     @traitlets.observe("d")
     def _describe(self, _change: object = None) -> None:
         if self.scores and self.sizes:
-            self.static_text = "\n".join(self._lines())
+            self._write_text(self._lines())
 
     def _lines(self) -> list[str]:
         lines = [f"ScalingFigure: d = {self.d}"]

@@ -31,6 +31,7 @@ class ShapeFigure(Figure):
     Args:
         trace: what `attnbook.tracing.trace` returned. Its tensors have at most 4096
             numbers and 5 axes. If the layer raised an exception, it is shown at its line.
+        action: one sentence above the figure that asks for one action.
         caption: one sentence below the figure.
 
     A trait that follows the reader's hand, and can be set: `step`, from 0; of a layer that
@@ -51,7 +52,7 @@ class ShapeFigure(Figure):
     step = traitlets.Int(0, min=0).tag(sync=True)
     remark = traitlets.Unicode().tag(sync=True)  # what the trace's second run brought to light
 
-    def __init__(self, trace: Trace, *, caption: str = "") -> None:
+    def __init__(self, trace: Trace, *, action: str = "", caption: str = "") -> None:
         made = _checked(trace)
         steps, numbers = steps_as_data(made, trace.weights)
         super().__init__(
@@ -61,6 +62,7 @@ class ShapeFigure(Figure):
             numbers=numbers,
             remark=trace.remark,
             step=len(made) - 1 if trace.error else 0,
+            action=action,
             caption=caption,
         )
         self._describe()
@@ -77,7 +79,7 @@ class ShapeFigure(Figure):
     @traitlets.observe("step")
     def _describe(self, _change: object = None) -> None:
         if self.steps and self.sections:
-            self.static_text = "\n".join(self._lines())
+            self._write_text(self._lines())
 
     def _lines(self) -> Iterator[str]:
         yield f"ShapeFigure: step {self.step} of {len(self.steps) - 1}"

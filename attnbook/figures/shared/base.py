@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,11 +28,18 @@ class Figure(anywidget.AnyWidget):
     """
 
     kind = traitlets.Unicode().tag(sync=True)
+    # Displayed first: one sentence that asks the reader for one action. `code` may be in it.
+    action = traitlets.Unicode().tag(sync=True)
     caption = traitlets.Unicode().tag(sync=True)
     static_text = traitlets.Unicode().tag(sync=True)
 
     def __repr__(self) -> str:
         return self.static_text
+
+    def _write_text(self, lines: Iterable[str]) -> None:
+        """Make the text form: the action, if there is one, and then what the figure shows."""
+        first = [self.action] if self.action else []
+        self.static_text = "\n".join([*first, *lines])
 
     # ipywidgets 7, in Colab, would otherwise prefer its own way, which cuts the text.
     _ipython_display_ = None

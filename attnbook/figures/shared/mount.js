@@ -1,6 +1,6 @@
 // Mounting a figure: its element, its repaints, its clean-up.
 /** @import { Model, Place, Shown } from "./types" */
-import { make, ownKeys } from "./elements.js";
+import { make, ownKeys, withCode } from "./elements.js";
 
 /**
  * Make the figure's element, and paint it now and whenever one of its traits changes.
@@ -16,10 +16,11 @@ import { make, ownKeys } from "./elements.js";
  * @returns the element, and the clean-up
  */
 export function mountFigure({ model, el }, { elements, traits = [], paint = () => {}, onChange, extraClass }) {
-  const [kind, caption] = [model.get("kind"), model.get("caption")];
+  const [kind, action, caption] = [model.get("kind"), model.get("action"), model.get("caption")];
   const figure = make(
     "figure",
     { class: ["attnbook-figure", kind, extraClass].filter(Boolean).join(" "), "data-attnbook-figure": kind },
+    ...(action ? [make("p", { class: "action" }, ...withCode(action))] : []),
     ...elements,
     ...(caption ? [make("figcaption", { text: caption })] : []),
   );

@@ -12,6 +12,7 @@ export interface Model<Traits> {
 /** The traits that every figure has. */
 export interface Shown {
   kind: string;
+  action: string;
   caption: string;
 }
 

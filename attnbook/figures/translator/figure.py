@@ -43,6 +43,7 @@ class TranslatorFigure(TrainedFigure):
         text: what it translates first, 1 to 64 characters that it knows.
         examples: texts of the same kind, at most 64, offered for a start.
         hidden: places in the text that get no weight, from 0.
+        action: one sentence above the figure that asks for one action.
         caption: one sentence below the figure.
 
     Traits that follow the reader's hand, and can be set: `text`, `hidden` and `step`, which
@@ -74,6 +75,7 @@ class TranslatorFigure(TrainedFigure):
         *,
         examples: Sequence[str] = (),
         hidden: Sequence[int] = (),
+        action: str = "",
         caption: str = "",
     ) -> None:
         check_count("examples", len(examples), MOST, least=0)
@@ -87,6 +89,7 @@ class TranslatorFigure(TrainedFigure):
             examples=[*dict.fromkeys(examples)],  # some languages write alike
             hidden=sorted(hidden),
             late=[name],
+            action=action,
             caption=caption,
         )
         self._describe()
@@ -128,7 +131,7 @@ class TranslatorFigure(TrainedFigure):
         self.hidden = [place for place in self.hidden if place < len(self.text)]
         self.shown = stored(self.name, self.text, self.hidden)
         self.step = min(self.step, max(0, len(self.shown["output"]) - 1))
-        self.static_text = "\n".join(self._lines())
+        self._write_text(self._lines())
 
     def _lines(self) -> Iterator[str]:
         shown, text = self.shown, self.text

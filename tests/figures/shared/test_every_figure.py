@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial, partialmethod
 from typing import Any, NamedTuple
 
 import pytest
@@ -171,6 +173,23 @@ def test_what_a_front_end_sends_arrives_once_and_the_text_follows(name):
     assert repr(figure) == first
 
 
+DO = "Drag it to 2: what happens?"
+
+
+@pytest.mark.parametrize("name", [name for name in EXAMPLES if name not in ("code", "prediction")])
+def test_its_text_begins_with_the_action_that_it_asks_for(name, monkeypatch):
+    kind, plain = type(EXAMPLES[name].make()), repr(EXAMPLES[name].make())
+    makers = [kind.__init__] + ([kind.rotary] if hasattr(kind, "rotary") else [])
+    assert all(inspect.signature(make).parameters["action"].default == "" for make in makers)
+    monkeypatch.setattr(kind, "__init__", partialmethod(kind.__init__, action=DO))
+    if name == "position, rotary":  # hands on what it is given
+        monkeypatch.setattr(kind, "rotary", partial(kind.rotary, action=DO))
+    figure = EXAMPLES[name].make()
+    assert repr(figure) == f"{DO}\n{plain}"
+    figure.set_state(EXAMPLES[name].changes)
+    assert repr(figure).startswith(f"{DO}\n")
+
+
 def test_without_anywidget_the_layers_load_and_figures_say_what_to_install():
     code = (
         "import attnbook, sys; print('anywidget' in sys.modules)\n"
@@ -189,6 +208,7 @@ def test_without_anywidget_the_layers_load_and_figures_say_what_to_install():
 def captioned() -> list[Figure]:
     made = [example.make() for example in EXAMPLES.values()]
     for name, figure in zip(EXAMPLES, made, strict=True):
+        figure.action = f"Try `{name}`: what happens?"
         figure.caption = f"A caption of {name}."
     return made
 
@@ -240,9 +260,13 @@ def every(opened):
 
 
 @each_name
-def test_it_is_one_figure_with_its_caption(every, name):
+def test_it_is_one_figure_that_begins_with_its_action_and_ends_with_its_caption(every, name):
     tab, shown, _ = every
     assert shown[name].get_attribute("data-attnbook-figure") == name.partition(",")[0]
+    first = shown[name].locator("> :first-child")
+    assert first.get_attribute("class") == "action"
+    assert first.inner_text() == f"Try {name}: what happens?"
+    assert first.locator("code").inner_text() == name
     assert shown[name].locator("> figcaption").inner_text() == f"A caption of {name}."
     assert tab.get_by_role("figure").count() == len(EXAMPLES)
 

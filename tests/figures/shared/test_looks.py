@@ -90,6 +90,7 @@ def test_they_fit_their_column_are_legible_and_please_axe(
 ):
     figures = [make() for make in LOOKED_AT[kind]]
     for figure in figures:
+        figure.action = "Drag `it`: what happens, and to how much of what is shown does it happen?"
         figure.caption = "A caption."
     with together(browser, serve, tmp_path, figures) as look:
         for width, scheme in JUDGED:

@@ -107,6 +107,13 @@ def test_a_copy_shows_no_answer_before_its_cell_is_run(chapter, copied):
         assert is_covered is (position in worked)
 
 
+@each_chapter
+def test_a_copy_judges_nothing_that_nobody_has_written(chapter, copied):
+    for position in tagged(chapter, "to-write", "code"):
+        assert chapter.cells[position].outputs
+        assert copied.cells[ADDED + position].outputs == []
+
+
 def test_some_chapter_has_many_predictions_and_worked_answers():
     runs = [*answers(read(ROOT / "chapters" / "masked-softmax.ipynb"))]
     assert sum(run.prediction for run in runs) >= 5
@@ -134,6 +141,7 @@ DAMAGES = {
     "added": (lambda cells: cells.append(v4.new_code_cell("1")), "order"),
     "other code": (changing("code", source="1"), "other code"),
     "other outputs": (changing("code", outputs=STREAM), "other outputs"),
+    "verdict": (changing("code", "def my_", outputs=STREAM), "nobody has written"),
     "other text": (changing("markdown", source="# Masked"), "lost words"),
     "other prediction": (changing("code", "# @title", source="1"), "other code"),
     "stored prediction": (changing("code", "# @title", outputs=STREAM), "its answer at once"),

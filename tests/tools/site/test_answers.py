@@ -6,6 +6,7 @@ import re
 from contextlib import contextmanager
 
 import pytest
+from bs4 import BeautifulSoup
 from nbformat import v4
 from playwright.sync_api import expect
 
@@ -18,6 +19,8 @@ EXTENSIONS = ["myst_nb", "sphinx_design", "tools.site.live", "tools.site.answers
 SETTINGS = {
     "extensions": EXTENSIONS,
     "myst_enable_extensions": ["colon_fence"],
+    "html_static_path": [str(ROOT / "tools" / "site" / "static")],
+    "html_css_files": ["site.css"],
     "html_js_files": [("answers.js", {"defer": "defer"})],
 }
 HINT = ":::{dropdown} Hint\nLook again.\n:::\n\n:::{dropdown} Answer\nBecause.\n:::"
@@ -103,6 +106,21 @@ def test_each_answer_is_in_one_closed_fold_and_nothing_else_is(built):
     assert all(" open" not in fold.split(">")[0] for fold in folds(built.read()))
 
 
+def test_a_prediction_is_one_card_with_its_question_and_its_answer(built):
+    cards = BeautifulSoup(built.read(), "html.parser").find_all(class_="attnbook-card")
+    told = [("Predict. Which?", "words-of-one"), ("Predict. How much?", "result-of-two")]
+    for card, (question, answer) in zip(cards, told, strict=True):
+        first, cell, last = card.find_all(recursive=False)
+        assert first.get_text() == question
+        assert cell.find(attrs={"data-attnbook-view": True})
+        assert answer in last.get_text()
+
+
+def test_a_card_begins_with_the_figure_where_no_paragraph_just_before_it_asks(built):
+    cards = BeautifulSoup(built.read("unanswered"), "html.parser").find_all(class_="attnbook-card")
+    assert ["cell" in card.find(recursive=False)["class"] for card in cards] == [True] * 4
+
+
 def test_no_answer_and_no_code_of_a_prediction_is_outside_the_folds(built):
     html = built.read()
     for fold in folds(html):
@@ -157,6 +175,18 @@ def test_the_right_answer_opens_its_own_fold_and_a_wrong_one_none(show, file):
         assert states(folds) == [False] * 5
         tab.get_by_role("button", name="(1, 5, 3)").click()
         assert states(folds) == [True, False, False, False, False]
+
+
+FRAMES = """card => [card, ...card.querySelectorAll(':scope > *, figure, .attnbook-question')]
+    .filter(part => getComputedStyle(part).borderTopWidth !== '0px').length"""
+
+
+@pytest.mark.parametrize("alive", [True, False])
+def test_a_card_has_one_border(show, alive):
+    with show(java_script_enabled=alive) as (tab, _):
+        card = tab.locator(".attnbook-card").first
+        card.locator("figure" if alive else ".attnbook-question").wait_for()
+        assert card.evaluate(FRAMES) == 1
 
 
 def test_a_veil_opens_for_an_answer_or_by_its_button_and_not_before(show):

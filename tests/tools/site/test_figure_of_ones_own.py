@@ -54,5 +54,7 @@ def test_the_pages_own_figure_moves_without_a_kernel(browser, serve, built):
             widths = [bar.bounding_box()["width"] for bar in tab.locator(".share-bar").all()]
             shares = [width / sum(widths) for width in widths]
             assert shares == pytest.approx(wanted, abs=0.01)
-        assert tab.locator("figcaption").text_content() == "Drag the temperature."
+        asked = tab.locator("figure > .action")
+        assert asked.text_content().startswith("Drag temperature to 0.1: ")
+        assert asked.locator("code").text_content() == "temperature"
         assert record.complaints + record.failures == []
