@@ -24,6 +24,7 @@ from tools.book.cells import PREDICT, TO_WRITE, Answer, answers, cell_of, has_ta
 from tools.book.notebooks import read
 from tools.copies.leftovers import problems
 from tools.copies.plain_markdown import PlainError, block, folded_text, line, linked
+from tools.site.path import ChapterList, PathDirective, write_lists
 from tools.repository_address import COPIES, colab_address
 
 METADATA = {
@@ -213,6 +214,9 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Give Sphinx the builder, and what it must be told."""
     app.add_builder(ColabBuilder)
     app.add_directive("deeper", Deeper)
+    app.add_node(ChapterList)
+    app.add_directive("path", PathDirective)
+    app.connect("doctree-resolved", write_lists)
     for name in ("copies_commit", "copies_repository", "copies_site"):
         app.add_config_value(name, "", "")
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -130,12 +130,10 @@ def check_links(app: Sphinx, tree: nodes.document, page: str) -> None:
 
 def path_total(env: BuildEnvironment, path: list[str]) -> tuple[int, int] | None:
     """Words and minutes of the short path; None while a page of it has no divider."""
-    first, *cores = [parts_of(env, page) for page in path]
-    if not first or not all(core and core.divided for core in cores):
+    found = [parts for page in path if (parts := parts_of(env, page)) and parts.divided]
+    if len(found) < len(path):
         return None
-    found = [first, *(core for core in cores if core)]
-    total = sum(each.core["word"] for each in found) + first.deeper["word"] + first.practice["word"]
-    return total, sum(each.times[0] for each in found)
+    return sum(each.core["word"] for each in found), sum(each.times[0] for each in found)
 
 
 def check_path(app: Sphinx, env: BuildEnvironment) -> None:

@@ -20,6 +20,7 @@ from sphinx.util.docutils import SphinxDirective
 from tools import table_of_contents
 from tools.site.items import Item, items_in, page_name
 from tools.site.live import in_script
+from tools.site.minutes import TEXTS, parts_of
 
 ITEMS = "progress_items"  # ours among what myst-nb remembers of a page
 LISTS = "progress_lists"  # whether a page has such a list
@@ -78,10 +79,13 @@ def pages_to_write(_app: Sphinx, env: BuildEnvironment) -> list[str]:
 
 
 def entry(app: Sphinx, page: str, target: str) -> nodes.list_item:
-    """One chapter of the list; what is known of it when the book is built goes after the link."""
+    """One chapter of the list, with the minutes of its core."""
     title, address = app.env.titles[target].astext(), app.builder.get_relative_uri(page, target)
-    link = nodes.reference("", title, refuri=address, internal=True)
-    return nodes.list_item("", nodes.paragraph("", "", link))
+    line = [nodes.reference("", title, refuri=address, internal=True)]
+    parts = parts_of(app.env, target)
+    if parts and parts.is_chapter:
+        line.append(nodes.Text(f" · {TEXTS['minutes'].format(parts.times[0])}"))
+    return nodes.list_item("", nodes.paragraph("", "", *line))
 
 
 def written(app: Sphinx, page: str, node: ChapterList) -> list[nodes.Node]:

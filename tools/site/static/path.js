@@ -52,13 +52,13 @@
       const link = entry.querySelector("a");
       const done = document.createElement("span");
       done.className = "attnbook-done";
-      link?.after(done);
+      link?.parentElement?.append(done);
       return { page: link ? pageOf(link) : "", done };
     });
     const paint = () => {
       for (const { page, done } of entries) {
         const text = describe(page, items[page] ?? []);
-        done.textContent = text && ` ${text}`;
+        done.textContent = text && ` · ${text}`;
       }
       const link = continuation();
       next.replaceChildren(...(link ? [link] : []));
