@@ -10,10 +10,12 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from posixpath import basename
+from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 import nbformat
 from docutils import nodes
+from docutils.parsers.rst import directives
 from nbformat import NotebookNode, v4
 from sphinx.application import Sphinx
 from sphinx.builders import Builder
@@ -24,8 +26,8 @@ from tools.book.cells import PREDICT, TO_WRITE, Answer, answers, cell_of, has_ta
 from tools.book.notebooks import read
 from tools.copies.leftovers import problems
 from tools.copies.plain_markdown import PlainError, block, folded_text, line, linked
-from tools.site.path import ChapterList, PathDirective, write_lists
 from tools.repository_address import COPIES, colab_address
+from tools.table_of_contents import short_path
 
 METADATA = {
     "colab": {"provenance": [], "toc_visible": True},
@@ -61,6 +63,19 @@ class Deeper(SphinxDirective):
         for part in parts:
             self.set_source_info(part)
         return parts
+
+
+class ShortPath(SphinxDirective):
+    """The chapters of the short path, without what only the site has: minutes and progress."""
+
+    option_spec: ClassVar[dict[str, Any]] = {"all": directives.flag}  # as tools/site/path.py has it
+
+    def run(self) -> list[nodes.Node]:
+        """A numbered list of links, whose texts are the chapters' titles."""
+        names = [basename(page) for page in short_path(Path(self.config.external_toc_path).parent)]
+        lines = [f"{number}. [](./{name}.ipynb)" for number, name in enumerate(names, 1)]
+        found: list[nodes.Node] = self.parse_text_to_nodes("\n".join(lines))
+        return found
 
 
 def cover(cell: NotebookNode, title: str) -> None:
@@ -214,9 +229,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Give Sphinx the builder, and what it must be told."""
     app.add_builder(ColabBuilder)
     app.add_directive("deeper", Deeper)
-    app.add_node(ChapterList)
-    app.add_directive("path", PathDirective)
-    app.connect("doctree-resolved", write_lists)
+    app.add_directive("path", ShortPath)
     for name in ("copies_commit", "copies_repository", "copies_site"):
         app.add_config_value(name, "", "")
     return {"parallel_read_safe": True, "parallel_write_safe": True}
