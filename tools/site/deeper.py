@@ -160,7 +160,7 @@ def next_page(page: str, path: list[str], book: list[str]) -> tuple[str, str]:
     return (key, after[0]) if after else ("back", book[0])
 
 
-def write_divider(translator: HTML5Translator, _: Divider) -> None:
+def write_divider(translator: HTML5Translator, _node: Divider) -> None:
     """Write a divider: a rule, a sentence and the link that leads on."""
     builder = translator.builder
     page, root = builder.current_docname, root_of(builder.app)

@@ -99,11 +99,11 @@ class Parts:
         return minutes(self.core), minutes(self.deeper), minutes(self.practice)
 
 
-class Shown(nodes.General, nodes.Element):
+class Shown(nodes.General, nodes.Element):  # type: ignore[misc]  # docutils has no types
     """HTML for the page alone: no search finds it and no copy of the chapter has it."""
 
 
-class Divider(nodes.General, nodes.Element):
+class Divider(nodes.General, nodes.Element):  # type: ignore[misc]  # docutils has no types
     """The end of the core."""
 
 
@@ -254,13 +254,17 @@ def top_line(parts: Parts) -> Shown:
     return Shown(html=f'<p class="attnbook-minutes" {data}>{" · ".join(shown)}</p>')
 
 
+def is_notebook(env: BuildEnvironment, page: str) -> bool:
+    """Whether a page is written as a notebook, as chapters are."""
+    return Path(env.doc2path(page)).suffix == ".ipynb"
+
+
 def figures_of(env: BuildEnvironment, page: str) -> dict[str, dict[str, Any]] | None:
     """The state of a page's figures by their names; None if this build did not run the page."""
     remembered = NbMetadataCollector.get_doc_data(env).get(page, {})
-    _, script = remembered.get("js_files", {}).get("live_state", ("", {"body": "{}"}))
-    is_notebook = Path(env.doc2path(page)).suffix == ".ipynb"
-    if is_notebook and "exec_data" not in remembered:
+    if is_notebook(env, page) and "exec_data" not in remembered:
         return None
+    _, script = remembered.get("js_files", {}).get("live_state", ("", {"body": "{}"}))
     figures: dict[str, dict[str, Any]] = json.loads(script["body"])
     return figures
 
@@ -279,6 +283,7 @@ def count_page(app: Sphinx, tree: nodes.document) -> None:
     if section is None or figures is None:
         return
     parts = count(section, figures)
+    parts.practiced &= is_notebook(app.env, page)
     NbMetadataCollector.set_doc_data(app.env, page, KEY, parts)
     if parts.is_chapter:
         section.insert(1, top_line(parts))

@@ -84,7 +84,7 @@ def built(tmp_path_factory):
     """The site of a book with divided chapters, and what its build printed."""
     divided = f"A link to [how](divided.ipynb).\n\n{DIVIDER}\n\n## Why\n\nSo.\n"
     pages = {
-        "welcome.md": "# Welcome\n\nHere.\n",
+        "welcome.md": f"# Welcome\n\nHere.\n\n## Practice\n\n{PRACTICE}\n",
         "divided.ipynb": notebook(*(cell for cell, _ in CELLS)),
         "last.md": f"# Last\n\n{divided}\n[more about this](divided.ipynb#how)\n",
         "outside.md": f"# Outside\n\n[more about this](divided.ipynb#how)\n\n{divided}",
