@@ -40,6 +40,17 @@ def test_a_reload_shows_the_place_that_was_read(shown):
     assert shown.evaluate("() => document.querySelector('article details').open")
 
 
+def test_a_link_shows_its_section_though_figures_come_alive_above_it(engine, watched_home):
+    section = "#gradients-through-a-mask"
+    engine.open(f"{watched_home}chapters/welcome.html")
+    engine.open(f"{watched_home}{PAGE}{section}")
+    assert until(engine, READY)
+    # Below the bar, at the top of the window; it is kept there until all figures have started.
+    assert until(engine, "() => history.scrollRestoration === 'auto'")
+    assert 0 < engine.evaluate(TOP, section) < 100
+    assert engine.complaints() == []
+
+
 def test_a_pressed_button_keeps_the_focus_and_shows_it(shown):
     for button in (".theme-switch-button", ".primary-toggle", ".copybtn"):
         shown.evaluate("selector => document.querySelector(selector).focus()", button)

@@ -95,11 +95,12 @@ def written(app: Sphinx, page: str, node: ChapterList) -> list[nodes.Node]:
     parts = {
         part: [name for name in pages if name in app.env.titles] for part, pages in parts.items()
     }
+    kind = nodes.bullet_list if node["every"] else nodes.enumerated_list  # a path has an order
     found: list[nodes.Node] = []
     for part, pages in parts.items():
         if part:
             found.append(nodes.paragraph("", "", nodes.strong("", part)))
-        found.append(nodes.enumerated_list("", *(entry(app, page, name) for name in pages)))
+        found.append(kind("", *(entry(app, page, name) for name in pages)))
     for part in found:
         part.line = node.line
     if app.builder.format != "html":

@@ -1,5 +1,5 @@
-// Reload, Back and `make chapter` show a page where the reader left it. The browser would restore
-// how many pixels it was scrolled, before the figures have their heights.
+// Reload, Back and `make chapter` show a page where the reader left it, and a link shows its section.
+// The browser would scroll by so many pixels, before the figures have their heights.
 {
   const KEY = `place ${location.pathname}`;
   const FRAMES = 30; // that a place is kept still after all figures have started
@@ -28,13 +28,28 @@
     return null;
   }
 
-  /** Show a place and keep it still while parts of the page change their heights, until the reader acts. @param {Place} place */
-  function hold({ section, block, top, unfolded }) {
+  /** Show the place where the reader was. @param {Place} place */
+  function restore({ section, block, top, unfolded }) {
     for (const [i, fold] of folds().entries()) if (unfolded[i]) fold.setAttribute("open", "");
     const parent = document.getElementById(section);
     const blocks = parent ? blocksOf(parent) : [];
     const element = blocks[Math.min(block, blocks.length - 1)];
-    if (!element) return;
+    if (element) hold(element, top);
+  }
+
+  /** Show what the page's address leads to, below the bar at the top of the window. */
+  function showTarget() {
+    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (!target?.checkVisibility()) return; // answers.js opens the fold around it
+    target.scrollIntoView({ behavior: "instant" });
+    hold(target, target.getBoundingClientRect().top);
+  }
+
+  /**
+   * Keep an element at its place while parts of the page change their heights, until the reader acts.
+   * @param {Element} element @param {number} top
+   */
+  function hold(element, top) {
     const ends = new AbortController();
     for (const act of ACTS)
       addEventListener(act, () => ends.abort(), { signal: ends.signal, passive: true, capture: true });
@@ -63,5 +78,6 @@
   const [visit] = /** @type {PerformanceNavigationTiming[]} */ (performance.getEntriesByType("navigation"));
   /** @type {Place | null} */
   const left = JSON.parse(sessionStorage.getItem(KEY) ?? "null"); // where nothing is stored, as layout.html has it
-  if (left && visit && visit.type !== "navigate") hold(left);
+  if (left && visit && visit.type !== "navigate") restore(left);
+  else if (location.hash) showTarget();
 }
