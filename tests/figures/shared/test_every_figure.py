@@ -178,7 +178,8 @@ DO = "Drag it to 2: what happens?"
 
 @pytest.mark.parametrize("name", [name for name in EXAMPLES if name not in ("code", "prediction")])
 def test_its_text_begins_with_the_action_that_it_asks_for(name, monkeypatch):
-    kind, plain = type(EXAMPLES[name].make()), repr(EXAMPLES[name].make())
+    made = EXAMPLES[name].make()
+    kind, plain = getattr(figures, type(made).__name__), repr(made)
     makers = [kind.__init__] + ([kind.rotary] if hasattr(kind, "rotary") else [])
     assert all(inspect.signature(make).parameters["action"].default == "" for make in makers)
     monkeypatch.setattr(kind, "__init__", partialmethod(kind.__init__, action=DO))
