@@ -263,14 +263,14 @@ def test_the_path_shows_what_is_done_and_where_the_reader_stopped(reader, anywhe
     reader.evaluate(CHOOSE, "four")
     reader.evaluate("() => document.querySelector('#far-below').scrollIntoView()")
     show(reader, anywhere, FIRST)
-    assert reader.evaluate(ENTRIES) == ["First", "Second 1 of 1 prediction · 0 of 1 task"]
+    assert reader.evaluate(ENTRIES) == ["First", "Second · 1 of 1 prediction · 0 of 1 task"]
     text, address = reader.evaluate(CONTINUE)
     assert text == "Continue where you stopped: Second, “Far below”"
     assert address == f"{anywhere}{SECOND}#far-below"
     reader.evaluate("() => attnbookProgress.write('read/second/-', '1')")
-    assert reader.evaluate(ENTRIES)[1] == "Second ✓ read · 1 of 1 prediction · 0 of 1 task"
+    assert reader.evaluate(ENTRIES)[1] == "Second · ✓ read · 1 of 1 prediction · 0 of 1 task"
     show(reader, anywhere, OWN)
-    assert "Second ✓ read · 1 of 2 predictions · 0 of 1 task" in reader.evaluate(ENTRIES)
+    assert "Second · ✓ read · 1 of 2 predictions · 0 of 1 task" in reader.evaluate(ENTRIES)
 
 
 def test_progress_is_saved_deleted_and_loaded(reader, progress_home):
