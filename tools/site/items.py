@@ -63,7 +63,7 @@ def begins_deeper(node: nodes.Node) -> bool:
     """Whether the divider between the core and the rest of a chapter is here."""
     if isinstance(node, nodes.raw):
         return "attnbook-divider" in node.astext()
-    return isinstance(node, nodes.Element) and "attnbook-divider" in node.get("classes", ())
+    return isinstance(node, nodes.Element) and "deeper" in node["ids"]
 
 
 def items_in(tree: nodes.document) -> list[Item]:

@@ -72,7 +72,7 @@ def test_the_items_of_a_page_are_listed_once_and_the_divider_ends_its_core():
         raw(placeholder("figure-1", "")),
         raw(placeholder("figure-0", "", item="prediction/legs/1")),
     ]
-    tree += [nodes.container(classes=["attnbook-divider"])]
+    tree += [nodes.container(ids=["deeper"])]
     tree += [raw(placeholder("figure-2", "", item="task/walk/2"))]
     assert items_in(tree) == [Item("prediction/legs/1", True), Item("task/walk/2", False)]
     assert question_before(cell) == "How many?"
