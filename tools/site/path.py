@@ -103,8 +103,6 @@ def written(app: Sphinx, page: str, node: ChapterList) -> list[nodes.Node]:
         found.append(kind("", *(entry(app, page, name) for name in pages)))
     for part in found:
         part.line = node.line
-    if app.builder.format != "html":
-        return found
     items = {
         page_name(name): [
             item.name for item in items_of(app.env, name) if item.core or node["every"]

@@ -1,4 +1,4 @@
-"""The list of chapters: on a page with what can be done in each, in a copy for Colab without."""
+"""The list of chapters, with what can be done in each."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def book(tmp_path):
         srcdir=tmp_path,
         config=SimpleNamespace(external_toc_path="_toc.yml"),
         env=SimpleNamespace(titles=titles, nb_metadata=known),
-        builder=SimpleNamespace(format="html", get_relative_uri=lambda _, page: f"{page}.html"),
+        builder=SimpleNamespace(get_relative_uri=lambda _, page: f"{page}.html"),
     )
 
 
@@ -53,13 +53,6 @@ def test_a_page_lists_what_can_be_done_in_the_cores_or_in_whole_chapters(book, e
     assert links(shown) == PATH
     data = next(shown.findall(nodes.raw)).astext().split(">")[1].split("<")[0]
     assert json.loads(data) == {"first": [], "second": items}
-
-
-def test_a_copy_has_the_path_alone(book):
-    book.builder.format = "colab"
-    [path] = written(book, "chapters/first", ChapterList(every=False))
-    assert isinstance(path, nodes.enumerated_list)
-    assert links(path) == PATH
 
 
 def test_pages_with_a_list_are_written_again_when_what_they_list_has_changed(book):
