@@ -336,3 +336,16 @@ def test_loading_never_replaces_code(reader, progress_home):
         reader.evaluate(LOAD, json.dumps(saved | {"items": {ITEM: text}}))
         assert until(reader, f"end => ({SAID})().endsWith(end)", found)
         assert [reader.evaluate(read, kind) for kind in ("code", "before")] == ["# mine", "# file"]
+
+
+def test_loading_completes_an_answer_and_never_takes_one_back(reader, progress_home):
+    start(reader, progress_home, OWN)
+    saved = json.loads(reader.evaluate(SAVE))
+    item = "prediction/second/1"
+    tried, done = '{"tried":["two"],"done":""}', '{"tried":[],"done":"right"}'
+    for here, text, after in ((tried, done, done), (done, tried, done), (tried, "{", tried)):
+        reader.evaluate("([item, text]) => attnbookProgress.write(item, text)", [item, here])
+        reader.evaluate(LOAD, json.dumps(saved | {"items": {item: text}}))
+        assert until(reader, f"() => ({SAID})().startsWith('Loaded')")
+        assert reader.evaluate("item => attnbookProgress.read(item)", item) == after
+        reload(reader)

@@ -162,8 +162,8 @@ export interface Progress {
    * after `place`.
    */
   write(item: string, text: string | null, place?: Element | null): boolean;
-  /** Whether a prediction is answered, a task solved, a chapter read. */
-  isDone(item: string): boolean;
+  /** Whether a prediction is answered, a task solved, a chapter read: by what is stored, or by `text`. */
+  isDone(item: string, text?: string | null): boolean;
   /** All that is stored of this site. */
   items(): string[];
   /** Delete all that is stored of this site. */

@@ -13,7 +13,7 @@
   /** What is done in a chapter, in words; empty if nothing is. @param {string} page @param {string[]} items */
   function describe(page, items) {
     const isRead = store.isDone(`read/${page}/-`);
-    const done = items.filter(store.isDone);
+    const done = items.filter((item) => store.isDone(item));
     if (!isRead && !done.length) return "";
     const counts = KINDS.map(([kind, one, several]) => {
       const ofKind = (/** @type {string[]} */ names) => names.filter((name) => name.startsWith(`${kind}/`)).length;

@@ -94,8 +94,7 @@
     version: VERSION,
     read,
     write,
-    isDone(item) {
-      const text = read(item);
+    isDone(item, text = read(item)) {
       if (text === null || !item.startsWith("prediction/")) return text !== null;
       try {
         return Boolean(JSON.parse(text).done);

@@ -70,7 +70,7 @@
     for (const [item, text] of items) {
       const [kind, name] = item.split("/");
       const here = store.read(item);
-      if (here === null || (kind === "prediction" && !store.isDone(item) && here !== text)) add(item, text);
+      if (here === null || (!store.isDone(item) && store.isDone(item, text))) add(item, text);
       else if (kind === "code" && here !== text) {
         const before = `before/${name}/-`;
         if (store.read(before) === null) add(before, text);
