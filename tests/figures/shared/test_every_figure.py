@@ -183,7 +183,7 @@ def test_its_text_begins_with_the_action_that_it_asks_for(name, monkeypatch):
     makers = [kind.__init__] + ([kind.rotary] if hasattr(kind, "rotary") else [])
     assert all(inspect.signature(make).parameters["action"].default == "" for make in makers)
     monkeypatch.setattr(kind, "__init__", partialmethod(kind.__init__, action=DO))
-    if name == "position, rotary":  # hands on what it is given
+    if name == "position, rotary":  # it passes its own on
         monkeypatch.setattr(kind, "rotary", partial(kind.rotary, action=DO))
     figure = EXAMPLES[name].make()
     assert repr(figure) == f"{DO}\n{plain}"

@@ -109,8 +109,8 @@ def test_each_answer_is_in_one_closed_fold_and_nothing_else_is(built):
 
 def test_a_prediction_is_one_card_with_its_question_and_its_answer(built):
     cards = BeautifulSoup(built.read(), "html.parser").find_all(class_="attnbook-card")
-    told = [("Predict. Which?", "words-of-one"), ("Predict. How much?", "result-of-two")]
-    for card, (question, answer) in zip(cards, told, strict=True):
+    expected = [("Predict. Which?", "words-of-one"), ("Predict. How much?", "result-of-two")]
+    for card, (question, answer) in zip(cards, expected, strict=True):
         first, cell, last = card.find_all(recursive=False)
         assert first.get_text() == question
         assert cell.find(attrs={"data-attnbook-view": True})
