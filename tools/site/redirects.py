@@ -52,8 +52,8 @@ PAGE = """<!DOCTYPE html>
 </html>
 """
 SECTION = (
-    '<noscript><p id="{anchor}">This section is now in <a href="{address}">{title}</a>.</p>'
-    "</noscript>"
+    '<noscript><p class="attnbook-moved" id="{anchor}">'
+    'This section is now in <a href="{address}">{title}</a>.</p></noscript>'
 )
 
 # The new places of a page's sections, by anchor; "" is the page itself.

@@ -79,5 +79,6 @@ def test_without_javascript_a_gone_page_leads_on_and_a_moved_section_is_a_link(b
     with opened(browser, chapters + SECTION, **without) as (tab, _):
         link = tab.locator(":target").get_by_role("link", name="Mask table")
         expect(link).to_be_in_viewport()
+        expect(tab.locator(".attnbook-moved:visible")).to_have_count(1)
         link.click()
         tab.wait_for_url(f"{chapters}mask-table.html#one-mask-many-words")
