@@ -63,7 +63,9 @@ def move_divider(divider: Divider, page: nodes.section) -> bool:
     if node is not divider:
         divider.parent.remove(divider)
         page.insert(index, divider)
-    return bool(sections) and all(isinstance(each, nodes.Invisible) for each in after)
+    # The first page ends with the contents of the sidebar, as Sphinx has them.
+    hidden = (nodes.Invisible, nodes.compound)
+    return bool(sections) and all(isinstance(each, hidden) for each in after)
 
 
 def place_divider(app: Sphinx, tree: nodes.document) -> None:
