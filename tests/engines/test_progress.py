@@ -53,7 +53,7 @@ PRESS = """(text, place = 'main') => [...document.querySelectorAll(`${place} but
     .find(each => each.textContent === text).click()"""
 TICKS = """() => [...document.querySelectorAll('.bd-links a')]
     .filter(each => each.textContent.includes('(read)')).map(each => each.firstChild.data.trim())"""
-SAID = "() => document.querySelector('.attnbook-your-progress > [role=status]').textContent"
+ANSWER = "() => document.querySelector('.attnbook-your-progress > [role=status]').textContent"
 SORRY = "() => [...document.querySelectorAll('.attnbook-not-stored')].map(each => each.textContent)"
 SAVE = """async () => {
     const make = URL.createObjectURL, follow = HTMLAnchorElement.prototype.click;
@@ -232,18 +232,18 @@ def test_code_that_was_stored_before_is_moved(reader, anywhere):
 
 def test_a_chapter_is_marked_as_read_announced_and_ticked(reader, progress_home):
     start(reader, progress_home, SECOND)
-    spoken = "() => document.querySelector('.attnbook-read [role=status]').textContent"
-    assert reader.evaluate(spoken) == ""
+    announced = "() => document.querySelector('.attnbook-read [role=status]').textContent"
+    assert reader.evaluate(announced) == ""
     assert reader.evaluate(
         "() => document.querySelector('.attnbook-read + .attnbook-divider') !== null"
     )
     reader.evaluate(PRESS, "Mark as read")
-    assert reader.evaluate(spoken) == "This chapter is marked as read."
+    assert reader.evaluate(announced) == "This chapter is marked as read."
     assert reader.evaluate(TICKS) == ["Second"]
     reload(reader)
     assert reader.evaluate(TICKS) == ["Second"]
     reader.evaluate(PRESS, "Read ✓")
-    assert reader.evaluate(spoken) == "This chapter is no longer marked as read."
+    assert reader.evaluate(announced) == "This chapter is no longer marked as read."
     assert reader.evaluate(TICKS) == []
 
 
@@ -289,13 +289,13 @@ def test_progress_is_saved_deleted_and_loaded(reader, progress_home):
     assert reader.evaluate(STORED).items() >= stored.items()
     reader.evaluate(PRESS, "Delete everything …")
     reader.evaluate(PRESS, "Delete everything")
-    assert "is deleted" in reader.evaluate(SAID)
+    assert "is deleted" in reader.evaluate(ANSWER)
     assert reader.evaluate(STORED) == {key: "1" for key in foreign if key != "theme"}
     assert reader.evaluate("() => localStorage.getItem('theme')") == "dark"
     assert reader.evaluate(TICKS) == []
 
     reader.evaluate(LOAD, json.dumps(saved))
-    assert until(reader, f"() => ({SAID})().startsWith('Loaded: 5 items were added.')")
+    assert until(reader, f"() => ({ANSWER})().startsWith('Loaded: 5 items were added.')")
     assert reader.evaluate(TICKS) == ["Second"]
     assert reader.evaluate(STORED).items() >= stored.items()
 
@@ -322,8 +322,8 @@ def test_a_file_that_is_not_this_books_progress_changes_nothing(
     saved = json.loads(reader.evaluate(SAVE)) | (change or {})
     before = reader.evaluate(STORED)
     reader.evaluate(LOAD, json.dumps(saved) if change else "{")
-    assert until(reader, f"() => ({SAID})().endsWith('Nothing was changed.')")
-    assert reader.evaluate(SAID).startswith(sentence)
+    assert until(reader, f"() => ({ANSWER})().endsWith('Nothing was changed.')")
+    assert reader.evaluate(ANSWER).startswith(sentence)
     assert reader.evaluate(STORED) == before
 
 
@@ -334,7 +334,7 @@ def test_loading_never_replaces_code(reader, progress_home):
     reader.evaluate("item => attnbookProgress.write(item, '# mine')", ITEM)
     for text, found in (("# file", "1 item was added."), ("# other", "was not changed.")):
         reader.evaluate(LOAD, json.dumps(saved | {"items": {ITEM: text}}))
-        assert until(reader, f"end => ({SAID})().endsWith(end)", found)
+        assert until(reader, f"end => ({ANSWER})().endsWith(end)", found)
         assert [reader.evaluate(read, kind) for kind in ("code", "before")] == ["# mine", "# file"]
 
 
@@ -346,6 +346,6 @@ def test_loading_completes_an_answer_and_never_takes_one_back(reader, progress_h
     for here, text, after in ((tried, done, done), (done, tried, done), (tried, "{", tried)):
         reader.evaluate("([item, text]) => attnbookProgress.write(item, text)", [item, here])
         reader.evaluate(LOAD, json.dumps(saved | {"items": {item: text}}))
-        assert until(reader, f"() => ({SAID})().startsWith('Loaded')")
+        assert until(reader, f"() => ({ANSWER})().startsWith('Loaded')")
         assert reader.evaluate("item => attnbookProgress.read(item)", item) == after
         reload(reader)

@@ -40,13 +40,13 @@
     const article = document.querySelector("article section") ?? document.querySelector("article");
     const end = document.createElement("div");
     const button = document.createElement("button");
-    const spoken = document.createElement("div");
+    const announcement = document.createElement("div");
     let [isRead, isStored] = [store.isDone(itemOf(page)), true];
     end.className = "attnbook-read";
     button.type = "button";
-    spoken.className = "visually-hidden";
-    spoken.role = "status";
-    end.append(button, spoken);
+    announcement.className = "visually-hidden";
+    announcement.role = "status";
+    end.append(button, announcement);
     if (divider) divider.before(end);
     else article?.append(end);
 
@@ -59,7 +59,7 @@
     const mark = (now) => {
       isRead = now;
       isStored = store.write(itemOf(page), now ? "1" : null, end);
-      spoken.textContent = now ? "This chapter is marked as read." : "This chapter is no longer marked as read.";
+      announcement.textContent = now ? "This chapter is marked as read." : "This chapter is no longer marked as read.";
       paint();
     };
     button.addEventListener("click", () => mark(!isRead));

@@ -1,8 +1,8 @@
 // The page “Your progress”: save what this browser stores to a file, load it, delete it.
 (() => {
   const store = /** @type {import("../../../attnbook/figures/shared/types").Progress} */ (window.attnbookProgress);
-  const place = document.querySelector(".attnbook-your-progress");
-  if (!place) return;
+  const controls = document.querySelector(".attnbook-your-progress");
+  if (!controls) return;
   const FORMAT = "attnbook progress";
   const ITEM = /^(prediction|task|code|before|read|last)\/[^/]+\/[^/]+$/;
   const book = document.title.split(" — ").at(-1) ?? "";
@@ -78,10 +78,10 @@
       }
     }
     const found = added === 1 ? "1 item was added" : `${added} items were added`;
-    const kept = other === 1 ? "Your code for 1 task" : `Your code for ${other} tasks`;
+    const own = other === 1 ? "Your code for 1 task" : `Your code for ${other} tasks`;
     return [
       `Loaded: ${found}.`,
-      other ? `${kept} differs from the file’s; the code that is stored here was not changed.` : "",
+      other ? `${own} differs from the file’s; the code that is stored here was not changed.` : "",
       lost ? "Your browser’s storage is blocked or full, so not everything could be stored." : "",
     ]
       .filter(Boolean)
@@ -125,7 +125,7 @@
     button("Cancel", () => question.close()),
   );
 
-  place.replaceChildren(
+  controls.replaceChildren(
     button("Save to a file", save),
     label,
     button("Delete everything …", () => question.showModal()),
