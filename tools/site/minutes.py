@@ -43,6 +43,7 @@ SECONDS = {
 TEXTS = {
     "core": "Core {} min",
     "reading": "Reading {} min",
+    "exercises in the text": "Reading and exercises {} min",
     "deeper": "Deeper {} min",
     "practice": "Practice {} min",
     "minutes": "{} min",
@@ -247,7 +248,8 @@ def count(page: nodes.Element, figures: dict[str, dict[str, Any]]) -> Parts:
 def top_line(parts: Parts) -> Shown:
     """The line below a chapter's title."""
     core, deeper, practice = parts.times
-    shown = [TEXTS["core" if parts.divided else "reading"].format(core)]
+    reading = "exercises in the text" if parts.core["code"] else "reading"
+    shown = [TEXTS["core" if parts.divided else reading].format(core)]
     shown += [TEXTS["deeper"].format(deeper)] if deeper else []
     shown += [TEXTS["practice"].format(practice)] if practice else []
     data = f'data-core="{core}" data-deeper="{deeper}" data-practice="{practice}"'

@@ -14,13 +14,11 @@ from tests.figures.attention.cases import traits
 from tests.figures.prediction.cases import choice, numbers
 from tests.tools.site.live_pages import book, cell, page, printed, view
 from tests.tools.site.site_checks import opened
-from tools import ROOT
 
 EXTENSIONS = ["myst_nb", "sphinx_design", "tools.site.live", "tools.site.answers"]
 SETTINGS = {
     "extensions": EXTENSIONS,
     "myst_enable_extensions": ["colon_fence"],
-    "html_static_path": [str(ROOT / "tools" / "site" / "static")],
     "html_css_files": ["site.css"],
     "html_js_files": [("answers.js", {"defer": "defer"})],
 }
