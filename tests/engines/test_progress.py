@@ -203,6 +203,9 @@ def test_without_storage_everything_works_and_one_sentence_says_so(reader, progr
         assert reader.evaluate(STORED) == OLD
     reader.evaluate(CHOOSE, "four")
     reader.evaluate(TYPE, "# mine")
+    reader.evaluate(PRESS, "Start again")
+    reader.evaluate(PRESS, "Bring back")
+    assert reader.evaluate(CODE) == "# mine"
     reader.evaluate(PRESS, "Mark as read")
     reader.evaluate(PRESS, "Read ✓")
     assert reader.evaluate(STATES) == ["six ", "two ", "✓ four right"]
@@ -223,6 +226,8 @@ def test_code_that_was_stored_before_is_moved(reader, anywhere):
     start(reader, anywhere, SECOND, moved | {"attnbook: softmax-by-hand": "# newest"})
     assert reader.evaluate(CODE) == "# old"
     assert reader.evaluate(STORED)["attnbook: softmax-by-hand"] == "# newest"
+    reader.evaluate(PRESS, "Start again")
+    assert "# newest" not in reader.evaluate(CODE)
     alone = {key: text for key, text in moved.items() if "/code/" in key}
     start(reader, anywhere, SECOND, alone | {"attnbook: softmax-by-hand": "# newest"})
     assert reader.evaluate(CODE) == "# newest"
@@ -248,7 +253,7 @@ def test_a_chapter_is_marked_as_read_announced_and_ticked(reader, progress_home)
 
 
 ENTRIES = """() => [...document.querySelectorAll('.attnbook-path li')]
-    .map(each => each.textContent.replace(/\\s+/g, ' ').trim())"""
+    .map(each => each.textContent.replace(/\\s+/g, ' ').replace(/ · \\d+ min/, '').trim())"""
 CONTINUE = """() => {
     const link = document.querySelector('.attnbook-continue:not([hidden]) a');
     return link && [link.textContent, link.href];

@@ -9,10 +9,13 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from math import floor
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
 from docutils import nodes
+
+from tools.site.answers import start_of_question
 
 ATTRIBUTE = "data-attnbook-item"  # of a figure on a page
 FOUND = re.compile(rf'{ATTRIBUTE}="([^"]+)"')
@@ -37,19 +40,22 @@ def digest(*parts: object) -> str:
 
 def question_before(cell: nodes.Element) -> str:
     """The text before a cell, which puts the question that the cell asks."""
-    place = cell.parent.index(cell)
-    return " ".join(cell.parent[place - 1].astext().split()) if place else ""
+    end = cell.parent.index(cell)
+    start = start_of_question(cell.parent, end, cell["cell_index"] - 1)
+    texts = cell.parent[start if start < end else max(0, end - 1) : end]
+    return " ".join(" ".join(text.astext() for text in texts).split())
 
 
 def name_of(state: dict[str, Any], question: str, page: str) -> str:
     """The name of what a figure asks of a reader; empty if it asks nothing.
 
     Numbers count as finely as they are judged: another processor's last digit is no other answer.
+    0.37, because no number of the book is there between two steps, as many are at 0 or 0.5.
     """
     if state["kind"] == "prediction":
         right, within = state["right"], state["within"]
         if not isinstance(right, str):
-            right = [round(number / within) for number in right] if within else right
+            right = [floor(number / within + 0.37) for number in right] if within else right
         asked = digest(question, state["ask"], state["labels"], state["options"], right)
         return f"prediction/{page_name(page)}/{asked}"
     if state["kind"] == "code":
@@ -61,9 +67,7 @@ def name_of(state: dict[str, Any], question: str, page: str) -> str:
 
 def begins_deeper(node: nodes.Node) -> bool:
     """Whether the divider between the core and the rest of a chapter is here."""
-    if isinstance(node, nodes.raw):
-        return "attnbook-divider" in node.astext()
-    return isinstance(node, nodes.Element) and "deeper" in node["ids"]
+    return isinstance(node, nodes.Element) and node.tagname == "Divider"  # of `minutes`
 
 
 def items_in(tree: nodes.document) -> list[Item]:

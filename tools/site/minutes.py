@@ -20,7 +20,7 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.writers.html5 import HTML5Translator
 
-from tools.book.cells import PREDICT
+from tools.book.cells import PREDICT, SETUP
 from tools.book.state import workshop_of
 from tools.site.live import VIEW
 from tools.table_of_contents import short_path
@@ -39,7 +39,7 @@ SECONDS = {
     "question": 360,  # of the practice
 }
 
-# All that this module and `divider` show.
+# All that this module and `deeper` show.
 TEXTS = {
     "core": "Core {} min",
     "reading": "Reading {} min",
@@ -63,7 +63,7 @@ TAG = re.compile(r"<[^>]*>")
 CAPTION = re.compile(r"<figcaption.*?</figcaption>", re.DOTALL)
 TO_COMPLETE = re.compile(r"^\s*\.\.\.$", re.MULTILINE)
 NUMBER = re.compile(r"\d+\.")
-PRACTICE, SETUP = "practice", "setup"  # the id of a section, and the tag of a collapsed cell
+PRACTICE = "practice"  # the id of a section
 KEY = "attnbook_parts"  # among what myst-nb remembers of a page
 SHOWN = "attnbook_shown"  # what the environment remembers of the last build
 ENTRY = re.compile(r'href="([^"]*)">(.*?)</a>', re.DOTALL)  # of the sidebar

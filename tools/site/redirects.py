@@ -24,11 +24,11 @@ FILE = "chapters/redirects.toml"
 FRONT_DOOR = "index"
 # The text is the same on all pages, so that one hash allows it in a Content-Security-Policy.
 SCRIPT = """{
-  const moved = JSON.parse(document.currentScript.dataset.moved);
+  const moved = new Map(Object.entries(JSON.parse(document.currentScript.dataset.moved)));
   const follow = () => {
-    const target = moved[location.hash.slice(1)] ?? moved[""];
+    const target = moved.get(location.hash.slice(1)) ?? moved.get("");
     if (!target) return;
-    document.documentElement.hidden = true;
+    document.documentElement.hidden = document.readyState === "loading";
     const address = new URL(target, location.href);
     address.search = location.search;
     address.hash ||= location.hash;

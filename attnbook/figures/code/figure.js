@@ -198,18 +198,25 @@ function startings(field, code, model, shown) {
     shown.start(message);
     update();
   };
+  /** What could not be stored: this page still brings it back. @type {string | null} */
+  let unstored = null;
+  const earlier = () => unstored ?? progress().read(before);
+  /** @param {string | null} text */
+  const setEarlier = (text) => {
+    unstored = progress().write(before, text, field.element) ? null : text;
+  };
   const startAgain = () => {
-    if (field.text() !== starter) progress().write(before, field.text());
-    startFrom(starter, progress().read(before) === null ? "Started again." : STARTED);
+    if (field.text() !== starter) setEarlier(field.text());
+    startFrom(starter, earlier() === null ? "Started again." : STARTED);
   };
   const bringBack = () => {
-    const earlier = progress().read(before) ?? starter;
-    progress().write(before, field.text() === starter ? null : field.text());
-    startFrom(earlier, "Your code is back.");
+    const text = earlier() ?? starter;
+    setEarlier(field.text() === starter ? null : field.text());
+    startFrom(text, "Your code is back.");
   };
   const again = button("Start again", startAgain);
   const back = button("Bring back", bringBack);
-  const canBringBack = () => progress().read(before) !== null;
+  const canBringBack = () => earlier() !== null;
   // Nothing stored means started again, or that the browser's data was deleted: then the code stays.
   const newest = () => progress().read(code) ?? (canBringBack() ? starter : null);
   const update = () => {

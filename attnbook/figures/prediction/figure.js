@@ -164,7 +164,8 @@ function restore(model, item) {
     const others = tried.filter((/** @type {unknown} */ answer) => fits(model, answer));
     const added = others.filter((answer) => !here.includes(JSON.stringify(answer)));
     const isDone = done === "right" || done === "shown";
-    setterOf(model)({ tried: [...model.get("tried"), ...added], done: model.get("done") || (isDone ? done : "") });
+    // First that it is done: each change is painted and stored.
+    setterOf(model)({ done: model.get("done") || (isDone ? done : ""), tried: [...model.get("tried"), ...added] });
   } catch {
     // What is stored was not written by this page.
   }

@@ -8,8 +8,10 @@ from docutils.utils import new_document
 
 from attnbook.figures import CodeTask, Prediction
 from tests.figures.attention.cases import traits
+from tools.book.cells import LINES_OF_A_CELL
 from tools.site.items import Item, items_in, name_of, question_before
 from tools.site.live import placeholder
+from tools.site.minutes import Divider
 
 PAGE, QUESTION = "chapters/legs", "How many legs has a bat?"
 STATE = traits(Prediction("Legs:", "four", {"That is a bird.": "two"}))
@@ -66,14 +68,25 @@ def raw(text):
 
 def test_the_items_of_a_page_are_listed_once_and_the_divider_ends_its_core():
     tree = new_document("page")
-    cell = nodes.container("", raw(placeholder("figure-0", "", item="prediction/legs/1")))
+    figure = raw(placeholder("figure-0", "", item="prediction/legs/1"))
+    cell = nodes.container("", figure, cell_index=1)
     tree += [nodes.paragraph("", "How\nmany?"), cell]
     tree += [
         raw(placeholder("figure-1", "")),
         raw(placeholder("figure-0", "", item="prediction/legs/1")),
     ]
-    tree += [nodes.container(ids=["deeper"])]
+    tree += [Divider()]
     tree += [raw(placeholder("figure-2", "", item="task/walk/2"))]
     assert items_in(tree) == [Item("prediction/legs/1", True), Item("task/walk/2", False)]
     assert question_before(cell) == "How many?"
-    assert question_before(tree.children[0]) == ""
+
+
+def test_a_question_is_all_text_from_its_bold_beginning_to_the_figure():
+    tree = new_document("page")
+    first = nodes.paragraph("", "", nodes.strong("", "Predict."), nodes.Text(" How many?"))
+    parts = [nodes.paragraph("", "Before."), first, nodes.paragraph("", "(Of the bat.)")]
+    for part in parts:
+        part.line = LINES_OF_A_CELL  # of cell 0
+    cell = nodes.container("", cell_index=1)
+    tree += [*parts, cell]
+    assert question_before(cell) == "Predict. How many? (Of the bat.)"

@@ -45,7 +45,7 @@
     end.className = "attnbook-read";
     button.type = "button";
     announcement.className = "visually-hidden";
-    announcement.role = "status";
+    announcement.setAttribute("role", "status");
     end.append(button, announcement);
     if (divider) divider.before(end);
     else article?.append(end);
@@ -62,7 +62,11 @@
       announcement.textContent = now ? "This chapter is marked as read." : "This chapter is no longer marked as read.";
       paint();
     };
-    button.addEventListener("click", () => mark(!isRead));
+    let isPressed = false; // then the reader decides
+    button.addEventListener("click", () => {
+      isPressed = true;
+      mark(!isRead);
+    });
     store.follow(() => {
       if (isStored) isRead = store.isDone(itemOf(page));
       paint();
@@ -72,11 +76,11 @@
     /** @type {HTMLElement | null} */
     const minutes = document.querySelector(".attnbook-minutes[data-core]");
     const needed = Number(minutes?.dataset.core) * 60_000 * SHARE;
-    if (needed > 0 && !isRead) watchTime(end, needed, () => isRead || mark(true));
+    if (needed > 0 && !isRead) watchTime(end, needed, () => isRead || isPressed || mark(true));
   }
 
   /**
-   * Call once when an element, or what is below it, was in sight and the page was shown for so long.
+   * Call once when an element was in sight and the page was shown for so long.
    * @param {Element} end @param {number} needed in milliseconds @param {() => void} done
    */
   function watchTime(end, needed, done) {
@@ -95,15 +99,12 @@
         done();
       }
     };
-    const sight = new IntersectionObserver(
-      ([{ isIntersecting }]) => {
-        if (!isIntersecting) return;
-        isSeen = true;
-        sight.disconnect();
-        check();
-      },
-      { rootMargin: "1000000px 0px 0px" },
-    );
+    const sight = new IntersectionObserver(([{ isIntersecting }]) => {
+      if (!isIntersecting) return;
+      isSeen = true;
+      sight.disconnect();
+      check();
+    });
     document.addEventListener("visibilitychange", check);
     check();
     sight.observe(end);
@@ -123,7 +124,10 @@
       document.addEventListener("visibilitychange", () => {
         if (document.visibilityState === "hidden") rememberPosition();
       });
-      addEventListener("pagehide", rememberPosition);
+      // Of several tabs that are closed, only the one in front is where the reader stopped.
+      addEventListener("pagehide", () => {
+        if (document.visibilityState === "visible") rememberPosition();
+      });
     }
   } else {
     store.follow(paintTicks);

@@ -55,7 +55,7 @@
     hasComplained = true;
     const line = document.createElement("p");
     line.className = "attnbook-not-stored";
-    line.role = "alert";
+    line.setAttribute("role", "alert");
     line.textContent = NOT_STORED;
     place.after(line);
   };
@@ -63,7 +63,7 @@
   /** @param {string} item */
   const read = (item) => {
     const old = oldKey(item);
-    return get(PREFIX + item) ?? (old && get(old));
+    return get(PREFIX + item) ?? (old && unmoved.has(old) ? get(old) : null);
   };
 
   /** @param {string} item @param {string | null} text @param {Element?} place */
@@ -81,10 +81,11 @@
   for (const old of keysWith(OLD)) {
     const [, task, isBefore] = /^attnbook: (.+?)( before)?$/.exec(old) ?? [];
     const [item, before] = [`${isBefore ? "before" : "code"}/${task}/-`, `before/${task}/-`];
+    const isBeforeFree = get(PREFIX + before) === null && get(`${old} before`) === null;
     const [text, other] = [get(old), get(PREFIX + item)];
     const isFree = other === null || other === text;
     if (isFree) unmoved.add(old);
-    if (isFree || (!isBefore && read(before) === null && write(before, other))) {
+    if (isFree || (!isBefore && isBeforeFree && write(before, other))) {
       if (write(item, text)) set(old, null);
     }
   }

@@ -61,27 +61,31 @@
    * @param {[item: string, text: string][]} items
    */
   function merge(items) {
-    let [added, other, lost] = [0, 0, 0];
+    let [added, lost] = [0, 0];
+    /** Tasks with other code here. @type {Set<string>} */
+    const other = new Set();
     /** @param {string} item @param {string} text */
     const add = (item, text) => {
       if (store.write(item, text)) added += 1;
       else lost += 1;
     };
-    for (const [item, text] of items) {
+    // Code first: if there is other code here, it takes the place of what “Bring back” shows.
+    const isCode = (/** @type {[string, string]} */ [item]) => Number(item.startsWith("code/"));
+    for (const [item, text] of [...items].sort((a, b) => isCode(b) - isCode(a))) {
       const [kind, name] = item.split("/");
       const here = store.read(item);
       if (here === null || (!store.isDone(item) && store.isDone(item, text))) add(item, text);
       else if (kind === "code" && here !== text) {
         const before = `before/${name}/-`;
         if (store.read(before) === null) add(before, text);
-        else if (store.read(before) !== text) other += 1;
-      }
+        else if (store.read(before) !== text) other.add(name);
+      } else if (kind === "before" && here !== text) other.add(name);
     }
     const found = added === 1 ? "1 item was added" : `${added} items were added`;
-    const own = other === 1 ? "Your code for 1 task" : `Your code for ${other} tasks`;
+    const own = other.size === 1 ? "Your code for 1 task" : `Your code for ${other.size} tasks`;
     return [
       `Loaded: ${found}.`,
-      other ? `${own} differs from the file’s; the code that is stored here was not changed.` : "",
+      other.size ? `${own} differs from the file’s; the code that is stored here was not changed.` : "",
       lost ? "Your browser’s storage is blocked or full, so not everything could be stored." : "",
     ]
       .filter(Boolean)
