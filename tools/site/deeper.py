@@ -132,9 +132,10 @@ def check_links(app: Sphinx, tree: nodes.document, page: str) -> None:
 
 def path_total(env: BuildEnvironment, path: list[str]) -> tuple[int, int] | None:
     """Words and minutes of the short path; None while a page of it has no divider."""
-    found = [parts for page in path if (parts := parts_of(env, page)) and parts.divided]
-    if len(found) < len(path):
+    first, *cores = [parts_of(env, page) for page in path]
+    if not first or not all(core and core.divided for core in cores):
         return None
+    found = [first, *(core for core in cores if core)]
     return sum(each.core["word"] for each in found), sum(each.times[0] for each in found)
 
 

@@ -46,8 +46,8 @@ def test_nothing_under_the_pointer_lacks_a_rule(browser, site, home):
     with opened(browser, home + CHAPTER, WIDE, "dark") as (tab, _):
         tab.locator("button.copybtn").first.wait_for(state="attached")
         prepare(tab, site)
-        tab.locator("div.highlight").first.hover()
-        tab.locator("button.copybtn").first.click()
+        tab.locator("div.highlight:visible").first.hover()
+        tab.locator("button.copybtn:visible").first.click()
         missing = tab.evaluate(MATCHING)
         tab.locator(".theme-switch-button:visible").first.hover()
         tab.locator(".tooltip").wait_for()
