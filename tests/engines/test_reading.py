@@ -14,7 +14,7 @@ READY = """() => 'bootstrap' in window && document.querySelector('.copybtn') !==
         .every(view => view.querySelector('figure'))"""
 # Of those that are shown: some are in cells whose code is collapsed.
 FOCUS_FIRST = """selector => [...document.querySelectorAll(selector)]
-    .find(it => it.getClientRects().length).focus()"""
+    .find(it => it.getClientRects().length && !it.closest('details:not([open])')).focus()"""
 FOCUSED = "selector => document.activeElement.matches(selector)"
 TOP = "selector => document.querySelector(selector).getBoundingClientRect().top"
 DENY = """<script>for (const name of ["localStorage", "sessionStorage"])
