@@ -156,6 +156,8 @@ export interface Progress {
   /** The path of the site, which has a storage of its own. */
   site: string;
   version: number;
+  /** The name of the page that a link leads to; empty outside of the site. */
+  pageOf(link: HTMLAnchorElement): string;
   read(item: string): string | null;
   /**
    * Store a text, or remove it; returns whether that worked. If it did not, the page says so once,

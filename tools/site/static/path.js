@@ -7,9 +7,6 @@
     ["task", "task", "tasks"],
   ];
 
-  /** The name of the page that a link leads to. @param {HTMLAnchorElement} link */
-  const pageOf = ({ pathname }) => (pathname.split("/").at(-1) ?? "").replace(/\.html$/, "");
-
   /** What is done in a chapter, in words; empty if nothing is. @param {string} page @param {string[]} items */
   function describe(page, items) {
     const isRead = store.isDone(`read/${page}/-`);
@@ -29,7 +26,7 @@
       const { page, section, title } = JSON.parse(store.read("last/-/-") ?? "");
       /** @type {NodeListOf<HTMLAnchorElement>} */
       const links = document.querySelectorAll(".bd-links a.internal");
-      const known = [...links].find((link) => pageOf(link) === page);
+      const known = [...links].find((link) => store.pageOf(link) === page);
       if (!known) return null;
       const link = document.createElement("a");
       link.href = section ? `${known.href}#${encodeURIComponent(section)}` : known.href;
@@ -53,7 +50,7 @@
       const done = document.createElement("span");
       done.className = "attnbook-done";
       link?.parentElement?.append(done);
-      return { page: link ? pageOf(link) : "", done };
+      return { page: link ? store.pageOf(link) : "", done };
     });
     const paint = () => {
       for (const { page, done } of entries) {

@@ -9,12 +9,6 @@
   const meta = document.querySelector("meta[name=attnbook-page]");
   const page = meta?.content ?? "";
 
-  /** The name of the page that a link leads to; empty outside of the site. @param {HTMLAnchorElement} link */
-  function pageOf({ pathname }) {
-    const name = pathname.startsWith(store.site) ? pathname.split("/").at(-1) : "";
-    return (name ?? "").replace(/\.html$/, "");
-  }
-
   /** @param {string} name */
   const itemOf = (name) => `read/${name}/-`;
 
@@ -23,7 +17,7 @@
     const links = document.querySelectorAll(".bd-links a.internal");
     for (const link of links) {
       const tick = link.querySelector(".attnbook-tick");
-      const name = pageOf(link);
+      const name = store.pageOf(link);
       const isRead = name !== "" && store.isDone(itemOf(name));
       if (tick && !isRead) tick.remove();
       if (tick || !isRead) continue;

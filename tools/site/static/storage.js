@@ -93,6 +93,10 @@
   window.attnbookProgress = {
     site,
     version: VERSION,
+    pageOf({ pathname }) {
+      const name = pathname.startsWith(site) ? pathname.split("/").at(-1) : "";
+      return (name ?? "").replace(/\.html$/, "");
+    },
     read,
     write,
     isDone(item, text = read(item)) {
