@@ -135,10 +135,11 @@ def start(engine, home, page, stored=None):
     """Open a page, when this and nothing else is stored."""
     engine.open(home + page)
     assert until(engine, READY)
+    of_the_book = {key: text for key, text in (stored or {}).items() if key.startswith("attnbook")}
     for _ in range(9):
         engine.evaluate(STORE, stored or {})
         reload_once(engine)
-        if engine.evaluate(FOUND_THEN) == (stored or {}):
+        if engine.evaluate(FOUND_THEN) == of_the_book:
             return
     raise AssertionError("the page does not find what was stored before it")
 
