@@ -163,8 +163,9 @@ ON_PAGE = {
     for found in [(number, *re.findall(r'^CodeTask\("([\w-]+)"\)$', cell.source, re.MULTILINE))]
     if len(found) == 2
 }
-# Where the same in torch is asked elsewhere: the score of one's own has no task of its name.
-NOT_IN_TORCH_HERE = {"score-by-hand"}
+# Where the same in torch is asked elsewhere: the score of one's own has no task of its name, and
+# pooling is asked in torch in "Attention from nothing".
+NOT_IN_TORCH_HERE = {"score-by-hand", "pool-by-hand"}
 
 
 def test_every_task_on_plain_lists_stands_in_one_chapter():

@@ -148,16 +148,13 @@ function exampleBlock(model, example, own) {
   const outputs = outputBars(values);
   const readout = pointer(model, example, stages, own);
   const table = numberTable(keyLabels, values[0].length, hidden);
+  const results = [stages, outputs, readout, table].map((part) => part.element);
   const element = make(
     "div",
     { class: keyLabels.length > MOST_NAMED ? "example many" : "example", role: "group", "aria-label": name },
     ...(queryLabels.length > 1 ? [rows.element] : []),
     title,
-    ...(hands ? [hands.element] : []),
-    stages.element,
-    outputs.element,
-    readout.element,
-    table.element,
+    ...(hands ? [hands.element, make("div", { class: "results" }, ...results)] : results),
   );
 
   const paint = () => {
