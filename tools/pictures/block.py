@@ -76,7 +76,7 @@ def half(y: float, part: str) -> str:
 
 def attention(y: float) -> str:
     """Draw the one part in which positions meet."""
-    return label(LEFT, y, RIGHT - LEFT, ("attention", "looks at all positions"), PALE)
+    return label(LEFT, y, RIGHT - LEFT, ("attention", "attends to all positions"), PALE)
 
 
 def feed_forward(y: float) -> str:

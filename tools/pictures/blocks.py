@@ -112,7 +112,7 @@ def formula() -> str:
         + arrow(middle, ends[0] + 2, 206)
         + chip(LEFT, 206, LEFT_PANEL, "tanh", SLATE)
         + arrow(middle, 234, 252)
-        + chip(LEFT, 252, LEFT_PANEL, "a second one beside it")
+        + chip(LEFT, 252, LEFT_PANEL, "a second one like it")
         + slab(LEFT_CELLS, SECOND, QUERIES, SLATE)
         + arrow(middle, ends[1] + 2, 402)
         + chip(LEFT, 402, LEFT_PANEL, "weighted sum", SLATE)
@@ -159,7 +159,7 @@ def blocks() -> str:
     """Draw the hidden units that the formula holds at once, beside one block of them."""
     about = (
         f"On the left a slab of {QUERIES} queries × {KEYS} keys × {HIDDENS} hidden units stands in "
-        "memory; tanh makes a second one of the same size beside it; a weighted sum leaves a grid "
+        "memory; tanh makes a second one of the same size; a weighted sum leaves a grid "
         f"of {QUERIES} × {KEYS} scores. On the right only one block does, the hidden units of one "
         "query: tanh and the weighted sum make it one row of the scores, and the next block takes "
         "its place. Of the scores, the first row is done, the second is being made, and the others "
