@@ -13,11 +13,10 @@ by_hand = ListTask(
     name="look-up-by-hand",
     in_torch=pool,
     statement=(
-        "`look_up(query, keys, values)` finds, as it is, the value whose key is equal to the "
-        "query; `keys` and `values` are lists of numbers, and `query` is a number. Make it soft. A "
-        "key's closeness is 1 where it is equal to the query, and halves with each step of "
-        "distance: `2 ** -abs(query - key)`. The weights are the closenesses divided by their "
-        "sum. Return the sum of each weight times its value. Keys may come in any order, and twice."
+        "Make `look_up(query, keys, values)` soft. `keys` and `values` are lists of numbers, and "
+        "`query` is a number. The closeness of a key is `2 ** -abs(query - key)`: 1 where it is "
+        "equal to the query, and halved with each step of distance. The weights are the "
+        "closenesses divided by their sum. Return the sum of each weight times its value."
     ),
     starter=(
         "def look_up(query, keys, values):\n"

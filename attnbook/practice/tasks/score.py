@@ -21,8 +21,7 @@ by_hand = ListTask(
     statement=(
         "Write `score(query, key)`: two vectors, lists of one length, become one number. It "
         "is 0 where they are equal, and lower the farther they are apart: minus the sum of "
-        "their squared differences, divided by 2. When that is right, return whatever you like: "
-        "the figure below draws it."
+        "their squared differences, divided by 2."
     ),
     starter="def score(query, key):\n    ...",
 )
