@@ -29,7 +29,7 @@ def test_a_task_has_what_its_page_needs(task):
     assert len(task.solutions) >= 3
     assert all(right.why.endswith(".") for right in task.solutions.values())
     assert task.in_torch in TASKS.values()
-    assert task.draws in ("", "score", "weights", "weights of what is seen", "mask")
+    assert task.draws in ("", "score", "weights", "weights of what is seen", "mask", "attention")
     assert f"`{task.called}(" in task.statement
     assert len(json.dumps(as_data(task), allow_nan=False)) < MOST_BYTES
 

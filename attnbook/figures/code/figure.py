@@ -8,7 +8,7 @@ from typing import Any
 import traitlets
 
 from attnbook.figures.shared.base import Figure, inline, module, stylesheet
-from attnbook.practice.judge.data import data_of
+from attnbook.practice.judge.data import data_of, parts_of
 from attnbook.practice.list_task import ListTask
 from attnbook.practice.registry import find_list_task
 
@@ -37,6 +37,7 @@ class CodeTask(Figure):
     hint = traitlets.Unicode(KEYS).tag(sync=True)  # which do what in the editor
     in_torch = traitlets.Unicode().tag(sync=True)  # the task that asks for the same on tensors
     task: traitlets.Dict[str, Any] = traitlets.Dict().tag(sync=True)  # what the judge goes by
+    parts: traitlets.List[Any] = traitlets.List().tag(sync=True)  # what the code may call
     still_html = traitlets.Unicode().tag(sync=True)  # on a page, until it is alive
     late: traitlets.List[str] = traitlets.List().tag(sync=True)  # what the page keeps ready
 
@@ -48,6 +49,7 @@ class CodeTask(Figure):
             starter=asked.starter,
             in_torch=asked.in_torch.name if asked.in_torch else "",
             task=data_of(asked.name),
+            parts=parts_of(asked),
             late=["editor", "python"],
             caption=caption,
             static_text=f"CodeTask {task}: {asked.statement}\n\n{asked.starter}",
