@@ -14,6 +14,8 @@ from attnbook.practice.registry import find_list_task
 
 KEYS = "Ctrl+Enter runs it. Tab indents, Escape leaves the editor."
 
+MISSING = "not written yet. The book’s version is used. Write it"  # of a part, as in `parts.js`
+
 
 class CodeTask(Figure):
     """Asks for a function on plain lists, runs what is written, and says what is wrong.
@@ -59,9 +61,12 @@ class CodeTask(Figure):
 
 def _still(task: ListTask) -> str:
     """The question as `figure.js` will show it, so that nothing moves when it comes alive."""
+    names = [part["called"] for part in parts_of(task)]
+    lines = [f"<li><code>{name}</code>: {MISSING}</li>" for name in names]
+    parts = f'<ul class="parts">{"".join(lines)}</ul>' if lines else ""
     return (
         f'<div class="attnbook-code"><p>{inline(task.statement)}</p>'
-        f"<pre>{escape(task.starter)}</pre>"
+        f"{parts}<pre>{escape(task.starter)}</pre>"
         f"<div><b>Run</b><b>Start again</b>"
         f"<small>{KEYS} What this Python lacks.</small></div></div>"
     )
