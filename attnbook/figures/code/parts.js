@@ -55,8 +55,8 @@ export function partsList(parts, paragraphsOf) {
   };
   paint();
 
-  /** Judge what is stored, and give the code of each part to use. @param {Runner} python */
-  const choose = async (python) => {
+  /** @param {Runner} python */
+  const chooseNow = async (python) => {
     /** @type {Record<string, string>} */
     const chosen = {};
     for (const part of parts) {
@@ -70,6 +70,14 @@ export function partsList(parts, paragraphsOf) {
     }
     paint();
     return chosen;
+  };
+  /** What runs already: nothing is judged twice. @type {Promise<unknown>} */
+  let last = Promise.resolve();
+  /** Judge what is stored, and give the code of each part to use. @param {Runner} python */
+  const choose = (python) => {
+    const next = last.then(() => chooseNow(python));
+    last = next.catch(() => {});
+    return next;
   };
   return { elements: parts.length ? [element] : [], paint, choose };
 }
