@@ -42,6 +42,8 @@ function drawStill(model) {
   const { name } = model.get("task");
   const torch = model.get("in_torch");
   const next = `check("${name}", ${model.get("task").called})`;
+  const parts = model.get("parts").map(({ called }) => called);
+  const given = parts.length ? `Its parts: \`from attnbook.practice.parts import ${parts.join(", ")}\`. ` : "";
   return [
     statementOf(model),
     make("pre", { text: model.get("starter"), tabindex: 0 }),
@@ -49,8 +51,8 @@ function drawStill(model) {
       "p",
       { class: "note" },
       ...withCode(
-        `On the book’s page it is written and run here. In a notebook, write it in a cell, and \`${next}\`. ` +
-          `In torch the same is the task \`${torch}\`.`,
+        `On the book’s page it is written and run here. In a notebook, write it in a cell, and \`${next}\`. ${given}` +
+          `The task in torch is \`${torch}\`.`,
       ),
     ),
   ];
