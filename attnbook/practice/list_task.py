@@ -35,6 +35,11 @@ class ListTask(Task):
         return replace(bug, cause=bug.cause or same.cause, fix=bug.fix or same.fix)
 
     @property
+    def to_find(self) -> list[str]:
+        """The cause and the symptom of the planted bug; nothing without one."""
+        return [(bug := self.bugs[self.planted]).cause, bug.symptom] if self.planted else []
+
+    @property
     def called(self) -> str:
         """The name of the starter's last function: others may come before it, as help."""
         return self.starter.rpartition("def ")[2].partition("(")[0]

@@ -27,7 +27,7 @@ def as_data(task: ListTask) -> dict[str, Any]:
         "called": task.called,
         "arguments": task.arguments,
         "bugs": [[bug.cause, bug.fix] for bug in task.bugs.values()],
-        "planted": planted_in(task),
+        "planted": task.to_find,
         "cases": [
             {
                 "name": case.name,
@@ -38,11 +38,6 @@ def as_data(task: ListTask) -> dict[str, Any]:
             for case in task.cases.values()
         ],
     }
-
-
-def planted_in(task: ListTask) -> list[str]:
-    """Give the cause and the symptom of the bug that a task's starter has, if it has one."""
-    return [(bug := task.bugs[task.planted]).cause, bug.symptom] if task.planted else []
 
 
 def parts_of(task: ListTask) -> list[dict[str, Any]]:

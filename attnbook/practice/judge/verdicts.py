@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
 
-from attnbook.practice.judge.data import planted_in
 from attnbook.practice.judge.lists import paragraphs
 from attnbook.practice.list_task import ListTask
 from attnbook.practice.task import Bug, Case, Solution, Task
@@ -69,7 +68,7 @@ class Verdict(Shown):
         """The verdict, a paragraph each."""
         case = "" if self.failed is None else self.failed.name
         bugs = [(bug.cause, bug.fix) for bug in self.bugs]
-        planted = planted_in(self.task) if isinstance(self.task, ListTask) else []
+        planted = self.task.to_find if isinstance(self.task, ListTask) else []
         task = {"name": self.task.name, "planted": planted}
         return paragraphs(task, len(self.held), case, self.wrong, bugs, self.printed)
 
