@@ -15,11 +15,17 @@ class ListTask(Task):
         in_torch: the task that asks for the same on tensors.
         draws: what an `AttentionFigure` can draw of it: "score", a number for a query and a key;
             "weights", of a row of scores and a length; "weights of what is seen", of a row of
-            scores alone; "mask", whether the query at one position may see the key at another.
+            scores alone; "mask", whether the query at one position may see the key at another;
+            "attention", an output of a query, keys, values and a length.
+        parts: the tasks whose functions the code may call; `attnbook.practice.parts` has them.
+        planted: the bug that the starter has. A verdict gives its symptom, and names it once it
+            is fixed.
     """
 
     in_torch: Task | None = None
     draws: str = ""
+    parts: tuple[str, ...] = ()
+    planted: str = ""
 
     def completed(self, bug: Bug) -> Bug:
         """Take the texts that a bug leaves out from the bug of its name in torch."""
@@ -27,6 +33,11 @@ class ListTask(Task):
         if same is None:
             return bug
         return replace(bug, cause=bug.cause or same.cause, fix=bug.fix or same.fix)
+
+    @property
+    def to_find(self) -> list[str]:
+        """The cause and the symptom of the planted bug; nothing without one."""
+        return [(bug := self.bugs[self.planted]).cause, bug.symptom] if self.planted else []
 
     @property
     def called(self) -> str:

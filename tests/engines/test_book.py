@@ -51,10 +51,10 @@ VERDICT = using("""(place) => {
     return /[✓✗]/.test(said) && said;
 }""")
 # One line each: an editor indents by itself.
-WRONG = "softmax = lambda scores: scores"
+WRONG = "attention = lambda query, keys, values, valid_len: keys[0]"
 RIGHT = (
-    "import math; softmax = lambda scores: "
-    "[1 / sum(math.exp(min(b - a, 700)) for b in scores) for a in scores]"
+    "attention = lambda query, keys, values, valid_len: "
+    "pool(masked_softmax([score(query, key) for key in keys], valid_len), values)"
 )
 TASK = "chapters/attention-from-nothing"
 
@@ -65,8 +65,8 @@ def test_python_runs_on_a_page_and_is_judged(engine, watched_home, watched, at):
     assert looked(engine, f"{home}{TASK}.html").still == []
     place = engine.evaluate(KINDS).index("code")
     for told, code in (
-        ("✗ softmax-by-hand: not yet.", WRONG),
-        ("✓ softmax-by-hand: right.", RIGHT),
+        ("✗ attention-from-parts: not yet.", WRONG),
+        ("✓ attention-from-parts: right.", RIGHT),
     ):
         assert until(engine, FOCUS, place)
         engine.press("Control+a")

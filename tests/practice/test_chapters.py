@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from attnbook.practice import LIST_TASKS, check, find_task
+from attnbook.practice.parts import PARTS
 from tools import ROOT
 from tools.book.cells import ANSWER, has_tag
 from tools.book.notebooks import read
@@ -199,7 +200,13 @@ def test_the_same_is_asked_in_torch_after_it(name, task):
 
 
 @pytest.mark.parametrize("task", [task.name for task in LIST_TASKS.values() if task.draws])
-def test_what_can_be_drawn_is_drawn_below_its_task(task):
+def test_what_can_be_drawn_is_drawn_near_its_task(task):
     [name] = [name for name, known in ON_PAGE if known == task]
-    after = read(ROOT / "chapters" / f"{name}.ipynb").cells[ON_PAGE[name, task] + 1 :]
-    assert any(f'written="{task}"' in cell.source for cell in after[:3])
+    place = ON_PAGE[name, task]
+    near = read(ROOT / "chapters" / f"{name}.ipynb").cells[max(0, place - 2) : place + 4]
+    assert any(f'written="{task}"' in cell.source for cell in near)
+
+
+@pytest.mark.parametrize(("task", "chapter"), [(task, part[1]) for task, part in PARTS.items()])
+def test_a_part_is_written_in_the_chapter_that_its_line_links_to(task, chapter):
+    assert (chapter, task) in ON_PAGE

@@ -7,7 +7,7 @@ from inspect import signature
 
 import pytest
 
-from attnbook.practice import LIST_TASKS, TASKS, check
+from attnbook.practice import LIST_TASKS, TASKS, check, parts
 from attnbook.practice.judge.data import as_data
 
 each_task = pytest.mark.parametrize("task", LIST_TASKS.values(), ids=LIST_TASKS)
@@ -29,7 +29,7 @@ def test_a_task_has_what_its_page_needs(task):
     assert len(task.solutions) >= 3
     assert all(right.why.endswith(".") for right in task.solutions.values())
     assert task.in_torch in TASKS.values()
-    assert task.draws in ("", "score", "weights", "weights of what is seen", "mask")
+    assert task.draws in ("", "score", "weights", "weights of what is seen", "mask", "attention")
     assert f"`{task.called}(" in task.statement
     assert len(json.dumps(as_data(task), allow_nan=False)) < MOST_BYTES
 
@@ -52,6 +52,27 @@ def test_a_figure_can_ask_for_a_mask_by_places_and_sizes_alone(task):
     defaults.apply_defaults()
     assert [*defaults.arguments] == task.arguments
     assert isinstance(task.reference(*defaults.args), bool)
+
+
+def test_a_planted_bug_is_named_only_once_it_is_fixed():
+    task = LIST_TASKS["attention-to-fix"]
+    bug, names = task.bugs[task.planted], vars(parts).copy()
+    exec(task.starter, names)  # noqa: S102 - our own
+    before, after = check(task.name, names[task.called]), check(task.name, task.reference)
+    assert [each.name for each in before.bugs] == [bug.name]
+    assert bug.symptom in before.paragraphs()
+    assert bug.cause not in str(before)
+    assert bug.fix not in str(before)
+    assert after.paragraphs()[1] == f"You found the bug. {bug.cause[0].upper()}{bug.cause[1:]}"
+    assert "To fix it: " in str(check(task.name, task.bugs["padding is visible"].function))
+
+
+@pytest.mark.parametrize("name", parts.PARTS)
+def test_a_part_is_right_and_needs_nothing_else(name):
+    part, names = parts.part_of(name), {}
+    exec(part["code"], names)  # noqa: S102 - our own
+    assert check(name, names[part["called"]])
+    assert part["called"] == LIST_TASKS[name].called
 
 
 @each_task

@@ -45,7 +45,7 @@ export function rowOf(model, example, query, own = {}) {
     ? softmaxWhere(scores, visible, temperature)
     : maskedSoftmax(scores, length, temperature);
   const weights = own.weights ?? softmax;
-  return { scores, values, temperature, length, visible, weights, output: pool(weights, values) };
+  return { scores, values, temperature, length, visible, weights, output: own.output ?? pool(weights, values) };
 }
 
 /**

@@ -63,7 +63,7 @@ class AttentionFigure(Figure):
         action: one sentence above the figure that asks for one action.
         caption: one sentence below the figure.
         written: the name of a task on plain lists. On the book's pages this figure then draws
-            what the reader writes for it: scores, weights or a mask.
+            what the reader writes for it: scores, weights, a mask or all of attention.
         written_with: what the reader's score takes after query and key: a layer's own weights.
         movable: "vectors" lets queries and keys of two numbers be dragged as arrows, where the
             score is the book's; "scores" lets the scores themselves be. At most 8 keys.
@@ -284,12 +284,12 @@ def asked_of(
     task = find_list_task(name)
     if not task.draws:
         raise ValueError(f"written must be a task whose answer can be drawn, got {name!r}")
-    scores = task.draws == "score"
+    of_vectors = task.draws in ("score", "attention")
     return {
         "task": name,
         "draws": task.draws,
-        "queries": numbers("queries", queries) if scores else [],
-        "keys": numbers("keys", keys) if scores else [],
+        "queries": numbers("queries", queries) if of_vectors else [],
+        "keys": numbers("keys", keys) if of_vectors else [],
         "more": [numbers("written_with", each) for each in written_with],
     }
 

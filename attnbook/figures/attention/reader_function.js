@@ -11,6 +11,25 @@ function pairs(model, example) {
 }
 
 /**
+ * How a reader's attention is called for a query: with the values, and then with values that are 1 for
+ * one key and 0 for the others. What it gives for these is its weights.
+ * @param {Model<Traits>} model
+ * @param {number} example
+ * @param {number} query
+ * @param {number} length
+ */
+function attentionCalls(model, example, query, length) {
+  const { queries, keys } = model.get("written");
+  const values = model.get("values")[example];
+  const one = values.map((_, i) => values.map((__, j) => Number(i === j)));
+  // Closeness and the dot product are divided by the temperature if all vectors are by its root.
+  const root = Math.sqrt(model.get("temperature"));
+  const cooled = (/** @type {number[]} */ vector) => vector.map((x) => x / root);
+  const asked = [cooled(queries[example][query]), keys[example].map(cooled)];
+  return [values, one].map((each) => [...asked, each, length]);
+}
+
+/**
  * How the function is called, for all examples: one call for each row of weights, else for each pair.
  * @param {Model<Traits>} model
  * @param {(model: Model<Traits>, example: number, query: number) => number} lengthOf
@@ -26,6 +45,9 @@ export function callsOf(model, lengthOf) {
     const sizes = [queryLabels.length, keyLabels.length];
     return examples.flatMap((e) => pairs(model, e).map(({ q, k }) => [q, k, ...sizes]));
   }
+  if (draws === "attention") {
+    return examples.flatMap((e) => queryLabels.flatMap((_, q) => attentionCalls(model, e, q, lengthOf(model, e, q))));
+  }
   return examples.flatMap((e) =>
     queryLabels.map((_, q) => {
       const length = lengthOf(model, e, q);
@@ -40,7 +62,10 @@ export function callsOf(model, lengthOf) {
 export function describeValue(model, given) {
   const count = model.get("key_labels").length;
   const odd = given.flatMap((one) => (Array.isArray(one) ? one : [one])).find((one) => !isNumber(one) && !isBool(one));
-  if (odd === undefined) return `not one number for each of ${count} keys`;
+  if (odd === undefined) {
+    const wanted = model.get("written").draws === "attention" ? "component of a value" : `of ${count} keys`;
+    return `not one number for each ${wanted}`;
+  }
   if (odd === null) return "None";
   const { number, kind } = /** @type {{number?: string, kind?: string}} */ (odd);
   return number ?? (kind ? `a ${kind}` : "a list");
@@ -67,6 +92,7 @@ export function rowsOf(model, given, lengthOf) {
   const rows = pairwise
     ? Array.from({ length: given.length / count }, (_, i) => given.slice(i * count, (i + 1) * count))
     : given.map((row) => (Array.isArray(row) ? row : [null]));
+  if (draws === "attention") return attentionRows(model, rows);
   const drawn = rows.map((row, i) => {
     if (draws === "mask") {
       return row.every((one) => isBool(one) || isNumber(one)) ? { sees: row.map(Boolean) } : null;
@@ -80,6 +106,25 @@ export function rowsOf(model, given, lengthOf) {
   });
   if (!drawn.every((row) => row !== null)) return null;
   return model.get("scores").map((_, e) => drawn.slice(e * queries, (e + 1) * queries));
+}
+
+/**
+ * The outputs and the weights of a reader's attention; null if they cannot be drawn.
+ * @param {Model<Traits>} model
+ * @param {unknown[][]} rows
+ * @returns {OwnRow[][] | null}
+ */
+function attentionRows(model, rows) {
+  const values = model.get("values");
+  const queries = model.get("query_labels").length;
+  const sizes = [values[0][0].length, values[0].length];
+  if (!rows.every((row, i) => row.length === sizes[i % 2] && row.every(isNumber))) return null;
+  return values.map((_, e) =>
+    Array.from({ length: queries }, (__, q) => {
+      const [output, weights] = /** @type {number[][]} */ (rows.slice(2 * (e * queries + q)));
+      return { output, weights };
+    }),
+  );
 }
 
 /**

@@ -26,8 +26,8 @@ export interface Traits extends Shown {
   /** A task whose answers by the reader are drawn here; empty if there is none. */
   written: {
     task: string;
-    draws: "score" | "weights" | "weights of what is seen" | "mask";
-    /** [example][query][number], where a score is drawn; so are the keys */
+    draws: "score" | "weights" | "weights of what is seen" | "mask" | "attention";
+    /** [example][query][number], where a score or all of attention is drawn; so are the keys */
     queries: number[][][];
     keys: number[][][];
     /** What the function takes after query and key. */
@@ -43,6 +43,7 @@ export interface OwnRow {
   scores?: number[];
   weights?: number[];
   sees?: boolean[];
+  output?: number[];
 }
 
 /** What the reader's hand moves, how far and by which steps. */

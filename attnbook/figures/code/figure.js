@@ -7,6 +7,7 @@ import { mountFigure } from "../shared/mount.js";
 import { itemOf, progress } from "../shared/progress.js";
 import { tell } from "../shared/reader_code.js";
 import { codeField } from "./field.js";
+import { partsList } from "./parts.js";
 
 /** Why Python ended before the code did. */
 const STOPPED = {
@@ -41,6 +42,8 @@ function drawStill(model) {
   const { name } = model.get("task");
   const torch = model.get("in_torch");
   const next = `check("${name}", ${model.get("task").called})`;
+  const parts = model.get("parts").map(({ called }) => called);
+  const given = parts.length ? `Its parts: \`from attnbook.practice.parts import ${parts.join(", ")}\`. ` : "";
   return [
     statementOf(model),
     make("pre", { text: model.get("starter"), tabindex: 0 }),
@@ -48,8 +51,8 @@ function drawStill(model) {
       "p",
       { class: "note" },
       ...withCode(
-        `On the book’s page it is written and run here. In a notebook, write it in a cell, and \`${next}\`. ` +
-          `In torch the same is the task \`${torch}\`.`,
+        `On the book’s page it is written and run here. In a notebook, write it in a cell, and \`${next}\`. ${given}` +
+          `The task in torch is \`${torch}\`.`,
       ),
     ),
   ];
@@ -105,10 +108,8 @@ function solvedMark(item) {
   return { element, paint };
 }
 
-/** The editor, its buttons and what comes of them. @param {Place<Traits>} place */
-function drawAlive({ model, el }) {
-  const task = model.get("task");
-  const [item, code, hint] = [itemOf(el), `code/${task.name}/-`, ownName()]; // code outlives its statement
+/** A Python that comes at the first touch. */
+function lazyPython() {
   /** @type {Runner | null} */
   let python = null;
   const start = async () => {
@@ -117,7 +118,16 @@ function drawAlive({ model, el }) {
     await python.start();
     return python;
   };
+  return { start, stop: () => python?.stop(), close: () => python?.close() };
+}
+
+/** The editor, its buttons and what comes of them. @param {Place<Traits>} place */
+function drawAlive({ model, el }) {
+  const task = model.get("task");
+  const [item, code, hint] = [itemOf(el), `code/${task.name}/-`, ownName()]; // code outlives its statement
+  const python = lazyPython();
   const shown = results();
+  const parts = partsList(model.get("parts"), paragraphsOf);
   let [running, isStored] = [false, true];
 
   const run = async () => {
@@ -130,12 +140,13 @@ function drawAlive({ model, el }) {
     try {
       await field.wake().catch(() => {}); // a plain field will do
       field.mark(null);
-      const runner = await start();
-      const answer = await runner.ask({ code: text, task }, shown.print);
+      const runner = await python.start();
+      const program = { code: text, parts: await parts.choose(runner) };
+      const answer = await runner.ask({ ...program, task }, shown.print);
       paragraphs = paragraphsOf(answer);
       field.mark(answer.line ?? null);
       if (answer.verdict) {
-        const call = (/** @type {unknown[][]} */ calls) => runner.ask({ code: text, called: task.called, calls });
+        const call = (/** @type {unknown[][]} */ calls) => runner.ask({ ...program, called: task.called, calls });
         tell({ task: task.name, called: task.called, call });
         if (item && answer.verdict[0].startsWith("✓")) progress().write(item, "1", el.firstElementChild);
       }
@@ -147,7 +158,7 @@ function drawAlive({ model, el }) {
     buttons();
   };
   const runs = button("Run", run, "run");
-  const stops = button("Stop", () => python?.stop());
+  const stops = button("Stop", python.stop);
   const buttons = () => {
     put(runs, { "aria-disabled": running });
     if (document.activeElement === stops) runs.focus(); // before it goes
@@ -163,7 +174,8 @@ function drawAlive({ model, el }) {
       isStored = progress().write(code, text === model.get("starter") ? null : text, el.firstElementChild);
     },
   });
-  const wake = () => Promise.all([field.wake(), start()]).catch((error) => shown.show([sorry(error)]));
+  const wake = () =>
+    Promise.all([field.wake(), python.start().then(parts.choose)]).catch((error) => shown.show([sorry(error)]));
   field.element.addEventListener("focusin", wake, { once: true });
   buttons();
   const [starts, solved] = [startings(field, code, model, shown), solvedMark(item)];
@@ -173,13 +185,15 @@ function drawAlive({ model, el }) {
     if (newest !== null && newest !== field.text()) field.replace(newest);
     starts.update();
     solved.paint();
+    parts.paint();
   });
   const row = make("div", { class: "buttons" }, runs, stops, ...starts.buttons, noteBelow(model.get("hint"), hint));
   const close = () => {
     unfollow();
-    python?.close();
+    python.close();
   };
-  return { pieces: [solved.element, statementOf(model), field.element, row, ...shown.elements], close };
+  const above = [solved.element, statementOf(model), ...parts.elements];
+  return { pieces: [...above, field.element, row, ...shown.elements], close };
 }
 
 /**

@@ -8,11 +8,13 @@ from typing import Any
 import traitlets
 
 from attnbook.figures.shared.base import Figure, inline, module, stylesheet
-from attnbook.practice.judge.data import data_of
+from attnbook.practice.judge.data import data_of, parts_of
 from attnbook.practice.list_task import ListTask
 from attnbook.practice.registry import find_list_task
 
 KEYS = "Ctrl+Enter runs it. Tab indents, Escape leaves the editor."
+
+MISSING = "not written yet. The book’s version is used. Write it"  # of a part, as in `parts.js`
 
 
 class CodeTask(Figure):
@@ -37,6 +39,7 @@ class CodeTask(Figure):
     hint = traitlets.Unicode(KEYS).tag(sync=True)  # which do what in the editor
     in_torch = traitlets.Unicode().tag(sync=True)  # the task that asks for the same on tensors
     task: traitlets.Dict[str, Any] = traitlets.Dict().tag(sync=True)  # what the judge goes by
+    parts: traitlets.List[Any] = traitlets.List().tag(sync=True)  # what the code may call
     still_html = traitlets.Unicode().tag(sync=True)  # on a page, until it is alive
     late: traitlets.List[str] = traitlets.List().tag(sync=True)  # what the page keeps ready
 
@@ -48,6 +51,7 @@ class CodeTask(Figure):
             starter=asked.starter,
             in_torch=asked.in_torch.name if asked.in_torch else "",
             task=data_of(asked.name),
+            parts=parts_of(asked),
             late=["editor", "python"],
             caption=caption,
             static_text=f"CodeTask {task}: {asked.statement}\n\n{asked.starter}",
@@ -57,9 +61,12 @@ class CodeTask(Figure):
 
 def _still(task: ListTask) -> str:
     """The question as `figure.js` will show it, so that nothing moves when it comes alive."""
+    names = [part["called"] for part in parts_of(task)]
+    lines = [f"<li><code>{name}</code>: {MISSING}</li>" for name in names]
+    parts = f'<ul class="parts">{"".join(lines)}</ul>' if lines else ""
     return (
         f'<div class="attnbook-code"><p>{inline(task.statement)}</p>'
-        f"<pre>{escape(task.starter)}</pre>"
+        f"{parts}<pre>{escape(task.starter)}</pre>"
         f"<div><b>Run</b><b>Start again</b>"
         f"<small>{KEYS} What this Python lacks.</small></div></div>"
     )

@@ -8,6 +8,16 @@ export interface Traits extends Shown {
   hint: string;
   in_torch: string;
   task: ListTask;
+  parts: Part[];
+}
+
+/** A function that the code may call, which another chapter asks for. */
+export interface Part {
+  task: ListTask;
+  called: string;
+  /** As the book writes it. */
+  code: string;
+  chapter: string;
 }
 
 /** The place in which the reader writes: a plain field, then, at the first touch, the editor. */

@@ -61,6 +61,8 @@ export interface ListTask {
 /** Code to run; perhaps a task to judge it by, or a function to call. */
 export interface Question {
   code: string;
+  /** The code of functions that it may call, by their names. */
+  parts?: Record<string, string>;
   task?: ListTask;
   called?: string;
   calls?: unknown[][];

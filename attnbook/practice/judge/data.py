@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
 from attnbook.practice.judge.lists import as_plain, outcome_of
 from attnbook.practice.list_task import ListTask
+from attnbook.practice.parts import part_of
 from attnbook.practice.registry import find_list_task
 from attnbook.practice.task import Function
 
@@ -25,6 +27,7 @@ def as_data(task: ListTask) -> dict[str, Any]:
         "called": task.called,
         "arguments": task.arguments,
         "bugs": [[bug.cause, bug.fix] for bug in task.bugs.values()],
+        "planted": task.to_find,
         "cases": [
             {
                 "name": case.name,
@@ -35,6 +38,12 @@ def as_data(task: ListTask) -> dict[str, Any]:
             for case in task.cases.values()
         ],
     }
+
+
+def parts_of(task: ListTask) -> list[dict[str, Any]]:
+    """Give each part that the code of a task may call, with what judges a reader's own."""
+    judged = [as_data(replace(find_list_task(name), bugs={})) for name in task.parts]
+    return [{"task": each, **part_of(each["name"])} for each in judged]
 
 
 def _does(function: Function, arguments: list[Any]) -> dict[str, Any]:

@@ -340,28 +340,42 @@ def format_argument(value: Any) -> str:
 
 
 def paragraphs(
-    name: str, held: int, case: str, wrong: str, bugs: list[tuple[str, str]], printed: str = ""
+    task: dict[str, Any],
+    held: int,
+    case: str,
+    wrong: str,
+    bugs: list[tuple[str, str]],
+    printed: str = "",
 ) -> list[str]:
     """A verdict in words.
 
     Args:
-        name: the task's.
+        task: its name and, if the reader has to find a bug, the sentence and the symptom of it.
         held: how many cases hold.
         case: the name of the first that does not; nothing if all hold.
         wrong: what is wrong there.
         bugs: of each that does the same, its sentence and its fix.
         printed: what was printed.
     """
+    name, planted = task["name"], task.get("planted")
     if not case:
-        return [f"✓ {name}: right. All {held} cases hold."]
+        fixed = [f"You found the bug. {capitalized(planted[0])}"] if planted else []
+        return [f"✓ {name}: right. All {held} cases hold."] + fixed  # noqa: RUF005 - MicroPython
     count = "1 case that holds" if held == 1 else f"{held} cases that hold"
     lines = [f"✗ {name}: not yet. Case: {case}{', after ' + count if held else ''}.", wrong]
     if printed:
         lines.append(f"It printed: {printed[:300]}")
-    if bugs:
+    if planted and planted[0] in [bug[0] for bug in bugs]:
+        lines.append(planted[1])
+    elif bugs:
         faults, fixes = (
             " Or when ".join(bug[0] for bug in bugs),
             " Or: ".join(bug[1] for bug in bugs),
         )
         lines += [f"This is what you get when {faults}", f"To fix it: {fixes}"]
     return lines
+
+
+def capitalized(text: str) -> str:
+    """A sentence that begins with a capital letter."""
+    return text[:1].upper() + text[1:]

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from html import escape
 
 from attnbook.practice.judge.lists import paragraphs
+from attnbook.practice.list_task import ListTask
 from attnbook.practice.task import Bug, Case, Solution, Task
 
 # What is wrong with a test itself, by the error that it raises or by what it does.
@@ -67,7 +68,9 @@ class Verdict(Shown):
         """The verdict, a paragraph each."""
         case = "" if self.failed is None else self.failed.name
         bugs = [(bug.cause, bug.fix) for bug in self.bugs]
-        return paragraphs(self.task.name, len(self.held), case, self.wrong, bugs, self.printed)
+        planted = self.task.to_find if isinstance(self.task, ListTask) else []
+        task = {"name": self.task.name, "planted": planted}
+        return paragraphs(task, len(self.held), case, self.wrong, bugs, self.printed)
 
 
 @dataclass(repr=False)

@@ -139,6 +139,31 @@ def test_the_readers_weights_are_drawn_as_they_are(run):
     assert rows[1][0]["weights"] == [1, 2, 0, 0]
 
 
+def test_an_attention_is_asked_for_its_output_and_by_values_of_0_and_1_for_its_weights(run):
+    figure, (queries, keys, values, _) = two_texts("attention-from-parts")
+    moved = {"temperature": 4.0, "valid_lens": [1, 0]}
+    first, cooled = run(figure, [{}, moved])
+    assert len(first) == 2 * 2 * 3
+    for number, (query, own_keys, own_values, length) in enumerate(first):
+        example = number // 6
+        assert torch.tensor(query).allclose(queries[example, number % 6 // 2])
+        assert torch.tensor(own_keys).allclose(keys[example])
+        expected = torch.eye(4) if number % 2 else values[example]
+        assert torch.tensor(own_values, dtype=torch.float32).allclose(expected)
+        assert length == [4, 2][example]
+    assert [call[3] for call in cooled] == [1] * 6 + [0] * 6
+    assert torch.tensor(cooled[0][0]).allclose(queries[0, 0] / 2)
+    assert torch.tensor(cooled[0][1]).allclose(keys[0] / 2)
+
+
+def test_what_the_readers_attention_gives_is_drawn_as_it_is(run):
+    figure, _ = two_texts("attention-from-parts")
+    given = [[[float(i), 1.0], [0.1 * i, 0.2, 0.3, 0.4]] for i in range(6)]
+    [rows] = run(figure, [{"given": [each for pair in given for each in pair]}])
+    shown = [row for example in rows for row in example]
+    assert [[row["output"], row["weights"]] for row in shown] == given
+
+
 SHARES = [[0.5, 0.5, 0, 0]] * 5
 
 
@@ -148,6 +173,8 @@ SHARES = [[0.5, 0.5, 0, 0]] * 5
         ("score-by-hand", [[1.0] * 23 + [last] for last in (None, {"number": "NaN"}, [1.0])]),
         ("masked-softmax-by-hand", [[*SHARES, last] for last in ([0.5, 0.5], 0.5, [0.5, "a"] * 2)]),
         ("softmax-by-hand", [[[0.5] * 5] * 6]),
+        ("attention-from-parts", [[[1, 2], last] * 6 for last in ([1, 2], None, [0, 0, 0, "a"])]),
+        ("attention-from-parts", [[[1], [0.5, 0.5, 0, 0]] * 6]),
         ("causal-rule-by-hand", [[True] * 23 + [last] for last in (None, {"kind": "str"})]),
     ],
 )

@@ -9,7 +9,7 @@ from functools import cache
 import pytest
 
 from attnbook.practice import LIST_TASKS, check
-from attnbook.practice.judge.data import data_of
+from attnbook.practice.judge.data import data_of, parts_of
 from tests.figures.code.interpreters import as_typed, comparable, in_cpython, in_micropython
 
 SOFTMAX = data_of("softmax-by-hand")
@@ -148,9 +148,11 @@ QUESTIONS = [
 def of_registry(name):
     """What the registry knows of a task, each function with its question."""
     task = LIST_TASKS[name]
-    data = data_of(task.name)
+    asked = {"task": data_of(task.name)}
+    if task.parts:
+        asked["parts"] = {part["called"]: part["code"] for part in parts_of(task)}
     return [
-        (known, {"code": as_typed(task, known.function), "task": data})
+        (known, {"code": as_typed(task, known.function), **asked})
         for known in [*task.solutions.values(), *task.bugs.values()]
     ]
 

@@ -32,19 +32,23 @@ else:  # what CPython says needs no advice, and it lacks nothing
 FILE = "your code"
 # What ran last, and what it defined.
 last_code = ""
+last_parts: dict[str, str] = {}
 last_names: dict[str, Any] = {}
 printing = {"in a line": False}  # whether the last thing printed did not end its line
 
 
 def answer(question: str) -> str:
-    """Answer one question: {"code"} runs it, {"task"} judges it, {"called", "calls"} calls it."""
+    """Answer one question: {"code"} runs it, {"task"} judges it, {"called", "calls"} calls it.
+
+    {"parts"} is the code of functions, by their names, that the code may call.
+    """
     asked = json.loads(question)
     reply: dict[str, Any]
     try:
         if "calls" in asked:
             reply = {"given": called(asked)}
         else:
-            names = defined(asked["code"])
+            names = defined(asked["code"], asked.get("parts"))
             reply = judged(asked["task"], names) if asked.get("task") else {}
     except BaseException as error:
         reply = {"error": describe_error(error), "line": line_of(error), "advice": helpful(error)}
@@ -52,19 +56,32 @@ def answer(question: str) -> str:
     return json.dumps(reply)
 
 
-def defined(code: str) -> dict[str, Any]:
+def defined(code: str, parts: "dict[str, str] | None" = None) -> dict[str, Any]:
     """Run the code, and give all names that it defines."""
-    global last_code, last_names
+    global last_code, last_parts, last_names
     names: dict[str, Any] = {"__name__": "__main__", "input": nobody_types}
     # What is printed while the judge looks for a bug's name would only confuse.
     names["print"] = lambda *values, **how: None if names.get("hush") else printed(*values, **how)
-    last_code, last_names = code, names
+    last_code, last_parts, last_names = code, parts or {}, names
     restore()
     try:
+        for called, part in last_parts.items():
+            names[called] = part_named(called, part)
         exec(compile(code, FILE, "exec"), last_names)  # noqa: S102 - in the reader's own browser
     finally:
         restore()
     return last_names
+
+
+def part_named(called: str, code: str) -> Any:
+    """The function of a part, which sees no names but its own and prints nothing."""
+    names: dict[str, Any] = {"__name__": "a part", "print": print_nothing}
+    exec(compile(code, "a part", "exec"), names)  # noqa: S102 - the reader's, or the book's
+    return names[called]
+
+
+def print_nothing(*_: Any, **__: Any) -> None:
+    """In place of `print`, in a part."""
 
 
 def printed(*values: Any, **how: Any) -> None:
@@ -92,9 +109,7 @@ def judged(task: dict[str, Any], names: dict[str, Any]) -> dict[str, Any]:
     found = judge(task, function, lambda: names.update(hush=True))
     case = "" if found["case"] is None else task["cases"][found["case"]]["name"]
     bugs = [task["bugs"][number] for number in found["bugs"]]
-    reply: dict[str, Any] = {
-        "verdict": paragraphs(task["name"], found["held"], case, found["wrong"], bugs)
-    }
+    reply: dict[str, Any] = {"verdict": paragraphs(task, found["held"], case, found["wrong"], bugs)}
     if found["error"]:
         reply["line"] = line_of(found["error"])
         if helpful(found["error"]):
@@ -104,7 +119,9 @@ def judged(task: dict[str, Any], names: dict[str, Any]) -> dict[str, Any]:
 
 def called(asked: dict[str, Any]) -> list[Any]:
     """What the function gives for each list of arguments; the code runs again if it is another."""
-    names = last_names if last_code == asked["code"] else defined(asked["code"])
+    code, parts = asked["code"], asked.get("parts") or {}
+    is_last = last_code == code and last_parts == parts
+    names = last_names if is_last else defined(code, parts)
     return [as_plain(names[asked["called"]](*arguments)) for arguments in asked["calls"]]
 
 

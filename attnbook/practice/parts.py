@@ -1,0 +1,47 @@
+"""The parts of attention on plain lists, as the book writes them.
+
+Each is also a task of its own. Where a reader has not solved it, a page runs the source below.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from typing import Any
+
+from attnbook.practice.task import Function
+
+
+def score(query: list[float], key: list[float]) -> float:
+    """Score by closeness: minus half the squared distance."""
+    return -sum((q - k) ** 2 for q, k in zip(query, key, strict=False)) / 2
+
+
+def masked_softmax(scores: list[float], valid_len: int) -> list[float]:
+    """Turn the first `valid_len` scores into weights that sum to 1; all others weigh 0."""
+    visible = scores[:valid_len]
+    powers = [math.exp(each - max(visible)) for each in visible]
+    return [power / sum(powers) for power in powers] + [0.0] * (len(scores) - len(visible))
+
+
+def pool(weights: list[float], values: list[list[float]]) -> list[float]:
+    """Sum the values, each times its weight."""
+    output = [0.0] * len(values[0])
+    for weight, value in zip(weights, values, strict=False):
+        output = [o + weight * v for o, v in zip(output, value, strict=False)]
+    return output
+
+
+# By the task that asks for it: the book's function, and the chapter in which it is written.
+PARTS: dict[str, tuple[Function, str]] = {
+    "score-by-hand": (score, "scoring-functions"),
+    "masked-softmax-by-hand": (masked_softmax, "masked-softmax"),
+    "pool-by-hand": (pool, "scaled-dot-product-attention"),
+}
+
+
+def part_of(name: str) -> dict[str, Any]:
+    """Give the name, the source and the chapter of the part that a task asks for."""
+    function, chapter = PARTS[name]
+    code = f"import math\n\n{inspect.getsource(function)}"
+    return {"called": function.__name__, "code": code, "chapter": chapter}

@@ -1,0 +1,180 @@
+"""Attention joined from its three parts, on plain lists."""
+
+from __future__ import annotations
+
+from attnbook.practice.list_task import ListTask
+from attnbook.practice.parts import masked_softmax, pool, score
+from attnbook.practice.tasks.scaled_dot_attention import task as scaled_dot_attention
+
+Row = list[float]
+Rows = list[list[float]]
+
+by_hand = ListTask(
+    name="attention-from-parts",
+    in_torch=scaled_dot_attention,
+    draws="attention",
+    parts=("score-by-hand", "masked-softmax-by-hand", "pool-by-hand"),
+    statement=(
+        "Write `attention(query, keys, values, valid_len)`. `query` is a vector, `keys` and "
+        "`values` are lists of vectors, and only the first `valid_len` keys are visible. Call the "
+        "three parts, and return the output, a list of numbers."
+    ),
+    starter="def attention(query, keys, values, valid_len):\n    ...",
+)
+
+
+by_hand.case("three keys, all visible")(
+    lambda: (
+        [1.0, 0.5],
+        [[0.5, 1.0], [2.0, 0.0], [-0.5, 0.25]],
+        [[4.0, 1.0], [2.0, -1.0], [1.0, 3.0]],
+        3,
+    )
+)
+by_hand.case("two of three keys visible")(
+    lambda: (
+        [0.5, 1.5],
+        [[1.0, 1.0], [0.0, 0.5], [1.0, 2.0]],
+        [[3.0, 0.0], [1.0, 2.0], [-2.0, 5.0]],
+        2,
+    )
+)
+by_hand.case("padding whose key is equal to the query")(
+    lambda: (
+        [1.0, -1.0],
+        [[2.0, 0.0], [0.0, 1.0], [1.0, -1.0], [1.0, -1.0]],
+        [[1.0, 0.5], [4.0, 2.0], [9.0, 9.0], [-8.0, 7.0]],
+        2,
+    )
+)
+by_hand.case("one key visible")(
+    lambda: ([2.0, 2.0], [[2.0, 0.5], [0.0, 2.0]], [[4.0, 3.0], [2.0, 1.0]], 1)
+)
+by_hand.case("values of one number")(
+    lambda: ([2.0, 2.0], [[2.0, 0.5], [0.0, 2.0], [-1.0, 1.0]], [[4.0], [2.0], [0.0]], 3)
+)
+by_hand.case("values of three numbers")(
+    lambda: ([0.5, 0.0], [[0.0, 1.0], [1.0, 0.5]], [[4.0, 0.0, 2.0], [0.0, 8.0, 1.0]], 2)
+)
+by_hand.case("no key visible")(lambda: ([1.0, 0.0], [[1.0, 1.0], [0.0, 2.0]], [[4.0, 1.0]] * 2, 0))
+
+
+def _scores(query: Row, keys: Rows) -> Row:
+    return [score(query, key) for key in keys]
+
+
+@by_hand.solution("each part is called once, in its order.")
+def stage_by_stage(query: Row, keys: Rows, values: Rows, valid_len: int) -> Row:
+    scores = [score(query, key) for key in keys]
+    weights = masked_softmax(scores, valid_len)
+    return pool(weights, values)
+
+
+@by_hand.solution("the calls may be inside one another.")
+def in_one_line(query: Row, keys: Rows, values: Rows, valid_len: int) -> Row:
+    return pool(masked_softmax([score(query, key) for key in keys], valid_len), values)
+
+
+@by_hand.solution("padding may be left out before the scores: it would weigh 0.")
+def without_padding(query: Row, keys: Rows, values: Rows, valid_len: int) -> Row:
+    scores = []
+    for key in keys[:valid_len]:
+        scores.append(score(query, key))  # noqa: PERF401 - as a newcomer writes it
+    weights = masked_softmax(scores, valid_len)
+    return pool(weights + [0.0] * (len(keys) - len(weights)), values)
+
+
+@by_hand.bug(fix="score the query with each key: `[score(query, key) for key in keys]`.")
+def scores_with_the_values(query: Row, keys: Rows, values: Rows, valid_len: int) -> Row:
+    """the query is scored with the values, where it should be scored with the keys."""
+    return pool(masked_softmax(_scores(query, values), valid_len), values)
+
+
+@by_hand.bug(fix="put the query first in each score: `score(query, key)`.")
+def equal_vectors_scored(query: Row, keys: Rows, values: Rows, valid_len: int) -> Row:
+    """each score compares a vector with itself, so all scores are 0 and all weights equal."""
+    return pool(masked_softmax([score(key, key) for key in keys], valid_len), values)
+
+
+@by_hand.bug(fix="turn the scores into weights first: `masked_softmax(scores, valid_len)`.")
+def softmax_forgotten(query: Row, keys: Rows, values: Rows, valid_len: int) -> Row:
+    """the scores are pooled as they are: the softmax that makes weights of them is missing."""
+    return pool(_scores(query, keys), values)
+
+
+@by_hand.bug(fix="pass `valid_len` itself: `masked_softmax(scores, valid_len)`.")
+def length_ignored(query: Row, keys: Rows, values: Rows, valid_len: int) -> Row:
+    """`valid_len` is not used: all keys are visible, padding included."""
+    return pool(masked_softmax(_scores(query, keys), len(keys)), values)
+
+
+@by_hand.bug(fix="pool the values: `pool(weights, values)`.")
+def keys_pooled(query: Row, keys: Rows, values: Rows, valid_len: int) -> Row:
+    """the keys are pooled, where the values should be."""
+    return pool(masked_softmax(_scores(query, keys), valid_len), keys)
+
+
+@by_hand.bug(fix="score with the keys, and pool the values.")
+def keys_and_values_exchanged(query: Row, keys: Rows, values: Rows, valid_len: int) -> Row:
+    """keys and values are exchanged: the values get the scores, and the keys are pooled."""
+    return pool(masked_softmax(_scores(query, values), valid_len), keys)
+
+
+@by_hand.bug(fix="pool before you return: `return pool(weights, values)`.")
+def weights_returned(query: Row, keys: Rows, values: Rows, valid_len: int) -> Row:
+    """the weights are returned, and no value is pooled by them."""
+    return masked_softmax(_scores(query, keys), valid_len)
+
+
+@by_hand.bug(fix="take the scores of the query and the keys, and only these: no weight yet.")
+def scores_returned(query: Row, keys: Rows, values: Rows, valid_len: int) -> Row:
+    """the scores are returned: they are neither turned into weights nor pooled."""
+    return _scores(query, keys)
+
+
+@by_hand.bug(fix="call `masked_softmax` once: what it returns is weights already.")
+def softmax_twice(query: Row, keys: Rows, values: Rows, valid_len: int) -> Row:
+    """the softmax is taken twice, and its second one takes weights for scores."""
+    weights = masked_softmax(_scores(query, keys), valid_len)
+    return pool(masked_softmax(weights, valid_len), values)
+
+
+@by_hand.bug(
+    fix="pass the scores and `valid_len` to one call: `masked_softmax(scores, valid_len)`."
+)
+def masked_after_the_softmax(query: Row, keys: Rows, values: Rows, valid_len: int) -> Row:
+    """the softmax is taken over all keys, and only then is padding left out."""
+    weights = masked_softmax(_scores(query, keys), len(keys))
+    return pool([w if i < valid_len else 0.0 for i, w in enumerate(weights)], values)
+
+
+@by_hand.bug(fix="pass the scores as they are: `score` has its minus already.")
+def sign_turned(query: Row, keys: Rows, values: Rows, valid_len: int) -> Row:
+    """the sign of the scores is turned, and the farthest key gets the largest weight."""
+    return pool(masked_softmax([-each for each in _scores(query, keys)], valid_len), values)
+
+
+@by_hand.bug(fix="return what `pool` gives: the weights sum to 1, so nothing is left to divide.")
+def divided_by_the_number_of_keys(query: Row, keys: Rows, values: Rows, valid_len: int) -> Row:
+    """the output is divided by the number of keys, though the weights sum to 1."""
+    output = pool(masked_softmax(_scores(query, keys), valid_len), values)
+    return [number / len(keys) for number in output]
+
+
+@by_hand.bug(fix="pool all values by their weights: the nearest key gets most of it, not all.")
+def the_best_key_only(query: Row, keys: Rows, values: Rows, valid_len: int) -> Row:
+    """the value of the key with the largest weight is returned, and no other value counts."""
+    weights = masked_softmax(_scores(query, keys), valid_len)
+    return values[weights.index(max(weights))]
+
+
+@by_hand.bug(fix="the first `valid_len` keys are visible: pass `valid_len`, without adding 1.")
+def one_key_too_many(query: Row, keys: Rows, values: Rows, valid_len: int) -> Row:
+    """one key too many is visible: the length is larger by 1."""
+    return pool(masked_softmax(_scores(query, keys), min(valid_len + 1, len(keys))), values)
+
+
+@by_hand.bug(fix="the first `valid_len` keys are visible: pass `valid_len`, without subtracting 1.")
+def one_key_too_few(query: Row, keys: Rows, values: Rows, valid_len: int) -> Row:
+    """one key too few is visible: the length is smaller by 1."""
+    return pool(masked_softmax(_scores(query, keys), max(valid_len - 1, 0)), values)

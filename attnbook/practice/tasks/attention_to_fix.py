@@ -1,0 +1,137 @@
+"""Attention with a bug to find, on plain lists."""
+
+from __future__ import annotations
+
+import math
+
+from attnbook.practice.list_task import ListTask
+from attnbook.practice.parts import masked_softmax, pool, score
+from attnbook.practice.tasks.scaled_dot_attention import task as scaled_dot_attention
+
+Row = list[float]
+Rows = list[list[float]]
+
+by_hand = ListTask(
+    name="attention-to-fix",
+    in_torch=scaled_dot_attention,
+    draws="attention",
+    parts=("score-by-hand", "masked-softmax-by-hand", "pool-by-hand"),
+    planted="padding scores 0",
+    statement=(
+        "This `attention(query, keys, values, valid_len)` has its softmax inside, and one bug. "
+        "Run it, read the figure below, and fix the bug. `valid_len` is at least 1."
+    ),
+    starter=(
+        "import math\n"
+        "\n"
+        "def attention(query, keys, values, valid_len):\n"
+        "    scores = [score(query, key) for key in keys]\n"
+        "    for i in range(valid_len, len(keys)):\n"
+        "        scores[i] = 0\n"
+        "    powers = [math.exp(s - max(scores)) for s in scores]\n"
+        "    weights = [p / sum(powers) for p in powers]\n"
+        "    return pool(weights, values)"
+    ),
+)
+
+
+by_hand.case("three keys, all visible")(
+    lambda: (
+        [1.0, 0.5],
+        [[0.5, 1.0], [2.0, 0.0], [-0.5, 0.25]],
+        [[4.0, 1.0], [2.0, -1.0], [1.0, 3.0]],
+        3,
+    )
+)
+by_hand.case("two of three keys visible")(
+    lambda: (
+        [0.5, 1.5],
+        [[1.0, 1.0], [0.0, 0.5], [1.0, 2.0]],
+        [[3.0, 0.0], [1.0, 2.0], [-2.0, 5.0]],
+        2,
+    )
+)
+by_hand.case("one of four keys visible")(
+    lambda: (
+        [2.0, 2.0],
+        [[2.0, 0.5], [0.0, 2.0], [1.0, -1.0], [0.5, 0.5]],
+        [[4.0], [2.0], [9.0], [-8.0]],
+        1,
+    )
+)
+by_hand.case("visible keys that are far from the query")(
+    lambda: (
+        [100.0, 0.0],
+        [[0.0, 0.0], [0.0, 1.0], [50.0, 0.0], [99.0, 0.0]],
+        [[4.0, 1.0], [2.0, 0.0], [9.0, 9.0], [-8.0, 7.0]],
+        2,
+    )
+)
+by_hand.case("padding whose key is equal to the query")(
+    lambda: ([1.0, -1.0], [[2.0, 0.0], [1.0, -1.0]], [[1.0, 0.5], [9.0, 9.0]], 1)
+)
+
+
+def _scores(query: Row, keys: Rows) -> Row:
+    return [score(query, key) for key in keys]
+
+
+def _pooled_with(padding: float, query: Row, keys: Rows, values: Rows, valid_len: int) -> Row:
+    """Pool after a softmax in which all padding has one score."""
+    scores = [s if i < valid_len else padding for i, s in enumerate(_scores(query, keys))]
+    powers = [math.exp(s - max(scores)) for s in scores]
+    return pool([p / sum(powers) for p in powers], values)
+
+
+@by_hand.solution("e to the power of minus infinity is 0, so padding has no share.")
+def minus_infinity(query: Row, keys: Rows, values: Rows, valid_len: int) -> Row:
+    return _pooled_with(-math.inf, query, keys, values, valid_len)
+
+
+@by_hand.solution("padding is not part of the softmax, and weighs 0.")
+def zeros_after_the_softmax(query: Row, keys: Rows, values: Rows, valid_len: int) -> Row:
+    scores = _scores(query, keys[:valid_len])
+    powers = [math.exp(s - max(scores)) for s in scores]
+    weights = [p / sum(powers) for p in powers]
+    return pool(weights + [0.0] * (len(keys) - valid_len), values)
+
+
+@by_hand.solution("the powers of padding are set to 0, before the sum is taken.")
+def powers_set_to_0(query: Row, keys: Rows, values: Rows, valid_len: int) -> Row:
+    scores = _scores(query, keys)
+    highest = max(scores[:valid_len])
+    powers = [math.exp(s - highest) if i < valid_len else 0.0 for i, s in enumerate(scores)]
+    return pool([p / sum(powers) for p in powers], values)
+
+
+@by_hand.solution("the masked softmax of its own task does all of it.")
+def with_the_part(query: Row, keys: Rows, values: Rows, valid_len: int) -> Row:
+    return pool(masked_softmax(_scores(query, keys), valid_len), values)
+
+
+@by_hand.bug(
+    fix="give padding a score of `-math.inf`: e to that power is 0.",
+    symptom="Padding gets weight, and in the figure it gets most of it.",
+)
+def padding_scores_0(query: Row, keys: Rows, values: Rows, valid_len: int) -> Row:
+    """padding got a score of 0, and 0 is the highest score by closeness: that of an equal key."""
+    return _pooled_with(0.0, query, keys, values, valid_len)
+
+
+@by_hand.bug(fix="take a score that is below every other one: `-math.inf`.")
+def padding_scores_a_low_number(query: Row, keys: Rows, values: Rows, valid_len: int) -> Row:
+    """padding gets a low score, and visible keys may score lower."""
+    return _pooled_with(-100.0, query, keys, values, valid_len)
+
+
+@by_hand.bug(fix="keep the loop over padding, and give it a score of `-math.inf`.")
+def padding_is_visible(query: Row, keys: Rows, values: Rows, valid_len: int) -> Row:
+    """nothing is done about padding, and it has its own score and its share of the weight."""
+    return pool(masked_softmax(_scores(query, keys), len(keys)), values)
+
+
+@by_hand.bug(fix="leave padding out before the softmax, so that the other weights sum to 1.")
+def masked_after_the_softmax(query: Row, keys: Rows, values: Rows, valid_len: int) -> Row:
+    """the weights of padding are set to 0 after the softmax, and what they had is lost."""
+    weights = masked_softmax(_scores(query, keys), len(keys))
+    return pool([w if i < valid_len else 0.0 for i, w in enumerate(weights)], values)

@@ -1,0 +1,163 @@
+"""The parts of attention on a page: the reader's own are used, wrong and missing ones replaced."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+
+import pytest
+import torch
+from playwright.sync_api import expect
+
+import attnbook
+from attnbook.figures import AttentionFigure, CodeTask
+from attnbook.practice import LIST_TASKS
+from attnbook.practice.parts import PARTS, part_of
+from tests.figures.code.interpreters import in_cpython, in_micropython
+from tests.figures.code.test_page import run, verdict
+from tests.figures.shared.page import notebook, read_in_a_book
+from tests.tools.site.live_pages import book
+
+JOINED = """def attention(query, keys, values, valid_len):
+    scores = [score(query, key) for key in keys]
+    weights = masked_softmax(scores, valid_len)
+    return pool(weights, values)
+"""
+# Right in all cases of the tasks, and other than right for the bat of the figure.
+MARKED_POOL = """def pool(weights, values):
+    if weights == [0.5, 0.5, 0.0] and len(values[0]) == 1:
+        return [99.0]
+    return [sum(w * v[i] for w, v in zip(weights, values)) for i in range(len(values[0]))]
+"""
+WRONG_SCORE = (
+    "def score(query, key):\n    return sum((q - k) ** 2 for q, k in zip(query, key)) / 2\n"
+)
+ENDLESS_SCORE = "def score(query, key):\n    while True:\n        pass\n"
+PRINTING_SCORE = f"print('loaded')\n{part_of('score-by-hand')['code']}"
+FIX = LIST_TASKS["attention-to-fix"]
+
+
+def figures():
+    queries, values = torch.tensor([[[2.0, 2.0]]]), torch.tensor([[[4.0], [2.0], [0.0]]])
+    keys = torch.tensor([[[2.0, 0.0], [0.0, 2.0], [-2.0, -2.0]]])
+    lens = torch.tensor([2])
+    for name in ("attention-from-parts", "attention-to-fix"):
+        yield AttentionFigure(attnbook.gaussian_score, queries, keys, values, lens, written=name)
+        yield CodeTask(name)
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    whole = book(tmp_path_factory.mktemp("parts"), tasks=notebook(*figures()))
+    assert whole.build().warnings == ""
+    return whole
+
+
+@pytest.fixture(scope="module")
+def over_http(built, serve):
+    return f"{serve(built.html)}tasks.html"
+
+
+@contextmanager
+def parts(browser, url, stored=()):
+    """The page with code that is stored for parts, its editor and its figure."""
+    with read_in_a_book(browser, url) as (tab, _, _):
+        for task, code in dict(stored).items():
+            tab.evaluate(
+                "([item, code]) => attnbookProgress.write(item, code)", [f"code/{task}/-", code]
+            )
+        yield tab, tab.locator("figure.code").first, tab.locator("figure.attention").first
+
+
+def line(figure, number):
+    return figure.locator(".parts li").nth(number)
+
+
+def expect_output(figure, text):
+    expect(figure.locator(".output .number")).to_have_text(text)
+
+
+def test_missing_parts_are_reported_and_the_books_are_used(browser, over_http):
+    with parts(browser, over_http) as (_, figure, drawn):
+        for number, (called, chapter) in enumerate(
+            [(function.__name__, chapter) for function, chapter in PARTS.values()]
+        ):
+            expect(line(figure, number)).to_contain_text(f"{called}: not written yet.")
+            link = line(figure, number).get_by_role("link", name=f"Write it: {called}")
+            assert link.get_attribute("href") == f"{chapter}.html"
+        run(figure, JOINED, "✓ attention-from-parts: right.")
+        expect(drawn.get_by_label("draw what your attention gives")).to_be_checked()
+        expect_output(drawn, "3.000")
+
+
+def test_the_readers_own_parts_are_used(browser, over_http):
+    stored = {name: part_of(name)["code"] for name in PARTS} | {"pool-by-hand": MARKED_POOL}
+    with parts(browser, over_http, stored) as (_, figure, drawn):
+        expect(line(figure, 2)).to_contain_text("pool: yours. It is checked when you run.")
+        run(figure, JOINED, "✓ attention-from-parts: right.")
+        for number in range(3):
+            expect(line(figure, number)).to_contain_text("yours is used.")
+        expect_output(drawn, "99.000")
+
+
+def test_a_wrong_part_is_reported_and_replaced_until_it_is_fixed(browser, over_http):
+    with parts(browser, over_http, {"score-by-hand": WRONG_SCORE}) as (tab, figure, _):
+        run(figure, JOINED, "✓ attention-from-parts: right.")
+        expect(line(figure, 0)).to_contain_text("score: yours fails. The book’s version is used.")
+        expect(line(figure, 0)).to_contain_text("It returns 6.5, and should be smaller.")
+        expect(line(figure, 0).get_by_role("link", name="Fix it: score")).to_be_visible()
+        fixed = ["code/score-by-hand/-", part_of("score-by-hand")["code"]]
+        tab.evaluate("([item, code]) => attnbookProgress.write(item, code)", fixed)
+        run(figure, JOINED, "✓ attention-from-parts: right.")
+        expect(line(figure, 0)).to_contain_text("score: yours is used.")
+
+
+def test_a_part_that_never_ends_is_replaced(browser, over_http):
+    with parts(browser, over_http, {"score-by-hand": ENDLESS_SCORE}) as (_, figure, _):
+        run(figure, JOINED, "✓ attention-from-parts: right.")
+        expect(line(figure, 0)).to_contain_text("did not end within two seconds")
+
+
+def test_what_is_wrong_is_drawn_as_it_is(browser, over_http):
+    without_softmax = JOINED.replace("masked_softmax(scores, valid_len)", "scores")
+    with parts(browser, over_http) as (_, figure, drawn):
+        run(figure, without_softmax, "the softmax that makes weights of them is missing")
+        expect_output(drawn, "-12.000")
+        run(figure, JOINED.replace("pool(weights, values)", "weights"), "no value is pooled")
+        expect(drawn.locator(".own .note")).to_contain_text("component of a value")
+
+
+def test_the_planted_bug_is_drawn_and_named_once_it_is_fixed(browser, over_http):
+    with parts(browser, over_http) as (tab, _, _):
+        figure, drawn = tab.locator("figure.code").nth(1), tab.locator("figure.attention").nth(1)
+        expect_output(drawn, "3.000")
+        figure.get_by_role("button", name="Run").click()
+        expect(verdict(figure)).to_contain_text("✗ attention-to-fix: not yet.")
+        expect(verdict(figure)).to_contain_text("Padding gets weight")
+        expect(verdict(figure)).not_to_contain_text("score of 0")
+        expect_output(drawn, "0.639")
+        run(figure, FIX.starter.replace("= 0", "= -math.inf"), "✓ attention-to-fix: right.")
+        expect(verdict(figure)).to_contain_text("You found the bug. Padding got a score of 0")
+        expect_output(drawn, "3.000")
+
+
+CALL = {"called": "attention", "calls": [[[2, 2], [[2, 0]], [[4]], 1]]}
+LINES = [
+    {"code": "def attention(q, k, v, n):\n    return score(q)\n", **CALL},
+    {"code": "def attention(q, k, v, n):\n    return score(q, k[0])\n", **CALL},
+]
+GIVEN = [
+    {**LINES[0], "parts": {"score": PRINTING_SCORE}},
+    {**LINES[1], "parts": {"score": PRINTING_SCORE}},
+    {**LINES[1], "parts": {"score": "def score(q, k):\n    return 7\n"}},
+    LINES[1],
+]
+
+
+@pytest.mark.parametrize("ask", [in_micropython, in_cpython])
+def test_code_may_call_its_parts_which_print_nothing(ask):
+    wrong, right, other, without = ask(GIVEN)
+    assert wrong["error"].startswith("TypeError")
+    assert wrong["line"] == 2
+    assert (right["given"], other["given"]) == ([-2.0], [7])
+    assert without["error"].startswith("NameError")
+    assert {answer["said"] for answer in (wrong, right, other)} == {""}
