@@ -4,15 +4,17 @@
 import { make, withCode } from "../shared/elements.js";
 import { progress } from "../shared/progress.js";
 
-/** What is said of a part. */
+/** What is shown of a part. */
 const SAYS = {
   unchecked: "yours. It is checked when you run.",
   own: "yours is used.",
-  missing: "not written yet. The book’s version is used.",
-  wrong: "yours fails. The book’s version is used.",
-  write: "Write it",
-  fix: "Fix it",
+  missing: "not written yet.",
+  wrong: "yours fails.",
+  book: "The book’s version is used.",
 };
+
+/** Where the book's version is used, what leads to the chapter. @type {Record<string, string>} */
+const LINKS = { missing: "Write it", wrong: "Fix it" };
 
 /** What is wrong, in one sentence. @param {Answered} answer @param {string[]} paragraphs */
 function reasonOf(answer, paragraphs) {
@@ -33,12 +35,12 @@ export function partsList(parts, paragraphsOf) {
     const [stored, known] = [storedFor(part), judged.get(part)];
     const reason = known && known.code === stored ? known.reason : null;
     const state = stored === null ? "missing" : reason === null ? "unchecked" : reason ? "wrong" : "own";
-    const texts = [`\`${part.called}\`: ${SAYS[state]}`, ...(state === "wrong" && reason ? [reason] : [])];
-    const link = state === "missing" ? SAYS.write : state === "wrong" ? SAYS.fix : "";
+    const texts = [`\`${part.called}\`: ${SAYS[state]}`, reason, state in LINKS ? SAYS.book : ""];
+    const link = LINKS[state];
     return make(
       "li",
       { class: state },
-      ...withCode(`${texts.join(" ")} `),
+      ...withCode(`${texts.filter(Boolean).join(" ")} `),
       ...(link
         ? [make("a", { href: `${part.chapter}.html`, text: link, "aria-label": `${link}: ${part.called}` })]
         : []),

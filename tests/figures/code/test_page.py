@@ -500,8 +500,8 @@ def growth(site, html):
     return before - packed(str(page)) + own, len(asked)
 
 
-def test_the_first_load_grows_by_ten_kilobytes_at_most(site):
+def test_the_first_load_grows_by_thirteen_kilobytes_at_most(site):
     pages = [path.read_text("utf-8") for path in site.glob("chapters/*.html")]
     grown = [growth(site, html) for html in pages if HAS_TASKS.search(html)]
     assert sum(count for _, count in grown) == len(LIST_TASKS)
-    assert max(size for size, _ in grown) < 10_000
+    assert max(size for size, _ in grown) < 13_000  # of three tasks, two with their parts

@@ -102,8 +102,9 @@ def test_the_readers_own_parts_are_used(browser, over_http):
 def test_a_wrong_part_is_reported_and_replaced_until_it_is_fixed(browser, over_http):
     with parts(browser, over_http, {"score-by-hand": WRONG_SCORE}) as (tab, figure, _):
         run(figure, JOINED, "✓ attention-from-parts: right.")
-        expect(line(figure, 0)).to_contain_text("score: yours fails. The book’s version is used.")
-        expect(line(figure, 0)).to_contain_text("It returns 6.5, and should be smaller.")
+        expect(line(figure, 0)).to_contain_text(
+            "score: yours fails. It returns 6.5, and should be smaller. The book’s version is used."
+        )
         expect(line(figure, 0).get_by_role("link", name="Fix it: score")).to_be_visible()
         fixed = ["code/score-by-hand/-", part_of("score-by-hand")["code"]]
         tab.evaluate("([item, code]) => attnbookProgress.write(item, code)", fixed)
