@@ -9,6 +9,8 @@ from playwright.sync_api import expect
 
 from tests.tools.site.jupyterlab import START, printed, run_all, told_by_last
 
+WAIT = START * 1000  # milliseconds: what goes through a kernel may wait for a busy machine
+
 FIGURE = """
 import ipywidgets, torch
 from attnbook import DotProductAttention
@@ -66,9 +68,9 @@ def test_a_figure_in_jupyterlab_speaks_with_python(browser, lab):
     run_all(tab, lab)
     figure = tab.locator("[data-attnbook-figure]")
     first, second = (figure.get_by_role("slider", name=f"valid_lens[{i}]") for i in (0, 1))
-    expect(first).to_have_value("2", timeout=START * 1000)
+    expect(first).to_have_value("2", timeout=WAIT)
     expect(printed(tab)).to_have_text(
-        re.compile(r"lens \[2, 6\] output \[2\.0, 3\.0, 4\.0, 5\.0\]")
+        re.compile(r"lens \[2, 6\] output \[2\.0, 3\.0, 4\.0, 5\.0\]"), timeout=WAIT
     )
 
     first.press("ArrowRight")
@@ -76,9 +78,9 @@ def test_a_figure_in_jupyterlab_speaks_with_python(browser, lab):
 
     control = tab.locator(".widget-slider [role=slider], .widget-slider .noUi-handle").first
     control.press("ArrowLeft")
-    expect(second).to_have_value("5")
+    expect(second).to_have_value("5", timeout=WAIT)
     second.press("ArrowRight")
-    expect(tab.locator(".widget-readout").first).to_have_text("6")
+    expect(tab.locator(".widget-readout").first).to_have_text("6", timeout=WAIT)
     tab.close()
 
 
@@ -90,8 +92,10 @@ def test_the_other_figures_speak_with_python_too(browser, lab):
     tab = browser.new_page(viewport={"width": 1280, "height": 1800})
     run_all(tab, lab)
     query, d = (tab.get_by_role("slider", name=name, exact=True) for name in ("query", "d"))
-    expect(d).to_have_attribute("aria-valuetext", "8", timeout=START * 1000)
-    expect(printed(tab)).to_have_text(re.compile(r"query 4\.0 output 3\.0 d 8\s+\[\]"))
+    expect(d).to_have_attribute("aria-valuetext", "8", timeout=WAIT)
+    expect(printed(tab)).to_have_text(
+        re.compile(r"query 4\.0 output 3\.0 d 8\s+\[\]"), timeout=WAIT
+    )
 
     # A notebook has a Python of its own: the task says what to write, and where.
     task = tab.locator("figure.code")
@@ -110,6 +114,6 @@ def test_the_other_figures_speak_with_python_too(browser, lab):
         tab.keyboard.type(a)
         second.fill(b)
         second.press("Enter")
-    expect(tab.locator(".tried").get_by_text("The other way round.")).to_be_visible()
+    expect(tab.locator(".tried").get_by_text("The other way round.")).to_be_visible(timeout=WAIT)
     told_by_last(tab, re.compile(rf"query {re.escape(str(start))} .* d 4\s+\[\[2, 0\.5\]\] right"))
     tab.close()
