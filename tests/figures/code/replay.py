@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from attnbook.practice import LIST_TASKS
-from attnbook.practice.judge.data import data_of
+from attnbook.practice.judge.data import data_of, parts_of
 from tests.figures.code.interpreters import in_micropython
 
 READERS = Path(__file__).with_name("readers")
@@ -29,9 +29,14 @@ def attempts() -> dict[Path, list[dict[str, Any]]]:
 
 def judged_today(tried: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The case and the bugs of each attempt, in the Python of a page."""
-    questions = [{"code": each["code"], "task": data_of(each["task"])} for each in tried]
-    answers = in_micropython(questions)
+    answers = in_micropython([question(each["task"], each["code"]) for each in tried])
     return [facts(each["task"], answer) for each, answer in zip(tried, answers, strict=True)]
+
+
+def question(name: str, code: str) -> dict[str, Any]:
+    """What the page asks its Python, with the book's versions of a task's parts."""
+    parts = {part["called"]: part["code"] for part in parts_of(LIST_TASKS[name])}
+    return {"code": code, "task": data_of(name), "parts": parts}
 
 
 def facts(name: str, answer: dict[str, Any]) -> dict[str, Any]:
