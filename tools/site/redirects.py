@@ -127,6 +127,8 @@ def faults(app: Sphinx, page: str, moved: Moved) -> Iterator[str]:
     if not exists and "" not in moved:
         yield f'{page} does not exist, so the key "" must name its new page'
     for target in moved.values():
+        if docname(target) == f"chapters/{page}":
+            yield f"{page} leads to itself by {target}, and would stay hidden"
         file, (_, _, anchor) = Path(app.outdir, f"{docname(target)}.html"), target.partition("#")
         is_there = docname(target) in app.env.all_docs
         if not is_there or (anchor and f' id="{anchor}"' not in file.read_text("utf-8")):

@@ -250,6 +250,7 @@ REDIRECTS = {
     '[gone]\nsection = "second"': 'gone does not exist, so the key "" must name its new page',
     '[old]\n"" = "nowhere"': "old leads to nowhere, which does not exist",
     '[older]\n"" = "second#nowhere"': "older leads to second#nowhere, which does not exist",
+    '[first]\nsection = "first"': "first leads to itself by first, and would stay hidden",
 }
 
 
