@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from attnbook.practice.list_task import ListTask
-from attnbook.practice.parts import masked_softmax, pool, score
+from attnbook.practice.parts import PARTS, masked_softmax, pool, score
 from attnbook.practice.tasks.scaled_dot_attention import task as scaled_dot_attention
 
 Row = list[float]
 Rows = list[list[float]]
+Inputs = tuple[Row, Rows, Rows, int]
 
 by_hand = ListTask(
     name="attention-from-parts",
     in_torch=scaled_dot_attention,
     draws="attention",
-    parts=("score-by-hand", "masked-softmax-by-hand", "pool-by-hand"),
+    parts=tuple(PARTS),
     statement=(
         "Write `attention(query, keys, values, valid_len)`. `query` is a vector, `keys` and "
         "`values` are lists of vectors, and only the first `valid_len` keys are visible. Call the "
@@ -23,22 +24,18 @@ by_hand = ListTask(
 )
 
 
-by_hand.case("three keys, all visible")(
-    lambda: (
-        [1.0, 0.5],
-        [[0.5, 1.0], [2.0, 0.0], [-0.5, 0.25]],
-        [[4.0, 1.0], [2.0, -1.0], [1.0, 3.0]],
-        3,
-    )
-)
-by_hand.case("two of three keys visible")(
-    lambda: (
-        [0.5, 1.5],
-        [[1.0, 1.0], [0.0, 0.5], [1.0, 2.0]],
-        [[3.0, 0.0], [1.0, 2.0], [-2.0, 5.0]],
-        2,
-    )
-)
+@by_hand.case("three keys, all visible")
+def all_visible() -> Inputs:
+    keys = [[0.5, 1.0], [2.0, 0.0], [-0.5, 0.25]]
+    return [1.0, 0.5], keys, [[4.0, 1.0], [2.0, -1.0], [1.0, 3.0]], 3
+
+
+@by_hand.case("two of three keys visible")
+def two_visible() -> Inputs:
+    keys = [[1.0, 1.0], [0.0, 0.5], [1.0, 2.0]]
+    return [0.5, 1.5], keys, [[3.0, 0.0], [1.0, 2.0], [-2.0, 5.0]], 2
+
+
 by_hand.case("padding whose key is equal to the query")(
     lambda: (
         [1.0, -1.0],

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 
 from attnbook.practice.list_task import ListTask
-from attnbook.practice.parts import masked_softmax, pool, score
+from attnbook.practice.parts import PARTS, masked_softmax, pool, score
+from attnbook.practice.tasks.attention_from_parts import all_visible, two_visible
 from attnbook.practice.tasks.scaled_dot_attention import task as scaled_dot_attention
 
 Row = list[float]
@@ -15,7 +16,7 @@ by_hand = ListTask(
     name="attention-to-fix",
     in_torch=scaled_dot_attention,
     draws="attention",
-    parts=("score-by-hand", "masked-softmax-by-hand", "pool-by-hand"),
+    parts=tuple(PARTS),
     planted="padding scores 0",
     statement=(
         "This `attention(query, keys, values, valid_len)` has its softmax inside, and one bug. "
@@ -35,22 +36,8 @@ by_hand = ListTask(
 )
 
 
-by_hand.case("three keys, all visible")(
-    lambda: (
-        [1.0, 0.5],
-        [[0.5, 1.0], [2.0, 0.0], [-0.5, 0.25]],
-        [[4.0, 1.0], [2.0, -1.0], [1.0, 3.0]],
-        3,
-    )
-)
-by_hand.case("two of three keys visible")(
-    lambda: (
-        [0.5, 1.5],
-        [[1.0, 1.0], [0.0, 0.5], [1.0, 2.0]],
-        [[3.0, 0.0], [1.0, 2.0], [-2.0, 5.0]],
-        2,
-    )
-)
+by_hand.case("three keys, all visible")(all_visible)
+by_hand.case("two of three keys visible")(two_visible)
 by_hand.case("one of four keys visible")(
     lambda: (
         [2.0, 2.0],

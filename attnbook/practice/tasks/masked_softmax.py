@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 import attnbook
+from attnbook.practice import parts
 from attnbook.practice.example_inputs import lengths, normal
 from attnbook.practice.list_task import ListTask
 from attnbook.practice.task import Function, Law, Task
@@ -508,12 +509,9 @@ by_hand.case("visible scores 1000 apart")(lambda: ([0.0, 1000.0, 1.0, 2.0, 5.0],
 by_hand.case("9 of 12 keys")(lambda: ([x * 0.5 - 3 for x in range(12)], 9))
 
 
-@by_hand.solution("only what is seen gets a power; padding gets its 0 at the end.")
-def cut_and_filled(scores: Row, valid_len: int) -> Row:
-    seen = scores[:valid_len]
-    powers = [math.exp(score - max(seen)) for score in seen]
-    weights = [power / sum(powers) for power in powers]
-    return weights + [0.0] * (len(scores) - valid_len)
+by_hand.solution("only visible scores get a power; padding gets its 0 at the end.")(
+    parts.masked_softmax
+)
 
 
 @by_hand.solution("e to the power of minus infinity is 0; a row of nothing is looked at first.")

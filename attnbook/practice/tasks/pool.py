@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 import attnbook
+from attnbook.practice import parts
 from attnbook.practice.example_inputs import normal
 from attnbook.practice.list_task import ListTask
 from attnbook.practice.task import Function, Task
@@ -279,12 +280,9 @@ def place_by_place(weights: Row, values: Rows) -> Row:
     return output
 
 
-@by_hand.solution("it goes through the keys, and adds what each gives to every component.")
-def key_by_key_by_hand(weights: Row, values: Rows) -> Row:
-    output = [0.0] * len(values[0])
-    for weight, value in zip(weights, values, strict=True):
-        output = [o + weight * v for o, v in zip(output, value, strict=True)]
-    return output
+by_hand.solution("it goes through the keys, and adds what each gives to every component.")(
+    parts.pool
+)
 
 
 @by_hand.solution("`zip(*values)` gives columns, and each has a dot product with the weights.")

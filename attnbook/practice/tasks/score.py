@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from attnbook.practice import parts
 from attnbook.practice.list_task import ListTask
 from attnbook.practice.tasks.kernel_pool import task as kernel_pool
 
@@ -37,9 +38,7 @@ by_hand.case("vectors of 12 numbers")(
 )
 
 
-@by_hand.solution("it is the sentence itself.")
-def by_the_sentence(query: Row, key: Row) -> float:
-    return -sum((q - k) ** 2 for q, k in zip(query, key, strict=True)) / 2
+by_hand.solution("it is the sentence itself.")(parts.score)
 
 
 @by_hand.solution("each number takes off its own half of a square.")
