@@ -5,13 +5,13 @@ Other rules are in `rules`. Masks are joined by `&`: what one of them hides is h
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING
 
 import torch
 
 from attnbook.checks import check_dense, check_flag, check_numbers, is_whole
 from attnbook.masking.lengths import lengths_for_queries
+from attnbook.renamed import warn_renamed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -212,5 +212,5 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - as Python asks
     if name not in _RENAMED:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     new = _RENAMED[name]
-    warnings.warn(f"{name} is called {new.__name__} now", DeprecationWarning, stacklevel=2)
+    warn_renamed(name, new.__name__)
     return new

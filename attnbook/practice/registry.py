@@ -44,8 +44,10 @@ def find_list_task(name: str) -> ListTask:
     return LIST_TASKS[name]
 
 
-def slips(task: str, arguments: Sequence[Any], *names: str) -> dict[str, Any]:
-    """What known bugs give for these arguments, by a sentence about each: for a `Prediction`.
+def wrong_answers(task: str, arguments: Sequence[Any], *names: str) -> dict[str, Any]:
+    """Run known bugs on these arguments: what each gives, by a sentence about the bug.
+
+    `Prediction` takes the result as its `wrong_answers`.
 
     Raises:
         ValueError: there is no such task, or it has no such bug.

@@ -9,6 +9,8 @@ from typing import Any
 
 from torch import Tensor
 
+from attnbook.renamed import renamed
+
 Function = Callable[..., Any]
 
 
@@ -60,6 +62,9 @@ class Bug:
     symptom: str = ""
     origin: str = ""
 
+    sentence = renamed("sentence", "cause")
+    mend = renamed("mend", "fix")
+
 
 @dataclass(frozen=True)
 class Law:
@@ -100,6 +105,8 @@ class Task:
     solutions: dict[str, Solution] = field(default_factory=dict)
     bugs: dict[str, Bug] = field(default_factory=dict)
     tests: list[Function] = field(default_factory=list)
+
+    rights = renamed("rights", "solutions")
 
     def case(self, name: str, **options: bool) -> Callable[[Function], Function]:
         """Register what makes the arguments of a case."""

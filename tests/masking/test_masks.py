@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attnbook import causal_mask, checked, length_mask
-from attnbook.masking import masks
 from attnbook.masking.lengths import _check_everywhere
 from attnbook.masking.masks import last_visible
 from tests.cases import snapshot, unchanged
@@ -270,14 +269,3 @@ def test_checked_in_one_thread_is_not_seen_by_another():
         thread.join()
         assert _check_everywhere.get()
     assert outcome == [False]
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [("given_mask", "check_mask"), ("seen_keys", "count_visible"), ("reach", "last_visible")],
-)
-def test_an_old_name_works_and_warns(old, new):
-    with pytest.warns(DeprecationWarning, match=f"{old} is called {new} now"):
-        assert getattr(masks, old) is getattr(masks, new)
-    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
-        masks.nothing  # noqa: B018 - it raises

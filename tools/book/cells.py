@@ -11,7 +11,7 @@ from nbformat import NotebookNode
 
 LINES_OF_A_CELL = 10_000  # myst-nb counts a page's lines so: cell 3 begins at 40,000
 # The tags of cells: what asks, what may not be opened before one has answered, what answers.
-PREDICT, VEIL, ANSWER = "predict", "veil", "answer"
+PREDICT, HIDDEN, ANSWER = "predict", "hidden-answer", "answer"
 # And of those that a page changes: code that it collapses, and code that the reader is to write.
 SETUP, TO_WRITE = "setup", "to-write"
 
@@ -22,7 +22,7 @@ class Answer:
 
     cells: range
     prediction: bool
-    veiled: bool
+    hidden: bool
 
 
 def cell_of(node: nodes.Node) -> int | None:
@@ -43,7 +43,7 @@ def answers(notebook: NotebookNode) -> Iterator[Answer]:
     tagged = groupby(range(len(cells)), lambda number: has_tag(cells[number], ANSWER))
     for run in (list(numbers) for is_answer, numbers in tagged if is_answer):
         asking = cells[max(0, run[0] - 1)]
-        yield Answer(range(run[0], run[-1] + 1), has_tag(asking, PREDICT), has_tag(asking, VEIL))
+        yield Answer(range(run[0], run[-1] + 1), has_tag(asking, PREDICT), has_tag(asking, HIDDEN))
 
 
 def unanswered(notebook: NotebookNode) -> Iterator[int]:

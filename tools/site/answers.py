@@ -21,9 +21,9 @@ from tools.book.cells import PREDICT, Answer, answers, cell_of, unanswered
 from tools.book.notebooks import read
 
 TITLE = "Answer"
-VEILED_TITLE = "Answer, after yours"
+HIDDEN_TITLE = "Answer, after yours"
 CARD = "attnbook-card"
-MOST_VEILS = 3  # on a page: more of them and a reader feels examined
+MOST_HIDDEN = 3  # on a page: more of them and a reader feels examined
 SWITCH = (
     '<p class="attnbook-all-answers">'
     '<button type="button" aria-pressed="false">Show all answers</button></p>'
@@ -34,8 +34,8 @@ logger = logging.getLogger(__name__)
 
 def fold(answer: Answer, children: list[nodes.Node]) -> nodes.container:
     """A folded answer with these pieces of a page in it."""
-    kinds = ["attnbook-answer"] + (["attnbook-veil"] if answer.veiled else [])
-    title = VEILED_TITLE if answer.veiled else TITLE
+    kinds = ["attnbook-answer"] + (["attnbook-hidden-answer"] if answer.hidden else [])
+    title = HIDDEN_TITLE if answer.hidden else TITLE
     return create_component(
         "dropdown",
         opened=False,
@@ -123,8 +123,8 @@ def fold_answers(app: Sphinx, tree: nodes.document) -> None:
         found = list(answers(chapter))
         for cell in unanswered(chapter):
             logger.warning("cell %s asks, and no cell after it answers", cell, location=page)
-        if sum(answer.veiled for answer in found) > MOST_VEILS:
-            logger.warning("a page has at most %s veils", MOST_VEILS, location=page)
+        if sum(answer.hidden for answer in found) > MOST_HIDDEN:
+            logger.warning("a page has at most %s hidden answers", MOST_HIDDEN, location=page)
         for answer in found:
             if not fold_answer(tree, answer):
                 start = answer.cells.start

@@ -85,7 +85,7 @@ function documentsOff({ documents }) {
 }
 
 /** What all masks are mistaken for: turned round, from the other end, exchanged, joined by "or". @param {Rules} rules @returns {Slip[]} */
-function slipsOfAll(rules) {
+function mistakesWithAll(rules) {
   const [parts, gap] = [partsOf(rules), gapOf(rules)];
   const all = every(parts);
   /** @type {[string, Sees][]} */
@@ -116,12 +116,12 @@ function slipsOfAll(rules) {
 }
 
 /** All mistakes that differ from the right mask and from nothing. @param {Rules} wanted @returns {Slip[]} */
-export function slipsOf(wanted) {
+export function commonMistakes(wanted) {
   const rules = essential(wanted);
   const right = visibleOf(rules);
   const off = [windowsOff, paddingOff, ordersOff, documentsOff].flatMap((changed) => changed(rules));
   const found = off.map(([message, changes]) => ({ message, mask: visibleOf({ ...rules, ...changes }) }));
-  return [...found, ...slipsOfAll(rules)].filter(({ mask }) => apart(mask, right) && mask.flat().some(Boolean));
+  return [...found, ...mistakesWithAll(rules)].filter(({ mask }) => apart(mask, right) && mask.flat().some(Boolean));
 }
 
 /** Rules that a picture may be, the plain ones first. @param {Rules} sizes @returns {[string, Partial<Rules>][]} */
@@ -157,6 +157,6 @@ export function nameOf(sizes, mask) {
  */
 export function judged(mask, wanted) {
   const differ = apart(mask, visibleOf(wanted));
-  const slip = differ && slipsOf(wanted).find((known) => apart(mask, known.mask) === 0);
-  return { differ, slip: slip ? slip.message : "" };
+  const mistake = differ && commonMistakes(wanted).find((known) => apart(mask, known.mask) === 0);
+  return { differ, mistake: mistake ? mistake.message : "" };
 }

@@ -15,9 +15,9 @@ const TRAITS = [
 ];
 
 /** What to say of a picture against the one that is wanted. @param {ReturnType<typeof judged>} found */
-export function verdictOn({ differ, slip }) {
+export function verdictOn({ differ, mistake }) {
   if (!differ) return "✓ This is the picture.";
-  return `Not yet: ${differ} ${differ === 1 ? "pair differs" : "pairs differ"}. ${slip}`.trim();
+  return `Not yet: ${differ} ${differ === 1 ? "pair differs" : "pairs differ"}. ${mistake}`.trim();
 }
 
 /** Draw the figure into `el` and keep it in step with the model; returns a clean-up. @param {Place<Traits>} place */

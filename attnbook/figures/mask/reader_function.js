@@ -21,9 +21,9 @@ export function toldOf(model) {
   if (!table || model.get("goal")) return "";
   const alone = `Your rule alone: ${counted(table)}${LOOSE.test(model.get("predicate")) ? BRACKETS : ""}`;
   if (partsOf(rules).length) {
-    const { differ, slip } = judged(table, rules);
+    const { differ, mistake } = judged(table, rules);
     if (!differ) return `${alone} It draws what the rules draw.`;
-    if (slip) return `${alone} Compared with the rules set above: ${slip}`;
+    if (mistake) return `${alone} Compared with the rules set above: ${mistake}`;
   }
   const name = nameOf(rules, table);
   return name ? `${alone} It is ${name}.` : alone;

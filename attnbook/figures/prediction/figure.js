@@ -39,8 +39,8 @@ function compared(model, row) {
 /** Judge an answer. @param {Model<Traits>} model @param {Answer} answer @returns {Told} */
 export function judge(model, answer) {
   if (same(answer, model.get("right"), model.get("within"))) return { right: true, says: "Right." };
-  const slip = model.get("slips").find(([wrong]) => same(answer, wrong, model.get("within")));
-  if (slip) return { right: false, says: slip[1] };
+  const known = model.get("wrong_answers").find(([wrong]) => same(answer, wrong, model.get("within")));
+  if (known) return { right: false, says: known[1] };
   return { right: false, says: typeof answer === "string" ? "" : compared(model, answer) };
 }
 

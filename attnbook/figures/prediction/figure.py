@@ -19,6 +19,7 @@ from attnbook.figures.shared.base import (
     numbers,
     stylesheet,
 )
+from attnbook.renamed import warn_renamed
 
 WITHIN = 0.005  # an answer to two decimals is right
 MOST = 8  # numbers to type
@@ -36,7 +37,8 @@ class Prediction(Figure):
             it puts the question.
         right: what the book's code gives. A number, or a tensor or list of them: the
             reader types it. A text, or a shape: the reader chooses.
-        slips: by a sentence about each mistake, what it gives. A choice needs at least one.
+        wrong_answers: what each common mistake gives, by a sentence about the mistake. A choice
+            needs at least one. (Called `slips` before 0.1.)
         labels: of the numbers; a single one needs none.
         within: how far a typed number may lie off.
         caption: one sentence below the figure.
@@ -45,7 +47,7 @@ class Prediction(Figure):
     "shown" at the end.
 
     Raises:
-        ValueError: a slip gives what is right, or what another gives; or the numbers are
+        ValueError: a wrong answer is right, or equal to another; or the numbers are
             not finite, or not as many as their labels.
     """
 
@@ -56,31 +58,35 @@ class Prediction(Figure):
     labels: traitlets.List[str] = traitlets.List().tag(sync=True)
     options: traitlets.List[str] = traitlets.List().tag(sync=True)  # none: numbers are typed
     right = traitlets.Any().tag(sync=True)
-    slips: traitlets.List[Any] = traitlets.List().tag(sync=True)  # pairs: answer, sentence
+    wrong_answers: traitlets.List[Any] = traitlets.List().tag(sync=True)  # pairs: answer, sentence
     within = traitlets.Float().tag(sync=True)
     still_html = traitlets.Unicode().tag(sync=True)  # on a page, until it is alive
     tried: traitlets.List[Any] = traitlets.List().tag(sync=True)
     done = traitlets.Unicode().tag(sync=True)
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - `slips` goes with the next version
         self,
         ask: str,
         right: object,
-        slips: Mapping[str, object] | None = None,
+        wrong_answers: Mapping[str, object] | None = None,
         *,
         labels: Sequence[str] = (),
         within: float = WITHIN,
         caption: str = "",
+        slips: Mapping[str, object] | None = None,
     ) -> None:
+        if slips is not None:
+            warn_renamed("slips", "wrong_answers")
+            wrong_answers = slips
         typed = not isinstance(right, str | tuple)
         read: Callable[[Any], Any] = _row if typed else _text
-        known = [(read(answer), sentence) for sentence, answer in (slips or {}).items()]
+        known = [(read(answer), sentence) for sentence, answer in (wrong_answers or {}).items()]
         answer = read(right)
         _check_apart(answer, known, within if typed else 0)
         if typed:
             _check_labels(labels, answer)
         elif not known:
-            raise ValueError("a choice needs slips to choose from, got none")
+            raise ValueError("a choice needs wrong_answers to choose from, got none")
         options = [] if typed else _in_order(ask, [answer, *(text for text, _ in known)])
         super().__init__(
             kind="prediction",
@@ -88,7 +94,7 @@ class Prediction(Figure):
             labels=list(labels),
             options=options,
             right=answer,
-            slips=[[*pair] for pair in known],
+            wrong_answers=[[*pair] for pair in known],
             within=within,
             caption=caption,
             static_text="\n".join(_told(ask, labels, answer, known)),
@@ -114,10 +120,10 @@ class Prediction(Figure):
                 "claims must be True for the one that holds, and (False, sentence) for each "
                 f"other, got {claims}"
             )
-        slips = {found[1]: claim for claim, found in others.items()}  # type: ignore[index]
-        if len(slips) != len(others):
+        wrong_answers = {found[1]: claim for claim, found in others.items()}  # type: ignore[index]
+        if len(wrong_answers) != len(others):
             raise ValueError("each claim that does not hold must have a sentence of its own")
-        return cls(ask, holds[0], slips, caption=caption)
+        return cls(ask, holds[0], wrong_answers, caption=caption)
 
 
 def _text(answer: Any) -> str:  # noqa: ANN401
@@ -142,15 +148,17 @@ def _check_labels(labels: Sequence[str], answer: list[float]) -> None:
 
 
 def _check_apart(answer: Any, known: list[tuple[Any, str]], within: float) -> None:  # noqa: ANN401
-    """Refuse a slip that nobody could tell from what is right, or from another slip."""
+    """Refuse a wrong answer that is too close to the right one, or to another."""
     before = {"the right answer": answer}
-    for slip, sentence in known:
-        if isinstance(slip, list) and len(slip) != len(answer):
-            raise ValueError(f"a slip must give {len(answer)} numbers, got {slip}: {sentence}")
+    for wrong, sentence in known:
+        if isinstance(wrong, list) and len(wrong) != len(answer):
+            raise ValueError(
+                f"a wrong answer must have {len(answer)} numbers, got {wrong}: {sentence}"
+            )
         for name, other in before.items():
-            if _same(slip, other, 2 * within):
-                raise ValueError(f"each slip must give something else, got {name} from: {sentence}")
-        before[f"the same as {sentence!r}"] = slip
+            if _same(wrong, other, 2 * within):
+                raise ValueError(f"each wrong answer must differ, got {name} from: {sentence}")
+        before[f"the same as {sentence!r}"] = wrong
 
 
 def _same(first: Any, second: Any, within: float) -> bool:  # noqa: ANN401
@@ -183,7 +191,7 @@ def _told(
     known: list[tuple[Any, str]],
 ) -> list[str]:
     lines = [f"Prediction: {ask}", f"right: {_say(answer, labels)}"]
-    return lines + [f"{_say(slip, labels)}: {sentence}" for slip, sentence in known]
+    return lines + [f"{_say(wrong, labels)}: {sentence}" for wrong, sentence in known]
 
 
 def _say(answer: Any, labels: Sequence[str]) -> str:  # noqa: ANN401

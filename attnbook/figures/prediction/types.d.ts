@@ -9,7 +9,7 @@ export interface Traits extends Shown {
   labels: string[];
   options: string[];
   right: Answer;
-  slips: [Answer, string][];
+  wrong_answers: [Answer, string][];
   within: number;
   tried: Answer[];
   done: "" | "right" | "shown";

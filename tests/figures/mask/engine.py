@@ -31,7 +31,7 @@ process.stdout.write(JSON.stringify({
     vectorized: texts.map(figure.isVectorized),
     tables: answers.map(({ text, rules, answer }) => figure.tableFrom(text, rules, answer)),
     programs: programs.map(({ text, rules }) => figure.programOf(text, rules)),
-    slips: settings.map(({ rules }) => figure.slipsOf(rules)),
+    mistakes: settings.map(({ rules }) => figure.commonMistakes(rules)),
     resized: settings.map(({ rules }) =>
         [1, 2, 5, 13].map((num_keys) => figure.resized(rules, { num_keys }))),
 }));

@@ -140,8 +140,8 @@ def test_known_mistakes_are_named_and_unknown_ones_counted(page):
     for (rules, text, name), found in zip(NAMED, page(judged=judged)["judged"], strict=True):
         mask = torch.tensor(evaluated_rows(text, rules))
         assert found["differ"] == int((mask != rules.visible()).sum()) > 0
-        assert found["slip"].startswith(name), text
-        assert bool(found["slip"]) == bool(name), (text, found["slip"])
+        assert found["mistake"].startswith(name), text
+        assert bool(found["mistake"]) == bool(name), (text, found["mistake"])
 
 
 def evaluated_rows(text, rules):
@@ -152,16 +152,16 @@ def test_the_right_picture_is_no_mistake(page, asked):
     judged = [{"rules": one["rules"], "mask": one["visible"]} for one in asked if not one["own"]]
     found = page(judged=judged)["judged"]
     assert len(found) > 20
-    assert all(each == {"differ": 0, "slip": ""} for each in found)
+    assert all(each == {"differ": 0, "mistake": ""} for each in found)
 
 
 def test_no_mistake_looks_like_the_right_mask_or_hides_all(page, asked):
-    slips = page(settings=asked)["slips"]
-    assert sum(map(len, slips)) > 1000
-    for one, found in zip(asked, slips, strict=True):
+    mistakes = page(settings=asked)["mistakes"]
+    assert sum(map(len, mistakes)) > 1000
+    for one, found in zip(asked, mistakes, strict=True):
         if not one["own"]:
-            assert one["visible"] not in [slip["mask"] for slip in found]
-        assert all(any(map(any, slip["mask"])) for slip in found)
+            assert one["visible"] not in [mistake["mask"] for mistake in found]
+        assert all(any(map(any, mistake["mask"])) for mistake in found)
 
 
 def test_plain_pictures_have_a_name(page):

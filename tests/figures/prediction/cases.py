@@ -8,7 +8,7 @@ HALF = "That shares evenly: one score is higher."
 
 
 def numbers() -> Prediction:
-    """A row of two numbers, with one slip."""
+    """A row of two numbers, with one wrong answer."""
     return Prediction(
         "The weights:", [2 / 3, 1 / 3], {HALF: [0.5, 0.5]}, labels=["first", "second"]
     )
@@ -21,8 +21,8 @@ def number() -> Prediction:
 
 def choice() -> Prediction:
     """A shape among three."""
-    slips = {"`num_keys` is summed over.": (1, 7, 3), "Values have size 3.": (1, 5, 7)}
-    return Prediction("The shape of `output`:", (1, 5, 3), slips, caption="A caption.")
+    wrong_answers = {"`num_keys` is summed over.": (1, 7, 3), "Values have size 3.": (1, 5, 7)}
+    return Prediction("The shape of `output`:", (1, 5, 3), wrong_answers, caption="A caption.")
 
 
 CASES = {"numbers": numbers, "number": number, "choice": choice}

@@ -27,7 +27,7 @@ process.stdout.write(JSON.stringify(tries.map(({ state, answer }) => {
     const model = { get: (name) => state[name] };
     const read = state.options.length ? answer[0] : answer.map(figure.readNumber);
     const { right, says } = figure.judge(model, read);
-    return { right, known: state.slips.some(([, sentence]) => sentence === says) };
+    return { right, known: state.wrong_answers.some(([, sentence]) => sentence === says) };
 })));
 """
 

@@ -62,7 +62,7 @@ def test_one_number_is_told_without_a_name(run):
     ]
 
 
-def test_a_choice_is_right_or_a_slip(run):
+def test_a_choice_is_right_or_a_known_mistake(run):
     told = run(choice(), ["(1, 5, 3)", "(1, 7, 3)", "(1, 5, 7)"])["told"]
     assert [each["says"] for each in told] == [
         "Right.",

@@ -14,23 +14,27 @@ from tests.figures.prediction.cases import HALF, choice, number, numbers
 @pytest.mark.parametrize(
     ("right", "options", "message"),
     [
-        ("a", {}, "a choice needs slips to choose from, got none"),
+        ("a", {}, "a choice needs wrong_answers to choose from, got none"),
         (
             1.0,
-            {"slips": {"No.": 1.009}},
-            "each slip must give something else, got the right answer",
+            {"wrong_answers": {"No.": 1.009}},
+            "each wrong answer must differ, got the right answer",
         ),
         (
             1,
-            {"slips": {"A.": 2, "B.": 2}},
-            "each slip must give something else, got the same as 'A.'",
+            {"wrong_answers": {"A.": 2, "B.": 2}},
+            "each wrong answer must differ, got the same as 'A.'",
         ),
-        ("a", {"slips": {"No.": "a"}}, "each slip must give something else, got the right answer"),
+        (
+            "a",
+            {"wrong_answers": {"No.": "a"}},
+            "each wrong answer must differ, got the right answer",
+        ),
         ([1, 2], {}, "labels must name each of the 2 numbers, got 0 labels"),
         (
             [1, 2],
-            {"slips": {"No.": [1]}, "labels": "ab"},
-            r"a slip must give 2 numbers, got \[1.0\]",
+            {"wrong_answers": {"No.": [1]}, "labels": "ab"},
+            r"a wrong answer must have 2 numbers, got \[1.0\]",
         ),
         ([0] * 9, {"labels": "abcdefghi"}, "a figure shows at most 8 of numbers to type, got 9"),
         (float("nan"), {}, "an answer must be finite numbers, or a text to choose, got nan"),
@@ -66,7 +70,7 @@ def test_a_claim_may_be_a_tensors_truth():
     weights = torch.tensor([0.9, 0.1])
     claims = {"grow": weights[0] > weights[1], "shrink": (weights[0] < 0.5, "The first grows.")}
     asked = Prediction.claims("The weights …", claims)
-    assert (asked.right, asked.slips) == ("grow", [["shrink", "The first grows."]])
+    assert (asked.right, asked.wrong_answers) == ("grow", [["shrink", "The first grows."]])
 
 
 def test_the_text_tells_every_number():

@@ -21,7 +21,7 @@ def chapter(*tags):
     ("tags", "found"),
     [
         (["", "predict", "answer", "answer", ""], [Answer(range(2, 4), True, False)]),
-        (["predict veil", "answer"], [Answer(range(1, 2), True, True)]),
+        (["predict hidden-answer", "answer"], [Answer(range(1, 2), True, True)]),
         (["", "answer", "", "answer"], [Answer(range(n, n + 1), False, False) for n in (1, 3)]),
         (["answer"], [Answer(range(1), False, False)]),
         (["", "predict"], []),
@@ -32,7 +32,9 @@ def test_a_run_of_answers_belongs_to_the_cell_before_it(tags, found):
 
 
 def test_a_prediction_without_an_answer_is_found():
-    assert list(unanswered(chapter("predict", "", "predict", "answer", "predict veil"))) == [0, 4]
+    assert list(
+        unanswered(chapter("predict", "", "predict", "answer", "predict hidden-answer"))
+    ) == [0, 4]
 
 
 def test_a_piece_of_a_page_knows_its_cell_by_the_line_of_its_first_part():

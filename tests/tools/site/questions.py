@@ -27,7 +27,7 @@ class Count:
     """What one page asks."""
 
     predictions: int = 0
-    veils: int = 0
+    hidden: int = 0
     seen: list[str] = field(default_factory=list)  # predictions whose answer stands open
     questions: int = 0
     unanswered: list[str] = field(default_factory=list)
@@ -42,7 +42,7 @@ def count(html: str) -> Count:
         found.predictions += 1
         cell = view.find_parent(class_="cell")
         fold = cell.find_next_sibling() if cell else None
-        found.veils += bool(fold and "attnbook-veil" in fold.get("class", []))
+        found.hidden += bool(fold and "attnbook-hidden-answer" in fold.get("class", []))
         if not is_shut(fold) or TOLD.search(view.get_text()) or cell.find(class_="cell_input"):
             found.seen.append(" ".join(view.get_text().split()))
     found.seen += [words(part) for part in promises(page, views)]
@@ -137,11 +137,11 @@ def counts(site: Path = SITE) -> dict[str, Count]:
 def report(found: dict[str, Count]) -> str:
     """The table, with all that is open or unanswered below its page."""
     row = "{:30}{:>12}{:>7}{:>6}{:>11}{:>12}{:>10}".format
-    lines = [row("", "predictions", "veiled", "seen", "questions", "unanswered", "no hint")]
+    lines = [row("", "predictions", "hidden", "seen", "questions", "unanswered", "no hint")]
     for name, it in found.items():
         if it.predictions or it.questions:
             lists = (len(it.seen), it.questions, len(it.unanswered), len(it.without_hint))
-            lines.append(row(name, it.predictions, it.veils, *lists))
+            lines.append(row(name, it.predictions, it.hidden, *lists))
             lines += [f"    {each}" for each in [*it.seen, *it.unanswered, *it.without_hint]]
     asked = [
         sum(n) for n in zip(*((it.predictions, it.questions) for it in found.values()), strict=True)

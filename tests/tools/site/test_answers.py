@@ -47,7 +47,7 @@ def lesson(*cells, **models):
 
 
 def whole():
-    """A page with a fold, a veil, and a question of the practice with words and code."""
+    """A page with a fold, a hidden answer, and a question of the practice with words and code."""
     first, second = choice(), numbers()
     return lesson(
         words("**Predict.** Which?"),
@@ -55,7 +55,7 @@ def whole():
         words("It has 5 rows: words-of-one.", "answer"),
         result("result-of-one"),
         words("Between.\n\n**Predict.** How much?"),
-        asking(second, "b", "veil"),
+        asking(second, "b", "hidden-answer"),
         result("result-of-two"),
         words("(there)=\nAnchored, in the answer.", "answer"),
         words(f"## Practice\n\n**1.** Why?\n\n{HINT}\n\n**2.** Write it."),
@@ -68,11 +68,11 @@ def whole():
 
 def pages():
     ask = choice()
-    veils = [part for _ in range(4) for part in (asking(ask, "a", "veil"), result("r"))]
+    hidden = [part for _ in range(4) for part in (asking(ask, "a", "hidden-answer"), result("r"))]
     heading = words("## Next\n\nText.", "answer")
     return {
         "index": whole(),
-        "unanswered": lesson(asking(ask, "a"), words("Plain."), *veils, a=ask),
+        "unanswered": lesson(asking(ask, "a"), words("Plain."), *hidden, a=ask),
         "heading": lesson(asking(ask, "a"), heading, a=ask),
         "plain": page(cell(printed("1"))),
     }
@@ -96,8 +96,8 @@ def test_each_answer_is_in_one_closed_fold_and_nothing_else_is(built):
     assert "words-of-one" in one
     assert "result-of-one" in one
     assert "Between" not in one + two
-    assert "attnbook-veil" in two
-    assert "attnbook-veil" not in one + worked
+    assert "attnbook-hidden-answer" in two
+    assert "attnbook-hidden-answer" not in one + worked
     assert "Anchored" in two
     assert ("Look again" in hint, "Because" in why) == (True, True)
     assert "worked-answer" in worked
@@ -130,11 +130,11 @@ def test_no_answer_and_no_code_of_a_prediction_is_outside_the_folds(built):
     assert "<p>(1, 5, 3)</p>" in shown  # among the options, until the figure is alive
 
 
-def test_a_missing_answer_a_fourth_veil_and_a_heading_in_an_answer_are_warned_of(built):
+def test_a_missing_answer_a_fourth_hidden_answer_and_a_heading_in_an_answer_are_warned_of(built):
     lines = built.warnings.splitlines()
     found = {name: "\n".join(line for line in lines if f"/{name}." in line) for name in pages()}
     assert "cell 1 asks, and no cell after it answers" in found["unanswered"]
-    assert "a page has at most 3 veils" in found["unanswered"]
+    assert "a page has at most 3 hidden answers" in found["unanswered"]
     assert "the answer from cell 2 on has a heading" in found["heading"]
     assert (found["index"], found["plain"]) == ("", "")
 
@@ -189,7 +189,7 @@ def test_a_card_has_one_border(show, alive):
         assert card.evaluate(FRAMES) == 1
 
 
-def test_a_veil_opens_for_an_answer_or_by_its_button_and_not_before(show):
+def test_a_hidden_answer_opens_for_an_answer_or_by_its_button_and_not_before(show):
     with show() as (tab, folds):
         figure = tab.locator("figure[data-attnbook-figure]").nth(1)
         for opening in ("click", "Enter"):
@@ -239,7 +239,7 @@ def test_a_search_for_a_text_opens_its_fold(show):
         expect(folds.nth(1)).to_have_attribute("open", "")
 
 
-def test_a_figure_that_could_not_start_keeps_no_veil_shut(built, show):
+def test_a_figure_that_could_not_start_opens_its_hidden_answer(built, show):
     text = built.read().replace("attnbook-state", "attnbook-lost")
     (built.html / "lost.html").write_text(text, "utf-8")
     with show(name="lost") as (tab, folds):

@@ -249,16 +249,20 @@ def test_a_printed_chapter_is_short_unless_its_answers_are_shown(browser, home):
     assert shown > closed + 5
 
 
-def test_pictures_get_no_pale_box_in_the_dark_and_paper_is_light_with_open_veils(browser, home):
+def test_pictures_get_no_pale_box_in_the_dark_and_paper_is_light_with_hidden_answers_open(
+    browser, home
+):
     style = "e => [getComputedStyle(e).backgroundColor, getComputedStyle(e).filter]"
     state = """[document.documentElement.dataset.theme,
-        document.querySelector('.attnbook-veil').open,
-        [...document.querySelectorAll('.attnbook-veil')].at(-1).open,
-        document.querySelector('.attnbook-answer:not(.attnbook-veil)').open]"""
+        document.querySelector('.attnbook-hidden-answer').open,
+        [...document.querySelectorAll('.attnbook-hidden-answer')].at(-1).open,
+        document.querySelector('.attnbook-answer:not(.attnbook-hidden-answer)').open]"""
     with opened(browser, f"{home}chapters/masked-softmax.html", scheme="dark") as (page, _):
         picture = page.locator("main img").first
         assert picture.evaluate(style) == ["rgba(0, 0, 0, 0)", "none"]
-        page.evaluate("[...document.querySelectorAll('.attnbook-veil')].at(-1).open = true")
+        page.evaluate(
+            "[...document.querySelectorAll('.attnbook-hidden-answer')].at(-1).open = true"
+        )
         before = page.evaluate(state)
         page.evaluate("dispatchEvent(new Event('beforeprint'))")
         assert before == ["dark", False, True, False]

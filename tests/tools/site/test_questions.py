@@ -16,7 +16,7 @@ def test_every_question_of_the_book_has_an_answer_and_each_is_folded(site):
     assert sum(it.questions for it in found.values()) > 60, table
     for it in found.values():
         assert it.seen + it.unanswered + it.without_hint == [], table
-        assert it.veils <= 3, table
+        assert it.hidden <= 3, table
 
 
 # The count itself can fail
@@ -42,7 +42,7 @@ def built(tmp_path_factory):
 )
 def test_open_and_missing_answers_are_found(built, old, new, seen, unanswered):
     found = count(built.read().replace(old, new) if old else built.read())
-    assert (found.predictions, found.veils, found.questions) == (2, 1, 2 + ("0." in new))
+    assert (found.predictions, found.hidden, found.questions) == (2, 1, 2 + ("0." in new))
     assert (len(found.seen), found.unanswered) == (seen, unanswered)
     assert "2. Write it." in found.without_hint
 

@@ -7,9 +7,9 @@ function answerTo(target) {
   return next instanceof HTMLDetailsElement && next.matches(".attnbook-answer") ? next : null;
 }
 
-/** The prediction before a veil, if it is alive and still without an answer. @param {Element} veil */
-function openQuestion(veil) {
-  const figure = veil.previousElementSibling?.querySelector('[data-attnbook-figure="prediction"]');
+/** The prediction before a hidden answer, if it is alive and still without an answer. @param {Element} answer */
+function openQuestion(answer) {
+  const figure = answer.previousElementSibling?.querySelector('[data-attnbook-figure="prediction"]');
   return figure instanceof HTMLElement && !figure.dataset.done ? figure : null;
 }
 
@@ -25,9 +25,9 @@ addEventListener("attnbook-answered", ({ target }) => {
 });
 
 addEventListener("click", (event) => {
-  const veil = event.target instanceof Element ? event.target.closest("summary")?.parentElement : null;
-  if (!(veil instanceof HTMLDetailsElement) || veil.open || !veil.matches(".attnbook-veil")) return;
-  const question = openQuestion(veil);
+  const answer = event.target instanceof Element ? event.target.closest("summary")?.parentElement : null;
+  if (!(answer instanceof HTMLDetailsElement) || answer.open || !answer.matches(".attnbook-hidden-answer")) return;
+  const question = openQuestion(answer);
   if (!question) return;
   event.preventDefault();
   /** @type {HTMLElement | null} */

@@ -30,7 +30,7 @@ addEventListener("toggle", letWhatScrollsTakeFocus, true);
     theme = page.theme;
     page.theme = "light";
     /** @type {NodeListOf<HTMLDetailsElement>} */
-    const closed = document.querySelectorAll("main details.attnbook-veil:not([open])");
+    const closed = document.querySelectorAll("main details.attnbook-hidden-answer:not([open])");
     folded = [...closed];
     for (const answer of folded) answer.open = true;
   });
