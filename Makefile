@@ -40,9 +40,10 @@ notebooks: $(READY) ## re-execute every chapter and store its outputs (NAME=… 
 diagrams: $(READY) ## redraw the pictures in img/
 	@$(BIN)/python -m tools.pictures.draw
 
-lint: $(NODE_BIN)/tsc ## style, types, arrows between rooms and workflows
+lint: $(NODE_BIN)/tsc ## style, words, types, arrows between rooms and workflows
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	$(BIN)/python -m tools.ci.words
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache --no-logo
 	$(BIN)/node $(NODE_BIN)/biome check --error-on-warnings

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from xml.sax.saxutils import escape
 
-# Okabe and Ito's blue, vermillion, bluish green and reddish purple, all but the first
+# Okabe and Ito's blue, vermilion, bluish green and reddish purple, all but the first
 # darkened until white text reads on them. One colour per key, in every picture.
 KEY_COLOURS = ("#0072b2", "#c24e00", "#008563", "#a64888")
 SLATE, PALE, INK, WHITE = "#66717f", "#dde2e9", "#14181e", "#ffffff"
