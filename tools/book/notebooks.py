@@ -31,7 +31,7 @@ from tools import ROOT
 from tools.book.state import ONE_THREAD
 from tools.table_of_contents import pages
 
-CELL_TIMEOUT = 120  # seconds
+CELL_TIMEOUT = 600  # seconds; a training of 15 takes two minutes on a machine with ten other programs
 # A chapter per worker, each on one thread: more would wait for one another.
 SIDE_BY_SIDE = ["--numprocesses=auto", "--maxprocesses=4", "--dist=loadfile"]
 # Names whose answer is another at every run; the last three are those of a finished race.
