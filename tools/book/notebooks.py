@@ -31,7 +31,7 @@ from tools import ROOT
 from tools.book.state import ONE_THREAD
 from tools.table_of_contents import pages
 
-CELL_TIMEOUT = 600  # seconds; a training of 15 takes two minutes on a machine with ten other programs
+CELL_TIMEOUT = 600  # seconds; on a busy machine a training of 15 seconds takes two minutes
 # A chapter per worker, each on one thread: more would wait for one another.
 SIDE_BY_SIDE = ["--numprocesses=auto", "--maxprocesses=4", "--dist=loadfile"]
 # Names whose answer is another at every run; the last three are those of a finished race.
