@@ -108,7 +108,7 @@ def gaussian_score(
     """Score by closeness: -‖q - k‖² / (2 width²), the exponent of a Gaussian kernel.
 
     Args:
-        width: positive; how far a query looks, in the units of queries and keys.
+        width: positive; how far a query attends, in the units of queries and keys.
             A tensor, so that it can be learned, is not read.
 
     Raises:

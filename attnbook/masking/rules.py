@@ -1,4 +1,4 @@
-"""More rules about who may be seen: windows, prefixes, packed documents, left padding.
+"""More masks: windows, prefixes, packed documents, left padding.
 
 In every mask True means visible, and masks of several rules are joined by `&`.
 """
@@ -44,7 +44,7 @@ def start_mask(
     Raises:
         TypeError, ValueError: as `length_mask` does for lengths.
 
-    Source: PyTorch and Hugging Face, where a batch that writes is padded on this side.
+    Source: PyTorch and Hugging Face, where a batch that generates is padded on this side.
     """
     check_shape(shape)
     lengths = lengths_for_queries("starts", starts, shape, device)
@@ -59,7 +59,7 @@ def window_mask(
 ) -> Bool[Tensor, "ones *ones queries keys"]:
     """Show each query the keys near its own position, and none further away.
 
-    Queries stand at the last positions of the keys, as for `causal_mask`.
+    Queries are at the last positions of the keys, as for `causal_mask`.
 
     Args:
         shape: the scores' shape, `(batch, [heads,] num_queries, num_keys)`.
@@ -93,7 +93,7 @@ def prefix_mask(
 ) -> Bool[Tensor, "batch *ones queries keys"]:
     """Show every query a prefix of the keys, and of the others those up to its own position.
 
-    It takes the place of a causal mask, which would hide the prefix's own future.
+    Use it instead of a causal mask, which would hide later positions of the prefix.
 
     Args:
         prefix_lens: how many keys, from the first, every query sees; whole numbers in
@@ -119,10 +119,10 @@ def document_mask(
     shape: Sequence[int],
     device: torch.device | str | None = None,
 ) -> Bool[Tensor, "#batch *ones queries keys"]:
-    """Keep documents apart that are packed one behind the other: each sees itself alone.
+    """Separate packed documents: each position sees only its own document.
 
-    Queries stand at the last positions of the keys, as for `causal_mask`, and belong to the
-    document of the key that stands there.
+    Queries are at the last positions of the keys, as for `causal_mask`, and belong to the
+    document of the key at their position.
 
     Args:
         documents: the document that each key belongs to, any whole numbers, shape

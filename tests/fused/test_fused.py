@@ -308,12 +308,12 @@ def test_no_weights_are_made_where_none_are_kept(name, every_path):
 def test_keys_past_the_length_cost_nothing(every_path):
     queries, keys, _ = projections(4, (1, 7, 50, 3), 1.0, torch.float32)
     visible = length_mask(torch.tensor([2]), (1, 7, 50))
-    found = blocks.blocks(queries, keys, blocks.seen_by(visible, queries, keys))
+    found = blocks.blocks(queries, keys, blocks.keys_to_score(visible, queries, keys))
     assert {block.numbers.shape[2] for _, block in found} == {2}
     assert list(blocks.blocks(queries, keys, torch.tensor([[0]]))) == []
     # Nor do those that none of a block's queries sees.
     queries, visible = queries.new_zeros(1, 7, 5), causal_mask((1, 7, 7))
-    found = blocks.blocks(queries, queries, blocks.seen_by(visible, queries, queries))
+    found = blocks.blocks(queries, queries, blocks.keys_to_score(visible, queries, queries))
     assert [place.seen for place, _ in found] == ([2, 4, 6, 7] if every_path == "fast" else [7])
 
 
@@ -444,10 +444,10 @@ def test_huge_scores_have_gradients_in_training(number, dtype, causal, valid_len
 def test_the_longest_vectors_tell_whether_scores_are_huge(query, key, dtype, alike):
     queries, keys = torch.full((1, 2, 4), query, dtype=dtype), torch.ones(1, 3, 4, dtype=dtype)
     keys[:, 2] = key
-    assert dot_product._are_rounded_alike(queries, keys, None) == alike
+    assert dot_product._tolerates_rounding(queries, keys, None) == alike
     seen, unseen = torch.tensor([True, False, True]), torch.tensor([True, True, False])
-    assert dot_product._are_rounded_alike(queries, keys, seen[None, None]) == alike
-    assert dot_product._are_rounded_alike(queries, keys, unseen[None, None]) == (query < 1e9)
+    assert dot_product._tolerates_rounding(queries, keys, seen[None, None]) == alike
+    assert dot_product._tolerates_rounding(queries, keys, unseen[None, None]) == (query < 1e9)
 
 
 @pytest.mark.parametrize(

@@ -455,7 +455,7 @@ def test_rules_that_cannot_be_are_refused(error, rules, message):
 
 
 def test_an_encoder_layer_is_refused_fewer_queries_than_keys():
-    message = "num_queries must be num_keys=7 in an encoder, where each word is both, got 5"
+    message = "num_queries must be num_keys=7 in an encoder, where each token is both, got 5"
     with pytest.raises(ValueError, match=message):
         for_encoder_layer(ALONE["back"])
 
@@ -474,16 +474,16 @@ def test_an_attention_mask_of_two_axes_says_which_keys_are_padding():
 @pytest.mark.parametrize(
     ("name", "rule", "message"),
     [
-        ("back", "back", "got 2: a model's sliding_window says it, 3 for back=2"),
-        ("ahead", "ahead", "got 1: a model's sliding_window says it, 2 for back=ahead=2"),
-        ("documents", "documents", r"got \(4, 4, 4, 1, 1, 9, ...\): position_ids that"),
-        ("prefix", "prefix", "got 3: a mask of four axes says it, 0 and -inf"),
-        ("table", "table", r"got \(\(True.*: a mask of four axes says it, 0 and -inf"),
+        ("back", "back", "got 2: set a model's sliding_window, 3 for back=2"),
+        ("ahead", "ahead", "got 1: set a model's sliding_window, 2 for back=ahead=2"),
+        ("documents", "documents", r"got \(4, 4, 4, 1, 1, 9, ...\): pass position_ids that"),
+        ("prefix", "prefix", "got 3: pass a mask of four axes, 0 and -inf"),
+        ("table", "table", r"got \(\(True.*: pass a mask of four axes, 0 and -inf"),
         ("causal from the first key, fewer queries", "causal", "got 'first'"),
     ],
 )
 def test_what_an_attention_mask_of_two_axes_cannot_say_is_refused(name, rule, message):
-    expected = "be None for an attention_mask of two axes, which says the same to every query"
+    expected = "be None for an attention_mask of two axes, which is the same for every query"
     if rule == "causal":
         expected = "be 'last', as in models, where num_queries=5 is not num_keys=7"
     with pytest.raises(ValueError, match=f"{rule} must {expected}, {message}"):

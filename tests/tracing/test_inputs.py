@@ -13,8 +13,8 @@ import torch
 from torch import nn
 
 from attnbook.tracing import trace
-from attnbook.tracing.copying import duplicate, own_copy
-from attnbook.tracing.naming import resized
+from attnbook.tracing.copying import copy_input, duplicate
+from attnbook.tracing.naming import resize
 
 SIZES = {"batch": 2, "keys": 7}
 
@@ -248,7 +248,7 @@ def test_an_input_that_is_too_large_to_copy_stays_expanded(requires_grad):
 
     assert x_ray.error is None
     assert x_ray.shapes == {"x": (LARGE, LARGE), "return": (2, 3)}
-    assert own_copy(large).untyped_storage().nbytes() == 4
+    assert copy_input(large).untyped_storage().nbytes() == 4
 
 
 def test_a_buffer_that_is_too_large_to_copy_is_as_before():
@@ -264,7 +264,7 @@ def test_a_buffer_that_is_too_large_to_copy_is_as_before():
 
 def test_a_larger_input_repeats_only_what_is_not_expanded():
     x = torch.arange(3.0)[:, None].expand(3, 5)
-    larger = resized(x, {"batch": 3, "size": 5}, {"batch": 7, "size": 11})
+    larger = resize(x, {"batch": 3, "size": 5}, {"batch": 7, "size": 11})
 
     assert larger.stride()[1] == 0
     assert larger.tolist() == [[float(row % 3)] * 11 for row in range(7)]

@@ -264,7 +264,7 @@ def test_a_source_that_was_changed_since_is_refused(tmp_path, monkeypatch):
     assert trace(changing.layer, x).error is None
     for text in ("def layer(x):\n    return x + 2.5\n", "\ndef layer(x):\n    return x + 1\n", "("):
         file.write_text(text)
-        with pytest.raises(TypeError, match="layer is not what its source says now"):
+        with pytest.raises(TypeError, match="layer differs from its source now"):
             trace(changing.layer, x)
 
 
