@@ -222,12 +222,6 @@ def test_heads_that_do_not_divide_the_width_are_refused(num_heads):
         MultiHeadAttention(5, 5, 11, 24, num_heads)
 
 
-@pytest.mark.parametrize("wrong", [0.5, 1, None, "no"])
-def test_a_bias_that_is_neither_true_nor_false_is_refused(wrong):
-    with pytest.raises(TypeError, match="bias must be True or False, got"):
-        MultiHeadAttention(5, 5, 11, 24, 4, 0.5, wrong)
-
-
 @pytest.mark.parametrize(
     ("name", "rule"),
     [("queries", "query_size=5"), ("keys", "key_size=5"), ("values", "value_size=11")],

@@ -170,16 +170,6 @@ def test_the_formulas_tensors_are_those_that_torch_makes():
     assert peak.most - 1 == peak_bytes("dot", "formula", Sizes(1, 16, 32, 4))  # the mask is 1 byte
 
 
-@each_program
-@each_mode
-def test_counts_grow_with_every_size(layer, way, mode):
-    for name in Sizes._fields:
-        larger = SIZES._replace(**{name: 2 * getattr(SIZES, name)})
-        more, fewer = (sum(operations(layer, way, s, mode).values()) for s in (larger, SIZES))
-        assert more > fewer
-        assert peak_bytes(layer, way, larger, mode) >= peak_bytes(layer, way, SIZES, mode)
-
-
 # Refusals
 
 PROGRAM = "layer and way must be one of additive formula, additive ours, dot formula, dot ours, got"

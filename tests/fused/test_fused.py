@@ -314,7 +314,9 @@ def test_keys_past_the_length_cost_nothing(every_path):
     # Nor do those that none of a block's queries sees.
     queries, visible = queries.new_zeros(1, 7, 5), causal_mask((1, 7, 7))
     found = blocks.blocks(queries, queries, blocks.keys_to_score(visible, queries, queries))
-    assert [place.seen for place, _ in found] == ([2, 4, 6, 7] if every_path == "fast" else [7])
+    assert [region.keys.stop for region, _ in found] == (
+        [2, 4, 6, 7] if every_path == "fast" else [7]
+    )
 
 
 def test_the_dot_product_is_taken_by_slices_where_they_pay(every_path, monkeypatch):

@@ -9,18 +9,6 @@ from attnbook import (
     DotProductAttention,
     MLPAttention,
     MultiHeadAttention,
-    additive_score,
-    bilinear_score,
-    dot_score,
-    gaussian_score,
-    kernel_pool,
-    masked_softmax,
-    merge_heads,
-    pool,
-    rotary_encoding,
-    scaled_dot_score,
-    sinusoidal_encoding,
-    split_heads,
 )
 from attnbook.tracing import trace
 from tests.cases import FirstPartAttention
@@ -106,14 +94,6 @@ def test_followed_into_all_modules_each_projection_shows_what_it_makes(sizes):
     ]
 
 
-@each_size
-def test_without_lengths_and_causal_the_mask_has_a_row_for_each_query(sizes):
-    layer, (_, keys, values, _) = many_heads(sizes)
-    queries = torch.randn(*keys.shape[:2], sizes[3])
-    made = dict(sections(trace(layer, queries, keys, values, causal=True))[0])
-    assert made["visible"] == (1, keys.shape[1], keys.shape[1])
-
-
 LAYERS = {
     "dot": lambda _: DotProductAttention(0.5),
     "additive": lambda size: AdditiveAttention(size, size, 17),
@@ -158,30 +138,6 @@ def test_the_lines_of_our_layers_show_the_shapes_they_make(name, causal, heads, 
     score = trace(layer.score, *inputs[:2])
     assert score.shapes["queries"] == (*front, queries, size)
     assert score.shapes["return"] == (*front, queries, keys)
-
-
-@each_size
-def test_functions_return_the_shapes_that_a_trace_shows(sizes):
-    batch, queries, keys, size, key_size, value_size, num_heads, head_size = sizes
-    q, k, v = attention_inputs(sizes)
-    scores, heads = torch.randn(batch, queries, keys), (batch, num_heads, queries, head_size)
-    joined = (batch, queries, num_heads * head_size)
-    pooled = (batch, queries, value_size)
-    for shape, function, *inputs in (
-        (scores.shape, dot_score, q, k),
-        (scores.shape, scaled_dot_score, q, k),
-        (scores.shape, gaussian_score, q, k),
-        (scores.shape, bilinear_score, q, k, torch.ones(size, size)),
-        (scores.shape, additive_score, q, k, torch.ones(size)),
-        (scores.shape, masked_softmax, scores, torch.ones(batch)),
-        (pooled, pool, scores, v),
-        (pooled, kernel_pool, q, k, v, 2.0),
-        (heads, split_heads, torch.ones(joined), num_heads),
-        (joined, merge_heads, torch.ones(heads)),
-        (heads, rotary_encoding, torch.ones(heads)),
-        ((queries, key_size), sinusoidal_encoding, queries, key_size),
-    ):
-        assert trace(function, *inputs).shapes["return"] == shape, function.__name__
 
 
 @each_size
