@@ -4,18 +4,20 @@ import pytest
 import torch
 
 from tests.cases import (
-    KEPT_OR_NOT,
     PER_EXAMPLE,
+    WITH_OR_WITHOUT_WEIGHTS,
     WITHOUT_WEIGHTS,
     all_close,
-    every_layer_kept_or_not,
+    every_layer_with_or_without_weights,
     make,
 )
 
 pytestmark = pytest.mark.usefixtures("every_path")
 
 KEYS = 7
-every_way = pytest.mark.parametrize("name", [*KEPT_OR_NOT, "a subclass", "multi-head with bias"])
+every_way = pytest.mark.parametrize(
+    "name", [*WITH_OR_WITHOUT_WEIGHTS, "a subclass", "multi-head with bias"]
+)
 LENGTHS = {
     "all keys": None,
     "per example": PER_EXAMPLE,
@@ -124,7 +126,7 @@ def _fresh_compiler():
 @pytest.mark.slow
 @pytest.mark.few(6)
 @pytest.mark.usefixtures("_fresh_compiler")
-@every_layer_kept_or_not
+@every_layer_with_or_without_weights
 @pytest.mark.parametrize(
     ("queries", "lengths", "training"), [(KEYS, "all keys", False), (3, "per query", True)]
 )

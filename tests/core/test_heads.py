@@ -17,7 +17,7 @@ def test_six_numbers_become_three_heads_of_two_and_these_six_again():
 
 
 @given(seeds, sizes, sizes, sizes, sizes)
-def test_each_head_holds_its_slice_of_every_vector(seed, batch, positions, num_heads, head_size):
+def test_each_head_is_its_slice_of_every_vector(seed, batch, positions, num_heads, head_size):
     generator = torch.Generator().manual_seed(seed)
     vectors = torch.randn(batch, num_heads * head_size, positions, generator=generator)
     vectors = vectors.transpose(1, 2)  # need not be contiguous
@@ -30,7 +30,7 @@ def test_each_head_holds_its_slice_of_every_vector(seed, batch, positions, num_h
 
 
 @pytest.mark.parametrize(("batch", "positions"), [(0, 3), (2, 0)])
-def test_empty_axes_go_there_and_back(batch, positions):
+def test_empty_axes_can_be_split_and_merged(batch, positions):
     vectors = torch.ones(batch, positions, 10)
     heads = split_heads(vectors, 2)
     assert heads.shape == (batch, 2, positions, 5)

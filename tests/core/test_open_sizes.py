@@ -7,7 +7,7 @@ from torch.export import Dim
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from attnbook import sinusoidal_encoding, window_mask
-from tests.cases import all_close, every_layer_kept_or_not, gradients, make
+from tests.cases import all_close, every_layer_with_or_without_weights, gradients, make
 
 pytestmark = [pytest.mark.usefixtures("every_path"), pytest.mark.slow]
 
@@ -71,7 +71,7 @@ def open_sizes(form, rule):
 
 
 @pytest.mark.few(6)
-@every_layer_kept_or_not
+@every_layer_with_or_without_weights
 @every_form
 @every_rule
 @pytest.mark.parametrize("strict", [True, False], ids=["strict", "non-strict"])
@@ -89,7 +89,7 @@ def test_an_exported_layer_takes_any_sizes(name, form, rule, strict):
 
 
 @pytest.mark.few(6)
-@every_layer_kept_or_not
+@every_layer_with_or_without_weights
 @every_form
 @every_rule
 @pytest.mark.parametrize("learns", [False, True])
@@ -120,7 +120,7 @@ class TakesTensorsOnly(nn.Module):
 
 
 @pytest.mark.few(6)
-@every_layer_kept_or_not
+@every_layer_with_or_without_weights
 @every_form
 @every_rule
 @pytest.mark.parametrize("learns", [False, True])

@@ -61,7 +61,7 @@ def test_kernel_pool_weighs_by_the_gaussian_of_the_distance():
     assert kernel_pool(column(0), keys, column(0, 8)).item() == pytest.approx(2)
 
 
-def test_kernel_pool_does_not_see_padding():
+def test_kernel_pool_ignores_padding():
     lens = torch.tensor([1])
     assert kernel_pool(column(0.5), column(0, 1), column(10, 20), valid_lens=lens).item() == 10
 
@@ -74,6 +74,6 @@ def test_kernel_pool_agrees_with_the_oracle(width, valid_lens, qkv):
     assert torch.allclose(output.double(), expected, atol=1e-5)
 
 
-def test_a_narrow_kernel_finds_the_nearest_key():
+def test_a_narrow_kernel_gives_the_nearest_value():
     # The other kernels underflow to zero; the softmax still sums to one.
     assert kernel_pool(column(0.9), column(0, 1), column(10, 20), 1e-3).item() == 20

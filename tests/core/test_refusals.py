@@ -10,10 +10,10 @@ from tests.cases import (
     LAYERS,
     PER_EXAMPLE,
     FirstPartAttention,
+    are_unchanged,
+    copy_with_versions,
     make,
     random_qkv,
-    snapshot,
-    unchanged,
 )
 
 # Each case changes one argument of a good call.
@@ -100,10 +100,10 @@ def test_a_refused_call_names_the_rule_and_changes_nothing(name, change, error, 
     weights = getattr(layer, "attention_weights", None)
     arguments = GOOD | change
     tensors = [x for x in (*arguments.values(), *layer.parameters()) if is_dense(x)]
-    before, random_state = snapshot(tensors), torch.get_rng_state()
+    before, random_state = copy_with_versions(tensors), torch.get_rng_state()
     with pytest.raises(error, match=message):
         layer(**arguments)
-    assert unchanged(tensors, before)
+    assert are_unchanged(tensors, before)
     assert getattr(layer, "attention_weights", None) is weights
     assert torch.equal(torch.get_rng_state(), random_state)
 
@@ -168,7 +168,7 @@ def test_a_dropout_that_is_no_number_is_refused(create, wrong):
 
 @make_with_dropout
 @pytest.mark.parametrize("right", [0, 1, 0.0, 1.0, 0.5])
-def test_a_dropout_from_0_to_1_is_taken(create, right):
+def test_a_dropout_from_0_to_1_is_accepted(create, right):
     layer = create(right)
     assert getattr(layer, "attention", layer).dropout.p == right
 
@@ -200,13 +200,13 @@ class TestSizes:
         with pytest.raises(TypeError, match=rf"{layer.__name__} takes \({order}, dropout"):
             layer(**sizes)
 
-    def test_a_size_of_1_is_taken(self, layer, name):
+    def test_a_size_of_1_is_accepted(self, layer, name):
         sizes = dict.fromkeys(SIZES[layer], 1 if name == "num_hiddens" else 5) | {name: 1}
         layer(**sizes)
 
 
 @pytest.mark.parametrize("arguments", [(8, 0.1), (8,), ()])
-def test_the_positional_order_of_later_d2l_is_refused_by_naming_ours(arguments):
+def test_the_argument_order_of_later_d2l_is_refused_with_our_order(arguments):
     rule = r"\(key_size, query_size, num_hiddens, dropout\); the order \(num_hiddens, dropout\)"
     with pytest.raises(TypeError, match=rule):
         AdditiveAttention(*arguments)

@@ -118,12 +118,12 @@ def not_run(call, functions):
 
 
 @pytest.mark.parametrize("chapter", CALLS)
-def test_what_a_chapter_shows_runs_when_its_layer_is_called(chapter):
+def test_the_lines_that_a_chapter_shows_run_when_the_layer_is_called(chapter):
     call, shown = CALLS[chapter]
     assert not_run(call, shown) == []
 
 
-def test_all_that_the_chapters_show_is_tried():
+def test_all_sources_that_chapters_show_are_tested():
     in_chapters = {
         (path.stem, name.split(".")[-1])
         for path in notebooks.chapters()
@@ -176,7 +176,7 @@ EDITS = {
 
 
 @pytest.mark.parametrize("edit", EDITS)
-def test_a_reader_who_edits_the_line_sees_the_output_change(edit, monkeypatch):
+def test_editing_the_line_that_a_chapter_shows_changes_the_output(edit, monkeypatch):
     function, line, other, layers = EDITS[edit]
     source = inspect.getsource(function)
     assert source.count(line) == 1

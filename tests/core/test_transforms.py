@@ -18,7 +18,7 @@ from tests.cases import (
     SOME_MASK,
     all_close,
     every_layer,
-    every_layer_kept_or_not,
+    every_layer_with_or_without_weights,
     every_mask,
     gradients,
     make,
@@ -44,7 +44,7 @@ def compiled_like(layer, backend="aot_eager"):
 
 @pytest.mark.slow
 @pytest.mark.few(7)
-@every_layer_kept_or_not
+@every_layer_with_or_without_weights
 @pytest.mark.parametrize("mask", MASKS)
 @pytest.mark.parametrize("heads", [(), (2,)])
 def test_a_layer_compiles_to_one_graph_with_the_same_outputs_and_gradients(name, mask, heads):
@@ -110,7 +110,7 @@ def test_compiled_kernel_pooling_gives_the_same(qkv):
 
 @pytest.mark.slow
 @pytest.mark.few(7)
-@every_layer_kept_or_not
+@every_layer_with_or_without_weights
 @every_mask
 @pytest.mark.parametrize("strict", [True, False], ids=["strict", "non-strict"])
 def test_an_exported_layer_gives_the_same_and_export_does_not_change_the_layer(
@@ -151,7 +151,7 @@ def test_autocast_mixes_dtypes_that_are_refused_without_it(name, qkv):
 # Copying, saving, loading
 
 
-@every_layer_kept_or_not
+@every_layer_with_or_without_weights
 def test_a_copy_made_after_training_gives_the_same_and_shares_nothing(name, qkv):
     layer = make(name, dropout=0.5).train()
     layer(qkv[0].requires_grad_(), *qkv[1:]).sum().backward()
@@ -188,7 +188,7 @@ def test_lengths_need_not_be_contiguous(name, qkv):
 # Tensors without values
 
 
-@every_layer_kept_or_not
+@every_layer_with_or_without_weights
 @every_mask
 def test_a_layer_computes_shapes_on_the_meta_device(name, mask, qkv):
     if "valid_lens" in mask:

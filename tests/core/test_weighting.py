@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from attnbook import masked_softmax
 from tests import oracle
-from tests.cases import PER_EXAMPLE, PER_QUERY, seeds, snapshot, unchanged
+from tests.cases import PER_EXAMPLE, PER_QUERY, are_unchanged, copy_with_versions, seeds
 
 TOLERANCE = {torch.float64: 1e-14, torch.float32: 1e-6, torch.bfloat16: 8e-3, torch.float16: 1e-3}
 QUERIES, KEYS = 3, 7
@@ -68,16 +68,16 @@ def calls(draw):
 
 @given(calls())
 @pytest.mark.parametrize("dtype", TOLERANCE, ids=str)
-def test_it_agrees_with_the_oracle_and_leaves_its_inputs_as_they_were(dtype, call):
+def test_it_agrees_with_the_oracle_and_does_not_change_its_inputs(dtype, call):
     scores, options = call[0].to(dtype), call[1]
     given = [x for x in (scores, options["valid_lens"], options["mask"]) if x is not None]
-    before = snapshot(given)
+    before = copy_with_versions(given)
     weights = masked_softmax(scores, **options)
     expected = oracle.masked_softmax(scores, **options)
     assert weights.dtype == dtype
     assert torch.allclose(weights.double(), expected, rtol=0, atol=TOLERANCE[dtype])
     assert not weights[expected == 0].any() or dtype != torch.float64
-    assert unchanged(given, before)
+    assert are_unchanged(given, before)
 
 
 EXTREMES = ["min", "max", -1e4, 1e4, -6e4, 0.0]
@@ -104,7 +104,7 @@ def test_the_whole_range_of_scores_in_one_row_is_no_overflow(dtype):
     assert masked_softmax(scores, torch.tensor([3])).tolist() == [[[0, 1, 0, 0]]]
 
 
-def test_a_visible_infinity_is_taken_at_its_word():
+def test_a_visible_infinity_is_used_as_it_is():
     inf = math.inf
     scores = torch.tensor([[0.0, -inf, 0.0], [0.0, inf, 0.0], [-inf, -inf, 0.0]])[None]
     weights = masked_softmax(scores, torch.tensor([2]))[0]

@@ -96,6 +96,7 @@ def test_kernels_give_the_same_scores_and_gradients_as_blocks(scale):
         assert torch.allclose(left, right, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.weekly
 @pytest.mark.slow
 def test_a_compiled_layer_learns_from_projected_keys_of_another_layout(qkv, monkeypatch):
     for threshold in THRESHOLDS:

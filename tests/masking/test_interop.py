@@ -167,7 +167,7 @@ def test_an_added_mask_works_for_queries_of_narrow_dtypes(dtype):
     torch.testing.assert_close(output, sdpa(*qkv, **for_sdpa(rules)))
 
 
-def test_sdpa_gets_is_causal_only_where_that_is_the_same_mask():
+def test_sdpa_gets_is_causal_only_where_it_is_the_same_mask():
     for rules in EVERY:
         arguments = for_sdpa(rules)
         triangle = torch.ones(rules.num_queries, rules.num_keys).tril().bool()
@@ -460,7 +460,7 @@ def test_impossible_rules_are_refused(error, rules, message):
         MaskRules(**({"num_queries": 5, "num_keys": 7} | rules))
 
 
-def test_an_encoder_layer_is_refused_fewer_queries_than_keys():
+def test_an_encoder_layer_refuses_fewer_queries_than_keys():
     message = "num_queries must be num_keys=7 in an encoder, where each token is both, got 5"
     with pytest.raises(ValueError, match=message):
         for_encoder_layer(ALONE["back"])
@@ -496,6 +496,6 @@ def test_rules_that_an_attention_mask_of_two_axes_cannot_express_are_refused(nam
         for_transformers(ALONE[name])
 
 
-def test_from_the_first_key_is_from_the_last_where_queries_are_as_many():
+def test_causal_first_equals_causal_last_for_as_many_queries_as_keys():
     arguments = for_transformers(ALONE["causal from the first key"])
     assert arguments["attention_mask"].tolist() == [[1] * 7]

@@ -68,7 +68,7 @@ def paddings(name):
 
 
 @pytest.mark.parametrize("name", DECODERS + ENCODERS)
-def test_a_model_weighs_what_the_rules_show_and_all_keys_in_empty_rows(name):
+def test_a_model_attends_to_what_the_rules_show_and_to_all_keys_in_empty_rows(name):
     network = model(name, "eager")
     for rules in paddings(name):
         visible = rules.visible()
