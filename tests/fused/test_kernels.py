@@ -83,17 +83,19 @@ def test_a_layer_compiled_by_default_gives_the_same_outputs_and_gradients(
     "scale", [50.0, 1e-3, pytest.param(1.0, marks=pytest.mark.weekly)]
 )  # by exponentials, by tanh
 def test_kernels_give_the_same_scores_and_gradients_as_blocks(scale):
-    queries, keys, weight = projections(8, (2, 3, 7, 5), scale, torch.float64)
-    keys = keys.transpose(1, 2).contiguous().transpose(1, 2)
-    visible = length_mask(PER_EXAMPLE, (2, 3, 7))
-    found = []
-    for score in (fast_additive_score, torch.compile(fast_additive_score, backend="aot_eager")):
-        leaves = [tensor.clone().requires_grad_() for tensor in (queries, keys, weight)]
-        scores = torch.where(visible, score(*leaves, visible), 0.0)
-        scores.square().sum().backward()
-        found.append([scores.detach(), *(leaf.grad for leaf in leaves)])
-    for left, right in zip(*found, strict=True):
-        assert torch.allclose(left, right, rtol=1e-9, atol=1e-12)
+    compiled = torch.compile(fast_additive_score, backend="aot_eager")
+    for sizes, lengths in (((2, 3, 7, 5), PER_EXAMPLE), ((3, 4, 6, 2), torch.tensor([6, 0, 2]))):
+        queries, keys, weight = projections(8, sizes, scale, torch.float64)
+        keys = keys.transpose(1, 2).contiguous().transpose(1, 2)
+        visible = length_mask(lengths, sizes[:3])
+        found = []
+        for score in (fast_additive_score, compiled):
+            leaves = [tensor.clone().requires_grad_() for tensor in (queries, keys, weight)]
+            scores = torch.where(visible, score(*leaves, visible), 0.0)
+            scores.square().sum().backward()
+            found.append([scores.detach(), *(leaf.grad for leaf in leaves)])
+        for left, right in zip(*found, strict=True):
+            assert torch.allclose(left, right, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.weekly
