@@ -192,11 +192,11 @@ class Attention(nn.Module):
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - as in nn.Module
         # Python calls this when the property above raises AttributeError.
         if name == "attention_weights":
-            raise no_weights(self)
+            raise missing_weights_error(self)
         return super().__getattr__(name)
 
 
-def no_weights(layer: nn.Module) -> AttributeError:
+def missing_weights_error(layer: nn.Module) -> AttributeError:
     """Make the error for a layer without stored weights."""
     return AttributeError(
         f"attention_weights are not there: this {type(layer).__name__} has kept none; "

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import nn
 
-from attnbook.attention import no_weights
+from attnbook.attention import missing_weights_error
 from attnbook.checks import (
     MISSING,
     check_axes,
@@ -177,7 +177,7 @@ class MultiHeadAttention(nn.Module):
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - as in nn.Module
         # Python calls this when the property above raises AttributeError.
         if name == "attention_weights":
-            raise no_weights(self)
+            raise missing_weights_error(self)
         return super().__getattr__(name)
 
     @classmethod

@@ -43,7 +43,7 @@ def score_in_blocks(
     queries: Tensor, keys: Tensor, weight: Tensor, visible: Tensor | None
 ) -> Tensor:
     """Score projected queries and keys by wᵀ tanh(q + k)."""
-    q, k, w = flat(queries), flat(keys), flat(weight)
+    q, k, w = flatten_heads(queries), flatten_heads(keys), flatten_heads(weight)
     scores = q.new_zeros(*q.shape[:-1], k.shape[-2])
     for region, block in blocks(q, k, keys_to_score(visible, queries, keys)):
         scores[region.examples, region.rows, region.keys] = block_scores(block, w)
@@ -54,7 +54,12 @@ def score_gradients(
     grad: Tensor, queries: Tensor, keys: Tensor, weight: Tensor, visible: Tensor | None
 ) -> tuple[Tensor, ...]:
     """Return the gradients of queries, keys and weight, given that of the scores."""
-    q, k, w, grad = flat(queries), flat(keys), flat(weight), flat(grad)
+    q, k, w, grad = (
+        flatten_heads(queries),
+        flatten_heads(keys),
+        flatten_heads(weight),
+        flatten_heads(grad),
+    )
     sums = Sums(torch.zeros_like(q), torch.zeros_like(k), torch.zeros_like(w))
     for region, block in blocks(q, k, keys_to_score(visible, queries, keys)):
         sums.add(region, block, grad[region.examples, region.rows, region.keys])
@@ -111,10 +116,10 @@ def match_inputs(results: tuple[Tensor, ...], inputs: tuple[Tensor, ...]) -> tup
     return tuple(new.reshape(old.shape).to(old.dtype).contiguous() for new, old in pairs)
 
 
-def flat(tensor: Tensor) -> Tensor:
+def flatten_heads(tensor: Tensor) -> Tensor:
     """Merge heads into the batch; work in at least float32."""
-    flat = tensor.flatten(0, -3) if tensor.dim() > 2 else tensor
-    return flat if tensor.dtype == torch.float64 else flat.float()
+    merged = tensor.flatten(0, -3) if tensor.dim() > 2 else tensor
+    return merged if tensor.dtype == torch.float64 else merged.float()
 
 
 def keys_to_score(visible: Tensor | None, queries: Tensor, keys: Tensor) -> Tensor:

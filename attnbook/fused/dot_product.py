@@ -18,8 +18,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad, scaled_dot_product_attention
 
-from attnbook.fused.fallback import all_finite, wide
-from attnbook.fused.when_faster import learns, slices_pay
+from attnbook.fused.fallback import all_finite, wide_dtype
+from attnbook.fused.when_faster import needs_gradient, slices_pay
 from attnbook.masking.masks import count_visible, without_future
 from attnbook.masking.padding import zero_hidden
 from attnbook.pooling import pool
@@ -52,7 +52,11 @@ def fast_dot_product_attention(
         from_first: whether lengths alone say what is visible, so that keys can be cut off.
     """
     reads = queries.device.type == "cpu" and not torch.compiler.is_compiling()
-    if reads and learns(queries, keys, values) and not _tolerates_rounding(queries, keys, visible):
+    if (
+        reads
+        and needs_gradient(queries, keys, values)
+        and not _tolerates_rounding(queries, keys, visible)
+    ):
         return _formula(queries, keys, values, visible, causal=causal)
     per_example = from_first and visible is not None and visible.shape[-2] == 1
     sliced = reads and per_example and slices_pay(queries, keys, values)
@@ -119,18 +123,18 @@ def _tolerates_rounding(queries: Tensor, keys: Tensor, visible: Tensor | None) -
     Keys that no query sees do not count: padding changes nothing, not even the path.
     """
     of_queries, of_keys = (
-        torch.linalg.vector_norm(tensor.detach(), dim=-1, dtype=wide(tensor))
+        torch.linalg.vector_norm(tensor.detach(), dim=-1, dtype=wide_dtype(tensor))
         for tensor in (queries, keys)
     )
     if visible is not None:
         of_keys = of_keys.masked_fill(~visible.any(dim=-2), 0)
     largest_score = (of_queries.max() * of_keys.max()).item() / math.sqrt(queries.shape[-1])
-    return bool(largest_score * torch.finfo(wide(queries)).eps <= 1)
+    return bool(largest_score * torch.finfo(wide_dtype(queries)).eps <= 1)
 
 
 def _is_ordinary(tensor: Tensor) -> bool:
     """Whether products with ordinary gradients stay far from overflow; NaN is not ordinary."""
-    return bool(torch.linalg.vector_norm(tensor, dtype=wide(tensor)).item() <= ORDINARY)
+    return bool(torch.linalg.vector_norm(tensor, dtype=wide_dtype(tensor)).item() <= ORDINARY)
 
 
 def _causal(queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor | None) -> Tensor:

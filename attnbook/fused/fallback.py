@@ -49,10 +49,10 @@ def stay_finite(*tensors: Tensor) -> bool:
 
 def all_finite(tensor: Tensor) -> bool:
     """Whether all numbers are finite, and so is their sum."""
-    return math.isfinite(tensor.detach().sum(dtype=wide(tensor)).item())
+    return math.isfinite(tensor.detach().sum(dtype=wide_dtype(tensor)).item())
 
 
-def wide(tensor: Tensor) -> torch.dtype:
+def wide_dtype(tensor: Tensor) -> torch.dtype:
     """Return a dtype in which sums of its numbers seldom overflow."""
     return torch.promote_types(tensor.dtype, torch.float)
 

@@ -98,7 +98,7 @@ def compiled_score(queries: Tensor, keys: Tensor, weight: Tensor, visible: Tenso
     if not _has_compiler():
         return blocks.score_in_blocks(queries, keys, weight, visible)
     cleared = zero_hidden(keys, visible)
-    q, k, w = (blocks.flat(tensor.detach()) for tensor in (queries, cleared, weight))
+    q, k, w = (blocks.flatten_heads(tensor.detach()) for tensor in (queries, cleared, weight))
     kernels, q, k = _choose(q, k)
     scores = kernels.score(q, k, w)
     return scores.reshape(*queries.shape[:-1], keys.shape[-2]).to(queries.dtype)
@@ -118,7 +118,7 @@ def _compiled_gradients(
         return blocks.score_gradients(grad, queries, keys, weight, visible)
     cleared = zero_hidden(keys, visible)
     inputs = queries, cleared, weight
-    g, q, k, w = (blocks.flat(tensor.detach()) for tensor in (grad, *inputs))
+    g, q, k, w = (blocks.flatten_heads(tensor.detach()) for tensor in (grad, *inputs))
     kernels, q, k = _choose(q, k)
     units, slopes = kernels.over_keys(g, q, k)
     results = w * slopes, w * kernels.over_queries(g, q, k), units.sum(dim=(0, 1))

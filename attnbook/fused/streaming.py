@@ -21,7 +21,7 @@ from attnbook.fused.blocks import (
     Sums,
     block_scores,
     blocks,
-    flat,
+    flatten_heads,
     keys_to_score,
     match_inputs,
 )
@@ -56,7 +56,7 @@ class _AdditiveAttention(Function):
     def forward(ctx: Any, *inputs: Any) -> Tensor:  # noqa: ANN401
         ctx.save_for_backward(*inputs)
         queries, keys, _, values, visible = inputs
-        q, k, w, v = (flat(tensor) for tensor in inputs[:4])
+        q, k, w, v = (flatten_heads(tensor) for tensor in inputs[:4])
         mask = _flat_mask(visible, queries)
         output = q.new_zeros(*q.shape[:-1], v.shape[-1])
         for region, block in blocks(q, k, keys_to_score(visible, queries, keys)):
@@ -75,7 +75,7 @@ class _AdditiveAttention(Function):
 
 def _gradients(grad: Tensor, *inputs: Any) -> tuple[Tensor, ...]:  # noqa: ANN401
     queries, keys, _, _, visible = inputs
-    grad, q, k, w, v = (flat(tensor) for tensor in (grad, *inputs[:4]))
+    grad, q, k, w, v = (flatten_heads(tensor) for tensor in (grad, *inputs[:4]))
     mask = _flat_mask(visible, queries)
     sums = Sums(torch.zeros_like(q), torch.zeros_like(k), torch.zeros_like(w))
     for_v = torch.zeros_like(v)
@@ -96,7 +96,7 @@ def _weights(block: Block, w: Tensor, mask: Tensor | None, region: Region) -> Te
 
 
 def _flat_mask(visible: Tensor | None, queries: Tensor) -> Tensor | None:
-    """Repeat the mask for each head, as `flat` makes an example of each head."""
+    """Repeat the mask for each head, as `flatten_heads` makes an example of each head."""
     if visible is None:
         return None
     return visible.expand(*queries.shape[:-2], *visible.shape[-2:]).flatten(0, -3)

@@ -54,7 +54,9 @@ def blocks_pay(queries: Tensor, keys: Tensor, hiddens: int, others: Iterable[Ten
     if units < max(UNITS_OF_ONE if queries.shape[-2] == 1 else UNITS, 1):
         return False
     tensors = [queries, keys, *others]
-    return units >= (UNITS_TRAINING if learns(*tensors) else 0) and not needs_fallback(*tensors)
+    return units >= (UNITS_TRAINING if needs_gradient(*tensors) else 0) and not needs_fallback(
+        *tensors
+    )
 
 
 def streaming_pays(queries: Tensor, keys: Tensor) -> bool:
@@ -63,7 +65,7 @@ def streaming_pays(queries: Tensor, keys: Tensor) -> bool:
     return scores > STREAMED * max(BLOCK, queries.numel() + keys.numel())
 
 
-def learns(*tensors: Tensor) -> bool:
+def needs_gradient(*tensors: Tensor) -> bool:
     """Whether a gradient may be computed."""
     return torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
 

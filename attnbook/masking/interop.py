@@ -152,10 +152,10 @@ class MaskRules:
 
     def visible(self) -> Bool[Tensor, "queries keys"]:
         """Join all rules in one mask, True = visible: `(num_queries, num_keys)`."""
-        return all_of(self.masks()).expand(self.num_queries, self.num_keys)
+        return join_masks(self.masks()).expand(self.num_queries, self.num_keys)
 
 
-def all_of(masks: dict[str, Tensor]) -> Tensor:
+def join_masks(masks: dict[str, Tensor]) -> Tensor:
     """Hide what any of them hides; without masks nothing, by one True to be expanded."""
     everything = torch.ones(1, 1, dtype=torch.bool, device=CPU)
     return reduce(torch.logical_and, masks.values(), everything)
@@ -174,7 +174,7 @@ def for_attnbook(rules: MaskRules) -> dict[str, Any]:
     if rules.causal == "last":
         del masks["causal"]
         arguments["causal"] = True
-    return arguments | ({"mask": all_of(masks)} if masks else {})
+    return arguments | ({"mask": join_masks(masks)} if masks else {})
 
 
 def for_sdpa(rules: MaskRules) -> dict[str, Any]:
@@ -213,7 +213,7 @@ def for_multihead_attention(rules: MaskRules) -> dict[str, Any]:
     masks = rules.masks()
     padding = {name: masks.pop(name) for name in PADDING if name in masks}
     arguments = {"key_padding_mask": padding, "attn_mask": masks}
-    return {name: ~all_of(parts) for name, parts in arguments.items() if parts}
+    return {name: ~join_masks(parts) for name, parts in arguments.items() if parts}
 
 
 def for_encoder_layer(rules: MaskRules) -> dict[str, Any]:
@@ -269,7 +269,7 @@ def for_transformers(rules: MaskRules) -> dict[str, Any]:
         sizes = f"num_queries={rules.num_queries} is not num_keys={rules.num_keys}"
         raise ValueError(f"causal must be 'last', as in models, where {sizes}, got 'first'")
     masks.pop("causal", None)
-    return {"attention_mask": all_of(masks).expand(1, rules.num_keys).long()}
+    return {"attention_mask": join_masks(masks).expand(1, rules.num_keys).long()}
 
 
 def _predicates(rules: MaskRules, device: torch.device | str) -> Iterator[Predicate]:

@@ -38,7 +38,7 @@ def lengths_for_queries(
     if _may_read(lengths):
         _check_in_range(name, unwrap(lengths), shape[-1])
     per_query = lengths if lengths.dim() == 2 else lengths.unsqueeze(1)
-    lined_up = comparable(per_query if device is None else per_query.to(device)).unsqueeze(-1)
+    lined_up = make_comparable(per_query if device is None else per_query.to(device)).unsqueeze(-1)
     return lined_up if len(shape) == 3 else lined_up[:, None]
 
 
@@ -72,7 +72,7 @@ def _check_in_range(name: str, given: Tensor, num_keys: int) -> None:
     numbers = given.flatten().tolist() if few else [-1]  # faster than two kernels
     if not given.numel() or (min(numbers) >= 0 and max(numbers) <= num_keys):
         return
-    lengths = comparable(given)
+    lengths = make_comparable(given)
     lowest, highest = torch.aminmax(lengths)
     # A comparison with NaN is false, so NaN is outside too.
     if not (lowest.item() >= 0 and highest.item() <= num_keys):
@@ -87,7 +87,7 @@ def _refuse_first(name: str, given: Tensor, wrong: Tensor, rule: str) -> NoRetur
     raise ValueError(f"{name} must {rule}, got {given[index].item()} at index {index}")
 
 
-def comparable(lengths: Tensor) -> Tensor:
+def make_comparable(lengths: Tensor) -> Tensor:
     """Give whole numbers a dtype in which they can be compared with positions."""
     # Compared in half precision, positions past 256 would be rounded; unsigned
     # 16 to 64-bit integers cannot be compared with positions at all.

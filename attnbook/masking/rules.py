@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from attnbook.checks import is_whole
-from attnbook.masking.lengths import check_whole, comparable, lengths_for_queries
+from attnbook.masking.lengths import check_whole, lengths_for_queries, make_comparable
 from attnbook.masking.masks import (
     causal_mask,
     check_own_keys,
@@ -151,7 +151,7 @@ def document_mask(
             f"documents must have shape (num_keys={num_keys},) or "
             f"(batch={batch}, num_keys={num_keys}), got {tuple(documents.shape)}"
         )
-    of_keys = comparable(documents if device is None else documents.to(device))
+    of_keys = make_comparable(documents if device is None else documents.to(device))
     of_keys = of_keys if of_keys.dim() == 2 else of_keys[None]
     same = of_keys[:, num_keys - num_queries :, None] == of_keys[:, None]
     return same if len(shape) == 3 else same[:, None]

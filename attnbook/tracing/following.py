@@ -19,7 +19,7 @@ from attnbook.tracing.functions import (
 )
 from attnbook.tracing.naming import check_names
 from attnbook.tracing.recorder import Recorder, Section, shape_of
-from attnbook.tracing.source import Written, nested, read
+from attnbook.tracing.source import Written, nested_codes, read
 from attnbook.tracing.steps import Step, copy_numbers
 
 OFFERED = 8
@@ -58,7 +58,7 @@ class Scope:
     def numbers(self) -> set[int]:
         """The whole numbers in the code, and those that its names refer to."""
         functions = [written.function for _, written, _ in self.wanted]
-        codes = [code for each in functions for code in nested(plain_code(each))]
+        codes = [code for each in functions for code in nested_codes(plain_code(each))]
         found = [it for code in codes for it in _flat(code.co_consts)]
         for each in functions:
             scope = scope_of(each)

@@ -9,7 +9,7 @@ from typing import Any
 
 from torch import nn
 
-from attnbook.tracing.source import READABLE, nested
+from attnbook.tracing.source import READABLE, nested_codes
 
 
 def python_function(thing: Any, name: str = "") -> tuple[FunctionType, Any]:  # noqa: ANN401 - modules, methods, …
@@ -116,7 +116,7 @@ def scope_of(function: FunctionType) -> dict[str, Any]:
 def names_in(function: FunctionType) -> list[str]:
     """List the names that a function's code uses and does not bind."""
     code = function.__code__
-    return [*code.co_freevars, *(name for each in nested(code) for name in each.co_names)]
+    return [*code.co_freevars, *(name for each in nested_codes(code) for name in each.co_names)]
 
 
 def named_modules(function: FunctionType) -> dict[str, nn.Module]:

@@ -76,7 +76,7 @@ class Instrument(ast.NodeTransformer):
         if isinstance(node, ast.Yield) and node.value is not None:
             node.value = self._made(node.value, ("yield",))
             return node
-        return self._part(node) if _makes(node) else self.generic_visit(node)
+        return self._part(node) if _makes_tensor(node) else self.generic_visit(node)
 
     def _block(self, body: list[ast.stmt]) -> list[ast.stmt]:
         return [new for statement in body for new in self.visit(statement)]
@@ -151,7 +151,7 @@ class Instrument(ast.NodeTransformer):
 
     def _made(self, value: ast.expr, names: tuple[Pattern, ...]) -> ast.expr:
         """Report a statement's result; its parts have reported before."""
-        inside: Any = self.generic_visit(value) if _makes(value) else self.visit(value)
+        inside: Any = self.generic_visit(value) if _makes_tensor(value) else self.visit(value)
         return self._report_made(inside, names, quiet=False, row=self.line)
 
     def _part(self, node: ast.expr) -> ast.expr:
@@ -176,7 +176,7 @@ class Instrument(ast.NodeTransformer):
         return ast.fix_missing_locations(call)
 
 
-def _makes(node: ast.expr) -> bool:
+def _makes_tensor(node: ast.expr) -> bool:
     if isinstance(node, ast.Attribute):
         return isinstance(node.ctx, ast.Load) and node.attr in TRANSPOSED
     return isinstance(node, PARTS) and isinstance(getattr(node, "ctx", ast.Load()), ast.Load)

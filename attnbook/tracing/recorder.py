@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from torch import Tensor
 
 from attnbook.tracing.instrument import Instrument, Pattern, Site, compile_with
-from attnbook.tracing.source import Written, nested
+from attnbook.tracing.source import Written, nested_codes
 from attnbook.tracing.steps import Moment, copy_numbers
 
 DEEPEST = 3
@@ -83,7 +83,7 @@ class Recorder:
         self.thread = get_ident()
         self.frames: dict[FrameType, Section] = {}
         self.code = compile_with(self, written.code, copied.node)
-        self.codes = {*nested(self.code)}
+        self.codes = {*nested_codes(self.code)}
 
     def enter(self, arguments: tuple[object, ...]) -> None:
         """Count a call; the first one is recorded."""

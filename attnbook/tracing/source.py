@@ -68,16 +68,16 @@ def _is_what_runs(node: Definition, text: str, code: CodeType) -> bool:
 def _compiled(text: str, code: CodeType) -> Iterator[CodeType]:
     """Compile a file and find what may be this code in it."""
     flags = code.co_flags & FUTURE | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT  # as notebooks do
-    every = nested(compile(text, code.co_filename, "exec", flags=flags, dont_inherit=True))
+    every = nested_codes(compile(text, code.co_filename, "exec", flags=flags, dont_inherit=True))
     return (each for each in every if each.co_firstlineno == code.co_firstlineno)
 
 
-def nested(code: CodeType) -> Iterator[CodeType]:
+def nested_codes(code: CodeType) -> Iterator[CodeType]:
     """List a code and all that is defined in it."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            yield from nested(constant)
+            yield from nested_codes(constant)
 
 
 def _definition(text: str, code: CodeType) -> Definition | None:
@@ -121,7 +121,7 @@ def compile_like(code: CodeType, node: Definition) -> CodeType:
         dont_inherit=True,
     )
     depth = 2 if outer is node else 3
-    return next(itertools.islice(nested(compiled), depth, None))
+    return next(itertools.islice(nested_codes(compiled), depth, None))
 
 
 def _in_class(code: CodeType, node: Definition) -> Definition | ast.ClassDef:

@@ -233,40 +233,15 @@ def test_projected_keys_learn_from_every_step(qkv):
     assert all_close(*gradients, 1e-6)
 
 
-class Own(AdditiveAttention):
-    def score(self, queries, keys):
-        return super().score(queries, keys)
+def test_attend_refuses_keys_that_are_not_projected_and_layers_with_another_score(qkv):
+    class Own(AdditiveAttention):
+        def score(self, queries, keys):
+            return super().score(queries, keys)
 
-
-@pytest.mark.parametrize(
-    ("layer", "projected_keys", "error", "rule"),
-    [
-        (AdditiveAttention, torch.ones(2, 7, 5), ValueError, "keys must have num_hiddens=13 .* 5"),
-        (AdditiveAttention, torch.ones(3, 7, 13), ValueError, "keys must have the batch and heads"),
-        (
-            AdditiveAttention,
-            torch.ones(2, 7, 13).long(),
-            TypeError,
-            "keys must hold floating-point",
-        ),
-        (Own, torch.ones(2, 7, 13), TypeError, "Own must score as AdditiveAttention does"),
-    ],
-)
-def test_keys_that_are_not_projected_are_refused(layer, projected_keys, error, rule, qkv):
-    with pytest.raises(error, match=rule):
-        layer(5, 5, 13).attend(qkv[0], projected_keys, qkv[2])
-
-
-@pytest.mark.parametrize(
-    ("keys", "rule"),
-    [
-        (torch.ones(2, 7, 3), r"keys must have key_size=5 numbers in the last axis, got 3"),
-        (torch.ones(7, 5), r"keys must have shape .*, got \(7, 5\)"),
-    ],
-)
-def test_keys_that_cannot_be_projected_are_refused(keys, rule):
-    with pytest.raises(ValueError, match=rule):
-        make("additive").project_keys(keys)
+    with pytest.raises(ValueError, match=r"keys must have num_hiddens=13 .* 5"):
+        AdditiveAttention(5, 5, 13).attend(*qkv)
+    with pytest.raises(TypeError, match="Own must score as AdditiveAttention does"):
+        Own(5, 5, 13).attend(qkv[0], torch.ones(2, 7, 13), qkv[2])
 
 
 # Memory and paths
