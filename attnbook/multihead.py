@@ -207,7 +207,7 @@ class MultiHeadAttention(nn.Module):
     def to_torch(self) -> nn.MultiheadAttention:
         """Make torch's `nn.MultiheadAttention(batch_first=True)` with a copy of the weights.
 
-        Its masks are the other way round: True hides. What is frozen stays frozen; where it
+        Its masks are inverted: True hides. What is frozen stays frozen; where it
         joins three of ours in one, all three must be.
 
         Raises:

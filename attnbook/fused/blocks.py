@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 # does not depend on the processor's caches; see DECISIONS.md.
 BLOCK = 2**20
 GPU_BLOCK = 2**24
-# Where no |q| and no |k| exceeds this, tanh itself is taken: 1 - 2r would keep no more
-# than 1e-7, and so few digits of a small number.
+# Where no |q| and no |k| exceeds this, tanh itself is taken: 1 - 2r has an error of
+# 1e-7, and so few digits of a small number.
 SMALL = 0.25
 
 

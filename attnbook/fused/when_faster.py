@@ -26,7 +26,7 @@ SCORES = 2**16
 # where nothing is multiplied up.
 UNITS, UNITS_TRAINING, UNITS_OF_ONE = 2**16, 2**18, 2**21
 # How many multiplications an example takes, for torch's kernel to get queries, keys and
-# values made equally wide, as it wants them; and for one call of it per example.
+# values padded to one width, as it requires; and for one call of it per example.
 PRODUCTS_WIDENED, PRODUCTS_SLICED = 2**22, 2**23
 # How many times as many scores as their queries and keys have numbers (or as a block has hidden
 # units, if these are more) it takes for additive attention without stored weights to stream. With

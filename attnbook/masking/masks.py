@@ -207,7 +207,7 @@ def check_shape(shape: Sequence[int]) -> None:
 _RENAMED = {"given_mask": check_mask, "seen_keys": count_visible, "reach": last_visible}
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401 - as Python asks
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - any attribute
     """Return what had another name before 0.1, with a warning."""
     if name not in _RENAMED:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -42,7 +42,7 @@ class Scope:
     def __init__(self, layer: Any, follow: Iterable[str] | str | bool) -> None:  # noqa: ANN401
         self.layer = layer
         self.wanted: list[tuple[str, Written, Any]] = []
-        self.asked: set[tuple[int, int]] = set()
+        self.requested: set[tuple[int, int]] = set()
         self.modules: dict[str, nn.Module] = {}
         check_runs(layer)
         self._add(layer, "")
@@ -52,7 +52,7 @@ class Scope:
         for name in self._names(follow):
             self._follow(name)
         if follow is not True:
-            self.asked = {(id(it.function), id(owner)) for _, it, owner in self.wanted[own:]}
+            self.requested = {(id(it.function), id(owner)) for _, it, owner in self.wanted[own:]}
 
     @property
     def numbers(self) -> set[int]:
@@ -91,7 +91,7 @@ class Scope:
         return [Recorder(it, self._sections(it)) for it in functions.values()]
 
     def order(self, recorders: list[Recorder]) -> list[Section]:
-        """Put the sections of a run in the order that was asked for."""
+        """Put the sections of a run in the requested order."""
         sections = [section for recorder in recorders for section in recorder.sections]
         positions = {
             (id(it.function), id(owner)): n for n, (_, it, owner) in enumerate(self.wanted)
@@ -100,7 +100,7 @@ class Scope:
 
     def _sections(self, written: Written) -> list[Section]:
         return [
-            Section(title, it, owner, (id(it.function), id(owner)) in self.asked)
+            Section(title, it, owner, (id(it.function), id(owner)) in self.requested)
             for title, it, owner in self.wanted
             if it.function is written.function
         ]

@@ -149,7 +149,7 @@ class Trace:
     def _footer(self) -> list[str]:
         found = self._found
         footer = []
-        missed = [it.title for it in found.first.sections[1:] if not it.calls and it.asked]
+        missed = [it.title for it in found.first.sections[1:] if not it.calls and it.requested]
         if missed:
             footer.append(f"Not called: {', '.join(missed)}.")
         if found.sizes:

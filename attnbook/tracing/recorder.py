@@ -37,7 +37,7 @@ class Section:
     Args:
         title: what it is called in the trace.
         owner: the object whose calls are recorded; None records all.
-        asked: whether the caller named it.
+        requested: whether the caller named it.
         running: the owner's copy, which runs.
         calls: how often it was called. Only the first call is recorded.
         made: by site, what it made when it ran first; `last`, when it ran last.
@@ -49,7 +49,7 @@ class Section:
     title: str
     written: Written
     owner: Any = None
-    asked: bool = False
+    requested: bool = False
     running: Any = None
     calls: int = 0
     made: dict[Site, list[Made]] = field(default_factory=dict)

@@ -29,7 +29,7 @@ class Line:
         number: the line within the function's source, from 1.
         source: the line as it is written.
         made: what its statement made, as `(name, shape)`; on a statement's first line.
-        parts: what was made on the way, as `(expression, shape)`.
+        parts: intermediate results, as `(expression, shape)`.
         passes: how often its statement ran, in the one call that is shown.
         notes: what is shown next to it, as `(kind, text)`.
     """
