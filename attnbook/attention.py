@@ -1,4 +1,4 @@
-"""What every attention layer does: score, weigh, pool. A subclass says how to score."""
+"""What every attention layer does: score, weigh, pool. A subclass defines the score."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from attnbook.checks import check_dropout, check_flag, check_inputs, check_scores
-from attnbook.fused.fallback import is_number, is_untouched, may_look
+from attnbook.fused.fallback import all_finite, is_untouched, may_read_values
 from attnbook.fused.softmax import fast_weigh
 from attnbook.fused.when_faster import fast_weigh_pays
 from attnbook.masking.lengths import is_recording, unwrap
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 class Attention(nn.Module):
     """An attention layer in three stages: scoring, weighting, pooling.
 
-    A subclass that says how to score is a complete layer:
+    A subclass that defines `score` is a complete layer:
 
     >>> class NearestAttention(Attention):
     ...     def score(self, queries, keys):
@@ -54,9 +54,9 @@ class Attention(nn.Module):
         queries: Float[Tensor, "batch *heads queries query_size"],
         keys: Float[Tensor, "batch *heads keys key_size"],
     ) -> Float[Tensor, "batch *heads queries keys"]:
-        """Say how well each key fits each query: what a subclass defines.
+        """Score how well each key fits each query. A subclass defines this.
 
-        A score may depend on its own query and key alone. Those of padding are computed too,
+        A score may depend only on its own query and key. Scores of padding are computed too,
         and never used.
         """
         raise NotImplementedError(f"{type(self).__name__} must define score(queries, keys)")
@@ -77,11 +77,11 @@ class Attention(nn.Module):
             queries: `(batch, [heads,] num_queries, query_size)`.
             keys: `(batch, [heads,] num_keys, key_size)`.
             values: `(batch, [heads,] num_keys, value_size)`, one per key. What keys and
-                values hold that no query may see never matters, not even NaN.
+                values hold that no query may see has no effect, not even NaN.
             valid_lens: how many keys may be seen, `(batch,)` for each example or
                 `(batch, num_queries)` for each query; None means all.
-            causal: whether a query sees no key after its own position, as `causal_mask`
-                says.
+            causal: whether to hide keys after the query's own position, as `causal_mask`
+                does.
             mask: booleans, True where a key may be seen: `(num_queries, num_keys)`, or with
                 all axes of the scores, each but the last that long or 1. Lengths, order
                 and mask hold together.
@@ -101,9 +101,9 @@ class Attention(nn.Module):
         return self._weigh_and_pool(scores, values, visible)
 
     if TYPE_CHECKING:
-        __call__ = forward  # for type checkers, to whom nn.Module says Any
+        __call__ = forward  # for type checkers: nn.Module declares Any
 
-    def _visible_keys(  # noqa: PLR0913, PLR0917 - what a call is given, and a name
+    def _visible_keys(  # noqa: PLR0913, PLR0917 - the arguments of a call, and a name
         self,
         queries: Tensor,
         keys: Tensor,
@@ -113,7 +113,7 @@ class Attention(nn.Module):
         mask: Tensor | None,
         of_keys: str = "keys",
     ) -> Tensor | None:
-        """Refuse inputs that do not belong together; make the mask of visible keys."""
+        """Refuse inputs that do not fit together; make the mask of visible keys."""
         check_inputs(queries, keys, values, of_keys)
         shape = (*queries.shape[:-1], keys.shape[-2])
         return visible_keys(shape, valid_lens, causal, keys.device, mask)
@@ -121,8 +121,8 @@ class Attention(nn.Module):
     def _clear_for_gradients(
         self, queries: Tensor, keys: Tensor, visible: Tensor | None, from_first: bool
     ) -> tuple[Tensor, Tensor]:
-        """Change what is never seen: what flows back there is 0 times it, and may be NaN."""
-        # What is recorded without gradients may be asked for them later.
+        """Replace hidden vectors: their gradient is 0 times what they hold, and may be NaN."""
+        # A program recorded without gradients may compute gradients later.
         learns = torch.is_grad_enabled() or is_recording()
         visible = visible if learns else None
         return replace_hidden(queries, keys, visible, from_first)
@@ -138,32 +138,33 @@ class Attention(nn.Module):
         return output
 
     def _pool(self, weights: Tensor, values: Tensor, visible: Tensor | None) -> Tensor:
-        """Pool, whatever padding holds: its weight is 0, and 0 times NaN is NaN."""
+        """Pool the values, and clear padding where it holds NaN, as 0 times NaN is NaN."""
         if visible is None:
             return pool(weights, values)
-        # A look at the output costs less than clearing all padding.
-        if may_look(values):
+        # Checking the output costs less than clearing all padding.
+        if may_read_values(values):
             output = pool(weights, values)
-            if is_number(output):
+            if all_finite(output):
                 return output
         return pool(weights, zero_hidden(values, visible))
 
     def _drop(self, weights: Tensor) -> Tensor:
-        in_place = getattr(self.dropout, "inplace", False)  # the weights kept are those before
+        # The stored weights are those before dropout.
+        in_place = getattr(self.dropout, "inplace", False)
         return self.dropout(weights.clone() if in_place else weights)  # type: ignore[no-any-return]
 
     def _drops(self) -> bool:
         dropout = self.dropout
         if type(dropout) is not nn.Dropout or not is_untouched(dropout):
-            return True  # who knows what it does
+            return True  # it may drop weights
         return dropout.training and dropout.p > 0
 
     def _scores_as(self, layer: type[Attention]) -> bool:
-        """Whether the score is still that of a layer of the book."""
+        """Whether the score is still that of this layer of the book."""
         return type(self).score is layer.score and "score" not in vars(self)
 
     def _keep(self, weights: Tensor | None) -> None:
-        # A program made by torch.export has no layer to keep anything in.
+        # A program made by torch.export has no layer to store weights in.
         if not torch.compiler.is_exporting():
             self._attention_weights = None if weights is None else unwrap(weights.detach())
 
@@ -174,7 +175,7 @@ class Attention(nn.Module):
         After `torch.func.vmap` they begin with the axes that were mapped over.
 
         Raises:
-            AttributeError: the layer has not been called, or did not keep its weights.
+            AttributeError: the layer has not been called, or did not store its weights.
             RuntimeError: they are read within `torch.func.vmap`, by one sample, but are those
                 of all samples.
         """
@@ -184,19 +185,19 @@ class Attention(nn.Module):
                 "they are those of all samples"
             )
         if self._attention_weights is not None:
-            return unwrap(self._attention_weights)  # a compiled layer has kept them wrapped
+            return unwrap(self._attention_weights)  # a compiled layer stores them wrapped
         # An AttributeError, so that hasattr works; see __getattr__.
         raise AttributeError
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - as in nn.Module
-        # Python comes here when the property above has nothing to give.
+        # Python calls this when the property above raises AttributeError.
         if name == "attention_weights":
-            raise no_weights(self)
+            raise missing_weights_error(self)
         return super().__getattr__(name)
 
 
-def no_weights(layer: nn.Module) -> AttributeError:
-    """Say that a layer has no weights to show."""
+def missing_weights_error(layer: nn.Module) -> AttributeError:
+    """Make the error for a layer without stored weights."""
     return AttributeError(
         f"attention_weights are not there: this {type(layer).__name__} has kept none; "
         "call it with keep_weights=True first"

@@ -1,4 +1,4 @@
-"""What every stage refuses: the sentence names the argument, the rule and what came.
+"""Checks of arguments: each message names the argument, the rule and what was passed.
 
 No check here reads a tensor's values, so none makes a GPU wait.
 """
@@ -18,8 +18,8 @@ KEYS = "(batch, [heads,] num_keys, key_size)"
 VALUES = "(batch, [heads,] num_keys, value_size)"
 SCORES = "(batch, [heads,] num_queries, num_keys)"
 
-# Stands for an argument that was not given, where Python's own message would not
-# tell the reader that another book orders the arguments differently.
+# The default of a required argument: Python's own message about a missing one would not
+# explain that another book orders the arguments differently.
 MISSING: Any = None
 
 
@@ -76,7 +76,7 @@ def check_dtype(name: str, tensor: Tensor, other_name: str, other: Tensor) -> No
 
 def autocast_is_on(device_type: str) -> bool:
     """Whether torch mixes dtypes on these devices."""
-    # A device that knows no autocast, like "meta", cannot even be asked.
+    # For a device without autocast, like "meta", is_autocast_enabled raises.
     return torch.amp.is_autocast_available(device_type) and torch.is_autocast_enabled(device_type)
 
 
@@ -113,15 +113,15 @@ def check_axes(name: str, tensor: Tensor, axes: str) -> None:
 def check_projected(name: str, vectors: Tensor, size_name: str, projection: nn.Module) -> None:
     """Refuse vectors that a learned projection cannot take: another size or dtype.
 
-    What others have put in place of a layer's `nn.Linear` judges for itself.
+    A module that replaces a layer's `nn.Linear` has its own checks.
     """
     if type(projection) is nn.Linear:
         check_last_axis(name, vectors, size_name, projection.in_features)
         check_dtype(name, vectors, "the layer's weights", projection.weight)
 
 
-def scores_otherwise(layer: nn.Module) -> TypeError:
-    """Say that projected keys would pass by a score of a subclass's own."""
+def own_score_error(layer: nn.Module) -> TypeError:
+    """Make the error for projected keys, which a subclass's own score would not get."""
     return TypeError(
         f"{type(layer).__name__} must score as AdditiveAttention does to attend to "
         "projected keys, but it defines its own score; call the layer instead"
@@ -158,7 +158,7 @@ def check_scores(scores: Tensor, queries: Tensor, keys: Tensor) -> None:
 
 def is_whole(number: object) -> bool:
     """Whether it is a whole number, or a size of a program that is being made."""
-    if type(number) is int:  # nearly always, and asked in every call
+    if type(number) is int:  # the usual case, in every call
         return True
     if is_traced() and isinstance(number, Tensor):
         return number.dim() == 0
@@ -189,7 +189,7 @@ def check_heads(name: str, size: int, num_heads: int) -> None:
 
 
 def check_flag(name: str, flag: bool) -> None:
-    """Refuse what is neither True nor False: a length, or a mask, in the wrong place."""
+    """Refuse what is neither True nor False, such as lengths or a mask in the wrong position."""
     if not isinstance(flag, bool):
         raise TypeError(f"{name} must be True or False, got {flag!r}")
 

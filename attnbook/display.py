@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 BLUE = "#0072b2"
-"""A blue that stands out from the page, light or dark."""
+"""A blue that is clearly visible on a light and on a dark page."""
 INK = "#010203"
 """What is drawn in this colour takes the page's text colour, light or dark."""
 MOST = 32
@@ -49,11 +49,11 @@ STYLE: dict[Any, Any] = {
     ),
 }
 
-# What is written for browsers; the text between two tags is for readers, and stays.
+# A tag; the text between two tags is for readers, and stays.
 TAG = re.compile(r"<[^>]*>")
 # The name of a part, or a reference to it.
 NAME = re.compile(r'( id="|url\(#|href="#)([^")]+)(["\)])')
-LOW, HIGH = "#010204", "#010205"  # stand for the colours of numbers on weak and strong cells
+LOW, HIGH = "#010204", "#010205"  # placeholders of the colours on weak and strong cells
 STRONG = 0.64
 """In the dark, numbers from here on are black: white ones would fade."""
 MOST_NUMBERED = 10  # columns whose cells hold their numbers
@@ -61,7 +61,7 @@ FAINT = 0.55
 """How strong a cell is at most on a light page, where its number has the page's colour."""
 LEAST_TEXT, TEXT = 11, 12  # px on a phone, and in the drawing
 PHONE = 328  # px of a phone's text column
-# Strong and light is what weighs on a dark page: there a cell's blue may hide the page.
+# On a dark page large weights are strong and light: there a cell's blue may cover the page.
 CELL_STYLE = """
 html[data-theme="dark"] .attnbook-heatmap, html[theme="dark"] .attnbook-heatmap,
 body[data-jp-theme-light="false"] .attnbook-heatmap, body.vscode-dark .attnbook-heatmap {
@@ -78,7 +78,7 @@ def choose_device() -> torch.device:
 
     Raises:
         ValueError: the variable is neither `cpu` nor `cuda`.
-        RuntimeError: it says `cuda`, and there is none.
+        RuntimeError: it is `cuda`, and there is no CUDA device.
     """
     name = os.environ.get("ATTNBOOK_DEVICE") or ("cuda" if torch.cuda.is_available() else "cpu")
     if name not in ("cpu", "cuda"):
@@ -127,7 +127,7 @@ def _short_source(thing: Any) -> str:  # noqa: ANN401 - whatever inspect can rea
 
 
 def _without_asides(source: str) -> str:
-    """Leave out what comments say to linters and type checkers: it is not for readers."""
+    """Leave out comments for linters and type checkers, which are not for readers."""
     lines = source.split("\n")
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT:
@@ -212,11 +212,11 @@ def _inline(svg: str, ink: str) -> str:
 
 
 def _restyle(tag: str, ink: str) -> str:
-    """Leave fonts and ink to the page, and write places that no processor turns."""
+    """Leave fonts and ink to the page, and round positions, so that processors agree on them."""
     tag = re.sub(r"font-family: [^;\"]*;? ?", "", tag)
-    # Black goes without saying in a file, a legend's words for instance; on a dark page it hides.
+    # In a file black is the default, as in a legend's text; on a dark page it is invisible.
     tag = re.sub(r'^(<text style=")(?!.*fill:)', r"\1fill: currentColor; ", tag)
-    # Decimals beyond the third, and the sign of 0, may turn.
+    # Decimals after the third, and the sign of 0, may differ between processors.
     tag = re.sub(r"(?<!opacity: )-?\d+\.\d{4,}", lambda found: f"{float(found[0]):.3f}", tag)
     tag = re.sub(r"(?<=[ \"(])-0(?:\.0*)?(?=[ \"\n])", "0", tag)
     return tag.replace(ink, "currentColor")
@@ -247,8 +247,8 @@ def heatmap(
     """Draw weights as a heatmap, a row per query and a column per key, each with its number.
 
     An exact zero is written `0`, so that it cannot be mistaken for a small number. Of more
-    than 10 columns the numbers are said in words and in the table only: in the picture they
-    would be too small to read.
+    than 10 columns the numbers are in the description and in the table only: in the picture
+    they would be too small to read.
 
     Args:
         weights: numbers in [0, 1], `(num_queries, num_keys)`, at most 32 of each.
@@ -304,9 +304,9 @@ def _fill_cells(axes: Any, numbers: list[list[str]]) -> None:  # noqa: ANN401 - 
     middle: Any = {"ha": "center", "va": "center", "parse_math": False}
     for i, line in enumerate(numbers):
         for j, number in enumerate(line):
-            # As strong as the number that is written: its further digits may turn.
-            look: Any = {"alpha": float(number), "lw": 0, "clip_on": False}
-            axes.add_patch(Rectangle((j, i), 1, 1, color=BLUE, **look))
+            # From the written number, as further digits may differ between processors.
+            style: Any = {"alpha": float(number), "lw": 0, "clip_on": False}
+            axes.add_patch(Rectangle((j, i), 1, 1, color=BLUE, **style))
             if numbered:
                 ink = HIGH if float(number) >= STRONG else LOW
                 axes.text(j + 0.5, i + 0.5, number, color=ink, **middle)
@@ -314,7 +314,7 @@ def _fill_cells(axes: Any, numbers: list[list[str]]) -> None:  # noqa: ANN401 - 
 
 
 def _column_width(columns: list[str]) -> float:
-    """Say how wide a column must be for its number and its name, in inches."""
+    """Return the width that a column needs for its number and its name, in inches."""
     if len(columns) > MOST_NUMBERED:
         return 0.3
     return max(0.5, 0.09 * max(map(len, columns)) + 0.05)
@@ -327,7 +327,7 @@ def _size(rows: list[str], columns: list[str]) -> tuple[float, float]:
 
 
 def _themed(svg: str, numbered: bool) -> str:
-    """Leave colours and strength to the theme; light is what holds without any."""
+    """Leave colours and strength to the theme; without a theme they are those of a light page."""
     strength = f"var(--strength, {FAINT})" if numbered else "1"
     svg = re.sub(
         rf"fill: {BLUE}(?:; opacity: ([\d.]+))?",
@@ -339,7 +339,7 @@ def _themed(svg: str, numbered: bool) -> str:
 
 
 def _least_width(svg: str) -> int:
-    """Say how many px a picture must have for legible text, if a phone has less; else 0."""
+    """Return the width in px that legible text needs if a phone has less, else 0."""
     found = re.search(r'viewBox="0 0 ([\d.]+)', svg)
     width = round(float(found[1]) * LEAST_TEXT / TEXT) if found else 0
     return width if width > PHONE else 0

@@ -1,4 +1,4 @@
-"""Heads: the numbers of one vector, shared out among several attentions, and put together again."""
+"""Heads: the features of one vector, split among several attentions, and merged again."""
 
 from __future__ import annotations
 

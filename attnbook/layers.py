@@ -18,11 +18,11 @@ from attnbook.checks import (
     check_scores,
     check_sizes,
     check_tensor,
-    scores_otherwise,
+    own_score_error,
 )
 from attnbook.fused.additive import fast_additive_score
 from attnbook.fused.dot_product import fast_dot_product_attention
-from attnbook.fused.fallback import is_plain, stay_numbers
+from attnbook.fused.fallback import is_plain, stay_finite
 from attnbook.fused.streaming import streamed_additive_attention
 from attnbook.fused.when_faster import blocks_pay, kernel_pays, streaming_pays
 from attnbook.masking.padding import replace_hidden, zero_hidden
@@ -65,7 +65,7 @@ class DotProductAttention(Attention):
         causal: bool = False,
         mask: Bool[Tensor, "*axes queries keys"] | None = None,
     ) -> Float[Tensor, "batch *heads queries value_size"]:
-        """Attend, as `Attention.forward` says; by torch's own kernel where no weights are kept."""
+        """Attend, as `Attention.forward` does; by torch's own kernel if no weights are stored."""
         if self.keep_weights or self._drops() or not self._scores_as(DotProductAttention):
             return super().forward(queries, keys, values, valid_lens, causal=causal, mask=mask)
         check_flag("causal", causal)
@@ -83,7 +83,7 @@ class DotProductAttention(Attention):
     def _clear_for_gradients(
         self, queries: Tensor, keys: Tensor, visible: Tensor | None, from_first: bool
     ) -> tuple[Tensor, Tensor]:
-        if self._scores_as(DotProductAttention) and stay_numbers(queries, keys):
+        if self._scores_as(DotProductAttention) and stay_finite(queries, keys):
             return queries, keys
         return super()._clear_for_gradients(queries, keys, visible, from_first)
 
@@ -150,7 +150,7 @@ class AdditiveAttention(Attention):
         causal: bool = False,
         mask: Bool[Tensor, "*axes queries keys"] | None = None,
     ) -> Float[Tensor, "batch *heads queries value_size"]:
-        """Attend, as `Attention.forward` says; many scores are made block by block."""
+        """Attend, as `Attention.forward` does; many scores are computed block by block."""
         visible = self._visible_keys(queries, keys, values, valid_lens, causal, mask)
         # The projection of huge padding can overflow to NaN, and so would its gradient.
         queries, keys = replace_hidden(queries, keys, visible, mask is None)
@@ -172,7 +172,7 @@ class AdditiveAttention(Attention):
         >>> for state in torch.randn(4, 1, 1, 3):
         ...     output = layer.attend(state, projected_keys, values, valid_lens)
 
-        Padding must be finite here: what it holds flows back to the parameters.
+        Padding must be finite here, as it reaches the gradients of the parameters.
 
         Raises:
             TypeError, ValueError: `keys` has the wrong rank, size or dtype.
@@ -196,7 +196,7 @@ class AdditiveAttention(Attention):
         It refuses what a call does; and a subclass with a score of its own, by a TypeError.
         """
         if not self._scores_as(AdditiveAttention):
-            raise scores_otherwise(self)
+            raise own_score_error(self)
         given = queries, projected_keys, values, valid_lens, causal, mask
         visible = self._visible_keys(*given, of_keys="projected_keys")
         if type(self.W_k) is nn.Linear:
@@ -213,9 +213,11 @@ class AdditiveAttention(Attention):
         return self.W_q(queries)  # type: ignore[no-any-return]
 
     def _blocks_pay(self, queries: Tensor, keys: Tensor, values: Tensor) -> bool:
-        """Whether the score is the book's, and there is so much of it that blocks pay."""
+        """Whether the score is the book's, and so large that blocks are faster."""
         ours = self._scores_as(AdditiveAttention) and is_plain(self.w_v)
-        others = chain([values], self.parameters())  # not listed for a few keys
+        others = chain(
+            [values], self.parameters()
+        )  # a generator, as listing them would slow down small calls
         return ours and blocks_pay(queries, keys, self.w_v.in_features, others)
 
     def _attend_in_blocks(

@@ -1,4 +1,4 @@
-"""Multi-head attention: several attentions side by side, each on its own share of the numbers."""
+"""Multi-head attention: several attentions in parallel, each on its own share of the features."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import nn
 
-from attnbook.attention import no_weights
+from attnbook.attention import missing_weights_error
 from attnbook.checks import (
     MISSING,
     check_axes,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 class MultiHeadAttention(nn.Module):
     """Several scaled dot-product attentions at once, on learned projections.
 
-    W_q, W_k and W_v project queries, keys and values to `num_hiddens` numbers. Each head
+    W_q, W_k and W_v project queries, keys and values to `num_hiddens` features. Each head
     attends with its own share of these, and W_o mixes what the heads have pooled.
 
     Args:
@@ -106,7 +106,7 @@ class MultiHeadAttention(nn.Module):
             values: `(batch, num_keys, value_size)`, one per key.
             valid_lens: how many keys may be seen, by every head: `(batch,)` for each
                 example or `(batch, num_queries)` for each query; None means all.
-            causal: whether a query sees no key after its own position.
+            causal: whether to hide keys after the query's own position.
             mask: booleans, True where a key may be seen: `(num_queries, num_keys)` or
                 `(batch, num_queries, num_keys)` for every head, or `(batch, num_heads,
                 num_queries, num_keys)`; each axis but the last may be 1.
@@ -133,7 +133,7 @@ class MultiHeadAttention(nn.Module):
         return self._zero_if_empty(output, visible, num_keys=shape[-1])
 
     if TYPE_CHECKING:
-        __call__ = forward  # for type checkers, to whom nn.Module says Any
+        __call__ = forward  # for type checkers: nn.Module declares Any
 
     def _check(self, queries: Tensor, keys: Tensor, values: Tensor) -> None:
         check_axes("queries", queries, "(batch, num_queries, query_size)")
@@ -150,7 +150,7 @@ class MultiHeadAttention(nn.Module):
         return of_heads.any(dim=1)
 
     def _zero_if_empty(self, output: Tensor, visible: Tensor | None, num_keys: int) -> Tensor:
-        """Take W_o's bias, the only rest, from a query with nothing to attend to."""
+        """Remove W_o's bias from the output of a query with nothing to attend to."""
         if is_plain(self.W_o) or (visible is None and num_keys > 0):
             return output
         sees = False if visible is None else visible.any(dim=-1, keepdim=True)
@@ -170,14 +170,14 @@ class MultiHeadAttention(nn.Module):
         """The weights of each head in the last call, before dropout, detached.
 
         Raises:
-            AttributeError: the layer has not been called, or did not keep its weights.
+            AttributeError: the layer has not been called, or did not store its weights.
         """
         return self.attention.attention_weights
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - as in nn.Module
-        # Python comes here when the property above has nothing to give.
+        # Python calls this when the property above raises AttributeError.
         if name == "attention_weights":
-            raise no_weights(self)
+            raise missing_weights_error(self)
         return super().__getattr__(name)
 
     @classmethod
@@ -185,7 +185,7 @@ class MultiHeadAttention(nn.Module):
         """Make a layer with a copy of the weights of torch's `nn.MultiheadAttention`.
 
         It computes what `module` does, and what is frozen there is frozen here; but batches
-        come first, whatever `module.batch_first` says, and a row with nothing to attend to
+        come first, whatever `module.batch_first` is, and a row with nothing to attend to
         is zero, not NaN.
 
         Raises:
@@ -207,13 +207,12 @@ class MultiHeadAttention(nn.Module):
     def to_torch(self) -> nn.MultiheadAttention:
         """Make torch's `nn.MultiheadAttention(batch_first=True)` with a copy of the weights.
 
-        Its masks are the other way round: True hides. What is frozen stays frozen; where it
+        Its masks are inverted: True hides. What is frozen stays frozen; where it
         joins three of ours in one, all three must be.
 
         Raises:
-            TypeError: something else stands in place of a projection or of the attention, or
-                has hooks.
-            ValueError: queries are not as large as outputs, which torch wants, or some
+            TypeError: a projection or the attention has been replaced, or has hooks.
+            ValueError: queries are not as large as outputs, as torch requires, or some
                 projections have a bias and others none.
         """
         check_to_torch(self)
@@ -273,7 +272,7 @@ def check_to_torch(layer: MultiHeadAttention) -> None:
 
 
 def check_part(name: str, part: Any, kind: type[nn.Module]) -> None:  # noqa: ANN401
-    """Refuse to copy what others have put in place of a layer's own part, or hooked to it."""
+    """Refuse to copy a part that replaces a layer's own, or that has hooks."""
     if type(part) is not kind:
         shown = f"an nn.{kind.__name__}" if kind.__module__.startswith("torch") else kind.__name__
         raise TypeError(f"{name} must be {shown} to be copied, got {type(part).__name__}")
@@ -305,10 +304,10 @@ def _pairs(
     layer: MultiHeadAttention,
     module: nn.MultiheadAttention,
 ) -> Iterator[tuple[tuple[Tensor, ...], Tensor]]:
-    """Say which of our parameters make up which of torch's."""
+    """Pair our parameters with those of torch that contain them."""
     inputs = (layer.W_q, layer.W_k, layer.W_v)
     yield (layer.W_o.weight,), module.out_proj.weight
-    # torch keeps the three projections in one matrix where all sizes agree.
+    # torch has the three projections in one matrix where all sizes agree.
     if module.in_proj_weight is not None:
         yield tuple(it.weight for it in inputs), module.in_proj_weight
     else:

@@ -19,7 +19,7 @@ def pool(
     weights: Float[Tensor, "batch *heads queries keys"],
     values: Float[Tensor, "batch *heads keys value_size"],
 ) -> Float[Tensor, "batch *heads queries value_size"]:
-    """Average the values, each as much as its weight says: one output per query.
+    """Average the values by their weights: one output per query.
 
     A row of zero weights pools to zero.
 
@@ -51,7 +51,7 @@ def kernel_pool(
         queries: where to predict, `(batch, [heads,] num_queries, size)`.
         keys: where values are known, `(batch, [heads,] num_keys, size)`.
         values: what is known there, `(batch, [heads,] num_keys, value_size)`.
-        width: positive; how far a query looks, in the units of queries and keys.
+        width: positive; how far a query attends, in the units of queries and keys.
         valid_lens: how many keys may be seen, `(batch,)` or `(batch, num_queries)`;
             None means all.
 

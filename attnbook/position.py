@@ -1,4 +1,4 @@
-"""Position: what attention cannot see by itself, made visible in the vectors."""
+"""Position: attention does not see it by itself, so encodings put it into the vectors."""
 
 from __future__ import annotations
 
@@ -63,13 +63,13 @@ def rotary_encoding(
     """Turn queries, or keys, by angles that grow with their position.
 
     The pair of numbers 2i and 2i + 1 at position p is turned by p / 10000^(2i/size). So the
-    dot product of a query and a key depends on how far apart they stand, and no longer on
-    where. The last number of an odd size stays as it is.
+    dot product of a query and a key depends only on how far apart their positions are.
+    The last number of an odd size stays as it is.
 
     Args:
         vectors: `(…, num_positions, size)`; with an axis of heads, split them first.
-        positions: where they stand, `(num_positions,)`; by default 0, 1, 2 and so on. Queries
-            that follow keys kept earlier stand behind them.
+        positions: the positions of the vectors, `(num_positions,)`; by default 0, 1, 2 and so
+            on. Queries that follow cached keys have later positions.
 
     Returns:
         Vectors of the same shape, dtype and lengths.
@@ -107,13 +107,13 @@ def angles(positions: Shaped[Tensor, " positions"], size: int) -> Float[Tensor, 
 
 
 def _check_float_type(dtype: torch.dtype) -> None:
-    """Refuse a dtype that would round what it holds to whole numbers."""
+    """Refuse a dtype that would round to whole numbers."""
     if not isinstance(dtype, torch.dtype) or not dtype.is_floating_point:
         raise TypeError(f"dtype must be a floating-point type, got {dtype!r}")
 
 
 def _check_positions(positions: torch.Tensor, num_positions: int | None = None) -> None:
-    """Refuse positions that are not one number each, as many as there are vectors."""
+    """Refuse positions that are not one number per vector."""
     check_dense("positions", positions, "a tensor of numbers")
     if positions.dtype == torch.bool or positions.is_complex():
         raise TypeError(f"positions must hold real numbers, got {positions.dtype}")

@@ -7,7 +7,7 @@ from typing import Any
 
 
 def warn_renamed(old: str, new: str) -> None:
-    """Say, at the line that called our caller, what a name is called now."""
+    """Warn, at the line that called our caller, what a name is called now."""
     warnings.warn(f"{old} is called {new} now", DeprecationWarning, stacklevel=3)
 
 

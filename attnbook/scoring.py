@@ -48,7 +48,7 @@ def scaled_dot_score(
     Source: Vaswani et al. (2017), equation 1 (our d is their d_k).
     """
     check_queries_and_keys(queries, keys)
-    # Dividing first keeps half precision from overflowing at 65504 on the way.
+    # Dividing first avoids overflow in half precision, at 65504.
     return dot_score(queries / math.sqrt(queries.shape[-1]), keys)
 
 
@@ -108,7 +108,7 @@ def gaussian_score(
     """Score by closeness: -‖q - k‖² / (2 width²), the exponent of a Gaussian kernel.
 
     Args:
-        width: positive; how far a query looks, in the units of queries and keys.
+        width: positive; how far a query attends, in the units of queries and keys.
             A tensor, so that it can be learned, is not read.
 
     Raises:

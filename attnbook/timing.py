@@ -1,6 +1,6 @@
 """Timing: which of several programs is faster on this machine, and how many times.
 
-A time alone says little: machines differ, and a busy one is slow for everybody. So a
+One time alone means little: machines differ, and a busy one is slow for all programs. So a
 race runs its programs in turn, each round in another order, and compares them within
 the round. Half of the rounds lie between the quartiles: the closer these are, the
 more the median can be trusted.
@@ -93,7 +93,7 @@ def race(
     """Run programs against each other, and compare each with the first.
 
     The processor's time is counted, whatever else the machine does meanwhile, and torch
-    is held to one thread: several would count the time that they wait for each other. Where
+    is limited to one thread: several would count the time that they wait for each other. Where
     the programs return tensors on a CUDA GPU (alone, in a tuple or in a list), the GPU's
     time is counted: the processor only starts what runs there. One call of each is not: it
     may compile, or fill a cache.
@@ -118,7 +118,7 @@ def race(
     Raises:
         TypeError: a program cannot be called.
         ValueError: no program, fewer than 2 rounds, `least` not positive, or results
-            on different devices, or on one whose time only a stopwatch of yours can tell.
+            on different devices, or on one that only a stopwatch of yours can time.
     """
     _check(programs, rounds, least)
     with _one_thread():
@@ -143,7 +143,7 @@ def _run(
 
 
 def _clock(stopwatch: Stopwatch) -> str:
-    """Name what a stopwatch counts; of another's, only its maker knows."""
+    """Name what a stopwatch counts; for the caller's own this is not known."""
     ours = (("processor time", processor_seconds), ("GPU time", gpu_seconds))
     return next((name for name, own in ours if own is stopwatch), "time of the given stopwatch")
 

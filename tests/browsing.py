@@ -21,7 +21,7 @@ from tools.table_of_contents import pages
 SITE = ROOT / "_build" / "html"
 PICTURES = ROOT / "_build" / "screenshots"
 PAGES = [*pages(), "search"]
-# Names the file in which tools/ci/run_tests.py says how the book's build ended.
+# Names the file where tools/ci/run_tests.py writes how the book's build ended.
 BOOK_EXIT_CODE = "ATTNBOOK_BOOK_EXIT_CODE"
 
 
@@ -29,7 +29,7 @@ def pytest_addoption(parser):
     parser.addoption(
         "--pictures",
         action="store_true",
-        help="keep a picture of each page and figure that is looked at, in _build/screenshots",
+        help="save a picture of each page and figure that a test opens, in _build/screenshots",
     )
 
 
@@ -40,7 +40,7 @@ def pytest_generate_tests(metafunc):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Mark what opens pages, in which browser, and what needs the built book."""
+    """Mark tests that open pages, in which browser, and tests that need the built book."""
     for item in items:
         if "engine" in item.fixturenames:
             item.add_marker("engines")
@@ -65,7 +65,7 @@ def site():
 
 @pytest.fixture(scope="session")
 def serve():
-    """A function that serves a folder, in the way of a handler, and returns its address."""
+    """A function that serves a folder with a handler, and returns its address."""
     servers = []
 
     def start(folder: Path, handler: type[QuietHandler] = QuietHandler) -> str:
@@ -99,7 +99,7 @@ def browser():
 
 
 @pytest.fixture(scope="session")
-def lab_home(tmp_path_factory):
+def lab_server(tmp_path_factory):
     """One JupyterLab for all notebooks that are opened there: its address and its folder."""
     folder = tmp_path_factory.mktemp("lab")
     with jupyterlab(folder) as address:
@@ -107,9 +107,9 @@ def lab_home(tmp_path_factory):
 
 
 @pytest.fixture
-def lab(lab_home, request):
-    """The address of a notebook with these cells, alone in a workspace of JupyterLab."""
-    address, folder = lab_home
+def lab(lab_server, request):
+    """The address of a notebook with these cells, in a JupyterLab workspace of its own."""
+    address, folder = lab_server
     name = request.node.callspec.id
     write_notebook(folder / f"{name}.ipynb", *request.param)
     return f"{address}/lab/workspaces/{name}/tree/{name}.ipynb"
@@ -117,14 +117,14 @@ def lab(lab_home, request):
 
 @pytest.fixture(scope="session")
 def keep_picture(request) -> Callable[[Page | Locator, str], None]:
-    """A function that keeps a picture under a name, when someone asks to see what is tested."""
+    """A function that saves a picture under a name with `--pictures`."""
 
-    def keep(shown: Page | Locator, name: str) -> None:
+    def save(shown: Page | Locator, name: str) -> None:
         if request.config.getoption("--pictures"):
             whole = {"full_page": True} if isinstance(shown, Page) else {}
             shown.screenshot(path=PICTURES / f"{name}.png", animations="disabled", **whole)
 
-    return keep
+    return save
 
 
 @pytest.fixture(scope="session")

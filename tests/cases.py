@@ -31,22 +31,22 @@ every_mask = pytest.mark.parametrize("mask", MASKS.values(), ids=MASKS)
 
 WITHOUT_WEIGHTS = " without weights"
 LAYERS = ["dot", "additive", "multi-head"]
-KEPT_OR_NOT = [*LAYERS, *(name + WITHOUT_WEIGHTS for name in LAYERS)]
+WITH_OR_WITHOUT_WEIGHTS = [*LAYERS, *(name + WITHOUT_WEIGHTS for name in LAYERS)]
 every_layer = pytest.mark.parametrize("name", LAYERS)
-every_layer_kept_or_not = pytest.mark.parametrize("name", KEPT_OR_NOT)
-# These two take an axis of heads; the third layer makes its heads itself.
-both = pytest.mark.parametrize("name", ["dot", "additive"])
+every_layer_with_or_without_weights = pytest.mark.parametrize("name", WITH_OR_WITHOUT_WEIGHTS)
+# The third layer makes its heads itself.
+layers_that_take_heads = pytest.mark.parametrize("name", ["dot", "additive"])
 NUM_HEADS, NUM_HIDDENS = 4, 24
 seeds = st.integers(0, 2**16)
 
 
 def make(name, dropout=0.0, dtype=torch.float32, **options):
-    """A layer for queries and keys of size 5, the same one each time."""
+    """Make a layer for queries and keys of size 5, with the same parameters each time."""
     if name.endswith(WITHOUT_WEIGHTS):
         options["keep_weights"] = False
         name = name.removesuffix(WITHOUT_WEIGHTS)
-    if name in OWN:
-        return OWN[name](dropout, **options)
+    if name in WITHOUT_PARAMETERS:
+        return WITHOUT_PARAMETERS[name](dropout, **options)
     torch.manual_seed(13)
     if name.startswith("multi-head"):
         options["bias"] = name == "multi-head with bias"
@@ -57,7 +57,7 @@ def make(name, dropout=0.0, dtype=torch.float32, **options):
 
 
 def output_size(name):
-    """How large an output is, where values have 11 numbers."""
+    """The size of an output for values of size 11."""
     return NUM_HIDDENS if name.startswith("multi-head") else 11
 
 
@@ -71,7 +71,7 @@ def random_qkv(seed, heads=(), dtype=torch.float64):
 
 
 def gradients(layer, inputs, *given, **options):
-    """The output, and the gradients of inputs and parameters for its squares."""
+    """Compute the output, and the gradients of inputs and parameters for its squares."""
     leaves = [tensor.detach().clone().requires_grad_() for tensor in inputs]
     parameters = [*layer.parameters()]
     output = layer(*leaves, *given, **options)
@@ -87,11 +87,11 @@ def all_close(found, expected, tolerance=1e-12):
     )
 
 
-def snapshot(tensors):
+def copy_with_versions(tensors):
     return [(tensor.clone(), tensor._version) for tensor in tensors]
 
 
-def unchanged(tensors, before):
+def are_unchanged(tensors, before):
     return all(
         torch.equal(now, then) and now._version == version
         for now, (then, version) in zip(tensors, before, strict=True)
@@ -103,4 +103,4 @@ class FirstPartAttention(Attention):
         return dot_score(queries[..., :1], keys[..., :1])
 
 
-OWN = {"dot": DotProductAttention, "a subclass": FirstPartAttention}
+WITHOUT_PARAMETERS = {"dot": DotProductAttention, "a subclass": FirstPartAttention}

@@ -1,4 +1,4 @@
-"""What every test of the package shares: devices, reproducible numbers, a stable Hypothesis."""
+"""Shared by all tests of the package: devices, reproducible numbers, settings of Hypothesis."""
 
 import atexit
 import math
@@ -13,7 +13,7 @@ from hypothesis import settings
 
 from attnbook.fused import blocks, when_faster
 
-# Helpers assert, too, and their assertions say what was compared.
+# So that failed assertions in helpers show what was compared.
 pytest.register_assert_rewrite(*(f"tests.{room.name}" for room in Path(__file__).parent.iterdir()))
 
 pytest_plugins = ["tests.browsing", "tests.sampling", "tests.schedule"]
@@ -21,9 +21,9 @@ pytest_plugins = ["tests.browsing", "tests.sampling", "tests.schedule"]
 for name, examples in (("sample", 20), ("full", 100)):
     settings.register_profile(name, derandomize=True, deadline=None, max_examples=examples)
 
-# torch keeps the kernels that it compiles in one folder for each user. A run that is killed leaves
-# half a kernel there, on which later runs fail, and ATEN_CPU_CAPABILITY would mix two kinds of
-# kernels. So each run has a folder of its own, which its workers inherit.
+# torch stores compiled kernels in one folder for each user. A run that is killed leaves half a
+# kernel there, on which later runs fail, and ATEN_CPU_CAPABILITY would mix two kinds of kernels. So
+# each run has a folder of its own, which its workers inherit.
 if "TORCHINDUCTOR_CACHE_DIR" not in os.environ:
     os.environ["TORCHINDUCTOR_CACHE_DIR"] = tempfile.mkdtemp(prefix="torchinductor_")
     atexit.register(shutil.rmtree, os.environ["TORCHINDUCTOR_CACHE_DIR"], ignore_errors=True)
@@ -66,7 +66,7 @@ def qkv(rng):
     )
 
 
-# The third path differs from the second in the size of its blocks alone; `make check` omits it.
+# The third path differs from the second only in the size of its blocks; `make check` omits it.
 LARGE = "fast in large blocks"
 PATHS = ["plain", "fast", pytest.param(LARGE, marks=pytest.mark.slow)]
 

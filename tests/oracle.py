@@ -1,6 +1,6 @@
-"""Slow oracles in float64 Python loops. They share no line with attnbook, and import none.
+"""Slow oracles in float64 Python loops, independent of attnbook.
 
-They take tensors of any dtype with 3 or 4 axes and return nested work as float64 tensors. The
+They take tensors of any dtype with 3 or 4 axes and return float64 tensors. The
 oracle of whole layers is in `tests/core/random_calls.py`.
 """
 
@@ -80,7 +80,7 @@ def _softmax_row(row, sees):
 
 
 def _shows(mask, index, key):
-    """Whether a mask shows a key: it has the scores' axes, or the last two; some are 1."""
+    """Whether a mask shows a key; it has the scores' axes, or the last two, each that long or 1."""
     at = (*index, key)[-mask.dim() :]
     return bool(mask[tuple(i if size > 1 else 0 for i, size in zip(at, mask.shape, strict=True))])
 

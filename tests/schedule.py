@@ -1,7 +1,7 @@
-"""In which order tests run, so that no core waits at the end, and how far they have come.
+"""The order in which tests run, so that no core waits at the end, and their progress.
 
 Files run longest first, by the seconds that each took last time: `_build/test-seconds.json`, and in
-a new clone `tests/seconds.json`. What looks at the built book comes after what does not, because
+a new clone `tests/seconds.json`. Tests of the built book come after the others, because
 `make test` builds the book meanwhile; files of a second or two come last and fill the gaps.
 """
 
@@ -20,30 +20,30 @@ from tools import ROOT
 
 STORED = ROOT / "tests" / "seconds.json"
 LAST = ROOT / "_build" / "test-seconds.json"
-# Where `make test` reads how far the tests are; see tools/ci/run_tests.py.
+# Where `make test` reads the progress of the tests; see tools/ci/run_tests.py.
 PROGRESS = "ATTNBOOK_TEST_PROGRESS"
 FILLER = 2  # seconds
 UNKNOWN = 10  # seconds of a file that is new
 
 
 def seconds_of_files() -> dict[str, float]:
-    """How long each part took last time, by `part_of`."""
+    """Read how long each part (see `find_part`) took last time."""
     found = next((path for path in (LAST, STORED) if path.exists()), None)
     return json.loads(found.read_text("utf-8")) if found else {}
 
 
-def part_of(nodeid: str) -> str:
-    """What runs on one worker: a file, or what one engine does in it."""
+def find_part(nodeid: str) -> str:
+    """Name what runs on one worker: a file, or the tests of one engine in it."""
     file, _, test = nodeid.partition("::")
     engine = next((name for name in ("firefox", "webkit") if f"[{name}" in test), "")
     return f"{file}:{engine}" if engine else file
 
 
 class Schedule(LoadScopeScheduling):
-    """Hands out the parts in their order."""
+    """Gives workers the parts in their order."""
 
     def _split_scope(self, nodeid: str) -> str:
-        return part_of(nodeid)
+        return find_part(nodeid)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -57,22 +57,22 @@ def pytest_xdist_make_scheduler(config, log):
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config, items):
     if not hasattr(config, "workerinput"):
-        return  # one process runs tests in the order in which they are asked for
+        return  # one process runs tests in the requested order
     seconds = seconds_of_files()
-    parts = {part_of(item.nodeid) for item in items}
-    of_book = {part_of(item.nodeid) for item in items if item.get_closest_marker("book")}
+    parts = {find_part(item.nodeid) for item in items}
+    of_book = {find_part(item.nodeid) for item in items if item.get_closest_marker("book")}
 
     def turn(item):
-        part = part_of(item.nodeid)
+        part = find_part(item.nodeid)
         time_taken = seconds.get(part, UNKNOWN)
         return (time_taken < FILLER, part in of_book, -time_taken, part)
 
     items.sort(key=turn)
-    assert parts == {part_of(item.nodeid) for item in items}
+    assert parts == {find_part(item.nodeid) for item in items}
 
 
 class Progress:
-    """Counts what is done, for `make test`, and stores how long each part took."""
+    """Counts finished tests, for `make test`, and stores how long each part took."""
 
     def __init__(self, file: str | None) -> None:
         self.file = Path(file) if file else None
@@ -85,10 +85,10 @@ class Progress:
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, node, ids):  # noqa: ARG002 - xdist's names
         self.state["total"] = len(ids)
-        self.total = sum(self.expected.get(part, UNKNOWN) for part in {*map(part_of, ids)})
+        self.total = sum(self.expected.get(part, UNKNOWN) for part in {*map(find_part, ids)})
 
     def pytest_runtest_logreport(self, report):
-        self.seconds[part_of(report.nodeid)] += report.duration
+        self.seconds[find_part(report.nodeid)] += report.duration
         self.state["done"] += report.when == "teardown"
         if report.failed:
             self.state["failed"].append(report.nodeid)
@@ -113,11 +113,11 @@ class Progress:
         if self.file:
             self.write()
             LAST.parent.mkdir(exist_ok=True)
-            known = seconds_of_files() | {part: round(s, 1) for part, s in self.seconds.items()}
-            LAST.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n", "utf-8")
+            seconds = seconds_of_files() | {part: round(s, 1) for part, s in self.seconds.items()}
+            LAST.write_text(json.dumps(seconds, indent=1, sort_keys=True) + "\n", "utf-8")
 
 
 def pytest_configure(config):
     if not hasattr(config, "workerinput"):
-        # Taken away, because some tests run pytest themselves.
+        # Removed from the environment, because some tests run pytest themselves.
         config.pluginmanager.register(Progress(os.environ.pop(PROGRESS, None)))

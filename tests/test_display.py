@@ -1,4 +1,4 @@
-"""What chapters show: the right numbers, in words too, and legible on both pages."""
+"""What chapters show has the right numbers, also as text, and is legible in both themes."""
 
 from __future__ import annotations
 
@@ -116,14 +116,14 @@ def written(tmp_path, monkeypatch):
     return make
 
 
-def test_strings_keep_what_looks_like_a_word_to_linters(written):
+def test_strings_that_look_like_comments_for_linters_are_not_changed(written):
     code = [
         "def one():",
-        """    told = "  # noqa: E501"{}""",
+        """    text = "  # noqa: E501"{}""",
         """    more = '''  # type: ignore""",
         """  # noqa""",
         """    '''{}""",
-        """    return told + more{}""",
+        """    return text + more{}""",
     ]
     asides = "  # noqa: E501", "  # explained  # type: ignore[misc]", " # noqa"
     original = written("\n".join(code).format(*asides))
@@ -141,7 +141,7 @@ ONE_LINE = {
 
 
 @pytest.mark.parametrize("text", ONE_LINE.values(), ids=ONE_LINE)
-def test_what_stands_on_the_line_of_a_docstring_is_still_there(text, written):
+def test_other_code_on_the_line_of_a_docstring_is_shown(text, written):
     original = written(text)
     shown = repr(show_source(original))
     scope = {}
@@ -156,11 +156,11 @@ def test_what_stands_on_the_line_of_a_docstring_is_still_there(text, written):
 # Heatmaps
 
 
-def test_a_heatmap_says_its_numbers_in_words():
-    picture = heatmap(WEIGHTS, query_labels=["a", "b"], title="Who looks where")
+def test_the_text_of_a_heatmap_has_its_numbers():
+    picture = heatmap(WEIGHTS, query_labels=["a", "b"], title="Where queries attend")
 
     assert repr(picture).splitlines() == [
-        "Who looks where",
+        "Where queries attend",
         "   key 0  key 1  key 2",
         "a  0.250  0.750      0",
         "b  1.000      0      0",
@@ -169,20 +169,19 @@ def test_a_heatmap_says_its_numbers_in_words():
 
 
 def test_each_cell_of_a_heatmap_is_as_strong_as_its_number():
-    """A swapped axis, or a row upside down, cannot pass."""
     found = {}
     for path in drawing(heatmap(WEIGHTS)).iter(f"{SVG}path"):
         strength = re.search(r"#0072b2\); opacity: calc\(([\d.]+) \*", path.get("style", ""))
         if strength:
             x, y = map(float, re.match(r"M ([\d.]+) ([\d.]+)", path.get("d")).groups())
             found[y, x] = float(strength[1])
-    strengths = [found[place] for place in sorted(found)]
+    strengths = [found[position] for position in sorted(found)]
 
     assert strengths == pytest.approx([0.25, 0.75, 1.0], abs=1e-5)
 
 
 def blended(colour: str, share: float, page: str) -> str:
-    """A colour that lets some of the page shine through."""
+    """Mix a color with that of the page."""
     both = [[int(each[i : i + 2], 16) for i in (1, 3, 5)] for each in (colour, page)]
     return "#" + "".join(
         f"{round(share * a + (1 - share) * b):02x}" for a, b in zip(*both, strict=True)
@@ -200,14 +199,14 @@ def test_every_number_of_a_heatmap_is_legible_on_a_light_and_on_a_dark_page():
         assert contrast("#222832", blended(BLUE, weight * FAINT, LIGHT_PAGE)) >= 4.5
 
 
-def test_the_largest_weight_stands_out_most_in_the_dark():
+def test_the_largest_weight_has_the_highest_contrast_on_a_dark_page():
     cell = re.search(r"--cell: (#\w+)", CELL_STYLE)[1]
     steps = [contrast(blended(cell, w / 10, DARK_PAGE), DARK_PAGE) for w in range(11)]
     assert steps == sorted(steps)
     assert steps[-1] > 7  # it was 2
 
 
-def test_numbers_on_strong_cells_have_a_colour_of_their_own():
+def test_numbers_on_strong_cells_have_their_own_color():
     styles = {
         text.text: text.get("style")
         for text in drawing(heatmap(torch.tensor([[0.64, 0.36]]))).iter(f"{SVG}text")
@@ -227,9 +226,7 @@ def test_the_text_of_a_heatmap_has_11_px_at_least_on_a_phone(count):
     assert bool(least) == ('tabindex="0" style="overflow-x: auto"' in html) == (count > 8)
 
 
-def test_what_another_processor_may_turn_is_not_in_a_picture():
-    """The sign of 0, further decimals, and a name that matplotlib makes of them."""
-
+def test_a_picture_has_nothing_that_differs_between_processors():
     def picture(noise):
         figure, axes = new_figure(width=2, height=1)
         axes.plot([0, 1, 2], [noise, 0.5 + noise, 1 - noise])
@@ -241,7 +238,7 @@ def test_what_another_processor_may_turn_is_not_in_a_picture():
     assert not re.search(r"\d\.\d{4}", picture(-1e-9))
 
 
-def test_words_of_a_picture_are_left_as_they_are():
+def test_the_text_of_a_picture_is_not_changed():
     words = "part-time: 0.00012, #24292f, (-0) id='a' font-family: Arial;"
     picture = line_picture(title=words)
 
@@ -250,31 +247,31 @@ def test_words_of_a_picture_are_left_as_they_are():
     assert names == set(re.findall(r'(?:url\(|href=")#([^")]+)', picture.svg)) != set()
 
 
-def test_a_number_stands_on_its_own_cell():
-    places = {}
+def test_a_number_is_drawn_on_its_own_cell():
+    positions = {}
     for text in drawing(heatmap(WEIGHTS)).iter(f"{SVG}text"):
-        places[text.text] = (float(text.get("x")), float(text.get("y")))
+        positions[text.text] = (float(text.get("x")), float(text.get("y")))
 
-    assert places["0.250"][0] == pytest.approx(places["key 0"][0], abs=1)
-    assert places["0.750"][0] == pytest.approx(places["key 1"][0], abs=1)
-    assert places["0.250"][1] == pytest.approx(places["query 0"][1], abs=6)
-    assert places["1.000"][1] > places["0.250"][1]
+    assert positions["0.250"][0] == pytest.approx(positions["key 0"][0], abs=1)
+    assert positions["0.750"][0] == pytest.approx(positions["key 1"][0], abs=1)
+    assert positions["0.250"][1] == pytest.approx(positions["query 0"][1], abs=6)
+    assert positions["1.000"][1] > positions["0.250"][1]
 
 
-def test_an_exact_zero_cannot_be_mistaken_for_a_small_number():
+def test_an_exact_zero_is_written_differently_from_a_small_number():
     picture = heatmap(torch.tensor([[1e-9, 0.0]]))
 
     assert repr(picture).splitlines()[-1].split()[-2:] == ["0.000", "0"]
 
 
 @pytest.mark.parametrize(("columns", "numbered"), [(10, True), (11, False)])
-def test_the_numbers_of_a_wide_heatmap_are_in_its_words_only(columns, numbered):
+def test_the_numbers_of_a_wide_heatmap_are_only_in_its_description(columns, numbered):
     picture = heatmap(torch.full((2, columns), 0.125))
     drawn = [text.text for text in drawing(picture).iter(f"{SVG}text")]
     assert drawn.count("0.125") == (2 * columns if numbered else 0)
     assert picture._repr_html_().count("0.125") >= 2 * columns
     assert repr(picture).count("0.125") == 2 * columns
-    # Where no number stands on top, a cell is as dark as its weight.
+    # A cell without a number is as dark as its weight.
     strength = "var(--strength, 0.55)" if numbered else "1"
     assert picture._repr_html_().count(f"opacity: calc(0.125 * {strength})") == 2 * columns
 
@@ -290,7 +287,7 @@ def line_picture(alt="a line", **labels):
     return draw(figure, alt=alt)
 
 
-def test_all_words_of_a_picture_take_the_color_and_font_of_the_page():
+def test_all_text_of_a_picture_takes_the_color_and_font_of_the_page():
     picture = line_picture("A line <that> rises", xlabel="across", ylabel="up", title="title")
 
     styles = {text.text: text.get("style") for text in drawing(picture).iter(f"{SVG}text")}
@@ -300,7 +297,7 @@ def test_all_words_of_a_picture_take_the_color_and_font_of_the_page():
     assert 'aria-label="A line &lt;that&gt; rises"' in picture._repr_html_()
 
 
-def test_the_same_picture_is_drawn_twice_to_the_byte_and_another_shares_no_ids():
+def test_drawing_twice_gives_the_same_bytes_and_another_picture_shares_no_ids():
     one, again, other = (line_picture(title=title).svg for title in ("one", "one", "two"))
     assert one == again
     names, others = (set(re.findall(r' id="([^"]+)"', svg)) for svg in (one, other))
@@ -309,7 +306,7 @@ def test_the_same_picture_is_drawn_twice_to_the_byte_and_another_shares_no_ids()
     assert names & others == set()
 
 
-def test_without_matplotlib_the_import_says_what_to_install():
+def test_without_matplotlib_the_import_error_names_what_to_install():
     code = (
         "import sys; sys.modules['matplotlib'] = None\n"
         "try:\n    import attnbook.display\nexcept ImportError as error:\n    print(error)"
@@ -322,7 +319,7 @@ def test_without_matplotlib_the_import_says_what_to_install():
 
 
 @pytest.mark.parametrize("label", ["$", "$x$", "a_b", "<script>", "你好"])
-def test_a_label_is_never_read_as_anything_but_text(label):
+def test_a_label_is_always_plain_text(label):
     picture = heatmap(torch.tensor([[1.0]]), key_labels=[label], title=label)
 
     texts = ["".join(text.itertext()) for text in drawing(picture).iter(f"{SVG}text")]
@@ -343,15 +340,15 @@ def test_a_label_is_never_read_as_anything_but_text(label):
         (WEIGHTS, {"key_labels": list("abcd")}, "key_labels must name"),
     ],
 )
-def test_weights_that_no_heatmap_can_show_are_refused(weights, labels, sentence):
+def test_invalid_weights_are_refused_by_a_heatmap(weights, labels, sentence):
     with pytest.raises(ValueError, match=sentence):
         heatmap(weights, **labels)
 
 
-def test_a_picture_without_words_is_refused():
+def test_a_picture_without_a_description_is_refused():
     with pytest.raises(ValueError, match="alt must say"):
         line_picture(" ")
 
 
-def test_a_picture_keeps_its_words_whatever_its_svg_begins_with():
+def test_a_picture_has_its_description_whatever_its_svg_begins_with():
     assert 'aria-label="words"' in Picture("<svg><g/></svg>", "words")._repr_html_()

@@ -28,14 +28,14 @@ def test_an_old_name_gives_the_new_one_and_warns(holder, old, new):
     assert warned[0].filename == __file__
 
 
-def test_an_old_argument_is_taken_and_warns():
+def test_an_old_argument_is_accepted_and_warns():
     with pytest.warns(DeprecationWarning, match="slips is called wrong_answers now") as warned:
-        asked = Prediction("Which?", "a", slips={"No.": "b"})
-    assert asked.wrong_answers == [["b", "No."]]
+        prediction = Prediction("Which?", "a", slips={"No.": "b"})
+    assert prediction.wrong_answers == [["b", "No."]]
     assert warned[0].filename == __file__
 
 
 @pytest.mark.parametrize("module", [masks, practice])
-def test_a_name_that_never_was_is_refused(module):
+def test_an_unknown_name_is_refused(module):
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
         module.nothing  # noqa: B018 - it raises

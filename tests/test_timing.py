@@ -1,4 +1,4 @@
-"""Of races: pairing, quartiles and order, on clocks that are made up. No time is asserted."""
+"""Races: pairing, quartiles and order, on fake clocks. No test asserts a real time."""
 
 import re
 import threading
@@ -22,8 +22,8 @@ def seven():
     return Race({"slow": SLOW, "fast": FAST}, "processor time")
 
 
-def made_up(costs):
-    """Programs and a stopwatch: a call takes what `costs` says; the calls are written down."""
+def make_fakes(costs):
+    """Make programs, a stopwatch by which a call takes its cost, and a record of all calls."""
     ran = []
     programs = {name: (lambda name=name: ran.append(name)) for name in costs}
 
@@ -45,7 +45,7 @@ def test_programs_are_compared_within_each_round(seven):
     assert seven.one_call("slow") == (8.0, 10.0, 12.0)
 
 
-def test_quartiles_are_those_found_by_hand():
+def test_quartiles_equal_those_computed_by_hand():
     assert quartiles([70, 10, 60, 20, 50, 30, 40]) == (20, 40, 60)
     assert quartiles([10, 1]) == (1, 5.5, 10)
 
@@ -56,7 +56,7 @@ def test_quartiles_lie_in_order_among_the_numbers(numbers):
     assert min(numbers) <= low <= middle <= high <= max(numbers)
 
 
-def test_an_unknown_program_is_named_with_those_that_raced(seven):
+def test_an_unknown_program_is_refused_with_a_list_of_known_ones(seven):
     with pytest.raises(ValueError, match=r"one of the programs \(slow, fast\), got 'quick'"):
         seven.times_as_fast("quick")
     with pytest.raises(ValueError, match="got 'quick'"):
@@ -85,12 +85,12 @@ def test_the_repr_is_a_table(seven):
         *((0.00099951, "1 ms"), (-0.99951, "-1 s"), (0.00099949, "999 µs"), (1234.5, "1230 s")),
     ],
 )
-def test_a_time_has_the_unit_that_suits_it(seconds, text):
+def test_a_time_is_written_in_a_suitable_unit(seconds, text):
     assert readable(seconds) == text
 
 
 def test_a_program_is_called_until_a_round_is_long_enough():
-    programs, stopwatch, ran = made_up({"long": 4.0, "short": 1.0})
+    programs, stopwatch, ran = make_fakes({"long": 4.0, "short": 1.0})
     result = race(programs, rounds=2, least=3.0, stopwatch=stopwatch)
     assert result.seconds == {"long": [4.0, 4.0], "short": [1.0, 1.0]}  # of one call
     assert result.first == "long"
@@ -102,16 +102,16 @@ def test_a_program_is_called_until_a_round_is_long_enough():
     assert (rest.count("long"), rest.count("short")) == (2, 2 * 4)
 
 
-def test_a_clock_that_stands_still_does_not_hold_up_a_race(monkeypatch):
+def test_a_race_ends_on_a_clock_that_does_not_move(monkeypatch):
     monkeypatch.setattr(timing, "MOST_CALLS", 8)
-    programs, _, ran = made_up({"only": 0.0})
+    programs, _, ran = make_fakes({"only": 0.0})
     result = race(programs, rounds=2, stopwatch=lambda program, calls: program() or calls * 0.0)
     assert result.seconds == {"only": [0.0, 0.0]}
     assert len(ran) == 4 + 2  # 1, 2, 4 and 8 calls were tried; then two rounds
 
 
 def order_of(seed):
-    programs, stopwatch, ran = made_up(dict.fromkeys("abc", 1.0))
+    programs, stopwatch, ran = make_fakes(dict.fromkeys("abc", 1.0))
     race(programs, rounds=20, stopwatch=stopwatch, seed=seed)
     return [tuple(ran[i : i + 3]) for i in range(3, len(ran), 3)]
 
@@ -128,7 +128,7 @@ def test_each_round_runs_every_program_once_in_an_order_that_the_seed_alone_deci
 
 
 @pytest.mark.parametrize("ends_well", [True, False])
-def test_a_race_runs_on_one_thread_and_gives_the_others_back(ends_well):
+def test_a_race_runs_on_one_thread_and_restores_the_number_of_threads(ends_well):
     seen = []
 
     def program():
@@ -157,7 +157,7 @@ def test_a_real_race_gives_positive_times():
         assert re.search(r"^tanh +\d", repr(result), re.MULTILINE)
 
 
-def test_the_stopwatch_makes_as_many_calls_as_asked_and_counts_no_waiting():
+def test_the_stopwatch_makes_the_requested_calls_and_does_not_count_waiting():
     calls = []
 
     def wait():
@@ -218,6 +218,6 @@ def test_a_race_on_a_gpu_counts_its_time():
         (({"sum": sum}, 7, float("nan")), ValueError, "least must be .* got nan"),
     ],
 )
-def test_what_cannot_be_raced_is_refused(arguments, error, sentence):
+def test_invalid_arguments_of_a_race_are_refused(arguments, error, sentence):
     with pytest.raises(error, match=sentence):
         race(*arguments)

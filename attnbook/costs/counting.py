@@ -83,7 +83,7 @@ def additive_formula_backward(sizes: Sizes) -> Counts:
 
 
 def additive_ours_backward(sizes: Sizes) -> Counts:
-    """Count what gradients add where each block is made again instead of kept."""
+    """Count what gradients add where each block is recomputed instead of stored."""
     batch, queries, keys, hiddens = sizes
     pairs = batch * queries * keys
     return {
@@ -102,7 +102,7 @@ def dot_formula_backward(sizes: Sizes) -> Counts:
 
 
 def dot_ours_backward(sizes: Sizes) -> Counts:
-    """Count what gradients add where the weights are made again instead of kept."""
+    """Count what gradients add where the weights are recomputed instead of stored."""
     pairs = sizes.batch * sizes.queries * sizes.keys
     again = {"product": pairs * sizes.size, "exponential": pairs}
     return Counter(dot_formula_backward(sizes)) + Counter(again)
@@ -122,8 +122,8 @@ def additive_ours_numbers(sizes: Sizes, training: bool) -> int:
     """Count the projections, the output, and one block with what it is made of.
 
     In training also the gradients of projections and values. Few scores and weights are whole
-    (`attnbook.fused.when_faster.streaming_pays` says how few); many never need more memory than a
-    block.
+    (`attnbook.fused.when_faster.streaming_pays` has the limit); many never need more memory than
+    a block.
     """
     batch, queries, keys, hiddens = sizes
     pairs, output = batch * queries * keys, batch * queries * hiddens
@@ -218,7 +218,7 @@ def _counted(layer: str, way: str, sizes: Sizes, mode: str) -> Counted:
     return PROGRAMS[layer, way]
 
 
-class _Pen(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's
+class _WriteCounter(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's
     """Counts the numbers of all tensors that operations fill; views and new memory are not."""
 
     numbers = 0
@@ -265,14 +265,14 @@ def numbers_written(program: Callable[..., object], *args: object) -> int:
     """Count the numbers that torch writes into memory while `program(*args)` runs.
 
     Every step of a formula writes its result, and fetching and storing is what large formulas
-    spend their time on. So this compares programs without a clock, alike on each machine. What
-    happens inside one operation, as in a matrix product, is not written; on a GPU the count
-    may differ where other operations serve there.
+    spend their time on. So this compares programs without a clock, and gives the same count on
+    each machine. What happens inside one operation, as in a matrix product, is not counted; on
+    a GPU the count may differ where torch uses other operations.
 
     >>> numbers_written(lambda x, y: torch.tanh(x + y), torch.ones(3, 1), torch.ones(1, 5))
     30
     """
-    pen = _Pen()  # type: ignore[no-untyped-call]  # torch's own class has no types
-    with pen:
+    counter = _WriteCounter()  # type: ignore[no-untyped-call]  # torch's own class has no types
+    with counter:
         program(*args)
-    return pen.numbers
+    return counter.numbers

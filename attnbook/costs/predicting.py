@@ -76,9 +76,9 @@ def measured(processor: str | None = None) -> Measured:
 def predict(counts: Counts, rates: Rates) -> float:
     """Predict the seconds of a call: a constant, and a time for each operation.
 
-    It leaves out what the machine does besides: fetching what is not in its cache, which
-    is what a product with a single query mostly does, and asking for new pages of memory,
-    which can double the time of large tensors.
+    It leaves out the time to fetch what is not in the cache, which a product with a single query
+    mostly spends, and the time to allocate new pages of memory, which can double the time of
+    large tensors.
     """
     products = counts.get("product", 0)
     others = sum(counts.values()) - products
@@ -90,7 +90,7 @@ def fit_rates(layer: str, way: str, mode: str, points: Sequence[Point]) -> Rates
 
     Dot products give the rate of an operation in a matrix product, and of the few others.
     For additive attention that rate is taken from the formula of dot products, because
-    in its own points all operations grow alike.
+    in its own points all operations grow at the same rate.
 
     Raises:
         ValueError: points of fewer than 2 sizes, or a time that is not positive.

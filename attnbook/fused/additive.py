@@ -26,7 +26,7 @@ def fast_additive_score(
 ) -> Float[Tensor, "batch *heads queries keys"]:
     """Score projected queries and keys by wᵀ tanh(q + k), for the keys that are visible.
 
-    What a padded key holds is not used; what it scores means nothing.
+    The content of padded keys is not used, and their scores mean nothing.
     """
     inputs = queries, keys, weight, visible
     if torch.compiler.is_compiling():

@@ -1,12 +1,12 @@
-"""Dot-product attention whose weights nobody reads, by torch's own fused attention.
+"""Dot-product attention without stored weights, by torch's own fused attention.
 
-torch's kernel never stores the scores. It takes a mask, but works on padding all the
-same, so a large example is sliced: the kernel sees its keys up to the length.
+torch's kernel never stores the scores. It takes a mask, but computes padding too,
+so a large example is sliced: the kernel gets its keys up to the length.
 
-The kernel masks by adding -inf. At a padded score that has overflowed to inf this is no
-number, and spoils its row: then padding is cleared and the kernel called again. The same
-may happen to gradients where padded values are huge, so training looks for these. Where
-numbers are not looked at (on a GPU, compiled), padding is always cleared.
+The kernel masks by adding -inf. At a padded score that has overflowed to inf this is NaN,
+and so is its row: then padding is cleared and the kernel called again. The same may happen
+to gradients where padded values are huge, so training checks for these. Where numbers are
+not read (on a GPU, compiled), padding is always cleared.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad, scaled_dot_product_attention
 
-from attnbook.fused.fallback import is_number, wide
-from attnbook.fused.when_faster import learns, slices_pay
+from attnbook.fused.fallback import all_finite, wide_dtype
+from attnbook.fused.when_faster import needs_gradient, slices_pay
 from attnbook.masking.masks import count_visible, without_future
 from attnbook.masking.padding import zero_hidden
 from attnbook.pooling import pool
@@ -42,17 +42,21 @@ def fast_dot_product_attention(
     causal: bool = False,
     from_first: bool = True,
 ) -> Float[Tensor, "batch *heads queries value_size"]:
-    """Score by q · k / √d, weigh and pool, keeping no weights.
+    """Score by q · k / √d, weigh and pool, without storing weights.
 
     torch's kernel has no second derivative; with `keep_weights=True` the layer has one.
 
     Args:
-        visible: what lengths and a mask leave visible; `causal` gives the order, so that the
-            kernel can skip the future instead of masking it.
+        visible: what lengths and a mask leave visible; `causal` is passed on its own, so that
+            the kernel can skip the future instead of masking it.
         from_first: whether lengths alone say what is visible, so that keys can be cut off.
     """
     reads = queries.device.type == "cpu" and not torch.compiler.is_compiling()
-    if reads and learns(queries, keys, values) and not _are_rounded_alike(queries, keys, visible):
+    if (
+        reads
+        and needs_gradient(queries, keys, values)
+        and not _tolerates_rounding(queries, keys, visible)
+    ):
         return _formula(queries, keys, values, visible, causal=causal)
     per_example = from_first and visible is not None and visible.shape[-2] == 1
     sliced = reads and per_example and slices_pay(queries, keys, values)
@@ -70,7 +74,7 @@ def fast_dot_product_attention(
 
 def _are_as_many(queries: Tensor, keys: Tensor) -> bool:
     """Whether there are as many queries as keys, for whatever sizes a program is called with."""
-    # An exported program leaves sizes open; to compare them would settle them.
+    # An exported program has dynamic sizes; comparing them would make them constants.
     return not torch.compiler.is_exporting() and queries.shape[-2] == keys.shape[-2]
 
 
@@ -99,7 +103,7 @@ def _unread(queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor | Non
 
 
 def _masked(queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor) -> Tensor:
-    """Trust the kernel if its output is a number; else clear padding; else take the formula."""
+    """Trust the kernel if its output is finite; else clear padding; else take the formula."""
     for path in (_fused, _unread):
         output = path(queries, keys, values, visible)
         if path is _unread and output.requires_grad:
@@ -110,27 +114,27 @@ def _masked(queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor) -> T
 
 
 def _is_trusted(output: Tensor, values: Tensor) -> bool:
-    return is_number(output) and (not output.requires_grad or _is_ordinary(values))
+    return all_finite(output) and (not output.requires_grad or _is_ordinary(values))
 
 
-def _are_rounded_alike(queries: Tensor, keys: Tensor, visible: Tensor | None) -> bool:
-    """Whether no score is so large that rounding it otherwise moves it by 1; NaN is.
+def _tolerates_rounding(queries: Tensor, keys: Tensor, visible: Tensor | None) -> bool:
+    """Whether no score is so large, or NaN, that another rounding moves it by 1.
 
-    What no query sees is not asked: padding changes nothing, not even the path.
+    Keys that no query sees do not count: padding changes nothing, not even the path.
     """
     of_queries, of_keys = (
-        torch.linalg.vector_norm(tensor.detach(), dim=-1, dtype=wide(tensor))
+        torch.linalg.vector_norm(tensor.detach(), dim=-1, dtype=wide_dtype(tensor))
         for tensor in (queries, keys)
     )
     if visible is not None:
         of_keys = of_keys.masked_fill(~visible.any(dim=-2), 0)
     largest_score = (of_queries.max() * of_keys.max()).item() / math.sqrt(queries.shape[-1])
-    return bool(largest_score * torch.finfo(wide(queries)).eps <= 1)
+    return bool(largest_score * torch.finfo(wide_dtype(queries)).eps <= 1)
 
 
 def _is_ordinary(tensor: Tensor) -> bool:
     """Whether products with ordinary gradients stay far from overflow; NaN is not ordinary."""
-    return bool(torch.linalg.vector_norm(tensor, dtype=wide(tensor)).item() <= ORDINARY)
+    return bool(torch.linalg.vector_norm(tensor, dtype=wide_dtype(tensor)).item() <= ORDINARY)
 
 
 def _causal(queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor | None) -> Tensor:
@@ -138,9 +142,9 @@ def _causal(queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor | Non
         output = _fused(queries, keys, values, None, causal=True)
     else:
         output = _sliced(queries, keys, values, visible, causal=True)
-    # The future makes the same trouble as padding.
-    looks = queries.device.type == "cpu" and not torch.compiler.is_compiling()
-    if looks and not _is_trusted(output, values):
+    # Future keys may overflow, like padding.
+    may_read = queries.device.type == "cpu" and not torch.compiler.is_compiling()
+    if may_read and not _is_trusted(output, values):
         return _formula(queries, keys, values, visible, causal=True)
     return output
 
@@ -171,7 +175,7 @@ def _fused(
     *,
     causal: bool = False,
 ) -> Tensor:
-    """Call torch's kernel, which wants an axis of heads and one width for all."""
+    """Call torch's kernel, which needs an axis of heads and one width for all."""
     size, value_size = queries.shape[-1], values.shape[-1]
     width = max(size, value_size)
     q, k, v = (_widened(tensor, width) for tensor in (queries, keys, values))

@@ -1,4 +1,4 @@
-"""When a fast path steps aside, and the formula serves."""
+"""When layers use the formula instead of a fast path."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from attnbook.masking.lengths import is_readable, is_recording
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-# torch has no public way to ask.
+# torch has no public function for this.
 _functorch = torch._C._functorch
 
 
 def needs_fallback(*tensors: Tensor) -> bool:
-    """Whether these tensors, or what is being done to them, ask for the formula.
+    """Whether these tensors, or what is being done to them, need the formula.
 
     So do subclasses of Tensor, tensors without values, the transforms of `torch.func`,
     forward-mode differentiation, and what records one path for all inputs: `torch.jit.trace`
@@ -30,41 +30,41 @@ def needs_fallback(*tensors: Tensor) -> bool:
     return (
         is_recording()
         or any(type(tensor) not in (Tensor, nn.Parameter) or tensor.is_meta for tensor in tensors)
-        # torch has no public way to ask for these two.
+        # torch has no public functions for these two.
         or torch._C._are_functorch_transforms_active()
         or forward_ad._current_level >= 0
     )
 
 
-def may_look(tensor: Tensor) -> bool:
-    """Whether its numbers may decide what is done: looking is possible, and waits for no GPU."""
+def may_read_values(tensor: Tensor) -> bool:
+    """Whether its numbers may be read to choose a path: they are there, and not on a GPU."""
     return tensor.is_cpu and is_readable(tensor) and not needs_fallback(tensor)
 
 
-def stay_numbers(*tensors: Tensor) -> bool:
-    """Whether a look says that all are finite, and no autocast will make them infinite."""
-    looked = all(may_look(tensor) and is_number(tensor) for tensor in tensors)
-    return looked and not autocast_is_on("cpu")
+def stay_finite(*tensors: Tensor) -> bool:
+    """Whether all are known to be finite, and no autocast will make them infinite."""
+    are_finite = all(may_read_values(tensor) and all_finite(tensor) for tensor in tensors)
+    return are_finite and not autocast_is_on("cpu")
 
 
-def is_number(tensor: Tensor) -> bool:
-    """Whether all numbers are finite; a sum that overflows says no as well."""
-    return math.isfinite(tensor.detach().sum(dtype=wide(tensor)).item())
+def all_finite(tensor: Tensor) -> bool:
+    """Whether all numbers are finite, and so is their sum."""
+    return math.isfinite(tensor.detach().sum(dtype=wide_dtype(tensor)).item())
 
 
-def wide(tensor: Tensor) -> torch.dtype:
-    """Give a dtype in which sums of its numbers seldom overflow."""
+def wide_dtype(tensor: Tensor) -> torch.dtype:
+    """Return a dtype in which sums of its numbers seldom overflow."""
     return torch.promote_types(tensor.dtype, torch.float)
 
 
 def is_untouched(module: nn.Module) -> bool:
-    """Whether calling a module does what its class says: no hook, no forward of its own."""
+    """Whether calling a module runs only its class's forward: no hook, no forward of its own."""
     return not (is_changed(module) or _has_any_global_hook())  # type: ignore[no-untyped-call]
 
 
 def is_changed(module: nn.Module) -> bool:
     """Whether a module has hooks, or a forward, that its class has not."""
-    # torch has no public way to ask.
+    # torch has no public function for this.
     hooks = (
         module._forward_hooks,
         module._forward_pre_hooks,
@@ -80,12 +80,12 @@ def is_plain(linear: nn.Module) -> bool:
 
 
 def wants_formula(grad: Tensor) -> bool:
-    """Whether a gradient is differentiated again, or is many at once."""
+    """Whether a gradient is differentiated again, or is a batch of gradients."""
     return torch.is_grad_enabled() or is_mapped(grad)
 
 
 def is_mapped(grad: Tensor) -> bool:
-    """Whether a gradient is many at once, as for a vectorised Jacobian."""
+    """Whether a gradient is a batch of gradients, as for a vectorised Jacobian."""
     return _functorch.is_batchedtensor(grad) or _functorch.is_legacy_batchedtensor(grad)
 
 
@@ -95,7 +95,7 @@ def gradients_by_formula(
     inputs: tuple[Any, ...],
     grad: Tensor,
 ) -> tuple[Tensor | None, ...]:
-    """Take gradients through the formula, of which torch knows all that can be asked."""
+    """Take gradients through the formula, which torch can differentiate in every way."""
     wanted = [value for value, wants in zip(inputs, needed, strict=True) if wants]
     again = torch.is_grad_enabled()
     with torch.enable_grad():

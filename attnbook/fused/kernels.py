@@ -1,15 +1,15 @@
 """The additive score for compiled layers: whole formulas that torch's compiler makes kernels of.
 
-A compiler needs no blocks. It fuses a formula into one loop that keeps the hidden units of
-a pair in registers. But compiled code cannot look at numbers, and so cannot choose between
+A compiler needs no blocks. It fuses a formula into one loop with the hidden units of
+a pair in registers. But compiled code cannot read numbers, and so cannot choose between
 exponentials and tanh itself (see `blocks`). So a compiled layer calls an operation of its
-own, which looks, chooses, and calls kernels compiled for each choice. Backward there are
+own, which reads them, chooses, and calls kernels compiled for each choice. Backward there are
 two kernels: one sums over keys, one over queries.
 
 Layers can be compiled where nothing makes kernels: `backend="eager"` needs no C++ compiler.
-Where torch finds none, the operation takes the blocks.
+Where torch finds none, the operation uses the blocks.
 
-On a GPU nothing is looked at, and the kernels take tanh. (Not measured yet.)
+On a GPU nothing is read, and the kernels take tanh. (Not measured yet.)
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ def _kernels(tanh_of: Callable[[Tensor, Tensor], Tensor]) -> _Kernels:
 
 
 @cache
-def _can_be_made() -> bool:
-    """Whether torch finds a C++ compiler; it has no public way to ask."""
+def _has_compiler() -> bool:
+    """Whether torch finds a C++ compiler; it has no public function for this."""
     from torch._inductor.cpp_builder import get_cpp_compiler  # noqa: PLC0415 - slow to import
 
     try:
@@ -81,7 +81,7 @@ def _formulas(tanh_of: Callable[[Tensor, Tensor], Tensor]) -> _Kernels:
 
 
 def _choose(q: Tensor, k: Tensor) -> tuple[_Kernels, Tensor, Tensor]:
-    """Give kernels, and what they take."""
+    """Return kernels, and their inputs."""
     if blocks.suit_exponentials(q, k):
         return _kernels(_tanh_of_exponentials), *blocks.exponentials(q, k)
     return _kernels(_tanh_of_sums), q, k
@@ -95,10 +95,10 @@ def _choose(q: Tensor, k: Tensor) -> tuple[_Kernels, Tensor, Tensor]:
 @torch.no_grad()
 def compiled_score(queries: Tensor, keys: Tensor, weight: Tensor, visible: Tensor | None) -> Tensor:
     """Score as `blocks.score_in_blocks` does, by a compiled kernel where it is right."""
-    if not _can_be_made():
+    if not _has_compiler():
         return blocks.score_in_blocks(queries, keys, weight, visible)
     cleared = zero_hidden(keys, visible)
-    q, k, w = (blocks.flat(tensor.detach()) for tensor in (queries, cleared, weight))
+    q, k, w = (blocks.flatten_heads(tensor.detach()) for tensor in (queries, cleared, weight))
     kernels, q, k = _choose(q, k)
     scores = kernels.score(q, k, w)
     return scores.reshape(*queries.shape[:-1], keys.shape[-2]).to(queries.dtype)
@@ -114,15 +114,15 @@ def compiled_score(queries: Tensor, keys: Tensor, weight: Tensor, visible: Tenso
 def _compiled_gradients(
     grad: Tensor, queries: Tensor, keys: Tensor, weight: Tensor, visible: Tensor | None
 ) -> tuple[Tensor, ...]:
-    if not _can_be_made():
+    if not _has_compiler():
         return blocks.score_gradients(grad, queries, keys, weight, visible)
     cleared = zero_hidden(keys, visible)
     inputs = queries, cleared, weight
-    g, q, k, w = (blocks.flat(tensor.detach()) for tensor in (grad, *inputs))
+    g, q, k, w = (blocks.flatten_heads(tensor.detach()) for tensor in (grad, *inputs))
     kernels, q, k = _choose(q, k)
     units, slopes = kernels.over_keys(g, q, k)
     results = w * slopes, w * kernels.over_queries(g, q, k), units.sum(dim=(0, 1))
-    return blocks.like(results, inputs)
+    return blocks.match_inputs(results, inputs)
 
 
 @compiled_score.register_fake
@@ -135,7 +135,7 @@ def _(_: Tensor, *inputs: Any) -> tuple[Tensor, ...]:  # noqa: ANN401
     return tuple(tensor.new_empty(tensor.shape) for tensor in inputs[:3])
 
 
-def _remember(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:  # noqa: ANN401, ARG001 - torch names them
+def _save_inputs(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:  # noqa: ANN401, ARG001 - torch names them
     ctx.save_for_backward(*inputs)
 
 
@@ -143,4 +143,4 @@ def _backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:  # noqa: ANN
     return *_compiled_gradients(grad, *ctx.saved_tensors), None
 
 
-compiled_score.register_autograd(_backward, setup_context=_remember)
+compiled_score.register_autograd(_backward, setup_context=_save_inputs)

@@ -1,8 +1,8 @@
 """Masked softmax in fewer and faster steps.
 
 With a mask that broadcasts, `torch.where` takes one number at a time on a CPU. Cleared
-and filled as bits, the same numbers go many at a time. What flows back from padding is
-cleared on its way, instead of by a second mask on the weights.
+and filled as bits, many numbers are processed at a time. Gradients of padding are cleared in the
+backward pass, instead of by a second mask on the weights.
 """
 
 from __future__ import annotations
@@ -55,11 +55,11 @@ class _Weights(Function):
 
 
 def _cleared(tensor: Tensor, visible: Tensor) -> Tensor:
-    """Set padding to 0, whatever it holds: NaN too."""
+    """Set padding to 0, even where it is NaN."""
     # For one row of mask per query, where() is as fast; bits have no derivative.
     learns = tensor.requires_grad and torch.is_grad_enabled()
     if visible.shape[-2] > 1 or learns or is_mapped(tensor):
         return torch.where(visible, tensor, 0.0)
     kind = _BITS[tensor.element_size()]
-    keep = visible.to(kind).neg_()  # all bits, or none
-    return (tensor.view(kind) & keep).view(tensor.dtype)
+    bits = visible.to(kind).neg_()  # all bits, or none
+    return (tensor.view(kind) & bits).view(tensor.dtype)

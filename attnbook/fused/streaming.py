@@ -1,10 +1,9 @@
-"""Additive attention of which neither scores nor weights are ever whole.
+"""Additive attention without a tensor of all scores or all weights.
 
-Where nobody reads the weights and there are many (`choice.streaming_pays`), a block of scores
-(see `blocks`) becomes weights and output at once, and memory grows with queries and keys, no
-longer with their product. A row of a
-block holds all keys that its query sees, so its softmax needs no correction. The backward
-pass makes each block, with its weights, again.
+If weights are not stored and there are many (`when_faster.streaming_pays`), a block of scores
+(see `blocks`) becomes weights and output at once, and memory grows with queries and keys, not
+with their product. A row of a block holds all keys that its query sees, so its softmax needs no
+correction. The backward pass recomputes each block with its weights.
 """
 
 from __future__ import annotations
@@ -16,7 +15,16 @@ from torch import Tensor
 from torch.autograd import Function
 
 from attnbook.fused.additive import formula as score_formula
-from attnbook.fused.blocks import Block, Place, Sums, blocks, flat, like, scores_of, seen_by
+from attnbook.fused.blocks import (
+    Block,
+    Region,
+    Sums,
+    block_scores,
+    blocks,
+    flatten_heads,
+    keys_to_score,
+    match_inputs,
+)
 from attnbook.fused.fallback import gradients_by_formula, wants_formula
 from attnbook.pooling import pool
 from attnbook.weighting import weigh
@@ -32,7 +40,7 @@ def streamed_additive_attention(
     values: Float[Tensor, "batch *heads keys value_size"],
     visible: Bool[Tensor, "#batch *ones keys"] | None,
 ) -> Float[Tensor, "batch *heads queries value_size"]:
-    """Score projected queries and keys, weigh and pool, keeping no weights."""
+    """Score projected queries and keys, weigh and pool, without storing weights."""
     inputs = queries, keys, weight, values, visible
     return _AdditiveAttention.apply(*inputs)  # type: ignore[no-any-return,no-untyped-call]
 
@@ -48,11 +56,13 @@ class _AdditiveAttention(Function):
     def forward(ctx: Any, *inputs: Any) -> Tensor:  # noqa: ANN401
         ctx.save_for_backward(*inputs)
         queries, keys, _, values, visible = inputs
-        q, k, w, v = (flat(tensor) for tensor in inputs[:4])
+        q, k, w, v = (flatten_heads(tensor) for tensor in inputs[:4])
         mask = _flat_mask(visible, queries)
         output = q.new_zeros(*q.shape[:-1], v.shape[-1])
-        for place, block in blocks(q, k, seen_by(visible, queries, keys)):
-            output[place.examples, place.rows] = _weights(block, w, mask, place) @ _seen(v, place)
+        for region, block in blocks(q, k, keys_to_score(visible, queries, keys)):
+            output[region.examples, region.rows] = _weights(block, w, mask, region) @ _seen(
+                v, region
+            )
         return output.reshape(*queries.shape[:-1], v.shape[-1]).to(values.dtype)
 
     @staticmethod
@@ -65,37 +75,37 @@ class _AdditiveAttention(Function):
 
 def _gradients(grad: Tensor, *inputs: Any) -> tuple[Tensor, ...]:  # noqa: ANN401
     queries, keys, _, _, visible = inputs
-    grad, q, k, w, v = (flat(tensor) for tensor in (grad, *inputs[:4]))
+    grad, q, k, w, v = (flatten_heads(tensor) for tensor in (grad, *inputs[:4]))
     mask = _flat_mask(visible, queries)
     sums = Sums(torch.zeros_like(q), torch.zeros_like(k), torch.zeros_like(w))
     for_v = torch.zeros_like(v)
-    for place, block in blocks(q, k, seen_by(visible, queries, keys)):
-        weights, g = _weights(block, w, mask, place), grad[place.examples, place.rows]
-        for_v[place.examples, : place.seen] += weights.transpose(-2, -1) @ g
-        for_weights = g @ _seen(v, place).transpose(-2, -1)
+    for region, block in blocks(q, k, keys_to_score(visible, queries, keys)):
+        weights, g = _weights(block, w, mask, region), grad[region.examples, region.rows]
+        for_v[region.examples, region.keys] += weights.transpose(-2, -1) @ g
+        for_weights = g @ _seen(v, region).transpose(-2, -1)
         if mask is not None:
             # Infinite where a padded value is huge; infinity times 0 would be NaN.
-            for_weights = torch.where(_part(mask, place), for_weights, 0.0)
+            for_weights = torch.where(_part(mask, region), for_weights, 0.0)
         share = (weights * for_weights).sum(dim=-1, keepdim=True)
-        sums.add(place, block, weights * (for_weights - share))
-    return like((*sums.gradients(w), for_v), inputs[:4])
+        sums.add(region, block, weights * (for_weights - share))
+    return match_inputs((*sums.gradients(w), for_v), inputs[:4])
 
 
-def _weights(block: Block, w: Tensor, mask: Tensor | None, place: Place) -> Tensor:
-    return weigh(scores_of(block, w), None if mask is None else _part(mask, place))
+def _weights(block: Block, w: Tensor, mask: Tensor | None, region: Region) -> Tensor:
+    return weigh(block_scores(block, w), None if mask is None else _part(mask, region))
 
 
 def _flat_mask(visible: Tensor | None, queries: Tensor) -> Tensor | None:
-    """Give each head its copy of the mask, as `flat` gives it an example."""
+    """Repeat the mask for each head, as `flatten_heads` makes an example of each head."""
     if visible is None:
         return None
     return visible.expand(*queries.shape[:-2], *visible.shape[-2:]).flatten(0, -3)
 
 
-def _part(mask: Tensor, place: Place) -> Tensor:
-    rows = place.rows if mask.shape[-2] > 1 else slice(None)
-    return mask[place.examples, rows, : place.seen]
+def _part(mask: Tensor, region: Region) -> Tensor:
+    rows = region.rows if mask.shape[-2] > 1 else slice(None)
+    return mask[region.examples, rows, region.keys]
 
 
-def _seen(values: Tensor, place: Place) -> Tensor:
-    return values[place.examples, : place.seen]
+def _seen(values: Tensor, region: Region) -> Tensor:
+    return values[region.examples, region.keys]

@@ -1,8 +1,8 @@
-"""Where the fast paths begin: the one place that decides.
+"""When the fast paths are used.
 
-The sizes are those from which on a fast path won over the formula in `make bench`. Below them,
-and where `needs_fallback` says so, layers run the formulas. An exported program serves all
-sizes, so no size decides what is in it.
+The sizes are those from which on a fast path was faster than the formula in `make bench`. Below
+them, and where `needs_fallback` is true, layers run the formulas. An exported program serves all
+sizes, so it does not depend on any.
 """
 
 from __future__ import annotations
@@ -26,27 +26,27 @@ SCORES = 2**16
 # where nothing is multiplied up.
 UNITS, UNITS_TRAINING, UNITS_OF_ONE = 2**16, 2**18, 2**21
 # How many multiplications an example takes, for torch's kernel to get queries, keys and
-# values made equally wide, as it wants them; and for one call of it per example.
+# values padded to one width, as it requires; and for one call of it per example.
 PRODUCTS_WIDENED, PRODUCTS_SLICED = 2**22, 2**23
 # How many times as many scores as their queries and keys have numbers (or as a block has hidden
-# units, if these are more) it takes for additive attention that keeps no weights to stream. With
-# fewer, scores and weights in one piece hardly need memory, and are made sooner.
+# units, if these are more) it takes for additive attention without stored weights to stream. With
+# fewer, whole scores and weights hardly need memory, and are computed faster.
 STREAMED = 1
 
 
 def fast_weigh_pays(scores: Tensor) -> bool:
-    """Whether `fast_weigh` takes these masked scores, and sooner than `weighting.weigh`."""
+    """Whether `fast_weigh` takes these masked scores, and is faster than `weighting.weigh`."""
     if torch.compiler.is_compiling() or scores.numel() < max(SCORES, 1):
         return False
     return not needs_fallback(scores)
 
 
 def blocks_pay(queries: Tensor, keys: Tensor, hiddens: int, others: Iterable[Tensor]) -> bool:
-    """Whether additive scores come sooner in blocks.
+    """Whether additive scores are faster in blocks.
 
     Args:
         queries, keys: projected or not.
-        others: what else gradients may be asked for: values and parameters.
+        others: the other tensors that may need gradients: values and parameters.
     """
     if torch.compiler.is_exporting():
         return False
@@ -54,22 +54,24 @@ def blocks_pay(queries: Tensor, keys: Tensor, hiddens: int, others: Iterable[Ten
     if units < max(UNITS_OF_ONE if queries.shape[-2] == 1 else UNITS, 1):
         return False
     tensors = [queries, keys, *others]
-    return units >= (UNITS_TRAINING if learns(*tensors) else 0) and not needs_fallback(*tensors)
+    return units >= (UNITS_TRAINING if needs_gradient(*tensors) else 0) and not needs_fallback(
+        *tensors
+    )
 
 
 def streaming_pays(queries: Tensor, keys: Tensor) -> bool:
-    """Whether the scores of projected queries and keys are so many that none should be whole."""
+    """Whether the scores of projected queries and keys are so many that streaming saves memory."""
     scores = math.prod(queries.shape[:-1]) * keys.shape[-2]
     return scores > STREAMED * max(BLOCK, queries.numel() + keys.numel())
 
 
-def learns(*tensors: Tensor) -> bool:
-    """Whether a gradient may be asked for."""
+def needs_gradient(*tensors: Tensor) -> bool:
+    """Whether a gradient may be computed."""
     return torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
 
 
 def kernel_pays(queries: Tensor, keys: Tensor, values: Tensor) -> bool:
-    """Whether torch's own kernel takes these, and sooner than the formula."""
+    """Whether torch's own kernel takes these, and is faster than the formula."""
     widened = queries.shape[-1] != values.shape[-1]
     if torch.compiler.is_exporting():
         return not widened

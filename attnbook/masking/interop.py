@@ -1,4 +1,4 @@
-"""One mask in every library's words: who says True for what, from which end, added or not.
+"""One mask for each library: whether True hides, where order begins, whether a mask is added.
 
 `MaskRules` holds the rules of one example; each `for_…` makes the arguments of a library.
 
@@ -39,13 +39,13 @@ __all__ = [
 MaskMod = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
 Predicate = Callable[[Tensor, Tensor, Tensor], Tensor]
 
-PADDING = ("valid_len", "start")  # the rules that say the same to every query
-FOUR_AXES = "a mask of four axes says it, 0 and -inf; booleans would be added as 0 and 1"
+PADDING = ("valid_len", "start")  # the rules that are the same for every query
+FOUR_AXES = "pass a mask of four axes, 0 and -inf; booleans would be added as 0 and 1"
 # What the attention_mask of `transformers` cannot express, and what its models take instead.
-TOLD_ELSEWHERE = {
-    "back": "a model's sliding_window says it, 3 for back=2 where the model is causal",
-    "ahead": "a model's sliding_window says it, 2 for back=ahead=2 where it is not causal",
-    "documents": "position_ids that begin again at 0 say it, with use_cache=False and no mask",
+OTHER_ARGUMENTS = {
+    "back": "set a model's sliding_window, 3 for back=2 if the model is causal",
+    "ahead": "set a model's sliding_window, 2 for back=ahead=2 if it is not causal",
+    "documents": "pass position_ids that begin again at 0, with use_cache=False and no mask",
     "prefix": FOUR_AXES,
     "table": FOUR_AXES,
 }
@@ -65,15 +65,15 @@ class MaskRules:
         valid_len: how many keys, from the first, may be seen: right padding.
         start: the first key that may be seen: left padding.
         causal: "last" hides the future, as `causal_mask` does. "first" lets query i see the
-            keys up to key i, as if queries stood at the first positions.
-        back, ahead: how many keys before and after its own a query sees, as `window_mask`
-            says; a side that is None has no limit.
+            keys up to key i, as if queries were at the first positions.
+        back, ahead: how many keys before and after its own a query sees, as for
+            `window_mask`; a side that is None has no limit.
         documents: the document that each key belongs to, num_keys numbers.
         prefix: how many keys, from the first, all queries see; the others are seen causally.
         table: any mask, num_queries rows of num_keys booleans, True = visible.
 
     Raises:
-        TypeError, ValueError: as the mask of each rule, and for `causal` beside a prefix.
+        TypeError, ValueError: as the mask of each rule, and for `causal` next to a prefix.
     """
 
     num_queries: int
@@ -95,7 +95,7 @@ class MaskRules:
         ):
             raise ValueError(f"causal must be 'last', 'first' or None, got {self.causal!r}")
         if self.causal and self.prefix is not None:
-            rule = "be None beside a prefix, which says the order itself"
+            rule = "be None beside a prefix, which sets the order itself"
             raise ValueError(f"causal must {rule}, got {self.causal!r}, prefix={self.prefix}")
         for name in ("valid_len", "start", "prefix"):
             if (number := getattr(self, name)) is not None and not is_whole(number):
@@ -152,19 +152,19 @@ class MaskRules:
 
     def visible(self) -> Bool[Tensor, "queries keys"]:
         """Join all rules in one mask, True = visible: `(num_queries, num_keys)`."""
-        return all_of(self.masks()).expand(self.num_queries, self.num_keys)
+        return join_masks(self.masks()).expand(self.num_queries, self.num_keys)
 
 
-def all_of(masks: dict[str, Tensor]) -> Tensor:
+def join_masks(masks: dict[str, Tensor]) -> Tensor:
     """Hide what any of them hides; without masks nothing, by one True to be expanded."""
     everything = torch.ones(1, 1, dtype=torch.bool, device=CPU)
     return reduce(torch.logical_and, masks.values(), everything)
 
 
 def for_attnbook(rules: MaskRules) -> dict[str, Any]:
-    """Say it to a layer of this book, `layer(queries, keys, values, **arguments)`.
+    """Make the arguments of a layer of this book, `layer(queries, keys, values, **arguments)`.
 
-    What is needed of `valid_lens` `(1,)`, `causal=True` and `mask` `(num_queries, num_keys)`,
+    Those needed of `valid_lens` `(1,)`, `causal=True` and `mask` `(num_queries, num_keys)`,
     True = visible. A row that sees nothing gives zeros.
     """
     masks = rules.masks()
@@ -174,11 +174,11 @@ def for_attnbook(rules: MaskRules) -> dict[str, Any]:
     if rules.causal == "last":
         del masks["causal"]
         arguments["causal"] = True
-    return arguments | ({"mask": all_of(masks)} if masks else {})
+    return arguments | ({"mask": join_masks(masks)} if masks else {})
 
 
 def for_sdpa(rules: MaskRules) -> dict[str, Any]:
-    """Say it to torch's `scaled_dot_product_attention(queries, keys, values, **arguments)`.
+    """Make arguments: `scaled_dot_product_attention(queries, keys, values, **arguments)`.
 
     `attn_mask` `(num_queries, num_keys)`, True = visible; or nothing where nothing is hidden;
     or `is_causal=True` where that is the same: it counts from the first key, and one query
@@ -192,7 +192,7 @@ def for_sdpa(rules: MaskRules) -> dict[str, Any]:
 
 
 def for_sdpa_float(rules: MaskRules) -> dict[str, Any]:
-    """Say it to torch's `scaled_dot_product_attention` by what is added to the scores.
+    """Make the mask for torch's `scaled_dot_product_attention` that is added to the scores.
 
     `attn_mask` `(num_queries, num_keys)`: 0 = visible, -inf = hidden. Zeros and ones would hide
     nothing. It is float32, which queries of float32, bfloat16 and float16 take. Convert it for
@@ -204,7 +204,7 @@ def for_sdpa_float(rules: MaskRules) -> dict[str, Any]:
 
 
 def for_multihead_attention(rules: MaskRules) -> dict[str, Any]:
-    """Say it to torch's `nn.MultiheadAttention`, where True *hides*.
+    """Make the arguments of torch's `nn.MultiheadAttention`, where True *hides*.
 
     `key_padding_mask` `(1, num_keys)` for padding on either side, and `attn_mask` `(num_queries,
     num_keys)` for all other rules; those that are needed. A mask for each example would be
@@ -213,11 +213,11 @@ def for_multihead_attention(rules: MaskRules) -> dict[str, Any]:
     masks = rules.masks()
     padding = {name: masks.pop(name) for name in PADDING if name in masks}
     arguments = {"key_padding_mask": padding, "attn_mask": masks}
-    return {name: ~all_of(parts) for name, parts in arguments.items() if parts}
+    return {name: ~join_masks(parts) for name, parts in arguments.items() if parts}
 
 
 def for_encoder_layer(rules: MaskRules) -> dict[str, Any]:
-    """Say it to torch's `nn.TransformerEncoderLayer`, where True *hides*.
+    """Make the arguments of torch's `nn.TransformerEncoderLayer`, where True *hides*.
 
     `src_key_padding_mask` `(1, num_keys)` and `src_mask` `(num_queries, num_keys)`.
 
@@ -225,18 +225,18 @@ def for_encoder_layer(rules: MaskRules) -> dict[str, Any]:
         ValueError: there are not as many queries as keys.
     """
     if rules.num_queries != rules.num_keys:
-        rule = f"num_keys={rules.num_keys} in an encoder, where each word is both"
+        rule = f"num_keys={rules.num_keys} in an encoder, where each token is both"
         raise ValueError(f"num_queries must be {rule}, got {rules.num_queries}")
     arguments = for_multihead_attention(rules)
     return {"src_" + name.removeprefix("attn_"): mask for name, mask in arguments.items()}
 
 
 def for_flex_attention(rules: MaskRules, device: torch.device | str = CPU) -> MaskMod:
-    """Say it to torch's `flex_attention`, by a function for its `create_block_mask`.
+    """Make a function for the `create_block_mask` of torch's `flex_attention`.
 
     `mask_mod(b, h, q_idx, kv_idx)`, True = visible. `q_idx` counts from the first query,
-    wherever that stands. Rules are joined by `&`: Python's `and` wants one answer, and all
-    pairs are asked at once. What it looks up lies on `device`.
+    whatever its position. Rules are joined by `&`, as all pairs are computed at once and
+    Python's `and` takes one boolean. Its tensors are on `device`.
     """
     shift = rules.num_keys - rules.num_queries
     predicates = tuple(_predicates(rules, device))
@@ -251,25 +251,25 @@ def for_flex_attention(rules: MaskRules, device: torch.device | str = CPU) -> Ma
 
 
 def for_transformers(rules: MaskRules) -> dict[str, Any]:
-    """Say it to a model of Hugging Face's `transformers`, which adds the order itself.
+    """Make the argument of a model of Hugging Face's `transformers`, which adds the order itself.
 
     `attention_mask` `(1, num_keys)`, 1 = visible. With causal="last" for a decoder such as
     GPT-2 or Llama, whose cache holds the keys before the queries; without, for an encoder such
-    as BERT. Where positions are learned, left padding needs `position_ids` beside it.
+    as BERT. Where positions are learned, left padding needs `position_ids` too.
 
     Raises:
-        ValueError: a rule says different things to different queries.
+        ValueError: a rule differs from query to query.
     """
     masks = rules.masks()
-    for name, instead in TOLD_ELSEWHERE.items():
+    for name, instead in OTHER_ARGUMENTS.items():
         if (rule := getattr(rules, name)) is not None:
-            same = "for an attention_mask of two axes, which says the same to every query"
+            same = "for an attention_mask of two axes, which is the same for every query"
             raise ValueError(f"{name} must be None {same}, got {reprlib.repr(rule)}: {instead}")
     if rules.causal == "first" and rules.num_queries != rules.num_keys:
         sizes = f"num_queries={rules.num_queries} is not num_keys={rules.num_keys}"
         raise ValueError(f"causal must be 'last', as in models, where {sizes}, got 'first'")
     masks.pop("causal", None)
-    return {"attention_mask": all_of(masks).expand(1, rules.num_keys).long()}
+    return {"attention_mask": join_masks(masks).expand(1, rules.num_keys).long()}
 
 
 def _predicates(rules: MaskRules, device: torch.device | str) -> Iterator[Predicate]:

@@ -1,4 +1,4 @@
-"""Lengths: whole numbers that say how many keys, or from which, and when they are read."""
+"""Lengths: whole numbers of visible keys, or of the first one, and when they are read."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from jaxtyping import Shaped
     from torch import Tensor
 
-# torch has no public way to ask.
+# torch has no public function for this.
 _functorch = torch._C._functorch
 
 _check_everywhere: ContextVar[bool] = ContextVar("attnbook_checked", default=False)
@@ -38,7 +38,7 @@ def lengths_for_queries(
     if _may_read(lengths):
         _check_in_range(name, unwrap(lengths), shape[-1])
     per_query = lengths if lengths.dim() == 2 else lengths.unsqueeze(1)
-    lined_up = comparable(per_query if device is None else per_query.to(device)).unsqueeze(-1)
+    lined_up = make_comparable(per_query if device is None else per_query.to(device)).unsqueeze(-1)
     return lined_up if len(shape) == 3 else lined_up[:, None]
 
 
@@ -72,7 +72,7 @@ def _check_in_range(name: str, given: Tensor, num_keys: int) -> None:
     numbers = given.flatten().tolist() if few else [-1]  # faster than two kernels
     if not given.numel() or (min(numbers) >= 0 and max(numbers) <= num_keys):
         return
-    lengths = comparable(given)
+    lengths = make_comparable(given)
     lowest, highest = torch.aminmax(lengths)
     # A comparison with NaN is false, so NaN is outside too.
     if not (lowest.item() >= 0 and highest.item() <= num_keys):
@@ -87,7 +87,7 @@ def _refuse_first(name: str, given: Tensor, wrong: Tensor, rule: str) -> NoRetur
     raise ValueError(f"{name} must {rule}, got {given[index].item()} at index {index}")
 
 
-def comparable(lengths: Tensor) -> Tensor:
+def make_comparable(lengths: Tensor) -> Tensor:
     """Give whole numbers a dtype in which they can be compared with positions."""
     # Compared in half precision, positions past 256 would be rounded; unsigned
     # 16 to 64-bit integers cannot be compared with positions at all.
@@ -120,8 +120,8 @@ def checked() -> Iterator[None]:
 class _Uncompiled:
     """Compiled layers run uncompiled from the first `enter` to the last `leave`.
 
-    torch has one stance for all threads. Were each block to restore the one it
-    found, two that overlap could leave everything uncompiled for good.
+    torch has one stance for all threads. If each block restored the stance before it,
+    two overlapping blocks could leave everything uncompiled.
     """
 
     def __init__(self) -> None:
@@ -146,7 +146,7 @@ _uncompiled = _Uncompiled()
 
 
 def unwrap(tensor: Tensor) -> Tensor:
-    """Take off what `torch.func` has wrapped around a tensor, within its transforms or after.
+    """Remove the wrappers of `torch.func` from a tensor, within its transforms or after.
 
     Axes that `vmap` maps over are axes again: they come first, the outermost before all.
     In a program that is being compiled, wrappers stay.
@@ -162,7 +162,7 @@ def unwrap(tensor: Tensor) -> Tensor:
 
 
 def is_readable(tensor: Tensor) -> bool:
-    """Whether there are numbers that can be read now, if only after a wait."""
+    """Whether there are numbers that can be read now, perhaps after waiting for a GPU."""
     is_constant = torch.compiler.is_compiling() or is_recording()
     return not (is_constant or tensor.is_meta or isinstance(tensor, FakeTensor))
 
@@ -171,6 +171,6 @@ def is_recording() -> bool:
     """Whether `torch.jit.trace` or `make_fx` records this: what is read becomes a constant."""
     if torch.compiler.is_compiling():
         return False
-    # The first question is there because it is answered sooner.
+    # The first test is there because it is faster.
     makes_fx = is_in_torch_dispatch_mode() and get_proxy_mode() is not None
     return makes_fx or is_traced()

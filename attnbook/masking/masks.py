@@ -1,4 +1,4 @@
-"""Who may be seen: lengths and order become a mask. In every mask True means visible.
+"""Which positions may attend to which: masks from lengths and order. True means visible.
 
 Other rules are in `rules`. Masks are joined by `&`: what one of them hides is hidden.
 """
@@ -62,8 +62,8 @@ def causal_mask(
 ) -> Bool[Tensor, "ones *ones queries keys"]:
     """Hide the future: each query sees the keys up to its own position, and none after it.
 
-    Queries stand at the last positions of the keys, so the last query sees every key. With
-    as many queries as keys the mask is a triangle; one query of a decoder that has kept the
+    Queries are at the last positions of the keys, so the last query sees every key. With
+    as many queries as keys the mask is a triangle; one query of a decoder that has cached the
     keys of all earlier steps sees them all.
 
     Args:
@@ -169,14 +169,14 @@ def last_visible(visible: Bool[Tensor, "#batch *ones keys"]) -> Int[Tensor, "#ba
 
 
 def positions_of_keys(shape: Sequence[int], device: torch.device | str) -> Int[Tensor, " keys"]:
-    """Count the keys."""
+    """Return the positions of all keys."""
     return torch.arange(shape[-1], device=device)
 
 
 def query_and_key_positions(
     rule: str, shape: Sequence[int], device: torch.device | str | None
 ) -> tuple[Int[Tensor, "queries one"], Int[Tensor, " keys"]]:
-    """Say where queries stand, and keys: the last query stands at the last key."""
+    """Return the positions of queries and of keys: the last query is at the last key."""
     check_shape(shape)
     check_own_keys(rule, shape)
     positions = positions_of_keys(shape, device or "cpu")
@@ -184,7 +184,7 @@ def query_and_key_positions(
 
 
 def check_own_keys(rule: str, shape: Sequence[int]) -> None:
-    """Refuse more queries than keys, where each query stands at a key."""
+    """Refuse more queries than keys, where each query is at the position of a key."""
     num_queries, num_keys = shape[-2:]
     if num_queries > num_keys:
         raise ValueError(
@@ -194,7 +194,7 @@ def check_own_keys(rule: str, shape: Sequence[int]) -> None:
 
 
 def check_shape(shape: Sequence[int]) -> None:
-    """Refuse what is no shape of scores."""
+    """Refuse what is not a shape of scores."""
     rule = "shape must be (batch, [heads,] num_queries, num_keys)"
     if not isinstance(shape, tuple | list) or not all(map(is_whole, shape)):
         raise TypeError(f"{rule}, whole numbers, got {shape!r}")
@@ -207,8 +207,8 @@ def check_shape(shape: Sequence[int]) -> None:
 _RENAMED = {"given_mask": check_mask, "seen_keys": count_visible, "reach": last_visible}
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401 - as Python asks
-    """Give what had another name before 0.1, with a warning."""
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - any attribute
+    """Return what had another name before 0.1, with a warning."""
     if name not in _RENAMED:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     new = _RENAMED[name]

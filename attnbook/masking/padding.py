@@ -1,4 +1,4 @@
-"""Padding: what no query may see is put aside, so that it never matters what it holds.
+"""Padding: what no query may see is replaced, so that its content has no effect.
 
 A weight of 0 is not enough. In the output and in every gradient padding is multiplied by 0,
 and 0 times NaN, or times infinity, is NaN.
@@ -31,23 +31,23 @@ def replace_hidden(
     visible: Bool[Tensor, "#batch *ones keys"] | None,
     from_first: bool = True,
 ) -> tuple[Tensor, Tensor]:
-    """Put aside what makes scores that are never used, so that any score can take the rest.
+    """Replace vectors whose scores are never used by vectors that any score can take.
 
-    The first key that some query sees replaces keys that none may see: what fits one
-    key fits any score. (Zeros do not: the cosine of a zero is no number.) Ones replace
-    queries that see nothing, and for keys where nothing is seen. Lengths and order leave the
-    first of all keys visible, if any (`from_first`); then none must be looked for.
+    The first key that some query sees replaces keys that no query may see: a score that takes
+    one key takes it again. (Zeros would not do: the cosine of a zero vector is NaN.) Ones
+    replace queries that see nothing, and keys where nothing is seen. Lengths and order leave
+    the first of all keys visible, if any (`from_first`); then no search is needed.
     """
     if visible is None:
         return queries, keys
     seen = _seen_by_any(visible)
     sees = visible.any(dim=-1, keepdim=True)
     return torch.where(sees, queries, 1.0), torch.where(
-        seen, keys, _stand_in(keys, seen, from_first)
+        seen, keys, _replacement_key(keys, seen, from_first)
     )
 
 
-def _stand_in(keys: Tensor, seen: Tensor, from_first: bool) -> Tensor:
+def _replacement_key(keys: Tensor, seen: Tensor, from_first: bool) -> Tensor:
     if from_first or keys.shape[-2] == 0:
         return torch.where(seen[..., :1, :], keys[..., :1, :], 1.0)
     sees, first = seen.byte().max(dim=-2, keepdim=True)  # the first of the largest
@@ -58,6 +58,6 @@ def _stand_in(keys: Tensor, seen: Tensor, from_first: bool) -> Tensor:
 
 
 def _seen_by_any(visible: Tensor) -> Tensor:
-    """Say for each key, in a row of its own, whether some query may see it."""
+    """Return for each key, in a row of its own, whether some query may see it."""
     seen = visible if visible.shape[-2] == 1 else visible.any(dim=-2, keepdim=True)
     return seen.transpose(-2, -1)

@@ -1,4 +1,4 @@
-"""More rules about who may be seen: windows, prefixes, packed documents, left padding.
+"""More masks: windows, prefixes, packed documents, left padding.
 
 In every mask True means visible, and masks of several rules are joined by `&`.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from attnbook.checks import is_whole
-from attnbook.masking.lengths import check_whole, comparable, lengths_for_queries
+from attnbook.masking.lengths import check_whole, lengths_for_queries, make_comparable
 from attnbook.masking.masks import (
     causal_mask,
     check_own_keys,
@@ -44,7 +44,7 @@ def start_mask(
     Raises:
         TypeError, ValueError: as `length_mask` does for lengths.
 
-    Source: PyTorch and Hugging Face, where a batch that writes is padded on this side.
+    Source: PyTorch and Hugging Face, where a batch that generates is padded on this side.
     """
     check_shape(shape)
     lengths = lengths_for_queries("starts", starts, shape, device)
@@ -59,7 +59,7 @@ def window_mask(
 ) -> Bool[Tensor, "ones *ones queries keys"]:
     """Show each query the keys near its own position, and none further away.
 
-    Queries stand at the last positions of the keys, as for `causal_mask`.
+    Queries are at the last positions of the keys, as for `causal_mask`.
 
     Args:
         shape: the scores' shape, `(batch, [heads,] num_queries, num_keys)`.
@@ -93,7 +93,7 @@ def prefix_mask(
 ) -> Bool[Tensor, "batch *ones queries keys"]:
     """Show every query a prefix of the keys, and of the others those up to its own position.
 
-    It takes the place of a causal mask, which would hide the prefix's own future.
+    Use it instead of a causal mask, which would hide later positions of the prefix.
 
     Args:
         prefix_lens: how many keys, from the first, every query sees; whole numbers in
@@ -119,10 +119,10 @@ def document_mask(
     shape: Sequence[int],
     device: torch.device | str | None = None,
 ) -> Bool[Tensor, "#batch *ones queries keys"]:
-    """Keep documents apart that are packed one behind the other: each sees itself alone.
+    """Separate packed documents: each position sees only its own document.
 
-    Queries stand at the last positions of the keys, as for `causal_mask`, and belong to the
-    document of the key that stands there.
+    Queries are at the last positions of the keys, as for `causal_mask`, and belong to the
+    document of the key at their position.
 
     Args:
         documents: the document that each key belongs to, any whole numbers, shape
@@ -151,7 +151,7 @@ def document_mask(
             f"documents must have shape (num_keys={num_keys},) or "
             f"(batch={batch}, num_keys={num_keys}), got {tuple(documents.shape)}"
         )
-    of_keys = comparable(documents if device is None else documents.to(device))
+    of_keys = make_comparable(documents if device is None else documents.to(device))
     of_keys = of_keys if of_keys.dim() == 2 else of_keys[None]
     same = of_keys[:, num_keys - num_queries :, None] == of_keys[:, None]
     return same if len(shape) == 3 else same[:, None]

@@ -1,4 +1,4 @@
-"""The shape X-ray: a layer's source, with the shape of what each of its lines made."""
+"""Shape tracing: a layer's source, with the shape of what each of its lines made."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def trace(
     """Run a layer once and show its source with the shape of every tensor it makes.
 
     A copy of the layer really runs, on copies of the inputs. So nothing of the run is left
-    in the layer or in the objects that it is given or holds, and torch's and Python's random
+    in the layer, in its attributes or in its inputs, and torch's and Python's random
     numbers are as before. Variables that the functions shown close over and their default
     values are copied too, where they can be. What the run does elsewhere stays done: through
     a hook, to a global variable that is no module, to a file.
@@ -39,8 +39,8 @@ def trace(
     or one quotient of two gives the size, and where a second run, on larger inputs,
     confirms it. Everything else is a number: so a number among names may be one that
     the layer has built in. A name that no run could change is matched by its number only,
-    and the end says so; in products and quotients it is used only where another axis shows
-    where it went. Sizes that are different primes are rarely confused: with
+    and a line at the end says so; in products and quotients it is used only where another axis
+    shows where it went. Sizes that are different primes are rarely confused: with
     `batch=2, heads=4`, a 2 may be `heads/batch`. Inputs that cannot be made larger are
     named at the end.
 
@@ -49,7 +49,7 @@ def trace(
             in Python.
         sizes: what the sizes are called, `{"batch": 2, …}`, all different. Name all
             that the inputs have: an axis of a name's size is taken for it.
-        follow: what to look into as well: modules inside the layer (`"W_q"`), methods
+        follow: what to trace as well: modules inside the layer (`"W_q"`), methods
             (`"score"`) and functions (`"masked_softmax"`) that it calls, by name.
             True means all modules inside. Its first call is shown.
         vary: names in `sizes` that the second run changes; at first, those like `batch`
@@ -65,7 +65,7 @@ def trace(
             def`, the layer or an input cannot be copied, `sizes` are no whole numbers by
             name, or `follow` or `vary` no names.
         ValueError: sizes are not distinct or not positive, or a name in `follow` or `vary`
-            is nowhere to be found.
+            is not found.
     """
     named = check_sizes({} if sizes is None else sizes)
     with one_at_a_time:

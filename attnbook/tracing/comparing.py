@@ -1,4 +1,4 @@
-"""Two runs of a layer, the second with other sizes: what the names of sizes rest on."""
+"""Two runs of a layer, the second with other sizes, which confirm the names of sizes."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from attnbook.tracing.following import Scope
 from attnbook.tracing.instrument import Site
 from attnbook.tracing.naming import (
     Sizes,
-    enlarging,
+    enlarged_names,
     named_shape,
     other_sizes,
-    resized,
+    resize,
 )
 from attnbook.tracing.recorder import Made, Section, shape_of
-from attnbook.tracing.rendering import message, written
-from attnbook.tracing.running import observe, quietly
+from attnbook.tracing.rendering import format_error, format_shape
+from attnbook.tracing.running import observe, without_output
 
-UNHEARD = "did not run as Python, as when it is compiled: no shapes are known."
+NOT_PYTHON = "did not run as Python, as when it is compiled: no shapes are known."
 
 
 @dataclass
@@ -40,13 +40,13 @@ class Larger:
 
     Args:
         enlarged: the names whose size is another in an input now.
-        left: the inputs that hold something which should be larger and is not.
+        not_enlarged: the inputs whose modules have tensors that would have to be larger.
     """
 
     copies: Copies
     sizes: Sizes
     enlarged: set[str]
-    left: list[str]
+    not_enlarged: list[str]
 
 
 @dataclass
@@ -55,7 +55,7 @@ class Comparison:
 
     Args:
         larger: what the second run was given.
-        remark: what the second run brought to light.
+        remark: what the second run showed.
     """
 
     first: Run
@@ -66,14 +66,14 @@ class Comparison:
 
     def shape(self, section: Section, site: Site, index: int, made: Made) -> str:
         """Write the n-th shape that a site made, with names where both runs agree."""
-        return written(self.symbols(section, site, index, made))
+        return format_shape(self.symbols(section, site, index, made))
 
     def symbols(self, section: Section, site: Site, index: int, made: Made) -> tuple[str, ...]:
         """Name the sizes of the n-th shape that a site made, where both runs agree."""
         if self.second is None or self.larger is None:
             return tuple(map(str, made.shape))
-        place = next(n for n, it in enumerate(self.first.sections) if it is section)
-        others = self.second.sections[place].made.get(site, [])
+        position = next(n for n, it in enumerate(self.first.sections) if it is section)
+        others = self.second.sections[position].made.get(site, [])
         other = others[index].shape if index < len(others) else None
         return named_shape(made.shape, other, self.sizes, self.larger.sizes)
 
@@ -89,9 +89,9 @@ def compare(
     """
     found = Comparison(_run(scope, Copies(scope.layer, inputs)), sizes)
     if found.first.error is None and not found.first.sections[0].calls:
-        found.remark = f"{found.first.sections[0].title} {UNHEARD}"
+        found.remark = f"{found.first.sections[0].title} {NOT_PYTHON}"
     elif sizes:
-        with quietly():
+        with without_output():
             _confirm(scope, inputs, found, vary, maybe)
     return found
 
@@ -120,12 +120,12 @@ def _confirm(
         if second.error is None or found.first.error is not None:
             found.second, found.larger = second, larger
         else:
-            found.remark = _blame(second.error, found.sizes, larger.sizes, run_with)
+            found.remark = _explain_failure(second.error, found.sizes, larger.sizes, run_with)
     except UnclearAxisError as unclear:
         found.remark = f"Sizes stay numbers: {unclear}."
         return
-    if larger.left:
-        found.remark = f"{found.remark} Not enlarged: {', '.join(larger.left)}.".lstrip()
+    if larger.not_enlarged:
+        found.remark = f"{found.remark} Not enlarged: {', '.join(larger.not_enlarged)}.".lstrip()
     elif found.first.error is None and found.second is not None:
         _confirm_more(scope, inputs, found, vary, maybe)
 
@@ -135,16 +135,16 @@ def _enlarged(scope: Scope, inputs: Inputs, sizes: Sizes, varied: set[str]) -> L
     enlarged: set[str] = set()
 
     def enlarge(given: Shaped) -> Shaped:
-        enlarged.update(_growing(given, sizes, new))
-        return resized(given, sizes, new)
+        enlarged.update(_enlarged_names(given, sizes, new))
+        return resize(given, sizes, new)
 
     copies = Copies(scope.layer, inputs, enlarge)
-    left = inputs.holding(lambda given: bool(_growing(given, sizes, new)))
-    return Larger(copies, new, enlarged, left)
+    not_enlarged = inputs.name_with_modules(lambda given: bool(_enlarged_names(given, sizes, new)))
+    return Larger(copies, new, enlarged, not_enlarged)
 
 
-def _growing(given: Shaped, sizes: Sizes, new: Sizes) -> set[str]:
-    return enlarging(given if isinstance(given, torch.Size) else shape_of(given), sizes, new)
+def _enlarged_names(given: Shaped, sizes: Sizes, new: Sizes) -> set[str]:
+    return enlarged_names(given if isinstance(given, torch.Size) else shape_of(given), sizes, new)
 
 
 def _confirm_more(
@@ -154,21 +154,21 @@ def _confirm_more(
     for name in [name for name in found.sizes if name in maybe - vary]:
         with contextlib.suppress(UnclearAxisError):
             larger = _enlarged(scope, inputs, found.sizes, vary | {name})
-            if name not in larger.enlarged or larger.left:
+            if name not in larger.enlarged or larger.not_enlarged:
                 continue
             run = _run(scope, larger.copies)
-            if run.error is None and _reached(run) == _reached(found.first):
+            if run.error is None and _reached_sites(run) == _reached_sites(found.first):
                 found.second, found.larger, vary = run, larger, vary | {name}
 
 
-def _reached(run: Run) -> list[set[Site]]:
+def _reached_sites(run: Run) -> list[set[Site]]:
     return [{*section.made} for section in run.sections]
 
 
-def _blame(
+def _explain_failure(
     error: Exception, sizes: Sizes, new: Sizes, run_with: Callable[[set[str]], tuple[Run, Larger]]
 ) -> str:
-    """Say which size the layer cannot do without, by changing one at a time."""
+    """Name the size that the layer needs, by changing one at a time."""
     culprits = {name: (size, error) for name, size in new.items() if size != sizes[name]}
     for name in [*culprits]:
         run, alone = run_with({name})
@@ -177,5 +177,5 @@ def _blame(
             break
     before = ", ".join(f"{name}={sizes[name]}" for name in culprits)
     after = ", ".join(f"{name}={size}" for name, (size, _) in culprits.items())
-    said = " ".join(message(next(iter(culprits.values()))[1]))
-    return f"Runs with {before}, but not with {after}: {said}"
+    reason = " ".join(format_error(next(iter(culprits.values()))[1]))
+    return f"Runs with {before}, but not with {after}: {reason}"

@@ -1,4 +1,4 @@
-"""Copies of a layer and of its inputs: what runs is a copy, so nothing has to be undone."""
+"""Copies of a layer and of its inputs: a copy runs, so nothing has to be restored."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Change: TypeAlias = Callable[[Shaped], Shaped]
 
 
 class UnclearAxisError(ValueError):
-    """An input has an axis that cannot be given another size, since nobody knows whose it is."""
+    """An input has an axis that cannot be given another size, since several names fit it."""
 
 
 @dataclass(frozen=True)
@@ -26,14 +26,14 @@ class Inputs:
     positional: tuple[Any, ...]
     by_name: dict[str, Any]
 
-    def holding(self, wanted: Callable[[Shaped], bool]) -> list[str]:
-        """Name the inputs that hold a module with such a tensor; no module is enlarged."""
+    def name_with_modules(self, wanted: Callable[[Shaped], bool]) -> list[str]:
+        """Name the inputs that contain a module with such a tensor; modules are never enlarged."""
         named = {f"inputs[{n}]": value for n, value in enumerate(self.positional)} | self.by_name
         return [name for name, value in named.items() if any(map(wanted, _in_modules(value)))]
 
 
 class Copies:
-    """A layer and inputs to call it with, copied: what is one thing in them stays one.
+    """A layer and inputs to call it with, copied; an object that occurs twice is copied once.
 
     Args:
         change: makes the copy of a tensor or shape that is given, but not within a module.
@@ -59,7 +59,7 @@ class Copies:
     def of(self, thing: object, change: Change | None = None) -> Any:  # noqa: ANN401 - its kind
         """Copy a thing, once."""
         try:
-            with _CopyingTensors(change or own_copy):
+            with _CopyingTensors(change or copy_input):
                 return copy.deepcopy(thing, self._made)
         except UnclearAxisError:
             raise
@@ -69,20 +69,20 @@ class Copies:
                 f"cannot be copied: {error}"
             ) from error
 
-    def if_it_can_be(self, thing: object) -> Any:  # noqa: ANN401 - its kind
-        """Copy what a function closes over, or give it as it is: a lock or an open file, say."""
+    def copy_if_possible(self, thing: object) -> Any:  # noqa: ANN401 - its kind
+        """Copy what a function closes over, or return it as it is, such as a lock."""
         try:
             return self.of(thing)
         except TypeError:
             return thing
 
-    def known(self, thing: object) -> Any:  # noqa: ANN401 - its kind
-        """The copy of a thing, or the thing itself where it has not been copied."""
+    def copy_or_original(self, thing: object) -> Any:  # noqa: ANN401 - its kind
+        """Return the copy of a thing, or the thing itself if it has not been copied."""
         return self._made.get(id(thing), thing)
 
 
 class _CopyingTensors(TorchFunctionMode):
-    """Copies tensors in another way than torch, which refuses results: kept weights, say."""
+    """Copies tensors that torch refuses because they are results, such as stored weights."""
 
     def __init__(self, change: Change) -> None:
         super().__init__()
@@ -120,29 +120,29 @@ def _in_modules(value: object) -> Iterator[Tensor]:
             yield from (*module.parameters(), *module.buffers())
 
 
-def own_copy(given: Shaped) -> Shaped:
+def copy_input(given: Shaped) -> Shaped:
     """Copy a tensor, strides and all, so that nothing can be done to the caller's."""
     return given if isinstance(given, torch.Size) else in_own_graph(duplicate(given), given)
 
 
 def in_own_graph(copied: Tensor, tensor: Tensor) -> Tensor:
-    """Make a copy a leaf, or the result of one, as its original is; backward ends there."""
+    """Make a copy a leaf, or the result of a leaf, as its original is; backward ends there."""
     leaf = copied.requires_grad_(tensor.requires_grad)
     if tensor.is_leaf:
         return leaf
     with torch.enable_grad():
-        return _laid_out_alike(leaf)
+        return _copy_with_strides(leaf)
 
 
 def duplicate(tensor: Tensor) -> Tensor:
-    """Copy a tensor's numbers, laid out alike; what is expanded stays so."""
-    return _laid_out_alike(tensor.detach())
+    """Copy a tensor with its strides; an expanded tensor stays expanded."""
+    return _copy_with_strides(tensor.detach())
 
 
-def _laid_out_alike(plain: Tensor) -> Tensor:
-    narrow = unrepeated(plain)
+def _copy_with_strides(plain: Tensor) -> Tensor:
+    narrow = drop_repeats(plain)
     if narrow is not plain:
-        return _laid_out_alike(narrow).expand(plain.shape)
+        return _copy_with_strides(narrow).expand(plain.shape)
     if type(plain) is not Tensor or not has_strides(plain):
         return plain.clone()
     return torch.empty_strided(
@@ -150,8 +150,8 @@ def _laid_out_alike(plain: Tensor) -> Tensor:
     ).copy_(plain)
 
 
-def unrepeated(tensor: Tensor) -> Tensor:
-    """Take once what an expanded tensor repeats: it may be too large to write down."""
+def drop_repeats(tensor: Tensor) -> Tensor:
+    """Drop the repeats of an expanded tensor, which may be too many for memory."""
     if not has_strides(tensor) or 0 not in tensor.stride():
         return tensor
     once = [slice(0, 1) if stride == 0 else slice(None) for stride in tensor.stride()]

@@ -10,7 +10,7 @@ from typing import Any
 from torch import nn
 from torch.nn.parameter import is_lazy
 
-from attnbook.tracing.finding import (
+from attnbook.tracing.functions import (
     check_runs,
     named_modules,
     names_in,
@@ -19,8 +19,8 @@ from attnbook.tracing.finding import (
 )
 from attnbook.tracing.naming import check_names
 from attnbook.tracing.recorder import Recorder, Section, shape_of
-from attnbook.tracing.source import Written, nested, read
-from attnbook.tracing.steps import Step, copied
+from attnbook.tracing.source import Written, nested_codes, read
+from attnbook.tracing.steps import Step, copy_numbers
 
 OFFERED = 8
 MATRIX = 2  # axes
@@ -36,13 +36,13 @@ class Scope:
 
     Raises:
         TypeError: a source cannot be read, or `follow` holds no names.
-        ValueError: a name is nowhere to be found.
+        ValueError: a name is not found.
     """
 
     def __init__(self, layer: Any, follow: Iterable[str] | str | bool) -> None:  # noqa: ANN401
         self.layer = layer
         self.wanted: list[tuple[str, Written, Any]] = []
-        self.asked: set[tuple[int, int]] = set()
+        self.requested: set[tuple[int, int]] = set()
         self.modules: dict[str, nn.Module] = {}
         check_runs(layer)
         self._add(layer, "")
@@ -52,13 +52,13 @@ class Scope:
         for name in self._names(follow):
             self._follow(name)
         if follow is not True:
-            self.asked = {(id(it.function), id(owner)) for _, it, owner in self.wanted[own:]}
+            self.requested = {(id(it.function), id(owner)) for _, it, owner in self.wanted[own:]}
 
     @property
     def numbers(self) -> set[int]:
-        """The whole numbers in the code, and those that it gets at by name."""
+        """The whole numbers in the code, and those that its names refer to."""
         functions = [written.function for _, written, _ in self.wanted]
-        codes = [code for each in functions for code in nested(plain_code(each))]
+        codes = [code for each in functions for code in nested_codes(plain_code(each))]
         found = [it for code in codes for it in _flat(code.co_consts)]
         for each in functions:
             scope = scope_of(each)
@@ -77,7 +77,11 @@ class Scope:
             if not is_lazy(held) and held.dim() == MATRIX
         ]
         return [
-            Step(*(-1, "", 0, name, shape_of(held), (*map(str, held.shape),)), copied(held), False)
+            Step(
+                *(-1, "", 0, name, shape_of(held), (*map(str, held.shape),)),
+                copy_numbers(held),
+                False,
+            )
             for name, held in found
         ]
 
@@ -87,14 +91,16 @@ class Scope:
         return [Recorder(it, self._sections(it)) for it in functions.values()]
 
     def order(self, recorders: list[Recorder]) -> list[Section]:
-        """Put the sections of a run in the order that was asked for."""
+        """Put the sections of a run in the requested order."""
         sections = [section for recorder in recorders for section in recorder.sections]
-        places = {(id(it.function), id(owner)): n for n, (_, it, owner) in enumerate(self.wanted)}
-        return sorted(sections, key=lambda it: places[id(it.written.function), id(it.owner)])
+        positions = {
+            (id(it.function), id(owner)): n for n, (_, it, owner) in enumerate(self.wanted)
+        }
+        return sorted(sections, key=lambda it: positions[id(it.written.function), id(it.owner)])
 
     def _sections(self, written: Written) -> list[Section]:
         return [
-            Section(title, it, owner, (id(it.function), id(owner)) in self.asked)
+            Section(title, it, owner, (id(it.function), id(owner)) in self.requested)
             for title, it, owner in self.wanted
             if it.function is written.function
         ]
@@ -103,18 +109,18 @@ class Scope:
         function, owner = python_function(thing)
         self._add_function(function, owner, name)
         if isinstance(owner, nn.Module):
-            self._know(owner.named_modules(), name)
+            self._add_modules(owner.named_modules(), name)
 
     def _add_function(self, function: FunctionType, owner: object, name: str) -> None:
         written = read(function, plain_code(function))
         for path, module in named_modules(function).items():
-            self._know(module.named_modules(), path)
+            self._add_modules(module.named_modules(), path)
         if all(it.function is not function or its is not owner for _, it, its in self.wanted):
-            # A method's name says no more than its title does.
+            # A method's name is already in its title.
             shown = "" if name in ("", written.code.co_name) else f"{name}: "
             self.wanted.append((f"{shown}{written.title}", written, owner))
 
-    def _know(self, modules: Iterable[tuple[str, nn.Module]], path: str) -> None:
+    def _add_modules(self, modules: Iterable[tuple[str, nn.Module]], path: str) -> None:
         for name, module in modules:
             if all(known is not module for known in self.modules.values()):
                 self.modules[f"{path}.{name}".strip(".")] = module
@@ -156,7 +162,7 @@ class Scope:
 
 
 def plain_code(function: FunctionType) -> CodeType:
-    """Find a function's own code, in the midst of another trace too."""
+    """Find a function's own code, also while another trace runs it."""
     code = function.__code__
     while recorder := next((it for it in code.co_consts if isinstance(it, Recorder)), None):
         code = recorder.written.code
@@ -164,7 +170,7 @@ def plain_code(function: FunctionType) -> CodeType:
 
 
 def _forwards_above(layer: object) -> list[FunctionType]:
-    """List what `super().forward` may call: it goes on with the same layer."""
+    """List the methods that `super().forward` may call."""
     if not isinstance(layer, nn.Module):
         return []
     above = [vars(kind).get("forward") for kind in type(layer).__mro__]
@@ -191,7 +197,7 @@ def _attribute(thing: object, path: str) -> Iterator[Any]:
 
 
 def _methods(owner: object) -> dict[str, Any]:
-    """What the classes of an object define, without running properties; not torch's base."""
+    """Return what an object's classes define, except `nn.Module`, without running properties."""
     classes = [kind for kind in reversed(type(owner).__mro__) if kind is not nn.Module]
     return {name: it for kind in classes for name, it in vars(kind).items()}
 

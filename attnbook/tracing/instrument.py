@@ -1,7 +1,7 @@
-"""Rewriting a copy of a function so that it says what each of its lines makes.
+"""Rewriting a copy of a function so that it reports what each of its lines makes.
 
 Why not `sys.settrace`: there is one hook, which a debugger or a coverage tool may
-hold. A rewritten copy needs no hook. It has the line numbers and the file name of the
+use. A rewritten copy needs no hook. It has the line numbers and the file name of the
 original, so that breakpoints and coverage still find their lines.
 """
 
@@ -18,7 +18,7 @@ from attnbook.tracing.source import Definition, all_arguments, compile_like
 # A name, the names that something is unpacked into, or ("*", name) for the rest of it.
 Pattern = str | tuple["Pattern", ...]
 
-RECORDER = "attnbook.tracing: here stands the recorder"
+RECORDER = "attnbook.tracing: placeholder of the recorder"
 PARTS = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.Call, ast.Subscript)
 TRANSPOSED = ("T", "mT", "H", "mH")
 LONGEST = 40
@@ -26,7 +26,7 @@ LONGEST = 40
 
 @dataclass(frozen=True)
 class Site:
-    """A place in the source that makes something.
+    """A position in the source where something is made.
 
     Args:
         line: where its statement begins.
@@ -76,7 +76,7 @@ class Instrument(ast.NodeTransformer):
         if isinstance(node, ast.Yield) and node.value is not None:
             node.value = self._made(node.value, ("yield",))
             return node
-        return self._part(node) if _makes(node) else self.generic_visit(node)
+        return self._part(node) if _makes_tensor(node) else self.generic_visit(node)
 
     def _block(self, body: list[ast.stmt]) -> list[ast.stmt]:
         return [new for statement in body for new in self.visit(statement)]
@@ -135,7 +135,7 @@ class Instrument(ast.NodeTransformer):
 
     def _augmented(self, node: ast.AugAssign) -> list[ast.stmt]:
         node.value = self.visit(node.value)
-        # What `x[f()] += 1` made would have to be looked up by calling f again.
+        # To find what `x[f()] += 1` made, f would have to be called again.
         return self._bound(node.target)
 
     def _bound(self, target: ast.expr) -> list[ast.stmt]:
@@ -151,7 +151,7 @@ class Instrument(ast.NodeTransformer):
 
     def _made(self, value: ast.expr, names: tuple[Pattern, ...]) -> ast.expr:
         """Report a statement's result; its parts have reported before."""
-        inside: Any = self.generic_visit(value) if _makes(value) else self.visit(value)
+        inside: Any = self.generic_visit(value) if _makes_tensor(value) else self.visit(value)
         return self._report_made(inside, names, quiet=False, row=self.line)
 
     def _part(self, node: ast.expr) -> ast.expr:
@@ -176,7 +176,7 @@ class Instrument(ast.NodeTransformer):
         return ast.fix_missing_locations(call)
 
 
-def _makes(node: ast.expr) -> bool:
+def _makes_tensor(node: ast.expr) -> bool:
     if isinstance(node, ast.Attribute):
         return isinstance(node.ctx, ast.Load) and node.attr in TRANSPOSED
     return isinstance(node, PARTS) and isinstance(getattr(node, "ctx", ast.Load()), ast.Load)
@@ -220,13 +220,13 @@ def short(node: ast.expr) -> str:
 
 def compile_with(recorder: object, code: CodeType, node: Definition) -> CodeType:
     """Compile what an `Instrument` wrote, with its recorder, to replace `code`."""
-    return _put(recorder, compile_like(code, node))
+    return _replace_recorder(recorder, compile_like(code, node))
 
 
-def _put(recorder: object, code: CodeType) -> CodeType:
+def _replace_recorder(recorder: object, code: CodeType) -> CodeType:
     def changed(constant: Any) -> Any:  # noqa: ANN401 - constants of any kind
         if isinstance(constant, CodeType):
-            return _put(recorder, constant)
+            return _replace_recorder(recorder, constant)
         return recorder if isinstance(constant, str) and constant == RECORDER else constant
 
     return code.replace(co_consts=tuple(map(changed, code.co_consts)))

@@ -1,4 +1,4 @@
-"""Naming sizes: which product or quotient of the caller's names a size is, and a second opinion."""
+"""Naming sizes by products and quotients of the caller's names, which a second run confirms."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from torch import Tensor
 from attnbook.tracing.copying import (
     Shaped,
     UnclearAxisError,
+    drop_repeats,
     duplicate,
     in_own_graph,
-    unrepeated,
 )
 
 Sizes = Mapping[str, int]
@@ -90,7 +90,7 @@ def check_varied(vary: object, sizes: Sizes) -> set[str]:
     return {*names} & {*sizes}
 
 
-def fitting(size: int, sizes: Sizes) -> list[Expression]:
+def matching_expressions(size: int, sizes: Sizes) -> list[Expression]:
     """List every product and quotient of names that gives this size.
 
     Names of size 1 take no part: axes of one come from `unsqueeze` and `keepdim` too.
@@ -122,12 +122,12 @@ def named_shape(
 
 
 def _fit(size: int, other: int, sizes: Sizes, other_sizes: Sizes) -> Expression | None:
-    fits = fitting(size, sizes)
+    fits = matching_expressions(size, sizes)
     return fits[0] if len(fits) == 1 and fits[0].value(other_sizes) == other else None
 
 
 def _is_sure(name: Expression, found: list[Expression | None], fixed: set[str]) -> bool:
-    """Whether a name is more than chance: with four heads, `4*size` is no `size*heads`.
+    """Whether a name does not fit by chance: with four heads, `4*size` is not `size*heads`.
 
     A name that neither run changed is a factor or a divisor only where another axis shows
     where it went or came from, as in `(heads, width/heads)` and `(batch*heads, width/heads)`.
@@ -162,10 +162,10 @@ def _is_prime(number: int) -> bool:
     return number > 1 and all(number % n for n in range(2, math.isqrt(number) + 1))
 
 
-def resized(given: Shaped, sizes: Sizes, new_sizes: Sizes) -> Shaped:
-    """Make a tensor with other sizes, filled with its own numbers over and over; or a shape.
+def resize(given: Shaped, sizes: Sizes, new_sizes: Sizes) -> Shaped:
+    """Make a tensor with other sizes, filled with its own numbers again and again; or a shape.
 
-    So what it holds stays valid: lengths, tokens, masks. What is expanded stays so.
+    So its lengths, tokens or masks stay valid. An expanded tensor stays expanded.
 
     Raises:
         UnclearAxisError: an axis may be two things, or torch cannot repeat such a tensor.
@@ -180,9 +180,11 @@ def resized(given: Shaped, sizes: Sizes, new_sizes: Sizes) -> Shaped:
         raise UnclearAxisError(f"an input that is {kind} cannot be repeated") from error
 
 
-def enlarging(shape: Iterable[int], sizes: Sizes, new_sizes: Sizes) -> set[str]:
+def enlarged_names(shape: Iterable[int], sizes: Sizes, new_sizes: Sizes) -> set[str]:
     """Name the sizes by which a shape becomes larger."""
-    names = {name for size in shape for each in fitting(size, sizes) for name in each.names}
+    names = {
+        name for size in shape for each in matching_expressions(size, sizes) for name in each.names
+    }
     return {name for name in names if sizes[name] != new_sizes[name]}
 
 
@@ -193,7 +195,7 @@ def _new_shape(shape: Iterable[int], sizes: Sizes, new_sizes: Sizes) -> list[int
 def _repeated(tensor: Tensor, shape: list[int]) -> Tensor:
     if [*tensor.shape] == shape:
         return duplicate(tensor)
-    result = unrepeated(tensor.detach())
+    result = drop_repeats(tensor.detach())
     for axis, (size, new) in enumerate(zip(tensor.shape, shape, strict=True)):
         if new != size == result.shape[axis]:
             index = torch.arange(new, device=tensor.device) % size
@@ -203,9 +205,9 @@ def _repeated(tensor: Tensor, shape: list[int]) -> Tensor:
 
 
 def _new_size(size: int, sizes: Sizes, new_sizes: Sizes) -> int:
-    if not enlarging([size], sizes, new_sizes):
+    if not enlarged_names([size], sizes, new_sizes):
         return size
-    fits = fitting(size, sizes)
+    fits = matching_expressions(size, sizes)
     new = fits[0].value(new_sizes)
     if len(fits) > 1 or new is None:
         raise UnclearAxisError(f"an input's axis of {size} may be {' or '.join(map(str, fits))}")

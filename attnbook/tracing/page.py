@@ -6,7 +6,7 @@ from functools import partial
 from html import escape
 from typing import TYPE_CHECKING
 
-from attnbook.tracing.rendering import Layout, Line, as_html, as_text, column, message, rows
+from attnbook.tracing.rendering import Layout, Line, as_html, as_text, column, format_error, rows
 from attnbook.tracing.steps import Step
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from attnbook.tracing.recorder import Section
     from attnbook.tracing.steps import Moment
 
-# Colours of text and ground, both set, so that a page whose theme is not known is legible too.
+# Text and background colours are both set, so that a page of an unknown theme is legible too.
 STYLE = """
 .attnbook-trace {
   --ink: #222832; --quiet: #596170; --made: #005a8e; --error: #a3261d; --ground: #f4f5f7;
@@ -58,7 +58,7 @@ class Trace:
         sections: the functions that are shown, each with its title and its lines.
         lines: the lines that are shown, one `Line` each, of all functions in turn.
         error: the exception that the layer raised, or None.
-        remark: what the second run brought to light, or "".
+        remark: what the second run showed, or "".
         weights: the layer's matrices, by name.
     """
 
@@ -69,8 +69,8 @@ class Trace:
         self._found = found
         self._shown = [
             section
-            for place, section in enumerate(found.first.sections)
-            if section.calls or place == 0
+            for index, section in enumerate(found.first.sections)
+            if section.calls or index == 0
         ]
         self.sections = [(self._title(section), self._lines(section)) for section in self._shown]
         self.lines = [line for _, lines in self.sections for line in lines]
@@ -86,22 +86,22 @@ class Trace:
         """The tensors in the order in which they were first made, with their numbers."""
         found = [
             (moment.number, step)
-            for place, section in enumerate(self._shown)
+            for position, section in enumerate(self._shown)
             for moment in section.moments
-            for step in self._steps(place, section, moment)
+            for step in self._steps(position, section, moment)
         ]
         steps = [step for _, step in sorted(found, key=lambda pair: pair[0])]
         # In `return x.mT, y` the part `x.mT` is a result too.
         results = {(it.section, it.line, it.name) for it in steps if not it.part}
         return [it for it in steps if not it.part or (it.section, it.line, it.name) not in results]
 
-    def _steps(self, place: int, section: Section, moment: Moment) -> Iterator[Step]:
+    def _steps(self, position: int, section: Section, moment: Moment) -> Iterator[Step]:
         site = moment.site
         line = site.row - section.written.first_line + 1
         for index, made in enumerate(section.made[site]):
             symbols = self._found.symbols(section, site, index, made)
             yield Step(
-                *(place, self._title(section), line, made.name, made.shape, symbols),
+                *(position, self._title(section), line, made.name, made.shape, symbols),
                 numbers=moment.numbers[index],
                 part=site.quiet,
             )
@@ -129,8 +129,8 @@ class Trace:
         )
 
     def _lines(self, section: Section) -> list[Line]:
-        said = self._error_in(section)
-        return Layout(section, partial(self._found.shape, section), said).lines()
+        error = self._error_in(section)
+        return Layout(section, partial(self._found.shape, section), error).lines()
 
     def _title(self, section: Section) -> str:
         if section.calls < 2:
@@ -138,18 +138,18 @@ class Trace:
         return f"{section.title}, the first of {section.calls} calls"
 
     def _error_in(self, section: Section) -> list[str]:
-        """Say the exception where it arose, and in the callers where to look."""
+        """Give the exception where it arose, and in its callers the function where it arose."""
         if self.error is None:
             return []
         innermost = self._found.first.innermost
         if innermost is section or innermost is None:
-            return message(self.error)
+            return format_error(self.error)
         return [f"{type(self.error).__name__} in {innermost.title}"]
 
     def _footer(self) -> list[str]:
         found = self._found
         footer = []
-        missed = [it.title for it in found.first.sections[1:] if not it.calls and it.asked]
+        missed = [it.title for it in found.first.sections[1:] if not it.calls and it.requested]
         if missed:
             footer.append(f"Not called: {', '.join(missed)}.")
         if found.sizes:
@@ -157,7 +157,7 @@ class Trace:
         return [*footer, self.remark] if self.remark else footer
 
     def _confirmed(self) -> str:
-        """Say what names rest on: another size in the second run, or nothing but the number."""
+        """Report which names the second run confirms, and which match by number only."""
         sizes, larger = self._found.sizes, self._found.larger
         if self._found.second is None or larger is None:
             return ""

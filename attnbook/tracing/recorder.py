@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 from torch import Tensor
 
 from attnbook.tracing.instrument import Instrument, Pattern, Site, compile_with
-from attnbook.tracing.source import Written, nested
-from attnbook.tracing.steps import Moment, copied
+from attnbook.tracing.source import Written, nested_codes
+from attnbook.tracing.steps import Moment, copy_numbers
 
 DEEPEST = 3
 _moments = itertools.count()
 RAGGED = -1
-"""Stands for a size that differs from row to row, as in a nested tensor."""
+"""A size that differs from row to row, as in a nested tensor."""
 
 
 class Made(NamedTuple):
@@ -37,7 +37,7 @@ class Section:
     Args:
         title: what it is called in the trace.
         owner: the object whose calls are recorded; None records all.
-        asked: whether the caller named it.
+        requested: whether the caller named it.
         running: the owner's copy, which runs.
         calls: how often it was called. Only the first call is recorded.
         made: by site, what it made when it ran first; `last`, when it ran last.
@@ -49,7 +49,7 @@ class Section:
     title: str
     written: Written
     owner: Any = None
-    asked: bool = False
+    requested: bool = False
     running: Any = None
     calls: int = 0
     made: dict[Site, list[Made]] = field(default_factory=dict)
@@ -61,17 +61,17 @@ class Section:
     statements: list[int] = field(default_factory=list)
 
     def record(self, site: Site, value: object) -> None:
-        """Keep the shapes of what a site made: the first and the last; the first numbers."""
+        """Store the first and the last shapes that a site made, and the first numbers."""
         found = [pair for pattern in site.names for pair in tensors(pattern, value)]
         self.last[site] = [Made(name, shape_of(tensor)) for name, tensor in found]
         if site not in self.made:
             self.made[site] = self.last[site]
-            numbers = [copied(tensor) for _, tensor in found]
+            numbers = [copy_numbers(tensor) for _, tensor in found]
             self.moments.append(Moment(next(_moments), site, numbers))
 
 
 class Recorder:
-    """Stands in the copy of one function as a constant, and hears what it reports."""
+    """A constant in the copy of one function, to which the copy reports."""
 
     def __init__(self, written: Written, sections: list[Section]) -> None:
         copied = Instrument(written.node)
@@ -83,11 +83,11 @@ class Recorder:
         self.thread = get_ident()
         self.frames: dict[FrameType, Section] = {}
         self.code = compile_with(self, written.code, copied.node)
-        self.codes = {*nested(self.code)}
+        self.codes = {*nested_codes(self.code)}
 
     def enter(self, arguments: tuple[object, ...]) -> None:
-        """Note a call; the first one is recorded."""
-        # Of `def forward(*args)`, the one argument holds all.
+        """Count a call; the first one is recorded."""
+        # In `def forward(*args)`, the one argument contains all.
         several = arguments if self.positional else next(iter(arguments), ())
         owner = several[0] if isinstance(several, tuple) and several else None
         for section in self.sections:
@@ -100,19 +100,19 @@ class Recorder:
                         section.record(site, value)
 
     def reach(self, statement: int) -> None:
-        """Note that a statement begins."""
+        """Count a run of a statement."""
         section = self.section_of(sys._getframe(1))
         if section:
             section.runs[statement] += 1
 
     def turn(self, statement: int) -> None:
-        """Note that a loop turns once more."""
+        """Count a pass of a loop."""
         section = self.section_of(sys._getframe(1))
         if section:
             section.turns[statement] += 1
 
-    def made(self, number: int, value: Any) -> Any:  # noqa: ANN401 - hands on what it is given
-        """Note what a site made, and hand it on."""
+    def made(self, number: int, value: Any) -> Any:  # noqa: ANN401 - returns its argument
+        """Record what a site made, and return it."""
         section = self.section_of(sys._getframe(1))
         if section is None:
             return value
@@ -131,7 +131,7 @@ class Recorder:
         return self.frames.get(frame) if frame else None
 
 
-def unpackable(pattern: Pattern, value: Any) -> Any:  # noqa: ANN401 - hands on what it is given
+def unpackable(pattern: Pattern, value: Any) -> Any:  # noqa: ANN401 - returns its argument
     """Make what is about to be unpacked readable twice, taking no more than unpacking would."""
     if isinstance(value, tuple | list):
         return value

@@ -29,9 +29,9 @@ class Line:
         number: the line within the function's source, from 1.
         source: the line as it is written.
         made: what its statement made, as `(name, shape)`; on a statement's first line.
-        parts: what was made on the way, as `(expression, shape)`.
+        parts: intermediate results, as `(expression, shape)`.
         passes: how often its statement ran, in the one call that is shown.
-        notes: what is shown beside it, as `(kind, text)`.
+        notes: what is shown next to it, as `(kind, text)`.
     """
 
     number: int
@@ -65,7 +65,7 @@ class Layout:
         return passes
 
     def lines(self) -> list[Line]:
-        """Make the lines: no blank ones, no docstring, nothing that is said to linters."""
+        """Make the lines: no blank ones, no docstring, no comments for linters."""
         first, last = self.section.written.first_line, self.node.end_lineno or self.node.lineno
         hidden = _docstring(self.node)
         numbers = [number for number in range(first, last + 1) if number not in hidden]
@@ -109,7 +109,7 @@ class Layout:
         last = self.section.last[site]
         text = f"{made.name} {self.shape(site, index, made)}"
         if index < len(last) and last[index].shape != made.shape:
-            text += f", in the last pass {numbers(last[index].shape)}"
+            text += f", in the last pass {format_numbers(last[index].shape)}"
         return text
 
     def _parts(self, row: int) -> Iterator[tuple[str, str]]:
@@ -132,7 +132,7 @@ class Layout:
 
 
 def _owners(node: ast.AST) -> dict[int, int]:
-    """Say for each line where the innermost statement that holds it begins."""
+    """Map each line to the first line of the innermost statement around it."""
     owners: dict[int, int] = {}
     for inner in ast.walk(node):  # from the outside in
         if isinstance(inner, ast.stmt):
@@ -152,19 +152,19 @@ def _for_readers(line: str) -> str:
     return re.sub(r"  # (?:noqa|type: ignore).*", "", line).rstrip()
 
 
-def numbers(shape: tuple[int, ...]) -> str:
+def format_numbers(shape: tuple[int, ...]) -> str:
     """Write a shape with numbers, as Python writes a tuple."""
-    return written(tuple(map(str, shape)))
+    return format_shape(tuple(map(str, shape)))
 
 
-def written(names: tuple[str, ...]) -> str:
+def format_shape(names: tuple[str, ...]) -> str:
     """Write the sizes of a shape, as Python writes a tuple."""
     shown = ["ragged" if name == "-1" else name for name in names]
     return f"({shown[0]},)" if len(shown) == 1 else f"({', '.join(shown)})"
 
 
-def message(error: BaseException) -> list[str]:
-    """Say an exception, or its beginning, in lines that are not too long, without addresses."""
+def format_error(error: BaseException) -> list[str]:
+    """Write an exception, or its beginning, in short lines without memory addresses."""
     text = re.sub(r"0x[0-9a-fA-F]{6,}", "0x…", f"{type(error).__name__}: {error}").strip()
     if len(text) > LONGEST_MESSAGE:
         text = f"{text[:LONGEST_MESSAGE].rstrip()}…"
@@ -173,7 +173,7 @@ def message(error: BaseException) -> list[str]:
 
 @dataclass(frozen=True)
 class Row:
-    """A row of the page: some source, what is said beside it, and how that is meant."""
+    """A row of the page: some source, and a note next to it with its kind."""
 
     source: str
     kind: str = ""
@@ -194,7 +194,7 @@ def rows(lines: list[Line]) -> list[Row]:
 
 
 def column(laid: list[Row]) -> int:
-    """Say where the notes begin."""
+    """Return the column where the notes begin."""
     return min(WIDEST, max((len(row.source) for row in laid), default=0)) + 3
 
 

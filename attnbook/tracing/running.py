@@ -1,4 +1,4 @@
-"""Running a layer so that nothing is left behind: not in it, not in its inputs, not in torch."""
+"""Running a layer without changing the layer, its inputs or torch."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from typing import Any, TextIO
 import torch
 
 from attnbook.tracing.copying import Copies
-from attnbook.tracing.finding import content, global_modules
+from attnbook.tracing.functions import cell_contents, global_modules
 from attnbook.tracing.recorder import Recorder, Section
 
 DEFAULTS = ("__defaults__", "__kwdefaults__")
@@ -28,17 +28,17 @@ one_at_a_time = RLock()
 
 
 def observe(recorders: list[Recorder], copies: Copies) -> tuple[Exception | None, Section | None]:
-    """Run a copy of a layer while the recorders listen.
+    """Run a copy of a layer, and record it.
 
     Returns:
         The exception that it raised, and the innermost section that it left.
     """
-    with _own_random_numbers(), _listening(recorders, copies):
+    with _preserve_random_state(), _recording(recorders, copies):
         try:
             copies.layer(*copies.positional, **copies.by_name)
         except Exception as error:
             innermost = _locate(error, recorders)
-            _let_go(error)
+            _release_frames(error)
             return error, innermost
         finally:
             for recorder in recorders:
@@ -47,8 +47,8 @@ def observe(recorders: list[Recorder], copies: Copies) -> tuple[Exception | None
 
 
 @contextlib.contextmanager
-def quietly() -> Iterator[None]:
-    """Swallow what a second run would print or warn of once more.
+def without_output() -> Iterator[None]:
+    """Suppress what a second run would print or warn of again.
 
     What other threads print meanwhile is printed; what they warn of is not.
     """
@@ -62,7 +62,7 @@ def quietly() -> Iterator[None]:
 
 
 class _Muted(io.TextIOBase):
-    """Swallows what this thread writes, and hands on what the others do."""
+    """Drops what this thread writes, and writes what other threads do."""
 
     def __init__(self, stream: TextIO | None) -> None:
         self.stream, self.thread = stream, get_ident()
@@ -78,8 +78,8 @@ class _Muted(io.TextIOBase):
 
 
 @contextlib.contextmanager
-def _own_random_numbers() -> Iterator[None]:
-    """Leave torch's and Python's random numbers as they are."""
+def _preserve_random_state() -> Iterator[None]:
+    """Restore the states of torch's and Python's random number generators at the end."""
     state = random.getstate()
     on_gpu = torch.cuda.is_initialized()  # type: ignore[no-untyped-call]
     try:
@@ -90,23 +90,23 @@ def _own_random_numbers() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _listening(recorders: list[Recorder], copies: Copies) -> Iterator[None]:
-    """Exchange the code of the functions, so that every call is heard, however it is made.
+def _recording(recorders: list[Recorder], copies: Copies) -> Iterator[None]:
+    """Replace the code of the functions, so that every call is recorded, however it is made.
 
-    What they close over, their defaults and the modules that they name are exchanged for copies.
+    What they close over, their defaults and the modules that they name are replaced by copies.
     """
     with contextlib.ExitStack() as stack:
         stack.enter_context(_uncompiled())
         for recorder in recorders:
             function = recorder.written.function
             for section in recorder.sections:
-                section.running = copies.known(section.owner)
+                section.running = copies.copy_or_original(section.owner)
             for cell in function.__closure__ or ():
-                before = content(cell)
+                before = cell_contents(cell)
                 stack.callback(_fill, cell, before)
-                _fill(cell, tuple(map(copies.if_it_can_be, before)))
+                _fill(cell, tuple(map(copies.copy_if_possible, before)))
             new = {"__code__": recorder.code}
-            new |= {name: copies.if_it_can_be(getattr(function, name)) for name in DEFAULTS}
+            new |= {name: copies.copy_if_possible(getattr(function, name)) for name in DEFAULTS}
             for name, value in new.items():
                 stack.callback(setattr, function, name, getattr(function, name))
                 setattr(function, name, value)
@@ -117,15 +117,15 @@ def _listening(recorders: list[Recorder], copies: Copies) -> Iterator[None]:
 
 
 def _fill(cell: CellType, values: tuple[Any, ...]) -> None:
-    """Put into a variable that is closed over what it held, or nothing if it was not bound."""
+    """Set a closure variable to its earlier value, or unbind it if it had none."""
     if values:
         cell.cell_contents = values[0]
-    elif content(cell):
+    elif cell_contents(cell):
         del cell.cell_contents
 
 
 def _uncompiled() -> AbstractContextManager[Any]:
-    # Where torch.compile has not been used, asking for it would only load it: seconds.
+    # Where torch.compile has not been used, this would load it, which takes seconds.
     if "torch._dynamo" in sys.modules:
         return torch.compiler.set_stance("force_eager")  # type: ignore[no-any-return]
     return contextlib.nullcontext()
@@ -141,8 +141,8 @@ def _locate(error: BaseException, recorders: list[Recorder]) -> Section | None:
     return innermost
 
 
-def _let_go(error: BaseException | None) -> None:
-    """Free the tensors that an exception would hold through the frames it passed."""
+def _release_frames(error: BaseException | None) -> None:
+    """Free the tensors that an exception would keep alive through its frames."""
     while error is not None:
         traceback.clear_frames(error.__traceback__)
         error = error.__cause__ or error.__context__

@@ -53,14 +53,14 @@ def read(function: FunctionType, code: CodeType) -> Written:
     node = _definition("".join(lines), code)
     if node is None or not _is_what_runs(node, "".join(lines), code):
         raise TypeError(
-            f"{code.co_qualname} is not what its source says now: "
+            f"{code.co_qualname} differs from its source now: "
             "the file was changed after it was imported; restart and import it again"
         )
     return Written(function, code, node, lines)
 
 
 def _is_what_runs(node: Definition, text: str, code: CodeType) -> bool:
-    # pytest rewrites assertions, so that what runs is never what is written.
+    # pytest rewrites assertions, so such code always differs from its source.
     rewritten = any(isinstance(inner, ast.Assert) for inner in ast.walk(node))
     return rewritten or any(_same(each, code) for each in _compiled(text, code))
 
@@ -68,16 +68,16 @@ def _is_what_runs(node: Definition, text: str, code: CodeType) -> bool:
 def _compiled(text: str, code: CodeType) -> Iterator[CodeType]:
     """Compile a file and find what may be this code in it."""
     flags = code.co_flags & FUTURE | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT  # as notebooks do
-    every = nested(compile(text, code.co_filename, "exec", flags=flags, dont_inherit=True))
+    every = nested_codes(compile(text, code.co_filename, "exec", flags=flags, dont_inherit=True))
     return (each for each in every if each.co_firstlineno == code.co_firstlineno)
 
 
-def nested(code: CodeType) -> Iterator[CodeType]:
+def nested_codes(code: CodeType) -> Iterator[CodeType]:
     """List a code and all that is defined in it."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            yield from nested(constant)
+            yield from nested_codes(constant)
 
 
 def _definition(text: str, code: CodeType) -> Definition | None:
@@ -98,7 +98,7 @@ def _name(node: Definition | ast.Lambda) -> str:
 
 def _first_line(node: Definition | ast.Lambda) -> int:
     decorators = [] if isinstance(node, ast.Lambda) else node.decorator_list
-    return min(place.lineno for place in (node, *decorators))
+    return min(each.lineno for each in (node, *decorators))
 
 
 def _as_definition(node: Definition | ast.Lambda) -> Definition:
@@ -121,7 +121,7 @@ def compile_like(code: CodeType, node: Definition) -> CodeType:
         dont_inherit=True,
     )
     depth = 2 if outer is node else 3
-    return next(itertools.islice(nested(compiled), depth, None))
+    return next(itertools.islice(nested_codes(compiled), depth, None))
 
 
 def _in_class(code: CodeType, node: Definition) -> Definition | ast.ClassDef:
@@ -136,7 +136,7 @@ def _in_class(code: CodeType, node: Definition) -> Definition | ast.ClassDef:
 
 
 def _in_function(code: CodeType, inside: Definition | ast.ClassDef) -> ast.Module:
-    """Put a definition where it closes over the same variables, so that it numbers them alike."""
+    """Put a definition into a function with the same closure variables, in the same order."""
     body: list[ast.stmt] = [
         ast.Assign([ast.Name(name, ast.Store())], ast.Constant(None)) for name in code.co_freevars
     ]

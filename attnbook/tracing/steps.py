@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from attnbook.tracing.instrument import Site
 
 MOST_NUMBERS = 4096
-"""Larger tensors are not kept: nobody could read them."""
+"""Larger tensors are not stored: nobody could read them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,7 +20,7 @@ class Step:
     """A tensor that a traced run made.
 
     Args:
-        section: the place in `Trace.sections` of the function that made it.
+        section: the index in `Trace.sections` of the function that made it.
         title: what that function is called in the trace.
         line: the line within the function's source, from 1.
         name: what it is called, or the expression that made it.
@@ -47,7 +47,7 @@ class Moment:
 
     Args:
         number: counts the moments of all functions.
-        site: the place in the source.
+        site: the position in the source.
     """
 
     number: int
@@ -55,7 +55,7 @@ class Moment:
     numbers: list[Tensor | None]
 
 
-def copied(tensor: Tensor) -> Tensor | None:
+def copy_numbers(tensor: Tensor) -> Tensor | None:
     """Copy a tensor's numbers, so that no later change reaches them."""
     if tensor.is_nested or tensor.numel() > MOST_NUMBERS:
         return None

@@ -1,8 +1,8 @@
-"""Random calls of the layers against loops over rows in float64, written apart from the code.
+"""Random calls of the layers, compared with independent loops over rows in float64.
 
 The oracle gathers, for each query, the keys that it may see, and scores, weighs and pools those
-alone. Padding is never touched there, and autograd of the loops gives the true gradients. A
-seed is a call, always the same.
+alone. It never uses padding, and autograd of the loops gives the true gradients. A seed
+always gives the same call.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ def distance(q, k, _):
     return -((k - q) ** 2).sum(-1).sqrt()
 
 
-def seen(lens, causal, example, query, num_queries, num_keys):
-    """How many keys a query may see by lengths and order."""
+def count_seen(lens, causal, example, query, num_queries, num_keys):
+    """Count the keys that a query may see by lengths and order."""
     length = num_keys if lens is None else int(lens[(example, query)[: lens.dim()]])
     return min(length, query + 1 + num_keys - num_queries) if causal else length
 
 
-def all_seen(lens, causal, batch, num_queries, num_keys):
-    places = itertools.product(range(batch), range(num_queries))
-    rows = [seen(lens, causal, *place, num_queries, num_keys) for place in places]
+def find_visible(lens, causal, batch, num_queries, num_keys):
+    indices = itertools.product(range(batch), range(num_queries))
+    rows = [count_seen(lens, causal, *index, num_queries, num_keys) for index in indices]
     counts = torch.tensor(rows, dtype=torch.long).reshape(batch, num_queries)
     return torch.arange(num_keys) < counts[..., None]
 
@@ -59,13 +59,13 @@ def attend(score, p, q, k, v, sees):
     """Output and weights by loops; q, k, v have three axes or four."""
     output = q.new_zeros(*q.shape[:-1], v.shape[-1])
     weights = q.new_zeros(*q.shape[:-1], k.shape[-2])
-    for place in itertools.product(*map(range, q.shape[:-1])):
-        seen, example = sees[place].nonzero().flatten(), place[:-1]
+    for index in itertools.product(*map(range, q.shape[:-1])):
+        seen, example = sees[index].nonzero().flatten(), index[:-1]
         if len(seen):
-            s = score(q[place], k[example][seen], p)
+            s = score(q[index], k[example][seen], p)
             e = torch.exp(s - s.max().detach())
-            weights[(*place, seen)] = e / e.sum()
-            output[place] = (e / e.sum()) @ v[example][seen]
+            weights[(*index, seen)] = e / e.sum()
+            output[index] = (e / e.sum()) @ v[example][seen]
     return output, weights
 
 
@@ -81,7 +81,7 @@ def many_heads(p, heads, q, k, v, sees):
 
 
 # The random calls.
-def junk_of(rng, dtype, shape):
+def make_junk(rng, dtype, shape):
     largest = torch.finfo(dtype).max
     table = [math.nan, math.inf, -math.inf, largest, -largest, min(1e5, largest), 0.0]
     kind = rng.choice([*table, "mixed", "nothing special"])
@@ -92,8 +92,8 @@ def junk_of(rng, dtype, shape):
     return kind, torch.full(shape, kind, dtype=dtype)
 
 
-def laid_out(rng, x):
-    """The same numbers, elsewhere in memory, with NaN around them."""
+def change_layout(rng, x):
+    """Give the same numbers another layout in memory, with NaN around them."""
     how = rng.choice(["plain", "transposed", "strided", "offset"])
     if how == "transposed":
         return x.transpose(-1, -2).contiguous().transpose(-1, -2)
@@ -165,7 +165,7 @@ def make_call(seed):
     many, mask = kind == "heads", None
     heads = 4 if seed % 2 and seed >= WITH_MASKS else 1
     lead = (batch, heads) if many else (batch, *axes)
-    sees = all_seen(lens, causal, batch, num_queries, num_keys)
+    sees = find_visible(lens, causal, batch, num_queries, num_keys)
     sees = sees.reshape(batch, *[1] * (len(lead) - 1), num_queries, num_keys)
     sees = sees.expand(*lead, num_queries, num_keys)
     if seed >= WITH_MASKS:
@@ -173,11 +173,12 @@ def make_call(seed):
         sees = sees & (mask[:, None] if mask.dim() == 3 and len(lead) == 2 else mask)
     padding = ~sees.any(-2) & (num_queries > 0)  # no query: no padding
     padding = (padding.all(1) if many else padding)[..., None]
-    junk = [junk_of(rng, dtype, x.shape) for x in (k, v)]
+    junk = [make_junk(rng, dtype, x.shape) for x in (k, v)]
     k, v = (torch.where(padding, its, x) for (_, its), x in zip(junk, (k, v), strict=True))
     learns = rng.random() < 0.75
     leaves = [
-        laid_out(rng, x).detach().requires_grad_(learns and rng.random() < 0.8) for x in (q, k, v)
+        change_layout(rng, x).detach().requires_grad_(learns and rng.random() < 0.8)
+        for x in (q, k, v)
     ]
     paths, block = rng.choice(["shipped", "fast", "fast", "formula"]), rng.choice([2**18, 64, 16])
     layer = make_layer(rng, kind, sizes, heads if mask is not None else 0)
@@ -189,8 +190,8 @@ def make_call(seed):
     return SimpleNamespace(seed=seed, **{name: found[name] for name in names.split()})
 
 
-def truth_of(call):
-    """Output and weights in float64, and what gradients are taken for, by name."""
+def compute_truth(call):
+    """Compute output and weights in float64, and the tensors that get gradients, by name."""
     q, k, v = (x.detach().double() for x in call.leaves)
     hidden = q, k.masked_fill(call.padding, 0), v.masked_fill(call.padding, 0)
     inputs = [x.clone().requires_grad_() for x in hidden]
@@ -206,8 +207,8 @@ def truth_of(call):
     return *found, dict(zip(("queries", "keys", "values"), inputs, strict=True)) | p
 
 
-def difference(found, expected, dtype, tolerance):
-    """What is wrong with a tensor, or nothing."""
+def describe_difference(found, expected, dtype, tolerance):
+    """Describe what is wrong with a tensor, in an empty text if nothing is."""
     off = (found.double() - expected).abs()
     if not found.isfinite().all():
         return "is not finite"
@@ -218,13 +219,13 @@ def difference(found, expected, dtype, tolerance):
     return ""
 
 
-def compiled(call):
-    """The layer, compiled for any sizes."""
+def compile_layer(call):
+    """Compile the layer for any sizes."""
     return torch.compile(call.layer, backend="eager", dynamic=True, fullgraph=True)
 
 
-def exported(call):
-    """The layer, exported from another call with other sizes, or None where a size is 0 or 1.
+def export_layer(call):
+    """Export the layer with other, dynamic sizes; None where a size is 0 or 1.
 
     Such sizes are constants of a program. Gradients are not taken.
     """
@@ -235,13 +236,13 @@ def exported(call):
     # Larger, and with more keys than queries, as order wants.
     counts = lead[0] + 3, sizes[0] + 2, sizes[1] + 5
 
-    def other(tensor, *places):
-        """Ones of another size at these places, and which axes are open."""
-        shape, places = [*tensor.shape], {p % tensor.dim(): n for p, n in places}
-        there = {place: n for place, n in places.items() if shape[place] > 1}
-        for place, number in there.items():
-            shape[place] = number
-        return torch.ones(shape, dtype=tensor.dtype), dict.fromkeys(there, torch.export.Dim.AUTO)
+    def other(tensor, *axes):
+        """Make ones of another size along these axes, and list the dynamic axes."""
+        shape, axes = [*tensor.shape], {axis % tensor.dim(): n for axis, n in axes}
+        dynamic = {axis: n for axis, n in axes.items() if shape[axis] > 1}
+        for axis, number in dynamic.items():
+            shape[axis] = number
+        return torch.ones(shape, dtype=tensor.dtype), dict.fromkeys(dynamic, torch.export.Dim.AUTO)
 
     batch, num_queries, num_keys = counts
     given = {
@@ -250,8 +251,8 @@ def exported(call):
         "values": other(values, (0, batch), (-2, num_keys)),
     }
     if call.lens is not None:
-        places = [(0, batch), (1, num_queries)][: call.lens.dim()]
-        given["valid_lens"] = other(call.lens, *places)
+        axes = [(0, batch), (1, num_queries)][: call.lens.dim()]
+        given["valid_lens"] = other(call.lens, *axes)
     if call.mask is not None:
         first = [(0, batch)] if call.mask.dim() > 2 else []
         given["mask"] = other(call.mask, *first, (-2, num_queries), (-1, num_keys))
@@ -263,7 +264,7 @@ def exported(call):
         dynamic_shapes={name: axes for name, (_, axes) in given.items()} | {"causal": None},
         strict=call.seed % 4 < 2,
     ).module()
-    call.layer.keep_weights = False  # a program keeps none
+    call.layer.keep_weights = False  # a program stores none
 
     def attend(*inputs, **options):
         named = dict(zip(("queries", "keys", "values"), inputs, strict=True))
@@ -274,19 +275,19 @@ def exported(call):
     return attend
 
 
-def compared(call, attend):
-    """Name each tensor of a call with what is wrong with it."""
+def compare_tensors(call, attend):
+    """Yield the name of each tensor of a call, and what is wrong with it."""
     layer, dtype = call.layer, call.autocast or call.dtype
     tolerance = max(TOLERANCE[dtype], TOLERANCE[call.dtype]) * (2 if call.autocast else 1)
     before = [x.detach().clone() for x in call.leaves]
-    expected, weights, inputs = truth_of(call)
+    expected, weights, inputs = compute_truth(call)
     autocast = torch.autocast("cpu", call.autocast or torch.bfloat16, enabled=bool(call.autocast))
     with torch.set_grad_enabled(call.learns), autocast:
         output = attend(*call.leaves, valid_lens=call.lens, causal=call.causal, mask=call.mask)
-    yield "output", difference(output, expected.detach(), dtype, tolerance)
+    yield "output", describe_difference(output, expected.detach(), dtype, tolerance)
     if layer.keep_weights:
         found = layer.attention_weights
-        yield "weights", difference(found, weights.detach(), found.dtype, tolerance)
+        yield "weights", describe_difference(found, weights.detach(), found.dtype, tolerance)
         yield "weights", "are not 0 on padding" if found[~call.sees].any() else ""
     if output.requires_grad:
         output.backward(upstream := torch.randn(output.shape).to(output.dtype))
@@ -300,7 +301,10 @@ def compared(call, attend):
             if leaf.grad is None:
                 continue
             expected = torch.zeros(leaf.shape).double() if true is None else true
-            yield f"gradient of {name}", difference(leaf.grad, expected, call.dtype, tolerance)
+            yield (
+                f"gradient of {name}",
+                describe_difference(leaf.grad, expected, call.dtype, tolerance),
+            )
             if name in ("keys", "values") and leaf.grad[call.padding.expand(leaf.shape)].any():
                 yield f"gradient of {name}", "reaches padding"
     for x, y in zip(call.leaves, before, strict=True):
@@ -308,17 +312,17 @@ def compared(call, attend):
         yield "the caller's tensors", "" if same else "changed"
 
 
-def find_faults(seed, put, made=lambda call: call.layer):
+def find_faults(seed, put, program=lambda call: call.layer):
     """Compare one call, and its gradients, with the oracle.
 
-    `put` sets the sizes of fast paths; `made` gives what is called, or None for nothing.
+    `put` sets the sizes of fast paths; `program` gives what is called, or None for nothing.
     """
     call = make_call(seed)
     for name in THRESHOLDS:
         put(when_faster, name, {"shipped": SHIPPED[name], "fast": 0, "formula": 2**60}[call.paths])
     put(blocks, "BLOCK", call.block)
-    if (attend := made(call)) is None:
+    if (attend := program(call)) is None:
         return []
-    wrong = [f"{name} {fault}" for name, fault in compared(call, attend) if fault]
+    wrong = [f"{name} {fault}" for name, fault in compare_tensors(call, attend) if fault]
     shapes = [tuple(leaf.shape) for leaf in call.leaves]
     return wrong and [*wrong, vars(call) | {"leaves": shapes, "sees": ..., "padding": ...}]

@@ -1,4 +1,4 @@
-"""A caller may set another default device, here one without values: what is on the CPU stays."""
+"""With another default device, here `meta`, tensors on the CPU stay there."""
 
 import pytest
 import torch
@@ -13,11 +13,17 @@ from attnbook import (
     rotary_encoding,
 )
 from attnbook.timing import race
-from tests.cases import PER_EXAMPLE, every_layer_kept_or_not, every_mask, gradients, make
+from tests.cases import (
+    PER_EXAMPLE,
+    every_layer_with_or_without_weights,
+    every_mask,
+    gradients,
+    make,
+)
 
 
 @pytest.mark.usefixtures("every_path")
-@every_layer_kept_or_not
+@every_layer_with_or_without_weights
 @every_mask
 def test_a_layer_gives_the_same(name, mask, qkv):
     layer, found = make(name), []

@@ -11,7 +11,7 @@ from tests.cases import all_close
 
 pytestmark = pytest.mark.usefixtures("every_path")
 
-# A textbook module: right in ordinary cases, finite fill and all.
+# A textbook module: right in ordinary cases, though it fills with a finite number.
 
 
 def textbook_masked_softmax(scores, valid_lens):
@@ -46,7 +46,7 @@ textbook = SimpleNamespace(AdditiveAttention=TextbookAdditiveAttention)
 
 
 class Decoder(nn.Module):
-    """Attends to the encoder's states, one step at a time, and keeps the maps."""
+    """Attends to the encoder's states, one step at a time, and stores the weights."""
 
     def __init__(self, d2l, vocabulary=11, size=6):
         super().__init__()
@@ -56,7 +56,7 @@ class Decoder(nn.Module):
         )
         self.rnn = nn.GRU(2 * size, size, batch_first=True)
         self.dense = nn.Linear(size, vocabulary)
-        self.maps = []
+        self.weights = []
 
     def forward(self, tokens, memory, memory_valid_lens):
         hidden, outputs = memory.mean(dim=1)[None], []
@@ -65,7 +65,7 @@ class Decoder(nn.Module):
             context = self.attention(query, memory, memory, memory_valid_lens)
             output, hidden = self.rnn(torch.cat((context, step.unsqueeze(1)), dim=-1), hidden)
             outputs.append(output)
-            self.maps.append(self.attention.attention_weights)
+            self.weights.append(self.attention.attention_weights)
         return self.dense(torch.cat(outputs, dim=1))
 
 
@@ -84,7 +84,7 @@ def test_a_decoder_runs_and_learns_the_same_with_only_its_import_changed(valid_l
         output = decoder(tokens, memory, valid_lens)
         output.square().mean().backward()
         gradients = [parameter.grad for parameter in decoder.parameters()]
-        found.append([output, *gradients, torch.stack(decoder.maps)])
+        found.append([output, *gradients, torch.stack(decoder.weights)])
     assert all_close(*found, 1e-6)
 
 

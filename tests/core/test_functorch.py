@@ -1,4 +1,4 @@
-"""The layers under `torch.func` and its kin, and with tensors that have no numbers."""
+"""The layers under `torch.func` and similar transforms, and with tensors without numbers."""
 
 import copy
 import pickle
@@ -12,7 +12,7 @@ from torch.func import functional_call, grad, jacfwd, vmap
 from tests.cases import (
     SOME_MASK,
     every_layer,
-    every_layer_kept_or_not,
+    every_layer_with_or_without_weights,
     make,
     output_size,
     random_qkv,
@@ -23,13 +23,13 @@ FakeTensorMode = torch._subclasses.FakeTensorMode
 LENGTHS = torch.tensor([4, 0])
 
 
-def alone(layer):
-    """The layer as a function of one example, without an axis for the batch."""
+def for_one_example(layer):
+    """Make a layer a function of one example, without an axis for the batch."""
     return lambda *example: layer(*(tensor[None] for tensor in example))[0]
 
 
 def one_by_one(layer, *batches):
-    return torch.stack([alone(layer)(*example) for example in zip(*batches, strict=True)])
+    return torch.stack([for_one_example(layer)(*example) for example in zip(*batches, strict=True)])
 
 
 @every_layer
@@ -44,10 +44,10 @@ def test_a_layer_can_be_copied_and_pickled_after_its_gradient_was_taken(name):
 
 
 @every_layer
-def test_axes_mapped_over_come_first_in_the_weights_the_outermost_before_all(name):
+def test_mapped_axes_come_first_in_the_weights_the_outermost_before_the_others(name):
     layer, (queries, keys, values) = make(name, dtype=torch.float64), random_qkv(3)
     three = torch.stack([queries, 2 * queries, 3 * queries], dim=1)
-    over_three = vmap(alone(layer), in_dims=(0, None, None))
+    over_three = vmap(for_one_example(layer), in_dims=(0, None, None))
     vmap(over_three)(three, keys, values)
     weights = copy.deepcopy(layer).attention_weights.squeeze(2)
     assert weights.shape[:2] == (2, 3)
@@ -55,11 +55,11 @@ def test_axes_mapped_over_come_first_in_the_weights_the_outermost_before_all(nam
     assert torch.allclose(weights[:, 2], layer.attention_weights)
 
 
-@every_layer_kept_or_not
+@every_layer_with_or_without_weights
 def test_lengths_and_masks_can_be_mapped_over(name):
     layer, inputs = make(name, dtype=torch.float64), random_qkv(4)
     expected = one_by_one(layer, *inputs, LENGTHS)
-    assert torch.allclose(vmap(alone(layer))(*inputs, LENGTHS), expected)
+    assert torch.allclose(vmap(for_one_example(layer))(*inputs, LENGTHS), expected)
     if layer.keep_weights:
         weights = layer.attention_weights
         layer(*inputs, LENGTHS)
@@ -72,12 +72,12 @@ def test_lengths_and_masks_can_be_mapped_over(name):
 def test_a_mapped_length_out_of_range_is_refused():
     layer, inputs = make("dot", dtype=torch.float64), random_qkv(4)
     with pytest.raises(ValueError, match=r"valid_lens must lie in \[0, num_keys=7\], got 8"):
-        vmap(alone(layer))(*inputs, torch.tensor([8, 1]))
+        vmap(for_one_example(layer))(*inputs, torch.tensor([8, 1]))
 
 
 @pytest.mark.parametrize("name", ["additive", "multi-head", "additive without weights"])
 @pytest.mark.parametrize("causal", [False, True])
-def test_gradients_of_each_example_are_those_of_it_alone(name, causal):
+def test_gradients_of_each_example_equal_those_of_the_example_on_its_own(name, causal):
     layer, inputs = make(name, dtype=torch.float64), random_qkv(5)
     parameters = dict(layer.named_parameters())
 
@@ -93,7 +93,7 @@ def test_gradients_of_each_example_are_those_of_it_alone(name, causal):
             assert torch.allclose(left[index], right)
 
 
-@every_layer_kept_or_not
+@every_layer_with_or_without_weights
 def test_fake_tensors_work_with_fake_lengths(name):
     layer = make(name)
     with FakeTensorMode(allow_non_fake_inputs=True):
@@ -102,8 +102,8 @@ def test_fake_tensors_work_with_fake_lengths(name):
     assert output.shape == (2, 3, output_size(name))
 
 
-@every_layer_kept_or_not
-def test_many_gradients_at_once_are_those_taken_one_by_one(name):
+@every_layer_with_or_without_weights
+def test_batched_gradients_equal_those_taken_one_by_one(name):
     layer, inputs = make(name, dtype=torch.float64), random_qkv(6)
     leaves = [*(tensor.requires_grad_() for tensor in inputs), *layer.parameters()]
     output = layer(*inputs, LENGTHS)
@@ -115,8 +115,8 @@ def test_many_gradients_at_once_are_those_taken_one_by_one(name):
             assert torch.allclose(left[index], right)
 
 
-@every_layer_kept_or_not
-def test_a_vectorized_jacobian_and_hessian_are_the_plain_ones(name):
+@every_layer_with_or_without_weights
+def test_a_vectorized_jacobian_and_hessian_equal_the_plain_ones(name):
     layer, (queries, *others) = make(name, dtype=torch.float64), random_qkv(7)
     queries = queries[:, :2]
 
@@ -142,7 +142,7 @@ def test_a_vectorized_jacobian_and_hessian_are_the_plain_ones(name):
 def test_a_new_layer_can_be_compiled_inside_a_transform(name):
     layer, (queries, *others) = make(name, dtype=torch.float64), random_qkv(9)
     compiled = torch.compile(make(name, dtype=torch.float64), backend="eager")
-    found = vmap(alone(compiled))(queries, *others)
+    found = vmap(for_one_example(compiled))(queries, *others)
     assert torch.allclose(found, one_by_one(layer, queries, *others))
     assert compiled.attention_weights.shape[0] == 2
     slope = grad(lambda queries: compiled(queries, *others).sum())(queries)
@@ -151,11 +151,11 @@ def test_a_new_layer_can_be_compiled_inside_a_transform(name):
 
 
 @every_layer
-def test_weights_are_not_read_by_one_sample_of_many(name):
+def test_weights_cannot_be_read_inside_vmap(name):
     layer, inputs = make(name, dtype=torch.float64), random_qkv(5)
 
     def mean_of_weights(*example):
-        return alone(layer)(*example).sum() + layer.attention_weights.mean()
+        return for_one_example(layer)(*example).sum() + layer.attention_weights.mean()
 
     rule = "attention_weights must be read after torch.func.vmap, got a read within it"
     for function in (mean_of_weights, grad(mean_of_weights)):

@@ -1,4 +1,4 @@
-"""On a GPU: a pretended one on every machine, and a real one where there is one."""
+"""On a fake GPU on every machine, and on a real one where there is one."""
 
 import subprocess
 import sys
@@ -23,17 +23,24 @@ from attnbook import (
     sinusoidal_encoding,
     window_mask,
 )
-from tests.cases import MASKS, PER_EXAMPLE, every_layer_kept_or_not, every_mask, gradients, make
+from tests.cases import (
+    MASKS,
+    PER_EXAMPLE,
+    every_layer_with_or_without_weights,
+    every_mask,
+    gradients,
+    make,
+)
 from tools import ROOT
 
 SHAPE = (2, 3, 7)
 
 
-def test_nothing_leaves_a_pretended_gpu_and_nothing_waits_for_it():
-    # In a process of their own: the registration of the device cannot be undone.
+def test_all_tensors_stay_on_a_fake_gpu_and_none_is_read():
+    # In a process of their own, because the device cannot be unregistered.
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     done = subprocess.run(
-        [*command, "tests/core/pretended_gpu.py"],
+        [*command, "tests/core/fake_gpu.py"],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -79,9 +86,9 @@ def refuses_on_gpu():
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="this machine has no CUDA GPU")
 class TestOnARealGpu:
     @pytest.mark.usefixtures("every_path")
-    @every_layer_kept_or_not
+    @every_layer_with_or_without_weights
     @every_mask
-    def test_a_layer_gives_what_it_gives_on_the_cpu(self, name, mask, qkv):
+    def test_a_layer_gives_the_same_on_a_gpu(self, name, mask, qkv):
         expected = gradients(make(name), qkv, **mask)
         found = gradients(make(name).cuda(), [x.cuda() for x in qkv], **mask)
         for left, right in zip(found, expected, strict=True):
@@ -89,14 +96,14 @@ class TestOnARealGpu:
             assert torch.allclose(left.cpu(), right, atol=1e-4)
 
     @pytest.mark.parametrize("name", FUNCTIONS)
-    def test_a_function_gives_what_it_gives_on_the_cpu(self, name, qkv):
+    def test_a_function_gives_the_same_on_a_gpu(self, name, qkv):
         found = FUNCTIONS[name](*(x.cuda() for x in qkv))
         assert found.is_cuda
         assert torch.allclose(found.cpu(), FUNCTIONS[name](*qkv), atol=1e-5)
 
-    @every_layer_kept_or_not
+    @every_layer_with_or_without_weights
     @pytest.mark.parametrize("mask", MASKS)
-    def test_it_is_not_waited_for(self, name, mask, qkv):
+    def test_a_layer_does_not_wait_for_the_gpu(self, name, mask, qkv):
         options = {k: x.cuda() if torch.is_tensor(x) else x for k, x in MASKS[mask].items()}
         layer, inputs = make(name).cuda(), [x.cuda() for x in qkv]
         layer(*inputs, **options)

@@ -17,7 +17,7 @@ def test_six_numbers_become_three_heads_of_two_and_these_six_again():
 
 
 @given(seeds, sizes, sizes, sizes, sizes)
-def test_each_head_holds_its_slice_of_every_vector(seed, batch, positions, num_heads, head_size):
+def test_each_head_is_its_slice_of_every_vector(seed, batch, positions, num_heads, head_size):
     generator = torch.Generator().manual_seed(seed)
     vectors = torch.randn(batch, num_heads * head_size, positions, generator=generator)
     vectors = vectors.transpose(1, 2)  # need not be contiguous
@@ -30,31 +30,11 @@ def test_each_head_holds_its_slice_of_every_vector(seed, batch, positions, num_h
 
 
 @pytest.mark.parametrize(("batch", "positions"), [(0, 3), (2, 0)])
-def test_empty_axes_go_there_and_back(batch, positions):
+def test_empty_axes_can_be_split_and_merged(batch, positions):
     vectors = torch.ones(batch, positions, 10)
     heads = split_heads(vectors, 2)
     assert heads.shape == (batch, 2, positions, 5)
     assert merge_heads(heads).shape == vectors.shape
-
-
-@pytest.mark.parametrize(
-    ("call", "error", "message"),
-    [
-        *(
-            (lambda shape=shape: split_heads(torch.ones(shape), 2), ValueError, "vectors must have")
-            for shape in ((3, 10), (2, 1, 3, 10), ())
-        ),
-        *(
-            (lambda shape=shape: merge_heads(torch.ones(shape)), ValueError, "heads must have")
-            for shape in ((2, 3, 10), (2, 1, 1, 3, 10), ())
-        ),
-        (lambda: split_heads([[1.0]], 1), TypeError, "vectors must be a tensor, got list"),
-        (lambda: merge_heads(1.0), TypeError, "heads must be a tensor, got float"),
-    ],
-)
-def test_tensors_of_other_axes_and_what_is_none_are_refused(call, error, message):
-    with pytest.raises(error, match=message):
-        call()
 
 
 @pytest.mark.parametrize("num_heads", [4, 20])
@@ -62,11 +42,3 @@ def test_heads_that_do_not_divide_the_width_are_refused(num_heads):
     rule = rf"num_hiddens must be a multiple of num_heads={num_heads}, .*, got 6"
     with pytest.raises(ValueError, match=rule):
         split_heads(VECTORS, num_heads)
-
-
-@pytest.mark.parametrize(
-    ("wrong", "error"), [(0, ValueError), (-2, ValueError), (2.0, TypeError), (True, TypeError)]
-)
-def test_a_number_of_heads_that_is_none_is_refused(wrong, error):
-    with pytest.raises(error, match="num_heads must be"):
-        split_heads(VECTORS, wrong)

@@ -1,4 +1,4 @@
-"""What all layers promise. `test_random_calls.py` compares them with an oracle of loops."""
+"""Properties of all layers. `test_random_calls.py` compares them with an oracle of loops."""
 
 import math
 
@@ -15,13 +15,13 @@ from tests.cases import (
     PER_QUERY,
     SOME_MASK,
     WITHOUT_WEIGHTS,
-    both,
+    are_unchanged,
+    copy_with_versions,
     every_layer,
+    layers_that_take_heads,
     make,
     random_qkv,
     seeds,
-    snapshot,
-    unchanged,
 )
 
 pytestmark = pytest.mark.usefixtures("every_path")
@@ -71,7 +71,7 @@ def test_additive_attention_by_hand():
     assert output.item() == pytest.approx(3 / 4 * 4 + 1 / 4 * 8)  # weights 3/4 and 1/4
 
 
-def test_the_scores_of_additive_attention_are_those_of_its_formula():
+def test_the_scores_of_additive_attention_equal_its_formula():
     # A constant on every score would not show in the weights.
     layer = make("additive", dtype=torch.float64)
     queries, keys, _ = random_qkv(1)
@@ -94,17 +94,17 @@ def test_permuting_key_value_pairs_changes_nothing(name, seed, order):
 @every_way
 @pytest.mark.parametrize("lens", [PER_EXAMPLE, PER_QUERY])
 @pytest.mark.parametrize("causal", [False, True])
-def test_its_inputs_are_left_as_they_came(name, lens, causal):
+def test_a_call_does_not_change_its_inputs(name, lens, causal):
     tensors = [*random_qkv(3, dtype=torch.float32), lens.clone(), SOME_MASK.clone()]
-    before = snapshot(tensors)
+    before = copy_with_versions(tensors)
     make(name, dropout=0.5)(*tensors[:4], causal=causal, mask=tensors[4])
-    assert unchanged(tensors, before)
+    assert are_unchanged(tensors, before)
 
 
 # Weights and dropout
 
 
-@both
+@layers_that_take_heads
 def test_attention_weights_are_those_of_the_last_call_and_detached(name, qkv):
     layer = make(name)
     layer(*qkv)
@@ -125,7 +125,7 @@ def test_a_dropout_left_in_training_drops_in_an_evaluated_layer(name, qkv):
 
 
 @every_way
-def test_dropout_drops_weights_in_training_and_those_before_it_are_kept(name, qkv):
+def test_dropout_drops_weights_in_training_and_those_before_it_are_stored(name, qkv):
     layer = make(name, dropout=1.0)
     output = layer(*qkv)
     bias = layer.W_o.bias if name.startswith("multi-head with bias") else torch.zeros(())
@@ -135,18 +135,18 @@ def test_dropout_drops_weights_in_training_and_those_before_it_are_kept(name, qk
     assert torch.equal(layer.eval()(*qkv), make(name).eval()(*qkv))
 
 
-@both
-def test_dropout_scales_what_it_keeps(name, qkv):
+@layers_that_take_heads
+def test_dropout_scales_the_weights_that_it_does_not_drop(name, qkv):
     layer = make(name, dropout=0.5)
     identity = torch.eye(7).expand(2, 7, 7)
     dropped = layer(*qkv[:2], identity)  # pooling the identity shows the weights used
-    kept = dropped != 0
-    assert 0 < kept.sum() < kept.numel()
-    assert torch.allclose(dropped[kept], 2 * layer.attention_weights[kept])
+    scaled = dropped != 0
+    assert 0 < scaled.sum() < scaled.numel()
+    assert torch.allclose(dropped[scaled], 2 * layer.attention_weights[scaled])
 
 
 @pytest.mark.parametrize("count", [5, 400])
-def test_dropout_in_place_leaves_the_kept_weights(count):
+def test_dropout_in_place_does_not_change_the_stored_weights(count):
     layer, lens = DotProductAttention(0.5), torch.tensor([count - 1])
     queries = torch.randn(1, count, 4, requires_grad=True)
     layer.eval()(queries, queries, queries, lens)
@@ -156,7 +156,7 @@ def test_dropout_in_place_leaves_the_kept_weights(count):
     assert torch.allclose(layer.attention_weights, expected)
 
 
-def assert_weights_are_refused(layer):
+def check_weights_are_refused(layer):
     assert not hasattr(layer, "attention_weights")
     with pytest.raises(AttributeError) as caught:
         _ = layer.attention_weights
@@ -167,20 +167,20 @@ def assert_weights_are_refused(layer):
 
 
 @every_layer
-def test_attention_weights_that_were_not_kept_in_the_last_call_are_refused(name, qkv):
+def test_attention_weights_that_the_last_call_did_not_store_are_refused(name, qkv):
     layer = make(name)
-    assert_weights_are_refused(layer)
+    check_weights_are_refused(layer)
     layer(*qkv)
     assert layer.attention_weights.shape == (2, *([4] if name == "multi-head" else []), 3, 7)
     layer.keep_weights = False
     layer(*qkv)
     assert layer.keep_weights is False
     layer.keep_weights = True
-    assert_weights_are_refused(layer)
+    check_weights_are_refused(layer)
 
 
 @every_layer
-def test_another_missing_attribute_is_missed_as_in_any_module(name):
+def test_another_missing_attribute_raises_as_in_any_module(name):
     with pytest.raises(AttributeError, match="has no attribute 'nonsense'"):
         _ = make(name).nonsense
 
@@ -194,16 +194,16 @@ STATES["multi-head with bias"] = STATES["multi-head"] | {f"W_{one}.bias" for one
 
 
 @pytest.mark.parametrize("name", STATES)
-def test_a_state_holds_what_is_learned_and_no_attention_weights(name, qkv):
+def test_a_state_dict_has_all_parameters_and_no_attention_weights(name, qkv):
     layer = make(name)
     layer(*qkv)
     assert set(layer.state_dict()) == STATES[name]
 
 
-# Scores of one's own
+# Scores of subclasses
 
 
-def test_a_layer_without_a_score_function_says_so(qkv):
+def test_a_layer_without_a_score_function_is_refused(qkv):
     class Unfinished(Attention):
         pass
 

@@ -1,4 +1,4 @@
-"""Every public function, each argument, what it cannot be: a sentence of ours, never torch's."""
+"""Every public function refuses wrong values of each argument with our message, not torch's."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ import torch
 import attnbook
 from attnbook.display import heatmap
 from attnbook.masking import interop
-from tests.cases import PER_EXAMPLE, snapshot, unchanged
+from tests.cases import PER_EXAMPLE, are_unchanged, copy_with_versions
 
 ones = torch.ones
 SHAPE = (2, 3, 7)
@@ -16,8 +16,8 @@ VALUES = {"values": ones(2, 7, 11)}
 HIDDEN = {"valid_lens": PER_EXAMPLE, "causal": False, "mask": ones(3, 7).bool()}
 CALL = QUERIES_AND_KEYS | VALUES | HIDDEN
 OF_LAYER = {"dropout": 0.0, "keep_weights": True}
-# A good call of everything that takes arguments. The argument `device` is left out: torch itself
-# says what that can be.
+# A valid call of everything that takes arguments. The argument `device` is left out: torch checks
+# it.
 GOOD = {
     "DotProductAttention": OF_LAYER,
     "AdditiveAttention": {"key_size": 5, "query_size": 5, "num_hiddens": 8} | OF_LAYER,
@@ -93,7 +93,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_a_good_call_is_taken(name):
+def test_a_valid_call_is_accepted(name):
     function, given = CALLS[name]
     function(**given)
 
@@ -102,24 +102,24 @@ def test_a_good_call_is_taken(name):
     ("name", "argument"),
     [(name, argument) for name, (_, given) in CALLS.items() for argument in given],
 )
-def test_what_an_argument_cannot_be_is_refused_by_a_sentence_of_ours(name, argument):
+def test_a_wrong_argument_is_refused_with_our_own_message(name, argument):
     function, given = CALLS[name]
     tensors = [x for x in given.values() if isinstance(x, torch.Tensor)]
-    before, refused = snapshot(tensors), []
+    before, refused = copy_with_versions(tensors), []
     for kind, thing in BAD.items():
         try:
             function(**given | {argument: thing})
         except (TypeError, ValueError) as error:
             refused.append(kind)
-            said = str(error)
-            # A good argument may be named that no longer fits this one.
+            message = str(error)
+            # The message may name another argument that no longer fits this one.
             names = [f"{one} must " for one in (argument, *given)] + [f"{argument}_labels"]
             names += ["num_hiddens must be a multiple of num_heads", "Attention takes (key_size"]
-            assert any(one in said for one in names), (kind, said)
+            assert any(one in message for one in names), (kind, message)
     assert refused
-    assert unchanged(tensors, before)
+    assert are_unchanged(tensors, before)
 
 
-def test_every_public_function_is_called_here():
+def test_every_public_function_is_in_the_table():
     without = {"Attention", "__version__", "checked"}
     assert {*attnbook.__all__} - without == {*GOOD}

@@ -1,4 +1,4 @@
-"""Many heads: what they share with other layers is tested with those, by name."""
+"""Multi-head attention; tests of all layers, with it, are in other files."""
 
 import copy
 import math
@@ -40,10 +40,10 @@ every_sizes = pytest.mark.parametrize("sizes", SIZES.values(), ids=SIZES)
 def make_torchs(bias=True, dtype=torch.float64, **options):
     torch.manual_seed(17)
     options = {"bias": bias, "batch_first": True} | options
-    return with_random_biases(nn.MultiheadAttention(NUM_HIDDENS, NUM_HEADS, **options)).to(dtype)
+    return randomize_biases(nn.MultiheadAttention(NUM_HIDDENS, NUM_HEADS, **options)).to(dtype)
 
 
-def with_random_biases(module):
+def randomize_biases(module):
     for parameter in module.parameters():
         if parameter.dim() == 1:
             nn.init.normal_(parameter)
@@ -68,7 +68,7 @@ every_full_mask = pytest.mark.parametrize("mask", NO_EMPTY_ROW.values(), ids=NO_
 
 
 def torchs_masks(valid_lens=None, *, causal=False):
-    """The same rule as torch's masks, where True hides: 3-D and per head where it must be."""
+    """Make torch's masks of the same rule, where True hides: 3-D and per head where needed."""
     hidden = {}
     if valid_lens is not None and valid_lens.dim() == 1:
         hidden["key_padding_mask"] = ~length_mask(valid_lens, (2, 3, 7)).squeeze(1)
@@ -80,8 +80,8 @@ def torchs_masks(valid_lens=None, *, causal=False):
     return hidden
 
 
-def assert_same(ours, theirs, mask, dtype):
-    """Outputs, weights of each head, and gradients."""
+def compare_layers(ours, theirs, mask, dtype):
+    """Compare outputs, weights of each head, and gradients."""
     results = []
     for layer in (ours, theirs):
         leaves = [tensor.requires_grad_() for tensor in inputs_of(theirs, dtype)]
@@ -101,27 +101,27 @@ def assert_same(ours, theirs, mask, dtype):
 @every_sizes
 @every_full_mask
 @every_dtype
-def test_it_computes_what_torchs_layer_does(bias, sizes, mask, dtype):
+def test_a_layer_from_torch_gives_the_same_as_torchs_layer(bias, sizes, mask, dtype):
     theirs = make_torchs(bias, dtype, **sizes)
-    assert_same(MultiHeadAttention.from_torch(theirs), theirs, mask, dtype)
+    compare_layers(MultiHeadAttention.from_torch(theirs), theirs, mask, dtype)
 
 
 @with_and_without_bias
 @pytest.mark.parametrize("sizes", [(NUM_HIDDENS, NUM_HIDDENS), (5, 11)])
 @every_full_mask
 @every_dtype
-def test_torchs_layer_computes_what_it_does(bias, sizes, mask, dtype):
+def test_a_layer_converted_to_torch_gives_the_same(bias, sizes, mask, dtype):
     torch.manual_seed(23)
     ours = MultiHeadAttention(sizes[0], NUM_HIDDENS, sizes[1], NUM_HIDDENS, NUM_HEADS, bias=bias)
-    theirs = with_random_biases(ours).to(dtype).to_torch()
+    theirs = randomize_biases(ours).to(dtype).to_torch()
     assert theirs.batch_first
-    assert_same(ours, theirs, mask, dtype)
+    compare_layers(ours, theirs, mask, dtype)
 
 
 @with_and_without_bias
 @every_sizes
 @pytest.mark.parametrize("training", [True, False], ids=["train", "eval"])
-def test_there_and_back_nothing_changes_and_nothing_is_shared(bias, sizes, training):
+def test_converting_to_ours_and_back_changes_and_shares_nothing(bias, sizes, training):
     theirs = make_torchs(bias, torch.bfloat16, dropout=0.25, **sizes).train(training)
     state = copy.deepcopy(theirs.state_dict())
     ours = MultiHeadAttention.from_torch(theirs)
@@ -142,7 +142,7 @@ def test_there_and_back_nothing_changes_and_nothing_is_shared(bias, sizes, train
         assert {tensor.dtype for tensor in found.values()} == {torch.bfloat16}
 
 
-# Where sizes agree, torch keeps three projections in one matrix; their biases always.
+# Where sizes agree, torch has three projections in one matrix, and their biases always.
 TORCHS_NAMES = {
     "W_q.weight": ("in_proj_weight", "q_proj_weight"),
     "W_k.weight": ("in_proj_weight", "k_proj_weight"),
@@ -156,7 +156,7 @@ TORCHS_NAMES = {
 @with_and_without_bias
 @every_sizes
 @pytest.mark.parametrize("recording", [True, False])
-def test_what_is_frozen_stays_frozen_there_and_back(bias, sizes, recording):
+def test_frozen_parameters_stay_frozen_when_converted_and_back(bias, sizes, recording):
     theirs = make_torchs(bias, **sizes)
     for frozen, parameter in theirs.named_parameters():
         theirs.requires_grad_()
@@ -170,7 +170,7 @@ def test_what_is_frozen_stays_frozen_there_and_back(bias, sizes, recording):
         assert [name for name, it in back.named_parameters() if not it.requires_grad] == [frozen]
 
 
-def test_a_matrix_that_torch_joins_learns_where_a_part_of_it_does():
+def test_the_joined_matrix_of_torch_learns_if_any_part_does():
     ours = MultiHeadAttention.from_torch(make_torchs())
     for layer in (ours.W_q, ours.W_k):
         layer.requires_grad_(False)
@@ -188,7 +188,7 @@ def test_a_layer_of_torch_whose_sequences_come_first_gives_the_same():
 
 
 @pytest.mark.parametrize("wrong", [None, nn.Linear(5, 5), nn.MultiheadAttention, "layer"])
-def test_what_is_not_torchs_layer_is_refused(wrong):
+def test_other_things_than_torchs_layer_are_refused(wrong):
     with pytest.raises(TypeError, match=r"module must be an nn\.MultiheadAttention, got"):
         MultiHeadAttention.from_torch(wrong)
 
@@ -209,7 +209,7 @@ def test_a_layer_with_queries_of_another_size_than_the_output_is_not_copied_to_t
 
 
 @pytest.mark.parametrize("arguments", [(), (24,), (24, 4), (24, 4, 0.5), (24, 4, 0.5, False)])
-def test_the_order_of_later_d2l_is_refused_by_naming_ours(arguments):
+def test_the_argument_order_of_later_d2l_is_refused_with_our_order(arguments):
     rule = r"takes \(key_size, .*; the order \(num_hiddens, num_heads, dropout\) of later"
     with pytest.raises(TypeError, match=rule):
         MultiHeadAttention(*arguments)
@@ -220,12 +220,6 @@ def test_heads_that_do_not_divide_the_width_are_refused(num_heads):
     rule = rf"num_hiddens must be a multiple of num_heads={num_heads}, .*, got 24"
     with pytest.raises(ValueError, match=rule):
         MultiHeadAttention(5, 5, 11, 24, num_heads)
-
-
-@pytest.mark.parametrize("wrong", [0.5, 1, None, "no"])
-def test_a_bias_that_is_neither_true_nor_false_is_refused(wrong):
-    with pytest.raises(TypeError, match="bias must be True or False, got"):
-        MultiHeadAttention(5, 5, 11, 24, 4, 0.5, wrong)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Programs that are made once and called with other sizes, lengths and masks."""
+"""Compiled, exported and traced programs, called with other sizes, lengths and masks."""
 
 import pytest
 import torch
@@ -7,11 +7,11 @@ from torch.export import Dim
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from attnbook import sinusoidal_encoding, window_mask
-from tests.cases import all_close, every_layer_kept_or_not, gradients, make
+from tests.cases import all_close, every_layer_with_or_without_weights, gradients, make
 
 pytestmark = [pytest.mark.usefixtures("every_path"), pytest.mark.slow]
 
-# (batch, queries, keys); a compiled layer that knew only single sizes gives up at the ninth.
+# (batch, queries, keys); a layer that recompiled for each would give up at the ninth.
 SIZES = [(2, 3, 7), (3, 5, 5), (4, 2, 6), (5, 7, 9), (2, 6, 6), (3, 4, 11)]
 SIZES += [(6, 3, 3), (7, 9, 12), (8, 5, 8), (9, 2, 13), (2, 11, 14)]
 FORMS = {
@@ -34,7 +34,7 @@ def _fresh_compiler():
 
 
 def call(form, rule, sizes, seed=0):
-    """Inputs and options of a call; each axis of a mask has its size, or 1."""
+    """Make the inputs and options of a call; each axis of a mask has its size, or 1."""
     batch, queries, keys = sizes
     rng = torch.Generator().manual_seed(seed)
     inputs = [
@@ -53,7 +53,7 @@ def call(form, rule, sizes, seed=0):
 
 
 def open_sizes(form, rule):
-    """Which axes of a call are open."""
+    """List the dynamic axes of a call."""
     dims = {name: Dim(name, min=2, max=64) for name in "bnm"}
     shapes = {
         "queries": {0: dims["b"], 1: dims["n"]},
@@ -62,7 +62,7 @@ def open_sizes(form, rule):
     }
     if FORMS[form]:
         axes = enumerate(FORMS[form])
-        shapes["mask"] = {place: dims[axis] for place, axis in axes if axis != "1"}
+        shapes["mask"] = {index: dims[axis] for index, axis in axes if axis != "1"}
     if rule == "lengths":
         shapes["valid_lens"] = {0: dims["b"]}
     if rule == "causal":
@@ -70,7 +70,8 @@ def open_sizes(form, rule):
     return shapes
 
 
-@every_layer_kept_or_not
+@pytest.mark.few(6)
+@every_layer_with_or_without_weights
 @every_form
 @every_rule
 @pytest.mark.parametrize("strict", [True, False], ids=["strict", "non-strict"])
@@ -87,7 +88,8 @@ def test_an_exported_layer_takes_any_sizes(name, form, rule, strict):
         assert torch.allclose(program(*inputs, **options), expected, rtol=1e-12, atol=1e-12)
 
 
-@every_layer_kept_or_not
+@pytest.mark.few(6)
+@every_layer_with_or_without_weights
 @every_form
 @every_rule
 @pytest.mark.parametrize("learns", [False, True])
@@ -104,20 +106,21 @@ def test_a_compiled_layer_takes_any_sizes(name, form, rule, learns):
         assert all_close(found, expected)
 
 
-class Called(nn.Module):
-    """A layer called with tensors alone, as torch.jit.trace wants."""
+class TakesTensorsOnly(nn.Module):
+    """A layer whose call takes only tensors, as torch.jit.trace requires."""
 
     def __init__(self, layer, options):
         super().__init__()
         self.layer, self.options = layer, options
 
-    def forward(self, queries, keys, values, *given):
-        left = iter(given)
-        named = {name: one is True or next(left) for name, one in self.options.items()}
+    def forward(self, queries, keys, values, *tensors):
+        rest = iter(tensors)
+        named = {name: one is True or next(rest) for name, one in self.options.items()}
         return self.layer(queries, keys, values, **named)
 
 
-@every_layer_kept_or_not
+@pytest.mark.few(6)
+@every_layer_with_or_without_weights
 @every_form
 @every_rule
 @pytest.mark.parametrize("learns", [False, True])
@@ -131,7 +134,7 @@ def test_a_traced_layer_takes_other_numbers_lengths_and_masks(name, form, rule, 
             [one for one in some.values() if one is not True] for some in (options, other_options)
         )
         with torch.set_grad_enabled(learns):
-            called = Called(layer, options)
+            called = TakesTensorsOnly(layer, options)
             if trace is make_fx:
                 traced = make_fx(called)(*inputs, *tensors)
             else:
@@ -141,20 +144,19 @@ def test_a_traced_layer_takes_other_numbers_lengths_and_masks(name, form, rule, 
         assert torch.allclose(found, expected, rtol=1e-12, atol=1e-12)
 
 
-class Sized(nn.Module):
-    """What is made from a size."""
-
+class MadeFromSize(nn.Module):
     def forward(self, x):
         number = x.shape[0]
         window = window_mask((1, number, number), number - 2)
         return sinusoidal_encoding(number, 6), window
 
 
-def test_what_is_made_from_a_size_can_be_exported_with_the_size_open():
+@pytest.mark.few(1)
+def test_encodings_and_masks_can_be_exported_with_a_dynamic_size():
     shapes = {"x": {0: Dim("number", min=4, max=64)}}
     program = torch.export.export(
-        Sized(), (torch.ones(7),), dynamic_shapes=shapes, strict=False
+        MadeFromSize(), (torch.ones(7),), dynamic_shapes=shapes, strict=False
     ).module()
     for number in (4, 9, 20):
-        found, expected = (one(torch.ones(number)) for one in (program, Sized()))
+        found, expected = (one(torch.ones(number)) for one in (program, MadeFromSize()))
         assert all(torch.equal(*pair) for pair in zip(found, expected, strict=True))

@@ -1,4 +1,4 @@
-"""What no query sees reaches neither an output nor a gradient. More in `test_random_calls.py`."""
+"""Padding reaches neither an output nor a gradient. More tests are in `test_random_calls.py`."""
 
 import math
 
@@ -16,7 +16,7 @@ from tests.cases import (
     PER_EXAMPLE,
     SOME_MASK,
     every_layer,
-    every_layer_kept_or_not,
+    every_layer_with_or_without_weights,
     gradients,
     make,
     random_qkv,
@@ -27,23 +27,23 @@ pytestmark = pytest.mark.usefixtures("every_path")
 LENGTHS = [PER_EXAMPLE, torch.tensor([[0, 1, 2], [3, 0, 5]])]
 
 
-def with_padding(tensor, valid_lens, junk):
-    """A copy with junk wherever no query may look."""
+def fill_padding(tensor, valid_lens, junk):
+    """Copy a tensor with junk at all positions that no query sees."""
     furthest = valid_lens if valid_lens.dim() == 1 else valid_lens.amax(-1)
     padding = torch.arange(7) >= furthest[:, None]
     return torch.where(padding[..., None], junk, tensor)
 
 
-@every_layer_kept_or_not
+@every_layer_with_or_without_weights
 @pytest.mark.parametrize("junk", [math.nan, math.inf, -math.inf, "the largest, of mixed signs"])
 @pytest.mark.parametrize("valid_lens", LENGTHS)
 @pytest.mark.parametrize("causal", [False, True], ids=["", "causal"])
 @pytest.mark.parametrize("scale", [1, 3])
-def test_what_padding_holds_changes_no_bit(name, junk, valid_lens, causal, scale, dtype):
+def test_padding_changes_no_bit(name, junk, valid_lens, causal, scale, dtype):
     layer = make(name, dtype=dtype)
     with torch.no_grad():
         for parameter in layer.parameters():
-            parameter.mul_(scale)  # by larger weights the projection of the largest overflows
+            parameter.mul_(scale)  # larger weights make the projection of the largest overflow
     queries, *others = (tensor.to(dtype) for tensor in random_qkv(5))
     found = []
     for hidden in (0.0, junk):
@@ -52,7 +52,7 @@ def test_what_padding_holds_changes_no_bit(name, junk, valid_lens, causal, scale
         else:
             fillings = [torch.full_like(x, hidden) for x in others]
         pairs = zip(others, fillings, strict=True)
-        padded = [with_padding(x, valid_lens, filling) for x, filling in pairs]
+        padded = [fill_padding(x, valid_lens, filling) for x, filling in pairs]
         found.append(gradients(layer, (queries, *padded), valid_lens, causal=causal))
         with torch.no_grad():
             found[-1].append(layer(queries, *padded, valid_lens, causal=causal))
@@ -63,11 +63,11 @@ def test_what_padding_holds_changes_no_bit(name, junk, valid_lens, causal, scale
 
 @every_layer
 @pytest.mark.slow
-def test_nor_does_it_matter_in_a_compiled_layer_or_an_exported_program(name):
+def test_padding_changes_nothing_in_a_compiled_layer_or_an_exported_program(name):
     layer = make(name).eval()
     queries, keys, values = random_qkv(6, dtype=torch.float32)
     valid_lens = torch.tensor([4, 2])
-    junk = [with_padding(tensor, valid_lens, math.nan) for tensor in (keys, values)]
+    junk = [fill_padding(tensor, valid_lens, math.nan) for tensor in (keys, values)]
     expected = layer(queries, keys, values, valid_lens)
     compiled = torch.compile(layer, backend="aot_eager")
     exported = torch.export.export(layer, (queries, keys, values, valid_lens)).module()
@@ -78,13 +78,13 @@ def test_nor_does_it_matter_in_a_compiled_layer_or_an_exported_program(name):
 
 @pytest.mark.parametrize("width", [0.1, 1.0])
 @pytest.mark.parametrize("junk", [math.nan, "the largest"])
-def test_nor_does_it_matter_to_kernel_pooling(width, junk, dtype):
+def test_padding_changes_nothing_in_kernel_pooling(width, junk, dtype):
     # A width below 1 makes the distance to the largest number overflow.
     queries, keys, values = (tensor.to(dtype) for tensor in random_qkv(7))
     valid_lens = torch.tensor([4, 0])
     found = []
     for hidden in (0.0, torch.finfo(dtype).max if isinstance(junk, str) else junk):
-        leaves = [queries, *(with_padding(x, valid_lens, hidden) for x in (keys, values))]
+        leaves = [queries, *(fill_padding(x, valid_lens, hidden) for x in (keys, values))]
         leaves = [x.clone().requires_grad_() for x in (*leaves, torch.tensor(width, dtype=dtype))]
         output = kernel_pool(*leaves, valid_lens)
         output.square().sum().backward()
@@ -95,14 +95,14 @@ def test_nor_does_it_matter_to_kernel_pooling(width, junk, dtype):
 
 
 @pytest.mark.parametrize("name", ["dot", "additive without weights", "multi-head with bias"])
-def test_an_example_of_nothing_but_padding_has_output_0_and_finite_gradients(name, dtype):
+def test_an_example_of_only_padding_has_output_0_and_finite_gradients(name, dtype):
     inputs = [tensor.to(dtype) for tensor in random_qkv(4)]
-    with torch.autograd.set_detect_anomaly(True):  # raises at any NaN on the way
+    with torch.autograd.set_detect_anomaly(True):  # raises at any intermediate NaN
         results = gradients(make(name, dtype=dtype), inputs, torch.tensor([0, 0]))
     assert not any(result.any() for result in results)
 
 
-# Scores of one's own
+# Scores of subclasses
 
 
 def directions(x):
@@ -145,19 +145,19 @@ class CosineHeads(MultiHeadAttention):
 
 @pytest.mark.parametrize("junk", [None, 0.0, 100.0, 3e38, math.inf, math.nan])
 @pytest.mark.parametrize("kind", [Cosine, Exponential, Bilinear, ProjectedCosine, CosineHeads])
-def test_no_padding_reaches_the_gradients_of_a_score_of_ones_own(kind, junk):
+def test_padding_does_not_reach_the_gradients_of_a_subclass_score(kind, junk):
     torch.manual_seed(0)
     queries, keys, values = random_qkv(1, dtype=torch.float32)
     lens = torch.tensor([4, 2])
     if junk is not None:
-        keys = with_padding(keys, lens, junk)
+        keys = fill_padding(keys, lens, junk)
     _, *found = gradients(kind(), (queries, keys, values), lens)
     assert all(gradient.isfinite().all() for gradient in found)
-    assert torch.equal(found[1], with_padding(found[1], lens, 0.0))
+    assert torch.equal(found[1], fill_padding(found[1], lens, 0.0))
 
 
 class Inside(Attention):
-    """A score that takes keys inside the unit ball alone; ones lie outside."""
+    """A score that takes only keys inside the unit ball; a vector of ones is outside."""
 
     def score(self, queries, keys):
         return queries @ torch.atanh(keys).transpose(-2, -1)
@@ -171,8 +171,8 @@ def test_a_key_that_no_query_sees_is_replaced_by_one_that_some_query_sees():
 
 
 @pytest.mark.parametrize("junk", [3e38, math.inf, math.nan])
-@every_layer_kept_or_not
-def test_what_a_query_that_sees_nothing_holds_changes_no_gradient(name, junk):
+@every_layer_with_or_without_weights
+def test_a_query_that_sees_nothing_changes_no_gradient(name, junk):
     queries, keys, values = random_qkv(1, dtype=torch.float32)
     queries[0, 2] = junk
     lens = torch.tensor([[3, 2, 0], [1, 2, 3]])

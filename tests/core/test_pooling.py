@@ -51,13 +51,6 @@ def test_values_that_do_not_fit_the_weights_are_refused(values, error, rule):
         pool(torch.ones(2, 3, 7), values)
 
 
-def test_weights_of_another_rank_and_integer_values_are_refused():
-    with pytest.raises(ValueError, match=r"weights must have shape \(batch, .*, got \(3, 7\)"):
-        pool(torch.ones(3, 7), torch.ones(2, 7, 11))
-    with pytest.raises(TypeError, match=r"values must hold floating-point numbers, got torch\.int"):
-        pool(torch.ones(2, 3, 7), torch.ones(2, 7, 11, dtype=torch.long))
-
-
 def test_kernel_pool_halfway_between_two_keys_is_their_mean():
     assert kernel_pool(column(0.5), column(0, 1), column(10, 20)).item() == pytest.approx(15)
 
@@ -68,7 +61,7 @@ def test_kernel_pool_weighs_by_the_gaussian_of_the_distance():
     assert kernel_pool(column(0), keys, column(0, 8)).item() == pytest.approx(2)
 
 
-def test_kernel_pool_does_not_see_padding():
+def test_kernel_pool_ignores_padding():
     lens = torch.tensor([1])
     assert kernel_pool(column(0.5), column(0, 1), column(10, 20), valid_lens=lens).item() == 10
 
@@ -81,19 +74,6 @@ def test_kernel_pool_agrees_with_the_oracle(width, valid_lens, qkv):
     assert torch.allclose(output.double(), expected, atol=1e-5)
 
 
-def test_a_narrow_kernel_finds_the_nearest_key():
+def test_a_narrow_kernel_gives_the_nearest_value():
     # The other kernels underflow to zero; the softmax still sums to one.
     assert kernel_pool(column(0.9), column(0, 1), column(10, 20), 1e-3).item() == 20
-
-
-@pytest.mark.parametrize(
-    ("values", "options", "rule"),
-    [
-        (column(1, 2), {"width": 0}, "width must be positive and finite"),
-        (column(1, 2), {"valid_lens": torch.tensor([3])}, "valid_lens must lie in"),
-        (column(1, 2, 3), {}, "values must have one row per key"),
-    ],
-)
-def test_kernel_pool_refuses_what_its_stages_refuse(values, options, rule):
-    with pytest.raises(ValueError, match=rule):
-        kernel_pool(column(0), column(0, 1), values, **options)

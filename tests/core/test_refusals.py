@@ -10,10 +10,10 @@ from tests.cases import (
     LAYERS,
     PER_EXAMPLE,
     FirstPartAttention,
+    are_unchanged,
+    copy_with_versions,
     make,
     random_qkv,
-    snapshot,
-    unchanged,
 )
 
 # Each case changes one argument of a good call.
@@ -61,10 +61,6 @@ BAD_TYPES = [
     ("queries", ones(2, 3, 5).long(), r"queries must hold floating.*torch.int64"),
     ("keys", ones(2, 7, 5).bool(), r"keys must hold floating.*got torch.bool"),
     ("values", ones(2, 7, 11).cfloat(), r"values must hold floating.*complex64"),
-    ("queries", [[[1.0] * 5]], r"queries must be a tensor, got list"),
-    ("keys", None, r"keys must be a tensor, got NoneType"),
-    ("values", 1.0, r"values must be a tensor, got float"),
-    ("keys", ones(2, 7, 5).numpy(), r"keys must be a tensor, got ndarray"),
     ("keys", ones(2, 7, 5).to_sparse(), r"keys must be a dense .*, got torch\.sparse_coo"),
     (
         "keys",
@@ -100,10 +96,10 @@ def test_a_refused_call_names_the_rule_and_changes_nothing(name, change, error, 
     weights = getattr(layer, "attention_weights", None)
     arguments = GOOD | change
     tensors = [x for x in (*arguments.values(), *layer.parameters()) if is_dense(x)]
-    before, random_state = snapshot(tensors), torch.get_rng_state()
+    before, random_state = copy_with_versions(tensors), torch.get_rng_state()
     with pytest.raises(error, match=message):
         layer(**arguments)
-    assert unchanged(tensors, before)
+    assert are_unchanged(tensors, before)
     assert getattr(layer, "attention_weights", None) is weights
     assert torch.equal(torch.get_rng_state(), random_state)
 
@@ -154,23 +150,12 @@ make_with_dropout = pytest.mark.parametrize(
 
 @make_with_dropout
 @pytest.mark.parametrize("wrong", [-0.1, 1.0001, math.nan, math.inf, -1, 2])
-def test_a_dropout_outside_0_to_1_is_refused(create, wrong):
+def test_a_dropout_outside_0_to_1_is_refused_and_one_within_is_stored(create, wrong):
     with pytest.raises(ValueError, match=rf"dropout must lie in \[0, 1\], got {wrong}"):
         create(wrong)
-
-
-@make_with_dropout
-@pytest.mark.parametrize("wrong", [True, False, "0.5", None, [0.5], 0.5j])
-def test_a_dropout_that_is_no_number_is_refused(create, wrong):
-    with pytest.raises(TypeError, match=r"dropout must be a number in \[0, 1\], got"):
-        create(wrong)
-
-
-@make_with_dropout
-@pytest.mark.parametrize("right", [0, 1, 0.0, 1.0, 0.5])
-def test_a_dropout_from_0_to_1_is_taken(create, right):
-    layer = create(right)
-    assert getattr(layer, "attention", layer).dropout.p == right
+    for right in (0, 1, 0.5):
+        layer = create(right)
+        assert getattr(layer, "attention", layer).dropout.p == right
 
 
 SIZES = {
@@ -189,24 +174,19 @@ class TestSizes:
         with pytest.raises(ValueError, match=rf"{name} must be at least 1, got {wrong}"):
             layer(**dict.fromkeys(SIZES[layer], 5) | {name: wrong})
 
-    @pytest.mark.parametrize("wrong", [2.0, 0.5, True, "5", [5], torch.tensor(2.0)])
-    def test_a_size_that_is_no_whole_number_is_refused(self, layer, name, wrong):
-        with pytest.raises(TypeError, match=rf"{name} must be a whole number, got"):
-            layer(**dict.fromkeys(SIZES[layer], 5) | {name: wrong})
-
     def test_a_missing_size_is_refused(self, layer, name):
         del (sizes := dict.fromkeys(SIZES[layer], 5))[name]
         order = ", ".join(SIZES[layer])
         with pytest.raises(TypeError, match=rf"{layer.__name__} takes \({order}, dropout"):
             layer(**sizes)
 
-    def test_a_size_of_1_is_taken(self, layer, name):
+    def test_a_size_of_1_is_accepted(self, layer, name):
         sizes = dict.fromkeys(SIZES[layer], 1 if name == "num_hiddens" else 5) | {name: 1}
         layer(**sizes)
 
 
 @pytest.mark.parametrize("arguments", [(8, 0.1), (8,), ()])
-def test_the_positional_order_of_later_d2l_is_refused_by_naming_ours(arguments):
+def test_the_argument_order_of_later_d2l_is_refused_with_our_order(arguments):
     rule = r"\(key_size, query_size, num_hiddens, dropout\); the order \(num_hiddens, dropout\)"
     with pytest.raises(TypeError, match=rule):
         AdditiveAttention(*arguments)

@@ -1,4 +1,4 @@
-"""Layers whose parts others have replaced: quantized, adapted, left out."""
+"""Layers with replaced parts: quantized, adapted, left out."""
 
 import pytest
 import torch
@@ -12,8 +12,8 @@ PARTS = [
     *((MultiHeadAttention, part) for part in ("W_q", "W_k", "W_v", "W_o")),
 ]
 SIZES = {AdditiveAttention: (5, 5, 8), MultiHeadAttention: (5, 5, 11, 8, 2)}
-# torch warns that its own quantization is old; torchao continues it.
-goes_on_elsewhere = pytest.mark.filterwarnings(
+# torch warns that its own quantization moves to torchao.
+ignore_quantization_warnings = pytest.mark.filterwarnings(
     "ignore:.*quantiz:DeprecationWarning", "ignore:.*quantize:UserWarning"
 )
 pytestmark = pytest.mark.usefixtures("every_path")
@@ -32,8 +32,8 @@ class Adapted(nn.Module):
         return self.layer(inputs) + self.up(self.down(inputs))
 
 
-def merged(adapted):
-    """The one layer that does the same."""
+def merge(adapted):
+    """Make the one linear layer that gives the same."""
     layer = nn.Linear(adapted.layer.in_features, adapted.layer.out_features, bias=False)
     layer.weight = nn.Parameter(adapted.layer.weight + adapted.up.weight @ adapted.down.weight)
     return layer
@@ -41,12 +41,12 @@ def merged(adapted):
 
 @pytest.mark.parametrize(("kind", "part"), PARTS)
 @pytest.mark.parametrize("keep_weights", [True, False])
-def test_an_adapted_part_does_what_its_merged_layer_does(kind, part, keep_weights, qkv):
+def test_an_adapted_layer_gives_the_same_as_its_merged_layer(kind, part, keep_weights, qkv):
     layer = kind(*SIZES[kind], keep_weights=keep_weights)
     adapted = Adapted(getattr(layer, part))
     setattr(layer, part, adapted)
     found = layer(*qkv, PER_EXAMPLE)
-    setattr(layer, part, merged(adapted))
+    setattr(layer, part, merge(adapted))
     assert torch.allclose(found, layer(*qkv, PER_EXAMPLE), atol=1e-6)
 
 
@@ -61,12 +61,12 @@ def test_parts_can_be_left_out(qkv):
     assert torch.allclose(layer(*qkv[:2], qkv[1]), expected, atol=1e-6)
 
 
-@goes_on_elsewhere
+@ignore_quantization_warnings
 @pytest.mark.parametrize(
     ("kind", "options"),
     [(AdditiveAttention, {}), (MultiHeadAttention, {}), (MultiHeadAttention, {"bias": True})],
 )
-def test_a_quantized_layer_attends_nearly_alike_and_gives_0_for_nothing(kind, options, qkv):
+def test_a_quantized_layer_gives_nearly_the_same_and_0_for_empty_rows(kind, options, qkv):
     layer = kind(*SIZES[kind], **options).eval()
     quantized = torch.ao.quantization.quantize_dynamic(layer, {nn.Linear})
     found = quantized(*qkv, PER_EXAMPLE)
@@ -74,12 +74,12 @@ def test_a_quantized_layer_attends_nearly_alike_and_gives_0_for_nothing(kind, op
     assert not found[1].any()
 
 
-def hooked(module):
+def add_hook(module):
     module.register_forward_hook(lambda _module, _inputs, output: 2 * output)
     return module
 
 
-class Louder(nn.MultiheadAttention):
+class Doubled(nn.MultiheadAttention):
     def forward(self, *inputs, **options):
         output, weights = super().forward(*inputs, **options)
         return 2 * output, weights
@@ -105,14 +105,14 @@ NOT_COPIED = {
     ),
     "a hook": (
         "W_o",
-        hooked(nn.Linear(8, 8, bias=False)),
+        add_hook(nn.Linear(8, 8, bias=False)),
         "W_o must have no hooks and no forward of its own",
     ),
 }
 
 
 @pytest.mark.parametrize("case", NOT_COPIED)
-def test_what_torchs_layer_cannot_compute_is_not_copied_to_it(case):
+def test_a_layer_that_torchs_cannot_compute_is_not_copied_to_it(case):
     name, part, message = NOT_COPIED[case]
     layer = MultiHeadAttention(8, 8, 8, 8, 2)
     setattr(layer, name, part)
@@ -121,7 +121,7 @@ def test_what_torchs_layer_cannot_compute_is_not_copied_to_it(case):
 
 
 def test_a_layer_of_torch_that_computes_something_else_is_not_copied():
-    with pytest.raises(TypeError, match="got a Louder, which has a forward of its own"):
-        MultiHeadAttention.from_torch(Louder(8, 2))
+    with pytest.raises(TypeError, match="got a Doubled, which has a forward of its own"):
+        MultiHeadAttention.from_torch(Doubled(8, 2))
     with pytest.raises(TypeError, match="module must have no hooks"):
-        MultiHeadAttention.from_torch(hooked(nn.MultiheadAttention(8, 2)))
+        MultiHeadAttention.from_torch(add_hook(nn.MultiheadAttention(8, 2)))

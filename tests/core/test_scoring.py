@@ -79,13 +79,13 @@ def test_gaussian_of_any_width_agrees_with_the_oracle(width, qkv):
 
 
 @given(st.floats(-100, 100))
-def test_gaussian_is_unchanged_when_everything_moves(shift):
+def test_gaussian_scores_do_not_change_when_all_vectors_are_shifted(shift):
     queries, keys = row(1.5, -2, 3), row(0.5, 4, -1)
     moved = gaussian_score(queries + shift, keys + shift).item()
     assert moved == pytest.approx(gaussian_score(queries, keys).item(), abs=1e-9)
 
 
-def test_scaled_dot_in_half_precision_does_not_overflow_on_the_way():
+def test_scaled_dot_in_half_precision_does_not_overflow():
     # 64 · 40 · 40 = 102400 is more than float16 holds; divided by √64 it is 12800.
     same = torch.full((1, 1, 64), 40.0, dtype=torch.float16)
     assert scaled_dot_score(same, same).item() == 12800

@@ -1,4 +1,4 @@
-"""The shapes written in the signatures are true: a run with jaxtyping and beartype proves it."""
+"""The shapes in the signatures are right: jaxtyping and beartype check them in a run."""
 
 import json
 import subprocess
@@ -8,8 +8,8 @@ import pytest
 
 from tools import ROOT
 
-# The annotations are there for readers and type checkers only. Here, in a process
-# of its own, the package is imported as a type checker sees it.
+# Only readers and type checkers use the annotations. Here, in a process of its own, the package is
+# imported as a type checker sees it.
 CHECKED_IMPORT = """
 import itertools, typing
 import beartype, jaxtyping, torch
@@ -59,7 +59,7 @@ for heads, batch, queries, keys in itertools.product(((), (5,)), (0, 2), (0, 3),
     attnbook.additive_score(q, k, torch.ones(11))
 print("calls:", calls)
 """
-LIES = [
+WRONG_SHAPES = [
     "attnbook.dot_score(torch.ones(2, 3, 5), torch.ones(4, 7, 5))",
     "attnbook.masked_softmax(torch.ones(2, 3, 7), torch.ones(3))",
     "attnbook.DotProductAttention()(*[torch.ones(2, 3, 5)] * 2, torch.ones(2, 4, 5))",
@@ -69,7 +69,7 @@ import attnbook.weighting as w
 w.weigh = lambda *arguments: torch.ones(3, 2, 3, 7)
 w.masked_softmax(torch.ones(2, 3, 7), torch.ones(2))
 """
-# Each program by itself, for what it prints and the error that it ends with.
+# Runs each program, and gives its output and its error.
 TRY_EACH = """
 import contextlib, io, json, sys, traceback
 results = {}
@@ -91,7 +91,7 @@ def results():
     done = subprocess.run(
         [sys.executable, "-c", CHECKED_IMPORT + TRY_EACH],
         cwd=ROOT,
-        input=json.dumps([EVERY_SHAPE, *LIES, WRONG_RESULT]),
+        input=json.dumps([EVERY_SHAPE, *WRONG_SHAPES, WRONG_RESULT]),
         capture_output=True,
         text=True,
         check=True,
@@ -99,17 +99,17 @@ def results():
     return json.loads(done.stdout)
 
 
-def test_every_public_function_keeps_to_its_annotated_shapes(results):
+def test_every_public_function_has_its_annotated_shapes(results):
     # 2 · 2 · 2 · 3 sizes, 3 kinds of lengths
     assert results[EVERY_SHAPE] == ["calls: 72\n", ""]
 
 
-@pytest.mark.parametrize("lie", LIES)
-def test_a_shape_that_differs_from_its_annotation_is_caught(results, lie):
-    assert "TypeCheckError" in results[lie][1]
+@pytest.mark.parametrize("program", WRONG_SHAPES)
+def test_a_shape_that_differs_from_its_annotation_is_detected(results, program):
+    assert "TypeCheckError" in results[program][1]
 
 
-def test_a_result_of_another_shape_is_caught(results):
+def test_a_result_of_another_shape_is_detected(results):
     _, error = results[WRONG_RESULT]
     assert "TypeCheckError" in error
     assert "return value" in error

@@ -1,4 +1,4 @@
-"""The line that a chapter shows is the line that runs, and to edit it changes the layer."""
+"""The line that a chapter shows is the line that runs, and editing it changes the layer."""
 
 import inspect
 import re
@@ -101,7 +101,7 @@ def inputs():
 
 
 def run(call):
-    """What a call runs, as code objects."""
+    """List what a call runs, as code objects."""
     found = set()
     before = sys.getprofile()
     sys.setprofile(lambda frame, *_: found.add(frame.f_code))
@@ -112,18 +112,18 @@ def run(call):
     return found
 
 
-def not_run(call, functions):
-    called = run(call)
-    return [function.__qualname__ for function in functions if function.__code__ not in called]
+def list_not_run(call, functions):
+    codes = run(call)
+    return [function.__qualname__ for function in functions if function.__code__ not in codes]
 
 
 @pytest.mark.parametrize("chapter", CALLS)
-def test_what_a_chapter_shows_runs_when_its_layer_is_called(chapter):
+def test_the_lines_that_a_chapter_shows_run_when_the_layer_is_called(chapter):
     call, shown = CALLS[chapter]
-    assert not_run(call, shown) == []
+    assert list_not_run(call, shown) == []
 
 
-def test_all_that_the_chapters_show_is_tried():
+def test_all_sources_that_chapters_show_are_tested():
     in_chapters = {
         (path.stem, name.split(".")[-1])
         for path in notebooks.chapters()
@@ -153,12 +153,7 @@ def test_each_layer_scores_weighs_and_pools_by_the_plain_functions(name, given, 
         with torch.set_grad_enabled(training):
             layer(*inputs(), **given)
 
-    assert not_run(call, [score, *WEIGHED]) == []
-
-
-def test_a_function_that_did_not_run_is_named():
-    found = not_run(lambda: make("dot")(*inputs()), [additive_features, weigh])
-    assert found == ["additive_features"]
+    assert list_not_run(call, [score, *WEIGHED]) == []
 
 
 EDITS = {
@@ -176,7 +171,7 @@ EDITS = {
 
 
 @pytest.mark.parametrize("edit", EDITS)
-def test_a_reader_who_edits_the_line_sees_the_output_change(edit, monkeypatch):
+def test_editing_the_line_that_a_chapter_shows_changes_the_output(edit, monkeypatch):
     function, line, other, layers = EDITS[edit]
     source = inspect.getsource(function)
     assert source.count(line) == 1

@@ -18,7 +18,7 @@ from tests.cases import (
     SOME_MASK,
     all_close,
     every_layer,
-    every_layer_kept_or_not,
+    every_layer_with_or_without_weights,
     every_mask,
     gradients,
     make,
@@ -43,10 +43,11 @@ def compiled_like(layer, backend="aot_eager"):
 
 
 @pytest.mark.slow
-@every_layer_kept_or_not
+@pytest.mark.few(7)
+@every_layer_with_or_without_weights
 @pytest.mark.parametrize("mask", MASKS)
 @pytest.mark.parametrize("heads", [(), (2,)])
-def test_a_compiled_layer_in_one_graph_gives_and_learns_the_same(name, mask, heads):
+def test_a_layer_compiles_to_one_graph_with_the_same_outputs_and_gradients(name, mask, heads):
     options = dict(MASKS[mask])
     if name.startswith("multi-head"):
         heads = ()
@@ -59,8 +60,9 @@ def test_a_compiled_layer_in_one_graph_gives_and_learns_the_same(name, mask, hea
         assert torch.allclose(compiled.attention_weights, layer.attention_weights)
 
 
+@pytest.mark.few(3)
 @every_layer
-def test_in_training_it_drops_weights_and_a_second_call_compiles_nothing_again(name, qkv):
+def test_a_compiled_layer_drops_weights_in_training_and_does_not_recompile(name, qkv):
     counter = CompileCounter()
     compiled = compiled_like(make(name, dropout=1.0), counter)
     for _ in range(3):
@@ -75,19 +77,19 @@ OUT_OF_RANGE = torch.tensor([99.0, -3.0, math.nan])
 AS_IF = torch.tensor([7, 0, 0])
 
 
-def three_examples():
-    torch.manual_seed(5)
-    return torch.randn(3, 2, 5), torch.randn(3, 7, 5), torch.randn(3, 7, 11)
-
-
+@pytest.mark.few(3)
 @every_layer
-def test_compiled_past_the_end_means_all_keys_and_below_zero_or_nan_none(name):
-    layer, inputs = make(name), three_examples()
+def test_unread_lengths_past_the_end_mean_all_keys_and_negative_or_nan_ones_mean_none(name):
+    torch.manual_seed(5)
+    inputs = torch.randn(3, 2, 5), torch.randn(3, 7, 5), torch.randn(3, 7, 11)
+    layer = make(name)
     compiled = compiled_like(layer)
     output, expected = compiled(*inputs, OUT_OF_RANGE), layer(*inputs, AS_IF)
     weights = compiled.attention_weights
     assert torch.allclose(output, expected, atol=1e-6)
     assert torch.allclose(weights, layer.attention_weights, atol=1e-6)
+    exported = torch.export.export(layer, (*inputs, AS_IF.float())).module()
+    assert torch.allclose(exported(*inputs, OUT_OF_RANGE), expected, atol=1e-6)
     # `checked` refuses them, and then lets the layer run on.
     rule = r"valid_lens must lie in \[0, num_keys=7\], got 99.0"
     with pytest.raises(ValueError, match=rule), checked():
@@ -96,6 +98,7 @@ def test_compiled_past_the_end_means_all_keys_and_below_zero_or_nan_none(name):
     assert torch.equal(compiled(*inputs, OUT_OF_RANGE), output)
 
 
+@pytest.mark.few(1)
 def test_compiled_kernel_pooling_gives_the_same(qkv):
     compiled = torch.compile(kernel_pool, fullgraph=True, backend="aot_eager")
     expected = kernel_pool(*qkv, 2.0, PER_EXAMPLE)
@@ -104,14 +107,15 @@ def test_compiled_kernel_pooling_gives_the_same(qkv):
 
 # torch.export
 
-every_export = pytest.mark.parametrize("strict", [True, False], ids=["strict", "non-strict"])
-
 
 @pytest.mark.slow
-@every_layer_kept_or_not
+@pytest.mark.few(7)
+@every_layer_with_or_without_weights
 @every_mask
-@every_export
-def test_an_exported_layer_gives_the_same_and_leaves_the_layer_alone(name, mask, strict, qkv):
+@pytest.mark.parametrize("strict", [True, False], ids=["strict", "non-strict"])
+def test_an_exported_layer_gives_the_same_and_export_does_not_change_the_layer(
+    name, mask, strict, qkv
+):
     layer = make(name).eval()
     expected = layer(*qkv, **mask)
     weights = getattr(layer, "attention_weights", None)
@@ -122,37 +126,12 @@ def test_an_exported_layer_gives_the_same_and_leaves_the_layer_alone(name, mask,
     assert torch.equal(layer(*qkv, **mask), expected)
 
 
-@pytest.mark.slow
-@every_layer_kept_or_not
-@pytest.mark.parametrize("causal", [False, True])
-@every_export
-def test_an_exported_layer_takes_other_batches_queries_keys_and_lengths(name, causal, strict, qkv):
-    layer = make(name).eval()
-    batch, keys = (torch.export.Dim(dim, min=2, max=64) for dim in ("batch", "keys"))
-    queries = keys if causal else torch.export.Dim("queries", min=2, max=64)
-    first = qkv[1].clone() if causal else qkv[0]
-    program = torch.export.export(
-        layer,
-        (first, *qkv[1:], PER_EXAMPLE.float()),
-        {"causal": causal},
-        dynamic_shapes=(*({0: batch, 1: n} for n in (queries, keys, keys)), {0: batch}, None),
-        strict=strict,
-    ).module()
-    inputs = torch.randn(13, 17, 5), torch.randn(13, 17, 5), torch.randn(13, 17, 11)
-    lens = torch.arange(13.0)
-    expected = layer(*inputs, lens, causal=causal)
-    assert torch.allclose(program(*inputs, lens, causal=causal), expected, atol=1e-6)
-    lens[:3], as_if = torch.tensor([99, -3, math.nan]), lens.clone()
-    as_if[:3] = torch.tensor([17, 0, 0])
-    expected = layer(*inputs, as_if, causal=causal)
-    assert torch.allclose(program(*inputs, lens, causal=causal), expected, atol=1e-6)
-
-
 # Autocast
 
 
+@pytest.mark.few(3)
 @every_layer
-def test_autocast_mixes_dtypes_that_are_refused_outside(name, qkv):
+def test_autocast_mixes_dtypes_that_are_refused_without_it(name, qkv):
     queries, keys, values = qkv
     mixed = queries, keys.bfloat16(), values
     layer = make(name)
@@ -172,8 +151,8 @@ def test_autocast_mixes_dtypes_that_are_refused_outside(name, qkv):
 # Copying, saving, loading
 
 
-@every_layer_kept_or_not
-def test_a_copy_made_after_training_attends_alike_and_is_its_own(name, qkv):
+@every_layer_with_or_without_weights
+def test_a_copy_made_after_training_gives_the_same_and_shares_nothing(name, qkv):
     layer = make(name, dropout=0.5).train()
     layer(qkv[0].requires_grad_(), *qkv[1:]).sum().backward()
     for copied in (copy.deepcopy(layer), pickle.loads(pickle.dumps(layer))):  # noqa: S301 - our own
@@ -186,7 +165,7 @@ def test_a_copy_made_after_training_attends_alike_and_is_its_own(name, qkv):
 
 
 @every_layer
-def test_a_saved_state_makes_another_layer_attend_alike(name, qkv):
+def test_a_layer_with_a_loaded_state_gives_the_same(name, qkv):
     layer = make(name)
     file = io.BytesIO()
     torch.save(layer.state_dict(), file)
@@ -209,9 +188,9 @@ def test_lengths_need_not_be_contiguous(name, qkv):
 # Tensors without values
 
 
-@every_layer_kept_or_not
+@every_layer_with_or_without_weights
 @every_mask
-def test_shapes_can_be_worked_out_on_the_meta_device(name, mask, qkv):
+def test_a_layer_computes_shapes_on_the_meta_device(name, mask, qkv):
     if "valid_lens" in mask:
         mask = {**mask, "valid_lens": mask["valid_lens"].to("meta")}
     output = make(name).to("meta")(*(tensor.to("meta") for tensor in qkv), **mask)

@@ -1,4 +1,4 @@
-"""The fast paths give what the plain formulas give, and make less of it."""
+"""The fast paths give the same as the plain formulas, with less memory."""
 
 import math
 
@@ -19,8 +19,8 @@ from tests.cases import (
     PER_EXAMPLE,
     PER_QUERY,
     all_close,
-    both,
     every_mask,
+    layers_that_take_heads,
     make,
     random_qkv,
     seeds,
@@ -29,7 +29,7 @@ from tests.cases import (
 pytestmark = pytest.mark.usefixtures("every_path")
 
 TOLERANCE = {torch.float64: 1e-12, torch.float32: 1e-5, torch.bfloat16: 5e-2, torch.float16: 5e-3}
-# How far projections go: beyond 35 in float32 both sides are out of reach.
+# How far projections go: beyond 35 in float32 both sides exceed `_reach`.
 sizes_of_projections = st.sampled_from([1.0, 10.0, 50.0, 1e3, 1e4])
 sizes = st.sampled_from([1, 2, 3, 5, 7])
 
@@ -43,8 +43,8 @@ def projections(seed, sizes, scale, dtype):
     queries = torch.randn(examples, num_queries, hiddens, generator=generator, dtype=torch.float64)
     keys = torch.randn(examples, num_keys, hiddens, generator=generator, dtype=torch.float64)
     weight = torch.randn(hiddens, generator=generator, dtype=torch.float64) / hiddens
-    made = queries * spread[0] + offset, keys * spread[1] - offset, weight
-    return [tensor.to(dtype) for tensor in made]
+    tensors = queries * spread[0] + offset, keys * spread[1] - offset, weight
+    return [tensor.to(dtype) for tensor in tensors]
 
 
 @st.composite
@@ -59,7 +59,7 @@ def calls(draw, dtype):
 
 @given(st.data())
 @pytest.mark.parametrize("dtype", TOLERANCE, ids=str)
-def test_additive_scores_agree_with_the_oracle_however_large(dtype, data):
+def test_additive_scores_of_any_size_agree_with_the_oracle(dtype, data):
     inputs, visible = data.draw(calls(dtype))
     scores = fast_additive_score(*inputs, visible)
     assert scores.dtype == dtype
@@ -85,8 +85,8 @@ def plain(queries, keys, weight):
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
-def test_45_and_minus_42_meet_as_tanh_3(dtype):
-    # e^90 is too large for float32; cut to what it can hold, this would give 0.
+def test_a_query_of_45_and_a_key_of_minus_42_score_tanh_3(dtype):
+    # e^90 is too large for float32; clamped to the largest float32, this would give 0.
     queries = torch.tensor([[[45.0], [-45.0]]], dtype=dtype)
     keys = torch.tensor([[[-42.0], [42.0]]], dtype=dtype)
     scores = fast_additive_score(queries, keys, torch.ones(1, dtype=dtype), None).float()
@@ -95,7 +95,7 @@ def test_45_and_minus_42_meet_as_tanh_3(dtype):
 
 
 @pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan])
-def test_what_is_no_number_in_a_visible_key_shows_as_the_plain_formula_shows_it(value):
+def test_nan_and_infinity_in_a_visible_key_give_the_same_as_the_plain_formula(value):
     queries, keys, weight = projections(1, (2, 3, 5, 2), 1.0, torch.float32)
     keys[0, 1, 0] = value
     scores = fast_additive_score(queries, keys, weight, None)
@@ -125,12 +125,12 @@ def test_weights_can_be_differentiated_twice():
 
 @pytest.mark.parametrize("lengths", [PER_EXAMPLE, PER_QUERY], ids=["per example", "per query"])
 @pytest.mark.parametrize("junk", [0.0, math.inf, -math.inf, math.nan])
-def test_weights_and_their_gradients_are_those_of_the_plain_formula(lengths, junk, dtype):
+def test_weights_and_their_gradients_equal_the_plain_formula(lengths, junk, dtype):
     visible = length_mask(lengths, (2, 5, 3, 7))
     scores = torch.randn(2, 5, 3, 7).to(dtype)
     scores = torch.where(visible, scores, junk)
     before = scores.clone()
-    # Gradients from padding that huge values made infinite must not come through.
+    # Infinite gradients of padding must not reach the scores.
     grad = torch.where(visible, torch.randn(2, 5, 3, 7).to(dtype), junk)
     found = []
     for function in (fast_weigh, weigh):
@@ -150,7 +150,7 @@ def test_weights_and_their_gradients_are_those_of_the_plain_formula(lengths, jun
 # Dot products without weights
 
 
-def test_a_product_that_overflows_for_one_query_leaves_the_others_alone():
+def test_a_product_that_overflows_for_one_query_does_not_affect_others():
     # The second query sees one key only; with the other its product would be infinite.
     queries = torch.tensor([[[1.0, 1.0], [1e30, 1e30]]])
     keys = torch.tensor([[[1e-30, 0.0], [1e30, 1e30]]])
@@ -161,7 +161,7 @@ def test_a_product_that_overflows_for_one_query_leaves_the_others_alone():
     assert output[0].tolist() == [[5.0, 5.0], [3.0, 3.0]]
 
 
-def test_huge_values_that_one_query_may_not_see_leave_its_gradient_a_number():
+def test_huge_values_hidden_from_one_query_leave_its_gradient_finite():
     queries, keys = torch.zeros(1, 2, 2, requires_grad=True), torch.ones(1, 2, 2)
     values = torch.tensor([[[1.0, 1.0], [3e38, 3e38]]])
     output = DotProductAttention(keep_weights=False)(queries, keys, values, torch.tensor([[2, 1]]))
@@ -180,14 +180,14 @@ def test_additive_attention_without_weights_can_be_differentiated_twice():
     assert all_close(*found)
 
 
-def test_a_subclass_that_scores_in_its_own_way_is_asked(qkv):
+def test_the_score_of_a_subclass_is_used(qkv):
     class Reversed(DotProductAttention):
         def score(self, queries, keys):
             return -super().score(queries, keys)
 
-    kept, unkept = Reversed(), Reversed(keep_weights=False)
-    assert torch.allclose(kept(*qkv), unkept(*qkv), atol=1e-6)
-    assert not torch.allclose(unkept(*qkv), DotProductAttention()(*qkv), atol=1e-2)
+    reversed_layer, without_weights = Reversed(), Reversed(keep_weights=False)
+    assert torch.allclose(reversed_layer(*qkv), without_weights(*qkv), atol=1e-6)
+    assert not torch.allclose(without_weights(*qkv), DotProductAttention()(*qkv), atol=1e-2)
 
     class Capped(AdditiveAttention):
         def score(self, queries, keys):
@@ -205,7 +205,7 @@ def test_a_subclass_that_scores_in_its_own_way_is_asked(qkv):
 
 @every_mask
 @pytest.mark.parametrize("keep_weights", [True, False])
-def test_keys_projected_once_give_what_a_call_gives(mask, keep_weights, qkv):
+def test_keys_projected_once_give_the_same_as_a_call(mask, keep_weights, qkv):
     queries, keys, values = qkv
     layer = make("additive", keep_weights=keep_weights)
     projected_keys = layer.project_keys(keys)
@@ -233,54 +233,29 @@ def test_projected_keys_learn_from_every_step(qkv):
     assert all_close(*gradients, 1e-6)
 
 
-class Own(AdditiveAttention):
-    def score(self, queries, keys):
-        return super().score(queries, keys)
+def test_attend_refuses_keys_that_are_not_projected_and_layers_with_another_score(qkv):
+    class Own(AdditiveAttention):
+        def score(self, queries, keys):
+            return super().score(queries, keys)
+
+    with pytest.raises(ValueError, match=r"keys must have num_hiddens=13 .* 5"):
+        AdditiveAttention(5, 5, 13).attend(*qkv)
+    with pytest.raises(TypeError, match="Own must score as AdditiveAttention does"):
+        Own(5, 5, 13).attend(qkv[0], torch.ones(2, 7, 13), qkv[2])
 
 
-@pytest.mark.parametrize(
-    ("layer", "projected_keys", "error", "rule"),
-    [
-        (AdditiveAttention, torch.ones(2, 7, 5), ValueError, "keys must have num_hiddens=13 .* 5"),
-        (AdditiveAttention, torch.ones(3, 7, 13), ValueError, "keys must have the batch and heads"),
-        (
-            AdditiveAttention,
-            torch.ones(2, 7, 13).long(),
-            TypeError,
-            "keys must hold floating-point",
-        ),
-        (Own, torch.ones(2, 7, 13), TypeError, "Own must score as AdditiveAttention does"),
-    ],
-)
-def test_other_keys_than_projected_ones_are_refused(layer, projected_keys, error, rule, qkv):
-    with pytest.raises(error, match=rule):
-        layer(5, 5, 13).attend(qkv[0], projected_keys, qkv[2])
-
-
-@pytest.mark.parametrize(
-    ("keys", "rule"),
-    [
-        (torch.ones(2, 7, 3), r"keys must have key_size=5 numbers in the last axis, got 3"),
-        (torch.ones(7, 5), r"keys must have shape .*, got \(7, 5\)"),
-    ],
-)
-def test_keys_that_cannot_be_projected_are_refused(keys, rule):
-    with pytest.raises(ValueError, match=rule):
-        make("additive").project_keys(keys)
-
-
-# What is made, and where
+# Memory and paths
 
 
 class LargestTensor(TorchDispatchMode):
-    """Remembers how many numbers the largest tensor had that any operation made."""
+    """Records the size of the largest tensor that any operation makes."""
 
     numbers = 0
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         result = function(*args, **(kwargs or {}))
-        made = result if isinstance(result, (tuple, list)) else [result]
-        sizes = [tensor.numel() for tensor in made if isinstance(tensor, torch.Tensor)]
+        results = result if isinstance(result, (tuple, list)) else [result]
+        sizes = [tensor.numel() for tensor in results if isinstance(tensor, torch.Tensor)]
         self.numbers = max(self.numbers, *sizes, 0)
         return result
 
@@ -295,8 +270,8 @@ def test_no_tensor_of_all_hidden_units_is_made_in_training(every_path):
     assert largest.numbers == (projected_keys if every_path == "fast" else units)
 
 
-@both
-def test_no_weights_are_made_where_none_are_kept(name, every_path):
+@layers_that_take_heads
+def test_no_weights_are_computed_where_none_are_stored(name, every_path):
     queries = torch.randn(2, 61, 5, requires_grad=True)
     with LargestTensor() as largest:
         layer = make(name, keep_weights=False)
@@ -305,32 +280,34 @@ def test_no_weights_are_made_where_none_are_kept(name, every_path):
         assert largest.numbers < 2 * 61 * 61
 
 
-def test_keys_past_the_length_cost_nothing(every_path):
+def test_keys_past_the_length_are_not_computed(every_path):
     queries, keys, _ = projections(4, (1, 7, 50, 3), 1.0, torch.float32)
     visible = length_mask(torch.tensor([2]), (1, 7, 50))
-    found = blocks.blocks(queries, keys, blocks.seen_by(visible, queries, keys))
+    found = blocks.blocks(queries, keys, blocks.keys_to_score(visible, queries, keys))
     assert {block.numbers.shape[2] for _, block in found} == {2}
     assert list(blocks.blocks(queries, keys, torch.tensor([[0]]))) == []
-    # Nor do those that none of a block's queries sees.
+    # The same holds for keys that no query of a block sees.
     queries, visible = queries.new_zeros(1, 7, 5), causal_mask((1, 7, 7))
-    found = blocks.blocks(queries, queries, blocks.seen_by(visible, queries, queries))
-    assert [place.seen for place, _ in found] == ([2, 4, 6, 7] if every_path == "fast" else [7])
+    found = blocks.blocks(queries, queries, blocks.keys_to_score(visible, queries, queries))
+    assert [region.keys.stop for region, _ in found] == (
+        [2, 4, 6, 7] if every_path == "fast" else [7]
+    )
 
 
-def test_the_dot_product_is_taken_by_slices_where_they_pay(every_path, monkeypatch):
-    taken = set()
+def test_the_dot_product_is_computed_by_slices_where_they_are_faster(every_path, monkeypatch):
+    paths = set()
 
-    def watch(path):
+    def record(path):
         real = getattr(dot_product, path)
 
         def run(*arguments, **options):
-            taken.add((path, options.get("causal", False)))
+            paths.add((path, options.get("causal", False)))
             return real(*arguments, **options)
 
         monkeypatch.setattr(dot_product, path, run)
 
     for path in ("_causal", "_sliced", "_masked"):
-        watch(path)
+        record(path)
     monkeypatch.setattr(when_faster, "PRODUCTS_WIDENED", 0)
     layer = make("dot", keep_weights=False)
     for queries in (7, 3):
@@ -338,7 +315,7 @@ def test_the_dot_product_is_taken_by_slices_where_they_pay(every_path, monkeypat
         for lengths in (None, PER_EXAMPLE, torch.tensor([[0] * queries, [7] * queries])):
             layer(*inputs, lengths, causal=True)
     by_slices = {("_sliced", True)} if every_path != "plain" else set()
-    assert taken == {("_causal", False), ("_masked", False)} | by_slices
+    assert paths == {("_causal", False), ("_masked", False)} | by_slices
 
 
 # Compiled and exported
@@ -350,11 +327,11 @@ def test_a_compiled_layer_calls_an_operation_of_its_own(lengths, every_path, qkv
     layer = make("additive")
     graphs = []
 
-    def remember(graph, _):
+    def record(graph, _):
         graphs.append(graph)
         return graph.forward
 
-    compiled = torch.compile(layer, fullgraph=True, backend=remember)
+    compiled = torch.compile(layer, fullgraph=True, backend=record)
     assert torch.allclose(compiled(*qkv, lengths), layer(*qkv, lengths), atol=1e-6)
     assert ("attnbook.additive_score" in graphs[0].code) == (every_path != "plain")
     torch.compiler.reset()
@@ -367,7 +344,7 @@ def test_an_exported_layer_needs_no_attnbook(qkv):
 
 
 def test_a_gpus_blocks_take_tanh_and_agree(monkeypatch):
-    # On a GPU no number is looked at. The same choice is forced here.
+    # On a GPU no number is read. This forces the same choice.
     monkeypatch.setattr(blocks, "_reach", lambda _: -1.0)
     queries, keys, weight = projections(7, (2, 3, 7, 5), 10.0, torch.float64)
     scores = blocks.score_in_blocks(queries, keys, weight, None)
@@ -382,35 +359,35 @@ def test_small_projections_keep_their_digits():
     assert torch.allclose(scores, expected, rtol=1e-5, atol=1e-6)
 
 
-def test_hooks_replaced_parts_and_own_scores_are_not_passed_by(qkv):
-    called = []
+def test_hooks_replaced_parts_and_own_scores_are_not_skipped(qkv):
+    calls = []
 
-    def remember(*_):
-        called.append(True)
+    def record(*_):
+        calls.append(True)
 
     layer = make("additive")
-    layer.w_v.register_forward_hook(remember)
+    layer.w_v.register_forward_hook(record)
     layer(*qkv)
     layer = make("additive")
     forward = layer.w_v.forward
-    layer.w_v.forward = lambda features: remember() or forward(features)
+    layer.w_v.forward = lambda features: record() or forward(features)
     layer(*qkv)
     layer = make("additive", keep_weights=False)
     layer.dropout = torch.nn.Identity()
-    layer.dropout.register_forward_hook(remember)
+    layer.dropout.register_forward_hook(record)
     layer.train()(*qkv)
     layer = make("dot", keep_weights=False)
-    layer.score = lambda queries, keys: remember() or queries @ keys.transpose(-2, -1)
+    layer.score = lambda queries, keys: record() or queries @ keys.transpose(-2, -1)
     layer(*qkv)
     layer = make("additive")
     handle = torch.nn.modules.module.register_module_forward_hook(
-        lambda module, *_: called.append(True) if module is layer.w_v else None
+        lambda module, *_: calls.append(True) if module is layer.w_v else None
     )
     try:
         layer(*qkv)
     finally:
         handle.remove()
-    assert len(called) == 5
+    assert len(calls) == 5
 
 
 @pytest.mark.parametrize(("number", "dtype"), [(1e30, torch.float64), (1e5, torch.float32)])
@@ -432,7 +409,7 @@ def test_huge_scores_have_gradients_in_training(number, dtype, causal, valid_len
 
 
 @pytest.mark.parametrize(
-    ("query", "key", "dtype", "alike"),
+    ("query", "key", "dtype", "tolerates"),
     [
         (1e3, 4e3, torch.float32, True),
         (1e3, 5e3, torch.float32, False),
@@ -441,13 +418,13 @@ def test_huge_scores_have_gradients_in_training(number, dtype, causal, valid_len
         (1e30, 1e30, torch.float32, False),
     ],
 )
-def test_the_longest_vectors_tell_whether_scores_are_huge(query, key, dtype, alike):
+def test_scores_are_huge_if_the_longest_vectors_are(query, key, dtype, tolerates):
     queries, keys = torch.full((1, 2, 4), query, dtype=dtype), torch.ones(1, 3, 4, dtype=dtype)
     keys[:, 2] = key
-    assert dot_product._are_rounded_alike(queries, keys, None) == alike
+    assert dot_product._tolerates_rounding(queries, keys, None) == tolerates
     seen, unseen = torch.tensor([True, False, True]), torch.tensor([True, True, False])
-    assert dot_product._are_rounded_alike(queries, keys, seen[None, None]) == alike
-    assert dot_product._are_rounded_alike(queries, keys, unseen[None, None]) == (query < 1e9)
+    assert dot_product._tolerates_rounding(queries, keys, seen[None, None]) == tolerates
+    assert dot_product._tolerates_rounding(queries, keys, unseen[None, None]) == (query < 1e9)
 
 
 @pytest.mark.parametrize(
@@ -459,5 +436,5 @@ def test_the_longest_vectors_tell_whether_scores_are_huge(query, key, dtype, ali
         (torch.full((2, 3), 6e4).half(), True),
     ],
 )
-def test_the_norm_tells_what_is_huge(values, ordinary):
+def test_a_tensor_is_huge_by_its_norm(values, ordinary):
     assert dot_product._is_ordinary(values) == ordinary

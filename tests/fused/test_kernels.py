@@ -1,4 +1,4 @@
-"""Layers compiled by torch's default compiler, and where torch finds no C++ compiler."""
+"""Layers compiled by torch's default compiler, and without a C++ compiler."""
 
 import os
 import shutil
@@ -15,15 +15,15 @@ from tests.cases import MASKS, PER_EXAMPLE, all_close, gradients, make
 from tests.core.random_calls import THRESHOLDS
 from tests.fused.test_fused import projections
 
-COMPILED_WITHOUT_A_COMPILER = """
+TRAIN_WITHOUT_A_COMPILER = """
 import torch
 from attnbook import AdditiveAttention
 from attnbook.fused import blocks
 
 calls, results = [], []
 for name in ("score_in_blocks", "score_gradients"):
-    made = getattr(blocks, name)
-    setattr(blocks, name, lambda *given, made=made: calls.append(made.__name__) or made(*given))
+    real = getattr(blocks, name)
+    setattr(blocks, name, lambda *inputs, real=real: calls.append(real.__name__) or real(*inputs))
 layer = AdditiveAttention(key_size=5, query_size=5, num_hiddens=128)
 queries, values = torch.randn(2, 61, 5), torch.randn(2, 61, 3)
 for attend in (layer, torch.compile(layer, backend="eager", fullgraph=True)):
@@ -39,11 +39,11 @@ print(*calls)
 
 @pytest.mark.slow
 @pytest.mark.parametrize("hidden", ["PATH", pytest.param("CXX", marks=pytest.mark.weekly)])
-def test_a_backend_that_compiles_nothing_needs_no_compiler(hidden, tmp_path):
-    there = {name: text for name, text in os.environ.items() if name != "CXX"}
+def test_a_backend_that_compiles_nothing_works_without_a_compiler(hidden, tmp_path):
+    environment = {name: text for name, text in os.environ.items() if name != "CXX"}
     done = subprocess.run(
-        [sys.executable, "-c", COMPILED_WITHOUT_A_COMPILER],
-        env=there | {hidden: str(tmp_path), "TORCHINDUCTOR_CACHE_DIR": str(tmp_path)},
+        [sys.executable, "-c", TRAIN_WITHOUT_A_COMPILER],
+        env=environment | {hidden: str(tmp_path), "TORCHINDUCTOR_CACHE_DIR": str(tmp_path)},
         capture_output=True,
         text=True,
         check=False,
@@ -65,7 +65,9 @@ def test_a_backend_that_compiles_nothing_needs_no_compiler(hidden, tmp_path):
         pytest.param("dot without weights", "per query", 0, marks=pytest.mark.weekly),
     ],
 )
-def test_the_default_compiler_gives_and_learns_the_same(name, mask, smallest, qkv, monkeypatch):
+def test_a_layer_compiled_by_default_gives_the_same_outputs_and_gradients(
+    name, mask, smallest, qkv, monkeypatch
+):
     for threshold in THRESHOLDS:
         monkeypatch.setattr(when_faster, threshold, smallest)
     torch.compiler.reset()
@@ -77,23 +79,28 @@ def test_the_default_compiler_gives_and_learns_the_same(name, mask, smallest, qk
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scale", [1.0, 50.0, 1e-3])
-def test_kernels_give_what_blocks_give(scale):
-    queries, keys, weight = projections(8, (2, 3, 7, 5), scale, torch.float64)
-    keys = keys.transpose(1, 2).contiguous().transpose(1, 2)
-    visible = length_mask(PER_EXAMPLE, (2, 3, 7))
-    found = []
-    for score in (fast_additive_score, torch.compile(fast_additive_score, backend="aot_eager")):
-        leaves = [tensor.clone().requires_grad_() for tensor in (queries, keys, weight)]
-        scores = torch.where(visible, score(*leaves, visible), 0.0)
-        scores.square().sum().backward()
-        found.append([scores.detach(), *(leaf.grad for leaf in leaves)])
-    for left, right in zip(*found, strict=True):
-        assert torch.allclose(left, right, rtol=1e-9, atol=1e-12)
+@pytest.mark.parametrize(
+    "scale", [50.0, 1e-3, pytest.param(1.0, marks=pytest.mark.weekly)]
+)  # by exponentials, by tanh
+def test_kernels_give_the_same_scores_and_gradients_as_blocks(scale):
+    compiled = torch.compile(fast_additive_score, backend="aot_eager")
+    for sizes, lengths in (((2, 3, 7, 5), PER_EXAMPLE), ((3, 4, 6, 2), torch.tensor([6, 0, 2]))):
+        queries, keys, weight = projections(8, sizes, scale, torch.float64)
+        keys = keys.transpose(1, 2).contiguous().transpose(1, 2)
+        visible = length_mask(lengths, sizes[:3])
+        found = []
+        for score in (fast_additive_score, compiled):
+            leaves = [tensor.clone().requires_grad_() for tensor in (queries, keys, weight)]
+            scores = torch.where(visible, score(*leaves, visible), 0.0)
+            scores.square().sum().backward()
+            found.append([scores.detach(), *(leaf.grad for leaf in leaves)])
+        for left, right in zip(*found, strict=True):
+            assert torch.allclose(left, right, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.weekly
 @pytest.mark.slow
-def test_projected_keys_of_another_layout_train_in_a_compiled_layer(qkv, monkeypatch):
+def test_a_compiled_layer_learns_from_projected_keys_of_another_layout(qkv, monkeypatch):
     for threshold in THRESHOLDS:
         monkeypatch.setattr(when_faster, threshold, 0)
     layer, found = make("additive"), []
@@ -105,16 +112,23 @@ def test_projected_keys_of_another_layout_train_in_a_compiled_layer(qkv, monkeyp
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("can_be_made", [True, False])
-@pytest.mark.parametrize("mask", [None, length_mask(PER_EXAMPLE, (2, 3, 7))], ids=["all", "some"])
-def test_the_operation_keeps_torchs_rules(can_be_made, mask, rng, monkeypatch):
-    if not can_be_made:
-        monkeypatch.setattr(kernels, "_can_be_made", lambda: False)
+@pytest.mark.parametrize(
+    ("has_compiler", "masked"),
+    [
+        (True, True),
+        (False, False),
+        *(pytest.param(*case, marks=pytest.mark.weekly) for case in [(True, False), (False, True)]),
+    ],
+)
+def test_the_operation_follows_torchs_rules(has_compiler, masked, rng, monkeypatch):
+    if not has_compiler:
+        monkeypatch.setattr(kernels, "_has_compiler", lambda: False)
+    mask = length_mask(PER_EXAMPLE, (2, 3, 7)) if masked else None
     sizes = (2, 3, 5), (2, 7, 5), (5,)
     inputs = [torch.randn(*size, generator=rng).requires_grad_() for size in sizes]
     torch.library.opcheck(torch.ops.attnbook.additive_score.default, (*inputs, mask))
 
 
-def test_a_compiler_that_is_there_is_found(monkeypatch):
+def test_an_installed_compiler_is_detected(monkeypatch):
     monkeypatch.setattr("torch._inductor.cpp_builder.get_cpp_compiler", lambda: "g++")
-    assert kernels._can_be_made.__wrapped__()
+    assert kernels._has_compiler.__wrapped__()

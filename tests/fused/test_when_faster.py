@@ -1,4 +1,4 @@
-"""Where the fast paths begin: at their sizes and no earlier, and never in an exported program."""
+"""When the fast paths are used: from their sizes on, and never in an exported program."""
 
 import pytest
 import torch
@@ -31,7 +31,7 @@ def tensors(queries, keys, size=1, value_size=1):
 
 @pytest.mark.parametrize("learns", [False, True])
 @pytest.mark.parametrize("queries", [1, 16])
-def test_blocks_begin_at_their_number_of_hidden_units(queries, learns):
+def test_blocks_are_used_from_their_number_of_hidden_units_on(queries, learns):
     enough = UNITS_OF_ONE if queries == 1 else UNITS_TRAINING if learns else UNITS
     keys = enough // (queries * HIDDENS)
     weight = torch.empty(HIDDENS, requires_grad=learns)
@@ -40,12 +40,12 @@ def test_blocks_begin_at_their_number_of_hidden_units(queries, learns):
         assert blocks_pay(q, k, HIDDENS, [weight]) is pays
 
 
-def test_the_fast_softmax_begins_at_its_number_of_scores():
+def test_the_fast_softmax_is_used_from_its_number_of_scores_on():
     assert fast_weigh_pays(torch.empty(1, 1, SCORES))
     assert not fast_weigh_pays(torch.empty(1, 1, SCORES - 1))
 
 
-def test_streaming_begins_where_scores_outnumber_what_they_are_made_of_and_a_block():
+def test_streaming_is_used_where_scores_outnumber_inputs_and_a_block():
     few, many = torch.empty(4, 512, 64), torch.empty(16, 512, 512)
     assert not streaming_pays(few, few)  # as many as a block has hidden units
     assert streaming_pays(few, torch.empty(4, 513, 64))
@@ -53,22 +53,22 @@ def test_streaming_begins_where_scores_outnumber_what_they_are_made_of_and_a_blo
     assert streaming_pays(torch.empty(16, 1024, 512), torch.empty(16, 1025, 512))
 
 
-def test_few_weights_that_nobody_keeps_are_made_as_those_that_are_kept(monkeypatch):
+def test_few_weights_are_computed_in_the_same_way_whether_stored_or_not(monkeypatch):
     inputs, length = tensors(256, 256, 5, 7), torch.tensor([37])
     inputs = [torch.randn_like(tensor) for tensor in inputs]
-    kept, unkept = (make("additive", keep_weights=keep) for keep in (True, False))
-    unkept.load_state_dict(kept.state_dict())
+    stored, unstored = (make("additive", keep_weights=keep) for keep in (True, False))
+    unstored.load_state_dict(stored.state_dict())
     streamed = "attnbook.layers.streamed_additive_attention"
     monkeypatch.setattr(streamed, lambda *_: pytest.fail("streamed"))
-    assert torch.equal(unkept(*inputs, length), kept(*inputs, length))
+    assert torch.equal(unstored(*inputs, length), stored(*inputs, length))
     with pytest.raises(AttributeError, match="kept none"):
-        unkept.attention_weights  # noqa: B018 - reading is what is tested
+        unstored.attention_weights  # noqa: B018 - reading is what is tested
     monkeypatch.setattr(when_faster, "STREAMED", 0)
     with pytest.raises(pytest.fail.Exception, match="streamed"):
-        unkept(*inputs, length)
+        unstored(*inputs, length)
 
 
-def test_values_of_another_size_wait_for_many_products():
+def test_the_kernel_takes_values_of_another_size_only_for_many_products():
     for size, value_size in ((32, 64), (64, 32)):
         enough = PRODUCTS_WIDENED // 64 // 256
         assert kernel_pays(*tensors(256, enough, size, value_size))
@@ -76,13 +76,13 @@ def test_values_of_another_size_wait_for_many_products():
     assert kernel_pays(*tensors(2, 2, 32, 32))
 
 
-def test_slices_begin_at_their_number_of_products():
+def test_slices_are_used_from_their_number_of_products_on():
     assert slices_pay(*tensors(256, PRODUCTS_SLICED // 256 // 64, 32, 64))
     assert not slices_pay(*tensors(255, PRODUCTS_SLICED // 256 // 64, 32, 64))
 
 
 @pytest.mark.parametrize("nothing", [(0, 7), (7, 0)])
-def test_no_fast_path_takes_nothing(nothing, monkeypatch):
+def test_no_fast_path_is_used_for_empty_inputs(nothing, monkeypatch):
     for name in THRESHOLDS:
         monkeypatch.setattr(when_faster, name, 0)
     queries, keys, values = tensors(*nothing)
@@ -121,7 +121,7 @@ def as_onnx(layer, at):
 @pytest.mark.filterwarnings("ignore:# The axis name", "ignore:.*LeafSpec:FutureWarning")
 @pytest.mark.parametrize(("export", "at"), [(exported, 7), (exported, 400), (as_onnx, 400)])
 @pytest.mark.parametrize("name", LAYERS)
-def test_a_program_exported_at_one_size_serves_all(name, at, export):
+def test_a_program_exported_at_one_size_takes_all_sizes(name, at, export):
     layer = LAYERS[name].eval()
     program = export(layer, at)
     for positions in (5, 500):
@@ -131,14 +131,14 @@ def test_a_program_exported_at_one_size_serves_all(name, at, export):
 
 @pytest.fixture
 def no_blocks(monkeypatch):
-    """Take every fast path, where nothing can be made in blocks."""
+    """Take every fast path, and make blocks raise a NameError."""
     for name in THRESHOLDS:
         monkeypatch.setattr(when_faster, name, 0)
     monkeypatch.delattr(blocks, "BLOCK")
 
 
 def call_and_export(layer, qkv):
-    """Call a layer in each way that there is, and export it."""
+    """Call a layer with each kind of lengths and order, and export it."""
     leaves = [tensor.clone().requires_grad_() for tensor in qkv]
     for lengths in (None, PER_EXAMPLE, PER_QUERY):
         for causal in (False, True):

@@ -1,4 +1,4 @@
-"""Masks for tests: each rule alone, and random joins of them. A seed is a join, always the same."""
+"""Masks for tests: each rule on its own, and random joins; a seed always gives the same join."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""Masks in the words of `transformers`, asked of small random models, where it is installed.
+"""Masks for `transformers`, compared in small random models, where it is installed.
 
 The weekly run installs it. Nothing is downloaded: a model is made from its configuration.
 """
@@ -29,36 +29,36 @@ def model(name, implementation, **options):
     return transformers.AutoModel.from_config(config).eval()
 
 
-def words(count=KEYS):
+def random_tokens(count=KEYS):
     return torch.randint(WORDS, (1, count), generator=torch.Generator().manual_seed(2))
 
 
 @torch.no_grad()
-def ask(asked, rules, **arguments):
-    """Outputs and weights of the last `num_queries` words; a cache holds the keys before them."""
-    text, kept = words(rules.num_keys), rules.num_keys - rules.num_queries
-    told = for_transformers(rules)
-    if kept:
-        past = {"attention_mask": told["attention_mask"][:, :kept]}
-        arguments["past_key_values"] = asked(text[:, :kept], **past).past_key_values
-    return asked(text[:, kept:], **told, **arguments)
+def run(network, rules, **arguments):
+    """Run a model on the last `num_queries` tokens; a cache holds the keys before them."""
+    tokens, cached = random_tokens(rules.num_keys), rules.num_keys - rules.num_queries
+    mask = for_transformers(rules)
+    if cached:
+        past = {"attention_mask": mask["attention_mask"][:, :cached]}
+        arguments["past_key_values"] = network(tokens[:, :cached], **past).past_key_values
+    return network(tokens[:, cached:], **mask, **arguments)
 
 
 def weights_of(name, **arguments):
-    asked = model(name, "eager", **arguments.pop("options", {}))
+    network = model(name, "eager", **arguments.pop("options", {}))
     with torch.no_grad():
-        return asked(words(), output_attentions=True, **arguments).attentions
+        return network(random_tokens(), output_attentions=True, **arguments).attentions
 
 
 def visible_in(weights):
-    """Who sees whom in a layer's weights, if all heads agree."""
+    """Which keys each query attends to in a layer's weights, if all heads agree."""
     visible = weights[0, 0] > 0
     assert torch.equal(visible.expand_as(weights), weights > 0)
     return visible
 
 
 def paddings(name):
-    """Padding on either side, fewer queries than keys where a model keeps keys."""
+    """Yield padding on either side, and fewer queries than keys where a model caches keys."""
     rng = random.Random(3)  # noqa: S311 - no secret
     causal = "last" if name in DECODERS else None
     for _ in range(30):
@@ -68,19 +68,19 @@ def paddings(name):
 
 
 @pytest.mark.parametrize("name", DECODERS + ENCODERS)
-def test_a_model_weighs_what_the_rules_show_and_all_keys_in_empty_rows(name):
-    asked = model(name, "eager")
+def test_a_model_attends_to_what_the_rules_show_and_to_all_keys_in_empty_rows(name):
+    network = model(name, "eager")
     for rules in paddings(name):
         visible = rules.visible()
         empty = ~visible.any(dim=-1)
-        for weights in ask(asked, rules, output_attentions=True).attentions:
+        for weights in run(network, rules, output_attentions=True).attentions:
             assert torch.equal(visible_in(weights)[~empty], visible[~empty]), rules
             everywhere = weights[0][:, empty] - 1 / KEYS
             assert everywhere.abs().lt(1e-6).all(), rules
 
 
 def cut(rules, num_queries, num_keys):
-    """The same rules, said of the first keys only."""
+    """Restrict rules to the first keys."""
     sizes = {"num_queries": num_queries, "num_keys": num_keys}
     ends = {name: getattr(rules, name) for name in ("valid_len", "start")}
     ends = {name: end if end is None else min(end, num_keys) for name, end in ends.items()}
@@ -90,33 +90,33 @@ def cut(rules, num_queries, num_keys):
 @pytest.mark.parametrize("name", DECODERS + ENCODERS)
 def test_a_model_with_our_attention_in_it_gives_the_same(name):
     def attend(_module, queries, keys, values, _mask, **_options):
-        said = for_attnbook(cut(rules, queries.shape[-2], keys.shape[-2]))
-        return DotProductAttention().eval()(queries, keys, values, **said).transpose(1, 2), None
+        mask = for_attnbook(cut(rules, queries.shape[-2], keys.shape[-2]))
+        return DotProductAttention().eval()(queries, keys, values, **mask).transpose(1, 2), None
 
     # A model makes no mask for an attention whose name it does not know.
     transformers.AttentionInterface.register("attnbook", attend)
     theirs, with_ours = model(name, "sdpa"), model(name, "attnbook")
     for rules in paddings(name):
-        expected = ask(theirs, rules).last_hidden_state
-        found = ask(with_ours, rules).last_hidden_state
+        expected = run(theirs, rules).last_hidden_state
+        found = run(with_ours, rules).last_hidden_state
         torch.testing.assert_close(found, expected, msg=str(rules))
 
 
 @pytest.mark.parametrize(("name", "moves"), [("GPT2", True), ("Llama", False)])
-def test_left_padding_moves_learned_positions_unless_they_are_told(name, moves):
-    asked = model(name, "sdpa")
+def test_left_padding_shifts_learned_positions_without_position_ids(name, moves):
+    network = model(name, "sdpa")
     rules = MaskRules(KEYS, KEYS, start=3, causal="last")
-    text = words()
+    tokens, mask = random_tokens(), for_transformers(rules)
     with torch.no_grad():
-        alone = asked(text[:, 3:]).last_hidden_state
-        padded = asked(text, **for_transformers(rules)).last_hidden_state[:, 3:]
+        alone = network(tokens[:, 3:]).last_hidden_state
+        padded = network(tokens, **mask).last_hidden_state[:, 3:]
         positions = (torch.arange(KEYS) - 3).clamp(min=0)[None]
-        told = asked(text, **for_transformers(rules), position_ids=positions).last_hidden_state
+        shifted = network(tokens, **mask, position_ids=positions).last_hidden_state
     assert torch.allclose(padded, alone, atol=1e-5) != moves
-    assert torch.allclose(told[:, 3:], alone, atol=1e-5)
+    assert torch.allclose(shifted[:, 3:], alone, atol=1e-5)
 
 
-# What two axes cannot say
+# What two axes cannot express
 
 
 def test_a_sliding_window_of_3_is_two_keys_back():
@@ -134,7 +134,7 @@ def test_a_window_of_4_to_both_sides_is_two_keys_back_and_two_ahead():
 
 
 @pytest.mark.parametrize("name", DECODERS)
-def test_packed_documents_leak_where_a_model_keeps_keys_or_gets_a_mask(name):
+def test_packed_documents_leak_where_a_model_caches_keys_or_gets_a_mask(name):
     apart = MaskRules(KEYS, KEYS, causal="last", documents=(0, 0, 0, 1, 1, 2, 2)).visible()
     together = MaskRules(KEYS, KEYS, causal="last").visible()
     positions = torch.tensor([[0, 1, 2, 0, 1, 0, 1]])
@@ -142,7 +142,7 @@ def test_packed_documents_leak_where_a_model_keeps_keys_or_gets_a_mask(name):
     for arguments, expected in (
         ({"use_cache": False}, apart),
         ({"use_cache": True}, together),
-        ({}, together),  # models keep keys by default
+        ({}, together),  # models cache keys by default
         ({"use_cache": False, "attention_mask": mask}, together),
     ):
         for weights in weights_of(name, position_ids=positions, **arguments):
@@ -159,7 +159,9 @@ def test_booleans_of_four_axes_are_added_as_0_and_1_by_the_formula(name):
     for weights in weights_of(name, attention_mask=numbers):
         assert torch.equal(visible_in(weights), table.visible())
     with torch.no_grad():
-        by_kernel = [model(name, "sdpa")(words(), attention_mask=it) for it in (booleans, numbers)]
-        by_formula = model(name, "eager")(words(), attention_mask=numbers)
+        by_kernel = [
+            model(name, "sdpa")(random_tokens(), attention_mask=it) for it in (booleans, numbers)
+        ]
+        by_formula = model(name, "eager")(random_tokens(), attention_mask=numbers)
     for output in by_kernel:
         torch.testing.assert_close(output.last_hidden_state, by_formula.last_hidden_state)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from attnbook import causal_mask, checked, length_mask
 from attnbook.masking.lengths import _check_everywhere
 from attnbook.masking.masks import last_visible
-from tests.cases import snapshot, unchanged
+from tests.cases import are_unchanged, copy_with_versions
 
 SHAPE = (2, 3, 7)
 
@@ -30,7 +30,7 @@ def test_lengths_per_query_give_each_query_its_own_row():
 
 
 @given(st.lists(st.integers(0, 7), min_size=2, max_size=2))
-def test_as_many_keys_are_visible_as_the_length_says(lengths):
+def test_the_length_is_the_number_of_visible_keys(lengths):
     mask = length_mask(torch.tensor(lengths), SHAPE)
     assert mask.sum(-1).flatten().tolist() == lengths
     # What is visible comes first.
@@ -69,7 +69,7 @@ def test_a_causal_mask_is_no_larger_than_it_must_be(shape):
 
 
 @given(st.lists(st.lists(st.booleans(), min_size=4, max_size=4), min_size=1, max_size=5))
-def test_a_row_reaches_to_its_last_visible_key(rows):
+def test_last_visible_counts_up_to_the_last_visible_key_of_a_row(rows):
     expected = [max((key + 1 for key, seen in enumerate(row) if seen), default=0) for row in rows]
     assert last_visible(torch.tensor(rows)).tolist() == expected
     assert last_visible(torch.ones(2, 3, 0, dtype=torch.bool)).tolist() == [[0] * 3] * 2
@@ -89,9 +89,9 @@ WHOLE_NUMBER_DTYPES = [
 def test_lengths_of_every_numeric_dtype_mean_the_same(dtype, shape):
     lengths = torch.arange(math.prod(shape)).reshape(shape)
     given = lengths.to(dtype)
-    before = snapshot([given])
+    before = copy_with_versions([given])
     assert torch.equal(length_mask(given, SHAPE), length_mask(lengths, SHAPE))
-    assert unchanged([given], before)
+    assert are_unchanged([given], before)
 
 
 @pytest.mark.parametrize("dtype", WHOLE_NUMBER_DTYPES, ids=str)
@@ -176,7 +176,7 @@ def test_more_queries_than_keys_are_refused_in_order(shape):
 # When lengths are read
 
 
-def test_the_mask_is_made_on_the_device_that_is_asked_for():
+def test_the_mask_is_on_the_requested_device():
     assert length_mask(torch.tensor([2, 3]), SHAPE, "meta").device.type == "meta"
     assert causal_mask(SHAPE, "meta").device.type == "meta"
 
@@ -223,7 +223,7 @@ def test_checked_blocks_nest(compiled_mask):
     assert not refuses(compiled_mask)
 
 
-def test_checked_is_refused_inside_compiled_code_and_leaves_nothing_behind(compiled_mask):
+def test_checked_is_refused_inside_compiled_code_and_changes_nothing(compiled_mask):
     @torch.compile(backend="eager")
     def checks_inside(lengths):
         with checked():

@@ -22,7 +22,7 @@ def test_left_padding_ends_where_the_keys_start():
     assert mask.int().tolist() == [[[0, 1, 1]], [[0, 0, 0]]]
 
 
-def test_a_window_shows_the_querys_own_key_and_as_many_more_as_it_says():
+def test_a_window_shows_the_querys_own_key_and_the_given_number_of_others():
     # The two queries are at the positions of the keys 3 and 4.
     assert window_mask((1, 2, 5), back=1).int().tolist() == [[[0, 0, 1, 1, 0], [0, 0, 0, 1, 1]]]
     ahead = window_mask((1, 2, 5), back=0, ahead=1)
@@ -41,7 +41,7 @@ def test_a_query_belongs_to_the_document_of_the_key_at_its_position():
     assert document_mask(documents, (2, 1, 4)).int().tolist() == [[[0, 0, 1, 1]], [[0, 0, 0, 1]]]
 
 
-def test_all_queries_see_a_prefix_and_the_rest_in_order():
+def test_all_queries_see_the_prefix_and_later_keys_causally():
     mask = prefix_mask(torch.tensor([2]), (1, 3, 3))
     assert mask.int().tolist() == [[[1, 1, 0], [1, 1, 0], [1, 1, 1]]]
     assert torch.equal(prefix_mask(torch.tensor([0]), (1, 3, 3)), causal_mask((1, 3, 3)))
@@ -73,7 +73,7 @@ def whole_numbers(draw, count, most):
 
 
 @given(st.data())
-def test_left_padding_is_what_the_loop_says(data):
+def test_a_start_mask_agrees_with_a_loop(data):
     shape = data.draw(shapes(ordered=False))
     starts = whole_numbers(data.draw, shape[0], shape[-1])
     expected = by_pairs(shape, lambda example, _, key: key >= starts[example])
@@ -81,7 +81,7 @@ def test_left_padding_is_what_the_loop_says(data):
 
 
 @given(st.data())
-def test_a_window_is_what_the_loop_says(data):
+def test_a_window_mask_agrees_with_a_loop(data):
     shape = data.draw(shapes())
     back, ahead = (data.draw(st.none() | st.integers(0, 4)) for _ in range(2))
 
@@ -94,7 +94,7 @@ def test_a_window_is_what_the_loop_says(data):
 
 
 @given(st.data())
-def test_a_prefix_is_what_the_loop_says(data):
+def test_a_prefix_mask_agrees_with_a_loop(data):
     shape = data.draw(shapes())
     prefix = whole_numbers(data.draw, shape[0], shape[-1])
     expected = by_pairs(shape, lambda example, query, key: key <= query or key < prefix[example])
@@ -102,7 +102,7 @@ def test_a_prefix_is_what_the_loop_says(data):
 
 
 @given(st.data())
-def test_documents_are_what_the_loop_says(data):
+def test_a_document_mask_agrees_with_a_loop(data):
     shape = data.draw(shapes())
     packed = [whole_numbers(data.draw, shape[-1], 2) for _ in range(shape[0])]
     documents = torch.tensor(packed).to(data.draw(st.sampled_from([torch.uint16, torch.int32])))
@@ -145,12 +145,12 @@ lens = torch.tensor
         (document_mask, (ones(2).long(), (3, 2)), ValueError, "shape must be .*, got 2 axes"),
     ],
 )
-def test_a_rule_refuses_what_it_cannot_mean(rule, arguments, error, message):
+def test_a_mask_function_refuses_invalid_arguments(rule, arguments, error, message):
     with pytest.raises(error, match=message):
         rule(*arguments)
 
 
-def test_checked_reads_where_left_padding_ends_in_compiled_code_too():
+def test_checked_reads_starts_in_compiled_code_too():
     compiled = torch.compile(lambda starts: start_mask(starts, (1, 1, 3)), backend="eager")
     assert not compiled(torch.tensor([4])).any()
     with checked(), pytest.raises(ValueError, match="starts must lie in"):

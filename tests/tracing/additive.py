@@ -1,4 +1,4 @@
-"""Additive attention in plain steps, as a stranger would write it."""
+"""Additive attention in plain steps, written without attnbook."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from torch import nn
 
 
 class Additive(nn.Module):
-    """With sizes of its own, or with 2 and 8 whatever is asked for."""
+    """With the given sizes, or with the fixed sizes 2 and 8."""
 
     def __init__(self, key_size, query_size, num_hiddens, *, fixed=False):
         super().__init__()

@@ -1,11 +1,11 @@
-"""Finding lines of a trace, and what is written next to them."""
+"""Find lines of a trace, and their notes."""
 
 from __future__ import annotations
 
 
-def found(x_ray, text):
-    """The one line whose source holds a text."""
-    (line,) = [line for line in x_ray.lines if text in line.source]
+def find_line(result, text):
+    """Find the one line whose source contains a text."""
+    (line,) = [line for line in result.lines if text in line.source]
     return line
 
 
@@ -13,11 +13,11 @@ def notes(line):
     return [text for _, text in line.notes]
 
 
-def error_of(x_ray):
-    """The line where an exception was raised, and its message."""
-    (line,) = [it for it in x_ray.lines if any(kind == "error" for kind, _ in it.notes)]
+def find_error(result):
+    """Find the line where an exception was raised, and its message."""
+    (line,) = [it for it in result.lines if any(kind == "error" for kind, _ in it.notes)]
     return line.source, " ".join(notes(line))
 
 
-def all_made(x_ray):
-    return [made for line in x_ray.lines for made in line.made]
+def list_made(result):
+    return [made for line in result.lines for made in line.made]

@@ -1,4 +1,4 @@
-"""What runs is a copy: however a run ends, the layer and all that it reaches are as before."""
+"""A copy runs: however a run ends, the layer and everything it refers to is not changed."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import torch
 from torch import nn
 
 from attnbook.tracing import trace
-from tests.cases import make, snapshot, unchanged
+from tests.cases import are_unchanged, copy_with_versions, make
 
 
 class Cache:
-    """Keys so far, as models keep them."""
+    """Keys of earlier steps, as models cache them."""
 
     def __init__(self, keys):
         self.keys, self.more = keys, SimpleNamespace(length=keys.shape[1])
@@ -33,7 +33,7 @@ class Slotted:
 
 
 class Holder(nn.Module):
-    """Holds one of each thing that a run can change, and changes one of them."""
+    """Has one of each thing that a run can change, and changes one of them."""
 
     def __init__(self, change, end=None):
         super().__init__()
@@ -121,7 +121,7 @@ def random_states():
 
 @pytest.mark.parametrize("name", CHANGES)
 @pytest.mark.parametrize("end", [None, ValueError("late")], ids=["returns", "raises"])
-def test_what_a_layer_changes_is_as_before(name, end):
+def test_a_trace_does_not_change_what_the_layer_changes(name, end):
     layer, x = Holder(CHANGES[name], end), torch.randn(2, 5)
     before, drawn = state(layer), random_states()
 
@@ -139,7 +139,7 @@ COUNT = []
 
 @pytest.mark.parametrize("end", [KeyboardInterrupt, SystemExit, GeneratorExit])
 @pytest.mark.parametrize("run", [1, 2, 3])
-def test_an_interrupt_in_any_run_leaves_nothing_behind(end, run):
+def test_an_interrupt_in_any_run_changes_nothing(end, run):
     def change(layer, x):
         COUNT.append(1)
         change_much(layer, x[:, :5])
@@ -158,11 +158,11 @@ def test_an_interrupt_in_any_run_leaves_nothing_behind(end, run):
     assert Holder.forward.__code__ is code
 
 
-# How a run reaches what it changes
+# How a layer refers to what it changes
 
 
 def norm_of(given):
-    """Find a module however it is held."""
+    """Find a module in nested containers."""
     while not isinstance(given, nn.Module):
         given = given["norm"] if isinstance(given, dict) else given[0]
     return given
@@ -173,7 +173,7 @@ def use(x, inside):
 
 
 class Plain:
-    """No module, but it has one."""
+    """An object that has a module."""
 
     def __init__(self, norm):
         self.norms, self.seen = [norm], 0
@@ -213,36 +213,36 @@ WAYS = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_what_a_run_reaches_is_as_before(way):
+def test_a_trace_does_not_change_what_the_layer_refers_to(way):
     norm = NORM if way == "by a global name" else nn.BatchNorm1d(5)
     layer, inputs, options = WAYS[way](norm)
     plain = getattr(layer, "__self__", layer)
     before = dict(vars(plain))
 
-    x_ray = trace(layer, torch.randn(2, 5), *inputs, sizes={"batch": 2}, **options)
-    assert x_ray.error is None
-    assert "(batch, 5)" in repr(x_ray)
+    result = trace(layer, torch.randn(2, 5), *inputs, sizes={"batch": 2}, **options)
+    assert result.error is None
+    assert "(batch, 5)" in repr(result)
     assert norm.num_batches_tracked == 0
     assert vars(plain) == before
     assert NORM is use_global.__globals__["NORM"]
 
 
-def test_queues_generators_and_tensors_that_are_given_are_as_before():
+def test_queues_generators_and_tensors_in_inputs_are_not_changed():
     def layer(x, generator, queue):
         queue.append(x.mul_(2))
         torch.rand(2, generator=generator)
         return x
 
     x, generator, queue = torch.ones(2), torch.Generator().manual_seed(5), deque("a")
-    given, drawn = snapshot([x]), generator.get_state()
+    given, drawn = copy_with_versions([x]), generator.get_state()
 
     assert trace(layer, x, generator, queue=queue, sizes={"batch": 2}).error is None
-    assert unchanged([x], given)
+    assert are_unchanged([x], given)
     assert queue == deque("a")
     assert torch.equal(generator.get_state(), drawn)
 
 
-def test_defaults_and_variables_that_are_closed_over_are_as_before():
+def test_defaults_and_closure_variables_are_not_changed():
     calls = 0
 
     def layer(x, seen=[], *, by_name={}):  # noqa: B006 - the point of the test
@@ -290,7 +290,7 @@ def test_stored_weights_are_those_of_the_last_real_call(name, qkv):
     assert layer.attention_weights is weights
 
 
-def test_the_code_of_every_function_is_its_own_again(qkv):
+def test_the_code_of_every_function_is_restored(qkv):
     layer = make("additive")
     functions = [type(layer).forward, type(layer).score, nn.Linear.forward, nn.Dropout.forward]
     before = [it.__code__ for it in functions]
@@ -303,8 +303,8 @@ def test_the_code_of_every_function_is_its_own_again(qkv):
 
 def test_lazy_parameters_stay_lazy():
     layer = nn.LazyLinear(3)
-    x_ray = trace(layer, torch.ones(2, 5), sizes={"batch": 2})
-    assert "return (batch, 3)" in repr(x_ray)
+    result = trace(layer, torch.ones(2, 5), sizes={"batch": 2})
+    assert "return (batch, 3)" in repr(result)
     assert layer.has_uninitialized_params()
 
 
@@ -312,7 +312,7 @@ def test_lazy_parameters_stay_lazy():
 
 
 @pytest.mark.parametrize("in_inference", [False, True])
-def test_parameters_that_the_layer_changes_and_a_backward_needs_are_as_before(in_inference):
+def test_parameters_that_a_backward_needs_are_not_changed(in_inference):
     class Counting(nn.Module):
         def __init__(self):
             super().__init__()
@@ -350,7 +350,7 @@ def test_the_graph_of_an_input_is_not_changed():
     assert torch.equal(leaf.grad, torch.full((2, 5), 2.0))
 
 
-def test_a_backward_inside_of_the_layer_ends_at_its_input():
+def test_a_backward_inside_a_layer_ends_at_its_input():
     def layer(x):
         x.exp().sum().backward()
         return x
@@ -367,7 +367,7 @@ def test_a_backward_inside_of_the_layer_ends_at_its_input():
 @pytest.mark.parametrize("x", [torch.ones(5), torch.ones(2, 5, requires_grad=True).mT.exp()])
 def test_an_input_may_be_changed_in_place_in_both_runs(x):
     before = x.clone()
-    x_ray = trace(lambda x: (x.mul_(2), x.is_leaf, x.stride()), x, sizes={"batch": 2})
+    result = trace(lambda x: (x.mul_(2), x.is_leaf, x.stride()), x, sizes={"batch": 2})
 
-    assert x_ray.error is None
+    assert result.error is None
     assert torch.equal(x, before)

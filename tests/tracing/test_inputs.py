@@ -1,4 +1,4 @@
-"""Inputs of every kind and layout: each run gets copies, and what cannot be enlarged is named."""
+"""Inputs of every kind and layout: each run gets copies; those not enlarged are named."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import torch
 from torch import nn
 
 from attnbook.tracing import trace
-from attnbook.tracing.copying import duplicate, own_copy
-from attnbook.tracing.naming import resized
+from attnbook.tracing.copying import copy_input, duplicate
+from attnbook.tracing.naming import resize
 
 SIZES = {"batch": 2, "keys": 7}
 
@@ -72,14 +72,14 @@ def test_a_run_gets_copies_of_the_same_kind_and_the_second_larger_ones(kind, by_
     def layer(it):
         if type(it) is not type(given):
             raise TypeError(type(it))
-        held = get(it).zero_()
-        return held * 2
+        tensor = get(it).zero_()
+        return tensor * 2
 
-    x_ray = trace(layer, it=given, sizes=SIZES) if by_name else trace(layer, given, sizes=SIZES)
+    result = trace(layer, it=given, sizes=SIZES) if by_name else trace(layer, given, sizes=SIZES)
 
-    assert "return (batch, keys)" in repr(x_ray)
-    assert x_ray.remark == ""
-    assert repr(x_ray).endswith("Names hold with batch=3, keys=11 too.")
+    assert "return (batch, keys)" in repr(result)
+    assert result.remark == ""
+    assert repr(result).endswith("Names hold with batch=3, keys=11 too.")
     assert (x == 1).all()
 
 
@@ -89,30 +89,30 @@ class Buffered(nn.Module):
         self.register_buffer("one", one)
 
 
-def test_what_cannot_be_enlarged_is_named():
+def test_an_input_that_cannot_be_enlarged_is_named():
     def layer(it, keys):
         held = it.one
         return held * 2, keys * 2
 
-    x_ray = trace(layer, Buffered(x), keys=torch.ones(2, 5), sizes=SIZES)
+    result = trace(layer, Buffered(x), keys=torch.ones(2, 5), sizes=SIZES)
     alone = trace(lambda it: it.one * 2, Buffered(x), sizes=SIZES)
 
-    assert x_ray.remark == alone.remark == "Not enlarged: inputs[0]."
+    assert result.remark == alone.remark == "Not enlarged: inputs[0]."
     for text in ("held * 2 (2, 7)", "keys * 2 (batch, 5)", "Names hold with batch=3 too."):
-        assert text in repr(x_ray)
+        assert text in repr(result)
     assert "Names hold" not in repr(alone)
     assert "return (2, 7)" in repr(alone)
 
 
-def test_what_is_not_enlarged_is_named_after_the_error_that_it_makes():
-    x_ray = trace(lambda x, it: it.one + x, x, it=Buffered(x), sizes=SIZES)
+def test_an_input_that_is_not_enlarged_is_named_after_its_error():
+    result = trace(lambda x, it: it.one + x, x, it=Buffered(x), sizes=SIZES)
 
-    assert x_ray.remark.startswith("Runs with batch=2, but not with batch=3: RuntimeError")
-    assert x_ray.remark.endswith(" Not enlarged: it.")
+    assert result.remark.startswith("Runs with batch=2, but not with batch=3: RuntimeError")
+    assert result.remark.endswith(" Not enlarged: it.")
 
 
 class Cache:
-    """Keys and values so far."""
+    """Keys and values of earlier steps."""
 
     def __init__(self, keys, values):
         self.keys, self.layers = keys, [values]
@@ -123,7 +123,7 @@ class Cache:
         return self.keys
 
 
-def test_a_cache_is_enlarged_and_the_callers_is_as_before():
+def test_a_copy_of_a_cache_is_enlarged_and_the_cache_is_not_changed():
     def attend(queries, cache):
         keys = cache.add(queries)
         return queries @ keys.mT
@@ -132,11 +132,11 @@ def test_a_cache_is_enlarged_and_the_callers_is_as_before():
     cache = Cache(keys, keys)
     sizes = {"batch": 2, "queries": 3, "keys": 10, "past": 7}
     vary = ("batch", "queries", "past")
-    x_ray = trace(attend, torch.ones(2, 3, 5), cache, sizes=sizes, vary=vary)
+    result = trace(attend, torch.ones(2, 3, 5), cache, sizes=sizes, vary=vary)
 
-    assert x_ray.error is None
-    assert x_ray.remark == ""
-    assert "return (batch, queries, 10)" in repr(x_ray)
+    assert result.error is None
+    assert result.remark == ""
+    assert "return (batch, queries, 10)" in repr(result)
     assert cache.keys is keys
     assert len(cache.layers) == 1
 
@@ -149,7 +149,7 @@ class Secret:
 
 
 @pytest.mark.parametrize("held", [Secret, lambda: (it for it in "ab")], ids=["secret", "generator"])
-def test_what_cannot_be_copied_is_refused(held):
+def test_an_input_that_cannot_be_copied_is_refused(held):
     layer = nn.Linear(7, 3)
     layer.held = held()
     for traced, inputs in ((layer, [x]), (lambda x, _: x, [x, held()])):
@@ -157,14 +157,14 @@ def test_what_cannot_be_copied_is_refused(held):
             trace(traced, *inputs, sizes=SIZES)
 
 
-def test_a_list_of_very_many_words_takes_no_minutes():
+def test_a_list_of_many_strings_is_copied_fast():
     words = [str(n) for n in range(10**5)]
     begin = time.process_time()
     assert trace(lambda x, _: x * 2, x, words, sizes=SIZES).error is None
     assert time.process_time() - begin < 4  # it was 14 when each word was inspected
 
 
-def test_what_is_shared_between_inputs_stays_shared():
+def test_an_object_shared_between_inputs_stays_shared():
     def layer(x, one, other):
         return x if one["x"] is x and other is one else x[0]
 
@@ -173,7 +173,7 @@ def test_what_is_shared_between_inputs_stays_shared():
     assert "return (keys,)" in repr(trace(layer, x, shared, other={"x": x}, sizes=SIZES))
 
 
-def test_a_list_that_holds_itself_is_passed_on():
+def test_a_list_that_contains_itself_is_copied():
     several = [x]
     several.append(several)
 
@@ -188,9 +188,9 @@ def test_a_list_that_holds_itself_is_passed_on():
 
 def test_a_layer_on_the_meta_device_is_traced():
     layer = nn.Linear(7, 3, device="meta")
-    x_ray = trace(layer, torch.ones(2, 7, device="meta"), sizes={"batch": 2})
+    result = trace(layer, torch.ones(2, 7, device="meta"), sizes={"batch": 2})
 
-    assert "return (batch, 3)" in repr(x_ray)
+    assert "return (batch, 3)" in repr(result)
 
 
 @pytest.mark.filterwarnings("ignore:Sparse CSR tensor support")
@@ -206,15 +206,15 @@ def test_a_layer_on_the_meta_device_is_traced():
         ),
     ],
 )
-def test_a_sparse_input_is_traced_and_one_that_cannot_grow_keeps_its_numbers(method, shape, remark):
+def test_a_sparse_input_is_traced_with_numbers_if_it_cannot_be_enlarged(method, shape, remark):
     def layer(x, keys):
         return x.to_dense() * 2, keys + 1
 
     inputs = getattr(torch.ones(2, 5), method)(), torch.ones(7)
-    x_ray = trace(layer, *inputs, sizes={"batch": 2, "size": 5})
+    result = trace(layer, *inputs, sizes={"batch": 2, "size": 5})
 
-    assert x_ray.remark == remark
-    assert f"x.to_dense() * 2 {shape}" in repr(x_ray)
+    assert result.remark == remark
+    assert f"x.to_dense() * 2 {shape}" in repr(result)
     assert trace(layer, *inputs).error is None
     assert "keys + 1 (keys,)" in repr(trace(layer, *inputs, sizes={"keys": 7}))
 
@@ -223,35 +223,35 @@ def test_a_sparse_input_is_traced_and_one_that_cannot_grow_keeps_its_numbers(met
 @pytest.mark.parametrize("layout", [torch.strided, torch.jagged])
 def test_a_nested_input_is_traced_with_its_numbers(layout):
     nested = torch.nested.nested_tensor([torch.ones(3, 5), torch.ones(2, 5)], layout=layout)
-    x_ray = trace(lambda x: x * 2, nested, sizes=SIZES)
+    result = trace(lambda x: x * 2, nested, sizes=SIZES)
 
-    assert "return (2, ragged, 5)" in repr(x_ray)
-    assert x_ray.remark == "Sizes stay numbers: an input that is nested cannot be repeated."
+    assert "return (2, ragged, 5)" in repr(result)
+    assert result.remark == "Sizes stay numbers: an input that is nested cannot be repeated."
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_a_quantized_input_is_traced():
     quantized = torch.quantize_per_tensor(torch.ones(2, 5), 0.1, 0, torch.quint8)
-    x_ray = trace(lambda x: x.dequantize(), quantized, sizes=SIZES)
+    result = trace(lambda x: x.dequantize(), quantized, sizes=SIZES)
 
-    assert x_ray.error is None
-    assert x_ray.shapes["return"] == (2, 5)
+    assert result.error is None
+    assert result.shapes["return"] == (2, 5)
 
 
 LARGE = 10**5
 
 
 @pytest.mark.parametrize("requires_grad", [False, True])
-def test_an_input_that_is_too_large_to_copy_stays_expanded(requires_grad):
+def test_a_large_expanded_input_stays_expanded(requires_grad):
     large = torch.zeros(1, requires_grad=requires_grad).expand(LARGE, LARGE)
-    x_ray = trace(lambda x: x[:2, :3] * 2, large, sizes={"batch": LARGE})
+    result = trace(lambda x: x[:2, :3] * 2, large, sizes={"batch": LARGE})
 
-    assert x_ray.error is None
-    assert x_ray.shapes == {"x": (LARGE, LARGE), "return": (2, 3)}
-    assert own_copy(large).untyped_storage().nbytes() == 4
+    assert result.error is None
+    assert result.shapes == {"x": (LARGE, LARGE), "return": (2, 3)}
+    assert copy_input(large).untyped_storage().nbytes() == 4
 
 
-def test_a_buffer_that_is_too_large_to_copy_is_as_before():
+def test_a_buffer_that_is_too_large_to_copy_is_not_changed():
     class Wide(Buffered):
         def forward(self, x):
             self.one[0, :1].add_(x)
@@ -262,9 +262,9 @@ def test_a_buffer_that_is_too_large_to_copy_is_as_before():
     assert layer.one[0, 0] == 0
 
 
-def test_a_larger_input_repeats_only_what_is_not_expanded():
+def test_an_enlarged_input_repeats_only_axes_that_are_not_expanded():
     x = torch.arange(3.0)[:, None].expand(3, 5)
-    larger = resized(x, {"batch": 3, "size": 5}, {"batch": 7, "size": 11})
+    larger = resize(x, {"batch": 3, "size": 5}, {"batch": 7, "size": 11})
 
     assert larger.stride()[1] == 0
     assert larger.tolist() == [[float(row % 3)] * 11 for row in range(7)]

@@ -1,4 +1,4 @@
-"""Names in place of sizes: only where one alone fits, and a second run agrees."""
+"""Names instead of sizes: only where one name fits, and a second run confirms it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from torch import nn
 from attnbook import AdditiveAttention
 from attnbook.tracing import trace
 from tests.tracing.additive import Additive
-from tests.tracing.lines import error_of
+from tests.tracing.lines import find_error
 
 SIZES = {"batch": 2, "heads": 3, "queries": 5, "keys": 7, "width": 33}
 
@@ -138,7 +138,7 @@ EXPECTED = {
 
 
 @pytest.mark.parametrize("name", EXPECTED)
-def test_a_size_has_a_name_where_one_alone_fits_in_both_runs(name):
+def test_a_size_is_named_where_only_one_name_fits_in_both_runs(name):
     (layer, shape, sizes, *vary), *texts = EXPECTED[name]
     options = {"vary": vary[0]} if vary else {}
     shown = repr(trace(layer, torch.ones(shape), sizes=sizes, **options)) + "\n"
@@ -147,7 +147,7 @@ def test_a_size_has_a_name_where_one_alone_fits_in_both_runs(name):
         assert text in shown
 
 
-def test_a_size_that_a_layer_cannot_do_without_is_named():
+def test_a_size_that_a_layer_requires_is_named():
     class Fixed(nn.Module):
         def __init__(self):
             super().__init__()
@@ -156,16 +156,16 @@ def test_a_size_that_a_layer_cannot_do_without_is_named():
         def forward(self, queries):
             return queries + self.positions
 
-    x_ray = trace(Fixed(), torch.ones(2, 5, 33), sizes=SIZES)
+    result = trace(Fixed(), torch.ones(2, 5, 33), sizes=SIZES)
 
     start = "Runs with queries=5, but not with queries=11: RuntimeError: The"
-    assert x_ray.remark.startswith(start)
-    assert repr(x_ray).endswith(x_ray.remark)
-    assert "return (2, 5, 33)" in repr(x_ray)
-    assert f'<span class="error">{start}' in x_ray._repr_html_()
+    assert result.remark.startswith(start)
+    assert repr(result).endswith(result.remark)
+    assert "return (2, 5, 33)" in repr(result)
+    assert f'<span class="error">{start}' in result._repr_html_()
 
 
-def test_sizes_that_only_fail_together_are_named_together():
+def test_sizes_that_fail_only_together_are_named_together():
     def layer(queries, keys):
         return (queries + 1) if queries.shape[0] * keys.shape[0] < 80 else queries + keys
 
@@ -174,14 +174,16 @@ def test_sizes_that_only_fail_together_are_named_together():
     assert remark.startswith("Runs with queries=5, keys=7, but not with queries=11, keys=13: Runt")
 
 
-def test_an_input_whose_axis_may_be_two_things_stops_the_second_run():
-    x_ray = trace(lambda x: x + 1, torch.ones(5, 6), sizes={"batch": 2, "queries": 6, "heads": 3})
+def test_an_input_axis_that_two_names_fit_prevents_the_second_run():
+    result = trace(lambda x: x + 1, torch.ones(5, 6), sizes={"batch": 2, "queries": 6, "heads": 3})
 
-    assert x_ray.remark == "Sizes stay numbers: an input's axis of 6 may be queries or batch*heads."
-    assert "return (5, 6)" in repr(x_ray)
+    assert (
+        result.remark == "Sizes stay numbers: an input's axis of 6 may be queries or batch*heads."
+    )
+    assert "return (5, 6)" in repr(result)
 
 
-# Sizes that are built in: right for keys of 2 and 8 hidden units
+# Fixed sizes: right for keys of size 2 and 8 hidden units
 
 
 @pytest.mark.parametrize(
@@ -192,18 +194,18 @@ def test_an_input_whose_axis_may_be_two_things_stops_the_second_run():
         (2, 8, None, None),
     ],
 )
-def test_a_built_in_size_is_caught_at_its_line(key_size, num_hiddens, source, message):
+def test_a_fixed_size_fails_at_its_line(key_size, num_hiddens, source, message):
     layer = Additive(key_size, key_size, num_hiddens, fixed=True)
     inputs = torch.ones(3, 5, key_size), torch.ones(3, 7, key_size), torch.ones(3, 7, 11)
     sizes = {"batch": 3, "queries": 5, "keys": 7, "size": key_size, "num_hiddens": num_hiddens}
-    x_ray = trace(layer, *inputs, sizes=sizes)
+    result = trace(layer, *inputs, sizes=sizes)
 
-    assert (x_ray.error is None) == (source is None)
+    assert (result.error is None) == (source is None)
     if source is not None:
-        assert source in error_of(x_ray)[0]
-        assert message in error_of(x_ray)[1]
+        assert source in find_error(result)[0]
+        assert message in find_error(result)[1]
         made = "features (batch, queries, keys, num_hiddens)"
-        assert (made in repr(x_ray)) == ("features" in source)
+        assert (made in repr(result)) == ("features" in source)
 
 
 @pytest.mark.parametrize("lengths", [[7, 0], [[7, 0, 1], [2, 3, 4]]], ids=str)
@@ -212,9 +214,9 @@ def test_lengths_stay_valid_in_the_second_run(lengths):
     sizes = {"batch": 2, "queries": 3, "keys": 7}
     inputs = torch.ones(2, 3, 5), torch.ones(2, 7, 5), torch.ones(2, 7, 11)
 
-    x_ray = trace(layer, *inputs, valid_lens=torch.tensor(lengths), sizes=sizes)
-    assert x_ray.remark == ""
-    assert "return (batch, queries, 11)" in repr(x_ray)
+    result = trace(layer, *inputs, valid_lens=torch.tensor(lengths), sizes=sizes)
+    assert result.remark == ""
+    assert "return (batch, queries, 11)" in repr(result)
 
 
 # What is refused
@@ -232,7 +234,7 @@ def test_lengths_stay_valid_in_the_second_run(lengths):
         ({"": 2}, ValueError, "sizes must have names, got '' for 2"),
     ],
 )
-def test_sizes_that_are_no_sizes_are_refused(sizes, kind, sentence):
+def test_invalid_sizes_are_refused(sizes, kind, sentence):
     with pytest.raises(kind, match=sentence):
         trace(split, torch.ones(2, 5, 33), sizes=sizes)
 
@@ -250,6 +252,6 @@ TWO = {"batch": 2, "keys": 7}
         (TWO, [3], TypeError, r"vary must be a name or several names, got \[3\]"),
     ],
 )
-def test_names_of_no_size_cannot_vary(sizes, vary, kind, sentence):
+def test_vary_refuses_names_of_no_size(sizes, vary, kind, sentence):
     with pytest.raises(kind, match=sentence):
         trace(split, torch.ones(2, 5, 33), sizes=sizes, vary=vary)

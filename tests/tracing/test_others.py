@@ -1,4 +1,4 @@
-"""Traces of code that is not ours: torch's layers, and every statement that Python has."""
+"""Traces of other code: torch's layers, and every kind of Python statement."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from attnbook.tracing import trace
-from tests.tracing.lines import all_made
+from tests.tracing.lines import list_made
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,30 +24,30 @@ def encoder():
 
 def test_an_encoder_layer_is_shown_through_all_its_parts():
     follow = ["_sa_block", "_ff_block", "self_attn", "linear1", "F.multi_head_attention_forward"]
-    x_ray = trace(encoder(), torch.randn(3, 5, 26), sizes=SIZES, follow=follow)
+    result = trace(encoder(), torch.randn(3, 5, 26), sizes=SIZES, follow=follow)
 
-    assert x_ray.error is None
-    assert x_ray.remark == ""
+    assert result.error is None
+    assert result.remark == ""
     for text in (
         "· self.linear1(x) (batch, tokens, hiddens)",
         "q (batch*heads, tokens, width/heads)",
         "attn_output (batch, heads, tokens, width/heads)",
         "linear1: Linear.forward",
     ):
-        assert text in repr(x_ray)
-    assert x_ray.shapes["src"] == (3, 5, 26)
-    assert all_made(x_ray).count(("return", (3, 5, 26))) == 3
-    assert ("return", (3, 5, 7)) in all_made(x_ray)
+        assert text in repr(result)
+    assert result.shapes["src"] == (3, 5, 26)
+    assert list_made(result).count(("return", (3, 5, 26))) == 3
+    assert ("return", (3, 5, 7)) in list_made(result)
 
 
 def test_the_fast_path_of_an_encoder_layer_stays_fast():
     layer = encoder().eval()
     with torch.no_grad():
-        x_ray = trace(layer, torch.randn(3, 5, 26), sizes=SIZES, follow=["_sa_block"])
+        result = trace(layer, torch.randn(3, 5, 26), sizes=SIZES, follow=["_sa_block"])
 
-    (fast,) = [line for line in x_ray.lines if "_transformer_encoder_layer_fwd(" in line.source]
+    (fast,) = [line for line in result.lines if "_transformer_encoder_layer_fwd(" in line.source]
     assert fast.made == (("return", (3, 5, 26)),)
-    assert "Not called: TransformerEncoderLayer._sa_block." in repr(x_ray)
+    assert "Not called: TransformerEncoderLayer._sa_block." in repr(result)
 
 
 @pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
@@ -76,20 +76,20 @@ class Stack(nn.Module):
         return self.last(x)
 
 
-def test_a_module_with_a_branch_and_a_loop_shows_what_ran():
-    x_ray = trace(Stack(3), torch.ones(3, 5, 26), sizes=SIZES, residual=False, follow="last.0")
-    by_source = {line.source.strip(): line for line in x_ray.lines}
+def test_a_trace_shows_which_branch_ran_and_how_often_a_loop_did():
+    result = trace(Stack(3), torch.ones(3, 5, 26), sizes=SIZES, residual=False, follow="last.0")
+    by_source = {line.source.strip(): line for line in result.lines}
 
     assert by_source["for layer in self.layers:"].notes == (("quiet", "3 passes"),)
     assert by_source["y = layer(x)"].passes == 3
     assert by_source["x = x + y"].made == ()
     assert by_source["x = y"].made == (("x", (3, 5, 26)),)
     assert by_source["return self.last(x)"].made == (("return", (3, 5, 7)),)
-    assert "last.0: Linear.forward" in repr(x_ray)
-    assert "return (batch, tokens, hiddens)" in repr(x_ray)
+    assert "last.0: Linear.forward" in repr(result)
+    assert "return (batch, tokens, hiddens)" in repr(result)
 
 
-# What Python can write
+# Kinds of statements
 
 
 def closing_over(scale):
@@ -111,13 +111,13 @@ def closing_over(scale):
 
 
 def test_closures_private_names_decorators_and_super_work():
-    x_ray = trace(closing_over(2.0), torch.ones(2, 5), sizes={"batch": 2, "size": 5})
+    result = trace(closing_over(2.0), torch.ones(2, 5), sizes={"batch": 2, "size": 5})
 
-    assert x_ray.error is None
-    assert all_made(x_ray)[1:3] == [("self.out", (2, 5)), ("first", (5,))]
+    assert result.error is None
+    assert list_made(result)[1:3] == [("self.out", (2, 5)), ("first", (5,))]
     first = "Base.forward, the first of 2 calls\ndef forward(self, x):   x (batch, size)"
-    assert first in repr(x_ray)
-    assert "@torch.no_grad()" in repr(x_ray)
+    assert first in repr(result)
+    assert "@torch.no_grad()" in repr(result)
 
 
 class Pair(NamedTuple):
@@ -142,7 +142,7 @@ def everything(x, *more, flag=False, **named):
 
     squeezed = [inner(part) for part in x]
     if (top := x.amax(-1)) is not None and not flag:
-        kept: torch.Tensor = top[:, None]
+        annotated: torch.Tensor = top[:, None]
     with torch.no_grad() as _:
         matched = x
     match len(b):
@@ -161,19 +161,19 @@ def everything(x, *more, flag=False, **named):
     assert matched is not None, f"{x.sum() + 1}"
     return (
         matched,
-        kept,
+        annotated,
         squeezed[0].reshape(
             len(squeezed[1:]),
         ),
     )
 
 
-def test_whatever_a_statement_binds_is_shown_at_its_first_line():
+def test_everything_that_a_statement_binds_is_shown_at_its_first_line():
     x = torch.ones(2, 5)
-    x_ray = trace(everything, x, torch.ones(3), torch.ones(4), last=torch.ones(6))
-    made = {(name, shape) for name, shape in all_made(x_ray)}
+    result = trace(everything, x, torch.ones(3), torch.ones(4), last=torch.ones(6))
+    made = {(name, shape) for name, shape in list_made(result)}
 
-    assert x_ray.error is None
+    assert result.error is None
     assert made >= {
         *[("x", (2, 5)), ("more[0]", (3,)), ("more[1]", (4,)), ("named['last']", (6,))],
         *[("a", (3,)), ("b[0]", (4,)), ("c", (6,))],
@@ -181,19 +181,19 @@ def test_whatever_a_statement_binds_is_shown_at_its_first_line():
         *[("pair.one", (2,)), ("pair.two", ())],
         *[("by_name['pair'].one", (2,)), ("by_name['list'][0]", (6,))],
         *[("total", (5,)), ("both", (5,)), ("same", (5,)), ("return", ()), ("squeezed[1]", ())],
-        *[("top", (2,)), ("kept", (2, 1)), ("matched", (5, 2)), ("matched", (2, 2))],
+        *[("top", (2,)), ("annotated", (2, 1)), ("matched", (5, 2)), ("matched", (2, 2))],
         *[("ended", (5,)), ("ended", (4,))],
         ("squeezed[0].reshape(len(squeezed[1:]))", (1,)),
     }
-    assert x_ray.shapes["matched"] == (2, 5)  # of several, the first
-    (place,) = [n for n, line in enumerate(x_ray.lines) if line.source == "    return ("]
-    first, *rest = x_ray.lines[place:]
-    assert [name for name, _ in first.made[:2]] == ["matched", "kept"]
+    assert result.shapes["matched"] == (2, 5)  # of several, the first
+    (position,) = [n for n, line in enumerate(result.lines) if line.source == "    return ("]
+    first, *rest = result.lines[position:]
+    assert [name for name, _ in first.made[:2]] == ["matched", "annotated"]
     assert ("squeezed[0]", ()) in first.parts
     assert all(line.made == () for line in rest)
 
 
-def test_a_line_ran_if_one_of_its_statements_did():
+def test_a_line_counts_as_run_if_one_of_its_statements_ran():
     def layer(x):
         for _ in range(2):
             y = x * 2; continue; y = x  # fmt: skip # noqa: E702
@@ -208,12 +208,12 @@ def one_more(x):
     return x + 1
 
 
-def test_a_variable_of_the_closure_is_followed_and_not_a_global_one_of_its_name():
+def test_a_closure_variable_is_followed_before_a_global_of_the_same_name():
     def one_more(x):
         return x.sum(0)
 
-    x_ray = trace(lambda x: one_more(x) * 2, torch.ones(2, 5), follow="one_more")
-    assert "return x.sum(0)" in repr(x_ray)
+    result = trace(lambda x: one_more(x) * 2, torch.ones(2, 5), follow="one_more")
+    assert "return x.sum(0)" in repr(result)
 
 
 @pytest.mark.parametrize(
@@ -224,15 +224,15 @@ def test_a_variable_of_the_closure_is_followed_and_not_a_global_one_of_its_name(
         (lambda x: x.dim(), "cannot unpack non-iterable int"),
     ],
 )
-def test_unpacking_takes_no_more_than_python_would(several, message):
+def test_unpacking_takes_only_what_python_would(several, message):
     def layer(x):
         a, *_, b = (it for it in (x, x[0]))
         a, b = several(x)
         return a + b
 
-    x_ray = trace(layer, torch.ones(1))
-    assert message in str(x_ray.error)
-    assert all_made(x_ray)[1:3] == [("a", (1,)), ("b", ())]
+    result = trace(layer, torch.ones(1))
+    assert message in str(result.error)
+    assert list_made(result)[1:3] == [("a", (1,)), ("b", ())]
 
 
 def test_a_generator_that_is_followed_shows_what_it_yields():
@@ -248,7 +248,7 @@ def test_a_generator_that_is_followed_shows_what_it_yields():
     assert "yield (4,), in the last pass (2,)" in text
 
 
-def test_a_function_that_calls_itself_shows_its_first_call():
+def test_a_recursive_function_shows_its_first_call():
     def halve(x):
         return halve(x[::2]) if len(x) > 1 else x
 

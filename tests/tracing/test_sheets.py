@@ -1,4 +1,4 @@
-"""The shape X-ray: what it shows is what the layer makes, line by line."""
+"""A trace shows what the layer makes, line by line."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from attnbook.tracing.page import STYLE
 from tests.cases import make
 from tests.tools.pictures.test_draw import DARK_PAGE, LIGHT_PAGE, contrast
 from tests.tracing.additive import Additive
-from tests.tracing.lines import found, notes
+from tests.tracing.lines import find_line, notes
 
 
 class Small(nn.Module):
-    """A layer for hand work."""
+    """A layer whose trace is written by hand below."""
 
     def __init__(self):
         super().__init__()
@@ -39,9 +39,9 @@ class Small(nn.Module):
 
 
 def test_a_small_layer_is_shown_as_worked_by_hand():
-    x_ray = trace(Small(), torch.ones(2, 7, 5), sizes={"batch": 2, "keys": 7, "size": 5})
+    result = trace(Small(), torch.ones(2, 7, 5), sizes={"batch": 2, "keys": 7, "size": 5})
 
-    assert repr(x_ray) == "\n".join(
+    assert repr(result) == "\n".join(
         [
             "Small.forward",
             f"{'def forward(self, vectors, mask=None):':61}vectors (batch, keys, size)",
@@ -60,8 +60,8 @@ def test_a_small_layer_is_shown_as_worked_by_hand():
     )
 
 
-def test_a_line_is_data_too():
-    line = found(trace(Small(), torch.ones(2, 7, 5)), "sums = self.project")
+def test_a_trace_has_each_line_as_data():
+    line = find_line(trace(Small(), torch.ones(2, 7, 5)), "sums = self.project")
 
     assert (line.number, line.passes) == (5, 1)
     assert line.made == (("sums", (2, 7)),)
@@ -89,59 +89,63 @@ def loop(items, once=False):
 
 
 def test_a_loop_shows_its_first_pass_and_a_branch_that_is_not_taken_no_shapes():
-    x_ray, once = (trace(loop, torch.ones(3, 2), once=once) for once in (False, True))
+    result, once = (trace(loop, torch.ones(3, 2), once=once) for once in (False, True))
 
-    assert notes(found(x_ray, "for item")) == ["item (2,)", "3 passes"]
-    assert "1 pass" in notes(found(once, "for item"))
-    assert found(x_ray, "torch.cat").passes == 3
-    assert notes(found(x_ray, "torch.cat"))[0] == "total (4,), in the last pass (8,)"
-    assert notes(found(x_ray, "break")) == ["not run"]
-    assert found(x_ray, "break").passes == 0
-    assert "not run" not in notes(found(once, "break"))
+    assert notes(find_line(result, "for item")) == ["item (2,)", "3 passes"]
+    assert "1 pass" in notes(find_line(once, "for item"))
+    assert find_line(result, "torch.cat").passes == 3
+    assert notes(find_line(result, "torch.cat"))[0] == "total (4,), in the last pass (8,)"
+    assert notes(find_line(result, "break")) == ["not run"]
+    assert find_line(result, "break").passes == 0
+    assert "not run" not in notes(find_line(once, "break"))
 
 
 # Exceptions
 
 
 def test_an_exception_is_shown_at_its_line_with_the_shapes_so_far():
-    x_ray = trace(Small(), torch.ones(2, 7, 5), torch.ones(3))
+    result = trace(Small(), torch.ones(2, 7, 5), torch.ones(3))
 
-    assert isinstance(x_ray.error, RuntimeError)
-    assert notes(found(x_ray, "sums * mask"))[0].startswith("RuntimeError: The size of tensor a")
-    assert notes(found(x_ray, "sums = self.project"))[0] == "sums (2, 7)"
-    assert found(x_ray, "return sums").made == ()
+    assert isinstance(result.error, RuntimeError)
+    assert notes(find_line(result, "sums * mask"))[0].startswith(
+        "RuntimeError: The size of tensor a"
+    )
+    assert notes(find_line(result, "sums = self.project"))[0] == "sums (2, 7)"
+    assert find_line(result, "return sums").made == ()
 
 
-def test_an_exception_inside_what_is_followed_is_shown_there():
-    x_ray = trace(Small(), torch.ones(2, 7, 4), follow="project")
+def test_an_exception_in_a_followed_function_is_shown_there():
+    result = trace(Small(), torch.ones(2, 7, 4), follow="project")
 
-    assert notes(found(x_ray, "sums = self.project")) == ["RuntimeError in project: Linear.forward"]
-    assert "cannot be multiplied" in " ".join(notes(found(x_ray, "F.linear(")))
+    assert notes(find_line(result, "sums = self.project")) == [
+        "RuntimeError in project: Linear.forward"
+    ]
+    assert "cannot be multiplied" in " ".join(notes(find_line(result, "F.linear(")))
 
 
 def test_a_call_that_does_not_fit_the_arguments_fails_at_the_first_line():
-    x_ray = trace(Small(), torch.ones(2, 7, 5), torch.ones(1), 3)
+    result = trace(Small(), torch.ones(2, 7, 5), torch.ones(1), 3)
 
-    assert isinstance(x_ray.error, TypeError)
-    assert "positional arguments" in " ".join(notes(found(x_ray, "def forward")))
+    assert isinstance(result.error, TypeError)
+    assert "positional arguments" in " ".join(notes(find_line(result, "def forward")))
 
 
 def fail(_, *arguments):
     raise ValueError(*arguments)
 
 
-def shown_of(*arguments):
-    """What a trace shows of an exception, without its line breaks."""
-    return "".join(notes(found(trace(fail, torch.ones(1), *arguments), "raise")))
+def shown_error(*arguments):
+    """Return what a trace shows of an exception, without its line breaks."""
+    return "".join(notes(find_line(trace(fail, torch.ones(1), *arguments), "raise")))
 
 
 def test_an_address_in_an_exception_is_not_shown():
-    assert "at 0x…> is no tensor" in shown_of(f"{object()} is no tensor")
+    assert "at 0x…> is no tensor" in shown_error(f"{object()} is no tensor")
 
 
 @pytest.mark.parametrize("text", ["word " * 1000, "x" * 5000, "\n".join("y" * 1000)])
 def test_only_the_beginning_of_a_long_exception_is_shown(text):
-    shown = shown_of(text, 3)
+    shown = shown_error(text, 3)
     assert shown.startswith("ValueError: ")
     assert shown.endswith("…")
     assert 200 < len(shown) <= 301
@@ -150,22 +154,22 @@ def test_only_the_beginning_of_a_long_exception_is_shown(text):
 def test_an_exception_of_300_characters_is_shown_whole():
     text = "z" * (300 - len("ValueError: "))
 
-    assert shown_of(text) == f"ValueError: {text}"
-    assert shown_of(text + "z").endswith("…")
+    assert shown_error(text) == f"ValueError: {text}"
+    assert shown_error(text + "z").endswith("…")
 
 
 MADE = []
 
 
-def test_an_exception_holds_no_tensors():
+def test_the_exception_of_a_trace_keeps_no_tensors_alive():
     def layer(x):
         made = x + 1
         MADE.append(weakref.ref(made))
         raise ValueError("too late")
 
-    x_ray = trace(layer, torch.ones(2))
+    result = trace(layer, torch.ones(2))
 
-    assert str(x_ray.error) == "too late"
+    assert str(result.error) == "too late"
     assert MADE[0]() is None
 
 
@@ -175,7 +179,7 @@ def test_an_exception_holds_no_tensors():
 INPUTS = torch.ones(2, 3, 5), torch.ones(2, 7, 5), torch.ones(2, 7, 13)
 
 
-def test_only_the_first_call_of_what_is_followed_is_shown():
+def test_only_the_first_call_of_a_followed_function_is_shown():
     def half(x):
         return x[::2]
 
@@ -188,17 +192,18 @@ def test_only_the_first_call_of_what_is_followed_is_shown():
     assert text.count("def half") == 1
 
 
-def test_one_module_is_followed_or_all_of_them():
-    x_ray = trace(Additive(5, 5, 17), *INPUTS, follow="W_k")
-    assert "W_k: Linear.forward" in repr(x_ray)
-    assert found(x_ray, "def forward(self, input").made == (("input", (2, 7, 5)),)
+def test_a_trace_follows_one_module_or_all():
+    result = trace(Additive(5, 5, 17), *INPUTS, follow="W_k")
+    assert "W_k: Linear.forward" in repr(result)
+    assert find_line(result, "def forward(self, input").made == (("input", (2, 7, 5)),)
 
     every = repr(trace(Additive(5, 5, 17), *INPUTS, follow=True))
     assert all(f"{name}: Linear.forward" in every for name in ("W_q", "W_k", "w_v"))
 
 
-def test_what_is_followed_but_not_called_is_named():
-    assert repr(trace(loop, torch.ones(3, 2), follow="found")).endswith("\n\nNot called: found.")
+def test_a_followed_function_that_is_not_called_is_named():
+    text = repr(trace(loop, torch.ones(3, 2), follow="find_line"))
+    assert text.endswith("\n\nNot called: find_line.")
 
 
 @pytest.mark.parametrize(
@@ -210,13 +215,13 @@ def test_what_is_followed_but_not_called_is_named():
         (loop, r"got 'zz'; inside it are none$"),
     ],
 )
-def test_a_name_that_nothing_has_is_refused_with_those_that_are_there(layer, message):
+def test_an_unknown_name_to_follow_is_refused_with_a_list_of_known_ones(layer, message):
     with pytest.raises(ValueError, match=message):
         trace(layer, torch.ones(1), follow=["zz"])
 
 
 @pytest.mark.parametrize("follow", [3, [3], None, ["double", 3]])
-def test_what_is_no_name_cannot_be_followed(follow):
+def test_follow_refuses_other_things_than_names(follow):
     message = f"follow must be a name or several names, got {follow!r}"
     with pytest.raises(TypeError, match=f"^{re.escape(message)}$"):
         trace(double, torch.ones(1), follow=follow)
@@ -225,9 +230,9 @@ def test_what_is_no_name_cannot_be_followed(follow):
 # The page
 
 
-def pre(x_ray):
-    """The text that a page shows."""
-    inside = re.search(r"<pre.*?>(.*)</pre>", x_ray._repr_html_(), re.DOTALL)[1]
+def pre(result):
+    """Read the text of a page."""
+    inside = re.search(r"<pre.*?>(.*)</pre>", result._repr_html_(), re.DOTALL)[1]
     return html.unescape(re.sub(r"<[^>]+>", "", inside))
 
 
@@ -236,24 +241,24 @@ def test_the_page_shows_the_text():
         y = x[x < 3]  # <b> & "so"
         return y @ torch.ones(7)
 
-    x_ray = trace(layer, torch.ones(2, 5), sizes={"batch": 2})
+    result = trace(layer, torch.ones(2, 5), sizes={"batch": 2})
 
-    assert isinstance(x_ray, Trace)
-    assert pre(x_ray) == repr(x_ray)
-    assert "<b> & " in repr(x_ray)
-    assert '<span class="error note">RuntimeError' in x_ray._repr_html_()
-    assert '<pre role="group" tabindex="0" aria-label="Shapes in layer">' in x_ray._repr_html_()
-
-
-def test_no_name_is_read_as_markup():
-    x_ray = trace(lambda x: x + 1, torch.ones(2), sizes={"<b>": 2})
-
-    assert pre(x_ray) == repr(x_ray)
-    assert "<lambda>\n" in repr(x_ray)
-    assert "Sizes: <b>=2." in repr(x_ray)
+    assert isinstance(result, Trace)
+    assert pre(result) == repr(result)
+    assert "<b> & " in repr(result)
+    assert '<span class="error note">RuntimeError' in result._repr_html_()
+    assert '<pre role="group" tabindex="0" aria-label="Shapes in layer">' in result._repr_html_()
 
 
-def test_it_loads_no_compiler_and_no_notebook():
+def test_no_name_becomes_markup():
+    result = trace(lambda x: x + 1, torch.ones(2), sizes={"<b>": 2})
+
+    assert pre(result) == repr(result)
+    assert "<lambda>\n" in repr(result)
+    assert "Sizes: <b>=2." in repr(result)
+
+
+def test_tracing_imports_no_compiler_and_no_notebook():
     program = (
         "import torch\nfrom attnbook.tracing import trace\ntrace(torch.nn.ReLU(), torch.ones(2))"
     )
@@ -265,12 +270,8 @@ def test_it_loads_no_compiler_and_no_notebook():
     assert not loaded & {"torch._dynamo", "IPython", "matplotlib"}
 
 
-def test_the_page_loads_nothing():
-    assert not re.search(r"url\(|@import|https?:", STYLE)
-
-
 @pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
-def test_the_colours_are_legible_in_both_themes(theme):
+def test_the_colors_are_legible_in_both_themes(theme):
     colours = dict(re.findall(r"(--\w+): (#\w{6});", STYLE.split("\nhtml[")[theme]))
 
     assert set(colours) == {"--ink", "--quiet", "--made", "--error", "--ground"}

@@ -1,4 +1,4 @@
-"""The steps of a trace: every tensor in the order of the run, with its numbers as they were."""
+"""The steps of a trace: every tensor in the order of the run, with its numbers at that time."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ def test_steps_follow_the_run_into_a_followed_function_and_back():
 
 @pytest.mark.parametrize("name", CASES)
 def test_every_result_of_a_line_is_a_step_with_the_shape_of_its_numbers(name):
-    x_ray = CASES[name]()
-    steps = x_ray.steps
-    for place, (title, lines) in enumerate(x_ray.sections):
+    result = CASES[name]()
+    steps = result.steps
+    for position, (title, lines) in enumerate(result.sections):
         for line in lines:
             results = {made.name for made in line.made}
-            assert results <= {it.name for it in steps if it.section == place}, line.source
-            assert all(it.title == title for it in steps if it.section == place)
+            assert results <= {it.name for it in steps if it.section == position}, line.source
+            assert all(it.title == title for it in steps if it.section == position)
     assert all(it.numbers is None or tuple(it.numbers.shape) == it.shape for it in steps)
 
 
-def test_numbers_are_those_that_plain_torch_makes():
+def test_steps_have_the_numbers_that_plain_torch_computes():
     queries, keys = torch.randn(2, 3, 5), torch.randn(2, 7, 5)
     steps = {it.name: it for it in trace(lambda q, k: q @ k.mT > 0, queries, keys).steps}
 
@@ -58,14 +58,14 @@ def test_a_later_change_in_place_does_not_reach_an_earlier_step():
         y.zero_()
         return y, view
 
-    first, kept, view, *after = trace(layer, torch.ones(2, 3)).steps
+    first, stored, view, *after = trace(layer, torch.ones(2, 3)).steps
     assert (first.numbers == 1).all()
-    assert (kept.numbers == 2).all()
+    assert (stored.numbers == 2).all()
     assert (view.numbers == 2).all()
     assert all((it.numbers == 0).all() for it in after)
 
 
-def test_of_a_loop_the_first_pass_is_kept():
+def test_steps_of_a_loop_are_those_of_its_first_pass():
     def layer(x):
         for _ in range(3):
             x = x * 2
@@ -102,7 +102,7 @@ def test_a_step_stores_numbers_where_there_are_not_too_many_to_read(x, stored):
         assert not stored or torch.equal(step.numbers, x.to_dense())
 
 
-def test_inside_of_vmap_there_are_no_numbers_to_read():
+def test_steps_inside_vmap_have_no_numbers():
     def layer(x):
         return torch.vmap(inner)(x)
 
@@ -115,17 +115,17 @@ def test_inside_of_vmap_there_are_no_numbers_to_read():
     assert torch.equal(by_title["layer", "return"], torch.full((2, 3), 2.0))
 
 
-def test_a_copy_needs_no_gradient_and_keeps_no_graph():
+def test_the_numbers_of_a_step_require_no_gradient():
     steps = trace(nn.Linear(3, 2), torch.ones(2, 3, requires_grad=True)).steps
     assert not any(it.numbers.requires_grad for it in steps)
 
 
 def test_a_part_that_is_a_result_too_is_one_step():
-    x_ray = trace(lambda x: (x.mT, x + 1), torch.ones(2, 3))
-    assert [it.name for it in x_ray.steps] == ["x", "x.mT", "x + 1"]
+    result = trace(lambda x: (x.mT, x + 1), torch.ones(2, 3))
+    assert [it.name for it in result.steps] == ["x", "x.mT", "x + 1"]
 
 
-def test_what_a_layer_made_before_it_failed_is_there():
-    x_ray = CASES["failing"]()
-    assert x_ray.error is not None
-    assert [it.name for it in x_ray.steps][-1] == "vectors"
+def test_steps_before_an_exception_are_there():
+    result = CASES["failing"]()
+    assert result.error is not None
+    assert [it.name for it in result.steps][-1] == "vectors"

@@ -1,4 +1,4 @@
-"""A trace works next to whatever else watches the code: tracers, debuggers, threads, itself."""
+"""A trace works together with tracers, debuggers, threads and other traces."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_the_layer_runs_in_the_callers_grad_mode(grad):
     assert shape == ((2, 5) if grad else (5,))
 
 
-def test_a_tracer_that_was_there_stays_and_sees_the_lines():
+def test_an_earlier_tracer_stays_and_gets_all_lines():
     seen = set()
 
     def tracer(frame, event, _):
@@ -40,11 +40,11 @@ def test_a_tracer_that_was_there_stays_and_sees_the_lines():
     before = sys.gettrace()
     sys.settrace(tracer)
     try:
-        x_ray = trace(layer, torch.ones(2, 5), sizes={"batch": 2})
+        result = trace(layer, torch.ones(2, 5), sizes={"batch": 2})
         assert sys.gettrace() is tracer
     finally:
         sys.settrace(before)
-    assert "y (batch, 5)" in repr(x_ray)
+    assert "y (batch, 5)" in repr(result)
     assert seen == {0, 1, 2, 4}
 
 
@@ -83,11 +83,11 @@ def test_a_trace_inside_a_traced_layer_sees_its_own_call():
         assert "return (5,)" in repr(trace(inner, x))
         return inner(x)
 
-    x_ray = trace(layer, torch.ones(2, 5), follow="inner")
+    result = trace(layer, torch.ones(2, 5), follow="inner")
 
-    assert x_ray.error is None
-    assert "inner\ndef inner(x):" in repr(x_ray)
-    assert "calls" not in repr(x_ray)
+    assert result.error is None
+    assert "inner\ndef inner(x):" in repr(result)
+    assert "calls" not in repr(result)
 
 
 def in_a_thread(call):
@@ -96,7 +96,7 @@ def in_a_thread(call):
     thread.join()
 
 
-def test_what_another_thread_calls_is_not_shown():
+def test_calls_of_other_threads_are_not_shown():
     called = threading.Event()
 
     def shared(x):
@@ -108,11 +108,11 @@ def test_what_another_thread_calls_is_not_shown():
         in_a_thread(lambda: shared(torch.ones(9)))
         return shared(x)
 
-    x_ray = trace(layer, torch.ones(2), follow="shared")
+    result = trace(layer, torch.ones(2), follow="shared")
 
     assert called.is_set()
-    assert "(9,)" not in repr(x_ray)
-    assert "calls" not in repr(x_ray)
+    assert "(9,)" not in repr(result)
+    assert "calls" not in repr(result)
 
 
 def test_two_threads_never_trace_at_once(monkeypatch):

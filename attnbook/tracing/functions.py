@@ -9,11 +9,11 @@ from typing import Any
 
 from torch import nn
 
-from attnbook.tracing.source import READABLE, nested
+from attnbook.tracing.source import READABLE, nested_codes
 
 
 def python_function(thing: Any, name: str = "") -> tuple[FunctionType, Any]:  # noqa: ANN401 - modules, methods, …
-    """Find the Python function that a call of this runs, and the object it is bound to.
+    """Find the Python function that a call of a thing runs, and the object it is bound to.
 
     Args:
         name: what it is called where it is written, if that is known.
@@ -23,14 +23,14 @@ def python_function(thing: Any, name: str = "") -> tuple[FunctionType, Any]:  # 
     """
     owner: Any = None
     inner: Any
-    thing, inner = called(thing)
+    thing, inner = find_call(thing)
     if isinstance(thing, nn.Module):
         name = "forward"
     while not isinstance(inner, FunctionType) or hasattr(inner, "__wrapped__"):
         if isinstance(inner, MethodType):
             inner, owner = inner.__func__, inner.__self__
         elif isinstance(inner, functools.partial):
-            _, inner = called(inner.func)
+            _, inner = find_call(inner.func)
         elif hasattr(inner, "__wrapped__"):
             inner = inner.__wrapped__
         else:
@@ -46,20 +46,22 @@ def _undecorated(function: FunctionType, name: str) -> FunctionType:
         if not name or each.__name__ == name:
             return each
         for cell in each.__closure__ or ():
-            for value in content(cell):
+            for value in cell_contents(cell):
                 known += [it for it in _functions(value) if it not in known]
     return function
 
 
-def _functions(thing: Any) -> list[FunctionType]:  # noqa: ANN401 - what a closure holds
-    """List the function that a thing is, or those that it holds, as a decorator's object does."""
-    held = [] if isinstance(thing, nn.Module | type) else getattr(thing, "__dict__", {}).values()
-    several = [getattr(it, "__func__", it) for it in (thing, *held)]
+def _functions(thing: Any) -> list[FunctionType]:  # noqa: ANN401 - any value of a closure
+    """List a function itself, or the functions in an object's attributes, as in a decorator's."""
+    attributes = (
+        [] if isinstance(thing, nn.Module | type) else getattr(thing, "__dict__", {}).values()
+    )
+    several = [getattr(it, "__func__", it) for it in (thing, *attributes)]
     return [inspect.unwrap(it) for it in several if isinstance(it, FunctionType)]
 
 
-def called(thing: Any) -> tuple[Any, Any]:  # noqa: ANN401 - modules, methods, …
-    """Find what torch.compile was given, if that is the thing, and what a call of it runs."""
+def find_call(thing: Any) -> tuple[Any, Any]:  # noqa: ANN401 - modules, methods, …
+    """Find the thing itself, if torch.compile has wrapped it, and what a call of it runs."""
     thing = getattr(thing, "_orig_mod", thing)
     if isinstance(thing, nn.Module):
         return thing, thing.forward
@@ -81,9 +83,9 @@ def check_runs(layer: object) -> None:
     Raises:
         TypeError: it is a generator function or `async def`.
     """
-    _, inner = called(layer)
+    _, inner = find_call(layer)
     while isinstance(inner, functools.partial):
-        _, inner = called(inner.func)
+        _, inner = find_call(inner.func)
     name = getattr(inner, "__qualname__", "")
     if inspect.isgeneratorfunction(inner):
         raise TypeError(
@@ -96,8 +98,8 @@ def check_runs(layer: object) -> None:
         )
 
 
-def content(cell: CellType) -> tuple[Any, ...]:
-    """What a variable that is closed over holds; nothing if it is not bound yet."""
+def cell_contents(cell: CellType) -> tuple[Any, ...]:
+    """Return the value of a closure variable in a tuple, which is empty if it is not bound yet."""
     try:
         return (cell.cell_contents,)
     except ValueError:
@@ -107,18 +109,18 @@ def content(cell: CellType) -> tuple[Any, ...]:
 def scope_of(function: FunctionType) -> dict[str, Any]:
     """What the free names of a function mean: its closure, then its globals."""
     cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
-    closed = {name: value for name, cell in cells for value in content(cell)}
+    closed = {name: value for name, cell in cells for value in cell_contents(cell)}
     return {**function.__globals__, **closed}
 
 
 def names_in(function: FunctionType) -> list[str]:
     """List the names that a function's code uses and does not bind."""
     code = function.__code__
-    return [*code.co_freevars, *(name for each in nested(code) for name in each.co_names)]
+    return [*code.co_freevars, *(name for each in nested_codes(code) for name in each.co_names)]
 
 
 def named_modules(function: FunctionType) -> dict[str, nn.Module]:
-    """Find the modules that a function gets at by name."""
+    """Find the modules that a function's code names."""
     scope = scope_of(function)
     return {it: scope[it] for it in names_in(function) if isinstance(scope.get(it), nn.Module)}
 

@@ -1,10 +1,9 @@
-"""On a GPU that is only pretended: nothing leaves it, and nothing waits for it.
+"""On a fake GPU: all tensors stay there, and nothing waits for it.
 
-Its tensors are FakeTensors: they have a device and a shape, and no numbers. What would mix
-devices is refused, as CUDA refuses it, and so is what would read numbers. Tensors on the CPU are
-real ones. It is not called "cuda", because a torch without CUDA cannot note gradients there; to
-our code any device but the CPU is a GPU. What a GPU computes is for a machine with one (`device`
-in `tests/conftest.py`).
+Its tensors are FakeTensors: they have a device and a shape, and no numbers. Mixing devices is an
+error, as with CUDA, and so is reading numbers. Tensors on the CPU are real. It is not called
+"cuda", because a torch without CUDA cannot record gradients there; our code treats any device but
+the CPU as a GPU. Results are tested on a machine with a GPU (`device` in `tests/conftest.py`).
 """
 
 from contextlib import contextmanager
@@ -26,17 +25,17 @@ from attnbook import kernel_pool, rotary_encoding, sinusoidal_encoding, window_m
 from attnbook.fused import when_faster
 from attnbook.models.transformer.checkpoints import book_decoder
 from attnbook.models.translator.checkpoints import book_model
-from tests.cases import MASKS, PER_EXAMPLE, every_layer_kept_or_not, make
+from tests.cases import MASKS, PER_EXAMPLE, every_layer_with_or_without_weights, make
 from tests.core.random_calls import THRESHOLDS
 
-# torch's own, for backends written in Python. It lasts as long as the process, and disturbs others
-# there: `test_gpu.py` gives these tests one of their own.
-_setup_privateuseone_for_python_backend("pretended")
-GPU = torch.device("pretended:0")
+# torch's own, for backends written in Python. It affects the whole process, so `test_gpu.py` runs
+# these tests in a process of their own.
+_setup_privateuseone_for_python_backend("fakegpu")
+GPU = torch.device("fakegpu:0")
 
 
-class Both(TorchDispatchMode):
-    """Runs what is on the CPU there, and what is on the GPU without numbers."""
+class CpuAndFakeGpu(TorchDispatchMode):
+    """Runs operations on the CPU with numbers, and those on the GPU without."""
 
     def __init__(self, fake):
         super().__init__()
@@ -44,33 +43,33 @@ class Both(TorchDispatchMode):
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
-        given = tree_leaves((args, kwargs))
-        there = torch.device(kwargs.get("device") or "cpu") == GPU
-        if not (there or any(isinstance(value, FakeTensor) for value in given)):
+        inputs = tree_leaves((args, kwargs))
+        on_gpu = torch.device(kwargs.get("device") or "cpu") == GPU
+        if not (on_gpu or any(isinstance(value, FakeTensor) for value in inputs)):
             with unset_fake_temporarily():
                 return func(*args, **kwargs)
-        args, kwargs = tree_map(self.known, (args, kwargs))
+        args, kwargs = tree_map(self.as_fake, (args, kwargs))
         return func(*args, **kwargs)
 
-    def known(self, value):
+    def as_fake(self, value):
         real = isinstance(value, torch.Tensor) and not isinstance(value, FakeTensor)
         return self.fake.from_tensor(value) if real else value
 
 
 @contextmanager
 def gpu():
-    with FakeTensorMode() as fake, Both(fake):
+    with FakeTensorMode() as fake, CpuAndFakeGpu(fake):
         yield
 
 
-def moved(module):
-    """A copy on the GPU; `module.to` would have to change tensors in place."""
+def move_to_gpu(module):
+    """Move a module to the GPU; `module.to` would change tensors in place, which fails here."""
     for part in module.modules():
         for kind in (part._parameters, part._buffers):
             for name, tensor in kind.items():
-                there = None if tensor is None else tensor.detach().to(GPU)
+                moved = None if tensor is None else tensor.detach().to(GPU)
                 parameter = isinstance(tensor, nn.Parameter)
-                kind[name] = nn.Parameter(there) if parameter else there
+                kind[name] = nn.Parameter(moved) if parameter else moved
     return module
 
 
@@ -79,15 +78,15 @@ def inputs(*heads):
     return [torch.randn(2, *heads, *shape).to(GPU).requires_grad_() for shape in shapes]
 
 
-def check_there(output, *leaves):
-    """Of a result and the gradients of what it was made from, nothing has left the GPU."""
+def check_on_gpu(output, *leaves):
+    """Check that a result and the gradients of its inputs are on the GPU."""
     found = [output, *torch.autograd.grad(output.sum(), leaves)]
     assert {tensor.device for tensor in found} == {GPU}
 
 
 @pytest.fixture(params=["formula", "fast"])
 def path(request, monkeypatch):
-    """The formulas, or the fast paths, which have nothing against tensors without numbers here."""
+    """The formulas, or the fast paths, which take tensors without numbers here."""
     if request.param == "fast":
         for name in THRESHOLDS:
             monkeypatch.setattr(when_faster, name, 0)
@@ -95,12 +94,12 @@ def path(request, monkeypatch):
     return request.param
 
 
-def test_a_pretended_gpu_refuses_to_mix_devices_and_to_be_read():
+def test_a_fake_gpu_refuses_mixed_devices_and_reading_numbers():
     with gpu():
         there = torch.ones(3).to(GPU)
         assert (there + there).device == GPU
         assert (torch.ones(3) + 1).tolist() == [2, 2, 2]  # the CPU has numbers
-        with pytest.raises(RuntimeError, match="at least two devices, pretended:0 and cpu"):
+        with pytest.raises(RuntimeError, match="at least two devices, fakegpu:0 and cpu"):
             there + torch.arange(3)
         for read in (torch.Tensor.item, bool, int):
             with pytest.raises(DataDependentOutputException):
@@ -108,7 +107,7 @@ def test_a_pretended_gpu_refuses_to_mix_devices_and_to_be_read():
 
 
 @pytest.mark.usefixtures("path")
-@every_layer_kept_or_not
+@every_layer_with_or_without_weights
 @pytest.mark.parametrize("mask", [*MASKS, "a window", "lengths on the GPU"])
 def test_a_layer_stays_on_the_gpu_and_reads_nothing_there(name, mask):
     options = MASKS.get(mask, {})
@@ -117,33 +116,33 @@ def test_a_layer_stays_on_the_gpu_and_reads_nothing_there(name, mask):
             options = {"mask": window_mask((2, 3, 7), 2, device=GPU)}
         elif not options and mask != "all keys":
             options = {"valid_lens": PER_EXAMPLE.to(GPU)}
-        layer = moved(make(name))
+        layer = move_to_gpu(make(name))
         given = inputs()
-        check_there(layer(*given, **options), *given, *layer.parameters())
+        check_on_gpu(layer(*given, **options), *given, *layer.parameters())
         if layer.keep_weights:
             assert layer.attention_weights.device == GPU
 
 
 @pytest.mark.usefixtures("path")
 @pytest.mark.parametrize("name", ["additive", "dot"])
-def test_layers_with_heads_and_kept_keys_stay_there_too(name):
+def test_layers_with_heads_and_projected_keys_stay_on_the_gpu_too(name):
     with gpu():
-        layer = moved(make(name, keep_weights=False))
+        layer = move_to_gpu(make(name, keep_weights=False))
         given = inputs(4)
-        check_there(layer(*given, PER_EXAMPLE, causal=True), *given)
+        check_on_gpu(layer(*given, PER_EXAMPLE, causal=True), *given)
         if name == "additive":
             queries, keys, values = inputs()
             projected = layer.project_keys(keys)
             output = layer.attend(queries, projected, values, PER_EXAMPLE)
-            check_there(output, queries, keys, values)
+            check_on_gpu(output, queries, keys, values)
 
 
 def test_positions_and_kernel_regression_stay_on_the_gpu():
     with gpu():
         given = inputs()
         assert sinusoidal_encoding(5, 7, device=GPU).device == GPU
-        check_there(rotary_encoding(given[0]), given[0])
-        check_there(kernel_pool(*given, 0.5, PER_EXAMPLE), *given)
+        check_on_gpu(rotary_encoding(given[0]), given[0])
+        check_on_gpu(kernel_pool(*given, 0.5, PER_EXAMPLE), *given)
 
 
 def test_the_decoder_and_the_translators_encoder_stay_on_the_gpu():
@@ -151,8 +150,8 @@ def test_the_decoder_and_the_translators_encoder_stay_on_the_gpu():
         with unset_fake_temporarily():
             decoder, translator = book_decoder("copying"), book_model("convolutional")
         tokens = torch.tensor([[1, 2, 3, 4], [2, 3, 4, 5]]).to(GPU)
-        check_there(moved(decoder)(tokens), *decoder.parameters())
-        # torch's recurrent cell, which writes the translation, has no form without numbers.
-        encoder = moved(translator.encoder)
+        check_on_gpu(move_to_gpu(decoder)(tokens), *decoder.parameters())
+        # torch's recurrent cell, which generates the translation, does not run without numbers.
+        encoder = move_to_gpu(translator.encoder)
         states, whole = encoder(tokens, torch.tensor([4, 2]).to(GPU))
-        check_there(states + whole[:, None], *encoder.parameters())
+        check_on_gpu(states + whole[:, None], *encoder.parameters())

@@ -1,4 +1,4 @@
-"""Which source is shown: of layers inside decorators, of notebooks; and what cannot be traced."""
+"""Which source is shown: inside decorators, in notebooks; and what cannot be traced."""
 
 from __future__ import annotations
 
@@ -125,15 +125,15 @@ TRACED = {
 
 
 @pytest.mark.parametrize("name", TRACED)
-def test_what_can_be_called_is_shown_as_it_was_written(name):
+def test_any_callable_is_shown_as_its_source(name):
     layer, options, *texts = TRACED[name]
     sizes = {"batch": 2, "keys": 7}
-    x_ray = trace(layer, x, sizes=sizes, vary="batch", **options)
+    result = trace(layer, x, sizes=sizes, vary="batch", **options)
 
-    assert x_ray.error is None
-    assert x_ray.remark == ""
+    assert result.error is None
+    assert result.remark == ""
     for text in texts:
-        assert text in repr(x_ray)
+        assert text in repr(result)
 
 
 CELL = '''
@@ -162,18 +162,18 @@ def notebook(tmp_path):
     InteractiveShell.clear_instance()
 
 
-def test_a_class_that_was_typed_into_a_notebook_is_read(notebook):
+def test_a_class_defined_in_a_notebook_is_traced(notebook):
     for cell, size in ((CELL, 3), (CELL.replace("3)", "7)"), 7)):
         assert notebook.run_cell(cell, store_history=True).success
-        again = notebook.run_cell("x_ray = trace(Cell(), torch.ones(2, 5), sizes={'batch': 2})")
+        again = notebook.run_cell("result = trace(Cell(), torch.ones(2, 5), sizes={'batch': 2})")
         assert again.success
-        text = repr(notebook.user_ns["x_ray"])
+        text = repr(notebook.user_ns["result"])
         assert f"hidden (batch, {size})" in text
         assert f"return ({size}, batch)" in text
         assert "ipython" not in text
 
 
-def test_a_cell_with_magics_and_await_is_read(notebook):
+def test_a_function_in_a_cell_with_magics_and_await_is_traced(notebook):
     cell = """
     import asyncio
     folder = %pwd
@@ -250,7 +250,7 @@ TWO = [lambda x: x + 1, lambda x: x - 1]
         (asynchronous, ASYNC),
     ],
 )
-def test_what_cannot_be_traced_is_refused(layer, message):
+def test_a_layer_that_cannot_be_traced_is_refused(layer, message):
     with pytest.raises(TypeError, match=message):
         trace(layer, x)
 
@@ -264,19 +264,19 @@ def test_a_source_that_was_changed_since_is_refused(tmp_path, monkeypatch):
     assert trace(changing.layer, x).error is None
     for text in ("def layer(x):\n    return x + 2.5\n", "\ndef layer(x):\n    return x + 1\n", "("):
         file.write_text(text)
-        with pytest.raises(TypeError, match="layer is not what its source says now"):
+        with pytest.raises(TypeError, match="layer differs from its source now"):
             trace(changing.layer, x)
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_what_does_not_run_as_python_confirms_no_names():
+def test_a_layer_that_does_not_run_as_python_confirms_no_names():
     @functools.wraps(generator)
     def late(x):
         return generator(x)
 
     scripted = torch.jit.script(nn.Linear(7, 3))
     for layer, name in ((late, "generator"), (scripted, "Linear.forward")):
-        x_ray = trace(layer, x, sizes={"batch": 2})
-        assert x_ray.remark.startswith(f"{name} did not run as Python, as when it is compiled")
-        assert "Names hold" not in repr(x_ray)
-        assert trace(layer, x).remark == x_ray.remark
+        result = trace(layer, x, sizes={"batch": 2})
+        assert result.remark.startswith(f"{name} did not run as Python, as when it is compiled")
+        assert "Names hold" not in repr(result)
+        assert trace(layer, x).remark == result.remark
