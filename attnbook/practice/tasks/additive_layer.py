@@ -27,7 +27,7 @@ def _as_function(written: Function) -> Function:
         w_v: Tensor,
     ) -> Tensor:
         if isinstance(written, nn.Module):
-            raise TypeError("this is a layer already: hand over its class, AdditiveAttention")
+            raise TypeError("this is a layer already: pass its class, AdditiveAttention")
         layer = written(W_k.shape[1], W_q.shape[1], w_v.shape[1])
         layer.to(w_v.dtype)
         compiled = hasattr(layer, "_orig_mod")
@@ -37,7 +37,7 @@ def _as_function(written: Function) -> Function:
         prefix = "_orig_mod." if compiled else ""
         state = {f"{prefix}{name}": weight for name, weight in weights.items()}
         lens = [] if valid_lens is None else [valid_lens]
-        with torch.no_grad():  # what is kept of an earlier call must not matter
+        with torch.no_grad():  # state from an earlier call must not matter
             functional_call(layer, state, (queries, keys.flip(1), values, *lens))
         output: Tensor = functional_call(layer, state, (queries, keys, values, *lens))
         return output
@@ -186,7 +186,7 @@ def _() -> Inputs:
 
 
 class Layer(nn.Module):
-    """What the layers below have in common: each says something else, right or wrong."""
+    """What the layers below have in common: each overrides one step, correctly or with a bug."""
 
     def __init__(self, key_size: int, query_size: int, num_hiddens: int) -> None:
         super().__init__()
@@ -269,7 +269,7 @@ def test_weights_follow_tanh_of_the_sum(layer_of: Function) -> None:
 @task.test
 def test_two_units_say_twice_as_much(layer_of: Function) -> None:
     layer = layer_of(key_size=1, query_size=1, num_hiddens=2)
-    # Two units that both say ln 3 / 2 to the first key: ln 3 and 0, so 3/4 and 1/4 again.
+    # Two units, each contributing ln 3 / 2 to the first key: ln 3 and 0, so 3/4 and 1/4 again.
     ones, w_v = torch.ones(2, 1), torch.full((1, 2), math.log(3) / 2)
     layer.load_state_dict({"W_q.weight": ones, "W_k.weight": ones, "w_v.weight": w_v})
     keys, values = torch.tensor([[[99.0], [0.0]]]), torch.tensor([[[8.0], [4.0]]])
@@ -330,7 +330,7 @@ class matrices_swapped(Layer):
     symptom="One of the three matrices never gets a gradient.", fix="apply W_q to the queries."
 )
 class one_matrix_for_both(Layer):
-    """W_k is applied to queries and keys alike, and W_q is never used."""
+    """W_k is applied to both queries and keys, and W_q is never used."""
 
     def score(self, queries: Tensor, keys: Tensor) -> Tensor:
         hidden = torch.tanh(self.W_k(queries)[:, :, None] + self.W_k(keys)[:, None])
@@ -350,7 +350,7 @@ class softmax_over_the_queries(Layer):
 
 
 @task.bug(
-    symptom="All weights are nearly alike, the more so the more hidden units there are.",
+    symptom="All weights are nearly equal, the more so the more hidden units there are.",
     fix="leave the scores as they are: the root belongs to the dot product.",
 )
 class divided_by_the_root(Layer):
@@ -390,7 +390,7 @@ class padding_scores_zero(Layer):
     fix="write `num_hiddens` for the 8: `nn.Linear(num_hiddens, 1, bias=False)`.",
 )
 class eight_hidden_units(Layer):
-    """a matrix is made for 8 hidden units, whatever `num_hiddens` says."""
+    """a matrix is made for 8 hidden units, whatever `num_hiddens` is."""
 
     def __init__(self, key_size: int, query_size: int, num_hiddens: int) -> None:
         super().__init__(key_size, query_size, num_hiddens)
@@ -403,7 +403,7 @@ class eight_hidden_units(Layer):
     fix="write `nn.Linear(key_size, …)` and `nn.Linear(query_size, …)`.",
 )
 class two_numbers_each(Layer):
-    """`W_q` or `W_k` takes vectors of 2 numbers, whatever `query_size` and `key_size` say."""
+    """`W_q` or `W_k` takes vectors of 2 numbers, whatever `query_size` and `key_size` are."""
 
     def __init__(self, key_size: int, query_size: int, num_hiddens: int) -> None:
         super().__init__(key_size, query_size, num_hiddens)
@@ -424,7 +424,7 @@ class sizes_swapped(Layer):
 
 @task.bug(
     symptom="It works in training; a single query, as in decoding, gives a wrong shape.",
-    fix="say which axis goes: `scores.squeeze(-1)`.",
+    fix="name the axis that goes: `scores.squeeze(-1)`.",
 )
 class every_axis_of_one_goes(Layer):
     """`squeeze()` is written without an axis, and takes the queries' axis with it if it is 1."""
@@ -438,7 +438,7 @@ class every_axis_of_one_goes(Layer):
 @task.bug(
     symptom="One example of the batch is empty, and its output is NaN.",
     origin="pytorch#103749 and ten more threads",
-    fix="clear the rows that see nothing: where each score is -inf, the softmax is 0/0.",
+    fix="clear fully masked rows: where each score is -inf, the softmax is 0/0.",
 )
 class nothing_seen_is_nan(Layer):
     """padding is filled with -inf, and nobody thinks of an example that is all padding."""

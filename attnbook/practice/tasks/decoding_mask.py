@@ -22,14 +22,14 @@ task = Task(
     statement=(
         "A decoder goes on with a batch of texts of different lengths, padded on the *left*, so "
         "that all end at the last key. Write `decoding_mask(starts, num_queries, num_keys)`. "
-        "`starts`, (batch,), says where each text begins: the keys before that position are "
-        "padding. Give a boolean mask of shape (batch, num_queries, num_keys), True = visible: a "
-        "query sees the keys of its text up to its own position, itself included. Queries are "
-        "at the *last* positions of the keys; there are never more queries than keys. A query "
-        "that is in padding sees nothing."
+        "`starts`, (batch,), is the position where each text begins: the keys before that position "
+        "are padding. Give a boolean mask of shape (batch, num_queries, num_keys), True = visible: "
+        "a query attends to the keys of its text up to its own position, itself included. Queries "
+        "are at the *last* positions of the keys; there are never more queries than keys. A query "
+        "that is padding attends to nothing."
     ),
     starter="def decoding_mask(starts, num_queries, num_keys):\n    ...",
-    laws=(Law("Some query sees padding.", _hides_padding),),
+    laws=(Law("Some query attends to padding.", _hides_padding),),
 )
 
 
@@ -144,7 +144,7 @@ def _past(num_queries: int, num_keys: int, diagonal: int = 0) -> Tensor:
     fix="padding is before the start: what is visible is at `starts` or after it.",
 )
 def left_padding_read_as_right(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:
-    """padding is taken to be on the right: the last keys are hidden, as many as are padding."""
+    """padding is assumed to be on the right: the last keys are hidden, as many as are padding."""
     valid_lens = num_keys - starts[:, None, None]
     return (torch.arange(num_keys) < valid_lens) & _past(num_queries, num_keys)
 
@@ -155,12 +155,12 @@ def left_padding_read_as_right(starts: Tensor, num_queries: int, num_keys: int) 
     fix="compare by `>=`: a start is where the text begins, not where it ends.",
 )
 def starts_taken_for_lengths(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:
-    """the starts are taken for lengths, and the padding before them is what is visible."""
+    """the starts are used as lengths, and the padding before them is what is visible."""
     return ~_text(starts, num_keys) & _past(num_queries, num_keys)
 
 
 @task.bug(
-    symptom="Padding is seen by all that come after it, and the future by all that may see a text.",
+    symptom="All later queries attend to padding, and every query of a text attends to the future.",
     fix="join both by `&`: a key must be of the text, and not after the query.",
 )
 def joined_by_or(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:
@@ -179,7 +179,7 @@ def padding_is_seen(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:
 
 
 @task.bug(
-    symptom="The loss is far too low: each word sees the next one.",
+    symptom="The loss is far too low: each token attends to the next one.",
     fix="hide the keys after the query, too.",
 )
 def the_future_is_seen(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:
@@ -188,12 +188,12 @@ def the_future_is_seen(starts: Tensor, num_queries: int, num_keys: int) -> Tenso
 
 
 @task.bug(
-    symptom="With the keys kept, each new word sees the first one only, or padding's nothing.",
+    symptom="With cached keys, each new token attends to the first one only, or to nothing.",
     origin="pytorch#108108, executorch#21749: `is_causal=True` of PyTorch's SDPA",
     fix="let the first query be at position `num_keys - num_queries`.",
 )
 def counted_from_the_first_key(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:
-    """queries are taken to be at the first positions of the keys, but they are at the last."""
+    """queries are placed at the first positions of the keys, but they are at the last."""
     return _text(starts, num_keys) & torch.ones(num_queries, num_keys).tril().bool()
 
 
@@ -203,7 +203,7 @@ def counted_from_the_first_key(starts: Tensor, num_queries: int, num_keys: int) 
     fix="count both from the first key, padding included: only the start differs.",
 )
 def queries_moved_by_the_start(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:
-    """queries are moved on by the start, and see as many keys ahead as are padding."""
+    """queries are shifted by the start, and attend to as many keys ahead as are padding."""
     keys = torch.arange(num_keys)
     queries = keys[num_keys - num_queries :, None] + starts[:, None, None]
     return _text(starts, num_keys) & (keys <= queries)
@@ -229,15 +229,15 @@ def first_word_hidden(starts: Tensor, num_queries: int, num_keys: int) -> Tensor
 
 @task.bug(
     symptom="Each text's first word gives NaN, or zeros.",
-    fix="compare by `<=`: a query sees its own position.",
+    fix="compare by `<=`: a query attends to its own position.",
 )
 def own_position_hidden(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:
-    """each query sees the keys before its own position, and its own is hidden."""
+    """each query attends to the keys before its own position, and its own is hidden."""
     return _text(starts, num_keys) & _past(num_queries, num_keys, -1)
 
 
 @task.bug(
-    symptom="The model sees padding and what it has to guess, and nothing else.",
+    symptom="The model attends to padding and to what it has to predict, and to nothing else.",
     origin="LLMs-from-scratch#1061, tensorflow/text#894, nn.MultiheadAttention against SDPA",
     fix="return True for what is visible.",
 )
@@ -256,7 +256,7 @@ def the_first_texts_start_for_all(starts: Tensor, num_queries: int, num_keys: in
 
 
 @task.bug(
-    symptom="With as many texts as words it runs, and each word has a start of its own.",
+    symptom="With as many texts as tokens it runs, and each token has its own start.",
     fix="keep the starts on the first axis: `starts[:, None, None]`.",
 )
 def starts_on_the_axis_of_queries(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:
@@ -267,7 +267,7 @@ def starts_on_the_axis_of_queries(starts: Tensor, num_queries: int, num_keys: in
 
 @task.bug(
     symptom="Rows of padding are the mean of something, which a loss may count.",
-    origin="code that lets padding see itself, to keep NaN away",
+    origin="code that lets padding attend to itself, to avoid NaN",
     fix="leave rows of padding empty: a softmax that clears them gives 0.",
 )
 def padding_sees_itself(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:

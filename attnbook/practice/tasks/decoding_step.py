@@ -212,9 +212,7 @@ def text_by_text(step: Step) -> Two:
     return new_state, weights
 
 
-@task.solution(
-    "-inf is below every score; where there is nothing else, 0 takes the weights' place."
-)
+@task.solution("-inf is below every score; in fully masked rows, the weights are replaced by 0.")
 @of_arguments
 def by_einsum(step: Step) -> Two:
     query = torch.einsum("bs,hs->bh", step.state, step.W_q)
@@ -316,11 +314,11 @@ def _move(step: Step, weights: Tensor, memory: Tensor | None = None) -> Two:
 
 @task.bug(
     symptom="The weights answer a question that the decoder has not asked yet.",
-    fix="ask with the state as it was handed in; the new one is made from the context.",
+    fix="query with the state as it was passed in; the new one is computed from the context.",
 )
 @of_arguments
 def asks_with_a_new_state(step: Step) -> Two:
-    """the cell moves on, without a context, before the memory is asked with its new state."""
+    """the cell moves on, without a context, before its new state queries the memory."""
     nothing = torch.zeros_like(step.memory[:, 0])
     new = step.cell(torch.cat([step.token, nothing], 1), step.state)
     return _move(step, _weights(step, _scores(step._replace(state=new))))
@@ -342,7 +340,7 @@ def asks_with_the_token(step: Step) -> Two:
 )
 @of_arguments
 def padding_is_seen(step: Step) -> Two:
-    """the lengths are never used, and padding is seen."""
+    """the lengths are never used, and padding is visible."""
     return _move(step, _scores(step).softmax(1))
 
 
@@ -370,11 +368,11 @@ def the_context_is_not_fed(step: Step) -> Two:
 
 @task.bug(
     symptom="It trains as well as ever; weights stored elsewhere give nonsense.",
-    fix="join them as the task says: the token first, then the context.",
+    fix="join them as in the task: the token first, then the context.",
 )
 @of_arguments
 def the_context_before_the_token(step: Step) -> Two:
-    """context and token are joined in the wrong order, which no size tells."""
+    """context and token are joined in the wrong order, which no shape reveals."""
     weights = _weights(step, _scores(step))
     context = (weights[..., None] * step.memory).sum(1)
     return step.cell(torch.cat([context, step.token], 1), step.state), weights
@@ -435,13 +433,13 @@ def the_old_state_is_returned(step: Step) -> Two:
 
 
 @task.bug(
-    symptom="The heatmap shows weight on padding, where the model looked elsewhere.",
+    symptom="The heatmap shows weight on padding, although the model attended elsewhere.",
     origin="UvA's deep learning tutorial 6",
     fix="return the weights that the context was pooled with.",
 )
 @of_arguments
 def the_weights_are_made_again_unmasked(step: Step) -> Two:
-    """the weights that are returned are made again, without the mask."""
+    """the returned weights are recomputed without the mask."""
     return _move(step, _weights(step, _scores(step)))[0], _scores(step).softmax(1)
 
 
@@ -626,7 +624,7 @@ def the_memorys_plain_sum(token: Row, state: Row, memory: Rows) -> TwoRows:
 
 @by_hand.bug(fix="return the weights second: `return new_state, weights`.")
 def context_in_place_of_the_weights(token: Row, state: Row, memory: Rows) -> TwoRows:
-    """the context is returned, where the weights are asked for."""
+    """the context is returned instead of the weights."""
     context = _pool(_weights_of_lists(state, memory), memory)
     return _moved(state, token, context), context
 

@@ -1,4 +1,4 @@
-"""Who sees whom where several documents are packed into one sequence."""
+"""Which positions may attend to which, where several documents are packed into one sequence."""
 
 from __future__ import annotations
 
@@ -149,16 +149,16 @@ def _past(documents: Tensor) -> Tensor:
     fix="compare the document of the query with the key's, too.",
 )
 def earlier_documents_leak(documents: Tensor) -> Tensor:
-    """only the future is hidden, and a query sees all earlier documents."""
+    """only the future is hidden, and a query attends to all earlier documents."""
     return _past(documents).expand(len(documents), -1, -1)
 
 
 @task.bug(
-    symptom="The loss is far too low: each token sees the next one.",
+    symptom="The loss is far too low: each token attends to the next one.",
     fix="hide the keys after the query, too.",
 )
 def the_future_is_seen(documents: Tensor) -> Tensor:
-    """documents are kept apart, and within each the future is visible."""
+    """documents are separated, and within each the future is visible."""
     return _same(documents)
 
 
@@ -167,12 +167,12 @@ def the_future_is_seen(documents: Tensor) -> Tensor:
     fix="compare with `==`: a lower number is another document all the same.",
 )
 def documents_with_lower_numbers_leak(documents: Tensor) -> Tensor:
-    """documents are compared with `<=`, and those with lower numbers are seen."""
+    """documents are compared with `<=`, and those with lower numbers are visible."""
     return (documents[:, None, :] <= documents[:, :, None]) & _past(documents)
 
 
 @task.bug(
-    symptom="Each token attends to all that it should not see.",
+    symptom="Each token attends to exactly what should be hidden.",
     origin="tensorflow/text#894; LLMs-from-scratch#1061",
     fix="return True for what is visible.",
 )
@@ -183,15 +183,15 @@ def true_where_it_is_hidden(documents: Tensor) -> Tensor:
 
 @task.bug(
     symptom="It is right for a batch of one; in larger batches documents leak.",
-    fix="keep the batch axis: each example has documents of its own.",
+    fix="keep the batch axis: each example has its own documents.",
 )
 def the_first_examples_documents_for_all(documents: Tensor) -> Tensor:
-    """the documents of the first example are taken for all of them."""
+    """the documents of the first example are used for all of them."""
     return (_same(documents[:1]) & _past(documents)).expand(len(documents), -1, -1)
 
 
 @task.bug(
-    symptom="Each token sees what comes after it, up to its document's end.",
+    symptom="Each token attends to what comes after it, up to its document's end.",
     fix="let rows be queries and columns be keys: the lower triangle is visible.",
 )
 def the_past_is_hidden(documents: Tensor) -> Tensor:
@@ -201,7 +201,7 @@ def the_past_is_hidden(documents: Tensor) -> Tensor:
 
 @task.bug(
     symptom="The first token of each document gives NaN.",
-    fix="a query sees itself: compare positions with `<=`.",
+    fix="a query attends to itself: compare positions with `<=`.",
 )
 def hides_the_query_itself(documents: Tensor) -> Tensor:
     """a query does not see its own position."""
@@ -229,11 +229,13 @@ def one_token_of_the_document_before(documents: Tensor) -> Tensor:
 
 
 @task.bug(
-    symptom="The first token of a document sees its own one only, the second sees all again.",
+    symptom=(
+        "The first token of a document attends to its own document only, the second to all again."
+    ),
     fix="compare each query's document with each key's, not with its neighbour's.",
 )
 def only_neighbours_are_compared(documents: Tensor) -> Tensor:
-    """only a document's first token is cut off from the past, and those after it see all."""
+    """only a document's first token is cut off from the past, and those after it attend to all."""
     begins = documents != documents.roll(1, 1)
     alone = begins[:, :, None] & ~torch.eye(documents.shape[1], dtype=torch.bool)
     return _past(documents) & ~alone
@@ -323,7 +325,7 @@ def counted_from_the_end(
     return key - num_keys <= from_the_end and documents[from_the_end] == documents[key]
 
 
-@by_hand.solution("it lists the keys that the query may see.")
+@by_hand.solution("it lists the visible keys.")
 def listed(query: int, key: int, num_queries: int, num_keys: int, documents: Documents) -> bool:
     position = num_keys - num_queries + query
     return key in [k for k in range(position + 1) if documents[k] == documents[position]]
@@ -337,7 +339,7 @@ def documents_leak(
     num_keys: int,
     documents: Documents,
 ) -> bool:
-    """`documents` is never used, and documents see each other."""
+    """`documents` is never used, and documents attend to each other."""
     return key <= query + num_keys - num_queries
 
 
@@ -345,7 +347,7 @@ def documents_leak(
 def the_future_is_seen_by_hand(
     query: int, key: int, num_queries: int, num_keys: int, documents: Documents
 ) -> bool:
-    """documents are kept apart, and nothing hides the future."""
+    """documents are separated, and nothing hides the future."""
     return documents[key] == documents[query + num_keys - num_queries]
 
 
@@ -366,7 +368,7 @@ def counted_from_the_first_key(
     num_keys: int,
     documents: Documents,
 ) -> bool:
-    """the queries are taken to be at the first positions of the keys, but they are at the last."""
+    """the queries are placed at the first positions of the keys, but they are at the last."""
     return documents[key] == documents[query] and key <= query
 
 
@@ -395,11 +397,11 @@ def document_0_is_taken_for_padding_by_hand(
     return same and key <= position
 
 
-@by_hand.bug(fix="a query sees itself: compare positions by `<=`.")
+@by_hand.bug(fix="a query attends to itself: compare positions by `<=`.")
 def own_position_hidden(
     query: int, key: int, num_queries: int, num_keys: int, documents: Documents
 ) -> bool:
-    """a query sees the keys before its own position, and its own is hidden."""
+    """a query attends to the keys before its own position, and its own is hidden."""
     position = query + num_keys - num_queries
     return documents[key] == documents[position] and key < position
 
@@ -413,12 +415,10 @@ def true_means_hidden(
     return documents[key] != documents[position] or key > position
 
 
-@by_hand.bug(
-    fix="turn the comparison round: a key that may be seen has the same position, or a lower one."
-)
+@by_hand.bug(fix="turn the comparison round: a visible key has the same position, or a lower one.")
 def only_the_future_visible(
     query: int, key: int, num_queries: int, num_keys: int, documents: Documents
 ) -> bool:
-    """the order is turned round: each query sees its own position and the future."""
+    """the order is turned round: each query attends to its own position and the future."""
     position = query + num_keys - num_queries
     return documents[key] == documents[position] and key >= position

@@ -1,4 +1,4 @@
-"""Scaled dot-product attention as a layer, with dropout, and with weights to look at."""
+"""Scaled dot-product attention as a layer, with dropout, and with stored weights."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from attnbook.practice.task import Function, Law, Task, rows_sum_to_one
 SHARE = 0.2
 
 
-"""Of weights dropped, in the case that looks at what is drawn."""
+"""Of weights dropped, in the case that checks what is drawn."""
 
 
 def _as_function(written: Function) -> Function:
@@ -33,7 +33,7 @@ def _as_function(written: Function) -> Function:
         earlier: tuple[Tensor, ...] = (),
     ) -> tuple[Tensor, Tensor]:
         if isinstance(written, nn.Module):
-            raise TypeError("this is a layer already: hand over its class, DotProductAttention")
+            raise TypeError("this is a layer already: pass its class, DotProductAttention")
         layer = written(dropout).train(training)
         if earlier:
             layer(*earlier)
@@ -188,7 +188,7 @@ def _() -> tuple[Any, ...]:
 
 
 class Layer(nn.Module):
-    """What the layers below have in common: each says something else, right or wrong."""
+    """What the layers below have in common: each overrides one step, correctly or with a bug."""
 
     def __init__(self, dropout: float = 0.0) -> None:
         super().__init__()
@@ -297,10 +297,10 @@ def test_a_call_leaves_nothing_behind(layer_of: Function) -> None:
 @task.bug(
     symptom="The heatmap shows attention to padding, though padding changes no output.",
     origin="UvA's tutorial 6",
-    fix="keep the very weights that are used, `self.attention_weights = weights.detach()`.",
+    fix="store the weights that are used, `self.attention_weights = weights.detach()`.",
 )
 class kept_weights_know_no_mask(Layer):
-    """the weights to look at are computed once more, without the mask."""
+    """the stored weights are computed once more, without the mask."""
 
     def forward(
         self, queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Tensor | None = None
@@ -311,10 +311,10 @@ class kept_weights_know_no_mask(Layer):
 
 @task.bug(
     symptom="The heatmap has negative numbers.",
-    fix="keep what the softmax gives, not what it takes.",
+    fix="store the output of the softmax, not its input.",
 )
 class scores_are_kept(Layer):
-    """the scores are kept, where the weights should be."""
+    """the scores are stored instead of the weights."""
 
     def weigh(self, queries: Tensor, keys: Tensor, valid_lens: Tensor | None) -> Tensor:
         self.scores = scale(queries, keys)
@@ -327,10 +327,10 @@ class scores_are_kept(Layer):
 
 @task.bug(
     symptom="Memory grows with each call whose weights are put into a list.",
-    fix="keep `weights.detach()`.",
+    fix="store `weights.detach()`.",
 )
 class kept_weights_hang_on_the_graph(Layer):
-    """the weights are kept without `detach`, and all that made them stays in memory."""
+    """the weights are stored without `detach`, and their whole graph stays in memory."""
 
     def keep(self, weights: Tensor) -> None:
         self.attention_weights = weights
@@ -361,7 +361,7 @@ class masked_in_training_only(Layer):
 
 
 @task.bug(
-    symptom="With a high dropout all weights become alike, where they should become few.",
+    symptom="With a high dropout all weights become equal, where most should become 0.",
     fix="drop weights, after the softmax: a score of 0 is an ordinary score.",
 )
 class scores_are_dropped(Layer):
@@ -376,10 +376,10 @@ class scores_are_dropped(Layer):
 
 @task.bug(
     symptom="The heatmap has holes, and its rows do not sum to 1.",
-    fix="keep the weights first, then drop some of them, and not in place.",
+    fix="store the weights first, then drop some of them, and not in place.",
 )
 class weights_are_kept_after_dropout(Layer):
-    """the weights to look at are those after dropout."""
+    """the stored weights are those after dropout."""
 
     def drop(self, weights: Tensor) -> Tensor:
         dropped: Tensor = self.dropout(weights)
@@ -427,10 +427,10 @@ class dropped_in_eval_too(Layer):
 
 @task.bug(
     symptom="The heatmap never changes, whatever the layer is given.",
-    fix="keep the weights in each call.",
+    fix="store the weights in each call.",
 )
 class the_first_weights_stay(Layer):
-    """the weights of the first call are kept for good."""
+    """the weights of the first call are stored and never replaced."""
 
     def keep(self, weights: Tensor) -> None:
         if self.attention_weights is None:

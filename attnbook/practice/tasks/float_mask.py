@@ -22,9 +22,9 @@ task = Task(
     statement=(
         "Some code takes a mask of numbers, and *adds* it to the scores before the softmax. Write "
         "`float_mask(mask, dtype)`. `mask` is boolean, of any shape, True = visible. Return a "
-        "tensor of its shape and of the type `dtype`, the scores' own: 0 where a key may be seen, "
-        "so that its score stays as it is, and -inf where not, so that it weighs exactly 0. A row "
-        "that sees nothing is -inf throughout."
+        "tensor of its shape and of the type `dtype`, the scores' own: 0 where a key is visible, "
+        "so that its score stays as it is, and -inf where not, so that it weighs exactly 0. A "
+        "fully masked row is all -inf."
     ),
     starter="import math\nimport torch\n\ndef float_mask(mask, dtype):\n    ...",
     laws=(Law("Some visible score would not stay as it is.", _changes_no_visible_score),),
@@ -145,7 +145,7 @@ def ones_and_zeros(mask: Tensor, dtype: torch.dtype) -> Tensor:
 @task.bug(
     symptom="Padding gets *more* weight than without any mask.",
     origin="libraries whose masks are 1 where something is hidden",
-    fix="put -inf, not 1, where a key must not be seen.",
+    fix="put -inf, not 1, where a key is hidden.",
 )
 def ones_where_hidden(mask: Tensor, dtype: torch.dtype) -> Tensor:
     """hidden keys get 1, which raises their scores, and the others 0."""
@@ -202,9 +202,9 @@ def minus_a_billion(mask: Tensor, dtype: torch.dtype) -> Tensor:
 
 
 @task.bug(
-    symptom="A query that may see nothing sees everything, each key the same.",
-    origin="code that fills with `torch.finfo(dtype).min`, to keep NaN away",
-    fix="fill with -inf, and clear rows that see nothing after the softmax.",
+    symptom="A query without a visible key attends to all keys equally.",
+    origin="code that fills with `torch.finfo(dtype).min`, to avoid NaN",
+    fix="fill with -inf, and clear fully masked rows after the softmax.",
 )
 def the_lowest_finite_number(mask: Tensor, dtype: torch.dtype) -> Tensor:
     """hidden keys get the lowest finite number, and where all have it they share the weight."""
@@ -222,18 +222,18 @@ def ones_left_where_visible(mask: Tensor, dtype: torch.dtype) -> Tensor:
 
 
 @task.bug(
-    symptom="A query that may see nothing gets the mean of its padding.",
-    origin="code that opens such rows, to keep NaN away",
+    symptom="A query without a visible key gets the mean of its padding.",
+    origin="code that opens such rows, to avoid NaN",
     fix="leave such a row as it is, and clear it after the softmax.",
 )
 def empty_rows_opened(mask: Tensor, dtype: torch.dtype) -> Tensor:
-    """a row that sees nothing is filled with 0, and sees everything."""
+    """a fully masked row is filled with 0, and attends to everything."""
     return _filled(mask | ~mask.any(-1, keepdim=True), dtype, -math.inf)
 
 
 @task.bug(
     symptom="Training in half precision fails, or runs in single precision and takes its memory.",
-    fix="make it of the type that was asked for: `torch.zeros(mask.shape, dtype=dtype)`.",
+    fix="create it with the requested dtype: `torch.zeros(mask.shape, dtype=dtype)`.",
 )
 def always_single_precision(mask: Tensor, dtype: torch.dtype) -> Tensor:
     """`dtype` is never used, and the numbers are in single precision."""

@@ -191,7 +191,7 @@ def values_in_another_order(queries: Tensor, keys: Tensor, values: Tensor) -> Te
 
 
 @task.bug(
-    symptom="Each head sees a few of the positions, several times.",
+    symptom="Each head attends to a few of the positions, several times.",
     origin="prime-rl#2681",
     fix="repeat along the axis of heads, `dim=1` here: positions are at `dim=2`.",
 )
@@ -215,8 +215,8 @@ def the_first_key_head_for_all(queries: Tensor, keys: Tensor, values: Tensor) ->
 
 
 @task.bug(
-    symptom="All key heads end up alike.",
-    fix="keep the key heads apart: each serves its own group of query heads.",
+    symptom="All key heads end up the same.",
+    fix="keep the key heads separate: each serves its own group of query heads.",
 )
 def key_heads_averaged(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     """keys and values are averaged over their heads, and all query heads read the average."""

@@ -1,4 +1,4 @@
-"""How much a head looks behind the last occurrence of the token at hand."""
+"""How much a head attends to the token after the last occurrence of the current token."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ task.case("9 heads, 131 positions", gradients=False)(
 )
 
 
-@task.solution("it goes along, remembers where each token stood last, and picks weights.")
+@task.solution("it walks along, remembers the last position of each token, and picks weights.")
 def remembering(weights: Tensor, tokens: Tensor) -> Tensor:
     before = last_before(tokens)
     return mean_of(weights, [weights[:, i, j + 1] for i, j in enumerate(before) if j is not None])
@@ -149,7 +149,9 @@ def searching_backwards(weights: Tensor, tokens: Tensor) -> Tensor:
     return total / max(count, 1)
 
 
-@task.solution("the last equal token is the highest place in a lower triangle, 0 if there is none.")
+@task.solution(
+    "the last equal token is the highest position in a lower triangle, 0 if there is none."
+)
 def the_highest_place_in_each_row(weights: Tensor, tokens: Tensor) -> Tensor:
     positions = torch.arange(1, len(tokens) + 1)  # that of the key behind
     behind = ((tokens[:, None] == tokens).tril(-1) * positions).amax(1)
@@ -158,7 +160,7 @@ def the_highest_place_in_each_row(weights: Tensor, tokens: Tensor) -> Tensor:
     return (picked * counts).sum(1) / counts.sum().clamp(min=1)
 
 
-@task.solution("a mask says which weights count; it is summed, and divided by what it holds.")
+@task.solution("a mask marks the weights that count; their sum is divided by their number.")
 def by_a_mask(weights: Tensor, tokens: Tensor) -> Tensor:
     same = (tokens[:, None] == tokens).tril(-1)
     last = same & (same.flip(1).cumsum(1).flip(1) == 1)  # none to the right is the same
@@ -235,7 +237,7 @@ def first_occurrence(weights: Tensor, tokens: Tensor) -> Tensor:
 
 
 @task.bug(
-    symptom="A head that looks behind each earlier copy scores higher than one that looks once.",
+    symptom="A head that attends after each earlier copy scores higher than one that attends once.",
     fix="of all earlier positions take the last one only.",
 )
 def all_occurrences(weights: Tensor, tokens: Tensor) -> Tensor:
@@ -266,7 +268,7 @@ def every_pair_counts(weights: Tensor, tokens: Tensor) -> Tensor:
     fix="make numbers of the tokens first: `tokens.tolist()`.",
 )
 def no_token_is_found_again(weights: Tensor, tokens: Tensor) -> Tensor:
-    """no token is ever found again, as when tensors are looked up in a dict."""
+    """no token is ever recognised again, as when tensors are dict keys."""
     seen: dict[Tensor, int] = {}
     total, count = weights.new_zeros(len(weights)), 0
     for query, token in enumerate(tokens):
@@ -310,10 +312,10 @@ def own_position_counts(weights: Tensor, tokens: Tensor) -> Tensor:
 
 @task.bug(
     symptom="Scores fall where tokens come back later in the text.",
-    fix="search before the query only; its token's later positions tell it nothing.",
+    fix="search before the query only; its token's later positions do not count.",
 )
 def later_occurrences_count(weights: Tensor, tokens: Tensor) -> Tensor:
-    """the last other occurrence in the whole line is taken, though it may come after the query."""
+    """the last other occurrence in the sequence is taken, though it may come after the query."""
     known, last = tokens.tolist(), len(tokens) - 1
     places = [
         [j for j, it in enumerate(known) if it == known[i] and j != i] for i in range(last + 1)
@@ -332,7 +334,7 @@ def rows_are_taken_for_keys(weights: Tensor, tokens: Tensor) -> Tensor:
 
 
 @task.bug(
-    symptom="One number comes back, and nothing tells which head it is.",
+    symptom="One number comes back, and you cannot see which head it belongs to.",
     origin="a common mistake: `mean()` without an axis",
     fix="average over queries, and leave the heads apart.",
 )
@@ -344,7 +346,7 @@ def heads_are_averaged(weights: Tensor, tokens: Tensor) -> Tensor:
 @task.bug(
     symptom="The wrong head wins: one of the first layer, which cannot copy by itself.",
     origin="a common mistake: the two scores belong together",
-    fix="look up where the token stood before: `i - 1` is the previous-token score.",
+    fix="look up where the token occurred before: `i - 1` is the previous-token score.",
 )
 def previous_token_score(weights: Tensor, tokens: Tensor) -> Tensor:
     """each query's weight on the key just before it is taken, which is another score."""
@@ -357,7 +359,7 @@ def previous_token_score(weights: Tensor, tokens: Tensor) -> Tensor:
     fix="return 0 where no query counts.",
 )
 def nothing_divided_by_nothing(weights: Tensor, tokens: Tensor) -> Tensor:
-    """the mean of nothing is taken where no token comes back, and it is NaN."""
+    """the mean of nothing is taken where no token repeats, and it is NaN."""
     counts = any(place is not None for place in last_before(tokens))
     scores = _scored(weights, tokens, lambda w, i, j: w[:, i, j + 1])
     return scores if counts else scores / 0
@@ -378,7 +380,7 @@ def twice_in_a_row_left_out(weights: Tensor, tokens: Tensor) -> Tensor:
 @task.bug(
     symptom="Heads score 0 or 1 in short texts, and a faint head nothing at all.",
     origin="a common mistake: it is a fair score, and another one",
-    fix="average the weights themselves: a head may look there by half.",
+    fix="average the weights themselves: a head may attend there with half its weight.",
 )
 def hits_are_counted(weights: Tensor, tokens: Tensor) -> Tensor:
     """it counts how often the key behind has the highest weight, and not how high it is."""
@@ -386,7 +388,7 @@ def hits_are_counted(weights: Tensor, tokens: Tensor) -> Tensor:
 
 
 @task.bug(
-    symptom="Every head looks good: one lucky query is enough.",
+    symptom="Every head scores well: one lucky query is enough.",
     fix="take the mean over the queries.",
 )
 def the_best_query_only(weights: Tensor, tokens: Tensor) -> Tensor:

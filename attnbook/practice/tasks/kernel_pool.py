@@ -290,7 +290,7 @@ def own_key_left_out(queries: Tensor, keys: Tensor, values: Tensor, width: Width
     fix="leave the root out: the square of a root is what was under it, but has no slope at 0.",
 )
 def a_root_squared(queries: Tensor, keys: Tensor, values: Tensor, width: Width) -> Tensor:
-    """the root of the squared distance is taken and squared again; at 0 its slope is infinite."""
+    """the root of the squared distance is squared again, and at 0 its gradient is infinite."""
     distances = squared_distances(queries, keys).sqrt()
     return (-(distances**2) / (2 * width**2)).softmax(dim=-1) @ values
 
@@ -364,14 +364,14 @@ def by_the_formula_by_hand(query: float, keys: Row, values: Row, width: float) -
     return sum(w * v for w, v in zip(weights, values, strict=True))
 
 
-@by_hand.solution("a weight is 1 over what all kernels are, seen from its own key.")
+@by_hand.solution("a weight is 1 over the sum of all kernels relative to its own.")
 def seen_from_each_key(query: float, keys: Row, values: Row, width: float) -> float:
     output = 0.0
     for key, value in zip(keys, values, strict=True):
         total = 0.0
         for other in keys:
             nearer = (query - key) ** 2 - (query - other) ** 2
-            # More than 700, and the weight is 0 as far as a float can say.
+            # More than 700, and the weight is 0 in floating point.
             total += math.exp(min(nearer / (2 * width**2), 700))
         output += value / total
     return output

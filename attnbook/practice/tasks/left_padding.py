@@ -199,7 +199,7 @@ def one_key_of_padding_is_visible(valid_lens: Tensor, num_keys: int) -> Two:
     fix="compare with `>=`: the key at `num_keys - valid_lens` is real.",
 )
 def the_first_real_key_is_hidden(valid_lens: Tensor, num_keys: int) -> Two:
-    """one key too few is taken for real, and the first of each text is hidden."""
+    """one key too few counts as real, and the first of each text is hidden."""
     mask = torch.arange(num_keys) > num_keys - valid_lens[:, None, None]
     return mask, _positions(mask)
 
@@ -220,7 +220,7 @@ def true_where_it_is_hidden(valid_lens: Tensor, num_keys: int) -> Two:
     fix="`num_keys - valid_lens` keys are padding, not `valid_lens`.",
 )
 def lengths_taken_for_padding(valid_lens: Tensor, num_keys: int) -> Two:
-    """the lengths are taken for the number of padded keys."""
+    """the lengths are used as the number of padded keys."""
     mask = torch.arange(num_keys) >= valid_lens[:, None, None]
     return mask, _positions(mask)
 

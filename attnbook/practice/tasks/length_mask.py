@@ -1,4 +1,4 @@
-"""Who may be seen, from lengths."""
+"""Which keys are visible, from lengths."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ task = Task(
     ),
     starter="def length_mask(valid_lens, num_keys):\n    ...",
     laws=(
-        Law("Some row does not see as many keys as its length.", _as_many_seen_as_the_lengths_say),
+        Law(
+            "Some row does not have as many visible keys as its length.",
+            _as_many_seen_as_the_lengths_say,
+        ),
     ),
 )
 
@@ -88,7 +91,7 @@ def by_comparing(valid_lens: Tensor, num_keys: int) -> Tensor:
     return torch.arange(num_keys) < per_query(valid_lens)
 
 
-@task.solution("it writes True into the first keys of each row, as many as its length says.")
+@task.solution("it writes True into the first keys of each row, as many as its length.")
 def row_by_row(valid_lens: Tensor, num_keys: int) -> Tensor:
     rows = valid_lens.reshape(len(valid_lens), -1)
     mask = torch.zeros(*rows.shape, num_keys, dtype=torch.bool)
@@ -98,9 +101,7 @@ def row_by_row(valid_lens: Tensor, num_keys: int) -> Tensor:
     return mask
 
 
-@task.solution(
-    "row L of a triangle has its first L entries True, and lengths say which rows to take."
-)
+@task.solution("row L of a triangle has its first L entries True, and lengths select the rows.")
 def rows_of_a_triangle(valid_lens: Tensor, num_keys: int) -> Tensor:
     triangle = torch.ones(num_keys + 1, num_keys, dtype=torch.bool).tril(-1)
     return triangle[per_query(valid_lens)[..., 0]]
@@ -154,7 +155,7 @@ def one_key_too_many(valid_lens: Tensor, num_keys: int) -> Tensor:
     fix="count positions from 0: `torch.arange(num_keys)`, and compare with `<`.",
 )
 def one_key_too_few(valid_lens: Tensor, num_keys: int) -> Tensor:
-    """positions are counted from 1, and the last key that may be seen is hidden."""
+    """positions are counted from 1, and the last visible key is hidden."""
     return torch.arange(1, num_keys + 1) < per_query(valid_lens)
 
 
@@ -178,7 +179,7 @@ def lengths_transposed(valid_lens: Tensor, num_keys: int) -> Tensor:
 
 
 @task.bug(
-    symptom="All queries of an example see the same keys, whatever their lengths say.",
+    symptom="All queries of an example attend to the same keys, whatever their lengths are.",
     fix="keep the axis of queries: `valid_lens[:, :, None]`.",
 )
 def the_first_querys_length_for_all(valid_lens: Tensor, num_keys: int) -> Tensor:
@@ -212,7 +213,7 @@ def the_longest_length_for_all(valid_lens: Tensor, num_keys: int) -> Tensor:
     fix="let 0 be a length as any other: it hides all keys.",
 )
 def zero_hides_nothing(valid_lens: Tensor, num_keys: int) -> Tensor:
-    """a length of 0 is taken for no length at all, and shows all keys."""
+    """a length of 0 is treated as no length at all, and shows all keys."""
     rows = per_query(valid_lens)
     return (torch.arange(num_keys) < rows) | (rows == 0)
 
@@ -228,7 +229,7 @@ def ones_and_zeros(valid_lens: Tensor, num_keys: int) -> Tensor:
 
 
 @task.bug(
-    symptom="Where a mask of True and False is asked for, every key but the visible ones counts.",
+    symptom="Where a boolean mask is expected, every key but the visible ones counts.",
     fix="return True and False, and leave filling with -inf to the softmax.",
 )
 def numbers_to_be_added(valid_lens: Tensor, num_keys: int) -> Tensor:

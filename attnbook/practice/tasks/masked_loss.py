@@ -20,12 +20,12 @@ task = Task(
     name="masked-loss",
     statement=(
         "Write `masked_loss(scores, targets, valid_lens)`. `scores` has shape (batch, num_steps, "
-        "num_symbols): how likely each symbol is at each step, before the softmax. `targets`, "
-        "(batch, num_steps), holds the right symbols, whole numbers from 0; symbol 0 is one like "
-        "any other. `valid_lens`, (batch,), says how many steps of each text, from the first, are "
-        "real; the rest is padding, which holds scores and symbols without meaning. The loss is "
-        "one number of shape (), of the scores' dtype: the mean of −log p of the right symbol over "
-        "all real steps of the batch, each with the same weight. A length may be 0, but not all."
+        "num_symbols): how likely each token is at each step, before the softmax. `targets`, "
+        "(batch, num_steps), holds the right tokens, whole numbers from 0; token 0 is one like any "
+        "other. `valid_lens`, (batch,), is the number of real steps of each text, from the first; "
+        "the rest is padding, which holds scores and tokens without meaning. The loss is one "
+        "number of shape (), of the scores' dtype: the mean of −log p of the right token over all "
+        "real steps of the batch, each with the same weight. A length may be 0, but not all."
     ),
     starter="def masked_loss(scores, targets, valid_lens):\n    ...",
     laws=(Law("The loss is negative; −log p never is.", _positive),),
@@ -111,7 +111,7 @@ def targets_that_are_ignored(scores: Tensor, targets: Tensor, valid_lens: Tensor
     return F.cross_entropy(scores.flatten(0, 1), ignored.flatten(), ignore_index=-100)
 
 
-@task.solution("it takes the right symbol's log p everywhere, and adds up those that are real.")
+@task.solution("it takes log p of the right token everywhere, and adds up those of real steps.")
 def gathered_and_masked(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
     logs = scores.log_softmax(-1).gather(-1, targets.unsqueeze(-1)).squeeze(-1)
     real = real_places(targets, valid_lens)
@@ -128,13 +128,13 @@ def text_by_text(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
     return total / valid_lens.sum()
 
 
-@task.solution("padding is taken out before there is any loss.")
+@task.solution("padding is removed before the loss is computed.")
 def only_what_is_real(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
     real = real_places(targets, valid_lens)
     return F.nll_loss(scores[real].log_softmax(1), targets[real])
 
 
-@task.solution("each right symbol has the weight 1 over the number of real steps, all else 0.")
+@task.solution("each right token has the weight 1 over the number of real steps, all else 0.")
 def a_weighted_sum(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
     real = real_places(targets, valid_lens).to(scores.dtype)
     weights = F.one_hot(targets, scores.shape[-1]).to(scores.dtype) * (real / real.sum())[..., None]
@@ -205,7 +205,7 @@ def divided_by_all_steps(scores: Tensor, targets: Tensor, valid_lens: Tensor) ->
 
 
 @task.bug(
-    symptom="The loss of a batch is not the mean of its parts' losses, weighted by symbols.",
+    symptom="The loss of a batch is not the mean of its parts' losses, weighted by tokens.",
     fix="divide once, the sum over the batch by the number of real steps in the batch.",
 )
 def the_mean_of_the_texts_means(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
@@ -225,7 +225,7 @@ def the_sum_in_place_of_the_mean(scores: Tensor, targets: Tensor, valid_lens: Te
 
 @task.bug(
     symptom="The loss falls a little and stays high, however long one trains.",
-    fix="hand the scores themselves to `cross_entropy`, which takes the softmax.",
+    fix="pass the scores themselves to `cross_entropy`, which takes the softmax.",
 )
 def softmax_twice(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
     """the softmax is taken twice, once before `cross_entropy` and once in it."""
@@ -247,12 +247,12 @@ def the_scores_are_masked(scores: Tensor, targets: Tensor, valid_lens: Tensor) -
     fix="real steps are those whose position is below the length.",
 )
 def the_last_symbol_is_left_out(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
-    """one step too few is counted: the last symbol of each text is left out."""
+    """one step too few is counted: the last token of each text is left out."""
     return _mean(_losses(scores, targets), real_places(targets, valid_lens - 1))
 
 
 @task.bug(
-    symptom="After the end of a text the model learns to write one symbol of padding.",
+    symptom="After the end of a text the model learns to write one token of padding.",
     fix="compare positions with `<`: they are counted from 0.",
 )
 def one_step_of_padding(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
@@ -262,16 +262,16 @@ def one_step_of_padding(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> 
 
 @task.bug(
     symptom="One symbol is never learned.",
-    fix="tell padding by the lengths, not by a number that is a symbol, too.",
+    fix="find padding by the lengths, not by a number that is also a token.",
 )
 def symbol_0_is_left_out(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
-    """symbol 0 is taken for padding wherever it is."""
+    """token 0 is treated as padding wherever it is."""
     return _mean(_losses(scores, targets), real_places(targets, valid_lens) & (targets != 0))
 
 
 @task.bug(
     symptom="The loss is negative.",
-    fix="hand `log_softmax` to `nll_loss`, or the scores to `cross_entropy`.",
+    fix="pass `log_softmax` to `nll_loss`, or the scores to `cross_entropy`.",
 )
 def the_logarithm_is_missing(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
     """`nll_loss` is given probabilities, and no logarithm is taken."""
@@ -281,7 +281,7 @@ def the_logarithm_is_missing(scores: Tensor, targets: Tensor, valid_lens: Tensor
 
 @task.bug(
     symptom="The loss is that of a guess, and changes with the number of steps.",
-    fix="take the softmax over the symbols: flatten batch and steps for `cross_entropy`.",
+    fix="take the softmax over the tokens: flatten batch and steps for `cross_entropy`.",
 )
 def softmax_over_the_steps(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
     """the softmax is taken over the steps."""
@@ -294,6 +294,6 @@ def softmax_over_the_steps(scores: Tensor, targets: Tensor, valid_lens: Tensor) 
     fix="take `log_softmax`, which never passes through p.",
 )
 def log_of_a_softmax(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
-    """the logarithm is taken of a p that has vanished to 0."""
+    """the logarithm is taken of a p that has underflowed to 0."""
     real = real_places(targets, valid_lens)
     return -scores.softmax(-1).gather(-1, targets[..., None])[..., 0][real].log().mean()

@@ -108,7 +108,7 @@ task.case("half precision")(lambda: (normal(2, 3, 5).half(), lengths([4, 0, 1], 
 
 
 def where_visible(scores: Tensor, valid_lens: Tensor | None) -> Tensor:
-    """True where a key may be seen, for each score."""
+    """True where a key is visible, for each score."""
     if valid_lens is None:
         return torch.ones_like(scores, dtype=torch.bool)
     per_query = valid_lens if valid_lens.dim() == 2 else valid_lens[:, None]
@@ -117,13 +117,13 @@ def where_visible(scores: Tensor, valid_lens: Tensor | None) -> Tensor:
 
 
 def filled(scores: Tensor, visible: Tensor) -> Tensor:
-    """Put -inf at padding, and 0 into rows that see nothing."""
+    """Put -inf at padding, and 0 into fully masked rows."""
     empty = ~visible.any(dim=-1, keepdim=True)
     return scores.masked_fill(~visible, -math.inf).masked_fill(empty, 0)
 
 
 def weigh(scores: Tensor, visible: Tensor) -> Tensor:
-    """Clear rows that see nothing before the softmax and after it."""
+    """Clear fully masked rows before the softmax and after it."""
     return filled(scores, visible).softmax(-1).masked_fill(~visible, 0)
 
 
@@ -168,7 +168,7 @@ def the_package(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
     return attnbook.masked_softmax(scores, valid_lens)
 
 
-@task.solution("-inf is below every score, and rows that see nothing are cleared before and after.")
+@task.solution("-inf is below every score, and fully masked rows are cleared before and after.")
 def filled_with_infinity(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
     return weigh(scores, where_visible(scores, valid_lens))
 
@@ -286,7 +286,7 @@ def padding_filled_with_zero(scores: Tensor, valid_lens: Tensor | None = None) -
 @task.bug(
     symptom="Where all scores are very low, padding gets all the weight.",
     origin="Dive into Deep Learning's masked softmax",
-    fix="fill with -inf, which is below every score, and clear rows that see nothing.",
+    fix="fill with -inf, which is below every score, and clear fully masked rows.",
 )
 def filled_with_minus_a_million(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
     """padding is filled with a number like -1e6, and not even that is below every score."""
@@ -296,7 +296,7 @@ def filled_with_minus_a_million(scores: Tensor, valid_lens: Tensor | None = None
 @task.bug(
     symptom="Training in half precision fails: a value cannot be converted without overflow.",
     origin="the Annotated Transformer",
-    fix="fill with -inf, which every type can hold, and clear rows that see nothing.",
+    fix="fill with -inf, which every type can hold, and clear fully masked rows.",
 )
 def filled_with_minus_a_billion(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
     """padding is filled with a number like -1e9, which half precision lacks; empty rows weigh."""
@@ -309,7 +309,7 @@ def filled_with_minus_a_billion(scores: Tensor, valid_lens: Tensor | None = None
     fix="set the weights of hidden keys to 0 after the softmax as well.",
 )
 def empty_rows_uniform(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
-    """a row that sees nothing is filled with one finite number, and all its keys weigh the same."""
+    """a fully masked row is filled with one finite number, and all its keys weigh the same."""
     return _fill(scores, valid_lens, torch.finfo(scores.dtype).min).softmax(-1)
 
 
@@ -319,13 +319,13 @@ def empty_rows_uniform(scores: Tensor, valid_lens: Tensor | None = None) -> Tens
     fix="put 0 instead of such a row's scores before the softmax, and clear its weights after.",
 )
 def empty_rows_nan(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
-    """a row that sees nothing is normalised all the same: 0 divided by 0, by a softmax of -inf."""
+    """a fully masked row is normalised like any other: 0 divided by 0, by a softmax of -inf."""
     return _fill(scores, valid_lens, -math.inf).softmax(-1)
 
 
 @task.bug(
     symptom="All outputs look right, and after one step all parameters are NaN.",
-    origin="found in many places, with -inf and rows that are all masked",
+    origin="found in many projects, with -inf and rows that are all masked",
     fix="fill by `masked_fill`, which sends nothing back, or give such rows a score of 0 first.",
 )
 def nan_cleared_too_late(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
@@ -358,7 +358,7 @@ def masked_and_normalised_again(scores: Tensor, valid_lens: Tensor | None = None
 @task.bug(
     symptom="The model attends to padding and to nothing else.",
     origin="tensorflow/text#894, LLMs-from-scratch#1061",
-    fix="swap the mask: fill where a key must not be seen.",
+    fix="swap the mask: fill where a key is hidden.",
 )
 def padding_alone_visible(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
     """the mask is the wrong way round: visible keys are hidden, and padding is seen."""
@@ -428,7 +428,7 @@ def softmax_over_the_queries(scores: Tensor, valid_lens: Tensor | None = None) -
 @task.bug(
     symptom="Rows sum to 1.8 or to 2.5, and depend on the other examples.",
     origin="the book's own first draft, by `nn.Softmax()` without `dim`",
-    fix="always say `dim=-1`: without it torch takes the first of three axes.",
+    fix="always write `dim=-1`: without it torch takes the first of three axes.",
 )
 def softmax_over_the_batch(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
     """the softmax is taken over the batch, as `nn.Softmax()` without `dim` does."""
@@ -438,7 +438,7 @@ def softmax_over_the_batch(scores: Tensor, valid_lens: Tensor | None = None) -> 
 @task.bug(
     symptom="With several heads, examples get each other's lengths.",
     origin="Dive into Deep Learning's masked softmax, when given four axes",
-    fix="repeat each length in place, by `repeat_interleave`, or give the mask an axis of 1.",
+    fix="repeat each length in place, by `repeat_interleave`, or give the mask an axis of size 1.",
 )
 def lengths_repeated_in_the_wrong_order(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
     """lengths are repeated for heads as a, b, a, b, where examples lie as a, a, b, b."""
@@ -452,7 +452,7 @@ def lengths_repeated_in_the_wrong_order(scores: Tensor, valid_lens: Tensor | Non
 @task.bug(
     symptom="Sums of 1, but for one query whose scores had overflowed to the lowest number.",
     origin="a new reader's answer, and much code that knows -inf to be dangerous",
-    fix="fill with -inf, which is below every score, and clear rows that see nothing.",
+    fix="fill with -inf, which is below every score, and clear fully masked rows.",
 )
 def filled_with_the_lowest_number(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
     """padding is filled with the lowest finite number, and a score can be as low."""
@@ -514,7 +514,7 @@ by_hand.solution("only visible scores get a power; padding gets its 0 at the end
 )
 
 
-@by_hand.solution("e to the power of minus infinity is 0; a row of nothing is looked at first.")
+@by_hand.solution("e to the power of minus infinity is 0; a fully masked row is handled first.")
 def minus_infinity(scores: Row, valid_len: int) -> Row:
     if valid_len == 0:
         return [0.0 for _ in scores]
@@ -547,7 +547,7 @@ def scores_set_to_0(scores: Row, valid_len: int) -> Row:
 
 @by_hand.bug(fix="the first `valid_len` keys are those with an index below it: `i < valid_len`.")
 def one_key_too_many(scores: Row, valid_len: int) -> Row:
-    """one key too many is seen, that at the index `valid_len`."""
+    """one key too many is visible, that at the index `valid_len`."""
     seen = scores[: valid_len + 1]
     return _softmax(seen) + [0.0] * (len(scores) - len(seen))
 
@@ -558,16 +558,16 @@ def padding_cut_off(scores: Row, valid_len: int) -> Row:
     return _softmax(scores[:valid_len])
 
 
-@by_hand.bug(fix="look at a `valid_len` of 0 first: all weights are 0 then.")
+@by_hand.bug(fix="handle a `valid_len` of 0 first: all weights are 0 then.")
 def nothing_to_see_forgotten(scores: Row, valid_len: int) -> Row:
-    """a row that may see nothing is forgotten, and has no maximum, or a sum of 0."""
+    """a fully masked row is forgotten, and has no maximum, or a sum of 0."""
     seen = scores[:valid_len]
     largest = max(seen)
     powers = [math.exp(score - largest) for score in seen]
     return [power / sum(powers) for power in powers] + [0.0] * (len(scores) - valid_len)
 
 
-@by_hand.bug(fix="look at a `valid_len` of 0 first: all weights are 0 then.")
+@by_hand.bug(fix="handle a `valid_len` of 0 first: all weights are 0 then.")
 def filled_with_minus_a_billion_by_hand(scores: Row, valid_len: int) -> Row:
     """padding gets a very low score, and where all scores are the same they share the weight."""
     return _softmax([s if i < valid_len else -1e9 for i, s in enumerate(scores)])
@@ -588,7 +588,7 @@ def no_maximum_subtracted_by_hand(scores: Row, valid_len: int) -> Row:
     return [power / sum(powers) for power in powers] + [0.0] * (len(scores) - valid_len)
 
 
-@by_hand.bug(fix="subtract the largest of the scores that are seen: `max(scores[:valid_len])`.")
+@by_hand.bug(fix="subtract the largest of the visible scores: `max(scores[:valid_len])`.")
 def maximum_of_the_padding_too(scores: Row, valid_len: int) -> Row:
     """the maximum is taken over padding, too, and relative to it all visible powers vanish."""
     powers = [math.exp(score - max(scores)) for score in scores[:valid_len]]
@@ -601,7 +601,7 @@ def shared_evenly(scores: Row, valid_len: int) -> Row:
     return [1 / valid_len if i < valid_len else 0.0 for i in range(len(scores))]
 
 
-@by_hand.bug(fix="divide by the sum of the powers that are seen.")
+@by_hand.bug(fix="divide by the sum of the visible powers.")
 def never_divided(scores: Row, valid_len: int) -> Row:
     """the powers are not divided by their sum, so that they are no shares."""
     seen = scores[:valid_len]
@@ -609,7 +609,7 @@ def never_divided(scores: Row, valid_len: int) -> Row:
     return powers + [0.0] * (len(scores) - valid_len)
 
 
-@by_hand.bug(fix="look at a `valid_len` of 0 first: all weights are 0 then.")
+@by_hand.bug(fix="handle a `valid_len` of 0 first: all weights are 0 then.")
 def filled_with_minus_infinity(scores: Row, valid_len: int) -> Row:
     """padding is set to minus infinity, and a row of nothing is NaN: -inf - -inf."""
     return _softmax([s if i < valid_len else -math.inf for i, s in enumerate(scores)])
@@ -623,9 +623,9 @@ def divided_once_more(scores: Row, valid_len: int) -> Row:
     return shares + [0.0] * (len(scores) - valid_len)
 
 
-@by_hand.bug(fix="look at a `valid_len` of 0 first: all weights are 0 then.")
+@by_hand.bug(fix="handle a `valid_len` of 0 first: all weights are 0 then.")
 def nothing_divided(scores: Row, valid_len: int) -> Row:
-    """where nothing is seen, what is left sums to 0, and is divided by that."""
+    """where no key is visible, the rest sums to 0, and is divided by that."""
     kept = [w if i < valid_len else 0.0 for i, w in enumerate(_softmax(scores))]
     return [each / sum(kept) for each in kept]
 

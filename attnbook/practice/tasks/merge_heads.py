@@ -89,7 +89,7 @@ def joined_end_to_end(heads: Tensor) -> Tensor:
     return torch.cat(heads.unbind(1), dim=-1)
 
 
-@task.solution("it copies head after head into its place.")
+@task.solution("it copies one head after another to its position.")
 def head_by_head(heads: Tensor) -> Tensor:
     batch, num_heads, num_positions, size = heads.shape
     merged = heads.new_zeros(batch, num_positions, num_heads * size)
@@ -149,7 +149,7 @@ def _sizes(heads: Tensor) -> tuple[int, int, int]:
 
 @task.bug(
     symptom="It trains, but an output holds what other positions have pooled.",
-    origin="hyunwoongko/transformer#15, on the way back",
+    origin="hyunwoongko/transformer#15, when the heads are merged",
     fix="swap heads and positions first: `heads.transpose(1, 2).flatten(2)`.",
 )
 def reshaped_without_a_swap(heads: Tensor) -> Tensor:
@@ -225,7 +225,7 @@ def squeezed(heads: Tensor) -> Tensor:
 
 
 @task.bug(
-    symptom="The heads, looked at after the call, have their axes swapped.",
+    symptom="The heads, inspected after the call, have their axes swapped.",
     fix="use `transpose`, without the underscore.",
 )
 def swapped_in_place(heads: Tensor) -> Tensor:
@@ -238,7 +238,7 @@ def swapped_in_place(heads: Tensor) -> Tensor:
     fix="make the new tensor with `heads.new_empty(…)`, or pass `dtype=heads.dtype`.",
 )
 def filled_into_torchs_own_dtype(heads: Tensor) -> Tensor:
-    """the numbers end up in torch's own dtype, as in a new tensor that was made without one."""
+    """the result has torch's default dtype, as a new tensor created without one."""
     size = heads.shape[-1]
     merged = torch.empty(_sizes(heads))
     for head, part in enumerate(heads.unbind(1)):

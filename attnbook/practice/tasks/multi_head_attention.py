@@ -175,7 +175,7 @@ def unpacked(given: tuple[Any, ...]) -> Inputs:
 
 
 def seen_keys(keys: Tensor, valid_lens: Tensor | None) -> Tensor:
-    """True where a key may be seen by all heads and queries: (batch, 1, 1, num_keys)."""
+    """True where a key is visible to all heads and queries: (batch, 1, 1, num_keys)."""
     if valid_lens is None:
         return torch.ones(len(keys), 1, 1, keys.shape[1], dtype=torch.bool)
     return (torch.arange(keys.shape[1]) < valid_lens[:, None])[:, None, None]
@@ -239,7 +239,7 @@ def head_by_head(*given: *Inputs) -> Tensor:
     return output
 
 
-@task.solution("torch's own attention takes the heads; rows that see nothing are cleared after it.")
+@task.solution("torch's own attention takes the heads; fully masked rows are cleared after it.")
 @of_inputs
 def torch_itself(*given: *Inputs) -> Tensor:
     def attend(q: Tensor, k: Tensor, v: Tensor, visible: Tensor) -> Tensor:
@@ -249,7 +249,7 @@ def torch_itself(*given: *Inputs) -> Tensor:
     return in_steps(given, attend=attend)
 
 
-@task.solution("each head has matrices of its own, and what they make of a query is added up.")
+@task.solution("each head has its own matrices, and their outputs are added up.")
 @of_inputs
 def matrices_for_each_head(*given: *Inputs) -> Tensor:
     queries, keys, values, W_q, W_k, W_v, W_o, num_heads, valid_lens = unpacked(given)
@@ -349,7 +349,7 @@ def scaled_by_the_whole_width(*given: *Inputs) -> Tensor:
 
 
 @task.bug(
-    symptom="Each head looks at one key only, the more so the larger the heads are.",
+    symptom="Each head attends to one key only, the more so the larger the heads are.",
     fix="divide the scores of a head by the root of head_size, before the softmax.",
 )
 @of_inputs
@@ -361,7 +361,7 @@ def not_scaled(*given: *Inputs) -> Tensor:
 
 
 @task.bug(
-    symptom="All weights are nearly alike, the more so the larger the heads are.",
+    symptom="All weights are nearly equal, the more so the larger the heads are.",
     fix="take the root of head_size.",
 )
 @of_inputs
@@ -373,7 +373,7 @@ def root_forgotten(*given: *Inputs) -> Tensor:
 
 
 @task.bug(
-    symptom="It trains, but a head sees some positions in full and others not at all.",
+    symptom="It trains, but a head gets some positions in full and others not at all.",
     origin="hyunwoongko/transformer#15",
     fix="reshape to (batch, num_positions, num_heads, head_size), then `transpose(1, 2)`.",
 )
@@ -385,7 +385,7 @@ def split_by_a_reshape(*given: *Inputs) -> Tensor:
 
 @task.bug(
     symptom="It trains, but an output holds what other queries have pooled.",
-    origin="hyunwoongko/transformer#15, on the way back",
+    origin="hyunwoongko/transformer#15, when the heads are merged",
     fix="swap heads and queries before the reshape: `heads.transpose(1, 2).flatten(2)`.",
 )
 @of_inputs
@@ -496,7 +496,7 @@ def padding_not_hidden(*given: *Inputs) -> Tensor:
 
 
 @task.bug(
-    symptom="Some heads see padding, and others too few keys.",
+    symptom="Some heads attend to padding, and others too few keys.",
     fix="use `repeat_interleave(num_heads)`: the heads of one example are together.",
 )
 @of_inputs

@@ -242,7 +242,7 @@ def the_correction_has_the_wrong_sign(scores: Tensor, values: Tensor, block_size
 
 
 @task.bug(
-    symptom="The last few keys are never seen, for some lengths only.",
+    symptom="The last few keys are never used, for some lengths only.",
     fix="go on up to `num_keys`; a slice that reaches beyond the end is just shorter.",
 )
 def the_last_block_is_dropped(scores: Tensor, values: Tensor, block_size: int) -> Tensor:
@@ -259,7 +259,7 @@ def the_last_block_is_dropped(scores: Tensor, values: Tensor, block_size: int) -
     fix="divide once, at the end, by the sum of all powers.",
 )
 def the_mean_of_the_blocks(scores: Tensor, values: Tensor, block_size: int) -> Tensor:
-    """each block has a softmax of its own, and the outputs of the blocks are averaged."""
+    """each block has its own softmax, and the outputs of the blocks are averaged."""
     blocks = _blocks(scores, values, block_size)
     return torch.stack([block.softmax(-1) @ part for block, part in blocks]).mean(0)
 
@@ -422,9 +422,9 @@ def the_old_highest_returned(highest: N, total: N, weighted: N, score: N, value:
     return _carried(highest, factor * total, factor * weighted, power, value)
 
 
-@by_hand.bug(fix="let the highest rise, `max(highest, score)`, and see all powers from there.")
+@by_hand.bug(fix="let the highest rise, `max(highest, score)`, and take all powers relative to it.")
 def the_highest_never_rises_by_hand(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
-    """the highest never rises, and powers are seen from the old one for ever."""
+    """the highest never rises, and powers stay relative to the old one."""
     return _carried(highest, total, weighted, math.exp(score - highest), value)
 
 
@@ -474,7 +474,7 @@ def the_sums_exchanged(highest: N, total: N, weighted: N, score: N, value: N) ->
 
 @by_hand.bug(fix="take `math.exp(score - new_highest)`: let the highest rise before.")
 def seen_from_the_old_highest(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
-    """the new key's power is seen from the old highest, though the old sums are corrected."""
+    """the new key's power is relative to the old highest, though the old sums are corrected."""
     new, factor, _ = _seen(highest, score)
     return _carried(new, factor * total, factor * weighted, math.exp(score - highest), value)
 

@@ -1,4 +1,4 @@
-"""Who sees whom where a prefix may be read as a whole."""
+"""Which positions may attend to which, where a prefix may be read as a whole."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ task = Task(
     name="prefix-mask",
     statement=(
         "A prefix language model reads a question as a whole and then writes word by word. Write "
-        "`prefix_mask(prefix_lens, num_queries, num_keys)`. `prefix_lens`, (batch,), says how many "
-        "keys of each example, from the first, are its prefix: whole numbers from 0 to "
+        "`prefix_mask(prefix_lens, num_queries, num_keys)`. `prefix_lens`, (batch,), is the number "
+        "of keys of each example, from the first, that are its prefix: whole numbers from 0 to "
         "`num_keys`. Give a boolean mask of shape (batch, num_queries, num_keys), True = visible: "
-        "*every* query sees the whole prefix, and besides it the key at its own position and all "
-        "keys before it, and no other. Queries are at the *last* positions of the keys; there "
-        "are never more queries than keys."
+        "*every* query attends to the whole prefix, the key at its own position and all keys "
+        "before it, and no other. Queries are at the *last* positions of the keys; there are never "
+        "more queries than keys."
     ),
     starter="def prefix_mask(prefix_lens, num_queries, num_keys):\n    ...",
-    laws=(Law("Some query does not see the whole prefix.", _shows_the_prefix_to_all),),
+    laws=(Law("Some query does not attend to the whole prefix.", _shows_the_prefix_to_all),),
 )
 
 
@@ -150,7 +150,7 @@ def _past(num_queries: int, num_keys: int, diagonal: int = 0) -> Tensor:
     fix="open the prefix for every query: join both rules by `|`.",
 )
 def the_prefix_is_causal_too(prefix_lens: Tensor, num_queries: int, num_keys: int) -> Tensor:
-    """the prefix is never used, and its own queries do not see what comes after them in it."""
+    """the prefix is never used, and its queries do not attend to what comes after them in it."""
     return _past(num_queries, num_keys).repeat(len(prefix_lens), 1, 1)
 
 
@@ -165,7 +165,7 @@ def joined_by_and(prefix_lens: Tensor, num_queries: int, num_keys: int) -> Tenso
 
 
 @task.bug(
-    symptom="All words look at the question, and none at the answer so far.",
+    symptom="All tokens attend to the question, and none to the answer so far.",
     fix="add the causal rule for what comes after the prefix.",
 )
 def only_the_prefix_is_visible(prefix_lens: Tensor, num_queries: int, num_keys: int) -> Tensor:
@@ -174,11 +174,11 @@ def only_the_prefix_is_visible(prefix_lens: Tensor, num_queries: int, num_keys: 
 
 
 @task.bug(
-    symptom="The loss is far too low: the question has read the answer, and tells it.",
+    symptom="The loss is far too low: the question has read the answer, and passes it on.",
     fix="show the prefix's queries the prefix only: compare the keys' positions, not theirs.",
 )
 def the_prefix_sees_all(prefix_lens: Tensor, num_queries: int, num_keys: int) -> Tensor:
-    """queries in the prefix see all keys, those after the prefix, too."""
+    """queries in the prefix attend to all keys, those after the prefix, too."""
     inside = _prefix(prefix_lens, num_keys)[:, 0, num_keys - num_queries :, None]
     return inside | _past(num_queries, num_keys)
 
@@ -202,17 +202,19 @@ def a_prefix_one_key_too_short(prefix_lens: Tensor, num_queries: int, num_keys: 
 
 
 @task.bug(
-    symptom="It is right in training; with kept keys the model forgets what it just wrote.",
+    symptom="It is right in training; with cached keys the model ignores what it just wrote.",
     origin="pytorch#108108, executorch#21749",
     fix="let the first query be at position `num_keys - num_queries`.",
 )
 def counted_from_the_first_key(prefix_lens: Tensor, num_queries: int, num_keys: int) -> Tensor:
-    """queries are taken to be at the first positions of the keys, but they are at the last."""
+    """queries are placed at the first positions of the keys, but they are at the last."""
     return _prefix(prefix_lens, num_keys) | torch.ones(num_queries, num_keys).tril().bool()
 
 
 @task.bug(
-    symptom="The first row is right, and then each word sees the one that it should guess.",
+    symptom=(
+        "The first row is right, and then each token attends to the one that it should predict."
+    ),
     fix="stop at the own position: the next token is what is to be guessed.",
 )
 def next_key_visible(prefix_lens: Tensor, num_queries: int, num_keys: int) -> Tensor:
@@ -222,15 +224,15 @@ def next_key_visible(prefix_lens: Tensor, num_queries: int, num_keys: int) -> Te
 
 @task.bug(
     symptom="Without a question the first word is NaN.",
-    fix="a query sees its own position: compare by `<=`.",
+    fix="a query attends to its own position: compare by `<=`.",
 )
 def own_position_hidden(prefix_lens: Tensor, num_queries: int, num_keys: int) -> Tensor:
-    """outside of the prefix a query does not see its own position."""
+    """outside of the prefix a query does not attend to its own position."""
     return _prefix(prefix_lens, num_keys) | _past(num_queries, num_keys, -1)
 
 
 @task.bug(
-    symptom="The model sees what it has to guess, and nothing else.",
+    symptom="The model attends to what it has to predict, and to nothing else.",
     origin="LLMs-from-scratch#1061, tensorflow/text#894, nn.MultiheadAttention against SDPA",
     fix="return True for what is visible.",
 )
@@ -252,7 +254,7 @@ def the_first_examples_prefix_for_all(
 
 
 @task.bug(
-    symptom="With as many examples as words it runs, and each word has a prefix of its own.",
+    symptom="With as many examples as tokens it runs, and each token has its own prefix.",
     fix="keep the lengths on the first axis: `prefix_lens[:, None, None]`.",
 )
 def lengths_on_the_axis_of_queries(prefix_lens: Tensor, num_queries: int, num_keys: int) -> Tensor:

@@ -223,10 +223,10 @@ def one_speed_for_all_pairs(vectors: Tensor, positions: Tensor) -> Tensor:
 @task.bug(
     symptom="It trains well, and weights trained elsewhere give nonsense here.",
     origin="nanochat#264",
-    fix="pair neighbours, `vectors[..., 0::2]` and `vectors[..., 1::2]`, as the task says.",
+    fix="pair neighbours, `vectors[..., 0::2]` and `vectors[..., 1::2]`, as in the task.",
 )
 def halves_paired(vectors: Tensor, positions: Tensor) -> Tensor:
-    """number i is paired with number i + size/2, where neighbours are asked for."""
+    """number i is paired with number i + size/2, where the task pairs neighbours."""
     a, b = vectors.double().chunk(2, dim=-1)
     angles = angles_of(positions, vectors.shape[-1])
     cos, sin = angles.cos(), angles.sin()
@@ -284,7 +284,7 @@ def sine_and_cosine_exchanged(vectors: Tensor, positions: Tensor) -> Tensor:
     fix="use the positions that are given; queries after a cache do not begin at 0.",
 )
 def counted_from_zero(vectors: Tensor, positions: Tensor) -> Tensor:
-    """the given positions are not used: the vectors are taken to be at 0, 1, 2 and so on."""
+    """the given positions are not used: the vectors are assumed to be at 0, 1, 2 and so on."""
     return _turned(vectors, angles_of(torch.arange(len(positions)), vectors.shape[-1]))
 
 
@@ -305,7 +305,7 @@ def added(vectors: Tensor, positions: Tensor) -> Tensor:
     fix="let the angles be along axis 2, that of positions.",
 )
 def turned_along_the_heads(vectors: Tensor, positions: Tensor) -> Tensor:
-    """the angles are laid along the axis of heads, as if positions stood there."""
+    """the angles are laid along the axis of heads, as if it were the axis of positions."""
     return _turned(vectors, angles_of(positions, vectors.shape[-1])[:, None])
 
 

@@ -216,7 +216,7 @@ def no_scaling(queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Length
 
 
 @task.bug(
-    symptom="All weights are nearly alike, the more so the longer the vectors are.",
+    symptom="All weights are nearly equal, the more so the longer the vectors are.",
     fix="take the root: divide by `math.sqrt(queries.shape[-1])`.",
 )
 def division_by_the_size(
@@ -323,7 +323,7 @@ def padding_is_seen(
 
 @task.bug(
     symptom="The more padding there is, the smaller is the output.",
-    fix="mask the scores, before the softmax, so that what is seen shares the whole.",
+    fix="mask the scores, before the softmax, so that the visible keys share the whole weight.",
 )
 def masked_after_the_softmax(
     queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
@@ -336,7 +336,7 @@ def masked_after_the_softmax(
 @task.bug(
     symptom="One example of the batch is empty, and its output is NaN.",
     origin="pytorch#103749 and ten more threads",
-    fix="clear the rows that see nothing: where each score is -inf, the softmax is 0/0.",
+    fix="clear fully masked rows: where each score is -inf, the softmax is 0/0.",
 )
 def nothing_seen_is_nan(
     queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
@@ -349,18 +349,18 @@ def nothing_seen_is_nan(
 @task.bug(
     symptom="One example of the batch is empty, and its output is the average of its padding.",
     origin="Dive into Deep Learning and its descendants",
-    fix="clear the rows that see nothing: equal scores share the weight, however low they are.",
+    fix="clear fully masked rows: equal scores share the weight, however low they are.",
 )
 def nothing_seen_is_an_average(
     queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
 ) -> Tensor:
-    """padding is filled with a low number such as -1e6, and where all is padding, it is seen."""
+    """padding is filled with a low number such as -1e6, and where all is padding, it is visible."""
     scores = scale(queries, keys)
     return scores.masked_fill(where_padding(scores, valid_lens), -1e6).softmax(-1) @ values
 
 
 @task.bug(
-    symptom="A little attention goes to padding, the same place in each example.",
+    symptom="A little attention goes to padding, at the same position in each example.",
     fix="positions count from 0: a key is padding if its position is at least the length, `>=`.",
 )
 def one_key_of_padding_is_seen(
@@ -372,7 +372,7 @@ def one_key_of_padding_is_seen(
 
 @task.bug(
     symptom="No query attends to the last word of a sentence.",
-    fix="positions count from 0, so the last key that is seen is at the length minus 1.",
+    fix="positions count from 0, so the last visible key is at the length minus 1.",
 )
 def the_last_key_is_hidden(
     queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
@@ -415,7 +415,7 @@ def keys_not_transposed(
 def padding_scores_minus_10_000(
     queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
 ) -> Tensor:
-    """padding gets a score of -10,000, and some that are seen score less."""
+    """padding gets a score of -10,000, and some visible keys score less."""
     padding = where_padding(scale(queries, keys), valid_lens)
     weights = scale(queries, keys).masked_fill(padding, -10_000).softmax(-1)
     return weights.masked_fill(padding.all(-1, keepdim=True), 0) @ values
@@ -594,7 +594,7 @@ def sum_not_reset(query: Row, keys: Rows, values: Rows) -> Row:
     return _pool(_softmax([sum(scores[: i + 1]) for i in range(len(keys))]), values)
 
 
-@by_hand.bug(fix="only add up: weights sum to 1, and have seen to the average.")
+@by_hand.bug(fix="only add up: weights sum to 1, so the sum is an average already.")
 def divided_by_the_number_of_keys(query: Row, keys: Rows, values: Rows) -> Row:
     """the sum is divided by how many keys there are, though the weights sum to 1."""
     return [number / len(keys) for number in _pool(_softmax(_scores(query, keys)), values)]

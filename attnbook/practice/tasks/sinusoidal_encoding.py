@@ -1,4 +1,4 @@
-"""Sines and cosines that tell positions apart."""
+"""Sines and cosines that distinguish positions."""
 
 from __future__ import annotations
 
@@ -197,7 +197,7 @@ def divided_by_10000_itself(num_positions: int, size: int) -> Tensor:
 
 
 @task.bug(
-    symptom="Far positions look alike sooner than they should.",
+    symptom="Distant positions look the same sooner than they should.",
     fix="write 10000, or 10_000, where you count zeros.",
 )
 def a_zero_forgotten(num_positions: int, size: int) -> Tensor:

@@ -36,7 +36,7 @@ def _as_function(written: Function) -> Function:
         x: Tensor, valid_lens: Tensor | None = None, training: bool = False
     ) -> tuple[Tensor, Tensor, Tensor] | None:
         if isinstance(written, nn.Module):
-            raise TypeError("this is a block already: hand over its class, TransformerBlock")
+            raise TypeError("this is a block already: pass its class, TransformerBlock")
         silent, block = (written(*made_parts(x, silent)) for silent in (True, False))
         if not isinstance(block, nn.Module):
             raise TypeError(f"TransformerBlock(…) must give an nn.Module, not {type(block)}")
@@ -98,7 +98,7 @@ task = Task(
         ),
         Law(
             "Some parameters of the four modules are not among the block's own, and would never "
-            "be trained: `nn.Module` knows what is kept as an attribute, and looks into no list.",
+            "be trained: `nn.Module` registers attributes, and does not search lists.",
             _all_parts_are_its_own,
         ),
     ),
@@ -169,7 +169,7 @@ def _() -> Given:
 
 
 class Block(nn.Module):
-    """What the blocks below have in common: each says something else, right or wrong."""
+    """What the blocks below have in common: each overrides one step, correctly or with a bug."""
 
     def __init__(
         self,
@@ -195,12 +195,12 @@ class Block(nn.Module):
         return output
 
 
-@task.solution("two lines, one for each step: the norm, the module, the sum.")
+@task.solution("two statements, one for each step: the norm, the module, the sum.")
 class in_two_lines(Block):
     pass
 
 
-@task.solution("the residual and what is added are kept apart, and the three meet at the end.")
+@task.solution("the residual and what is added stay separate, and all three are summed at the end.")
 class summed_at_the_end(Block):
     def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         normed = self.attention_norm(x)
@@ -402,7 +402,7 @@ class one_norm_for_both(Block):
 
 @task.bug(
     symptom="Trained weights give other outputs here.",
-    fix="look at the names: `attention_norm` comes before the attention.",
+    fix="check the names: `attention_norm` comes before the attention.",
 )
 class norms_exchanged(Block):
     """each step has the other one's norm."""
@@ -425,7 +425,7 @@ class feed_forward_without_its_norm(Block):
 
 
 @task.bug(
-    symptom="The feed-forward never sees what this block's attention has found.",
+    symptom="The feed-forward never gets this block's attention output.",
     origin="PaLM's and GPT-J's blocks, which are parallel on purpose",
     fix="let the feed-forward work on the sum: `x = x + attention(…)` comes first.",
 )
@@ -443,7 +443,7 @@ class feed_forward_beside_the_attention(Block):
     fix="let queries, keys and values all be the normed `x`.",
 )
 class only_queries_normed(Block):
-    """the norm is taken of the queries only: keys and values are `x` as it came."""
+    """only the queries are normed: keys and values are `x` as it came."""
 
     def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         x = x + self.attention(self.attention_norm(x), x, x, valid_lens)
@@ -465,8 +465,8 @@ class values_not_normed(Block):
 
 @task.bug(
     symptom="Numbers grow from block to block, and training with them.",
-    origin="a common mistake: the normed numbers are made and not used",
-    fix="hand the normed numbers to the attention.",
+    origin="a common mistake: the normed numbers are computed and not used",
+    fix="pass the normed numbers to the attention.",
 )
 class attention_without_its_norm(Block):
     """the attention gets `x` as it came, without its norm."""
@@ -477,8 +477,8 @@ class attention_without_its_norm(Block):
 
 
 @task.bug(
-    symptom="It trains, and a position works on what it has not yet looked up.",
-    fix="let the attention come first, and the feed-forward work on what it has found.",
+    symptom="It trains, and the feed-forward works before attention has looked anything up.",
+    fix="let the attention come first, and the feed-forward work on its output.",
 )
 class feed_forward_comes_first(Block):
     """the feed-forward comes before the attention."""
@@ -520,18 +520,18 @@ class first_sum_on_the_norm(Block):
     fix="add to what came in: `x = x + …`, twice.",
 )
 class no_residuals(Block):
-    """nothing is added up: each step's output takes the place of what came in."""
+    """nothing is added up: each step's output replaces its input."""
 
     def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         return self.think(self.feed_forward_norm(self.attend(self.attention_norm(x), valid_lens)))
 
 
 @task.bug(
-    symptom="Each position knows what it has looked at, and no longer what it was.",
+    symptom="Each position keeps what it attended to, and loses what it was.",
     fix="add what attention gives to `x`: `x = x + attention(…)`.",
 )
 class first_residual_lost(Block):
-    """what attention gives takes the place of `x`, and is not added to it."""
+    """the output of attention replaces `x` instead of being added to it."""
 
     def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         x = self.attend(self.attention_norm(x), valid_lens)
@@ -539,7 +539,7 @@ class first_residual_lost(Block):
 
 
 @task.bug(
-    symptom="What attention has found reaches the next block only through the feed-forward.",
+    symptom="The output of attention reaches the next block only through the feed-forward.",
     fix="add what the feed-forward gives to the sum before it: `return x + feed_forward(…)`.",
 )
 class second_residual_lost(Block):
@@ -566,7 +566,7 @@ class added_to_what_was_normed(Block):
 
 
 @task.bug(
-    symptom="What attention has found is lost between the two steps, but for the feed-forward.",
+    symptom="The output of attention is lost between the two steps, but for the feed-forward.",
     origin="a new reader's first try: `residual = x` is written once and used twice",
     fix="the second residual is the first sum: keep `residual = x` up to date.",
 )
@@ -580,7 +580,7 @@ class first_input_added_twice(Block):
 
 @task.bug(
     symptom="Outputs change with what is in the padding.",
-    fix="hand `valid_lens` on: `attention(n, n, n, valid_lens)`.",
+    fix="pass `valid_lens` on: `attention(n, n, n, valid_lens)`.",
 )
 class lengths_not_handed_on(Block):
     """`valid_lens` is not handed on to the attention."""
@@ -593,7 +593,7 @@ class lengths_not_handed_on(Block):
 @task.bug(
     symptom="All is well in training; in eval, what is hidden changes the output.",
     origin="`is_causal=self.training` in PyTorch's SDPA tutorial (stored versions), Kronos #199",
-    fix="hand `valid_lens` on always: padding is padding in eval, too.",
+    fix="pass `valid_lens` on always: padding is padding in eval, too.",
 )
 class masked_in_training_only(Block):
     """the lengths are handed on in training only."""
@@ -630,10 +630,10 @@ class positions_added_again(Block):
 
 @task.bug(
     symptom="The parts' parameters are not in `parameters()`, and never learn.",
-    fix="keep modules as attributes, or in an `nn.ModuleList`: a plain list hides them.",
+    fix="store modules as attributes, or in an `nn.ModuleList`: a plain list hides them.",
 )
 class parts_in_a_plain_list(nn.Module):
-    """the parts are kept in a plain list, where `nn.Module` does not find them."""
+    """the parts are stored in a plain list, where `nn.Module` does not find them."""
 
     def __init__(
         self,
@@ -653,7 +653,7 @@ class parts_in_a_plain_list(nn.Module):
 @task.bug(
     symptom="What one example gets depends on the others in its batch.",
     origin="torch's default, `batch_first=False`",
-    fix="hand the normed `x` over as it is: the batch comes first.",
+    fix="pass the normed `x` as it is: the batch comes first.",
 )
 class attention_over_the_batch(Block):
     """batch and positions are exchanged on the way to the attention, and examples meet."""

@@ -1,4 +1,4 @@
-"""Who sees whom in a sliding window."""
+"""Which positions may attend to which, in a sliding window."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def by_distance(num_queries: int, num_keys: int, back: int) -> Tensor:
     return (steps >= 0) & (steps <= back)
 
 
-@task.solution("it keeps what lies between two diagonals.")
+@task.solution("it keeps the band between two diagonals.")
 def between_two_diagonals(num_queries: int, num_keys: int, back: int) -> Tensor:
     own = num_keys - num_queries
     return torch.ones(num_queries, num_keys, dtype=torch.bool).tril(own).triu(own - back)
@@ -127,7 +127,7 @@ def _steps_back(num_queries: int, num_keys: int) -> Tensor:
 @task.bug(
     symptom="A model trained elsewhere gives slightly other numbers once texts are long.",
     origin="transformers#39408; accepted by TorchCode's judge",
-    fix="a query sees itself and `back` more: the distance may be `back`, and no more.",
+    fix="a query attends to itself and `back` more: the distance may be `back`, and no more.",
 )
 def one_key_too_many(num_queries: int, num_keys: int, back: int) -> Tensor:
     """the window is one key too long: distances up to `back` + 1 are visible."""
@@ -147,12 +147,12 @@ def one_key_too_few(num_queries: int, num_keys: int, back: int) -> Tensor:
 
 
 @task.bug(
-    symptom="It is right in training; with kept keys the model forgets what it just wrote.",
+    symptom="It is right in training; with cached keys the model ignores what it just wrote.",
     origin="pytorch#108108; accepted by TorchCode's judge",
     fix="let the first query be at position `num_keys - num_queries`.",
 )
 def queries_at_the_first_keys(num_queries: int, num_keys: int, back: int) -> Tensor:
-    """queries are taken to be at the first positions of the keys, but they are at the last."""
+    """queries are placed at the first positions of the keys, but they are at the last."""
     steps = torch.arange(num_queries)[:, None] - torch.arange(num_keys)
     return (steps >= 0) & (steps <= back)
 
@@ -185,8 +185,8 @@ def no_window(num_queries: int, num_keys: int, back: int) -> Tensor:
 
 
 @task.bug(
-    symptom="The first row sees nothing, and its output is NaN.",
-    fix="a query sees itself: the distance 0 is visible.",
+    symptom="The first row is fully masked, and its output is NaN.",
+    fix="a query attends to itself: the distance 0 is visible.",
 )
 def hides_the_query_itself(num_queries: int, num_keys: int, back: int) -> Tensor:
     """a query does not see its own position."""
@@ -220,18 +220,20 @@ def looks_ahead_in_place_of_back(num_queries: int, num_keys: int, back: int) -> 
     fix="let the window slide: where it begins depends on each query's own position.",
 )
 def blocks_in_place_of_a_window(num_queries: int, num_keys: int, back: int) -> Tensor:
-    """the keys are cut into blocks of `back` + 1, and a query sees its block's past only."""
+    """the keys are cut into blocks of `back` + 1, and a query attends to its block's past only."""
     block = torch.arange(num_keys) // (back + 1)
     same = block[num_keys - num_queries :, None] == block
     return same & (_steps_back(num_queries, num_keys) >= 0)
 
 
 @task.bug(
-    symptom="With one query at a time it is right; with several the early ones see too little.",
+    symptom=(
+        "With one query at a time it is right; with several the early ones attend to too few keys."
+    ),
     fix="count back from each query's own position, not from the end of the keys.",
 )
 def the_last_querys_window_for_all(num_queries: int, num_keys: int, back: int) -> Tensor:
-    """only the last `back` + 1 keys are kept, for all queries alike."""
+    """only the last `back` + 1 keys are visible, to every query."""
     kept = torch.arange(num_keys) >= num_keys - 1 - back
     return kept & (_steps_back(num_queries, num_keys) >= 0)
 
@@ -304,7 +306,7 @@ def two_questions(query: int, key: int, num_queries: int, num_keys: int, back: i
     return key >= position - back
 
 
-@by_hand.solution("it lists the keys that the query sees; numbers below 0 are no key's.")
+@by_hand.solution("it lists the keys that the query attends to; numbers below 0 are not keys.")
 def listed(query: int, key: int, num_queries: int, num_keys: int, back: int) -> bool:
     end = query + num_keys - num_queries + 1
     return key in range(end - 1 - back, end)
@@ -317,7 +319,7 @@ def counted_from_the_end(query: int, key: int, num_queries: int, num_keys: int, 
 
 
 @by_hand.bug(
-    fix="a query sees itself and `back` more: it may be `back` steps to the key, and no more."
+    fix="a query attends to itself and `back` more: it may be `back` steps to the key, and no more."
 )
 def one_key_too_many_by_hand(
     query: int, key: int, num_queries: int, num_keys: int, back: int
@@ -340,7 +342,7 @@ def counted_from_the_first_key(
     num_keys: int,
     back: int,
 ) -> bool:
-    """the queries are taken to be at the first positions of the keys, but they are at the last."""
+    """the queries are placed at the first positions of the keys, but they are at the last."""
     return 0 <= query - key <= back
 
 
@@ -363,9 +365,9 @@ def no_window_by_hand(query: int, key: int, num_queries: int, num_keys: int, bac
     return key <= query + num_keys - num_queries
 
 
-@by_hand.bug(fix="a query sees itself: 0 steps are visible.")
+@by_hand.bug(fix="a query attends to itself: 0 steps are visible.")
 def own_position_hidden(query: int, key: int, num_queries: int, num_keys: int, back: int) -> bool:
-    """a query does not see its own key."""
+    """a query does not attend to its own key."""
     return 0 < query + num_keys - num_queries - key <= back
 
 
