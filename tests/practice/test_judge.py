@@ -1,4 +1,4 @@
-"""The judge's own grades can fail."""
+"""The judge's own grades report what is not good enough."""
 
 from __future__ import annotations
 
@@ -6,40 +6,43 @@ from dataclasses import replace
 
 import pytest
 
-from tests.practice.judge import Grades, Verdicts, faults, of_answers, table, table_of_verdicts
+from tests.practice.judge import (
+    Grades,
+    Verdicts,
+    faults,
+    format_grades,
+    format_verdicts,
+    verdicts_on_answers,
+)
 from tests.practice.replay import BLIND
 
-GOOD = Grades(cases=9, rights=5, bugs=20, shaped=3, not_named=["a", "b"])
-TOO_FEW = {
+GOOD = Grades(cases=9, solutions=5, bugs=20, caught_by_shapes=3, not_named=["a", "b"])
+NOT_GOOD_ENOUGH = {
     "not_accepted": (["x"], "a right implementation is refused"),
     "not_refused": (["x"], "a known bug is accepted"),
     "not_named": ([*"abc"], "a tenth of the bugs is not named"),
     "not_tested": (["x"], "the book's own tests miss a bug"),
     "unfair": (["x"], "the book's own tests fail on right code"),
-    "shaped": (4, "a test of shapes catches a fifth of the bugs"),
+    "caught_by_shapes": (4, "a test of shapes catches a fifth of the bugs"),
 }
 
 
-def test_grades_that_are_good_enough_have_no_fault():
+def test_only_grades_that_are_not_good_enough_are_reported():
     assert faults(GOOD) == []
-
-
-@pytest.mark.parametrize("grade", TOO_FEW)
-def test_each_grade_that_is_not_good_enough_is_reported(grade):
-    value, fault = TOO_FEW[grade]
-    assert faults(replace(GOOD, **{grade: value})) == [fault]
+    for grade, (value, fault) in NOT_GOOD_ENOUGH.items():
+        assert faults(replace(GOOD, **{grade: value})) == [fault]
 
 
 def test_the_table_adds_up():
     total = GOOD + GOOD
     assert (total.bugs, len(total.not_named)) == (40, 4)
-    assert "5/5" in table({"one": GOOD})
-    assert "20 20 18 20" in table({"one": GOOD})
+    assert "5/5" in format_grades({"one": GOOD})
+    assert "20 20 18 20" in format_grades({"one": GOOD})
 
 
-@pytest.mark.slow
 def test_answers_that_were_written_blind_are_judged_well_enough():
-    verdicts = of_answers(BLIND)
+    # The stored verdicts are compared with the judge's own in test_readers.py.
+    verdicts = verdicts_on_answers(BLIND)
     assert verdicts.right + verdicts.wrong > 300
     assert verdicts.faults == []
 
@@ -56,7 +59,7 @@ def test_verdicts_that_are_not_good_enough_are_reported(worse, fault):
     good = Verdicts(right=100, accepted=99, wrong=100, refused=97, named=99, misnamed=1)
     assert good.faults == []
     assert replace(good, **worse).faults == [fault]
-    assert "99/100" in table_of_verdicts({"one": good})
+    assert "99/100" in format_verdicts({"one": good})
 
 
 def test_a_name_counts_as_right_or_wrong_once():

@@ -28,10 +28,10 @@ class Numbers:
     def is_wrong(self, case, bug):
         return not near(self.bugs[bug][case], 0)
 
-    def says_enough(self, outcome):
+    def needs_no_name(self, outcome):
         return outcome == -1
 
-    def says_nothing(self, outcome):
+    def is_all_nan(self, outcome):
         return outcome is None
 
     def needed(self, _case, counted):
