@@ -293,7 +293,9 @@ def memory_before():
 
 
 @pytest.mark.parametrize(("task", "body"), ANSWERS, ids=lambda it: it if " " not in it else "")
-def test_an_answer_gets_a_verdict_and_changes_nothing_outside_itself(task, body, memory_before, monkeypatch):
+def test_an_answer_gets_a_verdict_and_changes_nothing_outside_itself(
+    task, body, memory_before, monkeypatch
+):
     hostile, before = define_answer(task, body), read_state()
     with monkeypatch.context() as patched:
         patched.setattr(run_safely, "LIMIT", LIMIT)
