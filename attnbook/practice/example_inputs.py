@@ -1,4 +1,4 @@
-"""Numbers for cases: of no pattern, and the same each time."""
+"""Numbers for cases: without a pattern, and the same each time."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from torch import Tensor
 
 
 def normal(*shape: int, seed: int = 0) -> Tensor:
-    """Numbers around 0, in single precision; another shape or seed gives others."""
+    """Standard normal numbers in single precision; another shape or seed gives others."""
     rng = torch.Generator().manual_seed(1000 * seed + sum(7**i * n for i, n in enumerate(shape)))
     return torch.randn(*shape, generator=rng)
 

@@ -267,7 +267,7 @@ def test_weights_follow_tanh_of_the_sum(layer_of: Function) -> None:
 
 
 @task.test
-def test_two_units_say_twice_as_much(layer_of: Function) -> None:
+def test_two_units_score_twice_as_much(layer_of: Function) -> None:
     layer = layer_of(key_size=1, query_size=1, num_hiddens=2)
     # Two units, each contributing ln 3 / 2 to the first key: ln 3 and 0, so 3/4 and 1/4 again.
     ones, w_v = torch.ones(2, 1), torch.full((1, 2), math.log(3) / 2)
@@ -277,7 +277,7 @@ def test_two_units_say_twice_as_much(layer_of: Function) -> None:
 
 
 @task.test
-def test_padding_moves_nothing(layer_of: Function) -> None:
+def test_padding_changes_nothing(layer_of: Function) -> None:
     layer = layer_of(key_size=2, query_size=2, num_hiddens=8)
     queries, keys, values = normal(2, 3, 2), normal(2, 5, 2), normal(2, 5, 11)
     alone = layer(queries, keys[:, :2], values[:, :2])
@@ -285,7 +285,7 @@ def test_padding_moves_nothing(layer_of: Function) -> None:
 
 
 @task.test
-def test_a_query_is_answered_alone_as_among_others(layer_of: Function) -> None:
+def test_a_query_on_its_own_gets_the_same_output_as_in_a_batch(layer_of: Function) -> None:
     layer = layer_of(key_size=7, query_size=3, num_hiddens=13)  # not the book's 2, 2 and 8
     queries, keys, values = normal(2, 3, 3), normal(2, 5, 7), normal(2, 5, 11)
     alone = layer(queries[:, :1], keys, values)
@@ -293,7 +293,7 @@ def test_a_query_is_answered_alone_as_among_others(layer_of: Function) -> None:
 
 
 @task.test
-def test_who_sees_nothing_gets_zeros(layer_of: Function) -> None:
+def test_a_fully_masked_example_gets_zeros(layer_of: Function) -> None:
     layer = layer_of(key_size=2, query_size=2, num_hiddens=8)
     output = layer(normal(2, 3, 2), normal(2, 5, 2), normal(2, 5, 11), lengths(0, 5))
     assert (output[0] == 0).all()
@@ -338,7 +338,7 @@ class one_matrix_for_both(Layer):
 
 
 @task.bug(
-    symptom="With a single query each value is taken whole: the output is their sum.",
+    symptom="With a single query each value gets the full weight: the output is their sum.",
     origin="the book's own first draft, without lengths",
     fix="take the softmax over the keys, the last axis: `dim=-1`.",
 )

@@ -174,7 +174,7 @@ def test_each_matrix_belongs_to_its_own_vectors(function: Function) -> None:
 
 
 @task.test
-def test_queries_stand_in_rows_and_keys_in_columns(function: Function) -> None:
+def test_queries_are_rows_and_keys_are_columns(function: Function) -> None:
     one = torch.ones(1, 1)
     queries, keys = torch.tensor([[[-9.0], [9.0]]]), torch.tensor([[[0.0], [0.0]]])
     scores = function(queries, keys, one, one, torch.ones(1))

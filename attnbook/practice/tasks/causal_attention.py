@@ -119,8 +119,10 @@ def the_package(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
 def prefix_by_prefix(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     earlier, outputs = keys.shape[1] - queries.shape[1], []
     for i in range(queries.shape[1]):
-        seen = slice(0, earlier + i + 1)
-        outputs.append(scale(queries[:, i : i + 1], keys[:, seen]).softmax(-1) @ values[:, seen])
+        visible = slice(0, earlier + i + 1)
+        outputs.append(
+            scale(queries[:, i : i + 1], keys[:, visible]).softmax(-1) @ values[:, visible]
+        )
     return torch.cat(outputs, 1)
 
 
@@ -154,7 +156,7 @@ def visible_keys(queries: Tensor, keys: Tensor, diagonal: int = 0) -> Tensor:
 
 
 @task.test
-def test_the_future_moves_nothing(function: Function) -> None:
+def test_the_future_changes_nothing(function: Function) -> None:
     inputs = normal(1, 6, 5), normal(1, 6, 5, seed=1), normal(1, 6, 3)
     before = function(*inputs)
     for now in range(1, 6):  # each suffix, not the last position alone
@@ -163,7 +165,7 @@ def test_the_future_moves_nothing(function: Function) -> None:
 
 
 @task.test
-def test_the_past_is_averaged_by_fit(function: Function) -> None:
+def test_the_past_is_averaged_by_score(function: Function) -> None:
     # 4 numbers: √4 = 2. The last query's scores are ln 3 and 0: weights 3/4 and 1/4.
     queries = torch.tensor([[[0.0, 0, 0, 0], [math.log(9), 0, 0, 0]]])
     keys = torch.tensor([[[1.0, 0, 0, 0], [0, 2, 0, 0]]])
@@ -172,7 +174,7 @@ def test_the_past_is_averaged_by_fit(function: Function) -> None:
 
 
 @task.test
-def test_a_query_alone_is_answered_as_the_last_of_all(function: Function) -> None:
+def test_a_single_query_gets_the_same_output_as_the_last_of_all(function: Function) -> None:
     queries, keys, values = normal(1, 6, 5), normal(1, 6, 5, seed=1), normal(1, 6, 3)
     whole = function(queries, keys, values)
     assert torch.allclose(function(queries[:, -1:], keys, values), whole[:, -1:], atol=1e-5)

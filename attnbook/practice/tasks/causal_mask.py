@@ -21,7 +21,7 @@ def _hides_the_future(mask: Tensor, num_queries: int, num_keys: int) -> bool:
     return not mask[torch.arange(num_keys) > positions_of_queries(num_queries, num_keys)].any()
 
 
-def _shows_each_its_own(mask: Tensor, num_queries: int, num_keys: int) -> bool:
+def _each_attends_to_itself(mask: Tensor, num_queries: int, num_keys: int) -> bool:
     return bool(mask.gather(1, positions_of_queries(num_queries, num_keys)).all())
 
 
@@ -37,7 +37,7 @@ task = Task(
     starter="def causal_mask(num_queries, num_keys):\n    ...",
     laws=(
         Law("Some query attends to a key after its own position: the future.", _hides_the_future),
-        Law("Some query does not attend to the key at its own position.", _shows_each_its_own),
+        Law("Some query does not attend to the key at its own position.", _each_attends_to_itself),
     ),
 )
 
@@ -115,12 +115,12 @@ def test_three_queries_of_three_keys_make_a_triangle(function: Function) -> None
 
 
 @task.test
-def test_two_queries_of_four_keys_stand_last(function: Function) -> None:
+def test_two_queries_are_at_the_last_two_of_four_keys(function: Function) -> None:
     assert function(2, 4).tolist() == [[True, True, True, False], [True, True, True, True]]
 
 
 @task.test
-def test_one_query_sees_all_six_keys(function: Function) -> None:
+def test_one_query_attends_to_all_six_keys(function: Function) -> None:
     assert function(1, 6).all()
 
 

@@ -189,13 +189,13 @@ def _refuses(function: Function, valid_lens: Tensor, shape: Shape) -> bool:
 
 
 @task.test
-def test_lengths_that_can_be_true_come_back(function: Function) -> None:
+def test_possible_lengths_are_returned(function: Function) -> None:
     for valid_lens in (torch.tensor([0, 5]), torch.tensor([2.0, 4.0]), torch.tensor([[3], [1]])):
         assert torch.equal(function(valid_lens, (2, 1, 5)), valid_lens)
 
 
 @task.test
-def test_numbers_that_are_no_lengths_are_refused(function: Function) -> None:
+def test_impossible_lengths_are_refused(function: Function) -> None:
     for wrong in (6, -1, 2.5, torch.nan, torch.inf, True):
         assert _refuses(function, torch.tensor([wrong, wrong]), (2, 3, 5)), wrong
 

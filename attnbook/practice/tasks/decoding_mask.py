@@ -106,14 +106,14 @@ def closed_columns(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:
 
 
 @task.test
-def test_a_text_begins_behind_its_padding(decoding_mask: Function) -> None:
+def test_a_text_begins_after_its_padding(decoding_mask: Function) -> None:
     mask = decoding_mask(torch.tensor([1]), 4, 4)
     assert mask.int().tolist() == [[[0, 0, 0, 0], [0, 1, 0, 0], [0, 1, 1, 0], [0, 1, 1, 1]]]
     assert mask.dtype == torch.bool
 
 
 @task.test
-def test_two_queries_of_five_keys_stand_last(decoding_mask: Function) -> None:
+def test_two_queries_are_at_the_last_two_of_five_keys(decoding_mask: Function) -> None:
     mask = decoding_mask(torch.tensor([2, 0]), 2, 5).int()
     assert mask[0].tolist() == [[0, 0, 1, 1, 0], [0, 0, 1, 1, 1]]
     assert mask[1].tolist() == [[1, 1, 1, 1, 0], [1, 1, 1, 1, 1]]
@@ -271,6 +271,6 @@ def starts_on_the_axis_of_queries(starts: Tensor, num_queries: int, num_keys: in
     fix="leave rows of padding empty: a softmax that clears them gives 0.",
 )
 def padding_sees_itself(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:
-    """a query in padding sees its own key, to have something to see."""
+    """a query in padding attends to its own key, to have a visible one."""
     own = torch.eye(num_keys, dtype=torch.bool)[num_keys - num_queries :]
     return (_text(starts, num_keys) & _past(num_queries, num_keys)) | own

@@ -268,7 +268,7 @@ def test_the_cell_gets_token_then_context_and_the_old_state(decoding_step: Funct
 
 
 @task.test
-def test_the_state_asks_and_each_key_answers(decoding_step: Function) -> None:
+def test_the_state_is_the_query_of_all_keys(decoding_step: Function) -> None:
     # tanh(1.5 - 0.5) = 0.7616 against tanh(0.5 - 0.5) = 0: a weight of 1 / (1 + e^-0.7616).
     W_q, W_k = torch.tensor([[-1.0]]), torch.tensor([[0.75, 0.125]])
     _, weights = decoding_step(*_by_hand(W_q=W_q, W_k=W_k))
@@ -283,7 +283,7 @@ def test_the_weights_pool_the_context(decoding_step: Function) -> None:
 
 
 @task.test
-def test_state_and_memory_of_equal_sizes_have_projections_of_their_own(
+def test_state_and_memory_of_equal_sizes_have_their_own_projections(
     decoding_step: Function,
 ) -> None:
     memory, zero = torch.tensor([[[1.0], [2]]]), torch.zeros(1, 1)

@@ -109,7 +109,7 @@ def pair_by_pair(documents: Tensor) -> Tensor:
 
 
 @task.test
-def test_the_second_document_does_not_see_the_first(document_mask: Function) -> None:
+def test_the_second_document_does_not_attend_to_the_first(document_mask: Function) -> None:
     mask = document_mask(torch.tensor([[0, 0, 1, 1]]))[0]
     assert mask[2].tolist() == [False, False, True, False]
     assert mask[3].tolist() == [False, False, True, True]
@@ -128,7 +128,7 @@ def test_numbers_are_names_in_any_order(document_mask: Function) -> None:
 
 
 @task.test
-def test_each_example_has_documents_of_its_own(document_mask: Function) -> None:
+def test_each_example_has_its_own_documents(document_mask: Function) -> None:
     first, second = document_mask(torch.tensor([[1, 1, 2], [1, 2, 2]]))
     assert first[2].tolist() == [False, False, True]
     assert second[2].tolist() == [False, True, True]

@@ -47,12 +47,12 @@ def _as_function(written: Function) -> Function:
 def _drawn(output: Tensor, weights: Tensor) -> tuple[Tensor, Tensor]:
     """Give what does not depend on chance, where the values are two identities side by side."""
     one, other = output.chunk(2, -1)
-    dropped, kept = one == 0, torch.isclose(one, weights / (1 - SHARE))
+    dropped, scaled_weights = one == 0, torch.isclose(one, weights / (1 - SHARE))
     few, scaled = dropped.float().mean() < 0.5, ~(dropped | torch.isclose(one, weights)).all()
     # Each row, column and example draws for itself.
-    mixed = [(some.any(axis)).all() for some in (dropped, kept) for axis in (-1, -2)]
+    mixed = [(some.any(axis)).all() for some in (dropped, scaled_weights) for axis in (-1, -2)]
     mixed.append((dropped[0] != dropped[1]).any())
-    facts = torch.stack([few, scaled, (dropped | kept).all(), *mixed])
+    facts = torch.stack([few, scaled, (dropped | scaled_weights).all(), *mixed])
     return facts, torch.isclose(one, other).all()
 
 
@@ -183,8 +183,8 @@ def _() -> tuple[Any, ...]:
 
 @task.case("6 examples of 9 queries, 131 keys")
 def _() -> tuple[Any, ...]:
-    seen = lengths(131, 1, 0, 65, 129, 130)
-    return normal(6, 9, 130), normal(6, 131, 130), normal(6, 131, 7), seen
+    valid_lens = lengths(131, 1, 0, 65, 129, 130)
+    return normal(6, 9, 130), normal(6, 131, 130), normal(6, 131, 7), valid_lens
 
 
 class Layer(nn.Module):
@@ -199,13 +199,13 @@ class Layer(nn.Module):
         self, queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Tensor | None = None
     ) -> Tensor:
         weights = self.weigh(queries, keys, valid_lens)
-        self.keep(weights)
+        self.store(weights)
         return self.drop(weights) @ values
 
     def weigh(self, queries: Tensor, keys: Tensor, valid_lens: Tensor | None) -> Tensor:
         return weigh(scale(queries, keys), valid_lens)
 
-    def keep(self, weights: Tensor) -> None:
+    def store(self, weights: Tensor) -> None:
         self.attention_weights = weights.detach()
 
     def drop(self, weights: Tensor) -> Tensor:
@@ -247,7 +247,7 @@ class example_by_example(Layer):
         return weights
 
 
-@task.solution("torch's own, asked for the average of an identity matrix, gives the weights.")
+@task.solution("torch's own gives the weights as its average of an identity matrix.")
 class of_torch(Layer):
     def weigh(self, queries: Tensor, keys: Tensor, valid_lens: Tensor | None) -> Tensor:
         identity = torch.eye(keys.shape[1], dtype=keys.dtype).expand(len(keys), -1, -1)
@@ -259,7 +259,7 @@ class of_torch(Layer):
 
 
 @task.test
-def test_the_kept_weights_are_those_that_average_the_values(layer_of: Function) -> None:
+def test_the_stored_weights_are_those_that_average_the_values(layer_of: Function) -> None:
     layer = layer_of(0.5).eval()
     for seed in (1, 2):
         queries, keys, values = normal(2, 3, 7, seed=seed), normal(2, 5, 7), normal(2, 5, 11)
@@ -286,7 +286,7 @@ def test_training_drops_whole_weights_and_scales_the_others(layer_of: Function) 
 
 
 @task.test
-def test_a_call_leaves_nothing_behind(layer_of: Function) -> None:
+def test_a_call_changes_no_state(layer_of: Function) -> None:
     layer, queries, keys = layer_of(0.0), normal(2, 3, 7), normal(2, 5, 7)
     before = queries.clone()
     layer(queries, keys.requires_grad_(), normal(2, 5, 11))
@@ -305,7 +305,7 @@ class kept_weights_know_no_mask(Layer):
     def forward(
         self, queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Tensor | None = None
     ) -> Tensor:
-        self.keep(scale(queries, keys).softmax(-1))
+        self.store(scale(queries, keys).softmax(-1))
         return self.drop(self.weigh(queries, keys, valid_lens)) @ values
 
 
@@ -320,7 +320,7 @@ class scores_are_kept(Layer):
         self.scores = scale(queries, keys)
         return weigh(self.scores, valid_lens)
 
-    def keep(self, weights: Tensor) -> None:
+    def store(self, weights: Tensor) -> None:
         del weights
         self.attention_weights = self.scores.detach()
 
@@ -332,7 +332,7 @@ class scores_are_kept(Layer):
 class kept_weights_hang_on_the_graph(Layer):
     """the weights are stored without `detach`, and their whole graph stays in memory."""
 
-    def keep(self, weights: Tensor) -> None:
+    def store(self, weights: Tensor) -> None:
         self.attention_weights = weights
 
 
@@ -383,7 +383,7 @@ class weights_are_kept_after_dropout(Layer):
 
     def drop(self, weights: Tensor) -> Tensor:
         dropped: Tensor = self.dropout(weights)
-        self.keep(dropped)
+        self.store(dropped)
         return dropped
 
 
@@ -410,7 +410,7 @@ class outputs_are_dropped(Layer):
         self, queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Tensor | None = None
     ) -> Tensor:
         weights = self.weigh(queries, keys, valid_lens)
-        self.keep(weights)
+        self.store(weights)
         return self.drop(weights @ values)
 
 
@@ -432,6 +432,6 @@ class dropped_in_eval_too(Layer):
 class the_first_weights_stay(Layer):
     """the weights of the first call are stored and never replaced."""
 
-    def keep(self, weights: Tensor) -> None:
+    def store(self, weights: Tensor) -> None:
         if self.attention_weights is None:
             self.attention_weights = weights.detach()

@@ -102,20 +102,20 @@ def written_into_zeros(mask: Tensor, dtype: torch.dtype) -> Tensor:
 
 
 @task.test
-def test_what_is_seen_is_0_and_what_is_not_is_minus_infinity(float_mask: Function) -> None:
+def test_visible_keys_are_0_and_hidden_ones_minus_infinity(float_mask: Function) -> None:
     added = float_mask(torch.tensor([[True, False], [True, True]]), torch.float32)
     assert added.tolist() == [[0, -math.inf], [0, 0]]
 
 
 @task.test
-def test_added_to_scores_it_leaves_the_visible_ones_alone(float_mask: Function) -> None:
+def test_added_to_scores_it_does_not_change_the_visible_ones(float_mask: Function) -> None:
     added = float_mask(torch.tensor([True, True, False]), torch.float32)
     scores = torch.tensor([-3e4, -3e4, 1000]) + added
     assert scores.softmax(-1).tolist() == [0.5, 0.5, 0]
 
 
 @task.test
-def test_who_sees_nothing_gets_minus_infinity_throughout(float_mask: Function) -> None:
+def test_a_fully_masked_row_is_all_minus_infinity(float_mask: Function) -> None:
     assert float_mask(torch.tensor([[False, False]]), torch.float32).tolist() == [[-math.inf] * 2]
 
 

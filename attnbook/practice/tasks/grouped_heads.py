@@ -160,7 +160,7 @@ def test_scores_are_divided_by_the_root_of_the_key_size(grouped_heads: Function)
 
 
 @task.test
-def test_each_query_head_keeps_its_place(grouped_heads: Function) -> None:
+def test_each_query_head_keeps_its_position(grouped_heads: Function) -> None:
     queries = torch.tensor([0.0, 100, 0, 0]).reshape(1, 4, 1, 1)
     keys = torch.tensor([1.0, 0]).reshape(1, 1, 2, 1).expand(1, 2, 2, 1)
     output = grouped_heads(

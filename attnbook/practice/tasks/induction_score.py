@@ -114,11 +114,11 @@ def _() -> Given:
 
 def last_before(tokens: Tensor) -> list[int | None]:
     """Of each position the last one before it with the same token."""
-    seen: dict[int, int] = {}
+    last_position: dict[int, int] = {}
     found = []
     for position, token in enumerate(tokens.tolist()):
-        found.append(seen.get(token))
-        seen[token] = position
+        found.append(last_position.get(token))
+        last_position[token] = position
     return found
 
 
@@ -170,13 +170,13 @@ def by_a_mask(weights: Tensor, tokens: Tensor) -> Tensor:
 
 
 @task.test
-def test_a_head_that_looks_just_behind_has_the_score_1(induction_score: Function) -> None:
+def test_a_head_that_attends_to_the_next_token_has_the_score_1(induction_score: Function) -> None:
     weights = _all_on(0, 1, 2, 1, 2, 3)
     assert induction_score(weights, torch.tensor([6, 5, 4, 6, 5, 4])).tolist() == [1]
 
 
 @task.test
-def test_the_mean_is_over_queries_whose_token_stood_before(induction_score: Function) -> None:
+def test_the_mean_is_over_queries_whose_token_occurred_before(induction_score: Function) -> None:
     weights = torch.zeros(2, 5, 5)
     weights[0, 2, 1], weights[0, 4, 3], weights[1, 4, 3] = 0.5, 0.25, 1
     weights[:, 0, 0] = weights[:, 1, 0] = weights[:, 3, 2] = 1
@@ -186,13 +186,13 @@ def test_the_mean_is_over_queries_whose_token_stood_before(induction_score: Func
 
 
 @task.test
-def test_a_token_twice_in_a_row_has_itself_behind(induction_score: Function) -> None:
+def test_a_token_twice_in_a_row_is_its_own_next_token(induction_score: Function) -> None:
     weights = torch.tensor([[[1.0, 0, 0], [0.25, 0.75, 0], [0.5, 0.25, 0.25]]])
     assert induction_score(weights, torch.tensor([3, 3, 1])).tolist() == [0.75]
 
 
 @task.test
-def test_where_no_token_comes_back_the_score_is_0(induction_score: Function) -> None:
+def test_where_no_token_repeats_the_score_is_0(induction_score: Function) -> None:
     weights = torch.ones(3, 4, 4).tril()
     assert induction_score(weights, torch.tensor([3, 0, 1, 2])).tolist() == [0, 0, 0]
 
@@ -232,8 +232,8 @@ def weight_on_the_key_before(weights: Tensor, tokens: Tensor) -> Tensor:
 )
 def first_occurrence(weights: Tensor, tokens: Tensor) -> Tensor:
     """the first occurrence of the token is taken, and not the last one before the query."""
-    known = tokens.tolist()
-    return _scored(weights, tokens, lambda w, i, _: w[:, i, known.index(known[i]) + 1])
+    numbers = tokens.tolist()
+    return _scored(weights, tokens, lambda w, i, _: w[:, i, numbers.index(numbers[i]) + 1])
 
 
 @task.bug(
@@ -242,10 +242,10 @@ def first_occurrence(weights: Tensor, tokens: Tensor) -> Tensor:
 )
 def all_occurrences(weights: Tensor, tokens: Tensor) -> Tensor:
     """the weights behind all earlier occurrences are added up, not only that behind the last."""
-    known = tokens.tolist()
+    numbers = tokens.tolist()
 
     def pick(w: Tensor, i: int, _: int) -> Tensor:
-        return w[:, i, [j + 1 for j in range(i) if known[j] == known[i]]].sum(1)
+        return w[:, i, [j + 1 for j in range(i) if numbers[j] == numbers[i]]].sum(1)
 
     return _scored(weights, tokens, pick)
 
@@ -257,8 +257,8 @@ def all_occurrences(weights: Tensor, tokens: Tensor) -> Tensor:
 )
 def every_pair_counts(weights: Tensor, tokens: Tensor) -> Tensor:
     """the mean is over all pairs of equal tokens, and a query counts once for each earlier one."""
-    known = tokens.tolist()
-    pairs = [(i, j) for i in range(len(known)) for j in range(i) if known[j] == known[i]]
+    numbers = tokens.tolist()
+    pairs = [(i, j) for i in range(len(numbers)) for j in range(i) if numbers[j] == numbers[i]]
     return mean_of(weights, [weights[:, i, j + 1] for i, j in pairs])
 
 
@@ -269,12 +269,12 @@ def every_pair_counts(weights: Tensor, tokens: Tensor) -> Tensor:
 )
 def no_token_is_found_again(weights: Tensor, tokens: Tensor) -> Tensor:
     """no token is ever recognised again, as when tensors are dict keys."""
-    seen: dict[Tensor, int] = {}
+    last_position: dict[Tensor, int] = {}
     total, count = weights.new_zeros(len(weights)), 0
     for query, token in enumerate(tokens):
-        if token in seen:
-            total, count = total + weights[:, query, seen[token] + 1], count + 1
-        seen[token] = query
+        if token in last_position:
+            total, count = total + weights[:, query, last_position[token] + 1], count + 1
+        last_position[token] = query
     return total / max(count, 1)
 
 
@@ -316,11 +316,11 @@ def own_position_counts(weights: Tensor, tokens: Tensor) -> Tensor:
 )
 def later_occurrences_count(weights: Tensor, tokens: Tensor) -> Tensor:
     """the last other occurrence in the sequence is taken, though it may come after the query."""
-    known, last = tokens.tolist(), len(tokens) - 1
-    places = [
-        [j for j, it in enumerate(known) if it == known[i] and j != i] for i in range(last + 1)
+    numbers, last = tokens.tolist(), len(tokens) - 1
+    earlier = [
+        [j for j, it in enumerate(numbers) if it == numbers[i] and j != i] for i in range(last + 1)
     ]
-    pairs = [(i, min(of_it[-1] + 1, last)) for i, of_it in enumerate(places) if of_it]
+    pairs = [(i, min(of_it[-1] + 1, last)) for i, of_it in enumerate(earlier) if of_it]
     return mean_of(weights, [weights[:, i, j] for i, j in pairs])
 
 
@@ -360,7 +360,7 @@ def previous_token_score(weights: Tensor, tokens: Tensor) -> Tensor:
 )
 def nothing_divided_by_nothing(weights: Tensor, tokens: Tensor) -> Tensor:
     """the mean of nothing is taken where no token repeats, and it is NaN."""
-    counts = any(place is not None for place in last_before(tokens))
+    counts = any(position is not None for position in last_before(tokens))
     scores = _scored(weights, tokens, lambda w, i, j: w[:, i, j + 1])
     return scores if counts else scores / 0
 
@@ -372,9 +372,9 @@ def nothing_divided_by_nothing(weights: Tensor, tokens: Tensor) -> Tensor:
 )
 def twice_in_a_row_left_out(weights: Tensor, tokens: Tensor) -> Tensor:
     """the position just before the query is passed over in the search."""
-    known = tokens.tolist()
-    places = [[j for j in range(i - 1) if known[j] == known[i]] for i in range(len(known))]
-    return mean_of(weights, [weights[:, i, j[-1] + 1] for i, j in enumerate(places) if j])
+    numbers = tokens.tolist()
+    earlier = [[j for j in range(i - 1) if numbers[j] == numbers[i]] for i in range(len(numbers))]
+    return mean_of(weights, [weights[:, i, j[-1] + 1] for i, j in enumerate(earlier) if j])
 
 
 @task.bug(

@@ -100,8 +100,8 @@ def squared_distances(queries: Tensor, keys: Tensor) -> Tensor:
 
 @task.case("times of day in seconds, 10,000 from zero")
 def _() -> tuple[Tensor, Tensor, Tensor, float]:
-    places = torch.tensor([[[0.0, 1], [1, 1], [2, 0]]])
-    return 10_000 + torch.zeros(1, 1, 2), 10_000 + places, normal(1, 3, 2), 1.0
+    offsets = torch.tensor([[[0.0, 1], [1, 1], [2, 0]]])
+    return 10_000 + torch.zeros(1, 1, 2), 10_000 + offsets, normal(1, 3, 2), 1.0
 
 
 task.case("a query on one key, and 20 from the first and the last", gradients=False)(

@@ -112,7 +112,7 @@ def test_three_real_keys_are_at_0_1_and_2_behind_any_padding(left_padding: Funct
 
 
 @task.test
-def test_each_mask_shows_as_many_keys_as_its_length_says(left_padding: Function) -> None:
+def test_each_mask_shows_as_many_keys_as_its_length(left_padding: Function) -> None:
     mask, _ = left_padding(torch.tensor([0, 1, 3]), 4)
     assert mask.sum(-1).flatten().tolist() == [0, 1, 3]
 

@@ -13,7 +13,7 @@ from attnbook.practice.example_inputs import lengths
 from attnbook.practice.task import Function, Law, Task
 
 
-def _as_many_seen_as_the_lengths_say(mask: Tensor, valid_lens: Tensor, _num_keys: int) -> bool:
+def _visible_keys_match_the_lengths(mask: Tensor, valid_lens: Tensor, _num_keys: int) -> bool:
     return torch.equal(mask.sum(dim=-1).reshape(-1), valid_lens.reshape(-1))
 
 
@@ -30,7 +30,7 @@ task = Task(
     laws=(
         Law(
             "Some row does not have as many visible keys as its length.",
-            _as_many_seen_as_the_lengths_say,
+            _visible_keys_match_the_lengths,
         ),
     ),
 )

@@ -16,7 +16,7 @@ from attnbook.practice.task import Function, Law, Task
 Inputs = tuple[Tensor, Tensor, Tensor, Tensor]
 
 
-def _who_sees_nothing_gets_0(
+def _fully_masked_rows_get_0(
     output: Tensor, _queries: Tensor, _keys: Tensor, _values: Tensor, mask: Tensor
 ) -> bool:
     empty = ~mask.any(-1)[:, None, :, None]
@@ -37,7 +37,7 @@ task = Task(
     ),
     starter="def masked_attention(queries, keys, values, mask):\n    ...",
     laws=(
-        Law("The output of some query without a visible key is not 0.", _who_sees_nothing_gets_0),
+        Law("The output of some query without a visible key is not 0.", _fully_masked_rows_get_0),
     ),
 )
 
@@ -202,7 +202,7 @@ def test_a_square_mask_has_queries_before_keys(function: Function) -> None:
 
 
 @task.test
-def test_what_is_hidden_moves_nothing(function: Function) -> None:
+def test_hidden_keys_change_nothing(function: Function) -> None:
     queries, keys, values = normal(1, 2, 3, 5), normal(1, 2, 4, 5), normal(1, 2, 4, 3)
     mask = torch.tensor([True, True, False, True]).repeat(1, 3, 1)
     before = function(queries, keys, values, mask)
@@ -211,7 +211,7 @@ def test_what_is_hidden_moves_nothing(function: Function) -> None:
 
 
 @task.test
-def test_who_sees_nothing_gets_zeros_and_sends_no_nan_back(function: Function) -> None:
+def test_a_fully_masked_row_gets_zeros_and_finite_gradients(function: Function) -> None:
     queries = normal(1, 2, 2, 3).requires_grad_()
     mask = torch.tensor([[[True, True], [False, False]]])
     output = function(queries, normal(1, 2, 2, 3), normal(1, 2, 2, 5), mask)

@@ -83,7 +83,7 @@ def _() -> tuple[Tensor, Tensor, Tensor]:
     return normal(2, 3, 5).double(), _targets([4, 1, 0], [3, 0, 2]), lengths(3, 2)
 
 
-def real_places(targets: Tensor, valid_lens: Tensor) -> Tensor:
+def real_steps(targets: Tensor, valid_lens: Tensor) -> Tensor:
     return torch.arange(targets.shape[1]) < valid_lens[:, None]
 
 
@@ -107,14 +107,14 @@ def _() -> tuple[Tensor, Tensor, Tensor]:
 
 @task.solution("PyTorch's own leaves out the targets that are -100.")
 def targets_that_are_ignored(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
-    ignored = targets.masked_fill(~real_places(targets, valid_lens), -100)
+    ignored = targets.masked_fill(~real_steps(targets, valid_lens), -100)
     return F.cross_entropy(scores.flatten(0, 1), ignored.flatten(), ignore_index=-100)
 
 
 @task.solution("it takes log p of the right token everywhere, and adds up those of real steps.")
 def gathered_and_masked(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
     logs = scores.log_softmax(-1).gather(-1, targets.unsqueeze(-1)).squeeze(-1)
-    real = real_places(targets, valid_lens)
+    real = real_steps(targets, valid_lens)
     return -torch.where(real, logs, 0).sum() / real.sum()
 
 
@@ -130,20 +130,20 @@ def text_by_text(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
 
 @task.solution("padding is removed before the loss is computed.")
 def only_what_is_real(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
-    real = real_places(targets, valid_lens)
+    real = real_steps(targets, valid_lens)
     return F.nll_loss(scores[real].log_softmax(1), targets[real])
 
 
 @task.solution("each right token has the weight 1 over the number of real steps, all else 0.")
 def a_weighted_sum(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
-    real = real_places(targets, valid_lens).to(scores.dtype)
+    real = real_steps(targets, valid_lens).to(scores.dtype)
     weights = F.one_hot(targets, scores.shape[-1]).to(scores.dtype) * (real / real.sum())[..., None]
     losses = -scores.log_softmax(-1).where(real[..., None] > 0, 0)
     return torch.einsum("btv,btv->", weights, losses)
 
 
 @task.test
-def test_two_equally_likely_symbols_cost_log_2(masked_loss: Function) -> None:
+def test_two_equally_likely_tokens_cost_log_2(masked_loss: Function) -> None:
     loss = masked_loss(torch.zeros(1, 3, 2), torch.tensor([[0, 1, 1]]), torch.tensor([3]))
     assert abs(loss.item() - 0.6931) < 1e-4
 
@@ -156,7 +156,7 @@ def test_probabilities_of_a_half_and_an_eighth_cost_2_logs_of_2(masked_loss: Fun
 
 
 @task.test
-def test_what_padding_holds_does_not_matter(masked_loss: Function) -> None:
+def test_the_content_of_padding_does_not_matter(masked_loss: Function) -> None:
     scores, targets, valid_lens = torch.ones(2, 4, 3), torch.ones(2, 4).long(), torch.tensor([3, 1])
     before = masked_loss(scores, targets, valid_lens)
     scores[0, 3:, 1], scores[1, 1:, 1], targets[1, 1:] = 9, -9, 2
@@ -172,7 +172,7 @@ def test_each_real_step_has_the_same_weight(masked_loss: Function) -> None:
 
 
 @task.test
-def test_a_very_unlikely_symbol_costs_much_and_not_infinitely_much(masked_loss: Function) -> None:
+def test_a_very_unlikely_token_costs_much_and_not_infinitely_much(masked_loss: Function) -> None:
     scores = torch.tensor([[[0.0, 500]]])
     assert masked_loss(scores, torch.tensor([[0]]), torch.tensor([1])).item() == 500
 
@@ -201,7 +201,7 @@ def padding_in_the_loss(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> 
 )
 def divided_by_all_steps(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
     """padding is left out of the sum, which is divided by all steps all the same."""
-    return (_losses(scores, targets) * real_places(targets, valid_lens)).mean()
+    return (_losses(scores, targets) * real_steps(targets, valid_lens)).mean()
 
 
 @task.bug(
@@ -210,7 +210,7 @@ def divided_by_all_steps(scores: Tensor, targets: Tensor, valid_lens: Tensor) ->
 )
 def the_mean_of_the_texts_means(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
     """each text has its own mean, so that a step of a short text weighs more."""
-    per_text = (_losses(scores, targets) * real_places(targets, valid_lens)).sum(1)
+    per_text = (_losses(scores, targets) * real_steps(targets, valid_lens)).sum(1)
     return (per_text / valid_lens).mean()
 
 
@@ -220,7 +220,7 @@ def the_mean_of_the_texts_means(scores: Tensor, targets: Tensor, valid_lens: Ten
 )
 def the_sum_in_place_of_the_mean(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
     """the losses are added up, and not divided."""
-    return (_losses(scores, targets) * real_places(targets, valid_lens)).sum()
+    return (_losses(scores, targets) * real_steps(targets, valid_lens)).sum()
 
 
 @task.bug(
@@ -229,7 +229,7 @@ def the_sum_in_place_of_the_mean(scores: Tensor, targets: Tensor, valid_lens: Te
 )
 def softmax_twice(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
     """the softmax is taken twice, once before `cross_entropy` and once in it."""
-    return _mean(_losses(scores.softmax(-1), targets), real_places(targets, valid_lens))
+    return _mean(_losses(scores.softmax(-1), targets), real_steps(targets, valid_lens))
 
 
 @task.bug(
@@ -238,7 +238,7 @@ def softmax_twice(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor
 )
 def the_scores_are_masked(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
     """the scores are multiplied by the mask instead of the losses."""
-    real = real_places(targets, valid_lens)
+    real = real_steps(targets, valid_lens)
     return _losses(scores * real[..., None], targets).sum() / real.sum()
 
 
@@ -248,7 +248,7 @@ def the_scores_are_masked(scores: Tensor, targets: Tensor, valid_lens: Tensor) -
 )
 def the_last_symbol_is_left_out(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
     """one step too few is counted: the last token of each text is left out."""
-    return _mean(_losses(scores, targets), real_places(targets, valid_lens - 1))
+    return _mean(_losses(scores, targets), real_steps(targets, valid_lens - 1))
 
 
 @task.bug(
@@ -257,7 +257,7 @@ def the_last_symbol_is_left_out(scores: Tensor, targets: Tensor, valid_lens: Ten
 )
 def one_step_of_padding(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
     """one step too many is counted, if a text has padding."""
-    return _mean(_losses(scores, targets), real_places(targets, valid_lens + 1))
+    return _mean(_losses(scores, targets), real_steps(targets, valid_lens + 1))
 
 
 @task.bug(
@@ -266,7 +266,7 @@ def one_step_of_padding(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> 
 )
 def symbol_0_is_left_out(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
     """token 0 is treated as padding wherever it is."""
-    return _mean(_losses(scores, targets), real_places(targets, valid_lens) & (targets != 0))
+    return _mean(_losses(scores, targets), real_steps(targets, valid_lens) & (targets != 0))
 
 
 @task.bug(
@@ -276,7 +276,7 @@ def symbol_0_is_left_out(scores: Tensor, targets: Tensor, valid_lens: Tensor) ->
 def the_logarithm_is_missing(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
     """`nll_loss` is given probabilities, and no logarithm is taken."""
     losses = -scores.softmax(-1).gather(-1, targets[..., None])[..., 0]
-    return _mean(losses, real_places(targets, valid_lens))
+    return _mean(losses, real_steps(targets, valid_lens))
 
 
 @task.bug(
@@ -286,7 +286,7 @@ def the_logarithm_is_missing(scores: Tensor, targets: Tensor, valid_lens: Tensor
 def softmax_over_the_steps(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
     """the softmax is taken over the steps."""
     logs = scores.log_softmax(1).gather(-1, targets[..., None])[..., 0]
-    return _mean(-logs, real_places(targets, valid_lens))
+    return _mean(-logs, real_steps(targets, valid_lens))
 
 
 @task.bug(
@@ -295,5 +295,5 @@ def softmax_over_the_steps(scores: Tensor, targets: Tensor, valid_lens: Tensor) 
 )
 def log_of_a_softmax(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
     """the logarithm is taken of a p that has underflowed to 0."""
-    real = real_places(targets, valid_lens)
+    real = real_steps(targets, valid_lens)
     return -scores.softmax(-1).gather(-1, targets[..., None])[..., 0][real].log().mean()

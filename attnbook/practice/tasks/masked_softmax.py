@@ -20,8 +20,8 @@ def _padding_weighs_nothing(weights: Tensor, scores: Tensor, valid_lens: Tensor 
 
 
 def _rows_sum_to_one(weights: Tensor, scores: Tensor, valid_lens: Tensor | None) -> bool:
-    sums, sees = weights.double().sum(dim=-1), where_visible(scores, valid_lens).any(dim=-1)
-    return bool((((sums - 1).abs() < 1e-2) | ~sees | sums.isnan()).all())
+    sums, any_visible = weights.double().sum(dim=-1), where_visible(scores, valid_lens).any(dim=-1)
+    return bool((((sums - 1).abs() < 1e-2) | ~any_visible | sums.isnan()).all())
 
 
 task = Task(
@@ -220,19 +220,19 @@ def test_two_equal_scores_share_the_weight_however_high_or_low(function: Functio
 
 
 @task.test
-def test_what_stands_at_padding_never_matters(function: Function) -> None:
+def test_the_scores_of_padding_never_matter(function: Function) -> None:
     for padded in (math.inf, math.nan):
         weights = function(torch.tensor([[[1.0, 1, padded]]]), torch.tensor([2]))
         assert weights.tolist() == [[[0.5, 0.5, 0]]]
 
 
 @task.test
-def test_without_lengths_all_keys_are_seen(function: Function) -> None:
+def test_without_lengths_all_keys_are_visible(function: Function) -> None:
     assert function(torch.zeros(1, 1, 4)).tolist() == [[[0.25] * 4]]
 
 
 @task.test
-def test_a_row_that_sees_nothing_is_zero_and_its_gradient_is_finite(function: Function) -> None:
+def test_a_fully_masked_row_is_zero_and_its_gradient_is_finite(function: Function) -> None:
     scores = torch.ones(1, 2, 2, requires_grad=True)
     weights = function(scores * 1, torch.tensor([[0, 2]]))
     assert weights.tolist() == [[[0, 0], [0.5, 0.5]]]
@@ -263,7 +263,7 @@ def test_each_head_has_its_examples_lengths(function: Function) -> None:
 
 
 @task.test
-def test_the_scores_are_left_alone(function: Function) -> None:
+def test_the_scores_are_not_changed(function: Function) -> None:
     scores = torch.ones(1, 2, 3)
     function(scores, torch.tensor([2]))
     assert torch.equal(scores, torch.ones(1, 2, 3))
@@ -548,8 +548,8 @@ def scores_set_to_0(scores: Row, valid_len: int) -> Row:
 @by_hand.bug(fix="the first `valid_len` keys are those with an index below it: `i < valid_len`.")
 def one_key_too_many(scores: Row, valid_len: int) -> Row:
     """one key too many is visible, that at the index `valid_len`."""
-    seen = scores[: valid_len + 1]
-    return _softmax(seen) + [0.0] * (len(scores) - len(seen))
+    visible = scores[: valid_len + 1]
+    return _softmax(visible) + [0.0] * (len(scores) - len(visible))
 
 
 @by_hand.bug(fix="add a 0 for each key of padding: `+ [0.0] * (len(scores) - valid_len)`.")
@@ -561,9 +561,9 @@ def padding_cut_off(scores: Row, valid_len: int) -> Row:
 @by_hand.bug(fix="handle a `valid_len` of 0 first: all weights are 0 then.")
 def nothing_to_see_forgotten(scores: Row, valid_len: int) -> Row:
     """a fully masked row is forgotten, and has no maximum, or a sum of 0."""
-    seen = scores[:valid_len]
-    largest = max(seen)
-    powers = [math.exp(score - largest) for score in seen]
+    visible = scores[:valid_len]
+    largest = max(visible)
+    powers = [math.exp(score - largest) for score in visible]
     return [power / sum(powers) for power in powers] + [0.0] * (len(scores) - valid_len)
 
 
@@ -604,8 +604,8 @@ def shared_evenly(scores: Row, valid_len: int) -> Row:
 @by_hand.bug(fix="divide by the sum of the visible powers.")
 def never_divided(scores: Row, valid_len: int) -> Row:
     """the powers are not divided by their sum, so that they are no shares."""
-    seen = scores[:valid_len]
-    powers = [math.exp(score - max(seen)) for score in seen]
+    visible = scores[:valid_len]
+    powers = [math.exp(score - max(visible)) for score in visible]
     return powers + [0.0] * (len(scores) - valid_len)
 
 
@@ -618,16 +618,16 @@ def filled_with_minus_infinity(scores: Row, valid_len: int) -> Row:
 @by_hand.bug(fix="leave padding out before the softmax: take that of `scores[:valid_len]` alone.")
 def divided_once_more(scores: Row, valid_len: int) -> Row:
     """padding takes part in the softmax, and what it leaves, divided once more, may be all 0."""
-    kept = _softmax(scores)[:valid_len]
-    shares = [each / sum(kept) if sum(kept) else 0.0 for each in kept]
+    remaining = _softmax(scores)[:valid_len]
+    shares = [each / sum(remaining) if sum(remaining) else 0.0 for each in remaining]
     return shares + [0.0] * (len(scores) - valid_len)
 
 
 @by_hand.bug(fix="handle a `valid_len` of 0 first: all weights are 0 then.")
 def nothing_divided(scores: Row, valid_len: int) -> Row:
     """where no key is visible, the rest sums to 0, and is divided by that."""
-    kept = [w if i < valid_len else 0.0 for i, w in enumerate(_softmax(scores))]
-    return [each / sum(kept) for each in kept]
+    remaining = [w if i < valid_len else 0.0 for i, w in enumerate(_softmax(scores))]
+    return [each / sum(remaining) for each in remaining]
 
 
 @by_hand.bug(fix="take powers of the visible scores only: `scores[:valid_len]`.")

@@ -112,7 +112,7 @@ def written_out_first(heads: Tensor) -> Tensor:
 
 
 @task.test
-def test_the_heads_of_a_position_stand_side_by_side(merge_heads: Function) -> None:
+def test_the_heads_of_a_position_are_next_to_each_other(merge_heads: Function) -> None:
     heads = torch.tensor([[[[1.0, 2], [5, 6]], [[3, 4], [7, 8]]]])
     assert torch.equal(merge_heads(heads), torch.tensor([[[1.0, 2, 3, 4], [5, 6, 7, 8]]]))
 

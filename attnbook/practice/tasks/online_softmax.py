@@ -336,13 +336,13 @@ N = float  # so that five of them fit in a line
 Three = tuple[N, N, N]
 
 
-def _seen(highest: N, score: N) -> Three:
+def _rescale(highest: N, score: N) -> Three:
     new = max(highest, score)
     return new, math.exp(highest - new), math.exp(score - new)  # highest, factor, power
 
 
-def _carried(highest: N, total: N, weighted: N, power: N, value: N) -> Three:
-    """One more key in both sums, which are corrected already."""
+def _add_key(highest: N, total: N, weighted: N, power: N, value: N) -> Three:
+    """Add a key to both sums, which are corrected already."""
     return highest, total + power, weighted + power * value
 
 
@@ -372,7 +372,7 @@ by_hand.case("sums of thousands")(lambda: (3.0, 2500.0, -70000.0, 2.5, 1200.0))
 
 @by_hand.solution("where the highest stays, its correction is e to the power of 0, which is 1.")
 def by_one_factor(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
-    new, factor, power = _seen(highest, score)
+    new, factor, power = _rescale(highest, score)
     return new, factor * total + power, factor * weighted + power * value
 
 
@@ -396,15 +396,15 @@ def by_logarithms(highest: N, total: N, weighted: N, score: N, value: N) -> Thre
     fix="multiply both sums by `math.exp(highest - new_highest)`, and replace the highest after."
 )
 def no_correction_by_hand(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
-    new, _, power = _seen(highest, score)
-    return _carried(new, total, weighted, power, value)
+    new, _, power = _rescale(highest, score)
+    return _add_key(new, total, weighted, power, value)
 
 
 @by_hand.bug(fix="multiply the weighted sum by the same factor as the total.")
 def only_the_total_is_corrected(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
     """the total is corrected when the highest rises, and the weighted sum is not."""
-    new, factor, power = _seen(highest, score)
-    return _carried(new, factor * total, weighted, power, value)
+    new, factor, power = _rescale(highest, score)
+    return _add_key(new, factor * total, weighted, power, value)
 
 
 @by_hand.bug(fix="take `math.exp(highest - new_highest)`, which is at most 1.")
@@ -412,40 +412,40 @@ def the_factor_upside_down(highest: N, total: N, weighted: N, score: N, value: N
     """the factor is upside down, and the old sums grow where they should shrink."""
     new = max(highest, score)
     factor = math.exp(new - highest)
-    return _carried(new, factor * total, factor * weighted, math.exp(score - new), value)
+    return _add_key(new, factor * total, factor * weighted, math.exp(score - new), value)
 
 
 @by_hand.bug(fix="return the new highest: `max(highest, score)`.")
 def the_old_highest_returned(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
     """the sums are right, and the old highest is returned with them."""
-    _, factor, power = _seen(highest, score)
-    return _carried(highest, factor * total, factor * weighted, power, value)
+    _, factor, power = _rescale(highest, score)
+    return _add_key(highest, factor * total, factor * weighted, power, value)
 
 
 @by_hand.bug(fix="let the highest rise, `max(highest, score)`, and take all powers relative to it.")
 def the_highest_never_rises_by_hand(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
     """the highest never rises, and powers stay relative to the old one."""
-    return _carried(highest, total, weighted, math.exp(score - highest), value)
+    return _add_key(highest, total, weighted, math.exp(score - highest), value)
 
 
 @by_hand.bug(fix="compare with the highest so far: `max(highest, score)`.")
 def the_score_replaces_the_highest(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
     """each score replaces the highest, which falls where it should stay."""
     factor = math.exp(highest - score)
-    return _carried(score, factor * total, factor * weighted, 1, value)
+    return _add_key(score, factor * total, factor * weighted, 1, value)
 
 
 @by_hand.bug(fix="add `power * value` to the weighted sum.")
 def value_not_weighted(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
     """the new value is added without its power."""
-    new, factor, power = _seen(highest, score)
+    new, factor, power = _rescale(highest, score)
     return new, factor * total + power, factor * weighted + value
 
 
 @by_hand.bug(fix="return the weighted sum itself; the caller divides, after the last key.")
 def divided_too_early(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
     """the weighted sum is divided by the total at each step, not once at the end."""
-    new, factor, power = _seen(highest, score)
+    new, factor, power = _rescale(highest, score)
     total = factor * total + power
     return new, total, (factor * weighted + power * value) / total
 
@@ -453,8 +453,8 @@ def divided_too_early(highest: N, total: N, weighted: N, score: N, value: N) -> 
 @by_hand.bug(fix="add the new key's power and its value where the highest stays, too.")
 def lower_scores_left_out(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
     """a key that does not raise the highest is left out."""
-    new, factor, _ = _seen(highest, score)
-    return _carried(new, factor * total, factor * weighted, float(score > highest), value)
+    new, factor, _ = _rescale(highest, score)
+    return _add_key(new, factor * total, factor * weighted, float(score > highest), value)
 
 
 @by_hand.bug(fix="keep the old sums, times `math.exp(highest - new_highest)`.")
@@ -462,34 +462,34 @@ def the_past_thrown_away(highest: N, total: N, weighted: N, score: N, value: N) 
     """the sums start again when the highest rises."""
     if score > highest:
         return score, 1.0, value
-    return _carried(highest, total, weighted, math.exp(score - highest), value)
+    return _add_key(highest, total, weighted, math.exp(score - highest), value)
 
 
 @by_hand.bug(fix="return the total second, and the weighted sum third.")
 def the_sums_exchanged(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
     """the weighted sum comes second, and the total third."""
-    new, factor, power = _seen(highest, score)
+    new, factor, power = _rescale(highest, score)
     return new, factor * weighted + power * value, factor * total + power
 
 
 @by_hand.bug(fix="take `math.exp(score - new_highest)`: let the highest rise before.")
 def seen_from_the_old_highest(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
     """the new key's power is relative to the old highest, though the old sums are corrected."""
-    new, factor, _ = _seen(highest, score)
-    return _carried(new, factor * total, factor * weighted, math.exp(score - highest), value)
+    new, factor, _ = _rescale(highest, score)
+    return _add_key(new, factor * total, factor * weighted, math.exp(score - highest), value)
 
 
 @by_hand.bug(fix="subtract the new highest from the score: `math.exp(score - new_highest)`.")
 def nothing_subtracted(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
     """nothing is subtracted from the new key's score before its power is taken."""
-    new, factor, _ = _seen(highest, score)
-    return _carried(new, factor * total, factor * weighted, math.exp(score), value)
+    new, factor, _ = _rescale(highest, score)
+    return _add_key(new, factor * total, factor * weighted, math.exp(score), value)
 
 
 @by_hand.bug(fix="multiply the value by its own key's power: `power * value`.")
 def total_times_the_value(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
     """the value is multiplied by the total, where its own key's power belongs."""
-    new, factor, power = _seen(highest, score)
+    new, factor, power = _rescale(highest, score)
     total = factor * total + power
     return new, total, factor * weighted + total * value
 
@@ -499,6 +499,6 @@ def total_times_the_value(highest: N, total: N, weighted: N, score: N, value: N)
 )
 def divided_by_the_factor(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
     """the old sums are divided by a power, which overflows where scores rise far."""
-    new, _, power = _seen(highest, score)
+    new, _, power = _rescale(highest, score)
     factor = math.exp(new - highest)
-    return _carried(new, total / factor, weighted / factor, power, value)
+    return _add_key(new, total / factor, weighted / factor, power, value)

@@ -120,7 +120,7 @@ def test_half_of_each_value_is_their_average(function: Function) -> None:
 
 
 @task.test
-def test_weights_are_taken_as_they_are(function: Function) -> None:
+def test_weights_are_used_as_they_are(function: Function) -> None:
     output = function(torch.tensor([[[0.5, 0], [0, 0]]]), torch.tensor([[[2.0], [4]]]))
     assert output.tolist() == [[[1], [0]]]
 
@@ -238,8 +238,8 @@ Rows = list[list[float]]
 
 
 def _pooled(weights: Row, values: Rows) -> Row:
-    places = range(len(values[0]))
-    return [sum(w * v[i] for w, v in zip(weights, values, strict=True)) for i in places]
+    components = range(len(values[0]))
+    return [sum(w * v[i] for w, v in zip(weights, values, strict=True)) for i in components]
 
 
 by_hand = ListTask(

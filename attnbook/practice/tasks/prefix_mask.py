@@ -12,7 +12,7 @@ from attnbook.practice.task import Function, Law, Task
 Inputs = tuple[Tensor, int, int]
 
 
-def _shows_the_prefix_to_all(mask: Tensor, prefix_lens: Tensor, *_: int) -> bool:
+def _all_attend_to_the_prefix(mask: Tensor, prefix_lens: Tensor, *_: int) -> bool:
     prefix = torch.arange(mask.shape[-1]) < prefix_lens[:, None, None]
     return bool((mask | ~prefix).all())
 
@@ -29,7 +29,7 @@ task = Task(
         "more queries than keys."
     ),
     starter="def prefix_mask(prefix_lens, num_queries, num_keys):\n    ...",
-    laws=(Law("Some query does not attend to the whole prefix.", _shows_the_prefix_to_all),),
+    laws=(Law("Some query does not attend to the whole prefix.", _all_attend_to_the_prefix),),
 )
 
 
@@ -109,14 +109,14 @@ def what_is_hidden(prefix_lens: Tensor, num_queries: int, num_keys: int) -> Tens
 
 
 @task.test
-def test_the_first_query_sees_the_whole_prefix_of_three(prefix_mask: Function) -> None:
+def test_the_first_query_attends_to_the_whole_prefix_of_three(prefix_mask: Function) -> None:
     mask = prefix_mask(torch.tensor([3]), 4, 4)
     assert mask.int().tolist() == [[[1, 1, 1, 0], [1, 1, 1, 0], [1, 1, 1, 0], [1, 1, 1, 1]]]
     assert mask.dtype == torch.bool
 
 
 @task.test
-def test_two_queries_of_five_keys_stand_last(prefix_mask: Function) -> None:
+def test_two_queries_are_at_the_last_two_of_five_keys(prefix_mask: Function) -> None:
     mask = prefix_mask(torch.tensor([2, 5]), 2, 5)
     assert mask.int().tolist() == [[[1, 1, 1, 1, 0], [1] * 5], [[1] * 5, [1] * 5]]
 
@@ -128,7 +128,7 @@ def test_without_a_prefix_it_is_a_causal_mask(prefix_mask: Function) -> None:
 
 
 @task.test
-def test_each_example_has_a_prefix_of_its_own(prefix_mask: Function) -> None:
+def test_each_example_has_its_own_prefix(prefix_mask: Function) -> None:
     mask = prefix_mask(torch.tensor([1, 3, 2]), 3, 3)
     assert mask[:, 0].sum(-1).tolist() == [1, 3, 2]
 

@@ -175,7 +175,7 @@ def test_both_numbers_of_a_pair_turn(turn: Function) -> None:
 
 
 @task.test
-def test_all_heads_turn_alike(turn: Function) -> None:
+def test_all_heads_turn_by_the_same_angles(turn: Function) -> None:
     turned = turn(torch.ones(1, 2, 2, 4), torch.tensor([0, 5]))
     assert torch.allclose(turned[:, 0], turned[:, 1])
 

@@ -119,8 +119,8 @@ def _() -> Inputs:
 
 @task.case("6 examples of 9 queries, 131 keys")
 def _() -> Inputs:
-    seen = lengths(131, 1, 0, 65, 129, 130)
-    return normal(6, 9, 130), normal(6, 131, 130), normal(6, 131, 7), seen
+    valid_lens = lengths(131, 1, 0, 65, 129, 130)
+    return normal(6, 9, 130), normal(6, 131, 130), normal(6, 131, 7), valid_lens
 
 
 @task.solution("it is the book's own, in its three stages.")
@@ -185,14 +185,14 @@ def test_a_key_twice_as_long_scores_twice(function: Function) -> None:
 
 
 @task.test
-def test_padding_moves_nothing(function: Function) -> None:
+def test_padding_changes_nothing(function: Function) -> None:
     queries, keys, values = normal(2, 3, 7), normal(2, 5, 7), normal(2, 5, 11)
     alone = function(queries, keys[:, :2], values[:, :2])
     assert torch.allclose(function(queries, keys, values, lengths(2, 2)), alone, atol=1e-5)
 
 
 @task.test
-def test_who_sees_nothing_gets_zeros(function: Function) -> None:
+def test_a_fully_masked_example_gets_zeros(function: Function) -> None:
     output = function(normal(1, 3, 7), normal(1, 5, 7), normal(1, 5, 11), lengths(0))
     assert (output == 0).all()
 

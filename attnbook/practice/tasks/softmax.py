@@ -137,7 +137,7 @@ def test_equal_scores_share_equally_however_high(function: Function) -> None:
 
 
 @task.test
-def test_the_scores_are_left_alone(function: Function) -> None:
+def test_the_scores_are_not_changed(function: Function) -> None:
     scores = torch.ones(1, 2, 3)
     function(scores)
     assert torch.equal(scores, torch.ones(1, 2, 3))

@@ -117,7 +117,7 @@ def test_heads_come_before_positions(split_heads: Function) -> None:
 
 
 @task.test
-def test_a_position_keeps_its_place(split_heads: Function) -> None:
+def test_a_position_keeps_its_index(split_heads: Function) -> None:
     vectors = torch.zeros(2, 3, 4)
     vectors[1, 2] = 1.0
     heads = split_heads(vectors, 2)

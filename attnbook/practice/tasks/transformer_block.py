@@ -14,7 +14,7 @@ from attnbook.practice.task import Function, Law, Task
 HEADS, HIDDENS, INNER = 2, 14, 22
 
 
-def made_parts(x: Tensor, silent: bool) -> tuple[nn.Module, ...]:
+def make_parts(x: Tensor, silent: bool) -> tuple[nn.Module, ...]:
     """Attention, its norm, a feed-forward and its norm: the same each time, of the type of x."""
     size = x.shape[-1]
     attention = attnbook.MultiHeadAttention(size, size, size, size, HEADS)
@@ -37,7 +37,7 @@ def _as_function(written: Function) -> Function:
     ) -> tuple[Tensor, Tensor, Tensor] | None:
         if isinstance(written, nn.Module):
             raise TypeError("this is a block already: pass its class, TransformerBlock")
-        silent, block = (written(*made_parts(x, silent)) for silent in (True, False))
+        silent, block = (written(*make_parts(x, silent)) for silent in (True, False))
         if not isinstance(block, nn.Module):
             raise TypeError(f"TransformerBlock(…) must give an nn.Module, not {type(block)}")
         lens = [] if valid_lens is None else [valid_lens]
@@ -49,7 +49,7 @@ def _as_function(written: Function) -> Function:
     return called
 
 
-def _what_adds_nothing_changes_nothing(
+def _parts_that_give_zeros_change_nothing(
     unchanged: Tensor, _output: Tensor, _count: Tensor, x: Tensor, *_: object
 ) -> bool:
     return torch.equal(unchanged, x)
@@ -58,7 +58,7 @@ def _what_adds_nothing_changes_nothing(
 def _all_parts_are_its_own(
     _unchanged: Tensor, _output: Tensor, count: Tensor, x: Tensor, *_: object
 ) -> bool:
-    parts = made_parts(x, silent=False)
+    parts = make_parts(x, silent=False)
     return int(count) >= sum(weight.numel() for part in parts for weight in part.parameters())
 
 
@@ -94,7 +94,7 @@ task = Task(
         Law(
             "Where attention and feed-forward give 0, the block should give back `x` itself, "
             "and it does not.",
-            _what_adds_nothing_changes_nothing,
+            _parts_that_give_zeros_change_nothing,
         ),
         Law(
             "Some parameters of the four modules are not among the block's own, and would never "
@@ -184,13 +184,13 @@ class Block(nn.Module):
 
     def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         x = x + self.attend(self.attention_norm(x), valid_lens)
-        return x + self.think(self.feed_forward_norm(x))
+        return x + self.run_feed_forward(self.feed_forward_norm(x))
 
     def attend(self, x: Tensor, valid_lens: Tensor | None) -> Tensor:
         attended: Tensor = self.attention(x, x, x, valid_lens)
         return attended
 
-    def think(self, x: Tensor) -> Tensor:
+    def run_feed_forward(self, x: Tensor) -> Tensor:
         output: Tensor = self.feed_forward(x)
         return output
 
@@ -214,7 +214,7 @@ class into_a_clone(Block):
     def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         stream = x.clone()
         stream += self.attend(self.attention_norm(x), valid_lens)
-        added = self.think(self.feed_forward_norm(stream))
+        added = self.run_feed_forward(self.feed_forward_norm(stream))
         return stream.add(added)
 
 
@@ -257,15 +257,15 @@ class example_by_example(Block):
         return torch.cat(outputs)
 
 
-class _Does(nn.Module):
+class _Part(nn.Module):
     """A part that does what a function does."""
 
     def __init__(self, function: Function) -> None:
         super().__init__()
-        self.does = function
+        self.call = function
 
-    def forward(self, *given: Tensor) -> Tensor:
-        output: Tensor = self.does(*given)
+    def forward(self, *inputs: Tensor) -> Tensor:
+        output: Tensor = self.call(*inputs)
         return output
 
 
@@ -277,8 +277,8 @@ def _make(block_of: Function, **parts: Function) -> Function:
         "feed_forward": lambda x: 0 * x,
         "feed_forward_norm": lambda x: x,
     }
-    made: Function = block_of(*(_Does(part) for part in {**same, **parts}.values()))
-    return made
+    block: Function = block_of(*(_Part(part) for part in {**same, **parts}.values()))
+    return block
 
 
 @task.test
@@ -295,7 +295,7 @@ def test_one_number_by_hand(block_of: Function) -> None:
 
 
 @task.test
-def test_parts_that_give_nothing_change_nothing(block_of: Function) -> None:
+def test_parts_that_give_zeros_change_nothing(block_of: Function) -> None:
     x = normal(2, 3, 5)
     norm = nn.LayerNorm(5)
     block = _make(block_of, attention_norm=norm, feed_forward_norm=norm)
@@ -305,13 +305,13 @@ def test_parts_that_give_nothing_change_nothing(block_of: Function) -> None:
 @task.test
 def test_lengths_reach_the_attention_in_training_and_in_eval(block_of: Function) -> None:
     block = _make(block_of, attention=lambda q, _k, _v, lens: 0 * q + lens[:, None, None])
-    for made in (block.train(), block.eval()):  # type: ignore[attr-defined]
-        output = made(torch.zeros(2, 3, 5), lengths(1, 2))
+    for each in (block.train(), block.eval()):  # type: ignore[attr-defined]
+        output = each(torch.zeros(2, 3, 5), lengths(1, 2))
         assert output[:, 0, 0].tolist() == [1, 2]
 
 
 @task.test
-def test_positions_attend_and_each_is_normed_by_itself(block_of: Function) -> None:
+def test_positions_attend_and_each_is_normed_separately(block_of: Function) -> None:
     x = torch.tensor([[[1.0, 3], [5, 9]], [[0, 2], [2, 8]]])
     block = _make(
         block_of,
@@ -325,7 +325,7 @@ def test_positions_attend_and_each_is_normed_by_itself(block_of: Function) -> No
 def test_a_call_changes_nothing_and_all_parts_can_be_trained(block_of: Function) -> None:
     x = normal(2, 3, 5)
     before = x.clone()
-    block = block_of(_Does(lambda q, *_: q), nn.LayerNorm(5), nn.Linear(5, 5), nn.LayerNorm(5))
+    block = block_of(_Part(lambda q, *_: q), nn.LayerNorm(5), nn.Linear(5, 5), nn.LayerNorm(5))
     block(x)
     assert torch.equal(x, before)
     assert len([*block.parameters()]) == 6
@@ -344,7 +344,7 @@ class norms_come_after_the_sums(Block):
 
     def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         x = self.attention_norm(x + self.attend(x, valid_lens))
-        output: Tensor = self.feed_forward_norm(x + self.think(x))
+        output: Tensor = self.feed_forward_norm(x + self.run_feed_forward(x))
         return output
 
 
@@ -358,7 +358,7 @@ class norms_come_after_the_steps(Block):
 
     def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         x = x + self.attention_norm(self.attend(x, valid_lens))
-        output: Tensor = x + self.feed_forward_norm(self.think(x))
+        output: Tensor = x + self.feed_forward_norm(self.run_feed_forward(x))
         return output
 
 
@@ -385,7 +385,7 @@ class normed_over_the_positions(Block):
 
     def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         x = x + self.attend(self.attention_norm(x.mT).mT, valid_lens)
-        return x + self.think(self.feed_forward_norm(x.mT).mT)
+        return x + self.run_feed_forward(self.feed_forward_norm(x.mT).mT)
 
 
 @task.bug(
@@ -397,7 +397,7 @@ class one_norm_for_both(Block):
 
     def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         x = x + self.attend(self.attention_norm(x), valid_lens)
-        return x + self.think(self.attention_norm(x))
+        return x + self.run_feed_forward(self.attention_norm(x))
 
 
 @task.bug(
@@ -409,7 +409,7 @@ class norms_exchanged(Block):
 
     def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         x = x + self.attend(self.feed_forward_norm(x), valid_lens)
-        return x + self.think(self.attention_norm(x))
+        return x + self.run_feed_forward(self.attention_norm(x))
 
 
 @task.bug(
@@ -421,7 +421,7 @@ class feed_forward_without_its_norm(Block):
 
     def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         x = x + self.attend(self.attention_norm(x), valid_lens)
-        return x + self.think(x)
+        return x + self.run_feed_forward(x)
 
 
 @task.bug(
@@ -434,7 +434,7 @@ class feed_forward_beside_the_attention(Block):
 
     def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         attended = self.attend(self.attention_norm(x), valid_lens)
-        return x + attended + self.think(self.feed_forward_norm(x))
+        return x + attended + self.run_feed_forward(self.feed_forward_norm(x))
 
 
 @task.bug(
@@ -447,7 +447,7 @@ class only_queries_normed(Block):
 
     def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         x = x + self.attention(self.attention_norm(x), x, x, valid_lens)
-        return x + self.think(self.feed_forward_norm(x))
+        return x + self.run_feed_forward(self.feed_forward_norm(x))
 
 
 @task.bug(
@@ -460,7 +460,7 @@ class values_not_normed(Block):
     def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         normed = self.attention_norm(x)
         x = x + self.attention(normed, normed, x, valid_lens)
-        return x + self.think(self.feed_forward_norm(x))
+        return x + self.run_feed_forward(self.feed_forward_norm(x))
 
 
 @task.bug(
@@ -473,7 +473,7 @@ class attention_without_its_norm(Block):
 
     def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         x = x + self.attend(x, valid_lens)
-        return x + self.think(self.feed_forward_norm(x))
+        return x + self.run_feed_forward(self.feed_forward_norm(x))
 
 
 @task.bug(
@@ -484,7 +484,7 @@ class feed_forward_comes_first(Block):
     """the feed-forward comes before the attention."""
 
     def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
-        x = x + self.think(self.feed_forward_norm(x))
+        x = x + self.run_feed_forward(self.feed_forward_norm(x))
         return x + self.attend(self.attention_norm(x), valid_lens)
 
 
@@ -498,7 +498,7 @@ class second_sum_on_the_norm(Block):
 
     def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         x = self.feed_forward_norm(x + self.attend(self.attention_norm(x), valid_lens))
-        return x + self.think(x)
+        return x + self.run_feed_forward(x)
 
 
 @task.bug(
@@ -512,7 +512,7 @@ class first_sum_on_the_norm(Block):
     def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         x = self.attention_norm(x)
         x = x + self.attend(x, valid_lens)
-        return x + self.think(self.feed_forward_norm(x))
+        return x + self.run_feed_forward(self.feed_forward_norm(x))
 
 
 @task.bug(
@@ -523,7 +523,9 @@ class no_residuals(Block):
     """nothing is added up: each step's output replaces its input."""
 
     def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
-        return self.think(self.feed_forward_norm(self.attend(self.attention_norm(x), valid_lens)))
+        return self.run_feed_forward(
+            self.feed_forward_norm(self.attend(self.attention_norm(x), valid_lens))
+        )
 
 
 @task.bug(
@@ -535,7 +537,7 @@ class first_residual_lost(Block):
 
     def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         x = self.attend(self.attention_norm(x), valid_lens)
-        return x + self.think(self.feed_forward_norm(x))
+        return x + self.run_feed_forward(self.feed_forward_norm(x))
 
 
 @task.bug(
@@ -547,7 +549,7 @@ class second_residual_lost(Block):
 
     def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         x = x + self.attend(self.attention_norm(x), valid_lens)
-        return self.think(self.feed_forward_norm(x))
+        return self.run_feed_forward(self.feed_forward_norm(x))
 
 
 @task.bug(
@@ -562,7 +564,7 @@ class added_to_what_was_normed(Block):
         x = self.attention_norm(x)
         x = x + self.attend(x, valid_lens)
         x = self.feed_forward_norm(x)
-        return x + self.think(x)
+        return x + self.run_feed_forward(x)
 
 
 @task.bug(
@@ -575,7 +577,7 @@ class first_input_added_twice(Block):
 
     def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         attended = x + self.attend(self.attention_norm(x), valid_lens)
-        return x + self.think(self.feed_forward_norm(attended))
+        return x + self.run_feed_forward(self.feed_forward_norm(attended))
 
 
 @task.bug(
@@ -611,7 +613,7 @@ class written_into_x(Block):
 
     def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         x += self.attend(self.attention_norm(x), valid_lens)
-        x += self.think(self.feed_forward_norm(x))
+        x += self.run_feed_forward(self.feed_forward_norm(x))
         return x
 
 

@@ -119,20 +119,20 @@ def row_by_row(num_queries: int, num_keys: int, back: Reach, ahead: Reach) -> Te
 
 
 @task.test
-def test_the_second_query_sees_one_before_and_two_ahead(window: Function) -> None:
+def test_the_second_query_attends_to_one_before_and_two_ahead(window: Function) -> None:
     assert window(5, 5, 1, 2)[1].tolist() == [True, True, True, True, False]
     assert window(5, 5, 1, 2)[3].tolist() == [False, False, True, True, True]
 
 
 @task.test
-def test_two_queries_stand_at_the_last_two_of_five_keys(window: Function) -> None:
+def test_two_queries_are_at_the_last_two_of_five_keys(window: Function) -> None:
     first, second = window(2, 5, 1, 0).int().tolist()
     assert first == [0, 0, 1, 1, 0]
     assert second == [0, 0, 0, 1, 1]
 
 
 @task.test
-def test_with_zero_on_both_sides_each_query_sees_itself_alone(window: Function) -> None:
+def test_with_zero_on_both_sides_each_query_attends_only_to_itself(window: Function) -> None:
     assert window(3, 3, 0, 0).tolist() == torch.eye(3, dtype=torch.bool).tolist()
 
 

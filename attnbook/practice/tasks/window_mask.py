@@ -96,17 +96,17 @@ def the_last_rows_of_a_square(num_queries: int, num_keys: int, back: int) -> Ten
 
 
 @task.test
-def test_the_third_query_sees_itself_and_one_before(window_mask: Function) -> None:
+def test_the_third_query_attends_to_itself_and_one_before(window_mask: Function) -> None:
     assert window_mask(4, 4, 1)[2].tolist() == [False, True, True, False]
 
 
 @task.test
-def test_with_zero_back_each_query_sees_itself_alone(window_mask: Function) -> None:
+def test_with_zero_back_each_query_attends_only_to_itself(window_mask: Function) -> None:
     assert window_mask(3, 3, 0).tolist() == torch.eye(3, dtype=torch.bool).tolist()
 
 
 @task.test
-def test_two_queries_stand_at_the_last_two_of_five_keys(window_mask: Function) -> None:
+def test_two_queries_are_at_the_last_two_of_five_keys(window_mask: Function) -> None:
     first, second = window_mask(2, 5, 2).tolist()
     assert first == [False, True, True, True, False]
     assert second == [False, False, True, True, True]
@@ -234,8 +234,8 @@ def blocks_in_place_of_a_window(num_queries: int, num_keys: int, back: int) -> T
 )
 def the_last_querys_window_for_all(num_queries: int, num_keys: int, back: int) -> Tensor:
     """only the last `back` + 1 keys are visible, to every query."""
-    kept = torch.arange(num_keys) >= num_keys - 1 - back
-    return kept & (_steps_back(num_queries, num_keys) >= 0)
+    last_keys = torch.arange(num_keys) >= num_keys - 1 - back
+    return last_keys & (_steps_back(num_queries, num_keys) >= 0)
 
 
 # On plain lists
