@@ -106,70 +106,30 @@ def _inputs(
 Inputs = tuple[Tensor | None, ...]
 
 
-@task.case("queries and keys of 2 numbers, 8 hidden units, no lengths")
-def _() -> Inputs:
-    return _inputs((2, 2, 8), None)
-
-
-@task.case("a length for each example")
-def _() -> Inputs:
-    return _inputs((2, 2, 8), lengths(4, 2))
-
-
-@task.case("an example that may see nothing")
-def _() -> Inputs:
-    return _inputs((2, 2, 8), lengths(0, 4))
-
-
-@task.case("16 hidden units")
-def _() -> Inputs:
-    return _inputs((2, 2, 16), lengths(4, 2))
-
-
-@task.case("queries and keys of 3 numbers")
-def _() -> Inputs:
-    return _inputs((3, 3, 8), lengths(4, 2))
-
-
-@task.case("queries longer than keys")
-def _() -> Inputs:
-    return _inputs((7, 2, 8), lengths(4, 2))
-
-
-@task.case("keys longer than queries")
-def _() -> Inputs:
-    return _inputs((3, 7, 13), lengths(4, 2))
-
-
-@task.case("all sizes are 3")
-def _() -> Inputs:
-    return _inputs((3, 3, 3), lengths(3, 1, 2), (3, 3, 3), 3)
-
-
-@task.case("one query")
-def _() -> Inputs:
-    return _inputs((3, 7, 13), lengths(4, 2), (2, 1, 5))
-
-
-@task.case("one example, one query and one key")
-def _() -> Inputs:
-    return _inputs((3, 7, 13), lengths(1), (1, 1, 1))
-
-
-@task.case("half precision")
-def _() -> Inputs:
-    return tuple(
+task.case("queries and keys of 2 numbers, 8 hidden units, no lengths")(
+    lambda: _inputs((2, 2, 8), None)
+)
+task.case("a length for each example")(lambda: _inputs((2, 2, 8), lengths(4, 2)))
+task.case("an example that may see nothing")(lambda: _inputs((2, 2, 8), lengths(0, 4)))
+task.case("16 hidden units")(lambda: _inputs((2, 2, 16), lengths(4, 2)))
+task.case("queries and keys of 3 numbers")(lambda: _inputs((3, 3, 8), lengths(4, 2)))
+task.case("queries longer than keys")(lambda: _inputs((7, 2, 8), lengths(4, 2)))
+task.case("keys longer than queries")(lambda: _inputs((3, 7, 13), lengths(4, 2)))
+task.case("all sizes are 3")(lambda: _inputs((3, 3, 3), lengths(3, 1, 2), (3, 3, 3), 3))
+task.case("one query")(lambda: _inputs((3, 7, 13), lengths(4, 2), (2, 1, 5)))
+task.case("one example, one query and one key")(lambda: _inputs((3, 7, 13), lengths(1), (1, 1, 1)))
+task.case("half precision")(
+    lambda: tuple(
         each.half() if each is not None and each.is_floating_point() else each
         for each in _inputs((3, 7, 5), lengths(4, 2))
     )
-
-
-@task.case("double precision")
-def _() -> Inputs:
-    return tuple(
+)
+task.case("double precision")(
+    lambda: tuple(
         each.double() if each is not None and each.is_floating_point() else each
         for each in _inputs((3, 7, 13), lengths(4, 2))
     )
+)
 
 
 @task.case("scores of hundreds, far apart from query to query", gradients=False)
@@ -180,9 +140,9 @@ def _() -> Inputs:
     return *first, matrix_q, matrix_k / 1000, 100 * vector
 
 
-@task.case("6 examples of 9 queries, 131 keys, 9 hidden units")
-def _() -> Inputs:
-    return _inputs((5, 8, 9), lengths(131, 1, 0, 65, 129, 130), (6, 9, 131))
+task.case("6 examples of 9 queries, 131 keys, 9 hidden units")(
+    lambda: _inputs((5, 8, 9), lengths(131, 1, 0, 65, 129, 130), (6, 9, 131))
+)
 
 
 class Layer(nn.Module):

@@ -49,34 +49,12 @@ def _inputs(batch: int, num_queries: int, num_keys: int, *sizes: int) -> tuple[T
     )
 
 
-@task.case("queries as long as keys")
-def _() -> tuple[Tensor, ...]:
-    return _inputs(2, 3, 5, 7, 7, 11)
-
-
-@task.case("queries longer than keys")
-def _() -> tuple[Tensor, ...]:
-    return _inputs(2, 3, 5, 13, 7, 11)
-
-
-@task.case("as many queries as keys")
-def _() -> tuple[Tensor, ...]:
-    return _inputs(2, 5, 5, 3, 7, 11)
-
-
-@task.case("all sizes are 3")
-def _() -> tuple[Tensor, ...]:
-    return _inputs(3, 3, 3, 3, 3, 3)
-
-
-@task.case("one query and one key")
-def _() -> tuple[Tensor, ...]:
-    return _inputs(1, 1, 1, 3, 5, 7)
-
-
-@task.case("one hidden unit")
-def _() -> tuple[Tensor, ...]:
-    return _inputs(2, 3, 5, 7, 11, 1)
+task.case("queries as long as keys")(lambda: _inputs(2, 3, 5, 7, 7, 11))
+task.case("queries longer than keys")(lambda: _inputs(2, 3, 5, 13, 7, 11))
+task.case("as many queries as keys")(lambda: _inputs(2, 5, 5, 3, 7, 11))
+task.case("all sizes are 3")(lambda: _inputs(3, 3, 3, 3, 3, 3))
+task.case("one query and one key")(lambda: _inputs(1, 1, 1, 3, 5, 7))
+task.case("one hidden unit")(lambda: _inputs(2, 3, 5, 7, 11, 1))
 
 
 @task.case("keys of 1000 and of -1000")
@@ -92,16 +70,8 @@ def _() -> tuple[Tensor, ...]:
     return queries.mT.contiguous().mT, keys.mT.contiguous().mT, *weights
 
 
-@task.case("half precision")
-def _() -> tuple[Tensor, ...]:
-    return tuple(each.half() for each in _inputs(2, 3, 5, 7, 11, 3))
-
-
-@task.case("double precision")
-def _() -> tuple[Tensor, ...]:
-    return tuple(each.double() for each in _inputs(2, 3, 5, 7, 11, 13))
-
-
+task.case("half precision")(lambda: tuple(each.half() for each in _inputs(2, 3, 5, 7, 11, 3)))
+task.case("double precision")(lambda: tuple(each.double() for each in _inputs(2, 3, 5, 7, 11, 13)))
 task.case("6 examples of 9 queries, 131 keys, 70 hidden units", gradients=False)(
     lambda: (normal(6, 9, 7), normal(6, 131, 11), normal(70, 7), normal(70, 11), normal(70))
 )

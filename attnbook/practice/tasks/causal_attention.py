@@ -43,29 +43,17 @@ task = Task(
 Inputs = tuple[Tensor, Tensor, Tensor]
 
 
-@task.case("as many queries as keys")
-def _() -> Inputs:
-    return normal(2, 7, 3), normal(2, 7, 3, seed=1), normal(2, 7, 5)
-
-
-@task.case("all sizes are 3")
-def _() -> Inputs:
-    return normal(3, 3, 3), normal(3, 3, 3, seed=1), normal(3, 3, 3, seed=2)
-
-
-@task.case("fewer queries than keys")
-def _() -> Inputs:
-    return normal(2, 3, 5), normal(2, 7, 5), normal(2, 7, 11)
-
-
-@task.case("one query and six keys")
-def _() -> Inputs:
-    return normal(2, 1, 5), normal(2, 6, 5), normal(2, 6, 3)
-
-
-@task.case("one query and one key")
-def _() -> Inputs:
-    return normal(2, 1, 5), normal(2, 1, 5, seed=1), normal(2, 1, 3)
+task.case("as many queries as keys")(
+    lambda: (normal(2, 7, 3), normal(2, 7, 3, seed=1), normal(2, 7, 5))
+)
+task.case("all sizes are 3")(
+    lambda: (normal(3, 3, 3), normal(3, 3, 3, seed=1), normal(3, 3, 3, seed=2))
+)
+task.case("fewer queries than keys")(lambda: (normal(2, 3, 5), normal(2, 7, 5), normal(2, 7, 11)))
+task.case("one query and six keys")(lambda: (normal(2, 1, 5), normal(2, 6, 5), normal(2, 6, 3)))
+task.case("one query and one key")(
+    lambda: (normal(2, 1, 5), normal(2, 1, 5, seed=1), normal(2, 1, 3))
+)
 
 
 @task.case("scores of 1024 and of -1024")
@@ -82,19 +70,15 @@ def _() -> Inputs:
     return queries, keys, values
 
 
-@task.case("inputs that are not contiguous")
-def _() -> Inputs:
-    return normal(2, 5, 3).mT, normal(2, 5, 7).mT, normal(2, 11, 7).mT
-
-
-@task.case("half precision")
-def _() -> Inputs:
-    return normal(2, 5, 3).half(), normal(2, 7, 3).half(), normal(2, 7, 11).half()
-
-
-@task.case("double precision")
-def _() -> Inputs:
-    return normal(2, 5, 3).double(), normal(2, 7, 3).double(), normal(2, 7, 11).double()
+task.case("inputs that are not contiguous")(
+    lambda: (normal(2, 5, 3).mT, normal(2, 5, 7).mT, normal(2, 11, 7).mT)
+)
+task.case("half precision")(
+    lambda: (normal(2, 5, 3).half(), normal(2, 7, 3).half(), normal(2, 7, 11).half())
+)
+task.case("double precision")(
+    lambda: (normal(2, 5, 3).double(), normal(2, 7, 3).double(), normal(2, 7, 11).double())
+)
 
 
 @task.case("a hidden score far above those that are seen")

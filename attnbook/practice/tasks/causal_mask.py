@@ -42,36 +42,12 @@ task = Task(
 )
 
 
-@task.case("as many queries as keys")
-def _() -> tuple[int, int]:
-    return 5, 5
-
-
-@task.case("fewer queries than keys")
-def _() -> tuple[int, int]:
-    return 3, 7
-
-
-@task.case("one query less than keys")
-def _() -> tuple[int, int]:
-    return 4, 5
-
-
-@task.case("one query and six keys")
-def _() -> tuple[int, int]:
-    return 1, 6
-
-
-@task.case("one query and one key")
-def _() -> tuple[int, int]:
-    return 1, 1
-
-
-@task.case("31 queries and 37 keys")
-def _() -> tuple[int, int]:
-    return 31, 37
-
-
+task.case("as many queries as keys")(lambda: (5, 5))
+task.case("fewer queries than keys")(lambda: (3, 7))
+task.case("one query less than keys")(lambda: (4, 5))
+task.case("one query and six keys")(lambda: (1, 6))
+task.case("one query and one key")(lambda: (1, 1))
+task.case("31 queries and 37 keys")(lambda: (31, 37))
 task.case("131 queries and 300 keys")(lambda: (131, 300))
 
 

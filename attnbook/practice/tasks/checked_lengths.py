@@ -136,9 +136,9 @@ _wrong(
 )
 
 
-@task.case("lengths in a column, one for each example", refused=True)
-def _() -> tuple[Tensor, Shape]:
-    return torch.tensor([[1], [2]]), (2, 3, 4)
+task.case("lengths in a column, one for each example", refused=True)(
+    lambda: (torch.tensor([[1], [2]]), (2, 3, 4))
+)
 
 
 @task.solution("it asks for each rule in turn; NaN differs from what it is rounded to.")

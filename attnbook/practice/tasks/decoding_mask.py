@@ -9,8 +9,6 @@ import attnbook
 from attnbook.practice.example_inputs import lengths
 from attnbook.practice.task import Function, Law, Task
 
-Inputs = tuple[Tensor, int, int]
-
 
 def _hides_padding(mask: Tensor, starts: Tensor, *_: int) -> bool:
     padding = torch.arange(mask.shape[-1]) < starts[:, None, None]
@@ -33,41 +31,13 @@ task = Task(
 )
 
 
-@task.case("as many queries as keys")
-def _() -> Inputs:
-    return lengths(2, 3), 7, 7
-
-
-@task.case("fewer queries than keys")
-def _() -> Inputs:
-    return lengths(3, 0, 1), 2, 7
-
-
-@task.case("one query against kept keys")
-def _() -> Inputs:
-    return lengths(2, 4), 1, 5
-
-
-@task.case("as many examples as queries as keys")
-def _() -> Inputs:
-    return lengths(2, 0, 1), 3, 3
-
-
-@task.case("a text without padding")
-def _() -> Inputs:
-    return lengths(0), 5, 5
-
-
-@task.case("a text that is all padding")
-def _() -> Inputs:
-    return lengths(5, 1), 3, 5
-
-
-@task.case("one query and one key")
-def _() -> Inputs:
-    return lengths(0, 1), 1, 1
-
-
+task.case("as many queries as keys")(lambda: (lengths(2, 3), 7, 7))
+task.case("fewer queries than keys")(lambda: (lengths(3, 0, 1), 2, 7))
+task.case("one query against kept keys")(lambda: (lengths(2, 4), 1, 5))
+task.case("as many examples as queries as keys")(lambda: (lengths(2, 0, 1), 3, 3))
+task.case("a text without padding")(lambda: (lengths(0), 5, 5))
+task.case("a text that is all padding")(lambda: (lengths(5, 1), 3, 5))
+task.case("one query and one key")(lambda: (lengths(0, 1), 1, 1))
 task.case("9 examples of 20 queries, 131 keys")(
     lambda: (lengths(131, 1, 0, 65, 129, 130, 66, 64, 8), 20, 131)
 )
@@ -124,9 +94,6 @@ def test_each_text_of_a_square_batch_has_its_own_start(decoding_mask: Function) 
     mask = decoding_mask(torch.tensor([1, 2, 0]), 3, 3)
     assert mask[:, -1].sum(-1).tolist() == [2, 1, 3]
     assert mask[:, 0].sum(-1).tolist() == [0, 0, 1]
-
-
-FIRST = "as many queries as keys"
 
 
 def _text(starts: Tensor, num_keys: int) -> Tensor:

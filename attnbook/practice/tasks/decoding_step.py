@@ -98,24 +98,10 @@ def _of_type(step: Step, dtype: torch.dtype) -> Step:
     return step._replace(**{name: part.to(dtype) for name, part in numbers.items()})
 
 
-@task.case("vectors of one size, and no padding")
-def _() -> Step:
-    return _step(lengths(3, 3), 5, 5, (3, 5), 5)
-
-
-@task.case("different sizes, with padding")
-def _() -> Step:
-    return _step(lengths(4, 7), 5, 3, (7, 2), 11)
-
-
-@task.case("one text and one key")
-def _() -> Step:
-    return _step(lengths(1), 2, 3, (1, 5), 7)
-
-
-@task.case("a text of length 0")
-def _() -> Step:
-    return _step(lengths(0, 2, 3), 2, 7, (3, 5), 11)
+task.case("vectors of one size, and no padding")(lambda: _step(lengths(3, 3), 5, 5, (3, 5), 5))
+task.case("different sizes, with padding")(lambda: _step(lengths(4, 7), 5, 3, (7, 2), 11))
+task.case("one text and one key")(lambda: _step(lengths(1), 2, 3, (1, 5), 7))
+task.case("a text of length 0")(lambda: _step(lengths(0, 2, 3), 2, 7, (3, 5), 11))
 
 
 @task.case("scores of thousands")
@@ -131,19 +117,11 @@ def _() -> Step:
     return step
 
 
-@task.case("half precision")
-def _() -> Step:
-    return _of_type(_step(lengths(2, 3), 2, 3, (3, 5), 7), torch.float16)
-
-
-@task.case("double precision")
-def _() -> Step:
-    return _of_type(_step(lengths(2, 3), 2, 3, (3, 5), 7), torch.float64)
-
-
-@task.case("two texts and one key")
-def _() -> Step:
-    return _step(lengths(1, 1), 2, 3, (1, 5), 7)
+task.case("half precision")(lambda: _of_type(_step(lengths(2, 3), 2, 3, (3, 5), 7), torch.float16))
+task.case("double precision")(
+    lambda: _of_type(_step(lengths(2, 3), 2, 3, (3, 5), 7), torch.float64)
+)
+task.case("two texts and one key")(lambda: _step(lengths(1, 1), 2, 3, (1, 5), 7))
 
 
 @task.case("two texts whose scores are thousands apart", gradients=False)
@@ -155,9 +133,9 @@ def _() -> Step:
     )
 
 
-@task.case("6 texts, 131 keys, 70 hidden units")
-def _() -> Step:
-    return _step(lengths(131, 1, 0, 65, 129, 130), 9, 11, (131, 10), 70)
+task.case("6 texts, 131 keys, 70 hidden units")(
+    lambda: _step(lengths(131, 1, 0, 65, 129, 130), 9, 11, (131, 10), 70)
+)
 
 
 @task.solution("it is the book's own score, softmax and pooling.")

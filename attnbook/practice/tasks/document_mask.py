@@ -25,41 +25,17 @@ task = Task(
 )
 
 
-@task.case("three documents, of other lengths in each example")
-def _() -> tuple[Tensor]:
-    return (torch.tensor([[0, 0, 1, 1, 1, 2, 2], [0, 0, 0, 1, 1, 2, 2]]),)
-
-
-@task.case("documents whose numbers are in no order")
-def _() -> tuple[Tensor]:
-    return (torch.tensor([[5, 5, 2, 2, 2, 7, 7], [1, 1, 1, 6, 6, 6, 0]]),)
-
-
-@task.case("documents of one token each")
-def _() -> tuple[Tensor]:
-    return (torch.tensor([[3, 0, 2, 1, 4]]),)
-
-
-@task.case("one document")
-def _() -> tuple[Tensor]:
-    return (torch.zeros(3, 5, dtype=torch.int64),)
-
-
-@task.case("one token")
-def _() -> tuple[Tensor]:
-    return (torch.tensor([[4], [1]]),)
-
-
-@task.case("as many examples as tokens")
-def _() -> tuple[Tensor]:
-    return (torch.tensor([[1, 1, 2], [4, 3, 3], [0, 0, 0]]),)
-
-
-@task.case("documents with high numbers")
-def _() -> tuple[Tensor]:
-    return (torch.tensor([[1, 1, 257, 257, 65537]]),)
-
-
+task.case("three documents, of other lengths in each example")(
+    lambda: (torch.tensor([[0, 0, 1, 1, 1, 2, 2], [0, 0, 0, 1, 1, 2, 2]]),)
+)
+task.case("documents whose numbers are in no order")(
+    lambda: (torch.tensor([[5, 5, 2, 2, 2, 7, 7], [1, 1, 1, 6, 6, 6, 0]]),)
+)
+task.case("documents of one token each")(lambda: (torch.tensor([[3, 0, 2, 1, 4]]),))
+task.case("one document")(lambda: (torch.zeros(3, 5, dtype=torch.int64),))
+task.case("one token")(lambda: (torch.tensor([[4], [1]]),))
+task.case("as many examples as tokens")(lambda: (torch.tensor([[1, 1, 2], [4, 3, 3], [0, 0, 0]]),))
+task.case("documents with high numbers")(lambda: (torch.tensor([[1, 1, 257, 257, 65537]]),))
 task.case("6 examples of 131 positions")(
     lambda: ((torch.arange(131) // 7 + torch.arange(6)[:, None]) * 37 % 101,)
 )

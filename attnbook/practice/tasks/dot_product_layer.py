@@ -119,29 +119,13 @@ def _inputs() -> tuple[Tensor, Tensor, Tensor]:
     return normal(2, 3, 7), normal(2, 5, 7), normal(2, 5, 11)
 
 
-@task.case("training, with dropout 0")
-def _() -> tuple[Any, ...]:
-    return *_inputs(), lengths(4, 2), 0.0, True
-
-
-@task.case("eval")
-def _() -> tuple[Any, ...]:
-    return *_inputs(), lengths(4, 2)
-
-
-@task.case("eval, without lengths")
-def _() -> tuple[Any, ...]:
-    return _inputs()
-
-
-@task.case("all sizes are 3")
-def _() -> tuple[Any, ...]:
-    return normal(3, 3, 3), normal(3, 3, 3, seed=1), normal(3, 3, 3, seed=2), lengths(3, 1, 2)
-
-
-@task.case("training, with a dropout of all weights")
-def _() -> tuple[Any, ...]:
-    return *_inputs(), lengths(4, 2), 1.0, True
+task.case("training, with dropout 0")(lambda: (*_inputs(), lengths(4, 2), 0.0, True))
+task.case("eval")(lambda: (*_inputs(), lengths(4, 2)))
+task.case("eval, without lengths")(_inputs)
+task.case("all sizes are 3")(
+    lambda: (normal(3, 3, 3), normal(3, 3, 3, seed=1), normal(3, 3, 3, seed=2), lengths(3, 1, 2))
+)
+task.case("training, with a dropout of all weights")(lambda: (*_inputs(), lengths(4, 2), 1.0, True))
 
 
 @task.case("training, with a dropout of a fifth of the weights", gradients=False)
@@ -150,9 +134,9 @@ def _() -> tuple[Any, ...]:
     return normal(2, 89, 7), normal(2, 97, 7), both, None, SHARE, True
 
 
-@task.case("eval, with a dropout that must do nothing")
-def _() -> tuple[Any, ...]:
-    return *_inputs(), lengths(4, 2), 1.0, False
+task.case("eval, with a dropout that must do nothing")(
+    lambda: (*_inputs(), lengths(4, 2), 1.0, False)
+)
 
 
 @task.case("a second call of the same layer")
@@ -161,24 +145,12 @@ def _() -> tuple[Any, ...]:
     return *_inputs(), lengths(4, 2), 0.0, False, earlier
 
 
-@task.case("an example that may see nothing")
-def _() -> tuple[Any, ...]:
-    return *_inputs(), lengths(0, 4)
-
-
-@task.case("half precision")
-def _() -> tuple[Any, ...]:
-    return *(each.half() for each in _inputs()), lengths(4, 2)
-
-
-@task.case("double precision")
-def _() -> tuple[Any, ...]:
-    return *(each.double() for each in _inputs()), lengths(4, 2)
-
-
-@task.case("scores of 1024 and of -1024 that are seen, and padding")
-def _() -> tuple[Any, ...]:
-    return *of_thousands(), lengths(3)
+task.case("an example that may see nothing")(lambda: (*_inputs(), lengths(0, 4)))
+task.case("half precision")(lambda: (*(each.half() for each in _inputs()), lengths(4, 2)))
+task.case("double precision")(lambda: (*(each.double() for each in _inputs()), lengths(4, 2)))
+task.case("scores of 1024 and of -1024 that are seen, and padding")(
+    lambda: (*of_thousands(), lengths(3))
+)
 
 
 @task.case("6 examples of 9 queries, 131 keys")

@@ -10,8 +10,6 @@ from torch import Tensor
 from attnbook.practice.example_inputs import normal
 from attnbook.practice.task import Function, Law, Task
 
-Inputs = tuple[Tensor, torch.dtype]
-
 
 def _changes_no_visible_score(added: Tensor, mask: Tensor, _dtype: torch.dtype) -> bool:
     return bool((added[mask] == 0).all())
@@ -31,46 +29,24 @@ task = Task(
 )
 
 
-@task.case("two queries and three keys")
-def _() -> Inputs:
-    return torch.tensor([[True, False, True], [False, True, True]]), torch.float32
-
-
-@task.case("a query that sees all, and one that sees nothing")
-def _() -> Inputs:
-    return torch.tensor([[True, True, True], [False, False, False]]), torch.float32
-
-
-@task.case("axes for examples and heads")
-def _() -> Inputs:
-    return normal(2, 3, 5, 7) > 0, torch.float32
-
-
-@task.case("one row, for examples of one axis")
-def _() -> Inputs:
-    return torch.tensor([True, True, False, True, False]), torch.float32
-
-
-@task.case("a mask that is a view of another tensor")
-def _() -> Inputs:
-    return torch.ones(5, 5, dtype=torch.bool).triu().T[2:], torch.float32
-
-
-@task.case("half precision")
-def _() -> Inputs:
-    return torch.ones(3, 5, dtype=torch.bool).tril(2), torch.float16
-
-
-@task.case("scores of torch.bfloat16")
-def _() -> Inputs:
-    return torch.ones(3, 5, dtype=torch.bool).tril(2), torch.bfloat16
-
-
-@task.case("double precision")
-def _() -> Inputs:
-    return torch.ones(3, 5, dtype=torch.bool).tril(2), torch.float64
-
-
+task.case("two queries and three keys")(
+    lambda: (torch.tensor([[True, False, True], [False, True, True]]), torch.float32)
+)
+task.case("a query that sees all, and one that sees nothing")(
+    lambda: (torch.tensor([[True, True, True], [False, False, False]]), torch.float32)
+)
+task.case("axes for examples and heads")(lambda: (normal(2, 3, 5, 7) > 0, torch.float32))
+task.case("one row, for examples of one axis")(
+    lambda: (torch.tensor([True, True, False, True, False]), torch.float32)
+)
+task.case("a mask that is a view of another tensor")(
+    lambda: (torch.ones(5, 5, dtype=torch.bool).triu().T[2:], torch.float32)
+)
+task.case("half precision")(lambda: (torch.ones(3, 5, dtype=torch.bool).tril(2), torch.float16))
+task.case("scores of torch.bfloat16")(
+    lambda: (torch.ones(3, 5, dtype=torch.bool).tril(2), torch.bfloat16)
+)
+task.case("double precision")(lambda: (torch.ones(3, 5, dtype=torch.bool).tril(2), torch.float64))
 task.case("6 examples, 9 heads, 131 keys")(lambda: (normal(6, 9, 3, 131) > 0, torch.float32))
 
 
@@ -123,9 +99,6 @@ def test_a_fully_masked_row_is_all_minus_infinity(float_mask: Function) -> None:
 def test_it_has_the_type_of_the_scores(float_mask: Function) -> None:
     for dtype in (torch.float16, torch.float64):
         assert float_mask(torch.tensor([True, False]), dtype).dtype == dtype
-
-
-FIRST = "two queries and three keys"
 
 
 def _filled(mask: Tensor, dtype: torch.dtype, number: float) -> Tensor:

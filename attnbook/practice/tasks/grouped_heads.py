@@ -12,8 +12,6 @@ import attnbook
 from attnbook.practice.example_inputs import normal
 from attnbook.practice.task import Function, Law, Task
 
-Three = tuple[Tensor, Tensor, Tensor]
-
 
 def _within_values(output: Tensor, _queries: Tensor, _keys: Tensor, values: Tensor) -> bool:
     low, high = values.amin(dim=(1, 2)) - 1e-2, values.amax(dim=(1, 2)) + 1e-2
@@ -37,49 +35,37 @@ task = Task(
 )
 
 
-@task.case("six query heads and two key heads")
-def _() -> Three:
-    return normal(5, 6, 3, 11), normal(5, 2, 7, 11), normal(5, 2, 7, 13)
-
-
-@task.case("six query heads and three key heads")
-def _() -> Three:
-    return normal(2, 6, 5, 7), normal(2, 3, 11, 7), normal(2, 3, 11, 13)
-
-
-@task.case("as many key heads as query heads")
-def _() -> Three:
-    return normal(2, 3, 5, 7), normal(2, 3, 11, 7), normal(2, 3, 11, 13)
-
-
-@task.case("one key head for all query heads")
-def _() -> Three:
-    return normal(2, 3, 5, 7), normal(2, 1, 11, 7), normal(2, 1, 11, 13)
-
-
-@task.case("axes of one size")
-def _() -> Three:
-    return normal(2, 4, 2, 2), normal(2, 2, 2, 2, seed=1), normal(2, 2, 2, 2, seed=2)
-
-
-@task.case("one query and one key")
-def _() -> Three:
-    return normal(2, 6, 1, 5), normal(2, 3, 1, 5), normal(2, 3, 1, 7)
-
-
-@task.case("scores around 1000")
-def _() -> Three:
-    return 100 * normal(2, 4, 3, 5), 10 * normal(2, 2, 7, 5), normal(2, 2, 7, 11)
-
-
-@task.case("half precision")
-def _() -> Three:
-    return normal(2, 6, 5, 7).half(), normal(2, 3, 11, 7).half(), normal(2, 3, 11, 13).half()
-
-
-@task.case("double precision")
-def _() -> Three:
-    return normal(2, 6, 5, 7).double(), normal(2, 3, 11, 7).double(), normal(2, 3, 11, 13).double()
+task.case("six query heads and two key heads")(
+    lambda: (normal(5, 6, 3, 11), normal(5, 2, 7, 11), normal(5, 2, 7, 13))
+)
+task.case("six query heads and three key heads")(
+    lambda: (normal(2, 6, 5, 7), normal(2, 3, 11, 7), normal(2, 3, 11, 13))
+)
+task.case("as many key heads as query heads")(
+    lambda: (normal(2, 3, 5, 7), normal(2, 3, 11, 7), normal(2, 3, 11, 13))
+)
+task.case("one key head for all query heads")(
+    lambda: (normal(2, 3, 5, 7), normal(2, 1, 11, 7), normal(2, 1, 11, 13))
+)
+task.case("axes of one size")(
+    lambda: (normal(2, 4, 2, 2), normal(2, 2, 2, 2, seed=1), normal(2, 2, 2, 2, seed=2))
+)
+task.case("one query and one key")(
+    lambda: (normal(2, 6, 1, 5), normal(2, 3, 1, 5), normal(2, 3, 1, 7))
+)
+task.case("scores around 1000")(
+    lambda: (100 * normal(2, 4, 3, 5), 10 * normal(2, 2, 7, 5), normal(2, 2, 7, 11))
+)
+task.case("half precision")(
+    lambda: (normal(2, 6, 5, 7).half(), normal(2, 3, 11, 7).half(), normal(2, 3, 11, 13).half())
+)
+task.case("double precision")(
+    lambda: (
+        normal(2, 6, 5, 7).double(),
+        normal(2, 3, 11, 7).double(),
+        normal(2, 3, 11, 13).double(),
+    )
+)
 
 
 def attend(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:

@@ -10,8 +10,6 @@ from torch import Tensor
 from attnbook.practice.example_inputs import normal
 from attnbook.practice.task import Function, Law, Task
 
-Given = tuple[Tensor, Tensor]
-
 
 def _are_shares(scores: Tensor, *_: Tensor) -> bool:
     return bool(((scores > -1e-2) & (scores < 1 + 1e-2)).all())
@@ -47,69 +45,41 @@ def _all_on(*keys: int) -> Tensor:
     return torch.eye(len(keys))[None, list(keys)]
 
 
-@task.case("a line that stands twice", gradients=False)
-def _() -> Given:
-    return _weights(3, 10), torch.tensor([4, 1, 3, 2, 6, 4, 1, 3, 2, 6])
-
-
-@task.case("tokens that come back at odd distances", gradients=False)
-def _() -> Given:
-    return _weights(2, 11), torch.tensor([5, 2, 5, 7, 1, 2, 3, 7, 4, 2, 8])
-
-
-@task.case("a token that stands three times", gradients=False)
-def _() -> Given:
-    return _weights(2, 7), torch.tensor([3, 1, 3, 2, 4, 3, 5])
-
-
-@task.case("a token twice in a row", gradients=False)
-def _() -> Given:
-    return _weights(2, 5), torch.tensor([3, 1, 1, 2, 4])
-
-
-@task.case("no token comes back", gradients=False)
-def _() -> Given:
-    return _weights(3, 5), torch.tensor([3, 0, 4, 1, 2])
-
-
-@task.case("one position", gradients=False)
-def _() -> Given:
-    return _weights(2, 1), torch.tensor([7])
-
-
-@task.case("one token all along", gradients=False)
-def _() -> Given:
-    return _weights(2, 7), torch.tensor([2] * 7)
-
-
-@task.case("as many heads as positions", gradients=False)
-def _() -> Given:
-    return _weights(7, 7), torch.tensor([1, 2, 3, 1, 2, 3, 1])
-
-
-@task.case("one head, which looks just behind", gradients=False)
-def _() -> Given:
-    return _all_on(0, 1, 2, 1, 2, 3), torch.tensor([6, 5, 4, 6, 5, 4])
-
-
-@task.case("one head, which looks at the token itself", gradients=False)
-def _() -> Given:
-    return _all_on(0, 1, 2, 0, 1, 2), torch.tensor([6, 5, 4, 6, 5, 4])
-
-
-@task.case("the token 0, and high ones", gradients=False)
-def _() -> Given:
-    return _weights(2, 7), torch.tensor([0, 70_000, 0, 256, 512, 70_000, 0])
-
-
-@task.case("half precision", gradients=False)
-def _() -> Given:
-    return _weights(2, 6).half(), torch.tensor([1, 2, 3, 1, 2, 3])
-
-
-@task.case("double precision", gradients=False)
-def _() -> Given:
-    return _weights(2, 6).double(), torch.tensor([1, 2, 3, 1, 2, 3])
+task.case("a line that stands twice", gradients=False)(
+    lambda: (_weights(3, 10), torch.tensor([4, 1, 3, 2, 6, 4, 1, 3, 2, 6]))
+)
+task.case("tokens that come back at odd distances", gradients=False)(
+    lambda: (_weights(2, 11), torch.tensor([5, 2, 5, 7, 1, 2, 3, 7, 4, 2, 8]))
+)
+task.case("a token that stands three times", gradients=False)(
+    lambda: (_weights(2, 7), torch.tensor([3, 1, 3, 2, 4, 3, 5]))
+)
+task.case("a token twice in a row", gradients=False)(
+    lambda: (_weights(2, 5), torch.tensor([3, 1, 1, 2, 4]))
+)
+task.case("no token comes back", gradients=False)(
+    lambda: (_weights(3, 5), torch.tensor([3, 0, 4, 1, 2]))
+)
+task.case("one position", gradients=False)(lambda: (_weights(2, 1), torch.tensor([7])))
+task.case("one token all along", gradients=False)(lambda: (_weights(2, 7), torch.tensor([2] * 7)))
+task.case("as many heads as positions", gradients=False)(
+    lambda: (_weights(7, 7), torch.tensor([1, 2, 3, 1, 2, 3, 1]))
+)
+task.case("one head, which looks just behind", gradients=False)(
+    lambda: (_all_on(0, 1, 2, 1, 2, 3), torch.tensor([6, 5, 4, 6, 5, 4]))
+)
+task.case("one head, which looks at the token itself", gradients=False)(
+    lambda: (_all_on(0, 1, 2, 0, 1, 2), torch.tensor([6, 5, 4, 6, 5, 4]))
+)
+task.case("the token 0, and high ones", gradients=False)(
+    lambda: (_weights(2, 7), torch.tensor([0, 70_000, 0, 256, 512, 70_000, 0]))
+)
+task.case("half precision", gradients=False)(
+    lambda: (_weights(2, 6).half(), torch.tensor([1, 2, 3, 1, 2, 3]))
+)
+task.case("double precision", gradients=False)(
+    lambda: (_weights(2, 6).double(), torch.tensor([1, 2, 3, 1, 2, 3]))
+)
 
 
 def last_before(tokens: Tensor) -> list[int | None]:
@@ -195,9 +165,6 @@ def test_a_token_twice_in_a_row_is_its_own_next_token(induction_score: Function)
 def test_where_no_token_repeats_the_score_is_0(induction_score: Function) -> None:
     weights = torch.ones(3, 4, 4).tril()
     assert induction_score(weights, torch.tensor([3, 0, 1, 2])).tolist() == [0, 0, 0]
-
-
-TWICE = "a line that stands twice"
 
 
 def _scored(weights: Tensor, tokens: Tensor, pick: Callable[[Tensor, int, int], Tensor]) -> Tensor:

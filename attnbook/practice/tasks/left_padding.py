@@ -32,36 +32,12 @@ task = Task(
 )
 
 
-@task.case("sequences of different lengths")
-def _() -> tuple[Tensor, int]:
-    return lengths(5, 3), 7
-
-
-@task.case("a sequence without padding")
-def _() -> tuple[Tensor, int]:
-    return lengths(2, 5, 4), 5
-
-
-@task.case("as many sequences as keys")
-def _() -> tuple[Tensor, int]:
-    return lengths(1, 3, 2), 3
-
-
-@task.case("a sequence that is all padding")
-def _() -> tuple[Tensor, int]:
-    return lengths(0, 2), 5
-
-
-@task.case("one key")
-def _() -> tuple[Tensor, int]:
-    return lengths(1, 0), 1
-
-
-@task.case("lengths of 32 bits")
-def _() -> tuple[Tensor, int]:
-    return lengths(2, 4).int(), 5
-
-
+task.case("sequences of different lengths")(lambda: (lengths(5, 3), 7))
+task.case("a sequence without padding")(lambda: (lengths(2, 5, 4), 5))
+task.case("as many sequences as keys")(lambda: (lengths(1, 3, 2), 3))
+task.case("a sequence that is all padding")(lambda: (lengths(0, 2), 5))
+task.case("one key")(lambda: (lengths(1, 0), 1))
+task.case("lengths of 32 bits")(lambda: (lengths(2, 4).int(), 5))
 task.case("9 sequences, 131 keys")(lambda: (lengths(131, 1, 0, 65, 129, 130, 66, 64, 8), 131))
 
 

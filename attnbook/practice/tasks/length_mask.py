@@ -37,31 +37,15 @@ task = Task(
 
 
 task.case("a length for each example")(lambda: (lengths(4, 2), 5))
-
-
 task.case("more examples than keys")(lambda: (lengths(1, 2, 1, 2, 1), 3))
-
-
 task.case("as many examples as queries")(lambda: (lengths([1, 4, 3], [2, 2, 4], [3, 1, 2]), 5))
-
-
 task.case("a length for each query")(lambda: (lengths([1, 4, 2], [3, 2, 4]), 5))
-
-
 task.case("a length of all keys")(lambda: (lengths(5, 2), 5))
-
-
 task.case("a length of 0")(lambda: (lengths([2, 0], [0, 1], [3, 1]), 7))
-
-
 task.case("one key")(lambda: (lengths(1, 0, 1), 1))
-
-
 task.case("lengths that are a view of another tensor")(
     lambda: (lengths([1, 4], [2, 3], [3, 1]).T, 5)
 )
-
-
 task.case("300 keys")(lambda: (lengths(257, 299), 300))
 
 
@@ -70,11 +54,7 @@ def per_query(valid_lens: Tensor) -> Tensor:
     return (valid_lens if valid_lens.dim() == 2 else valid_lens[:, None])[..., None]
 
 
-@task.case("one example, with a length for each query")
-def _() -> tuple[Tensor, int]:
-    return lengths([1, 2, 3]), 4
-
-
+task.case("one example, with a length for each query")(lambda: (lengths([1, 2, 3]), 4))
 task.case("9 examples and 3,000 keys")(
     lambda: (lengths(2999, 2049, 2047, 1, 3000, 0, 2051, 65, 129), 3000)
 )

@@ -51,34 +51,12 @@ def _inputs(batch: int, heads: int, num_queries: int, num_keys: int) -> Inputs:
     return queries, keys, normal(batch, heads, num_keys, 11), mask
 
 
-@task.case("all sizes differ")
-def _() -> Inputs:
-    return _inputs(2, 3, 5, 7)
-
-
-@task.case("as many heads as examples")
-def _() -> Inputs:
-    return _inputs(3, 3, 5, 7)
-
-
-@task.case("as many queries as keys")
-def _() -> Inputs:
-    return _inputs(2, 3, 7, 7)
-
-
-@task.case("one example")
-def _() -> Inputs:
-    return _inputs(1, 3, 5, 7)
-
-
-@task.case("one query")
-def _() -> Inputs:
-    return _inputs(2, 3, 1, 7)
-
-
-@task.case("one query and one key")
-def _() -> Inputs:
-    return _inputs(2, 3, 1, 1)
+task.case("all sizes differ")(lambda: _inputs(2, 3, 5, 7))
+task.case("as many heads as examples")(lambda: _inputs(3, 3, 5, 7))
+task.case("as many queries as keys")(lambda: _inputs(2, 3, 7, 7))
+task.case("one example")(lambda: _inputs(1, 3, 5, 7))
+task.case("one query")(lambda: _inputs(2, 3, 1, 7))
+task.case("one query and one key")(lambda: _inputs(2, 3, 1, 1))
 
 
 @task.case("hidden keys and values of 1e30", gradients=False)
@@ -124,9 +102,7 @@ def _() -> Inputs:
     return queries, keys.repeat(1, 1, 1, 4), normal(1, 2, 4, 5), mask
 
 
-@task.case("6 examples of 3 queries, 131 keys, 9 heads")
-def _() -> Inputs:
-    return _inputs(6, 9, 3, 131)
+task.case("6 examples of 3 queries, 131 keys, 9 heads")(lambda: _inputs(6, 9, 3, 131))
 
 
 @task.solution(
@@ -219,9 +195,6 @@ def test_a_fully_masked_row_gets_zeros_and_finite_gradients(function: Function) 
     output.sum().backward()
     assert queries.grad is not None
     assert queries.grad.isfinite().all()
-
-
-FIRST = "all sizes differ"
 
 
 @task.bug(

@@ -36,34 +36,22 @@ def _targets(*rows: list[int]) -> Tensor:
     return torch.tensor(rows)
 
 
-@task.case("texts of different lengths")
-def _() -> tuple[Tensor, Tensor, Tensor]:
-    return normal(2, 5, 3), _targets([2, 0, 1, 1, 2], [0, 2, 2, 1, 0]), lengths(4, 2)
-
-
-@task.case("no padding")
-def _() -> tuple[Tensor, Tensor, Tensor]:
-    return normal(2, 3, 5), _targets([4, 1, 0], [3, 0, 2]), lengths(3, 3)
-
-
-@task.case("as many texts as steps and symbols")
-def _() -> tuple[Tensor, Tensor, Tensor]:
-    return normal(3, 3, 3), _targets([1, 0, 2], [2, 2, 0], [0, 1, 1]), lengths(1, 3, 2)
-
-
-@task.case("texts of one symbol")
-def _() -> tuple[Tensor, Tensor, Tensor]:
-    return normal(3, 2, 5), _targets([0, 3], [4, 0], [1, 2]), lengths(1, 1, 1)
-
-
-@task.case("a text of length 0")
-def _() -> tuple[Tensor, Tensor, Tensor]:
-    return normal(2, 3, 5), _targets([1, 4, 0], [2, 3, 3]), lengths(0, 2)
-
-
-@task.case("a right symbol 200 below the likeliest")
-def _() -> tuple[Tensor, Tensor, Tensor]:
-    return torch.tensor([[[0.0, 200, 3], [1, 2, 3]]]), _targets([0, 1]), lengths(2)
+task.case("texts of different lengths")(
+    lambda: (normal(2, 5, 3), _targets([2, 0, 1, 1, 2], [0, 2, 2, 1, 0]), lengths(4, 2))
+)
+task.case("no padding")(lambda: (normal(2, 3, 5), _targets([4, 1, 0], [3, 0, 2]), lengths(3, 3)))
+task.case("as many texts as steps and symbols")(
+    lambda: (normal(3, 3, 3), _targets([1, 0, 2], [2, 2, 0], [0, 1, 1]), lengths(1, 3, 2))
+)
+task.case("texts of one symbol")(
+    lambda: (normal(3, 2, 5), _targets([0, 3], [4, 0], [1, 2]), lengths(1, 1, 1))
+)
+task.case("a text of length 0")(
+    lambda: (normal(2, 3, 5), _targets([1, 4, 0], [2, 3, 3]), lengths(0, 2))
+)
+task.case("a right symbol 200 below the likeliest")(
+    lambda: (torch.tensor([[[0.0, 200, 3], [1, 2, 3]]]), _targets([0, 1]), lengths(2))
+)
 
 
 @task.case("scores of 1e30 at padding")
@@ -73,14 +61,12 @@ def _() -> tuple[Tensor, Tensor, Tensor]:
     return scores, _targets([3, 1, 0]), lengths(2)
 
 
-@task.case("half precision")
-def _() -> tuple[Tensor, Tensor, Tensor]:
-    return normal(2, 3, 5).half(), _targets([4, 1, 0], [3, 0, 2]), lengths(3, 2)
-
-
-@task.case("double precision")
-def _() -> tuple[Tensor, Tensor, Tensor]:
-    return normal(2, 3, 5).double(), _targets([4, 1, 0], [3, 0, 2]), lengths(3, 2)
+task.case("half precision")(
+    lambda: (normal(2, 3, 5).half(), _targets([4, 1, 0], [3, 0, 2]), lengths(3, 2))
+)
+task.case("double precision")(
+    lambda: (normal(2, 3, 5).double(), _targets([4, 1, 0], [3, 0, 2]), lengths(3, 2))
+)
 
 
 def real_steps(targets: Tensor, valid_lens: Tensor) -> Tensor:
@@ -94,9 +80,9 @@ def _() -> tuple[Tensor, Tensor, Tensor]:
     return scores, torch.tensor([[1, 4, 0], [2, 0, 0]]), lengths(2, 1)
 
 
-@task.case("all scores near -200")
-def _() -> tuple[Tensor, Tensor, Tensor]:
-    return normal(2, 3, 5) - 200, _targets([4, 1, 0], [3, 0, 2]), lengths(3, 2)
+task.case("all scores near -200")(
+    lambda: (normal(2, 3, 5) - 200, _targets([4, 1, 0], [3, 0, 2]), lengths(3, 2))
+)
 
 
 @task.case("9 texts of up to 131 steps")

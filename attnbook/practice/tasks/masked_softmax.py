@@ -50,60 +50,30 @@ def _empty() -> tuple[Tensor, Tensor]:
 
 
 task.case("a length for each example")(lambda: (normal(2, 3, 5), lengths(4, 2)))
-
-
 task.case("a length for each query")(lambda: (normal(2, 3, 5), lengths([1, 4, 5], [2, 5, 3])))
-
-
 task.case("as many examples as queries")(lambda: (normal(3, 3, 5), lengths(5, 1, 3)))
-
-
 task.case("no lengths")(lambda: (normal(2, 3, 5), None))
-
-
 task.case("heads, and a length for each example")(lambda: (normal(2, 3, 5, 7), lengths(4, 2)))
-
-
 task.case("as many heads as examples, and a length for each query")(
     lambda: (normal(2, 2, 3, 5), lengths([1, 4, 5], [2, 5, 3]))
 )
-
-
 task.case("one query and one key")(lambda: (normal(2, 1, 1), lengths(1, 1)))
-
-
 task.case("scores that are a view of another tensor, its axes swapped")(
     lambda: (normal(2, 5, 3).mT, lengths(4, 2))
 )
-
-
 task.case("scores of 1000, and of -1000", gradients=False)(
     lambda: (torch.tensor([[[1000.0, 999]], [[-1000, -1001]]]), lengths(2, 2))
 )
-
-
 task.case("a padded score 200 above those that are seen", gradients=False)(
     lambda: (torch.tensor([[[0.0, 1, 200]]]), lengths(2))
 )
-
-
 task.case("scores of -2,000,000")(lambda: (torch.full((1, 2, 5), -2e6), lengths(2)))
-
-
 task.case("a query that may see nothing", gradients=False)(_empty)
-
-
 task.case("what flows back past a query that may see nothing")(_empty)
-
-
 task.case("NaN that flows back to the weights of padding", leftovers=True)(
     lambda: (normal(2, 3, 5), lengths(4, 2))
 )
-
-
 task.case("double precision")(lambda: (normal(2, 3, 5).double(), lengths(4, 2)))
-
-
 task.case("half precision")(lambda: (normal(2, 3, 5).half(), lengths([4, 0, 1], [2, 5, 3])))
 
 
@@ -127,14 +97,10 @@ def weigh(scores: Tensor, visible: Tensor) -> Tensor:
     return filled(scores, visible).softmax(-1).masked_fill(~visible, 0)
 
 
-@task.case("heads, and no lengths")
-def _() -> tuple[Tensor, None]:
-    return normal(2, 3, 5, 7), None
-
-
-@task.case("infinity and NaN at padding", gradients=False)
-def _() -> tuple[Tensor, Tensor]:
-    return torch.tensor([[[0.0, 1, math.inf]], [[0, 1, math.nan]]]), lengths(2, 2)
+task.case("heads, and no lengths")(lambda: (normal(2, 3, 5, 7), None))
+task.case("infinity and NaN at padding", gradients=False)(
+    lambda: (torch.tensor([[[0.0, 1, math.inf]], [[0, 1, math.nan]]]), lengths(2, 2))
+)
 
 
 @task.case("the lowest score that there is")

@@ -11,7 +11,6 @@ import attnbook
 from attnbook.practice.example_inputs import lengths, normal
 from attnbook.practice.task import Function, Task
 
-Inputs = tuple[Tensor, Tensor, int]
 Two = tuple[Tensor, Tensor]
 
 task = Task(
@@ -35,41 +34,17 @@ def _some(*shape: int) -> Tensor:
     return normal(*shape) > 0
 
 
-@task.case("two examples and three heads")
-def _() -> Inputs:
-    return _some(2, 5, 7), lengths(4, 6), 3
-
-
-@task.case("as many queries as keys")
-def _() -> Inputs:
-    return torch.ones(2, 5, 5, dtype=torch.bool).tril(), lengths(2, 3), 3
-
-
-@task.case("as many heads as examples")
-def _() -> Inputs:
-    return _some(3, 2, 5), lengths(1, 3, 4), 3
-
-
-@task.case("one head")
-def _() -> Inputs:
-    return _some(2, 3, 5), lengths(3, 1), 1
-
-
-@task.case("one example")
-def _() -> Inputs:
-    return _some(1, 3, 5), lengths(3), 2
-
-
-@task.case("a length of all keys, and one of 0")
-def _() -> Inputs:
-    return _some(2, 3, 5), lengths(5, 0), 2
-
-
-@task.case("a mask that is a view of another tensor")
-def _() -> Inputs:
-    return _some(5, 3, 2).transpose(0, 2), lengths(1, 4), 3
-
-
+task.case("two examples and three heads")(lambda: (_some(2, 5, 7), lengths(4, 6), 3))
+task.case("as many queries as keys")(
+    lambda: (torch.ones(2, 5, 5, dtype=torch.bool).tril(), lengths(2, 3), 3)
+)
+task.case("as many heads as examples")(lambda: (_some(3, 2, 5), lengths(1, 3, 4), 3))
+task.case("one head")(lambda: (_some(2, 3, 5), lengths(3, 1), 1))
+task.case("one example")(lambda: (_some(1, 3, 5), lengths(3), 2))
+task.case("a length of all keys, and one of 0")(lambda: (_some(2, 3, 5), lengths(5, 0), 2))
+task.case("a mask that is a view of another tensor")(
+    lambda: (_some(5, 3, 2).transpose(0, 2), lengths(1, 4), 3)
+)
 task.case("6 examples of 3 queries, 131 keys, 9 heads")(
     lambda: (normal(6, 3, 131) > 0, lengths(131, 1, 0, 65, 129, 130), 9)
 )
@@ -132,9 +107,6 @@ def test_heads_of_one_example_are_next_to_each_other(masks_for_mha: Function) ->
     mask = torch.tensor([[[True, False]], [[False, True]]])
     attn_mask, _ = masks_for_mha(mask, lengths(2, 2), 2)
     assert attn_mask[:, 0, 0].tolist() == [False, False, True, True]
-
-
-FIRST = "two examples and three heads"
 
 
 def _hidden(mask: Tensor, num_heads: int) -> Tensor:

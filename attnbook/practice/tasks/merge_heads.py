@@ -26,56 +26,16 @@ def _as_split(batch: int, num_heads: int, num_positions: int, size: int) -> Tens
     return normal(batch, num_positions, num_heads, size).transpose(1, 2)
 
 
-@task.case("heads as `split_heads` leaves them")
-def _() -> tuple[Tensor]:
-    return (_as_split(2, 5, 3, 7),)
-
-
-@task.case("heads as a matrix product makes them")
-def _() -> tuple[Tensor]:
-    return (normal(2, 5, 3, 7),)
-
-
-@task.case("as many heads as positions")
-def _() -> tuple[Tensor]:
-    return (_as_split(2, 3, 3, 5),)
-
-
-@task.case("four axes of one size")
-def _() -> tuple[Tensor]:
-    return (_as_split(3, 3, 3, 3),)
-
-
-@task.case("one head")
-def _() -> tuple[Tensor]:
-    return (_as_split(2, 1, 3, 5),)
-
-
-@task.case("heads of one number")
-def _() -> tuple[Tensor]:
-    return (_as_split(2, 5, 3, 1),)
-
-
-@task.case("one example, and one position")
-def _() -> tuple[Tensor]:
-    return (_as_split(1, 3, 1, 2),)
-
-
-@task.case("half precision")
-def _() -> tuple[Tensor]:
-    return (_as_split(2, 5, 3, 7).half(),)
-
-
-@task.case("double precision")
-def _() -> tuple[Tensor]:
-    return (_as_split(2, 5, 3, 7).double(),)
-
-
-@task.case("one example with one head")
-def _() -> tuple[Tensor]:
-    return (normal(1, 1, 3, 5),)
-
-
+task.case("heads as `split_heads` leaves them")(lambda: (_as_split(2, 5, 3, 7),))
+task.case("heads as a matrix product makes them")(lambda: (normal(2, 5, 3, 7),))
+task.case("as many heads as positions")(lambda: (_as_split(2, 3, 3, 5),))
+task.case("four axes of one size")(lambda: (_as_split(3, 3, 3, 3),))
+task.case("one head")(lambda: (_as_split(2, 1, 3, 5),))
+task.case("heads of one number")(lambda: (_as_split(2, 5, 3, 1),))
+task.case("one example, and one position")(lambda: (_as_split(1, 3, 1, 2),))
+task.case("half precision")(lambda: (_as_split(2, 5, 3, 7).half(),))
+task.case("double precision")(lambda: (_as_split(2, 5, 3, 7).double(),))
+task.case("one example with one head")(lambda: (normal(1, 1, 3, 5),))
 task.case("6 examples of 131 positions, 9 heads")(lambda: (normal(6, 9, 131, 11),))
 
 

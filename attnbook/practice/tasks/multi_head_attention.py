@@ -67,39 +67,17 @@ def _plain(heads: int = 5, valid_lens: Tensor | None = None) -> Inputs:
 FIRST = "as many queries as keys, and all vectors of one size"
 
 
-@task.case(FIRST)
-def _() -> Inputs:
-    return _inputs((15, 15, 15), 2, 7, 7, 15, heads=5, valid_lens=lengths(7, 7))
-
-
-@task.case("axes of different sizes")
-def _() -> Inputs:
-    return _plain()
-
-
-@task.case("no lengths")
-def _() -> Inputs:
-    return *_plain()[:8], None
-
-
-@task.case("a length for each example")
-def _() -> Inputs:
-    return _plain(valid_lens=lengths(2, 5))
-
-
-@task.case("one head")
-def _() -> Inputs:
-    return _plain(heads=1, valid_lens=lengths(4, 7))
-
-
-@task.case("as many heads as examples")
-def _() -> Inputs:
-    return _inputs((7, 7, 7), 3, 2, 5, 33, heads=3, valid_lens=lengths(1, 4, 2))
-
-
-@task.case("one query and one key")
-def _() -> Inputs:
-    return _inputs((3, 5, 7), 2, 1, 1, 22, heads=2, valid_lens=lengths(1, 1))
+task.case(FIRST)(lambda: _inputs((15, 15, 15), 2, 7, 7, 15, heads=5, valid_lens=lengths(7, 7)))
+task.case("axes of different sizes")(_plain)
+task.case("no lengths")(lambda: (*_plain()[:8], None))
+task.case("a length for each example")(lambda: _plain(valid_lens=lengths(2, 5)))
+task.case("one head")(lambda: _plain(heads=1, valid_lens=lengths(4, 7)))
+task.case("as many heads as examples")(
+    lambda: _inputs((7, 7, 7), 3, 2, 5, 33, heads=3, valid_lens=lengths(1, 4, 2))
+)
+task.case("one query and one key")(
+    lambda: _inputs((3, 5, 7), 2, 1, 1, 22, heads=2, valid_lens=lengths(1, 1))
+)
 
 
 @task.case("padding of 1,000,000,000,000")
@@ -110,9 +88,7 @@ def _() -> Inputs:
     return queries, keys, values, *rest  # type: ignore[return-value]  # as they were
 
 
-@task.case("an example that may see nothing")
-def _() -> Inputs:
-    return _plain(valid_lens=lengths(0, 4))
+task.case("an example that may see nothing")(lambda: _plain(valid_lens=lengths(0, 4)))
 
 
 @task.case("half precision")

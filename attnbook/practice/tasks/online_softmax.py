@@ -35,76 +35,34 @@ task = Task(
 )
 
 
-@task.case("blocks of one size")
-def _() -> tuple[Tensor, Tensor, int]:
-    return normal(2, 3, 10), normal(2, 10, 7), 5
-
-
-@task.case("a last block that is smaller")
-def _() -> tuple[Tensor, Tensor, int]:
-    return normal(2, 3, 11), normal(2, 11, 5), 3
-
-
-@task.case("blocks of one key")
-def _() -> tuple[Tensor, Tensor, int]:
-    return normal(2, 3, 5), normal(2, 5, 7), 1
-
-
-@task.case("a block larger than all keys")
-def _() -> tuple[Tensor, Tensor, int]:
-    return normal(2, 3, 5), normal(2, 5, 7), 13
-
-
-@task.case("the highest score in the last block")
-def _() -> tuple[Tensor, Tensor, int]:
-    return normal(2, 3, 7).sort(-1).values, normal(2, 7, 5), 2
-
-
-@task.case("the highest score in the first block")
-def _() -> tuple[Tensor, Tensor, int]:
-    return normal(2, 3, 7).sort(-1, descending=True).values, normal(2, 7, 5), 2
-
-
-@task.case("scores near 200")
-def _() -> tuple[Tensor, Tensor, int]:
-    return 200 + normal(2, 3, 5), normal(2, 5, 7), 2
-
-
-@task.case("scores near -200")
-def _() -> tuple[Tensor, Tensor, int]:
-    return normal(2, 3, 5) - 200, normal(2, 5, 7), 2
-
-
-@task.case("a query whose scores are 200 below another's")
-def _() -> tuple[Tensor, Tensor, int]:
-    return normal(2, 3, 5) - torch.tensor([[[0.0], [200], [500]]]), normal(2, 5, 7), 2
-
-
-@task.case("a first block 200 above the others")
-def _() -> tuple[Tensor, Tensor, int]:
-    return normal(2, 3, 5) + torch.tensor([200.0, 200, 0, 0, 0]), normal(2, 5, 7), 2
-
-
-@task.case("half precision")
-def _() -> tuple[Tensor, Tensor, int]:
-    return normal(2, 3, 5).half(), normal(2, 5, 7).half(), 2
-
-
-@task.case("double precision, near 1000")
-def _() -> tuple[Tensor, Tensor, int]:
-    return 1000 + normal(2, 3, 5).double(), normal(2, 5, 7).double(), 2
-
-
-@task.case("double precision, near -100,000")
-def _() -> tuple[Tensor, Tensor, int]:
-    return normal(2, 3, 5).double() - 1e5, normal(2, 5, 7).double(), 2
-
-
+task.case("blocks of one size")(lambda: (normal(2, 3, 10), normal(2, 10, 7), 5))
+task.case("a last block that is smaller")(lambda: (normal(2, 3, 11), normal(2, 11, 5), 3))
+task.case("blocks of one key")(lambda: (normal(2, 3, 5), normal(2, 5, 7), 1))
+task.case("a block larger than all keys")(lambda: (normal(2, 3, 5), normal(2, 5, 7), 13))
+task.case("the highest score in the last block")(
+    lambda: (normal(2, 3, 7).sort(-1).values, normal(2, 7, 5), 2)
+)
+task.case("the highest score in the first block")(
+    lambda: (normal(2, 3, 7).sort(-1, descending=True).values, normal(2, 7, 5), 2)
+)
+task.case("scores near 200")(lambda: (200 + normal(2, 3, 5), normal(2, 5, 7), 2))
+task.case("scores near -200")(lambda: (normal(2, 3, 5) - 200, normal(2, 5, 7), 2))
+task.case("a query whose scores are 200 below another's")(
+    lambda: (normal(2, 3, 5) - torch.tensor([[[0.0], [200], [500]]]), normal(2, 5, 7), 2)
+)
+task.case("a first block 200 above the others")(
+    lambda: (normal(2, 3, 5) + torch.tensor([200.0, 200, 0, 0, 0]), normal(2, 5, 7), 2)
+)
+task.case("half precision")(lambda: (normal(2, 3, 5).half(), normal(2, 5, 7).half(), 2))
+task.case("double precision, near 1000")(
+    lambda: (1000 + normal(2, 3, 5).double(), normal(2, 5, 7).double(), 2)
+)
+task.case("double precision, near -100,000")(
+    lambda: (normal(2, 3, 5).double() - 1e5, normal(2, 5, 7).double(), 2)
+)
 task.case("a last block 200 above the others")(
     lambda: (normal(2, 3, 5) + torch.tensor([0.0, 0, 0, 0, 200]), normal(2, 5, 7), 2)
 )
-
-
 task.case("6 examples of 9 queries, 131 keys in blocks of 20")(
     lambda: (normal(6, 9, 131), normal(6, 131, 7), 20)
 )

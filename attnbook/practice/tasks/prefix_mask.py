@@ -9,8 +9,6 @@ import attnbook
 from attnbook.practice.example_inputs import lengths
 from attnbook.practice.task import Function, Law, Task
 
-Inputs = tuple[Tensor, int, int]
-
 
 def _all_attend_to_the_prefix(mask: Tensor, prefix_lens: Tensor, *_: int) -> bool:
     prefix = torch.arange(mask.shape[-1]) < prefix_lens[:, None, None]
@@ -33,41 +31,13 @@ task = Task(
 )
 
 
-@task.case("as many queries as keys")
-def _() -> Inputs:
-    return lengths(3, 5), 7, 7
-
-
-@task.case("fewer queries than keys")
-def _() -> Inputs:
-    return lengths(5, 2, 6), 3, 7
-
-
-@task.case("as many examples as queries as keys")
-def _() -> Inputs:
-    return lengths(2, 1, 3), 3, 3
-
-
-@task.case("one query against kept keys")
-def _() -> Inputs:
-    return lengths(2, 4), 1, 5
-
-
-@task.case("a prefix of 0, and one of 1")
-def _() -> Inputs:
-    return lengths(0, 1), 5, 5
-
-
-@task.case("a prefix of all keys")
-def _() -> Inputs:
-    return lengths(5, 2), 3, 5
-
-
-@task.case("one query and one key")
-def _() -> Inputs:
-    return lengths(0, 1), 1, 1
-
-
+task.case("as many queries as keys")(lambda: (lengths(3, 5), 7, 7))
+task.case("fewer queries than keys")(lambda: (lengths(5, 2, 6), 3, 7))
+task.case("as many examples as queries as keys")(lambda: (lengths(2, 1, 3), 3, 3))
+task.case("one query against kept keys")(lambda: (lengths(2, 4), 1, 5))
+task.case("a prefix of 0, and one of 1")(lambda: (lengths(0, 1), 5, 5))
+task.case("a prefix of all keys")(lambda: (lengths(5, 2), 3, 5))
+task.case("one query and one key")(lambda: (lengths(0, 1), 1, 1))
 task.case("9 examples of 20 queries, 131 keys")(
     lambda: (lengths(131, 1, 0, 65, 129, 130, 66, 64, 8), 20, 131)
 )
@@ -131,9 +101,6 @@ def test_without_a_prefix_it_is_a_causal_mask(prefix_mask: Function) -> None:
 def test_each_example_has_its_own_prefix(prefix_mask: Function) -> None:
     mask = prefix_mask(torch.tensor([1, 3, 2]), 3, 3)
     assert mask[:, 0].sum(-1).tolist() == [1, 3, 2]
-
-
-FIRST = "as many queries as keys"
 
 
 def _prefix(prefix_lens: Tensor, num_keys: int) -> Tensor:

@@ -52,49 +52,19 @@ task = Task(
 )
 
 
-@task.case("as many positions as heads")
-def _() -> tuple[Tensor, Tensor]:
-    return normal(2, 3, 3, 10), lengths(0, 1, 2)
-
-
-@task.case("axes of different sizes")
-def _() -> tuple[Tensor, Tensor]:
-    return normal(2, 3, 5, 14), lengths(0, 1, 2, 3, 4)
-
-
-@task.case("positions out of order, one of them twice")
-def _() -> tuple[Tensor, Tensor]:
-    return normal(2, 5, 3, 14).transpose(1, 2), lengths(3, 0, 9, 3, 1)
-
-
-@task.case("positions that begin at 7")
-def _() -> tuple[Tensor, Tensor]:
-    return normal(2, 3, 5, 14), lengths(7, 8, 9, 10, 11)
-
-
-@task.case("one query that follows a cache")
-def _() -> tuple[Tensor, Tensor]:
-    return normal(2, 3, 1, 10), lengths(23)
-
-
-@task.case("one pair")
-def _() -> tuple[Tensor, Tensor]:
-    return normal(2, 3, 5, 2), lengths(0, 1, 2, 3, 4)
-
-
-@task.case("half precision")
-def _() -> tuple[Tensor, Tensor]:
-    return normal(2, 3, 5, 14).half(), lengths(0, 1, 2, 3, 4)
-
-
-@task.case("positions around 100,000")
-def _() -> tuple[Tensor, Tensor]:
-    return normal(2, 3, 5, 14), lengths(100_003, 99_991, 100_019, 99_989, 0)
-
-
-@task.case("double precision")
-def _() -> tuple[Tensor, Tensor]:
-    return normal(2, 3, 5, 14).double(), lengths(0, 1, 2, 3, 4)
+task.case("as many positions as heads")(lambda: (normal(2, 3, 3, 10), lengths(0, 1, 2)))
+task.case("axes of different sizes")(lambda: (normal(2, 3, 5, 14), lengths(0, 1, 2, 3, 4)))
+task.case("positions out of order, one of them twice")(
+    lambda: (normal(2, 5, 3, 14).transpose(1, 2), lengths(3, 0, 9, 3, 1))
+)
+task.case("positions that begin at 7")(lambda: (normal(2, 3, 5, 14), lengths(7, 8, 9, 10, 11)))
+task.case("one query that follows a cache")(lambda: (normal(2, 3, 1, 10), lengths(23)))
+task.case("one pair")(lambda: (normal(2, 3, 5, 2), lengths(0, 1, 2, 3, 4)))
+task.case("half precision")(lambda: (normal(2, 3, 5, 14).half(), lengths(0, 1, 2, 3, 4)))
+task.case("positions around 100,000")(
+    lambda: (normal(2, 3, 5, 14), lengths(100_003, 99_991, 100_019, 99_989, 0))
+)
+task.case("double precision")(lambda: (normal(2, 3, 5, 14).double(), lengths(0, 1, 2, 3, 4)))
 
 
 def angles_of(positions: Tensor, size: int) -> Tensor:

@@ -46,24 +46,18 @@ task = Task(
 )
 
 
-@task.case("all sizes differ, and nothing is padding")
-def _() -> Inputs:
-    return normal(2, 3, 7), normal(2, 5, 7), normal(2, 5, 11)
-
-
-@task.case("a length for each example")
-def _() -> Inputs:
-    return normal(2, 3, 7), normal(2, 5, 7), normal(2, 5, 11), lengths(4, 2)
-
-
-@task.case("all sizes are 3")
-def _() -> Inputs:
-    return normal(3, 3, 3), normal(3, 3, 3, seed=1), normal(3, 3, 3, seed=2), lengths(3, 1, 2)
-
-
-@task.case("one query and one key")
-def _() -> Inputs:
-    return normal(2, 1, 5), normal(2, 1, 5, seed=1), normal(2, 1, 3), lengths(1, 1)
+task.case("all sizes differ, and nothing is padding")(
+    lambda: (normal(2, 3, 7), normal(2, 5, 7), normal(2, 5, 11))
+)
+task.case("a length for each example")(
+    lambda: (normal(2, 3, 7), normal(2, 5, 7), normal(2, 5, 11), lengths(4, 2))
+)
+task.case("all sizes are 3")(
+    lambda: (normal(3, 3, 3), normal(3, 3, 3, seed=1), normal(3, 3, 3, seed=2), lengths(3, 1, 2))
+)
+task.case("one query and one key")(
+    lambda: (normal(2, 1, 5), normal(2, 1, 5, seed=1), normal(2, 1, 3), lengths(1, 1))
+)
 
 
 @task.case("scores of 1024 and of -1024")
@@ -81,9 +75,9 @@ def _() -> Inputs:
     return normal(2, 3, 7), keys, values, lengths(4, 2)
 
 
-@task.case("an example that may see nothing")
-def _() -> Inputs:
-    return normal(2, 3, 7), normal(2, 5, 7), normal(2, 5, 11), lengths(0, 4)
+task.case("an example that may see nothing")(
+    lambda: (normal(2, 3, 7), normal(2, 5, 7), normal(2, 5, 11), lengths(0, 4))
+)
 
 
 @task.case("inputs that are not contiguous")
@@ -93,22 +87,20 @@ def _() -> Inputs:
     return queries, keys, normal(2, 11, 5).transpose(*axes), lengths(5, 2)
 
 
-@task.case("half precision")
-def _() -> Inputs:
-    return normal(2, 3, 7).half(), normal(2, 5, 7).half(), normal(2, 5, 11).half(), lengths(4, 2)
-
-
-@task.case("double precision")
-def _() -> Inputs:
-    return (*(normal(2, n, 7).double() for n in (3, 5)), normal(2, 5, 11).double(), lengths(4, 2))
+task.case("half precision")(
+    lambda: (normal(2, 3, 7).half(), normal(2, 5, 7).half(), normal(2, 5, 11).half(), lengths(4, 2))
+)
+task.case("double precision")(
+    lambda: (*(normal(2, n, 7).double() for n in (3, 5)), normal(2, 5, 11).double(), lengths(4, 2))
+)
 
 
 Lengths = Tensor | None
 
 
-@task.case("no example that may see anything")
-def _() -> Inputs:
-    return normal(2, 3, 7), normal(2, 5, 7), normal(2, 5, 11), lengths(0, 0)
+task.case("no example that may see anything")(
+    lambda: (normal(2, 3, 7), normal(2, 5, 7), normal(2, 5, 11), lengths(0, 0))
+)
 
 
 @task.case("scores of -20,000, and padding")

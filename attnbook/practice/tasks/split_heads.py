@@ -23,51 +23,17 @@ task = Task(
 )
 
 
-@task.case("five heads of seven numbers")
-def _() -> tuple[Tensor, int]:
-    return normal(2, 3, 35), 5
-
-
-@task.case("as many heads as positions")
-def _() -> tuple[Tensor, int]:
-    return normal(2, 3, 15), 3
-
-
-@task.case("as many heads as numbers in a head")
-def _() -> tuple[Tensor, int]:
-    return normal(2, 5, 9), 3
-
-
-@task.case("one head")
-def _() -> tuple[Tensor, int]:
-    return normal(2, 3, 5), 1
-
-
-@task.case("heads of one number")
-def _() -> tuple[Tensor, int]:
-    return normal(2, 3, 5), 5
-
-
-@task.case("one example, and one position")
-def _() -> tuple[Tensor, int]:
-    return normal(1, 1, 6), 2
-
-
-@task.case("vectors with their axes swapped in memory")
-def _() -> tuple[Tensor, int]:
-    return normal(6, 5, 3).permute(2, 1, 0), 2
-
-
-@task.case("half precision")
-def _() -> tuple[Tensor, int]:
-    return normal(2, 3, 10).half(), 2
-
-
-@task.case("double precision")
-def _() -> tuple[Tensor, int]:
-    return normal(2, 3, 10).double(), 2
-
-
+task.case("five heads of seven numbers")(lambda: (normal(2, 3, 35), 5))
+task.case("as many heads as positions")(lambda: (normal(2, 3, 15), 3))
+task.case("as many heads as numbers in a head")(lambda: (normal(2, 5, 9), 3))
+task.case("one head")(lambda: (normal(2, 3, 5), 1))
+task.case("heads of one number")(lambda: (normal(2, 3, 5), 5))
+task.case("one example, and one position")(lambda: (normal(1, 1, 6), 2))
+task.case("vectors with their axes swapped in memory")(
+    lambda: (normal(6, 5, 3).permute(2, 1, 0), 2)
+)
+task.case("half precision")(lambda: (normal(2, 3, 10).half(), 2))
+task.case("double precision")(lambda: (normal(2, 3, 10).double(), 2))
 task.case("6 examples of 131 positions, 9 heads")(lambda: (normal(6, 131, 99), 9))
 
 

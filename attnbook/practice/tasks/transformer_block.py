@@ -105,67 +105,25 @@ task = Task(
     as_function=_as_function,
 )
 
-Given = tuple[Tensor] | tuple[Tensor, Tensor] | tuple[Tensor, Tensor, bool]
 
-
-@task.case("no lengths")
-def _() -> Given:
-    return (normal(2, 3, HIDDENS),)
-
-
-@task.case("training, with a length for each example")
-def _() -> Given:
-    return normal(2, 3, HIDDENS), lengths(1, 2), True
-
-
-@task.case("eval, with a length for each example")
-def _() -> Given:
-    return normal(2, 3, HIDDENS), lengths(1, 2)
-
-
-@task.case("a length for each query")
-def _() -> Given:
-    return normal(2, 3, HIDDENS), lengths([1, 2, 3], [2, 2, 1])
-
-
-@task.case("as many positions as numbers in each vector")
-def _() -> Given:
-    return normal(2, HIDDENS, HIDDENS), lengths(5, 11)
-
-
-@task.case("as many examples as positions")
-def _() -> Given:
-    return normal(3, 3, HIDDENS), lengths(3, 1, 2)
-
-
-@task.case("one position")
-def _() -> Given:
-    return normal(2, 1, HIDDENS), lengths(1, 1)
-
-
-@task.case("an example that may see nothing")
-def _() -> Given:
-    return normal(2, 3, HIDDENS), lengths(0, 2)
-
-
-@task.case("numbers around 100")
-def _() -> Given:
-    return 100 + 10 * normal(2, 3, HIDDENS), lengths(3, 2)
-
-
-@task.case("half precision")
-def _() -> Given:
-    return normal(2, 3, HIDDENS).half(), lengths(1, 2)
-
-
-@task.case("double precision")
-def _() -> Given:
-    return normal(2, 3, HIDDENS).double(), lengths(1, 2)
-
-
-@task.case("6 examples of 70 positions")
-def _() -> Given:
-    return normal(6, 70, HIDDENS), lengths(70, 1, 0, 33, 65, 69)
+task.case("no lengths")(lambda: (normal(2, 3, HIDDENS),))
+task.case("training, with a length for each example")(
+    lambda: (normal(2, 3, HIDDENS), lengths(1, 2), True)
+)
+task.case("eval, with a length for each example")(lambda: (normal(2, 3, HIDDENS), lengths(1, 2)))
+task.case("a length for each query")(lambda: (normal(2, 3, HIDDENS), lengths([1, 2, 3], [2, 2, 1])))
+task.case("as many positions as numbers in each vector")(
+    lambda: (normal(2, HIDDENS, HIDDENS), lengths(5, 11))
+)
+task.case("as many examples as positions")(lambda: (normal(3, 3, HIDDENS), lengths(3, 1, 2)))
+task.case("one position")(lambda: (normal(2, 1, HIDDENS), lengths(1, 1)))
+task.case("an example that may see nothing")(lambda: (normal(2, 3, HIDDENS), lengths(0, 2)))
+task.case("numbers around 100")(lambda: (100 + 10 * normal(2, 3, HIDDENS), lengths(3, 2)))
+task.case("half precision")(lambda: (normal(2, 3, HIDDENS).half(), lengths(1, 2)))
+task.case("double precision")(lambda: (normal(2, 3, HIDDENS).double(), lengths(1, 2)))
+task.case("6 examples of 70 positions")(
+    lambda: (normal(6, 70, HIDDENS), lengths(70, 1, 0, 33, 65, 69))
+)
 
 
 class Block(nn.Module):
@@ -329,9 +287,6 @@ def test_a_call_changes_nothing_and_all_parts_can_be_trained(block_of: Function)
     block(x)
     assert torch.equal(x, before)
     assert len([*block.parameters()]) == 6
-
-
-PLAIN = "no lengths"
 
 
 @task.bug(

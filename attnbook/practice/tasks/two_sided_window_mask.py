@@ -9,7 +9,6 @@ import attnbook
 from attnbook.practice.task import Function, Task
 
 Reach = int | None
-Inputs = tuple[int, int, Reach, Reach]
 
 task = Task(
     name="two-sided-window",
@@ -25,61 +24,17 @@ task = Task(
 )
 
 
-@task.case("as many queries as keys")
-def _() -> Inputs:
-    return 7, 7, 3, 1
-
-
-@task.case("fewer queries than keys")
-def _() -> Inputs:
-    return 5, 11, 2, 1
-
-
-@task.case("a window that reaches ahead further than back")
-def _() -> Inputs:
-    return 7, 7, 1, 2
-
-
-@task.case("nothing ahead")
-def _() -> Inputs:
-    return 5, 7, 2, 0
-
-
-@task.case("nothing back")
-def _() -> Inputs:
-    return 5, 7, 0, 2
-
-
-@task.case("a query that sees itself only")
-def _() -> Inputs:
-    return 5, 5, 0, 0
-
-
-@task.case("no limit ahead")
-def _() -> Inputs:
-    return 5, 7, 1, None
-
-
-@task.case("no limit back")
-def _() -> Inputs:
-    return 5, 7, None, 1
-
-
-@task.case("no limit at all")
-def _() -> Inputs:
-    return 3, 5, None, None
-
-
-@task.case("a window that reaches beyond all keys")
-def _() -> Inputs:
-    return 3, 5, 13, 17
-
-
-@task.case("one query and one key")
-def _() -> Inputs:
-    return 1, 1, 2, 3
-
-
+task.case("as many queries as keys")(lambda: (7, 7, 3, 1))
+task.case("fewer queries than keys")(lambda: (5, 11, 2, 1))
+task.case("a window that reaches ahead further than back")(lambda: (7, 7, 1, 2))
+task.case("nothing ahead")(lambda: (5, 7, 2, 0))
+task.case("nothing back")(lambda: (5, 7, 0, 2))
+task.case("a query that sees itself only")(lambda: (5, 5, 0, 0))
+task.case("no limit ahead")(lambda: (5, 7, 1, None))
+task.case("no limit back")(lambda: (5, 7, None, 1))
+task.case("no limit at all")(lambda: (3, 5, None, None))
+task.case("a window that reaches beyond all keys")(lambda: (3, 5, 13, 17))
+task.case("one query and one key")(lambda: (1, 1, 2, 3))
 task.case("130 queries, 140 keys, 66 back, 70 ahead")(lambda: (130, 140, 66, 70))
 
 
@@ -141,9 +96,6 @@ def test_none_is_no_limit(window: Function) -> None:
     assert window(3, 3, None, None).all()
     assert torch.equal(window(4, 4, None, 0), torch.ones(4, 4, dtype=torch.bool).tril())
     assert torch.equal(window(4, 4, 0, None), torch.ones(4, 4, dtype=torch.bool).triu())
-
-
-FIRST = "as many queries as keys"
 
 
 def _steps(num_queries: int, num_keys: int) -> Tensor:
