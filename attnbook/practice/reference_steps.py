@@ -24,3 +24,9 @@ def weigh(scores: Tensor, valid_lens: Tensor | None) -> Tensor:
     padding = where_padding(scores, valid_lens)
     low = torch.finfo(scores.dtype).min
     return scores.masked_fill(padding, low).softmax(-1).masked_fill(padding, 0)
+
+
+def past(num_queries: int, num_keys: int, diagonal: int = 0) -> Tensor:
+    """True up to each query's own position, plus `diagonal`; queries are at the last positions."""
+    ones = torch.ones(num_queries, num_keys, dtype=torch.bool)
+    return ones.tril(diagonal=num_keys - num_queries + diagonal)

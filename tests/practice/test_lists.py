@@ -76,31 +76,6 @@ def test_a_part_is_right_and_complete(name):
 
 
 @each_task
-def leaving(_):
-    raise SystemExit
-
-
-def printing(scores):
-    print("here:", scores)  # noqa: T201 - as readers do
-    return scores
-
-
-# Messages about ordinary mistakes are tested in test_wording.py.
-@pytest.mark.parametrize(
-    ("written", "message"),
-    [
-        (leaving, "It raises SystemExit."),
-        (printing, "It printed: here: [1.0, 2.0, 3.0]"),
-        (lambda _, __: 0, "It raises TypeError: "),
-        (lambda _: [[]], "It returns a list of empty lists where a list of numbers was"),
-        (lambda _: {1: 2}, "It returns a dict where a list of numbers was expected."),
-        (lambda _: (0.09003057, 0.24472847, 0.66524096), "Case: equal scores"),
-    ],
-)
-def test_nonsense_gets_a_sentence(written, message):
-    assert message in str(check("softmax-by-hand", written))
-
-
 def test_a_call_that_never_ends_is_stopped(monkeypatch):
     monkeypatch.setattr("attnbook.practice.judge.run_safely.LIMIT", 0.3)
 

@@ -284,6 +284,11 @@ def with_first(x, value):
 
 
 WRONG_LISTS = {
+    ("doubled", lambda x: [[]]): (
+        "It returns a list of empty lists where a list of numbers was expected."
+    ),
+    ("doubled", lambda x: {1: 2}): "It returns a dict where a list of numbers was expected.",
+    ("doubled", lambda x: sys.exit()): "It raises SystemExit.",
     ("doubled", lambda x: None): (
         "It returns None where a list of numbers was expected. Is there a `return`, on every way?"
     ),
@@ -292,6 +297,9 @@ WRONG_LISTS = {
         "It returns a list of Nones and numbers where a list of numbers was expected."
     ),
     ("doubled", lambda x: []): "It returns an empty list where a list of numbers was expected.",
+    ("doubled", lambda x: (4.0, 2.0)): (
+        "2 of 2 numbers are wrong; the first, at `[0]`, is 4, and should be smaller."
+    ),
     ("doubled", lambda x: x[:1]): "It returns 1 number, and should return 2 numbers.",
     ("doubled", lambda x: [float("nan"), 4]): ("1 of 2 numbers is wrong: the one at `[0]` is NaN."),
     ("doubled", lambda x: [2, float("inf")]): (

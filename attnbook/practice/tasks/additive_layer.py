@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 import attnbook
-from attnbook.practice.example_inputs import lengths, normal
+from attnbook.practice.example_inputs import lengths, normal, with_dtype
 from attnbook.practice.reference_steps import weigh, where_padding
 from attnbook.practice.task import Function, Task
 
@@ -118,17 +118,9 @@ task.case("keys longer than queries")(lambda: _inputs((3, 7, 13), lengths(4, 2))
 task.case("all sizes are 3")(lambda: _inputs((3, 3, 3), lengths(3, 1, 2), (3, 3, 3), 3))
 task.case("one query")(lambda: _inputs((3, 7, 13), lengths(4, 2), (2, 1, 5)))
 task.case("one example, one query and one key")(lambda: _inputs((3, 7, 13), lengths(1), (1, 1, 1)))
-task.case("half precision")(
-    lambda: tuple(
-        each.half() if each is not None and each.is_floating_point() else each
-        for each in _inputs((3, 7, 5), lengths(4, 2))
-    )
-)
+task.case("half precision")(lambda: with_dtype(torch.float16, *_inputs((3, 7, 5), lengths(4, 2))))
 task.case("double precision")(
-    lambda: tuple(
-        each.double() if each is not None and each.is_floating_point() else each
-        for each in _inputs((3, 7, 13), lengths(4, 2))
-    )
+    lambda: with_dtype(torch.float64, *_inputs((3, 7, 13), lengths(4, 2)))
 )
 
 

@@ -9,6 +9,7 @@ from torch import Tensor
 
 import attnbook
 from attnbook.practice.list_task import ListTask
+from attnbook.practice.reference_steps import past
 from attnbook.practice.task import Function, Law, Task
 
 
@@ -105,12 +106,6 @@ def test_the_mask_is_boolean(function: Function) -> None:
     assert function(5, 5).dtype == torch.bool
 
 
-def _triangle(num_queries: int, num_keys: int, diagonal: int = 0) -> Tensor:
-    """Give a triangle whose diagonal is moved from where it belongs."""
-    ones = torch.ones(num_queries, num_keys, dtype=torch.bool)
-    return ones.tril(diagonal=num_keys - num_queries + diagonal)
-
-
 @task.bug(
     symptom="With cached keys, each new token attends to the first token only.",
     origin="pytorch#108108, executorch#21749: `is_causal=True` of PyTorch's SDPA",
@@ -140,7 +135,7 @@ def diagonal_of_the_wrong_sign(num_queries: int, num_keys: int) -> Tensor:
 )
 def own_position_hidden(num_queries: int, num_keys: int) -> Tensor:
     """each query attends to the keys before its own position, and its own is hidden."""
-    return _triangle(num_queries, num_keys, -1)
+    return past(num_queries, num_keys, -1)
 
 
 @task.bug(
@@ -149,7 +144,7 @@ def own_position_hidden(num_queries: int, num_keys: int) -> Tensor:
 )
 def next_key_visible(num_queries: int, num_keys: int) -> Tensor:
     """each query sees the key after its own position, too."""
-    return _triangle(num_queries, num_keys, 1)
+    return past(num_queries, num_keys, 1)
 
 
 @task.bug(
@@ -159,7 +154,7 @@ def next_key_visible(num_queries: int, num_keys: int) -> Tensor:
 )
 def true_means_hidden(num_queries: int, num_keys: int) -> Tensor:
     """what is hidden is True, and what is visible False."""
-    return ~_triangle(num_queries, num_keys)
+    return ~past(num_queries, num_keys)
 
 
 @task.bug(
@@ -187,7 +182,7 @@ def only_the_own_position_visible(num_queries: int, num_keys: int) -> Tensor:
 )
 def ones_and_zeros(num_queries: int, num_keys: int) -> Tensor:
     """the mask holds the numbers 1.0 and 0.0, where True and False belong."""
-    return _triangle(num_queries, num_keys).float()
+    return past(num_queries, num_keys).float()
 
 
 @task.bug(
@@ -197,7 +192,7 @@ def ones_and_zeros(num_queries: int, num_keys: int) -> Tensor:
 )
 def numbers_to_be_added(num_queries: int, num_keys: int) -> Tensor:
     """the mask holds 0 and -inf, to be added to scores, where True and False belong."""
-    hidden = ~_triangle(num_queries, num_keys)
+    hidden = ~past(num_queries, num_keys)
     return torch.zeros(num_queries, num_keys).masked_fill(hidden, -math.inf)
 
 
@@ -208,7 +203,7 @@ def numbers_to_be_added(num_queries: int, num_keys: int) -> Tensor:
 def always_a_square(num_queries: int, num_keys: int) -> Tensor:
     """the mask has a row for each key, and the number of queries is never used."""
     del num_queries
-    return _triangle(num_keys, num_keys)
+    return past(num_keys, num_keys)
 
 
 # On plain lists

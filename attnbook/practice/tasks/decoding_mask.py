@@ -7,6 +7,7 @@ from torch import Tensor
 
 import attnbook
 from attnbook.practice.example_inputs import lengths
+from attnbook.practice.reference_steps import past
 from attnbook.practice.task import Function, Law, Task
 
 
@@ -100,11 +101,6 @@ def _text(starts: Tensor, num_keys: int) -> Tensor:
     return torch.arange(num_keys) >= starts[:, None, None]
 
 
-def _past(num_queries: int, num_keys: int, diagonal: int = 0) -> Tensor:
-    ones = torch.ones(num_queries, num_keys, dtype=torch.bool)
-    return ones.tril(diagonal=num_keys - num_queries + diagonal)
-
-
 @task.bug(
     symptom="The model goes on from padding, and writes nonsense for all but the longest text.",
     origin="a common mistake: a mask for padding on the right",
@@ -113,7 +109,7 @@ def _past(num_queries: int, num_keys: int, diagonal: int = 0) -> Tensor:
 def left_padding_read_as_right(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:
     """padding is assumed to be on the right: the last keys are hidden, as many as are padding."""
     valid_lens = num_keys - starts[:, None, None]
-    return (torch.arange(num_keys) < valid_lens) & _past(num_queries, num_keys)
+    return (torch.arange(num_keys) < valid_lens) & past(num_queries, num_keys)
 
 
 @task.bug(
@@ -123,7 +119,7 @@ def left_padding_read_as_right(starts: Tensor, num_queries: int, num_keys: int) 
 )
 def starts_taken_for_lengths(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:
     """the starts are used as lengths, and the padding before them is what is visible."""
-    return ~_text(starts, num_keys) & _past(num_queries, num_keys)
+    return ~_text(starts, num_keys) & past(num_queries, num_keys)
 
 
 @task.bug(
@@ -132,7 +128,7 @@ def starts_taken_for_lengths(starts: Tensor, num_queries: int, num_keys: int) ->
 )
 def joined_by_or(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:
     """both rules are joined by `|`, and a key is visible that one of them shows."""
-    return _text(starts, num_keys) | _past(num_queries, num_keys)
+    return _text(starts, num_keys) | past(num_queries, num_keys)
 
 
 @task.bug(
@@ -142,7 +138,7 @@ def joined_by_or(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:
 )
 def padding_is_seen(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:
     """only the future is hidden, and padding is visible."""
-    return _past(num_queries, num_keys).repeat(len(starts), 1, 1)
+    return past(num_queries, num_keys).repeat(len(starts), 1, 1)
 
 
 @task.bug(
@@ -182,7 +178,7 @@ def queries_moved_by_the_start(starts: Tensor, num_queries: int, num_keys: int) 
 )
 def one_key_of_padding_seen(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:
     """the last key of padding is visible."""
-    return _text(starts - 1, num_keys) & _past(num_queries, num_keys)
+    return _text(starts - 1, num_keys) & past(num_queries, num_keys)
 
 
 @task.bug(
@@ -191,7 +187,7 @@ def one_key_of_padding_seen(starts: Tensor, num_queries: int, num_keys: int) -> 
 )
 def first_word_hidden(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:
     """the first key of each text is hidden."""
-    return _text(starts + 1, num_keys) & _past(num_queries, num_keys)
+    return _text(starts + 1, num_keys) & past(num_queries, num_keys)
 
 
 @task.bug(
@@ -200,7 +196,7 @@ def first_word_hidden(starts: Tensor, num_queries: int, num_keys: int) -> Tensor
 )
 def own_position_hidden(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:
     """each query attends to the keys before its own position, and its own is hidden."""
-    return _text(starts, num_keys) & _past(num_queries, num_keys, -1)
+    return _text(starts, num_keys) & past(num_queries, num_keys, -1)
 
 
 @task.bug(
@@ -210,7 +206,7 @@ def own_position_hidden(starts: Tensor, num_queries: int, num_keys: int) -> Tens
 )
 def true_means_hidden(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:
     """what is hidden is True, and what is visible False."""
-    return ~(_text(starts, num_keys) & _past(num_queries, num_keys))
+    return ~(_text(starts, num_keys) & past(num_queries, num_keys))
 
 
 @task.bug(
@@ -219,7 +215,7 @@ def true_means_hidden(starts: Tensor, num_queries: int, num_keys: int) -> Tensor
 )
 def the_first_texts_start_for_all(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:
     """the first text's start is used for the whole batch."""
-    return _text(starts[:1].expand_as(starts), num_keys) & _past(num_queries, num_keys)
+    return _text(starts[:1].expand_as(starts), num_keys) & past(num_queries, num_keys)
 
 
 @task.bug(
@@ -228,7 +224,7 @@ def the_first_texts_start_for_all(starts: Tensor, num_queries: int, num_keys: in
 )
 def starts_on_the_axis_of_queries(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:
     """starts lie on the axis of queries, one for each of them, where they belong to texts."""
-    visible = (torch.arange(num_keys) >= starts[:, None]) & _past(num_queries, num_keys)
+    visible = (torch.arange(num_keys) >= starts[:, None]) & past(num_queries, num_keys)
     return visible.expand(len(starts), -1, -1)
 
 
@@ -240,4 +236,4 @@ def starts_on_the_axis_of_queries(starts: Tensor, num_queries: int, num_keys: in
 def padding_sees_itself(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:
     """a query in padding attends to its own key, to have a visible one."""
     own = torch.eye(num_keys, dtype=torch.bool)[num_keys - num_queries :]
-    return (_text(starts, num_keys) & _past(num_queries, num_keys)) | own
+    return (_text(starts, num_keys) & past(num_queries, num_keys)) | own

@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
 import attnbook
-from attnbook.practice.example_inputs import normal
+from attnbook.practice.example_inputs import normal, with_dtype
 from attnbook.practice.task import Function, Law, Task
 
 
@@ -57,14 +57,10 @@ task.case("scores around 1000")(
     lambda: (100 * normal(2, 4, 3, 5), 10 * normal(2, 2, 7, 5), normal(2, 2, 7, 11))
 )
 task.case("half precision")(
-    lambda: (normal(2, 6, 5, 7).half(), normal(2, 3, 11, 7).half(), normal(2, 3, 11, 13).half())
+    lambda: with_dtype(torch.float16, normal(2, 6, 5, 7), normal(2, 3, 11, 7), normal(2, 3, 11, 13))
 )
 task.case("double precision")(
-    lambda: (
-        normal(2, 6, 5, 7).double(),
-        normal(2, 3, 11, 7).double(),
-        normal(2, 3, 11, 13).double(),
-    )
+    lambda: with_dtype(torch.float64, normal(2, 6, 5, 7), normal(2, 3, 11, 7), normal(2, 3, 11, 13))
 )
 
 

@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 import attnbook
-from attnbook.practice.example_inputs import normal
+from attnbook.practice.example_inputs import normal, with_dtype
 from attnbook.practice.reference_steps import scale
 from attnbook.practice.task import Function, Law, Task
 
@@ -88,10 +88,7 @@ def _() -> Inputs:
     return queries, keys, values, mask
 
 
-@task.case("half precision")
-def _() -> Inputs:
-    queries, keys, values, mask = _inputs(2, 3, 5, 7)
-    return queries.half(), keys.half(), values.half(), mask
+task.case("half precision")(lambda: with_dtype(torch.float16, *_inputs(2, 3, 5, 7)))
 
 
 @task.case("scores of 1000 and of -1000 that are seen", gradients=False)

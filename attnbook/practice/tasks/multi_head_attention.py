@@ -11,7 +11,7 @@ from torch.func import functional_call
 from torch.nn.functional import linear, scaled_dot_product_attention
 
 import attnbook
-from attnbook.practice.example_inputs import lengths, normal
+from attnbook.practice.example_inputs import lengths, normal, with_dtype
 from attnbook.practice.task import Function, Task
 
 Inputs = tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, int, Tensor | None]
@@ -91,16 +91,8 @@ def _() -> Inputs:
 task.case("an example that may see nothing")(lambda: _plain(valid_lens=lengths(0, 4)))
 
 
-@task.case("half precision")
-def _() -> Inputs:
-    inputs = _plain(valid_lens=lengths(2, 5))
-    return *(each.half() for each in inputs[:7]), *inputs[7:]  # type: ignore[return-value]
-
-
-@task.case("double precision")
-def _() -> Inputs:
-    inputs = _plain(valid_lens=lengths(2, 5))
-    return *(each.double() for each in inputs[:7]), *inputs[7:]  # type: ignore[return-value]
+task.case("half precision")(lambda: with_dtype(torch.float16, *_plain(valid_lens=lengths(2, 5))))
+task.case("double precision")(lambda: with_dtype(torch.float64, *_plain(valid_lens=lengths(2, 5))))
 
 
 @task.case("a hidden score far above those that are seen")
@@ -118,10 +110,9 @@ def _() -> Inputs:
     return queries, keys, normal(1, 4, 2), same, same, same, same, 1, lengths(3)
 
 
-@task.case("6 examples of 9 queries, 131 keys, 9 heads", gradients=False)
-def _() -> Inputs:
-    mask = lengths(131, 1, 0, 65, 129, 130)
-    return _inputs((7, 10, 5), 6, 9, 131, 99, heads=9, valid_lens=mask)
+task.case("6 examples of 9 queries, 131 keys, 9 heads", gradients=False)(
+    lambda: _inputs((7, 10, 5), 6, 9, 131, 99, heads=9, valid_lens=lengths(131, 1, 0, 65, 129, 130))
+)
 
 
 def of_inputs(function: Function) -> Function:

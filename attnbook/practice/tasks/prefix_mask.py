@@ -7,6 +7,7 @@ from torch import Tensor
 
 import attnbook
 from attnbook.practice.example_inputs import lengths
+from attnbook.practice.reference_steps import past
 from attnbook.practice.task import Function, Law, Task
 
 
@@ -107,18 +108,13 @@ def _prefix(prefix_lens: Tensor, num_keys: int) -> Tensor:
     return torch.arange(num_keys) < prefix_lens[:, None, None]
 
 
-def _past(num_queries: int, num_keys: int, diagonal: int = 0) -> Tensor:
-    ones = torch.ones(num_queries, num_keys, dtype=torch.bool)
-    return ones.tril(diagonal=num_keys - num_queries + diagonal)
-
-
 @task.bug(
     symptom="It is no better than a causal model: the question's first words are read blindly.",
     fix="open the prefix for every query: join both rules by `|`.",
 )
 def the_prefix_is_causal_too(prefix_lens: Tensor, num_queries: int, num_keys: int) -> Tensor:
     """the prefix is never used, and its queries do not attend to what comes after them in it."""
-    return _past(num_queries, num_keys).repeat(len(prefix_lens), 1, 1)
+    return past(num_queries, num_keys).repeat(len(prefix_lens), 1, 1)
 
 
 @task.bug(
@@ -128,7 +124,7 @@ def the_prefix_is_causal_too(prefix_lens: Tensor, num_queries: int, num_keys: in
 )
 def joined_by_and(prefix_lens: Tensor, num_queries: int, num_keys: int) -> Tensor:
     """both rules must hold, so nothing outside of the prefix is ever visible."""
-    return _prefix(prefix_lens, num_keys) & _past(num_queries, num_keys)
+    return _prefix(prefix_lens, num_keys) & past(num_queries, num_keys)
 
 
 @task.bug(
@@ -147,7 +143,7 @@ def only_the_prefix_is_visible(prefix_lens: Tensor, num_queries: int, num_keys: 
 def the_prefix_sees_all(prefix_lens: Tensor, num_queries: int, num_keys: int) -> Tensor:
     """queries in the prefix attend to all keys, those after the prefix, too."""
     inside = _prefix(prefix_lens, num_keys)[:, 0, num_keys - num_queries :, None]
-    return inside | _past(num_queries, num_keys)
+    return inside | past(num_queries, num_keys)
 
 
 @task.bug(
@@ -156,7 +152,7 @@ def the_prefix_sees_all(prefix_lens: Tensor, num_queries: int, num_keys: int) ->
 )
 def a_prefix_one_key_too_long(prefix_lens: Tensor, num_queries: int, num_keys: int) -> Tensor:
     """the prefix is one key too long, as positions are compared by `<=`."""
-    return _prefix(prefix_lens + 1, num_keys) | _past(num_queries, num_keys)
+    return _prefix(prefix_lens + 1, num_keys) | past(num_queries, num_keys)
 
 
 @task.bug(
@@ -165,7 +161,7 @@ def a_prefix_one_key_too_long(prefix_lens: Tensor, num_queries: int, num_keys: i
 )
 def a_prefix_one_key_too_short(prefix_lens: Tensor, num_queries: int, num_keys: int) -> Tensor:
     """the prefix is one key too short."""
-    return _prefix(prefix_lens - 1, num_keys) | _past(num_queries, num_keys)
+    return _prefix(prefix_lens - 1, num_keys) | past(num_queries, num_keys)
 
 
 @task.bug(
@@ -186,7 +182,7 @@ def counted_from_the_first_key(prefix_lens: Tensor, num_queries: int, num_keys: 
 )
 def next_key_visible(prefix_lens: Tensor, num_queries: int, num_keys: int) -> Tensor:
     """each query sees the key after its own position, too."""
-    return _prefix(prefix_lens, num_keys) | _past(num_queries, num_keys, 1)
+    return _prefix(prefix_lens, num_keys) | past(num_queries, num_keys, 1)
 
 
 @task.bug(
@@ -195,7 +191,7 @@ def next_key_visible(prefix_lens: Tensor, num_queries: int, num_keys: int) -> Te
 )
 def own_position_hidden(prefix_lens: Tensor, num_queries: int, num_keys: int) -> Tensor:
     """outside of the prefix a query does not attend to its own position."""
-    return _prefix(prefix_lens, num_keys) | _past(num_queries, num_keys, -1)
+    return _prefix(prefix_lens, num_keys) | past(num_queries, num_keys, -1)
 
 
 @task.bug(
@@ -205,7 +201,7 @@ def own_position_hidden(prefix_lens: Tensor, num_queries: int, num_keys: int) ->
 )
 def true_means_hidden(prefix_lens: Tensor, num_queries: int, num_keys: int) -> Tensor:
     """what is hidden is True, and what is visible False."""
-    return ~(_prefix(prefix_lens, num_keys) | _past(num_queries, num_keys))
+    return ~(_prefix(prefix_lens, num_keys) | past(num_queries, num_keys))
 
 
 @task.bug(
@@ -217,7 +213,7 @@ def the_first_examples_prefix_for_all(
 ) -> Tensor:
     """the first example's prefix is used for the whole batch."""
     lengths = prefix_lens[:1].expand_as(prefix_lens)
-    return _prefix(lengths, num_keys) | _past(num_queries, num_keys)
+    return _prefix(lengths, num_keys) | past(num_queries, num_keys)
 
 
 @task.bug(
@@ -226,5 +222,5 @@ def the_first_examples_prefix_for_all(
 )
 def lengths_on_the_axis_of_queries(prefix_lens: Tensor, num_queries: int, num_keys: int) -> Tensor:
     """lengths lie on the axis of queries, one for each of them, where they belong to examples."""
-    visible = (torch.arange(num_keys) < prefix_lens[:, None]) | _past(num_queries, num_keys)
+    visible = (torch.arange(num_keys) < prefix_lens[:, None]) | past(num_queries, num_keys)
     return visible.expand(len(prefix_lens), -1, -1)
