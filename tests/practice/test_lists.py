@@ -75,7 +75,6 @@ def test_a_part_is_right_and_complete(name):
     assert part["called"] == LIST_TASKS[name].called
 
 
-@each_task
 def test_a_call_that_never_ends_is_stopped(monkeypatch):
     monkeypatch.setattr("attnbook.practice.judge.run_safely.LIMIT", 0.3)
 
