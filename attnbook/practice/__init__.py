@@ -1,4 +1,4 @@
-"""Practice that answers: `check` for what a reader writes, `grade_tests` for a reader's tests."""
+"""Practice with feedback: `check` for a reader's code, `grade_tests` for a reader's tests."""
 
 from attnbook.practice.judge.checking import check
 from attnbook.practice.judge.grading import grade_tests
@@ -12,7 +12,7 @@ __all__ = ["LIST_TASKS", "TASKS", "check", "find_task", "grade_tests", "wrong_an
 
 
 def __getattr__(name: str) -> object:
-    """Give what had another name before 0.1, with a warning."""
+    """Give an old name's value, with a warning."""
     if name != "slips":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     warn_renamed("slips", "wrong_answers")

@@ -1,13 +1,15 @@
-"""Numbers for cases: of no pattern, and the same each time."""
+"""Numbers for cases: without a pattern, and the same each time."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor
 
+Argument = Tensor | int | None
+
 
 def normal(*shape: int, seed: int = 0) -> Tensor:
-    """Numbers around 0, in single precision; another shape or seed gives others."""
+    """Standard normal numbers in single precision; another shape or seed gives others."""
     rng = torch.Generator().manual_seed(1000 * seed + sum(7**i * n for i, n in enumerate(shape)))
     return torch.randn(*shape, generator=rng)
 
@@ -15,6 +17,14 @@ def normal(*shape: int, seed: int = 0) -> Tensor:
 def lengths(*numbers: int | list[int]) -> Tensor:
     """Valid lengths."""
     return torch.tensor(numbers)
+
+
+def with_dtype(dtype: torch.dtype, *arguments: Argument) -> tuple[Argument, ...]:
+    """Convert the floating-point tensors of some arguments."""
+    return tuple(
+        each.to(dtype) if isinstance(each, Tensor) and each.is_floating_point() else each
+        for each in arguments
+    )
 
 
 def of_thousands() -> tuple[Tensor, Tensor, Tensor]:

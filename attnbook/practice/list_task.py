@@ -9,13 +9,13 @@ from attnbook.practice.task import Bug, Task
 
 @dataclass
 class ListTask(Task):
-    """Something to write on plain lists. What right code and bugs use, MicroPython knows.
+    """A task on plain lists, whose code also runs in MicroPython.
 
     Args:
-        in_torch: the task that asks for the same on tensors.
-        draws: what an `AttentionFigure` can draw of it: "score", a number for a query and a key;
+        in_torch: the same task on tensors.
+        draws: what an `AttentionFigure` can draw with it: "score", a number for a query and a key;
             "weights", of a row of scores and a length; "weights of what is seen", of a row of
-            scores alone; "mask", whether the query at one position may see the key at another;
+            scores only; "mask", whether the query at one position may attend to the key at another;
             "attention", an output of a query, keys, values and a length.
         parts: the tasks whose functions the code may call; `attnbook.practice.parts` has them.
         planted: the bug that the starter has. A verdict gives its symptom, and names it once it
@@ -28,7 +28,7 @@ class ListTask(Task):
     planted: str = ""
 
     def completed(self, bug: Bug) -> Bug:
-        """Take the texts that a bug leaves out from the bug of its name in torch."""
+        """Take missing texts from the bug of the same name in torch."""
         same = self.in_torch.bugs.get(bug.name) if self.in_torch else None
         if same is None:
             return bug
@@ -36,10 +36,10 @@ class ListTask(Task):
 
     @property
     def to_find(self) -> list[str]:
-        """The cause and the symptom of the planted bug; nothing without one."""
+        """The cause and the symptom of the planted bug; empty without one."""
         return [(bug := self.bugs[self.planted]).cause, bug.symptom] if self.planted else []
 
     @property
     def called(self) -> str:
-        """The name of the starter's last function: others may come before it, as help."""
+        """The name of the starter's last function; helpers may come before it."""
         return self.starter.rpartition("def ")[2].partition("(")[0]

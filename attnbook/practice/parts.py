@@ -1,6 +1,6 @@
 """The parts of attention on plain lists, as the book writes them.
 
-Each is also a task of its own. Where a reader has not solved it, a page runs the source below.
+Each is also a task. Where a reader has not solved it, a page runs the source below.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def pool(weights: list[float], values: list[list[float]]) -> list[float]:
     return output
 
 
-# By the task that asks for it: the book's function, and the chapter in which it is written.
+# By the name of the task: the book's function, and the chapter of the task.
 PARTS: dict[str, tuple[Function, str]] = {
     "score-by-hand": (score, "scoring-functions"),
     "masked-softmax-by-hand": (masked_softmax, "masked-softmax"),

@@ -1,4 +1,4 @@
-"""Steps that are right, in plain torch: a bug of a layer has one of its own in their place."""
+"""Right steps in plain torch; a bug of a layer replaces one of them."""
 
 from __future__ import annotations
 
@@ -14,13 +14,19 @@ def scale(queries: Tensor, keys: Tensor) -> Tensor:
 
 
 def where_padding(scores: Tensor, valid_lens: Tensor | None) -> Tensor:
-    """True at padding, for lengths `(batch,)`; None means that there is none."""
+    """True at padding, for lengths `(batch,)`; None means no padding."""
     positions = torch.arange(scores.shape[-1])
     return positions >= (len(positions) if valid_lens is None else valid_lens[:, None, None])
 
 
 def weigh(scores: Tensor, valid_lens: Tensor | None) -> Tensor:
-    """Weigh without -inf: padding is cleared after the softmax, and with it empty rows."""
+    """Weigh without -inf; padding, and fully masked rows with it, are cleared after the softmax."""
     padding = where_padding(scores, valid_lens)
     low = torch.finfo(scores.dtype).min
     return scores.masked_fill(padding, low).softmax(-1).masked_fill(padding, 0)
+
+
+def past(num_queries: int, num_keys: int, diagonal: int = 0) -> Tensor:
+    """True up to each query's own position, plus `diagonal`; queries are at the last positions."""
+    ones = torch.ones(num_queries, num_keys, dtype=torch.bool)
+    return ones.tril(diagonal=num_keys - num_queries + diagonal)

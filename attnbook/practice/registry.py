@@ -11,7 +11,7 @@ from attnbook.practice import tasks
 from attnbook.practice.list_task import ListTask
 from attnbook.practice.task import Task
 
-_NAMES = [found.name for found in pkgutil.iter_modules(tasks.__path__)]
+_NAMES = [module.name for module in pkgutil.iter_modules(tasks.__path__)]
 _MODULES = [import_module(f"{tasks.__name__}.{name}") for name in _NAMES]
 TASKS: dict[str, Task] = {
     module.task.name: module.task for module in _MODULES if hasattr(module, "task")
@@ -45,7 +45,7 @@ def find_list_task(name: str) -> ListTask:
 
 
 def wrong_answers(task: str, arguments: Sequence[Any], *names: str) -> dict[str, Any]:
-    """Run known bugs on these arguments: what each gives, by a sentence about the bug.
+    """Run known bugs on these arguments; give each result by a sentence about the bug.
 
     `Prediction` takes the result as its `wrong_answers`.
 

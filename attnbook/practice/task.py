@@ -1,4 +1,4 @@
-"""What a reader is asked to write: a task, its cases, right implementations and known bugs."""
+"""Exercises: a task, its cases, right implementations and known bugs."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class Case:
     """One kind of input.
 
     Args:
-        name: what kind, in words that go on after "Case:".
-        make: gives the arguments, new and the same each time.
+        name: the kind, as it continues after "Case:".
+        make: creates the arguments, the same each time.
         refused: whether the right answer is a ValueError or a TypeError.
-        gradients: whether what flows back is compared, too, where it can be.
-        leftovers: whether NaN flows back to each exact 0 of the output, and must stop there.
+        gradients: whether gradients are compared, too, where possible.
+        leftovers: whether NaN is sent back to each exact 0 of the output, and must stop there.
     """
 
     name: str
@@ -35,7 +35,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Solution:
-    """A right implementation, and why it is right, for who doubts it."""
+    """A right implementation, and why it is right."""
 
     name: str
     function: Function
@@ -47,12 +47,12 @@ class Bug:
     """An implementation that differs from a right one in a single fault.
 
     Args:
-        name: its function's, as words.
+        name: of its function, as words.
         function: the implementation.
-        cause: the fault; it goes on after "This is what you get when".
+        cause: the fault, as it continues after "This is what you get when".
         fix: what to do instead.
-        symptom: what an affected user would report, who does not know the fault.
-        origin: where it was found in real code; nothing for a common mistake.
+        symptom: what an affected user would report without knowing the fault.
+        origin: where it was found in real code; empty for a common mistake.
     """
 
     name: str
@@ -68,7 +68,7 @@ class Bug:
 
 @dataclass(frozen=True)
 class Law:
-    """What must hold whatever the numbers are; it tells more than numbers that differ.
+    """What must hold for all numbers, reported instead of numbers that differ.
 
     Args:
         words: a whole sentence.
@@ -81,18 +81,18 @@ class Law:
 
 @dataclass
 class Task:
-    """Something to write, and all that is known about writing it.
+    """Something to write, with its cases, right implementations and known bugs.
 
-    The first right implementation is the one that others are compared with.
+    The first right implementation is the reference.
 
     Args:
         name: as `check` takes it.
         statement: what to write, in Markdown: signature, shapes, rules.
         starter: the code to begin with.
         laws: in the order in which they are reported.
-        outputs: what to call the tensors that come back.
-        as_function: makes a function of cases' arguments out of what is written, for what
-            is no such function by itself: a layer's class.
+        outputs: names of the returned tensors.
+        as_function: makes a function of the cases' arguments out of an answer that is not
+            one: a layer's class.
     """
 
     name: str
@@ -109,7 +109,7 @@ class Task:
     rights = renamed("rights", "solutions")
 
     def case(self, name: str, **options: bool) -> Callable[[Function], Function]:
-        """Register what makes the arguments of a case."""
+        """Register a function that creates the arguments of a case."""
 
         def register(make: Function) -> Function:
             self._add(self.cases, Case(name, make, **options))
@@ -139,11 +139,11 @@ class Task:
         return register
 
     def completed(self, bug: Bug) -> Bug:
-        """Give a bug with the texts that it leaves out; here it has them all."""
+        """Add missing texts to a bug; here there are none."""
         return bug
 
     def _add(self, known: dict[str, Any], new: Case | Solution | Bug) -> None:
-        """Refuse a second one of a name: it would replace the first."""
+        """Refuse a second name: it would replace the first."""
         if new.name in known:
             raise ValueError(f"names of {self.name} must differ, got {new.name!r} twice")
         known[new.name] = new
@@ -155,12 +155,12 @@ class Task:
 
     @property
     def reference(self) -> Function:
-        """The right implementation that others are compared with."""
+        """The right implementation that answers are compared with."""
         return next(iter(self.solutions.values())).function
 
     @property
     def called(self) -> str:
-        """The name that the starter gives to what is written."""
+        """The name of the function or class in the starter."""
         return self.starter.split("(")[0].split(":")[0].split()[-1]
 
     @property
@@ -176,11 +176,11 @@ class Task:
 
 
 def _words(function: Function) -> str:
-    # In a task's file what is on plain lists ends so where the form in torch has the name.
+    # In a task's module a function on plain lists has this suffix if one in torch has its name.
     return function.__name__.removesuffix("_by_hand").replace("_", " ").strip()
 
 
 def rows_sum_to_one(weights: Tensor, *_: Any) -> bool:  # noqa: ANN401 - a case's arguments
-    """Say whether each row of weights sums to 1, or to 0 where nothing is seen."""
+    """Whether each row of weights sums to 1, or to 0 if it is fully masked."""
     sums = weights.double().sum(dim=-1)
     return bool((((sums - 1).abs() < 1e-2) | (sums == 0)).all())

@@ -1,8 +1,9 @@
-"""The judge's own grades: tests hold them, and `make judge-grades` prints them."""
+"""The judge's own grades, which tests check and `make judge-grades` prints."""
 
 from __future__ import annotations
 
 import sys
+import zlib
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -10,14 +11,13 @@ from pathlib import Path
 from attnbook.practice import LIST_TASKS, TASKS
 from attnbook.practice.judge.checking import check, judge
 from attnbook.practice.judge.grading import failure
-from attnbook.practice.task import Task
 from tests.practice.registry_checks import (
-    accepted_compiled,
-    caught,
-    caught_by_shapes,
-    refused_in_double,
+    bugs_caught_by_shapes,
+    bugs_caught_by_tests,
+    differences_in_double,
+    is_accepted_compiled,
 )
-from tests.practice.replay import BLIND, READERS, names_in, replayed, stored
+from tests.practice.replay import BLIND, READERS, names_in, read_attempts, replay
 
 NAMED, BY_SHAPES = 0.9, 0.2
 # Of answers that the judge has not seen: right ones accepted, wrong ones refused, names wrong.
@@ -26,17 +26,17 @@ ACCEPTED_UNSEEN, REFUSED_UNSEEN, MISNAMED = 0.99, 0.97, 0.01
 
 @dataclass
 class Grades:
-    """How many there are, and those that are not treated as they should be, by name."""
+    """How many there are, and the names of those that are judged wrongly."""
 
     cases: int = 0
-    rights: int = 0
+    solutions: int = 0
     not_accepted: list[str] = field(default_factory=list)  # in single, double precision, compiled
     bugs: int = 0
     not_refused: list[str] = field(default_factory=list)
-    not_named: list[str] = field(default_factory=list)  # alone or in a pair
+    not_named: list[str] = field(default_factory=list)  # on its own or in a pair
     not_tested: list[str] = field(default_factory=list)  # not caught by the book's own tests
     unfair: list[str] = field(default_factory=list)  # the book's tests that fail on right code
-    shaped: int = 0  # bugs that a test of shapes alone catches
+    caught_by_shapes: int = 0  # bugs that a test of shapes alone catches
 
     def __add__(self, other: Grades) -> Grades:
         return Grades(**{name: mine + getattr(other, name) for name, mine in vars(self).items()})
@@ -44,17 +44,17 @@ class Grades:
 
 @dataclass
 class Verdicts:
-    """How many answers there are, right and wrong ones, and what the judge made of them."""
+    """How many answers there are, right and wrong ones, and how they are judged."""
 
     right: int = 0
     accepted: int = 0
     wrong: int = 0
     refused: int = 0
     named: int = 0  # with the name of the bug that it has
-    misnamed: int = 0  # with the name of another one alone
+    misnamed: int = 0  # only with the name of another bug
 
     def add(self, *, right: bool, accepted: bool, names: list[str], known: list[str]) -> None:
-        """Count one more, of which it is known what it is."""
+        """Count one more answer, which is known to be right or wrong."""
         self.right += right
         self.wrong += not right
         self.accepted += right and accepted
@@ -79,7 +79,7 @@ class Verdicts:
         return [fault for fault, holds in rules.items() if not holds]
 
 
-def of_registry() -> Verdicts:
+def verdicts_on_registry() -> Verdicts:
     """The verdicts on right implementations and bugs, those on plain lists included."""
     verdicts = Verdicts()
     for task in [*TASKS.values(), *LIST_TASKS.values()]:
@@ -94,21 +94,25 @@ def of_registry() -> Verdicts:
     return verdicts
 
 
-def of_answers(paths: list[Path]) -> Verdicts:
-    """The verdicts on stored answers; a name is right if it is the one that was read and stored."""
+def verdicts_on_answers(paths: list[Path], *, judge_again: bool = False) -> Verdicts:
+    """The verdicts on stored answers: those that are stored with them, or what the judge says now.
+
+    The name of a bug is right if it is the one that is stored.
+    """
     verdicts = Verdicts()
-    for tried in [tried for path in paths for tried in stored(path) if tried.call == "check"]:
-        facts = replayed(tried)
+    attempts = [each for path in paths for each in read_attempts(path) if each.call == "check"]
+    for attempt in attempts:
+        facts = replay(attempt) if judge_again else attempt.facts
         verdicts.add(
-            right=tried.is_right,
+            right=attempt.is_right,
             accepted=facts.startswith("- right"),
             names=names_in(facts),
-            known=tried.names,
+            known=attempt.names,
         )
     return verdicts
 
 
-def table_of_verdicts(sets: dict[str, Verdicts]) -> str:
+def format_verdicts(sets: dict[str, Verdicts]) -> str:
     """The verdicts as text, a row for each set of answers."""
     lines = [f"{'':24} right accepted  wrong refused  named rightly  wrongly"]
     for name, it in sets.items():
@@ -118,46 +122,55 @@ def table_of_verdicts(sets: dict[str, Verdicts]) -> str:
 
 
 @cache
-def grades_of(name: str, *, compiled: int | None = None) -> Grades:
-    """The grades of one task; so many of its right implementations are compiled, or all."""
+def grades_of(name: str, *, compiled: int | None = None, full: bool = True) -> Grades:
+    """The grades of one task.
+
+    Args:
+        name: of the task.
+        compiled: how many of its right implementations are compiled; None means all.
+        full: whether all bugs are judged, and right implementations in double precision, too.
+    """
     task = TASKS[name]
-    verdicts = {bug: judge(task, known.function) for bug, known in task.bugs.items()}
-    tested = caught(task, task.tests)
+    bugs = [bug for bug in task.bugs.values() if full or is_in_sample(bug.name)]
+    verdicts = {bug.name: judge(task, bug.function) for bug in bugs}
+    tested = bugs_caught_by_tests(task, bugs)
     return Grades(
         cases=len(task.cases),
-        rights=len(task.solutions),
-        not_accepted=refused_rights(task, compiled),
-        bugs=len(task.bugs),
+        solutions=len(task.solutions),
+        not_accepted=[
+            *(right.name for right in task.solutions.values() if not judge(task, right.function)),
+            *(
+                f"{right.name}, in double precision"
+                for right in task.solutions.values()
+                if full and differences_in_double(task, right.function)
+            ),
+            *(
+                f"{right.name}, compiled"
+                for right in [*task.solutions.values()][:compiled]
+                if not is_accepted_compiled(task, right.function)
+            ),
+        ],
+        bugs=len(bugs),
         not_refused=[bug for bug, verdict in verdicts.items() if verdict],
         not_named=[
             bug
             for bug, verdict in verdicts.items()
             if bug not in [known.name for known in verdict.bugs]
         ],
-        not_tested=[bug for bug in task.bugs if bug not in tested],
+        not_tested=[bug.name for bug in bugs if bug.name not in tested],
         unfair=[
             f"{test.__name__} on {right.name}"
             for test in task.tests
             for right in task.solutions.values()
             if failure(test, right.function)
         ],
-        shaped=len(caught_by_shapes(task)),
+        caught_by_shapes=len(bugs_caught_by_shapes(task, bugs)),
     )
 
 
-def refused_rights(task: Task, compiled: int | None) -> list[str]:
-    """The right implementations that the judge does not accept in every way."""
-    rights = [*task.solutions.values()]
-    refused = [
-        right.name
-        for right in rights
-        if not judge(task, right.function) or refused_in_double(task, right.function)
-    ]
-    return refused + [
-        f"{right.name}, compiled"
-        for right in rights[:compiled]
-        if not accepted_compiled(task, right.function)
-    ]
+def is_in_sample(bug: str) -> bool:
+    """Whether a bug is judged in each run: half of them are, and a new bug changes no other's."""
+    return zlib.crc32(bug.encode()) % 2 == 0
 
 
 def faults(total: Grades) -> list[str]:
@@ -170,25 +183,26 @@ def faults(total: Grades) -> list[str]:
         ),
         "the book's own tests miss a bug": not total.not_tested,
         "the book's own tests fail on right code": not total.unfair,
-        "a test of shapes catches a fifth of the bugs": total.shaped < BY_SHAPES * total.bugs,
+        "a test of shapes catches a fifth of the bugs": total.caught_by_shapes
+        < BY_SHAPES * total.bugs,
     }
     return [fault for fault, holds in rules.items() if not holds]
 
 
-def table(grades: dict[str, Grades]) -> str:
+def format_grades(grades: dict[str, Grades]) -> str:
     """The grades as text, a row for each task."""
     heads = "cases  right accepted  bugs refused named tested  by shapes".split("  ")
     lines = [" ".join([" " * 24, *heads])]
     for name, g in grades.items():
-        accepted = g.rights - len({one.split(",")[0] for one in g.not_accepted})
+        accepted = g.solutions - len({one.split(",")[0] for one in g.not_accepted})
         refused, named, tested = (
             g.bugs - len(missing) for missing in (g.not_refused, g.not_named, g.not_tested)
         )
         cells = (
             f"{g.cases}",
-            f"{accepted}/{g.rights}",
+            f"{accepted}/{g.solutions}",
             f"{g.bugs} {refused} {named} {tested}",
-            f"{g.shaped}",
+            f"{g.caught_by_shapes}",
         )
         filled = (cell.rjust(len(head)) for cell, head in zip(cells, heads, strict=True))
         lines.append(" ".join([name.ljust(24), *filled]))
@@ -196,17 +210,17 @@ def table(grades: dict[str, Grades]) -> str:
 
 
 def main() -> int:
-    """Print the grades; each first right implementation is compiled, too, and with `--full` all."""
+    """Print the grades; the first right implementation is also compiled, with `--full` all."""
     compiled = None if "--full" in sys.argv else 1
     grades = {name: grades_of(name, compiled=compiled) for name in TASKS}
     total = sum(grades.values(), Grades())
-    print(table({**grades, "all": total}))  # noqa: T201 - what a command is for
+    print(format_grades({**grades, "all": total}))  # noqa: T201 - what a command is for
     sets = {
-        "the registry": of_registry(),
-        "what readers tried": of_answers(READERS),
-        "written blind": of_answers(BLIND),
+        "the registry": verdicts_on_registry(),
+        "what readers tried": verdicts_on_answers(READERS, judge_again=True),
+        "written blind": verdicts_on_answers(BLIND, judge_again=True),
     }
-    print(f"\n{table_of_verdicts(sets)}")  # noqa: T201
+    print(f"\n{format_verdicts(sets)}")  # noqa: T201
     wrong = faults(total) + [f"{name}: {fault}" for name, it in sets.items() for fault in it.faults]
     for fault in wrong:
         print(f"The judge fails: {fault}.")  # noqa: T201

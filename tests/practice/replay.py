@@ -1,8 +1,8 @@
-"""What readers wrote, and what the judge made of it: right, or which case fails and which bugs.
+"""What readers wrote, and the verdict on it: right, or which case fails and which bugs.
 
-In `blind/` are answers that were written from the tasks' statements alone, without sight of
-cases and bugs; each says what it was meant to be. `python -m tests.practice.replay` stores what
-the judge makes of all of them now; read the difference.
+In `blind/` are answers that were written from the tasks' statements alone, without
+knowledge of cases and bugs; each has the author's intention, right or wrong.
+`python -m tests.practice.replay` stores the current verdicts on all of them; read the difference.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from attnbook.practice import check, grade_tests
 
 READERS = sorted((Path(__file__).parent / "readers").glob("*.md"))
 BLIND = sorted((Path(__file__).parent / "blind").glob("*.md"))
-TRIED = re.compile(
+ATTEMPT = re.compile(
     r"## (check|grade) ([\w-]+)\n\n(?:meant: ([^\n]+)\n\n)?"
     r"````python\n(.*?)````\n\n((?:- [^\n]*\n)+)",
     re.S,
 )
 
 
-class Tried(NamedTuple):
+class Attempt(NamedTuple):
     """One attempt: code to check or tests to grade, and the facts of the verdict."""
 
     call: str
@@ -34,12 +34,12 @@ class Tried(NamedTuple):
 
     @property
     def is_right(self) -> bool:
-        """Whether it is right: as it was meant, or else as it was read."""
+        """Whether it is right: as intended, or else as judged when it was stored."""
         return (self.meant or self.facts.removeprefix("- ")).startswith("right")
 
     @property
     def names(self) -> list[str]:
-        """The names of the bugs that it was given."""
+        """The names of the bugs in the stored verdict."""
         return names_in(self.facts)
 
 
@@ -49,12 +49,12 @@ def names_in(facts: str) -> list[str]:
     return [] if found is None or found[1] == "none" else found[1].split("; ")
 
 
-def stored(path: Path) -> list[Tried]:
-    """What a reader tried, in order."""
-    return [Tried(*found) for found in TRIED.findall(path.read_text("utf-8"))]
+def read_attempts(path: Path) -> list[Attempt]:
+    """The attempts of a reader, in order."""
+    return [Attempt(*found) for found in ATTEMPT.findall(path.read_text("utf-8"))]
 
 
-def written(before: str, attempts: list[Tried]) -> str:
+def format_attempts(before: str, attempts: list[Attempt]) -> str:
     """A reader's file: what comes before the first attempt, and the attempts."""
     return before + "\n".join(
         f"## {it.call} {it.task}\n\n"
@@ -64,22 +64,22 @@ def written(before: str, attempts: list[Tried]) -> str:
     )
 
 
-def replayed(tried: Tried) -> str:
+def replay(attempt: Attempt) -> str:
     """The facts of the verdict on the last function or class, or of the grade of all tests."""
     scope: dict[str, Any] = {}
     defined = [
         node.name
-        for node in ast.parse(tried.source).body
+        for node in ast.parse(attempt.source).body
         if isinstance(node, (ast.FunctionDef, ast.ClassDef))
     ]
-    exec(compile(tried.source, "<reader>", "exec"), scope)  # noqa: S102 - stored beside this
-    if tried.call == "check":
-        verdict = check(tried.task, scope[defined[-1]])
+    exec(compile(attempt.source, "<reader>", "exec"), scope)  # noqa: S102 - stored next to this file
+    if attempt.call == "check":
+        verdict = check(attempt.task, scope[defined[-1]])
         if verdict.failed is None:
             return "- right\n"
         bugs = "; ".join(bug.name for bug in verdict.bugs) or "none"
         return f"- case: {verdict.failed.name}. Bugs: {bugs}.\n"
-    grade = grade_tests(tried.task, [scope[name] for name in defined if name.startswith("test_")])
+    grade = grade_tests(attempt.task, [scope[name] for name in defined if name.startswith("test_")])
     facts = []
     for number, (test, failures) in enumerate(zip(grade.tests, grade.failures, strict=True)):
         unfair = "; ".join(right.name for right, _ in failures)
@@ -89,11 +89,11 @@ def replayed(tried: Tried) -> str:
 
 
 def main() -> None:
-    """Store what the judge makes of it now."""
+    """Store the current verdicts."""
     for path in READERS + BLIND:
-        attempts = [it._replace(facts=replayed(it)) for it in stored(path)]
+        attempts = [it._replace(facts=replay(it)) for it in read_attempts(path)]
         before = path.read_text("utf-8").partition("## ")[0]
-        path.write_text(written(before, attempts), "utf-8")
+        path.write_text(format_attempts(before, attempts), "utf-8")
 
 
 if __name__ == "__main__":

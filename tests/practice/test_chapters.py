@@ -1,4 +1,4 @@
-"""Write it, find it: what the chapters ask for is what the judge knows."""
+"""*Write it* and *Find it*: each chapter's exercises are tasks of the judge."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from tools.book.cells import ANSWER, has_tag
 from tools.book.notebooks import read
 from tools.table_of_contents import pages
 
-# Whose bug a stranger's code has, and which.
-FOUND = {
+# The task, and its bug in the code of *Find it*.
+BUG_TO_FIND = {
     "scoring-functions": ("additive-score", "tanh after w v"),
     "masked-softmax": ("masked-softmax", "filled with minus a million"),
     "scaled-dot-product-attention": ("dot-product-layer", "kept weights know no mask"),
@@ -35,7 +35,7 @@ FOUND = {
 # These are tasks from top to bottom.
 OF_TASKS = ("attention-from-nothing", "bug-clinic")
 IMPORTS = (ast.Import, ast.ImportFrom)
-each_chapter = pytest.mark.parametrize("name", FOUND)
+each_chapter = pytest.mark.parametrize("name", BUG_TO_FIND)
 
 
 def chapters():
@@ -44,7 +44,7 @@ def chapters():
     return names[names.index("queries-keys-values") : names.index("bug-clinic")]
 
 
-def below(name, heading):
+def cells_below(name, heading):
     """The cells below a heading of the practice."""
     cells = read(ROOT / "chapters" / f"{name}.ipynb").cells
     start = next(i for i, cell in enumerate(cells) if cell.source.startswith(heading))
@@ -53,18 +53,18 @@ def below(name, heading):
 
 
 def code_after(name, heading, *, answers=False):
-    """The cells of code there: what is asked, or what answers it."""
-    code = (cell for cell in below(name, heading) if cell.cell_type == "code")
+    """The code cells there: exercises, or their answers."""
+    code = (cell for cell in cells_below(name, heading) if cell.cell_type == "code")
     return [cell for cell in code if has_tag(cell, ANSWER) is answers]
 
 
-def shown(cell):
-    """What a cell shows at its end, as text."""
+def output_of(cell):
+    """The result of a cell, as text."""
     (output,) = (output for output in cell.outputs if output.output_type == "execute_result")
     return output.data["text/plain"]
 
 
-def asked(cell, call):
+def find_call(cell, call):
     return re.search(rf'{call}\("([\w-]+)", (\w+)\)', cell.source).groups()
 
 
@@ -73,27 +73,27 @@ def signature(source):
     return function.name, ast.unparse(function.args)
 
 
-def test_every_chapter_but_the_first_asks_for_something():
+def test_every_chapter_but_the_first_has_exercises():
     _, *others = chapters()
-    assert [name for name in others if name not in OF_TASKS] == [*FOUND]
+    assert [name for name in others if name not in OF_TASKS] == [*BUG_TO_FIND]
 
 
 @each_chapter
-def test_what_is_to_be_written_is_a_task_and_unfinished(name):
+def test_write_it_shows_a_task_and_its_unfinished_starter(name):
     *_, statement, cell = code_after(name, "### Write it")
-    task, written = asked(cell, "check")
-    assert shown(statement) == repr(find_task(task))
+    task, written = find_call(cell, "check")
+    assert output_of(statement) == repr(find_task(task))
     starter = find_task(task).starter
     if "class" not in starter:
         name, arguments = signature(starter)
         assert signature(cell.source) == (f"my_{name}", arguments)
-    assert f"✗ {task}: not yet." in shown(cell)
+    assert f"✗ {task}: not yet." in output_of(cell)
     assert f" {written}(" in cell.source
 
 
 @each_chapter
-def test_a_strangers_code_has_the_bug_that_its_answer_tells(name):
-    task, bug = FOUND[name]
+def test_the_code_of_find_it_has_its_one_bug(name):
+    task, bug = BUG_TO_FIND[name]
     broken, *_ = code_after(name, "### Find it")
     scope = {}
     for cell in read(ROOT / "chapters" / f"{name}.ipynb").cells:
@@ -110,23 +110,23 @@ IS_FAIR = re.compile(r"is caught\. (It fails|They fail) on no right implementati
 
 
 @each_chapter
-def test_it_is_mended_and_pinned_in_the_same_task(name):
-    broken, mended, pinned = code_after(name, "### Find it")
-    task, _ = FOUND[name]
+def test_find_it_asks_for_a_fix_and_a_test_of_the_same_task(name):
+    broken, fixed, tested = code_after(name, "### Find it")
+    task, _ = BUG_TO_FIND[name]
     assert broken.outputs, "its symptom is shown"
-    assert asked(mended, "check")[0] == asked(pinned, "grade_tests")[0] == task
-    assert f"✗ {task}: not yet." in shown(mended)
-    assert f"✗ {task}, 1 test: no bug is caught." in shown(pinned)
+    assert find_call(fixed, "check")[0] == find_call(tested, "grade_tests")[0] == task
+    assert f"✗ {task}: not yet." in output_of(fixed)
+    assert f"✗ {task}, 1 test: no bug is caught." in output_of(tested)
 
 
 @each_chapter
-def test_each_is_answered_by_code_that_the_judge_accepts(name):
-    task, _ = FOUND[name]
+def test_each_exercise_has_an_answer_that_the_judge_accepts(name):
+    task, _ = BUG_TO_FIND[name]
     written = code_after(name, "### Write it", answers=True)
-    assert any("✓" in shown(cell) for cell in written if "check(" in cell.source)
-    mended, *pinned = code_after(name, "### Find it", answers=True)
-    assert f"✓ {task}" in shown(mended)
-    verdict = shown(pinned[-1])
+    assert any("✓" in output_of(cell) for cell in written if "check(" in cell.source)
+    fixed, *tested = code_after(name, "### Find it", answers=True)
+    assert f"✓ {task}" in output_of(fixed)
+    verdict = output_of(tested[-1])
     rows = [row for row in verdict.splitlines() if row.endswith((" caught", " –"))]
     assert sum(" caught" in row for row in rows) >= len(find_task(task).bugs) / 2
     assert IS_FAIR.search(verdict)
@@ -140,13 +140,15 @@ JUDGED = re.compile(r"^(check|grade_tests)\(", re.MULTILINE)
 def test_a_chapter_of_tasks_refuses_its_starters_and_accepts_its_answers(name):
     cells = read(ROOT / "chapters" / f"{name}.ipynb").cells
     judged = [cell for cell in cells if cell.cell_type == "code" and JUDGED.search(cell.source)]
-    asked = [cell for cell in judged if "# your code" in cell.source or "# a test:" in cell.source]
-    answered = [cell for cell in judged if has_tag(cell, ANSWER)]
-    assert len(asked) >= 5
-    assert len(answered) >= len(asked)
-    assert all("✗" in shown(cell) for cell in asked)
-    # One answer shows on purpose what the judge says of a bug.
-    assert sum(is_accepted(shown(cell)) for cell in answered) >= len(asked)
+    exercises = [
+        cell for cell in judged if "# your code" in cell.source or "# a test:" in cell.source
+    ]
+    answers = [cell for cell in judged if has_tag(cell, ANSWER)]
+    assert len(exercises) >= 5
+    assert len(answers) >= len(exercises)
+    assert all("✗" in output_of(cell) for cell in exercises)
+    # One answer shows the verdict on a bug on purpose.
+    assert sum(is_accepted(output_of(cell)) for cell in answers) >= len(exercises)
 
 
 def is_accepted(verdict):
@@ -154,7 +156,7 @@ def is_accepted(verdict):
     return "✓" in verdict or ("✗" not in verdict and bool(IS_FAIR.search(verdict)))
 
 
-# What is written in the page
+# Tasks on plain lists, for the editor in the page
 
 ON_PAGE = {
     (path.stem, found[1]): found[0]
@@ -164,49 +166,48 @@ ON_PAGE = {
     for found in [(number, *re.findall(r'^CodeTask\("([\w-]+)"\)$', cell.source, re.MULTILINE))]
     if len(found) == 2
 }
-# Where the same in torch is asked elsewhere: the score of one's own has no task of its name, and
-# pooling is asked in torch in "Attention from nothing".
-NOT_IN_TORCH_HERE = {"score-by-hand", "pool-by-hand"}
+# The score has no task in torch, and pooling in torch is a task of "Attention from nothing".
+NO_TASK_IN_TORCH_AFTER = {"score-by-hand", "pool-by-hand"}
 
 
-def test_every_task_on_plain_lists_stands_in_one_chapter():
+def test_every_task_on_plain_lists_is_in_one_chapter():
     assert sorted(task for _, task in ON_PAGE) == sorted(LIST_TASKS)
 
 
-def test_every_chapter_that_explains_a_stage_or_a_layer_has_one():
+def test_every_chapter_before_the_clinic_has_a_task_on_plain_lists():
     assert {name for name, _ in ON_PAGE} == {*chapters()}
 
 
 @pytest.mark.parametrize(("name", "task"), ON_PAGE)
-def test_it_has_a_hint_and_an_answer_that_the_judge_accepts(name, task):
+def test_a_task_on_plain_lists_has_a_hint_and_an_accepted_answer(name, task):
     after = read(ROOT / "chapters" / f"{name}.ipynb").cells[ON_PAGE[name, task] + 1 :]
-    answered = next(cell for cell in after if has_tag(cell, ANSWER) and cell.cell_type == "code")
-    between = after[: after.index(answered)]
-    assert asked(answered, "check")[0] == task
-    assert shown(answered).startswith(f"✓ {task}: right.")
+    answer = next(cell for cell in after if has_tag(cell, ANSWER) and cell.cell_type == "code")
+    between = after[: after.index(answer)]
+    assert find_call(answer, "check")[0] == task
+    assert output_of(answer).startswith(f"✓ {task}: right.")
     assert any(":::{dropdown} Hint" in cell.source for cell in between)
     assert not any("CodeTask(" in cell.source for cell in between)
 
 
 @pytest.mark.parametrize(
-    ("name", "task"), [each for each in ON_PAGE if each[1] not in NOT_IN_TORCH_HERE]
+    ("name", "task"), [each for each in ON_PAGE if each[1] not in NO_TASK_IN_TORCH_AFTER]
 )
-def test_the_same_is_asked_in_torch_after_it(name, task):
+def test_the_same_task_in_torch_comes_after_it(name, task):
     after = read(ROOT / "chapters" / f"{name}.ipynb").cells[ON_PAGE[name, task] + 1 :]
     wanted = find_task(task).in_torch.name
     starters = [cell for cell in after if cell.cell_type == "code" and "# your code" in cell.source]
     mine = next(cell for cell in starters if f'check("{wanted}"' in cell.source)
-    assert f"✗ {wanted}: not yet." in shown(mine)
+    assert f"✗ {wanted}: not yet." in output_of(mine)
 
 
 @pytest.mark.parametrize("task", [task.name for task in LIST_TASKS.values() if task.draws])
-def test_what_can_be_drawn_is_drawn_near_its_task(task):
+def test_a_task_with_a_figure_has_it_nearby(task):
     [name] = [name for name, known in ON_PAGE if known == task]
-    place = ON_PAGE[name, task]
-    near = read(ROOT / "chapters" / f"{name}.ipynb").cells[max(0, place - 2) : place + 4]
+    index = ON_PAGE[name, task]
+    near = read(ROOT / "chapters" / f"{name}.ipynb").cells[max(0, index - 2) : index + 4]
     assert any(f'written="{task}"' in cell.source for cell in near)
 
 
 @pytest.mark.parametrize(("task", "chapter"), [(task, part[1]) for task, part in PARTS.items()])
-def test_a_part_is_written_in_the_chapter_that_its_line_links_to(task, chapter):
+def test_the_link_of_a_part_leads_to_the_chapter_of_its_task(task, chapter):
     assert (chapter, task) in ON_PAGE

@@ -1,4 +1,4 @@
-"""Wrong answers that passed once, because no case was far enough from the ordinary."""
+"""Wrong answers that once passed, because no case was unusual enough."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from attnbook.practice.registry import find_task
 
 
 def weigh(scores, lens, highest):
-    """Powers over their sum, after a number of one's own was subtracted."""
+    """Powers over their sum, relative to the number that `highest` gives."""
     low = torch.finfo(scores.dtype).min
     hidden = torch.zeros_like(scores, dtype=torch.bool)
     if lens is not None:
@@ -57,7 +57,7 @@ def lengths_by_head(scores, valid_lens=None):
     return find_task("masked-softmax").reference(scores, valid_lens)
 
 
-def visible_in_half(valid_lens, num_keys):
+def mask_in_half_precision(valid_lens, num_keys):
     lens = valid_lens[:, None] if valid_lens.dim() == 1 else valid_lens
     return torch.arange(num_keys).half() < lens[..., None].half()
 
@@ -72,17 +72,17 @@ def one_pass_norm(numbers, eps):
     return [(x - mean) / math.sqrt(max(variance, 0) + eps) for x in numbers]
 
 
-def same_object(query, key, num_queries, num_keys, documents):
+def compare_by_is(query, key, num_queries, num_keys, documents):
     own = query + num_keys - num_queries
     return key <= own and documents[key] is documents[own]
 
 
-def whole_names(query, key, num_queries, num_keys, documents):
+def compare_as_int(query, key, num_queries, num_keys, documents):
     own = query + num_keys - num_queries
     return key <= own and int(documents[key]) == int(documents[own])
 
 
-def never_a_first_token(query, key, num_queries, num_keys, documents):
+def document_of_the_token_before(query, key, num_queries, num_keys, documents):
     own = query + num_keys - num_queries
     known = documents[own - 1] if own else documents[own]
     return key <= own and documents[key] == known
@@ -103,17 +103,17 @@ WRONG = {
         lambda scores, lens=None: weigh(scores, lens, lambda it: it.amax((-1, -2), keepdim=True)),
     ),
     "a length for each head": ("masked-softmax", lengths_by_head),
-    "positions in half precision": ("length-mask", visible_in_half),
-    "the highest score is sought from 0": ("masked-loss", loss_from_0),
+    "positions in half precision": ("length-mask", mask_in_half_precision),
+    "the search for the highest score begins at 0": ("masked-loss", loss_from_0),
     "64 keys": ("softmax", at_most_64_keys),
     "a variance in one pass": ("layer-norm-by-hand", one_pass_norm),
-    "names compared by `is`": ("packed-rule-by-hand", same_object),
-    "names made whole": ("packed-rule-by-hand", whole_names),
-    "the document of the token before": ("packed-rule-by-hand", never_a_first_token),
+    "names compared by `is`": ("packed-rule-by-hand", compare_by_is),
+    "names converted to integers": ("packed-rule-by-hand", compare_as_int),
+    "the document of the token before": ("packed-rule-by-hand", document_of_the_token_before),
 }
 
 
 @pytest.mark.parametrize("fault", WRONG)
-def test_it_is_refused(fault):
+def test_a_wrong_answer_that_once_passed_is_refused(fault):
     task, function = WRONG[fault]
     assert not check(task, function)

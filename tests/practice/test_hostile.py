@@ -1,4 +1,4 @@
-"""Whatever an answer does: a verdict, then a right answer that passes, and an unchanged Python."""
+"""Whatever an answer does, it gets a verdict, and leaves Python as it was for the next answer."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -24,11 +25,12 @@ import attnbook
 from attnbook.practice import LIST_TASKS, TASKS, check
 from attnbook.practice.judge import run_safely
 
-LIMIT = 0.4  # seconds of a call, here
-MOST_MEMORY = 300  # MB that all of them together may take
+LIMIT = 0.4  # seconds of a call, in these tests
+MOST_MEMORY = 300  # MB for all of them together
+MOST_CASES = 4  # of the task on tensors: what an answer changes is restored after each
 TORCH, LISTS = "masked-softmax", "softmax-by-hand"
 
-# Statements of an answer that goes on and returns what is right.
+# Statements of an answer that then returns the right weights.
 DOES = """
 torch.softmax = torch.Tensor.softmax = functional.softmax = lambda *a, **k: a[0]
 torch.equal = torch.isclose = torch.allclose = lambda *a, **k: True
@@ -102,7 +104,7 @@ Lying(scores)
 (scores, scores, scores)
 ()
 [scores]
-holding_itself()
+containing_itself()
 Unreadable()
 object.__new__(Slippery)
 torch.zeros(4_000, 5_000)
@@ -126,7 +128,7 @@ PLAIN = """
 10**400
 [10**400] * 3
 [-(10**400), 0.5, float("inf")]
-holding_itself()
+containing_itself()
 deep_list(5_000)
 [np.float32(0.5), np.int64(1), np.bool_(True)]
 [Lie(0.5), Lie(0.2), Lie(0.1)]
@@ -193,7 +195,7 @@ def raising(error): raise error
 async def asynchronous(): return 3
 def generator(): yield 3
 
-def holding_itself():
+def containing_itself():
     numbers = [0.5]
     numbers.append(numbers)
     return numbers
@@ -232,14 +234,14 @@ ANSWERS = [
 RIGHTS = {TORCH: TASKS[TORCH].reference, LISTS: LIST_TASKS[LISTS].reference}
 
 
-def written(task, body):
-    """The answer, made as a notebook would."""
+def define_answer(task, body):
+    """The answer, defined as in a notebook."""
     names = {"__name__": "__main__"}
     exec(f"{BASE}{SOFT}{HEAD[task]}\n    {body}\n", names)  # noqa: S102 - written above
     return names["hostile"]
 
 
-def state():
+def read_state():
     """What may not change."""
     names = {
         f"{owner.__name__}.{name}": id(value)
@@ -274,37 +276,38 @@ def state():
     }
 
 
-def memory():
-    """The most that this process has had, in MB."""
+def peak_memory():
+    """The most that this process has used, in MB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 @pytest.fixture(scope="module")
-def before():
+def memory_before():
     """The memory once all is imported and each right answer has been checked."""
-    for task, right in RIGHTS.items():
-        assert check(task, right)
-    return memory()
+    task = TASKS[TORCH]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(TASKS, TORCH, replace(task, cases=dict([*task.cases.items()][:MOST_CASES])))
+        for name, right in RIGHTS.items():
+            assert check(name, right)
+        yield peak_memory()
 
 
 @pytest.mark.parametrize(("task", "body"), ANSWERS, ids=lambda it: it if " " not in it else "")
-def test_an_answer_gets_a_verdict_and_leaves_nothing_behind(task, body, before, monkeypatch):
-    hostile, now = written(task, body), state()
+def test_an_answer_gets_a_verdict_and_changes_nothing_outside_itself(
+    task, body, memory_before, monkeypatch
+):
+    hostile, before = define_answer(task, body), read_state()
     with monkeypatch.context() as patched:
         patched.setattr(run_safely, "LIMIT", LIMIT)
-        began = time.monotonic()
+        start = time.monotonic()
         verdict = check(task, hostile)
-        took = time.monotonic() - began
+        seconds = time.monotonic() - start
     message = str(verdict)
-    assert {name: value for name, value in state().items() if value != now.get(name)} == {}
+    assert {name: value for name, value in read_state().items() if value != before.get(name)} == {}
     assert len(message) < 1_200
     assert "Traceback" not in message
     assert check(task, RIGHTS[task])
-    assert memory() - before < MOST_MEMORY
+    assert peak_memory() - memory_before < MOST_MEMORY
     ended = "does not end" not in verdict.wrong
     calls = len({**TASKS, **LIST_TASKS}[task].cases) if ended else len(verdict.held) + 1
-    assert took < LIMIT * calls + 2
-
-
-def test_there_are_a_hundred():
-    assert len(ANSWERS) >= 100
+    assert seconds < LIMIT * calls + 2

@@ -1,4 +1,4 @@
-"""Which bug is named, by outcomes that are numbers: 0 is right, None all NaN, -1 does not end."""
+"""Which bug is named, with numbers as outcomes: 0 is right, None all NaN, -1 does not end."""
 
 import pytest
 
@@ -10,7 +10,7 @@ def near(one, other):
 
 
 class Numbers:
-    """An answer whose outcomes are listed, and bugs whose outcomes are listed, too."""
+    """An answer and bugs by their outcomes."""
 
     def __init__(self, outcomes, *bugs):
         self.outcomes, self.bugs = outcomes, bugs
@@ -28,10 +28,10 @@ class Numbers:
     def is_wrong(self, case, bug):
         return not near(self.bugs[bug][case], 0)
 
-    def says_enough(self, outcome):
+    def needs_no_name(self, outcome):
         return outcome == -1
 
-    def says_nothing(self, outcome):
+    def is_all_nan(self, outcome):
         return outcome is None
 
     def needed(self, _case, counted):
@@ -43,17 +43,17 @@ NAMED = {
     "not one that differed before": ([0, 1, 1], [[3, 1, 1]], []),
     "not one that is right there": ([0.6, 1], [[0.3, 1]], []),
     "the one that does it more often": ([1, 2, 2, 3], [[1, 2, 2, 3], [1, 2, 4, 4]], [0]),
-    "both, if as often": ([1, 2, 2], [[1, 2, 2], [1, 2, 2]], [0, 1]),
+    "both, if equally often": ([1, 2, 2], [[1, 2, 2], [1, 2, 2]], [0, 1]),
     "none of three": ([1, 2], [[1, 2], [1, 2], [1, 2]], []),
     "half of the others is enough": ([1, 2, 3], [[1, 2, 9]], [0]),
-    "less than half is not": ([1, 2, 3, 4], [[1, 2, 9, 9]], []),
-    "right where the bug is wrong speaks against it": ([1, 2, 0], [[1, 2, 5]], []),
-    "right where the bug is right speaks for it": ([1, 2, 0, 7], [[1, 2, 0, 5]], [0]),
-    "NaN in others says nothing": ([1, 2, None], [[1, 2, 9]], [0]),
+    "less than half is not enough": ([1, 2, 3, 4], [[1, 2, 9, 9]], []),
+    "right where the bug is wrong is a vote against it": ([1, 2, 0], [[1, 2, 5]], []),
+    "right where the bug is right is a vote for it": ([1, 2, 0, 7], [[1, 2, 0, 5]], [0]),
+    "NaN in others does not count": ([1, 2, None], [[1, 2, 9]], [0]),
     "NaN alone names nothing": ([None, None], [[None, None]], []),
     "the only case is enough": ([1], [[1]], [0]),
-    "none that fails without an end": ([-1, 1], [[-1, 1]], []),
-    "none if another has no end": ([1, 1, -1], [[1, 1, 1]], []),
+    "none for a call that does not end": ([-1, 1], [[-1, 1]], []),
+    "none if a later call does not end": ([1, 1, -1], [[1, 1, 1]], []),
 }
 
 
@@ -63,11 +63,11 @@ def test_a_bug_is_named_by_what_it_does(outcomes, bugs, expected):
 
 
 def test_the_first_case_that_fails_is_reported_before_the_answer_runs_on():
-    seen = []
+    events = []
     answer = Numbers([0, 0, 4, 5], [0, 0, 4, 5])
-    found = judge(answer, lambda: seen.append("named from here"))
+    found = judge(answer, lambda: events.append("naming begins"))
     assert found == {"held": 2, "wrong": "It is 4.", "outcome": 4, "bugs": [0]}
-    assert seen == ["named from here"]
-    right = judge(Numbers([0, 0]), lambda: seen.append("never"))
+    assert events == ["naming begins"]
+    right = judge(Numbers([0, 0]), lambda: events.append("never"))
     assert right == {"held": 2, "wrong": "", "outcome": None, "bugs": []}
-    assert len(seen) == 1
+    assert len(events) == 1

@@ -1,4 +1,4 @@
-"""Every task on plain lists: right code passes, each bug is told apart and named alone."""
+"""Every task on plain lists: right code passes, each bug is refused and named on its own."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from attnbook.practice import LIST_TASKS, TASKS, check, parts
 from attnbook.practice.judge.data import as_data
 
 each_task = pytest.mark.parametrize("task", LIST_TASKS.values(), ids=LIST_TASKS)
-MOST_BYTES = 9_000  # of what a page holds for one task, before it is packed
+MOST_BYTES = 9_000  # of the data of one task in a page, before compression
 
 
 @each_task
-def test_right_code_is_accepted_and_each_bug_is_refused_and_named_alone(task):
+def test_right_code_is_accepted_and_each_bug_is_refused_and_named_on_its_own(task):
     verdicts = {right.name: check(task.name, right.function) for right in task.solutions.values()}
     assert [name for name, verdict in verdicts.items() if not verdict] == []
     verdicts = {bug.name: check(task.name, bug.function) for bug in task.bugs.values()}
@@ -31,21 +31,21 @@ def test_a_task_has_what_its_page_needs(task):
     assert task.in_torch in TASKS.values()
     assert task.draws in ("", "score", "weights", "weights of what is seen", "mask", "attention")
     assert f"`{task.called}(" in task.statement
+    assert as_data(task) == as_data(task)
     assert len(json.dumps(as_data(task), allow_nan=False)) < MOST_BYTES
 
 
 @each_task
-def test_the_unfinished_starter_is_no_answer_and_shows_nothing_right(task):
+def test_the_unfinished_starter_is_refused(task):
     names = {}
     exec(task.starter, names)  # noqa: S102 - our own
-    verdict = check(task.name, names[task.called])
-    assert not verdict
+    assert not check(task.name, names[task.called])
 
 
 @pytest.mark.parametrize(
     "task", [task for task in LIST_TASKS.values() if task.draws == "mask"], ids=lambda it: it.name
 )
-def test_a_figure_can_ask_for_a_mask_by_places_and_sizes_alone(task):
+def test_a_figure_can_call_a_mask_with_positions_and_sizes_only(task):
     names = {}
     exec(task.starter, names)  # noqa: S102 - our own
     defaults = signature(names[task.called]).bind(0, 0, 5, 5)
@@ -68,44 +68,14 @@ def test_a_planted_bug_is_named_only_once_it_is_fixed():
 
 
 @pytest.mark.parametrize("name", parts.PARTS)
-def test_a_part_is_right_and_needs_nothing_else(name):
+def test_a_part_is_right_and_complete(name):
     part, names = parts.part_of(name), {}
     exec(part["code"], names)  # noqa: S102 - our own
     assert check(name, names[part["called"]])
     assert part["called"] == LIST_TASKS[name].called
 
 
-@each_task
-def test_what_a_page_holds_is_the_same_each_time(task):
-    assert as_data(task) == as_data(task)
-
-
-def leaving(_):
-    raise SystemExit
-
-
-def printing(scores):
-    print("here:", scores)  # noqa: T201 - what a reader does
-    return scores
-
-
-# The words of a plain mistake are tested in test_wording.py.
-@pytest.mark.parametrize(
-    ("written", "message"),
-    [
-        (leaving, "It raises SystemExit."),
-        (printing, "It printed: here: [1.0, 2.0, 3.0]"),
-        (lambda _, __: 0, "It raises TypeError: "),
-        (lambda _: [[]], "It returns a list of empty lists where a list of numbers was"),
-        (lambda _: {1: 2}, "It returns a dict where a list of numbers was expected."),
-        (lambda _: (0.09003057, 0.24472847, 0.66524096), "Case: equal scores"),
-    ],
-)
-def test_nonsense_gets_a_sentence(written, message):
-    assert message in str(check("softmax-by-hand", written))
-
-
-def test_what_never_ends_is_stopped(monkeypatch):
+def test_a_call_that_never_ends_is_stopped(monkeypatch):
     monkeypatch.setattr("attnbook.practice.judge.run_safely.LIMIT", 0.3)
 
     def endless(_):
@@ -116,13 +86,15 @@ def test_what_never_ends_is_stopped(monkeypatch):
     assert message.startswith("The call does not end: it was stopped. It was called as `softmax(")
 
 
-def test_a_list_is_no_yes_or_no():
+def test_a_list_is_not_accepted_as_true_or_false():
     verdict = check("causal-rule-by-hand", lambda *_: [True])
     assert "It returns a list of bools where True or False was expected." in verdict.wrong
 
 
-def test_chance_agreement_of_yes_and_no_names_no_bug():
-    never, always = (check("causal-rule-by-hand", lambda *_, said=said: said) for said in (0, 1))
+def test_true_or_false_that_agrees_by_chance_names_no_bug():
+    never, always = (
+        check("causal-rule-by-hand", lambda *_, answer=answer: answer) for answer in (0, 1)
+    )
     assert [bug.name for bug in never.bugs] == []
     assert all("visible" in bug.name or "hidden" in bug.name for bug in always.bugs)
 

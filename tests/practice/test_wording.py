@@ -1,5 +1,5 @@
-"""The words of each kind of verdict, once; elsewhere tests compare the case and the bugs."""
-# ruff: noqa: ARG001, ARG005 - what is written takes the arguments of the task, used or not
+"""The wording of each kind of verdict, once; other tests compare the case and the bugs."""
+# ruff: noqa: ARG001, ARG005 - answers take the arguments of the task, used or not
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ SMALL = Law("No number may be above 100.", lambda output, *_: bool((output <= 10
 ROWS = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
 
 
-def known_bug(task, name, function):
+def register_bug(task, name, function):
     function.__name__, function.__doc__ = name, f"it is {name}."
     task.bug(symptom=f"It looks {name}.", fix=f"avoid {name}.")(function)
 
 
-def doubling():
+def make_double():
     """Two rows after one, then lengths that must be refused."""
     task = Task("double", "Write it.", "def double(x, lens):\n    ...", laws=(SMALL,))
     task.case("one row")(lambda: (ROWS[:1].clone(), torch.tensor([2])))
@@ -39,14 +39,14 @@ def doubling():
 
     task.solution(why="it is twice.")(double)
     first = [1.0, 0.0]
-    known_bug(task, "short", lambda x, _: 2 * x * torch.tensor(first)[: len(x), None])
-    known_bug(task, "brief", lambda x, _: torch.cat([2 * x[:1], 0 * x[1:]]))
-    known_bug(task, "tripled", lambda x, _: 3 * x)
+    register_bug(task, "short", lambda x, _: 2 * x * torch.tensor(first)[: len(x), None])
+    register_bug(task, "brief", lambda x, _: torch.cat([2 * x[:1], 0 * x[1:]]))
+    register_bug(task, "tripled", lambda x, _: 3 * x)
     return task
 
 
-def splitting():
-    """Two outputs, of a narrow type, and arguments that are no tensors."""
+def make_split():
+    """Two outputs, of a narrow type, and arguments that are not tensors."""
     outputs = ("the head", "the rest")
     task = Task("split", "Write it.", "def split(x, at, more):\n    ...", outputs=outputs)
     task.case("of three")(lambda: (torch.arange(3).half(), 1, None))
@@ -54,43 +54,43 @@ def splitting():
     return task
 
 
-def task_of(name, right):
+def make_task(name, right):
     task = Task(name, "Write it.", f"def {name}(x):\n    ...")
     task.case("two numbers")(lambda: (torch.tensor([1.0, 2.0]),))
     task.solution(why="it is so.")(right)
     return task
 
 
-MADE = [
-    doubling(),
-    splitting(),
-    task_of("positive", lambda x: x > 1),
-    task_of("total", lambda x: x.sum()),
-    task_of("zero", lambda x: x.zero_()),
+TENSOR_TASKS = [
+    make_double(),
+    make_split(),
+    make_task("positive", lambda x: x > 1),
+    make_task("total", lambda x: x.sum()),
+    make_task("zero", lambda x: x.zero_()),
 ]
 
 
-def on_lists(name, right, *arguments):
-    task = ListTask(name, "Write it.", f"def {name}(x):\n    ...", in_torch=MADE[0])
+def make_list_task(name, right, *arguments):
+    task = ListTask(name, "Write it.", f"def {name}(x):\n    ...", in_torch=TENSOR_TASKS[0])
     task.case("the first")(lambda: (arguments[0],))
     task.case("the others")(lambda: (arguments[-1],))
     task.solution(why="it is so.")(right)
     return task
 
 
-LISTS = [
-    on_lists("doubled", lambda x: [2.0 * each for each in x], [1, 2], [3]),
-    on_lists("nested", lambda x: [[each, each] for each in x], [1, 2], [3]),
-    on_lists("summed", sum, [1, 0.5], [3]),
-    on_lists("bounded", lambda x: x < 1, 0.5, 2),
+NEW_LIST_TASKS = [
+    make_list_task("doubled", lambda x: [2.0 * each for each in x], [1, 2], [3]),
+    make_list_task("nested", lambda x: [[each, each] for each in x], [1, 2], [3]),
+    make_list_task("summed", sum, [1, 0.5], [3]),
+    make_list_task("bounded", lambda x: x < 1, 0.5, 2),
 ]
 
 
 @pytest.fixture(autouse=True)
-def registered(monkeypatch):
-    for known, made in ((TASKS, MADE), (LIST_TASKS, LISTS)):
-        for task in made:
-            monkeypatch.setitem(known, task.name, task)
+def register_tasks(monkeypatch):
+    for registry, tasks in ((TASKS, TENSOR_TASKS), (LIST_TASKS, NEW_LIST_TASKS)):
+        for task in tasks:
+            monkeypatch.setitem(registry, task.name, task)
 
 
 # Tensors
@@ -113,7 +113,7 @@ def overwritten(x, _):
     return output
 
 
-def refuses_oddly(x, lens):
+def raises_key_error(x, lens):
     return fails(KeyError("odd")) if lens.is_floating_point() else x + x
 
 
@@ -175,12 +175,12 @@ WRONG = {
     ),
     ("double", Double): (
         "`Double` is a class. It was called with (x, lens) to make an object, where an "
-        "answer was expected: hand over an object of it, `Double(…)`."
+        "answer was expected: pass an object of it, `Double(…)`."
     ),
     ("double", lambda x, lens: x + x): (
         "It gives an answer, where the input is wrong: raise a ValueError that says what is."
     ),
-    ("double", refuses_oddly): (
+    ("double", raises_key_error): (
         f"It raises KeyError: 'odd' (line #). {INPUTS} A ValueError or a TypeError was expected."
     ),
     ("split", lambda x, at, more: x): "It returns 1 tensor, expected was 2.",
@@ -195,7 +195,7 @@ WRONG = {
         "inputs: `x` (3,) of torch.float16, `at` 1, `more` None."
     ),
     ("positive", lambda x: x >= 1): (
-        "In the output 1 of 2 places are wrong; the first, at (0,), is True."
+        "In the output 1 of 2 positions are wrong; the first, at (0,), is True."
     ),
     ("total", lambda x: x.prod()): (
         "In the output the number is wrong: it is 2, and should be larger."
@@ -204,13 +204,13 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize(("key", "words"), WRONG.items(), ids=WRONG.values())
-def test_what_is_wrong_with_tensors_is_one_sentence(key, words):
-    verdict = check(*key)
-    assert re.sub(r"line \d+ of the cell or file", "line #", verdict.wrong) == words
+@pytest.mark.parametrize(("answer", "expected"), WRONG.items(), ids=WRONG.values())
+def test_a_wrong_answer_on_tensors_gets_one_sentence(answer, expected):
+    verdict = check(*answer)
+    assert re.sub(r"line \d+ of the cell or file", "line #", verdict.wrong) == expected
 
 
-def test_an_error_has_the_line_of_the_readers_own_code():
+def test_an_error_is_reported_with_the_line_of_the_readers_own_code():
     def written(x, lens):
         return torch.softmax(x, dim="none")
 
@@ -218,12 +218,12 @@ def test_an_error_has_the_line_of_the_readers_own_code():
     assert f"(line {line} of the cell or file)" in check("double", written).wrong
 
 
-def test_a_verdict_has_the_case_what_was_printed_and_one_bug_or_two():
+def test_a_verdict_has_the_case_the_output_and_one_bug_or_two():
     def tripled(x, lens):
         print("here")  # noqa: T201 - as readers do
         return 3 * x
 
-    assert str(check("double", MADE[0].reference)) == "✓ double: right. All 3 cases hold."
+    assert str(check("double", TENSOR_TASKS[0].reference)) == "✓ double: right. All 3 cases hold."
     assert str(check("double", tripled)) == (
         "✗ double: not yet. Case: one row.\n"
         "In the output 2 of 2 numbers are wrong; the first, at (0, 0), is 3, and should be "
@@ -232,7 +232,7 @@ def test_a_verdict_has_the_case_what_was_printed_and_one_bug_or_two():
         "This is what you get when it is tripled.\n"
         "To fix it: avoid tripled."
     )
-    assert str(check("double", MADE[0].bugs["short"].function)) == (
+    assert str(check("double", TENSOR_TASKS[0].bugs["short"].function)) == (
         "✗ double: not yet. Case: two rows, after 1 case that holds.\n"
         "In the output 2 of 4 numbers are wrong; the first, at (1, 0), is 0, and should be "
         "larger.\n"
@@ -261,10 +261,12 @@ def test_a_grade_has_a_table_and_names_a_bug_that_is_left():
         "tripled caught\n"
         "Not caught: 'short', for one. A user would report: It looks short."
     )
-    two = str(grade_tests("double", [catches_tripled, catches_short]))
-    assert two.startswith("✓ double, 2 tests: every known bug is caught. They fail on no right ")
-    assert "\nshort        – caught\n" in two
-    assert "Not caught" not in two
+    all_caught = str(grade_tests("double", [catches_tripled, catches_short]))
+    assert all_caught.startswith(
+        "✓ double, 2 tests: every known bug is caught. They fail on no right "
+    )
+    assert "\nshort        – caught\n" in all_caught
+    assert "Not caught" not in all_caught
     none = grade_tests("double", lambda double: None)
     assert none.paragraphs()[0] == (
         "✗ double, 1 test: no bug is caught. It fails on no right implementation."
@@ -281,7 +283,12 @@ def with_first(x, value):
     return x
 
 
-NOT_LIKE = {
+WRONG_LISTS = {
+    ("doubled", lambda x: [[]]): (
+        "It returns a list of empty lists where a list of numbers was expected."
+    ),
+    ("doubled", lambda x: {1: 2}): "It returns a dict where a list of numbers was expected.",
+    ("doubled", lambda x: sys.exit()): "It raises SystemExit.",
     ("doubled", lambda x: None): (
         "It returns None where a list of numbers was expected. Is there a `return`, on every way?"
     ),
@@ -290,6 +297,9 @@ NOT_LIKE = {
         "It returns a list of Nones and numbers where a list of numbers was expected."
     ),
     ("doubled", lambda x: []): "It returns an empty list where a list of numbers was expected.",
+    ("doubled", lambda x: (4.0, 2.0)): (
+        "2 of 2 numbers are wrong; the first, at `[0]`, is 4, and should be smaller."
+    ),
     ("doubled", lambda x: x[:1]): "It returns 1 number, and should return 2 numbers.",
     ("doubled", lambda x: [float("nan"), 4]): ("1 of 2 numbers is wrong: the one at `[0]` is NaN."),
     ("doubled", lambda x: [2, float("inf")]): (
@@ -329,8 +339,8 @@ NOT_LIKE = {
 }
 
 
-@pytest.mark.parametrize(("key", "words"), NOT_LIKE.items(), ids=NOT_LIKE.values())
-def test_what_is_wrong_with_lists_is_one_sentence_and_the_call(key, words):
-    verdict = check(*key)
+@pytest.mark.parametrize(("answer", "expected"), WRONG_LISTS.items(), ids=WRONG_LISTS.values())
+def test_a_wrong_answer_on_lists_gets_one_sentence_and_the_call(answer, expected):
+    verdict = check(*answer)
     [argument] = verdict.failed.make()
-    assert verdict.wrong == f"{words} It was called as `{key[0]}({json.dumps(argument)})`."
+    assert verdict.wrong == f"{expected} It was called as `{answer[0]}({json.dumps(argument)})`."

@@ -1,4 +1,4 @@
-"""Check what a reader wrote: which case fails and how, and which known bug does the same."""
+"""Check a reader's answer: which case fails and how, and which known bug does the same."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ from typing import Any
 
 from attnbook.practice.judge import judging, lists
 from attnbook.practice.judge.data import data_of
-from attnbook.practice.judge.reading import name_of, plain_value
+from attnbook.practice.judge.reading import class_name, to_plain_value
 from attnbook.practice.judge.run_safely import own_names, run, session
 from attnbook.practice.judge.tensors import (
     ENDLESS,
     UNREADABLE,
     Outcome,
     difference,
+    is_all_nan,
     outcome_of,
     same,
-    says_nothing,
 )
 from attnbook.practice.judge.verdicts import Verdict
 from attnbook.practice.list_task import ListTask
 from attnbook.practice.registry import find_task
 from attnbook.practice.task import Bug, Case, Function, Task
 
-# Kinds of problems that say enough by themselves.
-SAY_ENOUGH = ("call", ENDLESS, UNREADABLE, "returned NoneType")
+# Kinds of problems that explain themselves.
+NEEDS_NO_NAME = ("call", ENDLESS, UNREADABLE, "returned NoneType")
 # Kinds that no function of ours has unless the machine is at its limits.
 UNEXPECTED = (ENDLESS, UNREADABLE, "MemoryError", "RecursionError")
 
@@ -34,17 +34,16 @@ def check(task: str, written: Function) -> Verdict:
     Args:
         task: its name; `attnbook.practice.TASKS` holds them all.
         written: the function, or for a layer the class, that the task asks for. It runs in
-            a thread of its own for at most ten seconds a case. Practice is for the honest: what
-            a reader's code does by mistake changes nothing, and what it does to deceive the
-            judge on purpose is not looked for.
+            its own thread for at most ten seconds a case. What a reader's code changes by mistake
+            is restored; code that deceives the judge on purpose is not detected.
 
     Returns:
-        What holds, else the first case that fails, in words, and the known bugs that give
-        the same. It never shows the right numbers.
+        Whether all cases hold, else the first case that fails, in words, and the known bugs
+        that give the same. It never shows the right numbers.
 
     Raises:
         ValueError: there is no such task.
-        TypeError: what was given cannot be called.
+        TypeError: `written` cannot be called.
     """
     found = find_task(task)
     if not callable(written):
@@ -56,18 +55,18 @@ def check(task: str, written: Function) -> Verdict:
 
 
 def judge_lists(task: ListTask, written: Function) -> Verdict:
-    """Let the judge of plain lists do it, as on the book's page, with a limit for each call."""
+    """Judge an answer on plain lists as on the book's page, with a time limit for each call."""
     printed, decided = "", False
 
-    def does(function: Function, arguments: list[Any]) -> dict[str, Any]:
+    def call_function(function: Function, arguments: list[Any]) -> dict[str, Any]:
         nonlocal printed
-        ran = run(lambda: lists.outcome_of(function, arguments, plain_value))
-        printed = printed if decided else ran.printed
-        if ran.endless:
-            return {"refused": ran.endless}
-        if ran.error is not None:
-            return {"refused": f"The result cannot be read: {name_of(ran.error)}."}
-        outcome: dict[str, Any] = ran.value
+        result = run(lambda: lists.outcome_of(function, arguments, to_plain_value))
+        printed = printed if decided else result.printed
+        if result.endless:
+            return {"refused": result.endless}
+        if result.error is not None:
+            return {"refused": f"The result cannot be read: {class_name(result.error)}."}
+        outcome: dict[str, Any] = result.value
         return outcome
 
     def before_naming() -> None:
@@ -75,7 +74,7 @@ def judge_lists(task: ListTask, written: Function) -> Verdict:
         decided = True
 
     with session():
-        found = lists.judge(data_of(task.name), written, before_naming, does)
+        found = lists.judge(data_of(task.name), written, before_naming, call_function)
     cases, bugs = [*task.cases.values()], [*task.bugs.values()]
     return Verdict(
         task,
@@ -88,8 +87,8 @@ def judge_lists(task: ListTask, written: Function) -> Verdict:
 
 
 def judge(task: Task, written: Function) -> Verdict:
-    """Run the cases in their order, up to the first that fails; then look for its bug."""
-    answer = OnTensors(task, written)
+    """Run the cases in order, up to the first that fails; then search for its bug."""
+    answer = TensorAnswer(task, written)
     with session():
         found = judging.judge(answer)
     names, bugs = [*task.cases], [*task.bugs.values()]
@@ -101,8 +100,8 @@ def judge(task: Task, written: Function) -> Verdict:
     return Verdict(task, names[:held], failed, found["wrong"], outcome.printed, same)
 
 
-class OnTensors:
-    """What was written for a task on tensors, as `judging` looks at it."""
+class TensorAnswer:
+    """An answer to a task on tensors, as `judging` needs it."""
 
     def __init__(self, task: Task, written: Function) -> None:
         self.task, self.written = task, written
@@ -110,28 +109,28 @@ class OnTensors:
         self.num_cases, self.num_bugs = len(self.cases), len(self.bugs)
 
     def run(self, case: int) -> Outcome:
-        """A known bug, as the book's figures hand it over, is not run again."""
+        """Run the answer; a known bug, as the book's figures pass it, is not run again."""
         for bug in self.bugs:
             if bug.function is self.written:
-                return of_bug(self.task, self.cases[case], bug)
+                return bug_outcome(self.task, self.cases[case], bug)
         return outcome_of(self.task, self.cases[case], self.written)
 
     def difference(self, case: int, outcome: Outcome) -> str:
-        right = expected(self.task, self.cases[case])
+        right = reference_outcome(self.task, self.cases[case])
         return difference(self.task, self.cases[case], outcome, right)
 
     def is_same(self, case: int, outcome: Outcome, bug: int) -> bool:
-        other = of_bug(self.task, self.cases[case], self.bugs[bug])
+        other = bug_outcome(self.task, self.cases[case], self.bugs[bug])
         return same(self.task, self.cases[case], outcome, other)
 
     def is_wrong(self, case: int, bug: int) -> bool:
-        return bool(self.difference(case, of_bug(self.task, self.cases[case], self.bugs[bug])))
+        return bool(self.difference(case, bug_outcome(self.task, self.cases[case], self.bugs[bug])))
 
-    def says_enough(self, outcome: Outcome) -> bool:
-        return outcome.kind in SAY_ENOUGH
+    def needs_no_name(self, outcome: Outcome) -> bool:
+        return outcome.kind in NEEDS_NO_NAME
 
-    def says_nothing(self, outcome: Outcome) -> bool:
-        return says_nothing(outcome)
+    def is_all_nan(self, outcome: Outcome) -> bool:
+        return is_all_nan(outcome)
 
     def needed(self, case: int, counted: int) -> float:
         return counted / 2
@@ -140,18 +139,18 @@ class OnTensors:
 _OUTCOMES: dict[tuple[str, str, str], Outcome] = {}
 
 
-def expected(task: Task, case: Case) -> Outcome:
-    """What the reference does."""
-    return _known(task, case, "", task.reference)
+def reference_outcome(task: Task, case: Case) -> Outcome:
+    """Give the outcome of the reference."""
+    return _cached_outcome(task, case, "", task.reference)
 
 
-def of_bug(task: Task, case: Case, bug: Bug) -> Outcome:
-    """What a known bug does."""
-    return _known(task, case, bug.name, bug.function)
+def bug_outcome(task: Task, case: Case, bug: Bug) -> Outcome:
+    """Give the outcome of a known bug."""
+    return _cached_outcome(task, case, bug.name, bug.function)
 
 
-def _known(task: Task, case: Case, bug: str, function: Function) -> Outcome:
-    """What a function of ours does; what went wrong for a reason of the machine is not kept."""
+def _cached_outcome(task: Task, case: Case, bug: str, function: Function) -> Outcome:
+    """Give the outcome of a function of ours; one that the machine has spoilt is not stored."""
     key = task.name, case.name, bug
     if key in _OUTCOMES:
         return _OUTCOMES[key]

@@ -1,4 +1,4 @@
-"""What is known of a task on plain lists, as data: a page holds this, and no bug's code."""
+"""A task on plain lists as data for a page, which gets no bug's code."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from attnbook.practice.task import Function
 
 @cache
 def data_of(name: str) -> dict[str, Any]:
-    """What right code and each bug of a task do in each case, as JSON can hold it."""
+    """The outcomes of right code and of each bug of a task in each case, for JSON."""
     return as_data(find_list_task(name))
 
 
@@ -32,8 +32,10 @@ def as_data(task: ListTask) -> dict[str, Any]:
             {
                 "name": case.name,
                 "arguments": (inputs := as_plain(case.make())),
-                "right": (right := _does(task.reference, inputs)),
-                "bugs": [None if (done := _does(bug, inputs)) == right else done for bug in bugs],
+                "right": (right := _outcome(task.reference, inputs)),
+                "bugs": [
+                    None if (done := _outcome(bug, inputs)) == right else done for bug in bugs
+                ],
             }
             for case in task.cases.values()
         ],
@@ -41,18 +43,18 @@ def as_data(task: ListTask) -> dict[str, Any]:
 
 
 def parts_of(task: ListTask) -> list[dict[str, Any]]:
-    """Give each part that the code of a task may call, with what judges a reader's own."""
+    """The parts that the code of a task may call, with the data to judge a reader's own."""
     judged = [as_data(replace(find_list_task(name), bugs={})) for name in task.parts]
     return [{"task": each, **part_of(each["name"])} for each in judged]
 
 
-def _does(function: Function, arguments: list[Any]) -> dict[str, Any]:
+def _outcome(function: Function, arguments: list[Any]) -> dict[str, Any]:
     done = outcome_of(function, arguments)
-    return {what: _short(value) for what, value in done.items() if what != "error"}
+    return {what: _round_numbers(value) for what, value in done.items() if what != "error"}
 
 
-def _short(value: Any) -> Any:
-    """The same with seven digits, which are more than the judge looks at."""
+def _round_numbers(value: Any) -> Any:
+    """Round to seven digits, which are more than the judge compares."""
     if isinstance(value, list):
-        return [_short(each) for each in value]
+        return [_round_numbers(each) for each in value]
     return float(f"{value:.7g}") if isinstance(value, float) else value

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from types import FunctionType
 
-from attnbook.practice.judge.reading import ends_in_own, name_of, text_of
+from attnbook.practice.judge.reading import class_name, error_text, is_raised_in_own_code
 from attnbook.practice.judge.run_safely import Stopped, run, session
 from attnbook.practice.judge.verdicts import OWN_FAULTS, Grade
 from attnbook.practice.judge.world import Names
@@ -26,12 +26,12 @@ def grade_tests(task: str, tests: Function | Iterable[Function]) -> Grade:
             and raises (by `assert`, say) when something is wrong with it.
 
     Returns:
-        Which test catches which bug, and which one fails on right code, with the reason
+        Which test catches which bug, and which test fails on right code, with the reason
         why that code is right.
 
     Raises:
         ValueError: there is no such task, or no test.
-        TypeError: a test is no function of one argument.
+        TypeError: a test is not a function of one argument.
     """
     found = find_task(task)
     functions = [tests] if callable(tests) else list(tests)
@@ -43,14 +43,14 @@ def grade_tests(task: str, tests: Function | Iterable[Function]) -> Grade:
 
 
 def grade(task: Task, tests: list[Function]) -> Grade:
-    """Make the table tests × bugs."""
+    """Run all tests on all bugs."""
     failures, hints, rows = [], [], []
     with session():
         for test in tests:
-            found, hint = _of_rights(test, task)
+            found, hint = _run_on_solutions(test, task)
             row = dict.fromkeys(task.bugs, False)
-            if not found and not hint:  # else it says nothing when it fails on a bug
-                row, hint = _of_bugs(test, task)
+            if not found and not hint:  # else a failure on a bug means nothing
+                row, hint = _run_on_bugs(test, task)
             failures.append(found)
             hints.append(hint)
             rows.append(row)
@@ -58,11 +58,11 @@ def grade(task: Task, tests: list[Function]) -> Grade:
     return Grade(task, [test.__name__ for test in tests], failures, caught, hints)
 
 
-def _of_rights(test: Function, task: Task) -> tuple[list[tuple[Solution, str]], str]:
-    """The right code that a test fails on, and what is wrong with the test itself."""
+def _run_on_solutions(test: Function, task: Task) -> tuple[list[tuple[Solution, str]], str]:
+    """Find the right code that a test fails on, and what is wrong with the test itself."""
     found = []
     for right in task.solutions.values():
-        graded = _graded(test, right.function)
+        graded = _run_test(test, right.function)
         if graded.failure:
             found.append((right, graded.failure))
         if graded.hint:
@@ -70,11 +70,11 @@ def _of_rights(test: Function, task: Task) -> tuple[list[tuple[Solution, str]], 
     return found, ""
 
 
-def _of_bugs(test: Function, task: Task) -> tuple[dict[str, bool], str]:
-    """Which bugs a test catches, up to one that shows what is wrong with the test itself."""
+def _run_on_bugs(test: Function, task: Task) -> tuple[dict[str, bool], str]:
+    """Find the bugs that a test catches, up to one that shows a fault of the test itself."""
     caught = dict.fromkeys(task.bugs, False)
     for bug in task.bugs.values():
-        graded = _graded(test, bug.function)
+        graded = _run_test(test, bug.function)
         caught[bug.name] = bool(graded.failure)
         if graded.hint:
             return caught, graded.hint
@@ -82,33 +82,33 @@ def _of_bugs(test: Function, task: Task) -> tuple[dict[str, bool], str]:
 
 
 def failure(test: Function, implementation: Function) -> str:
-    """Say how a test fails on an implementation; nothing if it passes."""
-    return _graded(test, implementation).failure
+    """Describe how a test fails on an implementation; empty if it passes."""
+    return _run_test(test, implementation).failure
 
 
 @dataclass
-class _Graded:
-    """How a test went on an implementation: how it fails, and what is wrong with the test."""
+class _TestRun:
+    """How a test fails on an implementation, and what is wrong with the test itself."""
 
     failure: str = ""
     hint: str = ""
 
 
-def _graded(test: Function, implementation: Function) -> _Graded:
-    put_back = _keep(implementation)
+def _run_test(test: Function, implementation: Function) -> _TestRun:
+    put_back = _remember_parts(implementation)
     with session():
-        ran = run(lambda: _called(test, implementation))
+        result = run(lambda: _call_test(test, implementation))
     put_back()
-    if not ran.ended:
-        return _Graded("it does not end", OWN_FAULTS["does not end"])
-    if ran.error is not None:
-        return _Graded(name_of(ran.error), OWN_FAULTS["unreadable"])
-    graded: _Graded = ran.value
+    if not result.ended:
+        return _TestRun("it does not end", OWN_FAULTS["does not end"])
+    if result.error is not None:
+        return _TestRun(class_name(result.error), OWN_FAULTS["unreadable"])
+    graded: _TestRun = result.value
     return graded
 
 
-def _keep(implementation: Function) -> Callable[[], object]:
-    """Give what undoes a test's assignments to the implementation that it was given."""
+def _remember_parts(implementation: Function) -> Callable[[], object]:
+    """Give a function that undoes a test's assignments to its implementation."""
     if isinstance(implementation, type):
         return Names([each for each in implementation.__mro__ if each is not object]).put_back
     parts = {name: getattr(implementation, name, None) for name in PARTS}
@@ -124,21 +124,21 @@ def _keep(implementation: Function) -> Callable[[], object]:
     return put_back
 
 
-def _called(test: Function, implementation: Function) -> _Graded:
-    """In the worker: what comes back or is raised may be of a class of the reader's own."""
+def _call_test(test: Function, implementation: Function) -> _TestRun:
+    """Call a test in the worker: results and errors may be of the reader's own classes."""
     try:
         value = test(implementation)
     except Stopped:
         raise
     except BaseException as error:  # exit() and skip() are raised, too
-        name, text = name_of(error), text_of(error)[:200]
-        return _Graded(f"{name}: {text}" if text else name, _own_fault(error, name))
-    return _Graded(hint=OWN_FAULTS["False"]) if value is False else _Graded()
+        name, text = class_name(error), error_text(error)[:200]
+        return _TestRun(f"{name}: {text}" if text else name, _describe_own_fault(error, name))
+    return _TestRun(hint=OWN_FAULTS["False"]) if value is False else _TestRun()
 
 
-def _own_fault(error: BaseException, name: str) -> str:
-    """What to say of an error that is the test's own, whatever the implementation is."""
-    return OWN_FAULTS.get(name, "") if ends_in_own(error) else ""
+def _describe_own_fault(error: BaseException, name: str) -> str:
+    """Describe an error that the test itself causes, whatever the implementation is."""
+    return OWN_FAULTS.get(name, "") if is_raised_in_own_code(error) else ""
 
 
 def _check_test(test: Function) -> None:

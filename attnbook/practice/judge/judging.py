@@ -1,7 +1,7 @@
-"""Go through the cases up to the first that fails, then look for the bug that does the same.
+"""Go through the cases up to the first that fails, then search for the bug that does the same.
 
-What outcomes are, and when two are the same, an `Answer` says: one on tensors, or one on plain
-lists. MicroPython runs this in the reader's page, so it imports nothing.
+An `Answer`, on tensors or on plain lists, defines what outcomes are and when two are the same.
+ MicroPython runs this in the reader's page, so it imports nothing.
 """
 
 try:
@@ -10,7 +10,7 @@ try:
 except ImportError:  # in MicroPython
     Protocol = object  # type: ignore[assignment]
 
-MOST_NAMED = 2  # more bugs than these that do the same name nothing
+MOST_NAMED = 2  # if more bugs than these do the same, none is named
 
 
 class Answer(Protocol):
@@ -20,10 +20,10 @@ class Answer(Protocol):
     num_bugs: int
 
     def run(self, case: int) -> Any:
-        """What it does in a case."""
+        """Run the answer in a case."""
 
     def difference(self, case: int, outcome: Any) -> str:
-        """How this differs from what is right, in a sentence; nothing if it does not."""
+        """Describe in a sentence how an outcome differs from the right one; empty if equal."""
 
     def is_same(self, case: int, outcome: Any, bug: int) -> bool:
         """Whether a known bug does the same."""
@@ -31,52 +31,53 @@ class Answer(Protocol):
     def is_wrong(self, case: int, bug: int) -> bool:
         """Whether a known bug is wrong there."""
 
-    def says_enough(self, outcome: Any) -> bool:
+    def needs_no_name(self, outcome: Any) -> bool:
         """Whether it failed in a way that needs no bug's name: it did not end, for instance."""
 
-    def says_nothing(self, outcome: Any) -> bool:
-        """Whether all of it is NaN, as many faults end."""
+    def is_all_nan(self, outcome: Any) -> bool:
+        """Whether all of it is NaN, which is the result of many bugs."""
 
     def needed(self, case: int, counted: int) -> float:
-        """How many of the later cases a bug must share."""
+        """How many of the later cases must agree with a bug."""
 
 
 def judge(answer: Answer, before_naming: Callable[[], object] = list) -> dict[str, Any]:
     """Run the cases in their order.
 
     Args:
-        answer: what was written.
-        before_naming: is called before the answer runs on, for its bug's name alone.
+        answer: to judge.
+        before_naming: is called before the later cases run, which only serve to name the bug.
 
     Returns:
         How many cases hold (`held`); of the first that does not, what is `wrong`, its `outcome`,
         and the numbers of the `bugs` that do the same.
     """
-    done: list[Any] = []
+    outcomes: list[Any] = []
     for case in range(answer.num_cases):
         outcome = answer.run(case)
-        done.append(outcome)
+        outcomes.append(outcome)
         wrong = answer.difference(case, outcome)
         if wrong:
             before_naming()
-            bugs = [] if answer.says_enough(outcome) else named(answer, done)
+            bugs = [] if answer.needs_no_name(outcome) else find_bugs(answer, outcomes)
             return {"held": case, "wrong": wrong, "outcome": outcome, "bugs": bugs}
-    return {"held": len(done), "wrong": "", "outcome": None, "bugs": []}
+    return {"held": len(outcomes), "wrong": "", "outcome": None, "bugs": []}
 
 
-def named(answer: Answer, done: list[Any]) -> list[int]:
-    """The known bugs that do what was done, wrong as it is, in more cases than all others.
+def find_bugs(answer: Answer, outcomes: list[Any]) -> list[int]:
+    """Find the known bugs that agree with the wrong outcomes in more cases than all others.
 
     A bug must do the same in the case that failed and in all before it. Of the cases after it,
-    those where all is NaN say nothing; each where both do the same counts for it, and each where
-    what was written is right and the bug wrong against it, and the sum must be as many as needed.
-    One such case alone does not speak against a bug: many who make it treat an empty row by itself.
+    those where all is NaN do not count; each where both do the same is a vote for the bug, each
+    where the answer is right and the bug wrong is a vote against it, and the sum must be as large
+    as needed. One such case alone does not exclude a bug: many readers who make it handle an empty
+    row separately.
     """
-    failed = len(done) - 1
+    failed = len(outcomes) - 1
     same = [
         bug
         for bug in range(answer.num_bugs)
-        if all(answer.is_same(case, done[case], bug) for case in range(failed, -1, -1))
+        if all(answer.is_same(case, outcomes[case], bug) for case in range(failed, -1, -1))
         and answer.is_wrong(failed, bug)
     ]
     if not same:
@@ -85,9 +86,9 @@ def named(answer: Answer, done: list[Any]) -> list[int]:
     counted = 0
     for case in range(failed + 1, answer.num_cases):
         outcome = answer.run(case)
-        if answer.says_enough(outcome):
+        if answer.needs_no_name(outcome):
             return []
-        if answer.says_nothing(outcome):
+        if answer.is_all_nan(outcome):
             continue
         counted += 1
         right = not answer.difference(case, outcome)
@@ -96,7 +97,7 @@ def named(answer: Answer, done: list[Any]) -> list[int]:
                 votes[i] -= 1
             elif answer.is_same(case, outcome, same[i]):
                 votes[i] += 1
-    if counted == 0 and answer.says_nothing(done[failed]):
+    if counted == 0 and answer.is_all_nan(outcomes[failed]):
         return []
     most = max(votes)
     if most < answer.needed(failed, counted):

@@ -1,8 +1,8 @@
-"""The judge of what is written on plain lists; it runs in the reader's page, too.
+"""The judge of answers on plain lists; it also runs in the reader's page.
 
-There MicroPython runs it, which knows few modules and reads no annotations. What it judges by is
-data: what right code and each known bug did in each case. Below the judge are its messages: kinds,
-sizes, numbers, errors and verdicts.
+There MicroPython runs it, which has few modules and ignores annotations. The judge needs only
+data: the outcomes of right code and of each known bug in each case. Below the judge are its
+messages about kinds, sizes, numbers, errors and verdicts.
 """
 
 from attnbook.practice.judge import judging
@@ -23,7 +23,7 @@ SAME_ERRORS = {"RecursionError": "RuntimeError"}
 OF_ALL_KINDS = ("AttributeError", "NameError", "SyntaxError", "TypeError")
 
 
-class Unreadable(Exception):  # noqa: N818 - as `Stopped`, it is no mistake of ours
+class Unreadable(Exception):  # noqa: N818 - like `Stopped`, not a fault of this package
     """A result that cannot be compared; the text goes on after "The result cannot be read:"."""
 
 
@@ -31,21 +31,21 @@ def judge(
     task: dict[str, Any],
     written: Callable[..., Any],
     before_naming: Callable[[], object] = list,
-    does: Callable[..., dict[str, Any]] | None = None,
+    call_function: Callable[..., dict[str, Any]] | None = None,
 ) -> dict[str, Any]:
-    """Run the cases in their order, up to the first that fails; then look for its bug.
+    """Run the cases in order, up to the first that fails; then search for its bug.
 
     Args:
         task: as `as_data` gives it.
         written: the reader's function.
-        before_naming: is called before the function runs on, for its bug's name alone.
-        does: what calls the function, instead of `outcome_of`: with a limit of time, say.
+        before_naming: is called before the later cases run, which only serve to name the bug.
+        call_function: calls the function instead of `outcome_of`, with a time limit for example.
 
     Returns:
         How many cases hold; for the first that does not, its number, what is wrong, the
         numbers of the bugs that do the same, and the error, if one was raised.
     """
-    found = judging.judge(OnLists(task, written, does or outcome_of), before_naming)
+    found = judging.judge(ListAnswer(task, written, call_function or outcome_of), before_naming)
     if not found["wrong"]:
         return {"held": found["held"], "case": None, "wrong": "", "bugs": [], "error": None}
     case = found["held"]
@@ -55,42 +55,45 @@ def judge(
     return {"held": case, "case": case, "wrong": wrong, "bugs": found["bugs"], "error": error}
 
 
-class OnLists:
-    """What was written for a task on plain lists, as `judging` looks at it."""
+class ListAnswer:
+    """An answer to a task on plain lists, as `judging` needs it."""
 
     def __init__(
-        self, task: dict[str, Any], written: Callable[..., Any], does: Callable[..., dict[str, Any]]
+        self,
+        task: dict[str, Any],
+        written: Callable[..., Any],
+        call_function: Callable[..., dict[str, Any]],
     ) -> None:
-        self.task, self.written, self.does = task, written, does
+        self.task, self.written, self.call_function = task, written, call_function
         self.cases = task["cases"]
         self.num_cases, self.num_bugs = len(self.cases), len(task["bugs"])
 
     def run(self, case: int) -> dict[str, Any]:
-        return self.does(self.written, self.cases[case]["arguments"])
+        return self.call_function(self.written, self.cases[case]["arguments"])
 
     def difference(self, case: int, outcome: dict[str, Any]) -> str:
         return difference(self.task, outcome, self.cases[case]["right"])
 
     def is_same(self, case: int, outcome: dict[str, Any], bug: int) -> bool:
-        return same_outcome(outcome, self.of_bug(case, bug))
+        return same_outcome(outcome, self.bug_outcome(case, bug))
 
     def is_wrong(self, case: int, bug: int) -> bool:
-        return not same_outcome(self.of_bug(case, bug), self.cases[case]["right"])
+        return not same_outcome(self.bug_outcome(case, bug), self.cases[case]["right"])
 
-    def of_bug(self, case: int, bug: int) -> dict[str, Any]:
-        """What a bug does in a case: nothing is stored where it does what is right."""
+    def bug_outcome(self, case: int, bug: int) -> dict[str, Any]:
+        """Give the outcome of a bug in a case; nothing is stored where it is the right one."""
         outcome: dict[str, Any] = self.cases[case]["bugs"][bug] or self.cases[case]["right"]
         return outcome
 
-    def says_enough(self, outcome: dict[str, Any]) -> bool:
+    def needs_no_name(self, outcome: dict[str, Any]) -> bool:
         return "refused" in outcome
 
-    def says_nothing(self, outcome: dict[str, Any]) -> bool:
+    def is_all_nan(self, outcome: dict[str, Any]) -> bool:
         numbers = [number for _, number in flat(outcome["gives"])] if "gives" in outcome else []
         return len(numbers) > 0 and all(number == {"number": "NaN"} for number in numbers)
 
     def needed(self, case: int, counted: int) -> float:
-        """Half of them, but all where an answer is True or False: two may agree by chance."""
+        """Half of the cases, or all where answers are True or False, which may agree by chance."""
         yes_or_no = isinstance(self.cases[case]["right"].get("gives"), bool)
         return counted if yes_or_no else counted / 2
 
@@ -100,22 +103,22 @@ def outcome_of(
     arguments: list[Any],
     read: Callable[[Any], Any] | None = None,
 ) -> dict[str, Any]:
-    """What a call does: it gives something, or raises, and may change its arguments.
+    """Call an answer: it returns something or raises, and may change its arguments.
 
     Args:
-        written: what is called.
+        written: the function to call.
         arguments: as `as_plain` gives them.
-        read: what reads what comes back, instead of `as_plain`.
+        read: reads the result, instead of `as_plain`.
     """
     read = read or as_plain
     inputs = as_plain(arguments)
     try:
-        given = written(*inputs)
+        result = written(*inputs)
     except (Exception, SystemExit, KeyboardInterrupt) as error:
         name = type(error).__name__
         return {"raises": SAME_ERRORS.get(name, name), "error": error}
     try:
-        outcome = {"gives": read(given)}
+        outcome = {"gives": read(result)}
         now = [read(each) for each in inputs]
     except Unreadable as error:
         return {"refused": f"The result cannot be read: {error}."}
@@ -126,7 +129,7 @@ def outcome_of(
 
 
 def as_plain(value: Any, depth: int = 0) -> Any:
-    """Lists and numbers as JSON can hold them; of anything else its kind."""
+    """Convert to lists and numbers for JSON; anything else becomes the name of its kind."""
     if isinstance(value, (list, tuple)):
         if depth == DEEPEST:
             raise Unreadable(TOO_DEEP)
@@ -141,7 +144,7 @@ def as_plain(value: Any, depth: int = 0) -> Any:
 
 
 def difference(task: dict[str, Any], found: dict[str, Any], right: dict[str, Any]) -> str:
-    """Say in a sentence how an outcome differs from what is right; nothing if it does not."""
+    """Describe in a sentence how an outcome differs from the right one; empty if it does not."""
     if "refused" in found:
         return str(found["refused"])
     if "raises" in found:
@@ -155,7 +158,7 @@ def difference(task: dict[str, Any], found: dict[str, Any], right: dict[str, Any
 
 
 def describe_difference(mine: Any, right: Any) -> str:
-    """How what was given differs from what is right: in kind, in size, then in numbers."""
+    """Describe how a result differs from the right one: in kind, in size, then in numbers."""
     wanted = "True or False" if isinstance(right, bool) else a_kind(right)
     if mine is None:
         return f"It returns None where {wanted} was expected. Is there a `return`, on every way?"
@@ -171,7 +174,7 @@ def describe_difference(mine: Any, right: Any) -> str:
 
 
 def describe_wrong_numbers(mine: Any, right: Any) -> str:
-    """How many numbers differ, and how the first one does, but not what is right."""
+    """Describe how many numbers differ, and the first one, without the right number."""
     ours, theirs = flat(mine), flat(right)
     wrong = [i for i in range(len(ours)) if not close(ours[i][1], theirs[i][1])]
     if not wrong:
@@ -190,7 +193,7 @@ def describe_wrong_numbers(mine: Any, right: Any) -> str:
 
 
 def close(one: Any, other: Any) -> bool:
-    """Whether two numbers are the same, as far as one looks."""
+    """Whether two numbers are equal up to the tolerance."""
     if isinstance(one, dict) or isinstance(other, dict):
         return bool(one == other)
     return bool(abs(one - other) <= LEAST + SHARE * abs(other))
@@ -227,7 +230,7 @@ COMPARISONS = {"__lt__": "<", "__gt__": ">", "__le__": "<=", "__ge__": ">="}
 UNARY = {"__neg__": "-", "__pos__": "+", "__invert__": "~"}
 LISTS = "Lists are not computed with as a whole: take them number by number."
 WHOLE = "To divide into whole numbers, write `//`."
-# What an error says, in parts, and what a newcomer may need on top of it.
+# Parts of an error's message, and a hint for beginners.
 HINTS = (
     (("operand type(s) for ^",), "A power is written `**`."),
     (("operand type", "'list'"), LISTS),
@@ -248,7 +251,7 @@ HINTS = (
 
 
 def message_of(error: BaseException) -> str:
-    """What an error says, if that can be read, with operators as Python writes them."""
+    """Give the message of an error, if it can be read, with operators as Python writes them."""
     try:
         message = str(error)[:300]
     except Exception:
@@ -272,7 +275,7 @@ def as_python(message: str) -> str:
 
 
 def describe_error(error: BaseException) -> str:
-    """An error's class and what it says, with a hint if there is one."""
+    """Describe an error by its class and message, with a hint if there is one."""
     message = message_of(error)
     text = f"{type(error).__name__}: {message}" if message else type(error).__name__
     hint = next((hint for parts, hint in HINTS if all(part in message for part in parts)), "")
@@ -316,13 +319,13 @@ def flat(value: Any, index: str = "") -> list[Any]:
     return [pair for i in range(len(value)) for pair in flat(value[i], f"{index}[{i}]")]
 
 
-def format_number(number: Any, beside: Any = None) -> str:
-    """A number as a sentence says it, with as many digits as tell it from another one."""
+def format_number(number: Any, other: Any = None) -> str:
+    """Format a number with enough digits to distinguish it from another one."""
     if isinstance(number, dict):
         return str(number["number"])
     if isinstance(number, (bool, int)):
         return str(number)
-    near = isinstance(beside, float) and f"{number:.4g}" == f"{beside:.4g}"
+    near = isinstance(other, float) and f"{number:.4g}" == f"{other:.4g}"
     return f"{number:.9g}" if near else f"{number:.4g}"
 
 
@@ -350,11 +353,11 @@ def paragraphs(
     """A verdict in words.
 
     Args:
-        task: its name and, if the reader has to find a bug, the sentence and the symptom of it.
+        task: its name and, if the reader has to find a bug, the cause and the symptom of it.
         held: how many cases hold.
         case: the name of the first that does not; nothing if all hold.
         wrong: what is wrong there.
-        bugs: of each that does the same, its sentence and its fix.
+        bugs: the cause and the fix of each that does the same.
         printed: what was printed.
     """
     name, planted = task["name"], task.get("planted")
@@ -377,5 +380,5 @@ def paragraphs(
 
 
 def capitalized(text: str) -> str:
-    """A sentence that begins with a capital letter."""
+    """Begin a sentence with a capital letter."""
     return text[:1].upper() + text[1:]

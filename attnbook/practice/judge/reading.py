@@ -1,7 +1,7 @@
-"""Read what a reader's code gives: whatever it is, as plain tensors, lists, numbers and text.
+"""Convert any result of a reader's code to plain tensors, lists, numbers and text.
 
-A result may be of a class that pretends to be another one, hold itself, or raise when it is
-looked at. So classes are asked for by `type`, and values are read by methods of exact classes.
+A result may be of a class that pretends to be another one, contain itself, or raise when it is
+inspected. So classes are read with `type`, and values with methods of exact classes.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ LONGEST = 300  # characters of an error
 _OURS = ("attnbook.", "torch.")
 
 
-def name_of(value: Any) -> str:
-    """The name of its class, whatever the value says of itself."""
+def class_name(value: Any) -> str:
+    """The name of a value's class, even if the value pretends another one."""
     name: str = type.__dict__["__name__"].__get__(type(value))
     return name[:60]
 
@@ -32,8 +32,8 @@ def is_a(value: Any, kind: type) -> bool:
     return kind in type.__dict__["__mro__"].__get__(type(value))
 
 
-def text_of(error: BaseException) -> str:
-    """What an error says, on one line; nothing if that cannot be read."""
+def error_text(error: BaseException) -> str:
+    """The message of an error, on one line; empty if it cannot be read."""
     try:
         text = " ".join(str.__str__(str(error))[: 10 * LONGEST].split())
     except Exception:  # of a class of the reader's own
@@ -41,27 +41,27 @@ def text_of(error: BaseException) -> str:
     return text[:LONGEST]
 
 
-def line_of(error: BaseException) -> int:
-    """Where in the reader's own code it was raised; 0 if nowhere."""
-    last = _last_own(error)
+def line_in_own_code(error: BaseException) -> int:
+    """The line of the reader's own code that raised it; 0 if there is none."""
+    last = _last_own_frame(error)
     return last.tb_lineno if last else 0
 
 
-def ends_in_own(error: BaseException) -> bool:
-    """Whether it came up in the reader's own code, or in what that calls of others than us."""
-    last = _last_own(error)
+def is_raised_in_own_code(error: BaseException) -> bool:
+    """Whether it comes from the reader's own code, or from other packages that this calls."""
+    last = _last_own_frame(error)
     return last is not None and last.tb_next is None
 
 
-def is_raised(error: BaseException) -> bool:
-    """Whether the reader's own code raised it by `raise`, not Python or torch while it ran."""
-    last = _last_own(error)
+def is_raised_by_statement(error: BaseException) -> bool:
+    """Whether the reader's own code raised it by `raise`, not Python or torch while it result."""
+    last = _last_own_frame(error)
     if last is None or last.tb_next is not None:
         return False
-    return _instruction(last.tb_frame.f_code, last.tb_lasti) == "RAISE_VARARGS"
+    return _name_of_instruction(last.tb_frame.f_code, last.tb_lasti) == "RAISE_VARARGS"
 
 
-def _last_own(error: BaseException) -> TracebackType | None:
+def _last_own_frame(error: BaseException) -> TracebackType | None:
     trace, last = error.__traceback__, None
     while trace is not None:
         name = trace.tb_frame.f_globals.get("__name__", "")
@@ -71,14 +71,14 @@ def _last_own(error: BaseException) -> TracebackType | None:
     return last
 
 
-def _instruction(code: CodeType, offset: int) -> str:
+def _name_of_instruction(code: CodeType, offset: int) -> str:
     import dis  # noqa: PLC0415 - few answers raise
 
     return next((it.opname for it in dis.get_instructions(code) if it.offset == offset), "")
 
 
-def tensors(value: Any, *, several: bool) -> tuple[Any, ...]:
-    """What a function of tensors gave, one by one; a list is taken where several are asked for."""
+def to_tensors(value: Any, *, several: bool) -> tuple[Any, ...]:
+    """The results of a function of tensors; a list is accepted where several are expected."""
     if is_a(value, tuple):
         return tuple(tuple.__iter__(value))
     if several and is_a(value, list):
@@ -86,11 +86,11 @@ def tensors(value: Any, *, several: bool) -> tuple[Any, ...]:
     return (value,)
 
 
-def plain_tensor(value: Tensor) -> Tensor:
+def to_plain_tensor(value: Tensor) -> Tensor:
     """The same numbers as a tensor of torch's own class, with its gradients.
 
     Raises:
-        Unreadable: it holds no numbers that can be compared.
+        Unreadable: it has no numbers that can be compared.
     """
     if is_a(value, UninitializedParameter) or is_a(value, UninitializedBuffer):
         raise Unreadable("a parameter that is not initialized holds no numbers")
@@ -98,7 +98,7 @@ def plain_tensor(value: Tensor) -> Tensor:
         if torch._C._functorch.is_functorch_wrapped_tensor(value):
             raise Unreadable("a tensor of a function transform is used outside it")
         if torch.utils._python_dispatch.is_traceable_wrapper_subclass(value) or _is_fake(value):
-            raise Unreadable(f"a tensor of class {name_of(value)} cannot be compared")
+            raise Unreadable(f"a tensor of class {class_name(value)} cannot be compared")
         if value.is_nested:
             raise Unreadable("a nested tensor cannot be compared")
         if value.layout != torch.strided:
@@ -122,16 +122,16 @@ def _is_fake(value: Tensor) -> bool:
     return is_a(value, FakeTensor)
 
 
-def plain_value(value: Any) -> Any:
-    """Lists, numbers and None of Python's own classes, then as `lists.as_plain` gives them.
+def to_plain_value(value: Any) -> Any:
+    """Convert lists and numbers to Python's own classes, then as `lists.as_plain` does.
 
     Raises:
-        Unreadable: lists too deep, a list that holds itself, too many numbers.
+        Unreadable: lists too deep, a list that contains itself, too many numbers.
     """
-    return as_plain(_of_exact_classes(value, 0, [MOST]))
+    return as_plain(_to_exact_classes(value, 0, [MOST]))
 
 
-def _of_exact_classes(value: Any, depth: int, room: list[int]) -> Any:
+def _to_exact_classes(value: Any, depth: int, room: list[int]) -> Any:
     room[0] -= 1
     if room[0] < 0:
         raise Unreadable(f"it has more than {MOST:,} numbers")
@@ -139,16 +139,16 @@ def _of_exact_classes(value: Any, depth: int, room: list[int]) -> Any:
         if is_a(value, kind):
             if depth == DEEPEST:
                 raise Unreadable(TOO_DEEP)
-            return [_of_exact_classes(each, depth + 1, room) for each in kind.__iter__(value)]
+            return [_to_exact_classes(each, depth + 1, room) for each in kind.__iter__(value)]
     if is_a(value, bool):
         return value
     if is_a(value, int):
         return int.__int__(value)
     if is_a(value, float):
         return float.__float__(value)
-    return value.item() if is_a(value, _numpy_scalar()) else value
+    return value.item() if is_a(value, _class_of_numpy_numbers()) else value
 
 
-def _numpy_scalar() -> type:
+def _class_of_numpy_numbers() -> type:
     numpy = sys.modules.get("numpy")
     return numpy.generic if numpy else Unreadable  # without numpy nothing can be one of its numbers

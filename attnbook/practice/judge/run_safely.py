@@ -1,4 +1,4 @@
-"""Run what a reader wrote: it may never end, raise anything, print, warn, or change the world."""
+"""Run a reader's code, which may never end, raise anything, print, warn, or change globals."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ from attnbook.practice.judge.world import AllSettings, Names, Settings, owners
 
 LIMIT = 10.0
 """Seconds that one call may take."""
-PATIENCE = 30  # how many times as long a call of ours may take, whose first use imports much
-MOST_PRINTED = 20_000  # characters that are kept of what a call prints
+PATIENCE = 30  # how many times longer our own calls may take: their first use imports much
+MOST_PRINTED = 20_000  # stored characters of what a call prints
 STACK = 1000  # the recursion limit that our own code needs, which is Python's own
 
 _BUILTINS = dict(vars(builtins))
-_ANYTHING = BaseException  # a name that is not looked up in builtins
-_restore_builtins = vars(builtins).update  # needs no builtin itself
+_ANYTHING = BaseException  # not looked up in builtins, which may have changed
+_put_builtins_back = vars(builtins).update  # needs no builtin itself
 
 
 class Stopped(BaseException):
-    """Thrown into what does not end. No Exception, so that `except Exception` lets it pass."""
+    """Thrown into a call that does not end; `except Exception` does not catch it."""
 
 
 @dataclass
-class Ran:
-    """How a call went: it gave a value, or an error, or did not end."""
+class CallResult:
+    """The result of a call: a value, an error, or no end."""
 
     value: Any = None
     error: BaseException | None = None
     ended: bool = False
-    left: bool = False  # whether it still runs
-    printed: str = ""  # and what it warned of
+    left: bool = False  # running, because it could not be stopped
+    printed: str = ""  # with its warnings
 
     @property
     def endless(self) -> str:
@@ -58,7 +58,7 @@ class _State:
 
     lock: threading.RLock = field(default_factory=threading.RLock)
     own: Names = field(default_factory=lambda: Names([]))  # as this package was imported
-    theirs: Names | None = None  # as the session found them; None outside a session
+    theirs: Names | None = None  # when the session began; None outside a session
     differ: bool = False  # whether the reader's code needs its own names
     ours: bool = False  # whether what runs is ours
 
@@ -67,7 +67,7 @@ _STATE = _State()
 
 
 def remember_names() -> None:
-    """Keep the functions of torch, Python and this package as they are now, to compute with."""
+    """Store the current functions of torch, Python and this package, to compute with."""
     _STATE.own = Names(owners())
 
 
@@ -75,10 +75,10 @@ def remember_names() -> None:
 def session() -> Iterator[None]:
     """Judge in here: one thread at a time, with names as they were when this was imported.
 
-    Afterwards the world is as it was before.
+    Afterwards all names and settings are restored.
 
     Raises:
-        RuntimeError: code that is being judged asks for it.
+        RuntimeError: code that is being judged calls it.
     """
     if isinstance(threading.current_thread(), _Worker):
         raise RuntimeError("check and grade_tests cannot be called by code that they run")
@@ -86,7 +86,7 @@ def session() -> Iterator[None]:
         if _STATE.theirs is not None:
             yield
             return
-        settings, _STATE.theirs = AllSettings(), _STATE.own.again()
+        settings, _STATE.theirs = AllSettings(), _STATE.own.take_again()
         _STATE.differ = _STATE.own.put_back()
         try:
             sys.setrecursionlimit(max(STACK, sys.getrecursionlimit()))
@@ -100,7 +100,7 @@ def session() -> Iterator[None]:
 
 @contextmanager
 def own_names() -> Iterator[None]:
-    """What is called in here is ours: it ends, and does not see what a reader assigned to names."""
+    """Run our own code in here: it ends, and ignores what a reader assigned to names."""
     before, _STATE.ours = _STATE.ours, True
     try:
         yield
@@ -108,24 +108,24 @@ def own_names() -> Iterator[None]:
         _STATE.ours = before
 
 
-def run(call: Callable[[], Any]) -> Ran:
-    """Call, in a thread that can be given up, and give back whatever happens.
+def run(call: Callable[[], Any]) -> CallResult:
+    """Call in a thread that can be abandoned, and return whatever happens.
 
     Torch's random numbers on the CPU begin at the same seed each time. Afterwards switches,
-    streams and names are as they were, and nothing was printed. To be called in a `session`.
+    streams and names are restored, and nothing was printed. To be called in a `session`.
     """
-    ran, printed = Ran(), _Printed()
+    result, printed = CallResult(), _Printed()
 
     def work() -> None:
         try:
-            ran.value = call()
+            result.value = call()
         except Stopped:
             return
-        except _ANYTHING as error:  # exit() is an answer, too
-            ran.error = error
+        except _ANYTHING as error:  # exit() raises, too
+            result.error = error
         finally:
-            _restore_builtins(_BUILTINS)
-        ran.ended = True
+            _put_builtins_back(_BUILTINS)
+        result.ended = True
 
     settings, seconds = Settings(), PATIENCE * LIMIT if _STATE.ours else LIMIT
     theirs = _STATE.theirs if _STATE.differ and not _STATE.ours else None
@@ -142,17 +142,17 @@ def run(call: Callable[[], Any]) -> Ran:
         try:
             worker.work_for(seconds)
         finally:
-            _restore_builtins(_BUILTINS)
-            ran.left = not worker.stop()
+            _put_builtins_back(_BUILTINS)
+            result.left = not worker.stop()
             settings.put_back()
             _STATE.own.put_back()
-    ran.printed = printed.text()
-    return ran
+    result.printed = printed.text()
+    return result
 
 
 @contextmanager
 def by_default() -> Iterator[None]:
-    """Torch as it begins: single precision, on the CPU, keeping what gradients need."""
+    """Torch's own defaults: single precision, on the CPU, with gradients."""
     dtype = torch.get_default_dtype()
     torch.set_default_dtype(torch.float32)
     try:
@@ -163,7 +163,7 @@ def by_default() -> Iterator[None]:
 
 
 class _Printed(io.TextIOBase):
-    """What a call prints and warns of, up to a limit; closing it changes nothing."""
+    """Collects what a call prints and warns of, up to a limit; closing it changes nothing."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -181,11 +181,11 @@ class _Printed(io.TextIOBase):
         return True
 
     def close(self) -> None:
-        """Printing goes on."""
+        """Do nothing: printing continues."""
 
     def warned(self, message: Warning | str, *_: object, **__: object) -> None:
-        """Stand in for `warnings.showwarning`."""
-        # Where in torch's own code a warning was raised says nothing to a reader.
+        """Replace `warnings.showwarning`."""
+        # A position in torch's own code does not help a reader.
         text = str(message).split(" (Triggered internally")[0][: max(0, self.room)]
         if text:
             self.warnings.append(text)
@@ -208,7 +208,7 @@ class _Worker(threading.Thread):
         self.done.acquire()
 
     def work_for(self, seconds: float) -> None:
-        """Let it begin, and wait: in C alone, since what runs may have deleted a builtin."""
+        """Start the work and wait, in C only, because the work may have deleted a builtin."""
         self.may_begin.release()
         self.done.acquire(timeout=seconds)
 
@@ -221,14 +221,14 @@ class _Worker(threading.Thread):
                     self.work()
                 with self.gate:
                     self.over = True
-                for _ in range(2):  # what was thrown before the gate closed comes at such a step
+                for _ in range(2):  # an exception thrown before the gate closed is raised here
                     pass
-            except Stopped:  # it came while the work was being left
+            except Stopped:  # thrown while the work was ending
                 continue
         self.done.release()
 
     def stop(self) -> bool:
-        """Throw until the thread ends, and say whether it did: C code does not listen."""
+        """Throw until the thread ends, and return whether it did: C code cannot be interrupted."""
         for _ in range(50):
             if not self.is_alive():
                 return True
@@ -239,10 +239,9 @@ class _Worker(threading.Thread):
         return not self.is_alive()
 
     def _throw(self) -> None:
-        """Into this thread at its next step.
+        """Raise `Stopped` in this thread at its next step.
 
-        It is never taken back by throwing nothing: Python would then wait for it in each call
-        that is traced, for ever.
+        It is never cancelled: Python would then wait for it forever in each traced call.
         """
         ctypes.pythonapi.PyThreadState_SetAsyncExc(
             ctypes.c_ulong(self.ident or 0), ctypes.py_object(Stopped)

@@ -1,4 +1,4 @@
-"""What an implementation does with a case, and how two outcomes differ, in words."""
+"""The outcome of an implementation in a case, and how two outcomes differ, in words."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from torch import Tensor
 
 from attnbook.practice.judge.lists import Unreadable
 from attnbook.practice.judge.reading import (
+    class_name,
+    error_text,
     is_a,
-    is_raised,
-    line_of,
-    name_of,
-    plain_tensor,
-    tensors,
-    text_of,
+    is_raised_by_statement,
+    line_in_own_code,
+    to_plain_tensor,
+    to_tensors,
 )
 from attnbook.practice.judge.run_safely import Stopped, by_default, run, session
 from attnbook.practice.task import Case, Function, Task
@@ -31,7 +31,7 @@ _ASYNC = {
     "async_generator": "an asynchronous generator: write `def`, not `async def`, and `return`.",
     "generator": "a generator: write `return`, not `yield`.",
 }
-WIDE = (torch.float32, torch.float64)  # types in which what flows back is compared
+WIDE = (torch.float32, torch.float64)  # types in which gradients are compared
 # How far numbers may be apart, as a share and in all; for whole numbers and masks not at all.
 CLOSE = {
     torch.float64: (1e-7, 1e-9),
@@ -43,20 +43,20 @@ CLOSE = {
 
 @dataclass
 class Outcome:
-    """What happened.
+    """The outcome of a call.
 
     Args:
         problem: a sentence, when there are no tensors to compare.
         kind, refusal: of the problem.
-        outputs: what came back.
-        changed: the names of arguments that are no longer what they were.
-        gradients: what flows back to each argument of numbers, None where nothing does.
-        printed: what it printed and warned of.
+        outputs: the tensors it returns.
+        changed: the names of arguments that it changes.
+        gradients: of each floating-point argument, None where nothing flows back.
+        printed: its output and its warnings.
     """
 
     problem: str = ""
     kind: str = ""  # of a problem; equal problems of two implementations have equal kinds
-    refusal: bool = False  # whether the problem is an error that says the input is wrong
+    refusal: bool = False  # whether the problem is an error about wrong input
     outputs: tuple[Tensor, ...] = ()
     changed: tuple[str, ...] = ()
     gradients: tuple[Tensor | None, ...] = ()
@@ -65,17 +65,17 @@ class Outcome:
 
 @by_default()
 def outcome_of(task: Task, case: Case, written: Function) -> Outcome:
-    """Call what was written, and look at all that came of it, within one limit of time."""
+    """Call an answer and read its outcome, within one time limit."""
     with session():
         arguments, before = case.make(), case.make()
-        ran = run(lambda: _outcome(task, case, written, arguments, before))
-    if ran.endless:
-        outcome = Outcome(ran.endless, ENDLESS)
-    elif ran.error is not None:  # not that of the call, but of looking at its result
-        outcome = _unreadable(name_of(ran.error))
+        result = run(lambda: _outcome(task, case, written, arguments, before))
+    if result.endless:
+        outcome = Outcome(result.endless, ENDLESS)
+    elif result.error is not None:  # from reading the result, not from the call
+        outcome = _unreadable(class_name(result.error))
     else:
-        outcome = ran.value
-    outcome.printed = ran.printed
+        outcome = result.value
+    outcome.printed = result.printed
     return outcome
 
 
@@ -86,17 +86,17 @@ def _outcome(
     arguments: tuple[Any, ...],
     before: tuple[Any, ...],
 ) -> Outcome:
-    """In the worker: whatever the reader's own classes do while they are read can be stopped."""
-    wrong = _cannot_be_called(task, written, arguments)
+    """Run in the worker, where code of the reader's own classes can be stopped, too."""
+    wrong = _describe_wrong_call(task, written, arguments)
     if wrong:
         return Outcome(wrong, "call")
-    follow = case.gradients and not case.refused
-    leaves = [is_numbers(argument) and follow for argument in arguments]
+    compare_gradients = case.gradients and not case.refused
+    leaves = [has_gradient(argument) and compare_gradients for argument in arguments]
     for argument, leaf in zip(arguments, leaves, strict=True):
         if leaf:
             argument.requires_grad_()
     called = tuple(
-        # Not a leaf itself: what writes into it is found, and raises nothing.
+        # Not a leaf itself: writing into it is detected and raises nothing.
         argument.clone() if leaf else argument
         for argument, leaf in zip(arguments, leaves, strict=True)
     )
@@ -106,12 +106,12 @@ def _outcome(
     except Stopped:
         raise
     except BaseException as error:  # exit() is an answer, too
-        outcome.problem, outcome.kind = _describe_error(error), _kind_of(error)
+        outcome.problem, outcome.kind = _describe_error(error), _error_kind(error)
         outcome.refusal = is_a(error, TypeError) or is_a(error, ValueError)
-        outcome.problem += f" The inputs: {_described(task, arguments)}."
+        outcome.problem += f" The inputs: {_describe_arguments(task, arguments)}."
     else:
         try:
-            _read(outcome, task, value)
+            _read_value(outcome, task, value)
         except Unreadable as error:
             outcome = _unreadable(str(error))
     outcome.changed = tuple(
@@ -119,9 +119,9 @@ def _outcome(
         for name, argument, old in zip(task.arguments, called, before, strict=False)
         if isinstance(argument, Tensor) and not _same(argument.detach(), old)
     )
-    if follow and outcome.outputs:
-        followed = [a for a, leaf in zip(arguments, leaves, strict=True) if leaf]
-        _follow_back(outcome, followed, leftovers=case.leftovers)
+    if compare_gradients and outcome.outputs:
+        leaves_of_call = [a for a, leaf in zip(arguments, leaves, strict=True) if leaf]
+        _run_backward(outcome, leaves_of_call, leftovers=case.leftovers)
         outcome.outputs = tuple(output.detach() for output in outcome.outputs)
     return outcome
 
@@ -130,20 +130,20 @@ def _unreadable(why: str) -> Outcome:
     return Outcome(f"The result cannot be read: {why}.", UNREADABLE)
 
 
-def _cannot_be_called(task: Task, written: Function, arguments: tuple[Any, ...]) -> str:
-    """Say so if the arguments do not fit, before an error somewhere inside does."""
+def _describe_wrong_call(task: Task, written: Function, arguments: tuple[Any, ...]) -> str:
+    """Report arguments that do not fit, before they cause an error somewhere inside."""
     names = ", ".join(task.arguments[: len(arguments)])
     if task.as_function(written) is not written:
-        return ""  # what is called is ours
+        return ""  # the function that is called is ours
     if inspect.isclass(written):
         return (
             f"`{written.__name__}` is a class. It was called with ({names}) to make an object, "
-            f"where an answer was expected: hand over an object of it, `{written.__name__}(…)`."
+            f"where an answer was expected: pass an object of it, `{written.__name__}(…)`."
         )
     try:
         signature = inspect.signature(written)
-    except Exception:  # of a callable that raises whatever it is asked
-        return ""  # as what is written in C, it says itself what it wants
+    except Exception:  # of a callable that raises whenever it is inspected
+        return ""  # like functions in C, it reports wrong arguments itself
     try:
         signature.bind(*arguments)
     except TypeError as error:
@@ -154,8 +154,8 @@ def _cannot_be_called(task: Task, written: Function, arguments: tuple[Any, ...])
     return ""
 
 
-def _described(task: Task, arguments: tuple[Any, ...]) -> str:
-    """Tell what a case's arguments look like."""
+def _describe_arguments(task: Task, arguments: tuple[Any, ...]) -> str:
+    """Describe the arguments of a case by shape and type."""
     parts = []
     for name, argument in zip(task.arguments, arguments, strict=False):
         if isinstance(argument, Tensor):
@@ -168,43 +168,43 @@ def _described(task: Task, arguments: tuple[Any, ...]) -> str:
 
 
 def _describe_error(error: BaseException) -> str:
-    text, line = text_of(error).rstrip("."), line_of(error)
-    message = f"{name_of(error)}: {text}" if text else name_of(error)
+    text, line = error_text(error).rstrip("."), line_in_own_code(error)
+    message = f"{class_name(error)}: {text}" if text else class_name(error)
     return f"It raises {message}{f' (line {line} of the cell or file)' if line else ''}."
 
 
 def _describe_backward(error: BaseException) -> str:
-    if "inplace operation" in text_of(error):
+    if "inplace operation" in error_text(error):
         return (
             "Nothing can flow back through it: a tensor that the gradients need was written "
             "into. Make a new one instead, with `torch.where` or `masked_fill` for instance."
         )
-    return f"Nothing can flow back through it: {text_of(error).rstrip('.')}."
+    return f"Nothing can flow back through it: {error_text(error).rstrip('.')}."
 
 
-def _kind_of(error: BaseException) -> str:
-    # What the reader's code raises itself it words in its own way. Of torch's errors two that
-    # only have their class in common are not alike; sizes may differ.
-    if is_raised(error):
-        return f"{name_of(error)} raised"
-    return f"{name_of(error)} {re.sub(r'[0-9.]+', '#', text_of(error))[:60]}"
+def _error_kind(error: BaseException) -> str:
+    # A reader's own `raise` has any wording. Two errors of torch with only the class in common are
+    # different; sizes may differ.
+    if is_raised_by_statement(error):
+        return f"{class_name(error)} raised"
+    return f"{class_name(error)} {re.sub(r'[0-9.]+', '#', error_text(error))[:60]}"
 
 
-def _read(outcome: Outcome, task: Task, value: Any) -> None:
-    values = tensors(value, several=len(task.outputs) > 1)
-    kinds = [name_of(each) for each in values]
+def _read_value(outcome: Outcome, task: Task, value: Any) -> None:
+    values = to_tensors(value, several=len(task.outputs) > 1)
+    kinds = [class_name(each) for each in values]
     given = [is_a(each, Tensor) for each in values]
     if value is None:
         outcome.problem = "It returns None where a tensor was expected. Is there a `return`?"
         kinds = ["NoneType"]
     elif inspect.iscoroutine(value) or inspect.isgenerator(value) or inspect.isasyncgen(value):
-        outcome.problem = f"It returns {_ASYNC[name_of(value)]}"
+        outcome.problem = f"It returns {_ASYNC[class_name(value)]}"
     elif values and all(given):
-        outcome.outputs = tuple(plain_tensor(each) for each in values)
+        outcome.outputs = tuple(to_plain_tensor(each) for each in values)
         return
     elif len(values) == len(task.outputs) > 1:
         pairs = zip(task.outputs, kinds, given, strict=True)
-        parts = (f"{name} is {kind}" for name, kind, it_is in pairs if not it_is)
+        parts = (f"{name} is {kind}" for name, kind, is_tensor in pairs if not is_tensor)
         outcome.problem = f"{' and '.join(parts)} where a tensor was expected."
         outcome.problem = outcome.problem[:1].upper() + outcome.problem[1:]
     else:
@@ -212,12 +212,12 @@ def _read(outcome: Outcome, task: Task, value: Any) -> None:
         if len(task.outputs) > 1:
             wanted = f"a tuple was expected: ({', '.join(task.outputs)})"
         several = is_a(value, tuple) or len(values) > 1
-        found = ", ".join(kinds[:MOST_KINDS]) if several and kinds else name_of(value)
+        found = ", ".join(kinds[:MOST_KINDS]) if several and kinds else class_name(value)
         outcome.problem = f"It returns {found} where {wanted}."
     outcome.kind = f"returned {', '.join(kinds[:MOST_KINDS])}"
 
 
-def is_numbers(argument: Any) -> bool:
+def has_gradient(argument: Any) -> bool:
     """Whether gradients of an argument are compared."""
     return isinstance(argument, Tensor) and argument.dtype in WIDE
 
@@ -228,10 +228,10 @@ def _same(now: Tensor, before: Tensor) -> bool:
     )
 
 
-def _follow_back(outcome: Outcome, leaves: list[Tensor], *, leftovers: bool) -> None:
-    """Send the same numbers back through each output, and keep what arrives."""
+def _run_backward(outcome: Outcome, leaves: list[Tensor], *, leftovers: bool) -> None:
+    """Send fixed numbers back through each output, and store the gradients."""
     sent = [
-        (output, _sent_back(output, leftovers=leftovers))
+        (output, _numbers_sent_back(output, leftovers=leftovers))
         for output in outcome.outputs
         if output.requires_grad
     ]
@@ -242,35 +242,35 @@ def _follow_back(outcome: Outcome, leaves: list[Tensor], *, leftovers: bool) -> 
     outcome.gradients = (None,) * len(leaves)
     try:
         flows = torch.autograd.grad(outputs, leaves, signs, allow_unused=True)
-        outcome.gradients = tuple(None if it is None else plain_tensor(it) for it in flows)
+        outcome.gradients = tuple(None if it is None else to_plain_tensor(it) for it in flows)
     except Stopped:
         raise
     except BaseException as error:  # the reader's own function may raise anything
         outcome.problem, outcome.kind = _describe_backward(error), BACKWARD
 
 
-def _sent_back(output: Tensor, *, leftovers: bool) -> Tensor:
-    # Mixed signs, and no two alike: a sum would hide much.
+def _numbers_sent_back(output: Tensor, *, leftovers: bool) -> Tensor:
+    # Mixed signs, and no two equal: ones would hide errors that cancel.
     numbers = torch.linspace(-1, 1.5, output.numel(), dtype=output.dtype).reshape(output.shape)
     return numbers.masked_fill(output == 0, torch.nan) if leftovers else numbers
 
 
 @by_default()
 def difference(task: Task, case: Case, found: Outcome, expected: Outcome) -> str:
-    """Say how an outcome differs from another one in a sentence; nothing if it does not."""
+    """Describe in a sentence how an outcome differs from another one; empty if it does not."""
     if case.refused:
-        return _not_refused(found)
+        return _describe_missing_refusal(found)
     if found.kind == BACKWARD and found.changed != expected.changed:
-        return _changes(found, expected)  # that is why nothing flows back
+        return _describe_changes(found, expected)  # that is why nothing flows back
     if found.problem or expected.problem:
         return "" if found.kind == expected.kind else found.problem or "It gives an answer."
     return (
-        _count(found, expected)
-        or _form(task, found, expected)
+        _describe_count(found, expected)
+        or _describe_form(task, found, expected)
         or _broken_law(task, case, found)
-        or _numbers(task, found, expected)
-        or _changes(found, expected)
-        or _flow(task, case, found, expected)
+        or _describe_wrong(task, found, expected)
+        or _describe_changes(found, expected)
+        or _describe_gradients(task, case, found, expected)
     )
 
 
@@ -279,22 +279,22 @@ def same(task: Task, case: Case, found: Outcome, other: Outcome) -> bool:
     if found.problem or other.problem:
         refused = case.refused and found.refusal and other.refusal
         return refused or found.kind == other.kind
-    # Neither laws nor what is asked: only whether all that came of them is equal.
+    # Laws and refusals do not matter here, only whether all results are equal.
     plain, answers = replace(task, laws=()), replace(case, refused=False)
     if not all(output.isfinite().all() for output in (*found.outputs, *other.outputs)):
-        # What flows back where an output is NaN depends on how it came about.
+        # Where an output is NaN, gradients depend on how it was computed.
         found, other = replace(found, gradients=()), replace(other, gradients=())
     return not difference(plain, answers, found, other)
 
 
-def says_nothing(outcome: Outcome) -> bool:
-    """Whether all that came back is NaN, as many faults end."""
+def is_all_nan(outcome: Outcome) -> bool:
+    """Whether all outputs are NaN, which is the result of many bugs."""
     return bool(outcome.outputs) and all(
         output.numel() > 0 and bool(output.isnan().all()) for output in outcome.outputs
     )
 
 
-def _not_refused(found: Outcome) -> str:
+def _describe_missing_refusal(found: Outcome) -> str:
     if found.refusal:
         return ""
     if found.problem:
@@ -302,7 +302,7 @@ def _not_refused(found: Outcome) -> str:
     return "It gives an answer, where the input is wrong: raise a ValueError that says what is."
 
 
-def _count(found: Outcome, expected: Outcome) -> str:
+def _describe_count(found: Outcome, expected: Outcome) -> str:
     many = len(found.outputs), len(expected.outputs)
     if many[0] == many[1]:
         return ""
@@ -310,7 +310,7 @@ def _count(found: Outcome, expected: Outcome) -> str:
     return f"It returns {tensors}, expected was {many[1]}."
 
 
-def _form(task: Task, found: Outcome, expected: Outcome) -> str:
+def _describe_form(task: Task, found: Outcome, expected: Outcome) -> str:
     for name, mine, right in zip(task.outputs, found.outputs, expected.outputs, strict=True):
         if mine.shape != right.shape:
             shapes = tuple(mine.shape), tuple(right.shape)
@@ -322,22 +322,22 @@ def _form(task: Task, found: Outcome, expected: Outcome) -> str:
 
 def _broken_law(task: Task, case: Case, found: Outcome) -> str:
     if any(output.isnan().any() for output in found.outputs):
-        return ""  # that says more
+        return ""  # a message about NaN is more helpful
     for law in task.laws:
         if not law.holds(*found.outputs, *case.make()):
             return law.words
     return ""
 
 
-def _numbers(task: Task, found: Outcome, expected: Outcome) -> str:
+def _describe_wrong(task: Task, found: Outcome, expected: Outcome) -> str:
     for name, mine, right in zip(task.outputs, found.outputs, expected.outputs, strict=True):
-        wrong = _apart(mine.detach(), right.detach())
+        wrong = _differ(mine.detach(), right.detach())
         if wrong.any():
             return f"In {name} {_describe_numbers(mine.detach(), right.detach(), wrong)}"
     return ""
 
 
-def _apart(mine: Tensor, right: Tensor) -> Tensor:
+def _differ(mine: Tensor, right: Tensor) -> Tensor:
     if mine.dtype not in CLOSE:
         return mine != right
     share, least = CLOSE[mine.dtype]
@@ -345,11 +345,11 @@ def _apart(mine: Tensor, right: Tensor) -> Tensor:
 
 
 def _describe_numbers(mine: Tensor, right: Tensor, wrong: Tensor) -> str:
-    """Tell how many differ, and how the first one does, but not what is right."""
+    """Describe how many numbers differ, and the first one, without the right number."""
     count = int(wrong.sum())
     index = tuple(wrong.nonzero()[0].tolist())
     one, other = mine[index].item(), right[index].item()
-    what = "places" if mine.dtype == torch.bool else "numbers"
+    what = "positions" if mine.dtype == torch.bool else "numbers"
     share = f"{count} of {mine.numel()} {what} are wrong; the first, at {index}, is"
     if not index:
         share = "the number is wrong: it is"
@@ -360,26 +360,25 @@ def _describe_numbers(mine: Tensor, right: Tensor, wrong: Tensor) -> str:
     return f"{share} {one:.4g}, and should be {'smaller' if one > other else 'larger'}."
 
 
-def _changes(found: Outcome, expected: Outcome) -> str:
+def _describe_changes(found: Outcome, expected: Outcome) -> str:
     changed = [name for name in found.changed if name not in expected.changed]
     if changed:
         return f"It changes the caller's `{'`, `'.join(changed)}`: write into a new tensor."
     return "" if found.changed == expected.changed else "It changes nothing of the caller's."
 
 
-def _flow(task: Task, case: Case, found: Outcome, expected: Outcome) -> str:
-    leaves = [
-        (name, argument)
-        for name, argument in zip(task.arguments, case.make(), strict=False)
-        if is_numbers(argument)
-    ]
-    for (name, argument), mine, right in zip(
-        leaves, found.gradients, expected.gradients, strict=False
-    ):
-        nothing = torch.zeros_like(argument)
-        mine_flows, right_flows = (nothing if it is None else it for it in (mine, right))
-        if not _apart(mine_flows, right_flows).any():
+def _describe_gradients(task: Task, case: Case, found: Outcome, expected: Outcome) -> str:
+    for i, (mine, right) in enumerate(zip(found.gradients, expected.gradients, strict=False)):
+        known = right if mine is None else mine
+        if known is None:
             continue
+        mine_flows, right_flows = (
+            torch.zeros_like(known) if it is None else it for it in (mine, right)
+        )
+        if not _differ(mine_flows, right_flows).any():
+            continue
+        pairs = zip(task.arguments, case.make(), strict=False)
+        name = [name for name, argument in pairs if has_gradient(argument)][i]
         if mine is None:
             return f"No gradient flows back to `{name}`; was it detached, or made a number?"
         what = "is NaN" if mine.isnan().any() else "is not"

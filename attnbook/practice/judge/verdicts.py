@@ -1,4 +1,4 @@
-"""Verdicts and grades as a page, a terminal and nbval show them."""
+"""Verdicts and grades, as text and as HTML."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ OWN_FAULTS = {
     "KeyboardInterrupt": "the test was interrupted.",
     "Skipped": "the test skips itself. It must run, and raise when something is wrong.",
     "SkipTest": "the test skips itself. It must run, and raise when something is wrong.",
-    "False": "it returns False, which nobody looks at. Write `assert` instead of `return`.",
+    "False": "it returns False, which has no effect. Write `assert` instead of `return`.",
     "does not end": "the test does not end. It was stopped, and not tried on the others.",
     "unreadable": "the test raises something that cannot be read.",
 }
 BOX = "border-left: 4px solid currentColor; padding: 0.2em 1em; margin: 0.5em 0"
 
 
-class Shown:
-    """Paragraphs, each of lines; a page sets `code` apart, and lets long tables scroll."""
+class Message:
+    """Paragraphs as text or as HTML, where `code` is marked and long tables scroll."""
 
     def paragraphs(self) -> list[str]:
         """The verdict, a paragraph each."""
@@ -51,8 +51,8 @@ def as_html(text: str) -> str:
 
 
 @dataclass(repr=False)
-class Verdict(Shown):
-    """What `check` found. `bool(verdict)` says whether all holds."""
+class Verdict(Message):
+    """The result of `check`. `bool(verdict)` is whether all cases hold."""
 
     task: Task
     held: list[str]
@@ -74,15 +74,15 @@ class Verdict(Shown):
 
 
 @dataclass(repr=False)
-class Grade(Shown):
-    """What `grade_tests` found. `bool(grade)` says whether all bugs and no right code are caught.
+class Grade(Message):
+    """The result of `grade_tests`. `bool(grade)` is whether all bugs and no right code are caught.
 
     Args:
         task: whose bugs they are.
         tests: the names of the tests.
         failures: for each test, the right code that it fails on, and how.
         caught: for each bug, whether each test fails on it, and on no right code.
-        hints: what is wrong with each test itself; nothing if it can be graded.
+        hints: what is wrong with each test itself; empty if it can be graded.
     """
 
     task: Task
@@ -105,7 +105,7 @@ class Grade(Shown):
 
     def paragraphs(self) -> list[str]:
         """The grade around its table, a paragraph each."""
-        return [self._summary(), *self._accusations(), *self._missed()]
+        return [self._summary(), *self._describe_unfair_tests(), *self._describe_missed_bug()]
 
     def __repr__(self) -> str:
         first, *rest = self.paragraphs()
@@ -119,9 +119,9 @@ class Grade(Shown):
         return f'<div class="attnbook-verdict" style="{BOX}">{first}{table}{"".join(rest)}</div>'
 
     def _summary(self) -> str:
-        """Without numbers of bugs and right implementations: chapters store it, and more come."""
+        """Give no totals, because chapters store this text and bugs are added."""
         some = any(map(any, self.caught.values()))
-        # A fair test that catches something is no failure: without a mark.
+        # A fair test that catches something, but not all, gets no mark.
         mark = "✓ " if self else "✗ " if any(self.failures) or any(self.hints) or not some else ""
         tests = "1 test" if len(self.tests) == 1 else f"{len(self.tests)} tests"
         bugs = "every known bug" if self.share == 1 else "not every known bug" if some else "no bug"
@@ -129,7 +129,7 @@ class Grade(Shown):
         right = "right code" if any(self.failures) else "no right implementation"
         return f"{mark}{self.task.name}, {tests}: {bugs} is caught. {fails} on {right}."
 
-    def _accusations(self) -> list[str]:
+    def _describe_unfair_tests(self) -> list[str]:
         lines = []
         hints = self.hints or [""] * len(self.tests)
         for test, failures, hint in zip(self.tests, self.failures, hints, strict=True):
@@ -152,7 +152,7 @@ class Grade(Shown):
                 )
         return [*lines, "What such a test catches does not count."] if lines else []
 
-    def _missed(self) -> list[str]:
+    def _describe_missed_bug(self) -> list[str]:
         missed = [self.task.bugs[name] for name, row in self.caught.items() if not any(row)]
         if not missed:
             return []
@@ -161,7 +161,7 @@ class Grade(Shown):
 
     def _rows(self) -> list[str]:
         if not self.share:
-            return []  # the table would say nothing
+            return []  # the table would be empty
         width = max(map(len, self.caught))
         heads = [f"test {i}" for i in range(1, len(self.tests) + 1)]
         names = [f"  {head}: {test}" for head, test in zip(heads, self.tests, strict=True)]

@@ -1,4 +1,4 @@
-"""What a reader's code may change outside itself, and how it is put back.
+"""Global state that a reader's code may change, and how it is restored.
 
 `Names` are the attributes of modules and classes that the judge computes with; `Settings` are
 switches, seeds and streams of Python and torch.
@@ -27,7 +27,7 @@ from torch.nn.modules import module as hooks_of_modules
 Owner = ModuleType | type
 # Attributes of a class that Python writes itself; in modules torch's compiler writes many such.
 _PRIVATE = ("__doc__", "__annotations__", "__abstractmethods__")
-_DICT = type.__dict__["__dict__"].__get__  # of a class, whatever its metaclass says
+_DICT = type.__dict__["__dict__"].__get__  # of a class, even if its metaclass hides it
 _HOOKS = (
     "_global_forward_hooks",
     "_global_forward_pre_hooks",
@@ -45,12 +45,12 @@ class Names:
             now = _dict_of(owner)
             self.of.append((owner, now, dict(now), tuple(now.values())))
 
-    def again(self) -> Names:
+    def take_again(self) -> Names:
         """The same attributes, as they are now."""
         return Names([owner for owner, *_ in self.of])
 
     def put_back(self) -> bool:
-        """Undo every assignment and deletion since, and say whether there was any."""
+        """Undo every assignment and deletion since, and return whether there was any."""
         changed = False
         for owner, now, before, values in self.of:
             if _equal(tuple(now.values()), values):
@@ -60,7 +60,7 @@ class Names:
 
 
 def _equal(now: tuple[Any, ...], before: tuple[Any, ...]) -> bool:
-    """Whether all are the same; asking whether they are equal is ten times faster, if they are."""
+    """Whether all are equal, which is ten times faster than comparing identities one by one."""
     try:
         return now == before
     except Exception:  # of a class of the reader's own
@@ -79,7 +79,7 @@ def _restore(owner: Owner, now: Any, before: dict[str, Any]) -> bool:
             _set(owner, name, value)
             changed = True
     for name in [name for name in now if name not in before]:
-        # A submodule that was imported meanwhile is no change.
+        # A submodule that was imported meanwhile does not count.
         if not name.startswith(private) and not isinstance(now[name], ModuleType):
             _delete(owner, name)
             changed = True
@@ -107,7 +107,7 @@ def owners() -> list[Owner]:
         for name, module in list(sys.modules.items())
         if isinstance(module, ModuleType)
         and (name == "attnbook" or name.startswith("attnbook."))
-        and not name.startswith("attnbook.practice")  # the judge itself is not its own business
+        and not name.startswith("attnbook.practice")  # the judge does not restore itself
     ]
     classes = [
         each
@@ -133,61 +133,61 @@ class Settings:
 
     def __init__(self) -> None:
         self.streams = (sys.stdout, sys.stderr, sys.stdin)
-        self.puts_back: list[Callable[[], object]] = [
-            _again(sys.setrecursionlimit, sys.getrecursionlimit()),
-            _again(setattr, sys, "excepthook", sys.excepthook),
-            _again(setattr, sys, "displayhook", sys.displayhook),
-            _again(setattr, threading, "excepthook", threading.excepthook),
-            _again(torch.set_default_dtype, torch.get_default_dtype()),
-            _again(
+        self.restorers: list[Callable[[], object]] = [
+            _restorer(sys.setrecursionlimit, sys.getrecursionlimit()),
+            _restorer(setattr, sys, "excepthook", sys.excepthook),
+            _restorer(setattr, sys, "displayhook", sys.displayhook),
+            _restorer(setattr, threading, "excepthook", threading.excepthook),
+            _restorer(torch.set_default_dtype, torch.get_default_dtype()),
+            _restorer(
                 torch.use_deterministic_algorithms,
                 torch.are_deterministic_algorithms_enabled(),
                 warn_only=torch.is_deterministic_algorithms_warn_only_enabled(),
             ),
-            _again(torch.set_warn_always, torch.is_warn_always_enabled()),
-            _again(torch.autograd.set_detect_anomaly, torch.is_anomaly_enabled()),
-            _again(torch.set_float32_matmul_precision, torch.get_float32_matmul_precision()),
-            _again(torch.set_num_threads, torch.get_num_threads()),
-            *(_of_dict(getattr(hooks_of_modules, name)) for name in _HOOKS),
+            _restorer(torch.set_warn_always, torch.is_warn_always_enabled()),
+            _restorer(torch.autograd.set_detect_anomaly, torch.is_anomaly_enabled()),
+            _restorer(torch.set_float32_matmul_precision, torch.get_float32_matmul_precision()),
+            _restorer(torch.set_num_threads, torch.get_num_threads()),
+            *(_dict_restorer(getattr(hooks_of_modules, name)) for name in _HOOKS),
         ]
 
     def put_back(self) -> None:
         """Undo what was changed since."""
         sys.stdout, sys.stderr, sys.stdin = self.streams
-        for put_back in self.puts_back:
+        for put_back in self.restorers:
             put_back()
 
 
 class AllSettings(Settings):
-    """Also those that cost more to keep."""
+    """Also those that cost more to store."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.puts_back += [
-            _again(torch.default_generator.set_state, torch.default_generator.get_state()),
-            _again(random.setstate, random.getstate()),
-            *_of_numpy(),
-            _of_dict(vars(torch._tensor_str.PRINT_OPTS)),
-            _of_list(sys.path),
-            _of_modules(),
-            _of_dict(os.environ),
-            _of_hook(sys.settrace, sys.gettrace),
-            _of_hook(sys.setprofile, sys.getprofile),
-            _again(gc.enable if gc.isenabled() else gc.disable),
-            *_of_folder(),
+        self.restorers += [
+            _restorer(torch.default_generator.set_state, torch.default_generator.get_state()),
+            _restorer(random.setstate, random.getstate()),
+            *_numpy_restorers(),
+            _dict_restorer(vars(torch._tensor_str.PRINT_OPTS)),
+            _list_restorer(sys.path),
+            _modules_restorer(),
+            _dict_restorer(os.environ),
+            _hook_restorer(sys.settrace, sys.gettrace),
+            _hook_restorer(sys.setprofile, sys.getprofile),
+            _restorer(gc.enable if gc.isenabled() else gc.disable),
+            *_folder_restorers(),
         ]
 
 
-def _again(call: Callable[..., object], *arguments: Any, **options: Any) -> Callable[[], object]:
+def _restorer(call: Callable[..., object], *arguments: Any, **options: Any) -> Callable[[], object]:
     return lambda: call(*arguments, **options)
 
 
-def _of_hook(put: Callable[[Any], None], get: Callable[[], Any]) -> Callable[[], object]:
+def _hook_restorer(put: Callable[[Any], None], get: Callable[[], Any]) -> Callable[[], object]:
     before = get()
     return lambda: None if get() is before else put(before)
 
 
-def _of_dict(now: Any) -> Callable[[], object]:
+def _dict_restorer(now: Any) -> Callable[[], object]:
     before = dict(now)
 
     def put_back() -> None:
@@ -198,8 +198,8 @@ def _of_dict(now: Any) -> Callable[[], object]:
     return put_back
 
 
-def _of_modules() -> Callable[[], object]:
-    before = dict(sys.modules)  # what is imported meanwhile may stay
+def _modules_restorer() -> Callable[[], object]:
+    before = dict(sys.modules)  # later imports may stay
 
     def put_back() -> None:
         for name, module in before.items():
@@ -209,7 +209,7 @@ def _of_modules() -> Callable[[], object]:
     return put_back
 
 
-def _of_list(now: list[str]) -> Callable[[], object]:
+def _list_restorer(now: list[str]) -> Callable[[], object]:
     before = list(now)
 
     def put_back() -> None:
@@ -218,19 +218,19 @@ def _of_list(now: list[str]) -> Callable[[], object]:
     return put_back
 
 
-def _of_numpy() -> list[Callable[[], object]]:
-    numpy = sys.modules.get("numpy")  # torch runs without it
+def _numpy_restorers() -> list[Callable[[], object]]:
+    numpy = sys.modules.get("numpy")  # torch also runs without it
     if numpy is None:
         return []
     return [
-        _again(numpy.random.set_state, numpy.random.get_state()),
-        _again(numpy.set_printoptions, **numpy.get_printoptions()),
-        _again(numpy.seterr, **numpy.geterr()),
+        _restorer(numpy.random.set_state, numpy.random.get_state()),
+        _restorer(numpy.set_printoptions, **numpy.get_printoptions()),
+        _restorer(numpy.seterr, **numpy.geterr()),
     ]
 
 
-def _of_folder() -> list[Callable[[], object]]:
+def _folder_restorers() -> list[Callable[[], object]]:
     try:
-        return [_again(os.chdir, Path.cwd())]
-    except OSError:  # it was deleted: there is nothing to go back to
+        return [_restorer(os.chdir, Path.cwd())]
+    except OSError:  # the folder was deleted
         return []

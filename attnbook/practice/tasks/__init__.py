@@ -1,6 +1,6 @@
-"""A module for each task, and in it all that is known about it.
+"""A module for each task, with everything about it.
 
-`task` is what is asked for in torch: its statement, its cases, right implementations, the book's
+`task` is the task in torch: its statement, its cases, right implementations, the book's
 own tests and the known bugs. `by_hand`, if there is one, is the same on plain lists, for the page.
-A module is found because it is here.
+A module is found because it is in this folder.
 """

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 import attnbook
-from attnbook.practice.example_inputs import lengths, normal
+from attnbook.practice.example_inputs import lengths, normal, with_dtype
 from attnbook.practice.reference_steps import weigh, where_padding
 from attnbook.practice.task import Function, Task
 
@@ -27,7 +27,7 @@ def _as_function(written: Function) -> Function:
         w_v: Tensor,
     ) -> Tensor:
         if isinstance(written, nn.Module):
-            raise TypeError("this is a layer already: hand over its class, AdditiveAttention")
+            raise TypeError("this is a layer already: pass its class, AdditiveAttention")
         layer = written(W_k.shape[1], W_q.shape[1], w_v.shape[1])
         layer.to(w_v.dtype)
         compiled = hasattr(layer, "_orig_mod")
@@ -37,7 +37,7 @@ def _as_function(written: Function) -> Function:
         prefix = "_orig_mod." if compiled else ""
         state = {f"{prefix}{name}": weight for name, weight in weights.items()}
         lens = [] if valid_lens is None else [valid_lens]
-        with torch.no_grad():  # what is kept of an earlier call must not matter
+        with torch.no_grad():  # state from an earlier call must not matter
             functional_call(layer, state, (queries, keys.flip(1), values, *lens))
         output: Tensor = functional_call(layer, state, (queries, keys, values, *lens))
         return output
@@ -106,70 +106,22 @@ def _inputs(
 Inputs = tuple[Tensor | None, ...]
 
 
-@task.case("queries and keys of 2 numbers, 8 hidden units, no lengths")
-def _() -> Inputs:
-    return _inputs((2, 2, 8), None)
-
-
-@task.case("a length for each example")
-def _() -> Inputs:
-    return _inputs((2, 2, 8), lengths(4, 2))
-
-
-@task.case("an example that may see nothing")
-def _() -> Inputs:
-    return _inputs((2, 2, 8), lengths(0, 4))
-
-
-@task.case("16 hidden units")
-def _() -> Inputs:
-    return _inputs((2, 2, 16), lengths(4, 2))
-
-
-@task.case("queries and keys of 3 numbers")
-def _() -> Inputs:
-    return _inputs((3, 3, 8), lengths(4, 2))
-
-
-@task.case("queries longer than keys")
-def _() -> Inputs:
-    return _inputs((7, 2, 8), lengths(4, 2))
-
-
-@task.case("keys longer than queries")
-def _() -> Inputs:
-    return _inputs((3, 7, 13), lengths(4, 2))
-
-
-@task.case("all sizes are 3")
-def _() -> Inputs:
-    return _inputs((3, 3, 3), lengths(3, 1, 2), (3, 3, 3), 3)
-
-
-@task.case("one query")
-def _() -> Inputs:
-    return _inputs((3, 7, 13), lengths(4, 2), (2, 1, 5))
-
-
-@task.case("one example, one query and one key")
-def _() -> Inputs:
-    return _inputs((3, 7, 13), lengths(1), (1, 1, 1))
-
-
-@task.case("half precision")
-def _() -> Inputs:
-    return tuple(
-        each.half() if each is not None and each.is_floating_point() else each
-        for each in _inputs((3, 7, 5), lengths(4, 2))
-    )
-
-
-@task.case("double precision")
-def _() -> Inputs:
-    return tuple(
-        each.double() if each is not None and each.is_floating_point() else each
-        for each in _inputs((3, 7, 13), lengths(4, 2))
-    )
+task.case("queries and keys of 2 numbers, 8 hidden units, no lengths")(
+    lambda: _inputs((2, 2, 8), None)
+)
+task.case("a length for each example")(lambda: _inputs((2, 2, 8), lengths(4, 2)))
+task.case("an example that may see nothing")(lambda: _inputs((2, 2, 8), lengths(0, 4)))
+task.case("16 hidden units")(lambda: _inputs((2, 2, 16), lengths(4, 2)))
+task.case("queries and keys of 3 numbers")(lambda: _inputs((3, 3, 8), lengths(4, 2)))
+task.case("queries longer than keys")(lambda: _inputs((7, 2, 8), lengths(4, 2)))
+task.case("keys longer than queries")(lambda: _inputs((3, 7, 13), lengths(4, 2)))
+task.case("all sizes are 3")(lambda: _inputs((3, 3, 3), lengths(3, 1, 2), (3, 3, 3), 3))
+task.case("one query")(lambda: _inputs((3, 7, 13), lengths(4, 2), (2, 1, 5)))
+task.case("one example, one query and one key")(lambda: _inputs((3, 7, 13), lengths(1), (1, 1, 1)))
+task.case("half precision")(lambda: with_dtype(torch.float16, *_inputs((3, 7, 5), lengths(4, 2))))
+task.case("double precision")(
+    lambda: with_dtype(torch.float64, *_inputs((3, 7, 13), lengths(4, 2)))
+)
 
 
 @task.case("scores of hundreds, far apart from query to query", gradients=False)
@@ -180,13 +132,13 @@ def _() -> Inputs:
     return *first, matrix_q, matrix_k / 1000, 100 * vector
 
 
-@task.case("6 examples of 9 queries, 131 keys, 9 hidden units")
-def _() -> Inputs:
-    return _inputs((5, 8, 9), lengths(131, 1, 0, 65, 129, 130), (6, 9, 131))
+task.case("6 examples of 9 queries, 131 keys, 9 hidden units")(
+    lambda: _inputs((5, 8, 9), lengths(131, 1, 0, 65, 129, 130), (6, 9, 131))
+)
 
 
 class Layer(nn.Module):
-    """What the layers below have in common: each says something else, right or wrong."""
+    """What the layers below have in common: each overrides one step, correctly or with a bug."""
 
     def __init__(self, key_size: int, query_size: int, num_hiddens: int) -> None:
         super().__init__()
@@ -267,9 +219,9 @@ def test_weights_follow_tanh_of_the_sum(layer_of: Function) -> None:
 
 
 @task.test
-def test_two_units_say_twice_as_much(layer_of: Function) -> None:
+def test_two_units_score_twice_as_much(layer_of: Function) -> None:
     layer = layer_of(key_size=1, query_size=1, num_hiddens=2)
-    # Two units that both say ln 3 / 2 to the first key: ln 3 and 0, so 3/4 and 1/4 again.
+    # Two units, each contributing ln 3 / 2 to the first key: ln 3 and 0, so 3/4 and 1/4 again.
     ones, w_v = torch.ones(2, 1), torch.full((1, 2), math.log(3) / 2)
     layer.load_state_dict({"W_q.weight": ones, "W_k.weight": ones, "w_v.weight": w_v})
     keys, values = torch.tensor([[[99.0], [0.0]]]), torch.tensor([[[8.0], [4.0]]])
@@ -277,7 +229,7 @@ def test_two_units_say_twice_as_much(layer_of: Function) -> None:
 
 
 @task.test
-def test_padding_moves_nothing(layer_of: Function) -> None:
+def test_padding_changes_nothing(layer_of: Function) -> None:
     layer = layer_of(key_size=2, query_size=2, num_hiddens=8)
     queries, keys, values = normal(2, 3, 2), normal(2, 5, 2), normal(2, 5, 11)
     alone = layer(queries, keys[:, :2], values[:, :2])
@@ -285,7 +237,7 @@ def test_padding_moves_nothing(layer_of: Function) -> None:
 
 
 @task.test
-def test_a_query_is_answered_alone_as_among_others(layer_of: Function) -> None:
+def test_a_query_on_its_own_gets_the_same_output_as_in_a_batch(layer_of: Function) -> None:
     layer = layer_of(key_size=7, query_size=3, num_hiddens=13)  # not the book's 2, 2 and 8
     queries, keys, values = normal(2, 3, 3), normal(2, 5, 7), normal(2, 5, 11)
     alone = layer(queries[:, :1], keys, values)
@@ -293,7 +245,7 @@ def test_a_query_is_answered_alone_as_among_others(layer_of: Function) -> None:
 
 
 @task.test
-def test_who_sees_nothing_gets_zeros(layer_of: Function) -> None:
+def test_a_fully_masked_example_gets_zeros(layer_of: Function) -> None:
     layer = layer_of(key_size=2, query_size=2, num_hiddens=8)
     output = layer(normal(2, 3, 2), normal(2, 5, 2), normal(2, 5, 11), lengths(0, 5))
     assert (output[0] == 0).all()
@@ -330,7 +282,7 @@ class matrices_swapped(Layer):
     symptom="One of the three matrices never gets a gradient.", fix="apply W_q to the queries."
 )
 class one_matrix_for_both(Layer):
-    """W_k is applied to queries and keys alike, and W_q is never used."""
+    """W_k is applied to both queries and keys, and W_q is never used."""
 
     def score(self, queries: Tensor, keys: Tensor) -> Tensor:
         hidden = torch.tanh(self.W_k(queries)[:, :, None] + self.W_k(keys)[:, None])
@@ -338,7 +290,7 @@ class one_matrix_for_both(Layer):
 
 
 @task.bug(
-    symptom="With a single query each value is taken whole: the output is their sum.",
+    symptom="With a single query each value gets the full weight: the output is their sum.",
     origin="the book's own first draft, without lengths",
     fix="take the softmax over the keys, the last axis: `dim=-1`.",
 )
@@ -350,7 +302,7 @@ class softmax_over_the_queries(Layer):
 
 
 @task.bug(
-    symptom="All weights are nearly alike, the more so the more hidden units there are.",
+    symptom="All weights are nearly equal, the more so the more hidden units there are.",
     fix="leave the scores as they are: the root belongs to the dot product.",
 )
 class divided_by_the_root(Layer):
@@ -390,7 +342,7 @@ class padding_scores_zero(Layer):
     fix="write `num_hiddens` for the 8: `nn.Linear(num_hiddens, 1, bias=False)`.",
 )
 class eight_hidden_units(Layer):
-    """a matrix is made for 8 hidden units, whatever `num_hiddens` says."""
+    """a matrix is made for 8 hidden units, whatever `num_hiddens` is."""
 
     def __init__(self, key_size: int, query_size: int, num_hiddens: int) -> None:
         super().__init__(key_size, query_size, num_hiddens)
@@ -403,7 +355,7 @@ class eight_hidden_units(Layer):
     fix="write `nn.Linear(key_size, …)` and `nn.Linear(query_size, …)`.",
 )
 class two_numbers_each(Layer):
-    """`W_q` or `W_k` takes vectors of 2 numbers, whatever `query_size` and `key_size` say."""
+    """`W_q` or `W_k` takes vectors of 2 numbers, whatever `query_size` and `key_size` are."""
 
     def __init__(self, key_size: int, query_size: int, num_hiddens: int) -> None:
         super().__init__(key_size, query_size, num_hiddens)
@@ -424,7 +376,7 @@ class sizes_swapped(Layer):
 
 @task.bug(
     symptom="It works in training; a single query, as in decoding, gives a wrong shape.",
-    fix="say which axis goes: `scores.squeeze(-1)`.",
+    fix="name the axis that goes: `scores.squeeze(-1)`.",
 )
 class every_axis_of_one_goes(Layer):
     """`squeeze()` is written without an axis, and takes the queries' axis with it if it is 1."""
@@ -438,7 +390,7 @@ class every_axis_of_one_goes(Layer):
 @task.bug(
     symptom="One example of the batch is empty, and its output is NaN.",
     origin="pytorch#103749 and ten more threads",
-    fix="clear the rows that see nothing: where each score is -inf, the softmax is 0/0.",
+    fix="clear fully masked rows: where each score is -inf, the softmax is 0/0.",
 )
 class nothing_seen_is_nan(Layer):
     """padding is filled with -inf, and nobody thinks of an example that is all padding."""

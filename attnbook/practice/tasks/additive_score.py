@@ -49,34 +49,12 @@ def _inputs(batch: int, num_queries: int, num_keys: int, *sizes: int) -> tuple[T
     )
 
 
-@task.case("queries as long as keys")
-def _() -> tuple[Tensor, ...]:
-    return _inputs(2, 3, 5, 7, 7, 11)
-
-
-@task.case("queries longer than keys")
-def _() -> tuple[Tensor, ...]:
-    return _inputs(2, 3, 5, 13, 7, 11)
-
-
-@task.case("as many queries as keys")
-def _() -> tuple[Tensor, ...]:
-    return _inputs(2, 5, 5, 3, 7, 11)
-
-
-@task.case("all sizes are 3")
-def _() -> tuple[Tensor, ...]:
-    return _inputs(3, 3, 3, 3, 3, 3)
-
-
-@task.case("one query and one key")
-def _() -> tuple[Tensor, ...]:
-    return _inputs(1, 1, 1, 3, 5, 7)
-
-
-@task.case("one hidden unit")
-def _() -> tuple[Tensor, ...]:
-    return _inputs(2, 3, 5, 7, 11, 1)
+task.case("queries as long as keys")(lambda: _inputs(2, 3, 5, 7, 7, 11))
+task.case("queries longer than keys")(lambda: _inputs(2, 3, 5, 13, 7, 11))
+task.case("as many queries as keys")(lambda: _inputs(2, 5, 5, 3, 7, 11))
+task.case("all sizes are 3")(lambda: _inputs(3, 3, 3, 3, 3, 3))
+task.case("one query and one key")(lambda: _inputs(1, 1, 1, 3, 5, 7))
+task.case("one hidden unit")(lambda: _inputs(2, 3, 5, 7, 11, 1))
 
 
 @task.case("keys of 1000 and of -1000")
@@ -92,16 +70,8 @@ def _() -> tuple[Tensor, ...]:
     return queries.mT.contiguous().mT, keys.mT.contiguous().mT, *weights
 
 
-@task.case("half precision")
-def _() -> tuple[Tensor, ...]:
-    return tuple(each.half() for each in _inputs(2, 3, 5, 7, 11, 3))
-
-
-@task.case("double precision")
-def _() -> tuple[Tensor, ...]:
-    return tuple(each.double() for each in _inputs(2, 3, 5, 7, 11, 13))
-
-
+task.case("half precision")(lambda: tuple(each.half() for each in _inputs(2, 3, 5, 7, 11, 3)))
+task.case("double precision")(lambda: tuple(each.double() for each in _inputs(2, 3, 5, 7, 11, 13)))
 task.case("6 examples of 9 queries, 131 keys, 70 hidden units", gradients=False)(
     lambda: (normal(6, 9, 7), normal(6, 131, 11), normal(70, 7), normal(70, 11), normal(70))
 )
@@ -132,7 +102,7 @@ def queries_joined_to_keys(
     return (joined.tanh() @ w_v).reshape(len(keys), queries.shape[1], keys.shape[1])
 
 
-@task.solution("it adds what each hidden unit says, one unit after the other.")
+@task.solution("it adds the contribution of each hidden unit, one unit after the other.")
 def unit_by_unit(queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v: Tensor) -> Tensor:
     scores = queries.new_zeros(len(queries), queries.shape[1], keys.shape[1])
     for of_query, of_key, weight in zip(W_q, W_k, w_v, strict=True):
@@ -174,7 +144,7 @@ def test_each_matrix_belongs_to_its_own_vectors(function: Function) -> None:
 
 
 @task.test
-def test_queries_stand_in_rows_and_keys_in_columns(function: Function) -> None:
+def test_queries_are_rows_and_keys_are_columns(function: Function) -> None:
     one = torch.ones(1, 1)
     queries, keys = torch.tensor([[[-9.0], [9.0]]]), torch.tensor([[[0.0], [0.0]]])
     scores = function(queries, keys, one, one, torch.ones(1))
@@ -212,7 +182,7 @@ def matrices_swapped(
 def keys_are_not_looked_at(
     queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v: Tensor
 ) -> Tensor:
-    """the scores come from the query alone and never look at the keys."""
+    """the scores come from the query alone and never depend on the keys."""
     del W_k
     scores = (queries @ W_q.T).tanh() @ w_v
     return scores[:, :, None].expand(-1, -1, keys.shape[1])
@@ -225,7 +195,7 @@ def keys_are_not_looked_at(
 def queries_are_not_looked_at(
     queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v: Tensor
 ) -> Tensor:
-    """the scores come from the key alone and never look at the query."""
+    """the scores come from the key alone and never depend on the query."""
     del W_q
     scores = (keys @ W_k.T).tanh() @ w_v
     return scores[:, None].expand(-1, queries.shape[1], -1)
@@ -247,7 +217,7 @@ def sigmoid_in_place_of_tanh(
     fix="put `tanh` around W_q q + W_k k, then take w_v.",
 )
 def tanh_after_w_v(queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v: Tensor) -> Tensor:
-    """`tanh` is taken of the finished score, after w_v."""
+    """`tanh` is applied to the finished score, after w_v."""
     return (sums_of_pairs(queries @ W_q.T, keys @ W_k.T) @ w_v).tanh()
 
 
@@ -256,7 +226,7 @@ def tanh_after_w_v(queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v:
     fix="add first, then take `tanh` of the sum.",
 )
 def tanh_of_each(queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v: Tensor) -> Tensor:
-    """`tanh` is taken of W_q q and of W_k k by themselves, before they are added."""
+    """`tanh` is applied to W_q q and W_k k separately, before they are added."""
     return sums_of_pairs((queries @ W_q.T).tanh(), (keys @ W_k.T).tanh()) @ w_v
 
 
@@ -281,7 +251,7 @@ def key_minus_query(queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v
 
 
 @task.bug(
-    symptom="All weights are nearly alike, the more so the more hidden units there are.",
+    symptom="All weights are nearly equal, the more so the more hidden units there are.",
     fix="leave the scores as they are: the root belongs to the dot product.",
 )
 def divided_by_the_root(
@@ -379,7 +349,7 @@ by_hand.case("vectors of 5 and 4 numbers, 9 hidden units")(
 )
 
 
-@by_hand.solution("it adds what each hidden unit says, one unit after the other.")
+@by_hand.solution("it adds the contribution of each hidden unit, one unit after the other.")
 def unit_by_unit_by_hand(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -> float:
     score = 0.0
     for row_q, row_k, weight in zip(W_q, W_k, w_v, strict=True):
@@ -428,7 +398,7 @@ def the_key_is_not_looked_at(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Ro
 
 @by_hand.bug(fix="add both dot products inside of `math.tanh`; to a sum so far, one adds by `+=`.")
 def the_query_is_not_looked_at(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -> float:
-    """the query's part is lost: it is not added, or `=` has put the key's part in its place."""
+    """the query's part is lost: it is not added, or `=` has overwritten it with the key's part."""
     return _score([0.0] * len(query), key, W_q, W_k, w_v)
 
 
@@ -439,7 +409,7 @@ def tanh_after_w_v_by_hand(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row)
 
 @by_hand.bug(fix="add both dot products first, then take `math.tanh` of the sum.")
 def tanh_of_each_by_hand(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -> float:
-    """tanh is taken of both dot products by themselves, before they are added."""
+    """tanh is applied to both dot products separately, before they are added."""
     pairs = zip(_times(W_q, query), _times(W_k, key), strict=True)
     return _dot(w_v, [math.tanh(a) + math.tanh(b) for a, b in pairs])
 
@@ -469,7 +439,7 @@ def columns_in_place_of_rows(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Ro
 
 @by_hand.bug(fix="add up the products first, then take `math.tanh` of the sum.")
 def tanh_of_each_product(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -> float:
-    """tanh is taken of each product by itself, before they are added."""
+    """tanh is applied to each product separately, before they are added."""
     rows = [q + k for q, k in zip(W_q, W_k, strict=True)]
     units = [sum(math.tanh(w * x) for w, x in zip(row, query + key, strict=True)) for row in rows]
     return _dot(w_v, units)
@@ -488,7 +458,7 @@ def sum_not_reset(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -> float
     return _dot(w_v, [math.tanh(sum(sums[: h + 1])) for h in range(len(sums))])
 
 
-@by_hand.bug(fix="begin with `score = 0`, and add what each unit says: `score += …`.")
+@by_hand.bug(fix="begin with `score = 0`, and add the contribution of each unit: `score += …`.")
 def the_last_unit_only(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -> float:
     """only the last hidden unit counts: `=` replaces the score so far, where `+=` adds to it."""
     return _score(query, key, W_q[-1:], W_k[-1:], w_v[-1:])

@@ -131,7 +131,7 @@ def scores_returned(query: Row, keys: Rows, values: Rows, valid_len: int) -> Row
 
 @by_hand.bug(fix="call `masked_softmax` once: what it returns is weights already.")
 def softmax_twice(query: Row, keys: Rows, values: Rows, valid_len: int) -> Row:
-    """the softmax is taken twice, and its second one takes weights for scores."""
+    """the softmax is taken twice, and the second time of weights instead of scores."""
     weights = masked_softmax(_scores(query, keys), valid_len)
     return pool(masked_softmax(weights, valid_len), values)
 

@@ -91,7 +91,7 @@ def powers_set_to_0(query: Row, keys: Rows, values: Rows, valid_len: int) -> Row
     return pool([p / sum(powers) for p in powers], values)
 
 
-@by_hand.solution("the masked softmax of its own task does all of it.")
+@by_hand.solution("the masked softmax of the earlier task does all of it.")
 def with_the_part(query: Row, keys: Rows, values: Rows, valid_len: int) -> Row:
     return pool(masked_softmax(_scores(query, keys), valid_len), values)
 

@@ -1,4 +1,4 @@
-"""Attention that never looks ahead."""
+"""Attention that never attends to later positions."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ def _first_query_gets_the_first_value(
 task = Task(
     name="causal-attention",
     statement=(
-        "Write `causal_attention(queries, keys, values)`: scaled dot-product attention, "
-        "softmax(q · k / √query_size) times the values, in which each query sees the key at its "
-        "own position and those before it, and none after it. `queries` has shape (batch, "
-        "num_queries, query_size), `keys` (batch, num_keys, query_size), `values` (batch, "
-        "num_keys, value_size), the output (batch, num_queries, value_size). There may be fewer "
-        "queries than keys, never more: they are at the *last* positions of the keys, so the "
-        "last query sees all keys. What the future holds, be it 1e30, never matters."
+        "Write `causal_attention(queries, keys, values)`: scaled dot-product attention, softmax(q "
+        "· k / √query_size) times the values, in which each query attends to the key at its own "
+        "position and those before it, and none after it. `queries` has shape (batch, num_queries, "
+        "query_size), `keys` (batch, num_keys, query_size), `values` (batch, num_keys, "
+        "value_size), the output (batch, num_queries, value_size). There may be fewer queries than "
+        "keys, never more: they are at the *last* positions of the keys, so the last query attends "
+        "to all keys. What the future holds, be it 1e30, never matters."
     ),
     starter="def causal_attention(queries, keys, values):\n    ...",
     laws=(
         Law(
-            "The first of all queries sees one key, so it must get that key's value as it is.",
+            "The very first query attends to one key, so its output must be that key's value.",
             _first_query_gets_the_first_value,
         ),
     ),
@@ -43,29 +43,17 @@ task = Task(
 Inputs = tuple[Tensor, Tensor, Tensor]
 
 
-@task.case("as many queries as keys")
-def _() -> Inputs:
-    return normal(2, 7, 3), normal(2, 7, 3, seed=1), normal(2, 7, 5)
-
-
-@task.case("all sizes are 3")
-def _() -> Inputs:
-    return normal(3, 3, 3), normal(3, 3, 3, seed=1), normal(3, 3, 3, seed=2)
-
-
-@task.case("fewer queries than keys")
-def _() -> Inputs:
-    return normal(2, 3, 5), normal(2, 7, 5), normal(2, 7, 11)
-
-
-@task.case("one query and six keys")
-def _() -> Inputs:
-    return normal(2, 1, 5), normal(2, 6, 5), normal(2, 6, 3)
-
-
-@task.case("one query and one key")
-def _() -> Inputs:
-    return normal(2, 1, 5), normal(2, 1, 5, seed=1), normal(2, 1, 3)
+task.case("as many queries as keys")(
+    lambda: (normal(2, 7, 3), normal(2, 7, 3, seed=1), normal(2, 7, 5))
+)
+task.case("all sizes are 3")(
+    lambda: (normal(3, 3, 3), normal(3, 3, 3, seed=1), normal(3, 3, 3, seed=2))
+)
+task.case("fewer queries than keys")(lambda: (normal(2, 3, 5), normal(2, 7, 5), normal(2, 7, 11)))
+task.case("one query and six keys")(lambda: (normal(2, 1, 5), normal(2, 6, 5), normal(2, 6, 3)))
+task.case("one query and one key")(
+    lambda: (normal(2, 1, 5), normal(2, 1, 5, seed=1), normal(2, 1, 3))
+)
 
 
 @task.case("scores of 1024 and of -1024")
@@ -82,19 +70,15 @@ def _() -> Inputs:
     return queries, keys, values
 
 
-@task.case("inputs that are not contiguous")
-def _() -> Inputs:
-    return normal(2, 5, 3).mT, normal(2, 5, 7).mT, normal(2, 11, 7).mT
-
-
-@task.case("half precision")
-def _() -> Inputs:
-    return normal(2, 5, 3).half(), normal(2, 7, 3).half(), normal(2, 7, 11).half()
-
-
-@task.case("double precision")
-def _() -> Inputs:
-    return normal(2, 5, 3).double(), normal(2, 7, 3).double(), normal(2, 7, 11).double()
+task.case("inputs that are not contiguous")(
+    lambda: (normal(2, 5, 3).mT, normal(2, 5, 7).mT, normal(2, 11, 7).mT)
+)
+task.case("half precision")(
+    lambda: (normal(2, 5, 3).half(), normal(2, 7, 3).half(), normal(2, 7, 11).half())
+)
+task.case("double precision")(
+    lambda: (normal(2, 5, 3).double(), normal(2, 7, 3).double(), normal(2, 7, 11).double())
+)
 
 
 @task.case("a hidden score far above those that are seen")
@@ -119,8 +103,10 @@ def the_package(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
 def prefix_by_prefix(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     earlier, outputs = keys.shape[1] - queries.shape[1], []
     for i in range(queries.shape[1]):
-        seen = slice(0, earlier + i + 1)
-        outputs.append(scale(queries[:, i : i + 1], keys[:, seen]).softmax(-1) @ values[:, seen])
+        visible = slice(0, earlier + i + 1)
+        outputs.append(
+            scale(queries[:, i : i + 1], keys[:, visible]).softmax(-1) @ values[:, visible]
+        )
     return torch.cat(outputs, 1)
 
 
@@ -131,14 +117,16 @@ def of_torch(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     )
 
 
-@task.solution("it adds a mask of 0 and -inf; each query sees a key, so no row is -inf throughout.")
+@task.solution("it adds a mask of 0 and -inf; each query has a visible key, so no row is all -inf.")
 def an_added_mask(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     scores = torch.einsum("bqd,bkd->bqk", queries / math.sqrt(queries.shape[-1]), keys)
     hidden = torch.full(scores.shape[1:], -math.inf, dtype=scores.dtype)
     return (scores + hidden.triu(1 + keys.shape[1] - queries.shape[1])).softmax(-1) @ values
 
 
-@task.solution("is_causal counts from the first key; queries are put before, and taken off after.")
+@task.solution(
+    "is_causal counts from the first key; queries are prepended, and removed afterwards."
+)
 def filled_up_to_a_square(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     missing = keys.shape[1] - queries.shape[1]
     padded = F.pad(queries, (0, 0, missing, 0))
@@ -152,7 +140,7 @@ def visible_keys(queries: Tensor, keys: Tensor, diagonal: int = 0) -> Tensor:
 
 
 @task.test
-def test_the_future_moves_nothing(function: Function) -> None:
+def test_the_future_changes_nothing(function: Function) -> None:
     inputs = normal(1, 6, 5), normal(1, 6, 5, seed=1), normal(1, 6, 3)
     before = function(*inputs)
     for now in range(1, 6):  # each suffix, not the last position alone
@@ -161,7 +149,7 @@ def test_the_future_moves_nothing(function: Function) -> None:
 
 
 @task.test
-def test_the_past_is_averaged_by_fit(function: Function) -> None:
+def test_the_past_is_averaged_by_score(function: Function) -> None:
     # 4 numbers: √4 = 2. The last query's scores are ln 3 and 0: weights 3/4 and 1/4.
     queries = torch.tensor([[[0.0, 0, 0, 0], [math.log(9), 0, 0, 0]]])
     keys = torch.tensor([[[1.0, 0, 0, 0], [0, 2, 0, 0]]])
@@ -170,7 +158,7 @@ def test_the_past_is_averaged_by_fit(function: Function) -> None:
 
 
 @task.test
-def test_a_query_alone_is_answered_as_the_last_of_all(function: Function) -> None:
+def test_a_single_query_gets_the_same_output_as_the_last_of_all(function: Function) -> None:
     queries, keys, values = normal(1, 6, 5), normal(1, 6, 5, seed=1), normal(1, 6, 3)
     whole = function(queries, keys, values)
     assert torch.allclose(function(queries[:, -1:], keys, values), whole[:, -1:], atol=1e-5)
@@ -200,10 +188,13 @@ def next_key_visible(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
 
 @task.bug(
     symptom="The first output is NaN.",
-    fix="compare by `<=`, or take `triu(diagonal=1)` as what is hidden: the own position is seen.",
+    fix=(
+        "compare by `<=`, or take `triu(diagonal=1)` as what is hidden: a query attends to its own "
+        "position."
+    ),
 )
 def own_position_hidden(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-    """each query sees the keys before its own position only, so the first one sees none."""
+    """each query attends only to the keys before its own position, so the first one has none."""
     return _attend(queries, keys, values, visible_keys(queries, keys, -1))
 
 
@@ -213,7 +204,7 @@ def own_position_hidden(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor
     fix="fill where the mask is False: `masked_fill(~mask, …)`, if True = visible.",
 )
 def past_hidden_in_place_of_the_future(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-    """the mask is read the wrong way round, and hides what should be seen."""
+    """the mask is read the wrong way round, and hides what should be visible."""
     return _attend(queries, keys, values, ~visible_keys(queries, keys))
 
 
@@ -231,7 +222,7 @@ def running_mean(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
 
 @task.bug(
     symptom="The earlier an output, the smaller it is.",
-    fix="mask the scores, before the softmax, so that what is seen shares the whole.",
+    fix="mask the scores, before the softmax, so that the visible keys share the whole weight.",
 )
 def masked_after_the_softmax(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     """the future's weights are set to 0 after the softmax, so those that are left sum to less."""
@@ -241,7 +232,7 @@ def masked_after_the_softmax(queries: Tensor, keys: Tensor, values: Tensor) -> T
 @task.bug(
     symptom="The mask changes the outputs a little, and hides nothing.",
     origin="read in code that adds such a mask to the scores",
-    fix="hand over a boolean mask, or add 0 and -inf.",
+    fix="pass a boolean mask, or add 0 and -inf.",
 )
 def ones_and_zeros_added(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     """a mask of 1.0 and 0.0 is added to the scores, which favours the past and hides nothing."""
@@ -249,9 +240,12 @@ def ones_and_zeros_added(queries: Tensor, keys: Tensor, values: Tensor) -> Tenso
 
 
 @task.bug(
-    symptom="Some outputs are NaN once a hidden key scores over 100 above those that are seen.",
+    symptom="Some outputs are NaN once a hidden key scores over 100 above the visible ones.",
     origin="LLMs-from-scratch, there as a step on the way",
-    fix="mask the scores, before the softmax: what is seen may be too small a share to divide by.",
+    fix=(
+        "mask the scores, before the softmax: the visible keys may have too small a share to "
+        "divide by."
+    ),
 )
 def masked_and_divided_after_the_softmax(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     """the mask comes after the softmax, and rows are divided by their sum, which may be 0."""
@@ -260,12 +254,12 @@ def masked_and_divided_after_the_softmax(queries: Tensor, keys: Tensor, values: 
 
 
 @task.bug(
-    symptom="With the keys kept, each new token sees the first token only.",
+    symptom="With cached keys, each new token attends to the first token only.",
     origin="pytorch#108108, executorch#21749",
     fix="count from the last key: `tril(diagonal=num_keys - num_queries)`.",
 )
 def counted_from_the_first_key(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-    """queries are taken to be at the first keys, as torch's own `is_causal=True` does."""
+    """queries are placed at the first keys, as torch's own `is_causal=True` does."""
     return F.scaled_dot_product_attention(queries, keys, values, is_causal=True)
 
 
@@ -275,7 +269,7 @@ def counted_from_the_first_key(queries: Tensor, keys: Tensor, values: Tensor) ->
     fix="hide every key after the own position, from the first query on.",
 )
 def first_query_sees_the_third_key(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-    """the first query sees the third key, by a hole in the mask."""
+    """the first query attends to the third key, through a hole in the mask."""
     mask = visible_keys(queries, keys)
     mask[0, min(2, keys.shape[1] - 1)] = True
     return _attend(queries, keys, values, mask)
@@ -287,7 +281,7 @@ def first_query_sees_the_third_key(queries: Tensor, keys: Tensor, values: Tensor
     fix="compare positions as they are, not the numbers of the blocks that they lie in.",
 )
 def neighbours_see_each_other(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-    """positions are masked in blocks of two, and the first of a block sees the second."""
+    """positions are masked in blocks of two, and the first of a block attends to the second."""
     blocks = torch.arange(keys.shape[1]) // 2
     return _attend(queries, keys, values, blocks <= blocks[-queries.shape[1] :, None])
 
@@ -298,7 +292,7 @@ def neighbours_see_each_other(queries: Tensor, keys: Tensor, values: Tensor) -> 
     fix="hide every key after the own position, from the first query on.",
 )
 def first_four_see_the_next_key(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-    """the first four queries see the key after their own position."""
+    """the first four queries attend to the key after their own position."""
     mask = visible_keys(queries, keys, 1)
     mask[4:] = visible_keys(queries, keys)[4:]
     return _attend(queries, keys, values, mask)

@@ -9,6 +9,7 @@ from torch import Tensor
 
 import attnbook
 from attnbook.practice.list_task import ListTask
+from attnbook.practice.reference_steps import past
 from attnbook.practice.task import Function, Law, Task
 
 
@@ -21,7 +22,7 @@ def _hides_the_future(mask: Tensor, num_queries: int, num_keys: int) -> bool:
     return not mask[torch.arange(num_keys) > positions_of_queries(num_queries, num_keys)].any()
 
 
-def _shows_each_its_own(mask: Tensor, num_queries: int, num_keys: int) -> bool:
+def _each_attends_to_itself(mask: Tensor, num_queries: int, num_keys: int) -> bool:
     return bool(mask.gather(1, positions_of_queries(num_queries, num_keys)).all())
 
 
@@ -36,42 +37,18 @@ task = Task(
     ),
     starter="def causal_mask(num_queries, num_keys):\n    ...",
     laws=(
-        Law("Some query sees a key after its own position: the future.", _hides_the_future),
-        Law("Some query does not see the key at its own position.", _shows_each_its_own),
+        Law("Some query attends to a key after its own position: the future.", _hides_the_future),
+        Law("Some query does not attend to the key at its own position.", _each_attends_to_itself),
     ),
 )
 
 
-@task.case("as many queries as keys")
-def _() -> tuple[int, int]:
-    return 5, 5
-
-
-@task.case("fewer queries than keys")
-def _() -> tuple[int, int]:
-    return 3, 7
-
-
-@task.case("one query less than keys")
-def _() -> tuple[int, int]:
-    return 4, 5
-
-
-@task.case("one query and six keys")
-def _() -> tuple[int, int]:
-    return 1, 6
-
-
-@task.case("one query and one key")
-def _() -> tuple[int, int]:
-    return 1, 1
-
-
-@task.case("31 queries and 37 keys")
-def _() -> tuple[int, int]:
-    return 31, 37
-
-
+task.case("as many queries as keys")(lambda: (5, 5))
+task.case("fewer queries than keys")(lambda: (3, 7))
+task.case("one query less than keys")(lambda: (4, 5))
+task.case("one query and six keys")(lambda: (1, 6))
+task.case("one query and one key")(lambda: (1, 1))
+task.case("31 queries and 37 keys")(lambda: (31, 37))
 task.case("131 queries and 300 keys")(lambda: (131, 300))
 
 
@@ -99,7 +76,7 @@ def last_rows_of_a_square(num_queries: int, num_keys: int) -> Tensor:
 
 
 @task.solution(
-    "it fills one row after the other: the last query sees all, the one before one less."
+    "it fills one row after the other: the last query attends to all, the one before to one less."
 )
 def row_by_row(num_queries: int, num_keys: int) -> Tensor:
     mask = torch.zeros(num_queries, num_keys, dtype=torch.bool)
@@ -115,12 +92,12 @@ def test_three_queries_of_three_keys_make_a_triangle(function: Function) -> None
 
 
 @task.test
-def test_two_queries_of_four_keys_stand_last(function: Function) -> None:
+def test_two_queries_are_at_the_last_two_of_four_keys(function: Function) -> None:
     assert function(2, 4).tolist() == [[True, True, True, False], [True, True, True, True]]
 
 
 @task.test
-def test_one_query_sees_all_six_keys(function: Function) -> None:
+def test_one_query_attends_to_all_six_keys(function: Function) -> None:
     assert function(1, 6).all()
 
 
@@ -129,24 +106,21 @@ def test_the_mask_is_boolean(function: Function) -> None:
     assert function(5, 5).dtype == torch.bool
 
 
-def _triangle(num_queries: int, num_keys: int, diagonal: int = 0) -> Tensor:
-    """Give a triangle whose diagonal is moved from where it belongs."""
-    ones = torch.ones(num_queries, num_keys, dtype=torch.bool)
-    return ones.tril(diagonal=num_keys - num_queries + diagonal)
-
-
 @task.bug(
-    symptom="With the keys kept, each new token sees the first token only.",
+    symptom="With cached keys, each new token attends to the first token only.",
     origin="pytorch#108108, executorch#21749: `is_causal=True` of PyTorch's SDPA",
     fix="move the diagonal: `tril(diagonal=num_keys - num_queries)`.",
 )
 def counted_from_the_first_key(num_queries: int, num_keys: int) -> Tensor:
-    """the queries are taken to be at the first positions of the keys, but they are at the last."""
+    """the queries are placed at the first positions of the keys, but they are at the last."""
     return torch.ones(num_queries, num_keys).tril().bool()
 
 
 @task.bug(
-    symptom="The mask of a long text is right, and with kept keys some queries see nothing at all.",
+    symptom=(
+        "The mask of a long text is right, and with cached keys some queries attend to nothing at "
+        "all."
+    ),
     fix="turn the difference round: a diagonal above the main one is positive, "
     "`num_keys - num_queries`.",
 )
@@ -157,11 +131,11 @@ def diagonal_of_the_wrong_sign(num_queries: int, num_keys: int) -> Tensor:
 
 @task.bug(
     symptom="The first row of weights is NaN, or zeros.",
-    fix="compare by `<=`: a query sees its own position.",
+    fix="compare by `<=`: a query attends to its own position.",
 )
 def own_position_hidden(num_queries: int, num_keys: int) -> Tensor:
-    """each query sees the keys before its own position, and its own is hidden."""
-    return _triangle(num_queries, num_keys, -1)
+    """each query attends to the keys before its own position, and its own is hidden."""
+    return past(num_queries, num_keys, -1)
 
 
 @task.bug(
@@ -170,25 +144,25 @@ def own_position_hidden(num_queries: int, num_keys: int) -> Tensor:
 )
 def next_key_visible(num_queries: int, num_keys: int) -> Tensor:
     """each query sees the key after its own position, too."""
-    return _triangle(num_queries, num_keys, 1)
+    return past(num_queries, num_keys, 1)
 
 
 @task.bug(
-    symptom="The model cheats: it sees what it has to guess, and nothing before it.",
+    symptom="The model cheats: it attends to what it has to predict, and to nothing before it.",
     origin="LLMs-from-scratch#1061, tensorflow/text#894, nn.MultiheadAttention against SDPA",
     fix="turn it round with `~`: here True = visible, elsewhere True may mean hidden.",
 )
 def true_means_hidden(num_queries: int, num_keys: int) -> Tensor:
     """what is hidden is True, and what is visible False."""
-    return ~_triangle(num_queries, num_keys)
+    return ~past(num_queries, num_keys)
 
 
 @task.bug(
-    symptom="The first query sees everything, the last one only itself.",
+    symptom="The first query attends to everything, the last one only to itself.",
     fix="take `tril`, the lower triangle: what comes before is on the left.",
 )
 def only_the_future_visible(num_queries: int, num_keys: int) -> Tensor:
-    """the triangle is the upper one, so each query sees its own position and the future."""
+    """the triangle is the upper one, so each query attends to its own position and the future."""
     return torch.ones(num_queries, num_keys).triu(diagonal=num_keys - num_queries).bool()
 
 
@@ -197,7 +171,7 @@ def only_the_future_visible(num_queries: int, num_keys: int) -> Tensor:
     fix="compare by `<=`, not by `==`.",
 )
 def only_the_own_position_visible(num_queries: int, num_keys: int) -> Tensor:
-    """each query sees the key at its own position, and none before it."""
+    """each query attends to the key at its own position, and to none before it."""
     return torch.arange(num_keys) == positions_of_queries(num_queries, num_keys)
 
 
@@ -208,7 +182,7 @@ def only_the_own_position_visible(num_queries: int, num_keys: int) -> Tensor:
 )
 def ones_and_zeros(num_queries: int, num_keys: int) -> Tensor:
     """the mask holds the numbers 1.0 and 0.0, where True and False belong."""
-    return _triangle(num_queries, num_keys).float()
+    return past(num_queries, num_keys).float()
 
 
 @task.bug(
@@ -218,18 +192,18 @@ def ones_and_zeros(num_queries: int, num_keys: int) -> Tensor:
 )
 def numbers_to_be_added(num_queries: int, num_keys: int) -> Tensor:
     """the mask holds 0 and -inf, to be added to scores, where True and False belong."""
-    hidden = ~_triangle(num_queries, num_keys)
+    hidden = ~past(num_queries, num_keys)
     return torch.zeros(num_queries, num_keys).masked_fill(hidden, -math.inf)
 
 
 @task.bug(
-    symptom="It works on whole texts; with kept keys the shapes do not fit.",
+    symptom="It works on whole texts; with cached keys the shapes do not fit.",
     fix="take the last num_queries rows of the square.",
 )
 def always_a_square(num_queries: int, num_keys: int) -> Tensor:
     """the mask has a row for each key, and the number of queries is never used."""
     del num_queries
-    return _triangle(num_keys, num_keys)
+    return past(num_keys, num_keys)
 
 
 # On plain lists
@@ -273,7 +247,7 @@ def counted_from_the_end(query: int, key: int, num_queries: int, num_keys: int) 
 
 
 @by_hand.solution(
-    "it lists the keys that the query sees: all of them, less one for each later query."
+    "it lists the keys that the query attends to: all of them, less one for each later query."
 )
 def listed(query: int, key: int, num_queries: int, num_keys: int) -> bool:
     later = num_queries - 1 - query
@@ -298,7 +272,7 @@ def moved_the_wrong_way(query: int, key: int, num_queries: int, num_keys: int) -
     return key <= query + num_queries - num_keys
 
 
-@by_hand.bug(fix="let it see its own position, too: compare by `<=`, and take no 1 away.")
+@by_hand.bug(fix="let it attend to its own position, too: compare by `<=`, and take no 1 away.")
 def own_position_hidden_by_hand(query: int, key: int, num_queries: int, num_keys: int) -> bool:
     return key < query + num_keys - num_queries
 
@@ -313,11 +287,9 @@ def true_means_hidden_by_hand(query: int, key: int, num_queries: int, num_keys: 
     return key > query + num_keys - num_queries
 
 
-@by_hand.bug(
-    fix="turn the comparison round: a key that may be seen has the same position, or a lower one."
-)
+@by_hand.bug(fix="turn the comparison round: a visible key has the same position, or a lower one.")
 def only_the_future_visible_by_hand(query: int, key: int, num_queries: int, num_keys: int) -> bool:
-    """the comparison is turned round: each query sees its own position and the future."""
+    """the comparison is turned round: each query attends to its own position and the future."""
     return key >= query + num_keys - num_queries
 
 
@@ -338,19 +310,19 @@ def nothing_hidden(query: int, key: int, num_queries: int, num_keys: int) -> boo
 def all_queries_at_the_first_ones_place(
     query: int, key: int, num_queries: int, num_keys: int
 ) -> bool:
-    """all queries are taken to be where the first one is."""
+    """all queries are placed where the first one is."""
     return key <= num_keys - num_queries + 0 * query
 
 
 @by_hand.bug(fix="move each query on by `num_keys - num_queries`, how many they may be.")
 def moved_only_where_there_is_one(query: int, key: int, num_queries: int, num_keys: int) -> bool:
-    """one query sees all keys, and several are taken to be at the first positions."""
+    """one query attends to all keys, and several are placed at the first positions."""
     return num_queries == 1 or key <= query
 
 
 @by_hand.bug(fix="`query` attends, `key` is attended to: compare `key` with the query's position.")
 def query_and_key_exchanged(query: int, key: int, num_queries: int, num_keys: int) -> bool:
-    """query and key are exchanged, and a key sees the queries before it."""
+    """query and key are exchanged, and a key attends to the queries before it."""
     return query <= key + num_keys - num_queries
 
 

@@ -136,9 +136,9 @@ _wrong(
 )
 
 
-@task.case("lengths in a column, one for each example", refused=True)
-def _() -> tuple[Tensor, Shape]:
-    return torch.tensor([[1], [2]]), (2, 3, 4)
+task.case("lengths in a column, one for each example", refused=True)(
+    lambda: (torch.tensor([[1], [2]]), (2, 3, 4))
+)
 
 
 @task.solution("it asks for each rule in turn; NaN differs from what it is rounded to.")
@@ -168,7 +168,7 @@ def put_right_and_compared(valid_lens: Tensor, shape: Shape) -> Tensor:
     return valid_lens
 
 
-@task.solution("it lists all lengths that there can be, and looks each one up.")
+@task.solution("it lists all lengths that there can be, and looks up each one.")
 def looked_up(valid_lens: Tensor, shape: Shape) -> Tensor:
     if valid_lens.dtype == torch.bool:
         raise TypeError("a mask is no lengths")
@@ -189,13 +189,13 @@ def _refuses(function: Function, valid_lens: Tensor, shape: Shape) -> bool:
 
 
 @task.test
-def test_lengths_that_can_be_true_come_back(function: Function) -> None:
+def test_possible_lengths_are_returned(function: Function) -> None:
     for valid_lens in (torch.tensor([0, 5]), torch.tensor([2.0, 4.0]), torch.tensor([[3], [1]])):
         assert torch.equal(function(valid_lens, (2, 1, 5)), valid_lens)
 
 
 @task.test
-def test_numbers_that_are_no_lengths_are_refused(function: Function) -> None:
+def test_impossible_lengths_are_refused(function: Function) -> None:
     for wrong in (6, -1, 2.5, torch.nan, torch.inf, True):
         assert _refuses(function, torch.tensor([wrong, wrong]), (2, 3, 5)), wrong
 
@@ -217,7 +217,7 @@ def too_long_accepted(valid_lens: Tensor, shape: Shape) -> Tensor:
 
 
 @task.bug(
-    symptom="A length of -3 goes through, and its example sees nothing.",
+    symptom="A length of -3 goes through, and its example has no visible key.",
     origin="Dive into Deep Learning's masked softmax",
     fix="refuse lengths below 0.",
 )
@@ -240,7 +240,9 @@ def fractions_accepted(valid_lens: Tensor, shape: Shape) -> Tensor:
 
 
 @task.bug(
-    symptom="A length that was lost in a division goes through, and its example sees nothing.",
+    symptom=(
+        "A length that was lost in a division goes through, and its example has no visible key."
+    ),
     fix="ask for what must hold, `not (lengths >= 0).all()`: every comparison with NaN is false.",
 )
 def nan_accepted(valid_lens: Tensor, shape: Shape) -> Tensor:
@@ -253,7 +255,7 @@ def nan_accepted(valid_lens: Tensor, shape: Shape) -> Tensor:
 
 
 @task.bug(
-    symptom="A mask handed over for lengths goes through; each query sees one key or none.",
+    symptom="A mask passed as lengths goes through; each query attends to one key or none.",
     fix="refuse `torch.bool`: to torch, True is 1 and False is 0.",
 )
 def masks_accepted(valid_lens: Tensor, shape: Shape) -> Tensor:
@@ -278,7 +280,7 @@ def transposed_accepted(valid_lens: Tensor, shape: Shape) -> Tensor:
 
 @task.bug(
     symptom="A batch with an empty example stops the training.",
-    fix="let 0 pass: an example may have nothing to be seen.",
+    fix="let 0 pass: an example may have no visible key.",
 )
 def zero_refused(valid_lens: Tensor, shape: Shape) -> Tensor:
     """a length of 0 is refused."""
@@ -296,7 +298,7 @@ def all_keys_refused(valid_lens: Tensor, shape: Shape) -> Tensor:
 
 @task.bug(
     symptom="Lengths computed by a division, like 2.0, are refused.",
-    fix="look at the numbers, not at the type: 2.0 is a whole number.",
+    fix="check the numbers, not the type: 2.0 is a whole number.",
 )
 def floats_refused(valid_lens: Tensor, shape: Shape) -> Tensor:
     """lengths of a float type are refused, whole as they are."""
@@ -316,7 +318,7 @@ def queries_for_the_limit(valid_lens: Tensor, shape: Shape) -> Tensor:
 
 @task.bug(
     symptom="Wrong lengths never stop anything; they come back as others.",
-    fix="raise: a length that cannot be true says that something is wrong before this function.",
+    fix="raise: an impossible length shows a bug before this function.",
 )
 def put_between_the_limits(valid_lens: Tensor, shape: Shape) -> Tensor:
     """lengths outside the limits are put right in silence, not refused."""
@@ -324,11 +326,11 @@ def put_between_the_limits(valid_lens: Tensor, shape: Shape) -> Tensor:
 
 
 @task.bug(
-    symptom="Wrong lengths are found on one machine, and pass on another that runs `python -O`.",
+    symptom="Wrong lengths are reported on one machine, and pass on another that runs `python -O`.",
     fix="raise a ValueError: `assert` is for tests, and can be switched off.",
 )
 def asserted(valid_lens: Tensor, shape: Shape) -> Tensor:
-    """lengths are looked at by `assert`, whose error is an AssertionError."""
+    """lengths are checked by `assert`, whose error is an AssertionError."""
     check_kind(valid_lens)
     check_shape(valid_lens, shape)
     assert ((valid_lens >= 0) & (valid_lens <= shape[-1]) & (valid_lens % 1 == 0)).all()

@@ -7,9 +7,8 @@ from torch import Tensor
 
 import attnbook
 from attnbook.practice.example_inputs import lengths
+from attnbook.practice.reference_steps import past
 from attnbook.practice.task import Function, Law, Task
-
-Inputs = tuple[Tensor, int, int]
 
 
 def _hides_padding(mask: Tensor, starts: Tensor, *_: int) -> bool:
@@ -22,52 +21,24 @@ task = Task(
     statement=(
         "A decoder goes on with a batch of texts of different lengths, padded on the *left*, so "
         "that all end at the last key. Write `decoding_mask(starts, num_queries, num_keys)`. "
-        "`starts`, (batch,), says where each text begins: the keys before that position are "
-        "padding. Give a boolean mask of shape (batch, num_queries, num_keys), True = visible: a "
-        "query sees the keys of its text up to its own position, itself included. Queries are "
-        "at the *last* positions of the keys; there are never more queries than keys. A query "
-        "that is in padding sees nothing."
+        "`starts`, (batch,), is the position where each text begins: the keys before that position "
+        "are padding. Give a boolean mask of shape (batch, num_queries, num_keys), True = visible: "
+        "a query attends to the keys of its text up to its own position, itself included. Queries "
+        "are at the *last* positions of the keys; there are never more queries than keys. A query "
+        "that is padding attends to nothing."
     ),
     starter="def decoding_mask(starts, num_queries, num_keys):\n    ...",
-    laws=(Law("Some query sees padding.", _hides_padding),),
+    laws=(Law("Some query attends to padding.", _hides_padding),),
 )
 
 
-@task.case("as many queries as keys")
-def _() -> Inputs:
-    return lengths(2, 3), 7, 7
-
-
-@task.case("fewer queries than keys")
-def _() -> Inputs:
-    return lengths(3, 0, 1), 2, 7
-
-
-@task.case("one query against kept keys")
-def _() -> Inputs:
-    return lengths(2, 4), 1, 5
-
-
-@task.case("as many examples as queries as keys")
-def _() -> Inputs:
-    return lengths(2, 0, 1), 3, 3
-
-
-@task.case("a text without padding")
-def _() -> Inputs:
-    return lengths(0), 5, 5
-
-
-@task.case("a text that is all padding")
-def _() -> Inputs:
-    return lengths(5, 1), 3, 5
-
-
-@task.case("one query and one key")
-def _() -> Inputs:
-    return lengths(0, 1), 1, 1
-
-
+task.case("as many queries as keys")(lambda: (lengths(2, 3), 7, 7))
+task.case("fewer queries than keys")(lambda: (lengths(3, 0, 1), 2, 7))
+task.case("one query against kept keys")(lambda: (lengths(2, 4), 1, 5))
+task.case("as many examples as queries as keys")(lambda: (lengths(2, 0, 1), 3, 3))
+task.case("a text without padding")(lambda: (lengths(0), 5, 5))
+task.case("a text that is all padding")(lambda: (lengths(5, 1), 3, 5))
+task.case("one query and one key")(lambda: (lengths(0, 1), 1, 1))
 task.case("9 examples of 20 queries, 131 keys")(
     lambda: (lengths(131, 1, 0, 65, 129, 130, 66, 64, 8), 20, 131)
 )
@@ -106,14 +77,14 @@ def closed_columns(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:
 
 
 @task.test
-def test_a_text_begins_behind_its_padding(decoding_mask: Function) -> None:
+def test_a_text_begins_after_its_padding(decoding_mask: Function) -> None:
     mask = decoding_mask(torch.tensor([1]), 4, 4)
     assert mask.int().tolist() == [[[0, 0, 0, 0], [0, 1, 0, 0], [0, 1, 1, 0], [0, 1, 1, 1]]]
     assert mask.dtype == torch.bool
 
 
 @task.test
-def test_two_queries_of_five_keys_stand_last(decoding_mask: Function) -> None:
+def test_two_queries_are_at_the_last_two_of_five_keys(decoding_mask: Function) -> None:
     mask = decoding_mask(torch.tensor([2, 0]), 2, 5).int()
     assert mask[0].tolist() == [[0, 0, 1, 1, 0], [0, 0, 1, 1, 1]]
     assert mask[1].tolist() == [[1, 1, 1, 1, 0], [1, 1, 1, 1, 1]]
@@ -126,16 +97,8 @@ def test_each_text_of_a_square_batch_has_its_own_start(decoding_mask: Function) 
     assert mask[:, 0].sum(-1).tolist() == [0, 0, 1]
 
 
-FIRST = "as many queries as keys"
-
-
 def _text(starts: Tensor, num_keys: int) -> Tensor:
     return torch.arange(num_keys) >= starts[:, None, None]
-
-
-def _past(num_queries: int, num_keys: int, diagonal: int = 0) -> Tensor:
-    ones = torch.ones(num_queries, num_keys, dtype=torch.bool)
-    return ones.tril(diagonal=num_keys - num_queries + diagonal)
 
 
 @task.bug(
@@ -144,9 +107,9 @@ def _past(num_queries: int, num_keys: int, diagonal: int = 0) -> Tensor:
     fix="padding is before the start: what is visible is at `starts` or after it.",
 )
 def left_padding_read_as_right(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:
-    """padding is taken to be on the right: the last keys are hidden, as many as are padding."""
+    """padding is assumed to be on the right: the last keys are hidden, as many as are padding."""
     valid_lens = num_keys - starts[:, None, None]
-    return (torch.arange(num_keys) < valid_lens) & _past(num_queries, num_keys)
+    return (torch.arange(num_keys) < valid_lens) & past(num_queries, num_keys)
 
 
 @task.bug(
@@ -155,17 +118,17 @@ def left_padding_read_as_right(starts: Tensor, num_queries: int, num_keys: int) 
     fix="compare by `>=`: a start is where the text begins, not where it ends.",
 )
 def starts_taken_for_lengths(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:
-    """the starts are taken for lengths, and the padding before them is what is visible."""
-    return ~_text(starts, num_keys) & _past(num_queries, num_keys)
+    """the starts are used as lengths, and the padding before them is what is visible."""
+    return ~_text(starts, num_keys) & past(num_queries, num_keys)
 
 
 @task.bug(
-    symptom="Padding is seen by all that come after it, and the future by all that may see a text.",
+    symptom="All later queries attend to padding, and every query of a text attends to the future.",
     fix="join both by `&`: a key must be of the text, and not after the query.",
 )
 def joined_by_or(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:
     """both rules are joined by `|`, and a key is visible that one of them shows."""
-    return _text(starts, num_keys) | _past(num_queries, num_keys)
+    return _text(starts, num_keys) | past(num_queries, num_keys)
 
 
 @task.bug(
@@ -175,11 +138,11 @@ def joined_by_or(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:
 )
 def padding_is_seen(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:
     """only the future is hidden, and padding is visible."""
-    return _past(num_queries, num_keys).repeat(len(starts), 1, 1)
+    return past(num_queries, num_keys).repeat(len(starts), 1, 1)
 
 
 @task.bug(
-    symptom="The loss is far too low: each word sees the next one.",
+    symptom="The loss is far too low: each token attends to the next one.",
     fix="hide the keys after the query, too.",
 )
 def the_future_is_seen(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:
@@ -188,12 +151,12 @@ def the_future_is_seen(starts: Tensor, num_queries: int, num_keys: int) -> Tenso
 
 
 @task.bug(
-    symptom="With the keys kept, each new word sees the first one only, or padding's nothing.",
+    symptom="With cached keys, each new token attends to the first one only, or to nothing.",
     origin="pytorch#108108, executorch#21749: `is_causal=True` of PyTorch's SDPA",
     fix="let the first query be at position `num_keys - num_queries`.",
 )
 def counted_from_the_first_key(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:
-    """queries are taken to be at the first positions of the keys, but they are at the last."""
+    """queries are placed at the first positions of the keys, but they are at the last."""
     return _text(starts, num_keys) & torch.ones(num_queries, num_keys).tril().bool()
 
 
@@ -203,7 +166,7 @@ def counted_from_the_first_key(starts: Tensor, num_queries: int, num_keys: int) 
     fix="count both from the first key, padding included: only the start differs.",
 )
 def queries_moved_by_the_start(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:
-    """queries are moved on by the start, and see as many keys ahead as are padding."""
+    """queries are shifted by the start, and attend to as many keys ahead as are padding."""
     keys = torch.arange(num_keys)
     queries = keys[num_keys - num_queries :, None] + starts[:, None, None]
     return _text(starts, num_keys) & (keys <= queries)
@@ -215,7 +178,7 @@ def queries_moved_by_the_start(starts: Tensor, num_queries: int, num_keys: int) 
 )
 def one_key_of_padding_seen(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:
     """the last key of padding is visible."""
-    return _text(starts - 1, num_keys) & _past(num_queries, num_keys)
+    return _text(starts - 1, num_keys) & past(num_queries, num_keys)
 
 
 @task.bug(
@@ -224,26 +187,26 @@ def one_key_of_padding_seen(starts: Tensor, num_queries: int, num_keys: int) -> 
 )
 def first_word_hidden(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:
     """the first key of each text is hidden."""
-    return _text(starts + 1, num_keys) & _past(num_queries, num_keys)
+    return _text(starts + 1, num_keys) & past(num_queries, num_keys)
 
 
 @task.bug(
     symptom="Each text's first word gives NaN, or zeros.",
-    fix="compare by `<=`: a query sees its own position.",
+    fix="compare by `<=`: a query attends to its own position.",
 )
 def own_position_hidden(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:
-    """each query sees the keys before its own position, and its own is hidden."""
-    return _text(starts, num_keys) & _past(num_queries, num_keys, -1)
+    """each query attends to the keys before its own position, and its own is hidden."""
+    return _text(starts, num_keys) & past(num_queries, num_keys, -1)
 
 
 @task.bug(
-    symptom="The model sees padding and what it has to guess, and nothing else.",
+    symptom="The model attends to padding and to what it has to predict, and to nothing else.",
     origin="LLMs-from-scratch#1061, tensorflow/text#894, nn.MultiheadAttention against SDPA",
     fix="return True for what is visible.",
 )
 def true_means_hidden(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:
     """what is hidden is True, and what is visible False."""
-    return ~(_text(starts, num_keys) & _past(num_queries, num_keys))
+    return ~(_text(starts, num_keys) & past(num_queries, num_keys))
 
 
 @task.bug(
@@ -252,25 +215,25 @@ def true_means_hidden(starts: Tensor, num_queries: int, num_keys: int) -> Tensor
 )
 def the_first_texts_start_for_all(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:
     """the first text's start is used for the whole batch."""
-    return _text(starts[:1].expand_as(starts), num_keys) & _past(num_queries, num_keys)
+    return _text(starts[:1].expand_as(starts), num_keys) & past(num_queries, num_keys)
 
 
 @task.bug(
-    symptom="With as many texts as words it runs, and each word has a start of its own.",
+    symptom="With as many texts as tokens it runs, and each token has its own start.",
     fix="keep the starts on the first axis: `starts[:, None, None]`.",
 )
 def starts_on_the_axis_of_queries(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:
     """starts lie on the axis of queries, one for each of them, where they belong to texts."""
-    visible = (torch.arange(num_keys) >= starts[:, None]) & _past(num_queries, num_keys)
+    visible = (torch.arange(num_keys) >= starts[:, None]) & past(num_queries, num_keys)
     return visible.expand(len(starts), -1, -1)
 
 
 @task.bug(
     symptom="Rows of padding are the mean of something, which a loss may count.",
-    origin="code that lets padding see itself, to keep NaN away",
+    origin="code that lets padding attend to itself, to avoid NaN",
     fix="leave rows of padding empty: a softmax that clears them gives 0.",
 )
 def padding_sees_itself(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:
-    """a query in padding sees its own key, to have something to see."""
+    """a query in padding attends to its own key, to have a visible one."""
     own = torch.eye(num_keys, dtype=torch.bool)[num_keys - num_queries :]
-    return (_text(starts, num_keys) & _past(num_queries, num_keys)) | own
+    return (_text(starts, num_keys) & past(num_queries, num_keys)) | own

@@ -98,24 +98,10 @@ def _of_type(step: Step, dtype: torch.dtype) -> Step:
     return step._replace(**{name: part.to(dtype) for name, part in numbers.items()})
 
 
-@task.case("vectors of one size, and no padding")
-def _() -> Step:
-    return _step(lengths(3, 3), 5, 5, (3, 5), 5)
-
-
-@task.case("different sizes, with padding")
-def _() -> Step:
-    return _step(lengths(4, 7), 5, 3, (7, 2), 11)
-
-
-@task.case("one text and one key")
-def _() -> Step:
-    return _step(lengths(1), 2, 3, (1, 5), 7)
-
-
-@task.case("a text of length 0")
-def _() -> Step:
-    return _step(lengths(0, 2, 3), 2, 7, (3, 5), 11)
+task.case("vectors of one size, and no padding")(lambda: _step(lengths(3, 3), 5, 5, (3, 5), 5))
+task.case("different sizes, with padding")(lambda: _step(lengths(4, 7), 5, 3, (7, 2), 11))
+task.case("one text and one key")(lambda: _step(lengths(1), 2, 3, (1, 5), 7))
+task.case("a text of length 0")(lambda: _step(lengths(0, 2, 3), 2, 7, (3, 5), 11))
 
 
 @task.case("scores of thousands")
@@ -131,19 +117,11 @@ def _() -> Step:
     return step
 
 
-@task.case("half precision")
-def _() -> Step:
-    return _of_type(_step(lengths(2, 3), 2, 3, (3, 5), 7), torch.float16)
-
-
-@task.case("double precision")
-def _() -> Step:
-    return _of_type(_step(lengths(2, 3), 2, 3, (3, 5), 7), torch.float64)
-
-
-@task.case("two texts and one key")
-def _() -> Step:
-    return _step(lengths(1, 1), 2, 3, (1, 5), 7)
+task.case("half precision")(lambda: _of_type(_step(lengths(2, 3), 2, 3, (3, 5), 7), torch.float16))
+task.case("double precision")(
+    lambda: _of_type(_step(lengths(2, 3), 2, 3, (3, 5), 7), torch.float64)
+)
+task.case("two texts and one key")(lambda: _step(lengths(1, 1), 2, 3, (1, 5), 7))
 
 
 @task.case("two texts whose scores are thousands apart", gradients=False)
@@ -155,9 +133,9 @@ def _() -> Step:
     )
 
 
-@task.case("6 texts, 131 keys, 70 hidden units")
-def _() -> Step:
-    return _step(lengths(131, 1, 0, 65, 129, 130), 9, 11, (131, 10), 70)
+task.case("6 texts, 131 keys, 70 hidden units")(
+    lambda: _step(lengths(131, 1, 0, 65, 129, 130), 9, 11, (131, 10), 70)
+)
 
 
 @task.solution("it is the book's own score, softmax and pooling.")
@@ -212,9 +190,7 @@ def text_by_text(step: Step) -> Two:
     return new_state, weights
 
 
-@task.solution(
-    "-inf is below every score; where there is nothing else, 0 takes the weights' place."
-)
+@task.solution("-inf is below every score; in fully masked rows, the weights are replaced by 0.")
 @of_arguments
 def by_einsum(step: Step) -> Two:
     query = torch.einsum("bs,hs->bh", step.state, step.W_q)
@@ -270,7 +246,7 @@ def test_the_cell_gets_token_then_context_and_the_old_state(decoding_step: Funct
 
 
 @task.test
-def test_the_state_asks_and_each_key_answers(decoding_step: Function) -> None:
+def test_the_state_is_the_query_of_all_keys(decoding_step: Function) -> None:
     # tanh(1.5 - 0.5) = 0.7616 against tanh(0.5 - 0.5) = 0: a weight of 1 / (1 + e^-0.7616).
     W_q, W_k = torch.tensor([[-1.0]]), torch.tensor([[0.75, 0.125]])
     _, weights = decoding_step(*_by_hand(W_q=W_q, W_k=W_k))
@@ -285,7 +261,7 @@ def test_the_weights_pool_the_context(decoding_step: Function) -> None:
 
 
 @task.test
-def test_state_and_memory_of_equal_sizes_have_projections_of_their_own(
+def test_state_and_memory_of_equal_sizes_have_their_own_projections(
     decoding_step: Function,
 ) -> None:
     memory, zero = torch.tensor([[[1.0], [2]]]), torch.zeros(1, 1)
@@ -316,11 +292,11 @@ def _move(step: Step, weights: Tensor, memory: Tensor | None = None) -> Two:
 
 @task.bug(
     symptom="The weights answer a question that the decoder has not asked yet.",
-    fix="ask with the state as it was handed in; the new one is made from the context.",
+    fix="query with the state as it was passed in; the new one is computed from the context.",
 )
 @of_arguments
 def asks_with_a_new_state(step: Step) -> Two:
-    """the cell moves on, without a context, before the memory is asked with its new state."""
+    """the cell moves on, without a context, before its new state queries the memory."""
     nothing = torch.zeros_like(step.memory[:, 0])
     new = step.cell(torch.cat([step.token, nothing], 1), step.state)
     return _move(step, _weights(step, _scores(step._replace(state=new))))
@@ -342,7 +318,7 @@ def asks_with_the_token(step: Step) -> Two:
 )
 @of_arguments
 def padding_is_seen(step: Step) -> Two:
-    """the lengths are never used, and padding is seen."""
+    """the lengths are never used, and padding is visible."""
     return _move(step, _scores(step).softmax(1))
 
 
@@ -370,11 +346,11 @@ def the_context_is_not_fed(step: Step) -> Two:
 
 @task.bug(
     symptom="It trains as well as ever; weights stored elsewhere give nonsense.",
-    fix="join them as the task says: the token first, then the context.",
+    fix="join them as in the task: the token first, then the context.",
 )
 @of_arguments
 def the_context_before_the_token(step: Step) -> Two:
-    """context and token are joined in the wrong order, which no size tells."""
+    """context and token are joined in the wrong order, which no shape reveals."""
     weights = _weights(step, _scores(step))
     context = (weights[..., None] * step.memory).sum(1)
     return step.cell(torch.cat([context, step.token], 1), step.state), weights
@@ -435,13 +411,13 @@ def the_old_state_is_returned(step: Step) -> Two:
 
 
 @task.bug(
-    symptom="The heatmap shows weight on padding, where the model looked elsewhere.",
+    symptom="The heatmap shows weight on padding, although the model attended elsewhere.",
     origin="UvA's deep learning tutorial 6",
     fix="return the weights that the context was pooled with.",
 )
 @of_arguments
 def the_weights_are_made_again_unmasked(step: Step) -> Two:
-    """the weights that are returned are made again, without the mask."""
+    """the returned weights are recomputed without the mask."""
     return _move(step, _weights(step, _scores(step)))[0], _scores(step).softmax(1)
 
 
@@ -626,7 +602,7 @@ def the_memorys_plain_sum(token: Row, state: Row, memory: Rows) -> TwoRows:
 
 @by_hand.bug(fix="return the weights second: `return new_state, weights`.")
 def context_in_place_of_the_weights(token: Row, state: Row, memory: Rows) -> TwoRows:
-    """the context is returned, where the weights are asked for."""
+    """the context is returned instead of the weights."""
     context = _pool(_weights_of_lists(state, memory), memory)
     return _moved(state, token, context), context
 

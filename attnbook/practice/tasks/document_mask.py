@@ -1,4 +1,4 @@
-"""Who sees whom where several documents are packed into one sequence."""
+"""Which positions may attend to which, where several documents are packed into one sequence."""
 
 from __future__ import annotations
 
@@ -25,41 +25,17 @@ task = Task(
 )
 
 
-@task.case("three documents, of other lengths in each example")
-def _() -> tuple[Tensor]:
-    return (torch.tensor([[0, 0, 1, 1, 1, 2, 2], [0, 0, 0, 1, 1, 2, 2]]),)
-
-
-@task.case("documents whose numbers are in no order")
-def _() -> tuple[Tensor]:
-    return (torch.tensor([[5, 5, 2, 2, 2, 7, 7], [1, 1, 1, 6, 6, 6, 0]]),)
-
-
-@task.case("documents of one token each")
-def _() -> tuple[Tensor]:
-    return (torch.tensor([[3, 0, 2, 1, 4]]),)
-
-
-@task.case("one document")
-def _() -> tuple[Tensor]:
-    return (torch.zeros(3, 5, dtype=torch.int64),)
-
-
-@task.case("one token")
-def _() -> tuple[Tensor]:
-    return (torch.tensor([[4], [1]]),)
-
-
-@task.case("as many examples as tokens")
-def _() -> tuple[Tensor]:
-    return (torch.tensor([[1, 1, 2], [4, 3, 3], [0, 0, 0]]),)
-
-
-@task.case("documents with high numbers")
-def _() -> tuple[Tensor]:
-    return (torch.tensor([[1, 1, 257, 257, 65537]]),)
-
-
+task.case("three documents, of other lengths in each example")(
+    lambda: (torch.tensor([[0, 0, 1, 1, 1, 2, 2], [0, 0, 0, 1, 1, 2, 2]]),)
+)
+task.case("documents whose numbers are in no order")(
+    lambda: (torch.tensor([[5, 5, 2, 2, 2, 7, 7], [1, 1, 1, 6, 6, 6, 0]]),)
+)
+task.case("documents of one token each")(lambda: (torch.tensor([[3, 0, 2, 1, 4]]),))
+task.case("one document")(lambda: (torch.zeros(3, 5, dtype=torch.int64),))
+task.case("one token")(lambda: (torch.tensor([[4], [1]]),))
+task.case("as many examples as tokens")(lambda: (torch.tensor([[1, 1, 2], [4, 3, 3], [0, 0, 0]]),))
+task.case("documents with high numbers")(lambda: (torch.tensor([[1, 1, 257, 257, 65537]]),))
 task.case("6 examples of 131 positions")(
     lambda: ((torch.arange(131) // 7 + torch.arange(6)[:, None]) * 37 % 101,)
 )
@@ -109,7 +85,7 @@ def pair_by_pair(documents: Tensor) -> Tensor:
 
 
 @task.test
-def test_the_second_document_does_not_see_the_first(document_mask: Function) -> None:
+def test_the_second_document_does_not_attend_to_the_first(document_mask: Function) -> None:
     mask = document_mask(torch.tensor([[0, 0, 1, 1]]))[0]
     assert mask[2].tolist() == [False, False, True, False]
     assert mask[3].tolist() == [False, False, True, True]
@@ -128,7 +104,7 @@ def test_numbers_are_names_in_any_order(document_mask: Function) -> None:
 
 
 @task.test
-def test_each_example_has_documents_of_its_own(document_mask: Function) -> None:
+def test_each_example_has_its_own_documents(document_mask: Function) -> None:
     first, second = document_mask(torch.tensor([[1, 1, 2], [1, 2, 2]]))
     assert first[2].tolist() == [False, False, True]
     assert second[2].tolist() == [False, True, True]
@@ -149,16 +125,16 @@ def _past(documents: Tensor) -> Tensor:
     fix="compare the document of the query with the key's, too.",
 )
 def earlier_documents_leak(documents: Tensor) -> Tensor:
-    """only the future is hidden, and a query sees all earlier documents."""
+    """only the future is hidden, and a query attends to all earlier documents."""
     return _past(documents).expand(len(documents), -1, -1)
 
 
 @task.bug(
-    symptom="The loss is far too low: each token sees the next one.",
+    symptom="The loss is far too low: each token attends to the next one.",
     fix="hide the keys after the query, too.",
 )
 def the_future_is_seen(documents: Tensor) -> Tensor:
-    """documents are kept apart, and within each the future is visible."""
+    """documents are separated, and within each the future is visible."""
     return _same(documents)
 
 
@@ -167,12 +143,12 @@ def the_future_is_seen(documents: Tensor) -> Tensor:
     fix="compare with `==`: a lower number is another document all the same.",
 )
 def documents_with_lower_numbers_leak(documents: Tensor) -> Tensor:
-    """documents are compared with `<=`, and those with lower numbers are seen."""
+    """documents are compared with `<=`, and those with lower numbers are visible."""
     return (documents[:, None, :] <= documents[:, :, None]) & _past(documents)
 
 
 @task.bug(
-    symptom="Each token attends to all that it should not see.",
+    symptom="Each token attends to exactly what should be hidden.",
     origin="tensorflow/text#894; LLMs-from-scratch#1061",
     fix="return True for what is visible.",
 )
@@ -183,15 +159,15 @@ def true_where_it_is_hidden(documents: Tensor) -> Tensor:
 
 @task.bug(
     symptom="It is right for a batch of one; in larger batches documents leak.",
-    fix="keep the batch axis: each example has documents of its own.",
+    fix="keep the batch axis: each example has its own documents.",
 )
 def the_first_examples_documents_for_all(documents: Tensor) -> Tensor:
-    """the documents of the first example are taken for all of them."""
+    """the documents of the first example are used for all of them."""
     return (_same(documents[:1]) & _past(documents)).expand(len(documents), -1, -1)
 
 
 @task.bug(
-    symptom="Each token sees what comes after it, up to its document's end.",
+    symptom="Each token attends to what comes after it, up to its document's end.",
     fix="let rows be queries and columns be keys: the lower triangle is visible.",
 )
 def the_past_is_hidden(documents: Tensor) -> Tensor:
@@ -201,7 +177,7 @@ def the_past_is_hidden(documents: Tensor) -> Tensor:
 
 @task.bug(
     symptom="The first token of each document gives NaN.",
-    fix="a query sees itself: compare positions with `<=`.",
+    fix="a query attends to itself: compare positions with `<=`.",
 )
 def hides_the_query_itself(documents: Tensor) -> Tensor:
     """a query does not see its own position."""
@@ -229,11 +205,13 @@ def one_token_of_the_document_before(documents: Tensor) -> Tensor:
 
 
 @task.bug(
-    symptom="The first token of a document sees its own one only, the second sees all again.",
+    symptom=(
+        "The first token of a document attends to its own document only, the second to all again."
+    ),
     fix="compare each query's document with each key's, not with its neighbour's.",
 )
 def only_neighbours_are_compared(documents: Tensor) -> Tensor:
-    """only a document's first token is cut off from the past, and those after it see all."""
+    """only a document's first token is cut off from the past, and those after it attend to all."""
     begins = documents != documents.roll(1, 1)
     alone = begins[:, :, None] & ~torch.eye(documents.shape[1], dtype=torch.bool)
     return _past(documents) & ~alone
@@ -323,7 +301,7 @@ def counted_from_the_end(
     return key - num_keys <= from_the_end and documents[from_the_end] == documents[key]
 
 
-@by_hand.solution("it lists the keys that the query may see.")
+@by_hand.solution("it lists the visible keys.")
 def listed(query: int, key: int, num_queries: int, num_keys: int, documents: Documents) -> bool:
     position = num_keys - num_queries + query
     return key in [k for k in range(position + 1) if documents[k] == documents[position]]
@@ -337,7 +315,7 @@ def documents_leak(
     num_keys: int,
     documents: Documents,
 ) -> bool:
-    """`documents` is never used, and documents see each other."""
+    """`documents` is never used, and documents attend to each other."""
     return key <= query + num_keys - num_queries
 
 
@@ -345,7 +323,7 @@ def documents_leak(
 def the_future_is_seen_by_hand(
     query: int, key: int, num_queries: int, num_keys: int, documents: Documents
 ) -> bool:
-    """documents are kept apart, and nothing hides the future."""
+    """documents are separated, and nothing hides the future."""
     return documents[key] == documents[query + num_keys - num_queries]
 
 
@@ -366,7 +344,7 @@ def counted_from_the_first_key(
     num_keys: int,
     documents: Documents,
 ) -> bool:
-    """the queries are taken to be at the first positions of the keys, but they are at the last."""
+    """the queries are placed at the first positions of the keys, but they are at the last."""
     return documents[key] == documents[query] and key <= query
 
 
@@ -395,11 +373,11 @@ def document_0_is_taken_for_padding_by_hand(
     return same and key <= position
 
 
-@by_hand.bug(fix="a query sees itself: compare positions by `<=`.")
+@by_hand.bug(fix="a query attends to itself: compare positions by `<=`.")
 def own_position_hidden(
     query: int, key: int, num_queries: int, num_keys: int, documents: Documents
 ) -> bool:
-    """a query sees the keys before its own position, and its own is hidden."""
+    """a query attends to the keys before its own position, and its own is hidden."""
     position = query + num_keys - num_queries
     return documents[key] == documents[position] and key < position
 
@@ -413,12 +391,10 @@ def true_means_hidden(
     return documents[key] != documents[position] or key > position
 
 
-@by_hand.bug(
-    fix="turn the comparison round: a key that may be seen has the same position, or a lower one."
-)
+@by_hand.bug(fix="turn the comparison round: a visible key has the same position, or a lower one.")
 def only_the_future_visible(
     query: int, key: int, num_queries: int, num_keys: int, documents: Documents
 ) -> bool:
-    """the order is turned round: each query sees its own position and the future."""
+    """the order is turned round: each query attends to its own position and the future."""
     position = query + num_keys - num_queries
     return documents[key] == documents[position] and key >= position

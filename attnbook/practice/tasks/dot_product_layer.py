@@ -1,4 +1,4 @@
-"""Scaled dot-product attention as a layer, with dropout, and with weights to look at."""
+"""Scaled dot-product attention as a layer, with dropout, and with stored weights."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from attnbook.practice.task import Function, Law, Task, rows_sum_to_one
 SHARE = 0.2
 
 
-"""Of weights dropped, in the case that looks at what is drawn."""
+"""Of weights dropped, in the case that checks what is drawn."""
 
 
 def _as_function(written: Function) -> Function:
@@ -33,7 +33,7 @@ def _as_function(written: Function) -> Function:
         earlier: tuple[Tensor, ...] = (),
     ) -> tuple[Tensor, Tensor]:
         if isinstance(written, nn.Module):
-            raise TypeError("this is a layer already: hand over its class, DotProductAttention")
+            raise TypeError("this is a layer already: pass its class, DotProductAttention")
         layer = written(dropout).train(training)
         if earlier:
             layer(*earlier)
@@ -47,12 +47,12 @@ def _as_function(written: Function) -> Function:
 def _drawn(output: Tensor, weights: Tensor) -> tuple[Tensor, Tensor]:
     """Give what does not depend on chance, where the values are two identities side by side."""
     one, other = output.chunk(2, -1)
-    dropped, kept = one == 0, torch.isclose(one, weights / (1 - SHARE))
+    dropped, scaled_weights = one == 0, torch.isclose(one, weights / (1 - SHARE))
     few, scaled = dropped.float().mean() < 0.5, ~(dropped | torch.isclose(one, weights)).all()
     # Each row, column and example draws for itself.
-    mixed = [(some.any(axis)).all() for some in (dropped, kept) for axis in (-1, -2)]
+    mixed = [(some.any(axis)).all() for some in (dropped, scaled_weights) for axis in (-1, -2)]
     mixed.append((dropped[0] != dropped[1]).any())
-    facts = torch.stack([few, scaled, (dropped | kept).all(), *mixed])
+    facts = torch.stack([few, scaled, (dropped | scaled_weights).all(), *mixed])
     return facts, torch.isclose(one, other).all()
 
 
@@ -119,29 +119,13 @@ def _inputs() -> tuple[Tensor, Tensor, Tensor]:
     return normal(2, 3, 7), normal(2, 5, 7), normal(2, 5, 11)
 
 
-@task.case("training, with dropout 0")
-def _() -> tuple[Any, ...]:
-    return *_inputs(), lengths(4, 2), 0.0, True
-
-
-@task.case("eval")
-def _() -> tuple[Any, ...]:
-    return *_inputs(), lengths(4, 2)
-
-
-@task.case("eval, without lengths")
-def _() -> tuple[Any, ...]:
-    return _inputs()
-
-
-@task.case("all sizes are 3")
-def _() -> tuple[Any, ...]:
-    return normal(3, 3, 3), normal(3, 3, 3, seed=1), normal(3, 3, 3, seed=2), lengths(3, 1, 2)
-
-
-@task.case("training, with a dropout of all weights")
-def _() -> tuple[Any, ...]:
-    return *_inputs(), lengths(4, 2), 1.0, True
+task.case("training, with dropout 0")(lambda: (*_inputs(), lengths(4, 2), 0.0, True))
+task.case("eval")(lambda: (*_inputs(), lengths(4, 2)))
+task.case("eval, without lengths")(_inputs)
+task.case("all sizes are 3")(
+    lambda: (normal(3, 3, 3), normal(3, 3, 3, seed=1), normal(3, 3, 3, seed=2), lengths(3, 1, 2))
+)
+task.case("training, with a dropout of all weights")(lambda: (*_inputs(), lengths(4, 2), 1.0, True))
 
 
 @task.case("training, with a dropout of a fifth of the weights", gradients=False)
@@ -150,9 +134,9 @@ def _() -> tuple[Any, ...]:
     return normal(2, 89, 7), normal(2, 97, 7), both, None, SHARE, True
 
 
-@task.case("eval, with a dropout that must do nothing")
-def _() -> tuple[Any, ...]:
-    return *_inputs(), lengths(4, 2), 1.0, False
+task.case("eval, with a dropout that must do nothing")(
+    lambda: (*_inputs(), lengths(4, 2), 1.0, False)
+)
 
 
 @task.case("a second call of the same layer")
@@ -161,34 +145,22 @@ def _() -> tuple[Any, ...]:
     return *_inputs(), lengths(4, 2), 0.0, False, earlier
 
 
-@task.case("an example that may see nothing")
-def _() -> tuple[Any, ...]:
-    return *_inputs(), lengths(0, 4)
-
-
-@task.case("half precision")
-def _() -> tuple[Any, ...]:
-    return *(each.half() for each in _inputs()), lengths(4, 2)
-
-
-@task.case("double precision")
-def _() -> tuple[Any, ...]:
-    return *(each.double() for each in _inputs()), lengths(4, 2)
-
-
-@task.case("scores of 1024 and of -1024 that are seen, and padding")
-def _() -> tuple[Any, ...]:
-    return *of_thousands(), lengths(3)
+task.case("an example that may see nothing")(lambda: (*_inputs(), lengths(0, 4)))
+task.case("half precision")(lambda: (*(each.half() for each in _inputs()), lengths(4, 2)))
+task.case("double precision")(lambda: (*(each.double() for each in _inputs()), lengths(4, 2)))
+task.case("scores of 1024 and of -1024 that are seen, and padding")(
+    lambda: (*of_thousands(), lengths(3))
+)
 
 
 @task.case("6 examples of 9 queries, 131 keys")
 def _() -> tuple[Any, ...]:
-    seen = lengths(131, 1, 0, 65, 129, 130)
-    return normal(6, 9, 130), normal(6, 131, 130), normal(6, 131, 7), seen
+    valid_lens = lengths(131, 1, 0, 65, 129, 130)
+    return normal(6, 9, 130), normal(6, 131, 130), normal(6, 131, 7), valid_lens
 
 
 class Layer(nn.Module):
-    """What the layers below have in common: each says something else, right or wrong."""
+    """What the layers below have in common: each overrides one step, correctly or with a bug."""
 
     def __init__(self, dropout: float = 0.0) -> None:
         super().__init__()
@@ -199,13 +171,13 @@ class Layer(nn.Module):
         self, queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Tensor | None = None
     ) -> Tensor:
         weights = self.weigh(queries, keys, valid_lens)
-        self.keep(weights)
+        self.store(weights)
         return self.drop(weights) @ values
 
     def weigh(self, queries: Tensor, keys: Tensor, valid_lens: Tensor | None) -> Tensor:
         return weigh(scale(queries, keys), valid_lens)
 
-    def keep(self, weights: Tensor) -> None:
+    def store(self, weights: Tensor) -> None:
         self.attention_weights = weights.detach()
 
     def drop(self, weights: Tensor) -> Tensor:
@@ -247,7 +219,7 @@ class example_by_example(Layer):
         return weights
 
 
-@task.solution("torch's own, asked for the average of an identity matrix, gives the weights.")
+@task.solution("torch's own gives the weights as its average of an identity matrix.")
 class of_torch(Layer):
     def weigh(self, queries: Tensor, keys: Tensor, valid_lens: Tensor | None) -> Tensor:
         identity = torch.eye(keys.shape[1], dtype=keys.dtype).expand(len(keys), -1, -1)
@@ -259,7 +231,7 @@ class of_torch(Layer):
 
 
 @task.test
-def test_the_kept_weights_are_those_that_average_the_values(layer_of: Function) -> None:
+def test_the_stored_weights_are_those_that_average_the_values(layer_of: Function) -> None:
     layer = layer_of(0.5).eval()
     for seed in (1, 2):
         queries, keys, values = normal(2, 3, 7, seed=seed), normal(2, 5, 7), normal(2, 5, 11)
@@ -286,7 +258,7 @@ def test_training_drops_whole_weights_and_scales_the_others(layer_of: Function) 
 
 
 @task.test
-def test_a_call_leaves_nothing_behind(layer_of: Function) -> None:
+def test_a_call_changes_no_state(layer_of: Function) -> None:
     layer, queries, keys = layer_of(0.0), normal(2, 3, 7), normal(2, 5, 7)
     before = queries.clone()
     layer(queries, keys.requires_grad_(), normal(2, 5, 11))
@@ -297,42 +269,42 @@ def test_a_call_leaves_nothing_behind(layer_of: Function) -> None:
 @task.bug(
     symptom="The heatmap shows attention to padding, though padding changes no output.",
     origin="UvA's tutorial 6",
-    fix="keep the very weights that are used, `self.attention_weights = weights.detach()`.",
+    fix="store the weights that are used, `self.attention_weights = weights.detach()`.",
 )
 class kept_weights_know_no_mask(Layer):
-    """the weights to look at are computed once more, without the mask."""
+    """the stored weights are computed once more, without the mask."""
 
     def forward(
         self, queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Tensor | None = None
     ) -> Tensor:
-        self.keep(scale(queries, keys).softmax(-1))
+        self.store(scale(queries, keys).softmax(-1))
         return self.drop(self.weigh(queries, keys, valid_lens)) @ values
 
 
 @task.bug(
     symptom="The heatmap has negative numbers.",
-    fix="keep what the softmax gives, not what it takes.",
+    fix="store the output of the softmax, not its input.",
 )
 class scores_are_kept(Layer):
-    """the scores are kept, where the weights should be."""
+    """the scores are stored instead of the weights."""
 
     def weigh(self, queries: Tensor, keys: Tensor, valid_lens: Tensor | None) -> Tensor:
         self.scores = scale(queries, keys)
         return weigh(self.scores, valid_lens)
 
-    def keep(self, weights: Tensor) -> None:
+    def store(self, weights: Tensor) -> None:
         del weights
         self.attention_weights = self.scores.detach()
 
 
 @task.bug(
     symptom="Memory grows with each call whose weights are put into a list.",
-    fix="keep `weights.detach()`.",
+    fix="store `weights.detach()`.",
 )
 class kept_weights_hang_on_the_graph(Layer):
-    """the weights are kept without `detach`, and all that made them stays in memory."""
+    """the weights are stored without `detach`, and their whole graph stays in memory."""
 
-    def keep(self, weights: Tensor) -> None:
+    def store(self, weights: Tensor) -> None:
         self.attention_weights = weights
 
 
@@ -361,7 +333,7 @@ class masked_in_training_only(Layer):
 
 
 @task.bug(
-    symptom="With a high dropout all weights become alike, where they should become few.",
+    symptom="With a high dropout all weights become equal, where most should become 0.",
     fix="drop weights, after the softmax: a score of 0 is an ordinary score.",
 )
 class scores_are_dropped(Layer):
@@ -376,14 +348,14 @@ class scores_are_dropped(Layer):
 
 @task.bug(
     symptom="The heatmap has holes, and its rows do not sum to 1.",
-    fix="keep the weights first, then drop some of them, and not in place.",
+    fix="store the weights first, then drop some of them, and not in place.",
 )
 class weights_are_kept_after_dropout(Layer):
-    """the weights to look at are those after dropout."""
+    """the stored weights are those after dropout."""
 
     def drop(self, weights: Tensor) -> Tensor:
         dropped: Tensor = self.dropout(weights)
-        self.keep(dropped)
+        self.store(dropped)
         return dropped
 
 
@@ -410,7 +382,7 @@ class outputs_are_dropped(Layer):
         self, queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Tensor | None = None
     ) -> Tensor:
         weights = self.weigh(queries, keys, valid_lens)
-        self.keep(weights)
+        self.store(weights)
         return self.drop(weights @ values)
 
 
@@ -427,11 +399,11 @@ class dropped_in_eval_too(Layer):
 
 @task.bug(
     symptom="The heatmap never changes, whatever the layer is given.",
-    fix="keep the weights in each call.",
+    fix="store the weights in each call.",
 )
 class the_first_weights_stay(Layer):
-    """the weights of the first call are kept for good."""
+    """the weights of the first call are stored and never replaced."""
 
-    def keep(self, weights: Tensor) -> None:
+    def store(self, weights: Tensor) -> None:
         if self.attention_weights is None:
             self.attention_weights = weights.detach()

@@ -10,8 +10,6 @@ from torch import Tensor
 from attnbook.practice.example_inputs import normal
 from attnbook.practice.task import Function, Law, Task
 
-Inputs = tuple[Tensor, torch.dtype]
-
 
 def _changes_no_visible_score(added: Tensor, mask: Tensor, _dtype: torch.dtype) -> bool:
     return bool((added[mask] == 0).all())
@@ -22,55 +20,33 @@ task = Task(
     statement=(
         "Some code takes a mask of numbers, and *adds* it to the scores before the softmax. Write "
         "`float_mask(mask, dtype)`. `mask` is boolean, of any shape, True = visible. Return a "
-        "tensor of its shape and of the type `dtype`, the scores' own: 0 where a key may be seen, "
-        "so that its score stays as it is, and -inf where not, so that it weighs exactly 0. A row "
-        "that sees nothing is -inf throughout."
+        "tensor of its shape and of the type `dtype`, the scores' own: 0 where a key is visible, "
+        "so that its score stays as it is, and -inf where not, so that it weighs exactly 0. A "
+        "fully masked row is all -inf."
     ),
     starter="import math\nimport torch\n\ndef float_mask(mask, dtype):\n    ...",
     laws=(Law("Some visible score would not stay as it is.", _changes_no_visible_score),),
 )
 
 
-@task.case("two queries and three keys")
-def _() -> Inputs:
-    return torch.tensor([[True, False, True], [False, True, True]]), torch.float32
-
-
-@task.case("a query that sees all, and one that sees nothing")
-def _() -> Inputs:
-    return torch.tensor([[True, True, True], [False, False, False]]), torch.float32
-
-
-@task.case("axes for examples and heads")
-def _() -> Inputs:
-    return normal(2, 3, 5, 7) > 0, torch.float32
-
-
-@task.case("one row, for examples of one axis")
-def _() -> Inputs:
-    return torch.tensor([True, True, False, True, False]), torch.float32
-
-
-@task.case("a mask that is a view of another tensor")
-def _() -> Inputs:
-    return torch.ones(5, 5, dtype=torch.bool).triu().T[2:], torch.float32
-
-
-@task.case("half precision")
-def _() -> Inputs:
-    return torch.ones(3, 5, dtype=torch.bool).tril(2), torch.float16
-
-
-@task.case("scores of torch.bfloat16")
-def _() -> Inputs:
-    return torch.ones(3, 5, dtype=torch.bool).tril(2), torch.bfloat16
-
-
-@task.case("double precision")
-def _() -> Inputs:
-    return torch.ones(3, 5, dtype=torch.bool).tril(2), torch.float64
-
-
+task.case("two queries and three keys")(
+    lambda: (torch.tensor([[True, False, True], [False, True, True]]), torch.float32)
+)
+task.case("a query that sees all, and one that sees nothing")(
+    lambda: (torch.tensor([[True, True, True], [False, False, False]]), torch.float32)
+)
+task.case("axes for examples and heads")(lambda: (normal(2, 3, 5, 7) > 0, torch.float32))
+task.case("one row, for examples of one axis")(
+    lambda: (torch.tensor([True, True, False, True, False]), torch.float32)
+)
+task.case("a mask that is a view of another tensor")(
+    lambda: (torch.ones(5, 5, dtype=torch.bool).triu().T[2:], torch.float32)
+)
+task.case("half precision")(lambda: (torch.ones(3, 5, dtype=torch.bool).tril(2), torch.float16))
+task.case("scores of torch.bfloat16")(
+    lambda: (torch.ones(3, 5, dtype=torch.bool).tril(2), torch.bfloat16)
+)
+task.case("double precision")(lambda: (torch.ones(3, 5, dtype=torch.bool).tril(2), torch.float64))
 task.case("6 examples, 9 heads, 131 keys")(lambda: (normal(6, 9, 3, 131) > 0, torch.float32))
 
 
@@ -102,20 +78,20 @@ def written_into_zeros(mask: Tensor, dtype: torch.dtype) -> Tensor:
 
 
 @task.test
-def test_what_is_seen_is_0_and_what_is_not_is_minus_infinity(float_mask: Function) -> None:
+def test_visible_keys_are_0_and_hidden_ones_minus_infinity(float_mask: Function) -> None:
     added = float_mask(torch.tensor([[True, False], [True, True]]), torch.float32)
     assert added.tolist() == [[0, -math.inf], [0, 0]]
 
 
 @task.test
-def test_added_to_scores_it_leaves_the_visible_ones_alone(float_mask: Function) -> None:
+def test_added_to_scores_it_does_not_change_the_visible_ones(float_mask: Function) -> None:
     added = float_mask(torch.tensor([True, True, False]), torch.float32)
     scores = torch.tensor([-3e4, -3e4, 1000]) + added
     assert scores.softmax(-1).tolist() == [0.5, 0.5, 0]
 
 
 @task.test
-def test_who_sees_nothing_gets_minus_infinity_throughout(float_mask: Function) -> None:
+def test_a_fully_masked_row_is_all_minus_infinity(float_mask: Function) -> None:
     assert float_mask(torch.tensor([[False, False]]), torch.float32).tolist() == [[-math.inf] * 2]
 
 
@@ -123,9 +99,6 @@ def test_who_sees_nothing_gets_minus_infinity_throughout(float_mask: Function) -
 def test_it_has_the_type_of_the_scores(float_mask: Function) -> None:
     for dtype in (torch.float16, torch.float64):
         assert float_mask(torch.tensor([True, False]), dtype).dtype == dtype
-
-
-FIRST = "two queries and three keys"
 
 
 def _filled(mask: Tensor, dtype: torch.dtype, number: float) -> Tensor:
@@ -145,7 +118,7 @@ def ones_and_zeros(mask: Tensor, dtype: torch.dtype) -> Tensor:
 @task.bug(
     symptom="Padding gets *more* weight than without any mask.",
     origin="libraries whose masks are 1 where something is hidden",
-    fix="put -inf, not 1, where a key must not be seen.",
+    fix="put -inf, not 1, where a key is hidden.",
 )
 def ones_where_hidden(mask: Tensor, dtype: torch.dtype) -> Tensor:
     """hidden keys get 1, which raises their scores, and the others 0."""
@@ -202,9 +175,9 @@ def minus_a_billion(mask: Tensor, dtype: torch.dtype) -> Tensor:
 
 
 @task.bug(
-    symptom="A query that may see nothing sees everything, each key the same.",
-    origin="code that fills with `torch.finfo(dtype).min`, to keep NaN away",
-    fix="fill with -inf, and clear rows that see nothing after the softmax.",
+    symptom="A query without a visible key attends to all keys equally.",
+    origin="code that fills with `torch.finfo(dtype).min`, to avoid NaN",
+    fix="fill with -inf, and clear fully masked rows after the softmax.",
 )
 def the_lowest_finite_number(mask: Tensor, dtype: torch.dtype) -> Tensor:
     """hidden keys get the lowest finite number, and where all have it they share the weight."""
@@ -222,18 +195,18 @@ def ones_left_where_visible(mask: Tensor, dtype: torch.dtype) -> Tensor:
 
 
 @task.bug(
-    symptom="A query that may see nothing gets the mean of its padding.",
-    origin="code that opens such rows, to keep NaN away",
+    symptom="A query without a visible key gets the mean of its padding.",
+    origin="code that opens such rows, to avoid NaN",
     fix="leave such a row as it is, and clear it after the softmax.",
 )
 def empty_rows_opened(mask: Tensor, dtype: torch.dtype) -> Tensor:
-    """a row that sees nothing is filled with 0, and sees everything."""
+    """a fully masked row is filled with 0, and attends to everything."""
     return _filled(mask | ~mask.any(-1, keepdim=True), dtype, -math.inf)
 
 
 @task.bug(
     symptom="Training in half precision fails, or runs in single precision and takes its memory.",
-    fix="make it of the type that was asked for: `torch.zeros(mask.shape, dtype=dtype)`.",
+    fix="create it with the requested dtype: `torch.zeros(mask.shape, dtype=dtype)`.",
 )
 def always_single_precision(mask: Tensor, dtype: torch.dtype) -> Tensor:
     """`dtype` is never used, and the numbers are in single precision."""

@@ -9,10 +9,8 @@ from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
 import attnbook
-from attnbook.practice.example_inputs import normal
+from attnbook.practice.example_inputs import normal, with_dtype
 from attnbook.practice.task import Function, Law, Task
-
-Three = tuple[Tensor, Tensor, Tensor]
 
 
 def _within_values(output: Tensor, _queries: Tensor, _keys: Tensor, values: Tensor) -> bool:
@@ -37,49 +35,33 @@ task = Task(
 )
 
 
-@task.case("six query heads and two key heads")
-def _() -> Three:
-    return normal(5, 6, 3, 11), normal(5, 2, 7, 11), normal(5, 2, 7, 13)
-
-
-@task.case("six query heads and three key heads")
-def _() -> Three:
-    return normal(2, 6, 5, 7), normal(2, 3, 11, 7), normal(2, 3, 11, 13)
-
-
-@task.case("as many key heads as query heads")
-def _() -> Three:
-    return normal(2, 3, 5, 7), normal(2, 3, 11, 7), normal(2, 3, 11, 13)
-
-
-@task.case("one key head for all query heads")
-def _() -> Three:
-    return normal(2, 3, 5, 7), normal(2, 1, 11, 7), normal(2, 1, 11, 13)
-
-
-@task.case("axes of one size")
-def _() -> Three:
-    return normal(2, 4, 2, 2), normal(2, 2, 2, 2, seed=1), normal(2, 2, 2, 2, seed=2)
-
-
-@task.case("one query and one key")
-def _() -> Three:
-    return normal(2, 6, 1, 5), normal(2, 3, 1, 5), normal(2, 3, 1, 7)
-
-
-@task.case("scores around 1000")
-def _() -> Three:
-    return 100 * normal(2, 4, 3, 5), 10 * normal(2, 2, 7, 5), normal(2, 2, 7, 11)
-
-
-@task.case("half precision")
-def _() -> Three:
-    return normal(2, 6, 5, 7).half(), normal(2, 3, 11, 7).half(), normal(2, 3, 11, 13).half()
-
-
-@task.case("double precision")
-def _() -> Three:
-    return normal(2, 6, 5, 7).double(), normal(2, 3, 11, 7).double(), normal(2, 3, 11, 13).double()
+task.case("six query heads and two key heads")(
+    lambda: (normal(5, 6, 3, 11), normal(5, 2, 7, 11), normal(5, 2, 7, 13))
+)
+task.case("six query heads and three key heads")(
+    lambda: (normal(2, 6, 5, 7), normal(2, 3, 11, 7), normal(2, 3, 11, 13))
+)
+task.case("as many key heads as query heads")(
+    lambda: (normal(2, 3, 5, 7), normal(2, 3, 11, 7), normal(2, 3, 11, 13))
+)
+task.case("one key head for all query heads")(
+    lambda: (normal(2, 3, 5, 7), normal(2, 1, 11, 7), normal(2, 1, 11, 13))
+)
+task.case("axes of one size")(
+    lambda: (normal(2, 4, 2, 2), normal(2, 2, 2, 2, seed=1), normal(2, 2, 2, 2, seed=2))
+)
+task.case("one query and one key")(
+    lambda: (normal(2, 6, 1, 5), normal(2, 3, 1, 5), normal(2, 3, 1, 7))
+)
+task.case("scores around 1000")(
+    lambda: (100 * normal(2, 4, 3, 5), 10 * normal(2, 2, 7, 5), normal(2, 2, 7, 11))
+)
+task.case("half precision")(
+    lambda: with_dtype(torch.float16, normal(2, 6, 5, 7), normal(2, 3, 11, 7), normal(2, 3, 11, 13))
+)
+task.case("double precision")(
+    lambda: with_dtype(torch.float64, normal(2, 6, 5, 7), normal(2, 3, 11, 7), normal(2, 3, 11, 13))
+)
 
 
 def attend(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
@@ -160,7 +142,7 @@ def test_scores_are_divided_by_the_root_of_the_key_size(grouped_heads: Function)
 
 
 @task.test
-def test_each_query_head_keeps_its_place(grouped_heads: Function) -> None:
+def test_each_query_head_keeps_its_position(grouped_heads: Function) -> None:
     queries = torch.tensor([0.0, 100, 0, 0]).reshape(1, 4, 1, 1)
     keys = torch.tensor([1.0, 0]).reshape(1, 1, 2, 1).expand(1, 2, 2, 1)
     output = grouped_heads(
@@ -191,7 +173,7 @@ def values_in_another_order(queries: Tensor, keys: Tensor, values: Tensor) -> Te
 
 
 @task.bug(
-    symptom="Each head sees a few of the positions, several times.",
+    symptom="Each head attends to a few of the positions, several times.",
     origin="prime-rl#2681",
     fix="repeat along the axis of heads, `dim=1` here: positions are at `dim=2`.",
 )
@@ -215,8 +197,8 @@ def the_first_key_head_for_all(queries: Tensor, keys: Tensor, values: Tensor) ->
 
 
 @task.bug(
-    symptom="All key heads end up alike.",
-    fix="keep the key heads apart: each serves its own group of query heads.",
+    symptom="All key heads end up the same.",
+    fix="keep the key heads separate: each serves its own group of query heads.",
 )
 def key_heads_averaged(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     """keys and values are averaged over their heads, and all query heads read the average."""

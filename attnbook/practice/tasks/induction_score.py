@@ -1,4 +1,4 @@
-"""How much a head looks behind the last occurrence of the token at hand."""
+"""How much a head attends to the token after the last occurrence of the current token."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from torch import Tensor
 
 from attnbook.practice.example_inputs import normal
 from attnbook.practice.task import Function, Law, Task
-
-Given = tuple[Tensor, Tensor]
 
 
 def _are_shares(scores: Tensor, *_: Tensor) -> bool:
@@ -47,78 +45,50 @@ def _all_on(*keys: int) -> Tensor:
     return torch.eye(len(keys))[None, list(keys)]
 
 
-@task.case("a line that stands twice", gradients=False)
-def _() -> Given:
-    return _weights(3, 10), torch.tensor([4, 1, 3, 2, 6, 4, 1, 3, 2, 6])
-
-
-@task.case("tokens that come back at odd distances", gradients=False)
-def _() -> Given:
-    return _weights(2, 11), torch.tensor([5, 2, 5, 7, 1, 2, 3, 7, 4, 2, 8])
-
-
-@task.case("a token that stands three times", gradients=False)
-def _() -> Given:
-    return _weights(2, 7), torch.tensor([3, 1, 3, 2, 4, 3, 5])
-
-
-@task.case("a token twice in a row", gradients=False)
-def _() -> Given:
-    return _weights(2, 5), torch.tensor([3, 1, 1, 2, 4])
-
-
-@task.case("no token comes back", gradients=False)
-def _() -> Given:
-    return _weights(3, 5), torch.tensor([3, 0, 4, 1, 2])
-
-
-@task.case("one position", gradients=False)
-def _() -> Given:
-    return _weights(2, 1), torch.tensor([7])
-
-
-@task.case("one token all along", gradients=False)
-def _() -> Given:
-    return _weights(2, 7), torch.tensor([2] * 7)
-
-
-@task.case("as many heads as positions", gradients=False)
-def _() -> Given:
-    return _weights(7, 7), torch.tensor([1, 2, 3, 1, 2, 3, 1])
-
-
-@task.case("one head, which looks just behind", gradients=False)
-def _() -> Given:
-    return _all_on(0, 1, 2, 1, 2, 3), torch.tensor([6, 5, 4, 6, 5, 4])
-
-
-@task.case("one head, which looks at the token itself", gradients=False)
-def _() -> Given:
-    return _all_on(0, 1, 2, 0, 1, 2), torch.tensor([6, 5, 4, 6, 5, 4])
-
-
-@task.case("the token 0, and high ones", gradients=False)
-def _() -> Given:
-    return _weights(2, 7), torch.tensor([0, 70_000, 0, 256, 512, 70_000, 0])
-
-
-@task.case("half precision", gradients=False)
-def _() -> Given:
-    return _weights(2, 6).half(), torch.tensor([1, 2, 3, 1, 2, 3])
-
-
-@task.case("double precision", gradients=False)
-def _() -> Given:
-    return _weights(2, 6).double(), torch.tensor([1, 2, 3, 1, 2, 3])
+task.case("a line that stands twice", gradients=False)(
+    lambda: (_weights(3, 10), torch.tensor([4, 1, 3, 2, 6, 4, 1, 3, 2, 6]))
+)
+task.case("tokens that come back at odd distances", gradients=False)(
+    lambda: (_weights(2, 11), torch.tensor([5, 2, 5, 7, 1, 2, 3, 7, 4, 2, 8]))
+)
+task.case("a token that stands three times", gradients=False)(
+    lambda: (_weights(2, 7), torch.tensor([3, 1, 3, 2, 4, 3, 5]))
+)
+task.case("a token twice in a row", gradients=False)(
+    lambda: (_weights(2, 5), torch.tensor([3, 1, 1, 2, 4]))
+)
+task.case("no token comes back", gradients=False)(
+    lambda: (_weights(3, 5), torch.tensor([3, 0, 4, 1, 2]))
+)
+task.case("one position", gradients=False)(lambda: (_weights(2, 1), torch.tensor([7])))
+task.case("one token all along", gradients=False)(lambda: (_weights(2, 7), torch.tensor([2] * 7)))
+task.case("as many heads as positions", gradients=False)(
+    lambda: (_weights(7, 7), torch.tensor([1, 2, 3, 1, 2, 3, 1]))
+)
+task.case("one head, which looks just behind", gradients=False)(
+    lambda: (_all_on(0, 1, 2, 1, 2, 3), torch.tensor([6, 5, 4, 6, 5, 4]))
+)
+task.case("one head, which looks at the token itself", gradients=False)(
+    lambda: (_all_on(0, 1, 2, 0, 1, 2), torch.tensor([6, 5, 4, 6, 5, 4]))
+)
+task.case("the token 0, and high ones", gradients=False)(
+    lambda: (_weights(2, 7), torch.tensor([0, 70_000, 0, 256, 512, 70_000, 0]))
+)
+task.case("half precision", gradients=False)(
+    lambda: (_weights(2, 6).half(), torch.tensor([1, 2, 3, 1, 2, 3]))
+)
+task.case("double precision", gradients=False)(
+    lambda: (_weights(2, 6).double(), torch.tensor([1, 2, 3, 1, 2, 3]))
+)
 
 
 def last_before(tokens: Tensor) -> list[int | None]:
     """Of each position the last one before it with the same token."""
-    seen: dict[int, int] = {}
+    last_position: dict[int, int] = {}
     found = []
     for position, token in enumerate(tokens.tolist()):
-        found.append(seen.get(token))
-        seen[token] = position
+        found.append(last_position.get(token))
+        last_position[token] = position
     return found
 
 
@@ -132,7 +102,7 @@ task.case("9 heads, 131 positions", gradients=False)(
 )
 
 
-@task.solution("it goes along, remembers where each token stood last, and picks weights.")
+@task.solution("it walks along, remembers the last position of each token, and picks weights.")
 def remembering(weights: Tensor, tokens: Tensor) -> Tensor:
     before = last_before(tokens)
     return mean_of(weights, [weights[:, i, j + 1] for i, j in enumerate(before) if j is not None])
@@ -149,7 +119,9 @@ def searching_backwards(weights: Tensor, tokens: Tensor) -> Tensor:
     return total / max(count, 1)
 
 
-@task.solution("the last equal token is the highest place in a lower triangle, 0 if there is none.")
+@task.solution(
+    "the last equal token is the highest position in a lower triangle, 0 if there is none."
+)
 def the_highest_place_in_each_row(weights: Tensor, tokens: Tensor) -> Tensor:
     positions = torch.arange(1, len(tokens) + 1)  # that of the key behind
     behind = ((tokens[:, None] == tokens).tril(-1) * positions).amax(1)
@@ -158,7 +130,7 @@ def the_highest_place_in_each_row(weights: Tensor, tokens: Tensor) -> Tensor:
     return (picked * counts).sum(1) / counts.sum().clamp(min=1)
 
 
-@task.solution("a mask says which weights count; it is summed, and divided by what it holds.")
+@task.solution("a mask marks the weights that count; their sum is divided by their number.")
 def by_a_mask(weights: Tensor, tokens: Tensor) -> Tensor:
     same = (tokens[:, None] == tokens).tril(-1)
     last = same & (same.flip(1).cumsum(1).flip(1) == 1)  # none to the right is the same
@@ -168,13 +140,13 @@ def by_a_mask(weights: Tensor, tokens: Tensor) -> Tensor:
 
 
 @task.test
-def test_a_head_that_looks_just_behind_has_the_score_1(induction_score: Function) -> None:
+def test_a_head_that_attends_to_the_next_token_has_the_score_1(induction_score: Function) -> None:
     weights = _all_on(0, 1, 2, 1, 2, 3)
     assert induction_score(weights, torch.tensor([6, 5, 4, 6, 5, 4])).tolist() == [1]
 
 
 @task.test
-def test_the_mean_is_over_queries_whose_token_stood_before(induction_score: Function) -> None:
+def test_the_mean_is_over_queries_whose_token_occurred_before(induction_score: Function) -> None:
     weights = torch.zeros(2, 5, 5)
     weights[0, 2, 1], weights[0, 4, 3], weights[1, 4, 3] = 0.5, 0.25, 1
     weights[:, 0, 0] = weights[:, 1, 0] = weights[:, 3, 2] = 1
@@ -184,18 +156,15 @@ def test_the_mean_is_over_queries_whose_token_stood_before(induction_score: Func
 
 
 @task.test
-def test_a_token_twice_in_a_row_has_itself_behind(induction_score: Function) -> None:
+def test_a_token_twice_in_a_row_is_its_own_next_token(induction_score: Function) -> None:
     weights = torch.tensor([[[1.0, 0, 0], [0.25, 0.75, 0], [0.5, 0.25, 0.25]]])
     assert induction_score(weights, torch.tensor([3, 3, 1])).tolist() == [0.75]
 
 
 @task.test
-def test_where_no_token_comes_back_the_score_is_0(induction_score: Function) -> None:
+def test_where_no_token_repeats_the_score_is_0(induction_score: Function) -> None:
     weights = torch.ones(3, 4, 4).tril()
     assert induction_score(weights, torch.tensor([3, 0, 1, 2])).tolist() == [0, 0, 0]
-
-
-TWICE = "a line that stands twice"
 
 
 def _scored(weights: Tensor, tokens: Tensor, pick: Callable[[Tensor, int, int], Tensor]) -> Tensor:
@@ -230,20 +199,20 @@ def weight_on_the_key_before(weights: Tensor, tokens: Tensor) -> Tensor:
 )
 def first_occurrence(weights: Tensor, tokens: Tensor) -> Tensor:
     """the first occurrence of the token is taken, and not the last one before the query."""
-    known = tokens.tolist()
-    return _scored(weights, tokens, lambda w, i, _: w[:, i, known.index(known[i]) + 1])
+    numbers = tokens.tolist()
+    return _scored(weights, tokens, lambda w, i, _: w[:, i, numbers.index(numbers[i]) + 1])
 
 
 @task.bug(
-    symptom="A head that looks behind each earlier copy scores higher than one that looks once.",
+    symptom="A head that attends after each earlier copy scores higher than one that attends once.",
     fix="of all earlier positions take the last one only.",
 )
 def all_occurrences(weights: Tensor, tokens: Tensor) -> Tensor:
     """the weights behind all earlier occurrences are added up, not only that behind the last."""
-    known = tokens.tolist()
+    numbers = tokens.tolist()
 
     def pick(w: Tensor, i: int, _: int) -> Tensor:
-        return w[:, i, [j + 1 for j in range(i) if known[j] == known[i]]].sum(1)
+        return w[:, i, [j + 1 for j in range(i) if numbers[j] == numbers[i]]].sum(1)
 
     return _scored(weights, tokens, pick)
 
@@ -255,8 +224,8 @@ def all_occurrences(weights: Tensor, tokens: Tensor) -> Tensor:
 )
 def every_pair_counts(weights: Tensor, tokens: Tensor) -> Tensor:
     """the mean is over all pairs of equal tokens, and a query counts once for each earlier one."""
-    known = tokens.tolist()
-    pairs = [(i, j) for i in range(len(known)) for j in range(i) if known[j] == known[i]]
+    numbers = tokens.tolist()
+    pairs = [(i, j) for i in range(len(numbers)) for j in range(i) if numbers[j] == numbers[i]]
     return mean_of(weights, [weights[:, i, j + 1] for i, j in pairs])
 
 
@@ -266,13 +235,13 @@ def every_pair_counts(weights: Tensor, tokens: Tensor) -> Tensor:
     fix="make numbers of the tokens first: `tokens.tolist()`.",
 )
 def no_token_is_found_again(weights: Tensor, tokens: Tensor) -> Tensor:
-    """no token is ever found again, as when tensors are looked up in a dict."""
-    seen: dict[Tensor, int] = {}
+    """no token is ever recognised again, as when tensors are dict keys."""
+    last_position: dict[Tensor, int] = {}
     total, count = weights.new_zeros(len(weights)), 0
     for query, token in enumerate(tokens):
-        if token in seen:
-            total, count = total + weights[:, query, seen[token] + 1], count + 1
-        seen[token] = query
+        if token in last_position:
+            total, count = total + weights[:, query, last_position[token] + 1], count + 1
+        last_position[token] = query
     return total / max(count, 1)
 
 
@@ -310,15 +279,15 @@ def own_position_counts(weights: Tensor, tokens: Tensor) -> Tensor:
 
 @task.bug(
     symptom="Scores fall where tokens come back later in the text.",
-    fix="search before the query only; its token's later positions tell it nothing.",
+    fix="search before the query only; its token's later positions do not count.",
 )
 def later_occurrences_count(weights: Tensor, tokens: Tensor) -> Tensor:
-    """the last other occurrence in the whole line is taken, though it may come after the query."""
-    known, last = tokens.tolist(), len(tokens) - 1
-    places = [
-        [j for j, it in enumerate(known) if it == known[i] and j != i] for i in range(last + 1)
+    """the last other occurrence in the sequence is taken, though it may come after the query."""
+    numbers, last = tokens.tolist(), len(tokens) - 1
+    earlier = [
+        [j for j, it in enumerate(numbers) if it == numbers[i] and j != i] for i in range(last + 1)
     ]
-    pairs = [(i, min(of_it[-1] + 1, last)) for i, of_it in enumerate(places) if of_it]
+    pairs = [(i, min(of_it[-1] + 1, last)) for i, of_it in enumerate(earlier) if of_it]
     return mean_of(weights, [weights[:, i, j] for i, j in pairs])
 
 
@@ -332,7 +301,7 @@ def rows_are_taken_for_keys(weights: Tensor, tokens: Tensor) -> Tensor:
 
 
 @task.bug(
-    symptom="One number comes back, and nothing tells which head it is.",
+    symptom="One number comes back, and you cannot see which head it belongs to.",
     origin="a common mistake: `mean()` without an axis",
     fix="average over queries, and leave the heads apart.",
 )
@@ -344,7 +313,7 @@ def heads_are_averaged(weights: Tensor, tokens: Tensor) -> Tensor:
 @task.bug(
     symptom="The wrong head wins: one of the first layer, which cannot copy by itself.",
     origin="a common mistake: the two scores belong together",
-    fix="look up where the token stood before: `i - 1` is the previous-token score.",
+    fix="look up where the token occurred before: `i - 1` is the previous-token score.",
 )
 def previous_token_score(weights: Tensor, tokens: Tensor) -> Tensor:
     """each query's weight on the key just before it is taken, which is another score."""
@@ -357,8 +326,8 @@ def previous_token_score(weights: Tensor, tokens: Tensor) -> Tensor:
     fix="return 0 where no query counts.",
 )
 def nothing_divided_by_nothing(weights: Tensor, tokens: Tensor) -> Tensor:
-    """the mean of nothing is taken where no token comes back, and it is NaN."""
-    counts = any(place is not None for place in last_before(tokens))
+    """the mean of nothing is taken where no token repeats, and it is NaN."""
+    counts = any(position is not None for position in last_before(tokens))
     scores = _scored(weights, tokens, lambda w, i, j: w[:, i, j + 1])
     return scores if counts else scores / 0
 
@@ -370,15 +339,15 @@ def nothing_divided_by_nothing(weights: Tensor, tokens: Tensor) -> Tensor:
 )
 def twice_in_a_row_left_out(weights: Tensor, tokens: Tensor) -> Tensor:
     """the position just before the query is passed over in the search."""
-    known = tokens.tolist()
-    places = [[j for j in range(i - 1) if known[j] == known[i]] for i in range(len(known))]
-    return mean_of(weights, [weights[:, i, j[-1] + 1] for i, j in enumerate(places) if j])
+    numbers = tokens.tolist()
+    earlier = [[j for j in range(i - 1) if numbers[j] == numbers[i]] for i in range(len(numbers))]
+    return mean_of(weights, [weights[:, i, j[-1] + 1] for i, j in enumerate(earlier) if j])
 
 
 @task.bug(
     symptom="Heads score 0 or 1 in short texts, and a faint head nothing at all.",
     origin="a common mistake: it is a fair score, and another one",
-    fix="average the weights themselves: a head may look there by half.",
+    fix="average the weights themselves: a head may attend there with half its weight.",
 )
 def hits_are_counted(weights: Tensor, tokens: Tensor) -> Tensor:
     """it counts how often the key behind has the highest weight, and not how high it is."""
@@ -386,7 +355,7 @@ def hits_are_counted(weights: Tensor, tokens: Tensor) -> Tensor:
 
 
 @task.bug(
-    symptom="Every head looks good: one lucky query is enough.",
+    symptom="Every head scores well: one lucky query is enough.",
     fix="take the mean over the queries.",
 )
 def the_best_query_only(weights: Tensor, tokens: Tensor) -> Tensor:

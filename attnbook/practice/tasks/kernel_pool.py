@@ -100,8 +100,8 @@ def squared_distances(queries: Tensor, keys: Tensor) -> Tensor:
 
 @task.case("times of day in seconds, 10,000 from zero")
 def _() -> tuple[Tensor, Tensor, Tensor, float]:
-    places = torch.tensor([[[0.0, 1], [1, 1], [2, 0]]])
-    return 10_000 + torch.zeros(1, 1, 2), 10_000 + places, normal(1, 3, 2), 1.0
+    offsets = torch.tensor([[[0.0, 1], [1, 1], [2, 0]]])
+    return 10_000 + torch.zeros(1, 1, 2), 10_000 + offsets, normal(1, 3, 2), 1.0
 
 
 task.case("a query on one key, and 20 from the first and the last", gradients=False)(
@@ -290,7 +290,7 @@ def own_key_left_out(queries: Tensor, keys: Tensor, values: Tensor, width: Width
     fix="leave the root out: the square of a root is what was under it, but has no slope at 0.",
 )
 def a_root_squared(queries: Tensor, keys: Tensor, values: Tensor, width: Width) -> Tensor:
-    """the root of the squared distance is taken and squared again; at 0 its slope is infinite."""
+    """the root of the squared distance is squared again, and at 0 its gradient is infinite."""
     distances = squared_distances(queries, keys).sqrt()
     return (-(distances**2) / (2 * width**2)).softmax(dim=-1) @ values
 
@@ -364,14 +364,14 @@ def by_the_formula_by_hand(query: float, keys: Row, values: Row, width: float) -
     return sum(w * v for w, v in zip(weights, values, strict=True))
 
 
-@by_hand.solution("a weight is 1 over what all kernels are, seen from its own key.")
+@by_hand.solution("a weight is 1 over the sum of all kernels relative to its own.")
 def seen_from_each_key(query: float, keys: Row, values: Row, width: float) -> float:
     output = 0.0
     for key, value in zip(keys, values, strict=True):
         total = 0.0
         for other in keys:
             nearer = (query - key) ** 2 - (query - other) ** 2
-            # More than 700, and the weight is 0 as far as a float can say.
+            # More than 700, and the weight is 0 in floating point.
             total += math.exp(min(nearer / (2 * width**2), 700))
         output += value / total
     return output

@@ -128,7 +128,7 @@ def no_mean_at_all(numbers: Row, eps: float) -> Row:
 
 @by_hand.bug(fix="square the distance from the mean, `(x - mean) ** 2`, and not the number.")
 def squares_of_the_numbers(numbers: Row, eps: float) -> Row:
-    """the mean of the squared numbers is taken for the variance, without subtracting the mean."""
+    """the mean of the squared numbers is used as the variance, without subtracting the mean."""
     root = math.sqrt(_mean([x * x for x in numbers]) + eps)
     return [x / root for x in _centred(numbers)]
 

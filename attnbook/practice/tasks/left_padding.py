@@ -32,36 +32,12 @@ task = Task(
 )
 
 
-@task.case("sequences of different lengths")
-def _() -> tuple[Tensor, int]:
-    return lengths(5, 3), 7
-
-
-@task.case("a sequence without padding")
-def _() -> tuple[Tensor, int]:
-    return lengths(2, 5, 4), 5
-
-
-@task.case("as many sequences as keys")
-def _() -> tuple[Tensor, int]:
-    return lengths(1, 3, 2), 3
-
-
-@task.case("a sequence that is all padding")
-def _() -> tuple[Tensor, int]:
-    return lengths(0, 2), 5
-
-
-@task.case("one key")
-def _() -> tuple[Tensor, int]:
-    return lengths(1, 0), 1
-
-
-@task.case("lengths of 32 bits")
-def _() -> tuple[Tensor, int]:
-    return lengths(2, 4).int(), 5
-
-
+task.case("sequences of different lengths")(lambda: (lengths(5, 3), 7))
+task.case("a sequence without padding")(lambda: (lengths(2, 5, 4), 5))
+task.case("as many sequences as keys")(lambda: (lengths(1, 3, 2), 3))
+task.case("a sequence that is all padding")(lambda: (lengths(0, 2), 5))
+task.case("one key")(lambda: (lengths(1, 0), 1))
+task.case("lengths of 32 bits")(lambda: (lengths(2, 4).int(), 5))
 task.case("9 sequences, 131 keys")(lambda: (lengths(131, 1, 0, 65, 129, 130, 66, 64, 8), 131))
 
 
@@ -112,7 +88,7 @@ def test_three_real_keys_are_at_0_1_and_2_behind_any_padding(left_padding: Funct
 
 
 @task.test
-def test_each_mask_shows_as_many_keys_as_its_length_says(left_padding: Function) -> None:
+def test_each_mask_shows_as_many_keys_as_its_length(left_padding: Function) -> None:
     mask, _ = left_padding(torch.tensor([0, 1, 3]), 4)
     assert mask.sum(-1).flatten().tolist() == [0, 1, 3]
 
@@ -199,7 +175,7 @@ def one_key_of_padding_is_visible(valid_lens: Tensor, num_keys: int) -> Two:
     fix="compare with `>=`: the key at `num_keys - valid_lens` is real.",
 )
 def the_first_real_key_is_hidden(valid_lens: Tensor, num_keys: int) -> Two:
-    """one key too few is taken for real, and the first of each text is hidden."""
+    """one key too few counts as real, and the first of each text is hidden."""
     mask = torch.arange(num_keys) > num_keys - valid_lens[:, None, None]
     return mask, _positions(mask)
 
@@ -220,7 +196,7 @@ def true_where_it_is_hidden(valid_lens: Tensor, num_keys: int) -> Two:
     fix="`num_keys - valid_lens` keys are padding, not `valid_lens`.",
 )
 def lengths_taken_for_padding(valid_lens: Tensor, num_keys: int) -> Two:
-    """the lengths are taken for the number of padded keys."""
+    """the lengths are used as the number of padded keys."""
     mask = torch.arange(num_keys) >= valid_lens[:, None, None]
     return mask, _positions(mask)
 

@@ -1,4 +1,4 @@
-"""Who may be seen, from lengths."""
+"""Which keys are visible, from lengths."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from attnbook.practice.example_inputs import lengths
 from attnbook.practice.task import Function, Law, Task
 
 
-def _as_many_seen_as_the_lengths_say(mask: Tensor, valid_lens: Tensor, _num_keys: int) -> bool:
+def _visible_keys_match_the_lengths(mask: Tensor, valid_lens: Tensor, _num_keys: int) -> bool:
     return torch.equal(mask.sum(dim=-1).reshape(-1), valid_lens.reshape(-1))
 
 
@@ -28,37 +28,24 @@ task = Task(
     ),
     starter="def length_mask(valid_lens, num_keys):\n    ...",
     laws=(
-        Law("Some row does not see as many keys as its length.", _as_many_seen_as_the_lengths_say),
+        Law(
+            "Some row does not have as many visible keys as its length.",
+            _visible_keys_match_the_lengths,
+        ),
     ),
 )
 
 
 task.case("a length for each example")(lambda: (lengths(4, 2), 5))
-
-
 task.case("more examples than keys")(lambda: (lengths(1, 2, 1, 2, 1), 3))
-
-
 task.case("as many examples as queries")(lambda: (lengths([1, 4, 3], [2, 2, 4], [3, 1, 2]), 5))
-
-
 task.case("a length for each query")(lambda: (lengths([1, 4, 2], [3, 2, 4]), 5))
-
-
 task.case("a length of all keys")(lambda: (lengths(5, 2), 5))
-
-
 task.case("a length of 0")(lambda: (lengths([2, 0], [0, 1], [3, 1]), 7))
-
-
 task.case("one key")(lambda: (lengths(1, 0, 1), 1))
-
-
 task.case("lengths that are a view of another tensor")(
     lambda: (lengths([1, 4], [2, 3], [3, 1]).T, 5)
 )
-
-
 task.case("300 keys")(lambda: (lengths(257, 299), 300))
 
 
@@ -67,11 +54,7 @@ def per_query(valid_lens: Tensor) -> Tensor:
     return (valid_lens if valid_lens.dim() == 2 else valid_lens[:, None])[..., None]
 
 
-@task.case("one example, with a length for each query")
-def _() -> tuple[Tensor, int]:
-    return lengths([1, 2, 3]), 4
-
-
+task.case("one example, with a length for each query")(lambda: (lengths([1, 2, 3]), 4))
 task.case("9 examples and 3,000 keys")(
     lambda: (lengths(2999, 2049, 2047, 1, 3000, 0, 2051, 65, 129), 3000)
 )
@@ -88,7 +71,7 @@ def by_comparing(valid_lens: Tensor, num_keys: int) -> Tensor:
     return torch.arange(num_keys) < per_query(valid_lens)
 
 
-@task.solution("it writes True into the first keys of each row, as many as its length says.")
+@task.solution("it writes True into the first keys of each row, as many as its length.")
 def row_by_row(valid_lens: Tensor, num_keys: int) -> Tensor:
     rows = valid_lens.reshape(len(valid_lens), -1)
     mask = torch.zeros(*rows.shape, num_keys, dtype=torch.bool)
@@ -98,9 +81,7 @@ def row_by_row(valid_lens: Tensor, num_keys: int) -> Tensor:
     return mask
 
 
-@task.solution(
-    "row L of a triangle has its first L entries True, and lengths say which rows to take."
-)
+@task.solution("row L of a triangle has its first L entries True, and lengths select the rows.")
 def rows_of_a_triangle(valid_lens: Tensor, num_keys: int) -> Tensor:
     triangle = torch.ones(num_keys + 1, num_keys, dtype=torch.bool).tril(-1)
     return triangle[per_query(valid_lens)[..., 0]]
@@ -154,7 +135,7 @@ def one_key_too_many(valid_lens: Tensor, num_keys: int) -> Tensor:
     fix="count positions from 0: `torch.arange(num_keys)`, and compare with `<`.",
 )
 def one_key_too_few(valid_lens: Tensor, num_keys: int) -> Tensor:
-    """positions are counted from 1, and the last key that may be seen is hidden."""
+    """positions are counted from 1, and the last visible key is hidden."""
     return torch.arange(1, num_keys + 1) < per_query(valid_lens)
 
 
@@ -178,7 +159,7 @@ def lengths_transposed(valid_lens: Tensor, num_keys: int) -> Tensor:
 
 
 @task.bug(
-    symptom="All queries of an example see the same keys, whatever their lengths say.",
+    symptom="All queries of an example attend to the same keys, whatever their lengths are.",
     fix="keep the axis of queries: `valid_lens[:, :, None]`.",
 )
 def the_first_querys_length_for_all(valid_lens: Tensor, num_keys: int) -> Tensor:
@@ -212,7 +193,7 @@ def the_longest_length_for_all(valid_lens: Tensor, num_keys: int) -> Tensor:
     fix="let 0 be a length as any other: it hides all keys.",
 )
 def zero_hides_nothing(valid_lens: Tensor, num_keys: int) -> Tensor:
-    """a length of 0 is taken for no length at all, and shows all keys."""
+    """a length of 0 is treated as no length at all, and shows all keys."""
     rows = per_query(valid_lens)
     return (torch.arange(num_keys) < rows) | (rows == 0)
 
@@ -228,7 +209,7 @@ def ones_and_zeros(valid_lens: Tensor, num_keys: int) -> Tensor:
 
 
 @task.bug(
-    symptom="Where a mask of True and False is asked for, every key but the visible ones counts.",
+    symptom="Where a boolean mask is expected, every key but the visible ones counts.",
     fix="return True and False, and leave filling with -inf to the softmax.",
 )
 def numbers_to_be_added(valid_lens: Tensor, num_keys: int) -> Tensor:

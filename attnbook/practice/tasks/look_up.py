@@ -1,4 +1,4 @@
-"""A look-up by closeness: the dictionary's, made soft."""
+"""A look-up by closeness: a soft dictionary."""
 
 from __future__ import annotations
 

@@ -9,14 +9,14 @@ from torch import Tensor
 from torch.nn import functional as F
 
 import attnbook
-from attnbook.practice.example_inputs import normal
+from attnbook.practice.example_inputs import normal, with_dtype
 from attnbook.practice.reference_steps import scale
 from attnbook.practice.task import Function, Law, Task
 
 Inputs = tuple[Tensor, Tensor, Tensor, Tensor]
 
 
-def _who_sees_nothing_gets_0(
+def _fully_masked_rows_get_0(
     output: Tensor, _queries: Tensor, _keys: Tensor, _values: Tensor, mask: Tensor
 ) -> bool:
     empty = ~mask.any(-1)[:, None, :, None]
@@ -27,21 +27,23 @@ task = Task(
     name="masked-attention",
     statement=(
         "Write `masked_attention(queries, keys, values, mask)`: scaled dot-product attention, "
-        "softmax(q · k / √query_size) times the values, in which each query sees the keys that "
-        "its mask shows. `queries` has shape (batch, num_heads, num_queries, query_size), `keys` "
-        "(batch, num_heads, num_keys, query_size), `values` (batch, num_heads, num_keys, "
+        "softmax(q · k / √query_size) times the values, in which each query attends to the keys "
+        "that its mask shows. `queries` has shape (batch, num_heads, num_queries, query_size), "
+        "`keys` (batch, num_heads, num_keys, query_size), `values` (batch, num_heads, num_keys, "
         "value_size), the output (batch, num_heads, num_queries, value_size). `mask` is boolean, "
         "(batch, num_queries, num_keys), True = visible, and holds for all heads of its example. "
         "Hidden keys weigh exactly 0, whatever finite numbers they hold, be it 1e30. Where a query "
-        "sees nothing, its output is 0, and no gradient is NaN."
+        "has no visible key, its output is 0, and no gradient is NaN."
     ),
     starter="def masked_attention(queries, keys, values, mask):\n    ...",
-    laws=(Law("The output of some query that sees nothing is not 0.", _who_sees_nothing_gets_0),),
+    laws=(
+        Law("The output of some query without a visible key is not 0.", _fully_masked_rows_get_0),
+    ),
 )
 
 
 def _inputs(batch: int, heads: int, num_queries: int, num_keys: int) -> Inputs:
-    """A mask without a pattern, in which each query sees the key at the position of its number."""
+    """A mask without a pattern, in which each query attends to the key at its own index."""
     queries = normal(batch, heads, num_queries, 5)
     keys = normal(batch, heads, num_keys, 5, seed=1)
     mask = normal(batch, num_queries, num_keys, seed=2) > 0
@@ -49,34 +51,12 @@ def _inputs(batch: int, heads: int, num_queries: int, num_keys: int) -> Inputs:
     return queries, keys, normal(batch, heads, num_keys, 11), mask
 
 
-@task.case("all sizes differ")
-def _() -> Inputs:
-    return _inputs(2, 3, 5, 7)
-
-
-@task.case("as many heads as examples")
-def _() -> Inputs:
-    return _inputs(3, 3, 5, 7)
-
-
-@task.case("as many queries as keys")
-def _() -> Inputs:
-    return _inputs(2, 3, 7, 7)
-
-
-@task.case("one example")
-def _() -> Inputs:
-    return _inputs(1, 3, 5, 7)
-
-
-@task.case("one query")
-def _() -> Inputs:
-    return _inputs(2, 3, 1, 7)
-
-
-@task.case("one query and one key")
-def _() -> Inputs:
-    return _inputs(2, 3, 1, 1)
+task.case("all sizes differ")(lambda: _inputs(2, 3, 5, 7))
+task.case("as many heads as examples")(lambda: _inputs(3, 3, 5, 7))
+task.case("as many queries as keys")(lambda: _inputs(2, 3, 7, 7))
+task.case("one example")(lambda: _inputs(1, 3, 5, 7))
+task.case("one query")(lambda: _inputs(2, 3, 1, 7))
+task.case("one query and one key")(lambda: _inputs(2, 3, 1, 1))
 
 
 @task.case("hidden keys and values of 1e30", gradients=False)
@@ -108,10 +88,7 @@ def _() -> Inputs:
     return queries, keys, values, mask
 
 
-@task.case("half precision")
-def _() -> Inputs:
-    queries, keys, values, mask = _inputs(2, 3, 5, 7)
-    return queries.half(), keys.half(), values.half(), mask
+task.case("half precision")(lambda: with_dtype(torch.float16, *_inputs(2, 3, 5, 7)))
 
 
 @task.case("scores of 1000 and of -1000 that are seen", gradients=False)
@@ -122,12 +99,12 @@ def _() -> Inputs:
     return queries, keys.repeat(1, 1, 1, 4), normal(1, 2, 4, 5), mask
 
 
-@task.case("6 examples of 3 queries, 131 keys, 9 heads")
-def _() -> Inputs:
-    return _inputs(6, 9, 3, 131)
+task.case("6 examples of 3 queries, 131 keys, 9 heads")(lambda: _inputs(6, 9, 3, 131))
 
 
-@task.solution("it is the book's own, in its three stages; the mask gets an axis of 1 for heads.")
+@task.solution(
+    "it is the book's own, in its three stages; the mask gets an axis of size 1 for heads."
+)
 def the_package(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
     scores = attnbook.scaled_dot_score(queries, keys)
     return attnbook.pool(attnbook.masked_softmax(scores, mask=mask[:, None]), values)
@@ -141,7 +118,9 @@ def of_torch(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Ten
     return output.masked_fill(empty, 0)
 
 
-@task.solution("heads are laid into the batch, and each example's mask is said for each of them.")
+@task.solution(
+    "heads are laid into the batch, and each example's mask is repeated for each of them."
+)
 def heads_as_examples(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
     q, k, v = (each.flatten(0, 1) for each in (queries, keys, values))
     visible = mask.repeat_interleave(queries.shape[1], dim=0)
@@ -160,7 +139,7 @@ def head_by_head(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) ->
     return torch.stack(outputs, dim=1)
 
 
-@task.solution("powers of what is seen over their sum; the sum of a row of nothing becomes 1.")
+@task.solution("powers of visible scores over their sum; the sum of a fully masked row becomes 1.")
 def by_the_formula(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
     hidden = ~mask.unsqueeze(1)
     scores = torch.einsum("bhqd,bhkd->bhqk", queries / math.sqrt(queries.shape[-1]), keys)
@@ -196,7 +175,7 @@ def test_a_square_mask_has_queries_before_keys(function: Function) -> None:
 
 
 @task.test
-def test_what_is_hidden_moves_nothing(function: Function) -> None:
+def test_hidden_keys_change_nothing(function: Function) -> None:
     queries, keys, values = normal(1, 2, 3, 5), normal(1, 2, 4, 5), normal(1, 2, 4, 3)
     mask = torch.tensor([True, True, False, True]).repeat(1, 3, 1)
     before = function(queries, keys, values, mask)
@@ -205,7 +184,7 @@ def test_what_is_hidden_moves_nothing(function: Function) -> None:
 
 
 @task.test
-def test_who_sees_nothing_gets_zeros_and_sends_no_nan_back(function: Function) -> None:
+def test_a_fully_masked_row_gets_zeros_and_finite_gradients(function: Function) -> None:
     queries = normal(1, 2, 2, 3).requires_grad_()
     mask = torch.tensor([[[True, True], [False, False]]])
     output = function(queries, normal(1, 2, 2, 3), normal(1, 2, 2, 5), mask)
@@ -215,13 +194,10 @@ def test_who_sees_nothing_gets_zeros_and_sends_no_nan_back(function: Function) -
     assert queries.grad.isfinite().all()
 
 
-FIRST = "all sizes differ"
-
-
 @task.bug(
     symptom="It runs for some batch sizes only, and there the heads are masked, not the examples.",
-    origin="four axes of scores and three of a mask, in many places",
-    fix="give the mask an axis of 1 for heads: `mask[:, None]`, or `mask.unsqueeze(1)`.",
+    origin="four axes of scores and three of a mask, in many projects",
+    fix="give the mask an axis of size 1 for heads: `mask[:, None]`, or `mask.unsqueeze(1)`.",
 )
 def mask_meets_the_heads(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
     """the mask has no axis for heads, so its examples meet the heads of the scores."""
@@ -231,7 +207,7 @@ def mask_meets_the_heads(queries: Tensor, keys: Tensor, values: Tensor, mask: Te
 @task.bug(
     symptom="A batch of one is right; in larger ones examples get each other's masks.",
     origin="Dive into Deep Learning's lengths, when given in the wrong order",
-    fix="repeat each mask in place, by `repeat_interleave`, or give the mask an axis of 1.",
+    fix="repeat each mask in place, by `repeat_interleave`, or give the mask an axis of size 1.",
 )
 def masks_repeated_in_the_wrong_order(
     queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor
@@ -242,7 +218,9 @@ def masks_repeated_in_the_wrong_order(
 
 
 @task.bug(
-    symptom="With as many queries as keys, words see what they should not; else it stops.",
+    symptom=(
+        "With as many queries as keys, tokens attend to what should be hidden; otherwise it raises."
+    ),
     fix="leave the axes as they are: rows are queries, columns are keys.",
 )
 def queries_and_keys_exchanged(
@@ -253,7 +231,7 @@ def queries_and_keys_exchanged(
 
 
 @task.bug(
-    symptom="Each word attends to what it should not see, and to nothing else.",
+    symptom="Each token attends to what should be hidden, and to nothing else.",
     origin="LLMs-from-scratch#1061, tensorflow/text#894, nn.MultiheadAttention against SDPA",
     fix="fill where the mask is False: `masked_fill(~mask, …)`.",
 )
@@ -283,7 +261,7 @@ def scores_multiplied(queries: Tensor, keys: Tensor, values: Tensor, mask: Tenso
 
 @task.bug(
     symptom="The more a mask hides, the smaller the outputs.",
-    fix="hide before the softmax, so that what is seen shares the whole.",
+    fix="hide before the softmax, so that the visible keys share the whole weight.",
 )
 def masked_after_the_softmax(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
     """the mask comes after the softmax, where hidden keys have taken their share already."""
@@ -293,7 +271,7 @@ def masked_after_the_softmax(queries: Tensor, keys: Tensor, values: Tensor, mask
 @task.bug(
     symptom="NaN turns up now and then, where a hidden key has a high score.",
     origin="LLMs-from-scratch, there as a step on the way",
-    fix="hide before the softmax: what is seen may be too small a share to divide by.",
+    fix="hide before the softmax: the visible keys may have too small a share to divide by.",
 )
 def masked_and_divided_after_the_softmax(
     queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor
@@ -304,18 +282,18 @@ def masked_and_divided_after_the_softmax(
 
 
 @task.bug(
-    symptom="A query that may see nothing gives NaN.",
+    symptom="A query without a visible key gives NaN.",
     origin="pytorch#103749; `nn.MultiheadAttention` with such a row",
     fix="clear such rows before the softmax, and their weights after it.",
 )
 def empty_rows_nan(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
-    """a row that sees nothing is normalised all the same, by a softmax of -inf throughout."""
+    """a fully masked row is normalised like any other, by a softmax of all -inf."""
     return scale(queries, keys).masked_fill(~mask[:, None], -math.inf).softmax(-1) @ values
 
 
 @task.bug(
     symptom="All outputs look right, and after one step all parameters are NaN.",
-    origin="found in many places, with -inf and rows that are all masked",
+    origin="found in many projects, with -inf and rows that are all masked",
     fix="give such rows finite scores before the softmax: what is cleared later still flows back.",
 )
 def nan_cleared_too_late(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
@@ -326,19 +304,19 @@ def nan_cleared_too_late(queries: Tensor, keys: Tensor, values: Tensor, mask: Te
 
 
 @task.bug(
-    symptom="A query that may see nothing gets the mean of all that is hidden from it.",
+    symptom="A query without a visible key gets the mean of all that is hidden from it.",
     origin="Dive into Deep Learning's masked softmax",
     fix="set the weights of hidden keys to 0 after the softmax as well.",
 )
 def empty_rows_uniform(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
-    """a row that sees nothing is filled with one finite number, and all its keys weigh the same."""
+    """a fully masked row is filled with one finite number, and all its keys weigh the same."""
     low = torch.finfo(queries.dtype).min
     return scale(queries, keys).masked_fill(~mask[:, None], low).softmax(-1) @ values
 
 
 @task.bug(
-    symptom="It is right for a batch of one; in larger ones texts see each other's padding.",
-    fix="keep the axis of examples: each has a mask of its own.",
+    symptom="It is right for a batch of one; in larger ones the padding of other texts is used.",
+    fix="keep the axis of examples: each has its own mask.",
 )
 def the_first_examples_mask_for_all(
     queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor
@@ -350,7 +328,7 @@ def the_first_examples_mask_for_all(
 @task.bug(
     symptom="A mask of padding works; a causal one shows every query the first key only.",
     origin="a common mistake: code that was written for masks of padding",
-    fix="keep the axis of queries: each has a row of its own.",
+    fix="keep the axis of queries: each has its own row.",
 )
 def the_first_querys_row_for_all(
     queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor

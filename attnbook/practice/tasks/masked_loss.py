@@ -20,12 +20,12 @@ task = Task(
     name="masked-loss",
     statement=(
         "Write `masked_loss(scores, targets, valid_lens)`. `scores` has shape (batch, num_steps, "
-        "num_symbols): how likely each symbol is at each step, before the softmax. `targets`, "
-        "(batch, num_steps), holds the right symbols, whole numbers from 0; symbol 0 is one like "
-        "any other. `valid_lens`, (batch,), says how many steps of each text, from the first, are "
-        "real; the rest is padding, which holds scores and symbols without meaning. The loss is "
-        "one number of shape (), of the scores' dtype: the mean of −log p of the right symbol over "
-        "all real steps of the batch, each with the same weight. A length may be 0, but not all."
+        "num_symbols): how likely each token is at each step, before the softmax. `targets`, "
+        "(batch, num_steps), holds the right tokens, whole numbers from 0; token 0 is one like any "
+        "other. `valid_lens`, (batch,), is the number of real steps of each text, from the first; "
+        "the rest is padding, which holds scores and tokens without meaning. The loss is one "
+        "number of shape (), of the scores' dtype: the mean of −log p of the right token over all "
+        "real steps of the batch, each with the same weight. A length may be 0, but not all."
     ),
     starter="def masked_loss(scores, targets, valid_lens):\n    ...",
     laws=(Law("The loss is negative; −log p never is.", _positive),),
@@ -36,34 +36,22 @@ def _targets(*rows: list[int]) -> Tensor:
     return torch.tensor(rows)
 
 
-@task.case("texts of different lengths")
-def _() -> tuple[Tensor, Tensor, Tensor]:
-    return normal(2, 5, 3), _targets([2, 0, 1, 1, 2], [0, 2, 2, 1, 0]), lengths(4, 2)
-
-
-@task.case("no padding")
-def _() -> tuple[Tensor, Tensor, Tensor]:
-    return normal(2, 3, 5), _targets([4, 1, 0], [3, 0, 2]), lengths(3, 3)
-
-
-@task.case("as many texts as steps and symbols")
-def _() -> tuple[Tensor, Tensor, Tensor]:
-    return normal(3, 3, 3), _targets([1, 0, 2], [2, 2, 0], [0, 1, 1]), lengths(1, 3, 2)
-
-
-@task.case("texts of one symbol")
-def _() -> tuple[Tensor, Tensor, Tensor]:
-    return normal(3, 2, 5), _targets([0, 3], [4, 0], [1, 2]), lengths(1, 1, 1)
-
-
-@task.case("a text of length 0")
-def _() -> tuple[Tensor, Tensor, Tensor]:
-    return normal(2, 3, 5), _targets([1, 4, 0], [2, 3, 3]), lengths(0, 2)
-
-
-@task.case("a right symbol 200 below the likeliest")
-def _() -> tuple[Tensor, Tensor, Tensor]:
-    return torch.tensor([[[0.0, 200, 3], [1, 2, 3]]]), _targets([0, 1]), lengths(2)
+task.case("texts of different lengths")(
+    lambda: (normal(2, 5, 3), _targets([2, 0, 1, 1, 2], [0, 2, 2, 1, 0]), lengths(4, 2))
+)
+task.case("no padding")(lambda: (normal(2, 3, 5), _targets([4, 1, 0], [3, 0, 2]), lengths(3, 3)))
+task.case("as many texts as steps and symbols")(
+    lambda: (normal(3, 3, 3), _targets([1, 0, 2], [2, 2, 0], [0, 1, 1]), lengths(1, 3, 2))
+)
+task.case("texts of one symbol")(
+    lambda: (normal(3, 2, 5), _targets([0, 3], [4, 0], [1, 2]), lengths(1, 1, 1))
+)
+task.case("a text of length 0")(
+    lambda: (normal(2, 3, 5), _targets([1, 4, 0], [2, 3, 3]), lengths(0, 2))
+)
+task.case("a right symbol 200 below the likeliest")(
+    lambda: (torch.tensor([[[0.0, 200, 3], [1, 2, 3]]]), _targets([0, 1]), lengths(2))
+)
 
 
 @task.case("scores of 1e30 at padding")
@@ -73,17 +61,15 @@ def _() -> tuple[Tensor, Tensor, Tensor]:
     return scores, _targets([3, 1, 0]), lengths(2)
 
 
-@task.case("half precision")
-def _() -> tuple[Tensor, Tensor, Tensor]:
-    return normal(2, 3, 5).half(), _targets([4, 1, 0], [3, 0, 2]), lengths(3, 2)
+task.case("half precision")(
+    lambda: (normal(2, 3, 5).half(), _targets([4, 1, 0], [3, 0, 2]), lengths(3, 2))
+)
+task.case("double precision")(
+    lambda: (normal(2, 3, 5).double(), _targets([4, 1, 0], [3, 0, 2]), lengths(3, 2))
+)
 
 
-@task.case("double precision")
-def _() -> tuple[Tensor, Tensor, Tensor]:
-    return normal(2, 3, 5).double(), _targets([4, 1, 0], [3, 0, 2]), lengths(3, 2)
-
-
-def real_places(targets: Tensor, valid_lens: Tensor) -> Tensor:
+def real_steps(targets: Tensor, valid_lens: Tensor) -> Tensor:
     return torch.arange(targets.shape[1]) < valid_lens[:, None]
 
 
@@ -94,9 +80,9 @@ def _() -> tuple[Tensor, Tensor, Tensor]:
     return scores, torch.tensor([[1, 4, 0], [2, 0, 0]]), lengths(2, 1)
 
 
-@task.case("all scores near -200")
-def _() -> tuple[Tensor, Tensor, Tensor]:
-    return normal(2, 3, 5) - 200, _targets([4, 1, 0], [3, 0, 2]), lengths(3, 2)
+task.case("all scores near -200")(
+    lambda: (normal(2, 3, 5) - 200, _targets([4, 1, 0], [3, 0, 2]), lengths(3, 2))
+)
 
 
 @task.case("9 texts of up to 131 steps")
@@ -107,14 +93,14 @@ def _() -> tuple[Tensor, Tensor, Tensor]:
 
 @task.solution("PyTorch's own leaves out the targets that are -100.")
 def targets_that_are_ignored(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
-    ignored = targets.masked_fill(~real_places(targets, valid_lens), -100)
+    ignored = targets.masked_fill(~real_steps(targets, valid_lens), -100)
     return F.cross_entropy(scores.flatten(0, 1), ignored.flatten(), ignore_index=-100)
 
 
-@task.solution("it takes the right symbol's log p everywhere, and adds up those that are real.")
+@task.solution("it takes log p of the right token everywhere, and adds up those of real steps.")
 def gathered_and_masked(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
     logs = scores.log_softmax(-1).gather(-1, targets.unsqueeze(-1)).squeeze(-1)
-    real = real_places(targets, valid_lens)
+    real = real_steps(targets, valid_lens)
     return -torch.where(real, logs, 0).sum() / real.sum()
 
 
@@ -128,22 +114,22 @@ def text_by_text(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
     return total / valid_lens.sum()
 
 
-@task.solution("padding is taken out before there is any loss.")
+@task.solution("padding is removed before the loss is computed.")
 def only_what_is_real(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
-    real = real_places(targets, valid_lens)
+    real = real_steps(targets, valid_lens)
     return F.nll_loss(scores[real].log_softmax(1), targets[real])
 
 
-@task.solution("each right symbol has the weight 1 over the number of real steps, all else 0.")
+@task.solution("each right token has the weight 1 over the number of real steps, all else 0.")
 def a_weighted_sum(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
-    real = real_places(targets, valid_lens).to(scores.dtype)
+    real = real_steps(targets, valid_lens).to(scores.dtype)
     weights = F.one_hot(targets, scores.shape[-1]).to(scores.dtype) * (real / real.sum())[..., None]
     losses = -scores.log_softmax(-1).where(real[..., None] > 0, 0)
     return torch.einsum("btv,btv->", weights, losses)
 
 
 @task.test
-def test_two_equally_likely_symbols_cost_log_2(masked_loss: Function) -> None:
+def test_two_equally_likely_tokens_cost_log_2(masked_loss: Function) -> None:
     loss = masked_loss(torch.zeros(1, 3, 2), torch.tensor([[0, 1, 1]]), torch.tensor([3]))
     assert abs(loss.item() - 0.6931) < 1e-4
 
@@ -156,7 +142,7 @@ def test_probabilities_of_a_half_and_an_eighth_cost_2_logs_of_2(masked_loss: Fun
 
 
 @task.test
-def test_what_padding_holds_does_not_matter(masked_loss: Function) -> None:
+def test_the_content_of_padding_does_not_matter(masked_loss: Function) -> None:
     scores, targets, valid_lens = torch.ones(2, 4, 3), torch.ones(2, 4).long(), torch.tensor([3, 1])
     before = masked_loss(scores, targets, valid_lens)
     scores[0, 3:, 1], scores[1, 1:, 1], targets[1, 1:] = 9, -9, 2
@@ -172,7 +158,7 @@ def test_each_real_step_has_the_same_weight(masked_loss: Function) -> None:
 
 
 @task.test
-def test_a_very_unlikely_symbol_costs_much_and_not_infinitely_much(masked_loss: Function) -> None:
+def test_a_very_unlikely_token_costs_much_and_not_infinitely_much(masked_loss: Function) -> None:
     scores = torch.tensor([[[0.0, 500]]])
     assert masked_loss(scores, torch.tensor([[0]]), torch.tensor([1])).item() == 500
 
@@ -201,16 +187,16 @@ def padding_in_the_loss(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> 
 )
 def divided_by_all_steps(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
     """padding is left out of the sum, which is divided by all steps all the same."""
-    return (_losses(scores, targets) * real_places(targets, valid_lens)).mean()
+    return (_losses(scores, targets) * real_steps(targets, valid_lens)).mean()
 
 
 @task.bug(
-    symptom="The loss of a batch is not the mean of its parts' losses, weighted by symbols.",
+    symptom="The loss of a batch is not the mean of its parts' losses, weighted by tokens.",
     fix="divide once, the sum over the batch by the number of real steps in the batch.",
 )
 def the_mean_of_the_texts_means(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
     """each text has its own mean, so that a step of a short text weighs more."""
-    per_text = (_losses(scores, targets) * real_places(targets, valid_lens)).sum(1)
+    per_text = (_losses(scores, targets) * real_steps(targets, valid_lens)).sum(1)
     return (per_text / valid_lens).mean()
 
 
@@ -220,16 +206,16 @@ def the_mean_of_the_texts_means(scores: Tensor, targets: Tensor, valid_lens: Ten
 )
 def the_sum_in_place_of_the_mean(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
     """the losses are added up, and not divided."""
-    return (_losses(scores, targets) * real_places(targets, valid_lens)).sum()
+    return (_losses(scores, targets) * real_steps(targets, valid_lens)).sum()
 
 
 @task.bug(
     symptom="The loss falls a little and stays high, however long one trains.",
-    fix="hand the scores themselves to `cross_entropy`, which takes the softmax.",
+    fix="pass the scores themselves to `cross_entropy`, which takes the softmax.",
 )
 def softmax_twice(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
     """the softmax is taken twice, once before `cross_entropy` and once in it."""
-    return _mean(_losses(scores.softmax(-1), targets), real_places(targets, valid_lens))
+    return _mean(_losses(scores.softmax(-1), targets), real_steps(targets, valid_lens))
 
 
 @task.bug(
@@ -238,7 +224,7 @@ def softmax_twice(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor
 )
 def the_scores_are_masked(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
     """the scores are multiplied by the mask instead of the losses."""
-    real = real_places(targets, valid_lens)
+    real = real_steps(targets, valid_lens)
     return _losses(scores * real[..., None], targets).sum() / real.sum()
 
 
@@ -247,46 +233,46 @@ def the_scores_are_masked(scores: Tensor, targets: Tensor, valid_lens: Tensor) -
     fix="real steps are those whose position is below the length.",
 )
 def the_last_symbol_is_left_out(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
-    """one step too few is counted: the last symbol of each text is left out."""
-    return _mean(_losses(scores, targets), real_places(targets, valid_lens - 1))
+    """one step too few is counted: the last token of each text is left out."""
+    return _mean(_losses(scores, targets), real_steps(targets, valid_lens - 1))
 
 
 @task.bug(
-    symptom="After the end of a text the model learns to write one symbol of padding.",
+    symptom="After the end of a text the model learns to write one token of padding.",
     fix="compare positions with `<`: they are counted from 0.",
 )
 def one_step_of_padding(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
     """one step too many is counted, if a text has padding."""
-    return _mean(_losses(scores, targets), real_places(targets, valid_lens + 1))
+    return _mean(_losses(scores, targets), real_steps(targets, valid_lens + 1))
 
 
 @task.bug(
     symptom="One symbol is never learned.",
-    fix="tell padding by the lengths, not by a number that is a symbol, too.",
+    fix="find padding by the lengths, not by a number that is also a token.",
 )
 def symbol_0_is_left_out(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
-    """symbol 0 is taken for padding wherever it is."""
-    return _mean(_losses(scores, targets), real_places(targets, valid_lens) & (targets != 0))
+    """token 0 is treated as padding wherever it is."""
+    return _mean(_losses(scores, targets), real_steps(targets, valid_lens) & (targets != 0))
 
 
 @task.bug(
     symptom="The loss is negative.",
-    fix="hand `log_softmax` to `nll_loss`, or the scores to `cross_entropy`.",
+    fix="pass `log_softmax` to `nll_loss`, or the scores to `cross_entropy`.",
 )
 def the_logarithm_is_missing(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
     """`nll_loss` is given probabilities, and no logarithm is taken."""
     losses = -scores.softmax(-1).gather(-1, targets[..., None])[..., 0]
-    return _mean(losses, real_places(targets, valid_lens))
+    return _mean(losses, real_steps(targets, valid_lens))
 
 
 @task.bug(
     symptom="The loss is that of a guess, and changes with the number of steps.",
-    fix="take the softmax over the symbols: flatten batch and steps for `cross_entropy`.",
+    fix="take the softmax over the tokens: flatten batch and steps for `cross_entropy`.",
 )
 def softmax_over_the_steps(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
     """the softmax is taken over the steps."""
     logs = scores.log_softmax(1).gather(-1, targets[..., None])[..., 0]
-    return _mean(-logs, real_places(targets, valid_lens))
+    return _mean(-logs, real_steps(targets, valid_lens))
 
 
 @task.bug(
@@ -294,6 +280,6 @@ def softmax_over_the_steps(scores: Tensor, targets: Tensor, valid_lens: Tensor) 
     fix="take `log_softmax`, which never passes through p.",
 )
 def log_of_a_softmax(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
-    """the logarithm is taken of a p that has vanished to 0."""
-    real = real_places(targets, valid_lens)
+    """the logarithm is taken of a p that has underflowed to 0."""
+    real = real_steps(targets, valid_lens)
     return -scores.softmax(-1).gather(-1, targets[..., None])[..., 0][real].log().mean()

@@ -20,8 +20,8 @@ def _padding_weighs_nothing(weights: Tensor, scores: Tensor, valid_lens: Tensor 
 
 
 def _rows_sum_to_one(weights: Tensor, scores: Tensor, valid_lens: Tensor | None) -> bool:
-    sums, sees = weights.double().sum(dim=-1), where_visible(scores, valid_lens).any(dim=-1)
-    return bool((((sums - 1).abs() < 1e-2) | ~sees | sums.isnan()).all())
+    sums, any_visible = weights.double().sum(dim=-1), where_visible(scores, valid_lens).any(dim=-1)
+    return bool((((sums - 1).abs() < 1e-2) | ~any_visible | sums.isnan()).all())
 
 
 task = Task(
@@ -50,65 +50,35 @@ def _empty() -> tuple[Tensor, Tensor]:
 
 
 task.case("a length for each example")(lambda: (normal(2, 3, 5), lengths(4, 2)))
-
-
 task.case("a length for each query")(lambda: (normal(2, 3, 5), lengths([1, 4, 5], [2, 5, 3])))
-
-
 task.case("as many examples as queries")(lambda: (normal(3, 3, 5), lengths(5, 1, 3)))
-
-
 task.case("no lengths")(lambda: (normal(2, 3, 5), None))
-
-
 task.case("heads, and a length for each example")(lambda: (normal(2, 3, 5, 7), lengths(4, 2)))
-
-
 task.case("as many heads as examples, and a length for each query")(
     lambda: (normal(2, 2, 3, 5), lengths([1, 4, 5], [2, 5, 3]))
 )
-
-
 task.case("one query and one key")(lambda: (normal(2, 1, 1), lengths(1, 1)))
-
-
 task.case("scores that are a view of another tensor, its axes swapped")(
     lambda: (normal(2, 5, 3).mT, lengths(4, 2))
 )
-
-
 task.case("scores of 1000, and of -1000", gradients=False)(
     lambda: (torch.tensor([[[1000.0, 999]], [[-1000, -1001]]]), lengths(2, 2))
 )
-
-
 task.case("a padded score 200 above those that are seen", gradients=False)(
     lambda: (torch.tensor([[[0.0, 1, 200]]]), lengths(2))
 )
-
-
 task.case("scores of -2,000,000")(lambda: (torch.full((1, 2, 5), -2e6), lengths(2)))
-
-
 task.case("a query that may see nothing", gradients=False)(_empty)
-
-
 task.case("what flows back past a query that may see nothing")(_empty)
-
-
 task.case("NaN that flows back to the weights of padding", leftovers=True)(
     lambda: (normal(2, 3, 5), lengths(4, 2))
 )
-
-
 task.case("double precision")(lambda: (normal(2, 3, 5).double(), lengths(4, 2)))
-
-
 task.case("half precision")(lambda: (normal(2, 3, 5).half(), lengths([4, 0, 1], [2, 5, 3])))
 
 
 def where_visible(scores: Tensor, valid_lens: Tensor | None) -> Tensor:
-    """True where a key may be seen, for each score."""
+    """True where a key is visible, for each score."""
     if valid_lens is None:
         return torch.ones_like(scores, dtype=torch.bool)
     per_query = valid_lens if valid_lens.dim() == 2 else valid_lens[:, None]
@@ -117,24 +87,20 @@ def where_visible(scores: Tensor, valid_lens: Tensor | None) -> Tensor:
 
 
 def filled(scores: Tensor, visible: Tensor) -> Tensor:
-    """Put -inf at padding, and 0 into rows that see nothing."""
+    """Put -inf at padding, and 0 into fully masked rows."""
     empty = ~visible.any(dim=-1, keepdim=True)
     return scores.masked_fill(~visible, -math.inf).masked_fill(empty, 0)
 
 
 def weigh(scores: Tensor, visible: Tensor) -> Tensor:
-    """Clear rows that see nothing before the softmax and after it."""
+    """Clear fully masked rows before the softmax and after it."""
     return filled(scores, visible).softmax(-1).masked_fill(~visible, 0)
 
 
-@task.case("heads, and no lengths")
-def _() -> tuple[Tensor, None]:
-    return normal(2, 3, 5, 7), None
-
-
-@task.case("infinity and NaN at padding", gradients=False)
-def _() -> tuple[Tensor, Tensor]:
-    return torch.tensor([[[0.0, 1, math.inf]], [[0, 1, math.nan]]]), lengths(2, 2)
+task.case("heads, and no lengths")(lambda: (normal(2, 3, 5, 7), None))
+task.case("infinity and NaN at padding", gradients=False)(
+    lambda: (torch.tensor([[[0.0, 1, math.inf]], [[0, 1, math.nan]]]), lengths(2, 2))
+)
 
 
 @task.case("the lowest score that there is")
@@ -168,7 +134,7 @@ def the_package(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
     return attnbook.masked_softmax(scores, valid_lens)
 
 
-@task.solution("-inf is below every score, and rows that see nothing are cleared before and after.")
+@task.solution("-inf is below every score, and fully masked rows are cleared before and after.")
 def filled_with_infinity(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
     return weigh(scores, where_visible(scores, valid_lens))
 
@@ -220,19 +186,19 @@ def test_two_equal_scores_share_the_weight_however_high_or_low(function: Functio
 
 
 @task.test
-def test_what_stands_at_padding_never_matters(function: Function) -> None:
+def test_the_scores_of_padding_never_matter(function: Function) -> None:
     for padded in (math.inf, math.nan):
         weights = function(torch.tensor([[[1.0, 1, padded]]]), torch.tensor([2]))
         assert weights.tolist() == [[[0.5, 0.5, 0]]]
 
 
 @task.test
-def test_without_lengths_all_keys_are_seen(function: Function) -> None:
+def test_without_lengths_all_keys_are_visible(function: Function) -> None:
     assert function(torch.zeros(1, 1, 4)).tolist() == [[[0.25] * 4]]
 
 
 @task.test
-def test_a_row_that_sees_nothing_is_zero_and_its_gradient_is_finite(function: Function) -> None:
+def test_a_fully_masked_row_is_zero_and_its_gradient_is_finite(function: Function) -> None:
     scores = torch.ones(1, 2, 2, requires_grad=True)
     weights = function(scores * 1, torch.tensor([[0, 2]]))
     assert weights.tolist() == [[[0, 0], [0.5, 0.5]]]
@@ -263,7 +229,7 @@ def test_each_head_has_its_examples_lengths(function: Function) -> None:
 
 
 @task.test
-def test_the_scores_are_left_alone(function: Function) -> None:
+def test_the_scores_are_not_changed(function: Function) -> None:
     scores = torch.ones(1, 2, 3)
     function(scores, torch.tensor([2]))
     assert torch.equal(scores, torch.ones(1, 2, 3))
@@ -286,7 +252,7 @@ def padding_filled_with_zero(scores: Tensor, valid_lens: Tensor | None = None) -
 @task.bug(
     symptom="Where all scores are very low, padding gets all the weight.",
     origin="Dive into Deep Learning's masked softmax",
-    fix="fill with -inf, which is below every score, and clear rows that see nothing.",
+    fix="fill with -inf, which is below every score, and clear fully masked rows.",
 )
 def filled_with_minus_a_million(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
     """padding is filled with a number like -1e6, and not even that is below every score."""
@@ -296,7 +262,7 @@ def filled_with_minus_a_million(scores: Tensor, valid_lens: Tensor | None = None
 @task.bug(
     symptom="Training in half precision fails: a value cannot be converted without overflow.",
     origin="the Annotated Transformer",
-    fix="fill with -inf, which every type can hold, and clear rows that see nothing.",
+    fix="fill with -inf, which every type can hold, and clear fully masked rows.",
 )
 def filled_with_minus_a_billion(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
     """padding is filled with a number like -1e9, which half precision lacks; empty rows weigh."""
@@ -309,7 +275,7 @@ def filled_with_minus_a_billion(scores: Tensor, valid_lens: Tensor | None = None
     fix="set the weights of hidden keys to 0 after the softmax as well.",
 )
 def empty_rows_uniform(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
-    """a row that sees nothing is filled with one finite number, and all its keys weigh the same."""
+    """a fully masked row is filled with one finite number, and all its keys weigh the same."""
     return _fill(scores, valid_lens, torch.finfo(scores.dtype).min).softmax(-1)
 
 
@@ -319,13 +285,13 @@ def empty_rows_uniform(scores: Tensor, valid_lens: Tensor | None = None) -> Tens
     fix="put 0 instead of such a row's scores before the softmax, and clear its weights after.",
 )
 def empty_rows_nan(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
-    """a row that sees nothing is normalised all the same: 0 divided by 0, by a softmax of -inf."""
+    """a fully masked row is normalised like any other: 0 divided by 0, by a softmax of -inf."""
     return _fill(scores, valid_lens, -math.inf).softmax(-1)
 
 
 @task.bug(
     symptom="All outputs look right, and after one step all parameters are NaN.",
-    origin="found in many places, with -inf and rows that are all masked",
+    origin="found in many projects, with -inf and rows that are all masked",
     fix="fill by `masked_fill`, which sends nothing back, or give such rows a score of 0 first.",
 )
 def nan_cleared_too_late(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
@@ -358,7 +324,7 @@ def masked_and_normalised_again(scores: Tensor, valid_lens: Tensor | None = None
 @task.bug(
     symptom="The model attends to padding and to nothing else.",
     origin="tensorflow/text#894, LLMs-from-scratch#1061",
-    fix="swap the mask: fill where a key must not be seen.",
+    fix="swap the mask: fill where a key is hidden.",
 )
 def padding_alone_visible(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
     """the mask is the wrong way round: visible keys are hidden, and padding is seen."""
@@ -428,7 +394,7 @@ def softmax_over_the_queries(scores: Tensor, valid_lens: Tensor | None = None) -
 @task.bug(
     symptom="Rows sum to 1.8 or to 2.5, and depend on the other examples.",
     origin="the book's own first draft, by `nn.Softmax()` without `dim`",
-    fix="always say `dim=-1`: without it torch takes the first of three axes.",
+    fix="always write `dim=-1`: without it torch takes the first of three axes.",
 )
 def softmax_over_the_batch(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
     """the softmax is taken over the batch, as `nn.Softmax()` without `dim` does."""
@@ -438,7 +404,7 @@ def softmax_over_the_batch(scores: Tensor, valid_lens: Tensor | None = None) -> 
 @task.bug(
     symptom="With several heads, examples get each other's lengths.",
     origin="Dive into Deep Learning's masked softmax, when given four axes",
-    fix="repeat each length in place, by `repeat_interleave`, or give the mask an axis of 1.",
+    fix="repeat each length in place, by `repeat_interleave`, or give the mask an axis of size 1.",
 )
 def lengths_repeated_in_the_wrong_order(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
     """lengths are repeated for heads as a, b, a, b, where examples lie as a, a, b, b."""
@@ -452,7 +418,7 @@ def lengths_repeated_in_the_wrong_order(scores: Tensor, valid_lens: Tensor | Non
 @task.bug(
     symptom="Sums of 1, but for one query whose scores had overflowed to the lowest number.",
     origin="a new reader's answer, and much code that knows -inf to be dangerous",
-    fix="fill with -inf, which is below every score, and clear rows that see nothing.",
+    fix="fill with -inf, which is below every score, and clear fully masked rows.",
 )
 def filled_with_the_lowest_number(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
     """padding is filled with the lowest finite number, and a score can be as low."""
@@ -514,7 +480,7 @@ by_hand.solution("only visible scores get a power; padding gets its 0 at the end
 )
 
 
-@by_hand.solution("e to the power of minus infinity is 0; a row of nothing is looked at first.")
+@by_hand.solution("e to the power of minus infinity is 0; a fully masked row is handled first.")
 def minus_infinity(scores: Row, valid_len: int) -> Row:
     if valid_len == 0:
         return [0.0 for _ in scores]
@@ -547,9 +513,9 @@ def scores_set_to_0(scores: Row, valid_len: int) -> Row:
 
 @by_hand.bug(fix="the first `valid_len` keys are those with an index below it: `i < valid_len`.")
 def one_key_too_many(scores: Row, valid_len: int) -> Row:
-    """one key too many is seen, that at the index `valid_len`."""
-    seen = scores[: valid_len + 1]
-    return _softmax(seen) + [0.0] * (len(scores) - len(seen))
+    """one key too many is visible, that at the index `valid_len`."""
+    visible = scores[: valid_len + 1]
+    return _softmax(visible) + [0.0] * (len(scores) - len(visible))
 
 
 @by_hand.bug(fix="add a 0 for each key of padding: `+ [0.0] * (len(scores) - valid_len)`.")
@@ -558,16 +524,16 @@ def padding_cut_off(scores: Row, valid_len: int) -> Row:
     return _softmax(scores[:valid_len])
 
 
-@by_hand.bug(fix="look at a `valid_len` of 0 first: all weights are 0 then.")
+@by_hand.bug(fix="handle a `valid_len` of 0 first: all weights are 0 then.")
 def nothing_to_see_forgotten(scores: Row, valid_len: int) -> Row:
-    """a row that may see nothing is forgotten, and has no maximum, or a sum of 0."""
-    seen = scores[:valid_len]
-    largest = max(seen)
-    powers = [math.exp(score - largest) for score in seen]
+    """a fully masked row is forgotten, and has no maximum, or a sum of 0."""
+    visible = scores[:valid_len]
+    largest = max(visible)
+    powers = [math.exp(score - largest) for score in visible]
     return [power / sum(powers) for power in powers] + [0.0] * (len(scores) - valid_len)
 
 
-@by_hand.bug(fix="look at a `valid_len` of 0 first: all weights are 0 then.")
+@by_hand.bug(fix="handle a `valid_len` of 0 first: all weights are 0 then.")
 def filled_with_minus_a_billion_by_hand(scores: Row, valid_len: int) -> Row:
     """padding gets a very low score, and where all scores are the same they share the weight."""
     return _softmax([s if i < valid_len else -1e9 for i, s in enumerate(scores)])
@@ -588,7 +554,7 @@ def no_maximum_subtracted_by_hand(scores: Row, valid_len: int) -> Row:
     return [power / sum(powers) for power in powers] + [0.0] * (len(scores) - valid_len)
 
 
-@by_hand.bug(fix="subtract the largest of the scores that are seen: `max(scores[:valid_len])`.")
+@by_hand.bug(fix="subtract the largest of the visible scores: `max(scores[:valid_len])`.")
 def maximum_of_the_padding_too(scores: Row, valid_len: int) -> Row:
     """the maximum is taken over padding, too, and relative to it all visible powers vanish."""
     powers = [math.exp(score - max(scores)) for score in scores[:valid_len]]
@@ -601,15 +567,15 @@ def shared_evenly(scores: Row, valid_len: int) -> Row:
     return [1 / valid_len if i < valid_len else 0.0 for i in range(len(scores))]
 
 
-@by_hand.bug(fix="divide by the sum of the powers that are seen.")
+@by_hand.bug(fix="divide by the sum of the visible powers.")
 def never_divided(scores: Row, valid_len: int) -> Row:
     """the powers are not divided by their sum, so that they are no shares."""
-    seen = scores[:valid_len]
-    powers = [math.exp(score - max(seen)) for score in seen]
+    visible = scores[:valid_len]
+    powers = [math.exp(score - max(visible)) for score in visible]
     return powers + [0.0] * (len(scores) - valid_len)
 
 
-@by_hand.bug(fix="look at a `valid_len` of 0 first: all weights are 0 then.")
+@by_hand.bug(fix="handle a `valid_len` of 0 first: all weights are 0 then.")
 def filled_with_minus_infinity(scores: Row, valid_len: int) -> Row:
     """padding is set to minus infinity, and a row of nothing is NaN: -inf - -inf."""
     return _softmax([s if i < valid_len else -math.inf for i, s in enumerate(scores)])
@@ -618,16 +584,16 @@ def filled_with_minus_infinity(scores: Row, valid_len: int) -> Row:
 @by_hand.bug(fix="leave padding out before the softmax: take that of `scores[:valid_len]` alone.")
 def divided_once_more(scores: Row, valid_len: int) -> Row:
     """padding takes part in the softmax, and what it leaves, divided once more, may be all 0."""
-    kept = _softmax(scores)[:valid_len]
-    shares = [each / sum(kept) if sum(kept) else 0.0 for each in kept]
+    remaining = _softmax(scores)[:valid_len]
+    shares = [each / sum(remaining) if sum(remaining) else 0.0 for each in remaining]
     return shares + [0.0] * (len(scores) - valid_len)
 
 
-@by_hand.bug(fix="look at a `valid_len` of 0 first: all weights are 0 then.")
+@by_hand.bug(fix="handle a `valid_len` of 0 first: all weights are 0 then.")
 def nothing_divided(scores: Row, valid_len: int) -> Row:
-    """where nothing is seen, what is left sums to 0, and is divided by that."""
-    kept = [w if i < valid_len else 0.0 for i, w in enumerate(_softmax(scores))]
-    return [each / sum(kept) for each in kept]
+    """where no key is visible, the rest sums to 0, and is divided by that."""
+    remaining = [w if i < valid_len else 0.0 for i, w in enumerate(_softmax(scores))]
+    return [each / sum(remaining) for each in remaining]
 
 
 @by_hand.bug(fix="take powers of the visible scores only: `scores[:valid_len]`.")

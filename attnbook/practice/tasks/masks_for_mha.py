@@ -11,7 +11,6 @@ import attnbook
 from attnbook.practice.example_inputs import lengths, normal
 from attnbook.practice.task import Function, Task
 
-Inputs = tuple[Tensor, Tensor, int]
 Two = tuple[Tensor, Tensor]
 
 task = Task(
@@ -20,11 +19,11 @@ task = Task(
         "`nn.MultiheadAttention` takes two masks, and in both of them True *hides*: `attn_mask`, "
         "by queries and keys, and `key_padding_mask`, by keys alone. Write `masks_for_mha(mask, "
         "valid_lens, num_heads)`. `mask` is boolean, (batch, num_queries, num_keys), True = "
-        "visible; `valid_lens`, (batch,), says how many keys of each example, from the first, are "
-        "no padding. Return `(attn_mask, key_padding_mask)`, both boolean, True = hidden. "
-        "`attn_mask`, (batch * num_heads, num_queries, num_keys), says what `mask` says: all heads "
-        "of the first example come first, then those of the second, and so on. "
-        "`key_padding_mask`, (batch, num_keys), says what `valid_lens` says."
+        "visible; `valid_lens`, (batch,), is the number of keys of each example, from the first, "
+        "that are not padding. Return `(attn_mask, key_padding_mask)`, both boolean, True = "
+        "hidden. `attn_mask`, (batch * num_heads, num_queries, num_keys), means the same as "
+        "`mask`: all heads of the first example come first, then those of the second, and so on. "
+        "`key_padding_mask`, (batch, num_keys), means the same as `valid_lens`."
     ),
     starter="def masks_for_mha(mask, valid_lens, num_heads):\n    ...",
     outputs=("attn_mask", "key_padding_mask"),
@@ -35,48 +34,24 @@ def _some(*shape: int) -> Tensor:
     return normal(*shape) > 0
 
 
-@task.case("two examples and three heads")
-def _() -> Inputs:
-    return _some(2, 5, 7), lengths(4, 6), 3
-
-
-@task.case("as many queries as keys")
-def _() -> Inputs:
-    return torch.ones(2, 5, 5, dtype=torch.bool).tril(), lengths(2, 3), 3
-
-
-@task.case("as many heads as examples")
-def _() -> Inputs:
-    return _some(3, 2, 5), lengths(1, 3, 4), 3
-
-
-@task.case("one head")
-def _() -> Inputs:
-    return _some(2, 3, 5), lengths(3, 1), 1
-
-
-@task.case("one example")
-def _() -> Inputs:
-    return _some(1, 3, 5), lengths(3), 2
-
-
-@task.case("a length of all keys, and one of 0")
-def _() -> Inputs:
-    return _some(2, 3, 5), lengths(5, 0), 2
-
-
-@task.case("a mask that is a view of another tensor")
-def _() -> Inputs:
-    return _some(5, 3, 2).transpose(0, 2), lengths(1, 4), 3
-
-
+task.case("two examples and three heads")(lambda: (_some(2, 5, 7), lengths(4, 6), 3))
+task.case("as many queries as keys")(
+    lambda: (torch.ones(2, 5, 5, dtype=torch.bool).tril(), lengths(2, 3), 3)
+)
+task.case("as many heads as examples")(lambda: (_some(3, 2, 5), lengths(1, 3, 4), 3))
+task.case("one head")(lambda: (_some(2, 3, 5), lengths(3, 1), 1))
+task.case("one example")(lambda: (_some(1, 3, 5), lengths(3), 2))
+task.case("a length of all keys, and one of 0")(lambda: (_some(2, 3, 5), lengths(5, 0), 2))
+task.case("a mask that is a view of another tensor")(
+    lambda: (_some(5, 3, 2).transpose(0, 2), lengths(1, 4), 3)
+)
 task.case("6 examples of 3 queries, 131 keys, 9 heads")(
     lambda: (normal(6, 3, 131) > 0, lengths(131, 1, 0, 65, 129, 130), 9)
 )
 
 
 @task.solution(
-    "both of the book's masks are turned round, and each example's is said for each head."
+    "both of the book's masks are inverted, and each example's is repeated for each head."
 )
 def turned_round(mask: Tensor, valid_lens: Tensor, num_heads: int) -> Two:
     real = attnbook.length_mask(valid_lens, (len(mask), 1, mask.shape[2]))[:, 0]
@@ -120,7 +95,7 @@ def test_multihead_attention_weighs_what_is_visible_and_nothing_else(written: Fu
 
 
 @task.test
-def test_each_mask_says_its_own_and_hides_by_true(masks_for_mha: Function) -> None:
+def test_each_mask_has_its_own_content_and_hides_by_true(masks_for_mha: Function) -> None:
     attn_mask, padding = masks_for_mha(torch.tensor([[[True, False, True]]]), lengths(2), 2)
     assert attn_mask.tolist() == [[[False, True, False]]] * 2
     assert padding.tolist() == [[False, False, True]]
@@ -128,13 +103,10 @@ def test_each_mask_says_its_own_and_hides_by_true(masks_for_mha: Function) -> No
 
 
 @task.test
-def test_heads_of_one_example_lie_side_by_side(masks_for_mha: Function) -> None:
+def test_heads_of_one_example_are_next_to_each_other(masks_for_mha: Function) -> None:
     mask = torch.tensor([[[True, False]], [[False, True]]])
     attn_mask, _ = masks_for_mha(mask, lengths(2, 2), 2)
     assert attn_mask[:, 0, 0].tolist() == [False, False, True, True]
-
-
-FIRST = "two examples and three heads"
 
 
 def _hidden(mask: Tensor, num_heads: int) -> Tensor:
@@ -156,7 +128,7 @@ def true_means_visible(mask: Tensor, valid_lens: Tensor, num_heads: int) -> Two:
 
 
 @task.bug(
-    symptom="Padding is hidden, and queries see all that they should not: the future.",
+    symptom="Padding is hidden, and queries attend to exactly what should be hidden: the future.",
     origin="Stack Overflow 62170439; SDPA's own `attn_mask` has the other meaning",
     fix="turn `mask` round as well: `~mask`.",
 )
@@ -188,7 +160,7 @@ def heads_before_examples(mask: Tensor, valid_lens: Tensor, num_heads: int) -> T
 @task.bug(
     symptom="RuntimeError: the shape of the 3D attn_mask should be (batch * num_heads, …).",
     origin="Stack Overflow 62170439",
-    fix="say each example's mask once for each head: `repeat_interleave(num_heads, dim=0)`.",
+    fix="repeat each example's mask once for each head: `repeat_interleave(num_heads, dim=0)`.",
 )
 def one_mask_for_each_example(mask: Tensor, valid_lens: Tensor, num_heads: int) -> Two:
     """`attn_mask` has one mask for each example, and heads are left out."""
@@ -230,13 +202,13 @@ def one_real_key_hidden(mask: Tensor, valid_lens: Tensor, num_heads: int) -> Two
     fix="hide the last keys: these sentences are padded at their end.",
 )
 def padding_taken_to_be_on_the_left(mask: Tensor, valid_lens: Tensor, num_heads: int) -> Two:
-    """the first keys are hidden, as if padding stood on the left."""
+    """the first keys are hidden, as if padding were on the left."""
     num_keys = mask.shape[-1]
     return _hidden(mask, num_heads), torch.arange(num_keys) < num_keys - valid_lens[:, None]
 
 
 @task.bug(
-    symptom="With as many queries as keys the future is seen; else the shapes do not fit.",
+    symptom="With as many queries as keys the future is visible; otherwise the shapes do not fit.",
     fix="leave the axes as they are: queries before keys.",
 )
 def queries_and_keys_exchanged(mask: Tensor, valid_lens: Tensor, num_heads: int) -> Two:

@@ -26,56 +26,16 @@ def _as_split(batch: int, num_heads: int, num_positions: int, size: int) -> Tens
     return normal(batch, num_positions, num_heads, size).transpose(1, 2)
 
 
-@task.case("heads as `split_heads` leaves them")
-def _() -> tuple[Tensor]:
-    return (_as_split(2, 5, 3, 7),)
-
-
-@task.case("heads as a matrix product makes them")
-def _() -> tuple[Tensor]:
-    return (normal(2, 5, 3, 7),)
-
-
-@task.case("as many heads as positions")
-def _() -> tuple[Tensor]:
-    return (_as_split(2, 3, 3, 5),)
-
-
-@task.case("four axes of one size")
-def _() -> tuple[Tensor]:
-    return (_as_split(3, 3, 3, 3),)
-
-
-@task.case("one head")
-def _() -> tuple[Tensor]:
-    return (_as_split(2, 1, 3, 5),)
-
-
-@task.case("heads of one number")
-def _() -> tuple[Tensor]:
-    return (_as_split(2, 5, 3, 1),)
-
-
-@task.case("one example, and one position")
-def _() -> tuple[Tensor]:
-    return (_as_split(1, 3, 1, 2),)
-
-
-@task.case("half precision")
-def _() -> tuple[Tensor]:
-    return (_as_split(2, 5, 3, 7).half(),)
-
-
-@task.case("double precision")
-def _() -> tuple[Tensor]:
-    return (_as_split(2, 5, 3, 7).double(),)
-
-
-@task.case("one example with one head")
-def _() -> tuple[Tensor]:
-    return (normal(1, 1, 3, 5),)
-
-
+task.case("heads as `split_heads` leaves them")(lambda: (_as_split(2, 5, 3, 7),))
+task.case("heads as a matrix product makes them")(lambda: (normal(2, 5, 3, 7),))
+task.case("as many heads as positions")(lambda: (_as_split(2, 3, 3, 5),))
+task.case("four axes of one size")(lambda: (_as_split(3, 3, 3, 3),))
+task.case("one head")(lambda: (_as_split(2, 1, 3, 5),))
+task.case("heads of one number")(lambda: (_as_split(2, 5, 3, 1),))
+task.case("one example, and one position")(lambda: (_as_split(1, 3, 1, 2),))
+task.case("half precision")(lambda: (_as_split(2, 5, 3, 7).half(),))
+task.case("double precision")(lambda: (_as_split(2, 5, 3, 7).double(),))
+task.case("one example with one head")(lambda: (normal(1, 1, 3, 5),))
 task.case("6 examples of 131 positions, 9 heads")(lambda: (normal(6, 9, 131, 11),))
 
 
@@ -89,7 +49,7 @@ def joined_end_to_end(heads: Tensor) -> Tensor:
     return torch.cat(heads.unbind(1), dim=-1)
 
 
-@task.solution("it copies head after head into its place.")
+@task.solution("it copies one head after another to its position.")
 def head_by_head(heads: Tensor) -> Tensor:
     batch, num_heads, num_positions, size = heads.shape
     merged = heads.new_zeros(batch, num_positions, num_heads * size)
@@ -112,7 +72,7 @@ def written_out_first(heads: Tensor) -> Tensor:
 
 
 @task.test
-def test_the_heads_of_a_position_stand_side_by_side(merge_heads: Function) -> None:
+def test_the_heads_of_a_position_are_next_to_each_other(merge_heads: Function) -> None:
     heads = torch.tensor([[[[1.0, 2], [5, 6]], [[3, 4], [7, 8]]]])
     assert torch.equal(merge_heads(heads), torch.tensor([[[1.0, 2, 3, 4], [5, 6, 7, 8]]]))
 
@@ -149,7 +109,7 @@ def _sizes(heads: Tensor) -> tuple[int, int, int]:
 
 @task.bug(
     symptom="It trains, but an output holds what other positions have pooled.",
-    origin="hyunwoongko/transformer#15, on the way back",
+    origin="hyunwoongko/transformer#15, when the heads are merged",
     fix="swap heads and positions first: `heads.transpose(1, 2).flatten(2)`.",
 )
 def reshaped_without_a_swap(heads: Tensor) -> Tensor:
@@ -225,7 +185,7 @@ def squeezed(heads: Tensor) -> Tensor:
 
 
 @task.bug(
-    symptom="The heads, looked at after the call, have their axes swapped.",
+    symptom="The heads, inspected after the call, have their axes swapped.",
     fix="use `transpose`, without the underscore.",
 )
 def swapped_in_place(heads: Tensor) -> Tensor:
@@ -238,7 +198,7 @@ def swapped_in_place(heads: Tensor) -> Tensor:
     fix="make the new tensor with `heads.new_empty(…)`, or pass `dtype=heads.dtype`.",
 )
 def filled_into_torchs_own_dtype(heads: Tensor) -> Tensor:
-    """the numbers end up in torch's own dtype, as in a new tensor that was made without one."""
+    """the result has torch's default dtype, as a new tensor created without one."""
     size = heads.shape[-1]
     merged = torch.empty(_sizes(heads))
     for head, part in enumerate(heads.unbind(1)):

@@ -11,7 +11,7 @@ from torch.func import functional_call
 from torch.nn.functional import linear, scaled_dot_product_attention
 
 import attnbook
-from attnbook.practice.example_inputs import lengths, normal
+from attnbook.practice.example_inputs import lengths, normal, with_dtype
 from attnbook.practice.task import Function, Task
 
 Inputs = tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, int, Tensor | None]
@@ -60,46 +60,24 @@ def _inputs(sizes: tuple[int, int, int], *axes: int, heads: int, valid_lens: Ten
 
 def _plain(heads: int = 5, valid_lens: Tensor | None = None) -> Inputs:
     """All axes of different sizes."""
-    seen = lengths(7, 7) if valid_lens is None else valid_lens
-    return _inputs((13, 17, 19), 2, 3, 7, 55, heads=heads, valid_lens=seen)
+    lens = lengths(7, 7) if valid_lens is None else valid_lens
+    return _inputs((13, 17, 19), 2, 3, 7, 55, heads=heads, valid_lens=lens)
 
 
 FIRST = "as many queries as keys, and all vectors of one size"
 
 
-@task.case(FIRST)
-def _() -> Inputs:
-    return _inputs((15, 15, 15), 2, 7, 7, 15, heads=5, valid_lens=lengths(7, 7))
-
-
-@task.case("axes of different sizes")
-def _() -> Inputs:
-    return _plain()
-
-
-@task.case("no lengths")
-def _() -> Inputs:
-    return *_plain()[:8], None
-
-
-@task.case("a length for each example")
-def _() -> Inputs:
-    return _plain(valid_lens=lengths(2, 5))
-
-
-@task.case("one head")
-def _() -> Inputs:
-    return _plain(heads=1, valid_lens=lengths(4, 7))
-
-
-@task.case("as many heads as examples")
-def _() -> Inputs:
-    return _inputs((7, 7, 7), 3, 2, 5, 33, heads=3, valid_lens=lengths(1, 4, 2))
-
-
-@task.case("one query and one key")
-def _() -> Inputs:
-    return _inputs((3, 5, 7), 2, 1, 1, 22, heads=2, valid_lens=lengths(1, 1))
+task.case(FIRST)(lambda: _inputs((15, 15, 15), 2, 7, 7, 15, heads=5, valid_lens=lengths(7, 7)))
+task.case("axes of different sizes")(_plain)
+task.case("no lengths")(lambda: (*_plain()[:8], None))
+task.case("a length for each example")(lambda: _plain(valid_lens=lengths(2, 5)))
+task.case("one head")(lambda: _plain(heads=1, valid_lens=lengths(4, 7)))
+task.case("as many heads as examples")(
+    lambda: _inputs((7, 7, 7), 3, 2, 5, 33, heads=3, valid_lens=lengths(1, 4, 2))
+)
+task.case("one query and one key")(
+    lambda: _inputs((3, 5, 7), 2, 1, 1, 22, heads=2, valid_lens=lengths(1, 1))
+)
 
 
 @task.case("padding of 1,000,000,000,000")
@@ -110,21 +88,11 @@ def _() -> Inputs:
     return queries, keys, values, *rest  # type: ignore[return-value]  # as they were
 
 
-@task.case("an example that may see nothing")
-def _() -> Inputs:
-    return _plain(valid_lens=lengths(0, 4))
+task.case("an example that may see nothing")(lambda: _plain(valid_lens=lengths(0, 4)))
 
 
-@task.case("half precision")
-def _() -> Inputs:
-    made = _plain(valid_lens=lengths(2, 5))
-    return *(each.half() for each in made[:7]), *made[7:]  # type: ignore[return-value]
-
-
-@task.case("double precision")
-def _() -> Inputs:
-    made = _plain(valid_lens=lengths(2, 5))
-    return *(each.double() for each in made[:7]), *made[7:]  # type: ignore[return-value]
+task.case("half precision")(lambda: with_dtype(torch.float16, *_plain(valid_lens=lengths(2, 5))))
+task.case("double precision")(lambda: with_dtype(torch.float64, *_plain(valid_lens=lengths(2, 5))))
 
 
 @task.case("a hidden score far above those that are seen")
@@ -142,10 +110,9 @@ def _() -> Inputs:
     return queries, keys, normal(1, 4, 2), same, same, same, same, 1, lengths(3)
 
 
-@task.case("6 examples of 9 queries, 131 keys, 9 heads", gradients=False)
-def _() -> Inputs:
-    seen = lengths(131, 1, 0, 65, 129, 130)
-    return _inputs((7, 10, 5), 6, 9, 131, 99, heads=9, valid_lens=seen)
+task.case("6 examples of 9 queries, 131 keys, 9 heads", gradients=False)(
+    lambda: _inputs((7, 10, 5), 6, 9, 131, 99, heads=9, valid_lens=lengths(131, 1, 0, 65, 129, 130))
+)
 
 
 def of_inputs(function: Function) -> Function:
@@ -169,13 +136,13 @@ def of_inputs(function: Function) -> Function:
     return written
 
 
-def unpacked(given: tuple[Any, ...]) -> Inputs:
+def unpack(inputs: tuple[Any, ...]) -> Inputs:
     """Give the arguments of a call, with the last one by default."""
-    return (*given, None)[:9]  # nine of them
+    return (*inputs, None)[:9]  # nine of them
 
 
-def seen_keys(keys: Tensor, valid_lens: Tensor | None) -> Tensor:
-    """True where a key may be seen by all heads and queries: (batch, 1, 1, num_keys)."""
+def visible_keys(keys: Tensor, valid_lens: Tensor | None) -> Tensor:
+    """True where a key is visible to all heads and queries: (batch, 1, 1, num_keys)."""
     if valid_lens is None:
         return torch.ones(len(keys), 1, 1, keys.shape[1], dtype=torch.bool)
     return (torch.arange(keys.shape[1]) < valid_lens[:, None])[:, None, None]
@@ -199,24 +166,24 @@ def attend_by_head(q: Tensor, k: Tensor, v: Tensor, visible: Tensor) -> Tensor:
 
 
 def in_steps(
-    given: Inputs,
+    inputs: Inputs,
     project: Function = linear,
     split: Function = split,
     attend: Function = attend_by_head,
     merge: Function = merge,
 ) -> Tensor:
     """Right code, of which a bug changes one step."""
-    queries, keys, values, W_q, W_k, W_v, W_o, num_heads, valid_lens = unpacked(given)
+    queries, keys, values, W_q, W_k, W_v, W_o, num_heads, valid_lens = unpack(inputs)
     pairs = ((queries, W_q), (keys, W_k), (values, W_v))
     q, k, v = (split(project(vectors, weight), num_heads) for vectors, weight in pairs)
-    output: Tensor = project(merge(attend(q, k, v, seen_keys(keys, valid_lens))), W_o)
+    output: Tensor = project(merge(attend(q, k, v, visible_keys(keys, valid_lens))), W_o)
     return output
 
 
 @task.solution("it is the book's own layer, with the given weights.")
 @of_inputs
-def the_package(*given: *Inputs) -> Tensor:
-    queries, keys, values, W_q, W_k, W_v, W_o, num_heads, valid_lens = unpacked(given)
+def the_package(*inputs: *Inputs) -> Tensor:
+    queries, keys, values, W_q, W_k, W_v, W_o, num_heads, valid_lens = unpack(inputs)
     sizes = W_k.shape[1], W_q.shape[1], W_v.shape[1], W_o.shape[0], num_heads
     names = ("W_q.weight", "W_k.weight", "W_v.weight", "W_o.weight")
     weights = dict(zip(names, (W_q, W_k, W_v, W_o), strict=True))
@@ -227,9 +194,9 @@ def the_package(*given: *Inputs) -> Tensor:
 
 @task.solution("each head has its own rows of W_q, W_k and W_v, and its own columns of W_o.")
 @of_inputs
-def head_by_head(*given: *Inputs) -> Tensor:
-    queries, keys, values, W_q, W_k, W_v, W_o, num_heads, valid_lens = unpacked(given)
-    visible = seen_keys(keys, valid_lens)[:, 0]
+def head_by_head(*inputs: *Inputs) -> Tensor:
+    queries, keys, values, W_q, W_k, W_v, W_o, num_heads, valid_lens = unpack(inputs)
+    visible = visible_keys(keys, valid_lens)[:, 0]
     size = len(W_o) // num_heads
     output = queries.new_zeros(*queries.shape[:2], len(W_o))
     for start in range(0, len(W_o), size):
@@ -239,36 +206,36 @@ def head_by_head(*given: *Inputs) -> Tensor:
     return output
 
 
-@task.solution("torch's own attention takes the heads; rows that see nothing are cleared after it.")
+@task.solution("torch's own attention takes the heads; fully masked rows are cleared after it.")
 @of_inputs
-def torch_itself(*given: *Inputs) -> Tensor:
+def torch_itself(*inputs: *Inputs) -> Tensor:
     def attend(q: Tensor, k: Tensor, v: Tensor, visible: Tensor) -> Tensor:
         empty = ~visible.any(dim=-1, keepdim=True)
         return scaled_dot_product_attention(q, k, v, visible | empty).masked_fill(empty, 0)
 
-    return in_steps(given, attend=attend)
+    return in_steps(inputs, attend=attend)
 
 
-@task.solution("each head has matrices of its own, and what they make of a query is added up.")
+@task.solution("each head has its own matrices, and their outputs are added up.")
 @of_inputs
-def matrices_for_each_head(*given: *Inputs) -> Tensor:
-    queries, keys, values, W_q, W_k, W_v, W_o, num_heads, valid_lens = unpacked(given)
+def matrices_for_each_head(*inputs: *Inputs) -> Tensor:
+    queries, keys, values, W_q, W_k, W_v, W_o, num_heads, valid_lens = unpack(inputs)
     pairs = ((queries, W_q), (keys, W_k), (values, W_v))
     # (batch, 1, positions, size) @ (heads, size, head_size): every pair at once
     q, k, v = (x[:, None] @ W.reshape(num_heads, -1, W.shape[1]).mT for x, W in pairs)
-    heads = attend_by_head(q, k, v, seen_keys(keys, valid_lens))
+    heads = attend_by_head(q, k, v, visible_keys(keys, valid_lens))
     return (heads @ W_o.T.reshape(num_heads, -1, len(W_o))).sum(dim=1)
 
 
 @task.solution("heads are folded into the batch, where each length is repeated for its heads.")
 @of_inputs
-def heads_as_more_examples(*given: *Inputs) -> Tensor:
+def heads_as_more_examples(*inputs: *Inputs) -> Tensor:
     def attend(q: Tensor, k: Tensor, v: Tensor, visible: Tensor) -> Tensor:
-        seen = visible[:, 0].repeat_interleave(q.shape[1], dim=0)
-        output = attend_by_head(q.flatten(0, 1), k.flatten(0, 1), v.flatten(0, 1), seen)
+        mask = visible[:, 0].repeat_interleave(q.shape[1], dim=0)
+        output = attend_by_head(q.flatten(0, 1), k.flatten(0, 1), v.flatten(0, 1), mask)
         return output.reshape(q.shape)
 
-    return in_steps(given, attend=attend)
+    return in_steps(inputs, attend=attend)
 
 
 def _call(
@@ -298,7 +265,7 @@ def test_an_only_key_gives_its_value_projected_twice(attention: Function) -> Non
 
 
 @task.test
-def test_a_position_finds_itself_in_every_head(attention: Function) -> None:
+def test_a_position_attends_to_itself_in_every_head(attention: Function) -> None:
     queries = torch.tensor([[[100.0, 0, 100, 0], [0, 100, 0, 100]]])
     values = torch.arange(8.0).reshape(1, 2, 4)
     assert torch.allclose(_call(attention, queries, queries, values), values)
@@ -331,7 +298,7 @@ def test_lengths_hold_in_every_head(attention: Function) -> None:
 
 
 @task.test
-def test_an_example_that_sees_nothing_gets_zeros(attention: Function) -> None:
+def test_a_fully_masked_example_gets_zeros(attention: Function) -> None:
     ones = torch.ones(2, 3, 4)
     output = _call(attention, ones, ones, ones, valid_lens=torch.tensor([0, 3]))
     assert (output[0] == 0).all()
@@ -343,55 +310,57 @@ def test_an_example_that_sees_nothing_gets_zeros(attention: Function) -> None:
     fix="divide by the root of head_size: that is how many numbers a score sums.",
 )
 @of_inputs
-def scaled_by_the_whole_width(*given: *Inputs) -> Tensor:
+def scaled_by_the_whole_width(*inputs: *Inputs) -> Tensor:
     """scores are divided by √num_hiddens, the width of all heads together."""
-    return in_steps(given, attend=lambda q, *rest: attend_by_head(q / math.sqrt(q.shape[1]), *rest))
+    return in_steps(
+        inputs, attend=lambda q, *rest: attend_by_head(q / math.sqrt(q.shape[1]), *rest)
+    )
 
 
 @task.bug(
-    symptom="Each head looks at one key only, the more so the larger the heads are.",
+    symptom="Each head attends to one key only, the more so the larger the heads are.",
     fix="divide the scores of a head by the root of head_size, before the softmax.",
 )
 @of_inputs
-def not_scaled(*given: *Inputs) -> Tensor:
+def not_scaled(*inputs: *Inputs) -> Tensor:
     """scores are not divided by √head_size."""
     return in_steps(
-        given, attend=lambda q, *rest: attend_by_head(q * math.sqrt(q.shape[-1]), *rest)
+        inputs, attend=lambda q, *rest: attend_by_head(q * math.sqrt(q.shape[-1]), *rest)
     )
 
 
 @task.bug(
-    symptom="All weights are nearly alike, the more so the larger the heads are.",
+    symptom="All weights are nearly equal, the more so the larger the heads are.",
     fix="take the root of head_size.",
 )
 @of_inputs
-def root_forgotten(*given: *Inputs) -> Tensor:
+def root_forgotten(*inputs: *Inputs) -> Tensor:
     """scores are divided by head_size, without the root."""
     return in_steps(
-        given, attend=lambda q, *rest: attend_by_head(q / math.sqrt(q.shape[-1]), *rest)
+        inputs, attend=lambda q, *rest: attend_by_head(q / math.sqrt(q.shape[-1]), *rest)
     )
 
 
 @task.bug(
-    symptom="It trains, but a head sees some positions in full and others not at all.",
+    symptom="It trains, but a head gets some positions in full and others not at all.",
     origin="hyunwoongko/transformer#15",
     fix="reshape to (batch, num_positions, num_heads, head_size), then `transpose(1, 2)`.",
 )
 @of_inputs
-def split_by_a_reshape(*given: *Inputs) -> Tensor:
+def split_by_a_reshape(*inputs: *Inputs) -> Tensor:
     """heads are split by one reshape, without a swap, so that they cut up positions."""
-    return in_steps(given, split=lambda x, heads: x.reshape(len(x), heads, x.shape[1], -1))
+    return in_steps(inputs, split=lambda x, heads: x.reshape(len(x), heads, x.shape[1], -1))
 
 
 @task.bug(
     symptom="It trains, but an output holds what other queries have pooled.",
-    origin="hyunwoongko/transformer#15, on the way back",
+    origin="hyunwoongko/transformer#15, when the heads are merged",
     fix="swap heads and queries before the reshape: `heads.transpose(1, 2).flatten(2)`.",
 )
 @of_inputs
-def merged_by_a_reshape(*given: *Inputs) -> Tensor:
+def merged_by_a_reshape(*inputs: *Inputs) -> Tensor:
     """heads are merged by one reshape, without a swap."""
-    return in_steps(given, merge=lambda heads: heads.reshape(len(heads), heads.shape[2], -1))
+    return in_steps(inputs, merge=lambda heads: heads.reshape(len(heads), heads.shape[2], -1))
 
 
 @task.bug(
@@ -401,10 +370,10 @@ def merged_by_a_reshape(*given: *Inputs) -> Tensor:
     "the last one.",
 )
 @of_inputs
-def split_and_merged_by_reshapes(*given: *Inputs) -> Tensor:
+def split_and_merged_by_reshapes(*inputs: *Inputs) -> Tensor:
     """heads are split by one reshape and merged by another, and nothing is ever swapped."""
     return in_steps(
-        given,
+        inputs,
         split=lambda x, heads: x.reshape(len(x), heads, x.shape[1], -1),
         merge=lambda heads: heads.reshape(len(heads), heads.shape[2], -1),
     )
@@ -415,9 +384,9 @@ def split_and_merged_by_reshapes(*given: *Inputs) -> Tensor:
     fix="project what the heads have pooled with `W_o`: nothing else mixes them.",
 )
 @of_inputs
-def without_an_output_projection(*given: *Inputs) -> Tensor:
+def without_an_output_projection(*inputs: *Inputs) -> Tensor:
     """`W_o` is forgotten."""
-    return in_steps((*given[:6], torch.eye(len(given[6]), dtype=given[6].dtype), *given[7:]))
+    return in_steps((*inputs[:6], torch.eye(len(inputs[6]), dtype=inputs[6].dtype), *inputs[7:]))
 
 
 @task.bug(
@@ -425,9 +394,9 @@ def without_an_output_projection(*given: *Inputs) -> Tensor:
     fix="project values with `W_v`.",
 )
 @of_inputs
-def values_projected_by_W_k(*given: *Inputs) -> Tensor:
+def values_projected_by_W_k(*inputs: *Inputs) -> Tensor:
     """the values are projected with `W_k`, like the keys."""
-    return in_steps((*given[:5], given[4], *given[6:]))
+    return in_steps((*inputs[:5], inputs[4], *inputs[6:]))
 
 
 @task.bug(
@@ -436,9 +405,9 @@ def values_projected_by_W_k(*given: *Inputs) -> Tensor:
     fix="use `W_q` for queries, and `W_k` for keys.",
 )
 @of_inputs
-def W_q_and_W_k_exchanged(*given: *Inputs) -> Tensor:
+def W_q_and_W_k_exchanged(*inputs: *Inputs) -> Tensor:
     """`W_k` is applied to the queries, and `W_q` to the keys."""
-    return in_steps((*given[:3], given[4], given[3], *given[5:]))
+    return in_steps((*inputs[:3], inputs[4], inputs[3], *inputs[5:]))
 
 
 @task.bug(
@@ -446,9 +415,9 @@ def W_q_and_W_k_exchanged(*given: *Inputs) -> Tensor:
     fix="transpose: `vectors @ W.T`, as `nn.Linear` does.",
 )
 @of_inputs
-def weights_not_transposed(*given: *Inputs) -> Tensor:
+def weights_not_transposed(*inputs: *Inputs) -> Tensor:
     """the weights are not transposed: `vectors @ W`."""
-    return in_steps(given, project=torch.matmul)
+    return in_steps(inputs, project=torch.matmul)
 
 
 @task.bug(
@@ -457,14 +426,14 @@ def weights_not_transposed(*given: *Inputs) -> Tensor:
     fix="take the softmax over the keys: `dim=-1`.",
 )
 @of_inputs
-def softmax_over_the_heads(*given: *Inputs) -> Tensor:
+def softmax_over_the_heads(*inputs: *Inputs) -> Tensor:
     """the softmax is taken over the heads."""
 
     def attend(q: Tensor, k: Tensor, v: Tensor, visible: Tensor) -> Tensor:
         scores = q @ k.mT / math.sqrt(q.shape[-1])
         return scores.softmax(dim=1).masked_fill(~visible, 0) @ v
 
-    return in_steps(given, attend=attend)
+    return in_steps(inputs, attend=attend)
 
 
 @task.bug(
@@ -473,14 +442,14 @@ def softmax_over_the_heads(*given: *Inputs) -> Tensor:
     fix="let the axis before the last be that of positions, and leave the batch first.",
 )
 @of_inputs
-def attention_over_the_batch(*given: *Inputs) -> Tensor:
+def attention_over_the_batch(*inputs: *Inputs) -> Tensor:
     """the first axis is taken for positions, so that examples attend to one another."""
 
     def attend(q: Tensor, k: Tensor, v: Tensor, visible: Tensor) -> Tensor:
         q, k, v = (each.transpose(0, 2) for each in (q, k, v))
         return attend_by_head(q, k, v, visible.transpose(0, 3)).transpose(0, 2)
 
-    return in_steps(given, attend=attend)
+    return in_steps(inputs, attend=attend)
 
 
 @task.bug(
@@ -488,27 +457,27 @@ def attention_over_the_batch(*given: *Inputs) -> Tensor:
     fix="hide the keys from valid_lens on, in every head.",
 )
 @of_inputs
-def padding_not_hidden(*given: *Inputs) -> Tensor:
+def padding_not_hidden(*inputs: *Inputs) -> Tensor:
     """valid_lens is never used."""
     return in_steps(
-        given, attend=lambda q, k, v, seen: attend_by_head(q, k, v, torch.ones_like(seen))
+        inputs, attend=lambda q, k, v, mask: attend_by_head(q, k, v, torch.ones_like(mask))
     )
 
 
 @task.bug(
-    symptom="Some heads see padding, and others too few keys.",
+    symptom="Some heads attend to padding, and others too few keys.",
     fix="use `repeat_interleave(num_heads)`: the heads of one example are together.",
 )
 @of_inputs
-def lengths_tiled(*given: *Inputs) -> Tensor:
+def lengths_tiled(*inputs: *Inputs) -> Tensor:
     """heads are folded into the batch, and lengths are tiled: a, b, a, b where a, a, b, b fit."""
 
     def attend(q: Tensor, k: Tensor, v: Tensor, visible: Tensor) -> Tensor:
-        seen = visible[:, 0].repeat(q.shape[1], 1, 1)
-        output = attend_by_head(q.flatten(0, 1), k.flatten(0, 1), v.flatten(0, 1), seen)
+        mask = visible[:, 0].repeat(q.shape[1], 1, 1)
+        output = attend_by_head(q.flatten(0, 1), k.flatten(0, 1), v.flatten(0, 1), mask)
         return output.reshape(q.shape)
 
-    return in_steps(given, attend=attend)
+    return in_steps(inputs, attend=attend)
 
 
 @task.bug(
@@ -517,11 +486,11 @@ def lengths_tiled(*given: *Inputs) -> Tensor:
     fix="clear the weights of padding after the softmax.",
 )
 @of_inputs
-def an_empty_row_pools_padding(*given: *Inputs) -> Tensor:
+def an_empty_row_pools_padding(*inputs: *Inputs) -> Tensor:
     """padding gets a finite score, the same for all, which a row without keys shares out evenly."""
 
     def attend(q: Tensor, k: Tensor, v: Tensor, visible: Tensor) -> Tensor:
         scores = q @ k.mT / math.sqrt(q.shape[-1])
         return scores.masked_fill(~visible, torch.finfo(scores.dtype).min).softmax(dim=-1) @ v
 
-    return in_steps(given, attend=attend)
+    return in_steps(inputs, attend=attend)

@@ -35,76 +35,34 @@ task = Task(
 )
 
 
-@task.case("blocks of one size")
-def _() -> tuple[Tensor, Tensor, int]:
-    return normal(2, 3, 10), normal(2, 10, 7), 5
-
-
-@task.case("a last block that is smaller")
-def _() -> tuple[Tensor, Tensor, int]:
-    return normal(2, 3, 11), normal(2, 11, 5), 3
-
-
-@task.case("blocks of one key")
-def _() -> tuple[Tensor, Tensor, int]:
-    return normal(2, 3, 5), normal(2, 5, 7), 1
-
-
-@task.case("a block larger than all keys")
-def _() -> tuple[Tensor, Tensor, int]:
-    return normal(2, 3, 5), normal(2, 5, 7), 13
-
-
-@task.case("the highest score in the last block")
-def _() -> tuple[Tensor, Tensor, int]:
-    return normal(2, 3, 7).sort(-1).values, normal(2, 7, 5), 2
-
-
-@task.case("the highest score in the first block")
-def _() -> tuple[Tensor, Tensor, int]:
-    return normal(2, 3, 7).sort(-1, descending=True).values, normal(2, 7, 5), 2
-
-
-@task.case("scores near 200")
-def _() -> tuple[Tensor, Tensor, int]:
-    return 200 + normal(2, 3, 5), normal(2, 5, 7), 2
-
-
-@task.case("scores near -200")
-def _() -> tuple[Tensor, Tensor, int]:
-    return normal(2, 3, 5) - 200, normal(2, 5, 7), 2
-
-
-@task.case("a query whose scores are 200 below another's")
-def _() -> tuple[Tensor, Tensor, int]:
-    return normal(2, 3, 5) - torch.tensor([[[0.0], [200], [500]]]), normal(2, 5, 7), 2
-
-
-@task.case("a first block 200 above the others")
-def _() -> tuple[Tensor, Tensor, int]:
-    return normal(2, 3, 5) + torch.tensor([200.0, 200, 0, 0, 0]), normal(2, 5, 7), 2
-
-
-@task.case("half precision")
-def _() -> tuple[Tensor, Tensor, int]:
-    return normal(2, 3, 5).half(), normal(2, 5, 7).half(), 2
-
-
-@task.case("double precision, near 1000")
-def _() -> tuple[Tensor, Tensor, int]:
-    return 1000 + normal(2, 3, 5).double(), normal(2, 5, 7).double(), 2
-
-
-@task.case("double precision, near -100,000")
-def _() -> tuple[Tensor, Tensor, int]:
-    return normal(2, 3, 5).double() - 1e5, normal(2, 5, 7).double(), 2
-
-
+task.case("blocks of one size")(lambda: (normal(2, 3, 10), normal(2, 10, 7), 5))
+task.case("a last block that is smaller")(lambda: (normal(2, 3, 11), normal(2, 11, 5), 3))
+task.case("blocks of one key")(lambda: (normal(2, 3, 5), normal(2, 5, 7), 1))
+task.case("a block larger than all keys")(lambda: (normal(2, 3, 5), normal(2, 5, 7), 13))
+task.case("the highest score in the last block")(
+    lambda: (normal(2, 3, 7).sort(-1).values, normal(2, 7, 5), 2)
+)
+task.case("the highest score in the first block")(
+    lambda: (normal(2, 3, 7).sort(-1, descending=True).values, normal(2, 7, 5), 2)
+)
+task.case("scores near 200")(lambda: (200 + normal(2, 3, 5), normal(2, 5, 7), 2))
+task.case("scores near -200")(lambda: (normal(2, 3, 5) - 200, normal(2, 5, 7), 2))
+task.case("a query whose scores are 200 below another's")(
+    lambda: (normal(2, 3, 5) - torch.tensor([[[0.0], [200], [500]]]), normal(2, 5, 7), 2)
+)
+task.case("a first block 200 above the others")(
+    lambda: (normal(2, 3, 5) + torch.tensor([200.0, 200, 0, 0, 0]), normal(2, 5, 7), 2)
+)
+task.case("half precision")(lambda: (normal(2, 3, 5).half(), normal(2, 5, 7).half(), 2))
+task.case("double precision, near 1000")(
+    lambda: (1000 + normal(2, 3, 5).double(), normal(2, 5, 7).double(), 2)
+)
+task.case("double precision, near -100,000")(
+    lambda: (normal(2, 3, 5).double() - 1e5, normal(2, 5, 7).double(), 2)
+)
 task.case("a last block 200 above the others")(
     lambda: (normal(2, 3, 5) + torch.tensor([0.0, 0, 0, 0, 200]), normal(2, 5, 7), 2)
 )
-
-
 task.case("6 examples of 9 queries, 131 keys in blocks of 20")(
     lambda: (normal(6, 9, 131), normal(6, 131, 7), 20)
 )
@@ -242,7 +200,7 @@ def the_correction_has_the_wrong_sign(scores: Tensor, values: Tensor, block_size
 
 
 @task.bug(
-    symptom="The last few keys are never seen, for some lengths only.",
+    symptom="The last few keys are never used, for some lengths only.",
     fix="go on up to `num_keys`; a slice that reaches beyond the end is just shorter.",
 )
 def the_last_block_is_dropped(scores: Tensor, values: Tensor, block_size: int) -> Tensor:
@@ -259,7 +217,7 @@ def the_last_block_is_dropped(scores: Tensor, values: Tensor, block_size: int) -
     fix="divide once, at the end, by the sum of all powers.",
 )
 def the_mean_of_the_blocks(scores: Tensor, values: Tensor, block_size: int) -> Tensor:
-    """each block has a softmax of its own, and the outputs of the blocks are averaged."""
+    """each block has its own softmax, and the outputs of the blocks are averaged."""
     blocks = _blocks(scores, values, block_size)
     return torch.stack([block.softmax(-1) @ part for block, part in blocks]).mean(0)
 
@@ -336,13 +294,13 @@ N = float  # so that five of them fit in a line
 Three = tuple[N, N, N]
 
 
-def _seen(highest: N, score: N) -> Three:
+def _rescale(highest: N, score: N) -> Three:
     new = max(highest, score)
     return new, math.exp(highest - new), math.exp(score - new)  # highest, factor, power
 
 
-def _carried(highest: N, total: N, weighted: N, power: N, value: N) -> Three:
-    """One more key in both sums, which are corrected already."""
+def _add_key(highest: N, total: N, weighted: N, power: N, value: N) -> Three:
+    """Add a key to both sums, which are corrected already."""
     return highest, total + power, weighted + power * value
 
 
@@ -372,7 +330,7 @@ by_hand.case("sums of thousands")(lambda: (3.0, 2500.0, -70000.0, 2.5, 1200.0))
 
 @by_hand.solution("where the highest stays, its correction is e to the power of 0, which is 1.")
 def by_one_factor(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
-    new, factor, power = _seen(highest, score)
+    new, factor, power = _rescale(highest, score)
     return new, factor * total + power, factor * weighted + power * value
 
 
@@ -396,15 +354,15 @@ def by_logarithms(highest: N, total: N, weighted: N, score: N, value: N) -> Thre
     fix="multiply both sums by `math.exp(highest - new_highest)`, and replace the highest after."
 )
 def no_correction_by_hand(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
-    new, _, power = _seen(highest, score)
-    return _carried(new, total, weighted, power, value)
+    new, _, power = _rescale(highest, score)
+    return _add_key(new, total, weighted, power, value)
 
 
 @by_hand.bug(fix="multiply the weighted sum by the same factor as the total.")
 def only_the_total_is_corrected(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
     """the total is corrected when the highest rises, and the weighted sum is not."""
-    new, factor, power = _seen(highest, score)
-    return _carried(new, factor * total, weighted, power, value)
+    new, factor, power = _rescale(highest, score)
+    return _add_key(new, factor * total, weighted, power, value)
 
 
 @by_hand.bug(fix="take `math.exp(highest - new_highest)`, which is at most 1.")
@@ -412,40 +370,40 @@ def the_factor_upside_down(highest: N, total: N, weighted: N, score: N, value: N
     """the factor is upside down, and the old sums grow where they should shrink."""
     new = max(highest, score)
     factor = math.exp(new - highest)
-    return _carried(new, factor * total, factor * weighted, math.exp(score - new), value)
+    return _add_key(new, factor * total, factor * weighted, math.exp(score - new), value)
 
 
 @by_hand.bug(fix="return the new highest: `max(highest, score)`.")
 def the_old_highest_returned(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
     """the sums are right, and the old highest is returned with them."""
-    _, factor, power = _seen(highest, score)
-    return _carried(highest, factor * total, factor * weighted, power, value)
+    _, factor, power = _rescale(highest, score)
+    return _add_key(highest, factor * total, factor * weighted, power, value)
 
 
-@by_hand.bug(fix="let the highest rise, `max(highest, score)`, and see all powers from there.")
+@by_hand.bug(fix="let the highest rise, `max(highest, score)`, and take all powers relative to it.")
 def the_highest_never_rises_by_hand(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
-    """the highest never rises, and powers are seen from the old one for ever."""
-    return _carried(highest, total, weighted, math.exp(score - highest), value)
+    """the highest never rises, and powers stay relative to the old one."""
+    return _add_key(highest, total, weighted, math.exp(score - highest), value)
 
 
 @by_hand.bug(fix="compare with the highest so far: `max(highest, score)`.")
 def the_score_replaces_the_highest(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
     """each score replaces the highest, which falls where it should stay."""
     factor = math.exp(highest - score)
-    return _carried(score, factor * total, factor * weighted, 1, value)
+    return _add_key(score, factor * total, factor * weighted, 1, value)
 
 
 @by_hand.bug(fix="add `power * value` to the weighted sum.")
 def value_not_weighted(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
     """the new value is added without its power."""
-    new, factor, power = _seen(highest, score)
+    new, factor, power = _rescale(highest, score)
     return new, factor * total + power, factor * weighted + value
 
 
 @by_hand.bug(fix="return the weighted sum itself; the caller divides, after the last key.")
 def divided_too_early(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
     """the weighted sum is divided by the total at each step, not once at the end."""
-    new, factor, power = _seen(highest, score)
+    new, factor, power = _rescale(highest, score)
     total = factor * total + power
     return new, total, (factor * weighted + power * value) / total
 
@@ -453,8 +411,8 @@ def divided_too_early(highest: N, total: N, weighted: N, score: N, value: N) -> 
 @by_hand.bug(fix="add the new key's power and its value where the highest stays, too.")
 def lower_scores_left_out(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
     """a key that does not raise the highest is left out."""
-    new, factor, _ = _seen(highest, score)
-    return _carried(new, factor * total, factor * weighted, float(score > highest), value)
+    new, factor, _ = _rescale(highest, score)
+    return _add_key(new, factor * total, factor * weighted, float(score > highest), value)
 
 
 @by_hand.bug(fix="keep the old sums, times `math.exp(highest - new_highest)`.")
@@ -462,34 +420,34 @@ def the_past_thrown_away(highest: N, total: N, weighted: N, score: N, value: N) 
     """the sums start again when the highest rises."""
     if score > highest:
         return score, 1.0, value
-    return _carried(highest, total, weighted, math.exp(score - highest), value)
+    return _add_key(highest, total, weighted, math.exp(score - highest), value)
 
 
 @by_hand.bug(fix="return the total second, and the weighted sum third.")
 def the_sums_exchanged(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
     """the weighted sum comes second, and the total third."""
-    new, factor, power = _seen(highest, score)
+    new, factor, power = _rescale(highest, score)
     return new, factor * weighted + power * value, factor * total + power
 
 
 @by_hand.bug(fix="take `math.exp(score - new_highest)`: let the highest rise before.")
 def seen_from_the_old_highest(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
-    """the new key's power is seen from the old highest, though the old sums are corrected."""
-    new, factor, _ = _seen(highest, score)
-    return _carried(new, factor * total, factor * weighted, math.exp(score - highest), value)
+    """the new key's power is relative to the old highest, though the old sums are corrected."""
+    new, factor, _ = _rescale(highest, score)
+    return _add_key(new, factor * total, factor * weighted, math.exp(score - highest), value)
 
 
 @by_hand.bug(fix="subtract the new highest from the score: `math.exp(score - new_highest)`.")
 def nothing_subtracted(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
     """nothing is subtracted from the new key's score before its power is taken."""
-    new, factor, _ = _seen(highest, score)
-    return _carried(new, factor * total, factor * weighted, math.exp(score), value)
+    new, factor, _ = _rescale(highest, score)
+    return _add_key(new, factor * total, factor * weighted, math.exp(score), value)
 
 
 @by_hand.bug(fix="multiply the value by its own key's power: `power * value`.")
 def total_times_the_value(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
     """the value is multiplied by the total, where its own key's power belongs."""
-    new, factor, power = _seen(highest, score)
+    new, factor, power = _rescale(highest, score)
     total = factor * total + power
     return new, total, factor * weighted + total * value
 
@@ -499,6 +457,6 @@ def total_times_the_value(highest: N, total: N, weighted: N, score: N, value: N)
 )
 def divided_by_the_factor(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
     """the old sums are divided by a power, which overflows where scores rise far."""
-    new, _, power = _seen(highest, score)
+    new, _, power = _rescale(highest, score)
     factor = math.exp(new - highest)
-    return _carried(new, total / factor, weighted / factor, power, value)
+    return _add_key(new, total / factor, weighted / factor, power, value)

@@ -120,7 +120,7 @@ def test_half_of_each_value_is_their_average(function: Function) -> None:
 
 
 @task.test
-def test_weights_are_taken_as_they_are(function: Function) -> None:
+def test_weights_are_used_as_they_are(function: Function) -> None:
     output = function(torch.tensor([[[0.5, 0], [0, 0]]]), torch.tensor([[[2.0], [4]]]))
     assert output.tolist() == [[[1], [0]]]
 
@@ -141,7 +141,7 @@ def test_gradients_reach_the_weights(function: Function) -> None:
 
 @task.bug(
     symptom="All outputs are smaller than they should be, the more so the more keys there are.",
-    fix="sum over the keys; the weights have seen to the average already.",
+    fix="sum over the keys; the weights already make it an average.",
 )
 def divided_by_the_number_of_keys(weights: Tensor, values: Tensor) -> Tensor:
     """weighted values are averaged, where they should be summed."""
@@ -172,7 +172,7 @@ def the_heaviest_key_only(weights: Tensor, values: Tensor) -> Tensor:
     fix="take one softmax: what comes in is weights already.",
 )
 def softmax_taken_twice(weights: Tensor, values: Tensor) -> Tensor:
-    """a softmax is taken of weights that had theirs."""
+    """a softmax is taken of weights that already had one."""
     return weights.softmax(dim=-1) @ values
 
 
@@ -205,10 +205,10 @@ def examples_summed(weights: Tensor, values: Tensor) -> Tensor:
 
 @task.bug(
     symptom="The outputs are right, but what makes the scores never learns.",
-    fix="detach weights only where they are shown, not where they are used.",
+    fix="detach weights only for display, not where they are used.",
 )
 def weights_detached(weights: Tensor, values: Tensor) -> Tensor:
-    """the weights are cut off from what made them, by `detach()` or `.data`."""
+    """the weights are cut off from their graph, by `detach()` or `.data`."""
     return weights.detach() @ values
 
 
@@ -238,8 +238,8 @@ Rows = list[list[float]]
 
 
 def _pooled(weights: Row, values: Rows) -> Row:
-    places = range(len(values[0]))
-    return [sum(w * v[i] for w, v in zip(weights, values, strict=True)) for i in places]
+    components = range(len(values[0]))
+    return [sum(w * v[i] for w, v in zip(weights, values, strict=True)) for i in components]
 
 
 by_hand = ListTask(
@@ -291,7 +291,7 @@ def column_by_column(weights: Row, values: Rows) -> Row:
     return [sum(w * v for w, v in zip(weights, column, strict=True)) for column in columns]
 
 
-@by_hand.bug(fix="only add up; the weights have seen to the average already.")
+@by_hand.bug(fix="only add up; the weights already make it an average.")
 def divided_by_the_number_of_keys_by_hand(weights: Row, values: Rows) -> Row:
     return [number / len(weights) for number in _pooled(weights, values)]
 

@@ -1,4 +1,4 @@
-"""Who sees whom where a prefix may be read as a whole."""
+"""Which positions may attend to which, where a prefix may be read as a whole."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from torch import Tensor
 
 import attnbook
 from attnbook.practice.example_inputs import lengths
+from attnbook.practice.reference_steps import past
 from attnbook.practice.task import Function, Law, Task
 
-Inputs = tuple[Tensor, int, int]
 
-
-def _shows_the_prefix_to_all(mask: Tensor, prefix_lens: Tensor, *_: int) -> bool:
+def _all_attend_to_the_prefix(mask: Tensor, prefix_lens: Tensor, *_: int) -> bool:
     prefix = torch.arange(mask.shape[-1]) < prefix_lens[:, None, None]
     return bool((mask | ~prefix).all())
 
@@ -21,53 +20,25 @@ task = Task(
     name="prefix-mask",
     statement=(
         "A prefix language model reads a question as a whole and then writes word by word. Write "
-        "`prefix_mask(prefix_lens, num_queries, num_keys)`. `prefix_lens`, (batch,), says how many "
-        "keys of each example, from the first, are its prefix: whole numbers from 0 to "
+        "`prefix_mask(prefix_lens, num_queries, num_keys)`. `prefix_lens`, (batch,), is the number "
+        "of keys of each example, from the first, that are its prefix: whole numbers from 0 to "
         "`num_keys`. Give a boolean mask of shape (batch, num_queries, num_keys), True = visible: "
-        "*every* query sees the whole prefix, and besides it the key at its own position and all "
-        "keys before it, and no other. Queries are at the *last* positions of the keys; there "
-        "are never more queries than keys."
+        "*every* query attends to the whole prefix, the key at its own position and all keys "
+        "before it, and no other. Queries are at the *last* positions of the keys; there are never "
+        "more queries than keys."
     ),
     starter="def prefix_mask(prefix_lens, num_queries, num_keys):\n    ...",
-    laws=(Law("Some query does not see the whole prefix.", _shows_the_prefix_to_all),),
+    laws=(Law("Some query does not attend to the whole prefix.", _all_attend_to_the_prefix),),
 )
 
 
-@task.case("as many queries as keys")
-def _() -> Inputs:
-    return lengths(3, 5), 7, 7
-
-
-@task.case("fewer queries than keys")
-def _() -> Inputs:
-    return lengths(5, 2, 6), 3, 7
-
-
-@task.case("as many examples as queries as keys")
-def _() -> Inputs:
-    return lengths(2, 1, 3), 3, 3
-
-
-@task.case("one query against kept keys")
-def _() -> Inputs:
-    return lengths(2, 4), 1, 5
-
-
-@task.case("a prefix of 0, and one of 1")
-def _() -> Inputs:
-    return lengths(0, 1), 5, 5
-
-
-@task.case("a prefix of all keys")
-def _() -> Inputs:
-    return lengths(5, 2), 3, 5
-
-
-@task.case("one query and one key")
-def _() -> Inputs:
-    return lengths(0, 1), 1, 1
-
-
+task.case("as many queries as keys")(lambda: (lengths(3, 5), 7, 7))
+task.case("fewer queries than keys")(lambda: (lengths(5, 2, 6), 3, 7))
+task.case("as many examples as queries as keys")(lambda: (lengths(2, 1, 3), 3, 3))
+task.case("one query against kept keys")(lambda: (lengths(2, 4), 1, 5))
+task.case("a prefix of 0, and one of 1")(lambda: (lengths(0, 1), 5, 5))
+task.case("a prefix of all keys")(lambda: (lengths(5, 2), 3, 5))
+task.case("one query and one key")(lambda: (lengths(0, 1), 1, 1))
 task.case("9 examples of 20 queries, 131 keys")(
     lambda: (lengths(131, 1, 0, 65, 129, 130, 66, 64, 8), 20, 131)
 )
@@ -109,14 +80,14 @@ def what_is_hidden(prefix_lens: Tensor, num_queries: int, num_keys: int) -> Tens
 
 
 @task.test
-def test_the_first_query_sees_the_whole_prefix_of_three(prefix_mask: Function) -> None:
+def test_the_first_query_attends_to_the_whole_prefix_of_three(prefix_mask: Function) -> None:
     mask = prefix_mask(torch.tensor([3]), 4, 4)
     assert mask.int().tolist() == [[[1, 1, 1, 0], [1, 1, 1, 0], [1, 1, 1, 0], [1, 1, 1, 1]]]
     assert mask.dtype == torch.bool
 
 
 @task.test
-def test_two_queries_of_five_keys_stand_last(prefix_mask: Function) -> None:
+def test_two_queries_are_at_the_last_two_of_five_keys(prefix_mask: Function) -> None:
     mask = prefix_mask(torch.tensor([2, 5]), 2, 5)
     assert mask.int().tolist() == [[[1, 1, 1, 1, 0], [1] * 5], [[1] * 5, [1] * 5]]
 
@@ -128,21 +99,13 @@ def test_without_a_prefix_it_is_a_causal_mask(prefix_mask: Function) -> None:
 
 
 @task.test
-def test_each_example_has_a_prefix_of_its_own(prefix_mask: Function) -> None:
+def test_each_example_has_its_own_prefix(prefix_mask: Function) -> None:
     mask = prefix_mask(torch.tensor([1, 3, 2]), 3, 3)
     assert mask[:, 0].sum(-1).tolist() == [1, 3, 2]
 
 
-FIRST = "as many queries as keys"
-
-
 def _prefix(prefix_lens: Tensor, num_keys: int) -> Tensor:
     return torch.arange(num_keys) < prefix_lens[:, None, None]
-
-
-def _past(num_queries: int, num_keys: int, diagonal: int = 0) -> Tensor:
-    ones = torch.ones(num_queries, num_keys, dtype=torch.bool)
-    return ones.tril(diagonal=num_keys - num_queries + diagonal)
 
 
 @task.bug(
@@ -150,8 +113,8 @@ def _past(num_queries: int, num_keys: int, diagonal: int = 0) -> Tensor:
     fix="open the prefix for every query: join both rules by `|`.",
 )
 def the_prefix_is_causal_too(prefix_lens: Tensor, num_queries: int, num_keys: int) -> Tensor:
-    """the prefix is never used, and its own queries do not see what comes after them in it."""
-    return _past(num_queries, num_keys).repeat(len(prefix_lens), 1, 1)
+    """the prefix is never used, and its queries do not attend to what comes after them in it."""
+    return past(num_queries, num_keys).repeat(len(prefix_lens), 1, 1)
 
 
 @task.bug(
@@ -161,11 +124,11 @@ def the_prefix_is_causal_too(prefix_lens: Tensor, num_queries: int, num_keys: in
 )
 def joined_by_and(prefix_lens: Tensor, num_queries: int, num_keys: int) -> Tensor:
     """both rules must hold, so nothing outside of the prefix is ever visible."""
-    return _prefix(prefix_lens, num_keys) & _past(num_queries, num_keys)
+    return _prefix(prefix_lens, num_keys) & past(num_queries, num_keys)
 
 
 @task.bug(
-    symptom="All words look at the question, and none at the answer so far.",
+    symptom="All tokens attend to the question, and none to the answer so far.",
     fix="add the causal rule for what comes after the prefix.",
 )
 def only_the_prefix_is_visible(prefix_lens: Tensor, num_queries: int, num_keys: int) -> Tensor:
@@ -174,13 +137,13 @@ def only_the_prefix_is_visible(prefix_lens: Tensor, num_queries: int, num_keys: 
 
 
 @task.bug(
-    symptom="The loss is far too low: the question has read the answer, and tells it.",
+    symptom="The loss is far too low: the question has read the answer, and passes it on.",
     fix="show the prefix's queries the prefix only: compare the keys' positions, not theirs.",
 )
 def the_prefix_sees_all(prefix_lens: Tensor, num_queries: int, num_keys: int) -> Tensor:
-    """queries in the prefix see all keys, those after the prefix, too."""
+    """queries in the prefix attend to all keys, those after the prefix, too."""
     inside = _prefix(prefix_lens, num_keys)[:, 0, num_keys - num_queries :, None]
-    return inside | _past(num_queries, num_keys)
+    return inside | past(num_queries, num_keys)
 
 
 @task.bug(
@@ -189,7 +152,7 @@ def the_prefix_sees_all(prefix_lens: Tensor, num_queries: int, num_keys: int) ->
 )
 def a_prefix_one_key_too_long(prefix_lens: Tensor, num_queries: int, num_keys: int) -> Tensor:
     """the prefix is one key too long, as positions are compared by `<=`."""
-    return _prefix(prefix_lens + 1, num_keys) | _past(num_queries, num_keys)
+    return _prefix(prefix_lens + 1, num_keys) | past(num_queries, num_keys)
 
 
 @task.bug(
@@ -198,45 +161,47 @@ def a_prefix_one_key_too_long(prefix_lens: Tensor, num_queries: int, num_keys: i
 )
 def a_prefix_one_key_too_short(prefix_lens: Tensor, num_queries: int, num_keys: int) -> Tensor:
     """the prefix is one key too short."""
-    return _prefix(prefix_lens - 1, num_keys) | _past(num_queries, num_keys)
+    return _prefix(prefix_lens - 1, num_keys) | past(num_queries, num_keys)
 
 
 @task.bug(
-    symptom="It is right in training; with kept keys the model forgets what it just wrote.",
+    symptom="It is right in training; with cached keys the model ignores what it just wrote.",
     origin="pytorch#108108, executorch#21749",
     fix="let the first query be at position `num_keys - num_queries`.",
 )
 def counted_from_the_first_key(prefix_lens: Tensor, num_queries: int, num_keys: int) -> Tensor:
-    """queries are taken to be at the first positions of the keys, but they are at the last."""
+    """queries are placed at the first positions of the keys, but they are at the last."""
     return _prefix(prefix_lens, num_keys) | torch.ones(num_queries, num_keys).tril().bool()
 
 
 @task.bug(
-    symptom="The first row is right, and then each word sees the one that it should guess.",
+    symptom=(
+        "The first row is right, and then each token attends to the one that it should predict."
+    ),
     fix="stop at the own position: the next token is what is to be guessed.",
 )
 def next_key_visible(prefix_lens: Tensor, num_queries: int, num_keys: int) -> Tensor:
     """each query sees the key after its own position, too."""
-    return _prefix(prefix_lens, num_keys) | _past(num_queries, num_keys, 1)
+    return _prefix(prefix_lens, num_keys) | past(num_queries, num_keys, 1)
 
 
 @task.bug(
     symptom="Without a question the first word is NaN.",
-    fix="a query sees its own position: compare by `<=`.",
+    fix="a query attends to its own position: compare by `<=`.",
 )
 def own_position_hidden(prefix_lens: Tensor, num_queries: int, num_keys: int) -> Tensor:
-    """outside of the prefix a query does not see its own position."""
-    return _prefix(prefix_lens, num_keys) | _past(num_queries, num_keys, -1)
+    """outside of the prefix a query does not attend to its own position."""
+    return _prefix(prefix_lens, num_keys) | past(num_queries, num_keys, -1)
 
 
 @task.bug(
-    symptom="The model sees what it has to guess, and nothing else.",
+    symptom="The model attends to what it has to predict, and to nothing else.",
     origin="LLMs-from-scratch#1061, tensorflow/text#894, nn.MultiheadAttention against SDPA",
     fix="return True for what is visible.",
 )
 def true_means_hidden(prefix_lens: Tensor, num_queries: int, num_keys: int) -> Tensor:
     """what is hidden is True, and what is visible False."""
-    return ~(_prefix(prefix_lens, num_keys) | _past(num_queries, num_keys))
+    return ~(_prefix(prefix_lens, num_keys) | past(num_queries, num_keys))
 
 
 @task.bug(
@@ -248,14 +213,14 @@ def the_first_examples_prefix_for_all(
 ) -> Tensor:
     """the first example's prefix is used for the whole batch."""
     lengths = prefix_lens[:1].expand_as(prefix_lens)
-    return _prefix(lengths, num_keys) | _past(num_queries, num_keys)
+    return _prefix(lengths, num_keys) | past(num_queries, num_keys)
 
 
 @task.bug(
-    symptom="With as many examples as words it runs, and each word has a prefix of its own.",
+    symptom="With as many examples as tokens it runs, and each token has its own prefix.",
     fix="keep the lengths on the first axis: `prefix_lens[:, None, None]`.",
 )
 def lengths_on_the_axis_of_queries(prefix_lens: Tensor, num_queries: int, num_keys: int) -> Tensor:
     """lengths lie on the axis of queries, one for each of them, where they belong to examples."""
-    visible = (torch.arange(num_keys) < prefix_lens[:, None]) | _past(num_queries, num_keys)
+    visible = (torch.arange(num_keys) < prefix_lens[:, None]) | past(num_queries, num_keys)
     return visible.expand(len(prefix_lens), -1, -1)

@@ -1,4 +1,4 @@
-"""How much a head looks at the key just before."""
+"""How much a head attends to the key just before."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def returned_inside_the_loop(weights: Rows) -> float:
     return _before(weights)[0] / (len(weights) - 1) if len(weights) > 1 else 0.0
 
 
-@by_hand.bug(fix="average the weights themselves: a head may look there by half.")
+@by_hand.bug(fix="average the weights themselves: a head may attend there with half its weight.")
 def hits_are_counted(weights: Rows) -> float:
     """it counts how often the key before has the highest weight, and not how high it is."""
     rows = [(weights[i], i - 1) for i in range(1, len(weights))]

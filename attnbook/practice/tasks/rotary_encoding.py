@@ -52,49 +52,19 @@ task = Task(
 )
 
 
-@task.case("as many positions as heads")
-def _() -> tuple[Tensor, Tensor]:
-    return normal(2, 3, 3, 10), lengths(0, 1, 2)
-
-
-@task.case("axes of different sizes")
-def _() -> tuple[Tensor, Tensor]:
-    return normal(2, 3, 5, 14), lengths(0, 1, 2, 3, 4)
-
-
-@task.case("positions out of order, one of them twice")
-def _() -> tuple[Tensor, Tensor]:
-    return normal(2, 5, 3, 14).transpose(1, 2), lengths(3, 0, 9, 3, 1)
-
-
-@task.case("positions that begin at 7")
-def _() -> tuple[Tensor, Tensor]:
-    return normal(2, 3, 5, 14), lengths(7, 8, 9, 10, 11)
-
-
-@task.case("one query that follows a cache")
-def _() -> tuple[Tensor, Tensor]:
-    return normal(2, 3, 1, 10), lengths(23)
-
-
-@task.case("one pair")
-def _() -> tuple[Tensor, Tensor]:
-    return normal(2, 3, 5, 2), lengths(0, 1, 2, 3, 4)
-
-
-@task.case("half precision")
-def _() -> tuple[Tensor, Tensor]:
-    return normal(2, 3, 5, 14).half(), lengths(0, 1, 2, 3, 4)
-
-
-@task.case("positions around 100,000")
-def _() -> tuple[Tensor, Tensor]:
-    return normal(2, 3, 5, 14), lengths(100_003, 99_991, 100_019, 99_989, 0)
-
-
-@task.case("double precision")
-def _() -> tuple[Tensor, Tensor]:
-    return normal(2, 3, 5, 14).double(), lengths(0, 1, 2, 3, 4)
+task.case("as many positions as heads")(lambda: (normal(2, 3, 3, 10), lengths(0, 1, 2)))
+task.case("axes of different sizes")(lambda: (normal(2, 3, 5, 14), lengths(0, 1, 2, 3, 4)))
+task.case("positions out of order, one of them twice")(
+    lambda: (normal(2, 5, 3, 14).transpose(1, 2), lengths(3, 0, 9, 3, 1))
+)
+task.case("positions that begin at 7")(lambda: (normal(2, 3, 5, 14), lengths(7, 8, 9, 10, 11)))
+task.case("one query that follows a cache")(lambda: (normal(2, 3, 1, 10), lengths(23)))
+task.case("one pair")(lambda: (normal(2, 3, 5, 2), lengths(0, 1, 2, 3, 4)))
+task.case("half precision")(lambda: (normal(2, 3, 5, 14).half(), lengths(0, 1, 2, 3, 4)))
+task.case("positions around 100,000")(
+    lambda: (normal(2, 3, 5, 14), lengths(100_003, 99_991, 100_019, 99_989, 0))
+)
+task.case("double precision")(lambda: (normal(2, 3, 5, 14).double(), lengths(0, 1, 2, 3, 4)))
 
 
 def angles_of(positions: Tensor, size: int) -> Tensor:
@@ -175,7 +145,7 @@ def test_both_numbers_of_a_pair_turn(turn: Function) -> None:
 
 
 @task.test
-def test_all_heads_turn_alike(turn: Function) -> None:
+def test_all_heads_turn_by_the_same_angles(turn: Function) -> None:
     turned = turn(torch.ones(1, 2, 2, 4), torch.tensor([0, 5]))
     assert torch.allclose(turned[:, 0], turned[:, 1])
 
@@ -223,10 +193,10 @@ def one_speed_for_all_pairs(vectors: Tensor, positions: Tensor) -> Tensor:
 @task.bug(
     symptom="It trains well, and weights trained elsewhere give nonsense here.",
     origin="nanochat#264",
-    fix="pair neighbours, `vectors[..., 0::2]` and `vectors[..., 1::2]`, as the task says.",
+    fix="pair neighbours, `vectors[..., 0::2]` and `vectors[..., 1::2]`, as in the task.",
 )
 def halves_paired(vectors: Tensor, positions: Tensor) -> Tensor:
-    """number i is paired with number i + size/2, where neighbours are asked for."""
+    """number i is paired with number i + size/2, where the task pairs neighbours."""
     a, b = vectors.double().chunk(2, dim=-1)
     angles = angles_of(positions, vectors.shape[-1])
     cos, sin = angles.cos(), angles.sin()
@@ -284,7 +254,7 @@ def sine_and_cosine_exchanged(vectors: Tensor, positions: Tensor) -> Tensor:
     fix="use the positions that are given; queries after a cache do not begin at 0.",
 )
 def counted_from_zero(vectors: Tensor, positions: Tensor) -> Tensor:
-    """the given positions are not used: the vectors are taken to be at 0, 1, 2 and so on."""
+    """the given positions are not used: the vectors are assumed to be at 0, 1, 2 and so on."""
     return _turned(vectors, angles_of(torch.arange(len(positions)), vectors.shape[-1]))
 
 
@@ -305,7 +275,7 @@ def added(vectors: Tensor, positions: Tensor) -> Tensor:
     fix="let the angles be along axis 2, that of positions.",
 )
 def turned_along_the_heads(vectors: Tensor, positions: Tensor) -> Tensor:
-    """the angles are laid along the axis of heads, as if positions stood there."""
+    """the angles are laid along the axis of heads, as if it were the axis of positions."""
     return _turned(vectors, angles_of(positions, vectors.shape[-1])[:, None])
 
 

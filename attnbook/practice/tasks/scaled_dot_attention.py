@@ -46,24 +46,18 @@ task = Task(
 )
 
 
-@task.case("all sizes differ, and nothing is padding")
-def _() -> Inputs:
-    return normal(2, 3, 7), normal(2, 5, 7), normal(2, 5, 11)
-
-
-@task.case("a length for each example")
-def _() -> Inputs:
-    return normal(2, 3, 7), normal(2, 5, 7), normal(2, 5, 11), lengths(4, 2)
-
-
-@task.case("all sizes are 3")
-def _() -> Inputs:
-    return normal(3, 3, 3), normal(3, 3, 3, seed=1), normal(3, 3, 3, seed=2), lengths(3, 1, 2)
-
-
-@task.case("one query and one key")
-def _() -> Inputs:
-    return normal(2, 1, 5), normal(2, 1, 5, seed=1), normal(2, 1, 3), lengths(1, 1)
+task.case("all sizes differ, and nothing is padding")(
+    lambda: (normal(2, 3, 7), normal(2, 5, 7), normal(2, 5, 11))
+)
+task.case("a length for each example")(
+    lambda: (normal(2, 3, 7), normal(2, 5, 7), normal(2, 5, 11), lengths(4, 2))
+)
+task.case("all sizes are 3")(
+    lambda: (normal(3, 3, 3), normal(3, 3, 3, seed=1), normal(3, 3, 3, seed=2), lengths(3, 1, 2))
+)
+task.case("one query and one key")(
+    lambda: (normal(2, 1, 5), normal(2, 1, 5, seed=1), normal(2, 1, 3), lengths(1, 1))
+)
 
 
 @task.case("scores of 1024 and of -1024")
@@ -81,9 +75,9 @@ def _() -> Inputs:
     return normal(2, 3, 7), keys, values, lengths(4, 2)
 
 
-@task.case("an example that may see nothing")
-def _() -> Inputs:
-    return normal(2, 3, 7), normal(2, 5, 7), normal(2, 5, 11), lengths(0, 4)
+task.case("an example that may see nothing")(
+    lambda: (normal(2, 3, 7), normal(2, 5, 7), normal(2, 5, 11), lengths(0, 4))
+)
 
 
 @task.case("inputs that are not contiguous")
@@ -93,22 +87,20 @@ def _() -> Inputs:
     return queries, keys, normal(2, 11, 5).transpose(*axes), lengths(5, 2)
 
 
-@task.case("half precision")
-def _() -> Inputs:
-    return normal(2, 3, 7).half(), normal(2, 5, 7).half(), normal(2, 5, 11).half(), lengths(4, 2)
-
-
-@task.case("double precision")
-def _() -> Inputs:
-    return (*(normal(2, n, 7).double() for n in (3, 5)), normal(2, 5, 11).double(), lengths(4, 2))
+task.case("half precision")(
+    lambda: (normal(2, 3, 7).half(), normal(2, 5, 7).half(), normal(2, 5, 11).half(), lengths(4, 2))
+)
+task.case("double precision")(
+    lambda: (*(normal(2, n, 7).double() for n in (3, 5)), normal(2, 5, 11).double(), lengths(4, 2))
+)
 
 
 Lengths = Tensor | None
 
 
-@task.case("no example that may see anything")
-def _() -> Inputs:
-    return normal(2, 3, 7), normal(2, 5, 7), normal(2, 5, 11), lengths(0, 0)
+task.case("no example that may see anything")(
+    lambda: (normal(2, 3, 7), normal(2, 5, 7), normal(2, 5, 11), lengths(0, 0))
+)
 
 
 @task.case("scores of -20,000, and padding")
@@ -119,8 +111,8 @@ def _() -> Inputs:
 
 @task.case("6 examples of 9 queries, 131 keys")
 def _() -> Inputs:
-    seen = lengths(131, 1, 0, 65, 129, 130)
-    return normal(6, 9, 130), normal(6, 131, 130), normal(6, 131, 7), seen
+    valid_lens = lengths(131, 1, 0, 65, 129, 130)
+    return normal(6, 9, 130), normal(6, 131, 130), normal(6, 131, 7), valid_lens
 
 
 @task.solution("it is the book's own, in its three stages.")
@@ -185,14 +177,14 @@ def test_a_key_twice_as_long_scores_twice(function: Function) -> None:
 
 
 @task.test
-def test_padding_moves_nothing(function: Function) -> None:
+def test_padding_changes_nothing(function: Function) -> None:
     queries, keys, values = normal(2, 3, 7), normal(2, 5, 7), normal(2, 5, 11)
     alone = function(queries, keys[:, :2], values[:, :2])
     assert torch.allclose(function(queries, keys, values, lengths(2, 2)), alone, atol=1e-5)
 
 
 @task.test
-def test_who_sees_nothing_gets_zeros(function: Function) -> None:
+def test_a_fully_masked_example_gets_zeros(function: Function) -> None:
     output = function(normal(1, 3, 7), normal(1, 5, 7), normal(1, 5, 11), lengths(0))
     assert (output == 0).all()
 
@@ -216,7 +208,7 @@ def no_scaling(queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Length
 
 
 @task.bug(
-    symptom="All weights are nearly alike, the more so the longer the vectors are.",
+    symptom="All weights are nearly equal, the more so the longer the vectors are.",
     fix="take the root: divide by `math.sqrt(queries.shape[-1])`.",
 )
 def division_by_the_size(
@@ -323,7 +315,7 @@ def padding_is_seen(
 
 @task.bug(
     symptom="The more padding there is, the smaller is the output.",
-    fix="mask the scores, before the softmax, so that what is seen shares the whole.",
+    fix="mask the scores, before the softmax, so that the visible keys share the whole weight.",
 )
 def masked_after_the_softmax(
     queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
@@ -336,7 +328,7 @@ def masked_after_the_softmax(
 @task.bug(
     symptom="One example of the batch is empty, and its output is NaN.",
     origin="pytorch#103749 and ten more threads",
-    fix="clear the rows that see nothing: where each score is -inf, the softmax is 0/0.",
+    fix="clear fully masked rows: where each score is -inf, the softmax is 0/0.",
 )
 def nothing_seen_is_nan(
     queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
@@ -349,18 +341,18 @@ def nothing_seen_is_nan(
 @task.bug(
     symptom="One example of the batch is empty, and its output is the average of its padding.",
     origin="Dive into Deep Learning and its descendants",
-    fix="clear the rows that see nothing: equal scores share the weight, however low they are.",
+    fix="clear fully masked rows: equal scores share the weight, however low they are.",
 )
 def nothing_seen_is_an_average(
     queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
 ) -> Tensor:
-    """padding is filled with a low number such as -1e6, and where all is padding, it is seen."""
+    """padding is filled with a low number such as -1e6, and where all is padding, it is visible."""
     scores = scale(queries, keys)
     return scores.masked_fill(where_padding(scores, valid_lens), -1e6).softmax(-1) @ values
 
 
 @task.bug(
-    symptom="A little attention goes to padding, the same place in each example.",
+    symptom="A little attention goes to padding, at the same position in each example.",
     fix="positions count from 0: a key is padding if its position is at least the length, `>=`.",
 )
 def one_key_of_padding_is_seen(
@@ -372,7 +364,7 @@ def one_key_of_padding_is_seen(
 
 @task.bug(
     symptom="No query attends to the last word of a sentence.",
-    fix="positions count from 0, so the last key that is seen is at the length minus 1.",
+    fix="positions count from 0, so the last visible key is at the length minus 1.",
 )
 def the_last_key_is_hidden(
     queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
@@ -415,7 +407,7 @@ def keys_not_transposed(
 def padding_scores_minus_10_000(
     queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
 ) -> Tensor:
-    """padding gets a score of -10,000, and some that are seen score less."""
+    """padding gets a score of -10,000, and some visible keys score less."""
     padding = where_padding(scale(queries, keys), valid_lens)
     weights = scale(queries, keys).masked_fill(padding, -10_000).softmax(-1)
     return weights.masked_fill(padding.all(-1, keepdim=True), 0) @ values
@@ -594,7 +586,7 @@ def sum_not_reset(query: Row, keys: Rows, values: Rows) -> Row:
     return _pool(_softmax([sum(scores[: i + 1]) for i in range(len(keys))]), values)
 
 
-@by_hand.bug(fix="only add up: weights sum to 1, and have seen to the average.")
+@by_hand.bug(fix="only add up: weights sum to 1, so the sum is an average already.")
 def divided_by_the_number_of_keys(query: Row, keys: Rows, values: Rows) -> Row:
     """the sum is divided by how many keys there are, though the weights sum to 1."""
     return [number / len(keys) for number in _pool(_softmax(_scores(query, keys)), values)]

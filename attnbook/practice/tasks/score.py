@@ -79,15 +79,15 @@ def not_halved(query: Row, key: Row) -> float:
     return -sum(d**2 for d in _differences(query, key))
 
 
-@by_hand.bug(fix="leave the root out: the score is made of the squares.")
+@by_hand.bug(fix="leave the root out: the score is computed from the squares.")
 def root_taken(query: Row, key: Row) -> float:
-    """the root is taken of the sum, which makes it the distance itself."""
+    """the root of the sum is taken, which gives the distance itself."""
     return -math.sqrt(sum(d**2 for d in _differences(query, key))) / 2
 
 
 @by_hand.bug(fix="square each difference, instead of `abs`.")
 def abs_in_place_of_squares(query: Row, key: Row) -> float:
-    """differences are taken without their sign, and not squared."""
+    """absolute differences are summed instead of squares."""
     return -sum(abs(d) for d in _differences(query, key)) / 2
 
 

@@ -1,4 +1,4 @@
-"""Sines and cosines that tell positions apart."""
+"""Sines and cosines that distinguish positions."""
 
 from __future__ import annotations
 
@@ -49,46 +49,14 @@ task = Task(
 )
 
 
-@task.case("seven positions")
-def _() -> tuple[int, int]:
-    return 7, 10
-
-
-@task.case("as many positions as numbers")
-def _() -> tuple[int, int]:
-    return 6, 6
-
-
-@task.case("one pair")
-def _() -> tuple[int, int]:
-    return 5, 2
-
-
-@task.case("one position")
-def _() -> tuple[int, int]:
-    return 1, 10
-
-
-@task.case("five hundred positions")
-def _() -> tuple[int, int]:
-    return 503, 16
-
-
-@task.case("an odd size")
-def _() -> tuple[int, int]:
-    return 5, 7
-
-
-@task.case("one number")
-def _() -> tuple[int, int]:
-    return 5, 1
-
-
-@task.case("a hundred thousand positions")
-def _() -> tuple[int, int]:
-    return 100_003, 10
-
-
+task.case("seven positions")(lambda: (7, 10))
+task.case("as many positions as numbers")(lambda: (6, 6))
+task.case("one pair")(lambda: (5, 2))
+task.case("one position")(lambda: (1, 10))
+task.case("five hundred positions")(lambda: (503, 16))
+task.case("an odd size")(lambda: (5, 7))
+task.case("one number")(lambda: (5, 1))
+task.case("a hundred thousand positions")(lambda: (100_003, 10))
 task.case("131 positions, 130 numbers")(lambda: (131, 130))
 
 
@@ -197,7 +165,7 @@ def divided_by_10000_itself(num_positions: int, size: int) -> Tensor:
 
 
 @task.bug(
-    symptom="Far positions look alike sooner than they should.",
+    symptom="Distant positions look the same sooner than they should.",
     fix="write 10000, or 10_000, where you count zeros.",
 )
 def a_zero_forgotten(num_positions: int, size: int) -> Tensor:

@@ -1,4 +1,4 @@
-"""Weights from scores, where all keys may be seen."""
+"""Weights from scores, where all keys are visible."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ task.case("half precision, where powers of 12 overflow")(
 task.case("6 examples of 9 queries, 131 keys")(lambda: (normal(6, 9, 131),))
 
 
-@task.solution("it is the book's own, for which keys without lengths are all seen.")
+@task.solution("it is the book's own, for which all keys are visible without lengths.")
 def the_package(scores: Tensor) -> Tensor:
     return attnbook.masked_softmax(scores)
 
@@ -97,7 +97,9 @@ def row_by_row(scores: Tensor) -> Tensor:
     return torch.stack([row / row.sum() for row in rows]).reshape(scores.shape)
 
 
-@task.solution("dividing by a sum is subtracting its logarithm, before the power is taken.")
+@task.solution(
+    "dividing by a sum is the same as subtracting its logarithm before the power is taken."
+)
 def by_logarithms(scores: Tensor) -> Tensor:
     return (scores - scores.logsumexp(dim=-1, keepdim=True)).exp()
 
@@ -135,7 +137,7 @@ def test_equal_scores_share_equally_however_high(function: Function) -> None:
 
 
 @task.test
-def test_the_scores_are_left_alone(function: Function) -> None:
+def test_the_scores_are_not_changed(function: Function) -> None:
     scores = torch.ones(1, 2, 3)
     function(scores)
     assert torch.equal(scores, torch.ones(1, 2, 3))
@@ -154,7 +156,7 @@ def softmax_over_the_queries(scores: Tensor) -> Tensor:
 @task.bug(
     symptom="Rows sum to anything, and an example's weights change with its neighbours.",
     origin="the book's own first draft, by `nn.Softmax()` without `dim`",
-    fix="always say `dim=-1`: without it torch takes the first of three axes.",
+    fix="always write `dim=-1`: without it torch takes the first of three axes.",
 )
 def softmax_over_the_batch(scores: Tensor) -> Tensor:
     """the sum runs over the batch, which `nn.Softmax()` without `dim` does for three axes."""
@@ -284,19 +286,21 @@ def by_the_formula_by_hand(scores: Row) -> Row:
     return [power / sum(powers) for power in powers]
 
 
-@by_hand.solution("each weight is 1 over what all powers are, seen from its own score.")
+@by_hand.solution("each weight is 1 over the sum of all powers relative to its own.")
 def seen_from_each_score(scores: Row) -> Row:
     weights = []
     for score in scores:
         total = 0.0
         for other in scores:
-            # More than 700 above it, and the weight is 0 as far as a float can say.
+            # More than 700 above it, and the weight is 0 in floating point.
             total += math.exp(min(other - score, 700))
         weights.append(1 / total)
     return weights
 
 
-@by_hand.solution("dividing by a sum is subtracting its logarithm, before the power is taken.")
+@by_hand.solution(
+    "dividing by a sum is the same as subtracting its logarithm before the power is taken."
+)
 def by_logarithms_by_hand(scores: Row) -> Row:
     largest = max(scores)
     total = 0.0

@@ -23,51 +23,17 @@ task = Task(
 )
 
 
-@task.case("five heads of seven numbers")
-def _() -> tuple[Tensor, int]:
-    return normal(2, 3, 35), 5
-
-
-@task.case("as many heads as positions")
-def _() -> tuple[Tensor, int]:
-    return normal(2, 3, 15), 3
-
-
-@task.case("as many heads as numbers in a head")
-def _() -> tuple[Tensor, int]:
-    return normal(2, 5, 9), 3
-
-
-@task.case("one head")
-def _() -> tuple[Tensor, int]:
-    return normal(2, 3, 5), 1
-
-
-@task.case("heads of one number")
-def _() -> tuple[Tensor, int]:
-    return normal(2, 3, 5), 5
-
-
-@task.case("one example, and one position")
-def _() -> tuple[Tensor, int]:
-    return normal(1, 1, 6), 2
-
-
-@task.case("vectors with their axes swapped in memory")
-def _() -> tuple[Tensor, int]:
-    return normal(6, 5, 3).permute(2, 1, 0), 2
-
-
-@task.case("half precision")
-def _() -> tuple[Tensor, int]:
-    return normal(2, 3, 10).half(), 2
-
-
-@task.case("double precision")
-def _() -> tuple[Tensor, int]:
-    return normal(2, 3, 10).double(), 2
-
-
+task.case("five heads of seven numbers")(lambda: (normal(2, 3, 35), 5))
+task.case("as many heads as positions")(lambda: (normal(2, 3, 15), 3))
+task.case("as many heads as numbers in a head")(lambda: (normal(2, 5, 9), 3))
+task.case("one head")(lambda: (normal(2, 3, 5), 1))
+task.case("heads of one number")(lambda: (normal(2, 3, 5), 5))
+task.case("one example, and one position")(lambda: (normal(1, 1, 6), 2))
+task.case("vectors with their axes swapped in memory")(
+    lambda: (normal(6, 5, 3).permute(2, 1, 0), 2)
+)
+task.case("half precision")(lambda: (normal(2, 3, 10).half(), 2))
+task.case("double precision")(lambda: (normal(2, 3, 10).double(), 2))
 task.case("6 examples of 131 positions, 9 heads")(lambda: (normal(6, 131, 99), 9))
 
 
@@ -81,7 +47,7 @@ def cut_and_stacked(vectors: Tensor, num_heads: int) -> Tensor:
     return torch.stack(vectors.chunk(num_heads, dim=-1), dim=1)
 
 
-@task.solution("it copies head after head into its place.")
+@task.solution("it copies one head after another to its position.")
 def head_by_head(vectors: Tensor, num_heads: int) -> Tensor:
     batch, num_positions, num_hiddens = vectors.shape
     size = num_hiddens // num_heads
@@ -117,7 +83,7 @@ def test_heads_come_before_positions(split_heads: Function) -> None:
 
 
 @task.test
-def test_a_position_keeps_its_place(split_heads: Function) -> None:
+def test_a_position_keeps_its_index(split_heads: Function) -> None:
     vectors = torch.zeros(2, 3, 4)
     vectors[1, 2] = 1.0
     heads = split_heads(vectors, 2)
@@ -144,7 +110,7 @@ def _sizes(vectors: Tensor, num_heads: int) -> tuple[int, int, int, int]:
 
 
 @task.bug(
-    symptom="It trains, but a head sees some positions in full and others not at all.",
+    symptom="It trains, but a head gets some positions in full and others not at all.",
     origin="hyunwoongko/transformer#15",
     fix="reshape to (batch, num_positions, num_heads, head_size), then `transpose(1, 2)`.",
 )
@@ -196,7 +162,7 @@ def swapped_before_the_reshape(vectors: Tensor, num_heads: int) -> Tensor:
     fix="keep the batch first, as it comes.",
 )
 def batch_taken_for_positions(vectors: Tensor, num_heads: int) -> Tensor:
-    """the first axis is taken for positions and the second for the batch."""
+    """the first axis is treated as positions and the second as the batch."""
     sizes = _sizes(vectors, num_heads)
     folded = vectors.reshape(sizes[0], -1, sizes[-1])
     return folded.transpose(0, 1).reshape(sizes)
@@ -216,7 +182,7 @@ def parts_of_num_heads_numbers(vectors: Tensor, num_heads: int) -> Tensor:
     fix="make the new tensor with `vectors.new_empty(…)`, or pass `dtype=vectors.dtype`.",
 )
 def filled_into_torchs_own_dtype(vectors: Tensor, num_heads: int) -> Tensor:
-    """the numbers end up in torch's own dtype, as in a new tensor that was made without one."""
+    """the result has torch's default dtype, as a new tensor created without one."""
     heads = torch.empty(_sizes(vectors, num_heads))
     for head, part in enumerate(vectors.chunk(num_heads, dim=-1)):
         heads[:, head] = part
@@ -228,7 +194,7 @@ def filled_into_torchs_own_dtype(vectors: Tensor, num_heads: int) -> Tensor:
     fix="work on `vectors` itself; `.data`, `.detach()`, `torch.tensor(…)` cut what flows back.",
 )
 def detached(vectors: Tensor, num_heads: int) -> Tensor:
-    """the numbers are copied without their history, by `.data` say: no gradient flows back."""
+    """the numbers are copied without their graph, by `.data` say: no gradient flows back."""
     return vectors.data.reshape(*vectors.shape[:2], num_heads, -1).transpose(1, 2)
 
 
@@ -287,7 +253,7 @@ def number_by_number(vectors: Vectors, num_heads: int) -> Heads:
     return heads
 
 
-@by_hand.solution("it cuts all vectors first, and then lets positions and heads change places.")
+@by_hand.solution("it cuts all vectors first, and then swaps positions and heads.")
 def cut_and_swapped(vectors: Vectors, num_heads: int) -> Heads:
     size = len(vectors[0]) // num_heads
     parts = [[vector[i : i + size] for i in range(0, len(vector), size)] for vector in vectors]
@@ -334,7 +300,7 @@ def parts_of_num_heads_numbers_by_hand(vectors: Vectors, num_heads: int) -> Head
     return [list(of_a_head) for of_a_head in zip(*parts, strict=True)]
 
 
-@by_hand.bug(fix="keep the part of each position as a list of its own.")
+@by_hand.bug(fix="keep the part of each position as its own list.")
 def parts_strung_together(vectors: Vectors, num_heads: int) -> Vectors:
     """the parts of all positions are strung together to one list for each head."""
     size = len(vectors[0]) // num_heads
@@ -360,7 +326,7 @@ def one_list_for_all_heads(vectors: Vectors, num_heads: int) -> Heads:
     return heads
 
 
-@by_hand.bug(fix="cut each vector by itself, and keep its parts as lists of their own.")
+@by_hand.bug(fix="cut each vector separately, and keep its parts as separate lists.")
 def one_row_cut_into_heads(vectors: Vectors, num_heads: int) -> Vectors:
     """all numbers are put in one row, and that is cut into as many pieces as there are heads."""
     row = [number for vector in vectors for number in vector]
@@ -371,6 +337,6 @@ def one_row_cut_into_heads(vectors: Vectors, num_heads: int) -> Vectors:
     fix="the size of a part is `len(vectors[0]) // num_heads`; `num_heads` is how many there are."
 )
 def num_heads_for_the_size(vectors: Vectors, num_heads: int) -> Heads:
-    """`num_heads` is taken for the size of a part, though there are num_heads parts as well."""
+    """`num_heads` is used as the size of a part, and not only as their number."""
     n = num_heads
     return [[vector[head * n : (head + 1) * n] for vector in vectors] for head in range(n)]

@@ -14,7 +14,7 @@ from attnbook.practice.task import Function, Law, Task
 HEADS, HIDDENS, INNER = 2, 14, 22
 
 
-def made_parts(x: Tensor, silent: bool) -> tuple[nn.Module, ...]:
+def make_parts(x: Tensor, silent: bool) -> tuple[nn.Module, ...]:
     """Attention, its norm, a feed-forward and its norm: the same each time, of the type of x."""
     size = x.shape[-1]
     attention = attnbook.MultiHeadAttention(size, size, size, size, HEADS)
@@ -36,8 +36,8 @@ def _as_function(written: Function) -> Function:
         x: Tensor, valid_lens: Tensor | None = None, training: bool = False
     ) -> tuple[Tensor, Tensor, Tensor] | None:
         if isinstance(written, nn.Module):
-            raise TypeError("this is a block already: hand over its class, TransformerBlock")
-        silent, block = (written(*made_parts(x, silent)) for silent in (True, False))
+            raise TypeError("this is a block already: pass its class, TransformerBlock")
+        silent, block = (written(*make_parts(x, silent)) for silent in (True, False))
         if not isinstance(block, nn.Module):
             raise TypeError(f"TransformerBlock(…) must give an nn.Module, not {type(block)}")
         lens = [] if valid_lens is None else [valid_lens]
@@ -49,7 +49,7 @@ def _as_function(written: Function) -> Function:
     return called
 
 
-def _what_adds_nothing_changes_nothing(
+def _parts_that_give_zeros_change_nothing(
     unchanged: Tensor, _output: Tensor, _count: Tensor, x: Tensor, *_: object
 ) -> bool:
     return torch.equal(unchanged, x)
@@ -58,7 +58,7 @@ def _what_adds_nothing_changes_nothing(
 def _all_parts_are_its_own(
     _unchanged: Tensor, _output: Tensor, count: Tensor, x: Tensor, *_: object
 ) -> bool:
-    parts = made_parts(x, silent=False)
+    parts = make_parts(x, silent=False)
     return int(count) >= sum(weight.numel() for part in parts for weight in part.parameters())
 
 
@@ -94,82 +94,40 @@ task = Task(
         Law(
             "Where attention and feed-forward give 0, the block should give back `x` itself, "
             "and it does not.",
-            _what_adds_nothing_changes_nothing,
+            _parts_that_give_zeros_change_nothing,
         ),
         Law(
             "Some parameters of the four modules are not among the block's own, and would never "
-            "be trained: `nn.Module` knows what is kept as an attribute, and looks into no list.",
+            "be trained: `nn.Module` registers attributes, and does not search lists.",
             _all_parts_are_its_own,
         ),
     ),
     as_function=_as_function,
 )
 
-Given = tuple[Tensor] | tuple[Tensor, Tensor] | tuple[Tensor, Tensor, bool]
 
-
-@task.case("no lengths")
-def _() -> Given:
-    return (normal(2, 3, HIDDENS),)
-
-
-@task.case("training, with a length for each example")
-def _() -> Given:
-    return normal(2, 3, HIDDENS), lengths(1, 2), True
-
-
-@task.case("eval, with a length for each example")
-def _() -> Given:
-    return normal(2, 3, HIDDENS), lengths(1, 2)
-
-
-@task.case("a length for each query")
-def _() -> Given:
-    return normal(2, 3, HIDDENS), lengths([1, 2, 3], [2, 2, 1])
-
-
-@task.case("as many positions as numbers in each vector")
-def _() -> Given:
-    return normal(2, HIDDENS, HIDDENS), lengths(5, 11)
-
-
-@task.case("as many examples as positions")
-def _() -> Given:
-    return normal(3, 3, HIDDENS), lengths(3, 1, 2)
-
-
-@task.case("one position")
-def _() -> Given:
-    return normal(2, 1, HIDDENS), lengths(1, 1)
-
-
-@task.case("an example that may see nothing")
-def _() -> Given:
-    return normal(2, 3, HIDDENS), lengths(0, 2)
-
-
-@task.case("numbers around 100")
-def _() -> Given:
-    return 100 + 10 * normal(2, 3, HIDDENS), lengths(3, 2)
-
-
-@task.case("half precision")
-def _() -> Given:
-    return normal(2, 3, HIDDENS).half(), lengths(1, 2)
-
-
-@task.case("double precision")
-def _() -> Given:
-    return normal(2, 3, HIDDENS).double(), lengths(1, 2)
-
-
-@task.case("6 examples of 70 positions")
-def _() -> Given:
-    return normal(6, 70, HIDDENS), lengths(70, 1, 0, 33, 65, 69)
+task.case("no lengths")(lambda: (normal(2, 3, HIDDENS),))
+task.case("training, with a length for each example")(
+    lambda: (normal(2, 3, HIDDENS), lengths(1, 2), True)
+)
+task.case("eval, with a length for each example")(lambda: (normal(2, 3, HIDDENS), lengths(1, 2)))
+task.case("a length for each query")(lambda: (normal(2, 3, HIDDENS), lengths([1, 2, 3], [2, 2, 1])))
+task.case("as many positions as numbers in each vector")(
+    lambda: (normal(2, HIDDENS, HIDDENS), lengths(5, 11))
+)
+task.case("as many examples as positions")(lambda: (normal(3, 3, HIDDENS), lengths(3, 1, 2)))
+task.case("one position")(lambda: (normal(2, 1, HIDDENS), lengths(1, 1)))
+task.case("an example that may see nothing")(lambda: (normal(2, 3, HIDDENS), lengths(0, 2)))
+task.case("numbers around 100")(lambda: (100 + 10 * normal(2, 3, HIDDENS), lengths(3, 2)))
+task.case("half precision")(lambda: (normal(2, 3, HIDDENS).half(), lengths(1, 2)))
+task.case("double precision")(lambda: (normal(2, 3, HIDDENS).double(), lengths(1, 2)))
+task.case("6 examples of 70 positions")(
+    lambda: (normal(6, 70, HIDDENS), lengths(70, 1, 0, 33, 65, 69))
+)
 
 
 class Block(nn.Module):
-    """What the blocks below have in common: each says something else, right or wrong."""
+    """What the blocks below have in common: each overrides one step, correctly or with a bug."""
 
     def __init__(
         self,
@@ -184,23 +142,23 @@ class Block(nn.Module):
 
     def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         x = x + self.attend(self.attention_norm(x), valid_lens)
-        return x + self.think(self.feed_forward_norm(x))
+        return x + self.run_feed_forward(self.feed_forward_norm(x))
 
     def attend(self, x: Tensor, valid_lens: Tensor | None) -> Tensor:
         attended: Tensor = self.attention(x, x, x, valid_lens)
         return attended
 
-    def think(self, x: Tensor) -> Tensor:
+    def run_feed_forward(self, x: Tensor) -> Tensor:
         output: Tensor = self.feed_forward(x)
         return output
 
 
-@task.solution("two lines, one for each step: the norm, the module, the sum.")
+@task.solution("two statements, one for each step: the norm, the module, the sum.")
 class in_two_lines(Block):
     pass
 
 
-@task.solution("the residual and what is added are kept apart, and the three meet at the end.")
+@task.solution("the residual and what is added stay separate, and all three are summed at the end.")
 class summed_at_the_end(Block):
     def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         normed = self.attention_norm(x)
@@ -214,7 +172,7 @@ class into_a_clone(Block):
     def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         stream = x.clone()
         stream += self.attend(self.attention_norm(x), valid_lens)
-        added = self.think(self.feed_forward_norm(stream))
+        added = self.run_feed_forward(self.feed_forward_norm(stream))
         return stream.add(added)
 
 
@@ -257,15 +215,15 @@ class example_by_example(Block):
         return torch.cat(outputs)
 
 
-class _Does(nn.Module):
+class _Part(nn.Module):
     """A part that does what a function does."""
 
     def __init__(self, function: Function) -> None:
         super().__init__()
-        self.does = function
+        self.call = function
 
-    def forward(self, *given: Tensor) -> Tensor:
-        output: Tensor = self.does(*given)
+    def forward(self, *inputs: Tensor) -> Tensor:
+        output: Tensor = self.call(*inputs)
         return output
 
 
@@ -277,8 +235,8 @@ def _make(block_of: Function, **parts: Function) -> Function:
         "feed_forward": lambda x: 0 * x,
         "feed_forward_norm": lambda x: x,
     }
-    made: Function = block_of(*(_Does(part) for part in {**same, **parts}.values()))
-    return made
+    block: Function = block_of(*(_Part(part) for part in {**same, **parts}.values()))
+    return block
 
 
 @task.test
@@ -295,7 +253,7 @@ def test_one_number_by_hand(block_of: Function) -> None:
 
 
 @task.test
-def test_parts_that_give_nothing_change_nothing(block_of: Function) -> None:
+def test_parts_that_give_zeros_change_nothing(block_of: Function) -> None:
     x = normal(2, 3, 5)
     norm = nn.LayerNorm(5)
     block = _make(block_of, attention_norm=norm, feed_forward_norm=norm)
@@ -305,13 +263,13 @@ def test_parts_that_give_nothing_change_nothing(block_of: Function) -> None:
 @task.test
 def test_lengths_reach_the_attention_in_training_and_in_eval(block_of: Function) -> None:
     block = _make(block_of, attention=lambda q, _k, _v, lens: 0 * q + lens[:, None, None])
-    for made in (block.train(), block.eval()):  # type: ignore[attr-defined]
-        output = made(torch.zeros(2, 3, 5), lengths(1, 2))
+    for each in (block.train(), block.eval()):  # type: ignore[attr-defined]
+        output = each(torch.zeros(2, 3, 5), lengths(1, 2))
         assert output[:, 0, 0].tolist() == [1, 2]
 
 
 @task.test
-def test_positions_attend_and_each_is_normed_by_itself(block_of: Function) -> None:
+def test_positions_attend_and_each_is_normed_separately(block_of: Function) -> None:
     x = torch.tensor([[[1.0, 3], [5, 9]], [[0, 2], [2, 8]]])
     block = _make(
         block_of,
@@ -325,13 +283,10 @@ def test_positions_attend_and_each_is_normed_by_itself(block_of: Function) -> No
 def test_a_call_changes_nothing_and_all_parts_can_be_trained(block_of: Function) -> None:
     x = normal(2, 3, 5)
     before = x.clone()
-    block = block_of(_Does(lambda q, *_: q), nn.LayerNorm(5), nn.Linear(5, 5), nn.LayerNorm(5))
+    block = block_of(_Part(lambda q, *_: q), nn.LayerNorm(5), nn.Linear(5, 5), nn.LayerNorm(5))
     block(x)
     assert torch.equal(x, before)
     assert len([*block.parameters()]) == 6
-
-
-PLAIN = "no lengths"
 
 
 @task.bug(
@@ -344,7 +299,7 @@ class norms_come_after_the_sums(Block):
 
     def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         x = self.attention_norm(x + self.attend(x, valid_lens))
-        output: Tensor = self.feed_forward_norm(x + self.think(x))
+        output: Tensor = self.feed_forward_norm(x + self.run_feed_forward(x))
         return output
 
 
@@ -358,7 +313,7 @@ class norms_come_after_the_steps(Block):
 
     def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         x = x + self.attention_norm(self.attend(x, valid_lens))
-        output: Tensor = x + self.feed_forward_norm(self.think(x))
+        output: Tensor = x + self.feed_forward_norm(self.run_feed_forward(x))
         return output
 
 
@@ -385,7 +340,7 @@ class normed_over_the_positions(Block):
 
     def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         x = x + self.attend(self.attention_norm(x.mT).mT, valid_lens)
-        return x + self.think(self.feed_forward_norm(x.mT).mT)
+        return x + self.run_feed_forward(self.feed_forward_norm(x.mT).mT)
 
 
 @task.bug(
@@ -397,19 +352,19 @@ class one_norm_for_both(Block):
 
     def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         x = x + self.attend(self.attention_norm(x), valid_lens)
-        return x + self.think(self.attention_norm(x))
+        return x + self.run_feed_forward(self.attention_norm(x))
 
 
 @task.bug(
     symptom="Trained weights give other outputs here.",
-    fix="look at the names: `attention_norm` comes before the attention.",
+    fix="check the names: `attention_norm` comes before the attention.",
 )
 class norms_exchanged(Block):
     """each step has the other one's norm."""
 
     def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         x = x + self.attend(self.feed_forward_norm(x), valid_lens)
-        return x + self.think(self.attention_norm(x))
+        return x + self.run_feed_forward(self.attention_norm(x))
 
 
 @task.bug(
@@ -421,11 +376,11 @@ class feed_forward_without_its_norm(Block):
 
     def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         x = x + self.attend(self.attention_norm(x), valid_lens)
-        return x + self.think(x)
+        return x + self.run_feed_forward(x)
 
 
 @task.bug(
-    symptom="The feed-forward never sees what this block's attention has found.",
+    symptom="The feed-forward never gets this block's attention output.",
     origin="PaLM's and GPT-J's blocks, which are parallel on purpose",
     fix="let the feed-forward work on the sum: `x = x + attention(…)` comes first.",
 )
@@ -434,7 +389,7 @@ class feed_forward_beside_the_attention(Block):
 
     def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         attended = self.attend(self.attention_norm(x), valid_lens)
-        return x + attended + self.think(self.feed_forward_norm(x))
+        return x + attended + self.run_feed_forward(self.feed_forward_norm(x))
 
 
 @task.bug(
@@ -443,11 +398,11 @@ class feed_forward_beside_the_attention(Block):
     fix="let queries, keys and values all be the normed `x`.",
 )
 class only_queries_normed(Block):
-    """the norm is taken of the queries only: keys and values are `x` as it came."""
+    """only the queries are normed: keys and values are `x` as it came."""
 
     def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         x = x + self.attention(self.attention_norm(x), x, x, valid_lens)
-        return x + self.think(self.feed_forward_norm(x))
+        return x + self.run_feed_forward(self.feed_forward_norm(x))
 
 
 @task.bug(
@@ -460,31 +415,31 @@ class values_not_normed(Block):
     def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         normed = self.attention_norm(x)
         x = x + self.attention(normed, normed, x, valid_lens)
-        return x + self.think(self.feed_forward_norm(x))
+        return x + self.run_feed_forward(self.feed_forward_norm(x))
 
 
 @task.bug(
     symptom="Numbers grow from block to block, and training with them.",
-    origin="a common mistake: the normed numbers are made and not used",
-    fix="hand the normed numbers to the attention.",
+    origin="a common mistake: the normed numbers are computed and not used",
+    fix="pass the normed numbers to the attention.",
 )
 class attention_without_its_norm(Block):
     """the attention gets `x` as it came, without its norm."""
 
     def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         x = x + self.attend(x, valid_lens)
-        return x + self.think(self.feed_forward_norm(x))
+        return x + self.run_feed_forward(self.feed_forward_norm(x))
 
 
 @task.bug(
-    symptom="It trains, and a position works on what it has not yet looked up.",
-    fix="let the attention come first, and the feed-forward work on what it has found.",
+    symptom="It trains, and the feed-forward works before attention has looked anything up.",
+    fix="let the attention come first, and the feed-forward work on its output.",
 )
 class feed_forward_comes_first(Block):
     """the feed-forward comes before the attention."""
 
     def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
-        x = x + self.think(self.feed_forward_norm(x))
+        x = x + self.run_feed_forward(self.feed_forward_norm(x))
         return x + self.attend(self.attention_norm(x), valid_lens)
 
 
@@ -498,7 +453,7 @@ class second_sum_on_the_norm(Block):
 
     def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         x = self.feed_forward_norm(x + self.attend(self.attention_norm(x), valid_lens))
-        return x + self.think(x)
+        return x + self.run_feed_forward(x)
 
 
 @task.bug(
@@ -512,7 +467,7 @@ class first_sum_on_the_norm(Block):
     def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         x = self.attention_norm(x)
         x = x + self.attend(x, valid_lens)
-        return x + self.think(self.feed_forward_norm(x))
+        return x + self.run_feed_forward(self.feed_forward_norm(x))
 
 
 @task.bug(
@@ -520,26 +475,28 @@ class first_sum_on_the_norm(Block):
     fix="add to what came in: `x = x + …`, twice.",
 )
 class no_residuals(Block):
-    """nothing is added up: each step's output takes the place of what came in."""
+    """nothing is added up: each step's output replaces its input."""
 
     def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
-        return self.think(self.feed_forward_norm(self.attend(self.attention_norm(x), valid_lens)))
+        return self.run_feed_forward(
+            self.feed_forward_norm(self.attend(self.attention_norm(x), valid_lens))
+        )
 
 
 @task.bug(
-    symptom="Each position knows what it has looked at, and no longer what it was.",
+    symptom="Each position keeps what it attended to, and loses what it was.",
     fix="add what attention gives to `x`: `x = x + attention(…)`.",
 )
 class first_residual_lost(Block):
-    """what attention gives takes the place of `x`, and is not added to it."""
+    """the output of attention replaces `x` instead of being added to it."""
 
     def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         x = self.attend(self.attention_norm(x), valid_lens)
-        return x + self.think(self.feed_forward_norm(x))
+        return x + self.run_feed_forward(self.feed_forward_norm(x))
 
 
 @task.bug(
-    symptom="What attention has found reaches the next block only through the feed-forward.",
+    symptom="The output of attention reaches the next block only through the feed-forward.",
     fix="add what the feed-forward gives to the sum before it: `return x + feed_forward(…)`.",
 )
 class second_residual_lost(Block):
@@ -547,7 +504,7 @@ class second_residual_lost(Block):
 
     def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         x = x + self.attend(self.attention_norm(x), valid_lens)
-        return self.think(self.feed_forward_norm(x))
+        return self.run_feed_forward(self.feed_forward_norm(x))
 
 
 @task.bug(
@@ -562,11 +519,11 @@ class added_to_what_was_normed(Block):
         x = self.attention_norm(x)
         x = x + self.attend(x, valid_lens)
         x = self.feed_forward_norm(x)
-        return x + self.think(x)
+        return x + self.run_feed_forward(x)
 
 
 @task.bug(
-    symptom="What attention has found is lost between the two steps, but for the feed-forward.",
+    symptom="The output of attention is lost between the two steps, but for the feed-forward.",
     origin="a new reader's first try: `residual = x` is written once and used twice",
     fix="the second residual is the first sum: keep `residual = x` up to date.",
 )
@@ -575,12 +532,12 @@ class first_input_added_twice(Block):
 
     def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         attended = x + self.attend(self.attention_norm(x), valid_lens)
-        return x + self.think(self.feed_forward_norm(attended))
+        return x + self.run_feed_forward(self.feed_forward_norm(attended))
 
 
 @task.bug(
     symptom="Outputs change with what is in the padding.",
-    fix="hand `valid_lens` on: `attention(n, n, n, valid_lens)`.",
+    fix="pass `valid_lens` on: `attention(n, n, n, valid_lens)`.",
 )
 class lengths_not_handed_on(Block):
     """`valid_lens` is not handed on to the attention."""
@@ -593,7 +550,7 @@ class lengths_not_handed_on(Block):
 @task.bug(
     symptom="All is well in training; in eval, what is hidden changes the output.",
     origin="`is_causal=self.training` in PyTorch's SDPA tutorial (stored versions), Kronos #199",
-    fix="hand `valid_lens` on always: padding is padding in eval, too.",
+    fix="pass `valid_lens` on always: padding is padding in eval, too.",
 )
 class masked_in_training_only(Block):
     """the lengths are handed on in training only."""
@@ -611,7 +568,7 @@ class written_into_x(Block):
 
     def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         x += self.attend(self.attention_norm(x), valid_lens)
-        x += self.think(self.feed_forward_norm(x))
+        x += self.run_feed_forward(self.feed_forward_norm(x))
         return x
 
 
@@ -630,10 +587,10 @@ class positions_added_again(Block):
 
 @task.bug(
     symptom="The parts' parameters are not in `parameters()`, and never learn.",
-    fix="keep modules as attributes, or in an `nn.ModuleList`: a plain list hides them.",
+    fix="store modules as attributes, or in an `nn.ModuleList`: a plain list hides them.",
 )
 class parts_in_a_plain_list(nn.Module):
-    """the parts are kept in a plain list, where `nn.Module` does not find them."""
+    """the parts are stored in a plain list, where `nn.Module` does not find them."""
 
     def __init__(
         self,
@@ -653,7 +610,7 @@ class parts_in_a_plain_list(nn.Module):
 @task.bug(
     symptom="What one example gets depends on the others in its batch.",
     origin="torch's default, `batch_first=False`",
-    fix="hand the normed `x` over as it is: the batch comes first.",
+    fix="pass the normed `x` as it is: the batch comes first.",
 )
 class attention_over_the_batch(Block):
     """batch and positions are exchanged on the way to the attention, and examples meet."""

@@ -1,4 +1,4 @@
-"""Who sees whom in a window with keys ahead."""
+"""Which positions may attend to which, in a window with keys ahead."""
 
 from __future__ import annotations
 
@@ -9,77 +9,32 @@ import attnbook
 from attnbook.practice.task import Function, Task
 
 Reach = int | None
-Inputs = tuple[int, int, Reach, Reach]
 
 task = Task(
     name="two-sided-window",
     statement=(
         "Write `two_sided_window(num_queries, num_keys, back, ahead)`: a boolean mask of shape "
-        "(num_queries, num_keys), True = visible. A query sees the key at its own position, the "
-        "`back` keys just before it and the `ahead` keys just after it, as many of them as there "
-        "are, and no other. Both are whole numbers of 0 or more, or None, which means all keys "
-        "on that side. Queries are at the *last* positions of the keys: the last query at the "
+        "(num_queries, num_keys), True = visible. A query attends to the key at its own position, "
+        "the `back` keys just before it and the `ahead` keys just after it, as many of them as "
+        "there are, and no other. Both are whole numbers of 0 or more, or None, which means all "
+        "keys on that side. Queries are at the *last* positions of the keys: the last query at the "
         "last key. There are never more queries than keys."
     ),
     starter="def two_sided_window(num_queries, num_keys, back, ahead):\n    ...",
 )
 
 
-@task.case("as many queries as keys")
-def _() -> Inputs:
-    return 7, 7, 3, 1
-
-
-@task.case("fewer queries than keys")
-def _() -> Inputs:
-    return 5, 11, 2, 1
-
-
-@task.case("a window that reaches ahead further than back")
-def _() -> Inputs:
-    return 7, 7, 1, 2
-
-
-@task.case("nothing ahead")
-def _() -> Inputs:
-    return 5, 7, 2, 0
-
-
-@task.case("nothing back")
-def _() -> Inputs:
-    return 5, 7, 0, 2
-
-
-@task.case("a query that sees itself only")
-def _() -> Inputs:
-    return 5, 5, 0, 0
-
-
-@task.case("no limit ahead")
-def _() -> Inputs:
-    return 5, 7, 1, None
-
-
-@task.case("no limit back")
-def _() -> Inputs:
-    return 5, 7, None, 1
-
-
-@task.case("no limit at all")
-def _() -> Inputs:
-    return 3, 5, None, None
-
-
-@task.case("a window that reaches beyond all keys")
-def _() -> Inputs:
-    return 3, 5, 13, 17
-
-
-@task.case("one query and one key")
-def _() -> Inputs:
-    return 1, 1, 2, 3
-
-
+task.case("as many queries as keys")(lambda: (7, 7, 3, 1))
+task.case("fewer queries than keys")(lambda: (5, 11, 2, 1))
+task.case("a window that reaches ahead further than back")(lambda: (7, 7, 1, 2))
+task.case("nothing ahead")(lambda: (5, 7, 2, 0))
+task.case("nothing back")(lambda: (5, 7, 0, 2))
+task.case("a query that sees itself only")(lambda: (5, 5, 0, 0))
+task.case("no limit ahead")(lambda: (5, 7, 1, None))
+task.case("no limit back")(lambda: (5, 7, None, 1))
+task.case("no limit at all")(lambda: (3, 5, None, None))
+task.case("a window that reaches beyond all keys")(lambda: (3, 5, 13, 17))
+task.case("one query and one key")(lambda: (1, 1, 2, 3))
 task.case("130 queries, 140 keys, 66 back, 70 ahead")(lambda: (130, 140, 66, 70))
 
 
@@ -98,7 +53,7 @@ def by_steps(num_queries: int, num_keys: int, back: Reach, ahead: Reach) -> Tens
     return (-back <= steps) & (steps <= ahead)
 
 
-@task.solution("it keeps what lies between two diagonals; without a limit there is no diagonal.")
+@task.solution("it keeps the band between two diagonals; without a limit there is no diagonal.")
 def between_two_diagonals(num_queries: int, num_keys: int, back: Reach, ahead: Reach) -> Tensor:
     own = num_keys - num_queries
     mask = torch.ones(num_queries, num_keys, dtype=torch.bool)
@@ -119,20 +74,20 @@ def row_by_row(num_queries: int, num_keys: int, back: Reach, ahead: Reach) -> Te
 
 
 @task.test
-def test_the_second_query_sees_one_before_and_two_ahead(window: Function) -> None:
+def test_the_second_query_attends_to_one_before_and_two_ahead(window: Function) -> None:
     assert window(5, 5, 1, 2)[1].tolist() == [True, True, True, True, False]
     assert window(5, 5, 1, 2)[3].tolist() == [False, False, True, True, True]
 
 
 @task.test
-def test_two_queries_stand_at_the_last_two_of_five_keys(window: Function) -> None:
+def test_two_queries_are_at_the_last_two_of_five_keys(window: Function) -> None:
     first, second = window(2, 5, 1, 0).int().tolist()
     assert first == [0, 0, 1, 1, 0]
     assert second == [0, 0, 0, 1, 1]
 
 
 @task.test
-def test_with_zero_on_both_sides_each_query_sees_itself_alone(window: Function) -> None:
+def test_with_zero_on_both_sides_each_query_attends_only_to_itself(window: Function) -> None:
     assert window(3, 3, 0, 0).tolist() == torch.eye(3, dtype=torch.bool).tolist()
 
 
@@ -141,9 +96,6 @@ def test_none_is_no_limit(window: Function) -> None:
     assert window(3, 3, None, None).all()
     assert torch.equal(window(4, 4, None, 0), torch.ones(4, 4, dtype=torch.bool).tril())
     assert torch.equal(window(4, 4, 0, None), torch.ones(4, 4, dtype=torch.bool).triu())
-
-
-FIRST = "as many queries as keys"
 
 
 def _steps(num_queries: int, num_keys: int) -> Tensor:
@@ -159,7 +111,7 @@ def _limits(num_keys: int, back: Reach, ahead: Reach) -> tuple[int, int]:
 @task.bug(
     symptom="A model trained elsewhere gives slightly other numbers once texts are long.",
     origin="transformers#39408",
-    fix="a query sees itself and `back` more: the distance may be `back`, and no more.",
+    fix="a query attends to itself and `back` more: the distance may be `back`, and no more.",
 )
 def one_key_too_many_back(num_queries: int, num_keys: int, back: Reach, ahead: Reach) -> Tensor:
     """the window is one key too long on the left: distances up to `back` + 1 are visible."""
@@ -179,7 +131,9 @@ def one_key_too_few_back(num_queries: int, num_keys: int, back: Reach, ahead: Re
 
 
 @task.bug(
-    symptom="A model that should see nothing ahead sees the word that it has to guess.",
+    symptom=(
+        "A model that should attend to nothing ahead attends to the token that it has to predict."
+    ),
     fix="the last visible key is `ahead` positions after the query: compare by `<=`.",
 )
 def one_key_too_many_ahead(num_queries: int, num_keys: int, back: Reach, ahead: Reach) -> Tensor:
@@ -189,7 +143,7 @@ def one_key_too_many_ahead(num_queries: int, num_keys: int, back: Reach, ahead: 
 
 
 @task.bug(
-    symptom="With `ahead` 0 a query does not see itself, and the first row may be NaN.",
+    symptom="With `ahead` 0 a query does not attend to itself, and the first row may be NaN.",
     origin="a common mistake: the end of a slice is left out",
     fix="the last visible key is `ahead` positions after the query: compare by `<=`.",
 )
@@ -200,7 +154,10 @@ def one_key_too_few_ahead(num_queries: int, num_keys: int, back: Reach, ahead: R
 
 
 @task.bug(
-    symptom="Where both sides are equally long all is well; else the model looks the wrong way.",
+    symptom=(
+        "Where both sides are equally long all is well; otherwise the model attends to the wrong "
+        "side."
+    ),
     fix="a key before the query has the lower position: steps from -`back` to `ahead`.",
 )
 def back_and_ahead_exchanged(num_queries: int, num_keys: int, back: Reach, ahead: Reach) -> Tensor:
@@ -210,19 +167,21 @@ def back_and_ahead_exchanged(num_queries: int, num_keys: int, back: Reach, ahead
 
 
 @task.bug(
-    symptom="It is right in training; with kept keys the model forgets what it just wrote.",
+    symptom="It is right in training; with cached keys the model ignores what it just wrote.",
     origin="pytorch#108108",
     fix="let the first query be at position `num_keys - num_queries`.",
 )
 def queries_at_the_first_keys(num_queries: int, num_keys: int, back: Reach, ahead: Reach) -> Tensor:
-    """queries are taken to be at the first positions of the keys, but they are at the last."""
+    """queries are placed at the first positions of the keys, but they are at the last."""
     steps = torch.arange(num_keys) - torch.arange(num_queries)[:, None]
     past, future = _limits(num_keys, back, ahead)
     return (steps >= -past) & (steps <= future)
 
 
 @task.bug(
-    symptom="With kept keys the window is longer than it should be, by as many as are kept.",
+    symptom=(
+        "With cached keys the window is longer than it should be, by the number of cached keys."
+    ),
     origin="a common mistake, by `tril` and `triu`",
     fix="move both diagonals by `num_keys - num_queries`.",
 )
@@ -234,23 +193,23 @@ def only_one_side_moved(num_queries: int, num_keys: int, back: Reach, ahead: Rea
 
 
 @task.bug(
-    symptom="A causal window, with 0 ahead, cheats: it sees the whole future.",
+    symptom="A causal window, with 0 ahead, cheats: it attends to the whole future.",
     origin="a common mistake: `if ahead:`",
     fix="ask `is None`: 0 is a limit like any other.",
 )
 def zero_taken_for_none(num_queries: int, num_keys: int, back: Reach, ahead: Reach) -> Tensor:
-    """a reach of 0 is taken for None, and there is no limit on that side."""
+    """a reach of 0 is treated as None, and there is no limit on that side."""
     steps = _steps(num_queries, num_keys)
     return (steps >= -(back or num_keys)) & (steps <= (ahead or num_keys))
 
 
 @task.bug(
-    symptom="A model without a limit on one side sees nothing there at all.",
+    symptom="A model without a limit on one side attends to nothing there at all.",
     origin="a common mistake: `ahead or 0`",
     fix="None means all keys on that side: leave that comparison out.",
 )
 def none_taken_for_zero(num_queries: int, num_keys: int, back: Reach, ahead: Reach) -> Tensor:
-    """a reach of None is taken for 0, and hides that side."""
+    """a reach of None is treated as 0, and hides that side."""
     steps = _steps(num_queries, num_keys)
     return (steps >= -(back or 0)) & (steps <= (ahead or 0))
 
@@ -288,7 +247,10 @@ def causal_all_the_same(num_queries: int, num_keys: int, back: Reach, ahead: Rea
 
 
 @task.bug(
-    symptom="The model sees one key too many on each side, or neither side is as it was asked for.",
+    symptom=(
+        "The model attends to one key too many on each side, or neither side has the requested "
+        "reach."
+    ),
     origin="a common mistake: windows of vision are centred",
     fix="count `back` and `ahead` each by itself, from the query's own key.",
 )

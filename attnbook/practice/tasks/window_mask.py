@@ -1,4 +1,4 @@
-"""Who sees whom in a sliding window."""
+"""Which positions may attend to which, in a sliding window."""
 
 from __future__ import annotations
 
@@ -22,36 +22,12 @@ task = Task(
 )
 
 
-@task.case("as many queries as keys")
-def _() -> tuple[int, int, int]:
-    return 7, 7, 2
-
-
-@task.case("fewer queries than keys")
-def _() -> tuple[int, int, int]:
-    return 3, 11, 2
-
-
-@task.case("one query against kept keys")
-def _() -> tuple[int, int, int]:
-    return 1, 11, 7
-
-
-@task.case("a query that sees itself only")
-def _() -> tuple[int, int, int]:
-    return 5, 7, 0
-
-
-@task.case("a window that reaches back beyond the first key")
-def _() -> tuple[int, int, int]:
-    return 3, 5, 13
-
-
-@task.case("one query and one key")
-def _() -> tuple[int, int, int]:
-    return 1, 1, 2
-
-
+task.case("as many queries as keys")(lambda: (7, 7, 2))
+task.case("fewer queries than keys")(lambda: (3, 11, 2))
+task.case("one query against kept keys")(lambda: (1, 11, 7))
+task.case("a query that sees itself only")(lambda: (5, 7, 0))
+task.case("a window that reaches back beyond the first key")(lambda: (3, 5, 13))
+task.case("one query and one key")(lambda: (1, 1, 2))
 task.case("130 queries, 140 keys, 70 back")(lambda: (130, 140, 70))
 
 
@@ -70,7 +46,7 @@ def by_distance(num_queries: int, num_keys: int, back: int) -> Tensor:
     return (steps >= 0) & (steps <= back)
 
 
-@task.solution("it keeps what lies between two diagonals.")
+@task.solution("it keeps the band between two diagonals.")
 def between_two_diagonals(num_queries: int, num_keys: int, back: int) -> Tensor:
     own = num_keys - num_queries
     return torch.ones(num_queries, num_keys, dtype=torch.bool).tril(own).triu(own - back)
@@ -96,17 +72,17 @@ def the_last_rows_of_a_square(num_queries: int, num_keys: int, back: int) -> Ten
 
 
 @task.test
-def test_the_third_query_sees_itself_and_one_before(window_mask: Function) -> None:
+def test_the_third_query_attends_to_itself_and_one_before(window_mask: Function) -> None:
     assert window_mask(4, 4, 1)[2].tolist() == [False, True, True, False]
 
 
 @task.test
-def test_with_zero_back_each_query_sees_itself_alone(window_mask: Function) -> None:
+def test_with_zero_back_each_query_attends_only_to_itself(window_mask: Function) -> None:
     assert window_mask(3, 3, 0).tolist() == torch.eye(3, dtype=torch.bool).tolist()
 
 
 @task.test
-def test_two_queries_stand_at_the_last_two_of_five_keys(window_mask: Function) -> None:
+def test_two_queries_are_at_the_last_two_of_five_keys(window_mask: Function) -> None:
     first, second = window_mask(2, 5, 2).tolist()
     assert first == [False, True, True, True, False]
     assert second == [False, False, True, True, True]
@@ -127,7 +103,7 @@ def _steps_back(num_queries: int, num_keys: int) -> Tensor:
 @task.bug(
     symptom="A model trained elsewhere gives slightly other numbers once texts are long.",
     origin="transformers#39408; accepted by TorchCode's judge",
-    fix="a query sees itself and `back` more: the distance may be `back`, and no more.",
+    fix="a query attends to itself and `back` more: the distance may be `back`, and no more.",
 )
 def one_key_too_many(num_queries: int, num_keys: int, back: int) -> Tensor:
     """the window is one key too long: distances up to `back` + 1 are visible."""
@@ -147,12 +123,12 @@ def one_key_too_few(num_queries: int, num_keys: int, back: int) -> Tensor:
 
 
 @task.bug(
-    symptom="It is right in training; with kept keys the model forgets what it just wrote.",
+    symptom="It is right in training; with cached keys the model ignores what it just wrote.",
     origin="pytorch#108108; accepted by TorchCode's judge",
     fix="let the first query be at position `num_keys - num_queries`.",
 )
 def queries_at_the_first_keys(num_queries: int, num_keys: int, back: int) -> Tensor:
-    """queries are taken to be at the first positions of the keys, but they are at the last."""
+    """queries are placed at the first positions of the keys, but they are at the last."""
     steps = torch.arange(num_queries)[:, None] - torch.arange(num_keys)
     return (steps >= 0) & (steps <= back)
 
@@ -185,8 +161,8 @@ def no_window(num_queries: int, num_keys: int, back: int) -> Tensor:
 
 
 @task.bug(
-    symptom="The first row sees nothing, and its output is NaN.",
-    fix="a query sees itself: the distance 0 is visible.",
+    symptom="The first row is fully masked, and its output is NaN.",
+    fix="a query attends to itself: the distance 0 is visible.",
 )
 def hides_the_query_itself(num_queries: int, num_keys: int, back: int) -> Tensor:
     """a query does not see its own position."""
@@ -220,20 +196,22 @@ def looks_ahead_in_place_of_back(num_queries: int, num_keys: int, back: int) -> 
     fix="let the window slide: where it begins depends on each query's own position.",
 )
 def blocks_in_place_of_a_window(num_queries: int, num_keys: int, back: int) -> Tensor:
-    """the keys are cut into blocks of `back` + 1, and a query sees its block's past only."""
+    """the keys are cut into blocks of `back` + 1, and a query attends to its block's past only."""
     block = torch.arange(num_keys) // (back + 1)
     same = block[num_keys - num_queries :, None] == block
     return same & (_steps_back(num_queries, num_keys) >= 0)
 
 
 @task.bug(
-    symptom="With one query at a time it is right; with several the early ones see too little.",
+    symptom=(
+        "With one query at a time it is right; with several the early ones attend to too few keys."
+    ),
     fix="count back from each query's own position, not from the end of the keys.",
 )
 def the_last_querys_window_for_all(num_queries: int, num_keys: int, back: int) -> Tensor:
-    """only the last `back` + 1 keys are kept, for all queries alike."""
-    kept = torch.arange(num_keys) >= num_keys - 1 - back
-    return kept & (_steps_back(num_queries, num_keys) >= 0)
+    """only the last `back` + 1 keys are visible, to every query."""
+    last_keys = torch.arange(num_keys) >= num_keys - 1 - back
+    return last_keys & (_steps_back(num_queries, num_keys) >= 0)
 
 
 # On plain lists
@@ -304,7 +282,7 @@ def two_questions(query: int, key: int, num_queries: int, num_keys: int, back: i
     return key >= position - back
 
 
-@by_hand.solution("it lists the keys that the query sees; numbers below 0 are no key's.")
+@by_hand.solution("it lists the keys that the query attends to; numbers below 0 are not keys.")
 def listed(query: int, key: int, num_queries: int, num_keys: int, back: int) -> bool:
     end = query + num_keys - num_queries + 1
     return key in range(end - 1 - back, end)
@@ -317,7 +295,7 @@ def counted_from_the_end(query: int, key: int, num_queries: int, num_keys: int, 
 
 
 @by_hand.bug(
-    fix="a query sees itself and `back` more: it may be `back` steps to the key, and no more."
+    fix="a query attends to itself and `back` more: it may be `back` steps to the key, and no more."
 )
 def one_key_too_many_by_hand(
     query: int, key: int, num_queries: int, num_keys: int, back: int
@@ -340,7 +318,7 @@ def counted_from_the_first_key(
     num_keys: int,
     back: int,
 ) -> bool:
-    """the queries are taken to be at the first positions of the keys, but they are at the last."""
+    """the queries are placed at the first positions of the keys, but they are at the last."""
     return 0 <= query - key <= back
 
 
@@ -363,9 +341,9 @@ def no_window_by_hand(query: int, key: int, num_queries: int, num_keys: int, bac
     return key <= query + num_keys - num_queries
 
 
-@by_hand.bug(fix="a query sees itself: 0 steps are visible.")
+@by_hand.bug(fix="a query attends to itself: 0 steps are visible.")
 def own_position_hidden(query: int, key: int, num_queries: int, num_keys: int, back: int) -> bool:
-    """a query does not see its own key."""
+    """a query does not attend to its own key."""
     return 0 < query + num_keys - num_queries - key <= back
 
 
