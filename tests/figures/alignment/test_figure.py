@@ -23,8 +23,8 @@ from tests.figures.alignment.cases import (
     cached_model,
     even,
     figure_of,
-    given,
     long_text,
+    make_date,
     never_ending,
     translated,
     untrained,
@@ -45,9 +45,9 @@ REFUSED_DATES = [
     (["a", ""], ValueError, "text must hold at least one character, got ''"),
     (["a" * 257], ValueError, "text must hold at most 256 characters, got 257"),
     (["a", "bÄ"], ValueError, "text must hold characters of the vocabulary, got 'Ä' (U+00C4)"),
-    ([given("abc", "1", day=(1, 4))], ValueError, "got (1, 4) for the day of 'abc'"),
-    ([given("abc", "1", year=(2, 2))], ValueError, "got (2, 2) for the year of 'abc'"),
-    ([given("abc", "1", year=(-1, 2))], ValueError, "spans must lie in [0, len(text)=3], got"),
+    ([make_date("abc", "1", day=(1, 4))], ValueError, "got (1, 4) for the day of 'abc'"),
+    ([make_date("abc", "1", year=(2, 2))], ValueError, "got (2, 2) for the year of 'abc'"),
+    ([make_date("abc", "1", year=(-1, 2))], ValueError, "spans must lie in [0, len(text)=3], got"),
 ]
 REFUSED_MODELS = [
     (torch.nn.Linear(2, 3), TypeError, "model must be a Translator, got Linear"),
@@ -276,7 +276,7 @@ def test_an_output_without_characters_has_step_0_alone():
 
 def test_the_text_of_a_small_case_is_as_worked_by_hand():
     model = even(max_steps=7)
-    dates = [given("ab 1987", "1234-56", year=(3, 7), month=(0, 2)), "cd"]
+    dates = [make_date("ab 1987", "1234-56", year=(3, 7), month=(0, 2)), "cd"]
     outputs = [model.translate([text])[0].output for text in ("ab 1987", "cd")]
     a, b, c, d, e, f, g = outputs[0]
     figure = AlignmentFigure(model, dates)
@@ -320,10 +320,10 @@ def test_a_wrong_output_comes_with_the_expected_one():
 
 
 def test_a_space_can_be_seen_and_noise_cannot():
-    figure = AlignmentFigure(even(max_steps=1), [given(" a", "1", year=(1, 2))])
+    figure = AlignmentFigure(even(max_steps=1), [make_date(" a", "1", year=(1, 2))])
     assert repr(figure).splitlines()[-1].endswith('peak "␣" at 0, 0.500 inside')
     model = never_ending(max_steps=1)
     model.attention = ReadersAttention()
     model.attention.score = lambda queries, _: queries.new_tensor([[[0.0, -40.0]]])
-    far = AlignmentFigure(model, [given("ab", "1", year=(1, 2))])
+    far = AlignmentFigure(model, [make_date("ab", "1", year=(1, 2))])
     assert repr(far).splitlines()[-1].endswith('peak "a" at 0, 0.000 inside')

@@ -8,7 +8,7 @@ from typing import Any
 from playwright.sync_api import Locator
 
 from attnbook.figures import CostFigure
-from attnbook.figures.cost.figure import WAYS, say_bytes, say_seconds
+from attnbook.figures.cost.figure import WAYS, format_bytes, format_seconds
 from tests.figures.cost.cases import powers, set_all
 from tests.figures.shared.page import reading
 
@@ -52,7 +52,7 @@ def expected(figure: CostFigure) -> dict[str, Any]:
         "sizes": dict(zip(sides, figure.sizes, strict=True)),
         "chosen": [figure.layer, figure.mode],
         "tables": [chosen, curves(figure), [point[4:] for way in measured for point in way]],
-        "said": [*map(say_seconds, seconds), *map(say_bytes, sizes)],
+        "said": [*map(format_seconds, seconds), *map(format_bytes, sizes)],
         "sentence": repr(figure).splitlines()[1],
         "here": [[x, y] for y in heights],
         "dots": 2 * len(dots),  # of seconds, and of bytes

@@ -9,7 +9,7 @@ from playwright.sync_api import Locator
 
 from attnbook.figures import HeadsFigure
 from attnbook.figures.heads.packing import steps_of
-from attnbook.figures.heads.reading import counted
+from attnbook.figures.heads.reading import describe_count
 from tests.figures.shared.page import reading
 from tests.figures.shared.trained import Room
 
@@ -60,7 +60,7 @@ def differences(seen: dict[str, Any], python: HeadsFigure, tolerance: float = CL
         "marks": [mark or "·" for mark in seen["marks"]]
         == python.static_text.splitlines()[4].split()[1:],
         "count": seen["count"]
-        == counted(text, truth.guesses, python.shown["whole"], python.removed),
+        == describe_count(text, truth.guesses, python.shown["whole"], python.removed),
         "query": seen["chosen"] == [python.query],
         "gone": seen["gone"] == len(python.removed),
     }

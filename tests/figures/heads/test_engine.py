@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from attnbook.figures import HeadsFigure
-from attnbook.figures.heads.reading import counted, predictable
+from attnbook.figures.heads.reading import describe_count, predictable
 from attnbook.position import sinusoidal_encoding
 from tests.figures.shared.node import in_node, written
 from tools.models.decoders import lines
@@ -19,7 +19,7 @@ process.stdout.write(JSON.stringify({
     refused: task.typed.map((text) => figure.refusal(text, "abcdefghijklmnop")),
     warned: task.typed.map((text) => figure.warning(text, 24)),
     predictable: task.texts.map(figure.predictable),
-    counted: task.counts.map((given) => figure.counted(...given)),
+    counted: task.counts.map((given) => figure.describe_count(...given)),
     verdicts: task.counts.map(([text, guesses]) => Array.from(
         text, (_, i) => figure.verdictOn({ text, guesses }, i))),
     read: task.typed.map(figure.symbolsOf),
@@ -81,7 +81,7 @@ def test_positions_that_training_never_had_get_a_warning(said):
 
 def test_page_and_python_predict_the_same_symbols_and_count_alike(said):
     assert said["predictable"] == [predictable(text) for text in TEXTS]
-    assert said["counted"] == [counted(*given) for given in COUNTS]
+    assert said["counted"] == [describe_count(*given) for given in COUNTS]
 
 
 def test_only_what_can_be_predicted_is_right_or_wrong(said):

@@ -13,7 +13,7 @@ import traitlets
 from attnbook.figures import HeadsFigure
 from attnbook.figures.heads.figure import MOST, TRAINED
 from attnbook.figures.heads.packing import arrays, check_readable, packed, steps_of
-from attnbook.figures.heads.reading import counted, predictable, score
+from attnbook.figures.heads.reading import describe_count, predictable, score
 from attnbook.models.transformer.checkpoints import book_decoder
 from attnbook.models.transformer.config import DecoderConfig
 from attnbook.models.transformer.decoder import Decoder
@@ -189,7 +189,7 @@ def test_a_lucky_hit_of_what_cannot_be_predicted_gets_no_mark():
     ],
 )
 def test_more_than_two_heads_are_named_by_their_numbers(removed, start):
-    assert counted("abcab", "bcabc", "bcabc", removed).startswith(start)
+    assert describe_count("abcab", "bcabc", "bcabc", removed).startswith(start)
 
 
 def test_the_text_tells_guesses_count_and_looks():

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from attnbook.figures import HeadsFigure
-from attnbook.figures.heads.reading import counted, read
+from attnbook.figures.heads.reading import describe_count, read
 from attnbook.models.transformer.repeats import SYMBOLS
 from tests.figures.heads.page import (
     LONG,
@@ -122,7 +122,7 @@ def test_without_the_previous_token_head_the_prediction_breaks(show):
     take_away(figure, 0, 1).check()
     guesses = read("copying", STEPS[-1], TEXT, [(0, 1)]).guesses
     whole = read("copying", STEPS[-1], TEXT).guesses
-    expect(count).to_have_text(counted(TEXT, guesses, whole, [[0, 1]]))
+    expect(count).to_have_text(describe_count(TEXT, guesses, whole, [[0, 1]]))
     assert "✗" in figure.evaluate(READ)["marks"]
     expect(adds).not_to_contain_text("taken away")
     figure.get_by_role("radio", name="layer 0, head 1").check()
