@@ -131,11 +131,6 @@ def readers() -> Case:
     return of_readers(), ["one two", "three"]
 
 
-def largest() -> Case:
-    """As much as one figure can show."""
-    return never_ending(), [long_text(64, shift) for shift in range(64)]
-
-
 ALL = (book, failing, recurrent, strings, wordy, nothing, one_step, readers)
 CASES: dict[str, Callable[[], Case]] = {case.__name__: case for case in ALL}
 
@@ -148,8 +143,11 @@ def translated(case: str) -> tuple[list[Any], list[Any]]:
     return dates, [model.translate([text])[0] for text in texts]
 
 
-def figure_of(case: str, **options: Any) -> AlignmentFigure:
-    return AlignmentFigure(*CASES[case](), **options)
+def figure_of(case: str) -> AlignmentFigure:
+    return AlignmentFigure(*CASES[case]())
+
+
+cached_figure = cache(figure_of)
 
 
 def expected_facts(case: str, date: int, step: int, scores: list[float]) -> dict[str, Any]:
