@@ -9,7 +9,8 @@ from playwright.sync_api import Locator
 
 from attnbook.figures import HeadsFigure
 from attnbook.figures.heads.packing import steps_of
-from attnbook.figures.heads.reading import describe_count
+from attnbook.figures.heads.reading import describe_count, predictable
+from attnbook.models.transformer.decoder import Reading
 from tests.figures.shared.page import reading
 from tests.figures.shared.trained import Room
 
@@ -32,18 +33,23 @@ LONG = "abcdefgh" * 4
 
 def disagreements(figure: Locator, python: HeadsFigure, tolerance: float = CLOSE) -> list[str]:
     """The parts of the page that differ from its Python half."""
-    return differences(figure.evaluate(READ), python, python.query, tolerance)
+    found = figure.evaluate(READ)
+    return differences(found, python.reading, python.shown, python.query, tolerance)
 
 
 def differences(
-    found: dict[str, Any], python: HeadsFigure, query: int, tolerance: float = CLOSE
+    found: dict[str, Any],
+    truth: Reading,
+    stored: dict[str, Any],
+    query: int,
+    tolerance: float = CLOSE,
 ) -> list[str]:
-    truth, text = python.reading, python.text
-    layer, head = python.focus
+    text, (layer, head) = truth.text, stored["focus"]
     weights = truth.weights[layer, head]
     rows = [weights[q, : q + 1].tolist() for q in range(len(text))]
-    rows.append(python.shown["scores"][layer][head][query])
-    added = python.shown["added"][query]
+    rows.append(stored["scores"][layer][head][query])
+    added = stored["added"][query]
+    can = predictable(text)
     close = [tolerance] * len(text) + [1e-3]  # scores are stored with few digits
     same = {
         "symbols": found["symbols"] == text,
@@ -59,14 +65,18 @@ def differences(
             for shown, row, c in zip(found["rows"], rows, close, strict=True)
         ),
         "added": found["added"] == pytest.approx(added, rel=1e-4, abs=1e-9),
-        "marks": [mark or "·" for mark in found["marks"]]
-        == python.static_text.splitlines()[4].split()[1:],
+        "marks": found["marks"] == [*map(mark_of, truth.guesses, text[1:], can[1:]), ""],
         "count": found["count"]
-        == describe_count(text, truth.guesses, python.shown["whole"], python.removed),
+        == describe_count(text, truth.guesses, stored["whole"], stored["removed"]),
         "query": found["chosen"] == [query],
-        "gone": found["gone"] == len(python.removed),
+        "gone": found["gone"] == len(stored["removed"]),
     }
     return [name for name, equal in same.items() if not equal]
+
+
+def mark_of(guess: str, after: str, predictable: bool) -> str:
+    """The mark of a guess for the next symbol."""
+    return ("✓" if guess == after else "✗") if predictable else ""
 
 
 def field(figure: Locator) -> Locator:

@@ -15,7 +15,6 @@ from attnbook.figures.translator.packing import arrays, check_readable, packed, 
 from attnbook.figures.translator.reading import read
 from attnbook.models.translator.checkpoints import BOOK, book_model
 from attnbook.models.translator.config import Config
-from attnbook.models.translator.dates import LOCALES, make_dates
 from attnbook.models.translator.interventions import without
 from attnbook.models.translator.model import Translator
 from attnbook.models.vocabulary import END, Vocabulary
@@ -185,10 +184,3 @@ def test_the_text_has_the_output_without_hidden_characters():
     assert repr(figure).count("nothing is left to attend to") == len(figure.shown["output"])
     figure.hidden = []
     assert repr(figure) == whole == repr(TranslatorFigure())
-
-
-def test_it_reads_all_eighteen_languages():
-    dates = make_dates(1, 1, 160, seed=5).test
-    assert {date.locale for date in dates} == {*LOCALES}
-    right = [read("convolutional", date.text).output == date.iso for date in dates]
-    assert sum(right) >= 156
