@@ -13,7 +13,7 @@ import torch
 import traitlets
 
 from attnbook.figures import AlignmentFigure
-from attnbook.models.translator.dates import LOCALES, write_date
+from attnbook.models.translator.dates import write_date
 from tests.conftest import needs_cuda
 from tests.figures.alignment.cases import (
     CASES,
@@ -68,29 +68,27 @@ def test_what_cannot_be_shown_is_refused(model, dates, error, message):
         AlignmentFigure(model, dates)
 
 
-def test_scores_that_are_not_finite_are_refused():
-    def score(queries, keys):  # the figure calls with several queries, a translator with one
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            lambda scores, _: scores.index_fill(2, torch.tensor(1), math.inf),
+            "scores must be finite, got inf at index (0, 1)",
+        ),
+        (
+            lambda _, queries: queries,
+            "scores must have shape (batch, [heads,] num_queries, num_keys) = (1, 16, 2), got",
+        ),
+    ],
+)
+def test_scores_that_are_not_finite_or_of_another_shape_are_refused(change, message):
+    def score(queries, keys):  # called with one query by the translator, then with all
         scores = first(queries, keys)
-        return scores.index_fill(2, torch.tensor(1), math.inf) if queries.shape[1] > 1 else scores
+        return scores if queries.shape[1] == 1 else change(scores, queries)
 
     model = never_ending()
     model.attention = ReadersAttention()
     first, model.attention.score = model.attention.score, score
-    with pytest.raises(ValueError, match=r"^scores must be finite, got inf at index \(0, 1\)$"):
-        AlignmentFigure(model, ["ab"])
-
-
-def test_a_layer_that_returns_scores_of_another_shape_is_refused():
-    model = never_ending()
-    model.attention = ReadersAttention()
-    first, calls = model.attention.score, []
-
-    def score(queries, keys):  # called with one query by the translator, then with all
-        calls.append(queries.shape[1])
-        return first(queries, keys) if calls[-1] == 1 else queries
-
-    model.attention.score = score
-    message = "scores must have shape (batch, [heads,] num_queries, num_keys) = (1, 16, 2), got"
     with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
         AlignmentFigure(model, ["ab"])
 
@@ -191,23 +189,6 @@ def test_the_model_is_unchanged_afterwards(monkeypatch):
     assert [part.training for part in model.modules()] == modes
 
 
-def test_no_gradient_is_followed():
-    model, calls = never_ending(), []
-    model.attention = ReadersAttention()
-    score = model.attention.score
-    model.attention.score = lambda *pair: (calls.append(torch.is_grad_enabled()), score(*pair))[1]
-    AlignmentFigure(model, ["ab"])
-    assert len(calls) > 16
-    assert not any(calls)
-
-
-def test_each_text_is_translated_on_its_own():
-    model = cached_model("convolutional")
-    dates = book_dates()[:3]
-    together = AlignmentFigure(model, dates).translations
-    assert together == [AlignmentFigure(model, [date]).translations[0] for date in dates]
-
-
 @needs_cuda
 def test_it_runs_on_a_gpu():
     model = cached_model("convolutional").to("cuda")
@@ -298,17 +279,6 @@ def test_the_text_of_a_small_case_equals_one_by_hand():
         "Date 1, cd:",
         f'   0 "{outputs[1][0]}": peak "c" at 0',
     ]
-
-
-def test_the_text_of_the_chapters_dates_gives_every_step():
-    figure = cached_figure("book")
-    figure.date = LOCALES.index("de")
-    lines = repr(figure).splitlines()
-    assert lines[1 + figure.date] == "9. März 1987 -> 1987-03-09"
-    steps = lines[1 + len(LOCALES) + 1 :]
-    assert len(steps) == 10
-    assert re.fullmatch(r'   6 "3" month: peak "[März]" at [3-6], \d\.\d{3} inside', steps[6])
-    assert re.fullmatch(r'   4 "-": peak ".+" at \d+', steps[4])
 
 
 def test_a_wrong_output_is_followed_by_the_expected_one():

@@ -284,8 +284,12 @@ def test_a_model_translates_without_storing_weights():
     found = model.translate(TEXTS)
     assert get_outputs(found) == expected
     assert {one.weights for one in found} == {None}
-    with pytest.raises(ValueError, match=r"change needs weights, but .* keep_weights=False"):
-        model.translate(TEXTS, lambda weights, _: weights)
+    for refused, reason in (
+        (model, "keep_weights=False"),
+        (make_model(attention=False), "no attention"),
+    ):
+        with pytest.raises(ValueError, match=f"change needs weights, but .* {reason}"):
+            refused.translate(TEXTS, lambda weights, _: weights)
 
 
 def test_threads_that_translate_get_their_own_weights():
@@ -364,18 +368,7 @@ def test_a_model_translates_on_a_gpu():
     assert all(one.weights.device.type == "cpu" for one in found)
 
 
-@every_encoder
-def test_the_longest_text_is_translated(encoder):
-    (found,) = make_model(encoder).translate(["g" * 256])
-    assert found.weights.shape == (len(found.output), 256)
-
-
 # Refusals
-
-
-def test_a_change_without_attention_is_refused():
-    with pytest.raises(ValueError, match="change needs weights, but this model has no attention"):
-        make_model(attention=False).translate(TEXTS, lambda weights, _: weights)
 
 
 @pytest.mark.parametrize(
