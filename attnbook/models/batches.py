@@ -1,4 +1,4 @@
-"""What a model learns from: some rows of tokens, and the targets of each."""
+"""Batches that a model learns from: rows of tokens, and the targets of each row."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from attnbook.models.vocabulary import PAD
 
 @runtime_checkable
 class Batch(Protocol):
-    """What a model is called with, a named tuple, and what it should have said.
+    """A named tuple of a model's arguments, with the targets of each row.
 
-    First come tokens, `(batch, longest)`, and their lengths, `(batch,)`.
+    The first two arguments are tokens, `(batch, longest)`, and their lengths, `(batch,)`.
     """
 
     @property
@@ -26,7 +26,7 @@ class Batch(Protocol):
 
 
 def with_targets(name: str, batch: Batch) -> Batch:
-    """Leave out rows that have nothing to learn: of padding alone, the mean loss is NaN."""
+    """Leave out rows without a target: the mean loss of padding alone is NaN."""
     check_kind(name, batch, Batch)
     rows = (batch.targets != PAD).any(1)
     if not rows.any():

@@ -1,7 +1,7 @@
 """Trained weights in files that hold all that is needed to use them.
 
-A file holds the weights, as safetensors; its metadata hold what else must be known of them,
-and a digest of it all.
+A file holds the weights, as safetensors. Its metadata holds the rest, such as sizes and
+characters, and a digest of everything.
 """
 
 from __future__ import annotations
@@ -42,26 +42,26 @@ def write_weights(path: Path, about: Mapping[str, Any], weights: Mapping[str, Te
 
     Args:
         path: in a folder that exists; a symbolic link is replaced, not followed.
-        about: whatever must be known, as JSON can hold it: keys become strings.
+        about: what else is needed, as JSON can hold it: keys become strings.
         weights: by name, on any device.
 
     Raises:
-        TypeError: JSON cannot hold what is known.
+        TypeError: JSON cannot hold `about`.
         OSError: the file cannot be written; an older one is left as it was.
     """
-    # Each in memory of its own: tied weights are written twice.
-    at_home = {
+    # Each weight gets its own memory, so tied weights are written twice.
+    on_cpu = {
         name: part.detach().cpu().clone(memory_format=torch.contiguous_format)
         for name, part in weights.items()
     }
     about = json.loads(json.dumps(about))  # as it will be read: the digest must fit that
-    metadata = json.dumps({"about": about, "digest": _digest(about, at_home)})
-    _write_at_once(path, save(at_home, metadata={KEY: metadata}))
+    metadata = json.dumps({"about": about, "digest": _digest(about, on_cpu)})
+    _write_at_once(path, save(on_cpu, metadata={KEY: metadata}))
 
 
 def _write_at_once(path: Path, content: bytes) -> None:
-    # In the same folder: only there a file can take another's place at once. A symbolic
-    # link is a file like any other here: it is replaced, and what it points to is not.
+    # In the same folder, because only there os.replace is atomic. A symbolic link is replaced
+    # itself, and the file that it points to is not.
     temporary = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
     with _signals_deferred():
         try:
@@ -77,13 +77,13 @@ def _write_at_once(path: Path, content: bytes) -> None:
 
 @contextmanager
 def _signals_deferred() -> Iterator[None]:
-    """Let SIGINT and SIGTERM wait; only the main thread may."""
+    """Delay SIGINT and SIGTERM; only the main thread can."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
     arrived: list[int] = []
     both = (signal.SIGINT, signal.SIGTERM)
-    # None: a handler that is not Python's, and that Python cannot put back.
+    # None is a handler that Python did not set and cannot restore.
     numbers = [number for number in both if signal.getsignal(number) is not None]
     before = [signal.signal(number, lambda it, _: arrived.append(it)) for number in numbers]
     try:
@@ -96,7 +96,7 @@ def _signals_deferred() -> Iterator[None]:
 
 
 def read_weights(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """Read what is known, and the weights.
+    """Read `about` and the weights.
 
     Raises:
         FileNotFoundError: there is no such file.
@@ -118,10 +118,10 @@ def read_weights(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
 
 
 def read_notes(path: Path | str) -> dict[str, Any]:
-    """Read what was noted when a model was saved.
+    """Read the notes that were saved with a model.
 
     Raises:
-        FileNotFoundError, ValueError: as `read_weights` does; or nothing was noted.
+        FileNotFoundError, ValueError: as `read_weights` does; or there are no notes.
     """
     path = check_path(path)
     about, _ = read_weights(path)
@@ -132,13 +132,13 @@ def read_notes(path: Path | str) -> dict[str, Any]:
 
 
 def refuse(path: Path, why: str, reason: Exception | None = None) -> NoReturn:
-    """Say that a file is not what it should be, and what to do.
+    """Refuse a file that is no valid checkpoint, with what to do about it.
 
     Raises:
         ValueError: always.
     """
     raise ValueError(
-        f"{path} is not a whole checkpoint ({why}); install attnbook anew, or make it again"
+        f"{path} is not a whole checkpoint ({why}); install attnbook again, or make the file again"
     ) from reason
 
 
@@ -146,6 +146,6 @@ def _digest(about: Mapping[str, Any], weights: Mapping[str, Tensor]) -> str:
     digest = hashlib.sha256(json.dumps(about, sort_keys=True).encode())
     for name, weight in sorted(weights.items()):
         digest.update(f"{name} {weight.dtype} {tuple(weight.shape)}".encode())
-        # By way of a list, so that numpy is not needed.
+        # Through a list, so that numpy is not needed.
         digest.update(bytes(weight.contiguous().flatten().view(torch.uint8).tolist()))
     return digest.hexdigest()

@@ -1,4 +1,4 @@
-"""What every model refuses: the sentence names the argument, the rule and the value received."""
+"""Checks of the models' arguments: a message names the argument, the rule and the value."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ def check_seed(seed: int) -> None:
 
 
 def is_pair(given: object) -> bool:
-    """Whether it can be unpacked into two, and is no string."""
+    """Whether it is a tuple or list of two."""
     return isinstance(given, tuple | list) and len(given) == 2
 
 
 def check_list(name: str, given: Iterable[Any], of: str, attribute: str = "") -> list[Any]:
-    """Refuse what cannot be a list, or holds something without the attribute; list the rest."""
+    """Refuse what is no list, or holds an item without the attribute; return a new list."""
     if isinstance(given, str | Mapping) or not isinstance(given, Iterable):
         raise TypeError(f"{name} must be a list of {of}, got {type(given).__name__}")
-    listed = list(given)
-    for index, each in enumerate(listed):
-        if attribute and not hasattr(each, attribute):
-            raise TypeError(f"{name} must be a list of {of}, got {each!r} at index {index}")
-    return listed
+    items = list(given)
+    for index, item in enumerate(items):
+        if attribute and not hasattr(item, attribute):
+            raise TypeError(f"{name} must be a list of {of}, got {item!r} at index {index}")
+    return items
 
 
 def check_as_many(name: str, given: Sequence[object], other: str, others: Sequence[object]) -> None:
@@ -57,14 +57,14 @@ def check_as_many(name: str, given: Sequence[object], other: str, others: Sequen
 
 
 def check_texts(texts: Iterable[str]) -> list[str]:
-    """Refuse what is not several texts; the vocabulary looks at each of them."""
+    """Refuse what is no list of texts; the vocabulary checks each text."""
     if isinstance(texts, str):
         raise TypeError("texts must be a list of strings, got one string; put it in a list")
     return check_list("texts", texts, "strings")
 
 
 def check_path(path: Path | str) -> Path:
-    """Refuse what names no file."""
+    """Refuse what cannot be a path."""
     if not isinstance(path, str | os.PathLike):
         raise TypeError(f"path must be a string or a Path, got {type(path).__name__}")
     return Path(path)
@@ -126,7 +126,7 @@ def look_up(
 
 @contextmanager
 def checked_targets(scores: Tensor, targets: Tensor) -> Iterator[None]:
-    """Refuse scores and targets that do not belong together, before and while a loss is made.
+    """Refuse scores and targets that do not fit, before and while a loss is computed.
 
     Raises:
         TypeError, ValueError: another shape or dtype; or a target that has no score.
@@ -145,10 +145,10 @@ def checked_targets(scores: Tensor, targets: Tensor) -> Iterator[None]:
 
 
 def _refuse_first_outside(name: str, tokens: Tensor, count: int, error: IndexError) -> None:
-    """Say which token is not below a vocabulary's length, if one is not.
+    """Refuse the first token that is not below a vocabulary's length.
 
     Raises:
-        ValueError: it is not.
+        ValueError: there is one.
     """
     outside = ((tokens < 0) | (tokens >= count)).nonzero().tolist()
     if outside:
@@ -162,10 +162,10 @@ def _refuse_first_outside(name: str, tokens: Tensor, count: int, error: IndexErr
 def check_finite(
     scores: Float[Tensor, "batch steps symbols"], texts: Sequence[str], cause: str
 ) -> None:
-    """Refuse scores that are not finite; `cause` says what to look at."""
+    """Refuse scores that are not finite; the message names `cause` as what to check."""
     if not scores.isfinite().all():
         row, step, symbol = (~scores.isfinite()).nonzero()[0].tolist()
         raise ValueError(
             f"scores must be finite, got {scores[row, step, symbol]} at step {step} "
-            f"of {texts[row]!r}; look at {cause}"
+            f"of {texts[row]!r}; check {cause}"
         )

@@ -1,4 +1,4 @@
-"""Evaluation mode for as long as a model is asked something, by one thread at a time."""
+"""Evaluation mode while a model is used, by one thread at a time."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from weakref import WeakKeyDictionary
 import torch
 from torch import nn
 
-# Not in the models, which can be copied and pickled; a lock cannot.
+# Outside the models, because models can be copied and pickled and locks cannot.
 _locks: WeakKeyDictionary[nn.Module, Any] = WeakKeyDictionary()
-_finding = Lock()
+_locks_guard = Lock()
 
 
 def _lock_of(model: nn.Module) -> Any:  # noqa: ANN401 - RLock is a function
-    with _finding:
+    with _locks_guard:
         return _locks.setdefault(model, RLock())
 
 
 @contextmanager
 def evaluating(model: nn.Module) -> Iterator[None]:
-    """Put a model into eval mode, without gradients; each part's mode is given back after.
+    """Put a model into eval mode, without gradients; afterwards restore the mode of each part.
 
-    Another thread waits: modes, and the weights of the last call, are the model's own.
+    Another thread waits, because the modes and the stored weights belong to the model.
     """
     with _lock_of(model):
         modes = [(part, part.training) for part in model.modules()]

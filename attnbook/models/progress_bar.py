@@ -1,4 +1,4 @@
-"""The progress of a training: what is reported, and a bar that shows it."""
+"""The progress of a training: what each epoch reports, and a bar that shows it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple, TextIO
 
 
 class Epoch(NamedTuple):
-    """What an epoch came to: mean losses per character, and processor (no GPU) seconds."""
+    """The results of an epoch: mean losses per character, and CPU seconds (without the GPU's)."""
 
     loss: float
     validation_loss: float
@@ -21,8 +21,8 @@ Report = Callable[[float, list[Epoch]], None]
 class Bar:
     """A progress bar on one line, to be given to `train` as its `report`.
 
-    It is drawn again whenever it would look different, by a carriage return, and always ends
-    on the same words: a stored notebook, where only the end is kept, looks the same after each run.
+    It is drawn again, after a carriage return, only when its text changes, and it always ends
+    with the same words. So the output that a notebook stores is the same after each run.
 
     Args:
         stream: where to draw; standard output by default.
@@ -35,7 +35,7 @@ class Bar:
         self._drawn = ""
 
     def __call__(self, share: float, history: Sequence[Epoch]) -> None:
-        """Draw how much is done, if that looks different from last time."""
+        """Draw the progress, if its text has changed."""
         words = "trained" if share == 1 else f"epoch {len(history) + 1}"
         line = f"{'█' * int(20 * share):░<20} {words:8}"
         if line != self._drawn:

@@ -29,7 +29,7 @@ __all__ += ["make_batch", "masked_loss", "train"]
 
 Pair = tuple[str, str]
 MAX_NORM = 1.0  # of a gradient
-LEAST_STEPS = 10  # of a schedule: a fifth of fewer is no step to rise in
+LEAST_STEPS = 10  # of a schedule, so that its first fifth has two steps
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Plan:
     """How to train.
 
     Args:
-        epochs: how often every pair is seen, at most.
+        epochs: how often every pair is used, at most.
         batch_size: pairs per step.
         learning_rate: at its height, above 0; it rises over the first fifth of the steps
             and falls to nothing until the last; fewer than ten are as the first of ten.
@@ -65,7 +65,7 @@ class Plan:
 
 
 class Pairs(NamedTuple):
-    """Numbers of texts and of what to write for them, ended and padded."""
+    """Tokens of texts and of their targets, each target with its end, padded."""
 
     tokens: Tensor
     valid_lens: Tensor
@@ -121,7 +121,7 @@ def train(
         plan, report: as in `fit`.
 
     Returns:
-        What each epoch came to; the best has the lowest validation loss.
+        The results of each epoch; the best has the lowest validation loss.
 
     Raises:
         FloatingPointError: the loss is not finite; the message says where.
@@ -140,20 +140,20 @@ def fit(
 ) -> list[Epoch]:
     """Train a model in place, and leave it with the weights of its best epoch.
 
-    An exception, such as the reader's interrupt, ends training and goes on. The model is
-    left in eval mode then too, with the weights of its best finished epoch; if none is
-    finished, as far as it came.
+    An exception, such as a keyboard interrupt, ends training and is raised again. The model
+    is then in eval mode too, with the weights of its best finished epoch, or with its latest
+    weights if no epoch is finished.
 
     Args:
-        model: gives, called with the parts of a batch, a score for each symbol at each step.
-        learned, judged: what to learn, and by what to choose the best epoch; rows without a
+        model: returns a score for each symbol at each step, given the parts of a batch.
+        learned, judged: what to learn from, and what to choose the best epoch by; rows without a
             target, such as lines of one symbol, are left out.
-        plan: how long, how fast, in which order.
+        plan: epochs, learning rate and order.
         report: called before every step with the share that is done and the epochs so far,
             and with 1 at the end; `Bar()` draws a progress bar.
 
     Returns:
-        What each epoch came to; the best has the lowest loss on `judged`.
+        The results of each epoch; the best has the lowest loss on `judged`.
 
     Raises:
         FloatingPointError: the loss is not finite; the message says where.
@@ -165,35 +165,35 @@ def fit(
     if not (report is None or callable(report)):
         raise TypeError(f"report must be a function, got {type(report).__name__}")
     learned, judged = with_targets("learned", learned), with_targets("judged", judged)
-    history, kept = list[Epoch](), dict[str, Tensor]()
+    history, best_weights = list[Epoch](), dict[str, Tensor]()
     device = learned.targets.device
     try:
         with torch.random.fork_rng([device] if device.type == "cuda" else []):
             torch.manual_seed(plan.seed)
-            for loss, seconds in _epochs(model, learned, plan, history, report):
+            for loss, seconds in _train_epochs(model, learned, plan, history, report):
                 history.append(Epoch(loss, evaluate(model, judged), seconds))
                 where = f"on the validation pairs after epoch {len(history)}"
                 _check_finite(history[-1].validation_loss, where, plan)
-                waited = _epochs_since_the_best(history)
+                waited = _count_epochs_since_best(history)
                 if waited == 0:
-                    kept = copy.deepcopy(model.state_dict())
+                    best_weights = copy.deepcopy(model.state_dict())
                 if waited == plan.patience:
                     break
     finally:
-        if kept:
-            model.load_state_dict(kept)
+        if best_weights:
+            model.load_state_dict(best_weights)
         model.eval()
     if report:
         report(1.0, history)
     return history
 
 
-def _epochs_since_the_best(history: Sequence[Epoch]) -> int:
+def _count_epochs_since_best(history: Sequence[Epoch]) -> int:
     losses = [epoch.validation_loss for epoch in history]
     return len(losses) - 1 - losses.index(min(losses))
 
 
-def _epochs(
+def _train_epochs(
     model: nn.Module, batch: Batch, plan: Plan, history: list[Epoch], report: Report | None
 ) -> Iterator[tuple[float, float]]:
     """Train, epoch after epoch; give the mean loss and the seconds of each."""

@@ -11,7 +11,7 @@ from attnbook.checks import is_whole
 from attnbook.models.checks import check_kind, check_list
 
 PAD, BEGIN, END = 0, 1, 2
-SPECIAL = 3  # so many tokens are no characters
+SPECIAL = 3  # tokens that are no characters
 MAX_LENGTH = 256
 
 
@@ -80,7 +80,7 @@ class Vocabulary:
         return tokens
 
     def decode(self, tokens: Iterable[int]) -> str:
-        """Turn tokens into text, up to the first end; padding and beginnings say nothing.
+        """Turn tokens into text, up to the first end; padding and beginnings are skipped.
 
         Raises:
             TypeError, ValueError: `tokens` holds something else than tokens.

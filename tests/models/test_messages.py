@@ -1,10 +1,10 @@
-"""What each public function of the models answers to a wrong argument: a sentence of ours."""
+"""Each public function of the models refuses wrong arguments with a message of attnbook."""
 
 import copy
 import inspect
 import math
 import traceback
-from datetime import date
+from datetime import date, datetime
 from pathlib import Path
 
 import pytest
@@ -44,7 +44,9 @@ NOWHERE, TORCHS = "/nowhere/model", nn.TransformerEncoderLayer(8, 2, 12, norm_fi
 SHORT = Plan(epochs=1)
 ENTRIES = {"name": [("x", "name must be one of .*, got 'x'"), (3, "name must be one of .*, got 3")]}
 DEVICE = {"device": [("gpu", "device must be one that torch knows, got 'gpu'")]}
-SEED = {"seed": [("x", "seed must be a whole number, got 'x'"), (2**64, r"seed must lie in \[-2")]}
+NO_SEEDS = ("x", None, 1.0, True)
+WHOLE_SEED = [(seed, f"seed must be a whole number, got {seed!r}") for seed in NO_SEEDS]
+SEED = {"seed": [*WHOLE_SEED, (2**64, r"seed must lie in \[-2")]}
 
 
 def sizes(*names):
@@ -129,6 +131,9 @@ def pairs(name):
             (iter([]), f"{name} must hold at least one, got none"),
             (["ab"], rf"{name} must hold pairs \(text, target\), got 'ab' at index 0"),
             ([("ab", 3)], "text must be a string, got int"),
+            ([("ab?", "0")], "characters of the vocabulary, got '[?]'"),
+            ([("ab", "0x")], "characters of the vocabulary, got 'x'"),
+            ([("", "0")], "text must hold at least one character"),
         ]
     }
 
@@ -150,6 +155,8 @@ def square(at_least):
         (3, "weights must be a tensor of floating-point numbers, got int"),
         (WEIGHTS.long(), "weights must be a tensor of floating-point numbers, got torch.int64"),
         (WEIGHTS[1:], f"weights must be square, of at least {at_least} positions, got"),
+        (WEIGHTS[0], f"weights must be square, of at least {at_least} positions, got"),
+        (WEIGHTS[:1, : at_least - 1], f"weights must be square, of at least {at_least} positions"),
     ]
 
 
@@ -167,10 +174,13 @@ PATH = {"path": [(3, "path must be a string or a Path, got int")]}
 FILE = {"path": [*PATH["path"], (NOWHERE, "there is no checkpoint /nowhere/model")]}
 DATES = some("dates")
 OF_DATES = {"dates": [DAY]}
+NO_GROUP = "starts must hold one of at most 13, the length of 'March 9, 1987'"
 
-# Of each function: arguments that are right, and what is said of wrong ones.
+# Of each function: right arguments, and wrong values with the message of each.
 TABLE = [
-    (Vocabulary, {"characters": "ab"}, {"characters": [(3, "characters must be a string")]}),
+    (Vocabulary, {"characters": "ab"},
+     {"characters": [(3, "characters must be a string"), (["a"], "must be a string, got list"),
+                     ("", "characters must hold at least one character, got ''")]}),
     (Vocabulary.of, {"texts": ["ab"]},
      lists("texts") | {"texts": [([3], "text must be a str, got int"), ([], "characters must")]}),
     (LETTERS.encode, {"text": "ab"}, {"text": [(3, "text must be a string, got int")]}),
@@ -180,6 +190,7 @@ TABLE = [
     (Plan, {},
      sizes("epochs", "batch_size", "patience") | SEED
      | {"learning_rate": [("x", "learning_rate must be a number, got 'x'"),
+                          (0, "learning_rate must be positive and finite, got 0"),
                           (math.nan, "learning_rate must be positive and finite, got nan")]}),
     (Bar, {}, {"stream": [(3, "stream must be a text stream, got int")]}),
     (masked_loss, {"scores": torch.ones(2, 5, 6), "targets": TOKENS},
@@ -205,6 +216,9 @@ TABLE = [
     (RecurrentEncoder, {"vocab_size": 5, "embedding_size": 3, "num_hiddens": 2},
      {"num_hiddens": [(3, "num_hiddens must be even, got 3")], "vocab_size": [],
       "embedding_size": []}),
+    (Config, {"num_hiddens": 14},
+     {name: [] for name in inspect.signature(Config).parameters}
+     | {"num_hiddens": [(7, "num_hiddens must be even, got 7")]}),
     (ConvolutionalEncoder, {"vocab_size": 5, "embedding_size": 3, "num_hiddens": 3},
      sizes("vocab_size", "embedding_size", "num_hiddens")),
     (RECURRENT.forward, {"tokens": TOKENS, "valid_lens": LENGTHS}, READ),
@@ -228,15 +242,25 @@ TABLE = [
     (TRANSLATOR.translate, {"texts": ["ab"]},
      TEXTS | {"change": [(3, "change must be a function of weights and step, got int")]}),
     (dates.make_dates, {"train": 1, "validation": 1, "test": 1},
-     sizes("train", "validation", "test") | {"locales": [(3, "locales must be a list of strings")],
-                                             "seed": [("x", "seed must be a whole number")]}),
+     sizes("train", "validation", "test")
+     | {"seed": WHOLE_SEED,
+        "locales": [(3, "locales must be a list of strings, got int"),
+                    ([], r"locales must be a list of at least one locale, got \[\]"),
+                    ("de", "locales must be a list of strings, got str"),
+                    ({"de"}, "locales must be a list of strings, got set"),
+                    (iter(["de"]), "locales must be a list of strings, got list_iter"),
+                    (["de", None], "locale must be a string, got NoneType")]}),
     (dates.write_date, {"date": date(1987, 3, 9), "locale": "de"},
-     {"date": [("x", "date must be a datetime.date, got str")],
+     {"date": [("x", "date must be a datetime.date, got str"),
+               (datetime(1987, 3, 9, 12), "date must be a datetime.date, got datetime"),
+               (date(999, 12, 31), "date must lie in the years 1000 to 9999, got 0999-12-31")],
       "locale": [(3, "locale must be a string, got int")],
-      "format": [(3, "format must be a string, got int"), ("x", "format must be one of")]}),
+      "format": [(3, "format must be a string, got int"),
+                 ("x", "format must be one of full, long, medium, short, got 'x'"),
+                 ("short", "format must write all four digits of a year, got 'short'")]}),
     (dates.pairs, OF_DATES, {"dates": DATES["dates"][:2]}),
     (dates.joined_pairs, OF_DATES,
-     {"dates": DATES["dates"][:2], "seed": SEED["seed"][:1]} | sizes("most")),
+     {"dates": DATES["dates"][:2], "seed": WHOLE_SEED} | sizes("most")),
     (dates.usable_formats, {"locale": "de"}, {"locale": [(3, "locale must be a string, got int")]}),
     (checkpoints.book_model, {"name": "small"}, ENTRIES | DEVICE),
     (checkpoints.load_checkpoint, {"path": STORED}, FILE | DEVICE | kind("source", "Vocabulary")),
@@ -246,6 +270,7 @@ TABLE = [
      DATES | {"weights": [(3, "weights must be a list of tensors"),
                           ([3], "weights must be a tensor, got int"),
                           ([WEIGHTS[0]], r"weights must have shape \(steps, 13\)"),
+                          ([WEIGHTS], r"\(steps, 13\) for 'March 9, 1987', got \(5, 5\)"),
                           ([], "weights must hold 1, as many as dates, got 0")]}),
     (grading.grade_by_locale, OF_DATES | {"weights": grading.uniform([DAY])},
      DATES | lists("weights")),
@@ -258,19 +283,26 @@ TABLE = [
                                ([], "translations must hold 1, as many as dates, got 0")]}),
     (grading.exact_match_by_length, OF_DATES | {"translations": TRANSLATED},
      DATES | lists("translations") | {"starts": [(3, "starts must be a list of whole numbers"),
-                                                 (["a"], "starts must be a list of whole")]}),
+                                                 (["a"], "starts must be a list of whole"),
+                                                 ([], NO_GROUP), ([14, 20], NO_GROUP)]}),
     (grading.gold_mask, OF_DATES | {"field": "day"},
      DATES | {"field": [("hour", "field must be one of year, month, day, got 'hour'")]}),
     (grading.effects, OF_DATES | {"model": READER}, DATES | kind("model", "Translator")),
     (grading.reach, {"model": TRANSLATOR, "text": "abc", "place": 1, "other": "c"},
      kind("model", "Translator") | {
          "text": [(3, "text must be a string"), ("", "text must hold at least one character")],
-         "place": [("a", "place must be a whole number, got 'a'"), (3, r"place must lie in \[0")],
-         "other": [(3, "other must be a string, got int"), ("?", "text must hold characters")]}),
+         "place": [("a", "place must be a whole number, got 'a'"),
+                   (3, r"place must lie in \[0, len\(text\)=3\), got 3"),
+                   (-1, r"place must lie in \[0, len\(text\)=3\), got -1")],
+         "other": [(3, "other must be a string, got int"), ("?", "text must hold characters"),
+                   ("", "other must be one character, got ''"),
+                   ("ab", "other must be one character, got 'ab'")]}),
     # Decoders
     (DecoderConfig, {},
-     sizes("num_hiddens", "num_heads", "num_layers", "ffn_hiddens") | DROPOUT
-     | flags("norm", "residual", "positions")),
+     sizes("num_hiddens", "num_layers", "ffn_hiddens") | DROPOUT
+     | flags("norm", "residual", "positions")
+     | {"num_heads": [*sizes("num_heads")["num_heads"],
+                      (5, "num_hiddens must be a multiple of num_heads=5")]}),
     (FeedForward, {"num_hiddens": 3, "ffn_hiddens": 5}, sizes("num_hiddens", "ffn_hiddens")),
     (NETWORK.forward, {"x": X},
      {"x": [(3, "x must be a tensor, got int"), (torch.tensor(3.0), "x must have shape"),
@@ -278,7 +310,7 @@ TABLE = [
             (X.double(), "x must have the dtype of the layer's weights, torch.float32, got")]}),
     (Block, {"num_hiddens": 8, "num_heads": 2},
      sizes("ffn_hiddens") | DROPOUT | flags("norm", "residual", "bias")
-     | {"num_hiddens": [(2.0, "must be a whole number, got 2.0")],
+     | {"num_hiddens": [(2.0, "must be a whole number, got 2.0"), (0, "must be at least 1")],
         "num_heads": [(3, "num_hiddens must be a multiple of num_heads=3")],
         "keep_weights": []}),
     (BLOCK.forward, {"x": X},
@@ -302,7 +334,9 @@ TABLE = [
     (make_repeats, {"count": 2},
      sizes("count", "length") | SEED
      | {"periods": [(3, "periods must be two whole numbers, got 3"),
-                    (("a", 3), "periods must be two whole"), ((5, 3), "periods must rise")]}),
+                    (("a", 3), "periods must be two whole"), ((5, 3), "periods must rise"),
+                    ((0, 3), "periods must rise within 1 and 16"),
+                    ((4, 17), "periods must rise within 1 and 16")]}),
     (without_heads, {"model": DECODER, "heads": [(0, 0)]}, kind("model", "Decoder") | WITHOUT),
     (heads.accuracy, {"model": DECODER, "repeats": REPEATS},
      kind("model", "Decoder") | some("repeats", ([Repeat("ab", 0, 2)], "must hold a copied"))),
@@ -328,38 +362,38 @@ TABLE = [
 ]  # fmt: skip
 
 
-def use(function, arguments):
+def call(function, arguments):
     """Call it; a context manager only begins its work when it is entered."""
-    found = function(**arguments)
+    result = function(**arguments)
     if function is without_heads:
-        with found:
+        with result:
             pass
 
 
 @pytest.fixture
 def right(tmp_path):
-    def arguments(given):
+    def copy_arguments(given):
         given = {k: copy.deepcopy(v) if k == "model" else v for k, v in given.items()}
         return given | ({"path": tmp_path / "new"} if given.get("path", "") is None else {})
 
-    return arguments
+    return copy_arguments
 
 
-def named(value):
+def name_case(value):
     return value.__qualname__ if callable(value) else ""
 
 
-@pytest.mark.parametrize(("function", "given", "wrong"), TABLE, ids=named)
-def test_a_wrong_argument_is_refused_by_a_sentence_of_ours(function, given, wrong, right):
-    use(function, right(given))
+@pytest.mark.parametrize(("function", "given", "wrong"), TABLE, ids=name_case)
+def test_a_wrong_argument_is_refused_with_a_message_of_attnbook(function, given, wrong, right):
+    call(function, right(given))
     for name, values in wrong.items():
         for value, message in values:
             with pytest.raises((TypeError, ValueError, FileNotFoundError), match=message) as raised:
-                use(function, right(given) | {name: value})
+                call(function, right(given) | {name: value})
             where = traceback.extract_tb(raised.tb)[-1].filename
             assert Path(where).is_relative_to(Path(attnbook.__file__).parent), (name, value)
 
 
-@pytest.mark.parametrize(("function", "given", "wrong"), TABLE, ids=named)
+@pytest.mark.parametrize(("function", "given", "wrong"), TABLE, ids=name_case)
 def test_every_argument_is_in_the_table(function, given, wrong):
     assert {*given, *wrong} == {*inspect.signature(function).parameters} == {*wrong}

@@ -1,4 +1,4 @@
-"""Characters as tokens: what is known, what is refused."""
+"""Characters as tokens: encoding, decoding, padding, refusals."""
 
 import pytest
 import torch
@@ -16,12 +16,12 @@ def test_characters_are_numbered_in_their_order_after_the_special_three():
 
 
 @given(st.text(alphabet="9. März", min_size=1, max_size=20))
-def test_decoding_undoes_encoding(text):
+def test_decoding_is_the_inverse_of_encoding(text):
     vocabulary = Vocabulary("9. März")
     assert vocabulary.decode(vocabulary.encode(text)) == text
 
 
-def test_decoding_ends_at_the_first_end_and_skips_what_is_no_character():
+def test_decoding_stops_at_the_first_end_and_skips_other_special_tokens():
     assert Vocabulary("ab").decode([BEGIN, 4, PAD, 3, END, 3]) == "ba"
 
 
@@ -47,18 +47,6 @@ def test_a_text_that_cannot_be_read_is_refused(text, error, message):
     assert len(vocabulary.encode("9" * MAX_LENGTH)) == MAX_LENGTH
     with pytest.raises(error, match=message):
         vocabulary.encode(text)
-
-
-@pytest.mark.parametrize(
-    ("characters", "error", "message"),
-    [
-        ("", ValueError, "characters must hold at least one character, got ''"),
-        (["a"], TypeError, "characters must be a string, got list"),
-    ],
-)
-def test_a_vocabulary_of_nothing_is_refused(characters, error, message):
-    with pytest.raises(error, match=message):
-        Vocabulary(characters)
 
 
 def test_rows_are_padded_to_the_right():

@@ -1,1 +1,1 @@
-"""Where a translator looked."""
+"""Where a translator attended."""

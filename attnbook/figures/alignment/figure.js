@@ -1,4 +1,4 @@
-// The alignment figure: a translation, and where each of its characters looked.
+// The alignment figure: a translation, and where the model attended before each of its characters.
 /** @import { Place, Shown } from "../shared/types" */
 /** @import { Translated } from "./types" */
 import { isRightToLeft } from "../shared/characters.js";
@@ -63,7 +63,7 @@ function drawAlignment(place) {
     heat.paint(step);
     table.paint(weights, step);
     put(readout, { text: sentence(shown, weights, step) });
-    output.paint(step); // the last one, because it measures the page
+    output.paint(step); // last, because it measures the page
   };
   return mountFigure(place, { elements, traits: ["date", "step"], paint }).close;
 }

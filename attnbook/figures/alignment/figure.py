@@ -1,4 +1,4 @@
-"""`AlignmentFigure`: step through a translation and see where each character looked."""
+"""`AlignmentFigure`: step through a translation and see where the model attended."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from attnbook.models.translator.dates import WrittenDate
 
 MOST_DATES = 64
-SPACE, SILENCE = "␣", "(nothing)"
+SPACE, EMPTY = "␣", "(nothing)"
 
 
 class AlignmentFigure(Figure):
-    """A translation, character by character: where the model looked before it wrote each one.
+    """A translation, character by character: where the model attended before it wrote each one.
 
     The model translates each text once, alone and greedily. The scores of its attention
-    layer, with the decoder's states as queries and the encoder's as keys, are kept; the
+    layer, with the decoder's states as queries and the encoder's as keys, are stored; the
     softmax runs in the page, in double precision, so the figure works without a kernel.
 
     Args:
@@ -40,7 +40,7 @@ class AlignmentFigure(Figure):
         action: one sentence above the figure that asks for one action.
         caption: one sentence below the figure.
 
-    Traits that follow the reader's hand, and can be set: `date`, which text, and `step`,
+    Traits that the reader's controls change, and that can be set: `date`, which text, and `step`,
     which character of its output, both from 0. A date with fewer steps takes the last.
 
     Raises:
@@ -69,9 +69,9 @@ class AlignmentFigure(Figure):
         action: str = "",
         caption: str = "",
     ) -> None:
-        _check(model, dates)
+        _check_arguments(model, dates)
         with evaluating(model):
-            translations = [_translation(model, date) for date in dates]
+            translations = [_make_translation(model, date) for date in dates]
         super().__init__(
             kind="alignment", translations=translations, action=action, caption=caption
         )
@@ -87,23 +87,23 @@ class AlignmentFigure(Figure):
 
     @traitlets.validate("date")
     def _check_date(self, proposal: Any) -> Any:  # noqa: ANN401 - traitlets' own type
-        return _checked("date", proposal["value"], "dates", len(self.translations))
+        return _check_index("date", proposal["value"], "dates", len(self.translations))
 
     @traitlets.validate("step")
     def _check_step(self, proposal: Any) -> Any:  # noqa: ANN401 - traitlets' own type
-        count = self._num_steps() if self.translations else 0
-        return _checked("step", proposal["value"], "steps", count)
+        count = self._count_steps() if self.translations else 0
+        return _check_index("step", proposal["value"], "steps", count)
 
-    def _num_steps(self) -> int:
-        # At least one: of an output without characters, step 0 can be chosen. A wrong date
-        # that came together with a step is refused by its own check.
+    def _count_steps(self) -> int:
+        # At least one, so that step 0 of an empty output can be chosen. A wrong date that is
+        # set together with a step is refused by its own check.
         shown = self.translations[min(self.date, len(self.translations) - 1)]
         return max(1, len(shown["output"]))
 
     @traitlets.observe("date")
     def _describe(self, _change: object = None) -> None:
         if self.translations:
-            self.step = min(self.step, self._num_steps() - 1)
+            self.step = min(self.step, self._count_steps() - 1)
             self._write_text(self._lines())
 
     def _lines(self) -> Iterator[str]:
@@ -111,37 +111,37 @@ class AlignmentFigure(Figure):
         for each in self.translations:
             text, output = "".join(each["text"]), "".join(each["output"])
             differs = each["expected"] not in ("", output)
-            yield f"{text} -> {output or SILENCE}" + f" (expected {each['expected']})" * differs
+            yield f"{text} -> {output or EMPTY}" + f" (expected {each['expected']})" * differs
         shown = self.translations[self.date]
         yield f"Date {self.date}, {''.join(shown['text'])}:"
         for step, weights in enumerate(self.attention_weights.tolist()):
-            yield _line(shown, step, weights)
+            yield _describe_step(shown, step, weights)
 
 
-def _line(shown: dict[str, Any], step: int, weights: list[float]) -> str:
-    """Say what a step wrote, where its peak is, and how much weight is in the gold span."""
+def _describe_step(shown: dict[str, Any], step: int, weights: list[float]) -> str:
+    """Describe what a step wrote, where its peak is, and the weight in the gold span."""
     field = shown["fields"][step]
     scores = shown["scores"][step]
     peak = scores.index(max(scores))  # the first, if there are several
-    said = f"{step:4} {_quoted(shown['output'][step])}{' ' * bool(field)}{field}"
-    said += f": peak {_quoted(shown['text'][peak])} at {peak}"
+    line = f"{step:4} {_quote(shown['output'][step])}{' ' * bool(field)}{field}"
+    line += f": peak {_quote(shown['text'][peak])} at {peak}"
     if field not in shown["spans"]:
-        return said
+        return line
     inside = sum(weights[slice(*shown["spans"][field])])
-    return f"{said}, {inside:.3f} inside"
+    return f"{line}, {inside:.3f} inside"
 
 
-def _quoted(character: str) -> str:
+def _quote(character: str) -> str:
     return f'"{SPACE if character.isspace() else character}"'
 
 
-def _checked(name: str, value: int, counted: str, count: int) -> int:
-    if count and value >= count:  # the constructor's own have not come yet
-        raise traitlets.TraitError(f"{name} must lie in [0, {counted}={count}), got {value}")
+def _check_index(name: str, value: int, items: str, count: int) -> int:
+    if count and value >= count:  # unknown while the constructor sets the traits
+        raise traitlets.TraitError(f"{name} must lie in [0, {items}={count}), got {value}")
     return int(value)  # True is 1
 
 
-def _check(model: Any, dates: Any) -> None:  # noqa: ANN401 - anything may have come
+def _check_arguments(model: Any, dates: Any) -> None:  # noqa: ANN401 - anything may have come
     if not isinstance(model, Translator):
         raise TypeError(f"model must be a Translator, got {type(model).__name__}")
     if model.attention is None:
@@ -158,32 +158,32 @@ def _check(model: Any, dates: Any) -> None:  # noqa: ANN401 - anything may have 
 
 
 def _is_date(given: object) -> bool:
-    # Not by its class: attnbook.models.translator.dates needs Babel, this figure does not.
+    # Not by its class, because attnbook.models.translator.dates needs Babel.
     return all(hasattr(given, name) for name in ("text", "iso", "spans", "locale"))
 
 
-def _translation(model: Translator, date: WrittenDate | str) -> dict[str, Any]:
+def _make_translation(model: Translator, date: WrittenDate | str) -> dict[str, Any]:
     text = date if isinstance(date, str) else date.text
     (found,) = model.translate([text])
     check_count("steps", len(found.output), least=0)
-    fields = {} if isinstance(date, str) else _fields()
+    fields = {} if isinstance(date, str) else _field_by_step()
     return {
         "text": list(text),
         "output": list(found.output),
         "expected": "" if isinstance(date, str) else date.iso,
         "locale": "" if isinstance(date, str) else date.locale,
         "fields": [fields.get(step, "") for step in range(len(found.output))],
-        "spans": {} if isinstance(date, str) else _spans(date),
-        # Double precision would make a page of many dates twice as heavy, and shows the same.
-        "scores": numbers("scores", _scores(model, text, found.output).float()),
+        "spans": {} if isinstance(date, str) else _check_spans(date),
+        # Single precision: double would double the size of a page, and shows the same.
+        "scores": numbers("scores", _compute_scores(model, text, found.output).float()),
     }
 
 
-def _fields() -> dict[int, str]:
+def _field_by_step() -> dict[int, str]:
     return {step: field for field, steps in DIGITS.items() for step in steps}
 
 
-def _spans(date: WrittenDate) -> dict[str, list[int]]:
+def _check_spans(date: WrittenDate) -> dict[str, list[int]]:
     for field, (start, end) in date.spans.items():
         if not 0 <= start < end <= len(date.text):
             raise ValueError(
@@ -193,8 +193,8 @@ def _spans(date: WrittenDate) -> dict[str, list[int]]:
     return {field: list(span) for field, span in date.spans.items() if field in DIGITS}
 
 
-def _scores(model: Translator, text: str, output: str) -> Float[Tensor, "steps keys"]:
-    """Write the output again, and let the layer score the states that it was written from."""
+def _compute_scores(model: Translator, text: str, output: str) -> Float[Tensor, "steps keys"]:
+    """Decode the output again, and score the decoder's states with the attention layer."""
     encoded = model.encode(*model.read([text]))
     state = model.first_state(encoded)
     written = [BEGIN, *(model.target.encode(output) if output else [])]

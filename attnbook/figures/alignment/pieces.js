@@ -7,7 +7,7 @@ import { make, put } from "../shared/elements.js";
 import { folded, tableRow, titledTable } from "../shared/tables.js";
 import { goldBoxes, goldOf, peakOf, weightInside, wrongSteps } from "./steps.js";
 
-const [MOST_WIDE, MOST_NARROW] = [36, 20]; // columns beside each other: on a page, on a phone
+const [MOST_WIDE, MOST_NARROW] = [36, 20]; // columns in a row: on a page, on a phone
 const MOST_NAMED = 24; // rows of the small picture that have a name
 
 /** A character as the figure shows it. @param {string} text @param {Attributes} attributes */
@@ -30,7 +30,7 @@ function band(name, note, ...content) {
 }
 
 /**
- * The output over the slider that walks along it; what was expected, where it differs.
+ * The output over the slider of its steps; the expected output, where it differs.
  * @param {(step: number) => void} onChoose
  */
 export function outputBand(onChoose) {
@@ -89,7 +89,7 @@ export function outputBand(onChoose) {
  */
 function outputButton({ output, expected }, step, wrong, onChoose) {
   const name = `step ${step}: "${output[step]}"${wrong ? `, wrong, expected "${[...expected][step] ?? "nothing"}"` : ""}`;
-  // The slider walks the same steps by keyboard: a character needs no stop of its own.
+  // Not focusable, because the slider reaches the same steps by keyboard.
   const attributes = { type: "button", tabindex: -1, class: wrong ? "wrong" : null, "aria-label": name };
   const button = make("button", attributes, character(output[step]));
   button.addEventListener("click", () => onChoose(step));
@@ -134,7 +134,7 @@ export function textBand() {
     columns.style.setProperty("--narrow", String(columnsFor(count, MOST_NARROW)));
     put(note, {
       text: rightToLeft
-        ? "Written from right to left; here its characters stand in reading order, from left to right."
+        ? "Written from right to left; here its characters are in reading order, from left to right."
         : "",
     });
   };
@@ -143,9 +143,9 @@ export function textBand() {
     const gold = weights.length ? goldOf(shown, step) : null;
     const peak = weights.length ? peakOf(shown.scores[step]) : -1;
     parts.forEach((part, i) => {
-      // Not its height: to lay the page out again costs more.
+      // Not its height, which would lay out the page again.
       put(part.bar, { style: `scale: 1 ${(weights[step]?.[i] ?? 0).toFixed(4)}` });
-      put(part.element, { class: columnClass(i, gold, peak) });
+      put(part.element, { class: classesOf(i, gold, peak) });
     });
     goldName.remove();
     peakName.remove();
@@ -157,8 +157,8 @@ export function textBand() {
   return { element, build, paint };
 }
 
-/** What a column is, for its look. @param {number} i @param {Ends | null} gold @param {number} peak */
-function columnClass(i, gold, peak) {
+/** The CSS classes of a column. @param {number} i @param {Ends | null} gold @param {number} peak */
+function classesOf(i, gold, peak) {
   const within = gold && gold[0] <= i && i < gold[1];
   /** @type {Record<string, boolean | null>} */
   const names = { peak: i === peak, gold: within, first: within && i === gold[0], last: within && i === gold[1] - 1 };

@@ -1,4 +1,4 @@
-// What the alignment figure says of a translation. Nothing here touches the page.
+// The alignment figure's sentences and numbers of a translation: pure functions.
 /** @import { Ends } from "../shared/types" */
 /** @import { Translated } from "./types" */
 import { maskedSoftmax } from "../shared/attention.js";
@@ -29,20 +29,20 @@ export function weightInside(weights, [start, end]) {
   return weights.slice(start, end).reduce((sum, weight) => sum + weight, 0);
 }
 
-/** The steps that were expected otherwise. @param {Translated} shown */
+/** The steps whose character is not the expected one. @param {Translated} shown */
 export function wrongSteps({ output, expected }) {
   const wanted = [...expected];
   return output.flatMap((character, step) => (expected && character !== wanted[step] ? [step] : []));
 }
 
-/** What a text is called among the others; its direction stays its own. @param {Translated} shown */
+/** The name of a text in the list; its direction is isolated from the name's. @param {Translated} shown */
 export function optionName({ text, locale }) {
   const isolated = `\u2068${text.join("")}\u2069`;
   return locale ? `${locale}: ${isolated}` : isolated;
 }
 
 /**
- * What a step wrote, as what, and what was expected.
+ * The character that a step wrote, its field, and the expected one.
  * @param {Translated} shown
  * @param {number} step
  */
@@ -53,7 +53,7 @@ export function written(shown, step) {
   const wanted = [...expected][step];
   const wrong = wrongSteps(shown).includes(step) ? ` where ${wanted ? `"${wanted}"` : "nothing"} is expected` : "";
   if (!expected) return quoted;
-  if (field) return `${quoted}${wrong}, ${/\d/.test(output[step]) ? "a digit of" : "in the place of"} the ${field}`;
+  if (field) return `${quoted}${wrong}, ${/\d/.test(output[step]) ? "a digit of" : "at a position of"} the ${field}`;
   return `${quoted}${wrong}${output[step] === "-" ? ", a hyphen" : ""}: no gold span`;
 }
 
@@ -67,10 +67,10 @@ export function sentence(shown, weights, step) {
   if (!shown.output.length) return "The model wrote nothing for this text.";
   const peak = peakOf(shown.scores[step]);
   const gold = goldOf(shown, step);
-  const said = `Step ${step} writes ${written(shown, step)}. The peak is on "${visible(shown.text[peak])}"`;
-  if (!gold) return `${said}, with ${weights[step][peak].toFixed(3)} of the weight.`;
+  const start = `Step ${step} writes ${written(shown, step)}. The peak is on "${visible(shown.text[peak])}"`;
+  if (!gold) return `${start}, with ${weights[step][peak].toFixed(3)} of the weight.`;
   const side = gold[0] <= peak && peak < gold[1] ? "inside" : "outside";
-  return `${said}, ${side} the gold span; ${weightInside(weights[step], gold).toFixed(3)} of the weight lies inside.`;
+  return `${start}, ${side} the gold span; ${weightInside(weights[step], gold).toFixed(3)} of the weight lies inside.`;
 }
 
 /** One box for each field: its gold span, over the steps that write it. @param {Translated} shown */

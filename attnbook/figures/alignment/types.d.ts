@@ -1,11 +1,11 @@
-// What the alignment figure's JavaScript is made of: nothing here reaches a page.
+// Types of the alignment figure; nothing here reaches a page.
 import type { Ends } from "../shared/types";
 
-/** A text and its translation, character by character; with neither expectation nor spans, if it came as a string. */
+/** A text and its translation, character by character; without expected output and spans, if it was given as a string. */
 export interface Translated {
   text: string[];
   output: string[];
-  /** What the output should be; "" if nobody says. */
+  /** What the output should be; "" if it is not known. */
   expected: string;
   locale: string;
   /** What each step writes a part of; "" for none. */

@@ -1,4 +1,4 @@
-// What attention costs, counted as in attnbook/costs/counting.py, and said in words. Pure functions.
+// The costs of attention, counted as in attnbook/costs/counting.py, and their sentences: pure functions.
 /** @import { Model } from "../shared/types" */
 /** @import { Cost, Counts, Layer, Programs, Rates, SizeName, Traits, Way, Words } from "./types" */
 
@@ -38,7 +38,7 @@ const FORWARD = {
   },
 };
 
-/** What gradients add, beside two products for each. @type {Programs<(parts: Terms) => Counts>} */
+/** What gradients add to two products for each product. @type {Programs<(parts: Terms) => Counts>} */
 const BACKWARD = {
   additive: {
     formula: ({ pairs, units }) => ({ "multiply-add": 2 * units + 2 * pairs, addition: 2 * units }),
@@ -53,7 +53,7 @@ const BACKWARD = {
 };
 
 /**
- * Numbers at the peak beside the inputs.
+ * Numbers at the peak besides the inputs.
  * @type {Programs<(parts: Terms, sizes: number[], training: boolean) => number>}
  */
 const NUMBERS = {
@@ -88,7 +88,7 @@ export function operations(layer, way, sizes, training) {
 }
 
 /**
- * Bytes at the peak beside the inputs; as `operations`.
+ * Bytes at the peak besides the inputs; as `operations`.
  * @param {Layer} layer
  * @param {Way} way
  * @param {number[]} sizes
@@ -136,13 +136,13 @@ export function sweepOf(model) {
   return STEPS.map((step) => costsOf(model, [batch, 2 ** step, 2 ** step, size]));
 }
 
-/** In so many digits; times, which are predicted, in two. @param {number} number */
+/** A number with some digits; two for times, which are predicted. @param {number} number */
 export function round(number, digits = 2) {
   return String(Number(number.toPrecision(digits)));
 }
 
 /** @param {number} bytes */
-export function sayBytes(bytes) {
+export function formatBytes(bytes) {
   const units = ["bytes", "KiB", "MiB", "GiB", "TiB"];
   let [number, unit] = [bytes, 0];
   while (number >= 1024 && unit < units.length - 1) [number, unit] = [number / 1024, unit + 1];
@@ -150,14 +150,14 @@ export function sayBytes(bytes) {
 }
 
 /** @param {number} seconds */
-export function saySeconds(seconds) {
+export function formatSeconds(seconds) {
   if (seconds >= 7200) return `${round(seconds / 3600)} hours`;
   if (seconds >= 120) return `${round(seconds / 60)} minutes`;
   if (seconds >= 1) return `${round(seconds)} s`;
   return seconds >= 1e-3 ? `${round(seconds * 1e3)} ms` : `${round(seconds * 1e6)} µs`;
 }
 
-/** How the second of two compares. @param {number[]} pair @param {Words} words */
+/** How the second of two numbers compares with the first. @param {number[]} pair @param {Words} words */
 export function compare([first, second], [less, more, same]) {
   if (round(Math.max(first, second) / Math.min(first, second)) === "1") return same;
   return second < first ? `${round(first / second)} times ${less}` : `${round(second / first)} times ${more}`;
@@ -169,24 +169,24 @@ export const MEMORY_WORDS = ["less", "more", "the same"];
 export const TIME_WORDS = ["faster", "slower", "just as fast"];
 
 /** Sizes, as they are multiplied. @param {Layer} layer @param {number[]} sizes */
-export function saySizes(layer, [batch, queries, keys, size]) {
+export function formatSizes(layer, [batch, queries, keys, size]) {
   const width = layer === "additive" ? `${size} hidden units` : `d = ${size}`;
   return `${batch} × ${queries} × ${keys} pairs${layer === "additive" ? " × " : ", "}${width}`;
 }
 
-/** Bytes, and a word where they are many. @param {number} bytes */
-export function sayNeed(bytes) {
-  return bytes > LAPTOP ? `${sayBytes(bytes)} (more than most laptops have)` : sayBytes(bytes);
+/** Bytes, with a warning where they are many. @param {number} bytes */
+export function formatNeed(bytes) {
+  return bytes > LAPTOP ? `${formatBytes(bytes)} (more than most laptops have)` : formatBytes(bytes);
 }
 
-/** What the picture says, in two sentences. @param {Model<Traits>} model */
+/** The picture in two sentences. @param {Model<Traits>} model */
 export function sentence(model) {
   const sizes = sizesOf(model);
   const costs = costsOf(model, sizes);
   const [bytes, seconds] = [costs.map((cost) => cost.bytes), costs.map((cost) => cost.seconds)];
   return (
-    `${saySizes(model.get("layer"), sizes)}: the formula needs ${sayNeed(bytes[0])}, ` +
-    `ours ${sayNeed(bytes[1])}: ${compare(bytes, MEMORY_WORDS)}. Predicted time ${saySeconds(seconds[0])}, ` +
-    `ours ${saySeconds(seconds[1])}: ${compare(seconds, TIME_WORDS)}.`
+    `${formatSizes(model.get("layer"), sizes)}: the formula needs ${formatNeed(bytes[0])}, ` +
+    `ours ${formatNeed(bytes[1])}: ${compare(bytes, MEMORY_WORDS)}. Predicted time ${formatSeconds(seconds[0])}, ` +
+    `ours ${formatSeconds(seconds[1])}: ${compare(seconds, TIME_WORDS)}.`
   );
 }

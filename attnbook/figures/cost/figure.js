@@ -7,7 +7,7 @@ import { slider } from "../shared/controls.js";
 import { make, ownName, put } from "../shared/elements.js";
 import { mountFigure, setterOf } from "../shared/mount.js";
 import { costsOf, STEPS, sentence, sizesOf, sweepOf, WAYS } from "./counts.js";
-import { LEFT, numberTables, PLOTS, placeOf, plot, settingOf } from "./pieces.js";
+import { LEFT, numberTables, PLOTS, plot, positionOf, settingOf } from "./pieces.js";
 
 const CHOICES = {
   layer: { additive: "additive", dot: "dot product" },
@@ -64,7 +64,7 @@ function powerSlider(name, { ends, note }, onChoose) {
   return { element, paint };
 }
 
-/** What the dots are, or where they would be seen. @param {Model<Traits>} model */
+/** What the dots are, or the setting that has dots. @param {Model<Traits>} model */
 function dotsNote(model) {
   const now = settingOf(model);
   const [layer, mode] = [model.get("layer"), model.get("mode")];
@@ -88,7 +88,7 @@ function plotsOf(model) {
   /** @param {Cost[]} costs @param {Cost[][]} sweep */
   const paint = (costs, sweep) => {
     const [, queries, keys] = sizesOf(model);
-    plots.forEach((part) => part.paint(costs, sweep, placeOf(queries, keys)));
+    plots.forEach((part) => part.paint(costs, sweep, positionOf(queries, keys)));
   };
   return { element, paint };
 }

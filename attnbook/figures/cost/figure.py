@@ -26,11 +26,12 @@ class CostFigure(Figure):
     """What attention costs: time and memory, by the formula as it is written and by our layers.
 
     Operations and memory are counted in the page, by `operations` and `peak_bytes` of
-    `attnbook.costs`; times are predicted from measured points, which are drawn beside
-    the curves where they belong. So the sliders work without a kernel.
+    `attnbook.costs`; times are predicted from measured points, which are drawn next to
+    the curves at the sizes they were measured at. So the sliders work without a kernel.
 
     Args:
-        points: what was measured, and where; by default `attnbook.costs.predicting.measured()`.
+        points: measured points and their machine; by default
+            `attnbook.costs.predicting.measured()`.
         batch: a power of two from 1 to 64.
         queries, keys: powers of two from 16 to 4096, for each example.
         size: num_hiddens of additive attention, d of dot products (and of the values):
@@ -40,7 +41,7 @@ class CostFigure(Figure):
         action: one sentence above the figure that asks for one action.
         caption: one sentence below the figure.
 
-    Traits that follow the reader's hand, and can be set: `batch`, `num_queries`,
+    Traits that the reader's controls change, and that can be set: `batch`, `num_queries`,
     `num_keys`, `size`, `layer`, `mode`.
 
     Raises:
@@ -141,30 +142,33 @@ class CostFigure(Figure):
         for way, name in zip(WAYS, ("the formula", "ours"), strict=True):
             lines.append(
                 f"{name}: {sum(self.operations(way).values()):,} operations, "
-                f"{self.bytes(way):,} bytes, {say_seconds(self.seconds(way))}"
+                f"{self.bytes(way):,} bytes, {format_seconds(self.seconds(way))}"
             )
         return lines
 
     def _sentence(self) -> str:
+        sizes = _format_sizes(self.layer, self.sizes)
         memory, time = [[measure(way) for way in WAYS] for measure in (self.bytes, self.seconds)]
         return (
-            f"{_say_sizes(self.layer, self.sizes)}: the formula needs {_say_need(memory[0])}, "
-            f"ours {_say_need(memory[1])}: {_compare(memory, ('less', 'more', 'the same'))}. "
-            f"Predicted time {say_seconds(time[0])}, ours {say_seconds(time[1])}: "
+            f"{sizes}: the formula needs {_format_need(memory[0])}, "
+            f"ours {_format_need(memory[1])}: {_compare(memory, ('less', 'more', 'the same'))}. "
+            f"Predicted time {format_seconds(time[0])}, ours {format_seconds(time[1])}: "
             f"{_compare(time, ('faster', 'slower', 'just as fast'))}."
         )
 
 
 def _rates(known: Measured) -> dict[str, list[float]]:
     return {
-        f"{layer} {way} {mode}": [_short(x) for x in fit_rates(layer, way, mode, known.points)]
+        f"{layer} {way} {mode}": [
+            _round_rate(rate) for rate in fit_rates(layer, way, mode, known.points)
+        ]
         for layer, way in PROGRAMS
         for mode in MODES
     }
 
 
-def _short(rate: float) -> float:
-    return float(f"{rate:.3g}")  # of more digits a measurement knows nothing
+def _round_rate(rate: float) -> float:
+    return float(f"{rate:.3g}")  # a measurement has no more digits
 
 
 def _points(known: Measured) -> dict[str, list[list[float]]]:
@@ -175,25 +179,25 @@ def _points(known: Measured) -> dict[str, list[list[float]]]:
     return found
 
 
-# The page says the same in counts.js.
+# counts.js formats numbers in the same way.
 
 
 def _round(number: float, digits: int = 2) -> str:
-    """In so many digits, halves rounded up as in JavaScript; times, which are predicted, in two."""
+    """Format with some digits, halves rounded up as in JavaScript; two for predicted times."""
     rounded = Context(prec=digits, rounding=ROUND_HALF_UP).create_decimal_from_float(number)
     return f"{float(rounded):.15g}"
 
 
-def say_bytes(number: float) -> str:
-    """Say so many bytes in three digits."""
+def format_bytes(number: float) -> str:
+    """Format bytes with three digits."""
     units = ["bytes", "KiB", "MiB", "GiB", "TiB"]
     while number >= 1024 and len(units) > 1:
         number, units = number / 1024, units[1:]
     return f"{_round(number, 3)} {units[0]}"
 
 
-def say_seconds(seconds: float) -> str:
-    """Say a time in two digits."""
+def format_seconds(seconds: float) -> str:
+    """Format a time with two digits."""
     if seconds >= 7200:
         return f"{_round(seconds / 3600)} hours"
     if seconds >= 120:
@@ -203,15 +207,15 @@ def say_seconds(seconds: float) -> str:
     return f"{_round(seconds * 1e3)} ms" if seconds >= 1e-3 else f"{_round(seconds * 1e6)} µs"
 
 
-def _say_sizes(layer: str, sizes: Sizes) -> str:
+def _format_sizes(layer: str, sizes: Sizes) -> str:
     pairs = f"{sizes.batch} × {sizes.queries} × {sizes.keys} pairs"
     additive = layer == "additive"
     return f"{pairs} × {sizes.size} hidden units" if additive else f"{pairs}, d = {sizes.size}"
 
 
-def _say_need(number: float) -> str:
-    said = say_bytes(number)
-    return f"{said} (more than most laptops have)" if number > LAPTOP else said
+def _format_need(number: float) -> str:
+    text = format_bytes(number)
+    return f"{text} (more than most laptops have)" if number > LAPTOP else text
 
 
 def _compare(pair: list[float], words: tuple[str, str, str]) -> str:

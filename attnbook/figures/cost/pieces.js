@@ -1,11 +1,21 @@
-// What the cost figure is made of: its plots, and the tables of the numbers behind them.
+// The cost figure's plots, and the tables of the numbers behind them.
 /** @import { Ends, Model, Point } from "../shared/types" */
 /** @import { Cost, Traits, Words } from "./types" */
 
 import { curve, dotAt, fromLeft, fromTop, graph, ruler, segment } from "../shared/axes.js";
 import { make, put } from "../shared/elements.js";
 import { folded, titledTable } from "../shared/tables.js";
-import { compare, LAPTOP, MEMORY_WORDS, STEPS, sayBytes, saySeconds, sizesOf, TIME_WORDS, WAYS } from "./counts.js";
+import {
+  compare,
+  formatBytes,
+  formatSeconds,
+  LAPTOP,
+  MEMORY_WORDS,
+  STEPS,
+  sizesOf,
+  TIME_WORDS,
+  WAYS,
+} from "./counts.js";
 
 const NAMES = { formula: "the formula", ours: "ours" };
 /**
@@ -13,8 +23,8 @@ const NAMES = { formula: "the formula", ours: "ours" };
  * @typedef {object} Plot
  * @property {string} title
  * @property {"seconds"|"bytes"} name
- * @property {(number: number) => number} place as a power
- * @property {(number: number) => string} say
+ * @property {(number: number) => number} toPower
+ * @property {(number: number) => string} format
  * @property {Words} words
  * @property {Ends} ends
  * @property {[power: number, text: string][]} ticks
@@ -24,8 +34,8 @@ export const PLOTS = [
   {
     title: "Time, predicted",
     name: "seconds",
-    place: Math.log10,
-    say: saySeconds,
+    toPower: Math.log10,
+    format: formatSeconds,
     words: TIME_WORDS,
     ends: [-5, 4.5],
     ticks: [
@@ -38,8 +48,8 @@ export const PLOTS = [
   {
     title: "Memory at the peak",
     name: "bytes",
-    place: Math.log2,
-    say: sayBytes,
+    toPower: Math.log2,
+    format: formatBytes,
     words: MEMORY_WORDS,
     ends: [10, 45],
     ticks: [
@@ -53,14 +63,14 @@ export const PLOTS = [
 export const LEFT = fromLeft([STEPS[0], STEPS[STEPS.length - 1]]);
 
 /** The position of so many queries and keys on the axis: by their pairs. @param {number} queries @param {number} keys */
-export function placeOf(queries, keys) {
+export function positionOf(queries, keys) {
   return LEFT((Math.log2(queries) + Math.log2(keys)) / 2);
 }
 
 /** The position of a number on an axis that points up, at its ends if it lies beyond. @param {Plot} about */
-function heightOn({ ends, place }) {
+function heightOn({ ends, toPower }) {
   const top = fromTop(ends);
-  return (/** @type {number} */ number) => Math.min(100, Math.max(0, top(place(number))));
+  return (/** @type {number} */ number) => Math.min(100, Math.max(0, top(toPower(number))));
 }
 
 /** A spot: round for the formula, square for ours. @param {string} className @param {number} x @param {number} y */
@@ -80,7 +90,7 @@ function measuredDots(model, { name }, height) {
   for (const [program, points] of Object.entries(model.get("points"))) {
     const [layer, way, mode] = program.split(" ");
     for (const [batch, queries, keys, size, seconds, bytes] of points) {
-      const x = placeOf(queries, keys);
+      const x = positionOf(queries, keys);
       if (x < 0 || x > 100) continue;
       const key = [layer, mode, batch, size].join();
       if (!groups.has(key)) groups.set(key, make("svg:g"));
@@ -92,7 +102,7 @@ function measuredDots(model, { name }, height) {
   return groups;
 }
 
-/** Of which measured points the picture shows some. @param {Model<Traits>} model */
+/** The setting whose measured points the picture shows. @param {Model<Traits>} model */
 export function settingOf(model) {
   return /** @type {const} */ (["layer", "mode", "batch", "size"]).map((name) => model.get(name)).join();
 }
@@ -103,7 +113,7 @@ export function settingOf(model) {
  * @param {Plot} about
  */
 export function plot(model, about) {
-  const { title, name, say, words, ends, ticks } = about;
+  const { title, name, format, words, ends, ticks } = about;
   const [top, height] = [fromTop(ends), heightOn(about)];
   const groups = measuredDots(model, about, height);
   const measured = make("svg:g");
@@ -124,8 +134,8 @@ export function plot(model, about) {
     measured,
     ...dots,
   );
-  const beside = ruler("beside");
-  beside.paint(ticks.map(([y, text]) => ({ at: top(y), text })));
+  const labels = ruler("beside");
+  labels.paint(ticks.map(([y, text]) => ({ at: top(y), text })));
   const warning = make("span", {
     class: "limit-name",
     text: "16 GiB: most laptops end here",
@@ -140,7 +150,7 @@ export function plot(model, about) {
     "div",
     { class: "cost-plot", role: "group", "aria-label": title },
     make("div", { class: "cost-title" }, make("b", { text: title }), ...keys, verdict),
-    make("div", { class: "cost-box" }, picture, beside.element, ...(limit.length ? [warning] : [])),
+    make("div", { class: "cost-box" }, picture, labels.element, ...(limit.length ? [warning] : [])),
   );
   /** @param {Cost[]} costs @param {Cost[][]} sweep @param {number} x */
   const paint = (costs, sweep, x) => {
@@ -148,7 +158,7 @@ export function plot(model, about) {
     costs.forEach((cost, i) => {
       const y = height(cost[name]);
       put(dots[i], dotAt(x, y));
-      put(numbers[i], { text: say(cost[name]) });
+      put(numbers[i], { text: format(cost[name]) });
       lines[i].paint(sweep.map((both, step) => [LEFT(STEPS[step]), height(both[i][name])]));
     });
     put(verdict, {
@@ -164,13 +174,13 @@ export function plot(model, about) {
   return { element, paint };
 }
 
-/** @typedef {{value: number | string, text: string}} Told a number, and the words for it */
+/** @typedef {{value: number | string, text: string}} Content a number, and its text */
 
-/** A row of a table; each number with the words for it and its full precision. @param {number} count */
+/** A row of a table; each number with its text and its full precision. @param {number} count */
 function row(count) {
   const heading = make("th", { scope: "row" });
   const cells = Array.from({ length: count }, () => make("td"));
-  /** @param {string} name @param {Told[]} contents */
+  /** @param {string} name @param {Content[]} contents */
   const paint = (name, contents) => {
     put(heading, { text: name });
     contents.forEach(({ value, text }, i) => put(cells[i], { text, "data-value": value }));
@@ -190,8 +200,8 @@ function table(names, rows) {
 }
 
 const counted = (/** @type {number} */ value) => ({ value, text: value.toLocaleString("en") });
-const timed = (/** @type {number} */ value) => ({ value, text: saySeconds(value) });
-const sized = (/** @type {number} */ value) => ({ value, text: sayBytes(value) });
+const timed = (/** @type {number} */ value) => ({ value, text: formatSeconds(value) });
+const sized = (/** @type {number} */ value) => ({ value, text: formatBytes(value) });
 const KINDS = {
   product: "multiply-adds in matrix products",
   "multiply-add": "other multiply-adds",
@@ -201,7 +211,7 @@ const KINDS = {
   exponential: "exponentials",
 };
 
-/** @typedef {[name: string, tell: (cost: Cost) => Told]} Line a row's name, and what it tells of a way */
+/** @typedef {[name: string, contentOf: (cost: Cost) => Content]} Line a row's name, and its content for a way */
 
 /** The numbers at the chosen sizes: operations by kind, all of them, seconds and bytes. */
 function chosenTable() {
@@ -219,7 +229,7 @@ function chosenTable() {
       ["seconds", (cost) => timed(cost.seconds)],
       ["bytes", (cost) => sized(cost.bytes)],
     ];
-    all.forEach(([name, tell], i) => rows[i].paint(name, costs.map(tell)));
+    all.forEach(([name, contentOf], i) => rows[i].paint(name, costs.map(contentOf)));
   };
   return { element, paint };
 }

@@ -1,10 +1,10 @@
-// What the files of the cost figure share: nothing here reaches a page.
+// Types of the cost figure; nothing here reaches a page.
 import type { Shown } from "../shared/types";
 
 /** What scores a pair. */
 export type Layer = "additive" | "dot";
 
-/** As the formula stands, or as our layers do it. */
+/** By the formula as it is written, or by our layers. */
 export type Way = "formula" | "ours";
 
 /** Without gradients, or with them. */

@@ -1,4 +1,4 @@
-// The heads figure: a text that the reader types, what the model makes of it, and its heads.
+// The heads figure: a text that the reader types, the model's guesses, and its heads.
 /** @import { Model, Place } from "../shared/types" */
 /** @import { HeadAt, Opened, Seen, Traits } from "./types" */
 import { slider } from "../shared/controls.js";
@@ -10,11 +10,11 @@ import { follow, opened } from "./model.js";
 import { stages } from "./stages.js";
 import { tables } from "./tables.js";
 import { field, line } from "./token_row.js";
-import { counted, readingOf, refusal, symbolsOf, warning } from "./words.js";
+import { describeCount, readingOf, refusal, symbolsOf, warning } from "./words.js";
 
 const TRAITS = ["text", "step", "focus", "removed", "query", "shown"];
 
-/** What Python stored, if it is of what is chosen now. @param {Model<Traits>} model @returns {Seen | null} */
+/** What Python stored, if it belongs to the chosen values. @param {Model<Traits>} model @returns {Seen | null} */
 function storedOf(model) {
   const shown = model.get("shown");
   const same =
@@ -24,7 +24,7 @@ function storedOf(model) {
   return same ? { reading: readingOf(shown), removed: shown.removed, whole: shown.whole } : null;
 }
 
-/** What the model in the page makes of what is chosen. @param {Model<Traits>} model @param {Opened} engine @returns {Seen} */
+/** What the model in the page computes for the chosen values. @param {Model<Traits>} model @param {Opened} engine @returns {Seen} */
 function seenBy(model, engine) {
   const [snapshot, text, removed] = [engine.at(model.get("step")), model.get("text"), model.get("removed")];
   const reading = follow(snapshot, text, removed);
@@ -34,28 +34,28 @@ function seenBy(model, engine) {
 /** The snapshot of training. @param {number[]} steps @param {(step: number) => void} onChoose */
 function training(steps, onChoose) {
   const range = { min: 0, max: steps.length - 1, step: 1 };
-  const control = slider("snapshot", range, (place) => onChoose(steps[place]));
+  const control = slider("snapshot", range, (index) => onChoose(steps[index]));
   const element = make("div", { class: "heads-training" }, control.label, control.input);
   element.hidden = steps.length === 1;
   const paint = (/** @type {number} */ step) => control.set(steps.indexOf(step), `step ${step} of ${steps.at(-1)}`);
   return { element, paint };
 }
 
-/** What the reader's hand does to the model. @param {Model<Traits>} model */
-function hand(model) {
+/** The changes that the controls make to the model. @param {Model<Traits>} model */
+function actionsOf(model) {
   const set = setterOf(model);
   return {
     type(/** @type {string} */ text) {
       const [query, before] = [model.get("query"), model.get("text").length];
-      // Who looks from the last symbol goes on with what is typed.
+      // A query at the last symbol follows what is typed.
       set({ text, query: query === before - 1 ? text.length - 1 : Math.min(query, text.length - 1) });
     },
     step: (/** @type {number} */ step) => set({ step }),
     query: (/** @type {number} */ query) => set({ query }),
     focus: (/** @type {HeadAt} */ focus) => set({ focus }),
-    remove(/** @type {HeadAt} */ place, /** @type {boolean} */ gone) {
-      const others = model.get("removed").filter((each) => String(each) !== String(place));
-      set({ removed: gone ? [...others, place].sort() : others });
+    remove(/** @type {HeadAt} */ headAt, /** @type {boolean} */ gone) {
+      const others = model.get("removed").filter((each) => String(each) !== String(headAt));
+      set({ removed: gone ? [...others, headAt].sort() : others });
     },
   };
 }
@@ -63,19 +63,19 @@ function hand(model) {
 /** The parts of the figure, and the way to paint them. @param {Model<Traits>} model @param {() => void} repaint */
 function parts(model, repaint) {
   const { characters, scores } = model.get("shown");
-  const does = hand(model);
+  const actions = actionsOf(model);
   let problem = "";
   const typed = field((text) => {
     problem = refusal(text, characters);
-    if (!problem) does.type(symbolsOf(text));
-    repaint(); // a model says nothing of what is set again
+    if (!problem) actions.type(symbolsOf(text));
+    repaint(); // a model sends no event if the value is the same
   });
   const sizes = scores.map((layer) => layer.length);
-  const [steps, symbols] = [training(model.get("steps"), does.step), line(does.query)];
-  const [all, one] = [maps(sizes, does.focus, does.remove), large(does.query)];
-  const [three, numbers] = [stages(does.query), tables()];
+  const [steps, symbols] = [training(model.get("steps"), actions.step), line(actions.query)];
+  const [all, one] = [maps(sizes, actions.focus, actions.remove), large(actions.query)];
+  const [three, numbers] = [stages(actions.query), tables()];
   const readout = make("p", { class: "readout", "aria-live": "polite" });
-  typed.call(characters);
+  typed.setRange(characters);
   const top = make("div", { class: "heads-top" }, typed.element, steps.element);
   const focus = make("div", { class: "heads-focus" }, one.element, three.element);
   const rest = make("div", {}, symbols.element, readout, all.element, focus, numbers.element);
@@ -88,27 +88,27 @@ function parts(model, repaint) {
   /** @param {Opened | null} engine @param {string} why it is not there */
   const paint = (engine, why) => {
     const { reading, removed, whole } = newest(engine);
-    const [text, place] = [model.get("text"), model.get("focus")];
-    // Until the model has read a new text, the look stays, too; Python sets one trait at a time.
+    const [text, headAt] = [model.get("text"), model.get("focus")];
+    // Until the model has read a new text, the query stays, too; Python sets one trait at a time.
     if (text === reading.text) at = Math.min(model.get("query"), text.length - 1);
-    const gone = removed.some((each) => String(each) === String(place));
+    const gone = removed.some((each) => String(each) === String(headAt));
     if (written !== text) {
-      typed.show(text); // what is typed and cannot be read stays
+      typed.show(text); // text that cannot be read stays in the field
       problem = "";
     }
     written = text;
-    if (problem) typed.say(`${problem} Still shown: ${reading.text}.`, true);
-    else typed.say(why || warning(text, model.get("trained")), Boolean(why));
-    // New text waits for the model; what is shown belongs to other text.
+    if (problem) typed.setStatus(`${problem} Still shown: ${reading.text}.`, true);
+    else typed.setStatus(why || warning(text, model.get("trained")), Boolean(why));
+    // While new text waits for the model, the old reading is shown.
     const old = !engine && !storedOf(model);
     put(rest, { class: problem || old ? "stale" : "" });
     steps.paint(model.get("step"));
     symbols.paint(reading, at, model.get("trained"));
-    put(readout, { text: counted(reading.text, reading.guesses, whole, removed) });
-    all.paint(reading, at, place, model.get("removed"));
-    one.paint(reading, at, place, gone);
-    three.paint(reading, at, place, gone);
-    numbers.paint(reading, at, place);
+    put(readout, { text: describeCount(reading.text, reading.guesses, whole, removed) });
+    all.paint(reading, at, headAt, model.get("removed"));
+    one.paint(reading, at, headAt, gone);
+    three.paint(reading, at, headAt, gone);
+    numbers.paint(reading, at, headAt);
   };
   return { elements: [top, rest], paint };
 }

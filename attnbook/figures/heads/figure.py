@@ -1,4 +1,4 @@
-"""`HeadsFigure`: type a sequence, see where a small Transformer looks, take its heads away."""
+"""`HeadsFigure`: type a sequence, see where the heads of a small Transformer attend."""
 
 from __future__ import annotations
 
@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any
 import traitlets
 
 from attnbook.figures.heads.packing import decoder_of, packed, steps_of
-from attnbook.figures.heads.reading import counted, name_of, predictable, read, stored
+from attnbook.figures.heads.reading import (
+    compute_stored,
+    describe_count,
+    name_of,
+    predictable,
+    read,
+)
 from attnbook.figures.shared.base import check_count, decimals, module, stylesheet
 from attnbook.figures.shared.trained import TrainedFigure
 
@@ -24,8 +30,8 @@ class HeadsFigure(TrainedFigure):
 
     One of the book's decoders reads the text: on the book's pages in the page itself, from
     the same float32 weights in double precision, whatever the reader types; so does this
-    Python half. A symbol can be predicted if the one before it stood earlier, and the same came
-    after it there.
+    Python half. A symbol can be predicted if the one before it occurred earlier, followed by
+    the same symbol.
 
     Args:
         name: a decoder of `attnbook.models.transformer.checkpoints`, attention only.
@@ -36,8 +42,8 @@ class HeadsFigure(TrainedFigure):
         action: one sentence above the figure that asks for one action.
         caption: one sentence below the figure.
 
-    Traits that follow the reader's hand, and can be set: `text`, `step`, `focus`, `removed`
-    and `query`, the position whose look is shown, at first the last one.
+    Traits that the reader's controls change, and that can be set: `text`, `step`, `focus`,
+    `removed` and `query`, the position whose weights are shown, at first the last one.
 
     Raises:
         TypeError: `text` is no string.
@@ -73,7 +79,7 @@ class HeadsFigure(TrainedFigure):
             "text": text,
             "step": steps[-1] if step is None else step,
             "focus": [*focus],
-            "removed": _sorted(removed),
+            "removed": _sort_heads(removed),
         }
         for trait in ("step", "text", "focus", "removed"):  # a model first, then what it can read
             CHECKS[trait](name, steps, chosen[trait])
@@ -91,22 +97,22 @@ class HeadsFigure(TrainedFigure):
 
     @property
     def reading(self) -> Reading:
-        """What the model makes of the text without the heads removed, in double precision."""
-        return read(self.name, self.step, self.text, self._gone())
+        """The model's reading of the text without the removed heads, in double precision."""
+        return read(self.name, self.step, self.text, self._removed_pairs())
 
-    def _gone(self) -> list[tuple[int, int]]:
+    def _removed_pairs(self) -> list[tuple[int, int]]:
         return [(layer, head) for layer, head in self.removed]
 
     @traitlets.validate("text", "step", "focus", "removed")
     def _check(self, proposal: Any) -> Any:  # noqa: ANN401 - traitlets' own type
         trait, value = proposal["trait"].name, proposal["value"]
-        if not self.kind:  # the constructor has looked
+        if not self.kind:  # the constructor has checked it
             return value
         try:
             CHECKS[trait](self.name, self.steps, value)
         except (TypeError, ValueError) as problem:
             raise traitlets.TraitError(str(problem)) from None
-        return _sorted(value) if trait == "removed" else value
+        return _sort_heads(value) if trait == "removed" else value
 
     @traitlets.validate("query")
     def _check_query(self, proposal: Any) -> int:  # noqa: ANN401 - traitlets' own type
@@ -124,7 +130,7 @@ class HeadsFigure(TrainedFigure):
             return
         self.query = min(self.query, len(self.text) - 1)
         focus = (self.focus[0], self.focus[1])
-        self.shown = stored(self.name, self.step, self.text, self._gone(), focus)
+        self.shown = compute_stored(self.name, self.step, self.text, self._removed_pairs(), focus)
         self._write_text(self._lines())
 
     def _lines(self) -> Iterator[str]:
@@ -135,11 +141,11 @@ class HeadsFigure(TrainedFigure):
             "symbols": text,
             "guesses": reading.guesses,
             "percent": percent,
-            "verdict": _verdicts(text, reading.guesses),
+            "verdict": _mark_guesses(text, reading.guesses),
         }
         for title, row in rows.items():
             yield f"{title} {' '.join(f'{each:>3}' for each in row)}"
-        yield counted(text, reading.guesses, self.shown["whole"], self.removed)
+        yield describe_count(text, reading.guesses, self.shown["whole"], self.removed)
         yield f"query {self.query}, {text[self.query]}, looks most"
         for layer, heads in enumerate(reading.weights[:, :, self.query].tolist()):
             for head, row in enumerate(heads):
@@ -149,7 +155,7 @@ class HeadsFigure(TrainedFigure):
                 yield f"  {name_of((layer, head))}{gone}: {peak}"
 
 
-def _verdicts(text: str, guesses: str) -> str:
+def _mark_guesses(text: str, guesses: str) -> str:
     """✓ or ✗ below a symbol whose successor can be predicted: whether it is guessed."""
     verdicts = [
         ("✓" if guess == after else "✗") if can else "·"
@@ -158,7 +164,7 @@ def _verdicts(text: str, guesses: str) -> str:
     return "".join([*verdicts, "·"])
 
 
-def _sorted(heads: Sequence[Sequence[int]]) -> list[list[int]]:
+def _sort_heads(heads: Sequence[Sequence[int]]) -> list[list[int]]:
     return sorted([*head] for head in heads)
 
 
@@ -168,7 +174,7 @@ def _check_step(_name: str, steps: list[int], step: int) -> None:
 
 
 def _check_text(name: str, steps: list[int], text: str) -> None:
-    if isinstance(text, str):  # else the vocabulary says what came
+    if isinstance(text, str):  # else the vocabulary refuses it
         check_count("symbols", len(text), MOST)
     decoder_of(name, steps[-1]).vocabulary.encode(text)
 

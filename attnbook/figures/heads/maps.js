@@ -1,10 +1,10 @@
-// Where heads look: a square for each, a row for each query, a column for each key.
+// Where heads attend: a square for each, a row for each query, a column for each key.
 /** @import { HeadAt, Reading } from "./types" */
 import { make, ownName, put } from "../shared/elements.js";
 import { LEAST, nameOf } from "./words.js";
 
 const SHADES = 16;
-export const MOST_APART = 20; // symbols along an axis: of more, every second one is left out
+export const MOST_APART = 20; // symbols along an axis; with more, every second one is left out
 
 /** A square map of weights. */
 function square() {
@@ -24,8 +24,8 @@ function square() {
       }),
     );
     const count = weights.length;
-    const places = Math.max(count, LEAST);
-    put(element, { viewBox: `0 0 ${places} ${places}` });
+    const cells = Math.max(count, LEAST);
+    put(element, { viewBox: `0 0 ${cells} ${cells}` });
     put(strike, { d: `M0 ${count}L${count} 0` });
     put(ground, { d: weights.map((_, q) => `M0 ${q}h${q + 1}v1h-${q + 1}z`).join("") });
     shades.forEach((shade, i) => put(shade, { d: drawn[i] }));
@@ -36,37 +36,37 @@ function square() {
 
 /**
  * A small map, a button that puts it in focus, and a box that takes its head away.
- * @param {HeadAt} place
+ * @param {HeadAt} headAt
  * @param {string} group of the radio buttons
- * @param {(place: HeadAt) => void} onFocus
- * @param {(place: HeadAt, gone: boolean) => void} onRemove
+ * @param {(headAt: HeadAt) => void} onFocus
+ * @param {(headAt: HeadAt, gone: boolean) => void} onRemove
  */
-function small(place, group, onFocus, onRemove) {
+function small(headAt, group, onFocus, onRemove) {
   const map = square();
   const radio = make("input", { type: "radio", name: group });
-  const box = make("input", { type: "checkbox", "aria-label": `take away ${nameOf(place)}` });
-  const title = make("span", {}, radio, make("span", { text: nameOf(place) }));
+  const box = make("input", { type: "checkbox", "aria-label": `take away ${nameOf(headAt)}` });
+  const title = make("span", {}, radio, make("span", { text: nameOf(headAt) }));
   const focus = make("label", { class: "heads-focus-choice" }, title, map.element);
   const away = make("label", { class: "heads-away" }, box, make("span", { text: "take away" }));
-  radio.addEventListener("change", () => onFocus(place));
-  box.addEventListener("change", () => onRemove(place, box.checked));
+  radio.addEventListener("change", () => onFocus(headAt));
+  box.addEventListener("change", () => onRemove(headAt, box.checked));
   const element = make("div", {}, focus, away);
   /** @param {Reading} reading @param {number} query @param {boolean} chosen @param {boolean} gone */
   const paint = (reading, query, chosen, gone) => {
-    const [layer, head] = place;
+    const [layer, head] = headAt;
     map.paint(reading.heads[layer][head].weights, query);
     radio.checked = chosen;
     box.checked = gone;
     put(element, { class: `heads-small${chosen ? " chosen" : ""}${gone ? " gone" : ""}` });
   };
-  return { element, place, paint };
+  return { element, headAt, paint };
 }
 
 /**
  * The small maps of all heads.
  * @param {number[]} sizes so many heads in each layer
- * @param {(place: HeadAt) => void} onFocus
- * @param {(place: HeadAt, gone: boolean) => void} onRemove
+ * @param {(headAt: HeadAt) => void} onFocus
+ * @param {(headAt: HeadAt, gone: boolean) => void} onRemove
  */
 export function maps(sizes, onFocus, onRemove) {
   const group = ownName();
@@ -82,7 +82,7 @@ export function maps(sizes, onFocus, onRemove) {
   const paint = (reading, query, focus, removed) => {
     const gone = removed.map(String);
     for (const each of all) {
-      each.paint(reading, query, String(each.place) === String(focus), gone.includes(String(each.place)));
+      each.paint(reading, query, String(each.headAt) === String(focus), gone.includes(String(each.headAt)));
     }
   };
   return { element, paint };

@@ -36,7 +36,7 @@ function embedded({ characters, num_hiddens, arrays }, text) {
 }
 
 /**
- * One head over all positions, each seeing itself and those before it.
+ * One head over all positions, each attending to itself and those before it.
  * @param {number[][]} queries
  * @param {number[][]} keys
  * @param {number[][]} values
@@ -52,14 +52,14 @@ function attended(queries, keys, values) {
 }
 
 /** @param {number} layer @param {number} head */
-const sameAs = (layer, head) => (/** @type {HeadAt} */ place) => place[0] === layer && place[1] === head;
+const sameAs = (layer, head) => (/** @type {HeadAt} */ headAt) => headAt[0] === layer && headAt[1] === head;
 
 /**
- * One layer: its heads, and for each what it pooled, in its own places of a vector that W_o reads.
+ * One layer: its heads, and for each its output, in its own components of the vector that W_o reads.
  * @param {Snapshot} model
  * @param {number} layer
  * @param {number[][]} stream
- * @param {HeadAt[]} removed heads whose pooled output is taken for 0
+ * @param {HeadAt[]} removed heads whose output is set to 0
  */
 function attention({ arrays, num_hiddens, num_heads }, layer, stream, removed) {
   const size = num_hiddens / num_heads;
@@ -70,12 +70,12 @@ function attention({ arrays, num_hiddens, num_heads }, layer, stream, removed) {
     const share = (/** @type {number[][]} */ all) => all.map((vector) => vector.slice(head * size, (head + 1) * size));
     const { scores, weights, pooled } = attended(share(queries), share(keys), share(values));
     const gone = removed.some(sameAs(layer, head));
-    const placed = pooled.map((vector) => {
+    const padded = pooled.map((vector) => {
       const wide = new Array(num_hiddens).fill(0);
       if (!gone) vector.forEach((number, c) => (wide[head * size + c] = number));
       return wide;
     });
-    return { scores, weights, placed };
+    return { scores, weights, padded };
   });
 }
 
@@ -95,7 +95,7 @@ export function follow(model, text, removed = []) {
   const layers = Array.from({ length: num_layers }, (_, layer) => {
     const heads = attention(model, layer, stream, removed);
     stream = stream.map((vector, i) => {
-      const together = heads.reduce((sum, head) => plus(sum, head.placed[i]), new Array(vector.length).fill(0));
+      const together = heads.reduce((sum, head) => plus(sum, head.padded[i]), new Array(vector.length).fill(0));
       return plus(vector, times(arrays[`${layer}.W_o`], together));
     });
     return heads;
@@ -105,10 +105,10 @@ export function follow(model, text, removed = []) {
   return {
     text,
     characters,
-    guesses: best.map((place) => characters[place]).join(""),
-    chances: best.map((place, i) => chances[i][place]),
+    guesses: best.map((index) => characters[index]).join(""),
+    chances: best.map((index, i) => chances[i][index]),
     heads: layers,
     added: ([layer, head], query) =>
-      times(arrays.output, times(arrays[`${layer}.W_o`], layers[layer][head].placed[query])),
+      times(arrays.output, times(arrays[`${layer}.W_o`], layers[layer][head].padded[query])),
   };
 }

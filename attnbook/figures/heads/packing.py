@@ -24,7 +24,7 @@ def steps_of(name: str) -> list[int]:
     Raises:
         ValueError: there is no such decoder, or its file is damaged.
     """
-    # Who makes other figures needs no safetensors.
+    # Imported here, because other figures need no safetensors.
     from attnbook.models.transformer.checkpoints import decoder_steps  # noqa: PLC0415
 
     return decoder_steps(name)

@@ -1,4 +1,4 @@
-"""What the heads figure stores of a reading, and what it says of it: as the page does."""
+"""The heads figure's stored reading and its sentences, which the page computes too."""
 
 from __future__ import annotations
 
@@ -32,14 +32,16 @@ def read(name: str, step: int, text: str, removed: Sequence[Head] = ()) -> Readi
     return reading
 
 
-def stored(name: str, step: int, text: str, removed: Sequence[Head], focus: Head) -> dict[str, Any]:
+def compute_stored(
+    name: str, step: int, text: str, removed: Sequence[Head], focus: Head
+) -> dict[str, Any]:
     """What a page shows until its model is there, with few digits.
 
-    Scores have a row for each query, as long as the keys that it sees; `added` is what the
-    head in focus adds to each symbol's score, straight.
+    Scores have a row for each query, as long as the keys that it attends to; `added` is what the
+    head in focus adds directly to each symbol's score.
     """
     decoder = decoder_of(name, step)
-    scores, added = looked_into(decoder, text, removed, focus)
+    scores, added = inspect_heads(decoder, text, removed, focus)
     reading = read(name, step, text, removed)
     return {
         "text": text,
@@ -48,14 +50,14 @@ def stored(name: str, step: int, text: str, removed: Sequence[Head], focus: Head
         "focus": [*focus],
         "characters": decoder.vocabulary.characters,
         "guesses": reading.guesses,
-        "chances": rounded(reading.probabilities.amax(-1)),
+        "chances": round_all(reading.probabilities.amax(-1)),
         "whole": read(name, step, text).guesses,
-        "scores": [[[rounded(r[: i + 1]) for i, r in enumerate(h)] for h in la] for la in scores],
-        "added": [rounded(row) for row in added],
+        "scores": [[[round_all(r[: i + 1]) for i, r in enumerate(h)] for h in la] for la in scores],
+        "added": [round_all(row) for row in added],
     }
 
 
-def looked_into(
+def inspect_heads(
     decoder: Decoder, text: str, removed: Sequence[Head], focus: Head
 ) -> tuple[Tensor, Tensor]:
     """The scores of every head, and what the one in focus adds to the symbols' scores."""
@@ -67,7 +69,7 @@ def looked_into(
             attention.register_forward_pre_hook(lambda of, given: inputs.update({of: given[0]}))
             for attention in decoder.attentions
         ]
-        # After the hook that takes heads away: it sees what W_o sees.
+        # Registered after the hook that takes heads away, so it gets what W_o gets.
         mix = decoder.attentions[layer].W_o
         hooks.append(mix.register_forward_pre_hook(lambda _of, given: mixes.append(given[0])))
         try:
@@ -92,13 +94,13 @@ def scores_of(attention: MultiHeadAttention, x: Tensor) -> Tensor:
     return scores
 
 
-def rounded(row: Tensor) -> list[float]:
-    """Numbers as short as a first look needs."""
+def round_all(row: Tensor) -> list[float]:
+    """Numbers with few digits, to be shown until the model has loaded."""
     return [float(f"{number:.{DIGITS}g}") for number in row.tolist()]
 
 
 def predictable(text: str) -> list[bool]:
-    """Which symbols can be predicted: the one before stood earlier, and the same came after it."""
+    """Which symbols can be predicted: the one before occurred earlier, followed by the same one."""
     behind = dict(behind_last(text))
     return [i - 1 in behind and text[behind[i - 1]] == symbol for i, symbol in enumerate(text)]
 
@@ -121,8 +123,8 @@ def names_of(heads: Sequence[Sequence[int]]) -> str:
     return f"{', '.join(names)} and {last}" if names else last
 
 
-def counted(text: str, guesses: str, whole: str, removed: Sequence[Sequence[int]]) -> str:
-    """The count in a sentence; with heads taken away, the whole beside it."""
+def describe_count(text: str, guesses: str, whole: str, removed: Sequence[Sequence[int]]) -> str:
+    """The count in a sentence; with heads taken away, also the count of the whole model."""
     right, every = score(text, guesses)
     if not every:
         return "No symbol here can be predicted: none repeats what came before."

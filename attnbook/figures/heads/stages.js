@@ -10,13 +10,13 @@ import { LEAST, nameOf, peakOf } from "./words.js";
 /** @param {number} number */
 const signed = (number) => (number > 0 ? `+${number.toFixed(2)}` : number.toFixed(2).replace("-", "−"));
 
-/** Bars over symbols, with a name and what there is to say. @param {string} name @param {string} className */
+/** Bars over symbols, with a name and an explanation. @param {string} name @param {string} className */
 function stage(name, className) {
   const note = make("span");
-  const place = make("div", { class: "stage-picture" });
+  const frame = make("div", { class: "stage-picture" });
   const axis = make("div", { class: "heads-axis", "aria-hidden": true });
   const heading = make("div", { class: "stage-name" }, make("b", { text: name }), note);
-  const element = make("div", { class: `stage ${className}`, role: "group", "aria-label": name }, heading, place, axis);
+  const element = make("div", { class: `stage ${className}`, role: "group", "aria-label": name }, heading, frame, axis);
   /** @type {ReturnType<typeof bars> | null} */
   let picture = null;
   let count = 0;
@@ -25,7 +25,7 @@ function stage(name, className) {
     if (count !== text.length) {
       count = text.length;
       picture = bars(count, "bars");
-      place.replaceChildren(picture.element);
+      frame.replaceChildren(picture.element);
       axis.replaceChildren(...[...text].map(() => make("span")));
       put(axis, { class: `heads-axis${count > MOST_APART ? " crowded" : ""}` });
     }
@@ -33,9 +33,9 @@ function stage(name, className) {
   };
   /** @param {string} text @param {number[]} numbers of the first symbols @param {Ends} ends @param {number} chosen @param {string} explanation */
   const paint = (text, numbers, ends, chosen, explanation) => {
-    const places = text.padEnd(LEAST);
-    symbols(places, chosen);
-    const all = Array.from(places, (_, i) => numbers[i] ?? 0);
+    const padded = text.padEnd(LEAST);
+    symbols(padded, chosen);
+    const all = Array.from(padded, (_, i) => numbers[i] ?? 0);
     picture?.paint(all, ends);
     put(note, { text: explanation });
   };

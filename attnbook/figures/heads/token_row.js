@@ -3,10 +3,10 @@
 import { make, ownKeys, ownName, put } from "../shared/elements.js";
 import { symbolsOf, verdictOn } from "./words.js";
 
-const [MOST_WIDE, MOST_NARROW] = [24, 12]; // columns beside each other: on a page, on a phone
+const [MOST_WIDE, MOST_NARROW] = [24, 12]; // columns in a row: on a page, on a phone
 const MARKS = { right: "✓", wrong: "✗", "": "" };
 
-/** So many in a row that all rows are about as long. @param {number} count @param {number} most */
+/** The number in each row, so that all rows are about as long. @param {number} count @param {number} most */
 const inRow = (count, most) => Math.ceil(count / Math.ceil(count / most));
 
 /**
@@ -14,30 +14,30 @@ const inRow = (count, most) => Math.ceil(count / Math.ceil(count / most));
  * @param {(text: string) => void} onType
  */
 export function field(onType) {
-  const said = make("small", { id: ownName(), role: "status" });
+  const status = make("small", { id: ownName(), role: "status" });
   const quiet = { spellcheck: "false", autocapitalize: "off", autocomplete: "off", translate: "no" };
-  const input = make("input", { type: "text", "aria-describedby": said.id, ...quiet });
+  const input = make("input", { type: "text", "aria-describedby": status.id, ...quiet });
   const name = make("span", { text: "symbols, from a to p" });
-  const element = make("div", { class: "heads-field" }, make("label", {}, name, input), said);
+  const element = make("div", { class: "heads-field" }, make("label", {}, name, input), status);
   input.addEventListener("input", () => onType(input.value));
   /** @param {string} characters */
-  const call = (characters) => put(name, { text: `symbols, from ${characters[0]} to ${characters.at(-1)}` });
+  const setRange = (characters) => put(name, { text: `symbols, from ${characters[0]} to ${characters.at(-1)}` });
   /** @param {string} message @param {boolean} wrong */
-  const say = (message, wrong) => {
-    put(said, { text: message, class: wrong ? "wrong" : "" });
+  const setStatus = (message, wrong) => {
+    put(status, { text: message, class: wrong ? "wrong" : "" });
     put(input, { "aria-invalid": wrong });
   };
-  /** What reads as this text already stays as it was typed. @param {string} text */
+  /** Leave the field as it was typed if it reads as this text. @param {string} text */
   const show = (text) => {
     if (symbolsOf(input.value) !== text) input.value = text;
   };
-  return { element, say, show, call };
+  return { element, setStatus, show, setRange };
 }
 
 /** One symbol with its guess: a button that makes it the query. @param {number} i @param {(query: number) => void} onChoose */
 function column(i, onChoose) {
   const [symbol, guess, chance] = ["symbol", "guess", "chance"].map((name) => make("span", { class: name }));
-  // The slider walks the same positions by keyboard: a symbol needs no stop of its own.
+  // Not focusable, because the slider reaches the same positions by keyboard.
   const button = make("button", { type: "button", tabindex: -1 }, symbol, guess, chance);
   button.addEventListener("click", () => onChoose(i));
   /** @param {Reading} reading @param {boolean} chosen @param {boolean} unseen */
@@ -59,11 +59,11 @@ function column(i, onChoose) {
 
 /** All symbols. @param {(query: number) => void} onChoose */
 export function line(onChoose) {
-  const place = make("div", { class: "heads-line", role: "group", "aria-label": "symbols and guesses" });
+  const row = make("div", { class: "heads-line", role: "group", "aria-label": "symbols and guesses" });
   const legend = make("small", {
     text: "Below each symbol: the guess for the next one, and its probability in %. Where the next one can be predicted: ✓ right, ✗ wrong.",
   });
-  const element = make("div", {}, place, legend);
+  const element = make("div", {}, row, legend);
   /** @type {ReturnType<typeof column>[]} */
   let columns = [];
   /** @param {Reading} reading @param {number} query @param {number} trained */
@@ -71,9 +71,9 @@ export function line(onChoose) {
     const count = reading.text.length;
     if (columns.length !== count) {
       columns = Array.from({ length: count }, (_, i) => columns[i] ?? column(i, onChoose));
-      place.replaceChildren(...columns.map((each) => each.element));
-      ownKeys(place);
-      put(place, { style: `--wide: ${inRow(count, MOST_WIDE)}; --narrow: ${inRow(count, MOST_NARROW)}` });
+      row.replaceChildren(...columns.map((each) => each.element));
+      ownKeys(row);
+      put(row, { style: `--wide: ${inRow(count, MOST_WIDE)}; --narrow: ${inRow(count, MOST_NARROW)}` });
     }
     columns.forEach((each, i) => each.paint(reading, i === query, i >= trained));
   };

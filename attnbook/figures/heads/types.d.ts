@@ -1,7 +1,7 @@
-// What the files of the heads figure hand to each other: nothing here reaches a page.
+// Types of the heads figure; nothing here reaches a page.
 import type { PackedModel, Supplied } from "../shared/types";
 
-/** A head, by its layer and its place there, both from 0. */
+/** A head, by its layer and its number there, both from 0. */
 export type HeadAt = [layer: number, head: number];
 
 /** One snapshot of the model: its weights by name, rows one after the other. */
@@ -18,13 +18,13 @@ export interface Opened {
   at(step: number): Snapshot;
 }
 
-/** What a head did: a row for each query, as long as the keys that it sees. */
+/** What a head did: a row for each query, as long as the keys that it attends to. */
 export interface Head {
   scores: number[][];
   weights: number[][];
 }
 
-/** What the model makes of a text. */
+/** The model's reading of a text. */
 export interface Reading {
   text: string;
   characters: string;
@@ -33,8 +33,8 @@ export interface Reading {
   chances: number[];
   /** By layer, then by head. */
   heads: Head[][];
-  /** What a head's output adds to each symbol's score, straight; null if that is not known. */
-  added(place: HeadAt, query: number): number[] | null;
+  /** What a head's output adds to each symbol's score, directly; null if that is not known. */
+  added(headAt: HeadAt, query: number): number[] | null;
 }
 
 /** What is shown: a reading without some heads, and the guesses with every head. */

@@ -1,11 +1,11 @@
-// What the heads figure says: of a text, of a reading, of a head. Pure functions.
+// The heads figure's sentences of a text, a reading and a head: pure functions.
 /** @import { HeadAt, Reading, Stored } from "./types" */
 import { maskedSoftmax } from "../shared/attention.js";
 
 export const MOST = 32; // symbols: with more, a pair is too small to be seen
-export const LEAST = 6; // places in a picture: with fewer, each would be huge
+export const LEAST = 6; // cells along a picture: with fewer, each would be huge
 
-/** What is typed, as symbols: blanks are passed over, capitals are read as small letters. @param {string} typed */
+/** What is typed, as symbols: blanks are left out, capitals are read as small letters. @param {string} typed */
 export const symbolsOf = (typed) => typed.replace(/\s/g, "").toLowerCase();
 
 /**
@@ -23,14 +23,14 @@ export function refusal(typed, characters) {
   return "";
 }
 
-/** What to know of a text that can be read. @param {string} text @param {number} trained how long its lines were */
+/** A warning about a text that can be read. @param {string} text @param {number} trained how long its lines were */
 export function warning(text, trained) {
   if (text.length <= trained) return "";
   return `It was trained on ${trained} symbols at a time: positions from ${trained} on are new to it.`;
 }
 
 /**
- * Which symbols can be predicted: the one before stood earlier, and the same came after it.
+ * Which symbols can be predicted: the one before occurred earlier, followed by the same one.
  * @param {string} text
  * @returns {boolean[]} one per symbol
  */
@@ -48,7 +48,7 @@ export function score(text, guesses) {
   return { right: right.length, all: can.filter(Boolean).length };
 }
 
-/** @param {HeadAt} place */
+/** @param {HeadAt} headAt */
 export const nameOf = ([layer, head]) => `layer ${layer}, head ${head}`;
 
 /** Several heads in a sentence: more than two by their numbers alone. @param {HeadAt[]} heads */
@@ -58,8 +58,8 @@ function namesOf(heads) {
   return names.length ? `${names.join(", ")} and ${last}` : last;
 }
 
-/** The count, with heads taken away beside the whole. @param {string} text @param {string} guesses @param {string} whole @param {HeadAt[]} removed */
-export function counted(text, guesses, whole, removed) {
+/** The count, with heads taken away also that of the whole model. @param {string} text @param {string} guesses @param {string} whole @param {HeadAt[]} removed */
+export function describeCount(text, guesses, whole, removed) {
   const { right, all } = score(text, guesses);
   if (!all) return "No symbol here can be predicted: none repeats what came before.";
   const sentence = `${right} of ${all} symbols that can be predicted ${all === 1 ? "is" : "are"} right`;
@@ -70,7 +70,7 @@ export function counted(text, guesses, whole, removed) {
 /** Where numbers are largest. @param {number[]} row */
 export const peakOf = (row) => row.indexOf(Math.max(...row));
 
-/** How the guess after a symbol turned out; nothing where nobody could have known. @param {Reading} reading @param {number} i */
+/** Whether the guess after a symbol is right; empty where it cannot be predicted. @param {Reading} reading @param {number} i */
 export function verdictOn({ text, guesses }, i) {
   if (!predictable(text)[i + 1]) return "";
   return guesses[i] === text[i + 1] ? "right" : "wrong";
@@ -92,6 +92,6 @@ export function readingOf(stored) {
     guesses,
     chances,
     heads,
-    added: (place, query) => (String(place) === String(focus) ? added[query] : null),
+    added: (headAt, query) => (String(headAt) === String(focus) ? added[query] : null),
   };
 }

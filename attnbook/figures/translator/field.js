@@ -1,19 +1,19 @@
-// Where the reader types a date, takes an example, and hides characters from attention.
+// Where the reader types a date, chooses an example, and hides characters from attention.
 import { visible } from "../shared/characters.js";
 import { slider } from "../shared/controls.js";
 import { make, ownName, put } from "../shared/elements.js";
 import { textOf } from "./words.js";
 
 /**
- * Where the reader types, and examples beside it.
+ * Where the reader types, and examples next to it.
  * @param {string[]} examples
  * @param {string} characters that the model knows
  * @param {(typed: string) => void} onType
  */
 export function field(examples, characters, onType) {
-  const said = make("small", { id: ownName(), role: "status" });
+  const status = make("small", { id: ownName(), role: "status" });
   const quiet = { spellcheck: "false", autocapitalize: "off", autocomplete: "off", translate: "no", dir: "auto" };
-  const input = make("input", { type: "text", "aria-describedby": said.id, ...quiet });
+  const input = make("input", { type: "text", "aria-describedby": status.id, ...quiet });
   const typed = make("label", {}, make("span", { text: "your date" }), input);
   const options = examples.map((text) => make("option", { value: text, text: `\u2068${text}\u2069` }));
   const select = make("select", {}, make("option", { value: "", text: "choose …" }), ...options);
@@ -25,58 +25,58 @@ export function field(examples, characters, onType) {
     input.value = select.value;
     onType(select.value);
   });
-  const element = make("div", { class: "translator-field" }, typed, choice, said);
+  const element = make("div", { class: "translator-field" }, typed, choice, status);
   /** @param {string} message @param {boolean} wrong */
-  const say = (message, wrong) => {
-    put(said, { text: message, class: wrong ? "wrong" : "" });
+  const setStatus = (message, wrong) => {
+    put(status, { text: message, class: wrong ? "wrong" : "" });
     put(input, { "aria-invalid": wrong });
   };
-  /** What reads as this text already stays as it was typed. @param {string} text */
+  /** Leave the field as it was typed if it reads as this text. @param {string} text */
   const show = (text) => {
     if (textOf(input.value, characters) !== text) input.value = text;
     select.value = examples.includes(text) ? text : "";
   };
-  return { element, say, show };
+  return { element, setStatus, show };
 }
 
 /**
  * Hide a character by native controls: a range that points at one, a box that hides it.
- * @param {(place: number, gone: boolean) => void} onHide
+ * @param {(position: number, gone: boolean) => void} onHide
  * @param {() => void} onShowAll
- * @param {(place: number) => void} onPoint
+ * @param {(position: number) => void} onPoint
  */
 export function hiding(onHide, onShowAll, onPoint) {
   /** @type {string[]} */
   let text = [];
   /** @type {number[]} */
   let hidden = [];
-  let place = 0;
+  let position = 0;
   const control = slider("character", { min: 0, max: 0, step: 1 }, (value) => point(value));
   const [box, name] = [make("input", { type: "checkbox" }), make("span")];
   const label = make("label", {}, box, name);
   const all = make("button", { type: "button", text: "show all" });
-  box.addEventListener("change", () => onHide(place, box.checked));
+  box.addEventListener("change", () => onHide(position, box.checked));
   all.addEventListener("click", () => hidden.length && onShowAll());
   const element = make("div", { class: "hiding" }, control.label, control.input, label, all);
-  const paintPlace = () => {
-    const named = `“${visible(text[place])}”`;
+  const paintPosition = () => {
+    const named = `“${visible(text[position])}”`;
     put(control.input, { max: text.length - 1 });
-    control.set(place, `${place}, ${named}`);
+    control.set(position, `${position}, ${named}`);
     put(name, { text: `hide ${named} from attention` });
-    box.checked = hidden.includes(place);
-    // Never disabled: the button would lose the focus when it is pressed.
+    box.checked = hidden.includes(position);
+    // Not disabled, because the button would lose the focus when it is pressed.
     put(all, { "aria-disabled": !hidden.length });
-    onPoint(place);
+    onPoint(position);
   };
   /** @param {number} value */
   const point = (value) => {
-    place = value;
-    paintPlace();
+    position = value;
+    paintPosition();
   };
   /** @param {string[]} characters @param {number[]} gone */
   const paint = (characters, gone) => {
     [text, hidden] = [characters, gone];
-    point(Math.min(place, text.length - 1));
+    point(Math.min(position, text.length - 1));
   };
   return { element, paint, point };
 }

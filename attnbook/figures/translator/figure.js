@@ -8,13 +8,13 @@ import { field, hiding } from "./field.js";
 import { opened, translated } from "./model.js";
 import { mapBand, outputBand, textBand } from "./rows.js";
 import { stepTable } from "./table.js";
-import { certainty, looked, objection, readingOf, refusal, textOf, verdict } from "./words.js";
+import { certainty, describeStep, objection, readingOf, refusal, textOf, verdict } from "./words.js";
 
 const ALWAYS =
   "The model writes something for any text: it cannot refuse. A high probability does not mean that the output is right.";
 const TRAITS = ["text", "hidden", "step", "shown"];
 
-/** What Python stored, if it is of what is chosen now. @param {Model<Traits>} model @returns {Seen | null} */
+/** What Python stored, if it belongs to the chosen values. @param {Model<Traits>} model @returns {Seen | null} */
 function storedOf(model) {
   const shown = model.get("shown");
   const same = shown.text === model.get("text") && String(shown.hidden) === String(model.get("hidden"));
@@ -28,16 +28,16 @@ function seenBy(model, engine) {
   return { reading, whole: hidden.length ? translated(engine, text).output : reading.output };
 }
 
-/** What the reader's hand does to the model. @param {Model<Traits>} model */
-function hand(model) {
+/** The changes that the controls make to the model. @param {Model<Traits>} model */
+function actionsOf(model) {
   const set = setterOf(model);
   return {
-    // Places are those of the old text: in a new one nothing is hidden.
+    // Positions are those of the old text: in a new one nothing is hidden.
     type: (/** @type {string} */ text) => text !== model.get("text") && set({ hidden: [], text }),
     step: (/** @type {number} */ step) => set({ step }),
-    hide(/** @type {number} */ place, /** @type {boolean} */ gone) {
-      const others = model.get("hidden").filter((each) => each !== place);
-      set({ hidden: gone ? [...others, place].sort((a, b) => a - b) : others });
+    hide(/** @type {number} */ position, /** @type {boolean} */ gone) {
+      const others = model.get("hidden").filter((each) => each !== position);
+      set({ hidden: gone ? [...others, position].sort((a, b) => a - b) : others });
     },
     showAll: () => set({ hidden: [] }),
   };
@@ -46,20 +46,20 @@ function hand(model) {
 /** The parts of the figure, and the way to paint them. @param {Model<Traits>} model @param {() => void} repaint */
 function parts(model, repaint) {
   const { characters } = model.get("shown");
-  const does = hand(model);
+  const actions = actionsOf(model);
   let problem = "";
   const typed = field(model.get("examples"), characters, (text) => {
     problem = refusal(text, characters);
-    if (!problem) does.type(textOf(text, characters));
-    repaint(); // a model says nothing of what is set again
+    if (!problem) actions.type(textOf(text, characters));
+    repaint(); // a model sends no event if the value is the same
   });
-  const output = outputBand(does.step);
-  const text = textBand((place, gone) => {
-    hide.point(place);
-    does.hide(place, gone);
+  const output = outputBand(actions.step);
+  const text = textBand((position, gone) => {
+    hide.point(position);
+    actions.hide(position, gone);
   });
-  const hide = hiding(does.hide, does.showAll, text.point);
-  const [map, numbers] = [mapBand(does.step), stepTable()];
+  const hide = hiding(actions.hide, actions.showAll, text.point);
+  const [map, numbers] = [mapBand(actions.step), stepTable()];
   const answer = make("p", { class: "verdict", "aria-live": "polite" });
   const [sure, wrong] = [make("span"), make("strong")];
   const doubt = make("p", { class: "certainty", "aria-live": "polite" }, sure, wrong);
@@ -80,19 +80,19 @@ function parts(model, repaint) {
     const shown = seen.reading.text.join("");
     const step = Math.max(0, Math.min(model.get("step"), seen.reading.output.length - 1));
     if (written !== now) {
-      typed.show(now); // what is typed and cannot be read stays
+      typed.show(now); // text that cannot be read stays in the field
       problem = "";
     }
     written = now;
-    if (problem) typed.say(`${problem} Still shown: ${shown}`, true);
-    else typed.say(why, Boolean(why));
-    // New text waits for the model; what is shown belongs to other text.
+    if (problem) typed.setStatus(`${problem} Still shown: ${shown}`, true);
+    else typed.setStatus(why, Boolean(why));
+    // While new text waits for the model, the old translation is shown.
     const old = shown !== now || String(seen.reading.hidden) !== String(model.get("hidden"));
     put(rest, { class: problem || old ? "stale" : "" });
     put(answer, { text: verdict(seen.reading, seen.whole) });
     put(sure, { text: `${certainty(seen.reading)} ` });
     put(wrong, { text: objection(seen.reading) });
-    put(readout, { text: looked(seen.reading, step) });
+    put(readout, { text: describeStep(seen.reading, step) });
     output.paint(seen, step);
     text.paint(seen, step);
     hide.paint(seen.reading.text, seen.reading.hidden);

@@ -1,4 +1,4 @@
-"""`TranslatorFigure`: type a date, see how a trained model writes it and where it looks."""
+"""`TranslatorFigure`: type a date, see how a trained model writes it and where it attends."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from attnbook.figures.translator.packing import packed, translator_of
 from attnbook.figures.translator.reading import (
     NOTHING,
     certainty,
+    compute_stored,
     objection,
     probable,
     read,
-    stored,
     verdict,
 )
 
@@ -33,28 +33,29 @@ class TranslatorFigure(TrainedFigure):
     One of the book's translators writes: on the book's pages in the page itself, from the same
     float32 weights in double precision, whatever the reader types; so does this Python half.
     Characters can be hidden from its attention: their weights become 0, the others share the
-    rest in proportion, and where nothing is left the context is 0. What the encoder has read
-    stays: a neighbour's state still knows of a hidden character. The figure shows the probability
-    of each character that is written and of the whole output, and whether that is a real date.
+    rest in proportion, and where nothing is left the context is 0. The encoder is
+    unchanged: a neighbour's state still depends on a hidden character. The figure shows the
+    probability of each character that is written and of the whole output, and whether that is a
+    real date.
 
     Args:
         name: a translator of `attnbook.models.translator.checkpoints` that attends and has a
             convolutional encoder: "convolutional" or "small".
         text: what it translates first, 1 to 64 characters that it knows.
         examples: texts of the same kind, at most 64, offered for a start.
-        hidden: places in the text that get no weight, from 0.
+        hidden: positions in the text that get no weight, from 0.
         action: one sentence above the figure that asks for one action.
         caption: one sentence below the figure.
 
-    Traits that follow the reader's hand, and can be set: `text`, `hidden` and `step`, which
-    character of the output, from 0. A new text hides nothing beyond its end, and an output with
-    fewer steps takes the last.
+    Traits that the reader's controls change, and that can be set: `text`, `hidden` and `step`,
+    which character of the output, from 0. A new text hides nothing beyond its end, and an output
+    with fewer steps takes the last.
 
     Raises:
         TypeError: a text is no string.
         ValueError: there is no such model, or a page cannot read as it does; a text is empty,
             too long, or has a character that the model does not know; there are too many
-            examples; a hidden place lies outside the text, or is named twice.
+            examples; a hidden position lies outside the text, or is named twice.
         traitlets.TraitError: the same, of a trait that is set later.
     """
 
@@ -86,7 +87,7 @@ class TranslatorFigure(TrainedFigure):
             kind="translator",
             name=name,
             text=text,
-            examples=[*dict.fromkeys(examples)],  # some languages write alike
+            examples=[*dict.fromkeys(examples)],  # some languages write the same
             hidden=sorted(hidden),
             late=[name],
             action=action,
@@ -96,18 +97,18 @@ class TranslatorFigure(TrainedFigure):
 
     @property
     def reading(self) -> Reading:
-        """What the model makes of the text without the hidden characters, in double precision."""
+        """The model's reading of the text without the hidden characters, in double precision."""
         return read(self.name, self.text, self.hidden)
 
     @traitlets.validate("text")
     def _check_typed(self, proposal: Any) -> str:  # noqa: ANN401 - traitlets' own type
         text: str = proposal["value"]
-        if self.kind:  # else the constructor has looked
+        if self.kind:  # else the constructor has checked it
             _as_trait_error(_check_text, self.name, text)
         return text
 
     @traitlets.validate("hidden")
-    def _check_places(self, proposal: Any) -> list[int]:  # noqa: ANN401 - traitlets' own type
+    def _check_positions(self, proposal: Any) -> list[int]:  # noqa: ANN401 - traitlets' own type
         hidden = proposal["value"]
         if self.kind:
             _as_trait_error(_check_hidden, self.text, hidden)
@@ -128,8 +129,8 @@ class TranslatorFigure(TrainedFigure):
     def _describe(self, _change: object = None) -> None:
         if not self.kind:
             return
-        self.hidden = [place for place in self.hidden if place < len(self.text)]
-        self.shown = stored(self.name, self.text, self.hidden)
+        self.hidden = [position for position in self.hidden if position < len(self.text)]
+        self.shown = compute_stored(self.name, self.text, self.hidden)
         self.step = min(self.step, max(0, len(self.shown["output"]) - 1))
         self._write_text(self._lines())
 
@@ -144,12 +145,12 @@ class TranslatorFigure(TrainedFigure):
         yield f"{certainty(probabilities)} {objection(reading.output)}".rstrip()
         for step, weights in enumerate(reading.weights.tolist()):
             peak = weights.index(max(weights))
-            seen = f"most weight on {_quoted(text[peak])} at {peak}, {decimals(weights[peak])}"
-            wrote = f"{_quoted(shown['output'][step])}, probability {probable(probabilities[step])}"
-            yield f"{step:4} {wrote}: {seen if any(weights) else 'nothing is left to look at'}"
+            seen = f"most weight on {_quote(text[peak])} at {peak}, {decimals(weights[peak])}"
+            wrote = f"{_quote(shown['output'][step])}, probability {probable(probabilities[step])}"
+            yield f"{step:4} {wrote}: {seen if any(weights) else 'nothing is left to attend to'}"
 
 
-def _quoted(character: str) -> str:
+def _quote(character: str) -> str:
     return f'"{SPACE if character.isspace() else character}"'
 
 
@@ -162,14 +163,20 @@ def _as_trait_error(check: Any, *given: Any) -> None:  # noqa: ANN401 - any chec
 
 def _check_text(name: str, text: str) -> None:
     model = translator_of(name)
-    if isinstance(text, str):  # else the vocabulary says what came
+    if isinstance(text, str):  # else the vocabulary refuses it
         check_count("characters", len(text), MOST)
     model.source.encode(text)
 
 
 def _check_hidden(text: str, hidden: Sequence[int]) -> None:
-    for place in hidden:
-        if isinstance(place, bool) or not isinstance(place, int) or not 0 <= place < len(text):
-            raise ValueError(f"hidden must hold places in [0, len(text)={len(text)}), got {place}")
+    for position in hidden:
+        if (
+            isinstance(position, bool)
+            or not isinstance(position, int)
+            or not 0 <= position < len(text)
+        ):
+            raise ValueError(
+                f"hidden must hold positions in [0, len(text)={len(text)}), got {position}"
+            )
     if len({*hidden}) < len(hidden):
-        raise ValueError(f"hidden must hold each place once, got {[*hidden]}")
+        raise ValueError(f"hidden must hold each position once, got {[*hidden]}")

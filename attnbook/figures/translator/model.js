@@ -62,9 +62,9 @@ function additiveScores({ arrays }, state, projected) {
 }
 
 /**
- * Take the weight off some characters; the others keep their proportions. Nothing may be left.
+ * Take the weight off some characters; the others keep their proportions. All weights may be 0.
  * @param {number[]} weights
- * @param {number[]} hidden places
+ * @param {number[]} hidden positions
  */
 export function without(weights, hidden) {
   if (!hidden.length) return weights;
@@ -81,13 +81,13 @@ export const weightsOf = (scores, hidden) => scores.map((row) => without(maskedS
 
 /** The cell's new state: torch's GRU, whose reset gate acts after the product. @param {Translator} model @param {number[]} input @param {number[]} state */
 function cell({ arrays }, input, state) {
-  const given = plus(times(arrays.weight_ih, input), arrays.bias_ih);
-  const kept = plus(times(arrays.weight_hh, state), arrays.bias_hh);
+  const fromInput = plus(times(arrays.weight_ih, input), arrays.bias_ih);
+  const fromState = plus(times(arrays.weight_hh, state), arrays.bias_hh);
   const size = state.length;
   return state.map((number, i) => {
-    const reset = sigmoid(given[i] + kept[i]);
-    const update = sigmoid(given[size + i] + kept[size + i]);
-    const fresh = Math.tanh(given[2 * size + i] + reset * kept[2 * size + i]);
+    const reset = sigmoid(fromInput[i] + fromState[i]);
+    const update = sigmoid(fromInput[size + i] + fromState[size + i]);
+    const fresh = Math.tanh(fromInput[2 * size + i] + reset * fromState[2 * size + i]);
     return (1 - update) * fresh + update * number;
   });
 }
@@ -96,7 +96,7 @@ function cell({ arrays }, input, state) {
  * Write for a text, greedily, while some of its characters get no weight.
  * @param {Translator} model
  * @param {string} text of the model's characters, at least one
- * @param {number[]} hidden places
+ * @param {number[]} hidden positions
  * @returns {Reading}
  */
 export function translated(model, text, hidden = []) {

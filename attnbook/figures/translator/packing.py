@@ -24,7 +24,7 @@ def translator_of(name: str) -> Translator:
     Raises:
         ValueError: there is no such model, or the page cannot read as it does.
     """
-    # Who makes other figures needs no safetensors.
+    # Imported here, because other figures need no safetensors.
     from attnbook.models.translator.checkpoints import book_model  # noqa: PLC0415
 
     model = book_model(name)

@@ -1,4 +1,4 @@
-"""What the translator figure stores of a translation, and what it says of it: as the page does."""
+"""The translator figure's stored translation and its sentences, which the page computes too."""
 
 from __future__ import annotations
 
@@ -45,22 +45,26 @@ def read(name: str, text: str, hidden: Sequence[int] = ()) -> Reading:
     logits: list[Tensor] = []
     with ExitStack() as hooks:
         # The decoder's last state is the query, and then goes into its cell.
-        asked = model.cell.register_forward_pre_hook(lambda _cell, given: queries.append(given[1]))
-        scored = model.output.register_forward_hook(lambda _layer, _, row: logits.append(row[0]))
-        for hook in (asked, scored):
+        cell_hook = model.cell.register_forward_pre_hook(
+            lambda _cell, given: queries.append(given[1])
+        )
+        output_hook = model.output.register_forward_hook(
+            lambda _layer, _, row: logits.append(row[0])
+        )
+        for hook in (cell_hook, output_hook):
             hooks.callback(hook.remove)
         (found,) = model.translate([text], lambda weights, _step: without(weights, mask))
     with evaluating(model):
         keys = model.encode(*model.read([text])).states
         scores = model.attention.score(torch.stack(queries, dim=1), keys)  # type: ignore[union-attr] # checked
     if found.weights is None:
-        raise TypeError("the model must attend")  # it was asked when it was loaded
+        raise TypeError("the model must attend")  # checked when it was loaded
     # Padding and beginnings are never written.
     probabilities = torch.stack(logits)[:, END:].softmax(-1).amax(-1)[: len(found.output) + 1]
     return Reading(text, found.output, scores[0, : len(found.output)], found.weights, probabilities)
 
 
-def stored(name: str, text: str, hidden: Sequence[int]) -> dict[str, Any]:
+def compute_stored(name: str, text: str, hidden: Sequence[int]) -> dict[str, Any]:
     """What a page shows until its model is there, with few digits; scores by step and character."""
     reading = read(name, text, hidden)
     return {
@@ -69,12 +73,12 @@ def stored(name: str, text: str, hidden: Sequence[int]) -> dict[str, Any]:
         "characters": translator_of(name).source.characters,
         "output": reading.output,
         "whole": read(name, text).output,
-        "scores": [_rounded(row) for row in reading.scores.tolist()],
-        "probabilities": _rounded(reading.probabilities.tolist()),
+        "scores": [_round_all(row) for row in reading.scores.tolist()],
+        "probabilities": _round_all(reading.probabilities.tolist()),
     }
 
 
-def _rounded(numbers: list[float]) -> list[float]:
+def _round_all(numbers: list[float]) -> list[float]:
     return [float(f"{number:.{DIGITS}g}") for number in numbers]
 
 
@@ -107,7 +111,7 @@ def is_date(text: str) -> bool:
 
 
 def names_of(text: str, hidden: Sequence[int]) -> str:
-    """The hidden characters in a sentence: those beside each other as one piece, unless many."""
+    """The hidden characters in a sentence: neighbours as one piece; of many pieces the count."""
     runs = groupby(range(len(text)), lambda i: i in hidden)
     pieces = [f"“{''.join(text[i] for i in run)}”" for gone, run in runs if gone]
     if len(pieces) > NAMED:
@@ -117,13 +121,13 @@ def names_of(text: str, hidden: Sequence[int]) -> str:
 
 
 def verdict(text: str, hidden: Sequence[int], output: str, whole: str) -> str:
-    """Whether the answer is another one without the hidden characters."""
+    """Whether the answer changes without the hidden characters."""
     wrote = output or NOTHING
     if not hidden:
         return f"It writes {wrote}."
     left = f"Without {names_of(text, hidden)}"
     if len(hidden) == len(text):
-        left = "With nothing left to look at"
+        left = "With nothing left to attend to"
     if output == whole:
         return f"{left} it still writes {wrote}."
     return f"{left} it writes {wrote} instead of {whole or NOTHING}."

@@ -5,7 +5,7 @@ import { decimals, slider } from "../shared/controls.js";
 import { make, ownKeys, put } from "../shared/elements.js";
 import { peakOf, probable } from "./words.js";
 
-const [MOST_WIDE, MOST_NARROW] = [28, 12]; // buttons beside each other: on a page, on a phone
+const [MOST_WIDE, MOST_NARROW] = [28, 12]; // buttons in a row: on a page, on a phone
 const [LONGEST, LONG] = [32, 16]; // characters of the small picture that have names: on a page, on a phone
 
 /** @param {string} text */
@@ -18,7 +18,7 @@ function band(name, note, ...content) {
   return make("div", { class: "stage", role: "group", "aria-label": name }, heading, picture);
 }
 
-/** What is written, over the slider that walks along it; above, what was written before, if it differs. @param {(step: number) => void} onChoose */
+/** The output over the slider of its steps; above, the output with nothing hidden, if it differs. @param {(step: number) => void} onChoose */
 export function outputBand(onChoose) {
   const [before, row] = [make("div", { class: "before-row" }), make("div", { class: "output-row" })];
   const sure = make("div", { class: "probability-row", "aria-hidden": true }); // the buttons' names have them
@@ -33,7 +33,7 @@ export function outputBand(onChoose) {
       const changed = differs && written !== whole[step];
       const probability = probable(probabilities[step]);
       const name = `step ${step}: “${written}”, probability ${probability}${changed ? `, was “${whole[step] ?? "nothing"}”` : ""}`;
-      // The slider walks the same steps by keyboard: a character needs no stop of its own.
+      // Not focusable, because the slider reaches the same steps by keyboard.
       const attributes = { type: "button", tabindex: -1, class: changed ? "changed" : null, "aria-label": name };
       const button = make("button", attributes, letter(written));
       button.addEventListener("click", () => onChoose(step));
@@ -64,17 +64,17 @@ export function outputBand(onChoose) {
   return { element, paint };
 }
 
-/** A character of the text: a button that hides it, under a bar for its weight. @param {string} text @param {number} place @param {() => void} onToggle */
-function column(text, place, onToggle) {
+/** A character of the text: a button that hides it, under a bar for its weight. @param {string} text @param {number} position @param {() => void} onToggle */
+function column(text, position, onToggle) {
   const [bar, peakName] = [make("span", { class: "bar" }), make("span", { class: "peak-name" })];
   const track = make("span", { class: "track", "aria-hidden": true }, bar, peakName);
-  const name = `hide character ${place}, “${visible(text)}”`;
-  // Range and box below do the same by keyboard.
+  const name = `hide character ${position}, “${visible(text)}”`;
+  // Not focusable, because the range and the box below do the same by keyboard.
   const button = make("button", { type: "button", tabindex: -1, "aria-label": name }, track, letter(text));
   button.addEventListener("click", onToggle);
   /** @param {number} weight @param {boolean} peak @param {boolean} gone */
   const paint = (weight, peak, gone) => {
-    // Not its height: to lay the page out again costs more.
+    // Not its height, which would lay out the page again.
     put(bar, { style: `scale: 1 ${weight.toFixed(4)}` });
     put(peakName, { text: peak ? decimals(weight) : "" });
     put(button, { "aria-pressed": gone, class: peak ? "column peak" : "column" });
@@ -82,7 +82,7 @@ function column(text, place, onToggle) {
   return { element: button, paint };
 }
 
-/** The text, a column for each character. @param {(place: number, gone: boolean) => void} onHide */
+/** The text, a column for each character. @param {(position: number, gone: boolean) => void} onHide */
 export function textBand(onHide) {
   const columns = make("div", { class: "columns", dir: "ltr", role: "group", "aria-label": "characters of the text" });
   const note = make("p", { class: "note" });
@@ -97,8 +97,8 @@ export function textBand(onHide) {
     columns.replaceChildren(...parts.map((part) => part.element));
     const sizes = [MOST_WIDE, MOST_NARROW].map((most) => columnsFor(text.length, most));
     put(columns, { style: `--wide: ${sizes[0]}; --narrow: ${sizes[1]}` });
-    const turned = "Written from right to left; here its characters stand in reading order, from left to right.";
-    put(note, { text: isRightToLeft(text) ? turned : "" });
+    const reordered = "Written from right to left; here its characters are in reading order, from left to right.";
+    put(note, { text: isRightToLeft(text) ? reordered : "" });
     ownKeys(columns);
   };
   /** @param {Seen} seen @param {number} step */
@@ -110,8 +110,8 @@ export function textBand(onHide) {
     drawn = reading.text.join("");
     parts.forEach((part, i) => part.paint(weights[i] ?? 0, i === peak, hidden.includes(i)));
   };
-  /** Mark the character that the controls below point at. @param {number} place */
-  const point = (place) => parts.forEach((part, i) => part.element.toggleAttribute("data-pointed", i === place));
+  /** Mark the character that the controls below point at. @param {number} position */
+  const point = (position) => parts.forEach((part, i) => part.element.toggleAttribute("data-pointed", i === position));
   return { element, paint, point };
 }
 
@@ -133,11 +133,11 @@ export function mapBand(onChoose) {
     const step = Math.floor((count * (clientY - box.top)) / box.height);
     if (step >= 0 && step < count) onChoose(step);
   });
-  /** @param {Element} place @param {string[]} texts */
-  const fill = (place, texts) => {
-    while (place.children.length > texts.length) place.lastElementChild?.remove();
-    while (place.children.length < texts.length) place.append(make("bdi"));
-    [...place.children].forEach((each, i) => put(each, { text: visible(texts[i]) }));
+  /** @param {Element} parent @param {string[]} texts */
+  const fill = (parent, texts) => {
+    while (parent.children.length > texts.length) parent.lastElementChild?.remove();
+    while (parent.children.length < texts.length) parent.append(make("bdi"));
+    [...parent.children].forEach((each, i) => put(each, { text: visible(texts[i]) }));
   };
   /** @param {Seen} seen @param {number} step */
   const paint = ({ reading: { text, hidden, output, weights } }, step) => {

@@ -1,4 +1,4 @@
-// What the files of the translator figure hand to each other: nothing here reaches a page.
+// Types of the translator figure; nothing here reaches a page.
 import type { PackedTranslator, Supplied } from "../shared/types";
 
 /** The model: its weights by name, rows one after the other. */
@@ -10,13 +10,13 @@ export interface Translator {
   arrays: Record<string, Float32Array>;
 }
 
-/** What the encoder leaves of a text, for all steps. */
+/** The encoder's output for a text, used by all steps. */
 export interface Encoded {
   states: number[][];
   projected: number[][];
 }
 
-/** A translation, and where each of its characters looked. */
+/** A translation, and where the model attended before each of its characters. */
 export interface Reading {
   text: string[];
   hidden: number[];

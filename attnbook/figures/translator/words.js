@@ -1,4 +1,4 @@
-// What the translator figure says: of what is typed, of an answer, of a step. Pure functions.
+// The translator figure's sentences of a typed text, an answer and a step: pure functions.
 /** @import { Reading, Stored } from "./types" */
 import { visible } from "../shared/characters.js";
 import { decimals } from "../shared/controls.js";
@@ -17,8 +17,8 @@ export function textOf(typed, characters) {
   return typed.normalize("NFC").trim().replace(/\s/gu, blank);
 }
 
-/** Things in a sentence. @param {string[]} names */
-function listed(names) {
+/** Names joined in a sentence. @param {string[]} names */
+function joinNames(names) {
   const [first, last] = [names.slice(0, -1), names[names.length - 1]];
   return first.length ? `${first.join(", ")} and ${last}` : last;
 }
@@ -35,13 +35,13 @@ export function refusal(typed, characters) {
   if (wrong.length) {
     const named = wrong.slice(0, NAMED).map((character) => `“${visible(character)}”`);
     const rest = wrong.length > NAMED ? [`${wrong.length - NAMED} more`] : [];
-    return `The model knows no ${listed([...named, ...rest])}: no date that it learned from has that.`;
+    return `The model knows no ${joinNames([...named, ...rest])}: no date that it learned from has that.`;
   }
   if (text.length > MOST) return `The figure takes at most ${MOST} characters, these are ${text.length}.`;
   return "";
 }
 
-/** The hidden characters in a sentence: those beside each other as one piece; of many pieces the count. @param {string[]} text @param {number[]} hidden */
+/** The hidden characters in a sentence: neighbours as one piece; of many pieces the count. @param {string[]} text @param {number[]} hidden */
 export function namesOf(text, hidden) {
   /** @type {string[]} */
   const pieces = [];
@@ -51,14 +51,14 @@ export function namesOf(text, hidden) {
     else pieces.push(character);
   });
   if (pieces.length > NAMED) return `${hidden.length} of its characters`;
-  return listed(pieces.map((piece) => `“${piece}”`));
+  return joinNames(pieces.map((piece) => `“${piece}”`));
 }
 
-/** Whether the answer is another one without the hidden characters. @param {Reading} reading @param {string[]} before */
+/** Whether the answer changes without the hidden characters. @param {Reading} reading @param {string[]} before */
 export function verdict({ text, hidden, output }, before) {
   const [wrote, whole] = [output.join("") || NOTHING, before.join("") || NOTHING];
   if (!hidden.length) return `It writes ${wrote}.`;
-  const left = hidden.length === text.length ? "With nothing left to look at" : `Without ${namesOf(text, hidden)}`;
+  const left = hidden.length === text.length ? "With nothing left to attend to" : `Without ${namesOf(text, hidden)}`;
   if (wrote === whole) return `${left} it still writes ${wrote}.`;
   return `${left} it writes ${wrote} instead of ${whole}.`;
 }
@@ -90,18 +90,18 @@ export function objection({ output }) {
   return isDate(text) ? "" : `${text || NOTHING} is not a real date.`;
 }
 
-/** The first of the places with the most weight; none if there is no weight. @param {number[]} weights */
+/** The first position with the most weight; -1 if there is no weight. @param {number[]} weights */
 export function peakOf(weights) {
   const most = Math.max(...weights);
   return most > 0 ? weights.indexOf(most) : -1;
 }
 
-/** Where a step looked. @param {Reading} reading @param {number} step */
-export function looked({ text, output, weights, probabilities }, step) {
+/** Where a step attended. @param {Reading} reading @param {number} step */
+export function describeStep({ text, output, weights, probabilities }, step) {
   if (!output.length) return "The model wrote nothing for this text.";
   const peak = peakOf(weights[step]);
   const wrote = `Step ${step} writes “${output[step]}”, probability ${probable(probabilities[step])}`;
-  if (peak < 0) return `${wrote}, with nothing left to look at: its context is 0.`;
+  if (peak < 0) return `${wrote}, with nothing left to attend to: its context is 0.`;
   return `${wrote}. Most weight is on “${visible(text[peak])}” at ${peak}: ${decimals(weights[step][peak])}.`;
 }
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
-# What torch's layer is made of besides its attention.
+# The parts of torch's layer besides its attention.
 PARTS: dict[type[nn.Module], tuple[str, ...]] = {
     nn.Linear: ("linear1", "linear2"),
     nn.LayerNorm: ("norm1", "norm2"),
@@ -55,22 +55,22 @@ class FeedForward(nn.Module):
         return self.outer(self.inner(x).relu())  # type: ignore[no-any-return]
 
     if TYPE_CHECKING:
-        __call__ = forward  # for type checkers, to whom nn.Module says Any
+        __call__ = forward  # for type checkers, which see Any in nn.Module
 
 
 class Block(nn.Module):
-    """Attention and a feed-forward, each behind a norm and added to what came in (pre-norm).
+    """Attention and a feed-forward, each after a norm and added to its input (pre-norm).
 
     x = x + attention(norm(x)), then x = x + feed_forward(norm(x)). Each part but the
-    attention can be left out, to see what it is for.
+    attention can be left out, to see what it does.
 
     Args:
         num_hiddens: the size of a position's vector, at least 1.
         num_heads: how many heads; it must divide `num_hiddens`.
         ffn_hiddens: the numbers inside the feed-forward; None means no feed-forward.
         dropout: the share of what each part adds that is dropped in training, in [0, 1].
-        norm: whether each part sees its input normed.
-        residual: whether what a part finds is added to its input, or takes its place.
+        norm: whether each part gets its input normed.
+        residual: whether a part's output is added to its input, or replaces it.
         bias: whether the attention's four projections add a learned bias.
         keep_weights: whether `attention.attention_weights` can be read after a call.
 
@@ -136,7 +136,7 @@ class Block(nn.Module):
         return x
 
     if TYPE_CHECKING:
-        __call__ = forward  # for type checkers, to whom nn.Module says Any
+        __call__ = forward  # for type checkers, which see Any in nn.Module
 
     def _check(self, x: Tensor) -> None:
         check_axes("x", x, "(batch, num_positions, num_hiddens)")
@@ -151,14 +151,14 @@ class Block(nn.Module):
     def from_torch(cls, module: nn.TransformerEncoderLayer) -> Block:
         """Make a block with a copy of the weights of torch's `nn.TransformerEncoderLayer`.
 
-        In eval mode it computes what `module` does, but batches come first, whatever
-        `module` says. In training torch drops inside the feed-forward and from the weights, too.
+        In eval mode it computes what `module` does, but the batch is always the first axis. In
+        training torch also drops inside the feed-forward and from the weights.
 
-        What is frozen there is frozen here, and each part keeps its dtype and device.
+        Frozen weights stay frozen, and each part keeps its dtype and device.
 
         Raises:
             TypeError: `module` is no `nn.TransformerEncoderLayer`, or computes something else: by
-                a method of its own, by hooks, or by what replaces a part.
+                a method of its own, by hooks, or by a replaced part.
             ValueError: it norms after adding, or has another activation than ReLU.
         """
         kind = nn.TransformerEncoderLayer
@@ -176,7 +176,7 @@ class Block(nn.Module):
         sizes = module.linear1.in_features, attention.num_heads, module.linear1.out_features
         block = cls(*sizes, module.dropout1.p)
         block.attention = attention
-        # Deep copies, which keep all that a part is: dtype, device, what is frozen, no bias.
+        # Deep copies keep each part's dtype, device, frozen weights and missing biases.
         feed_forward = FeedForward(*sizes[::2])
         feed_forward.inner, feed_forward.outer = map(deepcopy, (module.linear1, module.linear2))
         block.feed_forward = feed_forward

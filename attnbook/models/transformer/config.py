@@ -1,4 +1,4 @@
-"""What a decoder is made of."""
+"""The sizes and parts of a decoder."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class DecoderConfig:
         num_hiddens: the size of a position's vector, at least 1.
         num_heads: heads of a block; it must divide `num_hiddens`.
         num_layers: how many blocks, at least 1.
-        ffn_hiddens: the numbers inside a feed-forward; None means attention only.
+        ffn_hiddens: hidden units of a feed-forward; None means attention only.
         norm, residual: whether blocks have them; with norms there is one at the end, too.
         positions: whether the sinusoidal encoding is added to the symbols' vectors.
         dropout: the share of what each part of a block adds that is dropped, in [0, 1].

@@ -25,7 +25,7 @@ BATCH = 256  # texts read together
 
 
 class Lines(NamedTuple):
-    """Numbers of some texts, to learn from: each symbol is the target of the one before it."""
+    """Tokens of texts to learn from: each symbol is the target of the one before it."""
 
     tokens: Tensor  # (batch, longest)
     valid_lens: Tensor  # (batch,)
@@ -37,9 +37,9 @@ class Lines(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """A text, what a decoder foresaw while it read, and where its heads looked.
+    """A text, what a decoder predicted at each symbol, and where its heads attended.
 
-    All is on the CPU; `guesses[i]` is the likeliest symbol to follow `text[: i + 1]`.
+    All tensors are on the CPU; `guesses[i]` is the likeliest symbol to follow `text[: i + 1]`.
     """
 
     text: str
@@ -51,12 +51,12 @@ class Reading(NamedTuple):
 class Decoder(nn.Module):
     """A Transformer that reads a line and scores what comes next, at each position.
 
-    Symbols become vectors, their positions are added, blocks look back (no position sees a
-    later one), and a linear layer scores the symbols.
+    Symbols become vectors, their positions are added, causal blocks follow (no position
+    attends to a later one), and a linear layer scores the symbols.
 
     Args:
         vocabulary: the symbols.
-        config: sizes, and what the blocks have.
+        config: sizes, and the parts of the blocks.
         seed: of the first weights; the global random state stays as it is.
 
     Raises:
@@ -134,7 +134,7 @@ class Decoder(nn.Module):
         return self.output(self.norm(x))  # type: ignore[no-any-return]
 
     if TYPE_CHECKING:
-        __call__ = forward  # for type checkers, to whom nn.Module says Any
+        __call__ = forward  # for type checkers, which see Any in nn.Module
 
     def read_lines(
         self, texts: Iterable[str]
@@ -150,14 +150,14 @@ class Decoder(nn.Module):
         return tokens.to(self.device), valid_lens.to(self.device)
 
     def follow(self, texts: Iterable[str]) -> list[Reading]:
-        """Read texts, and say at each symbol what comes next and where each head looked.
+        """Read texts, and return at each symbol what comes next and where each head attends.
 
         Args:
             texts: each of 1 to 256 symbols that the model knows; none give none.
 
         Raises:
             TypeError, ValueError: as `Vocabulary.encode` does; or a score is not finite, or an
-                attention does not keep its weights.
+                attention does not store its weights.
         """
         texts = check_texts(texts)
         for layer, attention in enumerate(self.attentions):
@@ -176,12 +176,12 @@ class Decoder(nn.Module):
     def _follow(self, texts: Sequence[str]) -> list[Reading]:
         scores = self._scores(texts)
         probabilities, characters = scores.softmax(-1), self.vocabulary.characters
-        looked = [attention.attention_weights.cpu() for attention in self.attentions]
+        layers = [attention.attention_weights.cpu() for attention in self.attentions]
         readings = []
         for i, text in enumerate(texts):
             n = len(text)
             guesses = "".join(characters[best] for best in scores[i, :n].argmax(-1).tolist())
-            weights = torch.stack([layer[i, :, :n, :n] for layer in looked])
+            weights = torch.stack([layer[i, :, :n, :n] for layer in layers])
             readings.append(Reading(text, guesses, probabilities[i, :n], weights))
         return readings
 
@@ -198,7 +198,7 @@ class Decoder(nn.Module):
 
         Args:
             texts: as for `follow`.
-            count: how many symbols more, at least 1.
+            count: how many symbols to add, at least 1.
 
         Raises:
             TypeError, ValueError: as `Vocabulary.encode` does; or a line would get longer than

@@ -1,4 +1,4 @@
-"""Grades for heads: what each looks at, against chance, and what breaks without it."""
+"""Grades for heads: what each attends to, against chance, and what breaks without it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class HeadScore(NamedTuple):
-    """How much of a head's weight lies where, in [0, 1]; -1 means no head of a model."""
+    """How much of a head's weight lies on two keys, in [0, 1]; -1 means no head of a model."""
 
     layer: int
     head: int
@@ -34,8 +34,8 @@ def accuracy(model: Decoder, repeats: Sequence[Repeat]) -> float:
     Raises:
         ValueError: there are no lines, or no symbol that can be predicted.
     """
-    repeats = _listed(repeats)
-    found = _read(model, repeats)
+    repeats = _check_repeats(repeats)
+    found = _read_repeats(model, repeats)
     right = [
         reading.guesses[i - 1] == repeat.text[i]
         for reading, repeat in zip(found, repeats, strict=True)
@@ -47,13 +47,13 @@ def accuracy(model: Decoder, repeats: Sequence[Repeat]) -> float:
     return fmean(right)
 
 
-def _listed(repeats: Iterable[Repeat]) -> list[Repeat]:
-    listed = check_list("repeats", repeats, "Repeat", "copied")
-    check_some("repeats", listed)
-    return listed
+def _check_repeats(repeats: Iterable[Repeat]) -> list[Repeat]:
+    items = check_list("repeats", repeats, "Repeat", "copied")
+    check_some("repeats", items)
+    return items
 
 
-def _read(model: Decoder, repeats: Sequence[Repeat]) -> list[Reading]:
+def _read_repeats(model: Decoder, repeats: Sequence[Repeat]) -> list[Reading]:
     check_kind("model", model, Decoder)
     return model.follow([repeat.text for repeat in repeats])
 
@@ -84,9 +84,9 @@ def behind_last(text: str) -> list[tuple[int, int]]:
 def induction_score(
     weights: Float[Tensor, "*heads positions positions"], text: str
 ) -> Float[Tensor, "*heads"]:
-    """Average the weight on the key behind the last earlier place of the query's symbol.
+    """Average the weight on the key after the last earlier occurrence of the query's symbol.
 
-    Only queries count whose symbol stood earlier; with none of them the score is 0.
+    Only queries whose symbol occurred earlier count; without one the score is 0.
 
     Raises:
         ValueError: the weights are not one row and one column for each symbol.
@@ -124,7 +124,7 @@ def score_heads(model: Decoder, repeats: Sequence[Repeat]) -> list[HeadScore]:
     Raises:
         ValueError: there are no lines.
     """
-    found = _read(model, _listed(repeats))
+    found = _read_repeats(model, _check_repeats(repeats))
     previous = torch.stack([previous_score(reading.weights) for reading in found]).mean(0)
     induction = torch.stack([induction_score(each.weights, each.text) for each in found]).mean(0)
     return [
@@ -135,13 +135,13 @@ def score_heads(model: Decoder, repeats: Sequence[Repeat]) -> list[HeadScore]:
 
 
 def chance(repeats: Sequence[Repeat]) -> HeadScore:
-    """Grade a head that looks at all it may see alike.
+    """Grade a head that attends equally to every key that it may attend to.
 
     Raises:
         ValueError: there are no lines.
     """
     previous, induction = [], []
-    for repeat in _listed(repeats):
+    for repeat in _check_repeats(repeats):
         seen = torch.ones(len(repeat.text), len(repeat.text), device="cpu").tril()
         weights = seen / seen.sum(-1, keepdim=True)
         previous.append(previous_score(weights).item())

@@ -1,4 +1,4 @@
-"""Take heads away, to see what they were good for."""
+"""Remove heads from a decoder, to measure what they contribute."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ Head = tuple[int, int]
 
 @contextmanager
 def without_heads(model: Decoder, heads: Iterable[Head]) -> Iterator[None]:
-    """Let a model go without some heads: what they pool is 0 before W_o mixes the heads.
+    """Remove some heads of a model: their output is 0 before W_o mixes the heads.
 
-    They still have weights to look at.
+    Their attention weights can still be read.
 
     Args:
-        model: a decoder; afterwards it is as it was.
+        model: a decoder; unchanged afterwards.
         heads: `(layer, head)` of each.
 
     Raises:
@@ -45,16 +45,18 @@ def without_heads(model: Decoder, heads: Iterable[Head]) -> Iterator[None]:
             )
         by_layer.setdefault(layer, []).append(head)
     with ExitStack() as stack:
-        for layer, gone in by_layer.items():
+        for layer, removed in by_layer.items():
             mix = model.attentions[layer].W_o
-            stack.callback(mix.register_forward_pre_hook(_silence(gone, config.num_heads)).remove)
+            stack.callback(
+                mix.register_forward_pre_hook(_make_hook(removed, config.num_heads)).remove
+            )
         yield
 
 
-def _silence(gone: list[int], num_heads: int) -> Any:  # noqa: ANN401 - torch's own type of a hook
-    def before(_mix: nn.Module, given: tuple[Tensor]) -> tuple[Tensor]:
+def _make_hook(removed: list[int], num_heads: int) -> Any:  # noqa: ANN401 - torch's own type of a hook
+    def zero_heads(_mix: nn.Module, given: tuple[Tensor]) -> tuple[Tensor]:
         heads = split_heads(given[0], num_heads)
-        places = torch.tensor(gone, device=heads.device)
-        return (merge_heads(heads.index_fill(1, places, 0.0)),)
+        index = torch.tensor(removed, device=heads.device)
+        return (merge_heads(heads.index_fill(1, index, 0.0)),)
 
-    return before
+    return zero_heads

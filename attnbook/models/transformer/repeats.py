@@ -1,4 +1,4 @@
-"""Lines that repeat: a random beginning, then one phrase again and again."""
+"""Lines that repeat: a random beginning, then one phrase until the end."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Repeat(NamedTuple):
 
     @property
     def copied(self) -> range:
-        """Places of the symbols that can be predicted, as they and those before are copies."""
+        """Positions that can be predicted: the symbol and the one before it are copies."""
         return range(self.start + self.period + 1, len(self.text))
 
 
@@ -29,8 +29,8 @@ def make_repeats(
 ) -> list[Repeat]:
     """Draw lines. More lines from one seed begin with the same ones.
 
-    The phrase occurs there at least twice, where the line is long enough for that; how long
-    it is, and where it begins, nobody says.
+    The phrase occurs at least twice if the line is long enough. Nothing in the line marks
+    its length or where it begins.
 
     Args:
         count: how many, at least 1.
@@ -49,13 +49,13 @@ def make_repeats(
     shortest, longest = periods
     if not 1 <= shortest <= longest <= len(SYMBOLS):
         raise ValueError(f"periods must rise within 1 and {len(SYMBOLS)}, got {periods}")
-    drawn = random.Random(seed)  # noqa: S311 - no secret
-    return [_draw(drawn, length, shortest, longest) for _ in range(count)]
+    rng = random.Random(seed)  # noqa: S311 - no secret
+    return [_draw(rng, length, shortest, longest) for _ in range(count)]
 
 
-def _draw(drawn: random.Random, length: int, shortest: int, longest: int) -> Repeat:
-    period = drawn.randint(shortest, longest)
-    start = drawn.randint(0, max(0, length - 2 * period))
-    beginning, phrase = drawn.choices(SYMBOLS, k=start), drawn.sample(SYMBOLS, period)
+def _draw(rng: random.Random, length: int, shortest: int, longest: int) -> Repeat:
+    period = rng.randint(shortest, longest)
+    start = rng.randint(0, max(0, length - 2 * period))
+    beginning, phrase = rng.choices(SYMBOLS, k=start), rng.sample(SYMBOLS, period)
     symbols = [*beginning, *(phrase[i % period] for i in range(length - start))]
     return Repeat("".join(symbols[:length]), start, period)

@@ -1,4 +1,4 @@
-"""The sizes of a translator, and what it is made of."""
+"""The sizes and parts of a translator."""
 
 from __future__ import annotations
 

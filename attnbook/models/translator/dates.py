@@ -1,8 +1,8 @@
 """Dates written out in many languages, each with its ISO date and the spans of its parts.
 
 The words come from Unicode's CLDR, as Babel ships it: no download, and as many pairs as
-wanted. A date knows the characters of its year, month and day, its gold spans, so where a
-model looks can be graded.
+wanted. A date has the gold spans of its year, month and day, so where a model attends can
+be graded.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ FIELDS = ("year", "month", "day")
 DAYS = (datetime.date(1900, 1, 1), datetime.date(2099, 12, 31))
 
 _FIELD_OF = {"y": "year", "M": "month", "L": "month", "d": "day"}
-_DRAWS = 20  # for one new string, before we say that there are no more
+_DRAWS = 20  # for one new string, before we give up
 
 
 class WrittenDate(NamedTuple):
@@ -116,9 +116,9 @@ def pairs(dates: Sequence[WrittenDate]) -> list[tuple[str, str]]:
 def joined_pairs(
     dates: Sequence[WrittenDate], most: int = 3, seed: int = 0
 ) -> list[tuple[str, str]]:
-    """Put 1 to `most` dates into each text, so that long texts have more to say.
+    """Put 1 to `most` dates into each text, so that long texts hold more dates.
 
-    Each date is used once, in its order: what was unseen stays unseen.
+    Each date is used once, in order, so test dates stay out of training.
 
     >>> joined_pairs([write_date(datetime.date(1987, 3, 9), locale) for locale in ("de", "sv")])
     [('9. März 1987; 9 mars 1987', '1987-03-09; 1987-03-09')]
@@ -133,7 +133,7 @@ def joined_pairs(
     """
     check_size("most", most)
     dates = check_list("dates", dates, "WrittenDate", "spans")
-    draw, found, start = _random(seed), list[tuple[str, str]](), 0
+    draw, found, start = _make_random(seed), list[tuple[str, str]](), 0
     while start < len(dates):
         some = dates[start : start + draw.randint(1, most)]
         found.append(("; ".join(d.text for d in some), "; ".join(d.iso for d in some)))
@@ -141,7 +141,7 @@ def joined_pairs(
     return found
 
 
-def _random(seed: int) -> random.Random:
+def _make_random(seed: int) -> random.Random:
     if not is_whole(seed):
         raise TypeError(f"seed must be a whole number, got {seed!r}")
     return random.Random(int(seed))  # noqa: S311 - no secret
@@ -161,11 +161,11 @@ def _pattern(locale: str, name: str) -> list[tuple[str, str]] | None:
     for argument, given in (("locale", locale), ("format", name)):
         if not isinstance(given, str):
             raise TypeError(f"{argument} must be a string, got {type(given).__name__}")
-    return _known_pattern(locale, name)
+    return _parse_pattern(locale, name)
 
 
 @cache
-def _known_pattern(locale: str, name: str) -> list[tuple[str, str]] | None:
+def _parse_pattern(locale: str, name: str) -> list[tuple[str, str]] | None:
     if name not in FORMATS:
         raise ValueError(f"format must be one of {', '.join(FORMATS)}, got {name!r}")
     pattern = _locale(locale).date_formats[name].pattern
@@ -196,14 +196,14 @@ def make_dates(
     locales: Sequence[str] = LOCALES,
     seed: int = 0,
 ) -> Dates:
-    """Draw written dates, each string once: what is graded was never trained on.
+    """Draw written dates, each string once, so no test date was in training.
 
     Locales, formats and the days of the years 1900 to 2099 are drawn evenly; the
     same arguments give the same dates, whatever the global random state.
 
     Args:
         train, validation, test: how many dates, at least 1 each.
-        locales: names that Babel knows; one that is named twice comes twice as often.
+        locales: names that Babel knows; one that is named twice is drawn twice as often.
         seed: any whole number.
 
     Raises:
@@ -214,7 +214,7 @@ def make_dates(
     counts = {"train": train, "validation": validation, "test": test}
     for name, count in counts.items():
         check_size(name, count)
-    written = _different_dates(sum(counts.values()), locales, _random(seed))
+    written = _different_dates(sum(counts.values()), locales, _make_random(seed))
     return Dates(
         written[:train], written[train : train + validation], written[train + validation :]
     )

@@ -1,4 +1,4 @@
-"""What a translator decodes from and gives back, and a look at what is changed."""
+"""The input and output of a translator's decoder, and the check of changed weights."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Change = Callable[[Tensor, int], Tensor]
 
 
 class Encoded(NamedTuple):
-    """What the decoder is given of a batch of texts; `projected_keys` only if it attends."""
+    """A batch of texts as the decoder gets it; `projected_keys` only if it attends."""
 
     states: Tensor  # (batch, num_keys, num_hiddens)
     whole: Tensor  # (batch, num_hiddens)
@@ -26,10 +26,10 @@ class Encoded(NamedTuple):
 
 
 class Translation(NamedTuple):
-    """A text, what the model wrote for it, and where it looked before each character.
+    """A text, what the model wrote for it, and where it attended before each character.
 
-    `weights` is `(len(output), len(text))`, on the CPU; None without attention, or where the
-    attention does not keep them.
+    `weights` is `(len(output), len(text))`, on the CPU; None without attention, or if
+    the attention does not store them.
     """
 
     text: str
@@ -49,7 +49,7 @@ def check_change(change: Change | None, attention: Attention | None) -> None:
         raise ValueError("change needs weights, but this model's attention has keep_weights=False")
 
 
-def changed_weights(
+def change_weights(
     change: Change, weights: Float[Tensor, "batch keys"], step: int
 ) -> Float[Tensor, "batch keys"]:
     """Change the weights of a step.
@@ -70,13 +70,13 @@ def changed_weights(
     return changed
 
 
-def translations_of(
-    texts: Sequence[str], outputs: Sequence[str], looked: Sequence[Tensor]
+def make_translations(
+    texts: Sequence[str], outputs: Sequence[str], step_weights: Sequence[Tensor]
 ) -> list[Translation]:
-    """Put together what was read, written and attended to, for each text."""
-    if not looked:
+    """Combine texts, outputs and the weights of each step."""
+    if not step_weights:
         return [Translation(*pair, None) for pair in zip(texts, outputs, strict=True)]
-    weights = torch.stack(list(looked), 1).cpu()
+    weights = torch.stack(list(step_weights), 1).cpu()
     return [
         Translation(text, output, rows[: len(output), : len(text)])
         for text, output, rows in zip(texts, outputs, weights, strict=True)

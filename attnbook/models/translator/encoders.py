@@ -1,4 +1,4 @@
-"""Encoders read a text and leave one state per character, and one for all of it."""
+"""Encoders turn a text into one state per character, and one for the whole text."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _packed(vectors: Tensor, lengths: Tensor) -> PackedSequence:
     if not len(vectors):
         shape = tuple(vectors.shape[:2])
         raise ValueError(f"tokens must hold at least one text, got shape {shape}")
-    # torch packs no text without characters: such a one counts as one here, and is cleared later.
+    # torch cannot pack an empty text: its length counts as 1 here, and its state is cleared later.
     at_least_one = lengths.flatten().long().clamp_min(1).cpu()
     return pack_padded_sequence(vectors, at_least_one, batch_first=True, enforce_sorted=False)
 
@@ -52,7 +52,7 @@ def _packed(vectors: Tensor, lengths: Tensor) -> PackedSequence:
 class RecurrentEncoder(nn.Module):
     """A bidirectional GRU: each state has read the whole text, most of all its neighbourhood.
 
-    The state for all of the text is where both directions end.
+    The state for the whole text is made of both directions' last states.
 
     Args:
         vocab_size: how many different tokens a text may hold.
@@ -90,7 +90,7 @@ class RecurrentEncoder(nn.Module):
 class ConvolutionalEncoder(nn.Module):
     """Two convolutions: each state has read two characters to either side, and no more.
 
-    The state for all of the text is the mean of its states.
+    The state for the whole text is the mean of its states.
 
     Args:
         vocab_size: how many different tokens a text may hold.

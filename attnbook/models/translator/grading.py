@@ -1,4 +1,4 @@
-"""Grades for where a model looks: its weights against gold spans.
+"""Grades for where a model attends: its weights against gold spans.
 
 An ISO date has ten characters, eight of them digits of a field. A digit's weights are graded
 by how much of them lies inside the field's gold span, and by whether their peak does.
@@ -60,7 +60,7 @@ class Grade(NamedTuple):
 
 
 class Share(NamedTuple):
-    """How many of some dates came out right, in [0, 1], and how many there were."""
+    """The share of dates that are right, in [0, 1], and the number of dates."""
 
     right: float
     dates: int
@@ -72,19 +72,21 @@ def exact_match(dates: Sequence[WrittenDate], translations: Sequence[Translation
     Raises:
         ValueError: there are no dates, or not as many translations.
     """
-    return fmean(date.iso == found.output for date, found in _translated(dates, translations))
+    return fmean(
+        date.iso == found.output for date, found in _pair_with_translations(dates, translations)
+    )
 
 
-def _translated(
+def _pair_with_translations(
     dates: Iterable[WrittenDate], translations: Iterable[Translation]
 ) -> list[tuple[WrittenDate, Translation]]:
-    dates, translations = _listed(dates), check_list("translations", translations, *OF_MODEL)
+    dates, translations = _check_dates(dates), check_list("translations", translations, *OF_MODEL)
     check_some("dates", dates)
     check_as_many("translations", translations, "dates", dates)
     return list(zip(dates, translations, strict=True))
 
 
-def _listed(dates: Iterable[WrittenDate]) -> list[WrittenDate]:
+def _check_dates(dates: Iterable[WrittenDate]) -> list[WrittenDate]:
     return check_list("dates", dates, "WrittenDate", "spans")
 
 
@@ -107,13 +109,13 @@ def exact_match_by_length(
     if not all(map(is_whole, starts)):
         raise TypeError(f"starts must be a list of whole numbers, got {starts}")
     groups: dict[int, list[bool]] = {}
-    for date, found in _translated(dates, translations):
-        start = _start(starts, date.text)
+    for date, found in _pair_with_translations(dates, translations):
+        start = _find_group(starts, date.text)
         groups.setdefault(start, []).append(date.iso == found.output)
     return {start: Share(fmean(right), len(right)) for start, right in sorted(groups.items())}
 
 
-def _start(starts: Sequence[int], text: str) -> int:
+def _find_group(starts: Sequence[int], text: str) -> int:
     below = [start for start in starts if start <= len(text)]
     if not below:
         raise ValueError(
@@ -124,15 +126,15 @@ def _start(starts: Sequence[int], text: str) -> int:
 
 
 def uniform(dates: Iterable[WrittenDate]) -> list[Tensor]:
-    """Make the weights of a model that looks everywhere alike."""
-    sizes = [len(date.text) for date in _listed(dates)]
+    """Make the weights of a model that attends equally to every character."""
+    sizes = [len(date.text) for date in _check_dates(dates)]
     return [torch.full((LENGTH, size), 1 / size, device="cpu") for size in sizes]
 
 
 def diagonal(dates: Iterable[WrittenDate]) -> list[Tensor]:
-    """Make the weights of a model that reads on as steadily as it writes."""
+    """Make the weights of a model that attends from left to right as it writes."""
     found = []
-    for date in _listed(dates):
+    for date in _check_dates(dates):
         weights = torch.zeros(LENGTH, len(date.text), device="cpu")
         steps = torch.arange(LENGTH, device="cpu")
         weights[steps, (steps * 2 + 1) * len(date.text) // (2 * LENGTH)] = 1
@@ -141,18 +143,18 @@ def diagonal(dates: Iterable[WrittenDate]) -> list[Tensor]:
 
 
 def looked(translations: Iterable[Translation]) -> list[Tensor]:
-    """Take the weights of translations.
+    """Collect the weights of translations.
 
     Raises:
-        ValueError: a model without attention made them, or one that does not keep its weights.
+        ValueError: a model without attention made them, or one that does not store its weights.
     """
-    listed = check_list("translations", translations, *OF_MODEL)
-    weights = [translation.weights for translation in listed]
+    items = check_list("translations", translations, *OF_MODEL)
+    weights = [translation.weights for translation in items]
     found = [rows for rows in weights if rows is not None]
     if len(found) != len(weights):
         raise ValueError(
             "translations must hold weights, but their model has no attention, or does not "
-            "keep its weights"
+            "store its weights"
         )
     return found
 
@@ -171,9 +173,9 @@ def grade(dates: Sequence[WrittenDate], weights: Sequence[Tensor]) -> dict[str, 
         ValueError: there are no dates, or the weights are not one per character of their text.
     """
     return {
-        field: _mean(
-            _digit(date, rows, field, step)
-            for date, rows in _both(dates, weights)
+        field: _average(
+            _grade_digit(date, rows, field, step)
+            for date, rows in _pair_with_weights(dates, weights)
             for step in steps
         )
         for field, steps in DIGITS.items()
@@ -185,7 +187,7 @@ def grade_by_locale(
 ) -> dict[str, dict[str, Grade]]:
     """Grade each field, as `grade` does, for each locale on its own."""
     groups: dict[str, list[tuple[WrittenDate, Tensor]]] = {}
-    for date, rows in _both(dates, weights):
+    for date, rows in _pair_with_weights(dates, weights):
         groups.setdefault(date.locale, []).append((date, rows))
     return {
         locale: grade([date for date, _ in group], [rows for _, rows in group])
@@ -193,10 +195,10 @@ def grade_by_locale(
     }
 
 
-def _both(
+def _pair_with_weights(
     dates: Sequence[WrittenDate], weights: Sequence[Tensor]
 ) -> list[tuple[WrittenDate, Tensor]]:
-    dates, weights = _listed(dates), check_list("weights", weights, "tensors")
+    dates, weights = _check_dates(dates), check_list("weights", weights, "tensors")
     check_some("dates", dates)
     check_as_many("weights", weights, "dates", dates)
     both = list(zip(dates, weights, strict=True))
@@ -210,7 +212,7 @@ def _both(
     return both
 
 
-def _digit(date: WrittenDate, rows: Tensor, field: str, step: int) -> tuple[float, float]:
+def _grade_digit(date: WrittenDate, rows: Tensor, field: str, step: int) -> tuple[float, float]:
     """The weight inside the gold span, and the share of the peak that is."""
     if step >= len(rows):
         return 0.0, 0.0
@@ -219,6 +221,6 @@ def _digit(date: WrittenDate, rows: Tensor, field: str, step: int) -> tuple[floa
     return rows[step, inside].sum().item(), (peaks[inside].sum() / peaks.sum()).item()
 
 
-def _mean(found: Iterable[tuple[float, float]]) -> Grade:
+def _average(found: Iterable[tuple[float, float]]) -> Grade:
     weight, peak = zip(*found, strict=True)
     return Grade(fmean(weight), fmean(peak), len(peak))

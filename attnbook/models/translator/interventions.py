@@ -1,4 +1,4 @@
-"""What a weight is good for, and what a key has heard: change one, and see what changes with it."""
+"""Changed weights and characters, to measure how much the output and the keys depend on them."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ NEXT = {"year": "month", "month": "day", "day": "year"}
 
 
 class Effect(NamedTuple):
-    """Shares of dates, in [0, 1], whose field comes out otherwise once its weights are changed.
+    """Shares of dates, in [0, 1], whose field is written differently with changed weights.
 
-    `removed`: the gold span gets no weight, the rest its share; `kept`: nothing but the
+    `removed`: the gold span gets no weight, the rest its share; `kept`: only the
     gold span gets weight, which is the control; `moved`: the weight goes to the gold span
     of another field, evenly.
     """
@@ -49,12 +49,12 @@ def gold_mask(dates: Sequence[WrittenDate], field: str) -> Tensor:
 def without(weights: Tensor, mask: Tensor) -> Tensor:
     """Take the weight off the marked characters; the others keep their proportions."""
     rest = weights.masked_fill(mask, 0)
-    # All of the weight may have been on the marked ones; nothing is left then.
+    # If all of the weight was on the marked characters, all weights are 0.
     return rest / rest.sum(-1, keepdim=True).clamp_min(torch.finfo(rest.dtype).tiny)
 
 
 def effects(model: Translator, dates: Sequence[WrittenDate]) -> dict[str, Effect]:
-    """Change the weights while a field's digits are written, and see what is written then.
+    """Change the weights while a field's digits are written, and measure how the output changes.
 
     Source: after Jain and Wallace (2019), "Attention is not Explanation", and Wiegreffe and
     Pinter (2019), "Attention is not not Explanation"; the changes here are our own.
@@ -67,23 +67,23 @@ def effects(model: Translator, dates: Sequence[WrittenDate]) -> dict[str, Effect
         raise ValueError("model must have attention, got a Translator without")
     dates = check_list("dates", dates, "WrittenDate", "spans")
     check_some("dates", dates)
-    return {field: _effect(model, dates, field) for field in DIGITS}
+    return {field: _measure_effect(model, dates, field) for field in DIGITS}
 
 
-def _effect(model: Translator, dates: Sequence[WrittenDate], field: str) -> Effect:
-    place = slice(DIGITS[field].start, DIGITS[field].stop)
+def _measure_effect(model: Translator, dates: Sequence[WrittenDate], field: str) -> Effect:
+    digits = slice(DIGITS[field].start, DIGITS[field].stop)
     counts = [0, 0, 0]
     for start in range(0, len(dates), BATCH):
         some = dates[start : start + BATCH]
         texts = [date.text for date in some]
-        before = [found.output[place] for found in model.translate(texts)]
-        for number, change in enumerate(_changes(some, field, model.device)):
-            after = [found.output[place] for found in model.translate(texts, change)]
+        before = [found.output[digits] for found in model.translate(texts)]
+        for number, change in enumerate(_make_changes(some, field, model.device)):
+            after = [found.output[digits] for found in model.translate(texts, change)]
             counts[number] += sum(a != b for a, b in zip(before, after, strict=True))
     return Effect(*(count / len(dates) for count in counts))
 
 
-def _changes(
+def _make_changes(
     dates: Sequence[WrittenDate], field: str, device: torch.device
 ) -> list[Callable[[Tensor, int], Tensor]]:
     gold, other = (gold_mask(dates, name).to(device) for name in (field, NEXT[field]))
@@ -101,13 +101,13 @@ def _changes(
 
 @torch.no_grad()
 def reach(model: Translator, text: str, place: int, other: str) -> Tensor:
-    """Say how far one character is heard: how much each key changes when it is replaced.
+    """Measure how much each key changes when one character of the text is replaced.
 
     Args:
         model: any translator.
-        text: what is read.
+        text: the text.
         place: index of the character that is replaced, in [0, len(text)).
-        other: the character that takes its place.
+        other: the character that replaces it.
 
     Returns:
         `(len(text),)`, the size of each key's change in units of the key's own size.

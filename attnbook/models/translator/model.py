@@ -24,9 +24,9 @@ from attnbook.models.translator.decoding import (
     Change,
     Encoded,
     Translation,
-    changed_weights,
+    change_weights,
     check_change,
-    translations_of,
+    make_translations,
 )
 from attnbook.models.translator.encoders import ENCODERS
 from attnbook.models.vocabulary import BEGIN, END, Vocabulary, check_some, pad
@@ -43,7 +43,7 @@ class Translator(nn.Module):
 
     Before step t the decoder's state s of step t-1 is the query; keys and values are the
     encoder's states h. The pooled context goes with the character written last into the
-    decoder's GRU, and its new state says what is written:
+    decoder's GRU, and its new state scores what is written:
     c_t = Σ_j α(s_{t-1}, h_j) h_j, s_t = GRU([y_{t-1}; c_t], s_{t-1}), y_t ~ softmax(W s_t).
 
     Args:
@@ -191,7 +191,7 @@ class Translator(nn.Module):
         return torch.stack(scores, dim=1)
 
     if TYPE_CHECKING:
-        __call__ = forward  # for type checkers, to whom nn.Module says Any
+        __call__ = forward  # for type checkers, which see Any in nn.Module
 
     def translate(self, texts: Iterable[str], change: Change | None = None) -> list[Translation]:
         """Write for each text, greedily: the likeliest character at every step.
@@ -201,13 +201,13 @@ class Translator(nn.Module):
         Args:
             texts: each of 1 to 256 characters that the model knows; none give none.
             change: given the weights `(batch, num_keys)` of a step and its number, what
-                to pool with instead, of the same shape, dtype and device; so one can ask
-                what a weight was good for. It sees the texts in batches of 256.
+                to pool with instead, of the same shape, dtype and device; to
+                measure what a weight contributes. It gets the texts in batches of 256.
 
         Raises:
             TypeError, ValueError: as `Vocabulary.encode` does; or there is a change
                 without attention, or one that returns something else.
-            ValueError: a score is not finite; the message says at which step.
+            ValueError: a score is not finite; the message names the step.
         """
         texts = check_texts(texts)
         check_change(change, self.attention)
@@ -222,20 +222,22 @@ class Translator(nn.Module):
         encoded = self.encode(*self.read(texts))
         state = self.first_state(encoded)
         last = torch.full_like(encoded.valid_lens, BEGIN)
-        scores, written, looked = [], [], []
+        scores, written, step_weights = [], [], []
         for number in range(self.config.max_steps):
             context = self.context(state, encoded)
             if self.attention is not None and self.attention.keep_weights:
                 weights = self.attention.attention_weights[:, 0]
                 if change is not None:
-                    weights = changed_weights(change, weights, number)
+                    weights = change_weights(change, weights, number)
                     context = pool(weights[:, None], encoded.states)[:, 0]
-                looked.append(weights)
+                step_weights.append(weights)
             score, state = self.step(last, state, context)
             scores.append(score)
             last = score[:, END:].argmax(-1) + END  # padding and beginnings are never written
             written.append(last)
-        cause = "the model's weights" + " and at what change returned" * (change is not None)
-        check_finite(torch.stack(scores, 1), texts, cause)  # once: every look makes a GPU wait
+        cause = "the model's weights" + " and what change returned" * (change is not None)
+        check_finite(
+            torch.stack(scores, 1), texts, cause
+        )  # once, because each check waits for the GPU
         outputs = [self.target.decode(row) for row in torch.stack(written, 1).tolist()]
-        return translations_of(texts, outputs, looked)
+        return make_translations(texts, outputs, step_weights)

@@ -32,13 +32,13 @@ def book_dates() -> list[WrittenDate]:
 
 
 def untrained(seed: int = 13, **config: Any) -> Translator:
-    """A model that writes as it happens to; its sizes are all different."""
+    """A model with random weights; its sizes are all different."""
     sizes = {"embedding_size": 5, "written_size": 3, "num_hiddens": 14, "score_hiddens": 7}
     letters = Vocabulary(string.ascii_lowercase + " 0123456789-")
-    made = Translator(letters, Vocabulary("0123456789-"), Config(**(sizes | config)), seed=seed)
-    for weight in made.parameters():  # larger than at the beginning, so that weights differ
+    model = Translator(letters, Vocabulary("0123456789-"), Config(**(sizes | config)), seed=seed)
+    for weight in model.parameters():  # larger, so that the attention weights differ
         weight.data *= 3
-    return made.eval()
+    return model.eval()
 
 
 def never_ending(**config: Any) -> Translator:
@@ -48,7 +48,7 @@ def never_ending(**config: Any) -> Translator:
     return model
 
 
-def silent() -> Translator:
+def ending_at_once() -> Translator:
     """It ends at once."""
     model = untrained()
     model.output.bias.data[END] = 1e3
@@ -63,7 +63,7 @@ def even(**config: Any) -> Translator:
 
 
 class ReadersAttention(DotProductAttention):
-    """A layer of the reader's own that a translator can use."""
+    """A layer of the reader's that a translator can use."""
 
     def project_keys(self, keys: Tensor) -> Tensor:
         return keys
@@ -78,8 +78,8 @@ def of_readers() -> Translator:
     return model.eval()
 
 
-def given(text: str, iso: str, **spans: tuple[int, int]) -> WrittenDate:
-    """A date that nobody writes so."""
+def make_date(text: str, iso: str, **spans: tuple[int, int]) -> WrittenDate:
+    """A date with a text, an ISO date and spans of our own."""
     return WrittenDate(text, iso, spans, "xx", "long")
 
 
@@ -88,83 +88,81 @@ def long_text(length: int, shift: int = 0) -> str:
     return "".join(letters[(shift + 5 * i) % len(letters)] for i in range(length))
 
 
-Made = tuple[Translator, list[Any]]
+Case = tuple[Translator, list[Any]]
 
 
-def book() -> Made:
+def book() -> Case:
     """The chapter's: all languages, in double precision."""
     return book_model("convolutional").double(), book_dates()
 
 
-def failing() -> Made:
+def failing() -> Case:
     """A year that the model never saw, in single precision."""
     return cached_model("convolutional"), [write_date(FAILING, "de"), write_date(DAY, "he")]
 
 
-def recurrent() -> Made:
+def recurrent() -> Case:
     return cached_model("recurrent"), book_dates()[::5]
 
 
-def strings() -> Made:
+def strings() -> Case:
     """Texts without gold spans, and more than one row of them."""
     return never_ending(), [long_text(length) for length in (1, 20, 21, 37, 64)]
 
 
-def wordy() -> Made:
+def wordy() -> Case:
     """More and fewer characters than were expected, and a date at the end of its text."""
     dates = [
-        given("ab 12", "1-2-3", year=(3, 5), day=(0, 1)),
-        given("cd 12", "1987-03-09-1987-03-09", year=(0, 2), month=(4, 5)),
+        make_date("ab 12", "1-2-3", year=(3, 5), day=(0, 1)),
+        make_date("cd 12", "1987-03-09-1987-03-09", year=(0, 2), month=(4, 5)),
     ]
     return never_ending(max_steps=13), dates
 
 
-def nothing() -> Made:
-    return silent(), ["ab", given("cd 12", "1987-03-09", year=(3, 5))]
+def nothing() -> Case:
+    return ending_at_once(), ["ab", make_date("cd 12", "1987-03-09", year=(3, 5))]
 
 
-def one_step() -> Made:
+def one_step() -> Case:
     return never_ending(max_steps=1), ["ab"]
 
 
-def readers() -> Made:
+def readers() -> Case:
     return of_readers(), ["one two", "three"]
 
 
-def largest() -> Made:
-    """As much as one figure can show."""
-    return never_ending(), [long_text(64, shift) for shift in range(64)]
-
-
 ALL = (book, failing, recurrent, strings, wordy, nothing, one_step, readers)
-CASES: dict[str, Callable[[], Made]] = {case.__name__: case for case in ALL}
+CASES: dict[str, Callable[[], Case]] = {case.__name__: case for case in ALL}
 
 
 @cache
 def translated(case: str) -> tuple[list[Any], list[Any]]:
-    """The texts of a case, and what the model itself says of each."""
+    """The texts of a case, and the model's translation of each."""
     model, dates = CASES[case]()
     texts = [date if isinstance(date, str) else date.text for date in dates]
     return dates, [model.translate([text])[0] for text in texts]
 
 
-def figure_of(case: str, **options: Any) -> AlignmentFigure:
-    return AlignmentFigure(*CASES[case](), **options)
+def figure_of(case: str) -> AlignmentFigure:
+    return AlignmentFigure(*CASES[case]())
+
+
+cached_figure = cache(figure_of)
 
 
 def expected_facts(case: str, date: int, step: int, scores: list[float]) -> dict[str, Any]:
-    """What must be shown of a step, by the texts and the model; the scores are the figure's."""
-    given, found = (both[date] for both in translated(case))
-    dated = not isinstance(given, str)
+    """The expected facts of a step, from the texts and the model; the scores are the figure's."""
+    text, found = (both[date] for both in translated(case))
+    dated = not isinstance(text, str)
     field = (FIELDS[step] if step < len(FIELDS) else "") if dated else ""
-    span = given.spans.get(field) if dated else None
+    span = text.spans.get(field) if dated else None
     weights = torch.tensor(scores, dtype=torch.float64).softmax(-1).tolist()
     peak = min(i for i, score in enumerate(scores) if score == max(scores))
     inside = sum(weights[i] for i in range(*span)) if span else None
     return {
         "text": list(found.text),
         "output": list(found.output),
-        "expected": given.iso if dated else "",
+        "expected": text.iso if dated else "",
         "field": field,
         "span": span,
         "weights": weights,
@@ -180,16 +178,16 @@ def visible(character: str) -> str:
 def expected_sentence(facts: dict[str, Any], step: int) -> str:
     """The sentence of a step."""
     wrote, wanted = facts["output"][step], facts["expected"][step : step + 1]
-    said = f'Step {step} writes "{wrote}"'
+    start = f'Step {step} writes "{wrote}"'
     if facts["expected"] and wrote != wanted:
-        said += f' where "{wanted}" is expected' if wanted else " where nothing is expected"
+        start += f' where "{wanted}" is expected' if wanted else " where nothing is expected"
     if facts["field"]:
-        kind = "a digit of" if wrote.isdigit() else "in the place of"
-        said += f", {kind} the {facts['field']}"
+        kind = "a digit of" if wrote.isdigit() else "at a position of"
+        start += f", {kind} the {facts['field']}"
     elif facts["expected"]:
-        said += f"{', a hyphen' * (wrote == '-')}: no gold span"
-    said += f'. The peak is on "{visible(facts["text"][facts["peak"]])}"'
+        start += f"{', a hyphen' * (wrote == '-')}: no gold span"
+    start += f'. The peak is on "{visible(facts["text"][facts["peak"]])}"'
     if facts["span"] is None:
-        return f"{said}, with {max(facts['weights']):.3f} of the weight."
+        return f"{start}, with {max(facts['weights']):.3f} of the weight."
     side = "inside" if facts["peak"] in range(*facts["span"]) else "outside"
-    return f"{said}, {side} the gold span; {facts['inside']:.3f} of the weight lies inside."
+    return f"{start}, {side} the gold span; {facts['inside']:.3f} of the weight lies inside."

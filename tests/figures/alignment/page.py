@@ -47,7 +47,7 @@ def date_choice(figure: Locator) -> Locator:
 
 
 def expected(case: str, translations: list[dict[str, Any]], date: int) -> list[dict[str, Any]]:
-    """What `READ` must find at each step of a text."""
+    """The expected result of `READ` at each step of a text."""
     scores = translations[date]["scores"]
     every = [expected_facts(case, date, step, row) for step, row in enumerate(scores)]
     output = "".join(every[0]["output"])
@@ -111,7 +111,7 @@ def outline(start: int, end: int, first: int, last: int) -> str:
 
 
 def disagreements(figure: Locator, case: str, state: dict[str, Any]) -> list[str]:
-    """What a figure shows that is not the model's for the values of its controls."""
+    """The parts of a figure that differ from the model for the values of its controls."""
     seen = figure.evaluate(READ)
     return differences(seen, expected(case, state["translations"], seen["date"])[seen["step"]])
 

@@ -1,4 +1,4 @@
-"""Pure functions of the alignment figure's page; its numbers and words are read in a browser."""
+"""Pure functions of the alignment figure's page; a browser reads its numbers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def answers(tmp_path_factory):
     return in_node(PROGRAM, module, characters=list(CHARACTERS), counts=list(COLUMNS))
 
 
-def test_characters_that_cannot_be_seen_have_a_sign(answers):
+def test_invisible_characters_have_a_sign(answers):
     assert dict(zip(CHARACTERS, answers["visible"], strict=True)) == CHARACTERS
 
 
@@ -39,7 +39,7 @@ def test_rows_of_columns_are_even(answers):
     assert dict(zip(COLUMNS, answers["columns"], strict=True)) == COLUMNS
 
 
-def test_a_sentence_is_as_written_by_hand_on_both_sides_of_a_span_and_inside(answers):
+def test_the_sentence_reports_peaks_before_inside_and_after_a_span(answers):
     start = 'Step 0 writes "1", a digit of the day. The peak is on "b", '
     assert answers["sides"] == [
         f"{start}outside the gold span; 0.250 of the weight lies inside.",

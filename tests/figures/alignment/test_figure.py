@@ -1,4 +1,4 @@
-"""The alignment figure's Python half: what it refuses, what it holds, what it says."""
+"""The alignment figure's Python half: its refusals, its traits and its text."""
 
 from __future__ import annotations
 
@@ -13,18 +13,20 @@ import torch
 import traitlets
 
 from attnbook.figures import AlignmentFigure
-from attnbook.models.translator.dates import LOCALES, write_date
+from attnbook.models.translator.dates import write_date
+from tests.conftest import needs_cuda
 from tests.figures.alignment.cases import (
     CASES,
     DAY,
     FIELDS,
     ReadersAttention,
     book_dates,
+    cached_figure,
     cached_model,
     even,
     figure_of,
-    given,
     long_text,
+    make_date,
     never_ending,
     translated,
     untrained,
@@ -45,9 +47,9 @@ REFUSED_DATES = [
     (["a", ""], ValueError, "text must hold at least one character, got ''"),
     (["a" * 257], ValueError, "text must hold at most 256 characters, got 257"),
     (["a", "bÄ"], ValueError, "text must hold characters of the vocabulary, got 'Ä' (U+00C4)"),
-    ([given("abc", "1", day=(1, 4))], ValueError, "got (1, 4) for the day of 'abc'"),
-    ([given("abc", "1", year=(2, 2))], ValueError, "got (2, 2) for the year of 'abc'"),
-    ([given("abc", "1", year=(-1, 2))], ValueError, "spans must lie in [0, len(text)=3], got"),
+    ([make_date("abc", "1", day=(1, 4))], ValueError, "got (1, 4) for the day of 'abc'"),
+    ([make_date("abc", "1", year=(2, 2))], ValueError, "got (2, 2) for the year of 'abc'"),
+    ([make_date("abc", "1", year=(-1, 2))], ValueError, "spans must lie in [0, len(text)=3], got"),
 ]
 REFUSED_MODELS = [
     (torch.nn.Linear(2, 3), TypeError, "model must be a Translator, got Linear"),
@@ -66,29 +68,27 @@ def test_what_cannot_be_shown_is_refused(model, dates, error, message):
         AlignmentFigure(model, dates)
 
 
-def test_scores_that_are_not_finite_are_refused():
-    def ill(queries, keys):  # with so many queries, the figure asks
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            lambda scores, _: scores.index_fill(2, torch.tensor(1), math.inf),
+            "scores must be finite, got inf at index (0, 1)",
+        ),
+        (
+            lambda _, queries: queries,
+            "scores must have shape (batch, [heads,] num_queries, num_keys) = (1, 16, 2), got",
+        ),
+    ],
+)
+def test_scores_that_are_not_finite_or_of_another_shape_are_refused(change, message):
+    def score(queries, keys):  # called with one query by the translator, then with all
         scores = first(queries, keys)
-        return scores.index_fill(2, torch.tensor(1), math.inf) if queries.shape[1] > 1 else scores
+        return scores if queries.shape[1] == 1 else change(scores, queries)
 
     model = never_ending()
     model.attention = ReadersAttention()
-    first, model.attention.score = model.attention.score, ill
-    with pytest.raises(ValueError, match=r"^scores must be finite, got inf at index \(0, 1\)$"):
-        AlignmentFigure(model, ["ab"])
-
-
-def test_a_layer_that_returns_no_scores_is_refused():
-    model = never_ending()
-    model.attention = ReadersAttention()
-    first, calls = model.attention.score, []
-
-    def score(queries, keys):  # as a translator calls it, with one query; then with all
-        calls.append(queries.shape[1])
-        return first(queries, keys) if calls[-1] == 1 else queries
-
-    model.attention.score = score
-    message = "scores must have shape (batch, [heads,] num_queries, num_keys) = (1, 16, 2), got"
+    first, model.attention.score = model.attention.score, score
     with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
         AlignmentFigure(model, ["ab"])
 
@@ -113,50 +113,56 @@ def test_a_trait_refuses_what_no_control_can_choose_and_stays(trait, value, mess
     assert traits(figure) == before
 
 
-def test_a_front_end_cannot_send_a_date_that_is_not_there():
+def test_a_front_end_cannot_send_a_missing_date():
     figure = figure_of("wordy")
     with pytest.raises(traitlets.TraitError, match=r"date must lie in \[0, dates=2\), got 9"):
         figure.set_state({"step": 3, "date": 9})
     assert (figure.date, figure.step) == (0, 0)
 
 
-# What it holds
+# Its traits
 
 
 @each_case
-def test_it_holds_the_texts_and_what_the_model_writes_for_each(case):
-    dates, found = translated(case)
-    shown = figure_of(case).translations
-    assert len(shown) == len(dates)
-    for one, date, translation in zip(shown, dates, found, strict=True):
-        assert "".join(one["text"]) == translation.text
-        assert "".join(one["output"]) == translation.output
+def test_its_texts_outputs_and_weights_are_those_of_the_model(case):
+    dates, translations = translated(case)
+    figure = cached_figure(case)
+    for number, (date, expected) in enumerate(zip(dates, translations, strict=True)):
+        shown, length = figure.translations[number], len(expected.output)
+        assert "".join(shown["text"]) == expected.text
+        assert "".join(shown["output"]) == expected.output
         dated = not isinstance(date, str)
-        assert one["expected"] == (date.iso if dated else "")
-        assert one["locale"] == (date.locale if dated else "")
-        count = len(translation.output)
-        assert one["fields"] == ((FIELDS + [""] * count)[:count] if dated else [""] * count)
-        spans = {field: tuple(span) for field, span in one["spans"].items()}
+        assert shown["expected"] == (date.iso if dated else "")
+        assert shown["locale"] == (date.locale if dated else "")
+        assert shown["fields"] == ((FIELDS + [""] * length)[:length] if dated else [""] * length)
+        spans = {field: tuple(span) for field, span in shown["spans"].items()}
         assert spans == (date.spans if dated else {})
+        figure.date = number
+        assert figure.attention_weights.dtype == torch.float64
+        weights = expected.weights.double().reshape(figure.attention_weights.shape)
+        # Scores are stored in single precision, so that a page stays small.
+        close = 1e-6 if expected.weights.dtype == torch.float64 else 1e-5
+        assert torch.allclose(figure.attention_weights, weights, rtol=0, atol=close)
+    assert len(figure.translations) == len(dates)
 
 
 @each_case
-def test_its_scores_are_those_of_the_layer_for_the_states_that_it_was_asked_with(case):
+def test_its_scores_are_those_of_the_layer_for_the_decoders_states(case):
     model, dates = CASES[case]()
-    figure = AlignmentFigure(model, dates)
-    texts = [date if isinstance(date, str) else date.text for date in dates]
-    attend, asked = model.attention.attend, []
+    figure = AlignmentFigure(model, dates[:4])
+    texts = [date if isinstance(date, str) else date.text for date in dates[:4]]
+    attend, calls = model.attention.attend, []
     try:
         model.attention.attend = lambda queries, keys, states, lens: (
-            asked.append((queries, states)),
+            calls.append((queries, states)),
             attend(queries, keys, states, lens),
         )[1]
         for text, shown in zip(texts, figure.translations, strict=True):
-            asked.clear()
+            calls.clear()
             model.translate([text])
             count = len(shown["output"])
             with torch.no_grad():
-                scores = [model.attention.score(*pair)[0, 0] for pair in asked[:count]]
+                scores = [model.attention.score(*pair)[0, 0] for pair in calls[:count]]
             expected = torch.stack(scores) if scores else torch.zeros(0)
             found = torch.tensor(shown["scores"], dtype=torch.float64)
             assert torch.allclose(found, expected.double(), rtol=1e-5, atol=1e-6)
@@ -164,20 +170,7 @@ def test_its_scores_are_those_of_the_layer_for_the_states_that_it_was_asked_with
         del model.attention.attend
 
 
-@each_case
-def test_its_weights_are_those_of_the_model(case):
-    _, found = translated(case)
-    figure = figure_of(case)
-    for date, translation in enumerate(found):
-        figure.date = date
-        assert figure.attention_weights.dtype == torch.float64
-        expected = translation.weights.double().reshape(figure.attention_weights.shape)
-        # Scores are stored in single precision, so that a page stays light; the contract's bound.
-        close = 1e-6 if translation.weights.dtype == torch.float64 else 1e-5
-        assert torch.allclose(figure.attention_weights, expected, rtol=0, atol=close)
-
-
-def test_a_model_comes_back_as_it_was(monkeypatch):
+def test_the_model_is_unchanged_afterwards(monkeypatch):
     model = untrained(dropout=0.5)
     expected = AlignmentFigure(model, ["ab cd"])
     model.train()
@@ -196,25 +189,9 @@ def test_a_model_comes_back_as_it_was(monkeypatch):
     assert [part.training for part in model.modules()] == modes
 
 
-def test_no_gradient_is_followed():
-    model, asked = never_ending(), []
-    model.attention = ReadersAttention()
-    score = model.attention.score
-    model.attention.score = lambda *pair: (asked.append(torch.is_grad_enabled()), score(*pair))[1]
-    AlignmentFigure(model, ["ab"])
-    assert len(asked) > 16
-    assert not any(asked)
-
-
-def test_a_text_is_read_alone():
-    model = cached_model("convolutional")
-    dates = book_dates()[:3]
-    together = AlignmentFigure(model, dates).translations
-    assert together == [AlignmentFigure(model, [date]).translations[0] for date in dates]
-
-
-def test_it_runs_where_the_model_is(device):
-    model = cached_model("convolutional").to(device)
+@needs_cuda
+def test_it_runs_on_a_gpu():
+    model = cached_model("convolutional").to("cuda")
     try:
         figure = AlignmentFigure(model, book_dates()[:2])
     finally:
@@ -226,10 +203,11 @@ def test_it_runs_where_the_model_is(device):
 
 
 def test_the_state_of_a_chapter_is_small():
-    assert len(json.dumps(traits(figure_of("book")))) < 80_000
+    assert len(json.dumps(traits(cached_figure("book")))) < 80_000
 
 
-def test_texts_may_be_shown_without_babel():
+@pytest.mark.weekly
+def test_texts_can_be_shown_without_babel():
     code = (
         "import sys; sys.modules['babel'] = sys.modules['safetensors'] = None\n"
         "from attnbook.figures import AlignmentFigure\n"
@@ -242,10 +220,10 @@ def test_texts_may_be_shown_without_babel():
     assert done.stdout == "['a', 'b']\n"
 
 
-# Traits
+# Changed traits
 
 
-def test_a_date_keeps_the_step_where_it_has_one():
+def test_another_date_keeps_the_step_if_it_has_one():
     model = untrained()
     texts = [long_text(7, shift) for shift in range(40)]
     counts = {text: len(model.translate([text])[0].output) for text in texts}
@@ -263,7 +241,7 @@ def test_a_date_keeps_the_step_where_it_has_one():
     assert figure.step == counts[short] - 1
 
 
-def test_an_output_without_characters_has_step_0_alone():
+def test_an_empty_output_has_step_0_only():
     figure = figure_of("nothing")
     assert figure.step == 0
     with pytest.raises(traitlets.TraitError, match=r"step must lie in \[0, steps=1\), got 1"):
@@ -271,12 +249,12 @@ def test_an_output_without_characters_has_step_0_alone():
     assert figure.attention_weights.shape == (0, 2)
 
 
-# What it says
+# Its text
 
 
-def test_the_text_of_a_small_case_is_as_worked_by_hand():
+def test_the_text_of_a_small_case_equals_one_by_hand():
     model = even(max_steps=7)
-    dates = [given("ab 1987", "1234-56", year=(3, 7), month=(0, 2)), "cd"]
+    dates = [make_date("ab 1987", "1234-56", year=(3, 7), month=(0, 2)), "cd"]
     outputs = [model.translate([text])[0].output for text in ("ab 1987", "cd")]
     a, b, c, d, e, f, g = outputs[0]
     figure = AlignmentFigure(model, dates)
@@ -303,27 +281,16 @@ def test_the_text_of_a_small_case_is_as_worked_by_hand():
     ]
 
 
-def test_the_text_of_the_chapters_dates_gives_every_step():
-    figure = figure_of("book")
-    figure.date = LOCALES.index("de")
-    lines = repr(figure).splitlines()
-    assert lines[1 + figure.date] == "9. März 1987 -> 1987-03-09"
-    steps = lines[1 + len(LOCALES) + 1 :]
-    assert len(steps) == 10
-    assert re.fullmatch(r'   6 "3" month: peak "[März]" at [3-6], \d\.\d{3} inside', steps[6])
-    assert re.fullmatch(r'   4 "-": peak ".+" at \d+', steps[4])
-
-
-def test_a_wrong_output_comes_with_the_expected_one():
+def test_a_wrong_output_is_followed_by_the_expected_one():
     wrong = repr(figure_of("failing")).splitlines()[1]
     assert re.fullmatch(r"29\. Mai 1453 -> (?!1453-05-29)\S+ \(expected 1453-05-29\)", wrong)
 
 
-def test_a_space_can_be_seen_and_noise_cannot():
-    figure = AlignmentFigure(even(max_steps=1), [given(" a", "1", year=(1, 2))])
+def test_a_space_is_visible_and_tiny_weights_are_0():
+    figure = AlignmentFigure(even(max_steps=1), [make_date(" a", "1", year=(1, 2))])
     assert repr(figure).splitlines()[-1].endswith('peak "␣" at 0, 0.500 inside')
     model = never_ending(max_steps=1)
     model.attention = ReadersAttention()
     model.attention.score = lambda queries, _: queries.new_tensor([[[0.0, -40.0]]])
-    far = AlignmentFigure(model, [given("ab", "1", year=(1, 2))])
+    far = AlignmentFigure(model, [make_date("ab", "1", year=(1, 2))])
     assert repr(far).splitlines()[-1].endswith('peak "a" at 0, 0.000 inside')

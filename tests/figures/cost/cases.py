@@ -12,11 +12,11 @@ from attnbook.figures.cost.figure import RANGES
 
 TRUE = {"dot": Rates(2e-5, 3e-11, 3e-11), "additive": Rates(3e-4, 3e-11, 2e-9)}
 SWEEP = [Sizes(4, side, side, 64) for side in (16, 64, 256, 1024)]
-REST = {"batch": 4, "num_queries": 256, "num_keys": 256, "size": 64}
+DEFAULTS = {"batch": 4, "num_queries": 256, "num_keys": 256, "size": 64}
 
 
 def exact(machine: str = "a machine of the tests") -> Measured:
-    """Points of a machine whose every call takes what its rates say."""
+    """Points of a machine whose calls take exactly the predicted time."""
     return Measured(
         machine,
         [
@@ -33,16 +33,16 @@ def exact(machine: str = "a machine of the tests") -> Measured:
 
 
 def powers(name: str) -> list[int]:
-    """All that a slider can set."""
+    """All values of a slider."""
     low, high = RANGES[name]
     return [2**power for power in range(low.bit_length() - 1, high.bit_length())]
 
 
-def positions() -> list[dict[str, Any]]:
-    """All positions of each slider, the others as first, in every layer and mode; 200 at random."""
+def make_settings() -> list[dict[str, Any]]:
+    """All values of each slider with defaults elsewhere, in every layer and mode; 200 at random."""
     rng = Random(1)  # noqa: S311 - numbers to test with, no secrets
     settings = [
-        REST | {name: size, "layer": layer, "mode": mode}
+        DEFAULTS | {name: size, "layer": layer, "mode": mode}
         for layer in ("additive", "dot")
         for mode in MODES
         for name in RANGES

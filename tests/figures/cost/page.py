@@ -7,9 +7,11 @@ from typing import Any
 
 from playwright.sync_api import Locator
 
+from attnbook.costs.counting import Sizes, operations, peak_bytes
+from attnbook.costs.predicting import Rates, predict
 from attnbook.figures import CostFigure
-from attnbook.figures.cost.figure import WAYS, say_bytes, say_seconds
-from tests.figures.cost.cases import powers, set_all
+from attnbook.figures.cost.figure import WAYS, format_bytes, format_seconds
+from tests.figures.cost.cases import powers
 from tests.figures.shared.page import reading
 
 KINDS = ["product", "multiply-add", "addition", "tanh", "division", "exponential"]
@@ -18,7 +20,7 @@ READ = reading("""
         (input) => [input.ariaLabel, Number(input.ariaValueText)])),
     chosen: all('input:checked').map((input) => input.value),
     tables: bodies(),
-    said: texts('.cost-key b'),
+    numbers: texts('.cost-key b'),
     sentence: figure.querySelector('.readout').textContent,
     here: all('.here').map((dot) => ['x1', 'y1'].map((name) => Number(dot.getAttribute(name)))),
     dots: all('.ring').length,
@@ -30,13 +32,13 @@ def slider(figure: Locator, name: str) -> Locator:
 
 
 def height(kind: str, number: float) -> float:
-    """Where a number is in its plot, in percent from the top."""
-    low, high, place = (-5, 4.5, math.log10) if kind == "seconds" else (10, 45, math.log2)
-    return 100 * (high - place(number)) / (high - low)
+    """The position of a number in its plot, in percent from the top."""
+    low, high, log = (-5, 4.5, math.log10) if kind == "seconds" else (10, 45, math.log2)
+    return 100 * (high - log(number)) / (high - low)
 
 
 def expected(figure: CostFigure) -> dict[str, Any]:
-    """What `READ` must find, from the Python half."""
+    """The expected result of `READ`, from the Python half."""
     seconds, sizes = ([get(way) for way in WAYS] for get in (figure.seconds, figure.bytes))
     counts = [figure.operations(way) for way in WAYS]
     chosen = [[count.get(kind, 0) for count in counts] for kind in KINDS]
@@ -52,7 +54,7 @@ def expected(figure: CostFigure) -> dict[str, Any]:
         "sizes": dict(zip(sides, figure.sizes, strict=True)),
         "chosen": [figure.layer, figure.mode],
         "tables": [chosen, curves(figure), [point[4:] for way in measured for point in way]],
-        "said": [*map(say_seconds, seconds), *map(say_bytes, sizes)],
+        "numbers": [*map(format_seconds, seconds), *map(format_bytes, sizes)],
         "sentence": repr(figure).splitlines()[1],
         "here": [[x, y] for y in heights],
         "dots": 2 * len(dots),  # of seconds, and of bytes
@@ -61,11 +63,14 @@ def expected(figure: CostFigure) -> dict[str, Any]:
 
 def curves(figure: CostFigure) -> list[list[float]]:
     """Seconds and bytes of both ways, at as many queries as keys."""
-    before, rows = {name: getattr(figure, name) for name in ("num_queries", "num_keys")}, []
+    layer, mode = figure.layer, figure.mode
+    rates = [Rates(*figure.rates[f"{layer} {way} {mode}"]) for way in WAYS]
+    rows = []
     for side in powers("num_keys"):
-        set_all(figure, {"num_queries": side, "num_keys": side})
-        rows.append([get(way) for get in (figure.seconds, figure.bytes) for way in WAYS])
-    set_all(figure, before)
+        sizes = Sizes(figure.batch, side, side, figure.size)
+        counts = [operations(layer, way, sizes, mode) for way in WAYS]
+        seconds = [predict(*pair) for pair in zip(counts, rates, strict=True)]
+        rows.append([*seconds, *(peak_bytes(layer, way, sizes, mode) for way in WAYS)])
     return rows
 
 
@@ -74,18 +79,18 @@ def disagreements(figure: Locator, python: CostFigure) -> list[str]:
     return differences(figure.evaluate(READ), python)
 
 
-def differences(seen: dict[str, Any], python: CostFigure) -> list[str]:
+def differences(found: dict[str, Any], python: CostFigure) -> list[str]:
     true = expected(python)
     close = {"tables": 1e-12, "here": 1e-3}
-    wrong = [name for name in true if name not in close and seen[name] != true[name]]
+    wrong = [name for name in true if name not in close and found[name] != true[name]]
     for name, tolerance in close.items():
-        pairs = zip(flat(seen[name]), flat(true[name]), strict=True)
+        pairs = zip(flatten(found[name]), flatten(true[name]), strict=True)
         if not all(math.isclose(a, b, rel_tol=tolerance, abs_tol=tolerance) for a, b in pairs):
             wrong.append(name)
     return wrong
 
 
-def flat(nested: Any) -> list[float]:
+def flatten(nested: Any) -> list[float]:
     if not isinstance(nested, list):
         return [nested]
-    return [number for part in nested for number in flat(part)]
+    return [number for part in nested for number in flatten(part)]

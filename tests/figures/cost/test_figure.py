@@ -1,4 +1,4 @@
-"""The cost figure's Python half: what it refuses, what it holds, what it says."""
+"""The cost figure's Python half: its refusals, its traits and its text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from attnbook.costs.counting import operations, peak_bytes
 from attnbook.costs.predicting import Measured, measured
 from attnbook.figures import CostFigure
 from tests.figures.attention.cases import traits
-from tests.figures.cost.cases import exact, positions, set_all
+from tests.figures.cost.cases import exact, make_settings, set_all
 
 REFUSED = [
     ("batch", 3, "batch must be a power of two from 1 to 64, got 3"),
@@ -52,50 +52,48 @@ def test_points_without_one_of_the_programs_are_refused():
         CostFigure(Measured("a machine", points))
 
 
-# What it holds and says
+# Its traits and its text
 
 
-def test_it_starts_where_the_stored_points_were_measured():
+def test_it_starts_at_sizes_that_were_measured():
     figure = CostFigure()
     own = [p for p in measured().points if p.layer == "additive" and p.mode == "inference"]
     assert figure.sizes in {point.sizes for point in own}
     assert figure.machine == measured().machine
 
 
-def test_every_argument_arrives():
-    figure = CostFigure(
-        exact("a slow one"), batch=2, queries=16, keys=32, size=128, layer="dot", mode="training",
-        caption="A caption.",
-    )  # fmt: skip
-    assert figure.sizes == (2, 16, 32, 128)
-    own = {"layer": "dot", "mode": "training", "machine": "a slow one", "caption": "A caption."}
-    assert own.items() <= traits(figure).items()
-    assert "2 × 16 × 32 pairs, d = 128" in repr(figure)
-
-
-def test_it_counts_as_the_cost_room_does_at_every_position(figure):
-    for setting in positions()[::3]:
+def test_it_counts_like_the_costs_module_at_every_setting(figure):
+    for setting in make_settings()[::3]:
         set_all(figure, setting)
         for way in ("formula", "ours"):
-            asked = (setting["layer"], way, figure.sizes, setting["mode"])
-            assert figure.operations(way) == operations(*asked)
-            assert figure.bytes(way) == peak_bytes(*asked)
+            arguments = (setting["layer"], way, figure.sizes, setting["mode"])
+            assert figure.operations(way) == operations(*arguments)
+            assert figure.bytes(way) == peak_bytes(*arguments)
 
 
-def test_every_point_is_there_with_its_sizes_seconds_and_bytes(figure):
+def test_every_point_has_its_sizes_seconds_and_bytes(figure):
     for point in exact().points:
         name = f"{point.layer} {point.way} {point.mode}"
         assert [*point.sizes, point.seconds, point.bytes] in figure.points[name]
     assert sum(map(len, figure.points.values())) == len(exact().points)
 
 
-def test_rates_have_no_more_digits_than_were_measured(figure):
+def test_rates_have_three_digits(figure):
     assert figure.rates["additive ours training"] == [3e-4, 3e-11, 2e-9]
     for rates in CostFigure().rates.values():
         assert rates == [float(f"{rate:.3g}") for rate in rates]
 
 
-def test_the_text_of_both_ways_is_as_worked_by_hand():
+def test_the_text_equals_one_by_hand():
+    figure = CostFigure(
+        exact("a slow one"), batch=2, queries=16, keys=32, size=128, layer="dot", mode="training",
+        caption="A caption.",
+    )  # fmt: skip
+    assert figure.sizes == (2, 16, 32, 128)
+    assert (figure.machine, figure.caption) == ("a slow one", "A caption.")
+    first, sentence, *_ = repr(figure).splitlines()
+    assert first == "CostFigure: dot attention, training"
+    assert sentence.startswith("2 × 16 × 32 pairs, d = 128: ")
     figure = CostFigure(exact(), batch=16, size=256)
     assert repr(figure) == (
         "CostFigure: additive attention, inference\n"
@@ -106,7 +104,7 @@ def test_the_text_of_both_ways_is_as_worked_by_hand():
     )
 
 
-def test_more_than_a_laptop_has_is_said():
+def test_more_memory_than_a_laptop_has_is_reported():
     figure = CostFigure(exact(), queries=4096, keys=4096, size=64)
     need = "the formula needs 32 GiB (more than most laptops have), ours 20 MiB: 1600 times less"
     assert need in repr(figure)

@@ -1,4 +1,4 @@
-"""What a heads figure shows in a browser, against its Python half, and where it is touched."""
+"""What a heads figure shows in a browser, against its Python half, and its controls."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from playwright.sync_api import Locator
 
 from attnbook.figures import HeadsFigure
 from attnbook.figures.heads.packing import steps_of
-from attnbook.figures.heads.reading import counted
+from attnbook.figures.heads.reading import describe_count, predictable
+from attnbook.models.transformer.decoder import Reading
 from tests.figures.shared.page import reading
 from tests.figures.shared.trained import Room
 
@@ -31,40 +32,51 @@ LONG = "abcdefgh" * 4
 
 
 def disagreements(figure: Locator, python: HeadsFigure, tolerance: float = CLOSE) -> list[str]:
-    """What of the page differs from its Python half."""
-    return differences(figure.evaluate(READ), python, tolerance)
+    """The parts of the page that differ from its Python half."""
+    found = figure.evaluate(READ)
+    return differences(found, python.reading, python.shown, python.query, tolerance)
 
 
-def differences(seen: dict[str, Any], python: HeadsFigure, tolerance: float = CLOSE) -> list[str]:
-    truth, text = python.reading, python.text
-    layer, head = python.focus
+def differences(
+    found: dict[str, Any],
+    truth: Reading,
+    stored: dict[str, Any],
+    query: int,
+    tolerance: float = CLOSE,
+) -> list[str]:
+    text, (layer, head) = truth.text, stored["focus"]
     weights = truth.weights[layer, head]
     rows = [weights[q, : q + 1].tolist() for q in range(len(text))]
-    rows.append(python.shown["scores"][layer][head][python.query])
-    added = python.shown["added"][python.query]
-    close = [tolerance] * len(text) + [1e-3]  # Python stores few digits of the scores
+    rows.append(stored["scores"][layer][head][query])
+    added = stored["added"][query]
+    can = predictable(text)
+    close = [tolerance] * len(text) + [1e-3]  # scores are stored with few digits
     same = {
-        "symbols": seen["symbols"] == text,
-        "guesses": seen["guesses"] == truth.guesses,
+        "symbols": found["symbols"] == text,
+        "guesses": found["guesses"] == truth.guesses,
         "percent": all(
             abs(shown - 100 * chance) <= 0.5 + 1e-3
             for shown, chance in zip(
-                seen["percent"], truth.probabilities.amax(-1).tolist(), strict=True
+                found["percent"], truth.probabilities.amax(-1).tolist(), strict=True
             )
         ),
         "weights": all(
-            len(found) == len(row) and max(abs(a - b) for a, b in zip(found, row, strict=True)) < c
-            for found, row, c in zip(seen["rows"], rows, close, strict=True)
+            len(shown) == len(row) and max(abs(a - b) for a, b in zip(shown, row, strict=True)) < c
+            for shown, row, c in zip(found["rows"], rows, close, strict=True)
         ),
-        "added": seen["added"] == pytest.approx(added, rel=1e-4, abs=1e-9),
-        "marks": [mark or "·" for mark in seen["marks"]]
-        == python.static_text.splitlines()[4].split()[1:],
-        "count": seen["count"]
-        == counted(text, truth.guesses, python.shown["whole"], python.removed),
-        "query": seen["chosen"] == [python.query],
-        "gone": seen["gone"] == len(python.removed),
+        "added": found["added"] == pytest.approx(added, rel=1e-4, abs=1e-9),
+        "marks": found["marks"] == [*map(mark_of, truth.guesses, text[1:], can[1:]), ""],
+        "count": found["count"]
+        == describe_count(text, truth.guesses, stored["whole"], stored["removed"]),
+        "query": found["chosen"] == [query],
+        "gone": found["gone"] == len(stored["removed"]),
     }
-    return [name for name, holds in same.items() if not holds]
+    return [name for name, equal in same.items() if not equal]
+
+
+def mark_of(guess: str, after: str, predictable: bool) -> str:
+    """The mark of a guess for the next symbol."""
+    return ("✓" if guess == after else "✗") if predictable else ""
 
 
 def field(figure: Locator) -> Locator:
@@ -79,11 +91,11 @@ def take_away(figure: Locator, layer: int, head: int) -> Locator:
     return figure.get_by_role("checkbox", name=f"take away layer {layer}, head {head}")
 
 
-def said(figure: Locator) -> Locator:
+def get_status(figure: Locator) -> Locator:
     return figure.locator(".heads-field [role=status]")
 
 
-def _move(figure: Locator) -> dict[str, Any]:
+def _change(figure: Locator) -> dict[str, Any]:
     slider(figure, "snapshot").press("Home")
     take_away(figure, 1, 0).check()
     return {"step": STEPS[0], "removed": [[1, 0]]}
@@ -92,13 +104,13 @@ def _move(figure: Locator) -> dict[str, Any]:
 ROOM = Room(
     make=HeadsFigure,
     field=field,
-    said=said,
+    said=get_status,
     disagreements=disagreements,
     read=READ,
     rough=1e-4,
     typed="ponmponmponm",
     characters=".heads-line button",
-    move=_move,
+    move=_change,
     refused={
         "": "Type at least one symbol, from a to p.",
         "abz": "The model knows the symbols a to p, and no “z”.",

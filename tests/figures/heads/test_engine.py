@@ -1,4 +1,4 @@
-"""What the heads figure's page says of a text; what its model computes is read in a browser."""
+"""The heads figure's sentences of a text; a browser reads what its model computes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from attnbook.figures import HeadsFigure
-from attnbook.figures.heads.reading import counted, predictable
+from attnbook.figures.heads.reading import describe_count, predictable
 from attnbook.position import sinusoidal_encoding
 from tests.figures.shared.node import in_node, written
 from tools.models.decoders import lines
@@ -19,7 +19,7 @@ process.stdout.write(JSON.stringify({
     refused: task.typed.map((text) => figure.refusal(text, "abcdefghijklmnop")),
     warned: task.typed.map((text) => figure.warning(text, 24)),
     predictable: task.texts.map(figure.predictable),
-    counted: task.counts.map((given) => figure.counted(...given)),
+    counted: task.counts.map((given) => figure.describeCount(...given)),
     verdicts: task.counts.map(([text, guesses]) => Array.from(
         text, (_, i) => figure.verdictOn({ text, guesses }, i))),
     read: task.typed.map(figure.symbolsOf),
@@ -57,40 +57,40 @@ COUNTS = [
 
 
 @pytest.fixture(scope="module")
-def said(tmp_path_factory):
-    """What the page says of all that is asked here."""
+def answers(tmp_path_factory):
+    """The page's answers to all inputs of these tests."""
     module = written(str(HeadsFigure._esm), tmp_path_factory.mktemp("heads"))
     typed = [*REFUSED, *READ, *WARNED]
     return in_node(PROGRAM, module, typed=typed, texts=TEXTS, counts=COUNTS, positions=[*range(32)])
 
 
-def test_what_cannot_be_read_gets_a_sentence(said):
-    found = said["refused"]
+def test_a_text_that_cannot_be_read_gets_a_message(answers):
+    found = answers["refused"]
     assert dict(zip(REFUSED, found, strict=False)) == REFUSED
     assert {*found[len(REFUSED) : -len(WARNED)]} == {""}
 
 
-def test_blanks_are_passed_over_and_capitals_are_small_letters(said):
-    found = said["read"][len(REFUSED) : -len(WARNED)]
+def test_blanks_are_skipped_and_capitals_become_small_letters(answers):
+    found = answers["read"][len(REFUSED) : -len(WARNED)]
     assert dict(zip(READ, found, strict=True)) == READ
 
 
-def test_positions_that_training_never_had_get_a_warning(said):
-    assert said["warned"][-len(WARNED) :] == [*WARNED.values()]
+def test_positions_beyond_those_of_training_get_a_warning(answers):
+    assert answers["warned"][-len(WARNED) :] == [*WARNED.values()]
 
 
-def test_page_and_python_predict_the_same_symbols_and_count_alike(said):
-    assert said["predictable"] == [predictable(text) for text in TEXTS]
-    assert said["counted"] == [counted(*given) for given in COUNTS]
+def test_the_page_finds_the_same_predictable_symbols_and_counts_as_python(answers):
+    assert answers["predictable"] == [predictable(text) for text in TEXTS]
+    assert answers["counted"] == [describe_count(*given) for given in COUNTS]
 
 
-def test_only_what_can_be_predicted_is_right_or_wrong(said):
-    # the first b, the first c and the second a are hit, and nobody could know them
+def test_only_predictable_symbols_are_right_or_wrong(answers):
+    # the first b, the first c and the second a are guessed, but cannot be predicted
     expected = ["", "", "", "wrong", "right", "right", "right", ""]
-    assert said["verdicts"][1] == expected
+    assert answers["verdicts"][1] == expected
 
 
-def test_sinusoids_are_those_of_the_layer(said):
-    found = torch.tensor(said["sinusoids"], dtype=torch.float64)
+def test_sinusoids_equal_those_of_the_layer(answers):
+    found = torch.tensor(answers["sinusoids"], dtype=torch.float64)
     expected = sinusoidal_encoding(32, 7, dtype=torch.float64)
     torch.testing.assert_close(found, expected, rtol=0, atol=1e-14)

@@ -1,4 +1,4 @@
-"""The heads figure's Python half: what it refuses, what it holds, what it says."""
+"""The heads figure's Python half: its refusals, its traits and its text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import traitlets
 from attnbook.figures import HeadsFigure
 from attnbook.figures.heads.figure import MOST, TRAINED
 from attnbook.figures.heads.packing import arrays, check_readable, packed, steps_of
-from attnbook.figures.heads.reading import counted, predictable, score
+from attnbook.figures.heads.reading import describe_count, predictable, score
 from attnbook.models.transformer.checkpoints import book_decoder
 from attnbook.models.transformer.config import DecoderConfig
 from attnbook.models.transformer.decoder import Decoder
@@ -49,7 +49,7 @@ OF_TRAITS = [
 
 
 @pytest.mark.parametrize(("name", "value", "message"), REFUSED + OF_TRAITS)
-def test_what_no_control_can_choose_is_refused_and_the_traits_stay(name, value, message):
+def test_a_value_that_no_control_has_is_refused_and_the_traits_stay(name, value, message):
     figure = HeadsFigure()
     before = traits(figure)
     with pytest.raises(traitlets.TraitError, match=re.escape(message)):
@@ -78,10 +78,10 @@ def test_a_model_that_the_page_would_misread_is_refused(change, message):
         check_readable(decoder)
 
 
-# What it holds
+# Its traits
 
 
-def test_training_saw_as_many_symbols_as_the_figure_says():
+def test_the_length_of_training_lines_is_that_of_make_repeats():
     assert inspect.signature(make_repeats).parameters["length"].default == TRAINED < MOST
 
 
@@ -101,25 +101,25 @@ def test_the_reading_is_that_of_the_decoder_without_these_heads(removed):
                 torch.testing.assert_close(weights, expected_row, rtol=0, atol=1e-3)
 
 
-def test_what_the_heads_add_and_the_symbols_own_vector_are_the_whole_score():
+def test_the_heads_and_the_embedding_add_up_to_the_score():
     figure, decoder = HeadsFigure(text="cabcabca"), book_decoder("copying").double()
     tokens, _ = decoder.read_lines([figure.text])
     with torch.no_grad():
-        straight = decoder.output(decoder.embed(tokens))[0, :, 3:]
+        direct = decoder.output(decoder.embed(tokens))[0, :, 3:]
         whole = decoder(tokens)[0, :, 3:]
     added = []
     for focus in ([0, 0], [0, 1], [1, 0], [1, 1]):
         figure.focus = focus
         added.append(torch.tensor(figure.shown["added"], dtype=torch.float64))
-    torch.testing.assert_close(straight + sum(added), whole, rtol=0, atol=1e-3)
+    torch.testing.assert_close(direct + sum(added), whole, rtol=0, atol=1e-3)
 
 
-def test_a_head_that_is_taken_away_adds_nothing():
+def test_a_removed_head_adds_nothing():
     figure = HeadsFigure(focus=(1, 0), removed=[(1, 0)])
     assert {number for row in figure.shown["added"] for number in row} == {0}
 
 
-def test_weights_travel_as_the_checkpoint_has_them():
+def test_packed_weights_equal_those_of_the_checkpoint():
     model = packed("copying")
     names = [name for name, _ in model["arrays"]]
     assert names == [
@@ -135,7 +135,7 @@ def test_weights_travel_as_the_checkpoint_has_them():
     assert json.loads(json.dumps(model)) == model
 
 
-def test_traits_that_change_together_arrive_together():
+def test_traits_can_be_set_together():
     figure = HeadsFigure()
     figure.set_state({"text": "ab", "query": 1, "removed": [[1, 1], [0, 0]]})
     assert (figure.text, figure.query, figure.removed) == ("ab", 1, [[0, 0], [1, 1]])
@@ -145,35 +145,35 @@ def test_traits_that_change_together_arrive_together():
     assert figure.query == 2
 
 
-# What it says
+# Its text
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("abcab", [4]),  # after the second a comes what came after the first
+        ("abcab", [4]),  # the second a is followed by the same as the first
         ("aaaa", [2, 3]),
         ("abac", []),  # another than before
-        ("abacab", []),  # behind the last a stood a c
+        ("abacab", []),  # after the last a came a c
         ("abacac", [5]),
         ("a", []),
     ],
 )
-def test_a_symbol_can_be_predicted_by_hand(text, expected):
+def test_predictable_symbols_equal_those_found_by_hand(text, expected):
     assert [i for i, can in enumerate(predictable(text)) if can] == expected
 
 
-def test_every_symbol_that_grading_asks_for_can_be_predicted():
+def test_every_graded_symbol_can_be_predicted():
     for repeat in make_repeats(200, seed=3):
         can = predictable(repeat.text)
         assert all(can[i] for i in repeat.copied)
 
 
-def test_guesses_are_scored_by_hand():
+def test_guesses_are_scored_as_by_hand():
     assert score("abcabca", "xxxbxax") == (2, 3)
 
 
-def test_a_lucky_hit_of_what_cannot_be_predicted_gets_no_mark():
+def test_a_right_guess_that_cannot_be_predicted_gets_no_mark():
     figure = HeadsFigure("copying", "a", step=STEPS[0])
     figure.text = "a" + figure.reading.guesses
     assert figure.reading.guesses[0] == figure.text[1]
@@ -189,10 +189,10 @@ def test_a_lucky_hit_of_what_cannot_be_predicted_gets_no_mark():
     ],
 )
 def test_more_than_two_heads_are_named_by_their_numbers(removed, start):
-    assert counted("abcab", "bcabc", "bcabc", removed).startswith(start)
+    assert describe_count("abcab", "bcabc", "bcabc", removed).startswith(start)
 
 
-def test_the_text_tells_guesses_count_and_looks():
+def test_the_text_has_guesses_the_count_and_each_heads_peak():
     figure = HeadsFigure(text="abcabcab")
     lines = repr(figure).splitlines()
     assert lines[0] == f"HeadsFigure: copying, step {STEPS[-1]}"
@@ -208,7 +208,7 @@ def test_the_text_tells_guesses_count_and_looks():
         assert line.endswith(f"at {key}, {figure.text[key]}: {row[key]:.3f}")
 
 
-def test_the_text_tells_what_breaks_without_a_head():
+def test_the_text_has_the_count_without_a_removed_head():
     figure = HeadsFigure("copying", TEXT)
     whole = repr(figure)
     assert "10 of 10 symbols that can be predicted are right." in whole
@@ -222,10 +222,10 @@ def test_the_text_tells_what_breaks_without_a_head():
     assert repr(figure) == whole == repr(HeadsFigure())
 
 
-def test_the_text_of_what_never_repeats_says_so():
+def test_a_text_without_repetition_is_reported():
     assert "No symbol here can be predicted" in repr(HeadsFigure(text="abcdef"))
 
 
-def test_a_model_of_one_layer_is_shown_too():
+def test_a_model_of_one_layer_can_be_shown():
     figure = HeadsFigure("copying-one-layer", "abcabcabc", focus=(0, 1))
     assert repr(figure).count("layer 0, head") == 2

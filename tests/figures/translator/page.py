@@ -1,4 +1,4 @@
-"""What a translator figure shows in a browser, against its Python half, and where it is touched."""
+"""What a translator figure shows in a browser, against its Python half, and its controls."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Locator
 
 from attnbook.figures import TranslatorFigure
-from attnbook.figures.translator.reading import certainty, objection, verdict
+from attnbook.figures.translator.reading import Reading, certainty, objection, verdict
 from tests.figures.shared.page import reading
 from tests.figures.shared.trained import Room
 
@@ -27,7 +27,7 @@ READ = reading("""
     certainty: figure.querySelector('.certainty').textContent.trim(),
     percents: texts('.probability-row bdi').map(Number),
     probabilities: bodies()[1].flat(),
-    looked: figure.querySelector('.readout').textContent,
+    sentence: figure.querySelector('.readout').textContent,
     chosen: where('.output-row button', (e) => e.getAttribute('aria-current') === 'step'),
     hidden: where('.column', (e) => e.ariaPressed === 'true'),
     bars: all('.bar').map((e) => Number(e.style.scale.split(' ').at(-1))),
@@ -38,28 +38,34 @@ READ = reading("""
 
 
 def disagreements(figure: Locator, python: TranslatorFigure, tolerance: float = CLOSE) -> list[str]:
-    """What of the page differs from its Python half."""
-    return differences(figure.evaluate(READ), python, tolerance)
+    """The parts of the page that differ from its Python half."""
+    whole = python.shown["whole"]
+    found = figure.evaluate(READ)
+    return differences(found, python.reading, whole, python.hidden, python.step, tolerance)
 
 
 def differences(
-    seen: dict[str, Any], python: TranslatorFigure, tolerance: float = CLOSE
+    found: dict[str, Any],
+    truth: Reading,
+    whole: str,
+    hidden: list[int],
+    step: int,
+    tolerance: float = CLOSE,
 ) -> list[str]:
-    truth, whole, step = python.reading, python.shown["whole"], python.step
     weights = truth.weights[step].tolist()
     rounded = [int(100 * weight + 0.5) for row in truth.weights.tolist() for weight in row]
-    sure = truth.probabilities.tolist()
+    probabilities = truth.probabilities.tolist()
     peak = weights.index(max(weights)) if any(weights) else -1
     expected = {
         "text": ["␣" if c.isspace() else c for c in truth.text],
         "output": truth.output,
         "before": whole if whole != truth.output else "",
-        "verdict": verdict(truth.text, python.hidden, truth.output, whole),
-        "certainty": f"{certainty(sure)} {objection(truth.output)}".rstrip(),
-        "percents": pytest.approx([100 * p for p in sure[: len(truth.output)]], abs=0.51),
-        "probabilities": pytest.approx([*sure, math.prod(sure)], abs=tolerance),
+        "verdict": verdict(truth.text, hidden, truth.output, whole),
+        "certainty": f"{certainty(probabilities)} {objection(truth.output)}".rstrip(),
+        "percents": pytest.approx([100 * p for p in probabilities[: len(truth.output)]], abs=0.51),
+        "probabilities": pytest.approx([*probabilities, math.prod(probabilities)], abs=tolerance),
         "chosen": [step],
-        "hidden": python.hidden,
+        "hidden": hidden,
         "bars": pytest.approx(weights, abs=6e-5 + tolerance),
         "numbers": [
             pytest.approx(pair, rel=tolerance, abs=tolerance)
@@ -68,9 +74,9 @@ def differences(
         "map": pytest.approx(sum(rounded), abs=1e4 * tolerance),
         "mark": step,
     }
-    wrong = [name for name, value in expected.items() if seen[name] != value]
-    looked = f"“{expected['text'][peak]}” at {peak}: " if peak >= 0 else "its context is 0."
-    return wrong + ["looked"] * (looked not in seen["looked"])
+    wrong = [name for name, value in expected.items() if found[name] != value]
+    peak_text = f"“{expected['text'][peak]}” at {peak}: " if peak >= 0 else "its context is 0."
+    return wrong + ["sentence"] * (peak_text not in found["sentence"])
 
 
 def field(figure: Locator) -> Locator:
@@ -85,11 +91,11 @@ def box(figure: Locator) -> Locator:
     return figure.get_by_role("checkbox")
 
 
-def said(figure: Locator) -> Locator:
+def get_status(figure: Locator) -> Locator:
     return figure.locator(".translator-field [role=status]")
 
 
-def _move(figure: Locator) -> dict[str, Any]:
+def _hide(figure: Locator) -> dict[str, Any]:
     figure.locator(".column").nth(3).click()
     return {"hidden": [3]}
 
@@ -97,13 +103,13 @@ def _move(figure: Locator) -> dict[str, Any]:
 ROOM = Room(
     make=TranslatorFigure,
     field=field,
-    said=said,
+    said=get_status,
     disagreements=disagreements,
     read=READ,
     rough=1e-3,
     typed="10 mai 2001",
     characters=".column",
-    move=_move,
+    move=_hide,
     refused={
         "": "Type a date, as people write it.",
         "9! März": "The model knows no “!”: no date that it learned from has that.",

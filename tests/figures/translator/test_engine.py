@@ -1,4 +1,4 @@
-"""What the translator figure's page says of a text; what it computes is read in a browser."""
+"""The translator figure's sentences of a text; a browser reads what it computes."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from attnbook.figures import TranslatorFigure
 from attnbook.figures.translator.packing import translator_of
 from attnbook.figures.translator.reading import (
     certainty,
+    compute_stored,
     is_date,
     objection,
     read,
-    stored,
     verdict,
 )
 from attnbook.models.translator.interventions import without
@@ -34,13 +34,10 @@ process.stdout.write(JSON.stringify({
         figure.certainty({ probabilities }), figure.objection({ output: [...output] })]),
     without: task.rows.map(([weights, hidden]) => figure.without(weights, hidden)),
     stored: task.stored.map((shown) => figure.readingOf(shown).weights),
-    looked: task.looked.map(([given, step]) => figure.looked(
+    steps: task.steps.map(([given, step]) => figure.describeStep(
         { ...given, text: [...given.text], output: [...given.output] }, step)),
 }));
 """
-# All dates that `make grade` grades: the test dates, and those that were drawn later.
-GRADED = [date.text for date in (*RECIPES[MAIN].dates().test, *drawn_later(RECIPES[MAIN]))]
-KNOWN = translator_of(MAIN).source.characters
 UNKNOWN = "The model knows no {}: no date that it learned from has that."
 REFUSED = {
     "": "Type a date, as people write it.",
@@ -54,13 +51,7 @@ REFUSED = {
     "1" * 64: "",
     f" {'1' * 64} ": "",
 }
-BLANK = "\u00a0" if "\u00a0" in KNOWN else " "
-READ = {
-    "9. Ma\u0308rz 1987 ": "9. März 1987",
-    "9\t9": "9 9",
-    "9\u00a09": f"9{BLANK}9",
-    "9\u20099": "9 9",
-}
+READ = {"9. Ma\u0308rz 1987 ": "9. März 1987", "9\t9": "9 9", "9\u20099": "9 9"}
 ANSWERS = [
     ["9. März 1987", [], "1987-03-09", "1987-03-09"],
     ["9. März 1987", [3, 4, 5, 6], "1987-09-09", "1987-03-09"],
@@ -79,7 +70,7 @@ BY_HAND = [
     "Without “9”, “Mä” and “7” it still writes 1987-03-09.",
     "Without “. ” it still writes 1987-03-09.",
     "Without 5 of its characters it writes 1987-02-09 instead of 1987-03-09.",
-    "With nothing left to look at it writes nothing instead of 1987-03-09.",
+    "With nothing left to attend to it writes nothing instead of 1987-03-09.",
 ]
 ROWS = [
     [[0.5, 0.25, 0.25], []],
@@ -91,14 +82,14 @@ ROWS = [
 ]
 
 
-NOTHING_LEFT = "with nothing left to look at"
+NOTHING_LEFT = "with nothing left to attend to"
 STEP = {
     "text": "9 m",
     "output": "12",
     "weights": [[0.25, 0.5, 0.25], [0, 0, 0]],
     "probabilities": [0.9, 1],
 }
-LOOKED = [
+STEPS = [
     (STEP, 0, "Step 0 writes “1”, probability 0.900. Most weight is on “␣” at 1: 0.500."),
     (STEP, 1, f"Step 1 writes “2”, probability above 0.999, {NOTHING_LEFT}: its context is 0."),
     (STEP | {"output": "", "weights": []}, 0, "The model wrote nothing for this text."),
@@ -113,39 +104,46 @@ CERTAINTIES = [("2023-02-31", [0.9, 0.5, 0.5]), ("2024-02-29", [1e-3, 0.49]), ("
 
 
 @pytest.fixture(scope="module")
-def said(tmp_path_factory):
-    """What the page says of all that is asked here."""
+def graded():
+    """All dates that `make grade` grades: the test dates, and those that were drawn later."""
+    return [date.text for date in (*RECIPES[MAIN].dates().test, *drawn_later(RECIPES[MAIN]))]
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory, graded):
+    """The page's answers to all inputs of these tests."""
+    known = translator_of(MAIN).source.characters
     return in_node(
         PROGRAM,
         written(str(TranslatorFigure._esm), tmp_path_factory.mktemp("translator")),
-        characters=KNOWN,
-        typed=[*REFUSED, *READ, *GRADED],
+        characters=known,
+        typed=[*REFUSED, *READ, *graded],
         answers=ANSWERS,
         rows=ROWS,
         dates=DATES,
         certainties=CERTAINTIES,
-        stored=[stored(MAIN, "9. März 1987", HIDDEN)],
-        looked=[[given, step] for given, step, _ in LOOKED],
+        stored=[compute_stored(MAIN, "9. März 1987", HIDDEN)],
+        steps=[[given, step] for given, step, _ in STEPS],
     )
 
 
-def test_what_cannot_be_read_gets_a_sentence_and_every_graded_date_can_be_typed(said):
-    assert dict(zip(REFUSED, said["refused"], strict=False)) == REFUSED
-    assert {*said["refused"][len(REFUSED) :]} == {""}
+def test_a_text_that_cannot_be_read_gets_a_message_and_graded_dates_get_none(answers):
+    assert dict(zip(REFUSED, answers["refused"], strict=False)) == REFUSED
+    assert {*answers["refused"][len(REFUSED) :]} == {""}
 
 
-def test_letters_come_in_one_piece_and_blanks_as_the_model_knows_them(said):
-    found = said["read"][len(REFUSED) :]
-    assert found == [*READ.values(), *GRADED]
+def test_letters_are_composed_and_blanks_are_those_of_the_model(answers, graded):
+    found = answers["read"][len(REFUSED) :]
+    assert found == [*READ.values(), *graded]
 
 
-def test_page_and_python_judge_an_answer_alike(said):
-    assert said["verdicts"] == [verdict(*answer) for answer in ANSWERS]
-    assert said["verdicts"][: len(BY_HAND)] == BY_HAND
+def test_the_page_gives_the_verdicts_of_python(answers):
+    assert answers["verdicts"] == [verdict(*answer) for answer in ANSWERS]
+    assert answers["verdicts"][: len(BY_HAND)] == BY_HAND
 
 
-def test_hidden_weight_is_shared_by_the_rule_of_python(said):
-    found = said["without"]
+def test_the_page_shares_hidden_weight_like_python(answers):
+    found = answers["without"]
     assert found[1] == [0, 0.5, 0.5]  # by hand
     assert found[3] == [0, 0]
     for (weights, hidden), shares in zip(ROWS, found, strict=True):
@@ -154,22 +152,22 @@ def test_hidden_weight_is_shared_by_the_rule_of_python(said):
         assert shares == pytest.approx(expected.tolist(), rel=1e-12, abs=1e-300)
 
 
-def test_weights_of_what_is_stored_are_nearly_those_of_the_model(said):
-    found = torch.tensor(said["stored"][0], dtype=torch.float64)
+def test_stored_weights_are_close_to_those_of_the_model(answers):
+    found = torch.tensor(answers["stored"][0], dtype=torch.float64)
     expected = read(MAIN, "9. März 1987", HIDDEN).weights
     torch.testing.assert_close(found, expected, rtol=0, atol=1e-3)
 
 
-def test_page_and_python_agree_on_what_is_a_date_and_how_probable_an_output_is(said):
-    assert said["dates"] == [is_date(text) for text in DATES]
-    assert sum(said["dates"]) == 365 + 366 + 365 + 366 + 1
-    assert said["certainties"] == [[certainty(p), objection(text)] for text, p in CERTAINTIES]
-    assert said["certainties"] == [
+def test_the_page_finds_the_same_dates_and_probabilities_as_python(answers):
+    assert answers["dates"] == [is_date(text) for text in DATES]
+    assert sum(answers["dates"]) == 365 + 366 + 365 + 366 + 1
+    assert answers["certainties"] == [[certainty(p), objection(text)] for text, p in CERTAINTIES]
+    assert answers["certainties"] == [
         ["Probability of this output: 0.225.", "2023-02-31 is not a real date."],
         ["Probability of this output: below 0.001.", ""],
         ["Probability of this output: 0.250.", "nothing is not a real date."],
     ]
 
 
-def test_a_step_says_what_it_writes_and_where_its_weight_is(said):
-    assert said["looked"] == [sentence for *_, sentence in LOOKED]
+def test_a_step_has_a_sentence_with_its_character_and_peak(answers):
+    assert answers["steps"] == [sentence for *_, sentence in STEPS]

@@ -1,4 +1,4 @@
-"""The decoders of the book: whole or refused, as good as the book says, and made by recipes."""
+"""The decoders of the book: valid or refused, as good as the book claims, made by recipes."""
 
 import contextlib
 
@@ -34,8 +34,8 @@ def make_model():
 
 
 @pytest.fixture
-def home(tmp_path, monkeypatch):
-    """A folder of one's own, with a small model in it."""
+def folder(tmp_path, monkeypatch):
+    """A folder for checkpoints, with a small model in it."""
     model = make_model()
     save_decoder(tmp_path / "small.safetensors", model, {0: model.state_dict()}, {"seed": 3})
     monkeypatch.setattr(checkpoints, "FOLDER", tmp_path)
@@ -43,19 +43,19 @@ def home(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_what_is_saved_is_what_is_loaded(home):
+def test_a_loaded_decoder_equals_the_saved_one(folder):
     model, loaded = make_model(), book_decoder("small")
     assert loaded.config == model.config
     assert loaded.vocabulary == model.vocabulary
     assert not loaded.training
     for name, weight in model.state_dict().items():
         assert torch.equal(loaded.state_dict()[name], weight)
-    assert read_notes(home / "small.safetensors") == {"seed": 3}
+    assert read_notes(folder / "small.safetensors") == {"seed": 3}
 
 
 @pytest.mark.parametrize("damage", ["half", "steps", "characters", "config"])
-def test_a_damaged_file_is_refused(home, damage):
-    path = home / "small.safetensors"
+def test_a_damaged_file_is_refused(folder, damage):
+    path = folder / "small.safetensors"
     if damage == "half":
         path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
     else:
@@ -66,30 +66,17 @@ def test_a_damaged_file_is_refused(home, damage):
         book_decoder("small")
 
 
-def test_nothing_is_written_without_snapshots(home):
-    with pytest.raises(ValueError, match="at least one step"):
-        save_decoder(home / "new.safetensors", make_model(), {})
-    assert not (home / "new.safetensors").exists()
-
-
-def test_an_unknown_model_or_step_is_refused():
-    with pytest.raises(ValueError, match=r"name must be one of copying, .*got 'big'"):
-        book_decoder("big")
-    with pytest.raises(ValueError, match=r"step must be one of 0, 300, .*3000, got 1"):
-        book_decoder("copying", step=1)
-
-
-def test_snapshots_are_copies_of_what_the_model_was():
+def test_snapshots_are_copies_of_the_weights():
     model = make_model()
     snapshots = Snapshots(model, steps=(0, 2), total=4)
     for step in range(5):
         with torch.no_grad():
             model.output.weight.fill_(step)
         snapshots(step / 4, [])
-    kept = {
+    found = {
         step: weights["output.weight"].unique().item() for step, weights in snapshots.kept.items()
     }
-    assert kept == {0: 0, 2: 2, 4: 4}
+    assert found == {0: 0, 2: 2, 4: 4}
 
 
 # The book's models
@@ -100,7 +87,7 @@ def test_there_is_a_recipe_for_every_decoder_of_the_book():
 
 
 @pytest.mark.parametrize("name", DECODERS)
-def test_a_decoder_of_the_book_is_what_its_recipe_says(name):
+def test_a_decoder_of_the_book_matches_its_recipe(name):
     recipe, model = DECODERS[name], book_decoder(name)
     path = FOLDER / f"{name}.safetensors"
     notes = read_notes(path)
@@ -111,9 +98,9 @@ def test_a_decoder_of_the_book_is_what_its_recipe_says(name):
     assert {weight.dtype for weight in load_file(path).values()} == {torch.float32}
     if 0 in recipe.steps:
         first = book_decoder(name, 0)
-        for weight, drawn in zip(first.parameters(), recipe.model().parameters(), strict=True):
+        for weight, expected in zip(first.parameters(), recipe.model().parameters(), strict=True):
             # Processors draw the same numbers but for their last digits.
-            torch.testing.assert_close(weight, drawn, rtol=1e-4, atol=1e-6)
+            torch.testing.assert_close(weight, expected, rtol=1e-4, atol=1e-6)
 
 
 def test_the_model_that_runs_in_the_page_is_small():
@@ -121,39 +108,39 @@ def test_the_model_that_runs_in_the_page_is_small():
     assert len(decoder_steps("copying")) <= 7
 
 
-def test_all_models_reach_their_targets_and_one_that_misses_them_is_noticed(monkeypatch, capsys):
-    # On the lines never seen and on those drawn later.
-    monkeypatch.setitem(decoders.COUNTS, "test", 300)
-    monkeypatch.setitem(decoders.COUNTS, "later", 300)
+def test_all_models_reach_their_targets_and_a_missed_one_is_reported(monkeypatch, capsys):
+    # On the test lines and on those drawn later.
+    monkeypatch.setitem(decoders.COUNTS, "test", 150)
+    monkeypatch.setitem(decoders.COUNTS, "later", 150)
     assert grade_decoders.main() == 0
     printed = capsys.readouterr().out
     assert "drawn later" in printed
     assert printed.count(": True") == 2 * (3 * 5 + 1)
 
-    monkeypatch.setattr(grade_decoders, "PREDICTED", 0.9999)
-    monkeypatch.setitem(decoders.COUNTS, "test", 50)
-    monkeypatch.setitem(decoders.COUNTS, "later", 50)
+    monkeypatch.setattr(grade_decoders, "PREDICTED", 1.1)
+    monkeypatch.setitem(decoders.COUNTS, "test", 8)
+    monkeypatch.setitem(decoders.COUNTS, "later", 8)
     assert grade_decoders.main() == 1
-    assert "predicts at least 0.9999: False" in capsys.readouterr().out
+    assert "predicts at least 1.1: False" in capsys.readouterr().out
 
 
-def test_lines_are_never_of_two_parts():
-    drawn = {part: {line.text for line in lines(part)} for part in decoders.COUNTS}
-    for part, texts in drawn.items():
-        others = set().union(*(more for name, more in drawn.items() if name != part))
+def test_no_line_is_in_two_parts():
+    texts_of = {part: {line.text for line in lines(part)} for part in decoders.COUNTS}
+    for part, texts in texts_of.items():
+        others = set().union(*(more for name, more in texts_of.items() if name != part))
         assert not texts & others, part
 
 
-def test_the_tool_makes_a_decoder(monkeypatch, home, capsys):
+def test_the_tool_makes_a_decoder(monkeypatch, folder, capsys):
     monkeypatch.setitem(decoders.COUNTS, "learned", 16)
     monkeypatch.setattr("tools.models.checkpoints.DECODERS", {"tiny": TINY})
-    assert main(["tiny"], home) == 0
+    assert main(["tiny"], folder) == 0
     assert "tiny: " in capsys.readouterr().out
     assert decoder_steps("tiny") == [0, 1, 2]
     assert book_decoder("tiny", 0).config == TINY.config
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 def test_a_tenth_of_the_training_makes_the_snapshot_that_is_in_the_book(monkeypatch):
     # Equal, bit for bit, on one kind of processor only; as good everywhere.
     class Stop:

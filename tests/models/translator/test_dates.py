@@ -1,8 +1,7 @@
-"""Written dates: the same as Babel's own, with spans that hold, and each string once."""
+"""Written dates: equal to Babel's, with correct spans, each string once."""
 
 import datetime
 import random
-import unicodedata
 from itertools import chain
 
 import pytest
@@ -10,7 +9,6 @@ from babel.dates import format_date
 
 from attnbook.models.translator.dates import (
     FIELDS,
-    FORMATS,
     LOCALES,
     joined_pairs,
     make_dates,
@@ -29,7 +27,7 @@ def dates():
     return make_dates(1000, 200, 300)
 
 
-def parts(written):
+def read_spans(written):
     return {field: written.text[slice(*written.spans[field])] for field in FIELDS}
 
 
@@ -43,61 +41,52 @@ def parts(written):
         ("he", "medium", "9 במרץ 1987", ("1987", "מרץ", "9")),
     ],
 )
-def test_the_spans_hold_the_year_the_month_and_the_day(locale, name, text, expected):
+def test_the_spans_contain_the_year_the_month_and_the_day(locale, name, text, expected):
     written = write_date(DATE, locale, name)
     assert (written.text, written.iso) == (text, "1987-03-09")
-    assert tuple(parts(written).values()) == expected
+    assert tuple(read_spans(written).values()) == expected
 
 
 @pytest.fixture(scope="module")
-def meant():
-    """The date that each string means; one string may not mean two."""
+def iso_by_text():
+    """The ISO date of each string, to check that no string has two."""
     return {}
 
 
 @pytest.mark.parametrize(("locale", "name"), EVERY)
-def test_a_date_is_written_as_babel_writes_it_with_spans_that_hold_the_iso_date(
-    locale, name, meant
+def test_a_date_is_written_as_babel_writes_it_and_its_spans_match_the_iso_date(
+    locale, name, iso_by_text
 ):
     months = {}
     for date in DAYS:
         written = write_date(date, locale, name)
         assert written.text == format_date(date, name, locale=locale)
         assert (written.locale, written.format) == (locale, name)
-        assert meant.setdefault(written.text, written.iso) == written.iso
+        assert iso_by_text.setdefault(written.text, written.iso) == written.iso
         (_, end), (start, late_end), (late_start, _) = sorted(written.spans.values())
         assert end <= start
         assert late_end <= late_start
-        found = parts(written)
+        found = read_spans(written)
         assert found["year"] == written.iso[:4]
         assert int(found["day"]) == date.day
         assert months.setdefault(found["month"], date.month) == date.month
     assert len(months) == 12
 
 
-def test_there_are_many_locales_formats_and_scripts(dates):
-    assert {date.locale for date in dates.train} == {*LOCALES}
-    assert len(LOCALES) >= 14
-    assert {date.format for date in dates.train} == {*FORMATS}
-    letters = {c for date in dates.train for c in date.text if c.isalpha()}
-    scripts = {unicodedata.name(letter).split()[0] for letter in letters}
-    assert {"LATIN", "GREEK", "CYRILLIC", "HEBREW", "CJK", "HANGUL"} <= scripts
-
-
-def test_each_string_is_there_once(dates):
+def test_each_string_occurs_once(dates):
     assert [len(part) for part in dates] == [1000, 200, 300]
     texts = [date.text for date in chain(*dates)]
     assert len({*texts}) == len(texts)
 
 
-def test_the_same_seed_gives_the_same_dates_and_another_gives_others(dates):
+def test_the_seed_determines_the_dates(dates):
     state = random.getstate()
     assert make_dates(1000, 200, 300) == dates
     assert make_dates(1000, 200, 300, seed=1) != dates
     assert random.getstate() == state
 
 
-def test_only_the_locales_that_are_asked_for_are_drawn():
+def test_only_the_requested_locales_are_drawn():
     assert {d.locale for d in chain(*make_dates(50, 9, 9, locales=["fr", "tr"]))} == {"fr", "tr"}
 
 
@@ -105,7 +94,7 @@ def test_a_pair_is_a_text_and_its_iso_date():
     assert pairs([write_date(DATE, "en")]) == [("March 9, 1987", "1987-03-09")]
 
 
-def test_joined_pairs_hold_every_date_once_in_order(dates):
+def test_joined_pairs_contain_every_date_once_in_order(dates):
     found = joined_pairs(dates.test, most=3, seed=5)
     texts = [part for text, _ in found for part in text.split("; ")]
     targets = [part for _, target in found for part in target.split("; ")]
@@ -113,10 +102,6 @@ def test_joined_pairs_hold_every_date_once_in_order(dates):
     assert targets == [date.iso for date in dates.test]
     assert {target.count(";") for _, target in found} == {0, 1, 2}
     assert found == joined_pairs(dates.test, most=3, seed=5) != joined_pairs(dates.test, seed=6)
-    with pytest.raises(ValueError, match="most must be at least 1, got 0"):
-        joined_pairs(dates.test, most=0)
-    with pytest.raises(TypeError, match="seed must be a whole number, got None"):
-        joined_pairs(dates.test, seed=None)
 
 
 def test_formats_without_the_century_are_not_used():
@@ -132,69 +117,9 @@ def test_a_locale_that_babel_lacks_is_refused(locale):
         make_dates(1, 1, 1, locales=["de", locale])
 
 
-@pytest.mark.parametrize(
-    ("arguments", "error", "message"),
-    [
-        ({"train": 0}, ValueError, "train must be at least 1, got 0"),
-        ({"validation": 1.5}, TypeError, "validation must be a whole number, got 1.5"),
-        ({"test": -1}, ValueError, "test must be at least 1, got -1"),
-        ({"locales": []}, ValueError, r"locales must be a list of at least one locale, got \[\]"),
-        ({"locales": "de"}, TypeError, "locales must be a list of strings, got str"),
-        ({"locales": {"de"}}, TypeError, "locales must be a list of strings, got set"),
-        ({"locales": iter(["de"])}, TypeError, "locales must be a list of strings, got list_iter"),
-        ({"locales": ["de", None]}, TypeError, "locale must be a string, got NoneType"),
-        ({"seed": "a"}, TypeError, "seed must be a whole number, got 'a'"),
-        ({"seed": None}, TypeError, "seed must be a whole number, got None"),
-        ({"seed": 1.0}, TypeError, "seed must be a whole number, got 1.0"),
-        ({"seed": True}, TypeError, "seed must be a whole number, got True"),
-    ],
-)
-def test_dates_that_cannot_be_made_are_refused(arguments, error, message):
-    with pytest.raises(error, match=message):
-        make_dates(**arguments)
-
-
-def test_a_locale_that_is_named_twice_comes_twice_as_often():
+def test_a_locale_that_is_named_twice_is_drawn_twice_as_often():
     found = chain(*make_dates(500, 50, 50, locales=["fr", "tr", "tr"]))
     assert 0.6 < sum(date.locale == "tr" for date in found) / 600 < 0.73
-
-
-@pytest.mark.parametrize(
-    ("given", "error", "message"),
-    [
-        (("1987-03-09", "de"), TypeError, "date must be a datetime.date, got str"),
-        ((None, "de"), TypeError, "date must be a datetime.date, got NoneType"),
-        (
-            (datetime.datetime(1987, 3, 9, 12), "de"),
-            TypeError,
-            "date must be a datetime.date, got datetime",
-        ),
-        (
-            (datetime.date(999, 12, 31), "de"),
-            ValueError,
-            "date must lie in the years 1000 to 9999, got 0999-12-31",
-        ),
-        ((DATE, None), TypeError, "locale must be a string, got NoneType"),
-        ((DATE, ["de"]), TypeError, "locale must be a string, got list"),
-        ((DATE, "de", None), TypeError, "format must be a string, got NoneType"),
-        ((DATE, "de", ["long"]), TypeError, "format must be a string, got list"),
-        (
-            (DATE, "de", "tiny"),
-            ValueError,
-            "format must be one of full, long, medium, short, got 'tiny'",
-        ),
-        (
-            (DATE, "de", "short"),
-            ValueError,
-            "format must write all four digits of a year, got 'short'",
-        ),
-    ],
-)
-def test_what_is_no_date_that_can_be_written_is_refused(given, error, message):
-    with pytest.raises(error, match=message):
-        write_date(*given)
-    with pytest.raises(TypeError, match="locale must be a string, got list"):
-        usable_formats(["de"])
 
 
 def test_the_first_and_the_last_year_are_written():

@@ -1,4 +1,4 @@
-"""Grades by hand, baselines, changed weights; and the book's model against its targets."""
+"""Grades by hand, baselines, changed weights, and the book's model against its targets."""
 
 import datetime
 
@@ -32,15 +32,15 @@ DAY = datetime.date(1987, 3, 9)
 GERMAN, ENGLISH = write_date(DAY, "de"), write_date(DAY, "en")  # 9. März 1987, March 9, 1987
 
 
-def weights_at(date, positions):
-    """For each of the ten characters that are written, weight 1 at one position."""
+def make_weights(date, positions):
+    """Weight 1 at one position for each of the ten written characters."""
     return torch.eye(len(date.text))[positions]
 
 
 RIGHT = [8, 8, 8, 8, 0, 3, 3, 0, 0, 0]
 
 
-def written(date, output=None, weights=None):
+def make_translation(date, output=None, weights=None):
     return Translation(date.text, date.iso if output is None else output, weights)
 
 
@@ -58,8 +58,8 @@ def small():
 
 
 def test_grades_are_those_counted_by_hand():
-    # year: two of four digits look at 8 to 12; month: one of two at 3 to 7; day: both at 0
-    weights = weights_at(GERMAN, [8, 11, 0, 7, 1, 3, 2, 1, 0, 0])
+    # year: two of four digits attend to 8 to 12; month: one of two to 3 to 7; day: both to 0
+    weights = make_weights(GERMAN, [8, 11, 0, 7, 1, 3, 2, 1, 0, 0])
     assert grade([GERMAN], [weights]) == {
         "year": Grade(0.5, 0.5, 4),
         "month": Grade(0.5, 0.5, 2),
@@ -67,10 +67,10 @@ def test_grades_are_those_counted_by_hand():
     }
 
 
-def test_the_dashes_and_digits_that_were_never_written_count_as_they_should():
-    weights = weights_at(GERMAN, RIGHT)
+def test_hyphens_do_not_count_and_digits_never_written_count_as_misses():
+    weights = make_weights(GERMAN, RIGHT)
     for position in range(12):
-        weights[[4, 7]] = weights_at(GERMAN, [position, position])
+        weights[[4, 7]] = make_weights(GERMAN, [position, position])
         assert {one.peak for one in grade([GERMAN], [weights]).values()} == {1.0}
     shorter = grade([GERMAN], [weights[:9]])
     assert shorter["day"] == Grade(0.5, 0.5, 2)
@@ -79,7 +79,7 @@ def test_the_dashes_and_digits_that_were_never_written_count_as_they_should():
 
 def test_the_largest_weight_may_be_less_than_half():
     weights = torch.full((10, 12), 0.05)
-    weights[:, 0] = 0.45  # the largest of all, and yet less than half
+    weights[:, 0] = 0.45  # the largest, but less than half
     found = grade([GERMAN], [weights])["day"]
     assert found.weight == pytest.approx(0.45)
     assert found.peak == 1
@@ -87,8 +87,8 @@ def test_the_largest_weight_may_be_less_than_half():
 
 
 def test_each_locale_is_graded_on_its_own():
-    right = weights_at(GERMAN, RIGHT)
-    wrong = weights_at(ENGLISH, [12] * 10)
+    right = make_weights(GERMAN, RIGHT)
+    wrong = make_weights(ENGLISH, [12] * 10)
     found = grade_by_locale([ENGLISH, GERMAN], [wrong, right])
     assert list(found) == ["de", "en"]
     assert found["de"]["day"].peak == found["en"]["year"].peak == 1
@@ -96,41 +96,23 @@ def test_each_locale_is_graded_on_its_own():
     assert grade([ENGLISH, GERMAN], [wrong, right])["day"] == Grade(0.5, 0.5, 4)
 
 
-def test_weights_of_another_text_are_refused():
-    with pytest.raises(ValueError, match=r"shape \(steps, 12\) for '9. März 1987', got \(10, 13\)"):
-        grade([GERMAN], uniform([ENGLISH]))
-
-
 def test_exact_match_counts_whole_outputs_in_all_or_by_the_length_of_the_text():
     dates = [GERMAN, ENGLISH, ENGLISH]
-    outputs = [written(GERMAN), written(ENGLISH, "1987-03-08"), written(ENGLISH, "1987-03-0")]
+    outputs = [
+        make_translation(GERMAN),
+        make_translation(ENGLISH, "1987-03-08"),
+        make_translation(ENGLISH, "1987-03-0"),
+    ]
     assert exact_match(dates, outputs) == pytest.approx(1 / 3)
-    outputs[2] = written(ENGLISH)
+    outputs[2] = make_translation(ENGLISH)
     found = exact_match_by_length(dates, outputs, starts=(1, 13, 20))
     assert found == {1: (1, 1), 13: (0.5, 2)}
-
-
-@pytest.mark.parametrize("starts", [(), (13, 20)])
-def test_a_text_that_is_shorter_than_every_group_is_refused(starts):
-    message = r"starts must hold one of at most 12, the length of '9. März 1987', got \("
-    with pytest.raises(ValueError, match=message):
-        exact_match_by_length([GERMAN, ENGLISH], [written(GERMAN), written(ENGLISH)], starts)
-
-
-@pytest.mark.parametrize(
-    "grading",
-    [grade, grade_by_locale, exact_match, exact_match_by_length],
-    ids=lambda f: f.__name__,
-)
-def test_no_dates_have_no_grade(grading):
-    with pytest.raises(ValueError, match="dates must hold at least one, got none"):
-        grading([], [])
 
 
 # Baselines
 
 
-def test_looking_everywhere_alike_scores_the_share_of_the_span():
+def test_uniform_weights_score_the_share_of_the_span():
     found = grade([GERMAN], uniform([GERMAN]))
     for field, share in (("year", 4 / 12), ("month", 4 / 12), ("day", 1 / 12)):
         assert found[field].weight == pytest.approx(share)
@@ -148,7 +130,7 @@ def test_the_diagonal_runs_from_the_first_to_the_last_character():
 
 def test_a_model_without_attention_has_nothing_to_grade():
     with pytest.raises(ValueError, match="but their model has no attention"):
-        looked([written(GERMAN)])
+        looked([make_translation(GERMAN)])
 
 
 # Changed weights
@@ -161,7 +143,7 @@ def test_the_gold_mask_marks_the_span_and_nothing_else():
 
 
 @given(st.integers(0, 2**16))
-def test_without_a_span_the_rest_keeps_its_proportions(seed):
+def test_without_a_span_the_other_weights_stay_proportional(seed):
     generator = torch.Generator().manual_seed(seed)
     weights = torch.rand(2, 13, generator=generator, dtype=torch.float64).softmax(-1)
     mask = gold_mask([GERMAN, ENGLISH], "month")
@@ -173,19 +155,19 @@ def test_without_a_span_the_rest_keeps_its_proportions(seed):
         assert torch.allclose(ratio, ratio[0])
 
 
-def test_taking_all_the_weight_off_leaves_none_and_no_nan():
+def test_removing_all_of_the_weight_gives_zeros_and_no_nan():
     weights = torch.tensor([[1.0, 0.0]])
     assert without(weights, torch.tensor([[True, False]])).tolist() == [[0, 0]]
 
 
-def test_a_change_reaches_the_digits_of_its_field_alone_and_what_is_written_depends_on_it(
+def test_a_change_applies_to_its_field_only_and_the_output_depends_on_it(
     monkeypatch, small, unseen
 ):
-    seen, translate = [], small.translate
+    results, translate = [], small.translate
 
     def spy(texts, change=None):
-        seen.append(translate(texts, change))
-        return seen[-1]
+        results.append(translate(texts, change))
+        return results[-1]
 
     monkeypatch.setattr(small, "translate", spy)
     for effect in effects(small, unseen).values():
@@ -194,11 +176,11 @@ def test_a_change_reaches_the_digits_of_its_field_alone_and_what_is_written_depe
         assert effect.kept < 0.05
     others = {"year": "month", "month": "day", "day": "year"}
     for order, field in enumerate(DIGITS):
-        before, removed, kept, moved = seen[4 * order : 4 * order + 4]
+        before, removed, kept, moved = results[4 * order : 4 * order + 4]
         first, stop = DIGITS[field].start, DIGITS[field].stop
         for number, date in enumerate(unseen):
             inside, away = slice(*date.spans[field]), slice(*date.spans[others[field]])
-            # A slice: what is written with changed weights may end early.
+            # A slice, because the output with changed weights may end early.
             steps = slice(first, stop)
             assert not removed[number].weights[steps, inside].any()
             for changed, span in ((kept, inside), (moved, away)):
@@ -206,11 +188,6 @@ def test_a_change_reaches_the_digits_of_its_field_alone_and_what_is_written_depe
                 assert torch.allclose(shares, torch.ones_like(shares))
             assert len(kept[number].weights[steps]) == stop - first
             assert torch.equal(removed[number].weights[:first], before[number].weights[:first])
-
-
-def test_no_dates_show_no_effect(small):
-    with pytest.raises(ValueError, match="dates must hold at least one, got none"):
-        effects(small, [])
 
 
 @pytest.mark.parametrize("dates", [[], [GERMAN]])
@@ -221,7 +198,7 @@ def test_without_attention_there_are_no_effects(dates):
 
 
 @pytest.mark.parametrize("place", [0, 4, 11])
-def test_a_character_is_heard_two_places_off_by_one_encoder_and_everywhere_by_the_other(place):
+def test_a_character_reaches_two_positions_in_one_encoder_and_all_in_the_other(place):
     text = "9. März 1987"
     near = reach(book_model("convolutional"), text, place, "8")
     assert near[place] > 0.1
@@ -232,33 +209,17 @@ def test_a_character_is_heard_two_places_off_by_one_encoder_and_everywhere_by_th
     assert all(far[j] > 0.01 for j in range(len(text)) if abs(j - place) == 3)
 
 
-@pytest.mark.parametrize(
-    ("place", "other", "error", "message"),
-    [
-        (0, "", ValueError, "other must be one character, got ''"),
-        (0, "ab", ValueError, "other must be one character, got 'ab'"),
-        (0, 8, TypeError, "other must be a string, got int"),
-        (3, "a", ValueError, r"place must lie in \[0, len\(text\)=3\), got 3"),
-        (-1, "a", ValueError, r"place must lie in \[0, len\(text\)=3\), got -1"),
-        (0, "∂", ValueError, "text must hold characters of the vocabulary, got '∂'"),
-    ],
-)
-def test_a_replacement_that_cannot_be_made_is_refused(small, place, other, error, message):
-    with pytest.raises(error, match=message):
-        reach(small, "May", place, other)
-
-
-# The tool, and what the book's model must reach
+# The tool, and the targets of the book's model
 
 
 @pytest.fixture(scope="module")
 def graded():
-    dates = RECIPES[tool.MAIN].dates().test
+    dates = RECIPES[tool.MAIN].dates().test[:500]
     texts = [date.text for date in dates]
     return dates, {name: book_model(name).translate(texts) for name in tool.ALIKE}
 
 
-def test_the_books_model_reaches_its_targets_and_a_missed_one_is_noticed(graded):
+def test_the_books_model_reaches_its_targets_and_a_missed_one_is_reported(graded):
     dates, found = graded
     assert tool.targets(dates, found[tool.MAIN]) == [
         "  exact match at least 0.99: True",
@@ -275,30 +236,32 @@ def test_the_books_model_reaches_its_targets_and_a_missed_one_is_noticed(graded)
         assert [line.endswith("True") for line in tool.targets(dates, outputs)] == reached
 
 
-def test_what_is_drawn_later_was_never_seen():
+def test_dates_drawn_later_are_in_no_part_of_the_recipe():
     recipe = RECIPES[tool.MAIN]
-    seen = {date.text for part in recipe.dates() for date in part}
+    known = {date.text for part in recipe.dates() for date in part}
     later = {date.text for date in tool.drawn_later(recipe)}
     assert len(later) == tool.LATER
-    assert not seen & later
+    assert not known & later
 
 
 def test_attention_beats_weights_that_do_not_depend_on_the_text(graded):
-    dates, found = graded
+    dates = graded[0][:250]
+    baselines = [grade(dates, weights) for weights in (uniform(dates), diagonal(dates))]
     for model in (tool.MAIN, "recurrent"):
-        best = grade(dates, looked(found[model]))
-        for baseline in (uniform(dates), diagonal(dates)):
-            for field, one in grade(dates, baseline).items():
+        best = grade(dates, looked(graded[1][model][:250]))
+        for baseline in baselines:
+            for field, one in baseline.items():
                 assert best[field].weight > one.weight + 0.3
                 assert best[field].peak > one.peak + 0.3
 
 
-def test_without_attention_less_is_right(graded):
+def test_without_attention_fewer_outputs_are_right(graded):
     dates, found = graded
     right = {name: exact_match(dates, one) for name, one in found.items()}
     assert right["recurrent"] > 0.98 > right["recurrent-without-attention"]
 
 
+@pytest.mark.weekly
 def test_all_models_are_graded_by_field_locale_and_number_of_dates(monkeypatch, capsys):
     shorter = {name: recipe._replace(test=150) for name, recipe in RECIPES.items()}
     monkeypatch.setattr(tool, "RECIPES", shorter)

@@ -1,4 +1,4 @@
-"""The translator against plain loops; padding, batches and what is refused."""
+"""The translator against plain loops, padding, batches and refusals."""
 
 import math
 import subprocess
@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from attnbook.models.translator.config import Config
 from attnbook.models.translator.model import Translator
 from attnbook.models.vocabulary import BEGIN, END, PAD, Vocabulary
+from tests.conftest import needs_cuda
 
 SOURCE, TARGET = Vocabulary("abcdefg"), Vocabulary("01234-")
 every_encoder = pytest.mark.parametrize("encoder", ["recurrent", "convolutional"])
@@ -21,28 +22,28 @@ texts = st.text(alphabet=SOURCE.characters, min_size=1, max_size=17)
 TEXTS = ["gab", "fedcbagfedcba", "a", "caged"]
 
 
-def make(encoder="convolutional", attention=True, dtype=torch.float64, **sizes):
+def make_model(encoder="convolutional", attention=True, dtype=torch.float64, **sizes):
     """A model whose sizes are all different, the same one each time."""
     given = {"embedding_size": 5, "written_size": 3, "num_hiddens": 14, "score_hiddens": 7}
     config = Config(encoder=encoder, attention=attention, **(given | sizes))
     model = Translator(SOURCE, TARGET, config, seed=13).to(dtype).eval()
-    for weight in model.parameters():  # larger than at the beginning, so that weights differ
+    for weight in model.parameters():  # larger, so that the attention weights differ
         weight.data *= 2
     return model
 
 
-def outputs(translations):
+def get_outputs(translations):
     return [found.output for found in translations]
 
 
 # By hand: plain loops over Python's floats
 
 
-def times(matrix, vector):
+def multiply(matrix, vector):
     return [sum(a * b for a, b in zip(row, vector, strict=True)) for row in matrix]
 
 
-def plus(*vectors):
+def add(*vectors):
     return [sum(numbers) for numbers in zip(*vectors, strict=True)]
 
 
@@ -50,11 +51,11 @@ def sigmoid(x):
     return 1 / (1 + math.exp(-x))
 
 
-def gru(weights, x, h):
+def step_gru(weights, x, h):
     """One step of a GRU, as torch writes it: reset, update, new."""
     w_x, w_h, b_x, b_h = (weight.tolist() for weight in weights)
     size = len(h)
-    from_x, from_h = plus(times(w_x, x), b_x), plus(times(w_h, h), b_h)
+    from_x, from_h = add(multiply(w_x, x), b_x), add(multiply(w_h, h), b_h)
     found = []
     for i in range(size):
         reset = sigmoid(from_x[i] + from_h[i])
@@ -64,44 +65,44 @@ def gru(weights, x, h):
     return found
 
 
-def attended(layer, query, states):
+def attend(layer, query, states):
     """The weights and the context of one query."""
     w_q, w_k, (w_v,) = (part.weight.tolist() for part in (layer.W_q, layer.W_k, layer.w_v))
     scores = [
         sum(
             w * math.tanh(a)
-            for w, a in zip(w_v, plus(times(w_q, query), times(w_k, h)), strict=True)
+            for w, a in zip(w_v, add(multiply(w_q, query), multiply(w_k, h)), strict=True)
         )
         for h in states
     ]
     weights = [math.exp(score) / sum(map(math.exp, scores)) for score in scores]
-    return weights, plus(*([w * x for x in h] for w, h in zip(weights, states, strict=True)))
+    return weights, add(*([w * x for x in h] for w, h in zip(weights, states, strict=True)))
 
 
-def step_by_hand(model, last, query, states):
-    """What the model scores, its new state, and the weights."""
-    weights, context = attended(model.attention, query, states)
+def decode_step(model, last, query, states):
+    """The scores, the new state and the weights."""
+    weights, context = attend(model.attention, query, states)
     cell = model.cell
     parts = cell.weight_ih, cell.weight_hh, cell.bias_ih, cell.bias_hh
-    state = gru(parts, model.written.weight[last].tolist() + context, query)
+    state = step_gru(parts, model.written.weight[last].tolist() + context, query)
     output = model.output
-    return plus(times(output.weight.tolist(), state), output.bias.tolist()), state, weights
+    return add(multiply(output.weight.tolist(), state), output.bias.tolist()), state, weights
 
 
-def close(found, expected):
+def is_close(found, expected):
     return torch.allclose(found, torch.tensor(expected, dtype=found.dtype), atol=1e-12)
 
 
 @every_encoder
-def test_two_decoding_steps_are_those_of_plain_loops(encoder):
-    model = make(encoder)
+def test_two_decoding_steps_equal_plain_loops(encoder):
+    model = make_model(encoder)
     encoded = model.encode(*model.read(TEXTS))
     state = model.first_state(encoded)
     last = torch.full((4,), BEGIN)
     queries = [
         [
             math.tanh(x)
-            for x in plus(times(model.start.weight.tolist(), whole), model.start.bias.tolist())
+            for x in add(multiply(model.start.weight.tolist(), whole), model.start.bias.tolist())
         ]
         for whole in encoded.whole.tolist()
     ]
@@ -109,16 +110,16 @@ def test_two_decoding_steps_are_those_of_plain_loops(encoder):
         scores, state = model.step(last, state, model.context(state, encoded))
         for row, text in enumerate(TEXTS):
             states = encoded.states[row, : len(text)].tolist()
-            expected = step_by_hand(model, int(last[row]), queries[row], states)
-            assert close(scores[row], expected[0])
-            assert close(state[row], expected[1])
-            assert close(model.attention.attention_weights[row, 0, : len(text)], expected[2])
+            expected = decode_step(model, int(last[row]), queries[row], states)
+            assert is_close(scores[row], expected[0])
+            assert is_close(state[row], expected[1])
+            assert is_close(model.attention.attention_weights[row, 0, : len(text)], expected[2])
             queries[row] = expected[1]
         last = scores.argmax(-1)
 
 
-def test_the_recurrent_encoder_is_that_of_plain_loops():
-    model = make("recurrent")
+def test_the_recurrent_encoder_equals_plain_loops():
+    model = make_model("recurrent")
     tokens, valid_lens = model.read(TEXTS)
     states, whole = model.encoder(tokens, valid_lens)
     weights = dict(model.encoder.gru.named_parameters())
@@ -129,17 +130,17 @@ def test_the_recurrent_encoder_is_that_of_plain_loops():
             names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
             h, found = [0.0] * 7, []
             for x in vectors[::order]:
-                h = gru([weights[f"{name}_{suffix}"] for name in names], x, h)
+                h = step_gru([weights[f"{name}_{suffix}"] for name in names], x, h)
                 found.append(h)
             ways.append(found[::order])
         forwards, backwards = ways
-        assert close(states[row, : len(text)], [a + b for a, b in zip(*ways, strict=True)])
-        assert close(whole[row], forwards[-1] + backwards[0])
+        assert is_close(states[row, : len(text)], [a + b for a, b in zip(*ways, strict=True)])
+        assert is_close(whole[row], forwards[-1] + backwards[0])
         assert not states[row, len(text) :].any()
 
 
-def test_the_convolutional_encoder_is_that_of_plain_loops():
-    model = make("convolutional")
+def test_the_convolutional_encoder_equals_plain_loops():
+    model = make_model("convolutional")
     tokens, valid_lens = model.read(TEXTS)
     states, whole = model.encoder(tokens, valid_lens)
     for row, text in enumerate(TEXTS):
@@ -151,14 +152,15 @@ def test_the_convolutional_encoder_is_that_of_plain_loops():
             found = [
                 [
                     max(x, 0)
-                    for x in plus(
-                        layer.bias.tolist(), *(times(kernels[k], padded[j + k]) for k in range(3))
+                    for x in add(
+                        layer.bias.tolist(),
+                        *(multiply(kernels[k], padded[j + k]) for k in range(3)),
                     )
                 ]
                 for j in range(len(text))
             ]
-        assert close(states[row, : len(text)], found)
-        assert close(whole[row], [x / len(text) for x in plus(*found)])
+        assert is_close(states[row, : len(text)], found)
+        assert is_close(whole[row], [x / len(text) for x in add(*found)])
         assert not states[row, len(text) :].any()
 
 
@@ -168,9 +170,9 @@ def test_the_convolutional_encoder_is_that_of_plain_loops():
 @every_encoder
 @attending_or_not
 @given(st.lists(texts, min_size=2, max_size=5))
-@settings(max_examples=20)
-def test_a_batch_is_translated_as_each_text_alone(encoder, attention, several):
-    model = make(encoder, attention)
+@settings(max_examples=8)
+def test_a_batch_is_translated_like_each_text_alone(encoder, attention, several):
+    model = make_model(encoder, attention)
     for text, found in zip(several, model.translate(several), strict=True):
         (alone,) = model.translate([text])
         assert (found.text, found.output) == (alone.text, alone.output)
@@ -182,8 +184,8 @@ def test_a_batch_is_translated_as_each_text_alone(encoder, attention, several):
 
 @every_encoder
 @attending_or_not
-def test_the_content_of_padding_never_matters(encoder, attention):
-    model = make(encoder, attention)
+def test_the_content_of_padding_does_not_matter(encoder, attention):
+    model = make_model(encoder, attention)
     tokens, valid_lens = model.read(TEXTS)
     targets = torch.randint(3, len(TARGET), (4, 6), generator=torch.Generator().manual_seed(3))
     expected = model(tokens, valid_lens, targets)
@@ -196,7 +198,7 @@ def test_the_content_of_padding_never_matters(encoder, attention):
 
 @every_encoder
 def test_no_gradient_comes_from_padding(encoder):
-    model = make(encoder)
+    model = make_model(encoder)
     tokens, valid_lens = model.read(TEXTS)
     model(tokens, valid_lens, torch.full((4, 2), 3)).sum().backward()
     gradient = model.encoder.embedding.weight.grad
@@ -204,20 +206,20 @@ def test_no_gradient_comes_from_padding(encoder):
     assert gradient[SOURCE.encode("g")[0]].any()
 
 
-def test_more_texts_than_a_batch_holds_are_translated_in_order(monkeypatch):
-    model = make()
-    expected = outputs(model.translate(TEXTS))
+def test_more_texts_than_a_batch_are_translated_in_order(monkeypatch):
+    model = make_model()
+    expected = get_outputs(model.translate(TEXTS))
     monkeypatch.setattr("attnbook.models.translator.model.BATCH", 3)
     found = model.translate(TEXTS)
     assert [one.text for one in found] == TEXTS
-    assert outputs(found) == expected
+    assert get_outputs(found) == expected
     assert model.translate([]) == []
 
 
 @every_encoder
 @attending_or_not
 def test_a_text_of_no_characters_is_read_as_zeros_and_changes_no_other(encoder, attention):
-    model = make(encoder, attention)
+    model = make_model(encoder, attention)
     tokens, targets = torch.full((2, 5), 4), torch.full((2, 3), 3)
     scores = model(tokens, torch.tensor([0, 3]), targets)
     assert torch.allclose(scores[1:], model(tokens[1:], torch.tensor([3]), targets[1:]), atol=1e-12)
@@ -230,9 +232,9 @@ def test_a_text_of_no_characters_is_read_as_zeros_and_changes_no_other(encoder, 
 
 def test_a_batch_of_no_texts_is_read_or_refused():
     nothing = torch.zeros(0, 5).long(), torch.zeros(0).long(), torch.zeros(0, 3).long()
-    assert make("convolutional")(*nothing).shape == (0, 3, len(TARGET))
+    assert make_model("convolutional")(*nothing).shape == (0, 3, len(TARGET))
     with pytest.raises(ValueError, match=r"tokens must hold at least one text, got shape \(0, 5\)"):
-        make("recurrent")(*nothing)
+        make_model("recurrent")(*nothing)
 
 
 # What a translation is
@@ -241,7 +243,7 @@ def test_a_batch_of_no_texts_is_read_or_refused():
 @every_encoder
 @attending_or_not
 def test_greedy_decoding_takes_the_likeliest_character_at_every_step(encoder, attention):
-    model = make(encoder, attention, max_steps=11)
+    model = make_model(encoder, attention, max_steps=11)
     for found in model.translate(TEXTS):
         written = [*TARGET.encode(found.output), END] if found.output else [END]
         scores = model(*model.read([found.text]), torch.tensor([written]))[0, :, END:]
@@ -250,16 +252,16 @@ def test_greedy_decoding_takes_the_likeliest_character_at_every_step(encoder, at
         assert wanted[-1] == END or len(found.output) == 11
 
 
-def test_the_end_and_nothing_else_that_is_no_character_can_be_written():
-    model = make(max_steps=11)
+def test_of_the_special_tokens_only_the_end_can_be_written():
+    model = make_model(max_steps=11)
     model.output.bias.data[[PAD, BEGIN]] = 1e6
     assert [len(found.output) for found in model.translate(TEXTS)] == [11] * 4
     model.output.bias.data[END] = 1e5
     assert [found.output for found in model.translate(TEXTS)] == [""] * 4
 
 
-def test_what_is_written_later_never_changes_what_was_scored_before():
-    model = make()
+def test_later_targets_do_not_change_earlier_scores():
+    model = make_model()
     tokens, valid_lens = model.read(TEXTS)
     targets = torch.full((4, 6), 3)
     later = targets.clone()
@@ -270,24 +272,28 @@ def test_what_is_written_later_never_changes_what_was_scored_before():
 
 
 def test_without_attention_there_are_no_weights_and_no_attention_layer():
-    model = make(attention=False)
+    model = make_model(attention=False)
     assert [found.weights for found in model.translate(TEXTS)] == [None] * 4
     assert not [name for name in model.state_dict() if name.startswith("attention")]
 
 
-def test_a_model_translates_without_keeping_weights():
-    model = make()
-    expected = outputs(model.translate(TEXTS))
+def test_a_model_translates_without_storing_weights():
+    model = make_model()
+    expected = get_outputs(model.translate(TEXTS))
     model.attention.keep_weights = False
     found = model.translate(TEXTS)
-    assert outputs(found) == expected
+    assert get_outputs(found) == expected
     assert {one.weights for one in found} == {None}
-    with pytest.raises(ValueError, match=r"change needs weights, but .* keep_weights=False"):
-        model.translate(TEXTS, lambda weights, _: weights)
+    for refused, reason in (
+        (model, "keep_weights=False"),
+        (make_model(attention=False), "no attention"),
+    ):
+        with pytest.raises(ValueError, match=f"change needs weights, but .* {reason}"):
+            refused.translate(TEXTS, lambda weights, _: weights)
 
 
-def test_two_threads_that_translate_get_their_own_weights():
-    model, alone = make(), make()
+def test_threads_that_translate_get_their_own_weights():
+    model, alone = make_model(), make_model()
     model.train()
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(lambda text: model.translate([text])[0], TEXTS * 10))
@@ -296,12 +302,12 @@ def test_two_threads_that_translate_get_their_own_weights():
     assert all(part.training for part in model.modules())
 
 
-def test_changed_weights_are_pooled_and_shown(monkeypatch):
-    model, contexts = make(), []
+def test_changed_weights_are_pooled_and_returned(monkeypatch):
+    model, contexts = make_model(), []
     model.output.bias.data[END] = -1e6  # so that it writes on
     expected = model.translate(TEXTS)
     same = model.translate(TEXTS, lambda weights, _: weights.clone())
-    assert outputs(same) == outputs(expected)
+    assert get_outputs(same) == get_outputs(expected)
     chosen, step = [0, 5, 0, 2], model.step
 
     def spy(last, state, context):
@@ -323,19 +329,19 @@ def test_changed_weights_are_pooled_and_shown(monkeypatch):
 
 
 def test_translating_follows_no_gradients_and_restores_the_mode_of_each_part():
-    model, enabled = make(dropout=0.9), []
+    model, enabled = make_model(dropout=0.9), []
 
     def spy(weights, _):
         enabled.append(torch.is_grad_enabled())
         return weights
 
-    quiet = model.translate(TEXTS, spy)
+    expected = model.translate(TEXTS, spy)
     assert {*enabled} == {False}
-    assert not quiet[0].weights.requires_grad
+    assert not expected[0].weights.requires_grad
     model.train()
     model.encoder.eval()
     modes = [part.training for part in model.modules()]
-    assert outputs(model.translate(text for text in TEXTS)) == outputs(quiet)
+    assert get_outputs(model.translate(text for text in TEXTS)) == get_outputs(expected)
     assert [part.training for part in model.modules()] == modes
     with pytest.raises(ValueError, match="must hold characters"):
         model.translate(["?"])
@@ -343,7 +349,7 @@ def test_translating_follows_no_gradients_and_restores_the_mode_of_each_part():
     assert len({*modes}) == 2
 
 
-def test_the_seed_alone_decides_the_first_weights():
+def test_the_seed_alone_determines_the_first_weights():
     before = torch.get_rng_state()
     first, same, other = (Translator(SOURCE, TARGET, seed=seed) for seed in (1, 1, 2))
     assert torch.equal(torch.get_rng_state(), before)
@@ -353,42 +359,16 @@ def test_the_seed_alone_decides_the_first_weights():
     assert not torch.equal(first.output.weight, other.output.weight)
 
 
-def test_a_model_works_where_it_is(device):
-    model = make(dtype=torch.float32).to(device)
-    assert model.device.type == device.type
-    found, expected = model.translate(TEXTS), make(dtype=torch.float32).translate(TEXTS)
-    assert outputs(found) == outputs(expected)
+@needs_cuda
+def test_a_model_translates_on_a_gpu():
+    model = make_model(dtype=torch.float32).to("cuda")
+    assert model.device.type == "cuda"
+    found, expected = model.translate(TEXTS), make_model(dtype=torch.float32).translate(TEXTS)
+    assert get_outputs(found) == get_outputs(expected)
     assert all(one.weights.device.type == "cpu" for one in found)
 
 
-@every_encoder
-def test_the_longest_text_is_translated(encoder):
-    (found,) = make(encoder).translate(["g" * 256])
-    assert found.weights.shape == (len(found.output), 256)
-
-
-# What is refused
-
-
-@pytest.mark.parametrize(
-    ("given", "error", "message"),
-    [
-        (["gab", ""], ValueError, "text must hold at least one character, got ''"),
-        (["gab", "gabe∂"], ValueError, r"got '∂' \(U\+2202\) at index 4"),
-        (["g" * 257], ValueError, "text must hold at most 256 characters, got 257"),
-        ("gab", TypeError, "texts must be a list of strings, got one string; put it in a list"),
-        ([b"gab"], TypeError, "text must be a string, got bytes"),
-        (None, TypeError, "texts must be a list of strings, got NoneType"),
-    ],
-)
-def test_texts_that_cannot_be_read_are_refused(given, error, message):
-    with pytest.raises(error, match=message):
-        make().translate(given)
-
-
-def test_a_change_without_attention_is_refused():
-    with pytest.raises(ValueError, match="change needs weights, but this model has no attention"):
-        make(attention=False).translate(TEXTS, lambda weights, _: weights)
+# Refusals
 
 
 @pytest.mark.parametrize(
@@ -418,17 +398,17 @@ def test_a_change_without_attention_is_refused():
         ),
     ],
 )
-def test_a_change_that_returns_no_weights_is_refused(change, error, message):
+def test_a_change_that_returns_other_weights_is_refused(change, error, message):
     with pytest.raises(error, match=message):
-        make().translate(TEXTS, change)
+        make_model().translate(TEXTS, change)
 
 
 @pytest.mark.parametrize("number", [math.nan, math.inf])
 @attending_or_not
 def test_scores_that_are_not_finite_are_refused(attention, number):
-    model = make(attention=attention)
+    model = make_model(attention=attention)
     model.output.bias.data[4] = number
-    message = f"scores must be finite, got {number} at step 0 of 'gab'; look at the model's weights"
+    message = f"scores must be finite, got {number} at step 0 of 'gab'; check the model's weights"
     with pytest.raises(ValueError, match=message):
         model.translate(TEXTS)
 
@@ -438,31 +418,7 @@ def test_a_change_that_is_not_finite_is_refused_with_its_step_and_text():
         return weights.index_fill(0, torch.tensor(2), math.nan) if step == 5 else weights
 
     with pytest.raises(ValueError, match="scores must be finite, got nan at step 5 of 'a'"):
-        make().translate(TEXTS, poison)
-
-
-@pytest.mark.parametrize("name", ["source", "target"])
-def test_a_translator_of_no_vocabulary_is_refused(name):
-    given = {"source": SOURCE, "target": TARGET, name: "abc"}
-    with pytest.raises(TypeError, match=f"{name} must be a Vocabulary, got str"):
-        Translator(**given)
-
-
-@pytest.mark.parametrize(
-    ("given", "error", "message"),
-    [
-        ({"encoder": "lstm"}, ValueError, "encoder must be one of recurrent, convolutional, got"),
-        ({"attention": 1}, TypeError, "attention must be True or False, got 1"),
-        ({"num_hiddens": 0}, ValueError, "num_hiddens must be at least 1, got 0"),
-        ({"num_hiddens": 7}, ValueError, "num_hiddens must be even, got 7"),
-        ({"embedding_size": 2.0}, TypeError, "embedding_size must be a whole number, got 2.0"),
-        ({"max_steps": -1}, ValueError, "max_steps must be at least 1, got -1"),
-        ({"dropout": 1.5}, ValueError, r"dropout must lie in \[0, 1\], got 1.5"),
-    ],
-)
-def test_settings_out_of_range_are_refused(given, error, message):
-    with pytest.raises(error, match=message):
-        Config(**given)
+        make_model().translate(TEXTS, poison)
 
 
 # The shapes in the signatures, proved as in test_shape_annotations.py
@@ -499,7 +455,7 @@ print("all true")
 """
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 def test_the_shapes_in_the_signatures_are_true():
     done = subprocess.run(
         [sys.executable, "-c", TRUE_SHAPES], capture_output=True, text=True, check=False

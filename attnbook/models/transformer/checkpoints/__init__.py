@@ -31,12 +31,12 @@ BOOK = _names()
 
 
 class Snapshots:
-    """Keeps a model's weights at some steps of its training; to be given to `fit` as `report`.
+    """Copies of a model's weights at some steps of its training; pass it to `fit` as `report`.
 
     Args:
-        model: what is trained.
-        steps: before which steps, from 0.
-        total: how many steps there are in all; the weights at the end are kept as the last.
+        model: the model that is trained.
+        steps: the steps before which the weights are copied, from 0.
+        total: how many steps there are in all; the weights at the end are the last copy.
 
     After training, `kept` holds the weights by step.
     """
@@ -51,7 +51,7 @@ class Snapshots:
         self.kept: dict[int, dict[str, Tensor]] = {}
 
     def __call__(self, share: float, _history: Sequence[Epoch]) -> None:
-        """Keep what the model is now, if this is one of the steps."""
+        """Copy the weights, if this is one of the steps."""
         step = round(share * self.total)
         if step in self.steps or step == self.total:
             weights = self.model.state_dict()
@@ -91,7 +91,7 @@ def book_decoder(name: str, step: int | None = None, device: torch.device | str 
 
 
 def decoder_steps(name: str) -> list[int]:
-    """The steps of training at which a model's weights were kept; the last is the end.
+    """The steps of training at which a model's weights were copied; the last is the end.
 
     Raises:
         ValueError: there is no such model, or its file is damaged.
@@ -109,7 +109,7 @@ def _path(name: str) -> Path:
 def _steps(path: Path, about: Mapping[str, Any]) -> list[int]:
     steps: Any = about.get("steps") if isinstance(about, dict) else None
     if not steps:
-        refuse(path, "it says of no steps")
+        refuse(path, "it names no steps")
     return list(steps)
 
 
@@ -123,9 +123,9 @@ def save_decoder(
 
     Args:
         path: in a folder that exists; a symbolic link is replaced, not followed.
-        model: whose characters and config it is.
-        snapshots: weights by step, as `Snapshots` keeps them, at least one.
-        notes: whatever else should be known, as JSON can hold it.
+        model: the decoder, for its characters and config.
+        snapshots: weights by step, as `Snapshots.kept` has them, at least one.
+        notes: anything else to store, as JSON can hold it.
 
     Raises:
         ValueError: there are no snapshots.

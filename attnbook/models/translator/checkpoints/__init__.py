@@ -47,7 +47,7 @@ def save_checkpoint(
     Args:
         path: in a folder that exists; a symbolic link is replaced, not followed.
         model: a translator, on any device.
-        notes: whatever else should be known of it, as JSON can hold it: keys become strings.
+        notes: anything else to store, as JSON can hold it: keys become strings.
 
     Raises:
         TypeError: JSON cannot hold the notes.
@@ -73,8 +73,8 @@ def load_checkpoint(
 
     Args:
         path: a file that `save_checkpoint` wrote.
-        device: where the model should be.
-        source: what it must be able to read, if that matters already.
+        device: the device of the model.
+        source: characters that it must read; None accepts any.
 
     Raises:
         FileNotFoundError: there is no such file.
@@ -85,16 +85,16 @@ def load_checkpoint(
     if source is not None:
         check_kind("source", source, Vocabulary)
     about, weights = read_weights(path)
-    model = _model(path, about, weights)
+    model = _make_model(path, about, weights)
     if source is not None and source != model.source:
         raise ValueError(
             f"{path} must read the characters of source, but "
-            f"{_difference(model.source.characters, source.characters)}"
+            f"{_describe_difference(model.source.characters, source.characters)}"
         )
     return model.to(device).eval()
 
 
-def _model(path: Path, about: dict[str, Any], weights: dict[str, Tensor]) -> Translator:
+def _make_model(path: Path, about: dict[str, Any], weights: dict[str, Tensor]) -> Translator:
     try:
         source, target = Vocabulary(about["source"]), Vocabulary(about["target"])
         model = Translator(source, target, Config(**about["config"]))
@@ -105,6 +105,6 @@ def _model(path: Path, about: dict[str, Any], weights: dict[str, Tensor]) -> Tra
     return model
 
 
-def _difference(has: str, wanted: str) -> str:
+def _describe_difference(has: str, wanted: str) -> str:
     lacking, more = sorted({*wanted} - {*has}), sorted({*has} - {*wanted})
-    return f"it lacks {''.join(lacking)!r} and reads {''.join(more)!r} besides"
+    return f"it lacks {''.join(lacking)!r} and reads {''.join(more)!r} in addition"
