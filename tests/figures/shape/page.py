@@ -7,7 +7,7 @@ from typing import Any
 
 from playwright.sync_api import Locator
 
-from attnbook.figures.shape.figure import sized
+from attnbook.figures.shape.figure import describe_shape
 from attnbook.tracing import Trace
 
 READ = """figure => {
@@ -46,49 +46,49 @@ def step_slider(figure: Locator) -> Locator:
     return figure.get_by_role("slider", name="step", exact=True)
 
 
-def expected(x_ray: Trace, state: dict[str, Any], place: int) -> dict[str, Any]:
+def expected(traced: Trace, state: dict[str, Any], index: int) -> dict[str, Any]:
     """What `READ` must find at a step, without the numbers."""
-    steps = x_ray.steps
-    step = steps[place]
-    before = state["steps"][place]["before"]
+    steps = traced.steps
+    step = steps[index]
+    before = state["steps"][index]["before"]
     shown = [*([steps[before]] if before >= 0 else []), step]
-    names = [f"{it.name} {sized([*it.shape], [*it.symbols])}" for it in shown]
-    lines = {line.number: line.source for line in x_ray.sections[step.section][1]}
+    names = [f"{it.name} {describe_shape([*it.shape], [*it.symbols])}" for it in shown]
+    lines = {line.number: line.source for line in traced.sections[step.section][1]}
     return {
-        "step": place,
+        "step": index,
         "line": step.line,
         "source": lines[step.line],
         "title": step.title,
         "names": names,
         "caption": names[-1:],
-        "note": state["steps"][place]["note"],
-        "focus": place,
+        "note": state["steps"][index]["note"],
+        "focus": index,
         "steps": [
-            [str(n), it.title, str(it.line), it.name, sized([*it.shape], [*it.symbols])]
+            [str(n), it.title, str(it.line), it.name, describe_shape([*it.shape], [*it.symbols])]
             for n, it in enumerate(steps)
         ],
     }
 
 
-def disagreements(figure: Locator, x_ray: Trace, state: dict[str, Any]) -> list[str]:
-    """What a figure shows that is not the trace's for where its slider stands."""
+def disagreements(figure: Locator, traced: Trace, state: dict[str, Any], index: int) -> list[str]:
+    """What a figure shows that differs from a step of the trace."""
     figure.locator(".number-table[aria-busy=true]").wait_for(state="detached")
     seen = figure.evaluate(READ)
-    true = expected(x_ray, state, seen["step"])
+    true = expected(traced, state, index)
     wrong = [name for name in true if seen[name] != true[name]]
-    numbers = x_ray.steps[seen["step"]].numbers
+    numbers = traced.steps[index].numbers
     if numbers is None or numbers.is_complex():
         return wrong + ["numbers"] * bool(seen["numbers"] or seen["cells"][-1])
-    listed = numbers.flatten().tolist()
-    told = [int(n) if n.lstrip("-").isdigit() else float(n) for n in seen["numbers"]]
-    close = len(told) == len(listed) and all(map(_same, told, listed))
-    counted = sum(seen["cells"][-1].values()) == len(listed)
+    exact = numbers.flatten().tolist()
+    shown = [int(n) if n.lstrip("-").isdigit() else float(n) for n in seen["numbers"]]
+    close = len(shown) == len(exact) and all(map(_is_close, shown, exact))
+    counted = sum(seen["cells"][-1].values()) == len(exact)
     leading = numbers.shape[:-1]
     rows = len(seen["rows"]) == (math.prod(leading) if numbers.numel() else 0)
     return wrong + ["numbers"] * (not close) + ["cells"] * (not counted) + ["rows"] * (not rows)
 
 
-def _same(told: float, true: float) -> bool:
-    if math.isnan(true):
-        return math.isnan(told)
-    return told == true or float(f"{true:.9g}") == told
+def _is_close(shown: float, exact: float) -> bool:
+    if math.isnan(exact):
+        return math.isnan(shown)
+    return shown == exact or float(f"{exact:.9g}") == shown
