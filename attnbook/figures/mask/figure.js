@@ -20,9 +20,9 @@ export function verdictOn({ differ, mistake }) {
   return `Not yet: ${differ} ${differ === 1 ? "pair differs" : "pairs differ"}. ${mistake}`.trim();
 }
 
-/** Draw the figure into `el` and repaint it when the model changes; returns a clean-up. @param {Place<Traits>} place */
-function drawMask(place) {
-  const { model } = place;
+/** Draw the figure into `el` and repaint it when the model changes; returns a clean-up. @param {Place<Traits>} context */
+function drawMask(context) {
+  const { model } = context;
   const goal = model.get("goal");
   const wanted = goal && visibleOf(goal);
   const has = (/** @type {"predicate" | "code"} */ name) => model.get("groups").includes(name);
@@ -59,7 +59,7 @@ function drawMask(place) {
     shown = now;
   };
   const { soon, stop } = batchPaints(paint); // several rules may be set at once
-  const { close } = mountFigure(place, {
+  const { close } = mountFigure(context, {
     elements: [top, ...middle, table.element],
     traits: TRAITS,
     paint,
