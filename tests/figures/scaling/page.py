@@ -1,4 +1,4 @@
-"""What the scaling figure shows in a browser, against torch."""
+"""Read what the scaling figure shows in a browser, and compare it with PyTorch."""
 
 from __future__ import annotations
 
@@ -10,17 +10,18 @@ from playwright.sync_api import Locator
 
 from attnbook.figures.shared.base import decimals
 from tests.figures.attention.cases import differ
-from tests.figures.scaling.test_engine import truth
+from tests.figures.scaling.cases import truth
 from tests.figures.shared.page import CLOSE
 
 MEASURES = ("variance", "largest", "entropy", "slopes")
 READ = """figure => ({
     d: Number(figure.querySelector('.sweep-axis input').getAttribute('aria-valuetext')),
     query: Number(figure.querySelector('select').value),
+    setting: figure.querySelector('.chart-setting .setting').textContent,
     bodies: [...figure.querySelectorAll('tbody')].map(body => [...body.rows].map(
         row => [...row.querySelectorAll('td[data-value]')].map(
             cell => Number(cell.dataset.value)))),
-    told: [...figure.querySelectorAll('dl')].map(
+    printed: [...figure.querySelectorAll('dl')].map(
         list => [...list.querySelectorAll('dd')].map(number => number.textContent)),
     heights: [...figure.querySelectorAll('.half')].map(half => [...half.querySelectorAll(
         '.half-plot:nth-of-type(3) .bars :is(rect, polygon)')].map(bar => bar.getBBox().height)),
@@ -51,9 +52,8 @@ def expected(state: dict[str, Any], d: int, query: int) -> dict[str, Any]:
     }
 
 
-def disagreements(figure: Locator, state: dict[str, Any]) -> list[str]:
-    """What a figure shows that is not PyTorch's for where its controls stand."""
-    seen = figure.evaluate(READ)
+def disagreements(seen: dict[str, Any], state: dict[str, Any]) -> list[str]:
+    """What a figure shows that differs from PyTorch's numbers for the state of its controls."""
     (*keys, totals), measures, sweep = seen["bodies"]
     shown = {"keys": keys, "totals": totals, "measures": measures, "sweep": sweep}
     shown |= {name: seen[name] for name in DRAWN}
@@ -61,14 +61,14 @@ def disagreements(figure: Locator, state: dict[str, Any]) -> list[str]:
     wrong = [
         name for name in true if differ(shown[name], true[name], 1e-4 if name in DRAWN else CLOSE)
     ]
-    told = [
+    printed = [
         [
             decimals(row[half]) + " bits" * (name == "entropy")
             for name, row in zip(MEASURES, measures, strict=True)
         ]
         for half in (0, 1)
     ]
-    return wrong + ["told"] * (told != seen["told"])
+    return wrong + ["printed"] * (printed != seen["printed"])
 
 
 def d_slider(figure: Locator) -> Locator:
@@ -76,15 +76,15 @@ def d_slider(figure: Locator) -> Locator:
     return figure.get_by_role("slider", name="d", exact=True)
 
 
-def places(figure: Locator) -> list[float]:
-    """Where each d stands on the axis, in px: evenly between the ends of the grid."""
+def d_positions(figure: Locator) -> list[float]:
+    """The position of each d on the axis, in px: evenly between the ends of the grid."""
     box = figure.locator(".sweep").bounding_box()
     steps = int(d_slider(figure).get_attribute("max"))
     return [box["x"] + box["width"] * step / steps for step in range(steps + 1)]
 
 
 def middle(slider: Locator) -> float:
-    """The height of a slider's track in the window, in px, once it can be seen."""
+    """Scroll to a slider; return the height of its track in the window, in px."""
     slider.scroll_into_view_if_needed()
     box = slider.bounding_box()
     return box["y"] + box["height"] / 2
