@@ -1,4 +1,4 @@
-"""The online softmax figure's Python half: what it refuses, what it holds, what it says."""
+"""The online softmax figure in Python: its errors, its numbers and its text."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ WRONG_TYPES = [
     ("error", "scores", "values", "block", "message"),
     [(ValueError, *row) for row in REFUSED] + [(TypeError, *row) for row in WRONG_TYPES],
 )
-def test_what_cannot_be_shown_is_refused_in_one_sentence(error, scores, values, block, message):
+def test_wrong_arguments_raise_an_error_of_one_sentence(error, scores, values, block, message):
     with pytest.raises(error, match=f"^{re.escape(message)}$"):
         OnlineSoftmaxFigure(scores, values, block)
 
@@ -70,7 +70,7 @@ def test_what_cannot_be_shown_is_refused_in_one_sentence(error, scores, values, 
         ("corrected", 2, "expected a boolean"),
     ],
 )
-def test_a_trait_refuses_what_no_control_can_choose_and_stays(trait, value, message):
+def test_setting_a_trait_out_of_range_raises_and_changes_nothing(trait, value, message):
     figure = figure_of("the chapter's")
     before = traits(figure)
     with pytest.raises(traitlets.TraitError, match=re.escape(message)):
@@ -78,12 +78,12 @@ def test_a_trait_refuses_what_no_control_can_choose_and_stays(trait, value, mess
     assert traits(figure) == before
 
 
-# What it holds
+# Numbers
 
 
 @pytest.mark.parametrize("corrected", [False, True])
 @pytest.mark.parametrize("case", CASES)
-def test_what_is_carried_follows_from_the_definitions(case, corrected):
+def test_the_carried_numbers_follow_from_the_definitions(case, corrected):
     figure = figure_of(case)
     scores, values = (torch.tensor(x, dtype=torch.float64) for x in (figure.scores, figure.values))
     expected = truth(scores, values, figure.block, corrected=corrected)
@@ -97,7 +97,7 @@ def test_what_is_carried_follows_from_the_definitions(case, corrected):
 
 @pytest.mark.parametrize("corrected", [False, True])
 @pytest.mark.parametrize("case", CASES)
-def test_the_chapters_lines_give_what_the_last_step_shows(case, corrected):
+def test_the_last_step_equals_the_chapters_code(case, corrected):
     (scores, values), block = CASES[case]()
     figure = figure_of(case)
     figure.step, figure.corrected = figure.num_steps, corrected
@@ -126,16 +126,16 @@ def test_the_correction_leaves_the_output_of_every_block_size_the_same():
     assert all(not differ(output, torch.tensor(outputs[0]).double(), 1e-6) for output in outputs)
 
 
-def test_before_the_first_block_there_is_nothing():
+def test_the_output_before_the_first_block_is_0():
     figure = figure_of("a small last block")
     assert figure.output.tolist() == [0, 0]
     assert figure.plain(0).tolist() == [0, 0]
 
 
-# What it says
+# Text
 
 
-def test_the_text_tells_both_ways_of_the_case_worked_by_hand():
+def test_the_text_of_the_case_worked_by_hand():
     assert repr(figure_of("the chapter's")) == (
         "OnlineSoftmaxFigure: 3 keys in blocks of 1\n"
         "with the correction\n"
@@ -156,17 +156,17 @@ def test_the_text_tells_both_ways_of_the_case_worked_by_hand():
     )
 
 
-def test_the_text_of_longer_values_has_brackets_and_stays_as_it_is():
+def test_the_text_of_longer_values_has_brackets_and_does_not_follow_the_traits():
     figure = OnlineSoftmaxFigure(torch.zeros(1), torch.tensor([[1.0, 2.0]]))
-    said = repr(figure)
-    assert said.startswith("OnlineSoftmaxFigure: 1 key in blocks of 1\n")
-    assert "weighted sum [1.000, 2.000]" in said
-    assert said.endswith("output [1.000, 2.000]; without the correction, the error is [0, 0]")
+    text = repr(figure)
+    assert text.startswith("OnlineSoftmaxFigure: 1 key in blocks of 1\n")
+    assert "weighted sum [1.000, 2.000]" in text
+    assert text.endswith("output [1.000, 2.000]; without the correction, the error is [0, 0]")
     figure.step, figure.corrected = 1, False
-    assert repr(figure) == said
+    assert repr(figure) == text
 
 
-def test_a_figure_does_not_follow_its_tensors():
+def test_later_changes_of_the_tensors_do_not_change_the_figure():
     scores, values = by_hand()
     figure = OnlineSoftmaxFigure(scores, values)
     before = traits(figure)
