@@ -1,4 +1,4 @@
-"""What a pooling figure shows on its page, against torch."""
+"""Read what the pooling figure shows in a browser, and compare it with PyTorch."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ READ = """figure => {
         figure.querySelector(`input[aria-label=${name}]`));
     return {
         query: Number(query.dataset.value), width: Number(width.dataset.value),
-        said: [query, width].map(input => input.getAttribute('aria-valuetext')),
+        texts: [query, width].map(input => input.getAttribute('aria-valuetext')),
+        steps: [query, width].map(input => Number(input.value)),
         rows: [...figure.querySelectorAll('tbody tr')].map(numbers),
         output: figure.querySelector('.output-text').textContent,
     };
 }"""
-PLACE = """(figure, [name, [low, high]]) => {
+QUERY_POSITION = """(figure, [name, [low, high]]) => {
     const query = Number(figure.querySelector('input[aria-label=query]').dataset.value);
     const box = figure.querySelector(name).getBoundingClientRect();
     return box.left + box.width * (query - low) / (high - low);
@@ -32,13 +33,13 @@ DRAWN = """figure => {
     const number = (element, name) => Number(element.getAttribute(name));
     const [scores, , values] = [...figure.querySelectorAll('.graph')];
     const [dot] = values.querySelectorAll('.output-dot');
-    const places = values.querySelector('.outputs').getAttribute('d').slice(1).split('L');
+    const points = values.querySelector('.outputs').getAttribute('d').slice(1).split('L');
     return {
         stems: [...figure.querySelectorAll('.stem')].map(stem => 100 - number(stem, 'y2')),
         scores: [...scores.querySelectorAll('.dot')].map(dot => number(dot, 'y1')),
         dots: [...values.querySelectorAll('.dot')].map(dot => number(dot, 'stroke-opacity')),
         output: [number(dot, 'x1'), number(dot, 'y1')],
-        curve: places.map(place => place.split(' ').map(Number)),
+        curve: points.map(point => point.split(' ').map(Number)),
     };
 }"""
 
@@ -48,17 +49,16 @@ def slider(figure: Locator, name: str) -> Locator:
     return figure.get_by_label(name, exact=True)
 
 
-def disagreements(figure: Locator, state: dict[str, Any]) -> list[str]:
-    """Where the numbers that the figure shows are not PyTorch's for its query and width."""
-    shown = figure.evaluate(READ)
-    expected = truth(state["points"], shown["query"], shown["width"])
-    *keys, last = shown["rows"]
+def disagreements(seen: dict[str, Any], state: dict[str, Any]) -> list[str]:
+    """Where the numbers of a figure differ from PyTorch's for its query and width."""
+    expected = truth(state["points"], [seen["query"]], seen["width"])
+    *keys, last = seen["rows"]
     output = expected["output"].item()
     pairs = {
         "points": ([row[:2] for row in keys], torch.tensor(state["points"], dtype=torch.float64)),
-        "scores": ([row[2] for row in keys], expected["scores"]),
-        "weights": ([row[3] for row in keys], expected["weights"]),
-        "last row": (last, torch.tensor([shown["query"], output, 1], dtype=torch.float64)),
+        "scores": ([row[2] for row in keys], expected["scores"][0]),
+        "weights": ([row[3] for row in keys], expected["weights"][0]),
+        "last row": (last, torch.tensor([seen["query"], output, 1], dtype=torch.float64)),
     }
-    wrong = [name for name, (seen, truly) in pairs.items() if differ(seen, truly, CLOSE)]
-    return wrong + [name for name in ["text"] if f"output {output:.3f}" != shown["output"]]
+    wrong = [name for name, (shown, true) in pairs.items() if differ(shown, true, CLOSE)]
+    return wrong + ["text"] * (f"output {output:.3f}" != seen["output"])
