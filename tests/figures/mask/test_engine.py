@@ -18,7 +18,7 @@ def test_the_page_draws_our_mask_for_each_rule_and_200_joins(settings, shown):
 
 
 def test_the_page_and_the_text_use_the_same_words(settings, shown):
-    for one, page in list(zip(settings, shown, strict=True))[::3]:
+    for one, page in list(zip(settings, shown, strict=True))[1::3]:
         figure = MaskFigure(**one["rules"])
         figure.table = one["own"] and [[*row] for row in one["own"]["table"]]
         text = "\n".join(figure._lines())

@@ -12,6 +12,7 @@ from tests.figures.online.cases import CASES, figure_of, truth
 from tests.figures.shared.page import CLOSE, handle_centre
 from tests.tools.site.site_checks import JUDGED, NARROW, WIDE
 
+CHAPTER = "the chapter's"
 READ = """figure => ({
     step: Number(figure.querySelector('input[type=range]').value),
     corrected: !figure.querySelector('input[type=checkbox]').checked,
@@ -30,20 +31,8 @@ READ = """figure => ({
 
 
 @pytest.fixture(scope="module")
-def figures(stage):
-    return stage({case: figure_of(case) for case in CASES})
-
-
-@pytest.fixture
-def show(figures):
-    """A function that shows a case before its first step, on a page of a width."""
-
-    def go(case: str = "the chapter's", width: int = WIDE):
-        shown = figures(case)
-        shown.tab.set_viewport_size({"width": width, "height": 800})
-        return shown
-
-    return go
+def show(on_resizable_page):
+    return on_resizable_page({case: figure_of(case) for case in CASES})
 
 
 def disagreements(seen: dict, state: dict) -> list[str]:
@@ -100,7 +89,7 @@ def test_the_first_step_and_the_last_equal_torch_with_and_without_the_correction
 
 
 def test_buttons_and_keys_go_there_and_back(show):
-    _, figure, state, _ = shown = show()
+    _, figure, state, _ = shown = show(CHAPTER)
     saves = shown.saves()
     steps = iter((1, 2, 3, 3, 2, 1, 0, 0))  # there is nothing beyond the ends
     for name in ("Next", "Back"):
@@ -125,7 +114,7 @@ def test_buttons_and_keys_go_there_and_back(show):
 
 
 def test_the_old_sums_shrink_by_the_factor_in_the_text(show):
-    figure = show().figure
+    figure = show(CHAPTER).figure
     for _ in range(2):
         button(figure, "Next").click()
     seen = figure.evaluate(READ)
@@ -136,7 +125,7 @@ def test_the_old_sums_shrink_by_the_factor_in_the_text(show):
 
 
 def test_without_the_correction_the_error_is_next_to_the_right_output(show):
-    figure = show().figure
+    figure = show(CHAPTER).figure
     slider(figure).press("End")
     for output, error in (("25.000", "the same: error 0"), ("20.000", "error −5.000")):
         lines = [line.strip() for line in figure.evaluate(READ)["result"].split("\n")]
@@ -163,7 +152,7 @@ def test_the_handle_is_between_the_keys_that_are_read_and_the_others(show, case,
 
 @pytest.mark.parametrize("motion", ["reduce", "no-preference"])
 def test_sums_are_animated_unless_the_reader_prefers_reduced_motion(show, motion):
-    tab, figure, *_ = show()
+    tab, figure, *_ = show(CHAPTER)
     tab.emulate_media(reduced_motion=motion)
     for _ in range(2):
         button(figure, "Next").click()

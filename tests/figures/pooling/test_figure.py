@@ -176,13 +176,3 @@ def test_the_truth_is_called_once_between_the_first_and_the_last_key():
     for x, y in figure.truth:
         assert y == pytest.approx(true_curve(torch.tensor(x)).item(), rel=1e-6)
     assert two().truth == []
-
-
-def test_the_figure_and_its_tensors_do_not_change_each_other():
-    keys, values = column(1, 2, 5), column(3, 5, 4)
-    figure = PoolingFigure(keys, values)
-    before = traits(figure)
-    assert (keys.flatten().tolist(), values.flatten().tolist()) == ([1, 2, 5], [3, 5, 4])
-    keys.zero_()
-    values.zero_()
-    assert traits(figure) == before
