@@ -103,6 +103,24 @@ def on_one_page(browser, serve, tmp_path_factory):
         yield go
 
 
+@pytest.fixture(scope="module")
+def on_resizable_page(stage):
+    """Like `stage`, on one page that is resized: its functions take a name and a width."""
+
+    def go(figures: dict[str, Figure]) -> Callable[..., Shown]:
+        show_first = stage(figures)
+
+        def show(name: str, width: int = WIDE) -> Shown:
+            shown = show_first(name)
+            shown.tab.set_viewport_size({"width": width, "height": 800})
+            shown.tab.mouse.move(0, 0)
+            return shown
+
+        return show
+
+    return go
+
+
 @pytest.fixture
 def in_a_book(browser, serve, tmp_path):
     """A function that opens a page of a small book with figures of one kind, and gives these."""

@@ -1,9 +1,9 @@
 // The code that makes a mask in each library, to copy: Python, as text. Pure functions.
-/** @import { Library, Own, Rules } from "./types" */
-import { emptied, essential, gapOf, joined, NOTHING, visibleOf } from "./rules.js";
-import { asksQuery, conjunction, inLines, minus, paddingOf, pairRulesOf, positions } from "./terms.js";
+/** @import { Library, OwnRule, Rules } from "./types" */
+import { describeEmptyRows, gapOf, intersection, NOTHING, simplifyRules, visibleOf } from "./rules.js";
+import { asksQuery, conjunction, inLines, minus, paddingRulesOf, pairRulesOf, positions } from "./terms.js";
 
-/** What the code is for, in the order of the list. @type {[Library, string][]} */
+/** The libraries, in the order of the list. @type {[Library, string][]} */
 export const LIBRARIES = [
   ["attnbook", "this book’s layers"],
   ["sdpa", "F.scaled_dot_product_attention, boolean"],
@@ -14,34 +14,34 @@ export const LIBRARIES = [
   ["transformers", "Hugging Face attention_mask"],
 ];
 
-/** Code, or a sentence where a library cannot say it. @typedef {{code?: string, cannot?: string}} Snippet */
+/** Code, or why a library cannot express the mask. @typedef {{code?: string, cannot?: string}} Snippet */
 
 const CALL = "F.scaled_dot_product_attention(queries, keys, values";
 const TENSORS = "# queries, keys, values: (batch, positions, size)";
 
-/** A line of comment for rows that see nothing. @param {Rules} rules @param {Own | null} own @param {string} becomes */
-function emptyNote(rules, own, becomes) {
-  const mistake = emptied(rules, joined(visibleOf(rules), own?.table ?? null));
+/** A comment about rows that see nothing. @param {Rules} rules @param {OwnRule | null} own @param {string} becomes */
+function emptyRowsComment(rules, own, becomes) {
+  const mistake = describeEmptyRows(rules, intersection(visibleOf(rules), own?.table ?? null));
   return mistake ? [`# ${mistake.split(":")[0]}: ${becomes}.`] : [];
 }
 
-/** A call that gives the output, in one line or in three. @param {string} start @param {string[]} given */
-function called(start, given) {
-  const inside = given.join(", ");
+/** A call that gives the output, in one line or in three. @param {string} start @param {string[]} args */
+function formatCall(start, args) {
+  const inside = args.join(", ");
   return start.length + inside.length < 80 ? `${start}(${inside})` : `${start}(\n    ${inside}\n)`;
 }
 
 /** @param {string[]} lines */
 const code = (...lines) => ({ code: `${lines.join("\n")}\n` });
 
-/** Our own layers. @param {Rules} rules @param {Own | null} own @returns {Snippet} */
+/** The layers of this book. @param {Rules} rules @param {OwnRule | null} own @returns {Snippet} */
 function attnbook(rules, own) {
   const { num_queries, num_keys, valid_len, start, causal, back, ahead, documents, prefix } = rules;
   /** @type {string[]} */
   const functions = [];
   /** @type {string[]} */
   const masks = [];
-  const given = [];
+  const args = [];
   /** @param {string} name @param {string} first */
   const add = (name, first) => {
     functions.push(name);
@@ -54,11 +54,11 @@ function attnbook(rules, own) {
   if (prefix !== null) add("prefix_mask", `torch.tensor([${prefix}]), shape`);
   if (causal === "first") masks.push(`torch.ones(${num_queries}, ${num_keys}, dtype=torch.bool).tril()`);
   const bare = { ...rules, ...NOTHING };
-  const mine = [...paddingOf(bare, own), ...pairRulesOf(bare, own, "table")];
+  const mine = [...paddingRulesOf(bare, own), ...pairRulesOf(bare, own, "table")];
   masks.push(...mine.map(({ text }) => (masks.length && text !== "table" ? `(${text})` : text)));
-  if (valid_len !== null) given.push(`valid_lens=torch.tensor([${valid_len}])`);
-  if (causal === "last") given.push("causal=True");
-  if (masks.length) given.push("mask=mask");
+  if (valid_len !== null) args.push(`valid_lens=torch.tensor([${valid_len}])`);
+  if (causal === "last") args.push("causal=True");
+  if (masks.length) args.push("mask=mask");
   const torch = masks.length || valid_len !== null ? ["import torch"] : [];
   const ours = functions.length ? [`from attnbook import ${functions.sort().join(", ")}`] : [];
   const shape = functions.length
@@ -73,13 +73,13 @@ function attnbook(rules, own) {
     ...head,
     ...(head.length ? [""] : []),
     ...["# layer = attnbook.DotProductAttention(), or another layer of attnbook", TENSORS, ...body],
-    called("output = layer", ["queries, keys, values", ...given]),
+    formatCall("output = layer", ["queries, keys, values", ...args]),
   );
 }
 
-/** torch's function, with a mask of True and False. @param {Rules} rules @param {Own | null} own @param {boolean} added */
+/** `F.scaled_dot_product_attention`; `added` makes a float mask. @param {Rules} rules @param {OwnRule | null} own @param {boolean} added */
 function sdpa(rules, own, added = false) {
-  const used = [...paddingOf(rules, own), ...pairRulesOf(rules, own, "table")];
+  const used = [...paddingRulesOf(rules, own), ...pairRulesOf(rules, own, "table")];
   const [only] = used;
   const first = used.length === 1 && (rules.causal === "first" || (rules.causal === "last" && gapOf(rules) === 0));
   const head = ["import torch.nn.functional as F", "", TENSORS];
@@ -96,52 +96,52 @@ function sdpa(rules, own, added = false) {
   );
 }
 
-/** What torch's layers take: padding apart, True hides. @param {Rules} rules @param {Own | null} own @param {string} prefix of the names */
-function turnedRound(rules, own, prefix) {
-  const [padding, pairs] = [paddingOf(rules, own), pairRulesOf(rules, own, "table")];
+/** The masks of torch's layers: padding is separate, and True hides. @param {Rules} rules @param {OwnRule | null} own @param {string} prefix of the names */
+function invertedMasks(rules, own, prefix) {
+  const [padding, pairs] = [paddingRulesOf(rules, own), pairRulesOf(rules, own, "table")];
   const lines = positions(rules, [...padding, ...pairs]);
-  const given = [];
+  const args = [];
   if (pairs.length) {
     lines.push(`visible = ${conjunction(pairs)}`);
-    given.push(`${prefix ? "src_mask" : "attn_mask"}=~visible`);
+    args.push(`${prefix ? "src_mask" : "attn_mask"}=~visible`);
   }
   if (padding.length) {
     lines.push(`real = (${conjunction(padding)}).expand(len(${prefix ? "inputs" : "keys"}), -1)  # (batch, keys)`);
-    given.push(`${prefix}key_padding_mask=~real`);
+    args.push(`${prefix}key_padding_mask=~real`);
   }
-  return { lines, given, hides: given.length ? ["# True hides here, so the masks are turned round."] : [] };
+  return { lines, args, hides: args.length ? ["# True hides here, so the masks are inverted."] : [] };
 }
 
-/** @param {Rules} rules @param {Own | null} own */
+/** @param {Rules} rules @param {OwnRule | null} own */
 function multihead(rules, own) {
-  const { lines, given, hides } = turnedRound(rules, own, "");
+  const { lines, args, hides } = invertedMasks(rules, own, "");
   return code(
-    ...(given.length ? ["import torch", ""] : []),
+    ...(args.length ? ["import torch", ""] : []),
     ...["# layer = torch.nn.MultiheadAttention(size, num_heads, batch_first=True)", TENSORS, ...lines],
-    ...[...hides, ...emptyNote(rules, own, "NaN here")],
-    called("output, weights = layer", ["queries, keys, values", ...given]),
+    ...[...hides, ...emptyRowsComment(rules, own, "NaN here")],
+    formatCall("output, weights = layer", ["queries, keys, values", ...args]),
   );
 }
 
-/** @param {Rules} rules @param {Own | null} own @returns {Snippet} */
+/** @param {Rules} rules @param {OwnRule | null} own @returns {Snippet} */
 function encoder(rules, own) {
   if (gapOf(rules)) {
     return { cannot: "An encoder’s words are queries and keys at once: it needs as many queries as keys." };
   }
-  const { lines, given, hides } = turnedRound(rules, own, "src_");
+  const { lines, args, hides } = invertedMasks(rules, own, "src_");
   return code(
-    ...(given.length ? ["import torch", ""] : []),
+    ...(args.length ? ["import torch", ""] : []),
     "# layer = torch.nn.TransformerEncoderLayer(size, num_heads, batch_first=True)",
     "# inputs: (batch, positions, size), queries and keys at once",
     ...[...lines, ...hides],
-    called("output = layer", ["inputs", ...given]),
+    formatCall("output = layer", ["inputs", ...args]),
   );
 }
 
-/** @param {Rules} rules @param {Own | null} own */
+/** @param {Rules} rules @param {OwnRule | null} own */
 function flex(rules, own) {
   const [gap, { num_queries, num_keys }] = [gapOf(rules), rules];
-  const used = [...paddingOf(rules, own), ...pairRulesOf(rules, own, `table[q${minus(gap)}, k]`)];
+  const used = [...paddingRulesOf(rules, own), ...pairRulesOf(rules, own, `table[q${minus(gap)}, k]`)];
   const needs = used.flatMap((rule) => rule.needs ?? []);
   const torch = needs.length ? ["import torch"] : [];
   const from = "from torch.nn.attention.flex_attention import";
@@ -152,9 +152,9 @@ function flex(rules, own) {
   return code(
     ...[...torch, `${from} create_block_mask, flex_attention`, "", ...head, ""],
     "def mask_mod(b, h, q, k):  # True = visible; for all pairs at once, so no `and`, no `if`",
-    ...(gap && asks ? [`    q = q + ${gap}  # queries stand at the last positions`] : []),
+    ...(gap && asks ? [`    q = q + ${gap}  # queries are at the last positions`] : []),
     ...[`    return ${conjunction(used, "    ")}`, ""],
-    "# A BlockMask says which blocks of pairs hold nothing visible: compiled, they are skipped.",
+    "# A BlockMask lists the blocks with visible pairs; compiled code skips the others.",
     "block_mask = create_block_mask(",
     `    mask_mod, B=None, H=None, Q_LEN=${num_queries}, KV_LEN=${num_keys}, device=queries.device`,
     ")",
@@ -162,31 +162,31 @@ function flex(rules, own) {
   );
 }
 
-/** Why two axes cannot say it. @type {[(rules: Rules) => boolean, string][]} */
-const ELSEWHERE = [
+/** The rules that a mask of two axes cannot express. @type {[(rules: Rules) => boolean, string][]} */
+const UNSUPPORTED = [
   [
     ({ back, ahead }) => back !== null || ahead !== null,
     "a window: `sliding_window` in the model’s configuration does",
   ],
   [
     ({ documents }) => documents !== null,
-    "documents: `position_ids` that begin again at 0 do, without attention_mask, in models that know them",
+    "documents: `position_ids` that begin again at 0 do, without attention_mask, in models that take them",
   ],
   [({ prefix }) => prefix !== null, "a prefix: a mask of four axes does"],
   [({ causal }) => causal === "first", "an order from the first key: models count from the last"],
 ];
 
-/** @param {Rules} rules @param {Own | null} own @returns {Snippet} */
+/** @param {Rules} rules @param {OwnRule | null} own @returns {Snippet} */
 function transformers(rules, own) {
   const why =
-    ELSEWHERE.find(([holds]) => holds(rules))?.[1] ??
+    UNSUPPORTED.find(([holds]) => holds(rules))?.[1] ??
     (asksQuery(own) && "a rule between queries and keys: a mask of four axes does");
   if (why) {
     return {
-      cannot: `attention_mask has a row for each example, and says the same to all its queries. It cannot say ${why}.`,
+      cannot: `attention_mask has one row per example, which holds for all its queries. It cannot express ${why}.`,
     };
   }
-  const [row] = joined(visibleOf({ ...rules, causal: null }), own?.table ?? null);
+  const [row] = intersection(visibleOf({ ...rules, causal: null }), own?.table ?? null);
   const kind = gapOf(rules) ? "an encoder-decoder such as T5: its decoder sees these keys" : "an encoder such as BERT";
   const model = `# model: ${rules.causal ? "a decoder such as GPT-2 or Llama, which is causal by itself" : kind}`;
   return code(
@@ -198,7 +198,7 @@ function transformers(rules, own) {
   );
 }
 
-/** @type {Record<Library, (rules: Rules, own: Own | null) => Snippet>} */
+/** @type {Record<Library, (rules: Rules, own: OwnRule | null) => Snippet>} */
 const MAKERS = {
   attnbook,
   sdpa: (rules, own) => sdpa(rules, own),
@@ -213,9 +213,9 @@ const MAKERS = {
  * The code for a library, or why there is none.
  * @param {Library} library
  * @param {Rules} rules
- * @param {Own | null} own what the reader's own rule gives
+ * @param {OwnRule | null} own the reader's own rule
  * @returns {Snippet}
  */
 export function snippet(library, rules, own = null) {
-  return MAKERS[library](essential(rules), own);
+  return MAKERS[library](simplifyRules(rules), own);
 }

@@ -1,14 +1,14 @@
-// Mistakes that are made with masks, computed from the rules that they miss. Pure functions.
-/** @import { Mask, Part, Rules, Sees, Slip } from "./types" */
-import { apart, drawn, essential, gapOf, NOTHING, partsOf, visibleOf } from "./rules.js";
+// Common mistakes with masks, computed from the right rules. Pure functions.
+/** @import { Mask, Part, Rules, Sees, CommonMistake } from "./types" */
+import { countDifferences, gapOf, maskFrom, NOTHING, partsOf, simplifyRules, visibleOf } from "./rules.js";
 
-/** Rules with some of them another way, and what to say to a reader who has these. @typedef {[message: string, changes: Partial<Rules>]} Change */
+/** A message, and the changes to the rules that make the mistake. @typedef {[message: string, changes: Partial<Rules>]} Change */
 
 /** All rules at once. @param {Part[]} parts @returns {Sees} */
 const every = (parts) => (q, k) => parts.every(({ sees }) => sees(q, k));
 
-/** A window whose one side is a key off. @param {Rules} rules @returns {Change[]} */
-function windowsOff({ back, ahead }) {
+/** Windows that are off by one key. @param {Rules} rules @returns {Change[]} */
+function windowMistakes({ back, ahead }) {
   /** @type {Change[]} */
   const found = [];
   if (back !== null) {
@@ -20,20 +20,20 @@ function windowsOff({ back, ahead }) {
     found.push([`One key too many ahead: \`ahead=${ahead}\`.`, { ahead: ahead + 1 }]);
     if (ahead) found.push([`One key too few ahead: \`ahead=${ahead}\`.`, { ahead: ahead - 1 }]);
   }
-  if (back && ahead === 0) found.push(["It looks ahead as far as `back`.", { ahead: back }]);
+  if (back && ahead === 0) found.push(["The window reaches as far ahead as `back`.", { ahead: back }]);
   return found;
 }
 
-/** Padding on the other side, or a key off. @param {Rules} rules @returns {Change[]} */
-function paddingOff({ start, valid_len, num_keys }) {
+/** Padding on the other side, or off by one key. @param {Rules} rules @returns {Change[]} */
+function paddingMistakes({ start, valid_len, num_keys }) {
   /** @type {Change[]} */
   const found = [];
   if (start !== null) {
     const right = "Right padding: it hides the last keys. On the left the first ones are hidden";
     found.push([`${right}.`, { start: null, valid_len: num_keys - start }]);
     found.push([`${right}; and a start is no length.`, { start: null, valid_len: start }]);
-    found.push([`One key too many is hidden: key ${start} is the first that may be seen.`, { start: start + 1 }]);
-    found.push([`One key too few is hidden: key ${start} is the first that may be seen.`, { start: start - 1 }]);
+    found.push([`One key too many is hidden: key ${start} is the first visible one.`, { start: start + 1 }]);
+    found.push([`One key too few is hidden: key ${start} is the first visible one.`, { start: start - 1 }]);
   }
   if (valid_len !== null) {
     const left = "Left padding: it hides the first keys. On the right the last ones are hidden.";
@@ -42,18 +42,18 @@ function paddingOff({ start, valid_len, num_keys }) {
       `One key too many is visible: a length of ${valid_len} ends before key ${valid_len}.`,
       { valid_len: valid_len + 1 },
     ]);
-    found.push([`One key too few is visible: ${valid_len} keys may be seen.`, { valid_len: valid_len - 1 }]);
+    found.push([`One key too few is visible: ${valid_len} keys should be.`, { valid_len: valid_len - 1 }]);
   }
   return found;
 }
 
-/** The order another way. @param {Rules} rules @returns {Change[]} */
-function ordersOff({ causal, prefix }) {
+/** Orders that count from the wrong end, or are off by one key. @param {Rules} rules @returns {Change[]} */
+function orderMistakes({ causal, prefix }) {
   /** @type {Change[]} */
   const found = [];
   if (causal === "last") {
     found.push([
-      "Top-left: it counts from the first key, and the queries stand at the last ones.",
+      "Top-left: it counts from the first key, but the queries are at the last positions.",
       { causal: "first" },
     ]);
     found.push(["One key too many: each query sees the next key, which is the future.", { causal: null, ahead: 1 }]);
@@ -71,8 +71,8 @@ function ordersOff({ causal, prefix }) {
   return found;
 }
 
-/** The boundaries between documents a key off. @param {Rules} rules @returns {Change[]} */
-function documentsOff({ documents }) {
+/** Boundaries between documents that are off by one key. @param {Rules} rules @returns {Change[]} */
+function documentMistakes({ documents }) {
   if (!documents) return [];
   const last = documents.length - 1;
   const later = documents.map((_, k) => documents[Math.max(k - 1, 0)]);
@@ -84,21 +84,18 @@ function documentsOff({ documents }) {
   ];
 }
 
-/** What all masks are mistaken for: turned round, from the other end, exchanged, joined by "or". @param {Rules} rules @returns {Slip[]} */
-function mistakesWithAll(rules) {
+/** Mistakes with any mask: inverted, counted from the other end, transposed, joined by "or". @param {Rules} rules @returns {CommonMistake[]} */
+function generalMistakes(rules) {
   const [parts, gap] = [partsOf(rules), gapOf(rules)];
   const all = every(parts);
   /** @type {[string, Sees][]} */
   const found = [
     ["The other way round: True hides here. In every mask of this book True is visible.", (q, k) => !all(q, k)],
   ];
-  found.push([
-    "The query’s own key is hidden: `>` or `<` stands where `>=` or `<=` should.",
-    (q, k) => all(q, k) && q !== k,
-  ]);
+  found.push(["The query’s own key is hidden: `>` or `<` instead of `>=` or `<=`.", (q, k) => all(q, k) && q !== k]);
   if (gap)
     found.push([
-      "Top-left: positions are counted from the first key; the queries stand at the last ones.",
+      "Top-left: positions are counted from the first key, but the queries are at the last positions.",
       (q, k) => all(q - gap, k),
     ]);
   else found.push(["Queries and keys are exchanged.", (q, k) => all(k, q)]);
@@ -112,23 +109,25 @@ function mistakesWithAll(rules) {
       found.push([`${name}: the other rules hold.`, every(parts.filter((other) => other !== part))]);
     }
   }
-  return found.map(([message, sees]) => ({ message, mask: drawn(rules, sees) }));
+  return found.map(([message, sees]) => ({ message, mask: maskFrom(rules, sees) }));
 }
 
-/** All mistakes that differ from the right mask and from nothing. @param {Rules} wanted @returns {Slip[]} */
+/** The mistakes whose masks differ from the right mask and show at least one pair. @param {Rules} wanted @returns {CommonMistake[]} */
 export function commonMistakes(wanted) {
-  const rules = essential(wanted);
+  const rules = simplifyRules(wanted);
   const right = visibleOf(rules);
-  const off = [windowsOff, paddingOff, ordersOff, documentsOff].flatMap((changed) => changed(rules));
+  const off = [windowMistakes, paddingMistakes, orderMistakes, documentMistakes].flatMap((changed) => changed(rules));
   const found = off.map(([message, changes]) => ({ message, mask: visibleOf({ ...rules, ...changes }) }));
-  return [...found, ...mistakesWithAll(rules)].filter(({ mask }) => apart(mask, right) && mask.flat().some(Boolean));
+  return [...found, ...generalMistakes(rules)].filter(
+    ({ mask }) => countDifferences(mask, right) && mask.flat().some(Boolean),
+  );
 }
 
-/** Rules that a picture may be, the plain ones first. @param {Rules} sizes @returns {[string, Partial<Rules>][]} */
+/** Simple rules that may explain a mask, the simplest first. @param {Rules} sizes @returns {[string, Partial<Rules>][]} */
 function plainRules({ num_keys }) {
   const numbers = Array.from({ length: num_keys - 1 }, (_, i) => i + 1);
-  /** @type {(tell: (n: number) => [string, Partial<Rules>]) => [string, Partial<Rules>][]} */
-  const each = (tell) => numbers.map(tell);
+  /** @type {(describe: (n: number) => [string, Partial<Rules>]) => [string, Partial<Rules>][]} */
+  const each = (describe) => numbers.map(describe);
   return [
     ["causal, counted from the last key", { causal: "last" }],
     ["causal, counted from the first key", { causal: "first" }],
@@ -141,22 +140,22 @@ function plainRules({ num_keys }) {
   ];
 }
 
-/** The name of a picture, if it is one that is known. @param {Rules} sizes @param {Mask} mask */
+/** The name of the simple rule that gives this mask; "" without one. @param {Rules} sizes @param {Mask} mask */
 export function nameOf(sizes, mask) {
   /** @type {Rules} */
   const none = { ...sizes, ...NOTHING };
-  const same = (/** @type {Mask} */ other) => apart(mask, other) === 0;
+  const same = (/** @type {Mask} */ other) => countDifferences(mask, other) === 0;
   if (same(visibleOf(none))) return "all pairs";
   return plainRules(sizes).find(([, rules]) => same(visibleOf({ ...none, ...rules })))?.[0] ?? "";
 }
 
 /**
- * What a mask is against the one that is wanted: in how many pairs they differ, and the mistake if it is known.
+ * The number of pairs in which a mask differs from the goal, and the common mistake that explains it.
  * @param {Mask} mask
  * @param {Rules} wanted
  */
-export function judged(mask, wanted) {
-  const differ = apart(mask, visibleOf(wanted));
-  const mistake = differ && commonMistakes(wanted).find((known) => apart(mask, known.mask) === 0);
+export function compareWithGoal(mask, wanted) {
+  const differ = countDifferences(mask, visibleOf(wanted));
+  const mistake = differ && commonMistakes(wanted).find((known) => countDifferences(mask, known.mask) === 0);
   return { differ, mistake: mistake ? mistake.message : "" };
 }

@@ -6,29 +6,29 @@ import { make, put } from "../shared/elements.js";
 import { setterOf } from "../shared/mount.js";
 import { rulesOf } from "./rules.js";
 
-/** A control, and a function that shows the present rules. @typedef {{element: HTMLElement, paint: (rules: Rules) => void}} Control */
+/** A control, and a function that shows the current rules. @typedef {{element: HTMLElement, paint: (rules: Rules) => void}} Control */
 /** @typedef {(changes: Partial<Rules>) => void} Set */
 
 const NO_LIMIT = "no limit";
 
-/** Rules within other sizes: what lies past the end ends there. @param {Rules} rules @param {Partial<Rules>} sizes @returns {Partial<Rules>} */
-export function resized(rules, sizes) {
+/** The rules at other sizes; numbers past the end are clamped. @param {Rules} rules @param {Partial<Rules>} sizes @returns {Partial<Rules>} */
+export function resizeRules(rules, sizes) {
   const num_keys = sizes.num_keys ?? Math.max(rules.num_keys, sizes.num_queries ?? 0);
   const num_queries = Math.min(sizes.num_queries ?? rules.num_queries, num_keys);
   /** @param {number | null} number */
-  const within = (number) => (number === null ? null : Math.min(number, num_keys));
+  const clamp = (number) => (number === null ? null : Math.min(number, num_keys));
   const { documents } = rules;
   return {
     num_queries,
     num_keys,
-    valid_len: within(rules.valid_len),
-    start: within(rules.start),
-    prefix: within(rules.prefix),
+    valid_len: clamp(rules.valid_len),
+    start: clamp(rules.start),
+    prefix: clamp(rules.prefix),
     documents: documents && Array.from({ length: num_keys }, (_, k) => documents[Math.min(k, documents.length - 1)]),
   };
 }
 
-/** Where documents begin, but for the first. @param {number[] | null} documents */
+/** The first key of each document except the first. @param {number[] | null} documents */
 export function boundariesOf(documents) {
   return (documents ?? []).flatMap((one, k, all) => (k && one !== all[k - 1] ? [k] : []));
 }
@@ -41,9 +41,9 @@ export function documentsOf(boundaries, count) {
 }
 
 /**
- * A slider for one number; its ends may move.
+ * A slider for one number; its range follows the rules.
  * @param {string} name
- * @param {(rules: Rules) => [low: number, high: number, now: number, said: string]} where
+ * @param {(rules: Rules) => [low: number, high: number, now: number, text: string]} where
  * @param {(value: number) => void} onInput
  * @returns {Control}
  */
@@ -52,9 +52,9 @@ function number(name, where, onInput) {
   const element = make("div", { class: "mask-setting" }, control.label, control.input);
   /** @param {Rules} rules */
   const paint = (rules) => {
-    const [min, max, now, said] = where(rules);
+    const [min, max, now, text] = where(rules);
     put(control.input, { min, max });
-    control.set(now, said);
+    control.set(now, text);
   };
   return { element, paint };
 }
@@ -66,12 +66,12 @@ function sizes(model, set) {
     number(
       "num_queries",
       ({ num_queries }) => [1, most, num_queries, String(num_queries)],
-      (num_queries) => set(resized(rulesOf(model), { num_queries })),
+      (num_queries) => set(resizeRules(rulesOf(model), { num_queries })),
     ),
     number(
       "num_keys",
       ({ num_keys }) => [1, most, num_keys, String(num_keys)],
-      (num_keys) => set(resized(rulesOf(model), { num_keys })),
+      (num_keys) => set(resizeRules(rulesOf(model), { num_keys })),
     ),
   ];
 }
@@ -105,7 +105,7 @@ const ORDERS = [
   ["prefix", "a prefix, then causal"],
 ];
 
-/** The order; a prefix says it, too, so that only one can be chosen. @param {Model<Traits>} model @param {Set} set */
+/** The order; a prefix is one of the choices, because it excludes the others. @param {Model<Traits>} model @param {Set} set */
 function order(model, set) {
   const choice = make(
     "select",
@@ -148,7 +148,7 @@ function around(model, set) {
   );
 }
 
-/** Documents by where they begin; the next boundary comes with the one before. @param {Model<Traits>} model @param {Set} set */
+/** The first key of each document; a boundary pushes the next ones on. @param {Model<Traits>} model @param {Set} set */
 function documents(model, set) {
   const count = Math.max(2, boundariesOf(model.get("documents")).length);
   return Array.from({ length: count }, (_, i) => {
@@ -182,7 +182,7 @@ const GROUPS = [
   ["documents", "Packed documents: document 0 begins at key 0", documents],
 ];
 
-/** All controls that the figure is to have. @param {Model<Traits>} model */
+/** The controls of the figure's groups. @param {Model<Traits>} model */
 export function controlsOf(model) {
   const set = setterOf(model);
   const shown = GROUPS.filter(([name]) => model.get("groups").includes(name));

@@ -1,4 +1,4 @@
-"""`MaskFigure`: who may see whom, drawn and said to each library."""
+"""`MaskFigure`: which positions may attend to which, and the code for each library."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import traitlets
 
-from attnbook.figures.mask.rule_parser import evaluated
+from attnbook.figures.mask.rule_parser import evaluate_rule
 from attnbook.figures.shared.base import Figure, check_count, module, stylesheet
 from attnbook.masking.interop import MaskRules
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-MOST = 32  # queries and keys: with more, a pair is too small to be seen
+MOST = 32  # queries and keys: with more, the cells are too small
 SIZES = ("num_queries", "num_keys")
 NUMBERS = ("valid_len", "start", "back", "ahead", "prefix")
 RULES = (*SIZES, *NUMBERS, "causal", "documents")
@@ -24,35 +24,35 @@ LIBRARIES = ("attnbook", "sdpa", "sdpa_float", "multihead", "encoder", "flex", "
 
 
 class MaskFigure(Figure):
-    """Who may see whom: choose rules, see the mask, copy the code for each library.
+    """Which positions may attend to which: choose rules, see the mask, copy the code.
 
-    Queries are at the last positions of the keys, as for `attnbook.causal_mask`; all rules
-    hold together. On the book's pages the reader may also write a rule, in Python, which
-    MicroPython runs in the page; in a notebook the kernel does.
+    Queries are at the last positions of the keys, as for `attnbook.causal_mask`. A pair is
+    visible if all rules allow it. Readers can also write a rule in Python: MicroPython runs
+    it on the book's pages, and the kernel in a notebook.
 
     Args:
         num_queries, num_keys: 1 to 32 each, no more queries than keys.
         valid_len, start, causal, back, ahead, documents, prefix: the rules to begin with, as
             in `attnbook.masking.interop.MaskRules`.
-        goal: a mask to be made, of these sizes: the figure shows it, and tells how many pairs
-            differ and whether that is a known mistake.
+        goal: a mask of these sizes for the reader to make. The figure shows it, and says how
+            many pairs differ and which common mistake explains them.
         groups: the controls shown, some of "sizes", "padding", "order", "window",
-            "documents", "predicate", "code"; by default all (beside a goal all but "sizes").
+            "documents", "predicate", "code"; by default all (with a goal all but "sizes").
         written: the reader's rule to begin with, an expression in the positions `q` and `k`,
-            such as "(q >= k) & (q - k < 3)"; `num_queries`, `num_keys` and `documents` are
-            known in it. It is evaluated here, as Python.
-        library: whose code is shown first, one of "attnbook", "sdpa", "sdpa_float",
+            such as "(q >= k) & (q - k < 3)", which may also use `num_queries`, `num_keys`
+            and `documents`. Python evaluates it here.
+        library: the library whose code is shown first, one of "attnbook", "sdpa", "sdpa_float",
             "multihead", "encoder", "flex", "transformers".
         action: one sentence above the figure that asks for one action.
         caption: one sentence below the figure.
 
-    Traits that follow the reader's hand, and can be set: the rules and both sizes,
+    Traits that the controls change, and that you can set: the rules and both sizes,
     `predicate`, `library`.
 
     Raises:
         ValueError: too many queries or keys, a rule that `MaskRules` refuses, a goal of
             other sizes or with a table, or an unknown group or library.
-        traitlets.TraitError: the same, of a trait that is set later.
+        traitlets.TraitError: the same, for a trait that is set later.
     """
 
     _esm = module("mask/figure.js")
@@ -73,9 +73,11 @@ class MaskFigure(Figure):
     error = traitlets.Unicode().tag(sync=True)  # why the predicate gives no table
     library = traitlets.Enum(LIBRARIES, "attnbook").tag(sync=True)
     groups: traitlets.List[str] = traitlets.List().tag(sync=True)
-    late: traitlets.List[str] = traitlets.List().tag(sync=True)  # what the page keeps ready
+    late: traitlets.List[str] = traitlets.List().tag(
+        sync=True
+    )  # what the page loads at the first touch
 
-    def __init__(  # noqa: PLR0913 - the fields of MaskRules, and what is shown of them
+    def __init__(  # noqa: PLR0913 - the fields of MaskRules, and options
         self,
         num_queries: int = 6,
         num_keys: int = 6,
@@ -102,19 +104,19 @@ class MaskFigure(Figure):
             "causal": causal,
             "back": back,
             "ahead": ahead,
-            "documents": _listed(documents),
+            "documents": _as_list(documents),
             "prefix": prefix,
         }
-        _checked(rules)
-        shown = _groups_of(groups, goal)
+        _check_rules(rules)
+        selected = _select_groups(groups, goal)
         super().__init__(
             kind="mask",
             **rules,
-            goal=_goal_of(goal, num_queries, num_keys),
+            goal=_check_goal(goal, num_queries, num_keys),
             predicate=written,
             library=library,
-            groups=shown,
-            late=["python"] if "predicate" in shown else [],
+            groups=selected,
+            late=["python"] if "predicate" in selected else [],
             action=action,
             caption=caption,
         )
@@ -122,24 +124,24 @@ class MaskFigure(Figure):
 
     @property
     def rules(self) -> MaskRules:
-        """The rules chosen, and the table that the reader's own rule gives."""
+        """The current rules, with the table that the reader's own rule gives."""
         rows = self.table
         table = tuple(tuple(row) for row in rows) if rows else None
-        return replace(_checked(self._chosen()), table=table)
+        return replace(_check_rules(self._current_rules()), table=table)
 
     @property
     def visible(self) -> Tensor:
         """The mask shown, `(num_queries, num_keys)`, where True means visible."""
         return self.rules.visible()
 
-    def _chosen(self) -> dict[str, Any]:
+    def _current_rules(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in RULES}
 
     @traitlets.validate(*RULES)
     def _check_rule(self, proposal: Any) -> Any:  # noqa: ANN401 - traitlets' own type
         name, value = proposal["trait"].name, proposal["value"]
         try:
-            _checked(self._chosen() | {name: value})
+            _check_rules(self._current_rules() | {name: value})
         except (TypeError, ValueError) as problem:
             raise traitlets.TraitError(str(problem)) from None
         return value
@@ -147,40 +149,40 @@ class MaskFigure(Figure):
     @traitlets.observe(*RULES, "predicate")
     def _evaluate(self, _change: object = None) -> None:
         if self.kind:
-            self.table, self.error = evaluated(self.predicate, self._chosen())
+            self.table, self.error = evaluate_rule(self.predicate, self._current_rules())
             self._write_text(self._lines())
 
     def _lines(self) -> list[str]:
         visible = self.visible.tolist()
-        lines = [f"MaskFigure: {_said(self._chosen())}"]
+        lines = [f"MaskFigure: {_format_rules(self._current_rules())}"]
         if self.predicate:
             lines.append(f"and {self.predicate}" + (f": {self.error}" if self.error else ""))
-        lines += [*_picture(visible), *_counts(visible)]
+        lines += [*_draw_mask(visible), *_describe_counts(visible)]
         if self.goal is not None:
-            wanted = MaskRules(**self.goal).visible()
-            differ = int((wanted != self.visible).sum())
+            goal_mask = MaskRules(**self.goal).visible()
+            differ = int((goal_mask != self.visible).sum())
             verdict = "This is the picture." if not differ else f"{differ} pairs differ from it."
-            lines += ["Wanted:", *_picture(wanted.tolist()), verdict]
+            lines += ["Wanted:", *_draw_mask(goal_mask.tolist()), verdict]
         return lines
 
 
-def _listed(documents: Sequence[int] | None) -> list[int] | None:
+def _as_list(documents: Sequence[int] | None) -> list[int] | None:
     return None if documents is None else [*documents]
 
 
-def _checked(chosen: dict[str, Any]) -> MaskRules:
+def _check_rules(rules: dict[str, Any]) -> MaskRules:
     for name in SIZES:
-        check_count(name, chosen[name], MOST)
-    if chosen["num_queries"] > chosen["num_keys"]:
+        check_count(name, rules[name], MOST)
+    if rules["num_queries"] > rules["num_keys"]:
         raise ValueError(
-            f"a figure shows at most num_keys={chosen['num_keys']} queries, each at the place "
-            f"of a key, got {chosen['num_queries']}"
+            f"a figure shows at most num_keys={rules['num_keys']} queries, each at the position "
+            f"of a key, got {rules['num_queries']}"
         )
-    documents = chosen["documents"]
-    return MaskRules(**chosen | {"documents": None if documents is None else tuple(documents)})
+    documents = rules["documents"]
+    return MaskRules(**rules | {"documents": None if documents is None else tuple(documents)})
 
 
-def _goal_of(goal: MaskRules | None, num_queries: int, num_keys: int) -> dict[str, Any] | None:
+def _check_goal(goal: MaskRules | None, num_queries: int, num_keys: int) -> dict[str, Any] | None:
     if goal is None:
         return None
     fields = asdict(goal)
@@ -191,25 +193,25 @@ def _goal_of(goal: MaskRules | None, num_queries: int, num_keys: int) -> dict[st
             f"goal must have num_queries={num_queries} and num_keys={num_keys}, "
             f"got {goal.num_queries} and {goal.num_keys}"
         )
-    return fields | {"documents": _listed(goal.documents)}
+    return fields | {"documents": _as_list(goal.documents)}
 
 
-def _groups_of(groups: Sequence[str] | None, goal: MaskRules | None) -> list[str]:
-    shown = GROUPS if groups is None else groups
-    for name in shown:
+def _select_groups(groups: Sequence[str] | None, goal: MaskRules | None) -> list[str]:
+    selected = GROUPS if groups is None else groups
+    for name in selected:
         if name not in GROUPS:
             raise ValueError(f"groups must be some of {', '.join(GROUPS)}, got {name!r}")
-    return [name for name in GROUPS if name in shown and not (goal and name == "sizes")]
+    return [name for name in GROUPS if name in selected and not (goal and name == "sizes")]
 
 
-def _said(chosen: dict[str, Any]) -> str:
-    """The rules that are set, as they would be written."""
-    values = [f"{name}={value!r}" for name, value in chosen.items() if value is not None]
+def _format_rules(rules: dict[str, Any]) -> str:
+    """Write the rules that are set as arguments."""
+    values = [f"{name}={value!r}" for name, value in rules.items() if value is not None]
     return ", ".join(values)
 
 
-def _picture(mask: list[list[bool]]) -> list[str]:
-    """A row for each query, named by its position; ● = visible."""
+def _draw_mask(mask: list[list[bool]]) -> list[str]:
+    """Draw a row for each query, named by its position; ● = visible."""
     first = len(mask[0]) - len(mask)
     return [
         f"query {q:>2}  {' '.join('●' if sees else '·' for sees in row)}  sees {sum(row)}"
@@ -217,18 +219,18 @@ def _picture(mask: list[list[bool]]) -> list[str]:
     ]
 
 
-def _counts(mask: list[list[bool]]) -> list[str]:
-    """How many pairs are visible, and which queries see nothing: as the page says it."""
+def _describe_counts(mask: list[list[bool]]) -> list[str]:
+    """Say how many pairs are visible and which queries see nothing, in the page's words."""
     pairs, visible = len(mask) * len(mask[0]), sum(map(sum, mask))
     percent = (200 * visible + pairs) // (2 * pairs)  # halves rounded up, as in JavaScript
     lines = [f"{visible} of {pairs} pairs are visible ({percent} %)."]
     first = len(mask[0]) - len(mask)
     empty = [str(q) for q, row in enumerate(mask, first) if not any(row)]
     if empty:
-        who = f"Query {empty[0]} sees" if len(empty) == 1 else f"Queries {_and(empty)} see"
+        who = f"Query {empty[0]} sees" if len(empty) == 1 else f"Queries {_join_names(empty)} see"
         lines.append(f"{who} nothing: weights 0, output 0 in this book.")
     return lines
 
 
-def _and(names: list[str]) -> str:
+def _join_names(names: list[str]) -> str:
     return f"{', '.join(names[:-1])} and {names[-1]}"

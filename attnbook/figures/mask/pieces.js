@@ -1,28 +1,28 @@
-// The parts of the mask figure: the picture, its data table, the code to copy.
-/** @import { Library, Mask, Own, Rules } from "./types" */
+// The parts of the mask figure: the drawn mask, its data table, the code to copy.
+/** @import { Library, Mask, OwnRule, Rules } from "./types" */
 import { make, put, withCode } from "../shared/elements.js";
 import { folded } from "../shared/tables.js";
 import { LIBRARIES, snippet } from "./code.js";
-import { gapOf, seenBy } from "./rules.js";
+import { gapOf, visibleCounts } from "./rules.js";
 
-const CROWDED = [8, 16]; // with more rows or columns than these, not each can have its name
+const CROWDED = [8, 16]; // with more rows or columns than these, only some are labelled
 
-/** A square in a cell, as far from its edges. @param {number} row @param {number} column @param {number} edge */
+/** A square in a cell, at this distance from its edges. @param {number} row @param {number} column @param {number} edge */
 function square(row, column, edge) {
   const side = Number((1 - 2 * edge).toFixed(2));
   return `M${column + edge} ${row + edge}h${side}v${side}h-${side}z`;
 }
 
-/** All cells of which something holds, as one shape. @param {Mask} mask @param {number} edge */
+/** The cells that are true, as one shape. @param {Mask} mask @param {number} edge */
 function shape(mask, edge) {
   return mask.flatMap((row, i) => row.flatMap((holds, k) => (holds ? [square(i, k, edge)] : []))).join("");
 }
 
-/** Names along an axis. @param {HTMLElement} place @param {(string | number)[]} names */
-function tell(place, names) {
-  while (place.children.length > names.length) place.lastElementChild?.remove();
-  while (place.children.length < names.length) place.append(make("span"));
-  names.forEach((text, i) => put(place.children[i], { text }));
+/** @param {HTMLElement} axis @param {(string | number)[]} labels */
+function labelAxis(axis, labels) {
+  while (axis.children.length > labels.length) axis.lastElementChild?.remove();
+  while (axis.children.length < labels.length) axis.append(make("span"));
+  labels.forEach((text, i) => put(axis.children[i], { text }));
 }
 
 /** How crowded an axis is: 0, 1 or 2. @param {number} count */
@@ -31,7 +31,7 @@ const crowd = (count) => CROWDED.filter((most) => count > most).length;
 /** The picture of a mask: a row for each query, a column for each key. @param {string} title */
 export function matrix(title) {
   const [keys, queries, counts] = ["across", "down", "down counts"].map((name) => make("div", { class: name }));
-  const shapes = ["hides", "sees", "own-place", "differs"].map((name) => make("svg:path", { class: name }));
+  const shapes = ["hides", "sees", "own-position", "differs"].map((name) => make("svg:path", { class: name }));
   const picture = make("svg:svg", { "aria-hidden": true }, ...shapes);
   const corners = ["queries ↓\nkeys →", "sees"].map((text) => make("small", { text }));
   const parts = [corners[0], keys, corners[1], queries, picture, counts];
@@ -42,34 +42,34 @@ export function matrix(title) {
     const gap = gapOf(rules);
     put(element, { style: `--rows: ${num_queries}; --columns: ${num_keys}`, "data-crowd": crowd(num_keys) });
     put(picture, { viewBox: `0 0 ${num_keys} ${num_queries}` });
-    tell(
+    labelAxis(
       keys,
       Array.from({ length: num_keys }, (_, k) => k),
     );
-    tell(
+    labelAxis(
       queries,
       mask.map((_, i) => i + gap),
     );
-    tell(
+    labelAxis(
       counts,
-      seenBy(mask).map((count) => count || "nothing"),
+      visibleCounts(mask).map((count) => count || "nothing"),
     );
     [...counts.children].forEach((each, i) => put(each, { class: mask[i].some(Boolean) ? "" : "nothing" }));
     const hidden = mask.map((row) => row.map((sees) => !sees));
-    const place = mask.map((row, i) => row.map((_, k) => k === i + gap));
+    const own = mask.map((row, i) => row.map((_, k) => k === i + gap));
     const differs = mask.map((row, i) => row.map((sees, k) => wanted !== null && sees !== wanted[i][k]));
-    const drawn = [shape(hidden, 0.42), shape(mask, 0.06), shape(place, 0.02), shape(differs, 0.14)];
+    const drawn = [shape(hidden, 0.42), shape(mask, 0.06), shape(own, 0.02), shape(differs, 0.14)];
     drawn.forEach((d, i) => put(shapes[i], { d }));
   };
   return { element, paint };
 }
 
-/** The same as a table, each cell with its truth. */
-export function twin() {
+/** The data table of the mask. */
+export function maskTable() {
   const [head, body] = [make("thead"), make("tbody")];
   const caption = make("caption", { text: "True = visible; queries and keys by their positions" });
-  const said = { title: "Show the table", name: "the mask as a table" };
-  const element = folded([make("table", {}, caption, head, body)], said);
+  const texts = { title: "Show the table", name: "the mask as a table" };
+  const element = folded([make("table", {}, caption, head, body)], texts);
   let sizes = "";
   /** @param {number} queries @param {number} keys */
   const build = (queries, keys) => {
@@ -86,7 +86,7 @@ export function twin() {
     const now = [mask.length, mask[0].length];
     if (sizes !== now.join()) build(now[0], now[1]);
     sizes = now.join();
-    const counts = seenBy(mask);
+    const counts = visibleCounts(mask);
     mask.forEach((row, i) => {
       const { cells } = body.rows[i];
       row.forEach((sees, k) => put(cells[k + 1], { text: sees ? "True" : "False", "data-value": sees }));
@@ -96,18 +96,18 @@ export function twin() {
   return { element, paint };
 }
 
-/** Copy the text of an element; where the browser forbids it, it is selected. @param {HTMLElement} place */
-async function copied(place) {
+/** Copy the text of an element; where the browser forbids it, select it. @param {HTMLElement} element */
+async function copyText(element) {
   try {
-    await navigator.clipboard.writeText(place.textContent ?? "");
+    await navigator.clipboard.writeText(element.textContent ?? "");
     return "Copied.";
   } catch {
-    getSelection()?.selectAllChildren(place);
-    return "This browser does not let a page copy: the code is selected, Ctrl+C takes it.";
+    getSelection()?.selectAllChildren(element);
+    return "This browser does not let a page copy: the code is selected, press Ctrl+C.";
   }
 }
 
-/** Code, its comments quieter. @param {string} text */
+/** Code with its comments marked. @param {string} text */
 function withComments(text) {
   return text.split(/(#.*)/).map((part, i) => (i % 2 ? make("i", { text: part }) : document.createTextNode(part)));
 }
@@ -120,10 +120,10 @@ export function codeBox(onChoose) {
   const choice = make("select", {}, ...LIBRARIES.map(([value, text]) => make("option", { value, text })));
   choice.addEventListener("change", () => onChoose(/** @type {Library} */ (choice.value)));
   const button = make("button", { type: "button", text: "Copy" });
-  const said = make("small", { role: "status" });
+  const status = make("small", { role: "status" });
   const shown = make("code");
   const block = make("pre", { class: "scroll", tabindex: 0, "aria-label": "code that makes this mask" }, shown);
-  const there = make(
+  const advice = make(
     "small",
     {},
     ...withCode(
@@ -135,14 +135,14 @@ export function codeBox(onChoose) {
   const element = make(
     "div",
     { class: "mask-code" },
-    make("div", { class: "mask-line" }, label, button, said),
+    make("div", { class: "mask-line" }, label, button, status),
     block,
-    there,
+    advice,
     cannot,
   );
   let last = "";
-  button.addEventListener("click", async () => put(said, { text: await copied(shown) }));
-  /** @param {Library} library @param {Rules} rules @param {Own | null} own */
+  button.addEventListener("click", async () => put(status, { text: await copyText(shown) }));
+  /** @param {Library} library @param {Rules} rules @param {OwnRule | null} own */
   const paint = (library, rules, own) => {
     choice.value = library;
     const { code = "", cannot: why = "" } = snippet(library, rules, own);
@@ -152,8 +152,8 @@ export function codeBox(onChoose) {
     cannot.replaceChildren(...withCode(why));
     block.hidden = !code;
     button.hidden = !code;
-    there.hidden = !/torch\.(arange|tensor|zeros|ones)/.test(code);
-    put(said, { text: "" });
+    advice.hidden = !/torch\.(arange|tensor|zeros|ones)/.test(code);
+    put(status, { text: "" });
   };
   return { element, paint };
 }

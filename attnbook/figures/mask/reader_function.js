@@ -1,28 +1,28 @@
-// The reader's own rule: written in the page, run by its Python, or by a notebook's kernel.
+// The reader's own rule, which the page's Python or a notebook's kernel runs.
 /** @import { Model, Runner } from "../shared/types" */
-/** @import { Found, Own, Traits } from "./types" */
+/** @import { RuleResult, OwnRule, Traits } from "./types" */
 import { make, ownName, put, withCode } from "../shared/elements.js";
 import { bring, canBring } from "../shared/lazy_scripts.js";
-import { judged, nameOf } from "./common_mistakes.js";
+import { compareWithGoal, nameOf } from "./common_mistakes.js";
 import { isVectorized, programOf, tableFrom } from "./rule_parser.js";
-import { counted, partsOf, rulesOf, tableOf } from "./rules.js";
+import { describeCounts, partsOf, rulesOf, tableOf } from "./rules.js";
 
 const PAUSE = 200; // milliseconds without a key before the rule is run
-const HINT = "`q` is the query’s position, `k` the key’s; `num_queries`, `num_keys` and `documents` are known, too.";
+const HINT = "`q` is the query’s position, `k` the key’s; `num_queries`, `num_keys` and `documents` can be used, too.";
 const JOINED = " It is joined with the rules by “and”.";
 
-/** A comparison beside `&` or `|`, with no bracket between them. */
+/** A comparison next to `&` or `|`, without brackets between them. */
 const LOOSE = /[<>=!][^()]*[&|][^()]*[<>=!]/;
 const BRACKETS = " `&` and `|` bind more tightly than a comparison: put brackets around each.";
 
-/** What to say of a rule that gives a table. @param {Model<Traits>} model */
-export function toldOf(model) {
+/** The message about a rule that gives a table. @param {Model<Traits>} model */
+export function describeOwnRule(model) {
   const [rules, table] = [rulesOf(model), tableOf(model)];
   if (!table || model.get("goal")) return "";
-  const alone = `Your rule alone: ${counted(table)}${LOOSE.test(model.get("predicate")) ? BRACKETS : ""}`;
+  const alone = `Your rule alone: ${describeCounts(table)}${LOOSE.test(model.get("predicate")) ? BRACKETS : ""}`;
   if (partsOf(rules).length) {
-    const { differ, mistake } = judged(table, rules);
-    if (!differ) return `${alone} It draws what the rules draw.`;
+    const { differ, mistake } = compareWithGoal(table, rules);
+    if (!differ) return `${alone} It gives the same mask as the rules.`;
     if (mistake) return `${alone} Compared with the rules set above: ${mistake}`;
   }
   const name = nameOf(rules, table);
@@ -33,15 +33,15 @@ export function toldOf(model) {
 function evaluation(model) {
   /** @type {Runner | null} */
   let python = null;
-  let asked = 0;
+  let newest = 0;
   const start = async () => {
     const { Python } = await bring("python");
     python ??= new Python();
     await python.start();
     return python;
   };
-  /** @returns {Promise<Found>} */
-  const found = async () => {
+  /** @returns {Promise<RuleResult>} */
+  const evaluate = async () => {
     const [text, rules] = [model.get("predicate"), rulesOf(model)];
     if (!text.trim()) return { table: null, error: "" };
     try {
@@ -54,10 +54,10 @@ function evaluation(model) {
     }
   };
   const run = async () => {
-    asked += 1;
-    const mine = asked;
-    const { table, error } = await found();
-    if (mine !== asked) return;
+    newest += 1;
+    const mine = newest;
+    const { table, error } = await evaluate();
+    if (mine !== newest) return;
     model.set("error", error);
     model.set("table", table);
     model.save_changes();
@@ -65,25 +65,25 @@ function evaluation(model) {
   return { start: () => start().catch(() => {}), run, close: () => python?.close() };
 }
 
-/** Where the reader writes. @param {string} hint the id of the line that explains */
+/** The text field of the rule. @param {string} hint the id of the line that explains */
 function fieldFor(hint) {
   const quiet = { spellcheck: "false", autocapitalize: "off", autocomplete: "off", translate: "no" };
   const names = { "aria-label": "your rule, in Python", "aria-describedby": hint };
   return make("input", { type: "text", placeholder: "(q >= k) & (q - k < 3)", ...quiet, ...names });
 }
 
-/** The reader's rule, the way to run it, and what comes of it. @param {Model<Traits>} model */
+/** The field for the reader's rule and its message. @param {Model<Traits>} model */
 export function ownRule(model) {
   // In a notebook its kernel answers.
   const python = canBring("python") ? evaluation(model) : null;
   const hint = ownName();
   const field = fieldFor(hint);
-  const said = make("p", { role: "status" });
-  const alone = model.get("groups").every((group) => group === "predicate" || group === "code");
-  const hints = withCode(alone ? HINT : HINT + JOINED);
+  const message = make("p", { role: "status" });
+  const onlyRule = model.get("groups").every((group) => group === "predicate" || group === "code");
+  const hints = withCode(onlyRule ? HINT : HINT + JOINED);
   const name = make("span", {}, make("b", { text: "Your rule: " }), ...withCode("query `q` sees key `k` if"));
   const label = make("label", {}, name, field);
-  const element = make("div", { class: "mask-own" }, label, make("small", { id: hint }, ...hints), said);
+  const element = make("div", { class: "mask-own" }, label, make("small", { id: hint }, ...hints), message);
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let waiting;
   let written = "";
@@ -102,16 +102,16 @@ export function ownRule(model) {
   field.addEventListener("focus", () => python?.start(), { once: true });
   let [last, sizes] = ["", sizesOf(model)];
   const paint = () => {
-    // What is typed meanwhile stays.
+    // Do not overwrite what the reader has typed meanwhile.
     if (written !== model.get("predicate")) field.value = model.get("predicate");
     written = model.get("predicate");
     if (sizes !== sizesOf(model) && written.trim()) run();
     sizes = sizesOf(model);
     const error = model.get("error");
-    const now = error || toldOf(model);
-    put(said, { class: error ? "said wrong" : "said" });
+    const now = error || describeOwnRule(model);
+    put(message, { class: error ? "rule-message wrong" : "rule-message" });
     put(field, { "aria-invalid": Boolean(error) });
-    if (now !== last) said.replaceChildren(...withCode(now));
+    if (now !== last) message.replaceChildren(...withCode(now));
     last = now;
   };
   const close = () => {
@@ -121,13 +121,13 @@ export function ownRule(model) {
   return { element, paint, close };
 }
 
-/** What the reader's rule is asked about. @param {Model<Traits>} model */
+/** All that the value of the reader's rule depends on. @param {Model<Traits>} model */
 function sizesOf(model) {
   const { num_queries, num_keys, documents } = rulesOf(model);
   return JSON.stringify([num_queries, num_keys, documents]);
 }
 
-/** The reader's rule as code can say it; null without one. @param {Model<Traits>} model @returns {Own | null} */
+/** The reader's rule for the code to copy; null without one. @param {Model<Traits>} model @returns {OwnRule | null} */
 export function ownOf(model) {
   const [text, table] = [model.get("predicate").trim(), tableOf(model)];
   return table && { text, vectorized: isVectorized(text), table };

@@ -1,6 +1,6 @@
-// The reader's own rule: an expression in q and k. What tensors can run, they run as written.
+// The reader's own rule: an expression in q and k. If tensors can run it, they run it as written.
 /** @import { Answered } from "../shared/types" */
-/** @import { Found, Rules } from "./types" */
+/** @import { RuleResult, Rules } from "./types" */
 
 const TOKEN = /\s*(?:(\d{1,6})(?![\w.])|([qk])(?!\w)|(\/\/|<=|>=|==|!=|[-+*%()<>&|~]))/y;
 
@@ -17,12 +17,12 @@ function tokens(text) {
   return found;
 }
 
-/** Operators from the weakest to the strongest, and what they join and give; comparisons come first. */
+/** Operators from the weakest to the strongest; comparisons are weaker than all of these. */
 const LEVELS = [["|"], ["&"], ["+", "-"], ["*", "//", "%"]];
 const COMPARISONS = ["<", "<=", ">", ">=", "==", "!="];
 
-/** What an expression is of its tokens: truth, a number, or nothing that tensors can run. */
-class Reading {
+/** Finds whether tokens are a truth value, a number, or null: nothing that tensors can run. */
+class RuleParser {
   /** @param {string[]} words */
   constructor(words) {
     this.words = words;
@@ -36,7 +36,7 @@ class Reading {
     return this.words[this.at - 1];
   }
 
-  /** One comparison; a chain of them asks for one answer, as `and` does. @returns {"truth" | "number" | null} */
+  /** One comparison; tensors cannot run a chain of them. @returns {"truth" | "number" | null} */
   comparison() {
     const left = this.level(0);
     if (!this.take(COMPARISONS)) return left;
@@ -79,11 +79,11 @@ class Reading {
 export function isVectorized(text) {
   const words = tokens(text);
   if (!words?.includes("k")) return false; // of the queries' shape alone, which not all libraries take
-  const reading = new Reading(words);
-  return reading.comparison() === "truth" && reading.at === words.length;
+  const parser = new RuleParser(words);
+  return parser.comparison() === "truth" && parser.at === words.length;
 }
 
-/** What to run: the rule as a function, asked for all pairs at once. @param {string} text @param {Rules} rules */
+/** The Python program that evaluates the rule for all pairs. @param {string} text @param {Rules} rules */
 export function programOf(text, { num_queries, num_keys, documents }) {
   return `num_queries, num_keys = ${num_queries}, ${num_keys}
 documents = ${documents ? `[${documents.join(", ")}]` : "[0] * num_keys"}
@@ -95,12 +95,12 @@ def rows():
 `;
 }
 
-const NOT_HERE =
+const TILDE_MESSAGE =
   "Python’s `~` turns the bits of a number, so it goes with `&` and `|` alone: write `not`, or put each comparison in brackets.";
-/** What helps with a rule that cannot be read: it is one line of a longer program. */
+/** Advice about a syntax error: Python's own message is about the whole program. */
 const UNREADABLE = "Is a bracket open? At least is `>=`, at most `<=`, the same `==`.";
 
-/** Why it ended before it was done. */
+/** Messages about a run that was stopped. */
 const STOPPED = {
   asked: "",
   limit: "It did not end within two seconds, and was stopped.",
@@ -119,11 +119,11 @@ function describeValue(value) {
 }
 
 /**
- * The table that an answer is, or why it is none. A `~` turns True into -2: its last bit is the truth.
+ * The table of Python's answer, or an error. A `~` turns True into -2: its last bit is the truth value.
  * @param {string} text
  * @param {Rules} rules
  * @param {Answered} answer
- * @returns {Found}
+ * @returns {RuleResult}
  */
 export function tableFrom(text, { num_queries, num_keys }, answer) {
   if (answer.stopped) return { table: null, error: STOPPED[answer.stopped] };
@@ -131,7 +131,7 @@ export function tableFrom(text, { num_queries, num_keys }, answer) {
     const advice = answer.error.startsWith("SyntaxError") ? UNREADABLE : answer.advice;
     return { table: null, error: advice ? `${answer.error} ${advice}` : answer.error };
   }
-  if (text.includes("~") && !isVectorized(text)) return { table: null, error: NOT_HERE };
+  if (text.includes("~") && !isVectorized(text)) return { table: null, error: TILDE_MESSAGE };
   const rows = /** @type {unknown[][]} */ (answer.given?.[0]);
   for (const [i, row] of rows.entries()) {
     const k = row.findIndex((value) => ![true, false, 0, 1, -1, -2].includes(/** @type {any} */ (value)));

@@ -25,7 +25,7 @@ export const NOTHING = {
   prefix: null,
 };
 
-/** The rules chosen. @param {Model<Traits>} model @returns {Rules} */
+/** The current rules. @param {Model<Traits>} model @returns {Rules} */
 export function rulesOf(model) {
   return /** @type {any} */ (Object.fromEntries(NAMES.map((name) => [name, model.get(name)])));
 }
@@ -35,15 +35,15 @@ export function gapOf({ num_queries, num_keys }) {
   return num_keys - num_queries;
 }
 
-/** The picture of a rule between positions. @param {Rules} rules @param {Sees} sees @returns {Mask} */
-export function drawn(rules, sees) {
+/** The mask of a function of two positions. @param {Rules} rules @param {Sees} sees @returns {Mask} */
+export function maskFrom(rules, sees) {
   const gap = gapOf(rules);
   return Array.from({ length: rules.num_queries }, (_, i) =>
     Array.from({ length: rules.num_keys }, (__, k) => sees(i + gap, k)),
   );
 }
 
-/** Each rule that is set; all of them hold together. @param {Rules} rules @returns {Part[]} */
+/** Each rule that is set; a pair is visible if all of them allow it. @param {Rules} rules @returns {Part[]} */
 export function partsOf(rules) {
   const { valid_len, start, causal, back, ahead, documents, prefix } = rules;
   const gap = gapOf(rules);
@@ -64,10 +64,10 @@ export function partsOf(rules) {
   return all.filter(([, set]) => set).map(([name, , sees]) => ({ name, sees }));
 }
 
-/** Who sees whom. @param {Rules} rules @returns {Mask} */
+/** The mask of the rules. @param {Rules} rules @returns {Mask} */
 export function visibleOf(rules) {
   const parts = partsOf(rules);
-  return drawn(rules, (q, k) => parts.every(({ sees }) => sees(q, k)));
+  return maskFrom(rules, (q, k) => parts.every(({ sees }) => sees(q, k)));
 }
 
 /** The reader's own table, if it is one of these sizes. @param {Model<Traits>} model @returns {Mask | null} */
@@ -77,23 +77,23 @@ export function tableOf(model) {
   return fits ? table : null;
 }
 
-/** What is visible in both. @param {Mask} mask @param {Mask | null} other @returns {Mask} */
-export function joined(mask, other) {
+/** The pairs that are visible in both masks. @param {Mask} mask @param {Mask | null} other @returns {Mask} */
+export function intersection(mask, other) {
   return other ? mask.map((row, i) => row.map((sees, k) => sees && other[i][k])) : mask;
 }
 
 /** How many keys each query sees. @param {Mask} mask */
-export function seenBy(mask) {
+export function visibleCounts(mask) {
   return mask.map((row) => row.filter(Boolean).length);
 }
 
-/** In how many pairs two pictures differ. @param {Mask} mask @param {Mask} other */
-export function apart(mask, other) {
+/** In how many pairs two masks differ. @param {Mask} mask @param {Mask} other */
+export function countDifferences(mask, other) {
   return mask.reduce((sum, row, i) => sum + row.filter((sees, k) => sees !== other[i][k]).length, 0);
 }
 
-/** The rules that change nothing at these sizes left out, and two that say one thing said as one. @param {Rules} rules @returns {Rules} */
-export function essential(rules) {
+/** The rules without those that change nothing at these sizes; of equivalent rules one is used. @param {Rules} rules @returns {Rules} */
+export function simplifyRules(rules) {
   const found = { ...rules };
   const { num_queries, num_keys } = rules;
   if (found.valid_len === num_keys) found.valid_len = null;
@@ -108,23 +108,23 @@ export function essential(rules) {
   return found;
 }
 
-/** What the picture says, in a sentence. @param {Mask} mask */
-export function counted(mask) {
+/** How many pairs are visible, in words. @param {Mask} mask */
+export function describeCounts(mask) {
   const pairs = mask.length * mask[0].length;
-  const visible = seenBy(mask).reduce((a, b) => a + b, 0);
+  const visible = visibleCounts(mask).reduce((a, b) => a + b, 0);
   return `${visible} of ${pairs} pairs are visible (${Math.round((100 * visible) / pairs)} %).`;
 }
 
 /** A list in words: 1, 2 and 3. @param {(string | number)[]} things */
-export function listed(things) {
+export function joinWithAnd(things) {
   return things.length < 2 ? things.join() : `${things.slice(0, -1).join(", ")} and ${things.at(-1)}`;
 }
 
-/** Of the queries that see nothing, what becomes; queries are named by their positions. @param {Rules} rules @param {Mask} mask */
-export function emptied(rules, mask) {
+/** What happens to the queries that see nothing, named by their positions. @param {Rules} rules @param {Mask} mask */
+export function describeEmptyRows(rules, mask) {
   const gap = gapOf(rules);
-  const empty = seenBy(mask).flatMap((count, i) => (count ? [] : [i + gap]));
+  const empty = visibleCounts(mask).flatMap((count, i) => (count ? [] : [i + gap]));
   if (!empty.length) return "";
   const [who, whose] = empty.length > 1 ? ["Queries", "see nothing"] : ["Query", "sees nothing"];
-  return `${who} ${listed(empty)} ${whose}: weights 0, output 0 in this book.`;
+  return `${who} ${joinWithAnd(empty)} ${whose}: weights 0, output 0 in this book.`;
 }

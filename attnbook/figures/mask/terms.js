@@ -1,20 +1,20 @@
-// Rules as tensors say them: expressions in positions `q` and `k`, and what these need. Pure functions.
-/** @import { Own, Rules } from "./types" */
+// Rules as tensor expressions in the positions `q` and `k`, and the lines that these need. Pure functions.
+/** @import { OwnRule, Rules } from "./types" */
 import { gapOf } from "./rules.js";
 
-/** A rule for tensors: an expression, whether it asks for the query, and a line that it needs. @typedef {{text: string, query: boolean, needs?: string}} Rule */
+/** A rule for tensors: an expression, whether it uses `q`, and a line that it needs. @typedef {{text: string, query: boolean, needs?: string}} Rule */
 
-/** A table, a row a line. @param {boolean[][]} table */
+/** A table as code, one row per line. @param {boolean[][]} table */
 function tableText(table) {
   const rows = table.map((row) => `[${row.map(Number).join(", ")}]`);
   return `torch.tensor([\n    ${rows.join(",\n    ")},\n], dtype=torch.bool)`;
 }
 
-/** Whether the reader's rule asks for the query at all. @param {Own | null} own */
+/** Whether the reader's rule depends on the query. @param {OwnRule | null} own */
 export const asksQuery = (own) => own !== null && (!own.vectorized || /q/.test(own.text));
 
-/** Rules that say the same to every query. @param {Rules} rules @param {Own | null} own @returns {Rule[]} */
-export function paddingOf({ valid_len, start }, own) {
+/** Rules that are the same for every query. @param {Rules} rules @param {OwnRule | null} own @returns {Rule[]} */
+export function paddingRulesOf({ valid_len, start }, own) {
   const found = [];
   if (valid_len !== null) found.push({ text: `k < ${valid_len}`, query: false });
   if (start !== null) found.push({ text: `k >= ${start}`, query: false });
@@ -30,8 +30,8 @@ export const minus = (number) => (number ? ` - ${number}` : "");
 /**
  * The rules between a query's position and a key's.
  * @param {Rules} rules
- * @param {Own | null} own
- * @param {string} index how the reader's table is asked
+ * @param {OwnRule | null} own
+ * @param {string} index the expression that indexes the reader's table
  * @returns {Rule[]}
  */
 export function pairRulesOf(rules, own, index) {
@@ -51,7 +51,7 @@ export function pairRulesOf(rules, own, index) {
   return found;
 }
 
-/** Masks joined by "and": in one line, or in one for each. @param {string[]} masks @param {string} indent */
+/** Masks joined by "and", in one line if it is short enough. @param {string[]} masks @param {string} indent */
 export function inLines(masks, indent = "") {
   const line = masks.join(" & ");
   if (line.length <= 80 || masks.length === 1) return line;
@@ -60,17 +60,17 @@ export function inLines(masks, indent = "") {
 
 /** Rules joined by "and". @param {Rule[]} rules @param {string} indent */
 export function conjunction(rules, indent = "") {
-  const alone = (/** @type {string} */ text) => rules.length === 1 || /^(table\[.*\]|\w+)$/.test(text);
-  const masks = rules.map(({ text }) => (alone(text) ? text : `(${text})`));
+  const needsNoBrackets = (/** @type {string} */ text) => rules.length === 1 || /^(table\[.*\]|\w+)$/.test(text);
+  const masks = rules.map(({ text }) => (needsNoBrackets(text) ? text : `(${text})`));
   return inLines(masks, indent);
 }
 
-/** The lines that make positions, as far as rules ask for them. @param {Rules} rules @param {Rule[]} used */
+/** The lines that make the positions which the rules use. @param {Rules} rules @param {Rule[]} used */
 export function positions(rules, used) {
   const { num_keys } = rules;
   const gap = gapOf(rules);
   const first = gap ? `${gap}, ` : "";
-  const why = gap ? "  # queries stand at the last positions" : "";
+  const why = gap ? "  # queries are at the last positions" : "";
   const lines = used.flatMap(({ needs }) => needs ?? []);
   if (used.some(({ query }) => query)) lines.push(`q = torch.arange(${first}${num_keys})[:, None]${why}`);
   if (used.some(({ text }) => text !== "table")) lines.push(`k = torch.arange(${num_keys})[None, :]`);

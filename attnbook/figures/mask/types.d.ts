@@ -1,4 +1,4 @@
-// What the files of the mask figure hand to each other: nothing here reaches a page.
+// The types of the mask figure, for tsc only.
 import type { Shown } from "../shared/types";
 
 /** True = visible: a row for each query, a column for each key. */
@@ -29,21 +29,21 @@ export interface Part {
   sees: Sees;
 }
 
-/** A mistake with the mask that it makes. */
-export interface Slip {
+/** A common mistake and the mask that it makes. */
+export interface CommonMistake {
   message: string;
   mask: Mask;
 }
 
-/** What the reader's rule is: as written, whether tensors can run it so, and what it gives. */
-export interface Own {
+/** The reader's rule: as written, whether tensors can run it as it is, and the table that it gives. */
+export interface OwnRule {
   text: string;
   vectorized: boolean;
   table: Mask;
 }
 
 /** The table that the reader's rule gives, or why there is none. */
-export interface Found {
+export interface RuleResult {
   table: Mask | null;
   error: string;
 }
@@ -58,9 +58,9 @@ export type Library = "attnbook" | "sdpa" | "sdpa_float" | "multihead" | "encode
 export interface Traits extends Shown, Rules {
   goal: Rules | null;
   predicate: string;
-  /** What the predicate gives at these sizes; null while it gives nothing. */
+  /** The value of the predicate for each pair; null without one. */
   table: Mask | null;
-  /** Why it gives nothing. */
+  /** Why there is no table. */
   error: string;
   library: Library;
   groups: Group[];

@@ -5,10 +5,10 @@ import { make, put } from "../shared/elements.js";
 import { mountFigure, setterOf } from "../shared/mount.js";
 import { numberTables, outputRows, scoreAxis, sumRows } from "./pieces.js";
 import { outputOf, plainSoftmax, reachOf, walkThrough } from "./steps.js";
-import { errorOf, story } from "./words.js";
+import { describeStep, errorOf } from "./words.js";
 
-/** Everything that can be shown: both walks, and a plain softmax after each step. @param {Model<Traits>} model */
-export function shownOf(model) {
+/** All results: both walks, their outputs, and a plain softmax after each step. @param {Model<Traits>} model */
+export function resultsOf(model) {
   const [scores, values, block] = [model.get("scores"), model.get("values"), model.get("block")];
   const walks = [false, true].map((corrected) => walkThrough(scores, values, block, corrected));
   const outputs = walks.map((walk) => walk.map(outputOf));
@@ -29,7 +29,7 @@ function sumsOf(values) {
 /** Back, Next, and the checkbox. @param {Model<Traits>} model @param {number} steps @param {(step: number) => void} onStep */
 function buttons(model, steps, onStep) {
   const [back, next] = ["Back", "Next"].map((text) => make("button", { type: "button", text }));
-  // Never disabled: a button that is would lose the focus under the reader's key.
+  // Never disabled: a disabled button would lose the focus.
   back.addEventListener("click", () => onStep(Math.max(0, model.get("step") - 1)));
   next.addEventListener("click", () => onStep(Math.min(steps, model.get("step") + 1)));
   const box = make("input", { type: "checkbox" });
@@ -45,10 +45,10 @@ function buttons(model, steps, onStep) {
   return { element, paint };
 }
 
-/** The parts of the figure, and a way to paint them. @param {Model<Traits>} model */
+/** The parts of the figure, and a function that paints them. @param {Model<Traits>} model */
 function partsOf(model) {
   const [scores, values, block] = [model.get("scores"), model.get("values"), model.get("block")];
-  const { walks, outputs, plains } = shownOf(model);
+  const { walks, outputs, plains } = resultsOf(model);
   const steps = plains.length - 1;
   const onStep = (/** @type {number} */ step) => setterOf(model)({ step });
   const top = buttons(model, steps, onStep);
@@ -57,9 +57,9 @@ function partsOf(model) {
   const notes = ["each key’s e^(score − highest)", "each power times its key’s value"];
   const sums = sumsOf(values).map((sum, i) => {
     const parts = walks.flatMap((walk) => walk.map(({ powers }) => sum.of(powers)));
-    return sumRows(sum, notes[Math.min(i, 1)], axis.places, reachOf(parts));
+    return sumRows(sum, notes[Math.min(i, 1)], axis.slots, reachOf(parts));
   });
-  const pooled = outputRows(values, block, axis.places);
+  const pooled = outputRows(values, block, axis.slots);
   const tables = numberTables(scores, values, steps);
   const still = matchMedia("(prefers-reduced-motion: reduce)");
   let shown = 0;
@@ -69,7 +69,7 @@ function partsOf(model) {
     const forward = step > shown && !still.matches;
     shown = step;
     top.paint(step, corrected);
-    put(line, { text: story(walk, step, corrected) });
+    put(line, { text: describeStep(walk, step, corrected) });
     axis.paint(walk, step);
     sums.forEach((sum) => sum.paint(walk, step, forward));
     pooled.paint(output[step], plains[step], errorOf(output[step], plains[step]), step, step === steps);
@@ -79,9 +79,9 @@ function partsOf(model) {
   return { elements: [top.element, line, ...rows, tables.element], paint };
 }
 
-/** Draw the figure into `el` and keep it in step with the model; returns a clean-up. @param {Place<Traits>} place */
-function drawOnline(place) {
-  return mountFigure(place, { ...partsOf(place.model), traits: ["step", "corrected"] }).close;
+/** Draw the figure into `el` and repaint it when the model changes; returns a clean-up. @param {Place<Traits>} context */
+function drawOnline(context) {
+  return mountFigure(context, { ...partsOf(context.model), traits: ["step", "corrected"] }).close;
 }
 
 export default { render: drawOnline };

@@ -1,4 +1,4 @@
-"""`OnlineSoftmaxFigure`: one query walks through its keys block by block."""
+"""`OnlineSoftmaxFigure`: one query reads its keys block by block."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
     from jaxtyping import Float
 
 MOST = 32  # keys
-MOST_NUMBERS = 3  # of a value: each has bars of its own
+MOST_NUMBERS = 3  # per value: each has its own bars
 
 
 class Carried(NamedTuple):
-    """What is carried after a step, and what came before it.
+    """The numbers that are carried from one step to the next.
 
     Attributes:
         highest: the highest score so far; -inf before the first block.
         needed: e^(old highest - new highest), 0 at the first block.
-        correction: what the old sums were multiplied by: `needed`, or 1 without the correction.
+        correction: the factor of the old sums: `needed`, or 1 without the correction.
         total: the sum of powers.
         weighted: the sum of powers times values, one number for each number of a value.
     """
@@ -54,19 +54,19 @@ class OnlineSoftmaxFigure(Figure):
     """The online softmax of one query, block by block, with and without its correction.
 
     After each block it shows the highest score so far, the sum of powers, their weighted sum
-    of values and the output so far, beside a plain softmax over the same keys. When the
-    highest score rises, the old sums are seen to shrink by e^(old highest - new highest).
-    All of it is computed in the page, in double precision.
+    of values and the output so far, next to a plain softmax over the same keys. When the
+    highest score rises, the old sums shrink by e^(old highest - new highest). The page
+    computes all numbers in double precision.
 
     Args:
-        scores: `(num_keys,)`, those of one query, 1 to 32.
+        scores: `(num_keys,)`, the scores of one query, 1 to 32.
         values: `(num_keys, value_size)`, 1 to 3 numbers each.
         block: how many keys are read at once, from 1 to `num_keys`; the last block may be
             smaller.
         action: one sentence above the figure that asks for one action.
         caption: one sentence below the figure.
 
-    Traits that follow the reader's hand, and can be set: `step`, how many blocks have been
+    Traits that the controls change, and that you can set: `step`, how many blocks have been
     read; `corrected`, False to leave the correction out.
 
     Raises:
@@ -109,11 +109,11 @@ class OnlineSoftmaxFigure(Figure):
 
     @property
     def num_steps(self) -> int:
-        """How many blocks there are."""
+        """The number of blocks."""
         return -(-len(self.scores) // self.block)
 
     def carried(self, *, corrected: bool) -> list[Carried]:
-        """What is carried after each step, from step 0 on, in double precision."""
+        """The carried numbers after each step, from step 0 on, in double precision."""
         scores, values = doubles(self.scores), doubles(self.values)
         highest, total = doubles([-math.inf, 0]).unbind()
         weighted = torch.zeros_like(values[0])
@@ -139,14 +139,14 @@ class OnlineSoftmaxFigure(Figure):
         return found
 
     def plain(self, step: int) -> Float[Tensor, " value_size"]:
-        """What a plain softmax over the keys of the first steps pools; 0 before the first."""
+        """The output of a plain softmax over the keys of the first steps; 0 before the first."""
         count = step * self.block
         weights = torch.softmax(doubles(self.scores[:count]), dim=-1)
         return weights @ doubles(self.values)[:count]
 
     @property
     def output(self) -> Float[Tensor, " value_size"]:
-        """The output so far, as shown, in double precision."""
+        """The output so far that is shown, in double precision."""
         return doubles(self.carried(corrected=self.corrected)[self.step].output)
 
     @traitlets.validate("step")
@@ -168,18 +168,19 @@ class OnlineSoftmaxFigure(Figure):
                     f"  block {step}: highest {decimals(now.highest)}, "
                     f"old sums × {decimals(now.correction)}, "
                     f"sum of powers {decimals(now.total)}, "
-                    f"weighted sum {_listed(now.weighted)}, output so far {_listed(now.output)}"
+                    f"weighted sum {_format_vector(now.weighted)}, "
+                    f"output so far {_format_vector(now.output)}"
                 )
         plain = self.plain(self.num_steps).tolist()
         error = [
             0.0 if math.isclose(x, y, rel_tol=1e-9, abs_tol=1e-9) else x - y
             for x, y in zip(now.output, plain, strict=True)
         ]
-        last = f"plain softmax: output {_listed(plain)}"
-        return [*lines, f"{last}; without the correction, the error is {_listed(error)}"]
+        last = f"plain softmax: output {_format_vector(plain)}"
+        return [*lines, f"{last}; without the correction, the error is {_format_vector(error)}"]
 
 
-def _listed(vector: list[float]) -> str:
+def _format_vector(vector: list[float]) -> str:
     printed = ", ".join(decimals(number) for number in vector)
     return printed if len(vector) == 1 else f"[{printed}]"
 
@@ -206,7 +207,7 @@ def _check(scores: Tensor, values: Tensor, block: int) -> None:
         raise ValueError(f"block must lie in [1, num_keys={count}], got {block}")
     numbers("values", values)  # refuses what is not finite
     numbers("scores", scores)
-    # What the bars are measured with: what is not finite has no place on an axis.
+    # The axis of the bars needs finite ends.
     numbers("sums of the values' sizes", values.detach().double().abs().sum(dim=0))
     ends = scores.detach().double().clamp(max=0).min(), scores.detach().double().clamp(min=0).max()
     if not math.isfinite(ends[1] - ends[0]):

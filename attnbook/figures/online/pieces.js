@@ -1,15 +1,15 @@
-// The rows of the online softmax: what each shows, and a way to paint it.
+// The rows of the online softmax figure. Each function returns elements and a function that paints them.
 /** @import { Ends } from "../shared/types" */
 /** @import { Carried, Sum } from "./types" */
 import { slider } from "../shared/controls.js";
 import { make, put } from "../shared/elements.js";
 import { bars, colour, span, stack } from "../shared/key_axis.js";
 import { folded, tableRow, titledTable } from "../shared/tables.js";
-import { factor, listed, printed, verdict } from "./words.js";
+import { describeError, formatFactor, formatNumber, formatVector } from "./words.js";
 
-const MOST_NUMBERED = 8; // places of an axis whose numbers fit on a phone
+const MOST_NUMBERED = 8; // slots of an axis whose numbers fit on a phone
 
-/** A row: what it is, what it shows, its number. @param {string} className @param {...Node} parts */
+/** A row: its name, its picture, its number. @param {string} className @param {...Node} parts */
 export function line(className, ...parts) {
   return make("div", { class: `line ${className}` }, ...parts);
 }
@@ -24,7 +24,7 @@ function labelRow(name, texts, style = "") {
 
 /**
  * The scores over the axis of keys, the highest so far, and below it the slider: its handle is
- * the edge between what is read and what is not.
+ * between the keys that are read and the others.
  * @param {number[]} scores
  * @param {number[][]} values
  * @param {number} block
@@ -32,18 +32,18 @@ function labelRow(name, texts, style = "") {
  */
 export function scoreAxis(scores, values, block, onStep) {
   const steps = Math.ceil(scores.length / block);
-  const places = steps * block; // the last block may be smaller, its place is not
-  const drawn = bars(places, "bars");
+  const slots = steps * block; // the last block may be smaller, but its slots are not
+  const drawn = bars(slots, "bars");
   const [was, is] = ["was", "is"].map((name) => make("div", { class: `highest ${name}` }));
   const highest = make("span");
   const title = make("div", { class: "name" }, make("b", { text: "Scores" }), highest);
   const picture = make("div", { class: "picture", "aria-hidden": true }, drawn.element, was, is);
-  const few = places <= MOST_NUMBERED;
-  const named = (/** @type {string[]} */ texts) => [...texts, ...new Array(places - texts.length).fill("")];
+  const few = slots <= MOST_NUMBERED;
+  const named = (/** @type {string[]} */ texts) => [...texts, ...new Array(slots - texts.length).fill("")];
   const keyRows = few
     ? [
-        labelRow("score", named(scores.map(printed))),
-        labelRow("value", named(values.map((value) => listed(value).replaceAll(".000", "")))),
+        labelRow("score", named(scores.map(formatNumber))),
+        labelRow("value", named(values.map((value) => formatVector(value).replaceAll(".000", "")))),
       ]
     : [];
   const blockTexts = Array.from({ length: steps }, (_, i) => (steps <= 4 ? `block ${i + 1}` : String(i + 1)));
@@ -55,7 +55,7 @@ export function scoreAxis(scores, values, block, onStep) {
   const rows = [line("scores", title, picture), ...[...keyRows, blocks].map((row) => row.element), axis];
   const ends = span(scores);
   const top = (/** @type {number} */ score) => `${(100 * (ends[1] - score)) / (ends[1] - ends[0])}%`;
-  const padded = [...scores, ...new Array(places - scores.length).fill(0)];
+  const padded = [...scores, ...new Array(slots - scores.length).fill(0)];
   /** @param {Carried[]} walk @param {number} step */
   const paint = (walk, step) => {
     const [old, now] = [walk[Math.max(0, step - 1)], walk[step]];
@@ -71,23 +71,23 @@ export function scoreAxis(scores, values, block, onStep) {
       mark.hidden = at === -Infinity || (mark === was && at === now.highest);
       if (!mark.hidden) mark.style.top = top(at);
     }
-    put(highest, { text: `highest so far ${printed(now.highest)}` });
+    put(highest, { text: `highest so far ${formatNumber(now.highest)}` });
     blocks.cells.forEach((cell, i) => put(cell, { class: i + 1 === step ? "now" : i < step ? "read" : "" }));
     control.set(step, `${step} of ${steps}`);
   };
-  return { rows, places, paint };
+  return { rows, slots, paint };
 }
 
 /**
- * A sum in three rows: as the step found it, corrected, and with the new block.
+ * A sum in three rows: before the step, corrected, and with the new block.
  * @param {Sum} sum
- * @param {string} note how it is made
- * @param {number} places
+ * @param {string} note how it is computed
+ * @param {number} slots
  * @param {Ends} ends of its axis, at every step
  */
-export function sumRows({ name, of, now }, note, places, ends) {
-  const rows = ["before", "kept", "powers"].map((kind) => {
-    const [label, drawn, number] = [make("span", { class: "name" }), stack(places, "parts"), make("span")];
+export function sumRows({ name, of, now }, note, slots, ends) {
+  const rows = ["before", "rescaled", "powers"].map((kind) => {
+    const [label, drawn, number] = [make("span", { class: "name" }), stack(slots, "parts"), make("span")];
     const picture = make("div", { class: "picture", "aria-hidden": true }, drawn.element);
     return { label, drawn, number, element: line(`sum ${kind}`, label, picture, number) };
   });
@@ -99,17 +99,17 @@ export function sumRows({ name, of, now }, note, places, ends) {
     title,
     ...rows.map((row) => row.element),
   );
-  /** @param {Carried[]} walk @param {number} step @param {boolean} shrink whether it may be seen to move */
+  /** @param {Carried[]} walk @param {number} step @param {boolean} shrink whether to animate it */
   const paint = (walk, step, shrink) => {
     const [old, carried] = [walk[Math.max(0, step - 1)], walk[step]];
-    const { before, kept, powers, correction } = carried;
+    const { before, rescaled, powers, correction } = carried;
     const values = [now(old), correction * now(old), now(carried)];
-    const labels = step ? ["before", `× ${factor(correction)}`, `+ block ${step}`] : ["before", "×", "+ block"];
-    [before, kept, powers].forEach((parts, i) => {
+    const labels = step ? ["before", `× ${formatFactor(correction)}`, `+ block ${step}`] : ["before", "×", "+ block"];
+    [before, rescaled, powers].forEach((parts, i) => {
       put(rows[i].label, { text: labels[i] });
-      put(rows[i].number, { text: step || i === 2 ? printed(values[i]) : "" });
+      put(rows[i].number, { text: step || i === 2 ? formatNumber(values[i]) : "" });
       const all = of(parts);
-      rows[i].drawn.paint([...all, ...new Array(places - all.length).fill(0)], ends);
+      rows[i].drawn.paint([...all, ...new Array(slots - all.length).fill(0)], ends);
     });
     rows[1].element.classList.toggle("shrunk", correction < 1 && now(old) !== 0);
     if (!shrink || correction >= 1 || correction < 1e-3) return;
@@ -124,19 +124,19 @@ export function sumRows({ name, of, now }, note, places, ends) {
 }
 
 /**
- * The output so far among the values, beside a plain softmax of the same keys.
+ * The output so far among the values, next to a plain softmax of the same keys.
  * @param {number[][]} values
  * @param {number} block
- * @param {number} places
+ * @param {number} slots
  */
-export function outputRows(values, block, places) {
+export function outputRows(values, block, slots) {
   const numbers = values[0].map((_, c) => values.map((value) => value[c]));
   const lines = numbers.map((all) => {
     const [low, high] = [Math.min(...all), Math.max(...all)];
     const spread = high - low || 1;
     const at = (/** @type {number} */ x) => (high > low ? (100 * (x - low)) / spread : 50);
     const dots = all.map((x, i) =>
-      make("span", { class: "dot", style: `left: ${at(x)}%; background: ${colour(i, places)}` }),
+      make("span", { class: "dot", style: `left: ${at(x)}%; background: ${colour(i, slots)}` }),
     );
     const [plain, output] = ["plain", "output"].map((kind) => make("span", { class: `pin ${kind}-pin` }));
     const picture = make("div", { class: "picture", "aria-hidden": true }, plain, ...dots, output);
@@ -170,9 +170,12 @@ export function outputRows(values, block, places) {
         mark.style.left = `${at([expected, found][i][c])}%`;
       });
     });
-    put(output, { text: step ? `output so far ${listed(found)}` : "none yet" });
-    put(plain, { text: step ? `plain softmax of ${last ? "all keys" : "these keys"} ${listed(expected)}` : "" });
-    put(error, { text: step ? verdict(wrong, last) : "", class: wrong.some((x) => x !== 0) ? "error wrong" : "error" });
+    put(output, { text: step ? `output so far ${formatVector(found)}` : "none yet" });
+    put(plain, { text: step ? `plain softmax of ${last ? "all keys" : "these keys"} ${formatVector(expected)}` : "" });
+    put(error, {
+      text: step ? describeError(wrong, last) : "",
+      class: wrong.some((x) => x !== 0) ? "error wrong" : "error",
+    });
     plain.hidden = step === 0;
     error.hidden = step === 0;
   };

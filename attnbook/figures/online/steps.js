@@ -3,10 +3,10 @@
 import { maskedSoftmax, pool } from "../shared/attention.js";
 
 /** @param {number[]} numbers */
-const added = (numbers) => numbers.reduce((sum, x) => sum + x, 0);
+const sumOf = (numbers) => numbers.reduce((sum, x) => sum + x, 0);
 
 /**
- * What is carried after each step, from step 0 on.
+ * The carried numbers after each step, from step 0 on.
  * @param {number[]} scores one per key
  * @param {number[][]} values one vector per key
  * @param {number} block how many keys a step reads
@@ -23,26 +23,26 @@ export function walkThrough(scores, values, block, corrected) {
     total: 0,
     weighted: values[0].map(() => 0),
     before: none,
-    kept: none,
+    rescaled: none,
     powers: none,
   };
   const found = [now];
   for (let start = 0; start < scores.length; start += block) {
     const highest = Math.max(now.highest, ...scores.slice(start, start + block));
-    const fresh = scores.map((score, i) => (i >= start && i < start + block ? Math.exp(score - highest) : 0));
+    const newPowers = scores.map((score, i) => (i >= start && i < start + block ? Math.exp(score - highest) : 0));
     const needed = Math.exp(now.highest - highest);
     const correction = corrected ? needed : 1;
-    const gained = pool(fresh, values);
-    const kept = now.powers.map((power) => correction * power);
+    const gained = pool(newPowers, values);
+    const rescaled = now.powers.map((power) => correction * power);
     now = {
       highest,
       needed,
       correction,
-      total: correction * now.total + added(fresh),
+      total: correction * now.total + sumOf(newPowers),
       weighted: now.weighted.map((sum, c) => correction * sum + gained[c]),
       before: now.powers,
-      kept,
-      powers: kept.map((power, i) => power + fresh[i]),
+      rescaled,
+      powers: rescaled.map((power, i) => power + newPowers[i]),
     };
     found.push(now);
   }
@@ -55,7 +55,7 @@ export function outputOf({ total, weighted }) {
 }
 
 /**
- * What a plain softmax over the first keys pools.
+ * The output of a plain softmax over the first keys.
  * @param {number[]} scores
  * @param {number[][]} values
  * @param {number} count how many of them; none gives 0
@@ -65,12 +65,12 @@ export function plainSoftmax(scores, values, count) {
 }
 
 /**
- * Where a number that is carried begins and ends, over all steps and both ways.
+ * The ends of the axis of a carried number, over all steps, with and without the correction.
  * @param {number[][]} parts the parts of each sum
  * @returns {[number, number]}
  */
 export function reachOf(parts) {
-  const low = Math.min(0, ...parts.map((row) => added(row.filter((x) => x < 0))));
-  const high = Math.max(0, ...parts.map((row) => added(row.filter((x) => x > 0))));
+  const low = Math.min(0, ...parts.map((row) => sumOf(row.filter((x) => x < 0))));
+  const high = Math.max(0, ...parts.map((row) => sumOf(row.filter((x) => x > 0))));
   return low === high ? [0, 1] : [low, high];
 }

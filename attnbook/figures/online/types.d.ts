@@ -1,4 +1,4 @@
-// What the online softmax's JavaScript is made of, for tsc alone: nothing here reaches a page.
+// The types of the online softmax figure, for tsc only.
 import type { Shown } from "../shared/types";
 
 /** The traits that the page reads and sets. */
@@ -11,22 +11,22 @@ export interface Traits extends Shown {
   corrected: boolean;
 }
 
-/** What is carried after a step, and how it came about. */
+/** The numbers that are carried from one step to the next, and how they are computed. */
 export interface Carried {
   highest: number;
   /** e^(old highest − new highest). */
   needed: number;
-  /** What the old sums were multiplied by. */
+  /** The factor of the old sums. */
   correction: number;
   total: number;
   weighted: number[];
-  /** What each key has in the sum of powers: as the step found it, corrected, and after it. */
+  /** The part of each key in the sum of powers: before the step, corrected, and after it. */
   before: number[];
-  kept: number[];
+  rescaled: number[];
   powers: number[];
 }
 
-/** A number that is carried, and how its parts are drawn: one for each place of the axis. */
+/** A carried number, and its parts: one for each slot of the axis. */
 export interface Sum {
   name: string;
   of(powers: number[]): number[];

@@ -1,23 +1,23 @@
-// What the online softmax says in words.
+// The texts of the online softmax figure.
 /** @import { Carried } from "./types" */
 import { decimals } from "../shared/controls.js";
 
-/** A number with the signs of print. @param {number} number */
-export function printed(number) {
+/** A number with typographic signs. @param {number} number */
+export function formatNumber(number) {
   return number === -Infinity ? "−∞" : decimals(number).replace("-", "−").replace("e−", "e-");
 }
 
-/** What a sum is multiplied by; an exact 1 has no decimals. @param {number} number */
-export function factor(number) {
-  return number === 1 ? "1" : printed(number);
+/** The factor of a sum; an exact 1 has no decimals. @param {number} number */
+export function formatFactor(number) {
+  return number === 1 ? "1" : formatNumber(number);
 }
 
 /** A vector; one number is written without brackets. @param {number[]} vector */
-export function listed(vector) {
-  return vector.length === 1 ? printed(vector[0]) : `(${vector.map(printed).join(", ")})`;
+export function formatVector(vector) {
+  return vector.length === 1 ? formatNumber(vector[0]) : `(${vector.map(formatNumber).join(", ")})`;
 }
 
-/** What differs from a plain softmax, but for rounding. @param {number[]} output @param {number[]} plain */
+/** The difference from a plain softmax; 0 for rounding errors. @param {number[]} output @param {number[]} plain */
 export function errorOf(output, plain) {
   return output.map((x, c) => (Math.abs(x - plain[c]) <= 1e-9 * Math.max(1, Math.abs(plain[c])) ? 0 : x - plain[c]));
 }
@@ -28,17 +28,19 @@ export function errorOf(output, plain) {
  * @param {number} step
  * @param {boolean} corrected
  */
-export function story(walk, step, corrected) {
+export function describeStep(walk, step, corrected) {
   if (step === 0) return "Nothing is read yet. Press Next to read the first block.";
   const [old, now] = [walk[step - 1], walk[step]];
-  if (step === 1) return `Block 1: its highest score is ${printed(now.highest)}. There is nothing to correct yet.`;
+  if (step === 1) return `Block 1: its highest score is ${formatNumber(now.highest)}. There is nothing to correct yet.`;
   if (now.needed === 1)
-    return `Block ${step}: the highest score stays ${printed(now.highest)}. Nothing to correct: × 1.`;
-  const rise = `Block ${step}: the highest score rises from ${printed(old.highest)} to ${printed(now.highest)}`;
-  const power = `e^(${printed(old.highest)} − ${printed(now.highest)})`.replace("− −", "+ ").replaceAll(" ", "\u00a0"); // stays whole
+    return `Block ${step}: the highest score stays ${formatNumber(now.highest)}. Nothing to correct: × 1.`;
+  const rise = `Block ${step}: the highest score rises from ${formatNumber(old.highest)} to ${formatNumber(now.highest)}`;
+  const power = `e^(${formatNumber(old.highest)} − ${formatNumber(now.highest)})`
+    .replace("− −", "+ ")
+    .replaceAll(" ", "\u00a0"); // no line break in it
   return corrected
-    ? `${rise}. So both old sums shrink: × ${power} = × ${printed(now.needed)}. Then the block is added.`
-    : `${rise}. Both old sums should shrink: × ${printed(now.needed)}. They stay as they were.`;
+    ? `${rise}. So both old sums shrink: × ${power} = × ${formatNumber(now.needed)}. Then the block is added.`
+    : `${rise}. Both old sums should shrink: × ${formatNumber(now.needed)}. They stay as they were.`;
 }
 
 /**
@@ -46,7 +48,7 @@ export function story(walk, step, corrected) {
  * @param {number[]} error
  * @param {boolean} last whether all is read
  */
-export function verdict(error, last) {
-  if (error.some((x) => x !== 0)) return `error ${listed(error)}`;
+export function describeError(error, last) {
+  if (error.some((x) => x !== 0)) return `error ${formatVector(error)}`;
   return last ? "the same: error 0" : "error 0";
 }

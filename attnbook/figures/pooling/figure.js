@@ -7,7 +7,7 @@ import { decimals, short, slider } from "../shared/controls.js";
 import { make, put } from "../shared/elements.js";
 import { colour } from "../shared/key_axis.js";
 import { mountFigure, setterOf } from "../shared/mount.js";
-import { keyTicks, numbersOf, say, scorePicture, valuePicture, weightPicture } from "./pieces.js";
+import { formatExact, keyTicks, numbersOf, scorePicture, valuePicture, weightPicture } from "./pieces.js";
 
 /**
  * The traits of the figure.
@@ -68,7 +68,7 @@ function kernel(model) {
   };
 }
 
-/** All that the picture says about the query. @param {Model<Traits>} model */
+/** Scores, weights and output of the current query. @param {Model<Traits>} model */
 export function rowOf(model) {
   return kernel(model)(model.get("query"), model.get("width"));
 }
@@ -87,8 +87,8 @@ export function sweep(model) {
   return { curve: answers.map(({ query, output }) => [query, output]), usual };
 }
 
-/** Among how many keys the weight would be shared, if it were shared evenly. @param {number[]} weights */
-export function sharing(weights) {
+/** The entropy as the number of keys that would share the weight evenly. @param {number[]} weights */
+export function describeSharing(weights) {
   const count = (2 ** entropy(weights)).toFixed(1);
   return count === "1.0" ? "as if one key had all the weight" : `as if ${count} keys shared the weight evenly`;
 }
@@ -103,26 +103,26 @@ function layoutOf(model) {
   const keys = points.map(([key]) => key);
   const order = keys.map((_, i) => i).sort((a, b) => keys[a] - keys[b]);
   /** @type {string[]} */
-  const colours = [];
+  const colors = [];
   order.forEach((i, rank) => {
-    colours[i] = colour(rank, keys.length);
+    colors[i] = colour(rank, keys.length);
   });
   const [low, high, step] = model.get("axis");
   const names = [model.get("key_name"), model.get("value_name")];
   // One digit more than a step of the query needs.
   const digits = Math.min(100, Math.max(0, 1 - Math.floor(Math.log10(step))));
-  const sayKey = (/** @type {number} */ key) => String(Number(key.toFixed(digits)));
-  return { points, truth, keys, order, colours, names, sayKey, range: [low, high], x: fromLeft([low, high]) };
+  const formatKey = (/** @type {number} */ key) => String(Number(key.toFixed(digits)));
+  return { points, truth, keys, order, colors, names, formatKey, range: [low, high], x: fromLeft([low, high]) };
 }
 
-/** What a pointed-at key says. @param {Layout} layout @param {Answer} row @param {number} i */
-function sentence({ points, names, sayKey }, { scores, weights }, i) {
+/** The numbers of a key, in words. @param {Layout} layout @param {Answer} row @param {number} i */
+function describeKey({ points, names, formatKey }, { scores, weights }, i) {
   const [key, value] = points[i];
-  return `${names[0]} ${sayKey(key)}: score ${decimals(scores[i])}, weight ${decimals(weights[i])}, ${names[1]} ${Number(value.toPrecision(6))}`;
+  return `${names[0]} ${formatKey(key)}: score ${decimals(scores[i])}, weight ${decimals(weights[i])}, ${names[1]} ${Number(value.toPrecision(6))}`;
 }
 
 /**
- * One stage over the axis: its name, what to say beside it, and its picture.
+ * One stage over the axis: its name, its notes, and its picture.
  * @param {string} name
  * @param {Element[]} notes
  * @param {...Element} content
@@ -142,7 +142,10 @@ function controlsOf(model) {
   const query = slider("query", { min: 0, max: steps.queries, step: 1 }, (at) => change("query", queryAt(axis, at)));
   const width = slider("width", { min: 0, max: steps.widths, step: 1 }, (at) => change("width", widths[at]));
   const paint = (/** @type {Answer} */ row) => {
-    query.set(Math.min(steps.queries, Math.max(0, Math.round((row.query - axis[0]) / axis[2]))), say(row.query));
+    query.set(
+      Math.min(steps.queries, Math.max(0, Math.round((row.query - axis[0]) / axis[2]))),
+      formatExact(row.query),
+    );
     width.set(stepOf(widths, row.width), short(row.width));
     put(query.input, { "data-value": row.query });
     put(width.input, { "data-value": row.width });
@@ -155,10 +158,10 @@ function controlsOf(model) {
  * @param {Layout} layout
  * @param {Slider} control the query's
  * @param {Record<"scores"|"weights"|"values", {element: Element}>} drawn
- * @param {Record<"total"|"shared"|"output", Element>} said
+ * @param {Record<"total"|"shared"|"output", Element>} texts
  * @param {(key: number) => void} onPoint
  */
-function stagesOf(layout, control, drawn, said, onPoint) {
+function stagesOf(layout, control, drawn, texts, onPoint) {
   const note = (/** @type {string} */ text) => make("span", { text });
   const dots = `dots: ${layout.names[1]} at each ${layout.names[0]}`;
   const legend = [dots, "solid: output of any query", ...(layout.truth.length ? ["dashed: truth"] : [])];
@@ -173,8 +176,8 @@ function stagesOf(layout, control, drawn, said, onPoint) {
       [note("-(q - k)² / (2 width²)"), make("small", { text: "bar: the width, to either side" })],
       drawn.scores.element,
     ),
-    stage("Weighting", [said.total, said.shared], drawn.weights.element),
-    stage("Pooling", [note("values × weights"), ...smalls, said.output], drawn.values.element),
+    stage("Weighting", [texts.total, texts.shared], drawn.weights.element),
+    stage("Pooling", [note("values × weights"), ...smalls, texts.output], drawn.values.element),
     stage("", [control.label, name], marks, control.input, walk, below.element),
   ];
 }
@@ -188,7 +191,7 @@ function stagesOf(layout, control, drawn, said, onPoint) {
  */
 function pointNearest(bands, { keys, x }, picture, onPoint) {
   const pointHere = (/** @type {PointerEvent} */ event) => {
-    if (/** @type {Element} */ (event.target).matches("input")) return; // a dragged slider points at no key
+    if (/** @type {Element} */ (event.target).matches("input")) return; // dragging a slider does not point at a key
     const box = picture.getBoundingClientRect();
     const at = (100 * (event.clientX - box.left)) / box.width;
     const far = (/** @type {number} */ i) => Math.abs(x(keys[i]) - at);
@@ -197,24 +200,24 @@ function pointNearest(bands, { keys, x }, picture, onPoint) {
   bands.addEventListener("pointermove", pointHere);
   bands.addEventListener("pointerdown", pointHere);
   bands.addEventListener("pointerleave", (event) => {
-    if (event.pointerType !== "touch") onPoint(null); // a lifted finger leaves at once
+    if (event.pointerType !== "touch") onPoint(null); // a finger leaves as soon as it is lifted
   });
 }
 
 /**
- * The stages with all that moves in them, and what a key pointed at says.
+ * The stages, and the text about the key under the pointer.
  * @param {Model<Traits>} model
  * @param {{query: Slider}} controls
  */
 function picture(model, controls) {
   const layout = layoutOf(model);
   const drawn = { scores: scorePicture(layout), weights: weightPicture(layout), values: valuePicture(layout) };
-  const said = { shared: make("span"), total: make("span"), output: make("b", { class: "output-text" }) };
+  const texts = { shared: make("span"), total: make("span"), output: make("b", { class: "output-text" }) };
   const readout = make("p", { class: "readout", "aria-live": "polite" });
   /** @type {[number | null, Answer, ({width: number} & ReturnType<typeof sweep>) | null]} */
   let [pointed, row, swept] = [null, rowOf(model), null];
   const read = () =>
-    put(readout, { text: pointed === null ? "Point at a key for its numbers." : sentence(layout, row, pointed) });
+    put(readout, { text: pointed === null ? "Point at a key for its numbers." : describeKey(layout, row, pointed) });
   const point = (/** @type {number | null} */ i) => {
     pointed = i;
     stages.forEach(({ atKey }) => {
@@ -223,7 +226,7 @@ function picture(model, controls) {
     });
     read();
   };
-  const stages = stagesOf(layout, controls.query, drawn, said, point);
+  const stages = stagesOf(layout, controls.query, drawn, texts, point);
   const bands = make("div", { class: "bands" }, ...stages.map(({ element }) => element));
   pointNearest(bands, layout, drawn.scores.element, point);
   const paint = (/** @type {Answer} */ now) => {
@@ -232,32 +235,32 @@ function picture(model, controls) {
       swept = { width: row.width, ...sweep(model) };
       drawn.values.paintCurve(swept.curve);
     }
-    // One scale for most queries at this width, so that a key's share can be seen to change.
+    // One scale for most queries at this width, so that changes of a weight are visible.
     const top = Number(Math.max(Math.min(1, 1.25 * swept.usual), ...row.weights).toPrecision(2));
     Object.values(drawn).forEach((part) => part.paint(row, top));
     stages.forEach(({ atQuery }) => (atQuery.style.left = `${layout.x(row.query)}%`));
-    put(said.shared, { text: sharing(row.weights) });
-    put(said.total, { text: `softmax: total ${decimals(row.weights.reduce((a, b) => a + b, 0))}` });
-    put(said.output, { text: `output ${decimals(row.output)}` });
+    put(texts.shared, { text: describeSharing(row.weights) });
+    put(texts.total, { text: `softmax: total ${decimals(row.weights.reduce((a, b) => a + b, 0))}` });
+    put(texts.output, { text: `output ${decimals(row.output)}` });
     read();
   };
   point(null);
   return { elements: [bands, readout], layout, paint };
 }
 
-/** Draw the figure into `el` and keep it in step with the model; returns a clean-up. @param {Place<Traits>} place */
-function drawPooling(place) {
-  const { model } = place;
+/** Draw the figure into `el` and repaint it when the model changes; returns a clean-up. @param {Place<Traits>} context */
+function drawPooling(context) {
+  const { model } = context;
   const controls = controlsOf(model);
   const shown = picture(model, controls);
   const table = numbersOf(shown.layout);
-  const note = make("small", { text: "how far the query looks" });
+  const note = make("small", { text: "how far from the query keys still count" });
   const width = make("div", { class: "width-control" }, controls.width.label, controls.width.input, note);
   const paint = () => {
     const row = rowOf(model);
     [controls, shown, table].forEach((part) => part.paint(row));
   };
-  return mountFigure(place, {
+  return mountFigure(context, {
     elements: [shown.elements[0], width, shown.elements[1], table.element],
     traits: ["query", "width"],
     paint,

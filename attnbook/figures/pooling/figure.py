@@ -29,7 +29,7 @@ from attnbook.weighting import masked_softmax
 if TYPE_CHECKING:
     from jaxtyping import Float
 
-TOLD = 4  # keys that the text spells out
+MOST_LISTED = 4  # keys that the text spells out
 
 
 class PoolingFigure(Figure):
@@ -39,17 +39,17 @@ class PoolingFigure(Figure):
     query and for the curve of all queries, so the sliders work without a kernel.
 
     Args:
-        keys: `(1, num_keys, 1)`: where values are known, 2 to 256 numbers on a line.
-        values: `(1, num_keys, 1)`: what is known there.
-        width: positive; how far the query looks, in the units of the keys.
+        keys: `(1, num_keys, 1)`: the positions of the values, 2 to 256 numbers on a line.
+        values: `(1, num_keys, 1)`: the values at these positions.
+        width: positive; the width of the Gaussian kernel, in the units of the keys.
         query: where to predict; by default in the middle of the keys.
         truth: the curve that made the values, if it is known: a function of a tensor
             shaped like `keys` that returns as many numbers. It is called once.
-        key_name, value_name: what the numbers are, for the axis and the table.
+        key_name, value_name: the names of the numbers, for the axis and the table.
         action: one sentence above the figure that asks for one action.
         caption: one sentence below the figure.
 
-    Traits that follow the reader's hand, and can be set: `query`, `width`.
+    Traits that the controls change, and that you can set: `query`, `width`.
 
     Raises:
         TypeError, ValueError: as `kernel_pool` does, and for other shapes, too few or
@@ -69,14 +69,14 @@ class PoolingFigure(Figure):
     points: traitlets.List[Any] = traitlets.List().tag(sync=True)
     query = traitlets.Float().tag(sync=True)
     width = traitlets.Float(1.0).tag(sync=True)
-    # Where the axis begins and ends, and a step of the query's slider; each place of the width's.
+    # The ends of the axis and a step of the query's slider; each position of the width's slider.
     axis: traitlets.List[Any] = traitlets.List().tag(sync=True)
     widths: traitlets.List[Any] = traitlets.List().tag(sync=True)
     truth: traitlets.List[Any] = traitlets.List().tag(sync=True)
     key_name = traitlets.Unicode("key").tag(sync=True)
     value_name = traitlets.Unicode("value").tag(sync=True)
 
-    def __init__(  # noqa: PLR0913 - what kernel_pool takes, the curve behind it, and texts
+    def __init__(  # noqa: PLR0913 - the arguments of kernel_pool, the true curve, and texts
         self,
         keys: Float[Tensor, "1 keys 1"],
         values: Float[Tensor, "1 keys 1"],
@@ -91,21 +91,21 @@ class PoolingFigure(Figure):
     ) -> None:
         _check(keys, values)
         check_width(width)
-        looks, places = _number("width", width), _flat("keys", keys)
-        start = [] if query is None else [_number("query", query)]
-        axis = axis_of([*places, *start], spread_of(places))
-        start = start or [_middle(places, axis)]
-        check_width(looks)  # what a tensor holds
-        widths = widths_for(places, looks)
-        _check_scores(start[0], looks, places, (axis, widths))
+        width_number, positions = _to_number("width", width), _list_numbers("keys", keys)
+        start = [] if query is None else [_to_number("query", query)]
+        axis = axis_of([*positions, *start], spread_of(positions))
+        start = start or [_middle(positions, axis)]
+        check_width(width_number)  # a tensor's number
+        widths = widths_for(positions, width_number)
+        _check_scores(start[0], width_number, positions, (axis, widths))
         super().__init__(
             kind="pooling",
-            points=[list(pair) for pair in zip(places, _flat("values", values), strict=True)],
+            points=[*map(list, zip(positions, _list_numbers("values", values), strict=True))],
             query=start[0],
-            width=looks,
+            width=width_number,
             axis=axis,
             widths=widths,
-            truth=[] if truth is None else _curve(truth, keys, axis),
+            truth=[] if truth is None else _sample_truth(truth, keys, axis),
             key_name=key_name,
             value_name=value_name,
             action=action,
@@ -116,7 +116,7 @@ class PoolingFigure(Figure):
     @property
     def attention_weights(self) -> Float[Tensor, "1 1 keys"]:
         """The weights shown, in double precision."""
-        scores = gaussian_score(_column([self.query]), _column(self._places()), self.width)
+        scores = gaussian_score(_column([self.query]), _column(self._keys()), self.width)
         return masked_softmax(scores)
 
     @property
@@ -124,7 +124,7 @@ class PoolingFigure(Figure):
         """The output shown, in double precision."""
         return pool(self.attention_weights, _column([value for _, value in self.points]))
 
-    def _places(self) -> list[float]:
+    def _keys(self) -> list[float]:
         return [key for key, _ in self.points]
 
     @traitlets.validate("query", "width")
@@ -132,7 +132,7 @@ class PoolingFigure(Figure):
         now = {"query": self.query, "width": self.width, proposal["trait"].name: proposal["value"]}
         if self.points:
             try:
-                _check_scores(**now, places=self._places(), ends=(self.axis, self.widths))
+                _check_scores(**now, positions=self._keys(), ends=(self.axis, self.widths))
             except ValueError as error:
                 raise traitlets.TraitError(str(error)) from error
         return proposal["value"]
@@ -145,19 +145,22 @@ class PoolingFigure(Figure):
     def _lines(self) -> list[str]:
         weights = self.attention_weights.flatten().tolist()
         output = decimals(self.output.item())
-        ranked = sorted(range(len(weights)), key=lambda i: -weights[i])[:TOLD]
+        ranked = sorted(range(len(weights)), key=lambda i: -weights[i])[:MOST_LISTED]
         return [
-            f"PoolingFigure: Gaussian scores, width {_brief(self.width)}, query {self.query:.10g}",
-            f"output {output}, {_sharing(weights)}",
+            f"PoolingFigure: Gaussian scores, width {_format_width(self.width)}, "
+            f"query {self.query:.10g}",
+            f"output {output}, {_describe_sharing(weights)}",
             "heaviest keys:",
-            *(self._line(i, weights[i]) for i in ranked),
+            *(self._describe_key(i, weights[i]) for i in ranked),
         ]
 
-    def _line(self, i: int, weight: float) -> str:
+    def _describe_key(self, i: int, weight: float) -> str:
         key, value = self.points[i]
         # One digit more than a step of the query needs.
-        place = f"{round(key, 1 - math.floor(math.log10(self.axis[2]))):.15g}"
-        return f"  {self.key_name} {place}: weight {decimals(weight)}, {self.value_name} {value:g}"
+        position = f"{round(key, 1 - math.floor(math.log10(self.axis[2]))):.15g}"
+        return (
+            f"  {self.key_name} {position}: weight {decimals(weight)}, {self.value_name} {value:g}"
+        )
 
 
 def _check(keys: Tensor, values: Tensor) -> None:
@@ -171,7 +174,7 @@ def _check(keys: Tensor, values: Tensor) -> None:
     check_count("keys", keys.shape[1], least=2)
 
 
-def _flat(name: str, tensor: Tensor) -> list[float]:
+def _list_numbers(name: str, tensor: Tensor) -> list[float]:
     return [number for (number,) in numbers(name, tensor)[0]]
 
 
@@ -179,7 +182,7 @@ def _column(column: list[float]) -> Float[Tensor, "1 rows 1"]:
     return doubles(column).reshape(1, -1, 1)
 
 
-def _number(name: str, number: float | Tensor) -> float:
+def _to_number(name: str, number: float | Tensor) -> float:
     if isinstance(number, Tensor) and number.dim() == 0:
         exact = numbers(name, number.reshape(1))[0]
         # As few digits as its precision needs: 0.3, not 0.300000012.
@@ -193,48 +196,50 @@ def _number(name: str, number: float | Tensor) -> float:
 
 
 def _check_scores(
-    query: float, width: float, places: list[float], ends: tuple[list[float], list[float]]
+    query: float, width: float, positions: list[float], ends: tuple[list[float], list[float]]
 ) -> None:
-    """Refuse a query or a width with which some place of the sliders has no finite score."""
+    """Refuse a query or a width if some position of the sliders has no finite scores."""
     axis, widths = ends
     check_width(width)
     if not math.isfinite(query):
         raise ValueError(f"query must be finite, got {query}")
-    scores = gaussian_score(_column([query, *axis[:2]]), _column(places), min(width, *widths))
+    scores = gaussian_score(_column([query, *axis[:2]]), _column(positions), min(width, *widths))
     if not scores.isfinite().all():
         raise ValueError(
-            "scores must be finite wherever the sliders stand, "
+            "scores must be finite at every position of the sliders, "
             f"got query {query:g} and width {width:g}"
         )
 
 
-def _brief(width: float) -> str:
-    """A width in three digits: a learned one has more than anybody reads."""
+def _format_width(width: float) -> str:
+    """Write a width with three digits; a learned width has many more."""
     return f"{float(f'{width:.3g}'):.10g}"
 
 
-def _middle(places: list[float], axis: list[float]) -> float:
-    """The place on the axis that is nearest to the middle of the keys."""
-    middle = min(places) / 2 + max(places) / 2
-    return min(places_on(axis), key=lambda place: abs(place - middle))
+def _middle(positions: list[float], axis: list[float]) -> float:
+    """Find the position on the axis that is nearest to the middle of the keys."""
+    middle = min(positions) / 2 + max(positions) / 2
+    return min(places_on(axis), key=lambda position: abs(position - middle))
 
 
-def _curve(truth: Callable[[Tensor], Tensor], keys: Tensor, axis: list[float]) -> list[list[float]]:
-    """The true curve from the first key to the last, beyond which it may have no values."""
+def _sample_truth(
+    truth: Callable[[Tensor], Tensor], keys: Tensor, axis: list[float]
+) -> list[list[float]]:
+    """Compute the true curve between the first and the last key; it may be undefined elsewhere."""
     low, high = (end.item() for end in keys.detach().double().aminmax())
-    places = [low, *(place for place in places_on(axis) if low < place < high), high]
-    grid = torch.tensor(places, dtype=keys.dtype, device=keys.device).reshape(1, -1, 1)
+    positions = [low, *(x for x in places_on(axis) if low < x < high), high]
+    grid = torch.tensor(positions, dtype=keys.dtype, device=keys.device).reshape(1, -1, 1)
     with torch.no_grad():
         curve = truth(grid)
     if not isinstance(curve, Tensor) or curve.numel() != grid.numel():
-        came = tuple(curve.shape) if isinstance(curve, Tensor) else type(curve).__name__
-        raise ValueError(f"truth must return one number per key, {len(places)}, got {came}")
+        found = tuple(curve.shape) if isinstance(curve, Tensor) else type(curve).__name__
+        raise ValueError(f"truth must return one number per key, {len(positions)}, got {found}")
     pairs = torch.cat([grid, curve.reshape(grid.shape)], dim=-1)
     return [list(pair) for pair in numbers("truth", pairs)[0]]
 
 
-def _sharing(weights: list[float]) -> str:
-    """Among how many keys the weight would be shared, if it were shared evenly."""
+def _describe_sharing(weights: list[float]) -> str:
+    """Describe the entropy: the number of keys that would share the weight evenly."""
     bits = -sum(weight * math.log2(weight) for weight in weights if weight)
     count = f"{2**bits:.1f}"
     if count == "1.0":

@@ -1,20 +1,20 @@
-// What the files of the pooling figure hand to each other: nothing here reaches a page.
+// The types of the pooling figure, for tsc only.
 import type { Ends, Point } from "../shared/types";
 
-/** What all pieces draw with; `keys` and `colours` as the points stand, `order` from left to right. */
+/** What all parts draw with; `keys` and `colors` in the order of the points, `order` from left to right. */
 export interface Layout {
   points: Point[];
   truth: Point[];
   keys: number[];
   order: number[];
-  colours: string[];
+  colors: string[];
   names: string[];
-  sayKey(key: number): string;
+  formatKey(key: number): string;
   range: Ends;
   x(key: number): number;
 }
 
-/** What the figure says about one query: scores and weights, one per key, and the output. */
+/** The numbers of one query: scores and weights, one per key, and the output. */
 export interface Answer {
   query: number;
   width: number;

@@ -1,4 +1,4 @@
-"""`PositionFigure`: two vectors that tell their positions, and their dot product."""
+"""`PositionFigure`: the encodings of two positions, and their dot product."""
 
 from __future__ import annotations
 
@@ -26,28 +26,28 @@ if TYPE_CHECKING:
 
 LARGEST_SIZE = 16
 MOST = 1024  # positions
-REACH = 24  # positions that lie between the two at most
-START, DISTANCE = 3, 5  # where the sliders are at first, if there are enough positions
-TOLD = 8  # distances to each side that the text spells out
+REACH = 24  # the largest distance
+START, DISTANCE = 3, 5  # initial values of the sliders, if there are enough positions
+MOST_LISTED = 8  # distances to each side in the text
 
 
 class PositionFigure(Figure):
     """The vectors of two positions p and q as clock hands, and their dot product at each distance.
 
     One slider moves both positions along the text, the other changes their distance p - q.
-    Each pair of numbers is a hand on a clock of its own. Vectors and dot products are
-    computed in the page, in double precision, so the sliders work without a kernel.
+    Each pair of numbers is a hand on its own clock. The page computes vectors and dot
+    products in double precision, so the sliders work without a kernel.
 
     `PositionFigure(size)` shows the vectors of `sinusoidal_encoding`;
     `PositionFigure.rotary(query, key)` a query at p and a key at q, turned by `rotary_encoding`.
 
     Args:
-        size: of a vector, even, 2 to 16.
-        positions: how many the earlier of the two can take, from 0; at most 1024.
+        size: the size of a vector, even, 2 to 16.
+        positions: how many positions the earlier one can have, counted from 0; at most 1024.
         action: one sentence above the figure that asks for one action.
         caption: one sentence below the figure.
 
-    Traits that follow the reader's hand, and can be set: `start`, the earlier of the two
+    Traits that the controls change, and that you can set: `start`, the earlier of the two
     positions, from 0 to `positions` - 1; `distance`, from -24 to 24.
 
     Raises:
@@ -65,7 +65,7 @@ class PositionFigure(Figure):
     size = traitlets.Int(2).tag(sync=True)
     positions = traitlets.Int(1).tag(sync=True)
     reach = traitlets.Int(REACH).tag(sync=True)
-    # What is turned; without them the positions' own vectors are shown.
+    # The vectors to rotate; without them the encodings of the positions are shown.
     query: traitlets.List[Any] = traitlets.List().tag(sync=True)
     key: traitlets.List[Any] = traitlets.List().tag(sync=True)
     start = traitlets.Int(0).tag(sync=True)
@@ -98,7 +98,7 @@ class PositionFigure(Figure):
         action: str = "",
         caption: str = "",
     ) -> PositionFigure:
-        """Turn one query and one key, each `(size,)` numbers, by their positions."""
+        """Rotate one query and one key, each of shape `(size,)`, by their positions."""
         for name, vector in (("query", query), ("key", key)):
             _check_vector(name, vector)
         if query.shape != key.shape:
@@ -116,7 +116,7 @@ class PositionFigure(Figure):
     @property
     def vectors(self) -> Float[Tensor, "2 size"]:
         """The vectors shown, of p and q or of query and key, in double precision."""
-        p, q = _ends(self.start, self.distance)
+        p, q = _find_positions(self.start, self.distance)
         return self._vectors([p, q])
 
     @property
@@ -125,10 +125,10 @@ class PositionFigure(Figure):
         return self.vectors.prod(dim=0).reshape(-1, 2).sum(dim=-1)
 
     def _vectors(self, positions: list[int]) -> Tensor:
-        places = torch.tensor(positions, device="cpu")
+        at = torch.tensor(positions, device="cpu")
         if not self.query:
-            return sinusoidal_encoding(places, self.size, device="cpu", dtype=torch.float64)
-        return rotary_encoding(doubles([self.query, self.key]), places)
+            return sinusoidal_encoding(at, self.size, device="cpu", dtype=torch.float64)
+        return rotary_encoding(doubles([self.query, self.key]), at)
 
     @traitlets.validate("start", "distance")
     def _check_trait(self, proposal: Any) -> Any:  # noqa: ANN401 - traitlets' own type
@@ -143,29 +143,30 @@ class PositionFigure(Figure):
         self._write_text(self._lines())
 
     def _lines(self) -> list[str]:
-        p, q = _ends(self.start, self.distance)
+        p, q = _find_positions(self.start, self.distance)
         kind, first, second = ("rotary", "query", "key") if self.query else ("sinusoidal", "p", "q")
         vectors, products = self.vectors.tolist(), self.dot_products
-        distances = range(-TOLD if self.query else 0, TOLD + 1)
+        distances = range(-MOST_LISTED if self.query else 0, MOST_LISTED + 1)
         along = [
-            self._vectors(list(_ends(self.start, d))).prod(dim=0).sum().item() for d in distances
+            self._vectors([*_find_positions(self.start, d)]).prod(dim=0).sum().item()
+            for d in distances
         ]
         return [
             f"PositionFigure: {kind}, size {self.size}, p = {p}, q = {q}",
-            f"{first}: {_row(vectors[0])}",
-            f"{second}: {_row(vectors[1])}",
+            f"{first}: {_format_row(vectors[0])}",
+            f"{second}: {_format_row(vectors[1])}",
             f"dot product: {decimals(products.sum().item())}, of its pairs "
-            f"{_row(products.tolist())}",
-            f"at distances {distances[0]} to {TOLD}: {_row(along)}",
+            f"{_format_row(products.tolist())}",
+            f"at distances {distances[0]} to {MOST_LISTED}: {_format_row(along)}",
         ]
 
 
-def _ends(start: int, distance: int) -> tuple[int, int]:
-    """The positions p and q: the earlier one at the start."""
+def _find_positions(start: int, distance: int) -> tuple[int, int]:
+    """Return the positions p and q: the earlier one is at the start."""
     return start + max(distance, 0), start + max(-distance, 0)
 
 
-def _row(row: list[float]) -> str:
+def _format_row(row: list[float]) -> str:
     return f"[{', '.join(map(decimals, row))}]"
 
 

@@ -1,4 +1,4 @@
-// What the position figure is made of: clocks, the curve over the distances, and the tables.
+// The parts of the position figure: clocks, the curve over the distances, and the tables.
 /** @import { Ends } from "../shared/types" */
 /** @import { Fixed, Pose } from "./types" */
 import { curve, dotAt, fromLeft, fromTop, graph, ruler, segment, ticks } from "../shared/axes.js";
@@ -8,23 +8,23 @@ import { span } from "../shared/key_axis.js";
 import { folded, tableRow, titledTable } from "../shared/tables.js";
 import { distancesOf, sweep } from "./rotation.js";
 
-const FACE = 44; // of 50: what the longest hand reaches
+const FACE = 44; // of 50: the length of the longest hand
 const WEDGE = 22;
 const ROOM = 0.08; // beyond the lowest and the highest dot product
-const HEAD = 16; // of a shorter hand the head is smaller
+const HEAD = 16; // a shorter hand has a smaller head
 
-/** A sum as it is written. @param {number[]} terms */
-export function sumOf(terms) {
+/** A sum in words. @param {number[]} terms */
+export function formatSum(terms) {
   return terms.map((x, i) => (i ? ` ${x < 0 ? "-" : "+"} ${decimals(Math.abs(x))}` : decimals(x))).join("");
 }
 
-/** The ends of an axis for what the dot products can be. @param {Fixed} fixed @returns {Ends} */
+/** The ends of the axis of the dot products. @param {Fixed} fixed @returns {Ends} */
 export function endsOf(fixed) {
   const [low, high] = span(sweep(fixed, 0));
   return [low - ROOM * (high - low), high + ROOM * (high - low)];
 }
 
-/** How long the longest pair of numbers is: turning changes no length. @param {Pose} pose */
+/** The length of the longest pair of numbers; rotations do not change it. @param {Pose} pose */
 function longest({ vectors, products }) {
   const lengths = products.flatMap((_, i) => vectors.map((v) => Math.hypot(v[2 * i], v[2 * i + 1])));
   return Math.max(...lengths) || 1;
@@ -53,7 +53,7 @@ function wedge(tips) {
 }
 
 /**
- * A clock for one pair of numbers: both hands, their numbers, and what the pair adds.
+ * A clock for one pair of numbers: both hands, their numbers, and their part of the dot product.
  * @param {number} pair
  * @param {string[]} names of the two vectors
  * @param {number} scale
@@ -103,7 +103,7 @@ export function clocks(first, names) {
 /**
  * The dot product at each distance, and below it the slider on the same axis.
  * @param {Fixed} fixed
- * @param {string} note what the distance says
+ * @param {string} note the meaning of the distance
  * @param {(distance: number) => void} onMove
  */
 export function chart(fixed, note, onMove) {
@@ -127,7 +127,7 @@ export function chart(fixed, note, onMove) {
   beside.paint(ticks(...ends, 5).map((y) => ({ at: top(y), text: String(y) })));
   below.paint(ticks(-fixed.reach, fixed.reach).map((x) => ({ at: left(x), text: String(x) })));
   /** @param {Pose} pose @param {number[]} along */
-  const paint = ({ places: [p, q], dot: now }, along) => {
+  const paint = ({ positions: [p, q], dot: now }, along) => {
     const distance = p - q;
     line.paint(along.map((y, i) => [left(i - fixed.reach), top(y)]));
     put(marker, { x1: left(distance), x2: left(distance) });
@@ -148,7 +148,7 @@ export function numberTables(fixed, names) {
     titledTable(far, ["distance", "dot product"], distances),
   ]);
   /** @param {Pose} pose @param {number[]} along @param {number} start */
-  const paint = ({ places: [p, q], vectors: [a, b], dot }, along, start) => {
+  const paint = ({ positions: [p, q], vectors: [a, b], dot }, along, start) => {
     put(caption, { text: `p = ${p}, q = ${q}` });
     put(far, { text: `at each distance, the earlier position at ${start}` });
     a.forEach((number, i) => rows[i].set(String(i), [number, b[i], number * b[i]]));

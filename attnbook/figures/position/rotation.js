@@ -7,7 +7,7 @@ function pairsOf(size) {
   return Array.from({ length: size / 2 }, (_, pair) => pair);
 }
 
-/** A query or a key, each pair of it turned. @param {number[]} vector @param {number} position */
+/** A query or a key with each pair rotated. @param {number[]} vector @param {number} position */
 export function rotary(vector, position) {
   return pairsOf(vector.length).flatMap((pair) => {
     const turn = angle(position, pair, vector.length);
@@ -17,21 +17,21 @@ export function rotary(vector, position) {
   });
 }
 
-/** Where p and q are: the earlier one at the start. @param {number} start @param {number} distance p - q */
-export function placesOf(start, distance) {
+/** The positions p and q: the earlier one is at the start. @param {number} start @param {number} distance p - q */
+export function positionsOf(start, distance) {
   return /** @type {[number, number]} */ ([start + Math.max(distance, 0), start + Math.max(-distance, 0)]);
 }
 
-/** All that is shown at one place of the sliders. @param {Fixed} fixed @param {number} start @param {number} distance @returns {Pose} */
+/** The numbers for one position of the sliders. @param {Fixed} fixed @param {number} start @param {number} distance @returns {Pose} */
 export function pose({ size, query, key }, start, distance) {
-  const places = placesOf(start, distance);
-  const [p, q] = places;
+  const positions = positionsOf(start, distance);
+  const [p, q] = positions;
   const vectors = /** @type {[number[], number[]]} */ (
     query.length ? [rotary(query, p), rotary(key, q)] : [sinusoidal(p, size), sinusoidal(q, size)]
   );
   const [a, b] = vectors;
   const products = pairsOf(size).map((pair) => a[2 * pair] * b[2 * pair] + a[2 * pair + 1] * b[2 * pair + 1]);
-  return { places, vectors, products, dot: products.reduce((sum, product) => sum + product, 0) };
+  return { positions, vectors, products, dot: products.reduce((sum, product) => sum + product, 0) };
 }
 
 /** All distances, from the most negative one. @param {number} reach */

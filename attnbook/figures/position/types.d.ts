@@ -1,14 +1,14 @@
-// What the position figure's JavaScript is made of, for tsc alone: nothing here reaches a page.
+// The types of the position figure, for tsc only.
 import type { Shown } from "../shared/types";
 
 /** The traits that the page reads and sets. */
 export interface Traits extends Shown {
   size: number;
-  /** How many the earlier of the two can take. */
+  /** How many positions the earlier one can have. */
   positions: number;
   /** The largest distance. */
   reach: number;
-  /** What is turned; empty where the positions' own vectors are shown. */
+  /** The vectors to rotate; empty if the encodings of the positions are shown. */
   query: number[];
   key: number[];
   /** The earlier of the two positions. */
@@ -17,16 +17,16 @@ export interface Traits extends Shown {
   distance: number;
 }
 
-/** What does not move. */
+/** The traits that do not change. */
 export type Fixed = Pick<Traits, "size" | "reach" | "query" | "key">;
 
-/** What is shown where the sliders stand. */
+/** The numbers for one position of the sliders. */
 export interface Pose {
   /** p and q */
-  places: [p: number, q: number];
-  /** Of p and q, or of query and key. */
+  positions: [p: number, q: number];
+  /** The vectors of p and q, or query and key. */
   vectors: [number[], number[]];
-  /** What each pair of numbers adds to the dot product. */
+  /** The part of each pair of numbers in the dot product. */
   products: number[];
   dot: number;
 }

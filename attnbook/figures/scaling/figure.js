@@ -1,6 +1,6 @@
 // The scaling figure: the same queries and keys, scored with and without the division by √d.
 /** @import { Place } from "../shared/types" */
-/** @import { Half, Told, Traits } from "./types" */
+/** @import { Half, MeasureEntry, Traits } from "./types" */
 import { curve, dotAt, fromLeft, fromTop, graph, ruler, segment } from "../shared/axes.js";
 import { decimals, slider } from "../shared/controls.js";
 import { make, put } from "../shared/elements.js";
@@ -100,7 +100,7 @@ function numberTables(labels, halves, sizes) {
     );
     const sums = both.map((h) => h.weights[query].reduce((a, b) => a + b, 0));
     keyRows[keyRows.length - 1].set("total", ["", sums[0], "", sums[1]]);
-    /** @type {Told[]} */ (Object.entries(MEASURES)).forEach(([key, { text }], i) => {
+    /** @type {MeasureEntry[]} */ (Object.entries(MEASURES)).forEach(([key, { text }], i) => {
       const pair = both.map((h) => h.measures[key]);
       const cells = pair.flatMap((number) => (key === "variance" ? [number, ""] : ["", number]));
       measureRows[i].set(text, cells);
@@ -141,9 +141,9 @@ function keyChoice(count, onPoint) {
   return { element, point };
 }
 
-/** Draw the figure into `el` and keep it in step with the model; returns a clean-up. @param {Place<Traits>} place */
-function drawFigure(place) {
-  const { model } = place;
+/** Draw the figure into `el` and repaint it when the model changes; returns a clean-up. @param {Place<Traits>} context */
+function drawFigure(context) {
+  const { model } = context;
   const [sizes, halves] = [model.get("sizes"), halvesOf(model)];
   const [numQueries, numKeys] = [halves[0][0].scores.length, halves[0][0].scores[0].length];
   const labels = Array.from({ length: numKeys }, (_, i) => `key ${i}`);
@@ -174,10 +174,10 @@ function drawFigure(place) {
   const paintReadout = () => {
     const { both, query } = shown();
     const key = /** @type {number} */ (pointed); // `say` is not for null
-    const say = (/** @type {Half} */ h, /** @type {number} */ i) =>
+    const describeHalf = (/** @type {Half} */ h, /** @type {number} */ i) =>
       `${SIDES[i].formula} score ${decimals(h.scores[query][key])}, weight ${decimals(h.weights[query][key])}`;
     const text =
-      pointed === null ? "Point at a key for its numbers." : `${labels[pointed]}: ${both.map(say).join("; ")}`;
+      pointed === null ? "Point at a key for its numbers." : `${labels[pointed]}: ${both.map(describeHalf).join("; ")}`;
     put(readout, { text });
   };
   const paint = () => {
@@ -189,7 +189,7 @@ function drawFigure(place) {
     tables.paint(both, query, sizes[step]);
     paintReadout();
   };
-  return mountFigure(place, { elements, traits: ["d", "query"], paint }).close;
+  return mountFigure(context, { elements, traits: ["d", "query"], paint }).close;
 }
 
 export default { render: drawFigure };

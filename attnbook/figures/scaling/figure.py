@@ -27,16 +27,16 @@ if TYPE_CHECKING:
 
 LARGEST_SIZE = 1024
 MOST = 32  # queries, and keys
-HEAD_SIZE = 64  # where the slider starts: the size of one head in the Transformer
+HEAD_SIZE = 64  # the initial d: the size of one head in the Transformer
 DIGITS = 10  # of a stored score
 
 
 class ScalingFigure(Figure):
-    """Why scores are divided by √d: what becomes of the weights, with and without, as d grows.
+    """Why scores are divided by √d: the weights with and without the division as d grows.
 
-    At each d the first d numbers of every query and key meet. Their dot products are
-    computed once, by `dot_score` in double precision; the division, the softmax and
-    the measures run in the page, so the slider works without a kernel.
+    At each d, the first d numbers of every query and key are used. `dot_score` computes
+    their dot products once, in double precision; the division, the softmax and the
+    measures run in the page, so the slider works without a kernel.
 
     Args:
         queries: `(1, num_queries, size)`, 1 to 32 queries.
@@ -45,7 +45,7 @@ class ScalingFigure(Figure):
         action: one sentence above the figure that asks for one action.
         caption: one sentence below the figure.
 
-    Traits that follow the reader's hand, and can be set: `d`, one of `sizes`, 64 or the
+    Traits that the controls change, and that you can set: `d`, one of `sizes`, 64 or the
     largest at first; `query`, the one in focus.
 
     Raises:

@@ -1,6 +1,6 @@
-// The two halves of the scaling figure: what they hold, as pure functions, and how they look.
+// The two halves of the scaling figure: their numbers, as pure functions, and their elements.
 /** @import { Ends, Model } from "../shared/types" */
-/** @import { Half, Measure, Measures, Told, Traits } from "./types" */
+/** @import { Half, Measure, Measures, MeasureEntry, Traits } from "./types" */
 import { entropy, maskedSoftmax, slopeSum, variance } from "../shared/attention.js";
 import { decimals, short } from "../shared/controls.js";
 import { make, put } from "../shared/elements.js";
@@ -13,8 +13,8 @@ export const SIDES = [
 export const FEW = 8; // numbers of an axis that fit on a phone
 const MOST_NUMBERED = 24; // keys whose numbers fit anywhere
 
-/** How many keys, sharing evenly, would have this entropy. @param {number} bits */
-export function sharers(bits) {
+/** The entropy as the number of keys that would share the weight evenly. @param {number} bits */
+export function describeEntropy(bits) {
   const count = short(2 ** bits);
   return count === "1" ? "as if one key had all the weight" : `as if ${count} keys shared the weight evenly`;
 }
@@ -24,7 +24,7 @@ export function sharers(bits) {
 export const MEASURES = {
   variance: { text: "variance of the scores", note: () => "" },
   largest: { text: "largest weight", note: () => "" },
-  entropy: { text: "entropy", unit: " bits", note: sharers },
+  entropy: { text: "entropy", unit: " bits", note: describeEntropy },
   slopes: { text: "slopes", note: () => "how far weights still move" },
 };
 
@@ -58,7 +58,7 @@ export function halvesOf(model) {
 }
 
 /**
- * The scale of the score bars: one for both halves, so that the division is seen.
+ * The scale of the score bars: one for both halves, so that the division is visible.
  * @param {Half[]} both halves at one d
  * @param {number} query
  */
@@ -66,14 +66,14 @@ export function scaleOf(both, query) {
   return span(both.flatMap((half) => half.scores[query]));
 }
 
-/** What the scores are divided by, in words. @param {string} name of a half @param {number} d */
-export function division(name, d) {
+/** The divisor of the scores, in words. @param {string} name of a half @param {number} d */
+export function describeDivisor(name, d) {
   if (name === "plain") return "as they are";
   const root = Math.sqrt(d);
   return `divided by √${d} ${Number.isInteger(root) ? "=" : "≈"} ${short(root)}`;
 }
 
-/** The name of a stage, and bars between the two ends of their scale. @param {string} name @param {number} count */
+/** A heading, and bars between the two ends of their scale. @param {string} name @param {number} count */
 function barPlot(name, count) {
   const drawn = bars(count, "bars");
   const note = make("span");
@@ -95,9 +95,9 @@ function barPlot(name, count) {
   return { heading, note, scale, picture, paint };
 }
 
-/** The measures of a half: names, numbers and what they mean. @param {number} queries how many */
+/** The measures of a half: names, numbers and meanings. @param {number} queries how many */
 function measureList(queries) {
-  const rows = /** @type {Told[]} */ (Object.entries(MEASURES)).map(([key, { text, unit = "", note }]) => {
+  const rows = /** @type {MeasureEntry[]} */ (Object.entries(MEASURES)).map(([key, { text, unit = "", note }]) => {
     const [meaning, number] = [make("small"), make("dd")];
     /** @param {Measures} measures */
     const paint = (measures) => {
@@ -113,7 +113,7 @@ function measureList(queries) {
 }
 
 /**
- * A button per key, numbered; the word is next to them.
+ * A numbered button per key; the word "key" is next to them.
  * @param {string[]} labels
  * @param {(key: number) => void} onPoint
  */
@@ -166,7 +166,7 @@ export function half({ name, formula }, labels, queries, onPoint) {
   /** @param {Half} shown @param {number} query @param {number} d @param {Ends} scale of the score bars */
   const paint = (shown, query, d, scale) => {
     const [scores, weights] = [shown.scores[query], shown.weights[query]];
-    put(note, { text: division(name, d) });
+    put(note, { text: describeDivisor(name, d) });
     put(weighting.note, { text: `total ${decimals(weights.reduce((a, b) => a + b, 0))}` });
     scoring.paint(scores, scale);
     weighting.paint(weights, [0, 1]);

@@ -1,4 +1,4 @@
-// What the scaling figure's JavaScript is made of, for tsc alone: nothing here reaches a page.
+// The types of the scaling figure, for tsc only.
 import type { Shown } from "../shared/types";
 
 /** The traits that the page reads and sets. */
@@ -18,15 +18,15 @@ export interface Measures {
   slopes: number;
 }
 
-/** The texts of a measure: its name, its unit, and what its number means. */
+/** The texts of a measure: its name, its unit, and the meaning of its number. */
 export interface Measure {
   text: string;
   unit?: string;
   note(number: number): string;
 }
 
-/** A measure beside its key in `Measures`. */
-export type Told = [key: keyof Measures, measure: Measure];
+/** A measure and its key in `Measures`. */
+export type MeasureEntry = [key: keyof Measures, measure: Measure];
 
 /** One half at one d; scores and weights are [query][key]. */
 export interface Half {

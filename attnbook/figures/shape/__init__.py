@@ -1,1 +1,1 @@
-"""The shape X-ray, drawn."""
+"""The shape figure: a trace of a layer, drawn."""

@@ -1,19 +1,19 @@
 // The shape figure: a layer's source, and the tensor that each step of its run made.
 /** @import { Model, Place } from "../shared/types" */
-/** @import { Held, Kind, Measure, Section, Step, Traits } from "./types" */
+/** @import { Numeric, Kind, Measure, Section, Step, Traits } from "./types" */
 import { slider } from "../shared/controls.js";
 import { make, ownKeys, put } from "../shared/elements.js";
 import { mountFigure, setterOf } from "../shared/mount.js";
 import { folded, headOf } from "../shared/tables.js";
-import { axisPlace, indexOf, say, sized } from "./layout.js";
-import { met, productOf } from "./matrix_product.js";
-import { called, drawing, legend, measureOf } from "./pieces.js";
+import { axisPosition, formatNumber, indexOf, sized } from "./layout.js";
+import { describeMeeting, productOf } from "./matrix_product.js";
+import { drawing, indexedName, legend, measureOf } from "./pieces.js";
 
 const MOST_BESIDE = 44; // columns of two drawings side by side
-const [MOST_AT_ONCE, REST] = [512, 150]; // cells of a table, ms
+const [MOST_AT_ONCE, PAUSE] = [512, 150]; // cells of a table, ms
 
 /**
- * A line's code, cut at the part in focus, if it occurs there once.
+ * A line's code, split around the part in focus if that part occurs once.
  * @param {string} source
  * @param {Pick<Step, "name" | "part">} step
  */
@@ -24,7 +24,7 @@ export function cutSource(source, { name, part }) {
 }
 
 /**
- * The source, a line each; a line with steps is a button that leads to its first.
+ * The source line by line; a line with steps is a button that goes to its first step.
  * @param {Section[]} sections
  * @param {Step[]} steps
  * @param {(step: number) => void} onChoose
@@ -36,9 +36,9 @@ function sourceOf(sections, steps, onChoose) {
     lines.map(({ number, source, notes }) => {
       const step = first(section, number);
       const code = make("code", { text: source });
-      const said = notes.map(([kind, text]) => make("span", { class: `line-note ${kind}`, text }));
-      const inside = [make("span", { class: "line-number", "aria-hidden": true, text: number }), code, ...said];
-      // The slider walks the same steps by keyboard: a line needs no stop of its own.
+      const remarks = notes.map(([kind, text]) => make("span", { class: `line-note ${kind}`, text }));
+      const inside = [make("span", { class: "line-number", "aria-hidden": true, text: number }), code, ...remarks];
+      // The slider goes through the same steps by keyboard, so a line needs no tab stop.
       const button = { type: "button", tabindex: -1, class: "source-line" };
       const element = step < 0 ? make("div", { class: "source-line" }, ...inside) : make("button", button, ...inside);
       if (step >= 0) element.addEventListener("click", () => onChoose(step));
@@ -72,7 +72,7 @@ function sourceOf(sections, steps, onChoose) {
 }
 
 /**
- * Scroll a box, and nothing around it, until one of its lines can be seen.
+ * Scroll only this box until one of its lines is visible.
  * @param {Element} line
  * @param {Element} box
  */
@@ -86,9 +86,9 @@ function reveal(line, box) {
 /**
  * The tensor of a step, and the one that its numbers come from.
  * @param {Model<Traits>} model
- * @param {(text: string) => void} onSay
+ * @param {(text: string) => void} onReadout
  */
-function tensorsOf(model, onSay) {
+function tensorsOf(model, onReadout) {
   const element = make("div", { class: "tensors" });
   const note = make("p", { class: "step-note" });
   const below = make("div");
@@ -100,18 +100,18 @@ function tensorsOf(model, onSay) {
   const paint = (step) => {
     const shown = [...(step.before < 0 ? [] : [model.get("steps")[step.before]]), step];
     const lists = shown.map(numbersOf);
-    const point = (/** @type {number} */ from) => (/** @type {number} */ place) => {
-      const number = lists[from][place];
-      const marked = shown.map((_, i) => (i === from ? [place] : placesOf(lists[i], number, step.kind)));
+    const point = (/** @type {number} */ from) => (/** @type {number} */ flatIndex) => {
+      const number = lists[from][flatIndex];
+      const marked = shown.map((_, i) => (i === from ? [flatIndex] : indicesOf(lists[i], number, step.kind)));
       parts.forEach((part, i) => part.point(marked[i]));
-      product?.point(place);
-      onSay(readout(shown, from, marked, number));
+      product?.point(flatIndex);
+      onReadout(readout(shown, from, marked, number));
     };
     const product = isProduct(step) ? productOf(step, model.get("numbers")) : null;
     const parts = shown.map((each, i) => drawing(each, lists[i], point(i)));
     const arrow = make("span", { class: "arrow", "aria-hidden": true, text: "→" });
     element.replaceChildren(...(parts.length > 1 ? [parts[0].element, arrow, parts[1].element] : [parts[0].element]));
-    measure(
+    setCellSize(
       element,
       shown.map((each, i) => measureOf(each, lists[i])),
     );
@@ -120,7 +120,7 @@ function tensorsOf(model, onSay) {
     product?.point(0);
     if (product) parts[0].point([0]);
     ownKeys(element);
-    onSay(
+    onReadout(
       `Point at a cell${product ? ": which row and column meet in it?" : parts.length > 1 ? ": where was its number, and where is it now?" : " for its number."}`,
     );
   };
@@ -130,8 +130,8 @@ function tensorsOf(model, onSay) {
 /** Whether a step's tensor is a matrix product. @param {Step} step @returns {step is Step & {product: NonNullable<Step["product"]>}} */
 const isProduct = (step) => step.product !== null;
 
-/** Cells of one size in both drawings, so many that they fit. @param {HTMLElement} element @param {Measure[]} sizes */
-function measure(element, sizes) {
+/** Use one cell size in both drawings, so that they fit. @param {HTMLElement} element @param {Measure[]} sizes */
+function setCellSize(element, sizes) {
   const total = sizes.reduce((sum, { columns }) => sum + columns, 0);
   const edges = sizes.reduce((sum, { edge }) => sum + edge, 0);
   /** @param {string} name @param {number | string} value */
@@ -147,44 +147,44 @@ function measure(element, sizes) {
 }
 
 /**
- * The position of a number in another list; booleans are never found.
- * @param {Held[]} list
- * @param {Held} number
+ * The indices of a number in another list; none for booleans.
+ * @param {Numeric[]} list
+ * @param {Numeric} number
  * @param {Kind} kind
  */
-function placesOf(list, number, kind) {
+function indicesOf(list, number, kind) {
   if (kind === "bool") return [];
-  return list.flatMap((each, place) => (each === number ? [place] : []));
+  return list.flatMap((each, flatIndex) => (each === number ? [flatIndex] : []));
 }
 
 /**
- * A number, its index by name, and where it stood before.
+ * A number, its named index, and the index it had before.
  * @param {Step[]} shown one step, or two
  * @param {number} from which of them the number is of
- * @param {number[][]} marked the number's position in each
- * @param {Held} number
+ * @param {number[][]} marked the number's flat index in each
+ * @param {Numeric} number
  */
 export function readout(shown, from, marked, number) {
   const step = shown[from];
-  const index = indexOf(marked[from][0], step.shape).map((at, axis) => axisPlace(step, axis, at));
-  const said = `${called(step, marked[from][0])} = ${say(number, step.kind)}${index.length ? ` (${index.join(", ")})` : ""}`;
-  if (isProduct(step)) return `${said} = ${met(step, marked[0][0])}`;
+  const index = indexOf(marked[from][0], step.shape).map((at, axis) => axisPosition(step, axis, at));
+  const text = `${indexedName(step, marked[from][0])} = ${formatNumber(number, step.kind)}${index.length ? ` (${index.join(", ")})` : ""}`;
+  if (isProduct(step)) return `${text} = ${describeMeeting(step, marked[0][0])}`;
   const other = 1 - from;
-  if (shown.length < 2 || marked[other].length !== 1) return said;
-  return `${said}; ${from ? "before" : "after"}: ${called(shown[other], marked[other][0])}`;
+  if (shown.length < 2 || marked[other].length !== 1) return text;
+  return `${text}; ${from ? "before" : "after"}: ${indexedName(shown[other], marked[other][0])}`;
 }
 
-/** @param {Held} number @param {Kind} kind */
-const numberCell = (number, kind) => make("td", { text: say(number, kind), "data-value": number });
+/** @param {Numeric} number @param {Kind} kind */
+const numberCell = (number, kind) => make("td", { text: formatNumber(number, kind), "data-value": number });
 
 /** All steps. @param {Step[]} steps @param {Section[]} sections */
 function stepTable(steps, sections) {
-  /** @param {Step} step @param {number} place */
-  const row = (step, place) =>
+  /** @param {Step} step @param {number} index */
+  const row = (step, index) =>
     make(
       "tr",
       {},
-      make("th", { scope: "row", text: place }),
+      make("th", { scope: "row", text: index }),
       make("td", { text: sections[step.section].title }),
       make("td", { text: step.line, "data-value": step.line }),
       make("td", {}, make("code", { text: step.name })),
@@ -199,17 +199,17 @@ function stepTable(steps, sections) {
   );
   const element = folded([table], { title: "Show steps", name: "steps" });
   element.classList.add("steps");
-  /** @param {number} place */
-  const paint = (place) => {
+  /** @param {number} index */
+  const paint = (index) => {
     rows.forEach((each, i) =>
-      i === place ? each.setAttribute("aria-current", "step") : each.removeAttribute("aria-current"),
+      i === index ? each.setAttribute("aria-current", "step") : each.removeAttribute("aria-current"),
     );
   };
   return { element, paint };
 }
 
 /**
- * The numbers of the step in focus: a row for each but the last axis. Made when it is opened.
+ * The numbers of the step in focus, one row along the last axis each. Made when it is opened.
  * @param {Model<Traits>} model
  */
 function numberTable(model) {
@@ -248,8 +248,8 @@ function numberTable(model) {
     stop();
     const large = (model.get("numbers")[step.numbers] ?? []).length > MOST_AT_ONCE;
     table.setAttribute("aria-busy", String(large));
-    // Thousands of cells would hold up the slider: they wait until it rests.
-    if (large) waiting = setTimeout(finish, REST, step);
+    // Thousands of cells would delay the slider, so they are made once it has stopped.
+    if (large) waiting = setTimeout(finish, PAUSE, step);
     else fill(step);
   };
   /** @param {Step} step */
@@ -261,22 +261,22 @@ function numberTable(model) {
   return { element, paint, stop };
 }
 
-/** Draw the figure into `el` and keep it in step with the model; returns a clean-up. @param {Place<Traits>} place */
-function drawShape(place) {
-  const { model } = place;
+/** Draw the figure into `el` and repaint it when the model changes; returns a clean-up. @param {Place<Traits>} context */
+function drawShape(context) {
+  const { model } = context;
   const [steps, sections] = [model.get("steps"), model.get("sections")];
   const remark = model.get("remark");
   /** @param {number} step */
   const choose = (step) => setterOf(model)({ step });
-  const said = make("p", { class: "readout", "aria-live": "polite" });
+  const readoutLine = make("p", { class: "readout", "aria-live": "polite" });
   const source = sourceOf(sections, steps, choose);
   const control = slider("step", { min: 0, max: steps.length - 1, step: 1 }, choose);
   const where = make("small");
   const setting = make("div", { class: "step-setting" }, control.label, where, control.input);
-  const tensors = tensorsOf(model, (text) => put(said, { text }));
+  const tensors = tensorsOf(model, (text) => put(readoutLine, { text }));
   const [list, table] = [stepTable(steps, sections), numberTable(model)];
   const about = remark ? [make("p", { class: "remark", text: remark })] : [];
-  const elements = [source.element, ...about, setting, tensors.element, said, list.element, table.element];
+  const elements = [source.element, ...about, setting, tensors.element, readoutLine, list.element, table.element];
   const now = () => steps[model.get("step")];
   const paint = () => {
     const [number, step] = [model.get("step"), now()];
@@ -289,7 +289,7 @@ function drawShape(place) {
     table.paint(step);
   };
   table.element.addEventListener("toggle", () => table.paint(now()));
-  const { close } = mountFigure(place, { elements, traits: ["step"], paint });
+  const { close } = mountFigure(context, { elements, traits: ["step"], paint });
   return () => {
     table.stop();
     close();

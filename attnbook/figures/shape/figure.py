@@ -1,4 +1,4 @@
-"""`ShapeFigure`: step through the shape X-ray of a layer, with the tensor drawn at each step."""
+"""`ShapeFigure`: step through the trace of a layer, with the tensor of each step drawn."""
 
 from __future__ import annotations
 
@@ -13,32 +13,31 @@ from attnbook.figures.shared.base import Figure, check_count, module, stylesheet
 from attnbook.tracing import Step, Trace
 
 MOST_NUMBERS, MOST_AXES = 4096, 5
-FIRST = 3  # numbers of a tensor that the text tells
+NUM_LISTED = 3  # numbers of a tensor in the text
 ADVICE = "use smaller sizes"
 
 
 class ShapeFigure(Figure):
-    """A layer's source, and the tensor that each step of its run made, drawn number by number.
+    """A layer's source, and a drawing of the tensor that each step of its run made.
 
-    The last axis runs across and the one before it down. Matrices are below each other,
-    one for each example; of four axes, the second is side by side: heads. Where numbers
-    only moved, the tensor that they come from is drawn too.
+    The last axis runs across and the one before it down. The matrices of the examples are
+    below each other; with four axes, those of the second axis, the heads, are side by side.
+    If a step only moved numbers, the tensor that they come from is drawn too.
 
-    A colour is a number's share of the largest one in its tensor. Tensors that hold the
-    same numbers, or some of them, share one scale: a number that only moves keeps its
-    colour.
+    The colour of a number shows its share of the largest number in its tensor. Tensors that
+    share their numbers also share one scale, so a number that only moves keeps its colour.
 
     Args:
         trace: what `attnbook.tracing.trace` returned. Its tensors have at most 4096
-            numbers and 5 axes. If the layer raised an exception, it is shown at its line.
+            numbers and 5 axes. An exception that the layer raised is shown at its line.
         action: one sentence above the figure that asks for one action.
         caption: one sentence below the figure.
 
-    A trait that follows the reader's hand, and can be set: `step`, from 0; of a layer that
-    raised an exception, the last one at first.
+    A trait that the controls change, and that you can set: `step`, from 0. It starts at the
+    last step if the layer raised an exception.
 
     Raises:
-        TypeError: `trace` is no `Trace`.
+        TypeError: `trace` is not a `Trace`.
         ValueError: it holds no tensor, more than 256, or one that is too large.
         traitlets.TraitError: `step` is set out of its range.
     """
@@ -50,18 +49,18 @@ class ShapeFigure(Figure):
     steps: traitlets.List[Any] = traitlets.List().tag(sync=True)
     numbers: traitlets.List[Any] = traitlets.List().tag(sync=True)  # each list once
     step = traitlets.Int(0, min=0).tag(sync=True)
-    remark = traitlets.Unicode().tag(sync=True)  # what the trace's second run brought to light
+    remark = traitlets.Unicode().tag(sync=True)  # what the trace's second run found
 
     def __init__(self, trace: Trace, *, action: str = "", caption: str = "") -> None:
-        made = _checked(trace)
-        steps, numbers = steps_as_data(made, trace.weights)
+        steps_made = _check_trace(trace)
+        steps, numbers = steps_as_data(steps_made, trace.weights)
         super().__init__(
             kind="shape",
-            sections=[_section(title, lines) for title, lines in trace.sections],
+            sections=[_convert_section(title, lines) for title, lines in trace.sections],
             steps=steps,
             numbers=numbers,
             remark=trace.remark,
-            step=len(made) - 1 if trace.error else 0,
+            step=len(steps_made) - 1 if trace.error else 0,
             action=action,
             caption=caption,
         )
@@ -84,38 +83,38 @@ class ShapeFigure(Figure):
     def _lines(self) -> Iterator[str]:
         yield f"ShapeFigure: step {self.step} of {len(self.steps) - 1}"
         before = None
-        for place, step in enumerate(self.steps):
+        for index, step in enumerate(self.steps):
             if step["section"] != before:
                 yield self.sections[step["section"]]["title"]
             before = step["section"]
-            formula = self._formula(step)
-            shape = sized(step["shape"], step["symbols"])
-            said = f"{step['name']} {shape}{formula}{self._first(step)}"
-            yield f"{place:4} line {step['line']}: {said}"
-        yield from self._errors()
+            formula = self._describe_formula(step)
+            shape = describe_shape(step["shape"], step["symbols"])
+            text = f"{step['name']} {shape}{formula}{self._list_numbers(step)}"
+            yield f"{index:4} line {step['line']}: {text}"
+        yield from self._list_errors()
         if self.remark:
             yield self.remark
 
-    def _first(self, step: dict[str, Any]) -> str:
+    def _list_numbers(self, step: dict[str, Any]) -> str:
         if step["numbers"] < 0 or not self.numbers[step["numbers"]]:
             return ""
         numbers = self.numbers[step["numbers"]]
-        said = [_say(number, step["kind"]) for number in numbers[:FIRST]]
-        return f": {', '.join(said)}{', …' * (len(numbers) > FIRST)}"
+        text = [_format_number(number, step["kind"]) for number in numbers[:NUM_LISTED]]
+        return f": {', '.join(text)}{', …' * (len(numbers) > NUM_LISTED)}"
 
-    def _formula(self, step: dict[str, Any]) -> str:
+    def _describe_formula(self, step: dict[str, Any]) -> str:
         formula = step["product"]["formula"] if step["product"] else step["name"]
         return "" if formula == step["name"] else f" = {formula}"
 
-    def _errors(self) -> Iterator[str]:
+    def _list_errors(self) -> Iterator[str]:
         for section in self.sections:
             for line in section["lines"]:
-                said = " ".join(text for kind, text in line["notes"] if kind == "error")
-                if said:
-                    yield f"{section['title']}, line {line['number']}: {said}"
+                text = " ".join(text for kind, text in line["notes"] if kind == "error")
+                if text:
+                    yield f"{section['title']}, line {line['number']}: {text}"
 
 
-def sized(shape: list[int], symbols: list[str]) -> str:
+def describe_shape(shape: list[int], symbols: list[str]) -> str:
     """Write a shape with its names and its numbers: "(batch 2, heads 3, 4)"."""
     sizes = [
         ("ragged" if size == -1 else symbol) if symbol == str(size) else f"{symbol} {size}"
@@ -124,17 +123,17 @@ def sized(shape: list[int], symbols: list[str]) -> str:
     return f"({', '.join(sizes)})"
 
 
-def _say(number: Number, kind: str) -> str:
+def _format_number(number: Number, kind: str) -> str:
     if kind == "bool":
         return str(bool(number))
     if kind == "int" or isinstance(number, str):
         return str(number).replace("Infinity", "inf").replace("NaN", "nan")
     # Not `decimals`: the digits of a number near 0 are noise that differs between machines.
-    said = f"{number:.3f}" if abs(number) < 1e5 else f"{number:.1e}"
-    return "0" if number == 0 else said.replace("-0.000", "0.000")
+    text = f"{number:.3f}" if abs(number) < 1e5 else f"{number:.1e}"
+    return "0" if number == 0 else text.replace("-0.000", "0.000")
 
 
-def _checked(trace: Trace) -> list[Step]:
+def _check_trace(trace: Trace) -> list[Step]:
     if not isinstance(trace, Trace):
         raise TypeError(
             f"trace must be what attnbook.tracing.trace returns, got {type(trace).__name__}"
@@ -144,22 +143,22 @@ def _checked(trace: Trace) -> list[Step]:
         raise ValueError("trace must hold a tensor or more, got none")
     check_count("steps", len(steps))
     for step in steps:
-        came = f"got {step.name} of shape {step.shape} in line {step.line} of {step.title}"
+        found = f"got {step.name} of shape {step.shape} in line {step.line} of {step.title}"
         if math.prod(step.shape) > MOST_NUMBERS:
             raise ValueError(
-                f"trace must hold tensors of at most {MOST_NUMBERS} numbers, {came}; {ADVICE}"
+                f"trace must hold tensors of at most {MOST_NUMBERS} numbers, {found}; {ADVICE}"
             )
         if len(step.shape) > MOST_AXES:
-            raise ValueError(f"trace must hold tensors of at most {MOST_AXES} axes, {came}")
+            raise ValueError(f"trace must hold tensors of at most {MOST_AXES} axes, {found}")
     return steps
 
 
-def _section(title: str, lines: Any) -> dict[str, Any]:  # noqa: ANN401 - of a trace
+def _convert_section(title: str, lines: Any) -> dict[str, Any]:  # noqa: ANN401 - of a trace
     texts = [
         {
             "number": line.number,
             "source": line.source,
-            # Shapes are drawn; what a line says otherwise is kept.
+            # Shapes are drawn, so their notes are left out.
             "notes": [
                 [kind, text]
                 for kind, text in line.notes

@@ -1,65 +1,65 @@
 // The positions of a tensor's numbers, and the colour of each. Nothing here touches the page.
 /** @import { Point } from "../shared/types" */
-/** @import { BlockLabel, Held, Kind, Layout, Shaped } from "./types" */
+/** @import { BlockLabel, Numeric, Kind, Layout, Shaped } from "./types" */
 
 export const LEVELS = 16; // shades on either side of zero
 export const RAGGED = -1; // means a size that differs from row to row
 export const GAP = 0.8; // cells between two matrices
 
 /**
- * The places of a tensor's matrices: one cell is 1 wide and 1 high.
+ * The positions of a tensor's matrices: one cell is 1 wide and 1 high.
  * @param {number[]} shape up to five axes: the last runs across and the one before it down; of
  *   four and more the third last is side by side; those before it are below each other
  * @returns {Layout}
  */
 export function layoutOf(shape) {
-  // Rows that are not equally long have no numbers to draw: no cells, as for an empty tensor.
+  // Ragged rows have no numbers to draw: no cells, as for an empty tensor.
   if (shape.includes(RAGGED)) return layoutOf([0]);
   const count = shape.length;
   const [across, down] = [shape[count - 1] ?? 1, shape[count - 2] ?? 1];
-  const beside = count > 3 ? shape[count - 3] : 1;
+  const sideBySide = count > 3 ? shape[count - 3] : 1;
   const stackAxes = shape.slice(0, count > 3 ? count - 3 : Math.max(0, count - 2));
-  const below = stackAxes.reduce((a, b) => a * b, 1);
+  const stacked = stackAxes.reduce((a, b) => a * b, 1);
   const [stepRight, stepDown] = [across + GAP, down + GAP];
-  const empty = across * down * beside * below === 0;
+  const empty = across * down * sideBySide * stacked === 0;
   return {
-    ...{ shape, across, down, beside, below, stepRight, stepDown, stackAxes },
-    columns: empty ? 0 : beside * stepRight - GAP,
-    rows: empty ? 0 : below * stepDown - GAP,
+    ...{ shape, across, down, sideBySide, stacked, stepRight, stepDown, stackAxes },
+    columns: empty ? 0 : sideBySide * stepRight - GAP,
+    rows: empty ? 0 : stacked * stepDown - GAP,
   };
 }
 
 /**
  * How far from the left and from the top a number's cell is.
  * @param {Layout} layout
- * @param {number} place in the flat list
+ * @param {number} flatIndex in the flat list
  * @returns {Point}
  */
-export function spotOf(layout, place) {
-  const { across, down, beside, stepRight, stepDown } = layout;
-  const matrix = Math.floor(place / (across * down));
-  const row = Math.floor(place / across) % down;
-  return [(matrix % beside) * stepRight + (place % across), Math.floor(matrix / beside) * stepDown + row];
+export function cellPosition(layout, flatIndex) {
+  const { across, down, sideBySide, stepRight, stepDown } = layout;
+  const matrix = Math.floor(flatIndex / (across * down));
+  const row = Math.floor(flatIndex / across) % down;
+  return [(matrix % sideBySide) * stepRight + (flatIndex % across), Math.floor(matrix / sideBySide) * stepDown + row];
 }
 
 /**
- * The number whose cell is at a place of the drawing; null between matrices and outside.
+ * The index of the number whose cell is at a point of the drawing; null between matrices and outside.
  * @param {Layout} layout
  * @param {number} x
  * @param {number} y
  */
-export function placeAt(layout, x, y) {
-  const { across, down, beside, below, stepRight, stepDown } = layout;
+export function indexAt(layout, x, y) {
+  const { across, down, sideBySide, stacked, stepRight, stepDown } = layout;
   const [column, row] = [Math.floor(x / stepRight), Math.floor(y / stepDown)];
   const [i, j] = [Math.floor(x - column * stepRight), Math.floor(y - row * stepDown)];
-  if (column < 0 || row < 0 || column >= beside || row >= below || i >= across || j >= down) return null;
-  return ((row * beside + column) * down + j) * across + i;
+  if (column < 0 || row < 0 || column >= sideBySide || row >= stacked || i >= across || j >= down) return null;
+  return ((row * sideBySide + column) * down + j) * across + i;
 }
 
-/** A number's index along each axis. @param {number} place @param {number[]} shape */
-export function indexOf(place, shape) {
+/** A number's index along each axis. @param {number} flatIndex @param {number[]} shape */
+export function indexOf(flatIndex, shape) {
   const index = [];
-  let rest = place;
+  let rest = flatIndex;
   for (const size of [...shape].reverse()) {
     index.unshift(rest % size);
     rest = Math.floor(rest / size);
@@ -70,7 +70,7 @@ export function indexOf(place, shape) {
 /**
  * The colour of a number: from -16 to 16, and 0 for a plain zero only; or "NaN", "Infinity",
  * "-Infinity", "True", "False".
- * @param {Held} number text for what JSON does not know
+ * @param {Numeric} number text for what JSON cannot represent
  * @param {Kind} kind
  * @param {number} scale the size that has the full colour
  */
@@ -81,14 +81,14 @@ export function levelOf(number, kind, scale) {
   return Math.sign(value) * Math.min(LEVELS, Math.ceil((LEVELS * Math.abs(value)) / scale));
 }
 
-/** The places of the numbers of each level. @param {Held[]} numbers @param {Kind} kind @param {number} scale */
-export function placesByLevel(numbers, kind, scale) {
+/** The indices of the numbers of each level. @param {Numeric[]} numbers @param {Kind} kind @param {number} scale */
+export function indicesByLevel(numbers, kind, scale) {
   /** @type {Map<number|string, number[]>} */
   const found = new Map();
-  numbers.forEach((number, place) => {
+  numbers.forEach((number, flatIndex) => {
     const level = levelOf(number, kind, scale);
     if (!found.has(level)) found.set(level, []);
-    /** @type {number[]} */ (found.get(level)).push(place);
+    /** @type {number[]} */ (found.get(level)).push(flatIndex);
   });
   return found;
 }
@@ -98,8 +98,8 @@ export function axisName({ shape, symbols }, axis) {
   return symbols[axis] === String(shape[axis]) ? `axis ${axis}` : symbols[axis];
 }
 
-/** A place along an axis: "heads 2", "axis 1: 2". @param {Shaped} step @param {number} axis @param {number} at */
-export function axisPlace(step, axis, at) {
+/** A position along an axis: "heads 2", "axis 1: 2". @param {Shaped} step @param {number} axis @param {number} at */
+export function axisPosition(step, axis, at) {
   const name = axisName(step, axis);
   return name === step.symbols[axis] ? `${name} ${at}` : `${name}: ${at}`;
 }
@@ -115,8 +115,8 @@ export function sizeOf(size) {
   return size === RAGGED ? "ragged" : String(size);
 }
 
-/** A number as it is: three decimals for what is no integer. @param {Held} number @param {Kind} kind */
-export function say(number, kind) {
+/** A number in words: an integer as it is, others with three decimals. @param {Numeric} number @param {Kind} kind */
+export function formatNumber(number, kind) {
   if (kind === "bool") return number ? "True" : "False";
   if (kind === "int") return String(number);
   const value = Number(number);
@@ -127,7 +127,7 @@ export function say(number, kind) {
 }
 
 /**
- * The labels of matrices along one direction: as many as have room.
+ * The labels of matrices along one direction: as many as fit.
  * @param {Shaped} step
  * @param {number[]} axes that count these matrices
  * @param {{distance: number, pitch: number, room: (text: string) => number}} about how far one is from
@@ -140,7 +140,7 @@ export function blockLabels(step, axes, { distance, pitch, room }) {
   /** @param {number} block */
   const named = (block) =>
     indexOf(block, sizes)
-      .map((at, i) => axisPlace(step, axes[i], at))
+      .map((at, i) => axisPosition(step, axes[i], at))
       .join(", ");
   /** @param {number} block */
   const plain = (block) => indexOf(block, sizes).join(", ");

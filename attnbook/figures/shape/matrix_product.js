@@ -1,6 +1,6 @@
-// A matrix product: the row of one factor and the column of the other that meet in a number of it.
+// A matrix product: each of its numbers is a row of one factor times a column of the other.
 /** @import { Point } from "../shared/types" */
-/** @import { Factor, Held, Meeting, Product, Step } from "./types" */
+/** @import { Factor, Numeric, Meeting, Product, Step } from "./types" */
 import { make, put } from "../shared/elements.js";
 import { tableRow } from "../shared/tables.js";
 import { GAP, indexOf, layoutOf } from "./layout.js";
@@ -9,13 +9,13 @@ import { box, cellShapes, frames, line } from "./pieces.js";
 const WIDEST = 22; // px of a cell
 
 /**
- * What meets in a number of a product.
+ * The row and the column that give a number of a product.
  * @param {{shape: number[], product: Product}} step
- * @param {number} place of the number
+ * @param {number} flatIndex of the number
  * @returns {Meeting}
  */
-export function meetingOf({ shape, product: { first, second, turned } }, place) {
-  const index = indexOf(place, shape);
+export function meetingOf({ shape, product: { first, second, turned } }, flatIndex) {
+  const index = indexOf(flatIndex, shape);
   const [row, column] = index.slice(-2);
   const [rows, columns] = [matrixOf(first, index), matrixOf(second, index)];
   const [length, width] = [first.shape.at(-1) ?? 0, second.shape.at(-1) ?? 0];
@@ -25,21 +25,21 @@ export function meetingOf({ shape, product: { first, second, turned } }, place) 
     column,
     rows,
     columns,
-    rowPlaces: along.map((k) => rows.start + row * length + k),
-    columnPlaces: along.map((k) => columns.start + (turned ? column * width + k : k * width + column)),
+    rowIndices: along.map((k) => rows.start + row * length + k),
+    columnIndices: along.map((k) => columns.start + (turned ? column * width + k : k * width + column)),
     rowName: `${first.name}[${[...rows.index, row, ":"].join(", ")}]`,
     columnName: `${second.name}[${[...columns.index, ...(turned ? [column, ":"] : [":", column])].join(", ")}]`,
   };
 }
 
 /**
- * The matrix of a factor that belongs to a number of the product; axes of size 1 serve all.
+ * The matrix of a factor that belongs to a number of the product; axes of size 1 are broadcast.
  * @param {Factor} factor
- * @param {number[]} place the number's index
+ * @param {number[]} target the number's index
  */
-function matrixOf({ shape }, place) {
+function matrixOf({ shape }, target) {
   const leading = shape.slice(0, -2);
-  const index = leading.map((size, axis) => (size === 1 ? 0 : place[place.length - shape.length + axis]));
+  const index = leading.map((size, axis) => (size === 1 ? 0 : target[target.length - shape.length + axis]));
   const which = leading.reduce((at, size, axis) => at * size + index[axis], 0);
   return { index, start: which * shape.slice(-2).reduce((a, b) => a * b) };
 }
@@ -47,17 +47,17 @@ function matrixOf({ shape }, place) {
 /** What the sum of products is divided by, in words. @param {Product} product */
 const over = ({ divisor }) => (divisor > 1 ? ` / √${divisor}` : "");
 
-/** A number's row and column, in words. @param {Step & {product: Product}} step @param {number} place */
-export function met(step, place) {
-  const { rowName, columnName } = meetingOf(step, place);
+/** A number's row and column, in words. @param {Step & {product: Product}} step @param {number} flatIndex */
+export function describeMeeting(step, flatIndex) {
+  const { rowName, columnName } = meetingOf(step, flatIndex);
   return `${rowName} · ${columnName}${over(step.product)}`;
 }
 
 /**
  * One matrix of a product, with the rows of one factor to its left and the columns of the other
- * above it, and the row and column of one number in figures.
+ * above it, and the row and column of one number as a table.
  * @param {Step & {product: Product}} step
- * @param {Held[][]} numbers
+ * @param {Numeric[][]} numbers
  */
 export function productOf(step, numbers) {
   const { product } = step;
@@ -65,21 +65,21 @@ export function productOf(step, numbers) {
   const words = make("p", { class: "product-words" });
   const [picture, table] = [productPicture(step, numbers), meetingTable(step, numbers)];
   const element = make("div", { class: "product" }, words, picture.element, table.element);
-  const called = (/** @type {number[]} */ index) => (index.length ? `[${index.join(", ")}]` : "");
-  /** @param {number} place */
-  const point = (place) => {
-    const found = meetingOf(step, place);
-    const left = `${first.name}${called(found.rows.index)}`;
-    const above = `${second.name}${called(found.columns.index)}${product.turned ? ", turned" : ""}`;
+  const formatIndex = (/** @type {number[]} */ index) => (index.length ? `[${index.join(", ")}]` : "");
+  /** @param {number} flatIndex */
+  const point = (flatIndex) => {
+    const found = meetingOf(step, flatIndex);
+    const left = `${first.name}${formatIndex(found.rows.index)}`;
+    const above = `${second.name}${formatIndex(found.columns.index)}${product.turned ? ", turned" : ""}`;
     const sum = `the sum of their products${over(product)}`;
     put(words, { text: `Left: ${left}. Above: ${above}. Where a row and a column meet: ${sum}.` });
-    picture.point(found, place);
+    picture.point(found, flatIndex);
     table.point(found);
   };
   return { element, point };
 }
 
-/** The two factors and the product, placed so that what meets lies in line. @param {Step & {product: Product}} step @param {Held[][]} numbers */
+/** The factors to the left of and above the product, aligned with its rows and columns. @param {Step & {product: Product}} step @param {Numeric[][]} numbers */
 function productPicture(step, numbers) {
   const { first, second, turned } = step.product;
   const [rows, columns, result] = [first, second, step].map((each) => numbers[each.numbers]);
@@ -100,9 +100,9 @@ function productPicture(step, numbers) {
       matrixAt([edge, edge], [down, across], result.slice(start), step),
     );
   };
-  /** @param {Meeting} found @param {number} place */
-  const point = (found, place) => {
-    const start = place - found.row * across - found.column;
+  /** @param {Meeting} found @param {number} flatIndex */
+  const point = (found, flatIndex) => {
+    const start = flatIndex - found.row * across - found.column;
     if (start !== drawn) draw(found, start);
     drawn = start;
     const [x, y] = [edge + found.column, edge + found.row];
@@ -111,14 +111,14 @@ function productPicture(step, numbers) {
   return { element, point };
 }
 
-/** @param {Point} place @param {number[]} shape @param {Held[]} held its numbers, and more @param {Factor} factor */
-function matrixAt([x, y], shape, held, factor) {
+/** @param {Point} corner @param {number[]} shape @param {Numeric[]} numbers its numbers, and more @param {Factor} factor */
+function matrixAt([x, y], shape, numbers, factor) {
   const layout = layoutOf(shape);
-  const shapes = cellShapes(layout, held.slice(0, shape[0] * shape[1]), factor);
+  const shapes = cellShapes(layout, numbers.slice(0, shape[0] * shape[1]), factor);
   return make("svg:g", { transform: `translate(${x} ${y})` }, ...shapes, frames(layout));
 }
 
-/** A row, a column, their products and the sum, in figures. @param {Step & {product: Product}} step @param {Held[][]} numbers */
+/** A row, a column, their products and the sum, as a table. @param {Step & {product: Product}} step @param {Numeric[][]} numbers */
 function meetingTable({ product }, numbers) {
   const [first, second] = [product.first, product.second].map((factor) => numbers[factor.numbers]);
   const length = product.first.shape.at(-1) ?? 0;
@@ -128,18 +128,18 @@ function meetingTable({ product }, numbers) {
   const element = make("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "row and column" }, table);
   /** @param {Meeting} found */
   const point = (found) => {
-    const row = found.rowPlaces.map((at) => Number(first[at]));
-    const column = found.columnPlaces.map((at) => Number(second[at]));
+    const row = found.rowIndices.map((at) => Number(first[at]));
+    const column = found.columnIndices.map((at) => Number(second[at]));
     const products = row.map((number, k) => number * column[k]);
     const sum = products.reduce((a, b) => a + b, 0) / Math.sqrt(product.divisor);
     const names = [found.rowName, found.columnName, "products", `their sum${over(product)}`];
-    [row, column, products, [sum]].forEach((held, i) => lines[i].set(names[i], held));
+    [row, column, products, [sum]].forEach((numbers, i) => lines[i].set(names[i], numbers));
   };
   return { element, point };
 }
 
-/** A matrix's columns as rows. @param {Held[]} numbers @param {number} width */
+/** A matrix's columns as rows. @param {Numeric[]} numbers @param {number} width */
 function turn(numbers, width) {
   const height = numbers.length / width;
-  return numbers.map((_, place) => numbers[(place % height) * width + Math.floor(place / height)]);
+  return numbers.map((_, flatIndex) => numbers[(flatIndex % height) * width + Math.floor(flatIndex / height)]);
 }

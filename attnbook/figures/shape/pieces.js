@@ -1,19 +1,19 @@
 // The parts of the shape figure: a tensor drawn, the source, the tables.
 /** @import { Point } from "../shared/types" */
-/** @import { BlockLabel, Held, Layout, Measure, Step } from "./types" */
+/** @import { BlockLabel, Numeric, Layout, Measure, Step } from "./types" */
 import { make, put } from "../shared/elements.js";
 import {
   axisName,
   blockLabels,
+  cellPosition,
+  formatNumber,
+  indexAt,
   indexOf,
+  indicesByLevel,
   LEVELS,
   layoutOf,
-  placeAt,
-  placesByLevel,
-  say,
   sized,
   sizeOf,
-  spotOf,
 } from "./layout.js";
 
 const MOST_PRINTED = 256; // integers that are printed in their cells
@@ -22,11 +22,11 @@ const CHARACTER = 6.6; // px of a label
 const [LEAST, MOST] = [7, 22]; // px of a cell
 const TALLEST = 640; // px of a drawing, unless its cells would be too small
 
-/** The colour of a level. @param {Held} level */
-export function paintOf(level) {
+/** The colour of a level. @param {Numeric} level */
+export function colorOf(level) {
   if (level === "True") return "var(--quiet)";
   const number = Number(level);
-  if (!number || !Number.isFinite(number)) return "var(--ground)"; // zero, or what has a sign
+  if (!number || !Number.isFinite(number)) return "var(--ground)"; // zero, or a value with a sign
   const share = Math.round(12 + (88 * Math.abs(number)) / LEVELS);
   return `color-mix(in oklab, var(--key-${number > 0 ? "first" : "last"}) ${share}%, var(--ground))`;
 }
@@ -34,11 +34,11 @@ export function paintOf(level) {
 export const line = { fill: "none", "vector-effect": "non-scaling-stroke" };
 /** @param {number} number */
 const tidy = (number) => Number(number.toFixed(3)); // to a thousandth of a cell
-/** The outline of a cell, or what is `edge` inside of it. @param {Point} spot @param {number} edge */
+/** The outline of a cell, inset by `edge`. @param {Point} position @param {number} edge */
 export const box = ([x, y], edge) =>
   `M${tidy(x + edge)} ${tidy(y + edge)}h${1 - 2 * edge}v${1 - 2 * edge}h${2 * edge - 1}z`;
-// What is no plain number has a sign of its own: a stroke, a cross, a ring.
-/** @type {Record<string, ((spot: Point) => string) | undefined>} */
+// Values that are not finite numbers have signs: a stroke, a cross, a plus.
+/** @type {Record<string, ((position: Point) => string) | undefined>} */
 const SIGNS = {
   False: ([x, y]) => `M${tidy(x + 0.2)} ${tidy(y + 0.8)}l.6 -.6`,
   NaN: ([x, y]) => `M${tidy(x + 0.2)} ${tidy(y + 0.2)}l.6 .6m-.6 0l.6 -.6`,
@@ -47,59 +47,59 @@ const SIGNS = {
 };
 
 /**
- * The cells of a tensor: one shape for each colour, so that thousands are drawn at once.
+ * The cells of a tensor: one shape per colour, because thousands of elements would be slow.
  * @param {Layout} layout
- * @param {Held[]} numbers
+ * @param {Numeric[]} numbers
  * @param {Pick<Step, "kind" | "scale">} step
  */
 export function cellShapes(layout, numbers, { kind, scale }) {
   const shapes = [];
-  for (const [level, places] of placesByLevel(numbers, kind, scale)) {
-    const spots = places.map((place) => spotOf(layout, place));
-    const d = spots.map((spot) => box(spot, 0.03)).join("");
-    shapes.push(make("svg:path", { class: "level", "data-level": level, d, fill: paintOf(level) }));
+  for (const [level, flatIndices] of indicesByLevel(numbers, kind, scale)) {
+    const positions = flatIndices.map((flatIndex) => cellPosition(layout, flatIndex));
+    const d = positions.map((position) => box(position, 0.03)).join("");
+    shapes.push(make("svg:path", { class: "level", "data-level": level, d, fill: colorOf(level) }));
     if (SIGNS[level])
-      shapes.push(make("svg:path", { ...line, class: `sign ${level}`, d: spots.map(SIGNS[level]).join("") }));
+      shapes.push(make("svg:path", { ...line, class: `sign ${level}`, d: positions.map(SIGNS[level]).join("") }));
   }
   return shapes;
 }
 
 /** A frame around each matrix. @param {Layout} layout */
-export function frames({ across, down, beside, below, stepRight, stepDown }) {
-  const blocks = Array.from({ length: beside * below }, (_, i) => [
-    (i % beside) * stepRight,
-    Math.floor(i / beside) * stepDown,
+export function frames({ across, down, sideBySide, stacked, stepRight, stepDown }) {
+  const blocks = Array.from({ length: sideBySide * stacked }, (_, i) => [
+    (i % sideBySide) * stepRight,
+    Math.floor(i / sideBySide) * stepDown,
   ]);
   const d = blocks.map(([x, y]) => `M${x} ${y}h${across}v${down}h${-across}z`).join("");
   return make("svg:path", { ...line, class: "frame", d });
 }
 
-/** Whether a tensor's numbers are printed in its cells. @param {Step} step @param {Held[]} numbers */
+/** Whether a tensor's numbers are printed in its cells. @param {Step} step @param {Numeric[]} numbers */
 export function isPrinted({ kind }, numbers) {
   return kind === "int" && numbers.length <= MOST_PRINTED;
 }
 
-/** How wide a cell must be at least, in px. @param {Step} step @param {Held[]} numbers */
-export function leastCell(step, numbers) {
+/** How wide a cell must be at least, in px. @param {Step} step @param {Numeric[]} numbers */
+export function leastCellWidth(step, numbers) {
   if (!isPrinted(step, numbers)) return LEAST;
   return Math.max(MOST, ...numbers.map((number) => 8 * String(number).length + 8));
 }
 
-/** The numbers in their cells. @param {Layout} layout @param {Held[]} numbers */
+/** The numbers in their cells. @param {Layout} layout @param {Numeric[]} numbers */
 function printed(layout, numbers) {
-  return numbers.map((number, place) => {
-    const [x, y] = spotOf(layout, place);
+  return numbers.map((number, flatIndex) => {
+    const [x, y] = cellPosition(layout, flatIndex);
     return make("span", { text: number, style: `--x: ${x}; --y: ${y}` });
   });
 }
 
 /**
- * The names of the matrices: above each column of them, and beside each row.
+ * The names of the matrices: above each column of them, and to the left of each row.
  * @param {Step} step
  * @param {Layout} layout
  * @param {number} cell px
  */
-function labelsOf(step, layout, cell) {
+function blockLabelsOf(step, layout, cell) {
   const { stackAxes, stepRight, stepDown } = layout;
   const count = step.shape.length;
   /** @param {BlockLabel[]} labels */
@@ -117,7 +117,7 @@ function labelsOf(step, layout, cell) {
 }
 
 /**
- * What the rows and the columns of each matrix are, and what is side by side, if no label says so.
+ * The names of the axes: rows, columns, and the matrices side by side if no label names them.
  * @param {Step} step
  * @param {string} unnamed "" if a label says so
  */
@@ -134,28 +134,28 @@ function axesLine(step, unnamed) {
 }
 
 /**
- * How wide a drawing is: in cells, and beside them in px.
+ * How wide a drawing is: its cells, and its labels in px.
  * @param {Step} step
- * @param {Held[]} numbers
+ * @param {Numeric[]} numbers
  * @returns {Measure}
  */
 export function measureOf(step, numbers) {
   const { columns, rows } = layoutOf(step.shape);
-  const least = leastCell(step, numbers);
+  const least = leastCellWidth(step, numbers);
   const cell = Math.max(least, Math.min(MOST, NARROW / Math.max(1, columns)));
   const most = Math.max(least, Math.min(MOST, TALLEST / Math.max(1, rows)));
-  return { columns, least, most, cell, edge: labelsOf(step, layoutOf(step.shape), cell).edge };
+  return { columns, least, most, cell, edge: blockLabelsOf(step, layoutOf(step.shape), cell).edge };
 }
 
 /**
- * A tensor, drawn; arrow keys, pointer and finger point at its numbers.
+ * A tensor as a drawing; arrow keys, mouse and touch point at its numbers.
  * @param {Step} step
- * @param {Held[]} numbers
- * @param {(place: number) => void} onPoint
+ * @param {Numeric[]} numbers
+ * @param {(flatIndex: number) => void} onPoint
  */
 export function drawing(step, numbers, onPoint) {
   const layout = layoutOf(step.shape);
-  const { tops, sides, edge, unnamed } = labelsOf(step, layout, measureOf(step, numbers).cell);
+  const { tops, sides, edge, unnamed } = blockLabelsOf(step, layout, measureOf(step, numbers).cell);
   const mark = make("svg:path", { ...line, class: "mark" });
   const content = cellShapes(layout, isPrinted(step, numbers) ? numbers.map(() => 0) : numbers, step);
   const viewBox = `0 0 ${layout.columns} ${layout.rows}`;
@@ -177,32 +177,33 @@ export function drawing(step, numbers, onPoint) {
     ...(tops.length ? [make("div", { class: "tops", "aria-hidden": true }, ...tops)] : []),
     make("div", { class: "plate" }, make("div", { class: "sides", "aria-hidden": true }, ...sides), cells),
   );
-  /** @param {number[]} places */
-  const point = (places) => put(mark, { d: places.map((place) => box(spotOf(layout, place), 0)).join("") });
+  /** @param {number[]} flatIndices */
+  const point = (flatIndices) =>
+    put(mark, { d: flatIndices.map((flatIndex) => box(cellPosition(layout, flatIndex), 0)).join("") });
   return { element, point };
 }
 
 /**
- * Point at a number by pointer, finger and arrow keys.
+ * Point at a number by mouse, touch and arrow keys.
  * @param {HTMLElement} cells
  * @param {Layout} layout
  * @param {number} count
- * @param {(place: number) => void} onPoint
+ * @param {(flatIndex: number) => void} onPoint
  */
 function listen(cells, layout, count, onPoint) {
   /** @type {number | null} */
   let pointed = null;
-  /** @param {number | null} place null for none */
-  const go = (place) => {
-    if (place === null || place < 0 || place >= count) return;
-    pointed = place;
-    onPoint(place);
+  /** @param {number | null} flatIndex null for none */
+  const go = (flatIndex) => {
+    if (flatIndex === null || flatIndex < 0 || flatIndex >= count) return;
+    pointed = flatIndex;
+    onPoint(flatIndex);
   };
   /** @param {PointerEvent} event */
   const here = (event) => {
     const frame = /** @type {Element} */ (cells.firstElementChild).getBoundingClientRect();
     const [x, y] = [(event.clientX - frame.left) / frame.width, (event.clientY - frame.top) / frame.height];
-    go(placeAt(layout, x * layout.columns, y * layout.rows));
+    go(indexAt(layout, x * layout.columns, y * layout.rows));
   };
   cells.addEventListener("pointermove", here);
   cells.addEventListener("pointerdown", here);
@@ -221,9 +222,9 @@ function listen(cells, layout, count, onPoint) {
 }
 
 /**
- * What the colours are: the ends of the scale, or the signs of what is no number on it.
+ * The legend of the colours: the ends of the scale, and the signs of values outside it.
  * @param {Step} step
- * @param {Held[]} numbers
+ * @param {Numeric[]} numbers
  */
 export function legend(step, numbers) {
   const { kind, scale } = step;
@@ -235,30 +236,30 @@ export function legend(step, numbers) {
     );
   if (kind === "unreadable" || isPrinted(step, numbers) || !numbers.length) return make("div", { class: "legend" });
   const odd = ["NaN", "Infinity", "-Infinity"].filter((level) => numbers.includes(level));
-  const ramp = Array.from({ length: 2 * LEVELS + 1 }, (_, i) => paintOf(i - LEVELS));
+  const ramp = Array.from({ length: 2 * LEVELS + 1 }, (_, i) => colorOf(i - LEVELS));
   return make(
     "div",
     { class: "legend" },
-    make("span", { text: say(-scale, kind) }),
+    make("span", { text: formatNumber(-scale, kind) }),
     make(
       "span",
       { class: "ramp", "aria-hidden": true, style: `background: linear-gradient(to right, ${ramp.join(", ")})` },
       make("i"),
     ),
-    make("span", { text: say(scale, kind) }),
-    ...odd.flatMap((level) => [swatch(level), make("span", { text: say(level, "float") })]),
+    make("span", { text: formatNumber(scale, kind) }),
+    ...odd.flatMap((level) => [swatch(level), make("span", { text: formatNumber(level, "float") })]),
   );
 }
 
 /** A cell of a colour. @param {string} level */
 function swatch(level) {
   const sign = SIGNS[level] ? [make("svg:path", { ...line, class: `sign ${level}`, d: SIGNS[level]([0, 0]) })] : [];
-  const fill = make("svg:path", { d: box([0, 0], 0.03), fill: paintOf(level) });
+  const fill = make("svg:path", { d: box([0, 0], 0.03), fill: colorOf(level) });
   return make("svg:svg", { class: "swatch", viewBox: "0 0 1 1", "aria-hidden": true }, fill, ...sign);
 }
 
-/** What a number is called: its tensor and its index. @param {Step} step @param {number} place */
-export function called(step, place) {
-  const index = indexOf(place, step.shape);
+/** A number's tensor and index, such as "scores[0, 1]". @param {Step} step @param {number} flatIndex */
+export function indexedName(step, flatIndex) {
+  const index = indexOf(flatIndex, step.shape);
   return index.length ? `${step.name}[${index.join(", ")}]` : step.name;
 }

@@ -1,4 +1,4 @@
-"""Which tensors of a trace are matrix products of others: found by their numbers."""
+"""Which tensors of a trace are matrix products of others, found by comparing numbers."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from torch import Tensor
 from attnbook.tracing import Step
 
 RECENT = 24
-"""How many different tensors before a step are tried as its factors, and as many weights."""
+"""How many different tensors before a step, and how many weights, are tried as its factors."""
 NAME = re.compile(r"\w+")
 CLOSE = 1e-6
-"""How far from a sum of products a number may lie, as a share of the products' sizes."""
+"""How far a number may be from a sum of products, as a share of the products' sizes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,39 +27,45 @@ class Factor:
     """A tensor that may be a factor, in double precision.
 
     Args:
-        step: the latest that made it; `alike`, those before it that hold the same.
+        step: the latest step that made it.
+        duplicates: earlier steps with the same tensor.
     """
 
     step: Step
-    alike: tuple[Step, ...] = ()
+    duplicates: tuple[Step, ...] = ()
 
     def named_in(self, made: str) -> Step:
-        """Choose the step that an expression speaks of; else the latest."""
-        words = {*NAME.findall(made)} - {"return"}
-        spoken = [it for it in (self.step, *self.alike) if it.name in words]
-        return (spoken or [self.step])[0]
+        """Choose the step whose name occurs in an expression, else the latest."""
+        names = {*NAME.findall(made)} - {"return"}
+        named = [it for it in (self.step, *self.duplicates) if it.name in names]
+        return (named or [self.step])[0]
 
     @cached_property
     def numbers(self) -> Tensor:
-        """Its numbers; none where some are not finite, which no product can be known by."""
-        held = self.step.numbers
-        usable = held is not None and held.is_floating_point() and held.dim() > 1 and held.numel()
-        finite = usable and held is not None and bool(held.isfinite().all())
-        return held.double() if finite and held is not None else torch.empty(0)
+        """Its numbers; empty if some are not finite, because then no product can be found."""
+        numbers = self.step.numbers
+        usable = (
+            numbers is not None
+            and numbers.is_floating_point()
+            and numbers.dim() > 1
+            and numbers.numel()
+        )
+        finite = usable and numbers is not None and bool(numbers.isfinite().all())
+        return numbers.double() if finite and numbers is not None else torch.empty(0)
 
     @cached_property
     def sorted(self) -> Tensor:
-        """Its numbers in order, to know them again wherever they have moved."""
+        """Its numbers in ascending order, to recognize them after they have moved."""
         return self.numbers.flatten().sort().values
 
     @cached_property
     def last(self) -> tuple[list[float], list[float]]:
-        """The last row and the last column, which show most strangers up."""
+        """The last row and the last column, which rule out most other tensors."""
         matrix = self.numbers[(-1,) * (self.numbers.dim() - 2)]
         return matrix[-1].tolist(), matrix[:, -1].tolist()
 
-    def same(self, other: Factor) -> bool:
-        """Say whether another tensor has the same shape and numbers."""
+    def equals(self, other: Factor) -> bool:
+        """Return whether another tensor has the same shape and numbers."""
         return torch.equal(self.numbers, other.numbers)
 
 
@@ -68,7 +74,7 @@ class Product:
     """A step's tensor is `first @ second`, or `first @ second.mT`, over a root.
 
     Args:
-        turned: whether the second factor's rows are the columns that the first's rows meet.
+        turned: whether the second factor is transposed.
         divisor: the products' sums are divided by its square root; 1 leaves them as they are.
     """
 
@@ -81,7 +87,8 @@ class Product:
     def formula(self) -> str:
         """Write the product as Python and a root: "q @ k.mT / √4"."""
         root = f" / √{self.divisor}" if self.divisor > 1 else ""
-        return f"{_held(self.first.name)} @ {_held(self.second.name)}{'.mT' * self.turned}{root}"
+        first, second = _add_brackets(self.first.name), _add_brackets(self.second.name)
+        return f"{first} @ {second}{'.mT' * self.turned}{root}"
 
 
 class Products:
@@ -95,7 +102,7 @@ class Products:
     def find(self, step: Step) -> Product | None:
         """Find the latest two factors of a step's tensor, if it is a product of two.
 
-        A tensor that was there before has none: its numbers only came along.
+        A tensor whose numbers occurred before has none: it was only moved.
         """
         now = Factor(step)
         if not now.numbers.numel():
@@ -104,10 +111,12 @@ class Products:
         # Numbers that are all equal could be a product of almost anything.
         equal = bool(now.sorted[0] == now.sorted[-1])
         found = None if known or equal else self._factors(now)
-        # Of tensors that hold the same numbers, the latest is used for all.
-        others = [it for it in self.earlier if not it.same(now)]
-        alike = [step for it in self.earlier if it.same(now) for step in (it.step, *it.alike)]
-        self.earlier = [Factor(step, (*alike,)), *others][:RECENT]
+        # The latest of equal tensors represents all of them.
+        others = [it for it in self.earlier if not it.equals(now)]
+        duplicates = [
+            step for it in self.earlier if it.equals(now) for step in (it.step, *it.duplicates)
+        ]
+        self.earlier = [Factor(step, (*duplicates,)), *others][:RECENT]
         return found
 
     def _factors(self, made: Factor) -> Product | None:
@@ -115,7 +124,7 @@ class Products:
             for turned, column in enumerate(reversed(second.last)):
                 columns = second.numbers.mT if turned else second.numbers
                 for first in self.earlier:
-                    if not _may_be(made, first.last[0], column):
+                    if not _may_be_product(made, first.last[0], column):
                         continue
                     if divisor := divisor_of(made.numbers, first.numbers, columns):
                         name = made.step.name
@@ -124,8 +133,8 @@ class Products:
         return None
 
 
-def _may_be(made: Factor, row: list[float], column: list[float]) -> bool:
-    """Say whether the last number may be a sum of products, over a root or not."""
+def _may_be_product(made: Factor, row: list[float], column: list[float]) -> bool:
+    """Return whether the last number may be a sum of products, over a root or not."""
     if len(row) != len(column):
         return False
     total: float = sum(map(operator.mul, row, column))
@@ -135,8 +144,8 @@ def _may_be(made: Factor, row: list[float], column: list[float]) -> bool:
 
 
 def divisor_of(made: Tensor, rows: Tensor, columns: Tensor) -> int:
-    """Find the number whose root divides `rows @ columns` in `made`: 1, their length, or 0."""
-    if _shape(rows, columns) != made.shape:
+    """Find the divisor in `made = rows @ columns / √divisor`: 1, their length, or 0 for none."""
+    if _product_shape(rows, columns) != made.shape:
         return 0
     sums, sizes = rows @ columns, rows.abs() @ columns.abs()
     for divisor in (1, rows.shape[-1]):
@@ -145,15 +154,15 @@ def divisor_of(made: Tensor, rows: Tensor, columns: Tensor) -> int:
     return 0
 
 
-def _shape(rows: Tensor, columns: Tensor) -> tuple[int, ...]:
+def _product_shape(rows: Tensor, columns: Tensor) -> tuple[int, ...]:
     pairs = [*zip_longest(rows.shape[-3::-1], columns.shape[-3::-1], fillvalue=1)]
     if any(one != other and 1 not in (one, other) for one, other in pairs):
         return ()
     return (*(max(pair) for pair in reversed(pairs)), rows.shape[-2], columns.shape[-1])
 
 
-def _held(name: str) -> str:
-    """Put a name in brackets where a sign inside it would take part in the product."""
+def _add_brackets(name: str) -> str:
+    """Put a name in brackets if it contains an operator outside of brackets."""
     depth, bare = 0, ""
     for character in name:
         depth -= character in ")]"

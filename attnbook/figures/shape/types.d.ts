@@ -5,15 +5,15 @@ import type { Shown } from "../shared/types";
 export interface Traits extends Shown {
   sections: Section[];
   steps: Step[];
-  numbers: Held[][];
+  numbers: Numeric[][];
   step: number;
   remark: string;
 }
 
-/** A number of a tensor; text stands for what JSON or JavaScript would lose. */
-export type Held = number | string;
+/** A number of a tensor; text where JSON or JavaScript would lose the value. */
+export type Numeric = number | string;
 
-/** What a tensor holds. */
+/** The kind of a tensor's numbers. */
 export type Kind = "float" | "int" | "bool" | "unreadable";
 
 /** A function of the trace. */
@@ -22,13 +22,13 @@ export interface Section {
   lines: { number: number; source: string; notes: [kind: string, text: string][] }[];
 }
 
-/** The sizes of a tensor, and what each is called; -1 for one that differs from row to row. */
+/** The sizes of a tensor and their names; -1 for one that differs from row to row. */
 export interface Shaped {
   shape: number[];
   symbols: string[];
 }
 
-/** A step of the trace and the tensor that it made; `numbers` and `before` are places in lists, or -1. */
+/** A step of the trace and the tensor that it made; `numbers` and `before` are indices, or -1. */
 export interface Step extends Shaped {
   section: number;
   line: number;
@@ -54,25 +54,25 @@ export interface Product {
   formula: string;
 }
 
-/** What meets in a number: its row and column, and where both stand in the factors. */
+/** The row and column that give a number, and the indices of both in the factors. */
 export interface Meeting {
   row: number;
   column: number;
   rows: { index: number[]; start: number };
   columns: { index: number[]; start: number };
-  rowPlaces: number[];
-  columnPlaces: number[];
+  rowIndices: number[];
+  columnIndices: number[];
   rowName: string;
   columnName: string;
 }
 
-/** The places of a tensor's matrices, in cells; `stackAxes` are the sizes of what stands below each other. */
+/** The positions of a tensor's matrices, in cells; `stackAxes` are the sizes of the axes below each other. */
 export interface Layout {
   shape: number[];
   across: number;
   down: number;
-  beside: number;
-  below: number;
+  sideBySide: number;
+  stacked: number;
   stepRight: number;
   stepDown: number;
   stackAxes: number[];

@@ -11,11 +11,11 @@ from torch import Tensor, nn
 
 import attnbook
 from attnbook.figures.mask.figure import LIBRARIES, RULES
-from attnbook.figures.mask.rule_parser import evaluated
+from attnbook.figures.mask.rule_parser import evaluate_rule
 from attnbook.masking.interop import MaskRules
 from tests.masking.mask_rules import ALONE, JOINS
 
-# What tensors run as it is, and what they need as a table.
+# Rules that tensors run as they are, and rules that they need as a table.
 ON_TENSORS = [
     "(q >= k) & (q - k < 3)",
     "q >= k",
@@ -38,55 +38,59 @@ BY_TABLE = [
     "k < num_keys - 1",
     "(q >= k) * 1",
 ]
-# As much as the figure can show.
+# The largest figure.
 MOST = MaskRules(
     *(30, 32), valid_len=31, start=1, back=20, ahead=9, prefix=12, documents=(0,) * 15 + (1,) * 17
 )
-RULED = [*ON_TENSORS, *BY_TABLE, ""]
+RULE_TEXTS = [*ON_TENSORS, *BY_TABLE, ""]
 
 
-def chosen(rules: MaskRules) -> dict[str, Any]:
-    """The rules as the page has them."""
+def page_rules(rules: MaskRules) -> dict[str, Any]:
+    """The traits that hold these rules."""
     plain = {name: value for name, value in asdict(rules).items() if name in RULES}
     return plain | {"documents": rules.documents and [*rules.documents]}
 
 
-def setting(rules: MaskRules, text: str = "") -> dict[str, Any]:
-    """What the page gets, and the mask that it must show."""
+def make_setting(rules: MaskRules, text: str = "") -> dict[str, Any]:
+    """Make what the page gets, and the mask that it must show."""
     table = rules.table
     if text:
-        rows, error = evaluated(text, chosen(rules))
+        rows, error = evaluate_rule(text, page_rules(rules))
         assert rows, error
         table = tuple(tuple(row) for row in rows)
         rules = replace(rules, table=table)
     own = table and {"text": text or "a table", "table": table}
-    return {"rules": chosen(rules), "own": own or None, "visible": rules.visible().tolist()}
+    return {"rules": page_rules(rules), "own": own or None, "visible": rules.visible().tolist()}
 
 
-def settings() -> list[dict[str, Any]]:
-    """Each rule alone, and 200 joins; of those without a table most get a rule in Python."""
-    alone = [setting(rules) for rules in ALONE.values() if rules.num_queries <= rules.num_keys]
-    texts = ["" if rules.table else RULED[i % len(RULED)] for i, rules in enumerate(JOINS)]
-    most = [setting(MOST), setting(MOST, "q >= k or k % 2 == 0")]
-    return alone + most + [setting(rules, text) for rules, text in zip(JOINS, texts, strict=True)]
+def all_settings() -> list[dict[str, Any]]:
+    """Each rule alone, and 200 joins; most of those without a table get a rule in Python."""
+    alone = [make_setting(rules) for rules in ALONE.values() if rules.num_queries <= rules.num_keys]
+    texts = [
+        "" if rules.table else RULE_TEXTS[i % len(RULE_TEXTS)] for i, rules in enumerate(JOINS)
+    ]
+    most = [make_setting(MOST), make_setting(MOST, "q >= k or k % 2 == 0")]
+    return (
+        alone + most + [make_setting(rules, text) for rules, text in zip(JOINS, texts, strict=True)]
+    )
 
 
-def executed(library: str, code: str, rules: dict[str, Any]) -> Tensor:
-    """The mask of what a snippet computes: the keys that have a weight."""
+def execute_snippet(library: str, code: str, rules: dict[str, Any]) -> Tensor:
+    """Run a snippet and return its mask: the keys that have a weight."""
     num_queries, num_keys = rules["num_queries"], rules["num_keys"]
-    names = tensors(num_queries, num_keys) | GIVEN[library](num_queries, num_keys, code)
+    names = make_tensors(num_queries, num_keys) | NAMES_FOR[library](num_queries, num_keys, code)
     with warnings.catch_warnings():
-        # Eager flex_attention says once that it is slow; on the CPU there is no other.
+        # Eager flex_attention warns once that it is slow; on the CPU there is no other.
         warnings.filterwarnings("ignore", message="flex_attention called without torch.compile")
         exec(compile(code, library, "exec"), names)  # noqa: S102 - what the figure offers to copy
     seen = names["weights"] if library == "multihead" else names["output"]
     if library == "encoder":
-        seen = seen - names["inputs"]  # what goes past the attention
+        seen = seen - names["inputs"]  # the residual connection
     return seen[0].nan_to_num(0) != 0  # rows that see nothing are NaN in nn.MultiheadAttention
 
 
-def tensors(num_queries: int, num_keys: int) -> dict[str, Any]:
-    """Queries that score every key alike; each value is its key's own axis."""
+def make_tensors(num_queries: int, num_keys: int) -> dict[str, Any]:
+    """Queries with equal scores for all keys; each value is a unit vector."""
     return {
         "queries": torch.zeros(1, num_queries, num_keys),
         "keys": torch.ones(1, num_keys, num_keys),
@@ -94,19 +98,19 @@ def tensors(num_queries: int, num_keys: int) -> dict[str, Any]:
     }
 
 
-def nothing(*_: object) -> dict[str, Any]:
+def no_names(*_: object) -> dict[str, Any]:
     return {}
 
 
-def our_layer(*_: object) -> dict[str, Any]:
+def make_our_layer(*_: object) -> dict[str, Any]:
     return {"layer": attnbook.DotProductAttention()}
 
 
-def multihead_layer(_num_queries: int, num_keys: int, _code: str) -> dict[str, Any]:
+def make_multihead_layer(_num_queries: int, num_keys: int, _code: str) -> dict[str, Any]:
     return {"layer": nn.MultiheadAttention(num_keys, 1, batch_first=True)}
 
 
-def encoder_layer(_num_queries: int, num_keys: int, _code: str) -> dict[str, Any]:
+def make_encoder_layer(_num_queries: int, num_keys: int, _code: str) -> dict[str, Any]:
     """An encoder layer whose output is its input and the weights."""
     layer = nn.TransformerEncoderLayer(num_keys, 1, 1, dropout=0, batch_first=True)
     layer.norm1 = layer.norm2 = nn.Identity()
@@ -119,8 +123,8 @@ def encoder_layer(_num_queries: int, num_keys: int, _code: str) -> dict[str, Any
     return {"layer": layer, "inputs": one[None]}
 
 
-def model_of_transformers(num_queries: int, num_keys: int, code: str) -> dict[str, Any]:
-    """As a model of transformers reads a mask of two axes: 1 = visible, and its own order."""
+def make_model(num_queries: int, num_keys: int, code: str) -> dict[str, Any]:
+    """A stand-in for a model of transformers: 1 = visible, and its own order."""
     causal = "last" if "causal by itself" in code else None
     order = MaskRules(num_queries, num_keys, causal=causal).visible()
 
@@ -131,9 +135,9 @@ def model_of_transformers(num_queries: int, num_keys: int, code: str) -> dict[st
     return {"model": model, "input_ids": None}
 
 
-GIVEN = dict.fromkeys(LIBRARIES, nothing) | {
-    "attnbook": our_layer,
-    "multihead": multihead_layer,
-    "encoder": encoder_layer,
-    "transformers": model_of_transformers,
+NAMES_FOR = dict.fromkeys(LIBRARIES, no_names) | {
+    "attnbook": make_our_layer,
+    "multihead": make_multihead_layer,
+    "encoder": make_encoder_layer,
+    "transformers": make_model,
 }

@@ -1,26 +1,57 @@
-"""What the tests of the mask figure's module share: node's answers."""
+"""The mask figure's module, run in node."""
 
 from __future__ import annotations
 
 import pytest
 
 from attnbook.figures import MaskFigure
-from tests.figures.mask.cases import settings
-from tests.figures.mask.engine import run
+from attnbook.figures.mask.figure import LIBRARIES
+from tests.figures.mask.cases import all_settings
+from tests.figures.shared.node import in_node, written
+
+# Runs the figure's own module. JSON in, JSON out.
+PROGRAM = """
+import { readFileSync } from "node:fs";
+const task = JSON.parse(readFileSync(0, "utf-8"));
+const { module, settings, libraries, masks, texts, answers, programs } = task;
+const figure = await import(module);
+const shown = settings.map(({ rules, own }) => {
+    const ownRule = own && { ...own, vectorized: figure.isVectorized(own.text) };
+    const mask = figure.intersection(figure.visibleOf(rules), own && own.table);
+    return {
+        mask,
+        counts: figure.describeCounts(mask),
+        emptyRows: figure.describeEmptyRows(rules, mask),
+        snippets: libraries.map((library) => figure.snippet(library, rules, ownRule)),
+        mistakes: figure.commonMistakes(rules),
+        resized: [1, 2, 5, 13].map((num_keys) => figure.resizeRules(rules, { num_keys })),
+    };
+});
+process.stdout.write(JSON.stringify({
+    shown,
+    comparisons: masks.map(({ mask, rules }) => figure.compareWithGoal(mask, rules)),
+    names: masks.map(({ mask, rules }) => figure.nameOf(rules, mask)),
+    vectorized: texts.map(figure.isVectorized),
+    tables: answers.map(({ text, rules, answer }) => figure.tableFrom(text, rules, answer)),
+    programs: programs.map(({ text, rules }) => figure.programOf(text, rules)),
+}));
+"""
+NOTHING = {"settings": [], "masks": [], "texts": [], "answers": [], "programs": []}
 
 
-@pytest.fixture(scope="module")
-def page(tmp_path_factory):
-    """A function that asks the shipped module."""
-    return lambda **asked: run(str(MaskFigure._esm), tmp_path_factory.mktemp("mask"), **asked)
+@pytest.fixture(scope="session")
+def run_module(tmp_path_factory):
+    """A function that runs the shipped module with these inputs."""
+    module = written(str(MaskFigure._esm), tmp_path_factory.mktemp("mask"))
+    return lambda **inputs: in_node(PROGRAM, module, libraries=LIBRARIES, **NOTHING | inputs)
 
 
-@pytest.fixture(scope="module")
-def asked():
-    return settings()
+@pytest.fixture(scope="session")
+def settings():
+    return all_settings()
 
 
-@pytest.fixture(scope="module")
-def shown(page, asked):
+@pytest.fixture(scope="session")
+def shown(run_module, settings):
     """What the page shows for each setting."""
-    return page(settings=asked)["shown"]
+    return run_module(settings=settings)["shown"]

@@ -1,4 +1,4 @@
-"""The mask figure in a browser: what it shows is the mask of its controls, and it can be copied."""
+"""The mask figure in a browser: it shows the mask of its controls, and code to copy."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from playwright.sync_api import expect
 from attnbook.figures import MaskFigure
 from attnbook.figures.mask.figure import LIBRARIES
 from attnbook.masking.interop import MaskRules
-from tests.figures.mask.cases import chosen, executed
+from tests.figures.mask.cases import execute_snippet, page_rules
 from tests.figures.shared.page import DENY, PHONE, notebook, read_in_a_book, reading
 from tests.masking.mask_rules import JOINS
 from tests.tools.site.live_pages import book
 from tests.tools.site.site_checks import NARROW, WIDE
 
 FIRST_LOAD = 23_000  # bytes of the module and its style, packed by gzip -6
-NO_CLIPBOARD = "Object.defineProperty(navigator, 'clipboard', { value: undefined })"
+NO_CLIPBOARD = """Object.defineProperty(
+    navigator, 'clipboard', { value: undefined, configurable: true })"""
 PICTURE = MaskRules(6, 6, causal="last", back=2)
 CASES = {
     "no rule": {},
@@ -35,7 +36,7 @@ READ = reading("""
     counts: all('tbody tr').map((row) => Number([...row.cells].at(-1).dataset.value)),
     seen: figure.querySelector('.sees').getAttribute('d').split('z').length - 1,
     hidden: figure.querySelector('.hides').getAttribute('d').split('z').length - 1,
-    said: figure.querySelector('.readout').textContent,
+    readout: figure.querySelector('.readout').textContent,
 """)
 
 
@@ -48,15 +49,15 @@ def slider(figure, name):
     return figure.get_by_role("slider", name=name, exact=True)
 
 
-def agrees(figure, rules: MaskRules) -> bool:
-    """Whether picture, table and words show this mask."""
+def shows_mask(figure, rules: MaskRules) -> bool:
+    """Whether picture, table and readout show this mask."""
     seen, mask = figure.evaluate(READ), rules.visible()
     count = int(mask.sum())
     return (
         seen["mask"] == mask.tolist()
         and seen["counts"] == mask.sum(1).tolist()
         and (seen["seen"], seen["hidden"]) == (count, mask.numel() - count)
-        and seen["said"].startswith(f"{count} of {mask.numel()} pairs are visible")
+        and seen["readout"].startswith(f"{count} of {mask.numel()} pairs are visible")
     )
 
 
@@ -80,20 +81,20 @@ def test_at_the_ends_of_every_control_it_shows_our_mask(show):
     figure = show("no rule").figure
     for name, key, rules in ends:
         slider(figure, name).press(key)
-        assert agrees(figure, MaskRules(**{"num_queries": 6, "num_keys": 6} | rules)), name
+        assert shows_mask(figure, MaskRules(**{"num_queries": 6, "num_keys": 6} | rules)), name
 
 
-def test_anywhere_else_it_shows_our_mask_and_python_hears_of_it(show):
+def test_after_changes_from_python_it_shows_our_mask_and_saves_the_readers_changes(show):
     rng = Random(3)  # noqa: S311 - numbers to test with, no secrets
     joins = [rules for rules in JOINS if rules.table is None]
     shown = show("no rule")
     for rules in rng.sample(joins, 6):
-        shown.set(**chosen(rules))
-        assert agrees(shown.figure, rules), rules
+        shown.set(**page_rules(rules))
+        assert shows_mask(shown.figure, rules), rules
     saves = shown.saves()
     slider(shown.figure, "valid_len").press("Home")
     assert [*shown.get("valid_len"), shown.saves()] == [0, saves + 1]
-    assert not agrees(shown.figure, rules)  # what is wrong would be noticed
+    assert not shows_mask(shown.figure, rules)
 
 
 def test_order_is_one_choice_so_that_a_prefix_and_causal_never_meet(show):
@@ -104,22 +105,22 @@ def test_order_is_one_choice_so_that_a_prefix_and_causal_never_meet(show):
         ("prefix", {"prefix": 2}), ("none", {}),
     ]:  # fmt: skip
         order.select_option(choice)
-        assert agrees(figure, MaskRules(4, 6, **rules))
+        assert shows_mask(figure, MaskRules(4, 6, **rules))
         assert prefix.is_visible() == (choice == "prefix")
 
 
-def test_rows_that_see_nothing_are_marked_with_words(show):
+def test_rows_that_see_nothing_are_described_in_words(show):
     figure = show("empty rows").figure
     assert figure.locator(".counts span").all_inner_texts() == ["nothing", "nothing", "1"]
-    said = "Queries 3 and 4 see nothing: weights 0, output 0 in this book."
-    assert figure.locator(".mask-empty").inner_text() == said
+    expected = "Queries 3 and 4 see nothing: weights 0, output 0 in this book."
+    assert figure.locator(".mask-empty").inner_text() == expected
 
 
-def test_many_changes_at_once_end_at_the_last(show):
-    tab, figure, _, place = show("most")
-    many = "for (let back = 1; back <= 30; back += 1) models[place].set('back', back);"
-    tab.evaluate(f"place => {{ {many} }}", place)
-    assert agrees(figure, MaskRules(24, 32, causal="last", back=30))
+def test_of_many_changes_at_once_the_last_is_shown(show):
+    tab, figure, _, index = show("most")
+    many = "for (let back = 1; back <= 30; back += 1) models[index].set('back', back);"
+    tab.evaluate(f"index => {{ {many} }}", index)
+    assert shows_mask(figure, MaskRules(24, 32, causal="last", back=30))
 
 
 # The code
@@ -134,22 +135,23 @@ def test_the_code_of_each_library_is_shown_and_copied(show):
         figure.get_by_role("button", name="Copy").click()
         expect(figure.locator(".mask-line small")).to_have_text("Copied.")
         code = tab.evaluate("navigator.clipboard.readText()")
-        assert torch.equal(executed(library, code, chosen(PICTURE)), PICTURE.visible())
+        assert torch.equal(execute_snippet(library, code, page_rules(PICTURE)), PICTURE.visible())
     choice.select_option("transformers")
-    expect(figure.locator(".cannot")).to_contain_text("It cannot say a window")
+    expect(figure.locator(".cannot")).to_contain_text("It cannot express a window")
     assert figure.get_by_role("button", name="Copy").is_hidden()
     assert shown.get("library") == ["transformers"]
 
 
-def test_where_copying_is_forbidden_the_code_is_selected(alone):
-    with alone(MaskFigure()) as (tab, figure):
-        tab.evaluate(NO_CLIPBOARD)
-        figure.get_by_role("button", name="Copy").click()
-        expect(figure.locator(".mask-line small")).to_contain_text("the code is selected")
-        assert tab.evaluate("getSelection().toString()").startswith("# layer")
+def test_where_copying_is_forbidden_the_code_is_selected(show):
+    tab, figure, _, _ = show("no rule")
+    tab.evaluate(NO_CLIPBOARD)
+    figure.get_by_role("button", name="Copy").click()
+    expect(figure.locator(".mask-line small")).to_contain_text("the code is selected")
+    assert tab.evaluate("getSelection().toString()").startswith("# layer")
+    tab.evaluate("delete navigator.clipboard")
 
 
-# A rule of one's own, on a page of the book
+# A written rule, on a page of the book
 
 
 @pytest.fixture(scope="module")
@@ -169,38 +171,39 @@ def on_page(browser, home, width=WIDE, **options):
 
 
 def write(figure, text):
-    """Put this in place of the rule that is there."""
+    """Replace the reader's rule."""
     figure.get_by_role("textbox", name="your rule, in Python").fill(text)
 
 
-def said(figure):
-    return figure.locator(".mask-own .said")
+def message(figure):
+    return figure.locator(".mask-own .rule-message")
 
 
-def test_a_rule_is_drawn_at_once_named_and_said_to_each_library(browser, address):
+def test_a_written_rule_is_drawn_named_and_put_into_the_code(browser, address):
     with on_page(browser, address, script=DENY) as (_, figure, _puzzle):
         write(figure, "q - k < 3")
         expect(figure.locator(".readout")).to_have_text("15 of 36 pairs are visible (42 %).")
-        assert agrees(figure, PICTURE)
+        assert shows_mask(figure, PICTURE)
         expect(figure.locator("pre")).to_contain_text("mask = q - k < 3")
         write(figure, "k < q")
-        expect(said(figure)).to_contain_text(
+        expect(message(figure)).to_contain_text(
             "Compared with the rules set above: The query’s own key is hidden"
         )
         write(figure, "q>=k & q-k<3")
-        expect(said(figure)).to_contain_text("put brackets around each")
+        expect(message(figure)).to_contain_text("put brackets around each")
         write(figure, "q >= k and q - k < 3")
-        expect(said(figure)).to_contain_text("It is a window of 3 keys: back=2.")
+        expect(message(figure)).to_contain_text("It is a window of 3 keys: back=2.")
         expect(figure.locator("pre")).to_contain_text("table = torch.tensor([")
         slider(figure, "num_queries").press("ArrowLeft")
         expect(figure.locator("pre")).to_contain_text("[1, 1, 0, 0, 0, 0]")
-        assert agrees(figure, MaskRules(5, 6, causal="last", back=2))
+        assert shows_mask(figure, MaskRules(5, 6, causal="last", back=2))
         write(figure, "")
-        expect(said(figure)).to_be_empty()
-        assert agrees(figure, MaskRules(5, 6, causal="last"))
+        expect(message(figure)).to_be_empty()
+        assert shows_mask(figure, MaskRules(5, 6, causal="last"))
 
 
-def test_what_is_wrong_with_a_rule_is_said_in_pythons_words(browser, address):
+@pytest.mark.few(1)
+def test_an_error_in_a_written_rule_is_shown_in_pythons_words(browser, address):
     with on_page(browser, address) as (_, figure, _puzzle):
         for text, reason in [
             ("q >=", "SyntaxError: invalid syntax. Is a bracket open?"),
@@ -211,12 +214,13 @@ def test_what_is_wrong_with_a_rule_is_said_in_pythons_words(browser, address):
             ("~(q < k) and k", "write not"),
         ]:
             write(figure, text)
-            expect(said(figure)).to_contain_text(reason)
-            assert agrees(figure, MaskRules(6, 6, causal="last"))
+            expect(message(figure)).to_contain_text(reason)
+            assert shows_mask(figure, MaskRules(6, 6, causal="last"))
         write(figure, "k > 0")
         expect(figure.locator(".mask-empty")).to_contain_text("Query 0 sees nothing")
 
 
+@pytest.mark.few(1)
 def test_a_puzzle_is_solved_by_keyboard_alone(browser, address):
     with on_page(browser, address) as (tab, _figure, puzzle):
         verdict = puzzle.locator(".mask-verdict")
@@ -240,25 +244,26 @@ def test_by_touch_on_a_phone(browser, built, serve):
     with on_page(browser, serve(built.html), NARROW, **PHONE) as (tab, figure, puzzle):
         box = slider(figure, "valid_len").bounding_box()
         slider(figure, "valid_len").tap(position={"x": 3, "y": box["height"] / 2})
-        assert agrees(figure, MaskRules(6, 6, causal="last", valid_len=0))
+        assert shows_mask(figure, MaskRules(6, 6, causal="last", valid_len=0))
         puzzle.get_by_role("textbox").tap()
         tab.keyboard.insert_text("0 <= q - k < 3")
         expect(puzzle.locator(".mask-verdict")).to_have_text("✓ This is the picture.")
 
 
-def test_python_comes_at_the_first_touch_and_without_it_the_rest_lives(browser, address):
+@pytest.mark.few(1)
+def test_python_is_loaded_when_a_rule_is_written_and_the_rest_works_without_it(browser, address):
     with on_page(browser, address, script="delete window.WebAssembly") as (tab, figure, _puzzle):
-        asked = []
-        tab.on("request", lambda request: asked.append(request.url))
+        requests = []
+        tab.on("request", lambda request: requests.append(request.url))
         slider(figure, "start").press("End")
-        assert [url for url in asked if "python" in url] == []
+        assert [url for url in requests if "python" in url] == []
         write(figure, "q > k")
-        expect(said(figure)).to_contain_text(
+        expect(message(figure)).to_contain_text(
             "Nothing can run here: this browser has no WebAssembly"
         )
-        assert len([url for url in asked if "live/python.js" in url]) == 1
+        assert len([url for url in requests if "live/python.js" in url]) == 1
         slider(figure, "start").press("Home")
-        assert agrees(figure, MaskRules(6, 6, causal="last"))
+        assert shows_mask(figure, MaskRules(6, 6, causal="last"))
 
 
 def test_the_first_load_is_small(built):
@@ -269,12 +274,12 @@ def test_the_first_load_is_small(built):
 # In a notebook
 
 
-def test_without_a_python_in_the_page_the_kernel_is_asked(show):
-    tab, figure, _, place = shown = show("no rule")
-    python = MaskFigure()
+def test_in_a_notebook_the_kernel_evaluates_the_rule(show):
+    tab, figure, _, index = shown = show("no rule")
+    kernel = MaskFigure()
     write(figure, "q >= k")
     expect(figure.get_by_role("textbox")).to_have_value("q >= k")
-    tab.wait_for_function("place => models[place].get('predicate') === 'q >= k'", arg=place)
-    python.predicate = "q >= k"  # what the model's other end does
-    shown.set(table=python.table)
-    assert agrees(figure, MaskRules(6, 6, causal="last"))
+    tab.wait_for_function("index => models[index].get('predicate') === 'q >= k'", arg=index)
+    kernel.predicate = "q >= k"
+    shown.set(table=kernel.table)
+    assert shows_mask(figure, MaskRules(6, 6, causal="last"))

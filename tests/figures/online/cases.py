@@ -26,7 +26,7 @@ def random(
 
 
 def by_hand() -> tuple[Tensor, Tensor]:
-    """The chapter's: powers 2, 6 and 12, which share 1 to 3 to 6."""
+    """The chapter's numbers: powers 2, 6 and 12, with the ratios 1 : 3 : 6."""
     return torch.tensor([2.0, 6.0, 12.0]).log(), torch.tensor([[10.0], [20.0], [30.0]])
 
 
@@ -55,14 +55,14 @@ def figure_of(case: str, **options: str) -> OnlineSoftmaxFigure:
 
 @cache
 def chapters_lines() -> str:
-    """`online_attention` as the chapter has it."""
+    """The code of `online_attention` in the chapter."""
     cells = json.loads(CHAPTER.read_text("utf-8"))["cells"]
     sources = ["".join(cell["source"]) for cell in cells]
     return next(source for source in sources if source.startswith("def online_attention("))
 
 
 def chapters_output(scores: Tensor, values: Tensor, block: int, *, corrected: bool) -> Tensor:
-    """What the chapter's own lines give in float64, or what they give without the correction."""
+    """The output of the chapter's code in float64, with or without the correction."""
     lines, correction = chapters_lines(), "torch.exp(highest - new_highest)"
     assert correction in lines
     names = {"torch": torch, "math": math}
@@ -78,9 +78,9 @@ def chapters_output(scores: Tensor, values: Tensor, block: int, *, corrected: bo
 def truth(
     scores: Tensor, values: Tensor, block: int, *, corrected: bool
 ) -> list[dict[str, Tensor]]:
-    """What is carried after each step, by the definition of each number, not by a walk.
+    """The numbers after each step, each by its definition instead of step by step.
 
-    Without the correction, each power is seen from the highest score when its block came.
+    Without the correction, each power is relative to the highest score of its block's step.
     """
     scores, values = scores.double(), values.double()
     found = []

@@ -14,20 +14,21 @@ from tests.figures.shared.node import in_node, written
 
 CLOSE = 1e-12  # the contract asks for 1e-6
 WAYS = (False, True)
-# Runs the figure's own module: every number, at every step, both ways. JSON in, JSON out.
+# Runs the figure's own module: every number at every step, with and without the correction.
+# JSON in, JSON out.
 PROGRAM = """
 import { readFileSync } from "node:fs";
 const { module, states } = JSON.parse(readFileSync(0, "utf-8"));
 const figure = await import(module);
-const shown = states.map((state) => figure.shownOf({ get: (name) => state[name] }));
-const stories = shown.map(({ walks, outputs, plains }, i) => [0, 1].map((way) =>
+const shown = states.map((state) => figure.resultsOf({ get: (name) => state[name] }));
+const texts = shown.map(({ walks, outputs, plains }, i) => [0, 1].map((way) =>
   walks[way].map((_, step) => [
-    figure.story(walks[way], step, way === 1),
-    figure.verdict(figure.errorOf(outputs[way][step], plains[step]), false),
+    figure.describeStep(walks[way], step, way === 1),
+    figure.describeError(figure.errorOf(outputs[way][step], plains[step]), false),
   ])));
 const ends = [[[1, 2], [-1, 3]], [[0], [0]], [[-2]]].map(figure.reachOf);
 const finite = (_, x) => (x === -Infinity ? "none" : Number.isNaN(x) ? "NaN" : x);
-process.stdout.write(JSON.stringify({ shown, stories, ends }, finite));
+process.stdout.write(JSON.stringify({ shown, texts, ends }, finite));
 """
 RANDOM = 50
 
@@ -48,14 +49,14 @@ def random_states() -> list[dict]:
 
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory):
-    """What the shipped file computes for each case, and for random states after them."""
+    """The numbers of the shipped module for each case, then for random states."""
     states = [traits(figure_of(case)) for case in CASES] + random_states()
     module = written(str(OnlineSoftmaxFigure._esm), tmp_path_factory.mktemp("online"))
     return in_node(PROGRAM, module, states=states) | {"states": states}
 
 
 def wrong(state: dict, shown: dict) -> list[str]:
-    """Where the page's numbers are not torch's: the way, the step and the number."""
+    """Where the page's numbers differ from torch's: the number, the step, the correction."""
     scores, values = (torch.tensor(state[n], dtype=torch.float64) for n in ("scores", "values"))
     found = []
     for way in WAYS:
@@ -69,7 +70,7 @@ def wrong(state: dict, shown: dict) -> list[str]:
             old = torch.tensor(walk[step - 1]["powers"], dtype=torch.float64)
             parts = {
                 "before": (now["before"], old),
-                "kept": (now["kept"], old * now["correction"]),
+                "rescaled": (now["rescaled"], old * now["correction"]),
                 "parts": (math.fsum(now["powers"]), true["total"]),
             }
             pairs = {name: (seen[name], number) for name, number in true.items()} | parts
@@ -81,21 +82,21 @@ def wrong(state: dict, shown: dict) -> list[str]:
     return found
 
 
-def test_every_number_equals_torch_at_every_step_both_ways(answers):
+def test_every_number_equals_torch_at_every_step_with_and_without_the_correction(answers):
     names = [*CASES, *range(RANDOM)]
     pairs = zip(answers["states"], answers["shown"], strict=True)
     found = {name: wrong(*pair) for name, pair in zip(names, pairs, strict=True)}
-    assert {name: said for name, said in found.items() if said} == {}
+    assert {name: where for name, where in found.items() if where} == {}
 
 
-def test_the_error_of_the_corrected_walk_is_always_none(answers):
-    for stories in answers["stories"]:
-        assert {verdict for _, verdict in stories[1]} == {"error 0"}
+def test_the_error_of_the_corrected_walk_is_always_zero(answers):
+    for _, corrected in answers["texts"]:
+        assert {error for _, error in corrected} == {"error 0"}
 
 
-def test_each_step_of_the_chapters_case_is_told_in_words(answers):
-    without, corrected = answers["stories"][0]
-    assert [story for story, _ in corrected] == [
+def test_each_step_of_the_chapters_case_is_described(answers):
+    without, corrected = answers["texts"][0]
+    assert [text for text, _ in corrected] == [
         "Nothing is read yet. Press Next to read the first block.",
         "Block 1: its highest score is 0.693. There is nothing to correct yet.",
         "Block 2: the highest score rises from 0.693 to 1.792. So both old sums shrink: "
@@ -108,10 +109,10 @@ def test_each_step_of_the_chapters_case_is_told_in_words(answers):
         "× 0.500. They stay as they were.",
         "error −5.000",
     ]
-    falling = answers["stories"][list(CASES).index("falling scores")]
-    stays = "Block 2: the highest score stays 5.000. Nothing to correct: × 1."
-    assert falling[0][2] == falling[1][2] == [stays, "error 0"]
+    falling = answers["texts"][list(CASES).index("falling scores")]
+    unchanged = "Block 2: the highest score stays 5.000. Nothing to correct: × 1."
+    assert falling[0][2] == falling[1][2] == [unchanged, "error 0"]
 
 
-def test_an_axis_reaches_from_the_lowest_to_the_highest_sum(answers):
+def test_the_axis_of_a_sum_includes_its_lowest_and_highest_value(answers):
     assert answers["ends"] == [[-1, 3], [0, 1], [-2, 0]]

@@ -1,4 +1,4 @@
-"""The online softmax figure in a browser: after each step, what it shows is torch's."""
+"""The online softmax figure in a browser: after each step it shows torch's numbers."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from tests.figures.online.cases import CASES, figure_of, truth
 from tests.figures.shared.page import CLOSE, handle_centre
 from tests.tools.site.site_checks import JUDGED, NARROW, WIDE
 
+CHAPTER = "the chapter's"
 READ = """figure => ({
     step: Number(figure.querySelector('input[type=range]').value),
     corrected: !figure.querySelector('input[type=checkbox]').checked,
@@ -25,27 +26,17 @@ READ = """figure => ({
             part => part.getBBox().width),
     })),
     result: figure.querySelector('.result').innerText,
-    story: figure.querySelector('.readout').textContent,
+    readout: figure.querySelector('.readout').textContent,
 })"""
 
 
 @pytest.fixture(scope="module")
-def show(resizable):
-    given = resizable({case: figure_of(case) for case in CASES})
-
-    def go(case: str = "the chapter's", width: int = WIDE):
-        """The page knows the step alone: Python is not asked for it."""
-        tab, figure, state = given(case, width)
-        slider(figure).press("Home")
-        figure.get_by_role("checkbox").uncheck()
-        return tab, figure, state
-
-    return go
+def show(on_resizable_page):
+    return on_resizable_page({case: figure_of(case) for case in CASES})
 
 
-def disagreements(figure: Locator, state: dict) -> list[str]:
-    """What a figure shows that is not torch's for where its controls stand."""
-    seen = figure.evaluate(READ)
+def disagreements(seen: dict, state: dict) -> list[str]:
+    """What a figure shows that differs from torch's numbers for the state of its controls."""
     scores, values = (torch.tensor(state[n], dtype=torch.float64) for n in ("scores", "values"))
     both = {way: truth(scores, values, state["block"], corrected=way) for way in (True, False)}
     walk, step = both[seen["corrected"]], seen["step"]
@@ -69,10 +60,10 @@ def disagreements(figure: Locator, state: dict) -> list[str]:
     if step and not torch.allclose(widths.double(), parts / reach, atol=1e-3):
         wrong.append("bars")
     if step:
-        said = [seen["sums"][2]["number"], seen["sums"][5]["number"]]
+        printed = [seen["sums"][2]["number"], seen["sums"][5]["number"]]
         now = walk[step - 1]
         exact = [now["total"].item(), now["weighted"][0].item()]
-        if said != [decimals(x).replace("-", "−", 1) for x in exact]:
+        if printed != [decimals(x).replace("-", "−", 1) for x in exact]:
             wrong.append("printed numbers")
     return wrong
 
@@ -89,62 +80,66 @@ def slider(figure: Locator) -> Locator:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_the_first_step_and_the_last_equal_torch_both_ways(show, case):
-    _, figure, state = show(case)
-    for _ in range(2):
-        for step, press in ((0, "Home"), (1, "ArrowRight"), (figure_of(case).num_steps, "End")):
-            slider(figure).press(press)
-            assert figure.evaluate(READ)["step"] == step
-            assert disagreements(figure, state) == []
-        figure.get_by_text("without the correction").tap()
+def test_the_first_step_and_the_last_equal_torch_with_and_without_the_correction(show, case):
+    shown, steps = show(case), (0, 1, figure_of(case).num_steps)
+    changes = [{"step": n, "corrected": corrected} for corrected in (True, False) for n in steps]
+    for change, seen in zip(changes, shown.read_all(READ, changes), strict=True):
+        assert seen.items() >= change.items()
+        assert disagreements(seen, shown.state) == []
 
 
-def test_buttons_and_keys_walk_there_and_back(show):
-    tab, figure, state = show()
-    saved = tab.evaluate("models[0].saves")
+def test_buttons_and_keys_go_there_and_back(show):
+    _, figure, state, _ = shown = show(CHAPTER)
+    saves = shown.saves()
     steps = iter((1, 2, 3, 3, 2, 1, 0, 0))  # there is nothing beyond the ends
     for name in ("Next", "Back"):
         button(figure, name).focus()
         for key in ("Enter", "Space", "Enter", "Space"):
             button(figure, name).press(key)
-            assert figure.evaluate(READ)["step"] == next(steps)
-            assert disagreements(figure, state) == []
+            seen = figure.evaluate(READ)
+            assert seen["step"] == next(steps)
+            assert disagreements(seen, state) == []
             assert button(figure, name).evaluate("e => e === document.activeElement")
+    for key, step in (("ArrowRight", 1), ("End", 3), ("Home", 0)):
+        slider(figure).press(key)
+        assert figure.evaluate(READ)["step"] == step
     figure.get_by_role("checkbox").press("Space")
     assert figure.evaluate(READ)["corrected"] is False
-    assert disagreements(figure, state) == []
-    assert tab.evaluate("models[0].saves") > saved
+    figure.get_by_text("without the correction").tap()
+    assert figure.evaluate(READ)["corrected"] is True
+    assert shown.saves() == saves + 13
 
 
-# What it shows
+# Pictures and texts
 
 
-def test_the_old_sums_shrink_by_the_factor_that_is_told(show):
-    _, figure, _ = show()
+def test_the_old_sums_shrink_by_the_factor_in_the_text(show):
+    figure = show(CHAPTER).figure
     for _ in range(2):
         button(figure, "Next").click()
     seen = figure.evaluate(READ)
     assert [row["label"] for row in seen["sums"]] == ["before", "× 0.333", "+ block 2"] * 2
-    for before, kept in (seen["sums"][:2], seen["sums"][3:5]):
-        assert kept["widths"][0] == pytest.approx(before["widths"][0] / 3, abs=1e-3)
-    assert "× e^(0.693\u00a0−\u00a01.792) = × 0.333" in seen["story"]
+    for before, rescaled in (seen["sums"][:2], seen["sums"][3:5]):
+        assert rescaled["widths"][0] == pytest.approx(before["widths"][0] / 3, abs=1e-3)
+    assert "× e^(0.693\u00a0−\u00a01.792) = × 0.333" in seen["readout"]
 
 
-def test_without_the_correction_the_error_is_told_next_to_the_right_output(show):
-    _, figure, _ = show()
+def test_without_the_correction_the_error_is_next_to_the_right_output(show):
+    figure = show(CHAPTER).figure
     slider(figure).press("End")
-    for output, said in (("25.000", "the same: error 0"), ("20.000", "error −5.000")):
+    for output, error in (("25.000", "the same: error 0"), ("20.000", "error −5.000")):
         lines = [line.strip() for line in figure.evaluate(READ)["result"].split("\n")]
-        assert lines == [f"output so far {output}", "plain softmax of all keys 25.000", said]
+        assert lines == [f"output so far {output}", "plain softmax of all keys 25.000", error]
         figure.get_by_role("checkbox").check()
     labels = [row["label"] for row in figure.evaluate(READ)["sums"]]
     assert labels == ["before", "× 1", "+ block 3"] * 2
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("width", [WIDE, NARROW])
 @pytest.mark.parametrize("case", ["the chapter's", "a small last block"])
-def test_the_handle_is_the_edge_between_what_is_read_and_what_is_not(show, case, width):
-    tab, figure, state = show(case, width)
+def test_the_handle_is_between_the_keys_that_are_read_and_the_others(show, case, width):
+    tab, figure, state, _ = show(case, width)
     tab.add_style_tag(content=":focus-visible { outline: 0 !important }")
     bars, steps = figure.locator(".bars").bounding_box(), figure_of(case).num_steps
     for step in range(steps + 1):
@@ -155,35 +150,31 @@ def test_the_handle_is_the_edge_between_what_is_read_and_what_is_not(show, case,
         assert unread == (steps - step) * state["block"]
 
 
-# Looks
-
-LOOKED_AT = ["the chapter's", "a small last block", "the most"]
-
-
-@pytest.fixture(scope="module")
-def looked_at(on_one_page):
-    """A function that opens all these cases on one page."""
-    figures = [figure_of(case, caption="A caption.") for case in LOOKED_AT]
-    for figure, step, corrected in zip(figures, (3, 2, 32), (False, True, True), strict=True):
-        figure.step, figure.corrected = step, corrected
-    return on_one_page(figures)
-
-
-@pytest.mark.parametrize(("width", "scheme"), JUDGED)
-@pytest.mark.parametrize("case", LOOKED_AT)
-def test_it_fits_its_column_is_legible_and_pleases_axe(
-    looked_at, keep_picture, case, width, scheme
-):
-    page, place = looked_at(width, scheme), LOOKED_AT.index(case)
-    figure = page.figure(place)
-    keep_picture(figure, f"online-{case.replace(' ', '-')}-{width}-{scheme}")
-    assert page.problems(place) == []
-
-
 @pytest.mark.parametrize("motion", ["reduce", "no-preference"])
-def test_sums_shrink_before_the_eyes_of_those_who_do_not_mind(alone, motion):
-    with alone(figure_of("the chapter's"), reduced_motion=motion) as (_, figure):
-        for _ in range(2):
-            button(figure, "Next").click()
-        moving = figure.evaluate("figure => figure.getAnimations({ subtree: true }).length")
-        assert (moving > 0) == (motion == "no-preference")
+def test_sums_are_animated_unless_the_reader_prefers_reduced_motion(show, motion):
+    tab, figure, *_ = show(CHAPTER)
+    tab.emulate_media(reduced_motion=motion)
+    for _ in range(2):
+        button(figure, "Next").click()
+    moving = figure.evaluate("figure => figure.getAnimations({ subtree: true }).length")
+    tab.emulate_media(reduced_motion="reduce")
+    assert (moving > 0) == (motion == "no-preference")
+
+
+# Appearance
+
+VIEWS = {"a small last block": (2, True), "the most": (32, True), "the chapter's": (3, False)}
+
+
+def test_it_fits_its_column_is_legible_and_axe_finds_nothing(on_one_page, keep_picture, request):
+    cases = [*VIEWS] if request.config.getoption("--full") else [*VIEWS][:2]
+    made = [figure_of(case, caption="A caption.") for case in cases]
+    for figure, case in zip(made, cases, strict=True):
+        figure.step, figure.corrected = VIEWS[case]
+    open_views = on_one_page(made)
+    for width, scheme in JUDGED:
+        page = open_views(width, scheme)
+        for index, case in enumerate(cases):
+            name = f"online-{case.replace(' ', '-')}-{width}-{scheme}"
+            keep_picture(page.figure(index), name)
+            assert page.problems(index) == [], name

@@ -1,4 +1,4 @@
-"""Pooling figures of several kinds, and what PyTorch says of each in double precision."""
+"""Pooling figures of several kinds, and PyTorch's numbers for each in double precision."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def two() -> PoolingFigure:
 
 
 def equal_keys() -> PoolingFigure:
-    """All keys in one place, so that all weights are equal."""
+    """All keys at one position, so that all weights are equal."""
     return PoolingFigure(column(2, 2, 2), column(1, 5, 6), width=0.1)
 
 
@@ -51,7 +51,7 @@ def most_keys() -> PoolingFigure:
 
 
 def tiny_width() -> PoolingFigure:
-    """Scores of about minus 1e9, where a careless softmax divides 0 by 0."""
+    """Scores of about minus 1e9, where a naive softmax divides 0 by 0."""
     return few(width=1e-5, query=2.25)
 
 
@@ -61,12 +61,12 @@ def far_query() -> PoolingFigure:
 
 
 def between_steps() -> PoolingFigure:
-    """A query and a width at which no step of a slider lies."""
+    """A query and a width between the steps of the sliders."""
     return few(width=1.0123456789, query=3.00123456789)
 
 
 def far_from_zero() -> PoolingFigure:
-    """Keys that are close together for their size, as times are."""
+    """Keys with small distances for their size, such as times."""
     keys = torch.arange(1.7e9, 1.7e9 + 110, 10, dtype=torch.float64).reshape(1, -1, 1)
     return PoolingFigure(keys, (keys / 17).sin(), width=12)
 
@@ -87,11 +87,12 @@ CASES: dict[str, Callable[[], PoolingFigure]] = {
 }
 
 
-def truth(points: list[list[float]], query: float, width: float) -> dict[str, Tensor]:
-    """Scores, weights and output by the layers' own functions in float64."""
-    keys, values = torch.tensor(points, dtype=torch.float64).unbind(-1)
-    queries = torch.tensor(query, dtype=torch.float64).reshape(1, 1, 1)
-    scores = attnbook.gaussian_score(queries, keys.reshape(1, -1, 1), width)
+def truth(points: list[list[float]], queries: list[float], width: float) -> dict[str, Tensor]:
+    """Scores, weights and output for each query, by the layers' own functions in float64."""
+    keys, values = torch.tensor([points], dtype=torch.float64).split(1, dim=-1)
+    scores = attnbook.gaussian_score(
+        torch.tensor(queries, dtype=torch.float64).reshape(1, -1, 1), keys, width
+    )
     weights = attnbook.masked_softmax(scores)
-    output = attnbook.pool(weights, values.reshape(1, -1, 1))
-    return {"scores": scores[0, 0], "weights": weights[0, 0], "output": output[0, 0, 0]}
+    output = attnbook.pool(weights, values)
+    return {"scores": scores[0], "weights": weights[0], "output": output[0, :, 0]}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from typing import Any
 
@@ -37,7 +38,8 @@ const answers = states.map((state) => {
   const rows = changes.map((change) => figure.rowOf(model(change)));
   return { at, rows, sweep: figure.sweep(model({})) };
 });
-const [ticks, sharing] = [ranges.map((r) => figure.ticks(...r)), weights.map(figure.sharing)];
+const ticks = ranges.map((r) => figure.ticks(...r));
+const sharing = weights.map(figure.describeSharing);
 const plain = (_, v) => (typeof v === "number" && !Number.isFinite(v) ? "NaN" : v);
 const answer = JSON.stringify({ answers, ticks, sharing }, plain);
 process.stdout.write(answer.replaceAll('"NaN"', "NaN"));
@@ -60,7 +62,7 @@ each_case = pytest.mark.parametrize("name", CASES)
 
 @pytest.fixture(scope="module")
 def answer(tmp_path_factory) -> dict[str, Any]:
-    """What the shipped file answers, and the state of each case."""
+    """The numbers of the shipped module, and the state of each case."""
     dice = random.Random(7)  # noqa: S311 - any numbers will do
     states = [traits(case()) for case in CASES.values()]
     answers = in_node(
@@ -81,39 +83,40 @@ def answered(answer) -> dict[str, tuple[dict, dict]]:
 
 
 @each_case
-def test_scores_weights_and_output_equal_torch_wherever_the_sliders_are(answered, name):
+def test_scores_weights_and_output_equal_torch_at_all_positions_of_the_sliders(answered, name):
     state, answer = answered[name]
-    for row in answer["rows"]:
-        for key, expected in truth(state["points"], row["query"], row["width"]).items():
-            assert not differ(row[key], expected, CLOSE), (row["query"], row["width"], key)
+    rows = sorted(answer["rows"], key=lambda row: row["width"])
+    for width, group in itertools.groupby(rows, key=lambda row: row["width"]):
+        rows_of_width = list(group)
+        queries = [row["query"] for row in rows_of_width]
+        for key, expected in truth(state["points"], queries, width).items():
+            assert not differ([row[key] for row in rows_of_width], expected, CLOSE), (width, key)
 
 
 @each_case
 def test_the_curve_of_all_queries_equals_torch(answered, name):
     state, answer = answered[name]
-    for query, output in answer["sweep"]["curve"]:
-        expected = truth(state["points"], query, state["width"])["output"]
-        assert not differ(output, expected, CLOSE), query
+    queries, outputs = zip(*answer["sweep"]["curve"], strict=True)
+    assert not differ(
+        [*outputs], truth(state["points"], [*queries], state["width"])["output"], CLOSE
+    )
 
 
 @each_case
-def test_the_sliders_pass_the_places_that_python_names(answered, name):
+def test_the_sliders_have_the_positions_that_python_has(answered, name):
     state, answer = answered[name]
-    places, rows = places_on(state["axis"]), answer["rows"]
-    assert [row["query"] for row in rows[: len(places)]] == places
-    assert [query for query, _ in answer["sweep"]["curve"]] == places
-    assert [row["width"] for row in rows[len(places) : -COMBINATIONS]] == state["widths"]
+    queries, rows = places_on(state["axis"]), answer["rows"]
+    assert [row["query"] for row in rows[: len(queries)]] == queries
+    assert [query for query, _ in answer["sweep"]["curve"]] == queries
+    assert [row["width"] for row in rows[len(queries) : -COMBINATIONS]] == state["widths"]
     assert answer["at"] == list(range(len(state["widths"])))
 
 
 def test_half_of_all_queries_give_no_key_more_than_the_usual_weight(answered):
     state, answer = answered["few"]
-    largest = sorted(
-        truth(state["points"], query, state["width"])["weights"].max().item()
-        for query in places_on(state["axis"])
-    )
-    middle = largest[len(largest) // 2]
-    assert answer["sweep"]["usual"] == pytest.approx(middle, abs=1e-12)
+    weights = truth(state["points"], places_on(state["axis"]), state["width"])["weights"]
+    largest = sorted(weights.max(dim=-1).values.tolist())
+    assert answer["sweep"]["usual"] == pytest.approx(largest[len(largest) // 2], abs=1e-12)
 
 
 def test_a_query_far_from_all_keys_still_has_weights(answered):
@@ -121,13 +124,13 @@ def test_a_query_far_from_all_keys_still_has_weights(answered):
         rows = answered[name][1]["rows"]
         assert min(min(row["scores"]) for row in rows) < -1e7
         assert all(sum(row["weights"]) == pytest.approx(1, abs=1e-12) for row in rows)
-    # The nearest key, 7, takes it all.
+    # The nearest key, 7, has almost all the weight.
     far = answered["far_query"][1]["rows"][-COMBINATIONS - 1]
     assert far["query"] == 120
     assert far["weights"][-1] > 0.99
 
 
-def test_the_weight_is_shared_as_its_entropy_says(answer):
+def test_the_entropy_is_described_as_keys_that_share_evenly(answer):
     assert answer["sharing"] == list(SHARING.values())
 
 

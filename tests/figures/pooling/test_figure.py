@@ -1,4 +1,4 @@
-"""The pooling figure's Python half: what it refuses, what it holds and what it says."""
+"""The pooling figure in Python: its errors, its numbers and its text."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ REFUSED = [
     ({"width": 0}, "width must be positive and finite, got 0"),
     ({"width": torch.tensor(-2.0)}, "width must be positive and finite, got -2.0"),
     ({"width": torch.ones(2)}, "width must be one number, got shape (2,)"),
-    ({"width": 1e-200}, "scores must be finite wherever the sliders stand, got query 3 and width "
-     "1e-200"),
+    ({"width": 1e-200}, "scores must be finite at every position of the sliders, got query 3 "
+     "and width 1e-200"),
     ({"query": NAN}, "query must be finite, got nan"),
     ({"query": torch.tensor(INFINITE)}, "query must be finite, got inf at index (0,)"),
     ({"truth": lambda x: x.sqrt() - x.new_tensor(INFINITE)}, "truth must be finite, got -inf at "
@@ -63,7 +63,7 @@ REFUSED = [
     ("error", "changes", "message"),
     [(TypeError, *row) for row in WRONG_TYPES] + [(ValueError, *row) for row in REFUSED],
 )
-def test_what_cannot_be_shown_is_refused_with_its_reason(error, changes, message):
+def test_wrong_arguments_raise_an_error_of_one_sentence(error, changes, message):
     arguments = {"keys": column(1, 2, 5), "values": column(3, 5, 4)} | changes
     with pytest.raises(error, match=rf"^{re.escape(message)}$"):
         PoolingFigure(**arguments)
@@ -73,14 +73,18 @@ def test_what_cannot_be_shown_is_refused_with_its_reason(error, changes, message
     ("trait", "value", "message"),
     [
         ("query", NAN, "query must be finite, got nan"),
-        ("query", 1e200, "scores must be finite wherever the sliders stand, got query 1e+200"),
+        (
+            "query",
+            1e200,
+            "scores must be finite at every position of the sliders, got query 1e+200",
+        ),
         ("query", "2", "The 'query' trait"),
         ("width", 0.0, "width must be positive and finite, got 0.0"),
         ("width", INFINITE, "width must be positive and finite, got inf"),
-        ("width", 1e-300, "scores must be finite wherever the sliders stand, got query 4"),
+        ("width", 1e-300, "scores must be finite at every position of the sliders, got query 4"),
     ],
 )
-def test_a_trait_refuses_what_has_no_scores_and_stays(trait, value, message):
+def test_setting_a_trait_without_finite_scores_raises_and_changes_nothing(trait, value, message):
     figure = few()
     before = traits(figure)
     with pytest.raises(traitlets.TraitError, match=re.escape(message)):
@@ -88,7 +92,7 @@ def test_a_trait_refuses_what_has_no_scores_and_stays(trait, value, message):
     assert traits(figure) == before
 
 
-# What a figure holds and says
+# Numbers and text
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -110,7 +114,7 @@ def test_two_keys_by_hand():
     assert figure.output.item() == pytest.approx((3 * e + 5) / (e + 1))
 
 
-def test_the_text_tells_query_width_output_and_the_heaviest_keys():
+def test_the_text_has_query_width_output_and_the_heaviest_keys():
     figure = few(query=2.5)
     assert repr(figure) == (
         "PoolingFigure: Gaussian scores, width 1, query 2.5\n"
@@ -129,7 +133,7 @@ def test_the_text_tells_query_width_output_and_the_heaviest_keys():
     ]
 
 
-def test_query_and_width_start_where_they_are_told_to():
+def test_query_and_width_have_the_values_of_the_arguments():
     keys, values = column(0, 1, 2, 3), column(0, 1, 4, 9)
     assert PoolingFigure(keys, values).query == 1.5
     assert PoolingFigure(keys, values, query=1 / 3).query == 1 / 3
@@ -138,7 +142,7 @@ def test_query_and_width_start_where_they_are_told_to():
     assert (figure.width, figure.query) == (0.3, 0.1)  # not 0.300000012
 
 
-def test_a_learned_width_is_told_in_few_digits():
+def test_a_learned_width_is_written_with_few_digits():
     assert "width 0.199, query" in repr(few(width=0.1990396813))
     assert "width 12300, query" in repr(few(width=12345.6))
 
@@ -150,35 +154,25 @@ def test_the_widths_of_the_slider_are_round_and_begin_where_the_curve_is_a_stair
     assert widths == sorted(set(widths))
     assert widths[0] <= 1 / 20
     assert widths[-1] >= 23
-    # halfway between a key and the middle of its gap, the curve still has the key's value
-    asked = torch.tensor([[[7.25]]], dtype=torch.float64)
-    step = attnbook.kernel_pool(asked, keys, keys.square(), widths[0])
+    # Halfway between a key and the middle of its gap, the curve still has the key's value
+    query = torch.tensor([[[7.25]]], dtype=torch.float64)
+    step = attnbook.kernel_pool(query, keys, keys.square(), widths[0])
     assert step.item() == pytest.approx(49)
 
 
-def test_the_truth_is_asked_once_between_the_first_and_the_last_key():
-    asked = []
+def test_the_truth_is_called_once_between_the_first_and_the_last_key():
+    calls = []
 
     def curve(x):
-        asked.append(x)
+        calls.append(x)
         return true_curve(x)
 
     figure = noisy(truth=curve)
     keys = [key for key, _ in figure.points]
-    (grid,) = asked
+    (grid,) = calls
     assert grid.shape == (1, len(figure.truth), 1)
     assert (figure.truth[0][0], figure.truth[-1][0]) == pytest.approx((min(keys), max(keys)))
     assert len(figure.truth) > 100
     for x, y in figure.truth:
         assert y == pytest.approx(true_curve(torch.tensor(x)).item(), rel=1e-6)
     assert two().truth == []
-
-
-def test_a_figure_does_not_follow_its_tensors_and_leaves_them_alone():
-    keys, values = column(1, 2, 5), column(3, 5, 4)
-    figure = PoolingFigure(keys, values)
-    before = traits(figure)
-    assert (keys.flatten().tolist(), values.flatten().tolist()) == ([1, 2, 5], [3, 5, 4])
-    keys.zero_()
-    values.zero_()
-    assert traits(figure) == before

@@ -1,18 +1,74 @@
-"""The pooling figure in a browser: what moves under the finger is PyTorch's."""
+"""The pooling figure in a browser: it shows PyTorch's numbers wherever its sliders are."""
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
+import torch
+from playwright.sync_api import Locator
 
-from tests.figures.pooling.cases import CASES
-from tests.figures.pooling.page import DRAWN, PLACE, READ, disagreements, slider
-from tests.figures.shared.page import handle_centre
+from attnbook.figures.shared.axes import places_on
+from tests.figures.attention.cases import differ
+from tests.figures.pooling.cases import CASES, truth
+from tests.figures.shared.page import CLOSE, handle_centre
 from tests.tools.site.site_checks import JUDGED, NARROW, WIDE
 
+READ = """figure => {
+    const numbers = row => [...row.querySelectorAll('td[data-value]')].map(
+        cell => Number(cell.dataset.value));
+    const [query, width] = ['query', 'width'].map(name =>
+        figure.querySelector(`input[aria-label=${name}]`));
+    return {
+        query: Number(query.dataset.value), width: Number(width.dataset.value),
+        texts: [query, width].map(input => input.getAttribute('aria-valuetext')),
+        steps: [query, width].map(input => Number(input.value)),
+        rows: [...figure.querySelectorAll('tbody tr')].map(numbers),
+        output: figure.querySelector('.output-text').textContent,
+    };
+}"""
+QUERY_POSITION = """(figure, [name, [low, high]]) => {
+    const query = Number(figure.querySelector('input[aria-label=query]').dataset.value);
+    const box = figure.querySelector(name).getBoundingClientRect();
+    return box.left + box.width * (query - low) / (high - low);
+}"""
+DRAWN = """figure => {
+    const number = (element, name) => Number(element.getAttribute(name));
+    const [scores, , values] = [...figure.querySelectorAll('.graph')];
+    const [dot] = values.querySelectorAll('.output-dot');
+    const points = values.querySelector('.outputs').getAttribute('d').slice(1).split('L');
+    return {
+        stems: [...figure.querySelectorAll('.stem')].map(stem => 100 - number(stem, 'y2')),
+        scores: [...scores.querySelectorAll('.dot')].map(dot => number(dot, 'y1')),
+        dots: [...values.querySelectorAll('.dot')].map(dot => number(dot, 'stroke-opacity')),
+        output: [number(dot, 'x1'), number(dot, 'y1')],
+        curve: points.map(point => point.split(' ').map(Number)),
+    };
+}"""
 
-def captioned(name: str):
+
+def slider(figure: Locator, name: str) -> Locator:
+    """A figure's slider by its name."""
+    return figure.get_by_label(name, exact=True)
+
+
+def disagreements(seen: dict[str, Any], state: dict[str, Any]) -> list[str]:
+    """Where the numbers of a figure differ from PyTorch's for its query and width."""
+    expected = truth(state["points"], [seen["query"]], seen["width"])
+    *keys, last = seen["rows"]
+    output = expected["output"].item()
+    pairs = {
+        "points": ([row[:2] for row in keys], torch.tensor(state["points"], dtype=torch.float64)),
+        "scores": ([row[2] for row in keys], expected["scores"][0]),
+        "weights": ([row[3] for row in keys], expected["weights"][0]),
+        "last row": (last, torch.tensor([seen["query"], output, 1], dtype=torch.float64)),
+    }
+    wrong = [name for name, (shown, true) in pairs.items() if differ(shown, true, CLOSE)]
+    return wrong + ["text"] * (f"output {output:.3f}" != seen["output"])
+
+
+def make_figure(name: str):
     """The figure of a case, with a caption."""
     made = CASES[name]()
     made.caption = "Drag the query along the axis."
@@ -20,31 +76,35 @@ def captioned(name: str):
 
 
 @pytest.fixture(scope="module")
-def show(resizable):
-    return resizable({case: captioned(case) for case in CASES})
+def show(on_resizable_page):
+    return on_resizable_page({case: make_figure(case) for case in CASES})
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_start_ends_and_middle_of_each_slider_equal_torch(show, case):
-    _, figure, state = show(case)
-    seen = figure.evaluate(READ)
-    assert (seen["query"], seen["width"]) == (state["query"], state["width"])
-    numbers = [float(said) for said in seen["said"]]
+    shown = show(case)
+    state, queries = shown.state, places_on(shown.state["axis"])
+    widths = state["widths"]
+    changes = [
+        {"query": queries[query], "width": widths[width]}
+        for query in (0, len(queries) // 2, len(queries) - 1)
+        for width in (0, len(widths) // 2, len(widths) - 1)
+    ]
+    first, *others = shown.read_all(READ, [{}, *changes])
+    assert (first["query"], first["width"]) == (state["query"], state["width"])
+    numbers = [float(text) for text in first["texts"]]
     assert numbers == [pytest.approx(state["query"], rel=1e-9), float(f"{state['width']:.3g}")]
-    assert disagreements(figure, state) == []
-    for name in ("query", "width", "query"):
-        control = slider(figure, name)
-        low, high = (int(control.get_attribute(end)) for end in ("min", "max"))
-        for at in (low, high, (low + high) // 2):
-            control.fill(str(at))
-            assert control.input_value() == str(at)
-            assert disagreements(figure, state) == []
+    assert disagreements(first, state) == []
+    for change, seen in zip(changes, others, strict=True):
+        assert seen.items() >= change.items()
+        query, width = seen["steps"]
+        assert (queries[query], widths[width]) == (change["query"], change["width"])
+        assert disagreements(seen, state) == []
 
 
 def test_keys_move_query_and_width_by_a_step_and_to_their_ends(show):
-    tab, figure, state = show("few")
-    place = [*CASES].index("few")
-    saves = tab.evaluate(f"models[{place}].saves")
+    _, figure, state, _ = shown = show("few")
+    saves = shown.saves()
     low, high, step = state["axis"]
     for name, key, value in (
         ("query", "ArrowRight", state["query"] + step),
@@ -55,16 +115,18 @@ def test_keys_move_query_and_width_by_a_step_and_to_their_ends(show):
         ("width", "End", state["widths"][-1]),
     ):
         slider(figure, name).press(key)
-        assert figure.evaluate(READ)[name] == pytest.approx(value, abs=1e-12)
-        assert disagreements(figure, state) == []
-    saved = f"[models[{place}].saves, models[{place}].get('query'), models[{place}].get('width')]"
-    assert tab.evaluate(saved) == [saves + 6, high, state["widths"][-1]]
+        seen = figure.evaluate(READ)
+        assert seen[name] == pytest.approx(value, abs=1e-12)
+        assert disagreements(seen, state) == []
+    assert shown.saves() == saves + 6
+    assert shown.get("query", "width") == [high, state["widths"][-1]]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("width", [WIDE, NARROW])
 @pytest.mark.parametrize("case", ["few", "noisy"])
-def test_the_handle_is_the_query(show, case, width):
-    tab, figure, state = show(case, width)
+def test_the_handle_is_at_the_query(show, case, width):
+    tab, figure, state, _ = show(case, width)
     style = ".at-query, .key-ticks { visibility: hidden } :focus-visible { outline: 0 !important }"
     added = tab.add_style_tag(content=style)
     control = slider(figure, "query")
@@ -73,8 +135,8 @@ def test_the_handle_is_the_query(show, case, width):
         control.fill(str(at))
         centre = handle_centre(tab, control)
         for graph in (".scores", ".weights", ".values-plot"):
-            place = figure.evaluate(PLACE, [graph, state["axis"][:2]])
-            assert centre == pytest.approx(place, abs=1.5)
+            at_query = figure.evaluate(QUERY_POSITION, [graph, state["axis"][:2]])
+            assert centre == pytest.approx(at_query, abs=1.5)
         lines = figure.locator(".at-query").all()
         middles = [line.bounding_box()["x"] + 1 for line in lines]
         assert middles == pytest.approx([centre] * 4, abs=1.5)
@@ -83,11 +145,11 @@ def test_the_handle_is_the_query(show, case, width):
 
 @pytest.mark.parametrize(("how", "width"), [("drag", WIDE), ("tap", NARROW)])
 def test_a_dragged_and_a_tapped_query_equal_torch(show, how, width):
-    tab, figure, state = show("few", width)
+    tab, figure, state, _ = show("few", width)
     control, at = slider(figure, "query"), [".scores", state["axis"][:2]]
     control.scroll_into_view_if_needed()
     box = control.bounding_box()
-    middle, start = box["y"] + box["height"] / 2, figure.evaluate(PLACE, at)
+    middle, start = box["y"] + box["height"] / 2, figure.evaluate(QUERY_POSITION, at)
     for share in (0.2, 0.85):
         goal = box["x"] + share * box["width"]
         if how == "tap":
@@ -97,14 +159,14 @@ def test_a_dragged_and_a_tapped_query_equal_torch(show, how, width):
             tab.mouse.down()
             tab.mouse.move(goal, middle, steps=5)
             tab.mouse.up()
-        start = figure.evaluate(PLACE, at)
+        start = figure.evaluate(QUERY_POSITION, at)
         assert start == pytest.approx(goal, abs=3)
-        assert disagreements(figure, state) == []
+        assert disagreements(figure.evaluate(READ), state) == []
     assert figure.locator(".readout").inner_text() == "Point at a key for its numbers."
 
 
 def test_the_picture_follows_the_numbers(show):
-    _, figure, _ = show("few")
+    figure = show("few").figure
     for at in ("-15", "3", "-2"):
         slider(figure, "width").fill(at)
         slider(figure, "query").press("ArrowLeft")
@@ -116,11 +178,11 @@ def test_the_picture_follows_the_numbers(show):
         assert drawn["dots"] == pytest.approx(shares, abs=1e-3)
         nearest = max(range(5), key=lambda i: rows[i][2])
         assert drawn["scores"].index(min(drawn["scores"])) == nearest
-        assert min(math.dist(place, drawn["output"]) for place in drawn["curve"]) < 0.02
+        assert min(math.dist(point, drawn["output"]) for point in drawn["curve"]) < 0.02
 
 
-def test_numbers_are_named_in_a_table(show):
-    _, figure, _ = show("few")
+def test_the_table_names_its_rows_and_columns(show):
+    figure = show("few").figure
     figure.get_by_text("Show numbers").click()
     table = figure.get_by_role("table")
     heads = table.get_by_role("columnheader").all_inner_texts()
@@ -130,62 +192,57 @@ def test_numbers_are_named_in_a_table(show):
 
 
 def test_values_from_python_between_two_steps_are_shown_as_they_are(show):
-    tab, figure, state = show("few")
-    place = [*CASES].index("few")
-    tab.evaluate(f"models[{place}].set('query', 2.0123), models[{place}].set('width', 0.777)")
+    _, figure, state, _ = shown = show("few")
+    shown.set(query=2.0123, width=0.777)
     seen = figure.evaluate(READ)
     assert (seen["query"], seen["width"]) == (2.0123, 0.777)
-    assert seen["said"] == ["2.0123", "0.777"]
-    assert state["widths"][int(slider(figure, "width").input_value())] == 0.8  # the nearest
-    assert disagreements(figure, state) == []
+    assert seen["texts"] == ["2.0123", "0.777"]
+    assert state["widths"][seen["steps"][1]] == 0.8  # the nearest
+    assert disagreements(seen, state) == []
 
 
-def test_stages_and_query_fit_on_a_phone_held_upright(show):
-    _, figure, _ = show("noisy", NARROW)
+def test_stages_and_query_fit_on_a_phone_in_portrait(show):
+    figure = show("noisy", NARROW).figure
     parts = [figure.locator(part).bounding_box() for part in (".bands", ".width-control")]
     assert sum(part["height"] for part in parts) < 640
 
 
-def test_a_pointed_key_says_its_numbers(show):
-    _, figure, state = show("few")
+def test_pointing_at_a_key_shows_its_numbers(show):
+    _, figure, state, _ = show("few")
     readout, graph = figure.locator(".readout"), figure.locator(".scores")
     rows = figure.evaluate(READ)["rows"]
     box, (low, high, _) = graph.bounding_box(), state["axis"]
 
-    def say(key):
+    def sentence(key):
         name, value, score, weight = rows[key]
         return f"age {name}: score {score:.3f}, weight {weight:.3f}, height {value}"
 
-    def place(key):
+    def position(key):
         return {"x": box["width"] * (rows[key][0] - low) / (high - low) + 2, "y": 5}
 
-    graph.hover(position=place(2))
-    assert readout.inner_text() == say(2)
+    graph.hover(position=position(2))
+    assert readout.inner_text() == sentence(2)
     walk = slider(figure, "key")
     walk.focus()
-    assert readout.inner_text() == say(0)
+    assert readout.inner_text() == sentence(0)
     walk.press("ArrowRight")
-    assert readout.inner_text() == say(1)
+    assert readout.inner_text() == sentence(1)
     assert walk.get_attribute("aria-valuetext") == f"age {rows[1][0]}"
-    graph.tap(position=place(3))
-    assert readout.inner_text() == say(3)
+    graph.tap(position=position(3))
+    assert readout.inner_text() == sentence(3)
     marks = [mark.bounding_box() for mark in figure.locator(".at-key").all()]
     centres = [mark["x"] + mark["width"] / 2 for mark in marks]
-    assert centres == pytest.approx([box["x"] + place(3)["x"] - 2] * 4, abs=1)
+    assert centres == pytest.approx([box["x"] + position(3)["x"] - 2] * 4, abs=1)
 
 
-@pytest.fixture(scope="module")
-def looked_at(on_one_page):
-    """A function that opens all cases on one page."""
-    return on_one_page([*map(captioned, CASES)])
+VIEWS = ["most_keys", "far_from_zero", "few", "noisy", "two", "far_query", "tiny_width"]
 
 
-@pytest.mark.parametrize(("width", "scheme"), JUDGED)
-@pytest.mark.parametrize("case", CASES)
-def test_a_figure_fits_its_column_is_legible_and_pleases_axe(
-    looked_at, keep_picture, case, width, scheme
-):
-    page, place = looked_at(width, scheme), [*CASES].index(case)
-    figure = page.figure(place)
-    keep_picture(figure, f"pooling-{case}-{width}-{scheme}")
-    assert page.problems(place) == []
+def test_it_fits_its_column_is_legible_and_axe_finds_nothing(on_one_page, keep_picture, request):
+    cases = VIEWS if request.config.getoption("--full") else VIEWS[:3]
+    open_views = on_one_page([make_figure(case) for case in cases])
+    for width, scheme in JUDGED:
+        page = open_views(width, scheme)
+        for index, case in enumerate(cases):
+            keep_picture(page.figure(index), f"pooling-{case}-{width}-{scheme}")
+            assert page.problems(index) == [], (case, width, scheme)

@@ -13,7 +13,7 @@ from tests.figures.attention.cases import differ, traits
 from tests.figures.position.cases import CASES, CLOSE, along, truth
 from tests.figures.shared.node import in_node, written
 
-# Runs the figure's own module at every place of the sliders. JSON in, JSON out.
+# Runs the figure's own module at every position of the sliders. JSON in, JSON out.
 PROGRAM = """
 import { readFileSync } from "node:fs";
 const { module, asked } = JSON.parse(readFileSync(0, "utf-8"));
@@ -22,7 +22,7 @@ const answers = asked.map(({ state, at }) => ({
   poses: at.map(([start, distance]) => figure.pose(state, start, distance)),
   along: figure.sweep(state, at[0][0]),
   ends: figure.endsOf(state),
-  said: figure.sentence(figure.wordsOf(state).dot, figure.pose(state, 3, 0)),
+  sentence: figure.sentence(figure.wordsOf(state).dot, figure.pose(state, 3, 0)),
 }));
 process.stdout.write(JSON.stringify(answers));
 """
@@ -31,7 +31,7 @@ each_case = pytest.mark.parametrize("name", CASES)
 
 
 def everywhere(state: dict[str, Any]) -> list[tuple[int, int]]:
-    """Every place of both sliders; of a very long one, all of each and 200 combinations."""
+    """Every position of both sliders; of a long one, all of each and 200 combinations."""
     starts, reach = range(state["positions"]), state["reach"]
     distances = range(-reach, reach + 1)
     if len(starts) <= MANY:
@@ -47,7 +47,7 @@ def everywhere(state: dict[str, Any]) -> list[tuple[int, int]]:
 
 @pytest.fixture(scope="module")
 def of_case(tmp_path_factory):
-    """What the shipped file computes for each case."""
+    """The numbers of the shipped module for each case."""
     states = [traits(case()) for case in CASES.values()]
     module = written(str(PositionFigure._esm), tmp_path_factory.mktemp("shipped"))
     asked = [{"state": state, "at": everywhere(state)} for state in states]
@@ -55,41 +55,43 @@ def of_case(tmp_path_factory):
 
 
 @each_case
-def test_every_number_of_the_page_equals_attnbook_wherever_the_sliders_are(of_case, name):
+def test_every_number_of_the_page_equals_attnbook_at_all_positions_of_the_sliders(of_case, name):
     state, answer = traits(CASES[name]()), of_case[name]
-    places = everywhere(state)
-    true = [truth(state, *at) for at in places]
+    sliders = everywhere(state)
+    true = truth(state, sliders)
     largest = max(1.0, *map(abs, [1.0, *state["query"], *state["key"]]))
-    for key, power in {"places": 0, "vectors": 1, "products": 2, "dot": 2}.items():
+    for key, power in {"positions": 0, "vectors": 1, "products": 2, "dot": 2}.items():
         shown = torch.tensor([pose[key] for pose in answer["poses"]], dtype=torch.float64)
-        expected = torch.stack([one[key] for one in true])
-        assert not differ((shown / largest**power).tolist(), expected / largest**power, CLOSE), key
+        expected = true[key] / largest**power
+        assert not differ((shown / largest**power).tolist(), expected, CLOSE), key
     shown = torch.tensor(answer["along"], dtype=torch.float64) / largest**2
-    assert not differ(shown.tolist(), along(state, places[0][0]) / largest**2, CLOSE)
+    assert not differ(shown.tolist(), along(state, sliders[0][0]) / largest**2, CLOSE)
 
 
 @each_case
 def test_the_numbers_of_python_are_those_of_attnbook(name):
     figure = CASES[name]()
     state = traits(figure)
-    at = everywhere(state)
-    for figure.start, figure.distance in at[:: max(1, len(at) // 20)]:
-        true = truth(state, figure.start, figure.distance)
+    sliders = everywhere(state)
+    for figure.start, figure.distance in sliders[:: max(1, len(sliders) // 20)]:
+        true = truth(state, [(figure.start, figure.distance)])
         scale = true["vectors"].abs().max().item() or 1.0
-        assert not differ((figure.vectors / scale).tolist(), true["vectors"] / scale, CLOSE)
-        products = true["products"] / scale**2
+        assert not differ((figure.vectors / scale).tolist(), true["vectors"][0] / scale, CLOSE)
+        products = true["products"][0] / scale**2
         assert not differ((figure.dot_products / scale**2).tolist(), products, CLOSE)
 
 
 @each_case
-def test_the_axis_holds_zero_and_every_dot_product(of_case, name):
+def test_the_axis_includes_zero_and_every_dot_product(of_case, name):
     (low, high), dots = of_case[name]["ends"], of_case[name]["along"]
     assert low < min(0, *dots)
     assert high > max(0, *dots)
 
 
-def test_a_sum_is_spelt_out_if_it_is_short(of_case):
-    assert of_case["sinusoidal"]["said"] == "dot product = 1.000 + 1.000 + 1.000 + 1.000 ≈ 4.000"
-    assert of_case["one hand"]["said"] == "dot product = 1.000"
-    assert of_case["the largest"]["said"] == "dot product = sum of 8 pairs ≈ 8.000"
-    assert of_case["rotary, zeros"]["said"] == "query · key = 0 + 0 ≈ 0"
+def test_a_short_sum_is_written_out(of_case):
+    assert (
+        of_case["sinusoidal"]["sentence"] == "dot product = 1.000 + 1.000 + 1.000 + 1.000 ≈ 4.000"
+    )
+    assert of_case["one hand"]["sentence"] == "dot product = 1.000"
+    assert of_case["the largest"]["sentence"] == "dot product = sum of 8 pairs ≈ 8.000"
+    assert of_case["rotary, zeros"]["sentence"] == "query · key = 0 + 0 ≈ 0"

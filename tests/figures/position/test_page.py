@@ -1,26 +1,78 @@
-"""The position figure in a browser: wherever its sliders are, what it shows is attnbook's."""
+"""The position figure in a browser: it shows attnbook's numbers at all positions of its sliders."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
+from playwright.sync_api import Locator
 
-from tests.figures.position.cases import CASES
-from tests.figures.position.page import DRAWN, READ, disagreements, slider
+from attnbook.figures.shared.base import decimals
+from tests.figures.attention.cases import differ
+from tests.figures.position.cases import CASES, CLOSE, along, truth
 from tests.figures.shared.page import handle_centre
 from tests.tools.site.site_checks import JUDGED, NARROW, WIDE
+
+READ = """figure => ({
+    start: Number(figure.querySelector('.both input').value),
+    distance: Number(figure.querySelector('.curve-axis input').value),
+    label: figure.querySelector('.both input').getAttribute('aria-valuetext'),
+    bodies: [...figure.querySelectorAll('tbody')].map(body => [...body.rows].map(
+        row => [...row.querySelectorAll('td[data-value]')].map(
+            cell => Number(cell.dataset.value)))),
+    printed: [...figure.querySelectorAll('.pair')].map(pair => [...pair.querySelectorAll(
+        '.pair-row span:not(:first-child)')].map(number => number.textContent)),
+    hands: [...figure.querySelectorAll('.pair')].map(pair => [...pair.querySelectorAll(
+        '.hand line')].map(hand => ['x2', 'y2'].map(end => Number(hand.getAttribute(end))))),
+    dot: ['x1', 'y1'].map(end => Number(figure.querySelector('.graph .dot').getAttribute(end))),
+    curve: figure.querySelector('.graph .line').getAttribute('d').slice(1).split('L')
+        .map(point => point.split(' ').map(Number)),
+    title: figure.querySelector('.chart > b').textContent,
+})"""
+FACE = 44  # the length of the longest hand
+DRAWN = 0.01  # of 100
+
+
+def disagreements(seen: dict[str, Any], state: dict[str, Any]) -> list[str]:
+    """What a figure shows that differs from attnbook's numbers at the positions of its sliders."""
+    all_true = truth(state, [(seen["start"], seen["distance"])])
+    true = {name: numbers[0] for name, numbers in all_true.items()}
+    vectors, products = true["vectors"], true["products"]
+    (*numbers, (dot,)), sweep = seen["bodies"]
+    longest = vectors.unflatten(1, (-1, 2)).norm(dim=-1).max() or 1
+    hands = (FACE * vectors / longest).unflatten(1, (-1, 2)).transpose(0, 1).clone()
+    hands[..., 1] *= -1  # pictures point down
+    on_curve = seen["curve"][seen["distance"] + len(seen["curve"]) // 2]
+    wrong = {
+        "numbers": differ([row[:2] for row in numbers], vectors.T, CLOSE),
+        "parts": differ([row[2] for row in numbers], vectors.prod(dim=0), CLOSE),
+        "dot": differ(dot, true["dot"], CLOSE),
+        "sweep": differ([row[0] for row in sweep], along(state, seen["start"]), CLOSE),
+        "hands": differ(seen["hands"], hands, DRAWN),
+        "label": seen["label"] != "p = {}, q = {}".format(*true["positions"].tolist()),
+        "printed": seen["printed"]
+        != [
+            [decimals(x) for x in (*vectors[:, 2 * i : 2 * i + 2].flatten().tolist(), part)]
+            for i, part in enumerate(products.tolist())
+        ],
+        "marker": max(abs(a - b) for a, b in zip(seen["dot"], on_curve, strict=True)) > DRAWN,
+    }
+    return [name for name, is_wrong in wrong.items() if is_wrong]
+
+
+def slider(figure: Locator, name: str) -> Locator:
+    """One of the two sliders."""
+    names = {"start": "move both positions", "distance": "distance"}
+    return figure.get_by_role("slider", name=names[name], exact=True)
+
 
 each_width = pytest.mark.parametrize("width", [WIDE, NARROW])
 
 
 @pytest.fixture(scope="module")
-def show(resizable):
-    return resizable({name: make() for name, make in CASES.items()})
-
-
-def set_sliders(figure, start: int, distance: int) -> None:
-    slider(figure, "start").fill(str(start))
-    slider(figure, "distance").fill(str(distance))
+def show(on_resizable_page):
+    return on_resizable_page({name: make() for name, make in CASES.items()})
 
 
 # Equal to attnbook
@@ -28,70 +80,63 @@ def set_sliders(figure, start: int, distance: int) -> None:
 
 @pytest.mark.parametrize("case", [case for case in CASES if case != "rotary, huge"])
 def test_the_start_and_the_ends_equal_attnbook(show, case):
-    _, figure, state = show(case)
-    last, reach = state["positions"] - 1, state["reach"]
-    assert disagreements(figure, state) == []
-    for start, distance in [(start, d) for start in (0, last) for d in (-reach, 0, reach)]:
-        set_sliders(figure, start, distance)
-        seen = figure.evaluate(READ)
-        assert (seen["start"], seen["distance"]) == (start, distance)
-        assert disagreements(figure, state) == []
+    shown = show(case)
+    last, reach = shown.state["positions"] - 1, shown.state["reach"]
+    changes = [{"start": s, "distance": d} for s in (0, last) for d in (-reach, 0, reach)]
+    for change, seen in zip([{}, *changes], shown.read_all(READ, [{}, *changes]), strict=True):
+        assert seen.items() >= change.items()
+        assert disagreements(seen, shown.state) == []
 
 
 @pytest.mark.parametrize("case", ["sinusoidal", "rotary"])
 def test_keys_move_both_sliders(show, case):
-    tab, figure, state = show(case)
-    saves = tab.evaluate(f"models[{[*CASES].index(case)}].saves")
+    shown = show(case)
+    saves = shown.saves()
     for name, key in [
         *(("start", key) for key in ("Home", "ArrowRight", "PageUp", "End", "ArrowLeft")),
         *(("distance", key) for key in ("Home", "ArrowRight", "End")),
     ]:
-        slider(figure, name).press(key)
-        assert disagreements(figure, state) == []
-    seen = figure.evaluate(READ)
-    assert (seen["start"], seen["distance"]) == (state["positions"] - 2, state["reach"])
-    model = f"models[{[*CASES].index(case)}]"
-    saved = tab.evaluate(f"[{model}.saves, {model}.get('start'), {model}.get('distance')]")
-    assert saved == [saves + 8, seen["start"], seen["distance"]]
+        slider(shown.figure, name).press(key)
+        seen = shown.figure.evaluate(READ)
+        assert disagreements(seen, shown.state) == []
+    ends = [shown.state["positions"] - 2, shown.state["reach"]]
+    assert [seen["start"], seen["distance"]] == ends == shown.get("start", "distance")
+    assert shown.saves() == saves + 8
 
 
 @pytest.mark.parametrize("name", ["start", "distance"])
 def test_a_tap_on_a_phone_moves_a_slider(show, name):
-    tab, figure, state = show("rotary", NARROW)
+    tab, figure, state, _ = show("rotary", NARROW)
     for share in (0.1, 0.8, 0.5):
         control = slider(figure, name)
         control.scroll_into_view_if_needed()
         box = control.bounding_box()
         tab.touchscreen.tap(box["x"] + share * box["width"], box["y"] + box["height"] / 2)
         low, high = (int(control.get_attribute(end)) for end in ("min", "max"))
-        expected = low + share * (high - low)
-        assert figure.evaluate(READ)[name] == pytest.approx(expected, abs=0.05 * (high - low))
-        assert disagreements(figure, state) == []
+        seen, expected = figure.evaluate(READ), low + share * (high - low)
+        assert seen[name] == pytest.approx(expected, abs=0.05 * (high - low))
+        assert disagreements(seen, state) == []
 
 
-# What moves and what stays
+# What moves and what does not
 
 
 @pytest.mark.parametrize("case", ["sinusoidal", "rotary"])
-def test_moving_both_turns_the_hands_and_leaves_the_dot_product_where_it_is(show, case):
-    _, figure, _ = show(case)
-    title, poses = figure.locator(".chart > b"), []
-    for start in (0, 1, 50, 100):
-        slider(figure, "start").fill(str(start))
-        poses.append(figure.evaluate(READ) | {"title": title.inner_text()})
+def test_moving_both_positions_rotates_the_hands_and_does_not_change_the_dot_product(show, case):
+    changes = [{"start": start} for start in (0, 1, 50, 100)] + [{"distance": 6}]
+    *poses, farther = show(case).read_all(READ, changes)
     first, *moved = poses
     for before, pose in zip(poses, moved, strict=False):
         assert pose["hands"] != before["hands"]
         assert pose["title"] == first["title"]
         assert pose["dot"] == pytest.approx(first["dot"], abs=DRAWN)
         assert np.array(pose["curve"]) == pytest.approx(np.array(first["curve"]), abs=2 * DRAWN)
-    slider(figure, "distance").fill("6")
-    assert title.inner_text() != first["title"]
+    assert farther["title"] != first["title"]
 
 
 @each_width
 def test_the_handle_is_at_its_distance_on_the_axis(show, width):
-    tab, figure, state = show("sinusoidal", width)
+    tab, figure, state, _ = show("sinusoidal", width)
     tab.add_style_tag(content=":focus-visible { outline: 0 !important }")
     for distance in (-24, -7, 0, 24):
         slider(figure, "distance").fill(str(distance))
@@ -103,34 +148,33 @@ def test_the_handle_is_at_its_distance_on_the_axis(show, width):
 
 
 @each_width
-def test_nothing_moves_up_or_down_while_a_slider_is_dragged(show, width):
-    _, figure, _ = show("rotary", width)
+def test_the_height_does_not_change_while_a_slider_moves(show, width):
+    shown = show("rotary", width)
     heights = set()
     for start, distance in ((0, 0), (3, 5), (100, -24), (57, 13), (20, -9)):
-        set_sliders(figure, start, distance)
-        heights.add(figure.bounding_box()["height"])
+        shown.set(start=start, distance=distance)
+        heights.add(shown.figure.bounding_box()["height"])
     assert len(heights) == 1
-    assert width == WIDE or heights.pop() < 780  # on a phone held upright
+    assert width == WIDE or heights.pop() < 780  # on a phone in portrait
 
 
-# Looks
+# Appearance
+
+VIEWS = [
+    "the largest",
+    "rotary",
+    "sinusoidal",
+    "one hand",
+    "rotary, half precision",
+]  # more than two with --full
 
 
-LOOKED_AT = ["sinusoidal", "rotary", "one hand", "the largest", "rotary, half precision"]
-
-
-@pytest.fixture(scope="module")
-def looked_at(on_one_page):
-    """A function that opens all these cases on one page."""
-    return on_one_page([CASES[case]() for case in LOOKED_AT])
-
-
-@pytest.mark.parametrize(("width", "scheme"), JUDGED)
-@pytest.mark.parametrize("case", LOOKED_AT)
-def test_it_fits_its_column_is_legible_and_pleases_axe(
-    looked_at, keep_picture, case, width, scheme
-):
-    page, place = looked_at(width, scheme), LOOKED_AT.index(case)
-    figure = page.figure(place)
-    keep_picture(figure, f"position-{case.replace(' ', '-')}-{width}-{scheme}")
-    assert page.problems(place) == []
+def test_it_fits_its_column_is_legible_and_axe_finds_nothing(on_one_page, keep_picture, request):
+    cases = VIEWS if request.config.getoption("--full") else VIEWS[:2]
+    open_views = on_one_page([CASES[case]() for case in cases])
+    for width, scheme in JUDGED:
+        page = open_views(width, scheme)
+        for index, case in enumerate(cases):
+            name = f"position-{case.replace(' ', '-')}-{width}-{scheme}"
+            keep_picture(page.figure(index), name)
+            assert page.problems(index) == [], name

@@ -34,3 +34,19 @@ def by_hand() -> ScalingFigure:
     """Two keys that share 1 to 3, at both sizes."""
     keys = torch.tensor([[[0, 0], [math.log(3), 0]]], dtype=torch.float64)
     return ScalingFigure(torch.ones(1, 1, 2, dtype=torch.float64), keys)
+
+
+def truth(scores: Tensor) -> dict[str, Tensor]:
+    """Weights and measures in float64, each measure an average over the queries."""
+    weights = torch.softmax(scores, -1)
+    bits = torch.special.xlogy(weights, weights) / math.log(2)
+    slopes = torch.diagonal(
+        torch.diag_embed(weights) - weights[:, :, None] * weights[:, None], 0, 1, 2
+    )
+    return {
+        "weights": weights,
+        "variance": scores.var(-1).mean(),
+        "largest": weights.max(-1).values.mean(),
+        "entropy": -bits.sum(-1).mean(),
+        "slopes": slopes.sum(-1).mean(),
+    }

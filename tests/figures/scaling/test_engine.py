@@ -6,11 +6,10 @@ import math
 
 import pytest
 import torch
-from torch import Tensor
 
 from attnbook.figures import ScalingFigure
 from tests.figures.attention.cases import differ, traits
-from tests.figures.scaling.cases import CASES
+from tests.figures.scaling.cases import CASES, truth
 from tests.figures.shared.node import in_node, written
 
 CLOSE = 1e-12  # the contract asks for 1e-6
@@ -21,11 +20,11 @@ const { module, states, ends, bits } = JSON.parse(readFileSync(0, "utf-8"));
 const figure = await import(module);
 const halves = states.map((state) => figure.halvesOf({ get: (name) => state[name] }));
 const plain = (_, x) => (typeof x === "number" && !Number.isFinite(x) ? "NaN" : x);
-const [spots, sharers] = [ends.map(figure.nameSpots), bits.map(figure.sharers)];
-const told = JSON.stringify({ halves, spots, sharers }, plain);
-process.stdout.write(told.replaceAll('"NaN"', "NaN"));
+const [spots, texts] = [ends.map(figure.nameSpots), bits.map(figure.describeEntropy)];
+const answer = JSON.stringify({ halves, spots, texts }, plain);
+process.stdout.write(answer.replaceAll('"NaN"', "NaN"));
 """
-# Where two lines end, and where their names stand.
+# The ends of two lines, and the positions of their names.
 SPOTS = {
     (0.9, 0.2): ["above", "above"],
     (0.2, 0.9): ["above", "above"],
@@ -39,26 +38,10 @@ SPOTS = {
 
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory):
-    """What the shipped file computes for each case."""
+    """The numbers of the shipped module for each case."""
     states = [traits(ScalingFigure(*case())) for case in CASES.values()]
     module = written(str(ScalingFigure._esm), tmp_path_factory.mktemp("shipped"))
     return in_node(PROGRAM, module, states=states, ends=list(SPOTS), bits=[0, 1, 3.5])
-
-
-def truth(scores: Tensor) -> dict[str, Tensor]:
-    """Weights and measures in float64, each measure an average over the queries."""
-    weights = torch.softmax(scores, -1)
-    bits = torch.special.xlogy(weights, weights) / math.log(2)
-    slopes = torch.diagonal(
-        torch.diag_embed(weights) - weights[:, :, None] * weights[:, None], 0, 1, 2
-    )
-    return {
-        "weights": weights,
-        "variance": scores.var(-1).mean(),
-        "largest": weights.max(-1).values.mean(),
-        "entropy": -bits.sum(-1).mean(),
-        "slopes": slopes.sum(-1).mean(),
-    }
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -74,25 +57,24 @@ def test_every_number_of_the_page_and_of_python_equals_torch_at_every_d(answers,
             assert shown.keys() == {*true, "scores"}
             for key, numbers in (true | {"scores": scores}).items():
                 assert not differ(shown[key], numbers, CLOSE), (d, divisor, key)
-            told = figure.measures(scaled=half is both[1]).values()
-            assert not differ([*told], torch.stack([*true.values()][1:]), CLOSE)
+            measures = figure.measures(scaled=half is both[1]).values()
+            assert not differ([*measures], torch.stack([*true.values()][1:]), CLOSE)
 
 
-def test_equal_keys_share_evenly_at_every_d(answers):
+def test_equal_keys_share_the_weight_evenly_at_every_d(answers):
     halves = answers["halves"][list(CASES).index("equal keys")]
     for measures in (half["measures"] for both in halves for half in both):
         expected = [0, 1 / 5, math.log2(5), 4 / 5]
         assert list(measures.values()) == pytest.approx(expected, abs=1e-14)
 
 
-def test_an_entropy_is_told_as_so_many_keys_that_share_evenly(answers):
-    told = [
+def test_the_entropy_is_described_as_keys_that_share_evenly(answers):
+    assert answers["texts"] == [
         "as if one key had all the weight",
         "as if 2 keys shared the weight evenly",
         "as if 11.3 keys shared the weight evenly",
     ]
-    assert answers["sharers"] == told
 
 
-def test_the_names_of_lines_that_end_near_each_other_part(answers):
+def test_the_names_of_two_lines_do_not_overlap(answers):
     assert answers["spots"] == list(SPOTS.values())

@@ -1,100 +1,172 @@
-"""The scaling figure in a browser: at every d, what it shows is PyTorch's."""
+"""The scaling figure in a browser: at every d it shows PyTorch's numbers."""
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import pytest
+import torch
+from playwright.sync_api import Locator
 
 from attnbook.figures import ScalingFigure
 from attnbook.figures.shared.base import decimals
-from tests.figures.attention.cases import traits
-from tests.figures.scaling.cases import CASES
-from tests.figures.scaling.page import (
-    HEIGHTS,
-    READ,
-    d_slider,
-    disagreements,
-    expected,
-    middle,
-    places,
-)
-from tests.figures.shared.page import handle_centre
+from tests.figures.attention.cases import differ
+from tests.figures.scaling.cases import CASES, truth
+from tests.figures.shared.page import CLOSE, handle_centre
 from tests.tools.site.site_checks import JUDGED, NARROW, WIDE
+
+MEASURES = ("variance", "largest", "entropy", "slopes")
+READ = """figure => ({
+    d: Number(figure.querySelector('.sweep-axis input').getAttribute('aria-valuetext')),
+    query: Number(figure.querySelector('select').value),
+    setting: figure.querySelector('.chart-setting .setting').textContent,
+    bodies: [...figure.querySelectorAll('tbody')].map(body => [...body.rows].map(
+        row => [...row.querySelectorAll('td[data-value]')].map(
+            cell => Number(cell.dataset.value)))),
+    printed: [...figure.querySelectorAll('dl')].map(
+        list => [...list.querySelectorAll('dd')].map(number => number.textContent)),
+    heights: [...figure.querySelectorAll('.half')].map(half => [...half.querySelectorAll(
+        '.half-plot:nth-of-type(3) .bars :is(rect, polygon)')].map(bar => bar.getBBox().height)),
+    dots: [...figure.querySelectorAll('.dot')].map(dot => Number(dot.getAttribute('y1'))),
+})"""
+
+HEIGHTS = "bars => [...bars.querySelectorAll('rect')].map(bar => bar.getBBox().height)"
+DRAWN = ("heights", "dots")  # to a ten-thousandth of the picture
+
+
+def expected(state: dict[str, Any], d: int, query: int) -> dict[str, Any]:
+    """What `READ` must find, from the stored scores in float64."""
+    dots = torch.tensor(state["scores"], dtype=torch.float64)
+    largest = []
+    for step, size in zip(dots, state["sizes"], strict=True):
+        plain, scaled = truth(step), truth(step / math.sqrt(size))
+        largest.append([plain["largest"], scaled["largest"]])
+        if size == d:
+            halves, scores = [plain, scaled], [step, step / math.sqrt(size)]
+    rows = [pair for h, s in zip(halves, scores, strict=True) for pair in (s, h["weights"])]
+    return {
+        "keys": torch.stack([part[query] for part in rows], -1),
+        "totals": torch.ones(2),
+        "measures": torch.tensor([[h[name] for h in halves] for name in MEASURES]),
+        "sweep": torch.tensor(largest),
+        "heights": torch.stack([h["weights"][query] for h in halves]),
+        "dots": torch.tensor([100 * (1 - h["largest"]) for h in halves]),
+    }
+
+
+def disagreements(seen: dict[str, Any], state: dict[str, Any]) -> list[str]:
+    """What a figure shows that differs from PyTorch's numbers for the state of its controls."""
+    (*keys, totals), measures, sweep = seen["bodies"]
+    shown = {"keys": keys, "totals": totals, "measures": measures, "sweep": sweep}
+    shown |= {name: seen[name] for name in DRAWN}
+    true = expected(state, seen["d"], seen["query"])
+    wrong = [
+        name for name in true if differ(shown[name], true[name], 1e-4 if name in DRAWN else CLOSE)
+    ]
+    printed = [
+        [
+            decimals(row[half]) + " bits" * (name == "entropy")
+            for name, row in zip(MEASURES, measures, strict=True)
+        ]
+        for half in (0, 1)
+    ]
+    return wrong + ["printed"] * (printed != seen["printed"])
+
+
+def d_slider(figure: Locator) -> Locator:
+    """The slider below the chart."""
+    return figure.get_by_role("slider", name="d", exact=True)
+
+
+def d_positions(figure: Locator) -> list[float]:
+    """The position of each d on the axis, in px: evenly between the ends of the grid."""
+    box = figure.locator(".sweep").bounding_box()
+    steps = int(d_slider(figure).get_attribute("max"))
+    return [box["x"] + box["width"] * step / steps for step in range(steps + 1)]
+
+
+def middle(slider: Locator) -> float:
+    """Scroll to a slider; return the height of its track in the window, in px."""
+    slider.scroll_into_view_if_needed()
+    box = slider.bounding_box()
+    return box["y"] + box["height"] / 2
+
 
 each_width = pytest.mark.parametrize("width", [WIDE, NARROW])
 
 
-def captioned(case: str) -> ScalingFigure:
+def make_figure(case: str) -> ScalingFigure:
     return ScalingFigure(*CASES[case](), caption="A caption.")
 
 
 @pytest.fixture(scope="module")
-def show(resizable):
-    given = resizable({case: captioned(case) for case in CASES})
-
-    def go(case: str, width: int = WIDE):
-        """The page knows d alone: Python is not asked for it."""
-        tab, figure, state = given(case, width)
-        d_slider(figure).press("Home")
-        return tab, figure, state
-
-    return go
+def show(on_resizable_page):
+    """A function that shows a case at d = 1."""
+    figures = {case: make_figure(case) for case in CASES}
+    for figure in figures.values():
+        figure.d = 1
+    return on_resizable_page(figures)
 
 
 # Equal to torch
 
 
 @pytest.mark.parametrize("case", ["a chapter's", "odd numbers", "the smallest", "the largest"])
-def test_each_key_press_doubles_d_and_both_ends_equal_torch(show, case):
-    _, figure, state = show(case)
-    for d in state["sizes"]:
-        assert d_slider(figure).get_attribute("aria-valuetext") == str(d)
-        assert figure.locator(".chart-setting .setting").inner_text() == f"d = {d}"
-        if d in (1, 4, state["sizes"][-1]):
-            assert disagreements(figure, state) == []
-        d_slider(figure).press("ArrowRight")
+def test_each_d_equals_torch(show, case):
+    shown = show(case)
+    sizes = shown.state["sizes"]
+    for d, seen in zip(sizes, shown.read_all(READ, [{"d": d} for d in sizes]), strict=True):
+        assert (seen["d"], seen["setting"]) == (d, f"d = {d}")
+        if d in (1, 4, sizes[-1]):
+            assert disagreements(seen, shown.state) == []
 
 
-@pytest.mark.parametrize(("how", "width"), [("drag", WIDE), ("drag", NARROW), ("tap", NARROW)])
-def test_a_dragged_or_a_tapped_handle_equals_torch(show, how, width):
-    tab, figure, state = show("a chapter's", width)
-    slider, at = d_slider(figure), places(figure)
-    for step in (10, 0, 5, 9):
+@pytest.mark.parametrize(("how", "width"), [("keys", WIDE), ("drag", WIDE), ("tap", NARROW)])
+def test_the_slider_sets_d(show, how, width):
+    tab, figure, state, _ = show("a chapter's", width)
+    slider, at = d_slider(figure), d_positions(figure)
+    for step, key in ((10, "End"), (9, "ArrowLeft"), (0, "Home"), (1, "ArrowRight")):
         height = middle(slider)
-        if how == "tap":
+        if how == "keys":
+            slider.press(key)
+        elif how == "tap":
             tab.touchscreen.tap(at[step], height)
         else:
             tab.mouse.move(at[int(slider.input_value())], height)
             tab.mouse.down()
             tab.mouse.move(at[step], height + 3, steps=5)
             tab.mouse.up()
-        assert figure.evaluate(READ)["d"] == state["sizes"][step]
-        assert disagreements(figure, state) == []
+        seen = figure.evaluate(READ)
+        assert seen["d"] == state["sizes"][step]
+        assert disagreements(seen, state) == []
 
 
 def test_every_query_can_be_chosen_and_equals_torch(show):
-    tab, figure, state = show("odd numbers")
-    place = [*CASES].index("odd numbers")
-    model = f"[models[{place}].saves, models[{place}].get('query')]"
-    saves, _ = tab.evaluate(model)
+    _, figure, state, _ = shown = show("odd numbers")
+    saves = shown.saves()
     choice = figure.get_by_role("combobox", name="query")
-    for query in (1, 2):
-        choice.press("ArrowDown")
-        assert figure.evaluate(READ)["query"] == query
-        assert disagreements(figure, state) == []
-    choice.select_option("query 0")
-    assert disagreements(figure, state) == []
-    assert tab.evaluate(model) == [saves + 3, 0]
+    for query in (1, 2, 0):
+        if query:
+            choice.press("ArrowDown")
+        else:
+            choice.select_option("query 0")
+        seen = figure.evaluate(READ)
+        assert seen["query"] == query
+        assert disagreements(seen, state) == []
+    assert [shown.saves(), *shown.get("query")] == [saves + 3, 0]
 
 
 # The axis
 
 
 @each_width
+@pytest.mark.few(2)
 @pytest.mark.parametrize("case", ["a chapter's", "the smallest"])
 def test_the_handle_is_at_its_d_on_the_axis(show, case, width):
-    tab, figure, state = show(case, width)
+    tab, figure, state, _ = show(case, width)
     tab.add_style_tag(content=":focus-visible { outline: 0 !important }")
-    slider, at = d_slider(figure), places(figure)
+    slider, at = d_slider(figure), d_positions(figure)
     for step, d in list(enumerate(state["sizes"]))[::3]:
         slider.fill(str(step))
         marker = figure.locator(".marker").evaluate("e => e.getBoundingClientRect().x")
@@ -108,7 +180,7 @@ def test_the_handle_is_at_its_d_on_the_axis(show, case, width):
 
 @each_width
 def test_bars_total_and_keys_of_a_half_share_one_axis(show, width):
-    _, figure, _ = show("a chapter's", width)
+    figure = show("a chapter's", width).figure
     for half in figure.locator(".half").all():
         scores, *parts = [
             half.locator(part).bounding_box()
@@ -120,7 +192,7 @@ def test_bars_total_and_keys_of_a_half_share_one_axis(show, width):
 
 
 def test_the_lines_pass_through_the_largest_weights(show):
-    _, figure, state = show("odd numbers")
+    _, figure, state, _ = show("odd numbers")
     sweep = expected(state, 8, 0)["sweep"].T.tolist()
     for half, line in zip(sweep, figure.locator(".sweep path").all(), strict=True):
         points = [tuple(map(float, p.split())) for p in line.get_attribute("d")[1:].split("L")]
@@ -130,7 +202,7 @@ def test_the_lines_pass_through_the_largest_weights(show):
 
 
 def test_the_score_bars_of_both_halves_have_one_scale(show):
-    _, figure, state = show("odd numbers")
+    _, figure, state, _ = show("odd numbers")
     for d in state["sizes"]:
         scales = []
         for half in (0, 1):
@@ -141,50 +213,50 @@ def test_the_score_bars_of_both_halves_have_one_scale(show):
         d_slider(figure).press("ArrowRight")
 
 
-# What it says
+# Texts
 
 
-def test_a_pointed_key_says_its_numbers_in_both_halves(alone):
-    made = captioned("odd numbers")
-    with alone(made, has_touch=True) as (_, figure):
-        readout, bars = figure.locator(".readout"), figure.locator(".half .bars")
-        assert "Point at a key" in readout.inner_text()
-        true = expected(traits(made), 8, 0)["keys"]
+def test_pointing_at_a_key_shows_its_numbers_in_both_halves(show):
+    _, figure, state, _ = show("odd numbers")
+    d_slider(figure).press("End")
+    readout, bars = figure.locator(".readout"), figure.locator(".half .bars")
+    assert "Point at a key" in readout.inner_text()
+    true = expected(state, 8, 0)["keys"]
 
-        def said(key: int) -> str:
-            a, b, c, d = (decimals(number) for number in true[key].tolist())
-            return f"key {key}: q · k score {a}, weight {b}; q · k / √d score {c}, weight {d}"
+    def sentence(key: int) -> str:
+        a, b, c, d = (decimals(number) for number in true[key].tolist())
+        return f"key {key}: q · k score {a}, weight {b}; q · k / √d score {c}, weight {d}"
 
-        for half, key in ((0, 1), (3, 4), (1, 0), (2, 3)):
-            box = bars.nth(half).bounding_box()
-            place = {"x": box["width"] * (key + 0.5) / 5, "y": 9}
-            (bars.nth(half).tap if half == 2 else bars.nth(half).hover)(position=place)
-            assert readout.inner_text() == said(key)
-        figure.locator(".half.scaled .keys button").first.focus()
-        figure.locator(".half.scaled .keys button").first.press("ArrowRight")
-        assert readout.inner_text() == said(1)
-        d_slider(figure).press("Home")
-        assert readout.inner_text() != said(1)
+    for half, key in ((0, 1), (3, 4), (1, 0), (2, 3)):
+        box = bars.nth(half).bounding_box()
+        position = {"x": box["width"] * (key + 0.5) / 5, "y": 9}
+        (bars.nth(half).tap if half == 2 else bars.nth(half).hover)(position=position)
+        assert readout.inner_text() == sentence(key)
+    figure.locator(".half.scaled .keys button").first.focus()
+    figure.locator(".half.scaled .keys button").first.press("ArrowRight")
+    assert readout.inner_text() == sentence(1)
+    d_slider(figure).press("Home")
+    assert readout.inner_text() != sentence(1)
 
 
-def test_on_a_phone_a_slider_points_at_keys_that_are_too_many_for_buttons(show):
-    _, figure, state = show("a chapter's", NARROW)
+def test_on_a_phone_a_slider_replaces_too_many_key_buttons(show):
+    _, figure, state, _ = show("a chapter's", NARROW)
     assert figure.locator(".keys:visible").count() == 0
     key = figure.get_by_role("slider", name="key", exact=True)
     for press, pointed in (("End", 15), ("ArrowLeft", 14)):
         key.press(press)
         a, b, *_ = map(decimals, expected(state, state["sizes"][0], 0)["keys"][pointed].tolist())
-        said = f"key {pointed}: q · k score {a}, weight {b}; "
-        assert figure.locator(".readout").inner_text().startswith(said)
+        start = f"key {pointed}: q · k score {a}, weight {b}; "
+        assert figure.locator(".readout").inner_text().startswith(start)
         assert key.get_attribute("aria-valuetext") == str(pointed)
     for case, width in (("a chapter's", WIDE), ("odd numbers", NARROW)):
-        _, figure, _ = show(case, width)
+        figure = show(case, width).figure
         counts = [figure.locator(f"{part}:visible").count() for part in (".keys", ".key-choice")]
         assert counts == [2, 0]
 
 
-def test_each_half_says_what_its_scores_are_divided_by(show):
-    _, figure, _ = show("odd numbers")
+def test_each_half_names_the_divisor_of_its_scores(show):
+    figure = show("odd numbers").figure
     notes = figure.locator(".half-title .note")
     for key, divisor in (("End", "√8 ≈ 2.83"), ("ArrowLeft", "√4 = 2")):
         d_slider(figure).press(key)
@@ -193,31 +265,26 @@ def test_each_half_says_what_its_scores_are_divided_by(show):
 
 
 def test_one_query_needs_no_choice_and_no_average(show):
-    _, figure, _ = show("the smallest")
+    figure = show("the smallest").figure
     assert figure.get_by_role("combobox").count() == 0
     assert "verage" not in figure.inner_text()
 
 
-# Looks
+# Appearance
+
+VIEWS = ["the largest", "the smallest", "a chapter's", "huge scores"]  # more than two with --full
 
 
-LOOKED_AT = ["a chapter's", "the largest", "the smallest", "huge scores"]
-
-
-@pytest.fixture(scope="module")
-def looked_at(on_one_page):
-    """A function that opens all these cases on one page."""
-    return on_one_page([*map(captioned, LOOKED_AT)])
-
-
-@pytest.mark.parametrize(("width", "scheme"), JUDGED)
-@pytest.mark.parametrize("case", LOOKED_AT)
-def test_it_fits_its_column_is_legible_and_pleases_axe(
-    looked_at, keep_picture, case, width, scheme
-):
-    page, place = looked_at(width, scheme), LOOKED_AT.index(case)
-    figure = page.figure(place)
-    keep_picture(figure, f"scaling-{case.replace(' ', '-')}-{width}-{scheme}")
-    first, second = (name.bounding_box() for name in figure.locator(".line-name").all())
-    assert abs(first["y"] - second["y"]) >= first["height"]
-    assert page.problems(place) == []
+def test_it_fits_its_column_is_legible_and_axe_finds_nothing(on_one_page, keep_picture, request):
+    cases = VIEWS if request.config.getoption("--full") else VIEWS[:2]
+    open_views = on_one_page([make_figure(case) for case in cases])
+    for width, scheme in JUDGED:
+        page = open_views(width, scheme)
+        for index, case in enumerate(cases):
+            name = f"scaling-{case.replace(' ', '-')}-{width}-{scheme}"
+            keep_picture(page.figure(index), name)
+            first, second = (
+                line.bounding_box() for line in page.figure(index).locator(".line-name").all()
+            )
+            assert abs(first["y"] - second["y"]) >= first["height"]
+            assert page.problems(index) == [], name

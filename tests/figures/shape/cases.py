@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 import attnbook
+from attnbook.figures import ShapeFigure
 from attnbook.tracing import Trace, trace
+from tests.figures.attention.cases import traits
 
 
 class Heads(nn.Module):
@@ -40,7 +44,7 @@ class Heads(nn.Module):
         return parts.transpose(1, 2)
 
     def merge(self, heads):
-        """The way back of `split`."""
+        """The inverse of `split`."""
         parts = heads.transpose(1, 2)
         return parts.flatten(2)
 
@@ -50,15 +54,16 @@ def random(*shapes: tuple[int, ...], seed: int = 7) -> list[Tensor]:
     return [torch.randn(*shape, generator=rng) for shape in shapes]
 
 
-def made(create: Callable[[], nn.Module]) -> nn.Module:
+def make_layer(create: Callable[[], nn.Module]) -> nn.Module:
+    """A layer with the same weights in every run."""
     with torch.random.fork_rng():
         torch.manual_seed(5)
         return create().eval()
 
 
 def heads() -> Trace:
-    """The chapter's."""
-    layer = made(lambda: Heads(11, 12, 3))
+    """The layer of the chapter."""
+    layer = make_layer(lambda: Heads(11, 12, 3))
     inputs = random((2, 5, 11), (2, 7, 11), (2, 7, 11))
     sizes = {"batch": 2, "heads": 3, "queries": 5, "keys": 7, "size": 11, "hiddens": 12}
     return trace(layer, *inputs, torch.tensor([3, 7]), sizes=sizes, follow=["split", "merge"])
@@ -82,20 +87,20 @@ def pairs() -> Trace:
 
 
 def failing() -> Trace:
-    """A layer that raises half way, inside of a function that was followed."""
+    """A layer that raises an exception inside a function that is traced too."""
 
     class Half(Heads):
         def split(self, vectors):
             parts = vectors.unflatten(-1, (5, -1))
             return parts.transpose(1, 2)
 
-    layer = made(lambda: Half(8, 12, 3))
+    layer = make_layer(lambda: Half(8, 12, 3))
     inputs = random((2, 5, 8), (2, 7, 8), (2, 7, 8))
     return trace(layer, *inputs, sizes={"batch": 2, "queries": 5, "keys": 7}, follow="split")
 
 
 def odd(x):
-    """Every kind of number, and from none to five axes."""
+    """Tensors of every kind, with zero to five axes."""
     large = x.double() * 1e7
     undefined = (x - x) / (x - x)
     endless = torch.stack([1 / (x - x), -1 / (x - x)])
@@ -133,7 +138,7 @@ def largest() -> Trace:
 
 
 def ragged() -> Trace:
-    """Rows that are not equally long: there is no matrix to draw."""
+    """Rows of different lengths: there is no matrix to draw."""
 
     def layer(one, other):
         rows = torch.nested.nested_tensor([one, other], layout=torch.jagged)
@@ -146,3 +151,15 @@ def ragged() -> Trace:
 CASES: dict[str, Callable[[], Trace]] = {
     case.__name__: case for case in (heads, dot, pairs, failing, kinds, largest, ragged)
 }
+
+
+@cache
+def trace_case(name: str) -> Trace:
+    """The trace of a case, made once."""
+    return CASES[name]()
+
+
+@cache
+def state_of(name: str) -> dict[str, Any]:
+    """The traits of the figure of a case."""
+    return traits(ShapeFigure(trace_case(name)))

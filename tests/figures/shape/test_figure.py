@@ -1,4 +1,4 @@
-"""The shape figure's Python half: what it refuses, what it holds, what it says."""
+"""The shape figure in Python: its errors, its traits and its text."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import traitlets
 
 from attnbook import DotProductAttention, MultiHeadAttention
 from attnbook.figures import ShapeFigure
-from attnbook.figures.shape.number_origins import flat, relation, scales
+from attnbook.figures.shape.number_origins import compare_numbers, find_scales, flatten_numbers
 from attnbook.tracing import trace
 from tests.figures.attention.cases import traits
-from tests.figures.shape.cases import CASES, heads
+from tests.figures.shape.cases import CASES, state_of, trace_case
 
 NAMED = {"batch": 2, "queries": 3, "keys": 7, "size": 5, "value_size": 11}
 each_case = pytest.mark.parametrize("name", CASES)
@@ -24,7 +24,7 @@ each_case = pytest.mark.parametrize("name", CASES)
 # Refusals
 
 
-def test_what_is_no_trace_is_refused():
+def test_only_a_trace_is_accepted():
     message = "trace must be what attnbook.tracing.trace returns, got Linear"
     with pytest.raises(TypeError, match=f"^{re.escape(message)}$"):
         ShapeFigure(torch.nn.Linear(2, 3))
@@ -51,16 +51,16 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("layer", "inputs", "message"), REFUSED)
-def test_what_cannot_be_shown_is_refused_in_one_sentence(layer, inputs, message):
-    x_ray = trace(layer, *inputs)
+def test_a_trace_that_cannot_be_drawn_raises_an_error_of_one_sentence(layer, inputs, message):
+    traced = trace(layer, *inputs)
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
-        ShapeFigure(x_ray)
+        ShapeFigure(traced)
 
 
-def test_as_many_numbers_and_axes_as_may_be_are_shown():
-    shapes = [it["shape"] for it in ShapeFigure(CASES["largest"]()).steps]
+def test_the_largest_tensors_are_drawn():
+    shapes = [it["shape"] for it in state_of("largest")["steps"]]
     assert shapes == [[4, 16, 64], [4, 64, 16], [64, 64]]
-    assert [2, 3, 1, 2, 2] in [it["shape"] for it in ShapeFigure(CASES["kinds"]()).steps]
+    assert [2, 3, 1, 2, 2] in [it["shape"] for it in state_of("kinds")["steps"]]
 
 
 @pytest.mark.parametrize(
@@ -71,23 +71,23 @@ def test_as_many_numbers_and_axes_as_may_be_are_shown():
         (1.5, "expected an int"),
     ],
 )
-def test_a_step_that_no_slider_can_choose_is_refused_and_stays(value, message):
-    figure = ShapeFigure(heads())
+def test_setting_a_step_out_of_range_raises_and_changes_nothing(value, message):
+    figure = ShapeFigure(trace_case("heads"))
     before = traits(figure)
     with pytest.raises(traitlets.TraitError, match=re.escape(message)):
         figure.step = value
     assert traits(figure) == before
 
 
-# What it holds
+# Traits
 
 
 @each_case
 def test_its_steps_are_those_of_the_trace(name):
-    x_ray = CASES[name]()
-    figure = ShapeFigure(x_ray)
-    assert len(figure.steps) == len(x_ray.steps)
-    for shown, step in zip(figure.steps, x_ray.steps, strict=True):
+    traced = trace_case(name)
+    figure = ShapeFigure(traced)
+    assert len(figure.steps) == len(traced.steps)
+    for shown, step in zip(figure.steps, traced.steps, strict=True):
         for field in ("section", "line", "name", "part"):
             assert shown[field] == getattr(step, field)
         assert (tuple(shown["shape"]), tuple(shown["symbols"])) == (step.shape, step.symbols)
@@ -104,16 +104,16 @@ def test_its_steps_are_those_of_the_trace(name):
 
 @each_case
 def test_its_source_is_that_of_the_trace(name):
-    x_ray = CASES[name]()
-    shown = ShapeFigure(x_ray).sections
-    assert [it["title"] for it in shown] == [title for title, _ in x_ray.sections]
-    for section, (_, lines) in zip(shown, x_ray.sections, strict=True):
+    traced = trace_case(name)
+    shown = ShapeFigure(traced).sections
+    assert [it["title"] for it in shown] == [title for title, _ in traced.sections]
+    for section, (_, lines) in zip(shown, traced.sections, strict=True):
         assert [it["source"] for it in section["lines"]] == [line.source for line in lines]
         assert [it["number"] for it in section["lines"]] == [line.number for line in lines]
 
 
-def test_an_exception_stands_at_its_line_and_the_last_tensor_is_shown():
-    figure = ShapeFigure(CASES["failing"]())
+def test_an_exception_is_noted_at_its_line_and_the_last_tensor_is_shown():
+    figure = ShapeFigure(trace_case("failing"))
     assert figure.step == len(figure.steps) - 1
     notes = {
         (section["title"], line["number"]): line["notes"]
@@ -127,20 +127,20 @@ def test_an_exception_stands_at_its_line_and_the_last_tensor_is_shown():
     assert repr(figure).splitlines()[-1].startswith("Half.split, line 2: RuntimeError: unflatten")
 
 
-def test_a_size_that_differs_from_row_to_row_is_told_in_words_and_has_no_numbers():
-    figure = ShapeFigure(CASES["ragged"]())
+def test_a_ragged_size_is_named_and_has_no_numbers():
+    figure = ShapeFigure(trace_case("ragged"))
     rows = figure.steps[[it["name"] for it in figure.steps].index("rows")]
     assert (rows["shape"], rows["numbers"], rows["kind"]) == ([2, -1, 6], -1, "unreadable")
     assert rows["note"] == "Its numbers cannot be drawn."
     assert "rows (2, ragged, 6)\n" in repr(figure)
 
 
-def test_a_name_with_a_minus_one_in_it_is_told_as_it_is():
-    x_ray = trace(first, torch.ones(2, 5), sizes={"batch": 2, "keys-1": 5}, vary=())
-    assert "(batch 2, keys-1 5)" in repr(ShapeFigure(x_ray))
+def test_a_name_with_a_minus_one_is_shown_as_it_is():
+    traced = trace(first, torch.ones(2, 5), sizes={"batch": 2, "keys-1": 5}, vary=())
+    assert "(batch 2, keys-1 5)" in repr(ShapeFigure(traced))
 
 
-def test_a_remark_of_the_trace_is_told():
+def test_a_remark_of_the_trace_is_shown():
     sizes = {"batch": 2, "heads": 3, "queries": 4, "hiddens": 12}
     figure = ShapeFigure(trace(first, torch.ones(12, 5), sizes=sizes))
     remark = "Sizes stay numbers: an input's axis of 12 may be hiddens or heads*queries."
@@ -149,14 +149,14 @@ def test_a_remark_of_the_trace_is_told():
 
 
 def test_the_state_of_a_chapter_is_small():
-    assert len(json.dumps(traits(ShapeFigure(heads())))) < 60_000
+    assert len(json.dumps(state_of("heads"))) < 60_000
 
 
 # Numbers that only moved
 
 
 def test_heads_are_the_numbers_of_the_vectors_moved():
-    steps = ShapeFigure(heads()).steps
+    steps = state_of("heads")["steps"]
     notes = {(it["section"], it["name"]): (it["before"], it["note"]) for it in steps}
     assert notes[1, "vectors"] == (-1, "The same as self.W_q(queries).")
     assert notes[1, "parts"] == (
@@ -191,8 +191,8 @@ def test_heads_are_the_numbers_of_the_vectors_moved():
         ([], [], "float", ""),
     ],
 )
-def test_two_lists_of_the_same_numbers_are_known(one, other, kind, how):
-    assert relation(one, other, kind) == how
+def test_two_lists_of_the_same_numbers_are_recognized(one, other, kind, how):
+    assert compare_numbers(one, other, kind) == how
 
 
 @pytest.mark.parametrize(
@@ -209,7 +209,7 @@ def test_two_lists_of_the_same_numbers_are_known(one, other, kind, how):
     ],
 )
 def test_lists_that_share_numbers_share_a_scale(lists, expected):
-    assert scales(lists) == expected
+    assert find_scales(lists) == expected
 
 
 def test_integers_and_booleans_share_no_scale_with_other_numbers():
@@ -220,18 +220,18 @@ def test_integers_and_booleans_share_no_scale_with_other_numbers():
 
 def test_numbers_are_as_short_as_their_precision_allows():
     third = torch.tensor([1 / 3, -0.0, float("nan"), float("inf"), -float("inf")])
-    assert flat(third) == [0.333333343, 0, "NaN", "Infinity", "-Infinity"]
-    assert str(flat(third)[1]) == "0.0"
-    assert flat(torch.tensor([1 / 3], dtype=torch.float64)) == [1 / 3]
-    assert flat(torch.tensor([True, False])) == [1, 0]
-    assert flat(torch.tensor([2**53, 2**53 + 1, -(2**60)])) == [
+    assert flatten_numbers(third) == [0.333333343, 0, "NaN", "Infinity", "-Infinity"]
+    assert str(flatten_numbers(third)[1]) == "0.0"
+    assert flatten_numbers(torch.tensor([1 / 3], dtype=torch.float64)) == [1 / 3]
+    assert flatten_numbers(torch.tensor([True, False])) == [1, 0]
+    assert flatten_numbers(torch.tensor([2**53, 2**53 + 1, -(2**60)])) == [
         2**53,
         "9007199254740993",
         "-1152921504606846976",
     ]
 
 
-def test_numbers_that_came_back_are_told_of_the_latest_step_that_holds_them():
+def test_numbers_come_from_the_latest_step_that_has_them():
     def layer(x):
         z = x.flip(0)
         w = z.reshape(3, 1)
@@ -244,7 +244,7 @@ def test_numbers_that_came_back_are_told_of_the_latest_step_that_holds_them():
     assert steps[-1]["before"] == names.index("w")
 
 
-def test_numbers_that_moved_are_told_of_their_own_function_first():
+def test_numbers_come_from_a_step_of_the_same_function_if_possible():
     def inner(x):
         return x.flip(0).sum()
 
@@ -259,7 +259,7 @@ def test_numbers_that_moved_are_told_of_their_own_function_first():
     assert [it["section"] for it in steps[1:3]] == [1, 1]
 
 
-def test_a_mask_is_known_again_though_another_with_as_many_true_came_between():
+def test_a_mask_is_recognized_after_another_with_as_many_true_values():
     def layer(mask):
         other = mask.flip(0)
         column = mask[:, None]
@@ -270,24 +270,24 @@ def test_a_mask_is_known_again_though_another_with_as_many_true_came_between():
     assert (found["other"], found["column"]) == (-1, 0)
 
 
-def test_each_step_is_not_compared_with_each_other():
+def test_the_time_does_not_grow_with_the_square_of_the_steps():
     def layer(x, times):
         return [x * 1.01**n for n in range(times)]
 
     x, seconds = torch.randn(16, 16, generator=torch.Generator().manual_seed(3)), []
     for times in (62, 254):
-        x_ray = trace(layer, x, times)
+        traced = trace(layer, x, times)
         begin = time.process_time()
-        assert len(ShapeFigure(x_ray).steps) == times + 2
+        assert len(ShapeFigure(traced).steps) == times + 2
         seconds.append(time.process_time() - begin)
-    # Four times as many steps; it was 16 times as long when each pair was compared.
+    # Four times as many steps took 16 times as long when each pair was compared.
     assert seconds[1] < 8 * seconds[0]
 
 
-# What it says
+# Text
 
 
-def test_the_text_of_a_small_case_is_as_worked_by_hand():
+def test_the_text_of_a_small_case():
     def layer(x, keep):
         y = x.mT * 2
         return y.masked_fill(~keep, -torch.inf)
@@ -312,10 +312,10 @@ def test_the_text_of_a_small_case_is_as_worked_by_hand():
 
 
 @pytest.mark.parametrize("layer", [DotProductAttention(), MultiHeadAttention(5, 5, 11, 12, 4)])
-def test_a_mask_is_shown_with_its_sizes_and_what_it_leaves_visible(layer):
+def test_the_text_shows_a_mask_with_its_sizes_and_what_is_visible(layer):
     inputs = torch.randn(2, 3, 5), torch.randn(2, 7, 5), torch.randn(2, 7, 11)
     mask = torch.ones(2, 3, 7, dtype=torch.bool)
     mask[..., 0] = False
-    said = str(ShapeFigure(trace(layer, *inputs, mask=mask, sizes=NAMED)))
-    assert "mask (batch 2, queries 3, keys 7): False, True, True, …" in said
-    assert "visible (batch 2, queries 3, keys 7): False, True, True, …" in said
+    text = str(ShapeFigure(trace(layer, *inputs, mask=mask, sizes=NAMED)))
+    assert "mask (batch 2, queries 3, keys 7): False, True, True, …" in text
+    assert "visible (batch 2, queries 3, keys 7): False, True, True, …" in text

@@ -1,51 +1,161 @@
-"""The shape figure in a browser: at every step it shows what the trace recorded."""
+"""The shape figure in a browser: at each step it shows what the trace recorded."""
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import pytest
+from playwright.sync_api import Locator
 
 from attnbook.figures import ShapeFigure
+from attnbook.figures.shape.figure import describe_shape
 from attnbook.figures.shared.base import decimals
-from tests.figures.shape.cases import CASES
-from tests.figures.shape.page import CENTRE, READ, disagreements, step_slider
+from attnbook.tracing import Trace
+from tests.figures.shape.cases import CASES, state_of, trace_case
 from tests.figures.shared.page import ill_shown
 from tests.tools.site.site_checks import JUDGED, NARROW, UNFOLD, WIDE
 
+READ = """figure => {
+    const text = (root, selector) => [...root.querySelectorAll(selector)].map(e => e.textContent);
+    const current = figure.querySelector('.source-line[aria-current]');
+    return {
+        step: Number(figure.querySelector('input[type=range]').value),
+        line: current ? Number(current.querySelector('.line-number').textContent) : null,
+        source: current ? current.querySelector('code').textContent : null,
+        title: current ? current.parentElement.querySelector('b').textContent : null,
+        names: text(figure, '.tensor-name'),
+        note: figure.querySelector('.step-note').textContent,
+        cells: [...figure.querySelectorAll('.tensor')].map(tensor => Object.fromEntries(
+            [...tensor.querySelectorAll('.level')].map(
+                e => [e.dataset.level, e.getAttribute('d').split('z').length - 1]))),
+        printed: text(figure, '.tensor-cells span'),
+        steps: [...figure.querySelectorAll('.step-table tbody tr')].map(row => text(row, 'th, td')),
+        focus: [...figure.querySelectorAll('.step-table tbody tr')].findIndex(
+            row => row.hasAttribute('aria-current')),
+        numbers: [...figure.querySelectorAll('.number-table tbody td:not(:first-child)')].map(
+            cell => cell.dataset.value),
+        rows: text(figure, '.number-table tbody tr > :first-child'),
+        caption: text(figure, '.number-table caption'),
+    };
+}"""
+
+CENTRE = """(cells, [x, y]) => {
+    const frame = cells.querySelector('svg').getBoundingClientRect();
+    const box = cells.querySelector('svg').viewBox.baseVal;
+    return [frame.x + frame.width * x / box.width, frame.y + frame.height * y / box.height];
+}"""
+
+
+def step_slider(figure: Locator) -> Locator:
+    """The slider over the steps."""
+    return figure.get_by_role("slider", name="step", exact=True)
+
+
+def expected(traced: Trace, state: dict[str, Any], index: int) -> dict[str, Any]:
+    """What `READ` must find at a step, without the numbers."""
+    steps = traced.steps
+    step = steps[index]
+    before = state["steps"][index]["before"]
+    shown = [*([steps[before]] if before >= 0 else []), step]
+    names = [f"{it.name} {describe_shape([*it.shape], [*it.symbols])}" for it in shown]
+    lines = {line.number: line.source for line in traced.sections[step.section][1]}
+    return {
+        "step": index,
+        "line": step.line,
+        "source": lines[step.line],
+        "title": step.title,
+        "names": names,
+        "caption": names[-1:],
+        "note": state["steps"][index]["note"],
+        "focus": index,
+        "steps": [
+            [str(n), it.title, str(it.line), it.name, describe_shape([*it.shape], [*it.symbols])]
+            for n, it in enumerate(steps)
+        ],
+    }
+
+
+def disagreements(figure: Locator, traced: Trace, state: dict[str, Any], index: int) -> list[str]:
+    """What a figure shows that differs from a step of the trace."""
+    figure.locator(".number-table[aria-busy=true]").wait_for(state="detached")
+    seen = figure.evaluate(READ)
+    true = expected(traced, state, index)
+    wrong = [name for name in true if seen[name] != true[name]]
+    numbers = traced.steps[index].numbers
+    if numbers is None or numbers.is_complex():
+        return wrong + ["numbers"] * bool(seen["numbers"] or seen["cells"][-1])
+    exact = numbers.flatten().tolist()
+    shown = [int(n) if n.lstrip("-").isdigit() else float(n) for n in seen["numbers"]]
+    close = len(shown) == len(exact) and all(map(_is_close, shown, exact))
+    counted = sum(seen["cells"][-1].values()) == len(exact)
+    leading = numbers.shape[:-1]
+    rows = len(seen["rows"]) == (math.prod(leading) if numbers.numel() else 0)
+    return wrong + ["numbers"] * (not close) + ["cells"] * (not counted) + ["rows"] * (not rows)
+
+
+def _is_close(shown: float, exact: float) -> bool:
+    if math.isnan(exact):
+        return math.isnan(shown)
+    return shown == exact or float(f"{exact:.9g}") == shown
+
+
+CLOSE = 1e-6
 each_width = pytest.mark.parametrize("width", [WIDE, NARROW])
 SPLIT = 7  # the step at which the heads of "heads" are split
+
+
+@pytest.fixture(scope="module")
+def show(alone):
+    """A function that sets the width of the page and the step of a case.
+
+    It returns the tab, the figure, its trace and its traits.
+    """
+    made = [ShapeFigure(trace_case(name), caption="A caption.") for name in CASES]
+    with alone(*made, has_touch=True) as (tab, figures):
+
+        def go(case: str = "heads", step: int = 0, width: int = WIDE):
+            figure = figures.nth([*CASES].index(case))
+            tab.set_viewport_size({"width": width, "height": 800})
+            tab.mouse.move(0, 0)
+            step_slider(figure).fill(str(step))
+            return tab, figure, trace_case(case), state_of(case)
+
+        yield go
 
 
 # Equal to the trace
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_every_fourth_step_and_its_neighbour_are_those_of_the_trace(show, case):
-    tab, figure, x_ray, state = show(case)
+def test_every_seventh_step_and_its_neighbour_are_those_of_the_trace(show, case):
+    tab, figure, traced, state = show(case)
     tab.evaluate(UNFOLD)
     last = len(state["steps"]) - 1
-    for place in (*range(0, last, 4), last):
-        step_slider(figure).fill(str(place))
-        for now in (place, min(place + 1, last)):
-            assert figure.evaluate(READ)["step"] == now
-            assert disagreements(figure, x_ray, state) == []
+    for index in (*range(0, last, 7), last):
+        step_slider(figure).fill(str(index))
+        for now in (index, min(index + 1, last)):
+            assert disagreements(figure, traced, state, now) == []
             step_slider(figure).press("ArrowRight")
+    step_slider(figure).press("Home")
+    step_slider(figure).press("End")  # before a large table of the first step is made
+    assert disagreements(figure, traced, state, last) == []
 
 
-def test_a_click_on_a_line_leads_to_its_first_step(show):
-    tab, figure, x_ray, state = show()
+def test_a_click_on_a_line_selects_its_first_step(show):
+    tab, figure, traced, state = show()
     tab.evaluate(UNFOLD)
     saves = tab.evaluate("models[0].saves")
     for section, line in ((0, 5), (1, 4), (0, 11), (2, 3)):
         rows = figure.locator(".source-block").nth(section).locator("button")
-        source = x_ray.sections[section][1][line - 1 - (section > 0)].source
+        source = traced.sections[section][1][line - 1 - (section > 0)].source
         rows.filter(has_text=source).click()
         steps = [(it["section"], it["line"]) for it in state["steps"]]
-        assert figure.evaluate(READ)["step"] == steps.index((section, line))
-        assert disagreements(figure, x_ray, state) == []
+        assert disagreements(figure, traced, state, steps.index((section, line))) == []
     assert tab.evaluate("models[0].saves") == saves + 4
 
 
-def test_integers_are_written_in_their_cells(show):
+def test_integers_are_printed_in_their_cells(show):
     _, figure, _, state = show("kinds")
     step_slider(figure).fill(str([it["name"] for it in state["steps"]].index("whole")))
     assert figure.evaluate(READ)["printed"] == ["-2500", "-1500", "-500", "500", "1500", "2500"]
@@ -57,27 +167,27 @@ def test_integers_are_written_in_their_cells(show):
 
 
 @each_width
-def test_a_number_that_is_pointed_at_says_where_it_was(show, width):
-    tab, figure, x_ray, _ = show("heads", SPLIT, width)
+def test_pointing_at_a_number_shows_where_it_was_before(show, width):
+    tab, figure, traced, _ = show("heads", SPLIT, width)
     readout = figure.locator(".readout")
     assert readout.inner_text().startswith("Point at a cell")
     cells = figure.locator(".tensor-cells").last
     cells.scroll_into_view_if_needed()
-    before, after = x_ray.steps[SPLIT - 1].numbers, x_ray.steps[SPLIT].numbers
+    before, after = traced.steps[SPLIT - 1].numbers, traced.steps[SPLIT].numbers
     # Example 1, head 2, query 3, number 0: two gaps to the left of it, one above.
-    place = cells.evaluate(CENTRE, [2 * 4.8 + 0.5, 5.8 + 3.5])
-    tab.touchscreen.tap(*place) if width == NARROW else tab.mouse.move(*place)
-    said = decimals(after[1, 2, 3, 0].item())
+    point = cells.evaluate(CENTRE, [2 * 4.8 + 0.5, 5.8 + 3.5])
+    tab.touchscreen.tap(*point) if width == NARROW else tab.mouse.move(*point)
+    number = decimals(after[1, 2, 3, 0].item())
     assert before[1, 3, 2, 0] == after[1, 2, 3, 0]
     assert readout.inner_text() == (
-        f"return[1, 2, 3, 0] = {said} (batch 1, heads 2, queries 3, hiddens/heads 0); "
+        f"return[1, 2, 3, 0] = {number} (batch 1, heads 2, queries 3, hiddens/heads 0); "
         "before: parts[1, 3, 2, 0]"
     )
     marks = [mark.get_attribute("d") for mark in figure.locator(".mark").all()]
     assert [d.split("h")[0] for d in marks] == ["M14.4 5.8", "M9.6 8.8"]
 
 
-def test_arrow_keys_walk_over_the_numbers(show):
+def test_arrow_keys_point_at_the_neighbours(show):
     _, figure, _, _ = show("heads", SPLIT)
     cells = figure.locator(".tensor-cells").last
     cells.focus()
@@ -111,7 +221,7 @@ def test_cells_of_both_drawings_are_squares_of_one_size(show, width):
 
 
 @each_width
-def test_the_line_in_focus_can_be_seen_in_its_box_and_the_page_stays(show, width):
+def test_the_current_line_is_visible_in_its_box_and_the_page_does_not_scroll(show, width):
     inside = """figure => {
         const box = figure.querySelector('.source').getBoundingClientRect();
         const line = figure.querySelector('.source-line[aria-current]').getBoundingClientRect();
@@ -119,13 +229,13 @@ def test_the_line_in_focus_can_be_seen_in_its_box_and_the_page_stays(show, width
     }"""
     tab, figure, _, state = show(width=width)
     tab.evaluate("scrollTo(0, 0)")
-    for place in (SPLIT, len(state["steps"]) - 1, 0, 25):
-        tab.evaluate(f"models[0].set('step', {place})")
+    for index in (SPLIT, len(state["steps"]) - 1, 0, 25):
+        tab.evaluate(f"models[0].set('step', {index})")
         assert figure.evaluate(inside)
         assert tab.evaluate("scrollY") == 0
 
 
-def test_the_part_that_is_made_is_marked_in_its_line(show):
+def test_the_part_that_made_the_tensor_is_marked_in_its_line(show):
     _, figure, _, _ = show("heads", 4)
     assert figure.locator("mark").all_inner_texts() == ["self.W_q(queries)"]
     step_slider(figure).fill("8")
@@ -133,18 +243,18 @@ def test_the_part_that_is_made_is_marked_in_its_line(show):
 
 
 def test_an_exception_is_shown_at_its_line(show):
-    _, figure, _, _ = show("failing", len(CASES["failing"]().steps) - 1)
+    _, figure, _, _ = show("failing", len(trace_case("failing").steps) - 1)
     notes = figure.locator(".line-note.error")
     assert notes.first.inner_text() == "RuntimeError in Half.split"
-    said = " ".join(notes.all_inner_texts()[1:])
-    assert "Provided sizes [5, -1] don't multiply up" in said
+    text = " ".join(notes.all_inner_texts()[1:])
+    assert "Provided sizes [5, -1] don't multiply up" in text
     row = notes.nth(1).locator("xpath=..")
     assert row.locator("code").inner_text().strip() == "parts = vectors.unflatten(-1, (5, -1))"
     box, note = figure.locator(".source").bounding_box(), notes.nth(1).bounding_box()
     assert box["y"] < note["y"] < box["y"] + box["height"]
 
 
-def test_on_paper_the_whole_source_and_all_steps_are_there(show):
+def test_the_whole_source_and_all_steps_are_printed(show):
     tab, figure, _, _ = show("heads", SPLIT)
     figure.locator("details").evaluate_all("all => all.forEach(e => { e.open = false })")
     rows = figure.locator(".step-table tbody tr")
@@ -158,36 +268,98 @@ def test_on_paper_the_whole_source_and_all_steps_are_there(show):
 
 
 @each_width
+@pytest.mark.few(4)
 @pytest.mark.parametrize("case", ["heads", "kinds", "largest"])
 def test_no_step_makes_the_page_scroll_sideways(show, case, width):
     _, figure, _, state = show(case, 0, width)
     # A step's drawing follows from these.
     steps = {(str(it["shape"]), it["before"] >= 0): i for i, it in enumerate(state["steps"])}
-    for place in steps.values():
-        step_slider(figure).fill(str(place))
+    figure.locator("details").evaluate_all("all => all.forEach(e => { e.open = false })")
+    for index in steps.values():
+        step_slider(figure).fill(str(index))
         assert ill_shown(figure) == []
 
 
-# Looks
+# Products
 
-LOOKED_AT = [("heads", 6), ("heads", 21), ("kinds", 14), ("failing", 4), ("pairs", 4)]
+READ_PRODUCT = """figure => ({
+    rows: [...figure.querySelectorAll('.meeting tr')].map(
+        row => [...row.querySelectorAll('td')].map(cell => Number(cell.dataset.value))),
+    names: [...figure.querySelectorAll('.meeting th')].map(e => e.textContent),
+    outline: figure.querySelector('.product .mark').getAttribute('d').split('z').slice(0, 2),
+    readout: figure.querySelector('.readout').textContent,
+})"""
+
+
+def by_keyboard(_tab, cells):
+    cells.focus()
+    for key in ("ArrowRight", "ArrowRight", "ArrowDown"):
+        cells.press(key)
+
+
+def by_mouse(tab, cells):
+    tab.mouse.move(*cells.evaluate(CENTRE, [2.5, 1.5]))
+
+
+def by_touch(tab, cells):
+    tab.touchscreen.tap(*cells.evaluate(CENTRE, [2.5, 1.5]))
+
+
+@pytest.mark.parametrize(
+    ("point", "width"), [(by_keyboard, WIDE), (by_mouse, WIDE), (by_touch, NARROW)]
+)
+def test_pointing_at_a_score_shows_the_row_and_the_column_of_its_product(show, point, width):
+    tab, figure, _, state = show("heads", 15, width)
+    cells = figure.locator(".tensor-cells")
+    cells.scroll_into_view_if_needed()
+    point(tab, cells)
+    seen = figure.evaluate(READ_PRODUCT)
+    row, column = "queries[0, 0, 1, :]", "keys.transpose(-2, -1)[0, 0, :, 2]"
+    assert seen["names"] == [row, column, "products", "their sum / √4"]
+    one, other, products, [total] = seen["rows"]
+    assert products == pytest.approx([a * b for a, b in zip(one, other, strict=True)])
+    number = state["numbers"][state["steps"][15]["numbers"]][7 + 2]
+    assert total == pytest.approx(sum(products) / 2) == pytest.approx(number, abs=CLOSE)
+    # Four numbers of row 1 at the left, four of column 2 above.
+    assert seen["outline"] == ["M0 5.8h4v1h-4", "M6.8 0v4h1v-4"]
+    assert seen["readout"] == (
+        f"scores[0, 0, 1, 2] = {number:.3f} (batch 0, heads 0, queries 1, keys 2) "
+        f"= {row} · {column} / √4"
+    )
+
+
+def test_each_product_shows_its_factors_and_other_steps_show_none(show):
+    _, figure, _, state = show("heads", 23)
+    figure.locator(".tensor-cells").focus()
+    names = figure.evaluate(READ_PRODUCT)["names"]
+    assert names[:2] == ["torch.softmax(scores, dim=-1)[0, 0, 0, :]", "values[0, 0, :, 0]"]
+    step_slider(figure).press("ArrowRight")
+    assert figure.locator(".product").count() == 0
+    step_slider(figure).fill(str(len(state["steps"]) - 1))
+    names = figure.evaluate(READ_PRODUCT)["names"]
+    assert names[:2] == ["output[0, 0, :]", "W_o.weight[0, :]"]
+
+
+# Appearance
+
+VIEWS = [("heads", 6), ("heads", 21), ("kinds", 14), ("failing", 4), ("pairs", 4)]
 
 
 @pytest.fixture(scope="module")
-def looked_at(on_one_page):
+def open_views(on_one_page):
     """A function that opens all these cases on one page, each at its step."""
-    figures = [ShapeFigure(CASES[case](), caption="A caption.") for case, _ in LOOKED_AT]
-    for figure, (_, step) in zip(figures, LOOKED_AT, strict=True):
+    figures = [ShapeFigure(trace_case(case), caption="A caption.") for case, _ in VIEWS]
+    for figure, (_, step) in zip(figures, VIEWS, strict=True):
         figure.step = step
     return on_one_page(figures)
 
 
 @pytest.mark.parametrize(("width", "scheme"), JUDGED)
-@pytest.mark.parametrize(("case", "step"), LOOKED_AT)
-def test_it_fits_its_column_is_legible_and_pleases_axe(
-    looked_at, keep_picture, case, step, width, scheme
+@pytest.mark.parametrize(("case", "step"), VIEWS)
+def test_it_fits_its_column_is_legible_and_axe_finds_nothing(
+    open_views, keep_picture, case, step, width, scheme
 ):
-    page, place = looked_at(width, scheme), LOOKED_AT.index((case, step))
-    figure = page.figure(place)
+    page, index = open_views(width, scheme), VIEWS.index((case, step))
+    figure = page.figure(index)
     keep_picture(figure, f"shape-{case}-{step}-{width}-{scheme}")
-    assert page.problems(place) == []
+    assert page.problems(index) == []
