@@ -45,14 +45,15 @@ POSITIONS = """figure => [...figure.querySelectorAll(':not(svg, svg *, details *
 
 
 def test_when_the_model_is_loaded_the_numbers_stay_and_nothing_moves(stage, room):
-    show_first = stage({case: room.make(**arguments) for case, arguments in room.cases.items()})
-    for case, arguments in room.cases.items():
+    figures = {case: room.make(**arguments) for case, arguments in room.cases.items()}
+    show_first = stage(figures)
+    for case, python in figures.items():
         shown = show_first(case)
-        trained = Trained(shown, shown.figure, room.make(**arguments))
-        assert room.disagreements(shown.figure, trained.python, room.rough) == [], case
+        trained = Trained(shown, shown.figure, python)
+        assert room.disagreements(shown.figure, python, room.rough) == [], case
         before = shown.figure.evaluate(POSITIONS)
         trained.send_weights()
-        assert room.disagreements(shown.figure, trained.python) == [], case
+        assert room.disagreements(shown.figure, python) == [], case
         assert shown.figure.evaluate(POSITIONS) == pytest.approx(before, abs=0.1), case
 
 
