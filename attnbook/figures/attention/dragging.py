@@ -110,7 +110,7 @@ def check_in_reach(name: str, moved: Any, first: list[Any], reach: float) -> Non
     """Refuse what the page could not have sent.
 
     Raises:
-        TypeError, ValueError: `moved` holds no numbers, has another shape, or is out of reach.
+        TypeError, ValueError: `moved` has no numbers, has another shape, or is out of reach.
     """
     now, shape = doubles(moved), doubles(first).shape
     if now.shape != shape:

@@ -1,4 +1,4 @@
-// Drawing over axes of numbers. A graph's lines and dots keep their width however it is stretched,
+// Drawing over axes of numbers. A graph's lines and dots have the same width however it is stretched,
 // and its text is HTML, placed by percentages, so it is never stretched. Goes with axes.css.
 /** @import { Attributes, Ends, Point } from "./types" */
 import { make, put } from "./elements.js";

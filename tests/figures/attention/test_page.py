@@ -333,14 +333,13 @@ each_chapter = pytest.mark.parametrize(
 
 
 @pytest.fixture(scope="module")
-def open_chapter(browser, home, site):
+def open_chapter(browser, home):
     """A function that opens a chapter and gives the tab, its live figures and their states."""
 
     @contextmanager
-    def go(chapter: str, *, server: bool = True, **options):
-        address = f"{home}chapters/" if server else (site / "chapters").as_uri() + "/"
-        options = {"reduced_motion": "reduce"} | options
-        with opened_figure(browser, f"{address}{chapter}.html", **options) as (tab, record):
+    def go(chapter: str):
+        url = f"{home}chapters/{chapter}.html"
+        with opened_figure(browser, url, reduced_motion="reduce") as (tab, record):
             yield tab, live_figures(tab)
             assert record.complaints == []
             assert record.foreign(home) == []
@@ -383,32 +382,6 @@ def test_in_the_book_every_control_equals_torch_and_the_figure_is_printed(open_c
         for figure, _ in figures:
             assert figure.evaluate(SMALL_TEXT) == []
             assert figure.locator(".bars").first.bounding_box()["height"] > 20
-
-
-@pytest.mark.few(1)
-@each_chapter
-def test_in_the_book_every_boundary_can_be_dragged_and_tapped_on_a_phone(open_chapter, chapter):
-    def middle(slider):
-        slider.scroll_into_view_if_needed()
-        tab.evaluate(FRAMES)
-        box = slider.bounding_box()
-        return box["y"] + box["height"] / 2
-
-    with open_chapter(chapter, server=False, width=NARROW, has_touch=True) as (tab, figures):
-        for figure, state in figures:
-            assert ill_shown(figure) == []
-            for example in range(len(state["scores"])):
-                slider, edges = length_slider(figure, example), boundaries(figure, example)
-                count = len(edges) - 1
-                tab.touchscreen.tap(edges[count - 1], middle(slider))
-                assert slider.input_value() == str(count - 1)
-                height = middle(slider)
-                tab.mouse.move(edges[count - 1], height)
-                tab.mouse.down()
-                tab.mouse.move(edges[1], height, steps=4)
-                tab.mouse.up()
-                assert slider.input_value() == "1"
-                assert disagreements(figure, state) == []
 
 
 def test_a_figure_works_after_a_reload_and_after_going_back(open_chapter, home):

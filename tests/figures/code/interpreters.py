@@ -67,7 +67,7 @@ def in_cpython(questions: list[dict[str, Any]]) -> list[dict[str, Any]]:
     for question in questions:
         with redirect_stdout(io.StringIO()) as output:
             answer = json.loads(page().answer(json.dumps(question)))
-        answers.append(answer | {"said": output.getvalue().rstrip("\n")})
+        answers.append(answer | {"printed": output.getvalue().rstrip("\n")})
     return answers
 
 

@@ -28,6 +28,6 @@ const answers = questions.map((question) => {
   printed = [];
   python.globals.set("question", JSON.stringify(question));
   python.runPython("result = answer(question)");
-  return { ...JSON.parse(python.globals.get("result")), said: printed.join("\n") };
+  return { ...JSON.parse(python.globals.get("result")), printed: printed.join("\n") };
 });
 process.stdout.write(JSON.stringify(answers));

@@ -16,11 +16,11 @@ PROGRAM = """
 import { readFileSync } from "node:fs";
 const { module, state, jobs } = JSON.parse(readFileSync(0, "utf-8"));
 const figure = await import(module);
-const results = jobs.map(({ given, answer, ...moved }) => {
+const results = jobs.map(({ returned, answer, ...moved }) => {
     const model = { get: (name) => ({ ...state, ...moved })[name] };
     if (answer) return figure.paragraphsOf(answer);
-    if (!given) return figure.callsOf(model, figure.lengthOf);
-    const rows = figure.rowsOf(model, given, figure.lengthOf);
+    if (!returned) return figure.callsOf(model, figure.lengthOf);
+    const rows = figure.rowsOf(model, returned, figure.lengthOf);
     return rows && rows.map((queries, example) => queries.map((own, query) => {
         const { weights, output, visible, scores } = figure.rowOf(model, example, query, own);
         return { weights, output, visible, scores };
@@ -75,8 +75,8 @@ def test_a_masked_softmax_is_called_for_each_row_with_temperature_and_length(run
 
 def test_a_softmax_is_called_with_the_visible_scores_or_one_score_if_none_is_visible(run):
     figure, _ = two_examples("softmax-by-hand")
-    empty, given = {"valid_lens": [4, 0]}, [[0.25] * 4] * 3 + [[1.0]] * 3
-    calls, empty_calls, rows = run(figure, [{}, empty, {**empty, "given": given}])
+    empty, returned = {"valid_lens": [4, 0]}, [[0.25] * 4] * 3 + [[1.0]] * 3
+    calls, empty_calls, rows = run(figure, [{}, empty, {**empty, "returned": returned}])
     assert [len(scores) for (scores,) in calls] == [4, 4, 4, 2, 2, 2]
     assert [len(scores) for (scores,) in empty_calls] == [4, 4, 4, 1, 1, 1]
     assert rows[1][2]["weights"] == [0, 0, 0, 0]
@@ -90,11 +90,11 @@ def test_a_mask_rule_is_called_for_each_pair_of_positions(run):
 
 def test_the_results_of_the_readers_scores_equal_torch(run):
     figure, (queries, keys, values, lens) = two_examples("score-by-hand")
-    given = -(queries[:, :, None] - keys[:, None]).double().square().sum(-1) / 2
-    [rows] = run(figure, [{"given": given.flatten().tolist(), "temperature": 0.5}])
-    weights = attnbook.masked_softmax(given / 0.5, lens)
+    returned = -(queries[:, :, None] - keys[:, None]).double().square().sum(-1) / 2
+    [rows] = run(figure, [{"returned": returned.flatten().tolist(), "temperature": 0.5}])
+    weights = attnbook.masked_softmax(returned / 0.5, lens)
     check(rows, weights, values.double())
-    assert torch.tensor(rows[0][0]["scores"]).double().allclose(given[0, 0], atol=1e-6)
+    assert torch.tensor(rows[0][0]["scores"]).double().allclose(returned[0, 0], atol=1e-6)
 
 
 def test_the_results_of_any_mask_of_the_reader_equal_torch(run):
@@ -102,7 +102,7 @@ def test_the_results_of_any_mask_of_the_reader_equal_torch(run):
     figure, _ = two_examples("causal-rule-by-hand")
     jobs = [
         {
-            "given": [dice.random() < 0.6 for _ in range(24)],
+            "returned": [dice.random() < 0.6 for _ in range(24)],
             "valid_lens": [dice.randint(0, 4), dice.randint(0, 4)],
         }
         for _ in range(20)
@@ -111,7 +111,7 @@ def test_the_results_of_any_mask_of_the_reader_equal_torch(run):
     values = torch.tensor(figure.values, dtype=torch.float64)
     for job, rows in zip(jobs, run(figure, jobs), strict=True):
         lens = attnbook.length_mask(torch.tensor(job["valid_lens"]), (2, 3, 4))
-        visible = torch.tensor(job["given"]).reshape(2, 3, 4) & lens
+        visible = torch.tensor(job["returned"]).reshape(2, 3, 4) & lens
         weights = scores.masked_fill(~visible, -torch.inf).softmax(-1).nan_to_num(0)
         check(rows, weights, values)
         assert [[row["visible"] for row in example] for example in rows] == visible.tolist()
@@ -126,11 +126,11 @@ def check(rows, weights, values):
 
 def test_the_readers_weights_are_drawn_unchanged(run):
     figure, (*_, values, _) = two_examples("masked-softmax-by-hand")
-    given = [[0.5, 0.5, 0.5, -0.5]] * 6
-    [rows] = run(figure, [{"given": given}])
-    check(rows, torch.tensor(given).double().reshape(2, 3, 4), values.double())
+    returned = [[0.5, 0.5, 0.5, -0.5]] * 6
+    [rows] = run(figure, [{"returned": returned}])
+    check(rows, torch.tensor(returned).double().reshape(2, 3, 4), values.double())
     plain, _ = two_examples("softmax-by-hand")
-    [rows] = run(plain, [{"given": [[1, 2, 3, 4]] * 3 + [[1, 2]] * 3}])
+    [rows] = run(plain, [{"returned": [[1, 2, 3, 4]] * 3 + [[1, 2]] * 3}])
     assert rows[1][0]["weights"] == [1, 2, 0, 0]
 
 
@@ -153,17 +153,17 @@ def test_an_attention_is_called_with_values_and_with_values_of_0_and_1_for_its_w
 
 def test_the_readers_attention_is_drawn_unchanged(run):
     figure, _ = two_examples("attention-from-parts")
-    given = [[[float(i), 1.0], [0.1 * i, 0.2, 0.3, 0.4]] for i in range(6)]
-    [rows] = run(figure, [{"given": [each for pair in given for each in pair]}])
+    returned = [[[float(i), 1.0], [0.1 * i, 0.2, 0.3, 0.4]] for i in range(6)]
+    [rows] = run(figure, [{"returned": [each for pair in returned for each in pair]}])
     shown = [row for example in rows for row in example]
-    assert [[row["output"], row["weights"]] for row in shown] == given
+    assert [[row["output"], row["weights"]] for row in shown] == returned
 
 
 SHARES = [[0.5, 0.5, 0, 0]] * 5
 
 
 @pytest.mark.parametrize(
-    ("task", "given"),
+    ("task", "returned"),
     [
         ("score-by-hand", [[1.0] * 23 + [last] for last in (None, {"number": "NaN"}, [1.0])]),
         ("masked-softmax-by-hand", [[*SHARES, last] for last in ([0.5, 0.5], 0.5, [0.5, "a"] * 2)]),
@@ -173,9 +173,9 @@ SHARES = [[0.5, 0.5, 0, 0]] * 5
         ("causal-rule-by-hand", [[True] * 23 + [last] for last in (None, {"kind": "str"})]),
     ],
 )
-def test_results_that_cannot_be_drawn_are_refused(run, task, given):
+def test_results_that_cannot_be_drawn_are_refused(run, task, returned):
     figure, _ = two_examples(task)
-    assert run(figure, [{"given": each} for each in given]) == [None] * len(given)
+    assert run(figure, [{"returned": each} for each in returned]) == [None] * len(returned)
 
 
 def test_a_run_is_reported_in_paragraphs(run):

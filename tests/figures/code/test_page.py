@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import gzip
-import json
-import re
 from contextlib import contextmanager
 
 import pytest
 import torch
-from bs4 import BeautifulSoup
 from playwright.sync_api import expect
 
 import attnbook
@@ -19,7 +16,6 @@ from tests.figures.code.interpreters import as_typed
 from tests.figures.shared.page import DENY, ill_shown, notebook, read_in_a_book
 from tests.tools.site.live_pages import book, page
 from tests.tools.site.site_checks import JUDGED, NARROW, OF_LOOK, WIDE, axe_findings, watched
-from tools.site.live import in_script
 
 SOFTMAX, MASKED = LIST_TASKS["softmax-by-hand"], LIST_TASKS["masked-softmax-by-hand"]
 LATE_KB = 350  # editor and Python together, each packed by gzip -6
@@ -407,29 +403,3 @@ def test_nothing_moves_when_a_task_and_its_editor_are_loaded(browser, chapter, w
         assert tab.evaluate(MEASURE) == pytest.approx(before, abs=1)
         touch(figure)
         assert tab.evaluate(MEASURE) == pytest.approx(before, abs=1)
-
-
-def growth(site, html):
-    """The bytes that tasks add to a page's first load, packed by gzip -6, and how many tasks."""
-    page = BeautifulSoup(html, "html.parser")
-    script = page.find("script", class_="attnbook-state")
-    states = json.loads(script.string)
-    tasks = {name: state for name, state in states.items() if state["kind"] == "code"}
-    modules = {state["module"] for state in tasks.values()}
-    before = packed_size(str(page).encode())
-    script.string = in_script({name: it for name, it in states.items() if name not in tasks})
-    for name in tasks:
-        page.find(attrs={"data-attnbook-view": name}).decompose()
-    for late in page.find_all("script", attrs={"data-attnbook-late": True}):
-        late.decompose()
-    files = [site / "_static" / "live" / f"{name}.js" for name in modules]
-    own = sum(packed_size(file.read_bytes()) for file in files)
-    return before - packed_size(str(page).encode()) + own, len(tasks)
-
-
-@pytest.mark.weekly  # tests/tools/site/test_pages.py limits the first load of each page
-def test_tasks_add_thirteen_kilobytes_to_the_first_load_at_most(site):
-    pages = [path.read_text("utf-8") for path in site.glob("chapters/*.html")]
-    grown = [growth(site, html) for html in pages if re.search(r'"kind":\s*"code"', html)]
-    assert sum(count for _, count in grown) == len(LIST_TASKS)
-    assert max(size for size, _ in grown) < 13_000  # of three tasks, two with their parts

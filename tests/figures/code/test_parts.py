@@ -160,4 +160,4 @@ def test_code_may_call_its_parts_which_print_nothing(ask):
     assert wrong["line"] == 2
     assert (right["given"], other["given"]) == ([-2.0], [7])
     assert without["error"].startswith("NameError")
-    assert {answer["said"] for answer in (wrong, right, other)} == {""}
+    assert {answer["printed"] for answer in (wrong, right, other)} == {""}

@@ -209,7 +209,7 @@ def test_math_and_built_in_functions_agree_with_cpython(both):
     assert "error" not in ours
     different = [
         pair
-        for pair in zip(ours["said"].split("\n"), theirs["said"].split("\n"), strict=True)
+        for pair in zip(ours["printed"].split("\n"), theirs["printed"].split("\n"), strict=True)
         if not same_number(*pair)
     ]
     assert different == []
@@ -225,7 +225,7 @@ def same_number(one, other):
 def test_output_and_definitions_belong_to_one_run(both):
     for answer in both:
         first, second = map(answer, LEFT_OVER)
-        assert first["said"] == "one\ntwo"
+        assert first["printed"] == "one\ntwo"
         assert "It raises NameError" in second["verdict"][1]
         assert second["line"] == 2
 
@@ -234,12 +234,12 @@ def test_assignments_to_pythons_own_functions_end_with_the_run(both):
     for answer in both:
         *assigning, last = map(answer, REASSIGNED)
         assert not any("error" in each for each in assigning)
-        assert last["said"] == "1.0 2.0 [1, 2]"
+        assert last["printed"] == "1.0 2.0 [1, 2]"
 
 
 def test_an_unfinished_line_is_shown_with_its_own_run(both):
     for answer in both:
-        assert [answer(each)["said"].rstrip() for each in HALF_LINES] == [
+        assert [answer(each)["printed"].rstrip() for each in HALF_LINES] == [
             "ab",
             "c\nd",
             "e",
@@ -255,11 +255,11 @@ def test_a_list_that_contains_itself_and_a_huge_number_cannot_be_read(both):
 
 
 def test_an_overflow_raises_pythons_error(both):
-    assert [answer(OVERFLOW)["said"] for answer in both] == ["math range error\n0.0 True 2"] * 2
+    assert [answer(OVERFLOW)["printed"] for answer in both] == ["math range error\n0.0 True 2"] * 2
 
 
 def test_output_ends_with_the_case_that_fails(both):
-    assert [answer(PRINTING)["said"] for answer in both] == ["3", "3"]
+    assert [answer(PRINTING)["printed"] for answer in both] == ["3", "3"]
 
 
 def test_code_without_the_function_of_the_task_gets_a_message(both):

@@ -72,8 +72,8 @@ def test_ordinary_code_prints_what_cpython_prints_or_is_refused_with_advice():
     for line, (printed, error), answer in results("ordinary"):
         assert error is None, line
         if "error" not in answer:
-            if answer["said"].strip() != printed:
-                different.append((line, printed, answer["said"]))
+            if answer["printed"].strip() != printed:
+                different.append((line, printed, answer["printed"]))
         elif not answer["advice"] or "cannot read this line" in answer["advice"]:
             different.append((line, answer))
     assert different == []
@@ -84,7 +84,7 @@ def test_differences_without_a_message_are_listed_on_a_page():
     for (line, (printed, error), answer), (_, heading) in zip(
         results("differing"), read("differing"), strict=True
     ):
-        ours = (answer["said"].strip(), "error" in answer)
+        ours = (answer["printed"].strip(), "error" in answer)
         assert ours != (printed, error is not None), f"the same by now: {line}"
         assert f"**{heading}.**" in page
 

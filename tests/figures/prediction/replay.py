@@ -52,8 +52,8 @@ def judge_reading(reading: Path, site: Path = SITE) -> list[dict[str, Any]]:
     tries = stored(reading)
     with TemporaryDirectory() as folder:
         module = written(str(Prediction._esm), Path(folder))
-        given = [{"state": question_of(t, questions), "answer": t["answer"]} for t in tries]
-        judgements = in_node(PROGRAM, module, tries=given)
+        jobs = [{"state": question_of(t, questions), "answer": t["answer"]} for t in tries]
+        judgements = in_node(PROGRAM, module, tries=jobs)
     return [tried | judgement for tried, judgement in zip(tries, judgements, strict=True)]
 
 

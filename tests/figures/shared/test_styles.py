@@ -15,7 +15,7 @@ SHARED = [
 ]
 
 # The computed styles of each part of a figure that differ after `styles` are added. Its own style
-# comes last before, whatever other kinds the page shows.
+# is first added last, so that other kinds on the page do not matter.
 CHANGES = """([kind, own, styles]) => {
   const figure = document.querySelector(`figure[data-attnbook-figure="${kind}"]`);
   figure.querySelectorAll("details").forEach((fold) => (fold.open = true));

@@ -67,10 +67,10 @@ class Trained(NamedTuple):
 
 def with_model(stage: Callable[..., Any], room: Room) -> Callable[..., Trained]:
     """A function that shows a case in its first state, with the model loaded."""
-    given = stage({case: room.make(**arguments) for case, arguments in room.cases.items()})
+    show_first = stage({case: room.make(**arguments) for case, arguments in room.cases.items()})
 
     def go(case: str = "first", width: int = WIDE) -> Trained:
-        shown = given(case, width)
+        shown = show_first(case, width)
         trained = Trained(shown, shown.figure, room.make(**room.cases[case]))
         if not shown.get("weights")[0]:
             trained.send_weights()
