@@ -366,8 +366,11 @@ def chapter(home):
 HIDE_OTHERS = """figure => {
     for (let node = figure; node !== document.body; node = node.parentElement)
         for (const other of [...node.parentElement.children])
-            // Not removed: scripts of the theme may still look for it.
-            if (other !== node && other.tagName !== "SCRIPT") other.style.display = "none";
+            if (other !== node && other.tagName !== "SCRIPT") {
+                other.style.display = "none"; // scripts of the theme still find it
+                if (other.closest("article"))
+                    other.querySelectorAll("p, li, pre, table, figure").forEach(e => e.remove());
+            }
 }"""
 
 
