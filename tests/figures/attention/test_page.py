@@ -205,6 +205,8 @@ def test_the_focus_moves_to_another_query_in_this_figure_only(show):
         assert f"query {query}" in figure.locator(".title").first.inner_text()
         assert disagreements(figure, state) == []
     assert tab.locator("input[type=radio]:checked").count() == checked
+    row = figure.locator(".queries label").nth(1)
+    assert row.evaluate("row => getComputedStyle(row).outlineStyle") == "solid"
 
 
 # Texts
@@ -282,6 +284,10 @@ def test_hiding_a_key_gives_its_share_to_the_others_and_an_empty_row_has_a_messa
     rows = read(figure)["examples"][1]["rows"]
     assert [row[1] for row in rows[:-1]] == [0] * 10
     assert rows[-1] == [0] * 5
+    masked = show("masked")  # its mask hides all keys from query 1
+    masked.set(query=1)
+    total = masked.figure.locator(".total-text").first
+    assert total.inner_text() == "nothing to attend to: output 0"
 
 
 def test_columns_and_rows_of_the_table_have_names(show):
