@@ -24,7 +24,7 @@ EDITOR = f"""() => {{
 LINES = (
     f"""() => [...{FIGURE}.querySelectorAll('.cm-line')].map(it => it.textContent).join('\\n')"""
 )
-PRINTED = f"text => {FIGURE}.querySelector('.said')?.innerText.trim() === text"
+PRINTED = f"text => {FIGURE}.querySelector('.printed')?.innerText.trim() === text"
 BUTTON = f"""name => {{
     const buttons = [...{FIGURE}.querySelectorAll('button')].filter(it => it.checkVisibility());
     const found = buttons.find(it => it.textContent === name);

@@ -1,4 +1,4 @@
-"""What the tests of all figures share: a figure alone, all of a room, a book from two places."""
+"""Fixtures of all figures: pages with figures, and books from a server and from a folder."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from tests.tools.site.site_checks import NARROW, WIDE
 def alone(browser, serve, tmp_path_factory):
     """A function that opens a page with figures of one kind, and gives the tab and the figures."""
     folder = tmp_path_factory.mktemp("alone")
-    home = serve(folder)
+    address = serve(folder)
 
     @contextmanager
     def go(*figures: Figure, scheme: str = "light", way: str = "http", **options: Any):
         page, kind = folder / "page.html", figures[0].kind
         page.write_text(harness(figures, scheme), "utf-8")
-        url = f"{home}page.html" if way == "http" else page.as_uri()
+        url = f"{address}page.html" if way == "http" else page.as_uri()
         options = {"width": WIDE, "color_scheme": scheme, "reduced_motion": "reduce"} | options
         with opened_figure(browser, url, **options) as (tab, record):
             tab.evaluate("ready")
@@ -47,9 +47,9 @@ def alone(browser, serve, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def stage(alone):
-    """A function that takes figures by name, and gives one that gives them as they were first.
+    """A function that puts named figures on one page; returns a function that shows one of them.
 
-    All are on one page for each width, that is opened when it is first asked for.
+    It resets the figure to its first state. Each width has its page, opened when it is needed.
     """
     with ExitStack() as pages:
 
@@ -62,8 +62,8 @@ def stage(alone):
                 opening = alone(*figures.values(), width=width, has_touch=True, **phone)
                 tab, shown = pages.enter_context(opening)
                 parts = zip(shown.all(), states, strict=True)
-                found = [Shown(tab, *both, place) for place, both in enumerate(parts)]
-                return dict(zip(figures, found, strict=True))
+                on_page = [Shown(tab, *both, index) for index, both in enumerate(parts)]
+                return dict(zip(figures, on_page, strict=True))
 
             return lambda name, width=WIDE: opened(width)[name].reset()
 
@@ -72,16 +72,13 @@ def stage(alone):
 
 @pytest.fixture(scope="module")
 def resizable(stage):
-    """A function that takes figures by name, and gives one that gives them in a page of a width.
-
-    It gives the tab, the figure as it was first, and the traits that it was made with.
-    """
+    """Like `stage`, on one page that is resized; shows the tab, the figure and its first traits."""
 
     def go(figures: dict[str, Figure]) -> Callable[..., tuple[Page, Locator, dict[str, Any]]]:
-        given = stage(figures)
+        show_first = stage(figures)
 
         def show(name: str, width: int = WIDE) -> tuple[Page, Locator, dict[str, Any]]:
-            shown = given(name)
+            shown = show_first(name)
             shown.tab.set_viewport_size({"width": width, "height": 800})
             shown.tab.mouse.move(0, 0)
             return shown.tab, shown.figure, shown.state
@@ -93,7 +90,7 @@ def resizable(stage):
 
 @pytest.fixture(scope="module")
 def on_one_page(browser, serve, tmp_path_factory):
-    """A function that gives another, which opens these figures together; once for each look."""
+    """A function that returns another, which opens these figures together, once for each view."""
     with ExitStack() as pages:
 
         def go(figures: list[Figure]) -> Callable[[int, str], Together]:
@@ -138,5 +135,5 @@ def in_a_book(browser, serve, tmp_path):
 
 @pytest.fixture(scope="module", params=["http", "file"])
 def address(request, built, serve):
-    """The book that a room has built, from a server and from a folder."""
+    """The address of a small book, `built` by the test module, on a server and in a folder."""
     return serve(built.html) if request.param == "http" else f"{built.html.as_uri()}/"

@@ -1,1 +1,1 @@
-"""Scoring, weighting and pooling: the flagship."""
+"""The attention figure: scoring, weighting and pooling."""

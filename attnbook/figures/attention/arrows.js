@@ -5,12 +5,12 @@ import { make } from "../shared/elements.js";
 import { colour } from "../shared/key_axis.js";
 
 const MOST_LABELS = 8; // keys that get a name
-// How thick arrows are; of 100: labels that near would cover each other; in px: from a tip to its name.
-const SMALL = { thick: 1, crowded: 20, out: 9 };
-const LARGE = { thick: 0.5, crowded: 7, out: 20 };
-export const BEYOND = 1.15; // how much further a plane goes than its arrows
-const LETTER = 0.65; // em: how wide a name's letters are, at most
-const MOST_RANKS = 3; // arrows on top of one that still make it wider
+// Thickness of arrows; the distance, of 100, below which labels would overlap; px from a tip to its name.
+const SMALL = { thick: 1, crowded: 20, gap: 9 };
+const LARGE = { thick: 0.5, crowded: 7, gap: 20 };
+export const BEYOND = 1.15; // the size of a plane relative to the reach of its arrows
+const LETTER = 0.65; // em: the largest width of a name's letter
+const MOST_RANKS = 3; // equal arrows, at most, that make the ones below wider
 
 /**
  * The arrows, those on top last. Of equal vectors the query is on top and the first key next, and
@@ -22,70 +22,72 @@ const MOST_RANKS = 3; // arrows on top of one that still make it wider
  */
 export function arrowsOf(query, keys, names = keys.map((_, key) => `k${key}`)) {
   /** @param {Point} one @param {Point} other */
-  const same = (one, other) => one[0] === other[0] && one[1] === other[1];
+  const isEqual = (one, other) => one[0] === other[0] && one[1] === other[1];
   const all = [
     { name: "q", key: -1, vector: query },
     ...keys.map((vector, key) => ({ name: names[key], key, vector })),
   ];
   return all
-    .map((it, place) => ({
-      ...it,
-      rank: Math.min(MOST_RANKS, all.slice(0, place).filter(({ vector }) => same(vector, it.vector)).length),
-      equal: all.filter(({ vector }) => same(vector, it.vector)).map(({ name }) => name),
+    .map((arrow, index) => ({
+      ...arrow,
+      rank: Math.min(MOST_RANKS, all.slice(0, index).filter(({ vector }) => isEqual(vector, arrow.vector)).length),
+      equal: all.filter(({ vector }) => isEqual(vector, arrow.vector)).map(({ name }) => name),
     }))
     .reverse();
 }
 
-/** What vectors that coincide are called. @param {string[]} names of the query, if it is one of them, and of keys */
-export function together(names) {
+/** A common name for equal vectors. @param {string[]} names of the query, if it is one of them, and of keys */
+function commonName(names) {
   const keys = names.filter((name) => name !== "q");
   return [...names.slice(0, names.length - keys.length), ...(keys.length > 2 ? [`${keys.length} keys`] : keys)].join(
     " = ",
   );
 }
 
-/** Which vectors coincide, in words. @param {Arrow[]} all */
-export function coinciding(all) {
+/** Describe which vectors are equal. @param {Arrow[]} all */
+export function describeEqual(all) {
   const groups = all.filter(({ rank, equal }) => rank === 0 && equal.length > 1).reverse();
-  return groups.map(({ equal }) => (/^\d/.test(together(equal)) ? `${together(equal)} are equal` : together(equal)));
+  return groups.map(({ equal }) =>
+    /^\d/.test(commonName(equal)) ? `${commonName(equal)} are equal` : commonName(equal),
+  );
 }
 
 /**
- * What lies on a plane: arrows from its middle, and a name beside each.
+ * The contents of a plane: arrows from its middle, and a name next to each.
  * @param {Arrow[]} all
- * @param {number} reach how far it goes to each side
- * @param {typeof SMALL} room for names
+ * @param {number} reach of the plane to each side
+ * @param {typeof SMALL} sizes
  */
-function drawing(all, reach, room) {
+function planeContents(all, reach, sizes) {
   /** @param {Point} vector @returns {Point} */
   const point = ([x, y]) => [(50 * x) / reach, (-50 * y) / reach];
   const drawn = all.map((arrow) => {
     const paint = arrow.key < 0 ? "var(--ink)" : colour(arrow.key, all.length - 1);
-    return arrowShape(point(arrow.vector), arrow.rank, room.thick, paint, arrow.key < 0 ? "query-arrow" : "key-arrow");
+    return arrowShape(point(arrow.vector), arrow.rank, sizes.thick, paint, arrow.key < 0 ? "query-arrow" : "key-arrow");
   });
   const axes = make("svg:path", { d: "M-50 0H50M0 -50V50", class: "axes" });
   const picture = make("svg:svg", { viewBox: "-50 -50 100 100", class: "arrows" }, axes, ...drawn);
-  return [picture, ...labels(all, point, room)];
+  return [picture, ...labels(all, point, sizes)];
 }
 
-/** A plane with arrows from its middle, and what they are. @param {Point} query @param {Point[]} keys */
+/** A plane with arrows from its middle, and a legend. @param {Point} query @param {Point[]} keys */
 export function arrows(query, keys) {
   const all = arrowsOf(query, keys);
   const reach = Math.max(1e-9, ...all.flatMap(({ vector }) => vector).map(Math.abs)) * BEYOND;
-  const plane = make("div", { class: "plane", "aria-hidden": true }, ...drawing(all, reach, SMALL));
-  const legend = ["solid: keys, dashed: query", ...coinciding(all)].join("; ");
+  const plane = make("div", { class: "plane", "aria-hidden": true }, ...planeContents(all, reach, SMALL));
+  const legend = ["solid: keys, dashed: query", ...describeEqual(all)].join("; ");
   return [plane, make("span", { text: legend })];
 }
 
 /**
- * What lies on a large plane, whose reach stays while arrows move.
+ * The contents of a large plane, whose reach stays while arrows move.
  * @param {Point} query
  * @param {Point[]} keys
  * @param {number} reach of the arrows
  * @param {string[]} names of the keys
  */
 export function arrowsOn(query, keys, reach, names) {
-  return drawing(arrowsOf(query, keys, names), reach * BEYOND, LARGE);
+  return planeContents(arrowsOf(query, keys, names), reach * BEYOND, LARGE);
 }
 
 /** @param {Point} tip @param {number} rank @param {number} thick @param {string} paint @param {string} className */
@@ -103,31 +105,33 @@ function arrowShape([x, y], rank, thick, paint, className) {
 }
 
 /**
- * A name beside each tip, the query's first; one that would cover another is left out.
+ * A name next to each tip, the query's first; a name that would cover another is left out.
  * @param {Arrow[]} all
  * @param {(vector: Point) => Point} point
- * @param {typeof SMALL} room
+ * @param {typeof SMALL} sizes
  */
-function labels(all, point, { crowded, out }) {
+function labels(all, point, { crowded, gap }) {
   /** @type {Point[]} */
-  const taken = [];
+  const labelled = [];
   return all
     .filter(({ rank, key }) => rank === 0 && all.length <= MOST_LABELS + 1 && key < MOST_LABELS)
     .reverse()
     .flatMap(({ vector, equal }) => {
       const [x, y] = point(vector);
-      if (taken.some(([left, top]) => Math.hypot(x - left, y - top) < crowded)) return [];
-      taken.push([x, y]);
-      // What has no direction gets its name on the other side of the query.
+      if (labelled.some(([left, top]) => Math.hypot(x - left, y - top) < crowded)) return [];
+      labelled.push([x, y]);
+      // The name of a zero vector is on the side opposite to the query.
       const [across, deep] = x || y ? [x, y] : point(all[all.length - 1].vector).map((number) => -number);
       const length = Math.hypot(across, deep) || 1;
       const [right, down] = [across / length, deep / length];
-      const text = together(equal);
-      // Away from the tip: to the left of it where the arrow points there; never beyond the plane.
-      const before = (1 - right) / 2;
-      const [least, most] = [before, 1 - before].map((share) => (share * LETTER * text.length).toFixed(2));
-      const left = `clamp(${least}em, calc(${50 + x}% + ${(out * right).toFixed(1)}px), calc(100% - ${most}em))`;
-      const top = `calc(${50 + y}% + ${(out * down).toFixed(1)}px)`;
-      return [make("i", { text, style: `left: ${left}; top: ${top}; translate: ${(-100 * before).toFixed(0)}% -50%` })];
+      const text = commonName(equal);
+      // Beyond the tip, in the direction of the arrow; never beyond the plane.
+      const leftShare = (1 - right) / 2;
+      const [least, most] = [leftShare, 1 - leftShare].map((share) => (share * LETTER * text.length).toFixed(2));
+      const left = `clamp(${least}em, calc(${50 + x}% + ${(gap * right).toFixed(1)}px), calc(100% - ${most}em))`;
+      const top = `calc(${50 + y}% + ${(gap * down).toFixed(1)}px)`;
+      return [
+        make("i", { text, style: `left: ${left}; top: ${top}; translate: ${(-100 * leftShare).toFixed(0)}% -50%` }),
+      ];
     });
 }

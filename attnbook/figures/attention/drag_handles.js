@@ -1,4 +1,4 @@
-// What the reader's hand moves beside the sliders: the tips of arrows, or the scores themselves.
+// Drag handles: the reader moves the tips of arrows, or the scores themselves.
 /** @import { Model, Point } from "../shared/types" */
 /** @import { Traits } from "./types" */
 import { short, slider } from "../shared/controls.js";
@@ -6,32 +6,32 @@ import { make } from "../shared/elements.js";
 import { arrowsOn, BEYOND } from "./arrows.js";
 
 /**
- * Set one row of a trait, and leave the others.
+ * Set one row of a trait.
  * @param {Model<Traits>} model
  * @param {"scores" | "query_vectors" | "key_vectors"} name
  * @param {number} example
- * @param {number} place
+ * @param {number} index
  * @param {number[]} row
  */
-function setRow(model, name, example, place, row) {
+function setRow(model, name, example, index, row) {
   /** @type {number[][][]} */
   const all = structuredClone(model.get(name));
-  all[example][place] = row;
+  all[example][index] = row;
   model.set(name, /** @type {any} */ (all));
   model.save_changes();
 }
 
-/** The traits that a hand moves here, and what they are at first. @param {Model<Traits>} model @returns {[string, any][]} */
-export function movedBy(model) {
+/** The traits that can be dragged, with their first values. @param {Model<Traits>} model @returns {[string, any][]} */
+export function draggedTraits(model) {
   return Object.entries(model.get("moves").start ?? {});
 }
 
-/** A button that puts back what was moved in an example. @param {Model<Traits>} model @param {number} example */
-function backButton(model, example) {
+/** A button that restores the first values of an example. @param {Model<Traits>} model @param {number} example */
+function restoreButton(model, example) {
   const text = `Put the ${model.get("moves").what === "scores" ? "scores" : "arrows"} back`;
-  const button = make("button", { type: "button", class: "back", text });
+  const button = make("button", { type: "button", class: "restore", text });
   button.addEventListener("click", () => {
-    for (const [name, start] of movedBy(model)) {
+    for (const [name, start] of draggedTraits(model)) {
       const all = [...model.get(/** @type {"scores"} */ (name))];
       all[example] = start[example];
       model.set(/** @type {"scores"} */ (name), all);
@@ -42,7 +42,7 @@ function backButton(model, example) {
 }
 
 /**
- * A handle on each score's bar: a vertical slider.
+ * A drag handle on each score's bar: a vertical slider.
  * @param {Model<Traits>} model
  * @param {number} example
  */
@@ -58,13 +58,13 @@ export function scoreHandles(model, example) {
   const element = make("div", { class: "handles" }, ...sliders.map(({ input }) => input));
   /** @param {number[]} scores */
   const paint = (scores) => sliders.forEach(({ set }, key) => set(scores[key], short(scores[key])));
-  return { element, back: backButton(model, example), paint };
+  return { element, restore: restoreButton(model, example), paint };
 }
 
-/** Two sliders for a vector. @param {string} name @param {{min: number, max: number, step: number}} range @param {(place: number, to: number) => void} onMove */
+/** Two sliders for a vector. @param {string} name @param {{min: number, max: number, step: number}} range @param {(axis: number, value: number) => void} onMove */
 function pair(name, range, onMove) {
-  const controls = ["x", "y"].map((axis, place) =>
-    slider(`${axis} of ${name}`, range, (number) => onMove(place, number)),
+  const controls = ["x", "y"].map((letter, axis) =>
+    slider(`${letter} of ${name}`, range, (value) => onMove(axis, value)),
   );
   const parts = controls.map(({ label, input }) => make("div", {}, label, input));
   /** @param {Point} vector */
@@ -72,40 +72,40 @@ function pair(name, range, onMove) {
   return { element: make("div", { class: "pair" }, ...parts), paint };
 }
 
-/** A vector in words that carry their full precision. @param {string} name @param {Point} vector */
-function vectorWords(name, vector) {
+/** A vector as text, whose `data` elements carry the full precision. @param {string} name @param {Point} vector */
+function vectorText(name, vector) {
   const [x, y] = vector.map((value) => make("data", { value, text: short(value) }));
   return [`${name} (`, x, ", ", y, ")"];
 }
 
 /**
- * A spot on the tip of an arrow that can be dragged.
+ * A drag handle on the tip of an arrow.
  * @param {HTMLElement} plane
- * @param {{reach: number, step: number}} room
- * @param {() => Point} where
+ * @param {{reach: number, step: number}} range
+ * @param {() => Point} tipNow
  * @param {(to: Point) => void} onMove
  */
-function grip(plane, { reach, step }, where, onMove) {
-  const element = make("b", { class: "grip" });
+function dragHandle(plane, { reach, step }, tipNow, onMove) {
+  const element = make("b", { class: "drag-handle" });
   const edge = reach * BEYOND;
   /** @type {Point} */
-  let held = [0, 0]; // from the finger to the tip
+  let offset = [0, 0]; // from the pointer to the tip
   /** @param {PointerEvent} event @returns {Point} */
-  const finger = ({ clientX, clientY }) => {
+  const pointerPosition = ({ clientX, clientY }) => {
     const { left, top, width, height } = plane.getBoundingClientRect();
     return [edge * ((2 * (clientX - left)) / width - 1), edge * (1 - (2 * (clientY - top)) / height)];
   };
   element.addEventListener("pointerdown", (event) => {
-    event.preventDefault(); // no text is selected
+    event.preventDefault(); // selects no text
     element.setPointerCapture(event.pointerId);
-    const [tip, at] = [where(), finger(event)];
-    held = [tip[0] - at[0], tip[1] - at[1]];
+    const [tip, pointer] = [tipNow(), pointerPosition(event)];
+    offset = [tip[0] - pointer[0], tip[1] - pointer[1]];
   });
   element.addEventListener("pointermove", (event) => {
     if (!element.hasPointerCapture(event.pointerId)) return;
-    const to = finger(event).map((x, i) => {
-      const near = Math.round((x + held[i]) / step) * step;
-      return Math.min(reach, Math.max(-reach, Number(near.toPrecision(12))));
+    const to = pointerPosition(event).map((x, i) => {
+      const rounded = Math.round((x + offset[i]) / step) * step;
+      return Math.min(reach, Math.max(-reach, Number(rounded.toPrecision(12))));
     });
     onMove(/** @type {Point} */ (to));
   });
@@ -122,41 +122,41 @@ function grip(plane, { reach, step }, where, onMove) {
  * @param {Model<Traits>} model
  * @param {number} example
  */
-export function handPlane(model, example) {
+export function dragPlane(model, example) {
   const { reach, step, why } = model.get("moves");
   const labels = model.get("key_labels");
-  const [plane, drawn] = ["plane", "drawn"].map((name) => make("div", { class: name, "aria-hidden": true }));
+  const [plane, drawing] = ["plane", "drawing"].map((name) => make("div", { class: name, "aria-hidden": true }));
   const vectors = () => [model.get("query_vectors")[example][model.get("query")], ...model.get("key_vectors")[example]];
-  const hands = (why ? [] : ["the query", ...labels]).map((name, i) => {
-    const where = () => vectors()[i];
+  const controls = (why ? [] : ["the query", ...labels]).map((name, i) => {
+    const tipNow = () => vectors()[i];
     /** @param {Point} to */
     const move = (to) => {
-      const [trait, place] = i ? ["key_vectors", i - 1] : ["query_vectors", model.get("query")];
-      setRow(model, /** @type {"key_vectors"} */ (trait), example, /** @type {number} */ (place), to);
+      const [trait, index] = i ? ["key_vectors", i - 1] : ["query_vectors", model.get("query")];
+      setRow(model, /** @type {"key_vectors"} */ (trait), example, /** @type {number} */ (index), to);
     };
-    const sliders = pair(name, { min: -reach, max: reach, step }, (place, to) =>
-      move(/** @type {Point} */ (where().with(place, to))),
+    const sliders = pair(name, { min: -reach, max: reach, step }, (axis, value) =>
+      move(/** @type {Point} */ (tipNow().with(axis, value))),
     );
-    return { sliders, tip: grip(plane, { reach, step }, where, move) };
+    return { sliders, handle: dragHandle(plane, { reach, step }, tipNow, move) };
   });
-  // Of equal vectors the one whose arrow is on top is taken: the query, then the first key.
-  plane.append(drawn, ...hands.map(({ tip }) => tip.element).reverse());
+  // Of equal vectors, the reader drags the one whose arrow is on top: the query, then the first key.
+  plane.append(drawing, ...controls.map(({ handle }) => handle.element).reverse());
   const note = make("p", { class: "note", text: `Solid: keys, dashed: the query. ${why ?? "Drag a tip."}` });
-  const now = make("p", { class: "readout" });
+  const readout = make("p", { class: "readout" });
   const fold = make("details", {}, make("summary", { text: "Move them by sliders" }));
-  fold.append(...hands.map(({ sliders }) => sliders.element));
-  const beside = make("div", { class: "beside" }, note, now, ...(why ? [] : [backButton(model, example), fold]));
+  fold.append(...controls.map(({ sliders }) => sliders.element));
+  const notes = make("div", { class: "notes" }, note, readout, ...(why ? [] : [restoreButton(model, example), fold]));
   const paint = () => {
     const [query, ...keys] = vectors();
-    drawn.replaceChildren(...arrowsOn(query, keys, reach, labels));
-    hands.forEach(({ sliders, tip }, i) => {
+    drawing.replaceChildren(...arrowsOn(query, keys, reach, labels));
+    controls.forEach(({ sliders, handle }, i) => {
       sliders.paint(i ? keys[i - 1] : query);
-      tip.paint(i ? keys[i - 1] : query);
+      handle.paint(i ? keys[i - 1] : query);
     });
-    now.replaceChildren(
-      ...vectorWords("q", query),
-      ...keys.flatMap((key, i) => ["; ", ...vectorWords(labels[i], key)]),
+    readout.replaceChildren(
+      ...vectorText("q", query),
+      ...keys.flatMap((key, i) => ["; ", ...vectorText(labels[i], key)]),
     );
   };
-  return { element: make("div", { class: "hands" }, plane, beside), paint };
+  return { element: make("div", { class: "movable-arrows" }, plane, notes), paint };
 }

@@ -1,4 +1,4 @@
-"""What the reader's hand moves in an attention figure beside its sliders: arrows, or the scores."""
+"""What the reader can drag in an attention figure: vectors, or the scores."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 MOST_MOVED = 8  # keys, each in a colour of its own
 MOVABLE = ("vectors", "scores")
-ROOM = 1.25  # how much further a hand goes than what is there at first
+MARGIN = 1.25  # the reach of a drag, relative to the largest number at first
 STILL = "The score is a Python function of its own, which a page cannot run: the arrows stay still."
 
 
@@ -37,7 +37,7 @@ def _gaussian(queries: Tensor, keys: Tensor, width: Tensor) -> Tensor:
     return gaussian_score(queries, keys, width[0, 0])
 
 
-# The formulas of formulas.js, by their names there; each takes matrices beside its vectors.
+# The formulas of formulas.js, by their names there; each takes its vectors and then matrices.
 FORMULAS: dict[str, Callable[..., Tensor]] = {
     "dot": dot_score,
     "scaled dot": scaled_dot_score,
@@ -45,8 +45,9 @@ FORMULAS: dict[str, Callable[..., Tensor]] = {
     "bilinear": bilinear_score,
     "additive": _additive,
 }
-SAME = torch.eye(2, device="cpu")
-# Who scores so, and what the formula takes of a layer, or of what `functools.partial` was given.
+IDENTITY = torch.eye(2, device="cpu")
+# Each score function, its formula, and the formula's matrices: from a layer, or from the keyword
+# arguments of `functools.partial`.
 SCORERS: list[tuple[Any, str, Callable[..., tuple[Any, ...]]]] = [
     (DotProductAttention.score, "scaled dot", lambda _: ()),
     (AdditiveAttention.score, "additive", lambda a: (a.W_q.weight, a.W_k.weight, a.w_v.weight)),
@@ -54,16 +55,16 @@ SCORERS: list[tuple[Any, str, Callable[..., tuple[Any, ...]]]] = [
     (scaled_dot_score, "scaled dot", lambda _: ()),
     (gaussian_score, "gaussian", lambda _, width=1.0: (width,)),
     (bilinear_score, "bilinear", lambda _, weight: (weight,)),
-    (additive_score, "additive", lambda _, weight: (SAME, SAME, weight)),
+    (additive_score, "additive", lambda _, weight: (IDENTITY, IDENTITY, weight)),
 ]
 
 
 def check_movable(movable: str, queries: Tensor, keys: Tensor, written: str) -> None:
-    """Refuse what no hand can move.
+    """Refuse what cannot be dragged.
 
     Raises:
-        ValueError: `movable` names nothing, the reader's function moves the scores already,
-            there are too many keys, or vectors without exactly two numbers.
+        ValueError: `movable` is not an option, the reader's function sets the scores already,
+            there are too many keys, or vectors do not have exactly two components.
     """
     if movable not in MOVABLE:
         raise ValueError(f"movable must be 'vectors' or 'scores', got {movable!r}")
@@ -75,41 +76,41 @@ def check_movable(movable: str, queries: Tensor, keys: Tensor, written: str) -> 
         raise ValueError(f"vectors that move must have 2 numbers, got {sizes[0]} and {sizes[1]}")
 
 
-def moves_of(
+def drag_settings(
     movable: str,
     layer: Any,  # noqa: ANN401 - a layer or a function
     queries: Tensor,
     keys: Tensor,
     scores: Tensor,
 ) -> dict[str, Any]:
-    """Give what the page needs to let a hand move the vectors, or the scores."""
+    """Return what the page needs to let the reader drag the vectors, or the scores."""
     if movable == "scores":
         first = numbers("scores", scores)
-        return {"what": movable, **room([scores]), "start": {"scores": first}}
+        return {"what": movable, **reach_and_step([scores]), "start": {"scores": first}}
     vectors = {
         "query_vectors": numbers("queries", queries),
         "key_vectors": numbers("keys", keys),
     }
-    moves = {"what": movable, **room([queries, keys])}
+    settings = {"what": movable, **reach_and_step([queries, keys])}
     rule = rule_of(layer)
     if rule is None or not _agrees(score_by(rule, *vectors.values()), scores):
-        return moves | {"why": STILL}
-    return moves | {"start": vectors, "rule": rule}
+        return settings | {"why": STILL}
+    return settings | {"start": vectors, "rule": rule}
 
 
-def room(tensors: Sequence[Tensor]) -> dict[str, float]:
-    """Say how far a hand may go to each side of zero, and by which steps."""
+def reach_and_step(tensors: Sequence[Tensor]) -> dict[str, float]:
+    """Return how far the reader may drag to each side of zero, and by which steps."""
     most = max(float(tensor.detach().abs().max()) for tensor in tensors) or 1.0
     unit = 10.0 ** math.floor(math.log10(most))
-    reach = math.ceil(ROOM * most / unit) * unit
+    reach = math.ceil(MARGIN * most / unit) * unit
     return {"reach": float(f"{reach:.6g}"), "step": float(f"{unit / 10:.6g}")}
 
 
-def check_in_reach(name: str, moved: Any, first: list[Any], reach: float) -> None:  # noqa: ANN401 - whatever a trait is given
-    """Refuse what the page could not have given.
+def check_in_reach(name: str, moved: Any, first: list[Any], reach: float) -> None:  # noqa: ANN401 - any value of a trait
+    """Refuse what the page could not have sent.
 
     Raises:
-        TypeError, ValueError: `moved` holds no numbers, has another shape, or is out of reach.
+        TypeError, ValueError: `moved` has no numbers, has another shape, or is out of reach.
     """
     now, shape = doubles(moved), doubles(first).shape
     if now.shape != shape:
@@ -120,16 +121,16 @@ def check_in_reach(name: str, moved: Any, first: list[Any], reach: float) -> Non
 
 
 def rule_of(layer: Any) -> dict[str, Any] | None:  # noqa: ANN401 - a layer or a function
-    """Give the formula of a score, if it is one that the page knows."""
+    """Return the formula of a score, if the page has it."""
     score: Any = getattr(layer, "score", layer)
-    given: dict[str, Any] = {}
+    keywords: dict[str, Any] = {}
     if isinstance(score, partial) and not score.args:
-        given, score = score.keywords, score.func
+        keywords, score = score.keywords, score.func
     function = getattr(score, "__func__", score)
     for scorer, name, takes in SCORERS:
         if function is scorer:
-            tensors = [torch.as_tensor(it, device="cpu") for it in takes(layer, **given)]
-            matrices = [it if it.dim() == 2 else it.reshape(1, -1) for it in tensors]
+            tensors = [torch.as_tensor(value, device="cpu") for value in takes(layer, **keywords)]
+            matrices = [each if each.dim() == 2 else each.reshape(1, -1) for each in tensors]
             return {"name": name, "takes": [numbers("weights", each) for each in matrices]}
     return None
 
@@ -141,9 +142,9 @@ def score_by(rule: dict[str, Any], queries: Sequence[Any], keys: Sequence[Any]) 
 
 
 def _agrees(ours: Tensor, theirs: Tensor) -> bool:
-    """Whether the formula is what the layer did, in the layer's precision.
+    """Whether the formula agrees with the layer, in the layer's precision.
 
-    A layer can score by the book's `score` and yet have parts of its own.
+    A layer can use the book's `score` and still compute something else.
     """
     near = torch.finfo(theirs.dtype).eps ** 0.5
     return torch.allclose(ours, theirs.detach().cpu().double(), rtol=near, atol=near)

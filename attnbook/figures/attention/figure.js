@@ -7,13 +7,13 @@ import { make, ownName } from "../shared/elements.js";
 import { MOST_NAMED } from "../shared/key_axis.js";
 import { canBring } from "../shared/lazy_scripts.js";
 import { mountFigure, setterOf } from "../shared/mount.js";
-import { handPlane, movedBy } from "./drag_handles.js";
+import { draggedTraits, dragPlane } from "./drag_handles.js";
 import { scoresOf } from "./formulas.js";
 import { numberTable, outputBars, queryRows } from "./pieces.js";
 import { ownFunction } from "./reader_function.js";
 import { stageBands } from "./stages.js";
 
-// What is shown: pure functions of the model's traits.
+// Pure functions of the model's traits.
 
 /**
  * How many keys a query may see, from the first.
@@ -27,11 +27,11 @@ export function lengthOf(model, example, query) {
 }
 
 /**
- * All that the picture says about one query.
+ * All numbers of the picture for one query.
  * @param {Model<Traits>} model
  * @param {number} example
  * @param {number} query
- * @param {OwnRow} own what the reader's function gives in place of the layer's
+ * @param {OwnRow} own what the reader's function returns in place of the layer's numbers
  * @returns {QueryRow}
  */
 export function rowOf(model, example, query, own = {}) {
@@ -49,7 +49,7 @@ export function rowOf(model, example, query, own = {}) {
 }
 
 /**
- * The temperature at a step of its slider: even steps in its logarithm, in two digits.
+ * The temperature at a step of its slider: equal steps of its logarithm, rounded to two digits.
  * @param {number} step
  */
 export function temperatureAt(step) {
@@ -57,13 +57,13 @@ export function temperatureAt(step) {
 }
 
 /**
- * What a pointed-at key says.
+ * The numbers of a key, in words.
  * @param {QueryRow} row
  * @param {string[]} labels
  * @param {number} i
- * @param {string} hidden what padding is called
+ * @param {string} hidden the word for padding
  */
-function sentence(row, labels, i, hidden) {
+function describeKey(row, labels, i, hidden) {
   const padding = row.visible[i] ? "" : `, ${hidden}`;
   return (
     `${labels[i]}${padding}: score ${decimals(row.scores[i])}, ` +
@@ -72,7 +72,7 @@ function sentence(row, labels, i, hidden) {
 }
 
 /**
- * What the stages show, where that must be said.
+ * The title of the stages, if there are several examples or queries.
  * @param {Model<Traits>} model
  * @param {number} example
  * @param {number} query
@@ -89,7 +89,7 @@ function titleOf(model, example, query) {
 }
 
 /**
- * Pointing at a key of an example: a band over its stages, and what it says.
+ * The key at the pointer: a band over the stages, and its numbers.
  * @param {Model<Traits>} model
  * @param {number} example
  * @param {ReturnType<typeof stageBands>} stages
@@ -112,7 +112,7 @@ function pointer(model, example, { element: bands, columns }, own) {
   /** @param {QueryRow} row */
   const paint = (row) => {
     readout.textContent =
-      pointed === null ? "Point at a key for its numbers." : sentence(row, keyLabels, pointed, hidden);
+      pointed === null ? "Point at a key for its numbers." : describeKey(row, keyLabels, pointed, hidden);
   };
   /** @param {PointerEvent} event */
   const pointHere = (event) => {
@@ -123,7 +123,7 @@ function pointer(model, example, { element: bands, columns }, own) {
   bands.addEventListener("pointermove", pointHere);
   bands.addEventListener("pointerdown", pointHere);
   bands.addEventListener("pointerleave", (event) => {
-    if (event.pointerType !== "touch") point(null); // a lifted finger leaves at once
+    if (event.pointerType !== "touch") point(null); // a lifted finger leaves immediately
   });
   return { element: readout, point, paint };
 }
@@ -143,7 +143,7 @@ function exampleBlock(model, example, own) {
   const chooseQuery = (query) => setterOf(model)({ query });
   const rows = queryRows(queryLabels, ownName(), chooseQuery);
   const title = make("div", { class: "title" });
-  const hands = model.get("moves").what === "vectors" ? handPlane(model, example) : null;
+  const arrows = model.get("moves").what === "vectors" ? dragPlane(model, example) : null;
   const stages = stageBands(model, example, (key) => readout.point(key));
   const outputs = outputBars(values);
   const readout = pointer(model, example, stages, own);
@@ -154,7 +154,7 @@ function exampleBlock(model, example, own) {
     { class: keyLabels.length > MOST_NAMED ? "example many" : "example", role: "group", "aria-label": name },
     ...(queryLabels.length > 1 ? [rows.element] : []),
     title,
-    ...(hands ? [hands.element, make("div", { class: "results" }, ...results)] : results),
+    ...(arrows ? [arrows.element, make("div", { class: "results" }, ...results)] : results),
   );
 
   const paint = () => {
@@ -164,7 +164,7 @@ function exampleBlock(model, example, own) {
     const weights = all.map((r) => r.weights);
     if (queryLabels.length > 1) rows.paint(weights, query);
     title.textContent = titleOf(model, example, query);
-    hands?.paint();
+    arrows?.paint();
     stages.paint(all, query);
     outputs.paint(row);
     readout.paint(row);
@@ -187,7 +187,7 @@ function temperatureControl(model) {
   return { element, paint };
 }
 
-/** Draw the figure into `el` and keep it in step with the model; returns a clean-up. @param {Place<Traits>} place */
+/** Draw the figure into `el` and repaint it when the model changes; returns a clean-up. @param {Place<Traits>} place */
 function drawFigure(place) {
   const { model } = place;
   const own = model.get("written").task && canBring("python") ? ownFunction(model, lengthOf, () => paint()) : null;
@@ -196,13 +196,13 @@ function drawFigure(place) {
   const temperature = temperatureControl(model);
   const elements = [...(own ? [own.element] : []), ...blocks.map((block) => block.element), temperature.element];
   const paint = () => [...blocks, temperature].forEach((part) => part.paint());
-  const traits = ["valid_lens", "temperature", "query", ...movedBy(model).map(([name]) => name)];
-  const watcher = new ResizeObserver(() => blocks.forEach((block) => block.fit()));
-  const { close } = mountFigure(place, { elements, traits, paint, onChange: own?.moved });
-  // Not the whole figure: what fits changes its height, and a browser calls that a loop.
-  blocks.forEach((block) => watcher.observe(block.keys));
+  const traits = ["valid_lens", "temperature", "query", ...draggedTraits(model).map(([name]) => name)];
+  const observer = new ResizeObserver(() => blocks.forEach((block) => block.fit()));
+  const { close } = mountFigure(place, { elements, traits, paint, onChange: own?.run });
+  // Not the whole figure: `fit` changes its height, which a browser reports as a loop.
+  blocks.forEach((block) => observer.observe(block.keys));
   return () => {
-    watcher.disconnect();
+    observer.disconnect();
     own?.stop();
     close();
   };

@@ -14,7 +14,7 @@ from attnbook.checks import check_pair, check_queries_and_keys, check_scores, ch
 from attnbook.figures.attention.dragging import (
     check_in_reach,
     check_movable,
-    moves_of,
+    drag_settings,
     score_by,
 )
 from attnbook.figures.shared.base import (
@@ -55,22 +55,22 @@ class AttentionFigure(Figure):
         valid_lens: where the sliders start: `(batch,)` gives one slider per example,
             `(batch, num_queries)` one per query; None means all keys.
         causal: whether each query starts with the keys up to its own position, as
-            `causal_mask` says, and what is hidden is called future.
-        mask: what may be seen beside, as a layer takes it: no slider moves it.
+            `causal_mask` defines, and the hidden keys are called future.
+        mask: which keys each query may attend to, as a layer takes it: no slider moves it.
         example_labels, query_labels, key_labels: names; by default `example 0`, `query 0`,
             `key 0` and so on.
         formula: how the score is written; by default the layer's `formula`.
         action: one sentence above the figure that asks for one action.
         caption: one sentence below the figure.
         written: the name of a task on plain lists. On the book's pages this figure then draws
-            what the reader writes for it: scores, weights, a mask or all of attention.
+            the results of the reader's code: scores, weights, a mask or all of attention.
         written_with: what the reader's score takes after query and key: a layer's own weights.
-        movable: "vectors" lets queries and keys of two numbers be dragged as arrows, where the
-            score is the book's; "scores" lets the scores themselves be. At most 8 keys.
+        movable: "vectors" lets the reader drag queries and keys of two components as arrows, if
+            the score is the book's; "scores" lets the reader drag the scores. At most 8 keys.
 
-    Traits that follow the reader's hand, and can be set: `valid_lens` (assign a new list),
+    Traits that the reader moves, and that can be set: `valid_lens` (assign a new list),
     `temperature` in [0.1, 10], `query` (the one in focus); `query_vectors` and `key_vectors`,
-    or `scores`, where they are movable.
+    or `scores`, if they are movable.
 
     Raises:
         TypeError, ValueError: as the layer does, and for scores or values that are
@@ -94,7 +94,7 @@ class AttentionFigure(Figure):
     formula = traitlets.Unicode().tag(sync=True)
     sees: traitlets.List[Any] = traitlets.List().tag(sync=True)  # empty without a mask
     hidden = traitlets.Unicode("padding").tag(sync=True)
-    # Arrows are drawn for a few vectors of two numbers; otherwise these stay empty.
+    # Arrows are drawn for a few vectors of two components; otherwise these stay empty.
     query_vectors: traitlets.List[Any] = traitlets.List().tag(sync=True)
     key_vectors: traitlets.List[Any] = traitlets.List().tag(sync=True)
     written: traitlets.Dict[str, Any] = traitlets.Dict().tag(sync=True)
@@ -126,9 +126,9 @@ class AttentionFigure(Figure):
         scores = score_of(layer, queries, keys)
         batch, num_queries, num_keys = scores.shape
         valid_lens = first_lengths(valid_lens, scores.shape, causal)
-        drawn = asked_of(written, queries, keys, written_with) if written else {}
+        drawn = request_for(written, queries, keys, written_with) if written else {}
         flat = queries.shape[-1] == keys.shape[-1] == 2 and num_keys <= MOST_ARROWS
-        moves = moves_of(movable, layer, queries, keys, scores) if movable else {}
+        moves = drag_settings(movable, layer, queries, keys, scores) if movable else {}
         super().__init__(
             kind="attention",
             scores=numbers("scores", scores),
@@ -137,8 +137,8 @@ class AttentionFigure(Figure):
             example_labels=labels("example", example_labels, batch),
             query_labels=labels("query", query_labels, num_queries),
             key_labels=labels("key", key_labels, num_keys),
-            sees=seen_in(mask, scores.shape),
-            hidden=word_for(drawn.get("draws") == "mask" or mask is not None, causal),
+            sees=visible_lists(mask, scores.shape),
+            hidden=name_of_hidden(drawn.get("draws") == "mask" or mask is not None, causal),
             formula=formula or getattr(layer, "formula", "score(q, k)"),
             query_vectors=numbers("queries", queries) if flat else [],
             key_vectors=numbers("keys", keys) if flat else [],
@@ -147,7 +147,7 @@ class AttentionFigure(Figure):
             written=drawn,
             moves=moves,
         )
-        self._score_anew()
+        self._update_scores()
         self._describe()
 
     @property
@@ -207,7 +207,7 @@ class AttentionFigure(Figure):
         return value
 
     @traitlets.observe("query_vectors", "key_vectors")
-    def _score_anew(self, _change: object = None) -> None:
+    def _update_scores(self, _change: object = None) -> None:
         if "rule" in self.moves:
             vectors = self.query_vectors, self.key_vectors
             self.scores = score_by(self.moves["rule"], *vectors).tolist()
@@ -242,7 +242,7 @@ def _vector(row: list[float]) -> str:
 
 
 def check_shown(queries: Tensor, keys: Tensor, values: Tensor) -> None:
-    """Refuse what does not belong together, and what is too much to be drawn."""
+    """Refuse tensors that do not fit together, and more than can be drawn."""
     check_queries_and_keys(queries, keys)
     check_values(values, keys.shape[-2])
     check_pair("values", values, "keys", keys)
@@ -255,7 +255,7 @@ def check_shown(queries: Tensor, keys: Tensor, values: Tensor) -> None:
 
 
 def first_lengths(valid_lens: Tensor | None, shape: Sequence[int], causal: bool) -> Tensor:
-    """Give what the sliders show at first, and refuse what none can show."""
+    """Return the first lengths of the sliders, and refuse what no slider can show."""
     if valid_lens is None:
         valid_lens = torch.full((shape[0],), shape[-1], device="cpu")
     if isinstance(valid_lens, torch.Tensor):
@@ -264,23 +264,23 @@ def first_lengths(valid_lens: Tensor | None, shape: Sequence[int], causal: bool)
     return valid_lens if visible is None or not causal else count_visible(visible)
 
 
-def seen_in(mask: Tensor | None, shape: Sequence[int]) -> list[list[list[bool]]]:
-    """Give what a mask lets be seen, for each pair of each example; nothing without one."""
+def visible_lists(mask: Tensor | None, shape: Sequence[int]) -> list[list[list[bool]]]:
+    """Convert a mask to lists, one value for each pair of each example; empty without a mask."""
     if mask is None:
         return []
     visible: list[list[list[bool]]] = check_mask(mask, shape, CPU).expand(*shape).tolist()
     return visible
 
 
-def word_for(masked: bool, causal: bool) -> str:
-    """Say what hidden keys are called."""
+def name_of_hidden(masked: bool, causal: bool) -> str:
+    """Return the word for hidden keys."""
     return "hidden" if masked else "future" if causal else "padding"
 
 
-def asked_of(
+def request_for(
     name: str, queries: Tensor, keys: Tensor, written_with: Sequence[Tensor]
 ) -> dict[str, Any]:
-    """Give what the page needs to call the reader's function."""
+    """Return what the page needs to call the reader's function."""
     task = find_list_task(name)
     if not task.draws:
         raise ValueError(f"written must be a task whose answer can be drawn, got {name!r}")

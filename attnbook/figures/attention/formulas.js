@@ -1,4 +1,4 @@
-// The scores that a page can compute by itself: pure functions of vectors that a hand has moved.
+// The scores that a page can compute by itself: pure functions of vectors that the reader has dragged.
 /** @import { Model, Point } from "../shared/types" */
 /** @import { Formula, Traits } from "./types" */
 
@@ -8,7 +8,7 @@ const dot = (one, other) => one.reduce((sum, x, i) => sum + x * other[i], 0);
 /** @param {number[][]} matrix @param {number[]} vector */
 const times = (matrix, vector) => matrix.map((row) => dot(row, vector));
 
-/** What each formula makes of a query and a key, and of what it takes beside them. @type {Record<string, Formula>} */
+/** The score of a query and a key by each formula, and the matrices that it takes. @type {Record<string, Formula>} */
 const FORMULAS = {
   dot: (query, key) => dot(query, key),
   "scaled dot": (query, key) => dot(query, key) / Math.sqrt(query.length),
@@ -22,7 +22,7 @@ const FORMULAS = {
 };
 
 /**
- * The scores of one query: by the formula where the reader's hand moves vectors, else the layer's.
+ * The scores of one query: by the formula if the reader drags vectors, else the layer's.
  * @param {Model<Traits>} model
  * @param {number} example
  * @param {number} query

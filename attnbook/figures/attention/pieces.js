@@ -1,11 +1,11 @@
-// The pieces of the attention figure alone. Each returns an element and a way to paint it.
+// The parts of the attention figure. Each returns an element and a function that paints it.
 /** @import { QueryRow } from "./types" */
 import { decimals, short } from "../shared/controls.js";
 import { make, put } from "../shared/elements.js";
 import { colour, hasRoom, MOST_NAMED, span, stack } from "../shared/key_axis.js";
 import { folded, tableRow, titledTable } from "../shared/tables.js";
 
-const MOST_PARTS = 4; // numbers of an output that get a bar of their own
+const MOST_PARTS = 4; // components of an output that get a bar of their own
 
 /**
  * The terms of a formula, cut at spaces outside of brackets: a line ends between two of them.
@@ -14,11 +14,11 @@ const MOST_PARTS = 4; // numbers of an output that get a bar of their own
 export function terms(formula) {
   let depth = 0;
   return [...formula].reduce(
-    (found, character) => {
+    (parts, character) => {
       depth += "([".includes(character) ? 1 : ")]".includes(character) ? -1 : 0;
-      if (character === " " && depth <= 0) found.push("");
-      else found[found.length - 1] += character;
-      return found;
+      if (character === " " && depth <= 0) parts.push("");
+      else parts[parts.length - 1] += character;
+      return parts;
     },
     [""],
   );
@@ -36,7 +36,7 @@ export function formulaOf(formula) {
 
 /**
  * A row of weights as a mask: hard-edged stripes as opaque as the weight, in 1/100. Neighbours
- * that look the same share a stripe, for browsers take their time over each.
+ * of equal opacity share a stripe, because browsers paint many stripes slowly.
  * @param {number[]} weights
  */
 export function stripes(weights) {
@@ -62,14 +62,14 @@ function keyColours(count) {
   return `linear-gradient(to right,${stops})`;
 }
 
-/** The values, a column per key, each as strong as its weight. @param {number[][]} values */
+/** The values, a column per key, each as opaque as its weight. @param {number[][]} values */
 export function valueCells(values) {
   const rows = Math.min(values[0].length, MOST_PARTS);
   const columns = values.map((value) => {
     const cells = value.slice(0, rows).map((v) => make("span", { text: short(v) }));
     return make("div", { class: "value" }, ...cells);
   });
-  // All keys' colours behind one mask: to style each column again would take longer.
+  // All keys' colours are behind one mask, because styling each column is slower.
   const shades = ["tint", "edge"].map((name) => make("div", { class: `shade ${name}` }));
   const element = make(
     "div",
@@ -90,7 +90,7 @@ export function valueCells(values) {
   return { element, paint, fit };
 }
 
-/** One bar per number of the output, stacked from what each key contributes. @param {number[][]} values */
+/** One bar per component of the output, stacked from what each key contributes. @param {number[][]} values */
 export function outputBars(values) {
   const rows = values[0].slice(0, MOST_PARTS).map((_, c) => {
     const bar = stack(values.length, "sum");
@@ -127,10 +127,10 @@ export function outputBars(values) {
 }
 
 /**
- * The numbers behind the picture, for the query in focus.
+ * The numbers of the picture, for the query in focus.
  * @param {string[]} labels one per key
- * @param {number} size how many numbers a value has
- * @param {string} hidden what padding is called
+ * @param {number} size of a value
+ * @param {string} hidden the word for padding
  */
 export function numberTable(labels, size, hidden) {
   const parts = Array.from({ length: size }, (_, c) => (size === 1 ? "value" : `value[${c}]`));
@@ -162,7 +162,7 @@ export function queryRows(labels, group, onChoose) {
     input.addEventListener("change", () => onChoose(i));
     return input;
   });
-  // Of many rows one mask holds all: a browser takes its time over each element with a mask.
+  // Many rows share one mask, because browsers paint many elements with masks slowly.
   const crowded = labels.length > MOST_NAMED;
   const heats = (crowded ? [0] : labels).map(() => make("span", { class: "heat" }));
   const strips = labels.map((_, i) => make("span", { class: "strip" }, ...(crowded ? [] : [heats[i]])));

@@ -1,8 +1,8 @@
-// The reader's own function in this figure: asked at each move, drawn in place of the layer's.
-/** @import { Answered, Model, Written } from "../shared/types" */
+// The reader's own function in this figure: called at each change, and drawn in place of the layer's.
+/** @import { Answered, Model, ReaderFunction } from "../shared/types" */
 /** @import { OwnRow, Traits } from "./types" */
 import { make, withCode } from "../shared/elements.js";
-import { hear } from "../shared/reader_code.js";
+import { listenForFunction } from "../shared/reader_code.js";
 
 /** Each pair of query and key of an example. @param {Model<Traits>} model @param {number} example */
 function pairs(model, example) {
@@ -11,8 +11,8 @@ function pairs(model, example) {
 }
 
 /**
- * How a reader's attention is called for a query: with the values, and then with values that are 1 for
- * one key and 0 for the others. What it gives for these is its weights.
+ * The calls of the reader's attention for a query: with the values, and then with values that are 1 for
+ * one key and 0 for the others. The result of the second call is its weights.
  * @param {Model<Traits>} model
  * @param {number} example
  * @param {number} query
@@ -22,15 +22,15 @@ function attentionCalls(model, example, query, length) {
   const { queries, keys } = model.get("written");
   const values = model.get("values")[example];
   const one = values.map((_, i) => values.map((__, j) => Number(i === j)));
-  // Closeness and the dot product are divided by the temperature if all vectors are by its root.
+  // Dividing all vectors by the root of the temperature divides the dot product and the squared distance by the temperature.
   const root = Math.sqrt(model.get("temperature"));
   const cooled = (/** @type {number[]} */ vector) => vector.map((x) => x / root);
-  const asked = [cooled(queries[example][query]), keys[example].map(cooled)];
-  return [values, one].map((each) => [...asked, each, length]);
+  const vectors = [cooled(queries[example][query]), keys[example].map(cooled)];
+  return [values, one].map((each) => [...vectors, each, length]);
 }
 
 /**
- * How the function is called, for all examples: one call for each row of weights, else for each pair.
+ * The arguments of each call, for all examples: one call for each row of weights, else for each pair.
  * @param {Model<Traits>} model
  * @param {(model: Model<Traits>, example: number, query: number) => number} lengthOf
  */
@@ -52,16 +52,18 @@ export function callsOf(model, lengthOf) {
     queryLabels.map((_, q) => {
       const length = lengthOf(model, e, q);
       const scores = model.get("scores")[e][q].map((score) => score / model.get("temperature"));
-      // A softmax need not know what to do with nothing: it is asked for one score then.
+      // A softmax need not accept an empty list: it gets one score then.
       return draws === "weights" ? [scores, length] : [scores.slice(0, Math.max(length, 1))];
     }),
   );
 }
 
-/** Describe the first value that cannot be drawn. @param {Model<Traits>} model @param {unknown[]} given */
-export function describeValue(model, given) {
+/** Describe the first value that cannot be drawn. @param {Model<Traits>} model @param {unknown[]} returned */
+export function describeValue(model, returned) {
   const count = model.get("key_labels").length;
-  const odd = given.flatMap((one) => (Array.isArray(one) ? one : [one])).find((one) => !isNumber(one) && !isBool(one));
+  const odd = returned
+    .flatMap((one) => (Array.isArray(one) ? one : [one]))
+    .find((one) => !isNumber(one) && !isBool(one));
   if (odd === undefined) {
     const wanted = model.get("written").draws === "attention" ? "component of a value" : `of ${count} keys`;
     return `not one number for each ${wanted}`;
@@ -71,27 +73,27 @@ export function describeValue(model, given) {
   return number ?? (kind ? `a ${kind}` : "a list");
 }
 
-/** @param {unknown} given */
-const isBool = (given) => typeof given === "boolean";
+/** @param {unknown} value */
+const isBool = (value) => typeof value === "boolean";
 
-/** Whether something can be drawn as a number. @param {unknown} given @returns {given is number} */
-const isNumber = (given) => typeof given === "number" && Number.isFinite(given);
+/** Whether something can be drawn as a number. @param {unknown} value @returns {value is number} */
+const isNumber = (value) => typeof value === "number" && Number.isFinite(value);
 
 /**
- * What was given as rows, one for each query of each example; null if it cannot be drawn.
+ * The returned values as rows, one for each query of each example; null if they cannot be drawn.
  * @param {Model<Traits>} model
- * @param {unknown[]} given
+ * @param {unknown[]} returned
  * @param {(model: Model<Traits>, example: number, query: number) => number} lengthOf
  * @returns {OwnRow[][] | null}
  */
-export function rowsOf(model, given, lengthOf) {
+export function rowsOf(model, returned, lengthOf) {
   const { draws } = model.get("written");
   const [queries, count] = [model.get("query_labels").length, model.get("key_labels").length];
   const pairwise = draws === "score" || draws === "mask";
   /** @type {unknown[][]} */
   const rows = pairwise
-    ? Array.from({ length: given.length / count }, (_, i) => given.slice(i * count, (i + 1) * count))
-    : given.map((row) => (Array.isArray(row) ? row : [null]));
+    ? Array.from({ length: returned.length / count }, (_, i) => returned.slice(i * count, (i + 1) * count))
+    : returned.map((row) => (Array.isArray(row) ? row : [null]));
   if (draws === "attention") return attentionRows(model, rows);
   const drawn = rows.map((row, i) => {
     if (draws === "mask") {
@@ -128,27 +130,27 @@ function attentionRows(model, rows) {
 }
 
 /**
- * Hear of the reader's function, ask it at each move, and say what is drawn.
+ * Listen for the reader's function, call it at each change, and report what is drawn.
  * @param {Model<Traits>} model
  * @param {(model: Model<Traits>, example: number, query: number) => number} lengthOf
  * @param {() => void} paint
  */
 export function ownFunction(model, lengthOf, paint) {
   const { task } = model.get("written");
-  /** @type {Written | null} */
+  /** @type {ReaderFunction | null} */
   let written = null;
   /** @type {OwnRow[][] | null} */
   let rows = null;
-  let asked = 0;
+  let runs = 0;
   const box = make("input", { type: "checkbox" });
   const name = make("span");
   const note = make("p", { class: "note", role: "status" });
-  const element = make("div", { class: "own" }, make("label", {}, box, name), note);
+  const element = make("div", { class: "reader-function" }, make("label", {}, box, name), note);
   const label = () => element.firstElementChild;
 
-  const moved = async () => {
-    asked += 1;
-    const mine = asked;
+  const run = async () => {
+    runs += 1;
+    const thisRun = runs;
     if (!written || !box.checked) {
       rows = null;
       paint();
@@ -156,7 +158,7 @@ export function ownFunction(model, lengthOf, paint) {
     }
     /** @type {Answered} */
     const answer = await written.call(callsOf(model, lengthOf)).catch((error) => ({ error: String(error) }));
-    if (mine !== asked) return; // a later move asks again
+    if (thisRun !== runs) return; // a later change has called it again
     rows = answer.given ? rowsOf(model, answer.given, lengthOf) : null;
     const why =
       answer.error ?? (answer.given ? `it gives ${describeValue(model, answer.given)}.` : "it takes too long.");
@@ -164,20 +166,20 @@ export function ownFunction(model, lengthOf, paint) {
     note.replaceChildren(...withCode(rows ? "" : trouble));
     paint();
   };
-  const deaf = hear(task, (now) => {
-    written = now;
+  const stop = listenForFunction(task, (latest) => {
+    written = latest;
     box.checked = true;
     label()?.removeAttribute("hidden");
-    name.replaceChildren(...withCode(` draw what your \`${now.called}\` gives`));
-    moved();
+    name.replaceChildren(...withCode(` draw what your \`${latest.called}\` gives`));
+    run();
   });
-  box.addEventListener("change", moved);
+  box.addEventListener("change", run);
   label()?.setAttribute("hidden", "");
   note.replaceChildren(...withCode("What your function gives is drawn here, as soon as it runs."));
   return {
     element,
-    moved,
-    stop: deaf,
+    run,
+    stop,
     /** @param {number} example @param {number} query @returns {OwnRow} */
     rowOf: (example, query) => rows?.[example][query] ?? {},
   };

@@ -1,5 +1,5 @@
 // The stages of one example, below each other over one axis of keys. Each returns an element and
-// a way to paint it.
+// a function that paints it.
 /** @import { Ends, Model } from "../shared/types" */
 /** @import { QueryRow, Traits } from "./types" */
 import { decimals, short, slider } from "../shared/controls.js";
@@ -10,14 +10,14 @@ import { scoreHandles } from "./drag_handles.js";
 import { formulaOf, stripes, valueCells } from "./pieces.js";
 
 /**
- * The sliders of an example's lengths: one for all queries, or one per query, seen in its focus.
+ * The sliders of an example's lengths: one for all queries, or one per query, shown when the query is in focus.
  * @param {Model<Traits>} model
  * @param {number} example
  */
 function lengthSliders(model, example) {
   const lengths = model.get("valid_lens")[example];
   /**
-   * @param {number} query of no account where all share a length
+   * @param {number} query ignored if all queries share a length
    * @param {number} length
    */
   const setLength = (query, length) => {
@@ -35,11 +35,11 @@ function lengthSliders(model, example) {
   /** @param {QueryRow[]} all @param {number} query */
   const paint = (all, query) => {
     sliders.forEach((control, q) => {
-      const shown = sliders.length === 1 || q === query;
+      const isShown = sliders.length === 1 || q === query;
       const length = all[sliders.length === 1 ? query : q].length;
       control.set(length, String(length));
-      control.input.hidden = !shown;
-      control.label.hidden = !shown;
+      control.input.hidden = !isShown;
+      control.label.hidden = !isShown;
     });
   };
   return { inputs: sliders.map((s) => s.input), labels: sliders.map((s) => s.label), paint };
@@ -55,23 +55,23 @@ function arrowPlot(model, example) {
     if (query === drawn) return;
     drawn = query;
     const vectors = model.get("query_vectors");
-    if (!vectors.length || model.get("moves").what) return; // they are large, or say nothing of the scores
+    if (!vectors.length || model.get("moves").what) return; // they are drawn large, or the scores do not depend on them
     element.replaceChildren(...arrows(vectors[example][query], model.get("key_vectors")[example]));
   };
   return { element, paint };
 }
 
-/** The name of a stage, and a note beside it. @param {string} name @param {string} note */
+/** The name of a stage, and a note next to it. @param {string} name @param {string} note */
 function heading(name, note) {
   return [make("b", { text: name }), make("span", { text: note })];
 }
 
 /**
- * What all stages have: the name, and in the picture the spot of a pointed-at key and the padding.
+ * The parts of every stage: the name, and in the picture the mark of the key at the pointer and the padding.
  * @param {string} className
  * @param {HTMLElement[]} name
  * @param {Element[]} content of the picture
- * @param {string} [hidden] what the padding is called, where it has a name
+ * @param {string} [hidden] the name of the padding, if it has one
  */
 function stage(className, name, content, hidden) {
   const label = hidden === undefined ? [] : [make("span", { text: hidden })];
@@ -104,14 +104,16 @@ function scoringStage(model, example) {
   const plot = arrowPlot(model, example);
   const handles = what === "scores" ? scoreHandles(model, example) : null;
   const name = [make("b", { text: "Scoring" }), formula, yours, plot.element];
-  const picture = handles ? make("div", { class: "handled" }, scoreBars.element, handles.element) : scoreBars.element;
-  const whole = stage("stage", name, [picture, scoreNumbers.element, ...(handles ? [handles.back] : [])]);
+  const picture = handles
+    ? make("div", { class: "bars-with-handles" }, scoreBars.element, handles.element)
+    : scoreBars.element;
+  const whole = stage("stage", name, [picture, scoreNumbers.element, ...(handles ? [handles.restore] : [])]);
   /** @param {QueryRow} row @param {number} query @param {Ends} domain */
   const paint = (row, query, domain) => {
     whole.paint(row);
-    const same = (/** @type {number[]} */ first) => row.scores.every((score, key) => score === first[key]);
+    const isUnchanged = (/** @type {number[]} */ first) => row.scores.every((score, key) => score === first[key]);
     yours.hidden = start?.scores
-      ? same(start.scores[example][query])
+      ? isUnchanged(start.scores[example][query])
       : Boolean(what) || row.scores === model.get("scores")[example][query];
     formula.hidden = !yours.hidden;
     scoreBars.paint(row.scores, domain, row.visible);
@@ -164,7 +166,7 @@ function weightingStage(model) {
   return { element: whole.element, paint, fit: weightNumbers.fit };
 }
 
-/** The third stage: the values, as strong as their weights. @param {number[][]} values */
+/** The third stage: the values, as opaque as their weights. @param {number[][]} values */
 function poolingStage(values) {
   const cells = valueCells(values);
   const whole = stage("stage", heading("Pooling", "values × weights"), [cells.element]);
@@ -176,15 +178,15 @@ function poolingStage(values) {
   return { element: whole.element, paint, fit: cells.fit };
 }
 
-/** How far scores reach, and whether each query's are all the same: then bars say no more. @param {number[][]} rows */
+/** The range of the scores, and whether each query's scores are all equal: then bars show nothing more. @param {number[][]} rows */
 function scalesOf(rows) {
   const level = rows.every((row) => row.every((score) => score === row[0]));
   return { domain: span(rows.flat()), level };
 }
 
 /**
- * The scale of the scores as they are now. What a hand moves would not be seen on one that
- * follows: that of handles stays, and that of moved arrows only grows.
+ * The scale of the scores as they are now. On a scale that follows every change, dragging would be
+ * invisible: the scale of drag handles stays, and that of dragged arrows only grows.
  * @param {Model<Traits>} model
  * @param {number} example
  * @returns {(rows: number[][], query: number) => { domain: Ends, level: boolean }}

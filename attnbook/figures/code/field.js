@@ -1,4 +1,4 @@
-// Where the reader writes: a plain field until the first touch, then the editor.
+// The field for the reader's code: a plain text area until the first touch, then the editor.
 /** @import { Editor } from "../shared/types" */
 /** @import { Field } from "./types" */
 import { make } from "../shared/elements.js";
@@ -17,7 +17,7 @@ export function codeField({ text, onRun, ...options }) {
   /** @type {Editor | null} */
   let editor = null;
   /** @type {Promise<void> | null} */
-  let waking = null;
+  let loading = null;
 
   const fit = () => {
     numbers.textContent = text
@@ -25,16 +25,16 @@ export function codeField({ text, onRun, ...options }) {
       .map((_, i) => i + 1)
       .join("\n");
   };
-  const onChange = (/** @type {string} */ now) => {
-    text = now;
-    options.onChange(now);
+  const onChange = (/** @type {string} */ newText) => {
+    text = newText;
+    options.onChange(newText);
   };
   const open = async () => {
     const { open: openEditor } = await bring("editor");
-    const [focused, at] = [document.activeElement === plain, plain.selectionStart];
+    const [isFocused, position] = [document.activeElement === plain, plain.selectionStart];
     element.replaceChildren();
     editor = openEditor(element, { ...options, text, onChange, onRun });
-    if (focused) editor.focus(at);
+    if (isFocused) editor.focus(position);
   };
   plain.value = text;
   plain.addEventListener("input", () => {
@@ -50,17 +50,17 @@ export function codeField({ text, onRun, ...options }) {
   return {
     element,
     text: () => text,
-    wake() {
-      waking ??= open().catch((error) => {
-        waking = null; // the next touch tries again
+    openEditor() {
+      loading ??= open().catch((error) => {
+        loading = null; // the next touch tries again
         throw error;
       });
-      return waking;
+      return loading;
     },
-    replace(whole) {
-      if (editor) return editor.replace(whole);
-      plain.value = whole;
-      onChange(whole);
+    replace(newText) {
+      if (editor) return editor.replace(newText);
+      plain.value = newText;
+      onChange(newText);
       fit();
     },
     mark: (line) => editor?.mark(line),

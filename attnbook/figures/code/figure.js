@@ -1,27 +1,27 @@
-// A code task: the reader writes Python in the page and runs it; the checker says what is wrong.
+// A code task: the reader writes Python in the page and runs it; the checker reports what is wrong.
 /** @import { Answered, Model, Place, Runner } from "../shared/types" */
 /** @import { Field, Traits } from "./types" */
 import { make, ownName, put, withCode } from "../shared/elements.js";
 import { bring, canBring } from "../shared/lazy_scripts.js";
 import { mountFigure } from "../shared/mount.js";
 import { itemOf, progress } from "../shared/progress.js";
-import { tell } from "../shared/reader_code.js";
+import { announceFunction } from "../shared/reader_code.js";
 import { codeField } from "./field.js";
 import { partsList } from "./parts.js";
 
-/** Why Python ended before the code did. */
+/** Messages for code that was stopped, by the reason. */
 const STOPPED = {
   asked: "Stopped.",
   limit: "Your code did not end within two seconds, and was stopped. Is there a loop without an end?",
   broken: "Your code took all of Python’s memory, and it was stopped.",
 };
 
-/** What this page's Python does not do as Python does. */
+/** The page about the differences between this Python and CPython. */
 const LACKS = "python-on-the-page.html";
 
 const STARTED = "Started again. “Bring back” shows your code again.";
 
-/** What to say of a run: paragraphs. @param {Answered} answer */
+/** The paragraphs that report a run. @param {Answered} answer */
 export function paragraphsOf(answer) {
   if (answer.stopped) return [STOPPED[answer.stopped]];
   if (answer.error) {
@@ -32,18 +32,18 @@ export function paragraphsOf(answer) {
   return answer.line ? [first, `Line ${answer.line}. ${rest[0]}`, ...rest.slice(1)] : [first, ...rest];
 }
 
-/** The statement, in paragraphs as it was written. @param {Model<Traits>} model */
+/** The statement of the task. @param {Model<Traits>} model */
 function statementOf(model) {
   return make("p", { class: "ask" }, ...withCode(model.get("statement")));
 }
 
-/** Where no Python is at hand: what is asked, and where to write it. @param {Model<Traits>} model */
-function drawStill(model) {
+/** The task without an editor, for a notebook: the statement, and where to write the code. @param {Model<Traits>} model */
+function staticElements(model) {
   const { name } = model.get("task");
   const torch = model.get("in_torch");
   const next = `check("${name}", ${model.get("task").called})`;
   const parts = model.get("parts").map(({ called }) => called);
-  const given = parts.length ? `Its parts: \`from attnbook.practice.parts import ${parts.join(", ")}\`. ` : "";
+  const partsText = parts.length ? `Its parts: \`from attnbook.practice.parts import ${parts.join(", ")}\`. ` : "";
   return [
     statementOf(model),
     make("pre", { text: model.get("starter"), tabindex: 0 }),
@@ -51,30 +51,32 @@ function drawStill(model) {
       "p",
       { class: "note" },
       ...withCode(
-        `On the book’s page it is written and run here. In a notebook, write it in a cell, and \`${next}\`. ${given}` +
+        `On the book’s page it is written and run here. In a notebook, write it in a cell, and \`${next}\`. ${partsText}` +
           `The task in torch is \`${torch}\`.`,
       ),
     ),
   ];
 }
 
-/** A button with its name. @param {string} text @param {() => void} onClick @param {string} name */
-function button(text, onClick, name = "") {
-  const element = make("button", { type: "button", text, class: name || null });
+/** @param {string} text @param {() => void} onClick @param {string} className */
+function button(text, onClick, className = "") {
+  const element = make("button", { type: "button", text, class: className || null });
   element.addEventListener("click", onClick);
   return element;
 }
 
-/** What came of a run, for eyes and ears. */
-function results() {
+/** The elements that show the verdict and the output of a run. */
+function resultElements() {
   const verdict = make("div", { class: "verdict", role: "status" });
   const printed = make("div", { role: "log", "aria-label": "What the code printed" });
-  const lines = make("pre", { class: "said", tabindex: 0 });
+  const lines = make("pre", { class: "printed", tabindex: 0 });
   const clear = () => {
     verdict.replaceChildren();
     lines.replaceChildren();
-    printed.replaceChildren(); // the log itself stays, so that a screen reader reads what is added
+    printed.replaceChildren(); // the log itself stays, so that a screen reader reads new lines
   };
+  /** @param {string[]} paragraphs */
+  const show = (paragraphs) => verdict.replaceChildren(...paragraphs.map((text) => make("p", {}, ...withCode(text))));
   return {
     elements: [verdict, printed],
     /** @param {string} text */
@@ -82,8 +84,9 @@ function results() {
       clear();
       verdict.append(make("p", { text }));
     },
-    /** @param {string[]} paragraphs */
-    show: (paragraphs) => verdict.replaceChildren(...paragraphs.map((text) => make("p", {}, ...withCode(text)))),
+    show,
+    /** @param {unknown} error */
+    fail: (error) => show([failureMessage(error)]),
     /** @param {string} line */
     print(line) {
       if (!lines.isConnected) printed.append(lines);
@@ -92,13 +95,13 @@ function results() {
   };
 }
 
-/** The line below the editor: its keys, and where to read on. @param {string} keys @param {string} id */
+/** The line below the editor: its keys, and a link. @param {string} keys @param {string} id */
 function noteBelow(keys, id) {
   const lacks = make("a", { href: LACKS, text: "What this Python lacks." });
   return make("small", { id }, ...withCode(`${keys} `), lacks);
 }
 
-/** A quiet mark that this reader has solved the task. @param {string} item names it */
+/** A mark that this reader has solved the task. @param {string} item the stored result */
 function solvedMark(item) {
   const element = make("small", { class: "solved", text: "✓ Solved" });
   const paint = () => {
@@ -108,7 +111,7 @@ function solvedMark(item) {
   return { element, paint };
 }
 
-/** A Python that comes at the first touch. */
+/** A Python that is loaded at the first touch. */
 function lazyPython() {
   /** @type {Runner | null} */
   let python = null;
@@ -121,12 +124,12 @@ function lazyPython() {
   return { start, stop: () => python?.stop(), close: () => python?.close() };
 }
 
-/** The editor, its buttons and what comes of them. @param {Place<Traits>} place */
-function drawAlive({ model, el }) {
+/** The task with an editor: its elements, and a clean-up. @param {Place<Traits>} place */
+function interactiveTask({ model, el }) {
   const task = model.get("task");
   const [item, code, hint] = [itemOf(el), `code/${task.name}/-`, ownName()]; // code outlives its statement
   const python = lazyPython();
-  const shown = results();
+  const results = resultElements();
   const parts = partsList(model.get("parts"), paragraphsOf);
   let [running, isStored] = [false, true];
 
@@ -134,85 +137,85 @@ function drawAlive({ model, el }) {
     if (running) return;
     running = true;
     const text = field.text();
-    shown.start("Running …");
-    buttons();
+    results.start("Running …");
+    updateButtons();
     let paragraphs = [""];
     try {
-      await field.wake().catch(() => {}); // a plain field will do
+      await field.openEditor().catch(() => {}); // the plain field works too
       field.mark(null);
       const runner = await python.start();
       const program = { code: text, parts: await parts.choose(runner) };
-      const answer = await runner.ask({ ...program, task }, shown.print);
+      const answer = await runner.ask({ ...program, task }, results.print);
       paragraphs = paragraphsOf(answer);
       field.mark(answer.line ?? null);
       if (answer.verdict) {
         const call = (/** @type {unknown[][]} */ calls) => runner.ask({ ...program, called: task.called, calls });
-        tell({ task: task.name, called: task.called, call });
+        announceFunction({ task: task.name, called: task.called, call });
         if (item && answer.verdict[0].startsWith("✓")) progress().write(item, "1", el.firstElementChild);
       }
     } catch (error) {
-      paragraphs = [sorry(error)];
+      paragraphs = [failureMessage(error)];
     }
     running = false;
-    shown.show(paragraphs);
-    buttons();
+    results.show(paragraphs);
+    updateButtons();
   };
-  const runs = button("Run", run, "run");
-  const stops = button("Stop", python.stop);
-  const buttons = () => {
-    put(runs, { "aria-disabled": running });
-    if (document.activeElement === stops) runs.focus(); // before it goes
-    stops.hidden = !running;
+  const runButton = button("Run", run, "run");
+  const stopButton = button("Stop", python.stop);
+  const updateButtons = () => {
+    put(runButton, { "aria-disabled": running });
+    if (document.activeElement === stopButton) runButton.focus(); // before it is hidden
+    stopButton.hidden = !running;
   };
   const field = codeField({
     text: progress().read(code) ?? model.get("starter"),
     label: `Your ${task.called}, in Python`,
     hint,
     onRun: run,
-    onLeave: () => runs.focus(),
+    onLeave: () => runButton.focus(),
     onChange: (text) => {
       isStored = progress().write(code, text === model.get("starter") ? null : text, el.firstElementChild);
     },
   });
-  const wake = () =>
-    Promise.all([field.wake(), python.start().then(parts.choose)]).catch((error) => shown.show([sorry(error)]));
-  field.element.addEventListener("focusin", wake, { once: true });
-  buttons();
-  const [starts, solved] = [startings(field, code, model, shown), solvedMark(item)];
+  const load = () => Promise.all([field.openEditor(), python.start().then(parts.choose)]).catch(results.fail);
+  field.element.addEventListener("focusin", load, { once: true });
+  updateButtons();
+  const [restart, solved] = [restartButtons(field, code, model, results), solvedMark(item)];
   // Every tab shows the newest code: one that shows older code would store it at the next key.
   const unfollow = progress().follow(() => {
-    const newest = isStored ? starts.newest() : null;
+    const newest = isStored ? restart.newest() : null;
     if (newest !== null && newest !== field.text()) field.replace(newest);
-    starts.update();
+    restart.update();
     solved.paint();
     parts.paint();
   });
-  const row = make("div", { class: "buttons" }, runs, stops, ...starts.buttons, noteBelow(model.get("hint"), hint));
+  const buttons = [runButton, stopButton, ...restart.buttons];
+  const row = make("div", { class: "buttons" }, ...buttons, noteBelow(model.get("hint"), hint));
   const close = () => {
     unfollow();
     python.close();
   };
   const above = [solved.element, statementOf(model), ...parts.elements];
-  return { pieces: [...above, field.element, row, ...shown.elements], close };
+  return { elements: [...above, field.element, row, ...results.elements], close };
 }
 
 /**
- * The buttons that start again, and that bring back what was there: after a reload nothing can be
- * undone, and on a phone never.
+ * The buttons that restore the starter, and the code from before: after a reload the editor cannot
+ * undo, and on a phone there is no key for it.
  * @param {Field} field
- * @param {string} code names what is stored of it
+ * @param {string} code the item under which the code is stored
  * @param {Model<Traits>} model
- * @param {{start: (text: string) => void}} shown
+ * @param {{start: (text: string) => void}} results
  */
-function startings(field, code, model, shown) {
+function restartButtons(field, code, model, results) {
   const [starter, before] = [model.get("starter"), code.replace("code/", "before/")];
   /** @param {string} text @param {string} message */
   const startFrom = (text, message) => {
     field.replace(text);
-    shown.start(message);
+    results.start(message);
     update();
   };
-  /** What could not be stored: this page still brings it back. @type {string | null} */
+  /** Code that could not be stored: this page still restores it. @type {string | null} */
   let unstored = null;
   const earlier = () => unstored ?? progress().read(before);
   /** @param {string | null} text */
@@ -231,27 +234,27 @@ function startings(field, code, model, shown) {
   const again = button("Start again", startAgain);
   const back = button("Bring back", bringBack);
   const canBringBack = () => earlier() !== null;
-  // Nothing stored means started again, or that the browser's data was deleted: then the code stays.
+  // If nothing is stored, the code was restarted, or the browser's data was deleted: then the code stays.
   const newest = () => progress().read(code) ?? (canBringBack() ? starter : null);
   const update = () => {
-    if (document.activeElement === back && !canBringBack()) again.focus(); // before it goes
+    if (document.activeElement === back && !canBringBack()) again.focus(); // before it is hidden
     back.hidden = !canBringBack();
   };
   update();
   return { buttons: [again, back], update, newest };
 }
 
-/** Why nothing runs. @param {unknown} error */
-function sorry(error) {
+/** The message if nothing can run. @param {unknown} error */
+function failureMessage(error) {
   const why = error instanceof Error ? error.message : String(error);
   return `Nothing can run here: ${why}. The task can be solved in Colab or Jupyter all the same.`;
 }
 
 /** Draw the figure into `el`; returns a clean-up. @param {Place<Traits>} place */
 function drawCodeTask(place) {
-  const alive = canBring("python") ? drawAlive(place) : null;
-  mountFigure(place, { elements: alive?.pieces ?? drawStill(place.model) });
-  return () => alive?.close();
+  const interactive = canBring("python") ? interactiveTask(place) : null;
+  mountFigure(place, { elements: interactive?.elements ?? staticElements(place.model) });
+  return () => interactive?.close();
 }
 
 export default { render: drawCodeTask };

@@ -18,10 +18,10 @@ MISSING = "not written yet. The book’s version is used. Write it"  # of a part
 
 
 class CodeTask(Figure):
-    """Asks for a function on plain lists, runs what is written, and says what is wrong.
+    """Asks for a function on plain lists, runs the reader's code, and reports what is wrong.
 
-    On the book's pages the code runs in the page itself, by MicroPython, which comes at the
-    first touch. In Jupyter and Colab, which have a Python, the figure shows what is asked.
+    On the book's pages the code runs in the page itself, by MicroPython, which is loaded at
+    the first touch. In Jupyter and Colab, which have a Python, the figure shows the statement.
 
     Args:
         task: its name, one of `attnbook.practice.LIST_TASKS`.
@@ -36,31 +36,33 @@ class CodeTask(Figure):
 
     statement = traitlets.Unicode().tag(sync=True)
     starter = traitlets.Unicode().tag(sync=True)
-    hint = traitlets.Unicode(KEYS).tag(sync=True)  # which do what in the editor
+    hint = traitlets.Unicode(KEYS).tag(sync=True)  # the keys of the editor
     in_torch = traitlets.Unicode().tag(sync=True)  # the task that asks for the same on tensors
-    task: traitlets.Dict[str, Any] = traitlets.Dict().tag(sync=True)  # what the judge goes by
-    parts: traitlets.List[Any] = traitlets.List().tag(sync=True)  # what the code may call
-    still_html = traitlets.Unicode().tag(sync=True)  # on a page, until it is alive
-    late: traitlets.List[str] = traitlets.List().tag(sync=True)  # what the page keeps ready
+    task: traitlets.Dict[str, Any] = traitlets.Dict().tag(sync=True)  # what the judge needs
+    parts: traitlets.List[Any] = traitlets.List().tag(sync=True)  # functions that the code may call
+    still_html = traitlets.Unicode().tag(sync=True)  # on a page, until its script runs
+    late: traitlets.List[str] = traitlets.List().tag(
+        sync=True
+    )  # scripts that the page loads when they are needed
 
     def __init__(self, task: str, *, caption: str = "") -> None:
-        asked = find_list_task(task)
+        list_task = find_list_task(task)
         super().__init__(
             kind="code",
-            statement=asked.statement,
-            starter=asked.starter,
-            in_torch=asked.in_torch.name if asked.in_torch else "",
-            task=data_of(asked.name),
-            parts=parts_of(asked),
+            statement=list_task.statement,
+            starter=list_task.starter,
+            in_torch=list_task.in_torch.name if list_task.in_torch else "",
+            task=data_of(list_task.name),
+            parts=parts_of(list_task),
             late=["editor", "python"],
             caption=caption,
-            static_text=f"CodeTask {task}: {asked.statement}\n\n{asked.starter}",
-            still_html=_still(asked),
+            static_text=f"CodeTask {task}: {list_task.statement}\n\n{list_task.starter}",
+            still_html=_static_html(list_task),
         )
 
 
-def _still(task: ListTask) -> str:
-    """The question as `figure.js` will show it, so that nothing moves when it comes alive."""
+def _static_html(task: ListTask) -> str:
+    """Lay the task out as `figure.js` does, so that nothing moves when the script runs."""
     names = [part["called"] for part in parts_of(task)]
     lines = [f"<li><code>{name}</code>: {MISSING}</li>" for name in names]
     parts = f'<ul class="parts">{"".join(lines)}</ul>' if lines else ""

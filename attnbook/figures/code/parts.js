@@ -4,8 +4,8 @@
 import { make, withCode } from "../shared/elements.js";
 import { progress } from "../shared/progress.js";
 
-/** What is shown of a part. */
-const SAYS = {
+/** The text of a part, by its state. */
+const TEXTS = {
   unchecked: "yours. It is checked when you run.",
   own: "yours is used.",
   missing: "not written yet.",
@@ -13,29 +13,29 @@ const SAYS = {
   book: "The book’s version is used.",
 };
 
-/** Where the book's version is used, what leads to the chapter. @type {Record<string, string>} */
+/** The link to the chapter, where the book's version is used. @type {Record<string, string>} */
 const LINKS = { missing: "Write it", wrong: "Fix it" };
 
-/** What is wrong, in one sentence. @param {Answered} answer @param {string[]} paragraphs */
+/** The reason of a failure, in one sentence. @param {Answered} answer @param {string[]} paragraphs */
 function reasonOf(answer, paragraphs) {
   return answer.verdict ? paragraphs[1].split(" It was called as ")[0] : paragraphs.join(" ");
 }
 
 /**
- * The parts, a line for each.
+ * A list with a line for each part.
  * @param {Part[]} parts
  * @param {(answer: Answered) => string[]} paragraphsOf
  */
 export function partsList(parts, paragraphsOf) {
-  /** The code that was judged last, and what is wrong with it. @type {Map<Part, {code: string, reason: string}>} */
+  /** The code that was judged last, and why it fails. @type {Map<Part, {code: string, reason: string}>} */
   const judged = new Map();
   const storedFor = (/** @type {Part} */ part) => progress().read(`code/${part.task.name}/-`);
 
   const line = (/** @type {Part} */ part) => {
-    const [stored, known] = [storedFor(part), judged.get(part)];
-    const reason = known && known.code === stored ? known.reason : null;
+    const [stored, last] = [storedFor(part), judged.get(part)];
+    const reason = last && last.code === stored ? last.reason : null;
     const state = stored === null ? "missing" : reason === null ? "unchecked" : reason ? "wrong" : "own";
-    const texts = [`\`${part.called}\`: ${SAYS[state]}`, reason, state in LINKS ? SAYS.book : ""];
+    const texts = [`\`${part.called}\`: ${TEXTS[state]}`, reason, state in LINKS ? TEXTS.book : ""];
     const link = LINKS[state];
     return make(
       "li",
@@ -47,13 +47,13 @@ export function partsList(parts, paragraphsOf) {
     );
   };
   const element = make("ul", { class: "parts", "aria-live": "polite" });
-  /** What the lines say now: the same is not said again. */
-  let shown = "";
+  /** The lines as they are: equal lines are not announced again. */
+  let html = "";
   const paint = () => {
     const lines = parts.map(line);
-    const text = lines.map((each) => each.outerHTML).join("");
-    if (text !== shown) element.replaceChildren(...lines);
-    shown = text;
+    const newHtml = lines.map((each) => each.outerHTML).join("");
+    if (newHtml !== html) element.replaceChildren(...lines);
+    html = newHtml;
   };
   paint();
 
@@ -73,9 +73,9 @@ export function partsList(parts, paragraphsOf) {
     paint();
     return chosen;
   };
-  /** What runs already: nothing is judged twice. @type {Promise<unknown>} */
+  /** The last call of `choose`: the next one waits for it, so that nothing is judged twice. @type {Promise<unknown>} */
   let last = Promise.resolve();
-  /** Judge what is stored, and give the code of each part to use. @param {Runner} python */
+  /** Judge the stored code, and return the code to use for each part. @param {Runner} python */
   const choose = (python) => {
     const next = last.then(() => chooseNow(python));
     last = next.catch(() => {});

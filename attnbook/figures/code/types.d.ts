@@ -1,4 +1,4 @@
-// What the files of the code figure hand to each other: nothing here reaches a page.
+// Types of the code figure: nothing here reaches a page.
 import type { ListTask, Shown } from "../shared/types";
 
 /** The traits of the Python class. */
@@ -20,12 +20,12 @@ export interface Part {
   chapter: string;
 }
 
-/** The place in which the reader writes: a plain field, then, at the first touch, the editor. */
+/** The field for the reader's code: a plain text area, then, at the first touch, the editor. */
 export interface Field {
   element: HTMLElement;
   text(): string;
-  /** Have the real editor; fails if it cannot be loaded. */
-  wake(): Promise<void>;
+  /** Replace the text area by the editor; fails if that cannot be loaded. */
+  openEditor(): Promise<void>;
   replace(text: string): void;
   mark(line: number | null): void;
 }

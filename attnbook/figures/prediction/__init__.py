@@ -1,1 +1,1 @@
-"""A question that the reader answers before the page does."""
+"""A question that the reader answers before the page shows the answer."""

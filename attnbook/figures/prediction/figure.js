@@ -1,16 +1,16 @@
 // A prediction: the reader answers first; a wrong answer is struck out, and explained if it is a common mistake.
 /** @import { Model, Place } from "../shared/types" */
-/** @import { Answer, Asked, Told, Traits } from "./types" */
+/** @import { Answer, AnswerControls, Judgement, Traits } from "./types" */
 
 import { make, ownName, put, withCode } from "../shared/elements.js";
 import { mountFigure, setterOf } from "../shared/mount.js";
 import { itemOf, progress } from "../shared/progress.js";
 
-const TRIES = 2; // before one may be shown the answer
-/** Before each option, so that no colour is needed, nor eyes. */
+const TRIES = 2; // before the reader can ask for the answer
+/** Shown before each option, so that the result does not depend on colour or sight. */
 const MARKS = { wrong: "✗ ", right: "✓ ", "": "" };
 
-/** A number as people write it, a fraction too; else NaN. @param {string} text */
+/** Read a number as people write it, or a fraction; else NaN. @param {string} text */
 export function readNumber(text) {
   const plain = text.trim().replace(/[−–]/g, "-").replace(/^\+/, "").replace(",", ".");
   const [over, under = "1", ...rest] = plain.split("/").map((part) => part.trim());
@@ -19,45 +19,45 @@ export function readNumber(text) {
   return Number.isFinite(number) ? number : Number.NaN;
 }
 
-/** Whether two answers are the same, as far as one looks. @param {Answer} first @param {Answer} second @param {number} within */
-function same(first, second, within) {
+/** Whether two answers are equal, within the tolerance. @param {Answer} first @param {Answer} second @param {number} within */
+function isSame(first, second, within) {
   if (typeof first === "string" || typeof second === "string") return first === second;
   return first.every((number, i) => Math.abs(number - second[i]) <= within * (1 + 1e-9));
 }
 
-/** What each number that was typed is: right, too small or too large. @param {Model<Traits>} model @param {number[]} row */
-function compared(model, row) {
+/** Describe each typed number: right, too small or too large. @param {Model<Traits>} model @param {number[]} row */
+function compareNumbers(model, row) {
   const right = /** @type {number[]} */ (model.get("right"));
-  const said = row.map((number, i) => {
-    if (same([number], [right[i]], model.get("within"))) return "right";
+  const words = row.map((number, i) => {
+    if (isSame([number], [right[i]], model.get("within"))) return "right";
     return number < right[i] ? "too small" : "too large";
   });
-  if (row.length === 1) return `Not yet: it is ${said[0]}.`;
-  return `Not yet: ${said.map((word, i) => `${model.get("labels")[i]} is ${word}`).join(", ")}.`;
+  if (row.length === 1) return `Not yet: it is ${words[0]}.`;
+  return `Not yet: ${words.map((word, i) => `${model.get("labels")[i]} is ${word}`).join(", ")}.`;
 }
 
-/** Judge an answer. @param {Model<Traits>} model @param {Answer} answer @returns {Told} */
+/** Judge an answer. @param {Model<Traits>} model @param {Answer} answer @returns {Judgement} */
 export function judge(model, answer) {
-  if (same(answer, model.get("right"), model.get("within"))) return { right: true, says: "Right." };
-  const known = model.get("wrong_answers").find(([wrong]) => same(answer, wrong, model.get("within")));
-  if (known) return { right: false, says: known[1] };
-  return { right: false, says: typeof answer === "string" ? "" : compared(model, answer) };
+  if (isSame(answer, model.get("right"), model.get("within"))) return { right: true, message: "Right." };
+  const mistake = model.get("wrong_answers").find(([wrong]) => isSame(answer, wrong, model.get("within")));
+  if (mistake) return { right: false, message: mistake[1] };
+  return { right: false, message: typeof answer === "string" ? "" : compareNumbers(model, answer) };
 }
 
-/** An answer in words; numbers no finer than they are looked at. @param {Model<Traits>} model @param {Answer} answer */
-export function say(model, answer) {
+/** Format an answer; numbers are rounded to the tolerance. @param {Model<Traits>} model @param {Answer} answer */
+export function formatAnswer(model, answer) {
   if (typeof answer === "string") return answer;
   const digits = Math.max(0, Math.ceil(-Math.log10(model.get("within"))));
   return answer.map((number) => String(Number(number.toFixed(digits)) || 0).replace("-", "−")).join(", ");
 }
 
-/** Take an answer: the model remembers it. @param {Model<Traits>} model @param {Answer} answer */
-function take(model, answer) {
+/** Add an answer to the model. @param {Model<Traits>} model @param {Answer} answer */
+function addAnswer(model, answer) {
   setterOf(model)(judge(model, answer).right ? { done: "right" } : { tried: [...model.get("tried"), answer] });
 }
 
-/** One button for each answer. @param {Model<Traits>} model @returns {Asked} */
-function choice(model) {
+/** One button for each answer. @param {Model<Traits>} model @returns {AnswerControls} */
+function choiceButtons(model) {
   const rows = model.get("options").map((option) => {
     const [mark, word, explanation] = [
       make("span", { class: "sign" }),
@@ -66,7 +66,7 @@ function choice(model) {
     ];
     const button = make("button", { type: "button", class: "option" }, mark, word);
     button.addEventListener("click", () => {
-      if (!model.get("done") && !model.get("tried").includes(option)) take(model, option);
+      if (!model.get("done") && !model.get("tried").includes(option)) addAnswer(model, option);
     });
     return { option, button, mark, explanation, element: make("div", {}, button, explanation) };
   });
@@ -77,14 +77,14 @@ function choice(model) {
       const state = wrong ? "wrong" : right ? "right" : "";
       put(button, { "data-state": state, "aria-disabled": wrong || model.get("done") !== "" });
       put(mark, { text: MARKS[state] });
-      if (wrong && !explanation.firstChild) explanation.append(...withCode(judge(model, option).says));
+      if (wrong && !explanation.firstChild) explanation.append(...withCode(judge(model, option).message));
     }
   };
   return { element: make("div", { class: "options" }, ...rows.map((row) => row.element)), paint };
 }
 
-/** A field for each number. @param {Model<Traits>} model @returns {Asked} */
-function fields(model) {
+/** A field for each number. @param {Model<Traits>} model @returns {AnswerControls} */
+function numberFields(model) {
   const count = /** @type {number[]} */ (model.get("right")).length;
   const labels = count > 1 || model.get("labels").length ? model.get("labels") : [""];
   const inputs = labels.map((label) =>
@@ -105,7 +105,7 @@ function fields(model) {
     input.addEventListener("keydown", (event) => {
       if (event.key !== "Enter") return;
       event.preventDefault();
-      form.requestSubmit(); // JupyterLab keeps this key from doing so by itself
+      form.requestSubmit(); // JupyterLab stops the key's own action
     });
   }
   form.addEventListener("submit", (event) => {
@@ -116,7 +116,7 @@ function fields(model) {
     put(complaint, { text: unread < 0 ? "" : "A number is missing, such as 3, −0.5 or 2/3." });
     inputs.forEach((input, i) => put(input, { "aria-invalid": Number.isNaN(row[i]) }));
     if (unread >= 0) inputs[unread].focus();
-    else take(model, row);
+    else addAnswer(model, row);
   });
   const paint = () => {
     const done = model.get("done");
@@ -124,13 +124,13 @@ function fields(model) {
       .get("tried")
       .slice(tried.children.length)
       .forEach((row) => {
-        const explanation = make("small", {}, ...withCode(judge(model, row).says));
-        tried.append(make("li", {}, make("s", { text: say(model, row) }), explanation));
+        const explanation = make("small", {}, ...withCode(judge(model, row).message));
+        tried.append(make("li", {}, make("s", { text: formatAnswer(model, row) }), explanation));
       });
     const right = /** @type {number[]} */ (model.get("right"));
     inputs.forEach((input, i) => {
       input.readOnly = done !== "";
-      if (done) input.value = say(model, [right[i]]);
+      if (done) input.value = formatAnswer(model, [right[i]]);
       put(input, { "data-state": done ? "right" : "" });
     });
     put(check, { "aria-disabled": done !== "" });
@@ -138,15 +138,15 @@ function fields(model) {
   return { element: make("div", {}, form, complaint, tried), paint };
 }
 
-/** What to say now, for eyes and ears. @param {Model<Traits>} model */
-export function sentence(model) {
+/** The text of the status line. @param {Model<Traits>} model */
+export function statusText(model) {
   if (model.get("done") === "right") return "Right.";
-  if (model.get("done") === "shown") return `The answer: ${say(model, model.get("right"))}.`;
+  if (model.get("done") === "shown") return `The answer: ${formatAnswer(model, model.get("right"))}.`;
   const last = model.get("tried").at(-1);
-  return last === undefined ? "" : `Not “${say(model, last)}”. ${judge(model, last).says}`;
+  return last === undefined ? "" : `Not “${formatAnswer(model, last)}”. ${judge(model, last).message}`;
 }
 
-/** Whether a stored answer can be one to this question. @param {Model<Traits>} model @param {unknown} answer */
+/** Whether a stored answer is possible for this question. @param {Model<Traits>} model @param {unknown} answer */
 function fits(model, answer) {
   const right = model.get("right");
   if (typeof right === "string") return model.get("options").some((option) => option === answer);
@@ -159,15 +159,15 @@ function restore(model, item) {
   if (!stored) return;
   try {
     const { tried, done } = JSON.parse(stored);
-    const here = model.get("tried").map((answer) => JSON.stringify(answer));
+    const current = model.get("tried").map((answer) => JSON.stringify(answer));
     /** @type {Answer[]} */
     const others = tried.filter((/** @type {unknown} */ answer) => fits(model, answer));
-    const added = others.filter((answer) => !here.includes(JSON.stringify(answer)));
+    const added = others.filter((answer) => !current.includes(JSON.stringify(answer)));
     const isDone = done === "right" || done === "shown";
-    // First that it is done: each change is painted and stored.
+    // `done` comes first, because each change is painted and stored.
     setterOf(model)({ done: model.get("done") || (isDone ? done : ""), tried: [...model.get("tried"), ...added] });
   } catch {
-    // What is stored was not written by this page.
+    // The stored text was not written by this page.
   }
 }
 
@@ -179,25 +179,25 @@ function store(model, item, figure) {
   if (item && isAnswered && text !== progress().read(item)) progress().write(item, text, figure);
 }
 
-/** Draw the figure into `el` and keep it in step with the model; returns a clean-up. @param {Place<Traits>} place */
+/** Draw the figure into `el` and repaint it when the model changes; returns a clean-up. @param {Place<Traits>} place */
 function drawPrediction(place) {
   const { model, el } = place;
   const item = itemOf(el);
   restore(model, item);
-  const asked = model.get("options").length ? choice(model) : fields(model);
+  const controls = model.get("options").length ? choiceButtons(model) : numberFields(model);
   const name = ownName();
   const question = make("p", { id: name, class: "ask" }, ...withCode(model.get("ask")));
   const readout = make("p", { class: "readout", role: "status", tabindex: -1 });
   const show = make("button", { type: "button", class: "show", text: "Show me" });
   show.addEventListener("click", () => {
     setterOf(model)({ done: "shown" });
-    readout.focus(); // the button is gone
+    readout.focus(); // the button is hidden now
   });
-  const group = make("div", { role: "group", "aria-labelledby": name }, question, asked.element, readout, show);
+  const group = make("div", { role: "group", "aria-labelledby": name }, question, controls.element, readout, show);
   const paint = (/** @type {HTMLElement} */ figure) => {
     const done = model.get("done");
-    asked.paint();
-    put(readout, { text: sentence(model) });
+    controls.paint();
+    put(readout, { text: statusText(model) });
     show.hidden = done !== "" || model.get("tried").length < TRIES;
     store(model, item, figure);
     if (figure.dataset.done === done) return;

@@ -1,4 +1,4 @@
-"""`Prediction`: a question that the reader answers before the page does."""
+"""`Prediction`: a question that the reader answers before the page shows the answer."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ class Prediction(Figure):
     """Asks before it shows: for a choice, a number, or a row of numbers.
 
     A wrong answer is struck out, and explained if it is a common mistake; after two
-    tries one may be shown the answer. On the book's pages what follows stays folded until
-    then.
+    tries the reader can ask for the answer. On the book's pages what follows stays folded
+    until then.
 
     Args:
-        ask: what is to be found, in a few words, such as "The three scores:"; the text before
-            it puts the question.
-        right: what the book's code gives. A number, or a tensor or list of them: the
-            reader types it. A text, or a shape: the reader chooses.
-        wrong_answers: what each common mistake gives, by a sentence about the mistake. A choice
+        ask: what to predict, in a few words, such as "The three scores:"; the text before it
+            explains the question.
+        right: the result of the book's code. The reader types a number, or the numbers of a
+            tensor or list. The reader chooses a text, or a shape.
+        wrong_answers: the result of each common mistake, by a sentence about the mistake. A choice
             needs at least one. (Called `slips` before 0.1.)
         labels: of the numbers; a single one needs none.
-        within: how far a typed number may lie off.
+        within: the tolerance of a typed number.
         caption: one sentence below the figure.
 
-    Traits that follow the reader's hand: `tried`, the wrong answers; `done`, "right" or
+    Traits that the reader's answers set: `tried`, the wrong answers; `done`, "right" or
     "shown" at the end.
 
     Raises:
@@ -56,11 +56,13 @@ class Prediction(Figure):
 
     ask = traitlets.Unicode().tag(sync=True)
     labels: traitlets.List[str] = traitlets.List().tag(sync=True)
-    options: traitlets.List[str] = traitlets.List().tag(sync=True)  # none: numbers are typed
+    options: traitlets.List[str] = traitlets.List().tag(
+        sync=True
+    )  # empty: the reader types numbers
     right = traitlets.Any().tag(sync=True)
     wrong_answers: traitlets.List[Any] = traitlets.List().tag(sync=True)  # pairs: answer, sentence
     within = traitlets.Float().tag(sync=True)
-    still_html = traitlets.Unicode().tag(sync=True)  # on a page, until it is alive
+    still_html = traitlets.Unicode().tag(sync=True)  # on a page, until its script runs
     tried: traitlets.List[Any] = traitlets.List().tag(sync=True)
     done = traitlets.Unicode().tag(sync=True)
 
@@ -79,26 +81,28 @@ class Prediction(Figure):
             warn_renamed("slips", "wrong_answers")
             wrong_answers = slips
         typed = not isinstance(right, str | tuple)
-        read: Callable[[Any], Any] = _row if typed else _text
-        known = [(read(answer), sentence) for sentence, answer in (wrong_answers or {}).items()]
-        answer = read(right)
-        _check_apart(answer, known, within if typed else 0)
+        convert: Callable[[Any], Any] = _to_numbers if typed else _to_text
+        mistakes = [
+            (convert(answer), sentence) for sentence, answer in (wrong_answers or {}).items()
+        ]
+        answer = convert(right)
+        _check_distinct(answer, mistakes, within if typed else 0)
         if typed:
             _check_labels(labels, answer)
-        elif not known:
+        elif not mistakes:
             raise ValueError("a choice needs wrong_answers to choose from, got none")
-        options = [] if typed else _in_order(ask, [answer, *(text for text, _ in known)])
+        options = [] if typed else _shuffle(ask, [answer, *(text for text, _ in mistakes)])
         super().__init__(
             kind="prediction",
             ask=ask,
             labels=list(labels),
             options=options,
             right=answer,
-            wrong_answers=[[*pair] for pair in known],
+            wrong_answers=[[*pair] for pair in mistakes],
             within=within,
             caption=caption,
-            static_text="\n".join(_told(ask, labels, answer, known)),
-            still_html=_still(ask, options, labels or [""]),
+            static_text="\n".join(_text_lines(ask, labels, answer, mistakes)),
+            still_html=_static_html(ask, options, labels or [""]),
         )
 
     @classmethod
@@ -126,11 +130,11 @@ class Prediction(Figure):
         return cls(ask, holds[0], wrong_answers, caption=caption)
 
 
-def _text(answer: Any) -> str:  # noqa: ANN401
+def _to_text(answer: Any) -> str:  # noqa: ANN401
     return answer if isinstance(answer, str) else str(tuple(answer))
 
 
-def _row(answer: object) -> list[float]:
+def _to_numbers(answer: object) -> list[float]:
     if isinstance(answer, Tensor):
         return list(numbers("an answer", answer.double().flatten()))
     row = [float(each) for each in answer] if isinstance(answer, Sequence) else [float(answer)]  # type: ignore[arg-type]
@@ -147,55 +151,55 @@ def _check_labels(labels: Sequence[str], answer: list[float]) -> None:
         )
 
 
-def _check_apart(answer: Any, known: list[tuple[Any, str]], within: float) -> None:  # noqa: ANN401
+def _check_distinct(answer: Any, mistakes: list[tuple[Any, str]], within: float) -> None:  # noqa: ANN401
     """Refuse a wrong answer that is too close to the right one, or to another."""
     before = {"the right answer": answer}
-    for wrong, sentence in known:
+    for wrong, sentence in mistakes:
         if isinstance(wrong, list) and len(wrong) != len(answer):
             raise ValueError(
                 f"a wrong answer must have {len(answer)} numbers, got {wrong}: {sentence}"
             )
         for name, other in before.items():
-            if _same(wrong, other, 2 * within):
+            if _is_same(wrong, other, 2 * within):
                 raise ValueError(f"each wrong answer must differ, got {name} from: {sentence}")
         before[f"the same as {sentence!r}"] = wrong
 
 
-def _same(first: Any, second: Any, within: float) -> bool:  # noqa: ANN401
+def _is_same(first: Any, second: Any, within: float) -> bool:  # noqa: ANN401
     if isinstance(first, str):
         return first == str(second)
     return all(abs(a - b) <= within for a, b in zip(first, second, strict=True))
 
 
-def _in_order(ask: str, options: list[str]) -> list[str]:
-    """Mix, so that the right one has no place of its own: by digest, the same in each run."""
+def _shuffle(ask: str, options: list[str]) -> list[str]:
+    """Order options by digest: independent of which one is right, and the same in each run."""
     return sorted(options, key=lambda option: hashlib.sha256(f"{ask}|{option}".encode()).digest())
 
 
-def _still(ask: str, options: list[str], labels: Sequence[str]) -> str:
-    """The question without its answer, laid out as `figure.js` will, so that nothing moves then.
+def _static_html(ask: str, options: list[str], labels: Sequence[str]) -> str:
+    """Lay the question out as `figure.js` does, so that nothing moves when the script runs.
 
-    `site.css` gives it its shape, before any script is there.
+    `site.css` styles it before any script is loaded.
     """
     boxes = [f"<span>{inline(label)}<b></b></span>" for label in labels]
-    asked = "".join(f"<p>{inline(option)}</p>" for option in options) or (
+    controls = "".join(f"<p>{inline(option)}</p>" for option in options) or (
         f"<div>{''.join(boxes)}<span><b>Check</b></span></div>"
     )
-    return f'<div class="attnbook-question"><p>{inline(ask)}</p>{asked}</div>'
+    return f'<div class="attnbook-question"><p>{inline(ask)}</p>{controls}</div>'
 
 
-def _told(
+def _text_lines(
     ask: str,
     labels: Sequence[str],
     answer: Any,  # noqa: ANN401
-    known: list[tuple[Any, str]],
+    mistakes: list[tuple[Any, str]],
 ) -> list[str]:
-    lines = [f"Prediction: {ask}", f"right: {_say(answer, labels)}"]
-    return lines + [f"{_say(wrong, labels)}: {sentence}" for wrong, sentence in known]
+    lines = [f"Prediction: {ask}", f"right: {_format(answer, labels)}"]
+    return lines + [f"{_format(wrong, labels)}: {sentence}" for wrong, sentence in mistakes]
 
 
-def _say(answer: Any, labels: Sequence[str]) -> str:  # noqa: ANN401
+def _format(answer: Any, labels: Sequence[str]) -> str:  # noqa: ANN401
     if isinstance(answer, str):
         return answer
-    said = [decimals(number) for number in answer]
-    return ", ".join(f"{a} {b}" for a, b in zip(labels, said, strict=True)) if labels else said[0]
+    texts = [decimals(number) for number in answer]
+    return ", ".join(f"{a} {b}" for a, b in zip(labels, texts, strict=True)) if labels else texts[0]

@@ -1,4 +1,4 @@
-// What the prediction's figure is made of: nothing here reaches a page.
+// Types of the prediction's figure: nothing here reaches a page.
 import type { Shown } from "../shared/types";
 
 /** A text that was chosen, or numbers that were typed. */
@@ -15,14 +15,14 @@ export interface Traits extends Shown {
   done: "" | "right" | "shown";
 }
 
-/** The response to an answer. */
-export interface Told {
+/** The judgement of an answer. */
+export interface Judgement {
   right: boolean;
-  says: string;
+  message: string;
 }
 
-/** A way to answer: what it shows, and how it follows the model. */
-export interface Asked {
+/** The controls for an answer, and a function that paints them. */
+export interface AnswerControls {
   element: Element;
   paint(): void;
 }

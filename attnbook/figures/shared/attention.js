@@ -1,10 +1,10 @@
 // The arithmetic of attention in double precision: pure functions, nothing of the page.
 
 /**
- * How close each key lies to the query: the exponent of a Gaussian kernel.
+ * How close each key is to the query: the exponent of a Gaussian kernel.
  * @param {number} query
  * @param {number[]} keys numbers on the query's axis
- * @param {number} width positive; how far the query looks
+ * @param {number} width positive; of the kernel
  * @returns {number[]} one score per key, 0 at the query and below it elsewhere
  */
 export function gaussianScores(query, keys, width) {

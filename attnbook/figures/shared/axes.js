@@ -1,4 +1,4 @@
-// Drawing over axes of numbers. A graph's lines and dots keep their width however it is stretched,
+// Drawing over axes of numbers. A graph's lines and dots have the same width however it is stretched,
 // and its text is HTML, placed by percentages, so it is never stretched. Goes with axes.css.
 /** @import { Attributes, Ends, Point } from "./types" */
 import { make, put } from "./elements.js";
@@ -29,8 +29,8 @@ export function ticks(low, high, most = 6, room = Infinity) {
   while (ends()[1] - ends()[0] >= most) step = roundUp(step * 1.5);
   const [first, last] = ends();
   const count = Math.max(0, last - first + 1);
-  const found = Array.from({ length: count }, (_, i) => Number(((first + i) * step).toPrecision(12)));
-  return found.join(" ").length > room && most > 2 ? ticks(low, high, most - 1, room) : found;
+  const numbers = Array.from({ length: count }, (_, i) => Number(((first + i) * step).toPrecision(12)));
+  return numbers.join(" ").length > room && most > 2 ? ticks(low, high, most - 1, room) : numbers;
 }
 
 /**
@@ -69,13 +69,13 @@ export function graph(className, ...children) {
 export function curve(className) {
   const element = make("svg:path", { ...LINE, class: className, "stroke-linejoin": "round" });
   /** @param {Point} point */
-  const place = ([x, y]) => `${Number(x.toFixed(2))} ${Number(y.toFixed(2))}`;
-  return { element, paint: (points) => put(element, { d: `M${points.map(place).join("L")}` }) };
+  const coordinates = ([x, y]) => `${Number(x.toFixed(2))} ${Number(y.toFixed(2))}`;
+  return { element, paint: (points) => put(element, { d: `M${points.map(coordinates).join("L")}` }) };
 }
 
 /**
- * A straight line between two places, or a dot where both are `dotAt` one, as wide as its
- * `stroke-width`. Moved by `put(element, { x1, y1, x2, y2 })`, in percent.
+ * A straight line between two points, or a dot where both ends are those of `dotAt`, as wide
+ * as its `stroke-width`. Moved by `put(element, { x1, y1, x2, y2 })`, in percent.
  * @param {string} className
  * @param {Attributes} attributes
  */
@@ -84,7 +84,7 @@ export function segment(className, attributes = {}) {
 }
 
 /**
- * The two ends of a dot, not quite one place: WebKit stretches a line without any length.
+ * The two ends of a dot, not quite equal: WebKit stretches a line without any length.
  * @param {number} x
  * @param {number} y
  */
@@ -95,18 +95,18 @@ export function dotAt(x, y) {
 /** @typedef {{at: number, text: string}} Label at, in percent */
 
 /**
- * The labels of an axis, each in the middle of its place, and beside a graph or below it.
+ * The labels of an axis, each centred on its number, next to a graph or below it.
  * @param {"below"|"beside"} side
  * @returns {{element: HTMLDivElement, paint: (labels: Label[]) => void}}
  */
 export function ruler(side) {
   const element = make("div", { class: `ruler ${side}`, "aria-hidden": true });
-  let announced = "";
+  let last = "";
   /** @param {Label[]} labels */
   const paint = (labels) => {
     const now = JSON.stringify(labels);
-    if (now === announced) return;
-    announced = now;
+    if (now === last) return;
+    last = now;
     element.replaceChildren(
       ...labels.map(({ at, text }) =>
         make("span", { text, style: `--at: ${at.toFixed(3)}%; --half: ${text.length / 2}ch` }),

@@ -10,16 +10,16 @@ STEPS = 320  # along an axis, at most
 DECADE = (1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.8, 2, 2.2, 2.5, 2.8, 3, 3.5, 4, 4.5, 5, 6, 7, 8, 9)
 
 
-def axis_of(places: list[float], spread: float) -> list[float]:
-    """Where an axis of these numbers begins and ends, and a round step between its places.
+def axis_of(numbers: list[float], spread: float) -> list[float]:
+    """Where an axis of these numbers begins and ends, and a round step between its positions.
 
     Args:
-        spread: the least that it must show; there is room for a tenth more.
+        spread: the least range that it must show; a tenth is added.
 
     Raises:
-        ValueError: the places are so far apart that their distance is not finite.
+        ValueError: the numbers are so far apart that their distance is not finite.
     """
-    low, high = min(places), max(places)
+    low, high = min(numbers), max(numbers)
     middle, reach = low / 2 + high / 2, 1.1 * max(high - low, spread)
     if not math.isfinite(reach):
         raise ValueError(f"keys and query must lie a finite distance apart, got {low} and {high}")
@@ -36,16 +36,16 @@ def places_on(axis: list[float]) -> list[float]:
     return [clean((first + i) * step) for i in range(round((high - low) / step) + 1)]
 
 
-def spread_of(places: list[float]) -> float:
-    """How far numbers reach; for numbers in one place, something to show it on."""
-    low, high = min(places), max(places)
+def spread_of(numbers: list[float]) -> float:
+    """The range of the numbers; their size if all are equal, so that an axis can show them."""
+    low, high = min(numbers), max(numbers)
     size = max(abs(low), abs(high))
     return high - low if high - low > 1e-9 * size else size or 1.0
 
 
-def widths_for(places: list[float], width: float) -> list[float]:
-    """Round widths for a slider, from where the curve is a staircase to the range of the places."""
-    spread, gaps = spread_of(places), max(1, len(set(places)) - 1)
+def widths_for(numbers: list[float], width: float) -> list[float]:
+    """Round widths for a slider, from where the curve is a staircase to the numbers' range."""
+    spread, gaps = spread_of(numbers), max(1, len(set(numbers)) - 1)
     low, high = min(spread / gaps / 20, width), max(spread, width)
     tens = range(math.floor(math.log10(low)), math.floor(math.log10(high)) + 2)
     ladder = [clean(digit * 10.0**ten) for ten in tens for digit in DECADE]
@@ -60,5 +60,5 @@ def round_up(number: float) -> float:
 
 
 def clean(number: float) -> float:
-    """Without the last digits, in which 3 × 0.1 is not 0.3."""
+    """Round to 12 digits, because 3 × 0.1 is not 0.3."""
     return float(f"{number:.12g}")

@@ -21,10 +21,10 @@ MOST = 256
 
 
 class Figure(anywidget.AnyWidget):
-    """A widget whose text says what its picture shows.
+    """A widget whose text describes its picture.
 
-    The text is what a terminal prints, what nbval compares, and what a reader
-    without JavaScript sees.
+    A terminal prints the text, nbval compares it, and a reader without JavaScript
+    sees it.
     """
 
     kind = traitlets.Unicode().tag(sync=True)
@@ -41,7 +41,7 @@ class Figure(anywidget.AnyWidget):
         first = [self.action] if self.action else []
         self.static_text = "\n".join([*first, *lines])
 
-    # ipywidgets 7, in Colab, would otherwise prefer its own way, which cuts the text.
+    # ipywidgets 7, in Colab, would otherwise display it in its own way, which cuts the text.
     _ipython_display_ = None
 
     def _repr_mimebundle_(self, **options: Any) -> Any:  # noqa: ANN401 - as in anywidget
@@ -69,7 +69,7 @@ def module(name: str) -> str:
 
 
 def stylesheet(*names: str) -> str:
-    """Join the CSS files of a figure: the look of all figures first, then its own."""
+    """Join the CSS files of a figure: the styles of all figures first, then its own."""
     return "".join((FOLDER / name).read_text("utf-8") for name in names)
 
 
@@ -99,14 +99,14 @@ def _apply(change: Callable[[float], float], nested: list[Any]) -> list[Any]:
 
 
 def decimals(number: float) -> str:
-    """Say a number as the page does: three decimals, but a plain 0 for an exact zero."""
+    """Format a number as the page does: three decimals, but a plain 0 for an exact zero."""
     if number == 0:
         return "0"
     return f"{number:.3f}" if 5e-4 <= abs(number) < 1e5 else f"{number:.1e}"
 
 
 def inline(text: str) -> str:
-    """Text with `code` in it, as HTML."""
+    """Convert text with `code` in it to HTML."""
     return re.sub("`(.*?)`", r"<code>\1</code>", escape(text))
 
 

@@ -25,14 +25,14 @@ export function columnsFor(count, most) {
 /** The cells of each shade, in 1/100 of a weight; none where it rounds to 0. @param {number[][]} weights */
 export function cellsByShade(weights) {
   /** @type {Map<number, Point[]>} */
-  const found = new Map();
+  const cells = new Map();
   weights.forEach((row, step) =>
     row.forEach((weight, i) => {
       const shade = Math.round(100 * weight);
-      if (!found.has(shade)) found.set(shade, []);
-      /** @type {Point[]} */ (found.get(shade)).push([i, step]);
+      if (!cells.has(shade)) cells.set(shade, []);
+      /** @type {Point[]} */ (cells.get(shade)).push([i, step]);
     }),
   );
-  found.delete(0);
-  return found;
+  cells.delete(0);
+  return cells;
 }

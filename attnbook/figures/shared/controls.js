@@ -9,7 +9,7 @@ export function decimals(number) {
   return size >= 1e5 || size < 5e-4 ? number.toExponential(1) : number.toFixed(3);
 }
 
-/** As short as it can be said with three digits. @param {number} number */
+/** Three significant digits, without zeros at the end. @param {number} number */
 export function short(number) {
   return String(Number(number.toPrecision(3)));
 }
@@ -20,7 +20,7 @@ export function tuple(vector) {
 }
 
 /**
- * A native slider with its name and value beside it.
+ * A native slider with its name and value next to it.
  * @param {string} name what it sets
  * @param {{min: number, max: number, step: number}} range
  * @param {(value: number) => void} onInput
@@ -28,16 +28,16 @@ export function tuple(vector) {
  */
 export function slider(name, range, onInput) {
   const input = make("input", { type: "range", ...range, "aria-label": name });
-  const shown = make("span");
+  const valueText = make("span");
   input.addEventListener("input", () => onInput(Number(input.value)));
-  const label = make("div", { class: "setting" }, make("span", { text: `${name} = ` }), shown);
+  const label = make("div", { class: "setting" }, make("span", { text: `${name} = ` }), valueText);
   return {
     input,
     label,
     set(value, text) {
       if (Number(input.value) !== value) input.value = String(value);
       input.setAttribute("aria-valuetext", text);
-      shown.textContent = text;
+      valueText.textContent = text;
     },
   };
 }
@@ -48,7 +48,7 @@ const BY_ARROW = { ArrowLeft: -1, ArrowRight: 1 };
 /**
  * Make buttons in a row one stop of the Tab key, where the focus was last; arrow keys walk along them.
  * @param {HTMLButtonElement[]} buttons
- * @param {(place: number) => void} onPoint
+ * @param {(index: number) => void} onPoint
  */
 export function walkAlong(buttons, onPoint) {
   buttons.forEach((button, i) => {

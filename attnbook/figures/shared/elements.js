@@ -26,29 +26,29 @@ export function withCode(text) {
   return text.split("`").map((part, i) => (i % 2 ? make("code", { text: part }) : document.createTextNode(part)));
 }
 
-/** Keep the keys of a figure's controls, which JupyterLab would take for its cells. @param {Element} root */
+/** Stop JupyterLab from handling the keys that a figure's controls use. @param {Element} root */
 export function ownKeys(root) {
-  // On each that can have the focus: on an element around them it would come too late.
+  // On each element that can have the focus: JupyterLab ignores the attribute on an element around it.
   for (const control of root.querySelectorAll("a, button, input, select, summary, [tabindex]")) {
     control.setAttribute("data-lm-suppress-shortcuts", "true");
   }
 }
 
-/** A name for one group of radio buttons. A notebook loads this file once for each figure: no counting here. */
+/** A unique name, such as for a group of radio buttons. It is random: a notebook loads this file once for each figure, so a counter would repeat. */
 export function ownName() {
   return `attnbook-${Math.random().toString(36).slice(2)}`;
 }
 
-/** What `put` has set on each element: to ask the page costs more. @type {WeakMap<Element, Attributes>} */
-const known = new WeakMap();
+/** What `put` has set on each element: reading it from the page is slower. @type {WeakMap<Element, Attributes>} */
+const attributesSet = new WeakMap();
 
 /**
- * Set only what differs: to set the same again costs a browser as much as something new.
+ * Set only what differs: for a browser, setting an equal value costs as much as a new one.
  * @param {Element} element none of these attributes may be set in another way, too
  * @param {Attributes} attributes `text` sets the text; null takes one away
  */
 export function put(element, attributes) {
-  const before = known.get(element) ?? {};
+  const before = attributesSet.get(element) ?? {};
   for (const [key, value] of Object.entries(attributes)) {
     if (before[key] === value) continue;
     before[key] = value;
@@ -56,5 +56,5 @@ export function put(element, attributes) {
     else if (value === null) element.removeAttribute(key);
     else element.setAttribute(key, String(value));
   }
-  known.set(element, before);
+  attributesSet.set(element, before);
 }

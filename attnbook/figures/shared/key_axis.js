@@ -14,7 +14,7 @@ export function span(numbers) {
   return low === high ? [0, 1] : [low, high];
 }
 
-/** A key's colour: its own, or its place on one scale. @param {number} index @param {number} count */
+/** A key's colour: its own, or its position on one scale. @param {number} index @param {number} count */
 export function colour(index, count) {
   if (count <= MOST_COLOURS) return `var(--key-${index})`;
   const share = Math.round((100 * index) / (count - 1));
@@ -32,7 +32,7 @@ export function shortName(label, count) {
 }
 
 /**
- * A box of a key's colour; of many keys, one that moves without asking the style sheet.
+ * A box in a key's colour; with many keys a polygon, which moves without recomputing styles.
  * @param {number} index
  * @param {number} count
  */
@@ -40,8 +40,8 @@ function box(index, count) {
   return make(count > MOST_NAMED ? "svg:polygon" : "svg:rect", { fill: colour(index, count) });
 }
 
-/** Put a box in its place, to a ten-thousandth of the picture. @param {Element} part @param {...number} numbers */
-function place(part, ...numbers) {
+/** Set the position and size of a box, to a ten-thousandth of the picture. @param {Element} part @param {...number} numbers */
+function setBox(part, ...numbers) {
   const [x, y, width, height] = numbers.map((number) => Number(number.toFixed(4)));
   if (part.tagName === "rect") put(part, { x, y, width, height });
   else put(part, { points: `${x} ${y} ${x + width} ${y} ${x + width} ${y + height} ${x} ${y + height}` });
@@ -62,7 +62,7 @@ export function bars(count, className) {
     const at = (/** @type {number} */ number) => (high - number) / (high - low);
     boxes.forEach((part, i) => {
       const [y, height] = [Math.min(at(numbers[i]), at(0)), Math.abs(at(numbers[i]) - at(0))];
-      place(part, i + 0.14, y, 0.72, height);
+      setBox(part, i + 0.14, y, 0.72, height);
       part.classList.toggle("hidden-key", visible?.[i] === false);
     });
     put(zero, { y1: at(0), y2: at(0) });
@@ -73,17 +73,17 @@ export function bars(count, className) {
 /**
  * A number per key, below its bar; left out where there is no room.
  * @param {number} count
- * @param {(number: number) => string} say
+ * @param {(number: number) => string} format
  * @param {string} className
  */
-export function numberRow(count, say, className) {
+export function numberRow(count, format, className) {
   const cells = Array.from({ length: count > MOST_NAMED ? 0 : count }, () => make("span"));
   const element = make("div", { class: `numbers ${className}`, "aria-hidden": true }, ...cells);
   let longest = 1;
   /** @param {number[]} numbers @param {boolean[]} visible */
   const paint = (numbers, visible) => {
     cells.forEach((cell, i) => {
-      put(cell, { text: say(numbers[i]) });
+      put(cell, { text: format(numbers[i]) });
       cell.classList.toggle("hidden-key", !visible[i]);
     });
     const now = Math.max(1, ...cells.map((cell) => (cell.textContent ?? "").length));
@@ -124,7 +124,7 @@ export function stack(count, className) {
     boxes.forEach((part, i) => {
       const width = Math.abs(parts[i]) * scale;
       if (parts[i] < 0) left -= width;
-      place(part, parts[i] < 0 ? left : right, 0, width, 1);
+      setBox(part, parts[i] < 0 ? left : right, 0, width, 1);
       if (parts[i] > 0) right += width;
     });
   };

@@ -1,36 +1,36 @@
-// What a page loads only when a hand asks for it: a script of its own that registers what it brings.
+// Scripts that a page loads only when they are needed. Each registers what it exports in `window.attnbookLate`.
 
 /** @typedef {NonNullable<Window["attnbookLate"]>} Late */
 
-/** Whether this page can bring it: a notebook cannot. @param {keyof Late} name */
+/** Whether this page can load the script: a notebook cannot. @param {keyof Late} name */
 export function canBring(name) {
   return document.querySelector(`script[data-attnbook-late="${name}"]`) !== null;
 }
 
 /** @type {Map<string, Promise<void>>} */
-const asked = new Map();
+const requests = new Map();
 
 /** Load the script, once. @param {string} name @returns {Promise<void>} */
 function load(name) {
   return new Promise((done, fail) => {
-    const place = document.querySelector(`script[data-attnbook-late="${name}"]`);
+    const reference = document.querySelector(`script[data-attnbook-late="${name}"]`);
     const script = document.createElement("script");
-    script.src = place?.getAttribute("src") ?? "";
+    script.src = reference?.getAttribute("src") ?? "";
     script.addEventListener("load", () => done());
     script.addEventListener("error", () => {
-      asked.delete(name); // the next touch tries again
+      requests.delete(name); // the next touch tries again
       fail(new Error("a part of this page cannot be loaded"));
     });
     document.head.append(script);
   });
 }
 
-/** Bring what a page keeps back. @template {keyof Late} Name @param {Name} name @returns {Promise<NonNullable<Late[Name]>>} */
+/** Load the script, and return what it exports. @template {keyof Late} Name @param {Name} name @returns {Promise<NonNullable<Late[Name]>>} */
 export async function bring(name) {
-  const waiting = asked.get(name) ?? load(name);
-  asked.set(name, waiting);
-  await waiting;
-  const brought = window.attnbookLate?.[name];
-  if (!brought) throw new Error("a part of this page is damaged");
-  return brought;
+  const request = requests.get(name) ?? load(name);
+  requests.set(name, request);
+  await request;
+  const loaded = window.attnbookLate?.[name];
+  if (!loaded) throw new Error("a part of this page is damaged");
+  return loaded;
 }

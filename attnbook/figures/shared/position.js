@@ -2,7 +2,7 @@
 
 const SLOWEST = 10_000; // as in attnbook/position.py
 
-/** How far a pair of numbers is turned. @param {number} position @param {number} pair @param {number} size */
+/** The angle by which a pair of components is rotated. @param {number} position @param {number} pair @param {number} size */
 export function angle(position, pair, size) {
   return position / SLOWEST ** ((2 * pair) / size);
 }

@@ -1,4 +1,4 @@
-// What a page of the book stores of its reader's answers and code. A notebook stores nothing.
+// The reader's answers and code, as a page of the book stores them. A notebook stores nothing.
 /** @import { Progress } from "./types" */
 
 /** @type {Pick<Progress, "read" | "write" | "follow">} */

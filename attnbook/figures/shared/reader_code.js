@@ -1,19 +1,19 @@
-// The reader's own function, between the figure that runs it and those that draw what it gives.
-/** @import { Written } from "./types" */
+// Passes the reader's function from the figure that runs it to the figures that draw its results.
+/** @import { ReaderFunction } from "./types" */
 
 const EVENT = "attnbook-written";
 
-/** Tell all figures of the page what was written. @param {Written} written */
-export function tell(written) {
+/** Send the reader's function to all figures of the page. @param {ReaderFunction} written */
+export function announceFunction(written) {
   document.dispatchEvent(new CustomEvent(EVENT, { detail: written }));
 }
 
-/** Hear of what is written for one task; returns how to stop. @param {string} task @param {(written: Written) => void} heard */
-export function hear(task, heard) {
+/** Listen for the reader's function for one task; returns how to stop. @param {string} task @param {(written: ReaderFunction) => void} onRun */
+export function listenForFunction(task, onRun) {
   /** @param {Event} event */
   const listener = (event) => {
-    const { detail } = /** @type {CustomEvent<Written>} */ (event);
-    if (detail.task === task) heard(detail);
+    const { detail } = /** @type {CustomEvent<ReaderFunction>} */ (event);
+    if (detail.task === task) onRun(detail);
   };
   document.addEventListener(EVENT, listener);
   return () => document.removeEventListener(EVENT, listener);

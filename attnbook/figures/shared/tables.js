@@ -1,4 +1,4 @@
-// The numbers behind a picture, as real tables that fold away.
+// The numbers of a picture, as tables that fold.
 /** @import { Row } from "./types" */
 import { decimals } from "./controls.js";
 import { make, put } from "./elements.js";
@@ -45,9 +45,9 @@ export function titledTable(caption, names, ...groups) {
 }
 
 /**
- * Tables behind a switch, in a group that may scroll. It is no landmark: a page has many of its name.
+ * Tables that fold, in a group that may scroll. The group is no landmark: a page has many of its name.
  * @param {Element[]} tables
- * @param {{title?: string, name?: string}} said the switch's text, and the group's name
+ * @param {{title?: string, name?: string}} texts of the summary, and the group's name
  */
 export function folded(tables, { title = "Show numbers", name = "numbers" } = {}) {
   const group = make("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": name }, ...tables);

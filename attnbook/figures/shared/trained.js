@@ -1,4 +1,4 @@
-// A figure with a trained model: how the model comes, from a script or a kernel, and what is painted.
+// A figure with a trained model: loads the model from a script or a kernel, and paints the figure.
 /** @import { Model, Place, Supplied } from "./types" */
 import { bring, canBring } from "./lazy_scripts.js";
 import { batchPaints, mountFigure } from "./mount.js";
@@ -6,17 +6,17 @@ import { batchPaints, mountFigure } from "./mount.js";
 const NEAR = "300px"; // from the view
 
 /**
- * Asks for the model at the first touch of the figure, or when it comes near the view.
+ * Request the model at the first touch of the figure, or when the figure comes near the view.
  * @template Packed, Engine
  * @param {Model<Supplied<Packed>>} model
  * @param {Element} figure
- * @param {{open: (packed: Packed) => Engine, onCome: (engine: Engine) => void, onFail: (why: string) => void}} does
+ * @param {{open: (packed: Packed) => Engine, onLoad: (engine: Engine) => void, onFail: (why: string) => void}} options
  */
-function supply(model, figure, { open, onCome, onFail }) {
+function requestModel(model, figure, { open, onLoad, onFail }) {
   const name = /** @type {"convolutional"} */ (model.get("name"));
-  let [there, asking] = [false, false];
+  let [isLoaded, isRequested] = [false, false];
   /** @param {unknown} packed */
-  const take = (packed) => {
+  const unpack = (packed) => {
     /** @type {Engine} */
     let engine;
     try {
@@ -24,15 +24,15 @@ function supply(model, figure, { open, onCome, onFail }) {
     } catch {
       throw new Error("a part of this page is damaged");
     }
-    there = true;
-    watch.disconnect();
-    onCome(engine);
+    isLoaded = true;
+    observer.disconnect();
+    onLoad(engine);
   };
-  const ask = async () => {
-    if (there || asking) return;
-    asking = true;
+  const request = async () => {
+    if (isLoaded || isRequested) return;
+    isRequested = true;
     try {
-      if (canBring(name)) take(await bring(name));
+      if (canBring(name)) unpack(await bring(name));
       else if (!model.get("wanted")) {
         model.set("wanted", true);
         model.save_changes();
@@ -40,50 +40,50 @@ function supply(model, figure, { open, onCome, onFail }) {
     } catch (error) {
       onFail(error instanceof Error ? error.message : String(error));
     }
-    asking = false;
+    isRequested = false;
   };
-  const hear = () => {
+  const onWeights = () => {
     const packed = model.get("weights");
-    if (!there && Object.keys(/** @type {object} */ (packed)).length) take(packed);
+    if (!isLoaded && Object.keys(/** @type {object} */ (packed)).length) unpack(packed);
   };
-  const watch = new IntersectionObserver((seen) => seen.some((each) => each.isIntersecting) && ask(), {
+  const observer = new IntersectionObserver((entries) => entries.some((each) => each.isIntersecting) && request(), {
     rootMargin: NEAR,
   });
   const touches = ["pointerdown", "focusin", "input"];
-  touches.forEach((touch) => figure.addEventListener(touch, ask));
-  model.on("change:weights", hear);
-  watch.observe(figure);
-  hear();
+  touches.forEach((touch) => figure.addEventListener(touch, request));
+  model.on("change:weights", onWeights);
+  observer.observe(figure);
+  onWeights();
   return {
     close() {
-      watch.disconnect();
-      model.off("change:weights", hear);
+      observer.disconnect();
+      model.off("change:weights", onWeights);
     },
   };
 }
 
 /**
- * Keeps the newest of what can be shown: what Python stored, until the model in the page has made more.
- * @template Engine, Seen
- * @param {() => unknown} chosen what it depends on
- * @param {() => Seen | null} stored what Python stored, if it is of what is chosen now
- * @param {(engine: Engine) => Seen} seenBy what the model makes of what is chosen
+ * Return the newest data to show: what Python stored, until the model in the page has computed its own.
+ * @template Engine, Data
+ * @param {() => unknown} inputs what it depends on
+ * @param {() => Data | null} stored what Python stored, if it is for the inputs of now
+ * @param {(engine: Engine) => Data} compute what the model computes from the inputs
  */
-export function memory(chosen, stored, seenBy) {
-  let [last, seen] = ["", /** @type {Seen} */ (stored())];
+export function memory(inputs, stored, compute) {
+  let [last, data] = ["", /** @type {Data} */ (stored())];
   /** @param {Engine | null} engine */
   return (engine) => {
-    const now = JSON.stringify([chosen(), Boolean(engine)]);
-    if (engine && now !== last) seen = seenBy(engine);
-    else if (!engine) seen = stored() ?? seen;
+    const now = JSON.stringify([inputs(), Boolean(engine)]);
+    if (engine && now !== last) data = compute(engine);
+    else if (!engine) data = stored() ?? data;
     last = now;
-    return seen;
+    return data;
   };
 }
 
 /**
- * Draw a figure into `el` and keep it in step with its model; returns a clean-up.
- * `paint` gets the engine, once it has come, and why it has not come, if something is wrong.
+ * Draw a figure into `el` and repaint it when its model changes; returns a clean-up.
+ * `paint` receives the engine once it is loaded, and the reason if it cannot be loaded.
  * @template Packed, Engine
  * @template {Supplied<Packed>} Traits
  * @param {Place<Traits>} place
@@ -92,7 +92,7 @@ export function memory(chosen, stored, seenBy) {
  *   open: (packed: Packed) => Engine,
  *   parts: (model: Model<Traits>, repaint: () => void) =>
  *     {elements: Element[], paint: (engine: Engine | null, why: string) => void},
- * }} does
+ * }} options
  */
 export function drawTrained(place, { traits, open, parts }) {
   const { model } = place;
@@ -101,10 +101,10 @@ export function drawTrained(place, { traits, open, parts }) {
   let [engine, why] = [null, ""];
   const { now, soon, stop } = batchPaints(() => paint(engine, why)); // several traits may be set at once
   const { figure, close } = mountFigure(place, { elements, traits, paint: now, onChange: soon });
-  const source = supply(/** @type {Model<Supplied<Packed>>} */ (/** @type {unknown} */ (model)), figure, {
+  const source = requestModel(/** @type {Model<Supplied<Packed>>} */ (/** @type {unknown} */ (model)), figure, {
     open,
-    onCome(come) {
-      [engine, why] = [come, ""];
+    onLoad(loaded) {
+      [engine, why] = [loaded, ""];
       soon();
     },
     onFail(problem) {

@@ -1,4 +1,4 @@
-"""Figures whose page computes with one of the book's trained models, and weights as pages read."""
+"""Figures whose page computes with a trained model, and how its weights are packed."""
 
 from __future__ import annotations
 
@@ -17,19 +17,21 @@ if TYPE_CHECKING:
 
 
 class TrainedFigure(Figure):
-    """On the book's pages a script brings the weights; a notebook's page asks for them here."""
+    """In the book a script loads the weights; in a notebook, the page requests them here."""
 
     name = traitlets.Unicode().tag(sync=True)
     shown: Any = traitlets.Dict().tag(sync=True)  # what is shown before the model has loaded
     wanted = traitlets.Bool(default_value=False).tag(sync=True)
     weights: Any = traitlets.Dict().tag(sync=True)  # only if wanted: no page stores them
-    late: traitlets.List[str] = traitlets.List().tag(sync=True)  # what the page keeps ready
+    late: traitlets.List[str] = traitlets.List().tag(
+        sync=True
+    )  # scripts that the page loads when they are needed
 
     @abstractmethod
     def _packed(self) -> dict[str, Any]: ...
 
     @traitlets.observe("wanted")
-    def _answer(self, _change: object) -> None:
+    def _send_weights(self, _change: object) -> None:
         if self.wanted:
             self.weights = self._packed()
 

@@ -1,4 +1,4 @@
-// What the figures' JavaScript is made of, for tsc alone: nothing here reaches a page.
+// Types of the figures' JavaScript, for tsc only: nothing here reaches a page.
 
 /** The model that anywidget gives to a figure's module; `Traits` are those of its Python class. */
 export interface Model<Traits> {
@@ -29,13 +29,13 @@ export type Made<Name extends string> = Name extends `svg:${infer Tag extends ke
     ? HTMLElementTagNameMap[Name]
     : never;
 
-/** What `make` and `put` set: `text` is what an element says; null leaves an attribute out. */
+/** What `make` and `put` set: `text` is the text of an element; null leaves an attribute out. */
 export type Attributes = Record<string, string | number | boolean | null>;
 
 /** Two ends: of an axis, of a span, of a range. */
 export type Ends = [low: number, high: number];
 
-/** A place on a page or in a picture. */
+/** A point on a page or in a picture. */
 export type Point = [x: number, y: number];
 
 /** A slider as `slider` makes it. */
@@ -51,7 +51,7 @@ export interface Row {
   set(name: string, contents: (number | string)[]): void;
 }
 
-/** A task on plain lists, as `plain.py` judges it. */
+/** A task on plain lists, as Python's `data_of` describes it. */
 export interface ListTask {
   name: string;
   called: string;
@@ -68,49 +68,47 @@ export interface Question {
   calls?: unknown[][];
 }
 
-/** What came of it. */
+/** The result of a run. */
 export interface Answered {
-  /** Whether it did not end by itself. */
+  /** Why it was stopped, if it did not end by itself. */
   stopped?: "asked" | "limit" | "broken";
   error?: string;
-  /** What to do about the error, if Python's own message does not say it. */
+  /** How to fix the error, if Python's own message does not explain it. */
   advice?: string;
   /** The reader's line that the error went through. */
   line?: number | null;
   /** Paragraphs, the first with ✓ or ✗. */
   verdict?: string[];
-  /** One for each call: lists and numbers, or `{kind}` or `{number}` for what is neither. */
+  /** A result for each call: lists and numbers, or `{kind}` or `{number}` for anything else. */
   given?: unknown[];
 }
 
-/** A Python of one figure's own. */
+/** A Python interpreter that belongs to one figure. */
 export interface Runner {
-  /** Have it ready, before there is a question. */
+  /** Load it before the first question. */
   start(): Promise<unknown>;
   ask(question: Question, onSaid?: (line: string) => void): Promise<Answered>;
   stop(): void;
   close(): void;
 }
 
-/** What a reader wrote for a task, ready to be called. */
-export interface Written {
+/** The function that a reader wrote for a task. */
+export interface ReaderFunction {
   task: string;
   called: string;
   call(calls: unknown[][]): Promise<Answered>;
 }
 
-/** What an editor is asked to be. */
 export interface EditorOptions {
   text: string;
   label: string;
-  /** The id of the line that says which keys do what. */
+  /** The id of the line that lists the keys. */
   hint: string;
   onChange(text: string): void;
   onRun(): void;
   onLeave(): void;
 }
 
-/** An editor in its place. */
 export interface Editor {
   focus(at: number): void;
   replace(text: string): void;
@@ -124,9 +122,9 @@ export interface PackedModel {
   num_hiddens: number;
   num_heads: number;
   num_layers: number;
-  /** The steps of training at which its weights were kept. */
+  /** The training steps at which its weights were stored. */
   steps: number[];
-  /** What lies in each text of `data`, one after the other. */
+  /** The arrays in each text of `data`, one after the other. */
   arrays: [name: string, shape: number[]][];
   /** For each step, base64 of float32 numbers, little endian. */
   data: string[];
@@ -135,18 +133,18 @@ export interface PackedModel {
 /** A trained translator as Python packs it for a page. */
 export interface PackedTranslator {
   name: string;
-  /** Characters that it reads, and that it writes. */
+  /** Its vocabularies: the characters that it reads, and those that it writes. */
   source: string;
   target: string;
   max_steps: number;
   num_layers: number;
-  /** What lies in `data`, one after the other. */
+  /** The arrays in `data`, one after the other. */
   arrays: [name: string, shape: number[]][];
   /** Base64 of float32 numbers, little endian. */
   data: string;
 }
 
-/** The traits by which a figure asks a notebook's kernel for a trained model. */
+/** The traits by which a figure requests a trained model from a notebook's kernel. */
 export interface Supplied<Packed> extends Shown {
   name: string;
   wanted: boolean;
@@ -162,15 +160,15 @@ export interface Progress {
   pageOf(link: HTMLAnchorElement): string;
   read(item: string): string | null;
   /**
-   * Store a text, or remove it; returns whether that worked. If it did not, the page says so once,
-   * after `place`.
+   * Store a text, or remove it; returns whether that worked. If it did not, the page shows one
+   * message, after `element`.
    */
-  write(item: string, text: string | null, place?: Element | null): boolean;
+  write(item: string, text: string | null, element?: Element | null): boolean;
   /** Whether a prediction is answered, a task solved, a chapter read: by what is stored, or by `text`. */
   isDone(item: string, text?: string | null): boolean;
-  /** All that is stored of this site. */
+  /** The items that are stored for this site. */
   items(): string[];
-  /** Delete all that is stored of this site. */
+  /** Delete all that is stored for this site. */
   clear(): void;
   /** Call `update` when something may have changed, in another tab too; returns how to stop. */
   follow(update: () => void): () => void;
@@ -180,9 +178,9 @@ declare global {
   interface Window {
     /** Nothing in a notebook. */
     attnbookProgress?: Progress;
-    /** What scripts have brought that a page loads at the first touch. */
+    /** What the scripts export that a page loads at the first touch. */
     attnbookLate?: {
-      editor?: { open(place: HTMLElement, options: EditorOptions): Editor };
+      editor?: { open(parent: HTMLElement, options: EditorOptions): Editor };
       python?: { Python: new () => Runner };
       copying?: PackedModel;
       convolutional?: PackedTranslator;

@@ -1,6 +1,6 @@
-// Weights that Python packed, and what a model computes with them: pure functions, in double precision.
+// Unpacks weights from Python, and computes with them: pure functions, in double precision.
 
-/** The numbers behind base64: float32, little endian, as every browser's machine has them. @param {string} packed */
+/** Decode base64 of float32 numbers, little endian, as on every machine with a browser. @param {string} packed */
 function floats(packed) {
   const bytes = Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0));
   return new Float32Array(bytes.buffer);
@@ -14,15 +14,15 @@ function floats(packed) {
 export function unpacked(arrays, data) {
   const all = floats(data);
   /** @type {Record<string, Float32Array>} */
-  const found = {};
+  const unpackedArrays = {};
   let start = 0;
   for (const [name, shape] of arrays) {
     const end = start + shape.reduce((a, b) => a * b, 1);
-    found[name] = all.subarray(start, end);
+    unpackedArrays[name] = all.subarray(start, end);
     start = end;
   }
   if (start !== all.length) throw new Error(`the weights must be ${start} numbers, got ${all.length}`);
-  return found;
+  return unpackedArrays;
 }
 
 /** A matrix, its rows one after the other, times a vector. @param {Float32Array} matrix @param {number[]} vector */

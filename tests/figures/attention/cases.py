@@ -1,4 +1,4 @@
-"""Figures of several shapes, and what PyTorch says of each in double precision."""
+"""Figures of several shapes, and their results by PyTorch in double precision."""
 
 from __future__ import annotations
 
@@ -13,12 +13,10 @@ from torch import Tensor
 import attnbook
 from attnbook.figures import AttentionFigure
 
-TRAITS = ("valid_lens", "temperature", "query")
-
 
 @dataclass
 class Case:
-    """A layer or score function, the tensors that it meets, lengths to start from, a mask."""
+    """A layer or score function, its tensors, the first lengths, and a mask."""
 
     layer: Any
     queries: Tensor
@@ -71,7 +69,7 @@ def additive() -> Case:
 
 
 class NearestAttention(attnbook.Attention):
-    """A layer of the reader's own."""
+    """A layer that a reader defines."""
 
     formula = "-‖q - k‖"
 
@@ -80,7 +78,7 @@ class NearestAttention(attnbook.Attention):
 
 
 def nearest() -> Case:
-    """The reader's own layer, a length per query, more keys than colours."""
+    """A reader's layer, a length per query, more keys than colours."""
     queries, keys, values = _random(4, (2, 3, 5), (2, 11, 5), (2, 11, 2))
     lens = torch.tensor([[11, 0, 4], [1, 7, 10]])
     return Case(NearestAttention().eval(), queries, keys, values, lens)
@@ -93,7 +91,7 @@ def function() -> Case:
 
 
 def one_key() -> Case:
-    """The smallest figure there is."""
+    """The smallest figure."""
     queries, keys, values = _random(6, (1, 1, 3), (1, 1, 3), (1, 1, 2))
     return Case(attnbook.DotProductAttention().eval(), queries, keys, values, torch.tensor([1]))
 
@@ -105,7 +103,7 @@ def most_keys() -> Case:
 
 
 def huge_scores() -> Case:
-    """Scores of ±10,000, where a careless softmax overflows."""
+    """Scores of ±10,000, where a naive softmax overflows."""
     values = torch.tensor([[[1.0], [2], [3], [5]]])
     keys = torch.tensor([[[-1e4], [1e4], [1e4], [0]]])
     lens = torch.tensor([2])
@@ -113,14 +111,14 @@ def huge_scores() -> Case:
 
 
 def huge_padding() -> Case:
-    """Values and scores at padding that would swamp all others."""
+    """Very large values and scores at padding."""
     values = torch.tensor([[[1.0, 2], [3, 5], [1e30, -3e38]]])
     keys = torch.tensor([[[0.5], [1], [1e30]]])
     return Case(attnbook.dot_score, torch.ones(1, 1, 1), keys, values, torch.tensor([2]))
 
 
 def masked() -> Case:
-    """A mask with holes, the first key hidden from some, one row empty for all lengths."""
+    """A mask with gaps, and one row that is empty for all lengths."""
     queries, keys, values = _random(8, (2, 3, 2), (2, 6, 2), (2, 6, 3))
     rows = [[0, 1, 0, 1, 1, 1], [0, 0, 0, 0, 0, 0], [1, 1, 0, 0, 1, 0]]
     mask = torch.stack([torch.tensor(rows), torch.tensor(rows).roll(1, 1)]).bool()
@@ -146,7 +144,7 @@ CASES: dict[str, Callable[[], Case]] = {
 
 
 def traits(figure: AttentionFigure) -> dict[str, Any]:
-    """What a page or a kernel hands to the JavaScript, as it comes out of JSON."""
+    """The traits that the figure's JavaScript receives, as JSON returns them."""
     state = figure.get_state()
     own = {name: value for name, value in state.items() if not name.startswith("_")}
     for widget in ("layout", "tabbable", "tooltip"):
@@ -157,7 +155,7 @@ def traits(figure: AttentionFigure) -> dict[str, Any]:
 def truth(
     state: dict[str, Any], valid_lens: list[Any], temperature: float = 1
 ) -> tuple[Tensor, Tensor]:
-    """Weights and outputs by the layer's formula in float64, from the figure's own numbers."""
+    """Weights and outputs in float64, from the figure's own scores and values."""
     scores = torch.tensor(state["scores"], dtype=torch.float64)
     values = torch.tensor(state["values"], dtype=torch.float64)
     mask = torch.tensor(state["sees"]) if state["sees"] else None
@@ -166,6 +164,10 @@ def truth(
 
 
 def differ(ours: Any, theirs: Tensor, tolerance: float) -> bool:
-    """Whether any number differs by more than this, absolute or relative; NaN always does."""
-    found = torch.tensor(ours, dtype=torch.float64)
-    return not torch.allclose(found, theirs.double().cpu(), rtol=tolerance, atol=tolerance)
+    """Whether any number differs by more than the tolerance, absolute or relative, or is NaN."""
+    return not torch.allclose(
+        torch.tensor(ours, dtype=torch.float64),
+        theirs.double().cpu(),
+        rtol=tolerance,
+        atol=tolerance,
+    )

@@ -1,4 +1,4 @@
-"""Figures whose vectors or scores a hand moves, and places that it moves them to."""
+"""Figures whose vectors or scores can be dragged, and positions to drag them to."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from torch import Tensor
 import attnbook
 from attnbook.figures import AttentionFigure
 
-# Two examples, three queries, five keys, values of seven numbers: no axis is as long as another.
+# Two examples, three queries, five keys, values of size seven: no two axes have equal length.
 SHAPES = ((2, 3, 2), (2, 5, 2), (2, 5, 7))
 NUMBERS = torch.Generator().manual_seed(24)
 WEIGHT = torch.randn(2, 2, generator=NUMBERS)
@@ -26,7 +26,7 @@ def additive_layer() -> attnbook.AdditiveAttention:
         return attnbook.AdditiveAttention(2, 2, 11, dropout=0.3).eval()
 
 
-# One of each formula that the page knows, as a reader would give it.
+# Each formula that the page has, as a reader would pass it.
 LAYERS: dict[str, Any] = {
     "dot": attnbook.dot_score,
     "scaled dot": attnbook.DotProductAttention().eval(),
@@ -39,31 +39,31 @@ LAYERS: dict[str, Any] = {
 
 
 class OwnScore(attnbook.DotProductAttention):
-    """A subclass with a score of the reader's own."""
+    """A subclass with its own score."""
 
     def score(self, queries: Tensor, keys: Tensor) -> Tensor:
         return -torch.cdist(queries, keys)
 
 
 def moved_figure(layer: Any, movable: str = "vectors", **texts: Any) -> AttentionFigure:
-    """A figure with two examples, whose lengths differ."""
+    """A figure with two examples of different lengths."""
     lens = torch.tensor([5, 3])
     return AttentionFigure(layer, QUERIES, KEYS, VALUES, lens, movable=movable, **texts)
 
 
-def places(moves: dict[str, Any], count: int) -> list[dict[str, Any]]:
-    """Seeded places for all that can be moved, anywhere in reach, and the corners."""
+def random_positions(moves: dict[str, Any], count: int) -> list[dict[str, Any]]:
+    """Random values of the traits that can be dragged: first at the ends of the reach."""
     rng = torch.Generator().manual_seed(count)
     reach = moves["reach"]
-    found = []
+    positions = []
     for i in range(count):
-        place = {}
+        position = {}
         for name, first in moves["start"].items():
             anywhere = torch.rand(torch.tensor(first).shape, generator=rng, dtype=torch.float64)
             to = reach * (2 * anywhere - 1)
-            place[name] = (to.sign() * reach if i == 0 else to).tolist()
-        found.append(place)
-    return found
+            position[name] = (to.sign() * reach if i == 0 else to).tolist()
+        positions.append(position)
+    return positions
 
 
 def in_doubles(layer: Any) -> Any:
@@ -75,11 +75,11 @@ def in_doubles(layer: Any) -> Any:
     return layer
 
 
-def layers_own(name: str, place: dict[str, Any], lens: list[int]) -> tuple[Tensor, ...]:
-    """Scores, weights and outputs by the layer itself in float64, for vectors anywhere."""
+def compute_by_layer(name: str, position: dict[str, Any], lens: list[int]) -> tuple[Tensor, ...]:
+    """Scores, weights and outputs by the layer itself in float64, for any vectors."""
     layer = in_doubles(LAYERS[name])
     queries, keys = (
-        torch.tensor(place[vectors], dtype=torch.float64)
+        torch.tensor(position[vectors], dtype=torch.float64)
         for vectors in ("query_vectors", "key_vectors")
     )
     with torch.no_grad():

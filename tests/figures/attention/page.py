@@ -1,4 +1,4 @@
-"""What an attention figure shows against torch, and where its lengths are."""
+"""Compares an attention figure on a page with torch, and finds its sliders."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ READ = reading("""
 
 
 def read(figure: Locator) -> dict[str, Any]:
-    """The values of a figure's controls, and the numbers of its tables."""
+    """Read the values of a figure's controls, and the numbers of its tables."""
     return dict(figure.evaluate(READ))
 
 
 def disagreements(figure: Locator, state: dict[str, Any], tolerance: float = CLOSE) -> list[str]:
-    """Which numbers of a figure are not PyTorch's for the values of its controls."""
+    """List the numbers of a figure that differ from PyTorch's, for the values of its controls."""
     return differences(read(figure), state, tolerance)
 
 
 def differences(
     shown: dict[str, Any], state: dict[str, Any], tolerance: float = CLOSE
 ) -> list[str]:
-    """The same of what was read; what is hidden must be exactly 0."""
+    """List the numbers that differ in what `READ` returned; hidden weights must be exactly 0."""
     per_query = isinstance(state["valid_lens"][0], list)
     lens = [e["lens"] if per_query else e["lens"][0] for e in shown["examples"]]
     weights, output = truth(state, lens, shown["temperature"])
@@ -41,31 +41,31 @@ def differences(
     for i, example in enumerate(shown["examples"]):
         q = example["query"]
         *keys, last = example["rows"]
-        found = [row[1] for row in keys]
+        shown_weights = [row[1] for row in keys]
         expected = {
             "scores": (state["scores"][i][q], [row[0] for row in keys]),
-            "weights": (weights[i, q].tolist(), found),
+            "weights": (weights[i, q].tolist(), shown_weights),
             "values": (state["values"][i], [row[2:] for row in keys]),
             "total": ([weights[i, q].sum().item()], last[:1]),
             "output": (output[i, q].tolist(), last[1:]),
         }
         wrong += [
             f"{name} of example {i}, query {q}, lengths {lens}, T {shown['temperature']}"
-            for name, (truly, seen) in expected.items()
-            if differ(seen, torch.tensor(truly, dtype=torch.float64), tolerance)
+            for name, (true, seen) in expected.items()
+            if differ(seen, torch.tensor(true, dtype=torch.float64), tolerance)
         ]
-        if not torch.equal(torch.tensor(found) == 0, weights[i, q] == 0):
+        if not torch.equal(torch.tensor(shown_weights) == 0, weights[i, q] == 0):
             wrong.append(f"zeros of example {i}, query {q}, lengths {lens}")
     return wrong
 
 
 def length_slider(figure: Locator, example: int = 0) -> Locator:
-    """The `valid_lens` slider that is shown for an example."""
+    """The visible `valid_lens` slider of an example."""
     return figure.locator(".example").nth(example).locator(".axis input:visible")
 
 
 def boundaries(figure: Locator, example: int = 0) -> list[float]:
-    """Where the keys' columns begin and end, in px: one more than there are keys."""
+    """The edges of the keys' columns in px, from left to right."""
     keys = figure.locator(".example").nth(example).locator(".keys")
     return list(
         keys.evaluate(

@@ -1,4 +1,4 @@
-"""Arrows of queries and keys: each can be told from the others, also where two coincide."""
+"""Arrows of queries and keys can be distinguished, even if two are equal."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ const page = await import(module);
 const arrows = cases.map(({ query, keys }) => page.arrowsOf(query, keys));
 process.stdout.write(JSON.stringify({
     ranks: arrows.map((all) => all.map(({ name, rank }) => [name, rank])),
-    coinciding: arrows.map(page.coinciding),
+    equal: arrows.map(page.describeEqual),
     terms: formulas.map(page.terms),
 }));
 """
@@ -35,54 +35,56 @@ each_width = pytest.mark.parametrize("width", [WIDE, NARROW])
 
 
 @pytest.fixture(scope="module")
-def answers(tmp_path_factory):
+def results(tmp_path_factory):
     module = written(str(AttentionFigure._esm), tmp_path_factory.mktemp("arrows"))
     return in_node(PROGRAM, module, cases=list(VECTORS.values()), formulas=list(FORMULAS))
 
 
-def test_of_equal_vectors_each_one_below_is_wider_and_the_query_is_on_top(answers):
-    apart, query, equal = answers["ranks"]
+def test_of_equal_vectors_lower_ones_are_wider_and_the_query_is_on_top(results):
+    apart, query, equal = results["ranks"]
     assert apart == [["k2", 0], ["k1", 0], ["k0", 0], ["q", 0]]
     assert query == [["k2", 1], ["k1", 0], ["k0", 1], ["q", 0]]
     assert [rank for _, rank in equal] == [3, 3, 3, 2, 1, 0, 0]
 
 
-def test_words_say_which_coincide(answers):
-    assert answers["coinciding"] == [[], ["q = k0", "k1 = k2"], ["6 keys are equal"]]
+def test_a_text_names_equal_vectors(results):
+    assert results["equal"] == [[], ["q = k0", "k1 = k2"], ["6 keys are equal"]]
 
 
-def test_a_formula_is_cut_outside_of_brackets_only(answers):
-    assert dict(zip(FORMULAS, answers["terms"], strict=True)) == FORMULAS
+def test_a_formula_is_split_at_spaces_outside_of_brackets(results):
+    assert dict(zip(FORMULAS, results["terms"], strict=True)) == FORMULAS
 
 
 # In a browser
 
 
-def of_vectors(query, keys):
+def figure_of_vectors(query, keys):
     queries, keys = torch.tensor([[query]]).float(), torch.tensor([keys]).float()
     return AttentionFigure(DotProductAttention(), queries, keys, torch.ones(1, keys.shape[1], 1))
 
 
-def of_equal_weights():
+def figure_of_equal_weights():
     keys, values = torch.ones(1, 4, 1), torch.tensor([[[2.0], [4], [6], [8]]])
     return AttentionFigure(DotProductAttention(), keys, keys, values, causal=True)
 
 
-def of_few_keys():
+def figure_of_few_keys():
     keys = torch.eye(3)[None]
     return AttentionFigure(DotProductAttention(), keys[:, :2], keys, torch.ones(1, 3, 1))
 
 
 @pytest.fixture(scope="module")
 def show(stage):
-    figures = {name: of_vectors(**VECTORS[name]) for name in ("apart", "one is the query")}
+    figures = {name: figure_of_vectors(**VECTORS[name]) for name in ("apart", "one is the query")}
     figures |= {name: CASES[name]().figure() for name in ("additive", "toy")}
-    return stage(figures | {"equal weights": of_equal_weights(), "few keys": of_few_keys()})
+    return stage(
+        figures | {"equal weights": figure_of_equal_weights(), "few keys": figure_of_few_keys()}
+    )
 
 
 @each_width
 @pytest.mark.parametrize(
-    ("case", "names", "words"),
+    ("case", "names", "legend"),
     [
         ("apart", ["q", "k0", "k1", "k2"], "solid: keys, dashed: query"),
         (
@@ -92,10 +94,10 @@ def show(stage):
         ),
     ],
 )
-def test_each_arrow_has_a_name_at_its_tip(show, case, names, words, width):
+def test_each_arrow_has_a_name_at_its_tip(show, case, names, legend, width):
     figure = show(case, width).figure
     assert figure.locator(".plane i").all_inner_texts() == names
-    assert figure.locator(".plot > span").inner_text() == words
+    assert figure.locator(".plot > span").inner_text() == legend
     boxes = [name.bounding_box() for name in figure.locator(".plane i").all()]
     assert all(box["x"] >= 0 and box["x"] + box["width"] <= width for box in boxes)
 
@@ -112,9 +114,7 @@ def test_the_additive_score_has_subscripts_and_one_line(show):
 @pytest.mark.parametrize(
     ("case", "heights"), [("equal weights", [36] * 2), ("toy", [36] * 4), ("few keys", [72] * 2)]
 )
-def test_bars_are_as_high_as_what_they_tell_and_not_as_their_column_is_wide(
-    show, case, heights, width
-):
+def test_the_height_of_bars_does_not_depend_on_the_width_of_the_page(show, case, heights, width):
     if case == "few keys" and width == NARROW:
         pytest.skip("a phone has lower bars")
     bars = show(case, width).figure.locator(".bars").all()

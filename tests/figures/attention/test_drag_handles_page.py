@@ -1,4 +1,4 @@
-"""Arrows and scores that are dragged, in a browser: what follows them is PyTorch's."""
+"""Dragged arrows and scores in a browser: the numbers equal PyTorch's."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from tests.figures.attention.drag_handles import (
     LAYERS,
     VALUES,
     OwnScore,
-    layers_own,
+    compute_by_layer,
     moved_figure,
-    places,
+    random_positions,
 )
 from tests.figures.attention.page import READ, read
 from tests.tools.site.site_checks import NARROW, UNFOLD, WIDE
 
-STORED = 1e-7  # a page has a layer's float32 weights in nine digits
-EDGE = 1.15  # how much further the plane goes than its arrows
+STORED = 1e-7  # a page stores a layer's float32 weights with nine digits
+EDGE = 1.15  # the size of the plane relative to the reach of its arrows
 each_width = pytest.mark.parametrize("width", [WIDE, NARROW])
 
 
@@ -39,96 +39,95 @@ def show(stage):
 
 
 def disagreements(shown, name: str) -> list[str]:
-    """Which numbers of the tables are not PyTorch's for what was moved."""
+    """List the numbers of the tables that differ from PyTorch's for the traits of now."""
     names = ("valid_lens", "temperature", "query", "scores", "query_vectors", "key_vectors")
-    place = dict(zip(names, shown.get(*names), strict=True))
-    return differences(read(shown.figure), place, name)
+    state = dict(zip(names, shown.get(*names), strict=True))
+    return differences(read(shown.figure), state, name)
 
 
-def differences(seen: dict[str, Any], place: dict[str, Any], name: str) -> list[str]:
+def differences(seen: dict[str, Any], state: dict[str, Any], name: str) -> list[str]:
     if name == "scores":
-        scores = torch.tensor(place["scores"], dtype=torch.float64)
+        scores = torch.tensor(state["scores"], dtype=torch.float64)
     else:
-        scores, _, _ = layers_own(name, place, place["valid_lens"])
-    lens, query = torch.tensor(place["valid_lens"]), place["query"]
-    weights = attnbook.masked_softmax(scores / place["temperature"], lens)
+        scores, _, _ = compute_by_layer(name, state, state["valid_lens"])
+    lens, query = torch.tensor(state["valid_lens"]), state["query"]
+    weights = attnbook.masked_softmax(scores / state["temperature"], lens)
     expected, wrong = (scores, weights, attnbook.pool(weights, VALUES.double())), []
     for i, example in enumerate(seen["examples"]):
         *keys, last = example["rows"]
-        found = ([row[0] for row in keys], [row[1] for row in keys], last[1:])
-        for what, ours, theirs in zip(("score", "weight", "output"), found, expected, strict=True):
+        numbers = ([row[0] for row in keys], [row[1] for row in keys], last[1:])
+        for part, ours, theirs in zip(
+            ("score", "weight", "output"), numbers, expected, strict=True
+        ):
             if differ(ours, theirs[i, query], STORED):
-                wrong.append(f"{what} of example {i}")
+                wrong.append(f"{part} of example {i}")
     return wrong
 
 
-def said_vectors(figure, example: int) -> list[list[float]]:
-    """The vectors that an example gives in words: the query in focus, then the keys."""
-    said = figure.locator(".example").nth(example).locator(".beside data")
-    numbers = [float(part.get_attribute("value")) for part in said.all()]
+def vectors_in_text(figure, example: int) -> list[list[float]]:
+    """Read the vectors in an example's text: the query in focus, then the keys."""
+    data = figure.locator(".example").nth(example).locator(".notes data")
+    numbers = [float(part.get_attribute("value")) for part in data.all()]
     return [numbers[i : i + 2] for i in range(0, len(numbers), 2)]
 
 
-def drag(shown, example: int, grip: int, to: tuple[float, float], *, beside: float = 0.0) -> None:
-    """Take the tip of an arrow (the query's is the last in the page) to a point of the plane.
-
-    It may be taken so many px beside its middle.
-    """
+def drag(shown, example: int, arrow: int, to: tuple[float, float], *, offset: float = 0.0) -> None:
+    """Drag the tip of an arrow (the query is 0) to a point, by a pixel `offset` from its middle."""
     section, mouse = shown.figure.locator(".example").nth(example), shown.tab.mouse
-    tip = section.locator(".grip").nth(-1 - grip)
+    tip = section.locator(".drag-handle").nth(-1 - arrow)
     tip.scroll_into_view_if_needed()
     box, plane = tip.bounding_box(), section.locator(".plane").bounding_box()
     reach = EDGE * shown.state["moves"]["reach"]
-    mouse.move(box["x"] + box["width"] / 2 + beside, box["y"] + box["height"] / 2)
+    mouse.move(box["x"] + box["width"] / 2 + offset, box["y"] + box["height"] / 2)
     mouse.down()
-    x = plane["x"] + plane["width"] * (1 + to[0] / reach) / 2 + beside
+    x = plane["x"] + plane["width"] * (1 + to[0] / reach) / 2 + offset
     y = plane["y"] + plane["height"] * (1 - to[1] / reach) / 2
     mouse.move(x, y, steps=3)
     mouse.up()
 
 
 @pytest.mark.parametrize("name", [*LAYERS, "scores"])
-def test_wherever_vectors_or_scores_are_what_follows_is_the_layers(show, name):
+def test_the_numbers_equal_the_layers_for_any_vectors_or_scores(show, name):
     shown = show(name)
     changes = [
-        place
-        | {"temperature": [1, 0.1, 10, 2.5][i % 4], "query": i % 3}
-        | {"valid_lens": [i % 6, (3 * i) % 6]}
-        for i, place in enumerate(places(shown.state["moves"], 30))
+        position
+        | {"temperature": [1, 0.1, 10, 2.5][i // 3 % 4], "query": i // 3 % 3}
+        | {"valid_lens": [i // 3 % 6, i % 6]}
+        for i, position in enumerate(random_positions(shown.state["moves"], 20))
     ]
     for change, seen in zip(changes, shown.read_all(READ, changes), strict=True):
         assert differences(seen, change, name) == [], change
 
 
 @pytest.mark.parametrize("name", ["dot", "additive"])
-def test_what_follows_a_dragged_arrow_is_the_layers(show, name):
+def test_after_an_arrow_is_dragged_the_numbers_equal_the_layers(show, name):
     shown = show(name)
     figure, first = shown.figure, shown.state["moves"]["start"]
     reach, step = (shown.state["moves"][name] for name in ("reach", "step"))
     assert disagreements(shown, name) == []
     figure.get_by_role("radio").nth(1).check(force=True)
-    for grip, to in enumerate([(reach, -reach), (-0.4 * reach, 0.3), (0.7 * reach, 0.3)]):
-        drag(shown, 1, grip, to, beside=9.0 * (grip - 1))
-        [vectors] = shown.get("key_vectors" if grip else "query_vectors")
-        now = vectors[1][grip - 1 if grip else 1]
+    for arrow, to in enumerate([(reach, -reach), (-0.4 * reach, 0.3), (0.7 * reach, 0.3)]):
+        drag(shown, 1, arrow, to, offset=9.0 * (arrow - 1))
+        [vectors] = shown.get("key_vectors" if arrow else "query_vectors")
+        now = vectors[1][arrow - 1 if arrow else 1]
         assert now == pytest.approx(to, abs=0.03 * reach + step)
-        assert said_vectors(figure, 1)[grip] == now
+        assert vectors_in_text(figure, 1)[arrow] == now
         assert disagreements(shown, name) == []
     queries, keys = shown.get("query_vectors", "key_vectors")
     assert queries[0] == first["query_vectors"][0]
     assert keys[1][2:] == first["key_vectors"][1][2:]
 
 
-def test_a_tip_goes_no_further_than_its_slider(show):
+def test_a_tip_cannot_be_dragged_beyond_the_range_of_its_slider(show):
     shown = show("dot")
     reach = shown.state["moves"]["reach"]
     drag(shown, 0, 0, (3 * reach, -3 * reach))
     assert shown.get("query_vectors")[0][0][0] == [reach, -reach]
 
 
-def test_a_finger_drags_a_tip_and_the_page_stays(show):
+def test_a_touch_drags_a_tip_without_scrolling_the_page(show):
     shown = show("dot", NARROW)
-    tip = shown.figure.locator(".example").first.locator(".grip").last
+    tip = shown.figure.locator(".example").first.locator(".drag-handle").last
     tip.scroll_into_view_if_needed()
     box, scrolled = tip.bounding_box(), shown.tab.evaluate("scrollY")
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
@@ -143,7 +142,7 @@ def test_a_finger_drags_a_tip_and_the_page_stays(show):
     assert disagreements(shown, "dot") == []
 
 
-def test_each_vector_can_be_moved_by_keys_alone(show):
+def test_each_vector_can_be_moved_with_the_keyboard_only(show):
     shown = show("additive")
     section, moves = shown.figure.locator(".example").first, shown.state["moves"]
     reached = moves["reach"] - moves["step"]
@@ -162,7 +161,7 @@ def test_each_vector_can_be_moved_by_keys_alone(show):
 
 
 @pytest.mark.parametrize(("name", "what"), [("scaled dot", "arrows"), ("scores", "scores")])
-def test_a_button_puts_back_what_was_moved_in_an_example(show, name, what):
+def test_a_button_restores_the_first_values_of_an_example(show, name, what):
     shown = show(name)
     before, start = read(shown.figure), shown.state["moves"]["start"]
     shown.tab.evaluate(UNFOLD)
@@ -189,12 +188,12 @@ def test_the_name_of_an_arrow_stays_on_the_plane(show, width):
     far = shown.state["moves"]["reach"]
     corners = [[far, 0.0], [-far, 0.0], [far, far], [-far, -far], [0.0, far]]
     shown.set(key_vectors=[corners, corners])
-    plane = shown.figure.locator(".hands .plane").first
+    plane = shown.figure.locator(".movable-arrows .plane").first
     assert plane.locator("i").count() == 6
     assert plane.evaluate(OUTSIDE) == 0
 
 
-def test_a_moved_query_is_called_so_until_it_is_back(show):
+def test_the_title_marks_a_moved_query_until_it_is_restored(show):
     shown = show("named")
     shown.tab.evaluate(UNFOLD)
     section = shown.figure.locator(".example").first
@@ -202,22 +201,26 @@ def test_a_moved_query_is_called_so_until_it_is_back(show):
     assert title.inner_text().endswith("query: east")
     section.locator(".pair input").first.press("End")
     assert title.inner_text().endswith("query: east, moved")
-    section.locator(".back").click()
+    section.locator(".restore").click()
     assert title.inner_text().endswith("query: east")
 
 
-def test_arrows_of_the_readers_own_score_stay_still_and_say_so(show):
+def test_arrows_cannot_be_dragged_with_a_score_that_the_page_does_not_have(show):
     figure = show("own score").figure
-    assert figure.locator(".grip, .pair, .back").count() == 0
-    assert figure.locator(".hands .note").first.inner_text().endswith("the arrows stay still.")
-    assert figure.locator(".hands .arrows").count() == 2
+    assert figure.locator(".drag-handle, .pair, .restore").count() == 0
+    assert (
+        figure.locator(".movable-arrows .note")
+        .first.inner_text()
+        .endswith("the arrows stay still.")
+    )
+    assert figure.locator(".movable-arrows .arrows").count() == 2
 
 
 def test_a_change_from_python_moves_the_arrows(show):
     shown = show("bilinear")
     shown.set(key_vectors=[[[y, x] for x, y in keys] for keys in shown.state["key_vectors"]])
     assert disagreements(shown, "bilinear") == []
-    assert said_vectors(shown.figure, 1)[1:] == shown.get("key_vectors")[0][1]
+    assert vectors_in_text(shown.figure, 1)[1:] == shown.get("key_vectors")[0][1]
 
 
 # Scores
@@ -228,7 +231,7 @@ def handle(shown, key: int, example: int = 0):
 
 
 @each_width
-def test_a_dragged_handle_is_the_end_of_its_bar_and_moves_all_that_follows(show, width):
+def test_a_drag_handle_is_at_the_end_of_its_bar_and_sets_the_score(show, width):
     shown = show("scores", width)
     reach, first = shown.state["moves"]["reach"], shown.state["scores"]
     bars, mouse = shown.figure.locator(".bars").first, shown.tab.mouse
@@ -248,7 +251,7 @@ def test_a_dragged_handle_is_the_end_of_its_bar_and_moves_all_that_follows(show,
     assert name.all_inner_texts() == ["your scores"]
 
 
-def test_handles_are_native_named_and_go_up_with_the_arrow(show):
+def test_drag_handles_have_names_and_follow_the_keyboard(show):
     shown = show("scores")
     reach, step = (shown.state["moves"][name] for name in ("reach", "step"))
     for key, label in enumerate(shown.state["key_labels"]):
@@ -261,8 +264,8 @@ def test_handles_are_native_named_and_go_up_with_the_arrow(show):
         assert disagreements(shown, "scores") == []
 
 
-@pytest.mark.parametrize("width", [WIDE, NARROW, 320])
-def test_nothing_moves_away_from_the_pointer_at_the_first_touch(show, width):
+@each_width
+def test_a_handle_stays_where_it_is_when_it_is_first_used(show, width):
     shown = show("scores", width)
     handle(shown, 2).scroll_into_view_if_needed()
     before = handle(shown, 2).bounding_box()
@@ -270,7 +273,7 @@ def test_nothing_moves_away_from_the_pointer_at_the_first_touch(show, width):
     assert handle(shown, 2).bounding_box() == before
 
 
-def test_a_hidden_score_can_be_raised_and_changes_nothing(show):
+def test_raising_the_score_of_a_hidden_key_changes_no_weight(show):
     shown = show("scores")
     before = read(shown.figure)["examples"][1]["rows"]
     handle(shown, 4, example=1).press("End")

@@ -1,4 +1,4 @@
-"""What can be dragged, in Python: refusals, formulas that the page knows, traits both ways."""
+"""What can be dragged, in Python: refusals, formulas of the page, traits."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import traitlets
 
 import attnbook
 from attnbook.figures import AttentionFigure
-from attnbook.figures.attention.dragging import room
+from attnbook.figures.attention.dragging import reach_and_step
 from tests.figures.attention.cases import differ, traits
 from tests.figures.attention.drag_handles import (
     KEYS,
@@ -19,9 +19,9 @@ from tests.figures.attention.drag_handles import (
     QUERIES,
     VALUES,
     OwnScore,
-    layers_own,
+    compute_by_layer,
     moved_figure,
-    places,
+    random_positions,
 )
 
 
@@ -43,7 +43,7 @@ from tests.figures.attention.drag_handles import (
         ),
     ],
 )
-def test_what_no_hand_can_move_is_refused_in_one_sentence(changes, message):
+def test_what_cannot_be_dragged_is_refused(changes, message):
     arguments = {"queries": QUERIES, "keys": KEYS, "values": VALUES, "movable": "vectors"}
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         AttentionFigure(attnbook.DotProductAttention(), **(arguments | changes))
@@ -60,7 +60,7 @@ def test_what_no_hand_can_move_is_refused_in_one_sentence(changes, message):
         ("scores", "scores", [[[float("nan")] * 5] * 3] * 2, "scores must lie in ["),
     ],
 )
-def test_a_trait_refuses_what_no_hand_can_do_and_stays(movable, trait, value, message):
+def test_a_trait_refuses_values_out_of_reach_and_does_not_change(movable, trait, value, message):
     figure = moved_figure(attnbook.DotProductAttention(), movable)
     before = traits(figure)
     with pytest.raises(traitlets.TraitError, match=re.escape(message)):
@@ -69,17 +69,17 @@ def test_a_trait_refuses_what_no_hand_can_do_and_stays(movable, trait, value, me
 
 
 @pytest.mark.parametrize("name", LAYERS)
-def test_the_formula_equals_the_layer_wherever_vectors_are(name):
+def test_the_formula_equals_the_layer_for_any_vectors(name):
     figure = moved_figure(LAYERS[name])
-    for place in [figure.moves["start"], *places(figure.moves, 20)]:
-        figure.set_state(place)
-        scores, weights, output = layers_own(name, place, [5, 3])
+    for position in [figure.moves["start"], *random_positions(figure.moves, 20)]:
+        figure.set_state(position)
+        scores, weights, output = compute_by_layer(name, position, [5, 3])
         assert not differ(figure.scores, scores, 1e-7)
         assert not differ(figure.attention_weights.tolist(), weights, 1e-7)
         assert not differ(figure.output.tolist(), output, 1e-7)
 
 
-def test_the_score_of_a_narrow_and_a_wide_gaussian_by_hand():
+def test_gaussian_scores_of_two_widths_equal_those_computed_by_hand():
     query, keys = torch.tensor([[[3.0, 4.0]]]), torch.tensor([[[0.0, 0.0], [3.0, 4.0]]])
     both = attnbook.gaussian_score, partial(attnbook.gaussian_score, width=5.0)
     figures = [AttentionFigure(score, query, keys, keys, movable="vectors") for score in both]
@@ -95,19 +95,19 @@ def test_the_score_of_a_narrow_and_a_wide_gaussian_by_hand():
     ],
     ids=["a subclass", "a function", "a function with more"],
 )
-def test_a_score_of_the_readers_own_leaves_the_arrows_still_and_says_so(layer):
+def test_with_a_score_that_the_page_does_not_have_arrows_cannot_be_dragged(layer):
     moves = moved_figure(layer).moves
     assert {*moves} == {"what", "reach", "step", "why"}
     assert "the arrows stay still" in moves["why"]
 
 
-def test_a_layer_that_does_not_follow_its_formula_is_found_out(monkeypatch):
+def test_a_layer_that_disagrees_with_its_formula_cannot_be_dragged(monkeypatch):
     layer = attnbook.DotProductAttention()
     monkeypatch.setattr("attnbook.layers.scaled_dot_score", attnbook.dot_score)
     assert "why" in moved_figure(layer).moves
 
 
-def test_moved_scores_are_pythons_too_and_the_text_says_so():
+def test_the_weights_and_the_text_follow_moved_scores():
     figure = moved_figure(attnbook.DotProductAttention(), "scores")
     assert repr(figure).startswith("AttentionFigure: scores q · k / √d\n")
     first = repr(figure)
@@ -130,11 +130,11 @@ def test_the_text_follows_the_vectors():
     ("most", "reach", "step"),
     [(3.0, 4, 0.1), (1.0, 2, 0.1), (0.5, 0.7, 0.01), (0.0, 2, 0.1), (9.0, 12, 0.1), (80, 100, 1)],
 )
-def test_a_hand_has_some_room_beyond_what_is_there(most, reach, step):
-    assert room([torch.tensor([-most, most / 2])]) == {"reach": reach, "step": step}
+def test_the_reach_is_a_round_number_above_the_largest(most, reach, step):
+    assert reach_and_step([torch.tensor([-most, most / 2])]) == {"reach": reach, "step": step}
 
 
-def test_a_figure_that_nothing_moves_in_costs_a_page_a_dozen_bytes():
+def test_without_movable_no_data_for_dragging_is_stored():
     figure = AttentionFigure(attnbook.DotProductAttention(), QUERIES, KEYS, VALUES)
     assert figure.moves == {}
-    figure.query_vectors = []  # and is as free as it was
+    figure.query_vectors = []  # is not refused

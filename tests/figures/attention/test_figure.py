@@ -1,4 +1,4 @@
-"""The attention figure's Python half: what it refuses, what it holds, what it says."""
+"""The attention figure in Python: refusals, stored numbers and the text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NAN, INFINITE = float("nan"), float("inf")
 
 
 def inputs(**changes):
-    """A layer that can be shown, with these arguments changed; a shape gives zeros."""
+    """Arguments of a figure, with these changes; a tuple becomes a tensor of zeros."""
     rng = torch.Generator().manual_seed(0)
     arguments = {
         "layer": attnbook.DotProductAttention(),
@@ -27,26 +27,24 @@ def inputs(**changes):
         "values": torch.randn(2, 7, 11, generator=rng),
         "valid_lens": torch.tensor([7, 2]),
     }
-    zeros = {name: torch.zeros(it) if isinstance(it, tuple) else it for name, it in changes.items()}
+    zeros = {name: torch.zeros(v) if isinstance(v, tuple) else v for name, v in changes.items()}
     return arguments | zeros
 
 
-def filled(shape, place, number):
+def zeros_with(shape, index, number):
     tensor = torch.zeros(shape)
-    tensor[place] = number
+    tensor[index] = number
     return tensor
 
 
-# Refusals
+# Refusals; tests/core has more of the layers' own
 
 TENSORS = ("queries", "keys", "values")
 FOUR_AXES = {"queries": (2, 1, 3, 5), "keys": (2, 1, 7, 5), "values": (2, 1, 7, 11)}
 VALUE_ERRORS = {
     "queries must have shape": {"queries": (3, 5)},
     "keys must have query_size=5 numbers": {"keys": (2, 7, 4)},
-    "keys must have the batch and heads of queries": {"keys": (1, 7, 5)},
     "values must have one row per key": {"values": (2, 5, 11)},
-    "values must have the batch and heads of keys": {"values": (3, 7, 11)},
     "a figure shows one head, got four axes; pass queries[:, 0] and so on": FOUR_AXES,
     "a figure needs at least 1 of queries, got 0": {"queries": (2, 0, 5)},
     "a figure needs at least 1 of keys, got 0": {"keys": (2, 0, 5), "values": (2, 0, 11)},
@@ -59,18 +57,16 @@ VALUE_ERRORS = {
     "a figure shows at most 256 of queries, got 300": {"queries": (2, 300, 5)},
     "a figure shows at most 8 of examples, got 9": dict.fromkeys(TENSORS, (9, 7, 5)),
     "scores must be finite, got nan at index (1, 2, 0)": {
-        "queries": filled((2, 3, 5), (1, 2, 0), NAN)
+        "queries": zeros_with((2, 3, 5), (1, 2, 0), NAN)
     },
     "scores must be finite, got inf at index (0, 0, 0)": {
         "layer": lambda queries, _: queries.new_full((2, 3, 7), INFINITE)
     },
     "values must be finite, got -inf at index (1, 3, 10)": {
-        "values": filled((2, 7, 11), (1, 3, 10), -INFINITE)
+        "values": zeros_with((2, 7, 11), (1, 3, 10), -INFINITE)
     },
     "scores must have shape": {"layer": lambda queries, _: queries},
     "valid_lens must lie in [0, num_keys=7], got 8": {"valid_lens": torch.tensor([7, 8])},
-    "valid_lens must lie in [0, num_keys=7], got -1": {"valid_lens": torch.tensor([-1, 2])},
-    "valid_lens must lie in [0, num_keys=7], got nan": {"valid_lens": torch.tensor([NAN, 2])},
     "valid_lens must be whole numbers": {"valid_lens": torch.tensor([1.5, 2])},
     "valid_lens must have shape": {"valid_lens": torch.tensor([7, 2, 1])},
     "key_labels must name 7, got 2": {"key_labels": ["a", "b"]},
@@ -79,11 +75,8 @@ VALUE_ERRORS = {
 }
 TYPE_ERRORS = {
     "queries must hold floating-point numbers": {"queries": torch.zeros(2, 3, 5).long()},
-    "queries must be a tensor": {"queries": [[[1.0]]]},
     "scores must be a tensor": {"layer": lambda *_: 1.0},
     "valid_lens must be a tensor of whole numbers": {"valid_lens": [7, 2]},
-    "valid_lens must hold whole numbers": {"valid_lens": torch.tensor([True, False])},
-    "causal must be True or False": {"causal": 1},
 }
 
 
@@ -124,7 +117,7 @@ def test_a_layer_without_a_score_is_refused():
         ("query", 1.5, "expected an int"),
     ],
 )
-def test_a_trait_refuses_what_no_slider_can_show_and_stays(trait, value, message):
+def test_a_trait_refuses_what_no_slider_can_show_and_does_not_change(trait, value, message):
     figure = AttentionFigure(**inputs())
     before = traits(figure)
     with pytest.raises(traitlets.TraitError, match=re.escape(message)):
@@ -140,11 +133,11 @@ def test_lengths_per_query_keep_their_shape():
     assert figure.valid_lens == [[0, 1, 7], [2, 3, 4]]
 
 
-# What a figure holds
+# Stored numbers
 
 
 @pytest.mark.parametrize("name", [name for name in CASES if not name.startswith("huge")])
-def test_a_figure_holds_the_numbers_of_its_layer(name, device):
+def test_a_figure_stores_the_numbers_of_its_layer(name, device):
     case = CASES[name]()
     if isinstance(case.layer, torch.nn.Module):
         case.layer.to(device)
@@ -159,14 +152,14 @@ def test_a_figure_holds_the_numbers_of_its_layer(name, device):
     assert not differ(figure.output.tolist(), attnbook.pool(weights, tensors[2]), 1e-5)
 
 
-def test_only_a_few_vectors_of_two_numbers_are_kept_for_arrows():
+def test_only_a_few_vectors_of_two_components_are_stored_for_arrows():
     names = ("planar", "additive", "toy")  # two numbers, more than two, ten keys
     arrows = {name: len(CASES[name]().figure().query_vectors) for name in names}
     assert arrows == {"planar": 1, "additive": 0, "toy": 0}
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
-def test_a_stored_number_is_the_number_of_the_layer(dtype):
+def test_a_stored_number_converts_back_to_the_same_number(dtype):
     tensor = torch.tensor([0.1, 1 / 3, -12345.678], dtype=torch.float64).to(dtype)
     assert torch.equal(torch.tensor(numbers("values", tensor), dtype=dtype), tensor)
 
@@ -179,7 +172,7 @@ def test_no_lengths_means_all_keys_and_whole_floats_become_whole_numbers():
     assert repr(figure.valid_lens) == "[1, 3]"
 
 
-def test_making_a_figure_changes_nothing_of_the_callers():
+def test_creating_a_figure_does_not_change_its_arguments():
     arguments = inputs(layer=attnbook.AdditiveAttention(5, 5, 3, dropout=0.5))
     layer = arguments["layer"]
     tensors = [arguments[name] for name in ("queries", "keys", "values")]
@@ -198,15 +191,6 @@ def test_making_a_figure_changes_nothing_of_the_callers():
     assert arguments["valid_lens"].tolist() == [7, 2]
 
 
-def test_a_figure_does_not_follow_its_tensors():
-    arguments = inputs()
-    figure = AttentionFigure(**arguments)
-    before = traits(figure)
-    for name in ("queries", "keys", "values", "valid_lens"):
-        arguments[name].zero_()
-    assert traits(figure) == before
-
-
 @pytest.mark.parametrize("name", CASES)
 def test_weights_and_output_follow_the_traits(name):
     figure = CASES[name]().figure()
@@ -217,7 +201,7 @@ def test_weights_and_output_follow_the_traits(name):
     assert not differ(figure.output.tolist(), output, 1e-15)
 
 
-def test_the_formula_is_the_layers_or_the_readers():
+def test_the_formula_is_that_of_the_layer_or_an_argument():
     assert CASES["additive"]().figure().formula == attnbook.AdditiveAttention.formula
     assert CASES["nearest"]().figure().formula == "-‖q - k‖"
     assert CASES["function"]().figure().formula == "score(q, k)"
@@ -243,10 +227,10 @@ def test_a_causal_figure_starts_with_the_past_of_each_query(lens, expected):
     assert [one.hidden for one in (figure, *others)] == ["future", "padding", "hidden"]
 
 
-# What a figure says
+# The text
 
 
-def test_the_text_of_the_toy_example_is_as_worked_by_hand():
+def test_the_text_of_the_toy_example_equals_numbers_computed_by_hand():
     assert repr(toy().figure()) == (
         "AttentionFigure: scores q · k / √d\n"
         "example 0: valid_lens 2\n"
@@ -258,19 +242,7 @@ def test_the_text_of_the_toy_example_is_as_worked_by_hand():
     )
 
 
-def test_the_text_gives_what_the_layer_itself_computes():
-    case = CASES["additive"]()
-    with torch.no_grad():
-        output = case.layer(case.queries, case.keys, case.values, case.valid_lens)
-    rows = re.findall(r"  query .*weights \[(.*)\], output \[(.*)\]", repr(case.figure()))
-    computed = (case.layer.attention_weights.flatten(0, 1), output.flatten(0, 1))
-    for row, *expected in zip(rows, *computed, strict=True):
-        for text, numbers_of_row in zip(row, expected, strict=True):
-            found = [float(part) for part in text.split(", ")]
-            assert found == pytest.approx(numbers_of_row.tolist(), abs=6e-4)
-
-
-def test_the_text_breaks_off_after_sixteen_queries_and_numbers_and_says_so():
+def test_the_text_is_cut_after_sixteen_queries_and_numbers():
     tensors = (torch.zeros(1, 19, 3), torch.zeros(1, 17, 3), torch.zeros(1, 17, 1))
     lines = repr(AttentionFigure(attnbook.DotProductAttention(), *tensors)).splitlines()
     assert len(lines) == 2 + 16 + 1

@@ -1,4 +1,4 @@
-"""The same questions to the Python of a page, by both interpreters that run it."""
+"""Asks the Python of a page in both interpreters that run it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def scripts() -> Path:
 
 
 def in_micropython(questions: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The answers of the file that pages load, in node."""
+    """The answers of the script that pages load, in node."""
     script = scripts() / "python.js"
     job = {"script": str(script), "package": str(PACKAGE), "questions": questions}
     done = subprocess.run(
@@ -54,7 +54,7 @@ def in_micropython(questions: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 @cache
 def page() -> ModuleType:
-    """The program that MicroPython runs for a page, loaded here."""
+    """The program that MicroPython runs for a page, as a module."""
     spec = importlib.util.spec_from_file_location("page", PAGE)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -62,47 +62,47 @@ def page() -> ModuleType:
 
 
 def in_cpython(questions: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The answers of the same program, by the Python that runs the tests."""
+    """The answers of the same program in CPython."""
     answers = []
     for question in questions:
-        with redirect_stdout(io.StringIO()) as said:
+        with redirect_stdout(io.StringIO()) as output:
             answer = json.loads(page().answer(json.dumps(question)))
-        answers.append(answer | {"said": said.getvalue().rstrip("\n")})
+        answers.append(answer | {"printed": output.getvalue().rstrip("\n")})
     return answers
 
 
-def needed(name: str, defined: dict[str, ast.FunctionDef]) -> list[ast.FunctionDef]:
-    """A function of a module after those that it calls, and that these call."""
-    found = {}
+def with_dependencies(name: str, defined: dict[str, ast.FunctionDef]) -> list[ast.FunctionDef]:
+    """The functions that a function needs, directly or not, and then the function."""
+    needed = {}
     for part in ast.walk(defined[name]):
         if isinstance(part, ast.Name) and part.id in defined and part.id != name:
-            found |= {node.name: node for node in needed(part.id, defined)}
-    return [*found.values(), defined[name]]
+            needed |= {node.name: node for node in with_dependencies(part.id, defined)}
+    return [*needed.values(), defined[name]]
 
 
 def as_typed(task: ListTask, function: Any) -> str:
-    """The code of a right implementation or a bug as a reader would type it, by the task's name."""
+    """The code of a right implementation or a bug, as a reader would type it."""
     module = ast.parse(inspect.getsource(sys.modules[function.__module__]))
     defined = {node.name: node for node in module.body if isinstance(node, ast.FunctionDef)}
-    kept = [ast.parse("import math").body[0], *needed(function.__name__, defined)]
-    for node in kept:
+    body = [ast.parse("import math").body[0], *with_dependencies(function.__name__, defined)]
+    for node in body:
         for part in ast.walk(node):
             if isinstance(part, ast.FunctionDef):
                 part.decorator_list, part.returns = [], None
             if isinstance(part, ast.arg):
                 part.annotation = None
-    return f"{ast.unparse(ast.Module(kept, []))}\n{task.called} = {function.__name__}\n"
+    return f"{ast.unparse(ast.Module(body, []))}\n{task.called} = {function.__name__}\n"
 
 
 def comparable(answer: dict[str, Any]) -> dict[str, Any]:
-    """An answer less what each interpreter says in its own words: the messages of errors."""
-    told = [
+    """An answer without the messages of errors, which each interpreter words differently."""
+    verdict = [
         re.sub(r"It raises \w+(:.*?)?\. It was called", "It raises. It was called", text)
         for text in answer.get("verdict", [])
     ]
     error = answer.get("error", "").split(":")[0]
     return {
-        "verdict": told,
+        "verdict": verdict,
         "line": answer.get("line"),
         "error": error,
         "given": answer.get("given"),

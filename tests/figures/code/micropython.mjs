@@ -1,33 +1,33 @@
-// Answers questions as a page's worker does, in node: MicroPython from the script that pages load.
+// Answers questions in node as a page's worker does, with MicroPython from the script that pages load.
 import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 
 const { script, package: folder, questions } = JSON.parse(readFileSync(0, "utf-8"));
-// What the script hands to its worker is caught here, and run without one.
-let handed;
+// The message that the script sends to its worker is used here without a worker.
+let setup;
 class Worker {
   postMessage(message) {
-    handed = message;
+    setup = message;
     setTimeout(() => this.onmessage({ data: { ready: true } }));
   }
 }
 const page = {};
 new Function("window", "Worker", readFileSync(script, "utf-8"))(page, Worker);
 await new page.attnbookLate.python.Python().start();
-const { files, program } = handed;
+const { files, program } = setup;
 if (!Buffer.from(program).equals(readFileSync(`${folder}/micropython.wasm`))) throw new Error("another program");
 const { loadMicroPython } = await import(pathToFileURL(`${folder}/micropython.mjs`));
-let said = [];
-const python = await loadMicroPython({ url: `${folder}/micropython.wasm`, heapsize: 16 * 1024 * 1024, linebuffer: true, stdout: (line) => said.push(line) });
+let printed = [];
+const python = await loadMicroPython({ url: `${folder}/micropython.wasm`, heapsize: 16 * 1024 * 1024, linebuffer: true, stdout: (line) => printed.push(line) });
 for (const [path, text] of Object.entries(files)) {
   python.FS.mkdirTree(path.slice(0, path.lastIndexOf("/")));
   python.FS.writeFile(path, text);
 }
 python.runPython("from page import answer");
 const answers = questions.map((question) => {
-  said = [];
+  printed = [];
   python.globals.set("question", JSON.stringify(question));
-  python.runPython("told = answer(question)");
-  return { ...JSON.parse(python.globals.get("told")), said: said.join("\n") };
+  python.runPython("result = answer(question)");
+  return { ...JSON.parse(python.globals.get("result")), printed: printed.join("\n") };
 });
 process.stdout.write(JSON.stringify(answers));

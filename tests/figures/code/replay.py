@@ -1,9 +1,9 @@
-"""What new readers typed into tasks of the built pages, and what the judge made of it.
+"""What new readers typed into tasks of the built pages, and how the judge judged it.
 
 python -m tests.figures.code.replay    stores today's case and bugs in readers/*.jsonl
 
 A line is an attempt: `case` is the one that failed, "" for right code, "error" for code that does
-not run; `bugs` are the names that it was given.
+not run; `bugs` are the bugs that the judge named.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ ENDLESS = "endless"  # the page stops such code after two seconds; it is not run
 
 
 def attempts() -> dict[Path, list[dict[str, Any]]]:
-    """All that was typed, by the file that stores it."""
+    """All attempts, by the file that stores them."""
     files = sorted(READERS.glob("*.jsonl"))
     lines = {path: path.read_text("utf-8").strip().split("\n") for path in files}
-    return {path: [json.loads(line) for line in found] for path, found in lines.items()}
+    return {path: [json.loads(line) for line in each] for path, each in lines.items()}
 
 
-def judged_today(tried: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def judge_attempts(tried: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The case and the bugs of each attempt, in the Python of a page."""
     answers = in_micropython([question(each["task"], each["code"]) for each in tried])
     return [facts(each["task"], answer) for each, answer in zip(tried, answers, strict=True)]
 
 
 def question(name: str, code: str) -> dict[str, Any]:
-    """What the page asks its Python, with the book's versions of a task's parts."""
+    """The question of a page to its Python, with the book's versions of a task's parts."""
     parts = {part["called"]: part["code"] for part in parts_of(LIST_TASKS[name])}
     return {"code": code, "task": data_of(name), "parts": parts}
 
 
 def facts(name: str, answer: dict[str, Any]) -> dict[str, Any]:
-    """Which case failed and which bugs were named, however the verdict puts it."""
+    """The case that failed and the bugs that were named, whatever the wording of the verdict."""
     if "verdict" not in answer:
         return {"case": "error", "bugs": []}
     task, [first, *rest] = LIST_TASKS[name], answer["verdict"]
@@ -50,11 +50,11 @@ def facts(name: str, answer: dict[str, Any]) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Store what the judge makes of each attempt today."""
+    """Store how the judge judges each attempt today."""
     for path, tried in attempts().items():
         finite = [each for each in tried if each["case"] != ENDLESS]
-        for each, found in zip(finite, judged_today(finite), strict=True):
-            each.update(found)
+        for each, judgement in zip(finite, judge_attempts(finite), strict=True):
+            each.update(judgement)
         lines = (json.dumps(each, ensure_ascii=False) for each in tried)
         path.write_text("".join(f"{line}\n" for line in lines), "utf-8")
 

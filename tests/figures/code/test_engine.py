@@ -1,4 +1,4 @@
-"""What figures make of the reader's answers, in node: as the shipped modules do it."""
+"""How figures call the reader's code and draw its results, in node."""
 
 from __future__ import annotations
 
@@ -16,39 +16,32 @@ PROGRAM = """
 import { readFileSync } from "node:fs";
 const { module, state, jobs } = JSON.parse(readFileSync(0, "utf-8"));
 const figure = await import(module);
-const answers = jobs.map(({ given, answer, ...moved }) => {
+const results = jobs.map(({ returned, answer, ...moved }) => {
     const model = { get: (name) => ({ ...state, ...moved })[name] };
     if (answer) return figure.paragraphsOf(answer);
-    if (!given) return figure.callsOf(model, figure.lengthOf);
-    const rows = figure.rowsOf(model, given, figure.lengthOf);
+    if (!returned) return figure.callsOf(model, figure.lengthOf);
+    const rows = figure.rowsOf(model, returned, figure.lengthOf);
     return rows && rows.map((queries, example) => queries.map((own, query) => {
         const { weights, output, visible, scores } = figure.rowOf(model, example, query, own);
         return { weights, output, visible, scores };
     }));
 });
-process.stdout.write(JSON.stringify(answers));
+process.stdout.write(JSON.stringify(results));
 """
-
-
-NOTHING = [[0.25] * 4] * 3 + [[1.0]] * 3
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """A function that asks a figure's module, perhaps one with a fault in it."""
+    """A function that runs jobs with a figure's module."""
 
-    def go(figure, jobs, fault=None):
-        module = str(figure._esm)
-        if fault:
-            assert fault[0] in module
-            module = module.replace(*fault)
-        path = written(module, tmp_path_factory.mktemp("code"))
+    def go(figure, jobs):
+        path = written(str(figure._esm), tmp_path_factory.mktemp("code"))
         return in_node(PROGRAM, path, state=traits(figure), jobs=jobs)
 
     return go
 
 
-def two_texts(task, **options):
+def two_examples(task, **options):
     rng = torch.Generator().manual_seed(3)
     queries, keys, values = (torch.randn(2, n, 2, generator=rng) for n in (3, 4, 4))
     lens = torch.tensor([4, 2])
@@ -58,8 +51,10 @@ def two_texts(task, **options):
     return figure, (queries, keys, values, lens)
 
 
-def test_scores_are_asked_for_each_pair_with_what_the_layer_adds(run):
-    figure, (queries, keys, *_) = two_texts("additive-score-by-hand", written_with=[torch.eye(2)])
+def test_a_score_is_called_for_each_pair_with_the_layers_weights(run):
+    figure, (queries, keys, *_) = two_examples(
+        "additive-score-by-hand", written_with=[torch.eye(2)]
+    )
     [calls] = run(figure, [{}])
     pairs = [(example, q, k) for example in range(2) for q in range(3) for k in range(4)]
     for (example, query, key), call in zip(pairs, calls, strict=True):
@@ -68,8 +63,8 @@ def test_scores_are_asked_for_each_pair_with_what_the_layer_adds(run):
         assert call[2] == [[1, 0], [0, 1]]
 
 
-def test_weights_are_asked_for_each_row_at_the_temperature_and_length_of_the_moment(run):
-    figure, (queries, keys, *_) = two_texts("masked-softmax-by-hand")
+def test_a_masked_softmax_is_called_for_each_row_with_temperature_and_length(run):
+    figure, (queries, keys, *_) = two_examples("masked-softmax-by-hand")
     scores = (queries @ keys.mT).reshape(6, 4)
     first, moved = run(figure, [{}, {"temperature": 2.0, "valid_lens": [1, 0]}])
     assert [length for _, length in first] == [4, 4, 4, 2, 2, 2]
@@ -78,36 +73,36 @@ def test_weights_are_asked_for_each_row_at_the_temperature_and_length_of_the_mom
     assert torch.tensor([row for row, _ in moved]).allclose(scores / 2, atol=1e-6)
 
 
-def test_a_plain_softmax_is_asked_for_what_is_seen_and_one_score_where_that_is_nothing(run):
-    figure, _ = two_texts("softmax-by-hand")
-    empty = {"valid_lens": [4, 0]}
-    calls, empty_calls, rows = run(figure, [{}, empty, {**empty, "given": NOTHING}])
+def test_a_softmax_is_called_with_the_visible_scores_or_one_score_if_none_is_visible(run):
+    figure, _ = two_examples("softmax-by-hand")
+    empty, returned = {"valid_lens": [4, 0]}, [[0.25] * 4] * 3 + [[1.0]] * 3
+    calls, empty_calls, rows = run(figure, [{}, empty, {**empty, "returned": returned}])
     assert [len(scores) for (scores,) in calls] == [4, 4, 4, 2, 2, 2]
     assert [len(scores) for (scores,) in empty_calls] == [4, 4, 4, 1, 1, 1]
     assert rows[1][2]["weights"] == [0, 0, 0, 0]
 
 
-def test_a_mask_is_asked_for_each_pair_of_positions(run):
-    figure, _ = two_texts("causal-rule-by-hand")
+def test_a_mask_rule_is_called_for_each_pair_of_positions(run):
+    figure, _ = two_examples("causal-rule-by-hand")
     [calls] = run(figure, [{}])
     assert calls == [[q, k, 3, 4] for _ in range(2) for q in range(3) for k in range(4)]
 
 
-def test_what_the_readers_scores_make_equals_torch(run):
-    figure, (queries, keys, values, lens) = two_texts("score-by-hand")
-    given = -(queries[:, :, None] - keys[:, None]).double().square().sum(-1) / 2
-    [rows] = run(figure, [{"given": given.flatten().tolist(), "temperature": 0.5}])
-    weights = attnbook.masked_softmax(given / 0.5, lens)
+def test_the_results_of_the_readers_scores_equal_torch(run):
+    figure, (queries, keys, values, lens) = two_examples("score-by-hand")
+    returned = -(queries[:, :, None] - keys[:, None]).double().square().sum(-1) / 2
+    [rows] = run(figure, [{"returned": returned.flatten().tolist(), "temperature": 0.5}])
+    weights = attnbook.masked_softmax(returned / 0.5, lens)
     check(rows, weights, values.double())
-    assert torch.tensor(rows[0][0]["scores"]).double().allclose(given[0, 0], atol=1e-6)
+    assert torch.tensor(rows[0][0]["scores"]).double().allclose(returned[0, 0], atol=1e-6)
 
 
-def test_what_any_mask_of_the_readers_makes_equals_torch(run):
+def test_the_results_of_any_mask_of_the_reader_equal_torch(run):
     dice = random.Random(0)  # noqa: S311 - any numbers will do
-    figure, _ = two_texts("causal-rule-by-hand")
+    figure, _ = two_examples("causal-rule-by-hand")
     jobs = [
         {
-            "given": [dice.random() < 0.6 for _ in range(24)],
+            "returned": [dice.random() < 0.6 for _ in range(24)],
             "valid_lens": [dice.randint(0, 4), dice.randint(0, 4)],
         }
         for _ in range(20)
@@ -116,31 +111,31 @@ def test_what_any_mask_of_the_readers_makes_equals_torch(run):
     values = torch.tensor(figure.values, dtype=torch.float64)
     for job, rows in zip(jobs, run(figure, jobs), strict=True):
         lens = attnbook.length_mask(torch.tensor(job["valid_lens"]), (2, 3, 4))
-        sees = torch.tensor(job["given"]).reshape(2, 3, 4) & lens
-        weights = scores.masked_fill(~sees, -torch.inf).softmax(-1).nan_to_num(0)
+        visible = torch.tensor(job["returned"]).reshape(2, 3, 4) & lens
+        weights = scores.masked_fill(~visible, -torch.inf).softmax(-1).nan_to_num(0)
         check(rows, weights, values)
-        assert [[row["visible"] for row in example] for example in rows] == sees.tolist()
+        assert [[row["visible"] for row in example] for example in rows] == visible.tolist()
 
 
 def check(rows, weights, values):
-    found = torch.tensor([[row["weights"] for row in example] for example in rows])
-    assert torch.allclose(found.double(), weights, atol=1e-6)
+    ours = torch.tensor([[row["weights"] for row in example] for example in rows])
+    assert torch.allclose(ours.double(), weights, atol=1e-6)
     outputs = torch.tensor([[row["output"] for row in example] for example in rows])
     assert torch.allclose(outputs.double(), weights @ values, atol=1e-6)
 
 
-def test_the_readers_weights_are_drawn_as_they_are(run):
-    figure, (*_, values, _) = two_texts("masked-softmax-by-hand")
-    given = [[0.5, 0.5, 0.5, -0.5]] * 6
-    [rows] = run(figure, [{"given": given}])
-    check(rows, torch.tensor(given).double().reshape(2, 3, 4), values.double())
-    plain, _ = two_texts("softmax-by-hand")
-    [rows] = run(plain, [{"given": [[1, 2, 3, 4]] * 3 + [[1, 2]] * 3}])
+def test_the_readers_weights_are_drawn_unchanged(run):
+    figure, (*_, values, _) = two_examples("masked-softmax-by-hand")
+    returned = [[0.5, 0.5, 0.5, -0.5]] * 6
+    [rows] = run(figure, [{"returned": returned}])
+    check(rows, torch.tensor(returned).double().reshape(2, 3, 4), values.double())
+    plain, _ = two_examples("softmax-by-hand")
+    [rows] = run(plain, [{"returned": [[1, 2, 3, 4]] * 3 + [[1, 2]] * 3}])
     assert rows[1][0]["weights"] == [1, 2, 0, 0]
 
 
-def test_an_attention_is_asked_for_its_output_and_by_values_of_0_and_1_for_its_weights(run):
-    figure, (queries, keys, values, _) = two_texts("attention-from-parts")
+def test_an_attention_is_called_with_values_and_with_values_of_0_and_1_for_its_weights(run):
+    figure, (queries, keys, values, _) = two_examples("attention-from-parts")
     moved = {"temperature": 4.0, "valid_lens": [1, 0]}
     first, cooled = run(figure, [{}, moved])
     assert len(first) == 2 * 2 * 3
@@ -156,19 +151,19 @@ def test_an_attention_is_asked_for_its_output_and_by_values_of_0_and_1_for_its_w
     assert torch.tensor(cooled[0][1]).allclose(keys[0] / 2)
 
 
-def test_what_the_readers_attention_gives_is_drawn_as_it_is(run):
-    figure, _ = two_texts("attention-from-parts")
-    given = [[[float(i), 1.0], [0.1 * i, 0.2, 0.3, 0.4]] for i in range(6)]
-    [rows] = run(figure, [{"given": [each for pair in given for each in pair]}])
+def test_the_readers_attention_is_drawn_unchanged(run):
+    figure, _ = two_examples("attention-from-parts")
+    returned = [[[float(i), 1.0], [0.1 * i, 0.2, 0.3, 0.4]] for i in range(6)]
+    [rows] = run(figure, [{"returned": [each for pair in returned for each in pair]}])
     shown = [row for example in rows for row in example]
-    assert [[row["output"], row["weights"]] for row in shown] == given
+    assert [[row["output"], row["weights"]] for row in shown] == returned
 
 
 SHARES = [[0.5, 0.5, 0, 0]] * 5
 
 
 @pytest.mark.parametrize(
-    ("task", "given"),
+    ("task", "returned"),
     [
         ("score-by-hand", [[1.0] * 23 + [last] for last in (None, {"number": "NaN"}, [1.0])]),
         ("masked-softmax-by-hand", [[*SHARES, last] for last in ([0.5, 0.5], 0.5, [0.5, "a"] * 2)]),
@@ -178,22 +173,13 @@ SHARES = [[0.5, 0.5, 0, 0]] * 5
         ("causal-rule-by-hand", [[True] * 23 + [last] for last in (None, {"kind": "str"})]),
     ],
 )
-def test_what_cannot_be_drawn_is_not(run, task, given):
-    figure, _ = two_texts(task)
-    assert run(figure, [{"given": each} for each in given]) == [None] * len(given)
+def test_results_that_cannot_be_drawn_are_refused(run, task, returned):
+    figure, _ = two_examples(task)
+    assert run(figure, [{"returned": each} for each in returned]) == [None] * len(returned)
 
 
-def test_a_fault_in_the_module_would_be_found(run):
-    figure, (queries, keys, values, lens) = two_texts("score-by-hand")
-    given = (queries @ keys.mT).double()
-    fault = ("slice(i * count, (i + 1) * count)", "slice(i * count, (i + 1) * count).reverse()")
-    [rows] = run(figure, [{"given": given.flatten().tolist()}], fault)
-    with pytest.raises(AssertionError):
-        check(rows, attnbook.masked_softmax(given, lens), values.double())
-
-
-def test_a_run_is_put_in_words(run):
-    told = run(
+def test_a_run_is_reported_in_paragraphs(run):
+    reports = run(
         CodeTask("softmax-by-hand"),
         [
             {"answer": answer}
@@ -204,16 +190,16 @@ def test_a_run_is_put_in_words(run):
                 {"error": "SyntaxError: invalid syntax", "line": 2},
                 {"error": "There is no function."},
                 {"verdict": ["✓ right."], "line": None},
-                {"verdict": ["✗ not yet.", "It raises.", "To mend it."], "line": 4},
+                {"verdict": ["✗ not yet.", "It raises.", "To fix it."], "line": 4},
             )
         ],
     )
-    assert "did not end within two seconds" in told[0][0]
-    assert told[1] == ["Stopped."]
-    assert "memory" in told[2][0]
-    assert told[3:] == [
+    assert "did not end within two seconds" in reports[0][0]
+    assert reports[1] == ["Stopped."]
+    assert "memory" in reports[2][0]
+    assert reports[3:] == [
         ["Line 2: SyntaxError: invalid syntax"],
         ["There is no function."],
         ["✓ right."],
-        ["✗ not yet.", "Line 4. It raises.", "To mend it."],
+        ["✗ not yet.", "Line 4. It raises.", "To fix it."],
     ]

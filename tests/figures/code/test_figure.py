@@ -1,4 +1,4 @@
-"""What `CodeTask` and a figure that draws the reader's answers hold, before any page shows them."""
+"""`CodeTask`, and a figure that draws the results of the reader's code, in Python."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.figures.attention.cases import traits
 
 
 @pytest.mark.parametrize("name", LIST_TASKS)
-def test_a_figure_holds_the_task_and_its_text_says_it(name):
+def test_a_figure_stores_the_task_and_its_text_has_statement_and_starter(name):
     figure, task = CodeTask(name, caption="Try it."), LIST_TASKS[name]
     assert repr(figure) == f"CodeTask {name}: {task.statement}\n\n{task.starter}"
     assert figure.task == data_of(task.name)
@@ -24,14 +24,14 @@ def test_a_figure_holds_the_task_and_its_text_says_it(name):
     assert json.dumps(traits(figure)) == json.dumps(traits(CodeTask(name, caption="Try it.")))
 
 
-def test_what_stands_on_a_page_before_it_is_alive_asks_and_tells_no_answer():
+def test_the_static_form_has_the_question_and_no_answer():
     figure = CodeTask("softmax-by-hand")
     assert "<code>math.exp(score)</code>" in figure.still_html
     assert "<pre>import math\n\ndef softmax(scores):\n    ...</pre>" in figure.still_html
     assert "subtracted" not in figure.still_html
 
 
-def test_an_unknown_task_is_refused_with_those_that_there_are():
+def test_an_unknown_task_is_refused_with_the_list_of_tasks():
     with pytest.raises(ValueError, match=r"task must be one of additive-score.*, .* got 'softmax'"):
         CodeTask("softmax")
 
@@ -41,7 +41,7 @@ def drawn(**options):
     return AttentionFigure(attnbook.dot_score, vectors, vectors, vectors, **options), vectors
 
 
-def test_a_figure_that_draws_scores_knows_the_vectors_and_what_comes_after_them():
+def test_a_figure_that_draws_scores_stores_the_vectors_and_more_arguments():
     figure, vectors = drawn(written="score-by-hand", written_with=[torch.eye(2)])
     assert figure.written["draws"] == "score"
     assert torch.tensor(figure.written["queries"]).allclose(vectors)
@@ -49,7 +49,7 @@ def test_a_figure_that_draws_scores_knows_the_vectors_and_what_comes_after_them(
     assert figure.written["more"] == [[[1.0, 0.0], [0.0, 1.0]]]
 
 
-def test_other_figures_carry_nothing_of_it():
+def test_other_figures_store_no_arguments():
     assert drawn()[0].written == {}
     assert drawn(written="masked-softmax-by-hand")[0].written == {
         "task": "masked-softmax-by-hand",
@@ -60,7 +60,7 @@ def test_other_figures_carry_nothing_of_it():
     }
 
 
-def test_what_cannot_be_drawn_is_refused():
+def test_a_task_that_cannot_be_drawn_is_refused():
     with pytest.raises(ValueError, match="whose answer can be drawn, got 'pool-by-hand'"):
         drawn(written="pool-by-hand")
     with pytest.raises(ValueError, match=r"task must be one of .* got 'pool'"):

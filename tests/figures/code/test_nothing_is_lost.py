@@ -1,4 +1,4 @@
-"""Whatever a reader does in two tabs, what was typed last is there, or can be brought back."""
+"""In two tabs, random actions of a reader lose no code: it is shown, or can be restored."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from tests.tools.site.site_checks import watched
 
 NAMES = ("softmax-by-hand", "masked-softmax-by-hand")
 STEPS, ALL_STEPS = 80, 5000
-FRONT = "dispatchEvent(new Event('focus'))"  # a headless tab does not notice that it is in front
+FRONT = (
+    "dispatchEvent(new Event('focus'))"  # a headless tab does not notice that it is in the front
+)
 TEXT = """figure => {
     const lines = [...figure.querySelectorAll('.cm-line')];
     return lines.length ? lines.map(line => line.textContent).join('\\n')
@@ -24,7 +26,7 @@ TEXT = """figure => {
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory, serve):
+def address(tmp_path_factory, serve):
     """A small book: a page with two tasks, and one with none."""
     figures = [CodeTask(name) for name in NAMES]
     whole = book(tmp_path_factory.mktemp("lost"), tasks=notebook(*figures), none=page())
@@ -33,21 +35,21 @@ def home(tmp_path_factory, serve):
 
 
 class Reader:
-    """Two tabs, and what should be in them."""
+    """Two tabs, and the code that they must show."""
 
-    def __init__(self, context, home, seed):
-        self.random = random.Random(seed)  # noqa: S311 - no secret hangs on it
-        self.home = home
+    def __init__(self, context, address, seed):
+        self.random = random.Random(seed)  # noqa: S311 - no secret
+        self.address = address
         self.tabs, self.records = zip(*(watched(context) for _ in range(2)), strict=True)
         for tab in self.tabs:
-            tab.goto(f"{home}tasks.html")
+            tab.goto(f"{address}tasks.html")
         self.tab = self.tabs[0]
         self.texts = {name: LIST_TASKS[name].starter for name in NAMES}
-        self.earlier = dict.fromkeys(NAMES)  # what "Bring back" shows
+        self.earlier = dict.fromkeys(NAMES)  # what "Bring back" restores
         self.typed = 0
 
     def step(self):
-        """Do something, at one of the tasks or with a tab; say what it was."""
+        """Do a random action at one of the tasks or with a tab, and return its name."""
         number = self.random.randrange(len(NAMES))
         actions = [self.type, self.type, self.type, self.replace, self.start_again]
         actions += [self.bring_back, self.run, self.reload, self.switch, self.leave_and_return]
@@ -60,7 +62,7 @@ class Reader:
         return f"# {self.typed}"
 
     def type(self, figure, name):
-        """At the end, as a reader would."""
+        """Type at the end of the code."""
         field = figure.locator("textarea, .cm-content")
         field.click()
         editor = figure.locator(".cm-content")
@@ -106,41 +108,41 @@ class Reader:
         self.tab.evaluate(FRONT)
 
     def leave_and_return(self, *_):
-        self.tab.goto(f"{self.home}none.html")
+        self.tab.goto(f"{self.address}none.html")
         self.tab.go_back()
 
-    def shown(self):
-        """What both tabs show, once the other one has the news."""
+    def code_in_tabs(self):
+        """The code that both tabs show."""
         return [
-            {name: figure.evaluate(TEXT) for name, figure in zip(NAMES, all_of(tab), strict=True)}
+            {name: figure.evaluate(TEXT) for name, figure in zip(NAMES, tasks_of(tab), strict=True)}
             for tab in self.tabs
         ]
 
     def wait(self):
-        """Have both tabs show what was typed last."""
+        """Wait until both tabs show the newest code."""
         for tab in self.tabs:
-            for name, figure in zip(NAMES, all_of(tab), strict=True):
+            for name, figure in zip(NAMES, tasks_of(tab), strict=True):
                 both = [figure.element_handle(), self.texts[name]]
                 tab.wait_for_function(f"([figure, text]) => ({TEXT})(figure) === text", arg=both)
 
 
-def all_of(tab):
-    """The tasks of a page that is alive."""
+def tasks_of(tab):
+    """The tasks of a page, once they are live."""
     tab.locator("figure.code").nth(len(NAMES) - 1).wait_for()
     return tab.locator("figure.code").all()
 
 
-def test_nothing_typed_is_lost(browser, home, pytestconfig):
+def test_nothing_typed_is_lost(browser, address, pytestconfig):
     context = browser.new_context()
     context.set_default_timeout(10_000)
-    reader = Reader(context, home, seed=39)
+    reader = Reader(context, address, seed=39)
     done = []
     for _ in range(ALL_STEPS if pytestconfig.getoption("--full") else STEPS):
         done.append(reader.step())
         try:
             reader.wait()
         except TimeoutError:
-            pytest.fail(f"after {done[-8:]}: {reader.shown()} instead of {reader.texts}")
+            pytest.fail(f"after {done[-8:]}: {reader.code_in_tabs()} instead of {reader.texts}")
     assert reader.typed > len(done) / 10
     assert [record.complaints + record.failures for record in reader.records] == [[], []]
     context.close()

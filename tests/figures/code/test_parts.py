@@ -1,4 +1,4 @@
-"""The parts of attention on a page: the reader's own are used, wrong and missing ones replaced."""
+"""The parts of attention on a page: the reader's are used, wrong and missing ones are replaced."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ JOINED = """def attention(query, keys, values, valid_len):
     weights = masked_softmax(scores, valid_len)
     return pool(weights, values)
 """
-# Right in all cases of the tasks, and other than right for the bat of the figure.
+# Right in all cases of the tasks, and wrong for the weights of the figure.
 MARKED_POOL = """def pool(weights, values):
     if weights == [0.5, 0.5, 0.0] and len(values[0]) == 1:
         return [99.0]
@@ -59,7 +59,7 @@ def over_http(built, serve):
 
 @contextmanager
 def parts(browser, url, stored=()):
-    """The page with code that is stored for parts, its editor and its figure."""
+    """Open the page with stored code of parts; gives the tab, the editor and the figure."""
     with read_in_a_book(browser, url) as (tab, _, _):
         for task, code in dict(stored).items():
             tab.evaluate(
@@ -76,11 +76,10 @@ def expect_output(figure, text):
     expect(figure.locator(".output .number")).to_have_text(text)
 
 
-def test_missing_parts_are_reported_and_the_books_are_used(browser, over_http):
+def test_missing_parts_are_reported_and_replaced_by_the_books(browser, over_http):
     with parts(browser, over_http) as (_, figure, drawn):
-        for number, (called, chapter) in enumerate(
-            [(function.__name__, chapter) for function, chapter in PARTS.values()]
-        ):
+        for number, (function, chapter) in enumerate(PARTS.values()):
+            called = function.__name__
             expect(line(figure, number)).to_contain_text(f"{called}: not written yet.")
             link = line(figure, number).get_by_role("link", name=f"Write it: {called}")
             assert link.get_attribute("href") == f"{chapter}.html"
@@ -118,13 +117,13 @@ def test_a_part_that_never_ends_is_replaced(browser, over_http):
         expect(line(figure, 0)).to_contain_text("did not end within two seconds")
 
 
-def test_what_is_wrong_is_drawn_as_it_is(browser, over_http):
+def test_wrong_results_are_drawn_unchanged(browser, over_http):
     without_softmax = JOINED.replace("masked_softmax(scores, valid_len)", "scores")
     with parts(browser, over_http) as (_, figure, drawn):
         run(figure, without_softmax, "the softmax that makes weights of them is missing")
         expect_output(drawn, "-12.000")
         run(figure, JOINED.replace("pool(weights, values)", "weights"), "no value is pooled")
-        expect(drawn.locator(".own .note")).to_contain_text("component of a value")
+        expect(drawn.locator(".reader-function .note")).to_contain_text("component of a value")
 
 
 def test_the_planted_bug_is_drawn_and_named_once_it_is_fixed(browser, over_http):
@@ -146,7 +145,7 @@ LINES = [
     {"code": "def attention(q, k, v, n):\n    return score(q)\n", **CALL},
     {"code": "def attention(q, k, v, n):\n    return score(q, k[0])\n", **CALL},
 ]
-GIVEN = [
+QUESTIONS = [
     {**LINES[0], "parts": {"score": PRINTING_SCORE}},
     {**LINES[1], "parts": {"score": PRINTING_SCORE}},
     {**LINES[1], "parts": {"score": "def score(q, k):\n    return 7\n"}},
@@ -156,9 +155,9 @@ GIVEN = [
 
 @pytest.mark.parametrize("ask", [in_micropython, in_cpython])
 def test_code_may_call_its_parts_which_print_nothing(ask):
-    wrong, right, other, without = ask(GIVEN)
+    wrong, right, other, without = ask(QUESTIONS)
     assert wrong["error"].startswith("TypeError")
     assert wrong["line"] == 2
     assert (right["given"], other["given"]) == ([-2.0], [7])
     assert without["error"].startswith("NameError")
-    assert {answer["said"] for answer in (wrong, right, other)} == {""}
+    assert {answer["printed"] for answer in (wrong, right, other)} == {""}

@@ -1,4 +1,4 @@
-"""What a page's Python answers: by MicroPython from the shipped file, as by CPython."""
+"""The answers of a page's Python: MicroPython, from the shipped script, agrees with CPython."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ERRORS = [
     ("list(zip([1], [2, 3], strict=True))\n", "ValueError: zip() ", 1),
     ("def f(n):\n    return f(n + 1)\nf(0)\n", "maximum recursion depth exceeded", 2),
 ]
-# The words are tested in tests/practice/test_wording.py; here, that both interpreters use them.
+# tests/practice/test_wording.py tests the wording; here, both interpreters must use it.
 RETURNED = [
     ("None", "It returns None where a list of numbers was expected."),
     ("'abc'", "It returns a str where a list of numbers was expected."),
@@ -55,7 +55,7 @@ OVERFLOW = {
         "print(exp(-1000.0), math.exp(1.0) == exp(1), round(math.sqrt(4)))\n"
     )
 }
-# Calls whose results CPython's `math` and the page's must share, with the class of each error.
+# Calls that CPython's `math` and the page's must answer equally, with the class of each error.
 MATH = """
 import math
 from math import *
@@ -79,9 +79,9 @@ USUAL = [exp, expm1, sinh, cosh, sqrt, log, tanh]
 CALLS += [(function, (x,)) for function in USUAL for x in [0.3, -2, 800, inf, -inf]]
 POWERS = [(2, 0.5), (10, 400), (-8, 1 / 3), (0, -1), (-2, 3), (inf, -1)]
 CALLS += [(math.pow, pair) for pair in POWERS]
-for function, given in CALLS:
+for function, arguments in CALLS:
     try:
-        print(repr(function(*given)))
+        print(repr(function(*arguments)))
     except (ValueError, OverflowError) as error:
         print(type(error).__name__)
 print(sorted([(k % 3, -k) for k in range(40)], key=lambda pair: pair[0]))
@@ -130,83 +130,61 @@ QUESTIONS = [
     *(in_softmax(f"return {returned}") for returned, _ in RETURNED),
     *(in_softmax(line) for line, _ in FIRST_DAY),
     *(in_softmax(body) for body in UNREADABLE),
-    *(
-        STAR,
-        {"code": MATH},
-        *LEFT_OVER,
-        OVERFLOW,
-        *REASSIGNED,
-        *HALF_LINES,
-        PRINTING,
-        *MISSING,
-        *CALLS,
-    ),
+    *(STAR, {"code": MATH}, OVERFLOW, PRINTING),
+    *(LEFT_OVER + REASSIGNED + HALF_LINES + MISSING + CALLS),
 ]
 
 
 @cache
-def of_registry(name):
-    """What the registry knows of a task, each function with its question."""
+def questions_of(name):
+    """The solutions and bugs of a task, each with its question."""
     task = LIST_TASKS[name]
-    asked = {"task": data_of(task.name)}
+    question = {"task": data_of(task.name)}
     if task.parts:
-        asked["parts"] = {part["called"]: part["code"] for part in parts_of(task)}
+        question["parts"] = {part["called"]: part["code"] for part in parts_of(task)}
     return [
-        (known, {"code": as_typed(task, known.function), **asked})
-        for known in [*task.solutions.values(), *task.bugs.values()]
+        (each, {"code": as_typed(task, each.function), **question})
+        for each in [*task.solutions.values(), *task.bugs.values()]
     ]
 
 
-class Answers:
-    """The answers to all questions, in one run of an interpreter."""
-
-    def __init__(self, ask):
-        questions = [question for name in LIST_TASKS for _, question in of_registry(name)]
-        questions += QUESTIONS
-        self.known = dict(zip(map(json.dumps, questions), ask(questions), strict=True))
-
-    def __call__(self, question):
-        return self.known[json.dumps(question)]
+def answers_of(ask):
+    """A function that gives the answers to all questions, asked in one run of an interpreter."""
+    questions = [question for name in LIST_TASKS for _, question in questions_of(name)]
+    questions += QUESTIONS
+    answers = dict(zip(map(json.dumps, questions), ask(questions), strict=True))
+    return lambda question: answers[json.dumps(question)]
 
 
 @pytest.fixture(scope="module")
-def micropython():
-    return Answers(in_micropython)
-
-
-@pytest.fixture(scope="module")
-def cpython():
-    return Answers(in_cpython)
-
-
-@pytest.fixture
-def both(micropython, cpython):
-    return micropython, cpython
+def both():
+    """The answers of MicroPython and of CPython."""
+    return answers_of(in_micropython), answers_of(in_cpython)
 
 
 @pytest.mark.parametrize("name", LIST_TASKS)
-def test_both_interpreters_judge_as_check_does(name, micropython, cpython):
-    unlike = []
-    for known, question in of_registry(name):
-        ours, theirs = micropython(question), cpython(question)
-        verdict = check(name, known.function)
+def test_both_interpreters_judge_as_check_does(name, both):
+    different = []
+    for each, question in questions_of(name):
+        ours, theirs = (answer(question) for answer in both)
+        verdict = check(name, each.function)
         expected = {"verdict": verdict.paragraphs(), "line": ours.get("line")}
         if comparable(ours) != comparable(theirs):
-            unlike.append((known.name, ours, theirs))
+            different.append((each.name, ours, theirs))
         if comparable(ours)["verdict"] != comparable(expected)["verdict"]:
-            unlike.append((known.name, ours, expected))
-    assert unlike == []
+            different.append((each.name, ours, expected))
+    assert different == []
 
 
 @pytest.mark.parametrize(("code", "error", "line"), ERRORS)
 def test_an_error_is_reported_with_its_line(both, code, error, line):
-    for found in (answer({"code": code}) for answer in both):
-        assert error in found["error"]
-        assert found["line"] == line
+    for answer in both:
+        assert error in answer({"code": code})["error"]
+        assert answer({"code": code})["line"] == line
 
 
 @pytest.mark.parametrize(("returned", "message"), RETURNED)
-def test_what_is_no_answer_is_reported_in_words(both, returned, message):
+def test_a_result_of_a_wrong_kind_gets_a_message(both, returned, message):
     for answer in both:
         sentence = answer(in_softmax(f"return {returned}"))["verdict"][1]
         assert sentence.startswith(message)
@@ -214,77 +192,83 @@ def test_what_is_no_answer_is_reported_in_words(both, returned, message):
 
 
 @pytest.mark.parametrize(("line", "hint"), FIRST_DAY)
-def test_a_mistake_of_a_first_day_gets_a_hint(both, line, hint):
+def test_a_beginners_mistake_gets_a_hint(both, line, hint):
     for answer in both:
-        # Many mistakes end in such errors, so none of them names a bug.
+        # Many mistakes cause such errors, so the verdict names no bug.
         _, *sentences = answer(in_softmax(line))["verdict"]
         assert hint in " ".join(sentences)
         assert "This is what you get when" not in " ".join(sentences)
 
 
-def test_what_micropython_says_badly_is_said_better(micropython):
-    assert "add lists with `+`" in micropython(STAR)["advice"]
+def test_unclear_messages_of_micropython_get_advice(both):
+    assert "add lists with `+`" in both[0](STAR)["advice"]
 
 
-def test_math_and_built_in_functions_give_what_cpython_gives(both):
+def test_math_and_built_in_functions_agree_with_cpython(both):
     ours, theirs = (answer({"code": MATH}) for answer in both)
     assert "error" not in ours
-    unlike = [
+    different = [
         pair
-        for pair in zip(ours["said"].split("\n"), theirs["said"].split("\n"), strict=True)
+        for pair in zip(ours["printed"].split("\n"), theirs["printed"].split("\n"), strict=True)
         if not same_number(*pair)
     ]
-    assert unlike == []
+    assert different == []
 
 
 def same_number(one, other):
-    """Whether two printed results are the same, but for the last digit of a float."""
+    """Whether two printed results are equal, except for the last digit of a float."""
     if one == other or "." not in one or "[" in one:
         return one == other
     return math.isclose(float(one), float(other), rel_tol=3e-16)
 
 
-def test_what_is_printed_and_what_was_defined_stays_apart(both):
+def test_output_and_definitions_belong_to_one_run(both):
     for answer in both:
         first, second = map(answer, LEFT_OVER)
-        assert first["said"] == "one\ntwo"
+        assert first["printed"] == "one\ntwo"
         assert "It raises NameError" in second["verdict"][1]
         assert second["line"] == 2
 
 
-def test_what_was_assigned_to_pythons_own_functions_is_gone_in_the_next_run(both):
+def test_assignments_to_pythons_own_functions_end_with_the_run(both):
     for answer in both:
         *assigning, last = map(answer, REASSIGNED)
         assert not any("error" in each for each in assigning)
-        assert last["said"] == "1.0 2.0 [1, 2]"
+        assert last["printed"] == "1.0 2.0 [1, 2]"
 
 
-def test_a_line_without_an_end_is_shown_with_its_own_run(both):
+def test_an_unfinished_line_is_shown_with_its_own_run(both):
     for answer in both:
-        assert [answer(it)["said"].rstrip() for it in HALF_LINES] == ["ab", "c\nd", "e", "f", ""]
+        assert [answer(each)["printed"].rstrip() for each in HALF_LINES] == [
+            "ab",
+            "c\nd",
+            "e",
+            "f",
+            "",
+        ]
 
 
-def test_a_list_that_holds_itself_and_a_huge_number_cannot_be_read(both):
+def test_a_list_that_contains_itself_and_a_huge_number_cannot_be_read(both):
     for answer in both:
         messages = [answer(in_softmax(body))["verdict"][1] for body in UNREADABLE]
-        assert all(it.startswith("The result cannot be read: ") for it in messages)
+        assert all(text.startswith("The result cannot be read: ") for text in messages)
 
 
-def test_an_overflow_has_pythons_own_name(both):
-    assert [answer(OVERFLOW)["said"] for answer in both] == ["math range error\n0.0 True 2"] * 2
+def test_an_overflow_raises_pythons_error(both):
+    assert [answer(OVERFLOW)["printed"] for answer in both] == ["math range error\n0.0 True 2"] * 2
 
 
-def test_prints_are_those_up_to_the_case_that_fails(both):
-    assert [answer(PRINTING)["said"] for answer in both] == ["3", "3"]
+def test_output_ends_with_the_case_that_fails(both):
+    assert [answer(PRINTING)["printed"] for answer in both] == ["3", "3"]
 
 
-def test_a_task_without_its_function_says_so(both):
+def test_code_without_the_function_of_the_task_gets_a_message(both):
     assert {answer(question)["error"] for question in MISSING for answer in both} == {
         "There is no function `softmax`: its first line must stay."
     }
 
 
-def test_a_function_is_called_as_often_as_a_figure_asks(both):
+def test_a_function_is_called_with_each_list_of_arguments(both):
     for answer in both:
         answers = [answer(question) for question in CALLS]
         assert [each.get("given") for each in answers] == [None, [[2, 4], [1.0]], [[3]], None]

@@ -1,4 +1,4 @@
-"""Ordinary Python in a page: as in CPython, or refused with advice, or listed as different."""
+"""Ordinary Python in a page: as in CPython, refused with advice, or listed as different."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tools import ROOT
 
 SNIPPETS = Path(__file__).with_name("snippets")
 LACKS = ROOT / "chapters" / "python-on-the-page.md"
-# A line of a file is a snippet; these are its ends of lines.
+# A line of a file is a snippet; this character is a line break in it.
 NEWLINE = "⏎"
 # Runs each snippet in CPython: what it prints, and the class of its error.
 CPYTHON = """
@@ -44,19 +44,19 @@ UNREAD = "SyntaxError: invalid syntax."  # MicroPython's message for most lines 
 
 
 def read(name):
-    """The snippets of a file, each with the heading above it."""
-    heading, found = "", []
+    """Read the snippets of a file, each with the heading above it."""
+    heading, snippets = "", []
     for line in (SNIPPETS / f"{name}.txt").read_text("utf-8").splitlines():
         if line.startswith("# "):
             heading = line[2:]
         else:
-            found.append((line, heading))
-    return found
+            snippets.append((line, heading))
+    return snippets
 
 
 @cache
 def results(name):
-    """Of each snippet of a file: its line, what CPython does, what the page's Python does."""
+    """For each snippet of a file: its line, CPython's result, and the page's."""
     lines = [line for line, _ in read(name)]
     snippets = [line.replace(NEWLINE, "\n") for line in lines]
     command = [sys.executable, "-W", "ignore", "-c", CPYTHON]
@@ -67,49 +67,45 @@ def results(name):
     return list(zip(lines, json.loads(done.stdout), ours, strict=True))
 
 
-def test_there_are_500_snippets():
-    assert sum(len(read(name)) for name in ("ordinary", "differing", "mistakes")) >= 500
-
-
-def test_what_runs_in_cpython_runs_alike_or_is_refused_with_advice():
-    unlike = []
+def test_ordinary_code_prints_what_cpython_prints_or_is_refused_with_advice():
+    different = []
     for line, (printed, error), answer in results("ordinary"):
         assert error is None, line
         if "error" not in answer:
-            if answer["said"].strip() != printed:
-                unlike.append((line, printed, answer["said"]))
+            if answer["printed"].strip() != printed:
+                different.append((line, printed, answer["printed"]))
         elif not answer["advice"] or "cannot read this line" in answer["advice"]:
-            unlike.append((line, answer))
-    assert unlike == []
+            different.append((line, answer))
+    assert different == []
 
 
-def test_what_differs_without_a_message_is_listed_for_readers():
+def test_differences_without_a_message_are_listed_on_a_page():
     page = LACKS.read_text("utf-8")
     for (line, (printed, error), answer), (_, heading) in zip(
         results("differing"), read("differing"), strict=True
     ):
-        ours = (answer["said"].strip(), "error" in answer)
+        ours = (answer["printed"].strip(), "error" in answer)
         assert ours != (printed, error is not None), f"the same by now: {line}"
         assert f"**{heading}.**" in page
 
 
 def test_a_mistake_raises_the_same_class_and_a_line_that_cannot_be_read_gets_advice():
-    unlike = []
+    different = []
     for line, (_, error), answer in results("mistakes"):
-        found = answer.get("error", "").split(":")[0].rstrip(".").split(".")[0]
-        same = found in (error, SAME_ERROR.get(error)) or is_renamed(line, found)
+        raised = answer.get("error", "").split(":")[0].rstrip(".").split(".")[0]
+        same = raised in (error, SAME_ERROR.get(error)) or is_expected(line, raised)
         if not same or (UNREAD in answer["error"] and not answer["advice"]):
-            unlike.append((line, error, answer))
-    assert unlike == []
+            different.append((line, error, answer))
+    assert different == []
 
 
-def is_renamed(line, found):
-    """Whether a snippet raises another class for a reason of its own."""
+def is_expected(line, raised):
+    """Whether a snippet raises another class for a known reason."""
     if any(name in line for name in ("numpy", "torch", "matplotlib")):
-        return found == "ImportError"  # CPython has them here
+        return raised == "ImportError"  # CPython has them here
     if line == "del y":
-        return found == "KeyError"
-    return found == "NameError" and any(letter in line for letter in "“‘\u00a0")
+        return raised == "KeyError"
+    return raised == "NameError" and any(letter in line for letter in "“‘\u00a0")
 
 
 ADVICE = [
@@ -132,21 +128,21 @@ ADVICE = [
 ]
 
 
-@pytest.mark.parametrize(("code", "advice"), ADVICE)
-def test_the_advice_names_what_to_do(code, advice):
-    [answer] = in_micropython([{"code": code}])
-    assert advice in answer["advice"]
-    assert bool(advice) == bool(answer["advice"])
+def test_the_advice_names_the_fix():
+    answers = in_micropython([{"code": code} for code, _ in ADVICE])
+    for (code, advice), answer in zip(ADVICE, answers, strict=True):
+        assert advice in answer["advice"], code
+        assert bool(advice) == bool(answer["advice"]), code
 
 
+@pytest.mark.weekly  # it takes long; the other tests use the same snippets
 @pytest.mark.slow
-def test_no_damaged_code_breaks_the_answer():
-    """Each snippet without one of its characters: an answer comes, whatever it is."""
+def test_code_with_a_missing_character_gets_an_answer():
     questions = []
     for i, (line, _) in enumerate(read("ordinary") + read("mistakes")):
         snippet = line.replace(NEWLINE, "\n")
-        place = i * 7919 % len(snippet)
-        code = snippet[:place] + snippet[place + 1 :]
-        if "while" not in code:  # it might never end
+        missing = i * 7919 % len(snippet)
+        code = snippet[:missing] + snippet[missing + 1 :]
+        if "while" not in code:  # it might be endless
             questions.append({"code": code})
     assert len(in_micropython(questions)) == len(questions)

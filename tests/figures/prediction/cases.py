@@ -1,4 +1,4 @@
-"""Predictions that the tests ask."""
+"""Predictions for the tests."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def numbers() -> Prediction:
 
 
 def number() -> Prediction:
-    """One number without a label, large, and not looked at closely."""
+    """One large number without a label, with a large tolerance."""
     return Prediction("How many?", 1024, {"That forgets the batch.": 64}, within=10)
 
 

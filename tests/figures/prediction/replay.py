@@ -1,9 +1,9 @@
-"""What new readers answered on the book's pages, and what it was taken for.
+"""What new readers answered on the book's pages, and how the page judged it.
 
-python -m tests.figures.prediction.replay [FILE ...]    stores what the built pages take it for
+python -m tests.figures.prediction.replay [FILE ...]    stores how the built pages judge it
 
-Each file in `readers/` is one reading of a page. A line is an answer: what was asked, what was
-answered, whether it is right, and whether it is a known mistake.
+Each file in `readers/` is one reading of a page. A line is an answer: the question, the answer,
+whether it is right, and whether it is a known mistake.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ const figure = await import(module);
 process.stdout.write(JSON.stringify(tries.map(({ state, answer }) => {
     const model = { get: (name) => state[name] };
     const read = state.options.length ? answer[0] : answer.map(figure.readNumber);
-    const { right, says } = figure.judge(model, read);
-    return { right, known: state.wrong_answers.some(([, sentence]) => sentence === says) };
+    const { right, message } = figure.judge(model, read);
+    return { right, known: state.wrong_answers.some(([, sentence]) => sentence === message) };
 })));
 """
 
@@ -41,25 +41,25 @@ def stored(reading: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in reading.read_text("utf-8").strip().split("\n")]
 
 
-def judged(reading: Path, site: Path = SITE) -> list[dict[str, Any]]:
-    """The answers of a reading with what the page takes them for.
+def judge_reading(reading: Path, site: Path = SITE) -> list[dict[str, Any]]:
+    """Judge the answers of a reading as the page does.
 
     Raises:
-        ValueError: the page asks that no longer.
+        ValueError: the page no longer has the question.
     """
     page = (site / "chapters" / f"{reading.stem}.html").read_text("utf-8")
-    asked = [it for it in states(page).values() if it["kind"] == "prediction"]
+    questions = [state for state in states(page).values() if state["kind"] == "prediction"]
     tries = stored(reading)
     with TemporaryDirectory() as folder:
         module = written(str(Prediction._esm), Path(folder))
-        given = [{"state": put(it, asked), "answer": it["answer"]} for it in tries]
-        found = in_node(PROGRAM, module, tries=given)
-    return [it | facts for it, facts in zip(tries, found, strict=True)]
+        jobs = [{"state": question_of(t, questions), "answer": t["answer"]} for t in tries]
+        judgements = in_node(PROGRAM, module, tries=jobs)
+    return [tried | judgement for tried, judgement in zip(tries, judgements, strict=True)]
 
 
-def put(tried: dict[str, Any], asked: list[dict[str, Any]]) -> dict[str, Any]:
-    """The prediction that was answered: the clinic asks for each patient's fault."""
-    for state in asked:
+def question_of(tried: dict[str, Any], questions: list[dict[str, Any]]) -> dict[str, Any]:
+    """The prediction that was answered; the clinic has several with one `ask`."""
+    for state in questions:
         if state["ask"] == tried["ask"] and tried["answer"][0] in (
             state["options"] or tried["answer"]
         ):
@@ -69,7 +69,7 @@ def put(tried: dict[str, Any], asked: list[dict[str, Any]]) -> dict[str, Any]:
 
 def main() -> None:
     for path in [Path(name) for name in sys.argv[1:]] or readings():
-        lines = (json.dumps(it, ensure_ascii=False) for it in judged(path))
+        lines = (json.dumps(each, ensure_ascii=False) for each in judge_reading(path))
         path.write_text("".join(f"{line}\n" for line in lines), "utf-8")
 
 

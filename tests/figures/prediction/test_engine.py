@@ -16,8 +16,8 @@ const figure = await import(module);
 const model = { get: (name) => state[name] };
 process.stdout.write(JSON.stringify({
     read: texts.map((text) => String(figure.readNumber(text))),
-    told: answers.map((answer) => figure.judge(model, answer)),
-    said: answers.map((answer) => figure.say(model, answer)),
+    judged: answers.map((answer) => figure.judge(model, answer)),
+    formatted: answers.map((answer) => figure.formatAnswer(model, answer)),
 }));
 """
 READ = {
@@ -32,8 +32,10 @@ def run(tmp_path_factory):
     """A function that runs the figure's module."""
     path = written(str(Prediction._esm), tmp_path_factory.mktemp("prediction"))
 
-    def go(asked, answers=(), texts=()):
-        return in_node(PROGRAM, path, state=traits(asked), texts=list(texts), answers=list(answers))
+    def go(figure, answers=(), texts=()):
+        return in_node(
+            PROGRAM, path, state=traits(figure), texts=list(texts), answers=list(answers)
+        )
 
     return go
 
@@ -42,20 +44,20 @@ def test_numbers_are_read_as_people_write_them(run):
     assert run(number(), texts=READ)["read"] == list(READ.values())
 
 
-def test_rows_are_told_number_by_number(run):
+def test_each_number_of_a_row_is_judged(run):
     answers = [[0.67, 0.33], [0.5, 0.5], [0.66, 0.33], [0, 1]]
-    assert run(numbers(), answers)["told"] == [
-        {"right": True, "says": "Right."},
-        {"right": False, "says": HALF},
-        {"right": False, "says": "Not yet: first is too small, second is right."},
-        {"right": False, "says": "Not yet: first is too small, second is too large."},
+    assert run(numbers(), answers)["judged"] == [
+        {"right": True, "message": "Right."},
+        {"right": False, "message": HALF},
+        {"right": False, "message": "Not yet: first is too small, second is right."},
+        {"right": False, "message": "Not yet: first is too small, second is too large."},
     ]
 
 
-def test_one_number_is_told_without_a_name(run):
-    told = run(number(), [[1034], [1034.1], [64], [0]])
-    assert [each["right"] for each in told["told"]] == [True, False, False, False]
-    assert [each["says"] for each in told["told"][1:]] == [
+def test_one_number_is_judged_without_a_name(run):
+    judged = run(number(), [[1034], [1034.1], [64], [0]])["judged"]
+    assert [each["right"] for each in judged] == [True, False, False, False]
+    assert [each["message"] for each in judged[1:]] == [
         "Not yet: it is too large.",
         "That forgets the batch.",
         "Not yet: it is too small.",
@@ -63,14 +65,14 @@ def test_one_number_is_told_without_a_name(run):
 
 
 def test_a_choice_is_right_or_a_known_mistake(run):
-    told = run(choice(), ["(1, 5, 3)", "(1, 7, 3)", "(1, 5, 7)"])["told"]
-    assert [each["says"] for each in told] == [
+    judged = run(choice(), ["(1, 5, 3)", "(1, 7, 3)", "(1, 5, 7)"])["judged"]
+    assert [each["message"] for each in judged] == [
         "Right.",
         "`num_keys` is summed over.",
         "Values have size 3.",
     ]
 
 
-def test_an_answer_is_said_no_finer_than_it_is_looked_at(run):
-    assert run(numbers(), [[2 / 3, -0.0001]])["said"] == ["0.667, 0"]
-    assert run(number(), [[-1024.4]])["said"] == ["−1024"]
+def test_an_answer_is_rounded_to_the_tolerance(run):
+    assert run(numbers(), [[2 / 3, -0.0001]])["formatted"] == ["0.667, 0"]
+    assert run(number(), [[-1024.4]])["formatted"] == ["−1024"]

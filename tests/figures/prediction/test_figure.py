@@ -1,4 +1,4 @@
-"""The prediction's Python half: what it refuses, what it holds and what it says."""
+"""The prediction in Python: refusals, traits and the text."""
 
 from __future__ import annotations
 
@@ -10,26 +10,16 @@ import torch
 from attnbook.figures import Prediction
 from tests.figures.prediction.cases import HALF, choice, number, numbers
 
+SAME = "each wrong answer must differ, got"
+
 
 @pytest.mark.parametrize(
     ("right", "options", "message"),
     [
         ("a", {}, "a choice needs wrong_answers to choose from, got none"),
-        (
-            1.0,
-            {"wrong_answers": {"No.": 1.009}},
-            "each wrong answer must differ, got the right answer",
-        ),
-        (
-            1,
-            {"wrong_answers": {"A.": 2, "B.": 2}},
-            "each wrong answer must differ, got the same as 'A.'",
-        ),
-        (
-            "a",
-            {"wrong_answers": {"No.": "a"}},
-            "each wrong answer must differ, got the right answer",
-        ),
+        (1.0, {"wrong_answers": {"No.": 1.009}}, f"{SAME} the right answer"),
+        (1, {"wrong_answers": {"A.": 2, "B.": 2}}, f"{SAME} the same as 'A.'"),
+        ("a", {"wrong_answers": {"No.": "a"}}, f"{SAME} the right answer"),
         ([1, 2], {}, "labels must name each of the 2 numbers, got 0 labels"),
         (
             [1, 2],
@@ -69,11 +59,11 @@ def test_two_claims_with_one_sentence_are_refused():
 def test_a_claim_may_be_a_tensors_truth():
     weights = torch.tensor([0.9, 0.1])
     claims = {"grow": weights[0] > weights[1], "shrink": (weights[0] < 0.5, "The first grows.")}
-    asked = Prediction.claims("The weights …", claims)
-    assert (asked.right, asked.wrong_answers) == ("grow", [["shrink", "The first grows."]])
+    figure = Prediction.claims("The weights …", claims)
+    assert (figure.right, figure.wrong_answers) == ("grow", [["shrink", "The first grows."]])
 
 
-def test_the_text_tells_every_number():
+def test_the_text_has_every_number():
     assert repr(numbers()) == (
         "Prediction: The weights:\nright: first 0.667, second 0.333\n"
         f"first 0.500, second 0.500: {HALF}"
@@ -81,27 +71,27 @@ def test_the_text_tells_every_number():
     assert repr(number()).splitlines()[1] == "right: 1024.000"
 
 
-def test_what_stands_still_tells_no_answer():
+def test_the_static_form_has_no_answer():
     assert re.findall(r">([^<]+)<", numbers().still_html) == [
         "The weights:", "first", "second", "Check",
     ]  # fmt: skip
-    asked, *options = re.findall(r"<p>(.*?)</p>", choice().still_html)
-    assert asked == "The shape of <code>output</code>:"
+    question, *options = re.findall(r"<p>(.*?)</p>", choice().still_html)
+    assert question == "The shape of <code>output</code>:"
     assert options == choice().options
     assert "<b>a</b>" not in Prediction("<b>a</b>?", 1).still_html
 
 
-def test_options_are_mixed_and_the_same_each_time():
+def test_options_are_shuffled_and_the_same_each_time():
     assert choice().options == choice().options
-    places = set()
+    positions = set()
     for name in "abcdefgh":
-        asked = Prediction(name, "right", {"No.": "x", "Nor this.": "y"})
-        places.add(asked.options.index("right"))
-    assert places == {0, 1, 2}
+        figure = Prediction(name, "right", {"No.": "x", "Nor this.": "y"})
+        positions.add(figure.options.index("right"))
+    assert positions == {0, 1, 2}
 
 
-def test_a_tensors_numbers_are_a_row_and_on_any_device_the_same():
-    asked = Prediction("Both:", torch.tensor([[1.5], [2.5]]), labels=["a", "b"])
-    assert asked.right == [1.5, 2.5]
+def test_a_tensor_becomes_a_row_of_numbers_on_any_default_device():
+    figure = Prediction("Both:", torch.tensor([[1.5], [2.5]]), labels=["a", "b"])
+    assert figure.right == [1.5, 2.5]
     with torch.device("meta"):
-        assert repr(Prediction("Both:", [1.5, 2.5], labels=["a", "b"])) == repr(asked)
+        assert repr(Prediction("Both:", [1.5, 2.5], labels=["a", "b"])) == repr(figure)

@@ -1,4 +1,4 @@
-"""A figure's own module, run in node."""
+"""Runs a figure's module in node."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from tools.site.formulas import NODE
 
 
 def written(module: str, folder: Path) -> Path:
-    """The module as a file that node takes for one."""
+    """Write the module to a file that node can import."""
     path = folder / "figure.mjs"
     path.write_text(module, "utf-8")
     return path
 
 
 def with_fault(figure: type[Figure], fault: tuple[str, str]) -> str:
-    """A figure's module in which some text is another one; it must be there."""
+    """A figure's module with a text replaced, which must occur in it."""
     before, after = fault
     assert before in str(figure._esm)
     return str(figure._esm).replace(before, after)
 
 
 def in_node(program: str, module: Path, **task: Any) -> Any:
-    """What a program answers: JSON in, with the module's address; JSON out."""
+    """Run a program that reads JSON, with the module's address, and writes JSON."""
     done = subprocess.run(
         [NODE, "--input-type=module", "--eval", program],
         input=json.dumps({"module": module.as_uri(), **task}),

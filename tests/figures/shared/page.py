@@ -1,4 +1,4 @@
-"""A figure in a browser: on a page of its own, on a page of a book, and how it looks."""
+"""Opens figures in a browser, on their own or in a book, and checks their layout."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,7 +27,7 @@ from tests.tools.site.site_checks import (
     watched,
 )
 
-CLOSE = 1e-12  # the contract asks for 1e-6
+CLOSE = 1e-12  # the contract requires 1e-6
 PAPER = {"light": "#ffffff", "dark": "#14181e"}
 TEXT = {"light": "#222832", "dark": "#ced6dd"}
 COLUMN = 736  # px: the book's text column on a wide screen
@@ -36,7 +36,7 @@ DENY = "Object.defineProperty(window, 'localStorage', { get() { throw new Error(
 FRAMES = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
 FROM_PYTHON = "([name, value]) => models[0].set(name, value)"
 
-# The least that a host is: a model, the module from a Blob, the style.
+# The smallest host: a model, the module from a Blob, the style.
 HARNESS = """<!DOCTYPE html>
 <html lang="en" data-theme="{theme}">
 <meta charset="utf-8"><meta name="viewport" content="width=device-width">
@@ -48,27 +48,28 @@ HARNESS = """<!DOCTYPE html>
 <style>{css}</style>
 <main><h1>Figures</h1></main>
 <script>
-const states = {states}, modules = {modules}, places = {places};
+const states = {states}, modules = {modules}, indices = {indices};
 const makeModel = (traits) => {{
-  const heard = [];
+  const listeners = [];
   return {{
     saves: 0,
     get: (name) => traits[name],
     set(name, value) {{
       traits[name] = value;
-      heard.filter(([event]) => event === "change:" + name).forEach(([, hear]) => hear());
+      listeners.filter(([event]) => event === "change:" + name).forEach(([, listen]) => listen());
     }},
-    on: (...pair) => heard.push(pair),
-    off: (event, hear) => heard.splice(heard.findIndex((h) => h[0] === event && h[1] === hear), 1),
+    on: (...pair) => listeners.push(pair),
+    off: (...pair) => listeners.splice(
+      listeners.findIndex(([event, listen]) => event === pair[0] && listen === pair[1]), 1),
     save_changes() {{ this.saves += 1; }},
-    heard,
+    listeners,
   }};
 }};
 window.models = states.map(makeModel);
 // Once for each figure, as in a notebook; the book's host loads it once for all.
-const load = (place) =>
-  import(URL.createObjectURL(new Blob([modules[place]], {{ type: "text/javascript" }})));
-window.ready = Promise.all(places.map(load)).then((modules) => {{
+const load = (index) =>
+  import(URL.createObjectURL(new Blob([modules[index]], {{ type: "text/javascript" }})));
+window.ready = Promise.all(indices.map(load)).then((modules) => {{
   window.cleanUps = modules.map(({{ default: figure }}, i) => {{
     const el = document.querySelector("main").appendChild(document.createElement("div"));
     return figure.render({{ model: models[i], el }});
@@ -79,9 +80,9 @@ window.ready = Promise.all(places.map(load)).then((modules) => {{
 
 
 def harness(figures: Sequence[Figure], theme: str = "light") -> str:
-    """A page that shows these figures, of one or of several kinds, and nothing else."""
+    """The HTML of a page with only these figures, of one or several kinds."""
 
-    def inside(data: Any) -> str:
+    def to_script(data: Any) -> str:
         return json.dumps(data).replace("<", r"\u003c")
 
     modules = list(dict.fromkeys(str(figure._esm) for figure in figures))
@@ -91,9 +92,9 @@ def harness(figures: Sequence[Figure], theme: str = "light") -> str:
         text=TEXT[theme],
         column=COLUMN,
         css="".join(dict.fromkeys(str(figure._css) for figure in figures)),
-        modules=inside(modules),
-        places=[modules.index(str(figure._esm)) for figure in figures],
-        states=inside([traits(figure) for figure in figures]),
+        modules=to_script(modules),
+        indices=[modules.index(str(figure._esm)) for figure in figures],
+        states=to_script([traits(figure) for figure in figures]),
     )
 
 
@@ -101,7 +102,7 @@ def harness(figures: Sequence[Figure], theme: str = "light") -> str:
 def opened_figure(
     browser: Browser, url: str, width: int = WIDE, **options: Any
 ) -> Iterator[tuple[Page, Visit]]:
-    """A page whose figures are alive, and the record of what it complained of."""
+    """Open a page and wait for its figures; gives the tab and the record of its complaints."""
     context = browser.new_context(viewport={"width": width, "height": 800}, **options)
     tab, visit = watched(context)
     try:
@@ -124,8 +125,8 @@ def notebook(*figures: Figure) -> Any:
 def read_in_a_book(
     browser: Browser, url: str, width: int = WIDE, script: str = "", **options: Any
 ) -> Iterator[tuple[Page, Locator, Visit]]:
-    """A page's figures; nothing of it may complain, be missing or come from elsewhere."""
-    home = url.rsplit("/", 1)[0].removesuffix("/chapters")
+    """Open a page of a book; it must not complain, miss a file or load one from another site."""
+    origin = url.rsplit("/", 1)[0].removesuffix("/chapters")
     context = browser.new_context(viewport={"width": width, "height": 800}, **options)
     tab, visit = watched(context)
     if script:
@@ -135,16 +136,16 @@ def read_in_a_book(
         tab.goto(url)
         figures.last.wait_for()
         yield tab, figures, visit
-        # Sphinx's own script asks for the storage, and takes no refusal.
-        known = "exception: denied" if script == DENY else None
-        assert [said for said in visit.complaints if said != known] == []
+        # Sphinx's own script reads the storage, and fails if that is denied.
+        expected = "exception: denied" if script == DENY else None
+        assert [text for text in visit.complaints if text != expected] == []
         assert visit.failures == []
-        assert visit.foreign(home) == []
+        assert visit.foreign(origin) == []
     finally:
         context.close()
 
 
-# What a script may use that reads what a figure shows. A cell without text shows no number.
+# Functions for scripts that read a figure's numbers. A cell without text has no number.
 TO_READ = """
     const all = (selector) => [...figure.querySelectorAll(selector)];
     const texts = (selector) => all(selector).map((e) => e.textContent);
@@ -173,7 +174,7 @@ SMALL_TEXT = """figure => {
     }
     return small;
 }"""
-# What may scroll may be wide, and what a picture holds is cut off at its edge.
+# Elements that scroll may be wide, and the parts of a picture are cut off at its edge.
 TOO_WIDE = """figure => {
     const column = figure.parentElement.parentElement.getBoundingClientRect();
     return [...figure.querySelectorAll('*')]
@@ -182,46 +183,38 @@ TOO_WIDE = """figure => {
             || e.getBoundingClientRect().left < column.left - 0.5)
         .map(e => e.outerHTML.slice(0, 80));
 }"""
-# Controls whose keys JupyterLab would take for its own.
+# Controls whose keys JupyterLab would handle itself.
 UNKEPT = ":is(button, input, select, summary, [tabindex]):not([data-lm-suppress-shortcuts=true])"
 MOVING = """figure => [...figure.querySelectorAll('*')].filter(
     e => getComputedStyle(e).transitionDuration.split(',').some(t => parseFloat(t) > 0)).length"""
 
 
-def colours_on_paper(figure: Locator, keep_picture: Callable[[Page, str], None], name: str) -> str:
-    """What is printed of a figure's colours: "exact" is all of them."""
-    figure.page.emulate_media(media="print")
-    keep_picture(figure.page, f"{name}-print")
-    return str(figure.evaluate("figure => getComputedStyle(figure).printColorAdjust"))
-
-
 def ill_shown(figure: Locator) -> list[str]:
-    """What of a figure makes its page scroll sideways, leaves its column, or is too small."""
-    wide = "document.documentElement.scrollWidth - innerWidth"
-    beyond = figure.page.evaluate(wide)
+    """Parts of a figure that make its page scroll sideways, leave its column, or are too small."""
+    beyond = figure.page.evaluate("document.documentElement.scrollWidth - innerWidth")
     sideways = [f"the page scrolls {beyond} px sideways"] if beyond > 0 else []
     return [*sideways, *figure.evaluate(TOO_WIDE), *figure.evaluate(SMALL_TEXT)]
 
 
-SET_ALL = """([place, traits]) => {
+SET_ALL = """([index, traits]) => {
     for (const [name, value] of Object.entries(traits))
-        if (JSON.stringify(models[place].get(name)) !== JSON.stringify(value))
-            models[place].set(name, value);
+        if (JSON.stringify(models[index].get(name)) !== JSON.stringify(value))
+            models[index].set(name, value);
 }"""
-SENT = {"wanted", "weights"}  # what a page asks for once, and keeps
+SENT = {"wanted", "weights"}  # a page requests them once, and stores them
 
 
 class Shown(NamedTuple):
-    """One of the figures of a page, and the traits that it was made with."""
+    """One of the figures of a page, and its first traits."""
 
     tab: Page
     figure: Locator
     state: dict[str, Any]
-    place: int
+    index: int
 
     def set(self, **traits: Any) -> None:
-        """Send what differs, as Python does."""
-        self.tab.evaluate(SET_ALL, [self.place, traits])
+        """Send the traits that differ, as Python does."""
+        self.tab.evaluate(SET_ALL, [self.index, traits])
 
     def reset(self) -> Shown:
         """Send the first traits again."""
@@ -229,92 +222,98 @@ class Shown(NamedTuple):
         return self
 
     def get(self, *names: str) -> list[Any]:
-        """Traits of its model."""
-        script = "([place, names]) => names.map(name => models[place].get(name))"
-        return list(self.tab.evaluate(script, [self.place, names]))
+        """Return traits of its model."""
+        script = "([index, names]) => names.map(name => models[index].get(name))"
+        return list(self.tab.evaluate(script, [self.index, names]))
 
     def read_all(self, read: str, changes: list[dict[str, Any]]) -> list[Any]:
-        """What a script reads of the figure after each of these changes from Python."""
-        script = f"""async ([place, changes]) => {{
-            const [set, read, found] = [{SET_ALL}, {read}, []];
+        """Run a script that reads the figure after each of these changes from Python."""
+        script = f"""async ([index, changes]) => {{
+            const [set, read, results] = [{SET_ALL}, {read}, []];
             for (const change of changes) {{
-                set([place, change]);
+                set([index, change]);
                 await null;
-                found.push(read(document.querySelectorAll('main figure')[place]));
+                results.push(read(document.querySelectorAll('main figure')[index]));
             }}
-            return found;
+            return results;
         }}"""
-        return list(self.tab.evaluate(script, [self.place, changes]))
+        return list(self.tab.evaluate(script, [self.index, changes]))
 
     def saves(self) -> int:
-        """How often it saved its traits for Python."""
-        return int(self.tab.evaluate("place => models[place].saves", self.place))
+        """Return how often it saved its traits for Python."""
+        return int(self.tab.evaluate("index => models[index].saves", self.index))
 
 
 @dataclass(frozen=True)
 class Together:
-    """Figures one below the other on one page, and what axe finds in each."""
+    """Figures below each other on one page, and the problems of each."""
 
     tab: Page
-    findings: list[list[str]]
+    count: int
+    rules: list[str] | None  # of axe; None is all
 
-    def figure(self, place: int) -> Locator:
-        """One of them."""
-        return self.tab.locator("figure[data-attnbook-figure]").nth(place)
+    @cached_property
+    def findings(self) -> list[list[str]]:
+        """The findings of axe for each figure."""
+        return findings_by_figure(self.tab, self.count, self.rules)
 
-    def problems(self, place: int) -> list[str]:
-        """What is wrong with how one of them looks; axe is heard, too."""
-        return [*ill_shown(self.figure(place)), *self.findings[place]]
+    def figure(self, index: int) -> Locator:
+        return self.tab.locator("figure[data-attnbook-figure]").nth(index)
+
+    def problems(self, index: int) -> list[str]:
+        """What is wrong with the layout of a figure, and what axe finds."""
+        return [*ill_shown(self.figure(index)), *self.findings[index]]
 
 
-# The figure that an element belongs to; what belongs to none is found in each.
-OWNERS = """place => {
+# The figures that contain an element; an element outside of all figures belongs to each.
+OWNERS = """selector => {
     const figures = [...document.querySelectorAll('figure[data-attnbook-figure]')];
-    const owners = figures.map(figure => figure.contains(document.querySelector(place)));
+    const owners = figures.map(figure => figure.contains(document.querySelector(selector)));
     return owners.includes(true) ? owners : owners.map(() => true);
 }"""
 
 
 def findings_by_figure(tab: Page, count: int, only: list[str] | None = None) -> list[list[str]]:
-    """What axe finds on a page by all its rules or some, for each of its figures."""
-    places = axe_findings_with_places(tab, only)
-    found = [(said, tab.evaluate(OWNERS, place)) for said, place in places]
-    return [[said for said, owners in found if owners[i]] for i in range(count)]
+    """The findings of axe on a page, by all its rules or some, for each figure."""
+    found = [
+        (finding, tab.evaluate(OWNERS, selector))
+        for finding, selector in axe_findings_with_places(tab, only)
+    ]
+    return [[finding for finding, owners in found if owners[i]] for i in range(count)]
 
 
 @contextmanager
 def together(
     browser: Browser, serve: Callable[[Path], str], folder: Path, figures: list[Figure]
 ) -> Iterator[Callable[[int, str], Together]]:
-    """A function that opens these figures on one page, unfolded; once for each look."""
-    home = serve(folder)
+    """Give a function that opens these figures on one page, unfolded; once for each view."""
+    address = serve(folder)
     with ExitStack() as pages:
 
         @cache
-        def look(width: int, scheme: str) -> Together:
+        def show(width: int, scheme: str) -> Together:
             name = f"together-{width}-{scheme}.html"
             (folder / name).write_text(harness(figures, scheme), "utf-8")
             options = {"color_scheme": scheme, "reduced_motion": "reduce"}
-            opened = opened_figure(browser, home + name, width, **options)
+            opened = opened_figure(browser, address + name, width, **options)
             tab, record = pages.enter_context(opened)
             tab.evaluate("ready")
             tab.evaluate(UNFOLD)
             assert record.complaints == []
-            only = None if scheme == "light" else OF_LOOK
-            return Together(tab, findings_by_figure(tab, len(figures), only))
+            return Together(tab, len(figures), None if scheme == "light" else OF_LOOK)
 
-        yield look
+        yield show
 
 
 def handle_centre(page: Page, slider: Locator) -> float:
-    """The middle of a slider's handle in px, measured on a picture of it."""
+    """The middle of a slider's handle in px, measured on a screenshot."""
     box = slider.bounding_box()
     assert box is not None
     picture = page.screenshot(clip={**box}, animations="disabled")
     pixels = np.asarray(Image.open(io.BytesIO(picture)).convert("L"), dtype=float)
-    # Above the track there is nothing but the handle.
+    # Above the track there is only the handle.
     rows = pixels[int(box["height"] / 2) - 8 : int(box["height"] / 2) - 4]
     dark = np.abs(rows - np.median(pixels[0])).max(axis=0) > 64
     columns = np.flatnonzero(dark)
-    assert columns.size > 8, "no handle to be seen"
+    assert columns.size > 8, "no handle is visible"
     return float(box["x"] + (columns[0] + columns[-1] + 1) / 2)

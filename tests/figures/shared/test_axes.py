@@ -1,4 +1,4 @@
-"""The axis and the sliders that a figure gives to numbers on a line."""
+"""Axes of numbers, and the steps of the sliders below them."""
 
 from __future__ import annotations
 
@@ -8,33 +8,26 @@ import pytest
 import torch
 
 from attnbook.figures import PoolingFigure
-from attnbook.figures.shared.axes import axis_of, places_on, round_up, spread_of, widths_for
+from attnbook.figures.shared.axes import axis_of, places_on, spread_of, widths_for
 from tests.figures.pooling.cases import CASES, two
 
 
-def test_an_axis_by_hand():
+def test_an_axis_equals_one_computed_by_hand():
     # 1.1 × 6 / 320 is 0.0206, so the step is 0.05, and the ends are half of 0.6 beyond the keys.
     assert axis_of([1, 3, 7], spread=6) == [0.7, 7.3, 0.05]
-    places = places_on([0.7, 7.3, 0.05])
-    assert (places[:3], places[-1], len(places)) == ([0.7, 0.75, 0.8], 7.3, 133)
+    positions = places_on([0.7, 7.3, 0.05])
+    assert (positions[:3], positions[-1], len(positions)) == ([0.7, 0.75, 0.8], 7.3, 133)
 
 
-@pytest.mark.parametrize(
-    ("number", "above"), [(0.0206, 0.05), (0.05, 0.05), (1.0, 1), (1.01, 2), (6, 10), (730, 1000)]
-)
-def test_a_step_is_the_next_round_number(number, above):
-    assert round_up(number) == above
-
-
-def test_numbers_in_one_place_are_shown_on_their_own_size():
+def test_the_range_of_equal_numbers_is_their_size():
     assert spread_of([2, 5, 4]) == 3
     assert spread_of([-4, -4]) == 4
     assert spread_of([0, 0]) == 1
-    assert spread_of([1e9, 1e9 + 1e-6]) == 1e9 + 1e-6  # no slider could tell them apart
+    assert spread_of([1e9, 1e9 + 1e-6]) == 1e9 + 1e-6  # no slider could separate them
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_axis_holds_the_keys_and_the_query_and_its_slider_has_round_steps(name):
+def test_the_axis_contains_keys_and_query_and_its_slider_has_round_steps(name):
     figure = CASES[name]()
     low, high, step = figure.axis
     assert low < min(key for key, _ in figure.points) <= max(key for key, _ in figure.points) < high
@@ -50,16 +43,16 @@ def test_widths_reach_from_a_twentieth_of_the_distance_of_the_keys_to_their_rang
     def ends(figure: PoolingFigure) -> list[float]:
         return [figure.widths[0], figure.widths[-1]]
 
-    # Keys lie 0.5 apart and 20 in all.
+    # The keys are 0.5 apart, from 0 to 20.
     assert ends(PoolingFigure(many, many)) == [0.025, 20]
     assert ends(two()) == [0.05, 1]
-    # A width beyond them is on the slider, too.
+    # The slider includes a first width beyond that range.
     assert ends(PoolingFigure(many, many, width=0.01)) == [0.01, 20]
     assert ends(PoolingFigure(many, many, width=1000)) == [0.025, 1000]
 
 
 @pytest.mark.parametrize("width", [0.5, 0.19903, 1e-5, 1234.5])
-def test_widths_are_round_and_lie_about_as_far_apart_everywhere(width):
+def test_widths_are_round_and_their_ratios_are_about_equal(width):
     steps = widths_for([0, 1, 3, 7], width)
     assert all(float(f"{step:.1e}") == step for step in steps)
     ratios = [after / step for step, after in pairwise(steps)]

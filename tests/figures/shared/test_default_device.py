@@ -1,4 +1,4 @@
-"""Where a caller has set another default device, figures show the same."""
+"""Figures do not depend on torch's default device."""
 
 from functools import partial
 
@@ -24,13 +24,13 @@ def attention(**options):
     return figure
 
 
-def with_model(load, make):
-    load.cache_clear()  # so that its model is loaded where another device is set, too
+def without_cache(load, make):
+    load.cache_clear()  # so that its model is loaded with the other default device, too
     return make()
 
 
 DOCUMENTS = [0, 0, 1, 1, 1, 1]
-MADE = {
+MAKERS = {
     "attention": attention,
     "attention to lengths": partial(attention, valid_lens=torch.tensor([5])),
     "attention in order": partial(attention, causal=True),
@@ -41,10 +41,10 @@ MADE = {
     "alignment": lambda: figures.AlignmentFigure(cached_model("small"), [DATE]),
     "online": lambda: figures.OnlineSoftmaxFigure(COLUMN[0, :, 0], COLUMN[0], block=2),
     "mask": lambda: figures.MaskFigure(causal="last", documents=DOCUMENTS, written="k > 0"),
-    "heads": lambda: with_model(
+    "heads": lambda: without_cache(
         decoder_of, lambda: figures.HeadsFigure(text="abcabc", removed=[(0, 1)])
     ),
-    "translator": lambda: with_model(
+    "translator": lambda: without_cache(
         translator_of, lambda: figures.TranslatorFigure("small", "9. März 1987", hidden=[3])
     ),
     "heatmap": lambda: heatmap(torch.softmax(TOKENS[0], dim=-1)),
@@ -54,8 +54,8 @@ MADE = {
 }
 
 
-@pytest.mark.parametrize("name", MADE)
-def test_it_says_the_same(name):
-    expected = repr(MADE[name]())
+@pytest.mark.parametrize("name", MAKERS)
+def test_the_text_is_the_same_with_another_default_device(name):
+    expected = repr(MAKERS[name]())
     with torch.device("meta"):
-        assert repr(MADE[name]()) == expected
+        assert repr(MAKERS[name]()) == expected

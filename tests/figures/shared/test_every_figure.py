@@ -1,11 +1,9 @@
-"""What is asked of every figure: in Python, on a page with all others, and in a book."""
+"""Tests of every figure: in Python, on a page with all others, and in a book."""
 
 from __future__ import annotations
 
 import inspect
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial, partialmethod
@@ -43,11 +41,11 @@ KINDS = [getattr(figures, name) for name in figures.__all__]
 
 
 class Example(NamedTuple):
-    """A figure, and for each of its traits that a control sets another value."""
+    """A figure, and new values of all traits that its controls set."""
 
     make: Callable[[], Figure]
     changes: dict[str, Any]
-    unsaid: frozenset[str] = frozenset()  # traits that its text does not mention
+    not_in_text: frozenset[str] = frozenset()  # traits that do not change its text
 
 
 EXAMPLES = {
@@ -120,7 +118,7 @@ process.stdout.write(JSON.stringify(all.map(Object.keys)));
 """
 
 
-def test_a_module_can_be_imported_without_a_page_and_hides_its_drawing_from_anywidget(tmp_path):
+def test_a_module_can_be_imported_without_a_page_and_exports_only_a_default_render(tmp_path):
     files = []
     for kind in KINDS:
         files.append(tmp_path / f"{kind.__name__}.mjs")
@@ -137,11 +135,6 @@ def test_a_page_without_a_kernel_can_mount_it(name):
     assert traits(figure)["kind"] == name.partition(",")[0]
 
 
-def test_each_kind_has_an_example():
-    made = {type(example.make()).__name__ for example in EXAMPLES.values()}
-    assert made == {*figures.__all__}
-
-
 @each_name
 def test_the_text_is_the_same_in_every_run_and_is_stored_whole(name):
     figure, again = EXAMPLES[name].make(), EXAMPLES[name].make()
@@ -154,53 +147,41 @@ def test_the_text_is_the_same_in_every_run_and_is_stored_whole(name):
 
 
 @each_name
-def test_what_a_front_end_sends_arrives_once_and_the_text_follows(name):
-    figure, (_, changes, unsaid) = EXAMPLES[name].make(), EXAMPLES[name]
-    first, mentioned = repr(figure), set()
+def test_traits_from_a_page_arrive_once_and_update_the_text(name):
+    figure, (_, changes, not_in_text) = EXAMPLES[name].make(), EXAMPLES[name]
+    first, in_text = repr(figure), set()
     before = {trait: getattr(figure, trait) for trait in changes}
     for trait, value in changes.items():
-        seen: list[Any] = []
-        figure.observe(lambda change, seen=seen: seen.append(change["new"]), trait)
+        events: list[Any] = []
+        figure.observe(lambda change, events=events: events.append(change["new"]), trait)
         text = repr(figure)
         figure.set_state({trait: value})
         figure.set_state({trait: value})
         assert getattr(figure, trait) == value
-        assert seen == [value]
+        assert events == [value]
         if repr(figure) != text:
-            mentioned.add(trait)
-    assert mentioned == changes.keys() - unsaid
+            in_text.add(trait)
+    assert in_text == changes.keys() - not_in_text
     figure.set_state(before)
     assert repr(figure) == first
 
 
-DO = "Drag it to 2: what happens?"
+ACTION = "Drag it to 2: what happens?"
 
 
 @pytest.mark.parametrize("name", [name for name in EXAMPLES if name not in ("code", "prediction")])
-def test_its_text_begins_with_the_action_that_it_asks_for(name, monkeypatch):
-    made = EXAMPLES[name].make()
-    kind, plain = getattr(figures, type(made).__name__), repr(made)
+def test_its_text_begins_with_its_action(name, monkeypatch):
+    figure = EXAMPLES[name].make()
+    kind, plain = getattr(figures, type(figure).__name__), repr(figure)
     makers = [kind.__init__] + ([kind.rotary] if hasattr(kind, "rotary") else [])
     assert all(inspect.signature(make).parameters["action"].default == "" for make in makers)
-    monkeypatch.setattr(kind, "__init__", partialmethod(kind.__init__, action=DO))
-    if name == "position, rotary":  # it passes its own on
-        monkeypatch.setattr(kind, "rotary", partial(kind.rotary, action=DO))
+    monkeypatch.setattr(kind, "__init__", partialmethod(kind.__init__, action=ACTION))
+    if name == "position, rotary":  # it passes its own argument
+        monkeypatch.setattr(kind, "rotary", partial(kind.rotary, action=ACTION))
     figure = EXAMPLES[name].make()
-    assert repr(figure) == f"{DO}\n{plain}"
+    assert repr(figure) == f"{ACTION}\n{plain}"
     figure.set_state(EXAMPLES[name].changes)
-    assert repr(figure).startswith(f"{DO}\n")
-
-
-def test_without_anywidget_the_layers_load_and_figures_say_what_to_install():
-    code = (
-        "import attnbook, sys; print('anywidget' in sys.modules)\n"
-        "sys.modules['anywidget'] = None\n"
-        "try: import attnbook.figures\n"
-        "except ImportError as error: print(error)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    install = "attnbook.figures needs anywidget: pip install 'attnbook[figures]'"
-    assert done.stdout.splitlines() == ["False", install]
+    assert repr(figure).startswith(f"{ACTION}\n")
 
 
 # On a page
@@ -208,22 +189,23 @@ def test_without_anywidget_the_layers_load_and_figures_say_what_to_install():
 
 def captioned() -> list[Figure]:
     made = [example.make() for example in EXAMPLES.values()]
+    assert {type(figure).__name__ for figure in made} == {*figures.__all__}
     for name, figure in zip(EXAMPLES, made, strict=True):
         figure.action = f"Try `{name}`: what happens?"
         figure.caption = f"A caption of {name}."
     return made
 
 
-# What each figure holds, or the one at this place: elements, with what is set on them in any order.
-SNAPSHOTS = r"""place => [...document.querySelectorAll('figure[data-attnbook-figure]')]
-    .filter((_, i) => (place ?? i) === i)
+# The elements of each figure, or of the one at `index`, with sorted attributes.
+SNAPSHOTS = r"""index => [...document.querySelectorAll('figure[data-attnbook-figure]')]
+    .filter((_, i) => (index ?? i) === i)
     .map(figure => [figure, ...figure.querySelectorAll('*')].map(e => [
         e.tagName,
         ...[...e.attributes].filter(a => a.name !== 'checked' && (a.value || a.name !== 'class'))
             .map(a => `${a.name}=${a.value}`).sort(),
         [...e.childNodes].filter(node => node.nodeType === 3).map(node => node.data).join(''),
         e.value, e.checked,
-    ].join(' ').replaceAll(/attnbook-[a-z0-9]{8,}/g, 'a name that the page has drawn')))"""
+    ].join(' ').replaceAll(/attnbook-[a-z0-9]{8,}/g, 'a random name')))"""
 
 
 class Every(NamedTuple):
@@ -231,53 +213,61 @@ class Every(NamedTuple):
 
     tab: Page
     shown: dict[str, Locator]
+    traits: list[dict[str, Any]]  # as they were first
     snapshots: list[list[str]]  # as they were first
+
+    def evaluate(self, script: str, media: str = "screen") -> dict[str, Any]:
+        """Run a script on each figure, as printed or on the screen."""
+        self.tab.emulate_media(media=media)
+        results = {name: figure.evaluate(script) for name, figure in self.shown.items()}
+        self.tab.emulate_media(media="screen")
+        return results
 
 
 @pytest.fixture(scope="module")
-def opened(browser, serve, tmp_path_factory):
+def open_page(browser, serve, tmp_path_factory):
     """A function that opens a page with these figures."""
     folder = tmp_path_factory.mktemp("every")
-    home = serve(folder)
+    address = serve(folder)
     with ExitStack() as pages:
 
         def go(made: list[Figure]) -> Every:
             (folder / "page.html").write_text(harness(made), "utf-8")
-            opening = opened_figure(browser, f"{home}page.html", reduced_motion="reduce")
+            opening = opened_figure(browser, f"{address}page.html", reduced_motion="reduce")
             tab, record = pages.enter_context(opening)
             tab.evaluate("ready")
-            shown = tab.locator("figure[data-attnbook-figure]")
+            shown = tab.locator("figure[data-attnbook-figure]").all()
             assert record.complaints == []
-            named = dict(zip(EXAMPLES, shown.all(), strict=True))
-            return Every(tab, named, tab.evaluate(SNAPSHOTS))
+            named = dict(zip(EXAMPLES, shown, strict=True))
+            return Every(tab, named, [*map(traits, made)], tab.evaluate(SNAPSHOTS))
 
         yield go
 
 
 @pytest.fixture(scope="module")
-def every(opened):
-    """A page with all examples, to read: tests leave it as it was."""
-    return opened(captioned())
+def every(open_page):
+    """A page with all examples. Only the tests after "New values from Python" change it."""
+    return open_page(captioned())
 
 
 @each_name
-def test_it_is_one_figure_that_begins_with_its_action_and_ends_with_its_caption(every, name):
-    tab, shown, _ = every
-    assert shown[name].get_attribute("data-attnbook-figure") == name.partition(",")[0]
-    first = shown[name].locator("> :first-child")
+def test_a_figure_begins_with_its_action_and_ends_with_its_caption(every, name):
+    shown = every.shown[name]
+    assert shown.get_attribute("data-attnbook-figure") == name.partition(",")[0]
+    first = shown.locator("> :first-child")
     assert first.get_attribute("class") == "action"
     assert first.inner_text() == f"Try {name}: what happens?"
     assert first.locator("code").inner_text() == name
-    assert shown[name].locator("> figcaption").inner_text() == f"A caption of {name}."
-    assert tab.get_by_role("figure").count() == len(EXAMPLES)
+    assert shown.locator("> figcaption").inner_text() == f"A caption of {name}."
 
 
-def test_no_two_elements_of_a_page_have_one_id(every):
+def test_a_page_has_one_figure_for_each_example_and_no_id_twice(every):
+    assert every.tab.get_by_role("figure").count() == len(EXAMPLES)
     ids = every.tab.evaluate("[...document.querySelectorAll('main [id]')].map(e => e.id)")
     assert len({*ids}) == len(ids)
 
 
-# Cells whose text is a number, but not their value rounded.
+# Cells whose text is not their value rounded.
 MISROUNDED = """figure => [...figure.querySelectorAll('td[data-value]')].map(
     cell => [cell.textContent, cell.dataset.value]).filter(([text, value]) => {
         const digits = text.split('.')[1]?.length ?? 0;
@@ -287,7 +277,7 @@ MISROUNDED = """figure => [...figure.querySelectorAll('td[data-value]')].map(
 
 
 @each_name
-def test_numbers_are_tables_behind_a_switch_and_a_cell_shows_its_value_rounded(every, name):
+def test_numbers_are_in_folded_tables_and_a_cell_shows_its_value_rounded(every, name):
     figure = every.shown[name]
     assert figure.get_by_role("table").count() == 0
     count = figure.locator("details table").count()
@@ -296,9 +286,8 @@ def test_numbers_are_tables_behind_a_switch_and_a_cell_shows_its_value_rounded(e
     assert figure.evaluate(MISROUNDED) == []
 
 
-@each_name
-def test_keys_of_its_controls_are_kept_from_jupyterlab(every, name):
-    assert every.shown[name].locator(UNKEPT).count() == 0
+def test_jupyterlab_does_not_handle_keys_of_controls(every):
+    assert every.tab.locator(f"figure {UNKEPT}").count() == 0
 
 
 CONTROLS = """() => {
@@ -316,54 +305,23 @@ def test_the_tab_key_reaches_every_control_in_order(every):
     for _ in range(count):
         tab.keyboard.press("Tab")
         reached.append(tab.evaluate("controls.indexOf(document.activeElement)"))
-    tab.evaluate("document.activeElement.blur()")
+    tab.reload()  # the focus has changed some figures
+    tab.evaluate("ready")
     assert reached == [*range(count)]
 
 
-@each_name
-def test_it_prints_in_its_colours(every, name):
-    tab, shown, _ = every
-    tab.emulate_media(media="print")
-    colours = shown[name].evaluate("figure => getComputedStyle(figure).printColorAdjust")
-    small = shown[name].evaluate(SMALL_TEXT)
-    tab.emulate_media(media="screen")
-    assert (colours, small) == ("exact", [])
+def test_figures_are_printed_in_their_colours_with_large_enough_text(every):
+    colours = every.evaluate("figure => getComputedStyle(figure).printColorAdjust", "print")
+    assert colours == dict.fromkeys(EXAMPLES, "exact")
+    assert not any(every.evaluate(SMALL_TEXT, "print").values())
 
 
-@each_name
-def test_nothing_moves_by_itself_for_a_reader_who_asks_for_that(every, name):
-    tab, shown, _ = every
-    assert shown[name].evaluate(MOVING) == 0
-    tab.emulate_media(reduced_motion="no-preference")
-    moving = shown[name].evaluate(MOVING)
-    tab.emulate_media(reduced_motion="reduce")
-    assert (moving > 0) == (name in ("alignment", "attention", "online", "scaling", "translator"))
-
-
-@pytest.fixture(scope="module")
-def pair(opened):
-    """Traits of all examples, before and after their changes, and a page of each."""
-    made = captioned()
-    before, page = [traits(figure) for figure in made], opened(made)
-    for figure, example in zip(made, EXAMPLES.values(), strict=True):
-        figure.set_state(example.changes)
-    return before, page, [traits(figure) for figure in made], opened(made)
-
-
-@each_name
-def test_new_values_from_python_show_what_a_new_figure_would_until_it_is_cleaned_up(pair, name):
-    before, (tab, _, _), after, fresh = pair
-    place = [*EXAMPLES].index(name)
-    first = tab.evaluate(SNAPSHOTS)
-    tab.evaluate(SET_ALL, [place, after[place]])
-    now = tab.evaluate(SNAPSHOTS)
-    assert now[place] == fresh.snapshots[place]
-    assert (now[place] != first[place]) == bool(EXAMPLES[name].changes)
-    assert now[:place] + now[place + 1 :] == first[:place] + first[place + 1 :]
-    tab.evaluate("place => cleanUps[place]?.()", place)
-    tab.evaluate(SET_ALL, [place, before[place]])
-    assert tab.evaluate("place => models[place].heard.length", place) == 0
-    assert tab.evaluate(SNAPSHOTS, place) == [now[place]]
+def test_only_readers_who_accept_motion_see_transitions(every):
+    assert every.evaluate(MOVING) == dict.fromkeys(EXAMPLES, 0)
+    every.tab.emulate_media(reduced_motion="no-preference")
+    moving = {name for name, count in every.evaluate(MOVING).items() if count}
+    every.tab.emulate_media(reduced_motion="reduce")
+    assert moving == {"alignment", "attention", "online", "scaling", "translator"}
 
 
 # In a book
@@ -376,9 +334,38 @@ def built(tmp_path_factory):
     return whole
 
 
-def test_all_live_on_one_page_of_the_book(every, browser, address):
+def test_all_figures_work_on_one_page_of_a_book(every, browser, address):
     with read_in_a_book(browser, f"{address}every.html", reduced_motion="reduce") as (tab, _, _):
         for name, seen, expected in zip(
             EXAMPLES, tab.evaluate(SNAPSHOTS), every.snapshots, strict=True
         ):
-            assert (seen == expected) == (name != "code"), name  # that has its Python there
+            assert (seen == expected) == (name != "code"), name  # it has an editor there
+
+
+# New values from Python
+
+
+@pytest.fixture(scope="module")
+def changed(open_page):
+    """A page with all examples, made with the new values of their traits."""
+    made = captioned()
+    for figure, example in zip(made, EXAMPLES.values(), strict=True):
+        figure.set_state(example.changes)
+    return open_page(made)
+
+
+@each_name
+def test_new_values_from_python_show_what_a_new_figure_would_until_it_is_cleaned_up(
+    every, changed, name
+):
+    tab, index = every.tab, [*EXAMPLES].index(name)
+    first = tab.evaluate(SNAPSHOTS)
+    tab.evaluate(SET_ALL, [index, changed.traits[index]])
+    now = tab.evaluate(SNAPSHOTS)
+    assert now[index] == changed.snapshots[index]
+    assert (now[index] != first[index]) == bool(EXAMPLES[name].changes)
+    assert now[:index] + now[index + 1 :] == first[:index] + first[index + 1 :]
+    tab.evaluate("index => cleanUps[index]?.()", index)
+    tab.evaluate(SET_ALL, [index, every.traits[index]])
+    assert tab.evaluate("index => models[index].listeners.length", index) == 0
+    assert tab.evaluate(SNAPSHOTS, index) == [now[index]]

@@ -1,8 +1,10 @@
-"""Figures of a kind on one page: each fits its column, is legible, and axe finds nothing in it."""
+"""Layout and accessibility of several figures of each kind."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
+from functools import cache
 
 import pytest
 
@@ -14,7 +16,7 @@ from tests.figures.alignment import cases as alignment
 from tests.figures.attention.cases import CASES, Case
 from tests.figures.attention.drag_handles import OwnScore, moved_figure
 from tests.figures.cost.cases import exact
-from tests.figures.shared.page import together
+from tests.figures.shared.page import ill_shown, together
 from tests.figures.translator.page import HEBREW, LONG, MONTH
 from tests.tools.site.site_checks import JUDGED
 
@@ -33,8 +35,8 @@ def many_queries() -> Figure:
     return Case(SCORED, keys, keys.clone(), keys.clone(), lens).figure()
 
 
-ATTENTION = ("toy", "planar", "additive", "nearest", "one_key", "most_keys", "huge_scores")
-LOOKED_AT: dict[str, list[Callable[[], Figure]]] = {
+ATTENTION = ("planar", "additive", "nearest", "most_keys", "huge_scores")
+FIGURES: dict[str, list[Callable[[], Figure]]] = {
     "alignment": [
         lambda case=case: alignment_at(*case)
         for case in (
@@ -84,17 +86,41 @@ LOOKED_AT: dict[str, list[Callable[[], Figure]]] = {
 }
 
 
-@pytest.mark.parametrize("kind", LOOKED_AT)
-def test_they_fit_their_column_are_legible_and_please_axe(
-    browser, serve, tmp_path, keep_picture, kind
+each_kind = pytest.mark.parametrize("kind", FIGURES)
+
+
+@pytest.fixture(scope="module")
+def show(browser, serve, tmp_path_factory):
+    """A function that opens the figures of a kind on one page, once for each view."""
+    with ExitStack() as pages:
+
+        @cache
+        def open_kind(kind):
+            figures = [make() for make in FIGURES[kind]]
+            for figure in figures:
+                figure.action = "Drag `it`: what happens, and how many of the numbers change?"
+                figure.caption = "A caption."
+            folder = tmp_path_factory.mktemp("looks")
+            return pages.enter_context(together(browser, serve, folder, figures))
+
+        yield lambda kind, *view: open_kind(kind)(*view)
+
+
+@pytest.mark.parametrize(("width", "scheme"), JUDGED)
+@each_kind
+def test_figures_fit_their_column_and_their_text_is_large_enough(
+    show, keep_picture, kind, width, scheme
 ):
-    figures = [make() for make in LOOKED_AT[kind]]
-    for figure in figures:
-        figure.action = "Drag `it`: what happens, and to how much of what is shown does it happen?"
-        figure.caption = "A caption."
-    with together(browser, serve, tmp_path, figures) as look:
-        for width, scheme in JUDGED:
-            page = look(width, scheme)
-            for place in range(len(figures)):
-                keep_picture(page.figure(place), f"{kind}-{place}-{width}-{scheme}")
-                assert page.problems(place) == [], (place, width, scheme)
+    page = show(kind, width, scheme)
+    for index in range(page.count):
+        keep_picture(page.figure(index), f"{kind}-{index}-{width}-{scheme}")
+        assert ill_shown(page.figure(index)) == [], index
+
+
+# axe takes seconds for each page; `--full` runs it on all.
+@pytest.mark.few(7)
+@pytest.mark.parametrize(("width", "scheme"), JUDGED)
+@each_kind
+def test_axe_finds_nothing(show, kind, width, scheme):
+    page = show(kind, width, scheme)
+    assert page.findings == [[]] * page.count

@@ -1,4 +1,4 @@
-"""Figures of several kinds are on one page, and each brings the look that all share."""
+"""The styles of a figure do not change figures of another kind on the same page."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ SHARED = [
     for name in ("theme", "style", "axes", "steps")
 ]
 
-# How each part of a figure looks when its own style comes last, whatever other kinds the page
-# holds and mounted before it; then which parts look otherwise once more style has come.
-LOOK = """([kind, own, styles]) => {
+# The computed styles of each part of a figure that differ after `styles` are added. Its own style
+# is first added last, so that other kinds on the page do not matter.
+CHANGES = """([kind, own, styles]) => {
   const figure = document.querySelector(`figure[data-attnbook-figure="${kind}"]`);
   figure.querySelectorAll("details").forEach((fold) => (fold.open = true));
   const nameOf = (e) => `${e.tagName} ${e.getAttribute("class")}`;
   const kindOf = (part) => `${nameOf(part)} in ${nameOf(part.parentElement)}`;
   const all = [figure, ...figure.querySelectorAll("*")];
   const parts = [...new Map(all.map((part) => [kindOf(part), part])).values()];
-  const look = () => parts.map((part) => ["", "::before"].map((piece) => {
+  const computedStyles = () => parts.map((part) => ["", "::before"].map((piece) => {
     const style = getComputedStyle(part, piece || null);
     return [...style].map((name) => `${name}: ${style.getPropertyValue(name)}`);
   }).flat());
   const add = (textContent) =>
     document.head.append(Object.assign(document.createElement("style"), { textContent }));
   add(own);
-  const before = look();
+  const before = computedStyles();
   styles.forEach(add);
-  const after = look();
+  const after = computedStyles();
   return parts.flatMap((part, i) =>
-    before[i].flatMap((said, k) => (said === after[i][k] ? [] : [`${kindOf(part)}: ${said}`])));
+    before[i].flatMap((rule, k) => (rule === after[i][k] ? [] : [`${kindOf(part)}: ${rule}`])));
 }"""
 
 
@@ -42,16 +42,16 @@ def style_of(kind: str) -> str:
     return (FOLDER / kind / "style.css").read_text("utf-8")
 
 
-# On a phone the rules for narrow figures hold, too.
-@pytest.mark.few(4)
+# On a phone the rules for narrow figures apply, too.
+@pytest.mark.few(3)
 @pytest.mark.parametrize("kind", PAGES)
-def test_a_figure_looks_the_same_whichever_kind_comes_after_it(browser, site, kind):
+def test_styles_of_other_kinds_do_not_change_a_figure(browser, site, kind):
     others = [style_of(other) for other in PAGES if other != kind]
     page = (site / "chapters" / f"{PAGES[kind]}.html").as_uri()
     with opened(browser, page, NARROW) as (tab, _):
         tab.locator(f"figure[data-attnbook-figure={kind}]").first.wait_for()
-        assert tab.evaluate(LOOK, [kind, style_of(kind), SHARED + others]) == []
-        if kind == "attention":  # a style that changes something would be noticed
+        assert tab.evaluate(CHANGES, [kind, style_of(kind), SHARED + others]) == []
+        if kind == "attention":  # a style that changes something is noticed
             style = ".attnbook-figure .stage-name span { color: red }"
-            found = tab.evaluate(LOOK, [kind, style_of(kind), [style]])
-            assert any("color: " in change for change in found)
+            changes = tab.evaluate(CHANGES, [kind, style_of(kind), [style]])
+            assert any("color: " in change for change in changes)

@@ -1,9 +1,9 @@
-"""The tables behind pictures: a cell's exact number goes where a word takes its place."""
+"""Cells of tables: a word replaces a number and its exact value."""
 
 from tests.figures.shared.node import in_node
 from tools import ROOT
 
-# As much of a page as a cell needs.
+# The part of the DOM that a cell needs.
 PROGRAM = """
 import { readFileSync } from "node:fs";
 const { module } = JSON.parse(readFileSync(0, "utf8"));
@@ -12,19 +12,19 @@ class Cell extends Map {
   removeAttribute(name) { this.delete(name); }
   append() {}
 }
-const seen = [];
-globalThis.document = { createElement: () => (seen.push(new Cell()), seen.at(-1)) };
+const created = [];
+globalThis.document = { createElement: () => (created.push(new Cell()), created.at(-1)) };
 const { tableRow } = await import(module);
 const row = tableRow(1);
-const [cell] = seen.filter((one) => !one.has("scope"));
-const found = [0.25, "none", 0.5].map((content) => {
+const [cell] = created.filter((one) => !one.has("scope"));
+const shown = [0.25, "none", 0.5].map((content) => {
   row.set("a", [content]);
   return [cell.textContent, cell.get("data-value") ?? null];
 });
-console.log(JSON.stringify(found));
+console.log(JSON.stringify(shown));
 """
 
 
-def test_a_number_that_becomes_a_word_leaves_no_number_behind():
+def test_a_cell_that_changes_to_a_word_has_no_number():
     module = ROOT / "attnbook" / "figures" / "shared" / "tables.js"
     assert in_node(PROGRAM, module) == [["0.250", "0.25"], ["none", None], ["0.500", "0.5"]]

@@ -1,4 +1,4 @@
-"""What every figure with a trained model is asked in Python: weights travel only when wanted."""
+"""Figures with a trained model in Python: weights are sent only on request."""
 
 from __future__ import annotations
 
@@ -12,38 +12,38 @@ from attnbook.figures import HeadsFigure, TranslatorFigure
 from tests.figures.attention.cases import traits
 from tools.site.lazy_scripts import packers, registration, write_models
 
-# Bytes of the weights' script, and of what a page stores, packed by gzip -6.
+# Bytes of the weights' script, and of the traits that a page stores, packed by gzip -6.
 LIMITS = {HeadsFigure: (300_000, 6000), TranslatorFigure: (250_000, 3000)}
 each_kind = pytest.mark.parametrize("kind", LIMITS)
 
 
-def size(text):
+def packed_size(text):
     return len(gzip.compress(text.encode(), 6))
 
 
 @each_kind
-def test_a_notebook_asks_for_the_weights_and_no_page_stores_them(kind):
+def test_a_notebook_requests_the_weights_and_no_page_stores_them(kind):
     figure = kind()
     assert (figure.wanted, figure.weights, figure.late) == (False, {}, [figure.name])
-    figure.set_state({"wanted": True})  # what a front end sends
+    figure.set_state({"wanted": True})  # as a page does
     assert figure.weights == packers()[figure.name]()
     assert kind().weights == {}
-    assert size(json.dumps(traits(kind()))) < LIMITS[kind][1]
+    assert packed_size(json.dumps(traits(kind()))) < LIMITS[kind][1]
 
 
 @each_kind
-def test_the_weights_are_few_bytes(kind):
+def test_the_weights_are_small(kind):
     name = kind().name
-    assert size(registration(name, packers()[name]())) < LIMITS[kind][0]
+    assert packed_size(registration(name, packers()[name]())) < LIMITS[kind][0]
 
 
 @each_kind
-def test_a_text_that_is_none_is_refused(kind):
+def test_a_text_that_is_not_a_string_is_refused(kind):
     with pytest.raises(TypeError, match=r"^text must be a string, got int$"):
         kind(text=3)
 
 
-def test_a_figure_that_asks_for_what_nobody_makes_stops_the_build(tmp_path):
+def test_a_figure_that_requests_an_unknown_script_stops_the_build(tmp_path):
     message = "^a figure may ask for one of editor, python, copying.*, got 'shouting'$"
     with pytest.raises(ExtensionError, match=message):
         write_models(tmp_path, ["copying", "shouting"])

@@ -1,4 +1,4 @@
-"""What every figure with a trained model is asked on a page: how the model comes, or does not."""
+"""Figures with a trained model on a page: the model is loaded late, or cannot be loaded."""
 
 from __future__ import annotations
 
@@ -9,12 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.figures.heads import page as heads
-from tests.figures.shared.page import (
-    UNKEPT,
-    findings_by_figure,
-    notebook,
-    read_in_a_book,
-)
+from tests.figures.shared.page import UNKEPT, findings_by_figure, notebook, read_in_a_book
 from tests.figures.shared.trained import Trained, asked_for, with_model
 from tests.figures.translator import page as translator
 from tests.tools.site.jupyterlab import START, run_all, told_by_last
@@ -24,12 +19,17 @@ from tests.tools.site.site_checks import WIDE, watched
 ROOMS = {"heads": heads.ROOM, "translator": translator.ROOM}
 
 
-@pytest.fixture(scope="module", params=ROOMS.values(), ids=ROOMS)
-def room(request):
+@pytest.fixture(scope="module", params=ROOMS)
+def kind(request):
     return request.param
 
 
-# Alone on a page
+@pytest.fixture(scope="module")
+def room(kind):
+    return ROOMS[kind]
+
+
+# On a page of its own
 
 
 @pytest.fixture(scope="module")
@@ -37,53 +37,56 @@ def show(stage, room):
     return with_model(stage, room)
 
 
-PLACES = """figure => [...figure.querySelectorAll(':not(svg, svg *, details *)')].filter(
+POSITIONS = """figure => [...figure.querySelectorAll(':not(svg, svg *, details *)')].filter(
     e => e.checkVisibility()).flatMap(e => {
         const { x, y, width, height } = e.getBoundingClientRect();
         return [x, y - figure.getBoundingClientRect().y, width, height];
     })"""
 
 
-def test_when_the_model_comes_it_shows_the_same_and_nothing_moves(stage, room):
-    given = stage({case: room.make(**arguments) for case, arguments in room.cases.items()})
-    for case, arguments in room.cases.items():
-        found = Trained(given(case), given(case).figure, room.make(**arguments))
-        assert room.disagreements(found.figure, found.python, room.rough) == [], case
-        before = found.figure.evaluate(PLACES)
-        found.answer()
-        assert room.disagreements(found.figure, found.python) == [], case
-        assert found.figure.evaluate(PLACES) == pytest.approx(before, abs=0.1), case
+def test_when_the_model_is_loaded_the_numbers_stay_and_nothing_moves(stage, room):
+    figures = {case: room.make(**arguments) for case, arguments in room.cases.items()}
+    show_first = stage(figures)
+    for case, python in figures.items():
+        shown = show_first(case)
+        trained = Trained(shown, shown.figure, python)
+        assert room.disagreements(shown.figure, python, room.rough) == [], case
+        before = shown.figure.evaluate(POSITIONS)
+        trained.send_weights()
+        assert room.disagreements(shown.figure, python) == [], case
+        assert shown.figure.evaluate(POSITIONS) == pytest.approx(before, abs=0.1), case
 
 
-def test_what_cannot_be_read_gets_a_sentence_and_the_last_good_picture_stays(show, room):
+def test_a_text_that_cannot_be_read_gets_a_message_and_the_last_picture_stays(show, room):
     shown, figure, python = show()
-    field, said = room.field(figure), room.said(figure)
+    field, message = room.field(figure), room.said(figure)
     for typed, why in room.refused.items():
         field.fill(typed)
-        expect(said).to_have_text(f"{why} Still shown: {room.still}")
+        expect(message).to_have_text(f"{why} Still shown: {room.still}")
         expect(figure.locator(".stale")).to_have_count(1)
         expect(field).to_have_attribute("aria-invalid", "true")
-        for key in ("Home", "End"):  # another control leaves both alone
+        for key in ("Home", "End"):  # another control changes neither
             figure.get_by_role("slider").last.press(key)
         assert field.input_value() == typed
-        expect(said).to_contain_text(why)
+        expect(message).to_contain_text(why)
     field.fill(python.text)
-    for part, count in ((figure.locator(".stale"), 0), (said.filter(has_text="Still"), 0)):
+    for part, count in ((figure.locator(".stale"), 0), (message.filter(has_text="Still"), 0)):
         expect(part).to_have_count(count)
     expect(field).to_have_attribute("aria-invalid", "false")
     shown.reset()
     assert room.disagreements(figure, python) == []
 
 
-def test_keys_of_what_is_drawn_later_are_kept_from_jupyterlab_too(show, room):
+def test_jupyterlab_does_not_handle_keys_of_controls_that_are_added_later(show, room):
     figure = show().figure
     room.field(figure).fill(room.typed)
     expect(figure.locator(room.characters)).to_have_count(len(room.typed))
     assert figure.locator(UNKEPT).count() == 0
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_what_was_typed_before_is_grey_and_legible(alone, room, scheme):
+def test_the_last_picture_is_grey_and_legible(alone, room, scheme):
     with alone(room.make(**room.changed), scheme=scheme) as (tab, figure):
         part, ink = figure.locator(room.ink).first, "part => getComputedStyle(part).color"
         full = part.evaluate(ink)
@@ -97,18 +100,22 @@ def test_what_was_typed_before_is_grey_and_legible(alone, room, scheme):
 
 
 @pytest.fixture(scope="module")
-def built(room, tmp_path_factory):
-    """A small book: a page with two figures, one where they are far down, and one with none."""
-    pages = {"two": notebook(room.make(), room.make(**room.changed)), "none": page()}
-    whole = book(tmp_path_factory.mktemp("trained"), **pages)
+def built(tmp_path_factory):
+    """A small book: pages with two figures, pages with figures far down, and one with none."""
+    pages = {kind: notebook(room.make(), room.make(**room.changed)) for kind, room in ROOMS.items()}
+    whole = book(tmp_path_factory.mktemp("trained"), **pages, none=page())
     assert whole.build().warnings == ""
-    far = whole.read("two").replace("<body>", '<body><div style="height: 5000px"></div>')
-    (whole.html / "far.html").write_text(far, "utf-8")
+    for kind in ROOMS:
+        far = whole.read(kind).replace("<body>", '<body><div style="height: 5000px"></div>')
+        (whole.html / f"far-{kind}.html").write_text(far, "utf-8")
     return whole
 
 
-def test_the_model_answers_what_is_typed_and_comes_once_for_two_figures(browser, room, address):
-    with read_in_a_book(browser, f"{address}two.html") as (tab, figures, visit):
+@pytest.mark.few(2)
+def test_the_model_follows_the_typed_text_and_is_loaded_once_for_two_figures(
+    browser, kind, room, address
+):
+    with read_in_a_book(browser, f"{address}{kind}.html") as (tab, figures, visit):
         figure, python = figures.first, room.make(text=room.typed)
         room.field(figure).fill(room.typed)
         expect(figure.locator(room.characters)).to_have_count(len(room.typed))
@@ -119,17 +126,18 @@ def test_the_model_answers_what_is_typed_and_comes_once_for_two_figures(browser,
         room.field(other).focus()
         assert room.disagreements(other, room.make(**room.changed)) == []
         assert len(asked_for(visit, python.name)) == 1
-        # What two scripts name, a browser asks for once.
-        brought = f'script[src*="live/{python.name}.js"]:not([data-attnbook-late])'
-        assert tab.locator(brought).count() == 1
+        # A browser requests a file once, even if two script elements name it.
+        script = f'script[src*="live/{python.name}.js"]:not([data-attnbook-late])'
+        assert tab.locator(script).count() == 1
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("how", ["scrolled to", "touched"])
-def test_the_model_comes_when_its_figure_comes_near_the_view_or_is_touched(
-    browser, room, address, how
+def test_the_model_is_loaded_when_its_figure_comes_near_the_view_or_is_touched(
+    browser, kind, room, address, how
 ):
     name = room.make().name
-    with read_in_a_book(browser, f"{address}far.html") as (tab, figures, visit):
+    with read_in_a_book(browser, f"{address}far-{kind}.html") as (tab, figures, visit):
         tab.wait_for_load_state("networkidle")
         assert asked_for(visit, name) == []
         if how == "touched":
@@ -141,8 +149,8 @@ def test_the_model_comes_when_its_figure_comes_near_the_view_or_is_touched(
         assert (tab.evaluate("scrollY") == 0) == (how == "touched")
 
 
-def check_it_stays(room, figure, why):
-    """What was stored stays, and one line says why, whatever the reader types."""
+def check_stored_picture_stays(room, figure, why):
+    """The stored picture stays, and one line gives the reason, after the reader types."""
     before = figure.evaluate(room.read)
     room.field(figure).fill(room.typed)
     expect(room.said(figure)).to_have_text(
@@ -154,37 +162,38 @@ def check_it_stays(room, figure, why):
 
 
 DAMAGED = {
-    "it brings nothing": (r"\(window\.attnbookLate", "(window.other"),
+    "it exports nothing": (r"\(window\.attnbookLate", "(window.other"),
     "some weights are too many": (r'"data":\[?"', r"\g<0>AAAA"),
-    "what it brings is something else": ('"data":', '"date":'),
+    "it exports something else": ('"data":', '"date":'),
 }
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("damage", DAMAGED.values(), ids=DAMAGED)
-def test_a_damaged_script_leaves_the_stored_picture_and_one_line(
-    browser, serve, room, built, damage
-):
+def test_with_a_damaged_script_the_stored_picture_stays(browser, serve, kind, room, built, damage):
     script = built.html / "_static" / "live" / f"{room.make().name}.js"
     whole = script.read_text("utf-8")
     damaged = re.sub(*damage, whole)
     assert damaged != whole
     script.write_text(damaged, "utf-8")
     try:
-        with read_in_a_book(browser, f"{serve(built.html)}two.html") as (_, figures, _visit):
-            check_it_stays(room, figures.first, "a part of this page is damaged")
+        with read_in_a_book(browser, f"{serve(built.html)}{kind}.html") as (_, figures, _visit):
+            check_stored_picture_stays(room, figures.first, "a part of this page is damaged")
     finally:
         script.write_text(whole, "utf-8")
 
 
-def test_a_denied_script_leaves_the_stored_picture_and_can_come_later(browser, serve, room, built):
+def test_without_the_script_the_stored_picture_stays_until_it_can_be_loaded(
+    browser, serve, kind, room, built
+):
     context = browser.new_context(viewport={"width": WIDE, "height": 800})
     tab, _record = watched(context)
     script = f"**/live/{room.make().name}.js*"
     tab.route(script, lambda route: route.abort())
-    tab.goto(f"{serve(built.html)}two.html")
+    tab.goto(f"{serve(built.html)}{kind}.html")
     figure = tab.locator("figure[data-attnbook-figure]").first
     figure.wait_for()
-    check_it_stays(room, figure, "a part of this page cannot be loaded")
+    check_stored_picture_stays(room, figure, "a part of this page cannot be loaded")
     tab.unroute(script)
     text = room.typed[:-1]
     room.field(figure).fill(text)
@@ -194,13 +203,13 @@ def test_a_denied_script_leaves_the_stored_picture_and_can_come_later(browser, s
     context.close()
 
 
-def test_the_first_load_is_small_and_only_its_pages_name_the_weights(room, built):
+def test_the_first_load_is_small_and_only_pages_with_the_figure_name_its_weights(kind, room, built):
     figure = room.make()
     field = f"{figure.kind}-field".encode()
     [module] = [file for file in built.modules if field in file.read_bytes()]
     assert len(gzip.compress(module.read_bytes(), 6)) < room.first_load
     assert "at-touch" not in built.read("none")
-    assert f'data-attnbook-late="{figure.name}"' in built.read("two")
+    assert f'data-attnbook-late="{figure.name}"' in built.read(kind)
 
 
 # In a notebook
@@ -211,7 +220,7 @@ from attnbook.figures import HeadsFigure, TranslatorFigure
 heads, translator = HeadsFigure(), TranslatorFigure()
 heads
 """
-TELL = """
+PRINT = """
 for figure in (heads, translator):
     print(len(figure.weights['data']), figure.text, figure.reading.output
           if figure is translator else figure.reading.guesses)
@@ -219,8 +228,9 @@ for figure in (heads, translator):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("lab", [(LIVE, "translator", TELL)], indirect=True, ids=["trained"])
-def test_in_jupyterlab_the_kernel_brings_the_weights(browser, lab):
+@pytest.mark.weekly
+@pytest.mark.parametrize("lab", [(LIVE, "translator", PRINT)], indirect=True, ids=["trained"])
+def test_in_jupyterlab_the_kernel_sends_the_weights(browser, lab):
     tab = browser.new_page(viewport={"width": 1280, "height": 3000})
     run_all(tab, lab)
     expected = []
@@ -232,8 +242,8 @@ def test_in_jupyterlab_the_kernel_brings_the_weights(browser, lab):
         python = room.make(text=room.typed)
         python.set_state(room.move(figure))
         assert room.disagreements(figure, python) == []
-        written = python.reading.guesses if kind == "heads" else python.reading.output
+        result = python.reading.guesses if kind == "heads" else python.reading.output
         python.set_state({"wanted": True})
-        expected.append(f"{len(python.weights['data'])} {python.text} {written}")
+        expected.append(f"{len(python.weights['data'])} {python.text} {result}")
     told_by_last(tab, re.compile(r"\s+".join(map(re.escape, expected))))
     tab.close()

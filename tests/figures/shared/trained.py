@@ -1,4 +1,4 @@
-"""A figure with a trained model in a browser: how its weights come, and what its room says."""
+"""Figures with a trained model in a browser: their weights, and what differs between kinds."""
 
 from __future__ import annotations
 
@@ -20,61 +20,63 @@ from tests.tools.site.site_checks import WIDE, Visit
 
 @dataclass(frozen=True)
 class Room:
-    """What is asked of each figure with a trained model, in the words of one of them."""
+    """The arguments of the common tests, for one kind of figure with a trained model."""
 
     make: type[TrainedFigure]
     field: Callable[[Locator], Locator]
-    said: Callable[[Locator], Locator]  # what is said of what is typed
+    said: Callable[[Locator], Locator]  # the message about the typed text
     disagreements: Callable[..., list[str]]
-    read: str  # all that is shown
-    rough: float  # how near to the model's numbers those are that Python stores
+    read: str  # a script that reads the whole figure
+    rough: float  # the tolerance of numbers that Python stores
     typed: str
-    characters: str  # of which there are as many as were typed
-    move: Callable[[Locator], dict[str, Any]]  # another control; the traits that follow
-    refused: dict[str, str]  # what cannot be read, and what is said of it
-    still: str  # what of the first text stays, as it is said there
-    ink: str  # a part that is grey while something unreadable is typed
-    changed: dict[str, Any]  # arguments with which the model says something else
+    characters: str  # one element for each typed character
+    move: Callable[
+        [Locator], dict[str, Any]
+    ]  # uses another control, and returns the traits that change
+    refused: dict[str, str]  # texts that cannot be read, with their messages
+    still: str  # what the message names as still shown
+    ink: str  # a part that is grey while the text cannot be read
+    changed: dict[str, Any]  # arguments that change the model's output
     cases: dict[str, dict[str, Any]]  # arguments, by name
     first_load: int  # bytes of the module and its style, packed by gzip -6
 
 
 def unpacked(shapes: list[tuple[str, list[int]]], data: str) -> dict[str, Tensor]:
-    """Arrays as a page reads them, by their names; all of the data is theirs."""
+    """Unpack arrays by name, as a page does; they must use all of the data."""
     numbers = torch.from_numpy(np.frombuffer(base64.b64decode(data), dtype="<f4").copy())
     parts = numbers.split([math.prod(shape) for _, shape in shapes])
     return {name: part.reshape(shape) for (name, shape), part in zip(shapes, parts, strict=True)}
 
 
 class Trained(NamedTuple):
-    """A figure of a page, and its Python half."""
+    """A figure on a page, and the same figure in Python."""
 
     shown: Shown
     figure: Locator
     python: TrainedFigure
 
-    def answer(self) -> None:
-        """Send the weights, as a kernel does when it is asked."""
+    def send_weights(self) -> None:
+        """Send the weights, as a kernel does on request."""
         if not self.shown.get("wanted")[0]:
             self.figure.scroll_into_view_if_needed()
-            wanted = "place => models[place].get('wanted')"
-            self.shown.tab.wait_for_function(wanted, arg=self.shown.place)
+            wanted = "index => models[index].get('wanted')"
+            self.shown.tab.wait_for_function(wanted, arg=self.shown.index)
         self.python.set_state({"wanted": True})
         self.shown.set(weights=self.python.weights)
 
 
 def with_model(stage: Callable[..., Any], room: Room) -> Callable[..., Trained]:
-    """A function that gives a case as it was first, with the model in its page."""
-    given = stage({case: room.make(**arguments) for case, arguments in room.cases.items()})
+    """A function that shows a case in its first state, with the model loaded."""
+    show_first = stage({case: room.make(**arguments) for case, arguments in room.cases.items()})
 
     def go(case: str = "first", width: int = WIDE) -> Trained:
-        shown = given(case, width)
-        found = Trained(shown, shown.figure, room.make(**room.cases[case]))
+        shown = show_first(case, width)
+        trained = Trained(shown, shown.figure, room.make(**room.cases[case]))
         if not shown.get("weights")[0]:
-            found.answer()
-        room.field(shown.figure).fill(found.python.text)
+            trained.send_weights()
+        room.field(shown.figure).fill(trained.python.text)
         shown.reset()
-        return found
+        return trained
 
     return go
 
