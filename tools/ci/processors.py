@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 from tools import ROOT
-from tools.book.notebooks import CELL_TIMEOUT, chapters, compare, named
+from tools.book.notebooks import CELL_TIMEOUT, chapters, compare, find_chapter
 
 TIMEOUT = 3 * CELL_TIMEOUT  # to move every result takes time, too
 # What each kernel does first; it leaves a file, because IPython goes on where this fails.
@@ -59,7 +59,7 @@ def main() -> int:
     )
     parser.add_argument("--seeds", type=int, default=10, help="how many processors")
     about = "a chapter, such as masked-softmax; default all"
-    parser.add_argument("chapters", nargs="*", type=named, metavar="NAME", help=about)
+    parser.add_argument("chapters", nargs="*", type=find_chapter, metavar="NAME", help=about)
     arguments = parser.parse_args()
     if arguments.seeds < 1:
         parser.error(f"--seeds must be at least 1, got {arguments.seeds}")
