@@ -1,4 +1,4 @@
-"""Of the count of memory: it sees what is known to be allocated, and no more."""
+"""The count of memory finds exactly what is known to be allocated."""
 
 import subprocess
 import sys
@@ -13,7 +13,7 @@ from tools.bench.memory import RETURNING, allocated, highest, resident
 
 MEBIBYTE = 2**20
 needs_linux = pytest.mark.skipif(
-    not memory.REFERENCES.exists(), reason="only Linux lets a peak start anew"
+    not memory.REFERENCES.exists(), reason="only Linux can reset the peak"
 )
 
 
@@ -42,7 +42,7 @@ def two_factors_and_their_product(numbers):
         (two_factors_and_their_product, 3),
         (torch.neg_, 0),
     ],
-    ids=["one block", "in turn", "together", "there before"],
+    ids=["one block", "in turn", "together", "existing"],
 )
 def test_blocks_are_counted_to_the_byte(program, mebibytes):
     numbers = torch.zeros(MEBIBYTE // 4)
@@ -76,11 +76,11 @@ def test_a_fresh_process_grows_by_a_known_block():
     assert abs(int(done.stdout) - 48 * MEBIBYTE) < 2 * MEBIBYTE
 
 
-def test_a_system_that_does_not_say_is_an_error(tmp_path, monkeypatch):
+def test_a_system_without_this_status_is_an_error(tmp_path, monkeypatch):
     for name in ("STATUS", "REFERENCES"):
         monkeypatch.setattr(memory, name, tmp_path / name)
     (tmp_path / "STATUS").write_text("Name:\tpython\n")
-    with pytest.raises(OSError, match="says nothing of VmRSS"):
+    with pytest.raises(OSError, match="status has no VmRSS"):
         resident(lambda: None)
 
 
