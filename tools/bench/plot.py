@@ -14,14 +14,14 @@ from tools import ROOT
 
 Result = dict[str, Any]
 PICTURE = ROOT / "_build" / "bench.png"
-COLOURS = {"default": "#0072b2", "neutral": "#c24e00", "gpu": "#008563"}
+COLORS = {"default": "#0072b2", "neutral": "#c24e00", "gpu": "#008563"}
 LINES = {"textbook": "#66717f", "ours": "#0072b2", "compiled": "#c24e00"}
 
 
 def bars(rows: Mapping[str, Result]) -> Iterator[tuple[str, str, list[float]]]:
     """Each measured ratio: its label, its allocator, its quartiles."""
     for name, row in rows.items():
-        for allocator in [part for part in row["measured"] if part in COLOURS]:
+        for allocator in [part for part in row["measured"] if part in COLORS]:
             for mode, programs in row["measured"][allocator].items():
                 for program, result in programs.items():
                     if program != "textbook" and "times as fast" in result:
@@ -32,14 +32,14 @@ def draw_ratios(axes: Axes, rows: Mapping[str, Result]) -> None:
     """One line for each program, one mark for each allocator."""
     ratios = list(bars(rows))
     heights = {label: i for i, label in enumerate(dict.fromkeys(label for label, *_ in ratios))}
-    for allocator, colour in COLOURS.items():
+    for allocator, color in COLORS.items():
         points = [(heights[label], ratio) for label, which, ratio in ratios if which == allocator]
         if points:
             y, quartiles = zip(*points, strict=True)
             low, middle, high = zip(*quartiles, strict=True)
             below = [b - a for a, b in zip(low, middle, strict=True)]
             above = [b - a for a, b in zip(middle, high, strict=True)]
-            axes.errorbar(middle, y, xerr=[below, above], fmt="o", color=colour, label=allocator)
+            axes.errorbar(middle, y, xerr=[below, above], fmt="o", color=color, label=allocator)
     axes.axvline(1, color="#66717f", linewidth=1)
     axes.set(xscale="log", xlabel="times as fast as the textbook, with quartiles")
     ticks = (0.25, 0.5, 1, 2, 4, 8, 16, 32)
@@ -53,14 +53,14 @@ def draw_ratios(axes: Axes, rows: Mapping[str, Result]) -> None:
 
 def draw_growth(axes: Axes, row: Result, mode: str, what: str) -> None:
     """Time or memory against the number of keys, for as many queries."""
-    for program, colour in LINES.items():
+    for program, color in LINES.items():
         points = [
             (point["keys"], point[what])
             for point in row["measured"]["points"]
             if (point["axis"], point["mode"], point["program"]) == ("queries = keys", mode, program)
         ]
         if points:
-            axes.plot(*zip(*points, strict=True), marker="o", color=colour, label=program)
+            axes.plot(*zip(*points, strict=True), marker="o", color=color, label=program)
     layer = row["measured"]["points"][0]["layer"]
     axes.set(xscale="log", yscale="log", xlabel="queries = keys", ylabel=what)
     axes.set_title(f"{layer}, {mode}")

@@ -82,7 +82,7 @@ def read_faults(folder: Path = FAULTS) -> list[Mutant]:
     return [Mutant(**mutant) for table in tables for mutant in table["mutant"]]
 
 
-def tests_of(file: str) -> list[str]:
+def find_tests(file: str) -> list[str]:
     """The tests of a file: its own module, those of its folder, and `MORE_TESTS`."""
     source = Path(file)
     folder = source.parent.as_posix()
@@ -189,7 +189,7 @@ class Trials:
         copy, start = self.copies.get(), time.monotonic()
         try:
             with apply_fault(mutant, copy), (self.folder / "trials.log").open("a") as log:
-                code = run_tests(copy, tests_of(mutant.file), log)
+                code = run_tests(copy, find_tests(mutant.file), log)
         finally:
             self.copies.put(copy)
         if code not in (PASSED, FAILED):
@@ -215,7 +215,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--only", nargs="*", default=[], help="texts of files or faults to try")
     options = parser.parse_args(arguments)
     mutants = select(read_faults(), options.only)
-    selections = sorted({tuple(tests_of(mutant.file)) for mutant in mutants})
+    selections = sorted({tuple(find_tests(mutant.file)) for mutant in mutants})
     with (
         tempfile.TemporaryDirectory(prefix="mutants-") as folder,
         ThreadPoolExecutor(options.jobs) as pool,

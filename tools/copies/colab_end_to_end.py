@@ -49,7 +49,7 @@ NOWHERE = "https://github.com/reader/attention-book"  # git never connects to th
 
 # For `make test`: one chapter with many figures, and one that trains a model. The differences
 # between a copy and its chapter are tested for all copies, without running them.
-TWO = ("mruns-softmax", "heads-that-copy")
+TWO = ("masked-softmax", "heads-that-copy")
 INSTALLED = 2  # how often the same installation is run
 
 COLOUR = re.compile(r"\x1b\[[\d;]*m")

@@ -78,7 +78,7 @@ def server():
     server.server_close()
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 def test_every_link_of_a_page_with_this_books_settings_is_requested(server, tmp_path):
     shutil.copy(ROOT / "_config.yml", tmp_path)
     (tmp_path / "_toc.yml").write_text("format: jb-book\nroot: chapters/first\n")

@@ -8,7 +8,7 @@ import pytest
 
 from tools import ROOT
 from tools.ci import mutants
-from tools.ci.mutants import Mutant, Trials, main, read_faults, tests_of
+from tools.ci.mutants import Mutant, Trials, find_tests, main, read_faults
 
 ALL = read_faults()
 
@@ -26,8 +26,8 @@ def test_each_fault_changes_a_line_that_is_still_there():
 
 def test_each_fault_has_tests_of_its_folder():
     for file in {mutant.file for mutant in ALL}:
-        assert tests_of(file)
-        assert "tests" not in tests_of(file)
+        assert find_tests(file)
+        assert "tests" not in find_tests(file)
 
 
 def test_a_line_that_is_gone_or_occurs_twice_is_refused():

@@ -39,7 +39,7 @@ from tools.copies.leftovers import ADDED
 
 @pytest.fixture
 def chapter():
-    return read(ROOT / "chapters" / "mruns-softmax.ipynb")
+    return read(ROOT / "chapters" / "masked-softmax.ipynb")
 
 
 @pytest.fixture
