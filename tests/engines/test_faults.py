@@ -8,7 +8,7 @@ import pytest
 
 from tests.engines import figures
 from tests.engines.engine import HEIGHT, NARROW, WIDE
-from tests.engines.figures import differ, numbers
+from tests.engines.figures import differ
 from tests.engines.page_report import open_page, use_figures
 from tests.engines.watched_site import PHONE, watched_page
 
@@ -51,12 +51,6 @@ def test_a_page_without_fault_has_no_problem(engine, page):
     assert report.sideways == 0
 
 
-def test_a_figure_that_does_not_start_is_reported(engine, page):
-    empty = "<div data-attnbook-view='figure-0'><p role='status'>gone</p></div>"
-    report = open_page(engine, page(empty), patience=0.1)
-    assert (report.kinds, report.still) == ([], ["gone"])
-
-
 @pytest.mark.parametrize(
     ("body", "problems"),
     [
@@ -73,16 +67,6 @@ def test_an_unresponsive_figure_is_reported(engine, page, monkeypatch, body, pro
     assert report.unresponsive == [f"sum 0 {problem}" for problem in problems]
 
 
-def test_a_slightly_wrong_number_is_reported(engine, page):
-    read = {}
-    for error in ("0", "1e-9", "1e-14"):
-        engine.open(page(VIEW + MOVES.replace("ERROR", error)))
-        read[error] = numbers(engine, 0, seed=3)
-    assert differ(read["0"], read["1e-14"]) == []
-    different = [text.partition(":")[0] for text in differ(read["0"], read["1e-9"])]
-    assert different[:2] == ["0 size at 10", "0 size at 5"]
-
-
 @pytest.mark.parametrize(
     "script",
     [
@@ -97,15 +81,6 @@ def test_a_complaint_is_reported(engine, page, script):
     open_page(engine, page(f"{GOOD}<script>{script}</script>"))
     [complaint] = engine.complaints()
     assert "x" in complaint
-
-
-@pytest.mark.parametrize(("end", "is_ours"), [("<mi>y</mi>", False), ("", True)])
-def test_firefox_may_log_incomplete_markup_if_it_is_complete_by_now(engine, page, end, is_ours):
-    if engine.name != "Firefox":
-        pytest.skip("no other engine logs incomplete markup")
-    engine.open(page(f"<math><munder><mi>x</mi>{end}</munder></math>"))
-    engine.messages.append("warn: Invalid markup: Incorrect number of children for <munder/> tag.")
-    assert bool(engine.complaints()) == is_ours
 
 
 @pytest.mark.parametrize("width", [WIDE, NARROW])

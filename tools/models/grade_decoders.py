@@ -115,7 +115,7 @@ def main() -> int:
         test = lines(part)
         by_chance = chance(test)
         print(
-            f"Heads on {len(test)} lines {'unseen' if part == 'test' else 'made later'}; "
+            f"Heads on {len(test)} lines {'never seen' if part == 'test' else 'drawn later'}; "
             f"by chance: previous {by_chance.previous:.2f}, induction {by_chance.induction:.2f}"
         )
         for name in SEEDS:

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from tests import oracle
-from tools.bench import cases, programs, worker
+from tools.bench import programs, worker
 from tools.bench.cases import Case, Setting, lengths, textbook_additive, textbook_dot
 from tools.bench.programs import PROGRAMS, NotMeasurableError
 
@@ -47,22 +47,6 @@ def test_lengths_average_two_thirds_of_the_keys(batch, keys):
     assert lens.tolist() != sorted(lens.tolist())
 
 
-def test_a_single_example_has_two_thirds_of_the_keys():
-    assert lengths(1, 100).tolist() == [66]
-
-
-def test_no_length_is_zero():
-    # An empty row is NaN in nn.MultiheadAttention.
-    assert lengths(8, 2).min() >= 1
-
-
-def test_two_settings_of_one_case_are_the_same():
-    first, second = setting("additive"), setting("additive")
-    for one, other in zip(first.inputs, second.inputs, strict=True):
-        assert torch.equal(one, other)
-    assert torch.equal(first.layer.W_q.weight, second.layer.W_q.weight)
-
-
 @pytest.mark.parametrize("layer", ["additive", "dot"])
 def test_the_textbook_computes_what_the_oracle_does(layer):
     example = setting(layer)
@@ -88,18 +72,6 @@ def test_each_program_has_the_gradients_of_the_formula_in_float64(layer, name):
     program = example.program(PROGRAMS[layer][name](example))
     worker.check(example, name, program)
     assert len(program()) == 1 + len(example.leaves)
-
-
-def test_training_differentiates_the_parameters_of_the_additive_layer():
-    assert len(setting("additive", "training").leaves) == 3 + 3
-    assert len(setting("dot", "training").leaves) == 3
-
-
-def test_a_step_can_be_repeated():
-    example = setting("additive", "training")
-    step = example.program(PROGRAMS["additive"]["ours"](example))
-    for first, second in zip(step(), step(), strict=True):
-        assert torch.equal(first, second)
 
 
 def zero_hidden(queries, keys, values, _):
@@ -197,11 +169,6 @@ def test_varlen_attention_gets_the_visible_keys(monkeypatch):
     example = Setting(Case("dot", 3, 5, 7, 11, dtype="bfloat16"))
     output = PROGRAMS["dot"]["varlen"](example)(*example.inputs)
     torch.testing.assert_close(output.double(), expected_output(example), atol=0.05, rtol=0.05)
-
-
-def test_every_program_for_a_gpu_alone_is_one_of_the_dot_product():
-    assert set(programs.DOT) > programs.GPU_ONLY
-    assert cases.SHARE == 0.66
 
 
 # Workers

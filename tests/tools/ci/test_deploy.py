@@ -98,19 +98,7 @@ def test_an_archive_without_a_notebook_leaves_the_branch_unchanged(tmp_path, rem
     assert git(remote, "ls-tree", "-r", "--name-only", "colab") == "old.txt"
 
 
-def test_a_push_that_is_refused_fails(tmp_path):
-    archive = pack(tmp_path, **COPIES)
-    with pytest.raises(subprocess.CalledProcessError):
-        deploy.publish_copies(archive, str(tmp_path / "nowhere.git"))
-
-
 def test_the_remote_is_the_repository_itself(monkeypatch):
     monkeypatch.setenv("GITHUB_SERVER_URL", "https://github.com")
     monkeypatch.setenv("GITHUB_REPOSITORY", "someone/book")
     assert deploy.default_remote() == "https://github.com/someone/book"
-
-
-def test_without_a_repository_it_names_the_ways_to_give_one(monkeypatch):
-    monkeypatch.setattr(deploy.repository_address, "repository_address", lambda _root: "")
-    with pytest.raises(ValueError, match="no repository is known: set the remote origin"):
-        deploy.default_remote()

@@ -107,6 +107,7 @@ def test_gradients_are_rounded_as_well(numbers):
     assert torch.allclose(there, gradient())
 
 
+@pytest.mark.weekly
 @pytest.mark.filterwarnings("ignore:flex_attention called without torch")
 def test_flexible_attention_is_rounded_as_well(rng):
     queries, keys, values = torch.randn(3, 1, 2, 5, 7, generator=rng)

@@ -36,10 +36,6 @@ def test_each_check_that_drifted_or_did_not_finish_has_its_section_and_no_other_
     assert text.endswith("https://host.example/someone/book/actions/runs/7")
 
 
-def test_outside_of_ci_the_issue_names_no_run():
-    assert "output:" not in weekly.issue_text({"newest": BAD}, {})
-
-
 def test_a_report_of_many_lines_reaches_the_next_job_unchanged(tmp_path):
     outputs = tmp_path / "outputs"
     weekly.pass_on_report("one\n\nreport=two\n", {"GITHUB_OUTPUT": str(outputs)})

@@ -90,10 +90,6 @@ def named_addresses(text):
     return re.findall(r"\w+://\S*|\bgithub\.(?:com|io)\b|git@\S*", text)
 
 
-def test_there_are_three_workflows():
-    assert set(TEXTS) == {"publish", "test", "weekly"}
-
-
 @each_workflow
 def test_every_action_is_pinned_by_its_commit_and_names_its_version(name):
     assert list(loose_actions(TEXTS[name])) == []

@@ -57,16 +57,6 @@ def test_each_cell_of_the_grid_is_half_its_query_and_half_its_key():
         assert [color for _, color in inside] == ingredients
 
 
-def test_the_keys_of_the_broadcast_begin_with_the_colors_of_the_other_pictures():
-    def key_colors(name: str, start: str) -> list[str]:
-        pairs = labels(picture(name))
-        return [rect.attrib["fill"] for text, rect in pairs if (text.text or "").startswith(start)]
-
-    keys = key_colors("broadcast", "key ")
-    assert len(set(keys)) == 4
-    assert keys[:3] == key_colors("attention-layer", "key")[-3:]
-
-
 def test_the_shapes_of_the_broadcast_are_those_of_the_formula():
     shapes = [text for text in written("broadcast") if text.startswith("(batch")]
     queries, keys, pairs = (shape.strip("()").split(", ") for shape in shapes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.tools.pictures.test_draw import edges, rows, texts
+from tests.tools.pictures.test_draw import rows, texts
 from tools.pictures.block import COLORS, STREAM, TOKENS
 
 
@@ -26,9 +26,3 @@ def test_only_attention_combines_positions():
     for row in parts:
         if row is not combining:
             assert {box.attrib["fill"] for _, box in row} == {*COLORS}
-
-
-def test_each_position_has_its_sum():
-    sums = [box for row in rows("transformer-block") for text, box in row if text == "+"]
-    assert len(sums) == 2 * len(TOKENS)
-    assert max(edges(box)[2] for box in sums) == STREAM

@@ -94,11 +94,3 @@ def test_only_the_block_and_its_scores_share_a_color():
     assert block.color not in {face.color for face in faces() if face.corners[0][0] < MIDDLE}
     named = {text.text: rect.attrib["fill"] for text, rect in labels(picture("blocks"))}
     assert named["in the cache"] == block.color
-
-
-def test_the_description_has_the_sizes_that_are_drawn():
-    front, top, _ = solids(right=MIDDLE)[0]
-    queries, keys = front.counts()
-    about = picture("blocks").findtext(f"{SVG}desc") or ""
-    assert f"{queries} queries × {keys} keys × {top.counts()[0]} hidden units" in about
-    assert f"{queries} × {keys} scores" in about

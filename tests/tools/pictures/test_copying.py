@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from attnbook import DotProductAttention
-from tests.tools.pictures.test_draw import parsed, picture, rows, texts
+from tests.tools.pictures.test_draw import parsed, rows, texts
 
 NAME = "heads-that-copy"
 
@@ -41,10 +41,3 @@ def test_what_comes_next_is_the_symbol_of_the_largest_weight_and_has_its_color()
     [_, (_, chip)] = next(row for row in rows(NAME) if texts(row)[0] == "next")
     weighed = next(row for row in rows(NAME) if texts(row)[0] == "weights")[1 + best][1]
     assert chip.attrib["fill"] == weighed.attrib["fill"]
-
-
-def test_the_description_has_the_text_and_the_next_symbol():
-    about = picture(NAME).findtext("{http://www.w3.org/2000/svg}desc") or ""
-    read = read_rows()
-    assert " ".join(read["text"]) in about
-    assert f"next symbol is {read['next'][0]}" in about

@@ -49,14 +49,6 @@ def test_the_bars_are_the_attention_weights_of_the_layer():
         assert drawn == pytest.approx(weights, abs=2e-4)
 
 
-def test_the_heads_attend_to_different_keys():
-    first, second, third = drawn_weights()
-    assert first[1] > 0.75
-    assert second[0] == pytest.approx(second[3])
-    assert second[0] + second[3] > 0.75
-    assert third == pytest.approx([0.25] * 4)
-
-
 def test_the_query_and_each_key_have_six_numbers_and_give_two_to_every_head():
     wholes = [shapes(CELL, top, top + 30) for top in (30, 110)]
     expected = [SLATE] * 6 + [color for color in KEY_COLORS for _ in range(6)]

@@ -20,7 +20,7 @@ from tests.tools.pictures.test_draw import (
     texts,
 )
 from tools.pictures.arithmetic import format_number
-from tools.pictures.svg_shapes import KEY_COLORS, SLATE
+from tools.pictures.svg_shapes import SLATE
 from tools.pictures.translator import run_step
 
 TEXT, WRITTEN = "9. März 1987", "1987-0"
@@ -76,26 +76,12 @@ def test_the_tool_reads_the_weights_of_the_step_it_draws(step):
     assert run_step()[1] == pytest.approx(step[0], abs=6e-5)
 
 
-def test_the_month_gets_nearly_all_of_the_attention():
-    weights = drawn_weights()
-    assert sum(weights[MONTH]) > 0.99
-    assert min(weights[3:6]) > 10 * max(weights[:3] + weights[7:])
-    assert texts(boxes("0.99 on März")) == ["0.99 on März"]
-
-
 def test_both_rows_spell_the_text_in_the_same_columns_and_colors():
     read, weighed = text_rows()
     assert texts(read) == texts(weighed) == CHARACTERS
     for first, second in zip(read, weighed, strict=True):
         assert first[1].attrib["fill"] == second[1].attrib["fill"]
         assert edges(first[1])[::2] == edges(second[1])[::2]
-
-
-def test_the_letters_of_the_month_have_colors_and_the_others_share_a_grey():
-    colors = [rect.attrib["fill"] for _, rect in text_rows()[0]]
-    assert colors[MONTH] == list(KEY_COLORS)
-    (grey,) = {*colors[:3], *colors[7:]}
-    assert grey not in {*KEY_COLORS, SLATE}
 
 
 def test_each_character_has_a_state_below_it_and_the_decoder_one_as_large():
@@ -116,12 +102,6 @@ def test_each_number_of_the_context_is_mixed_by_the_weights(step):
         assert len({(s.size, s.color) for s in same}) == 1
         total = sum(s.size for s in stripes) / 3
         assert same[0].size / total == pytest.approx(weight, abs=2e-4)
-
-
-def test_the_stripes_of_the_context_have_the_colors_of_the_keys(step):
-    drawn = [c for c, w in zip(text_rows()[1], step[0], strict=True) if round(w, 4)]
-    expected = [rect.attrib["fill"] for _, rect in drawn]
-    assert [s.color for s in shapes(CELL, CONTEXT, DECODER)] == expected * 3
 
 
 def test_the_next_character_is_the_output_of_the_model(step):

@@ -81,11 +81,3 @@ def test_queries_and_keys_are_the_same_five_tokens_in_order():
     assert numbers == list("01234") * 3
     assert queries[:5] == [["0 the"], ["1 cat"], ["2 sat"], ["3 down"], ["4 ."]]
     assert queries[5:] == [["seen", "hidden"]]
-
-
-def test_the_description_names_every_token_and_the_hidden_keys():
-    about = picture("seeing").findtext(f"{SVG}desc") or ""
-    for (name,) in [texts(row) for row in rows("seeing")[3:8]]:
-        assert name in about
-    hidden = [str(i) for i, cell in enumerate(headed()["length 3:"][0]) if "hatch" in cell.fill]
-    assert f"keys {' and '.join(hidden)} are padding" in about
