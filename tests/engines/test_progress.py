@@ -90,7 +90,7 @@ ALIVE = """() => frames_.every(({ contentDocument: page }) => page
 
 def in_frame(script):
     """The same function in one of two frames."""
-    return f"(frame, ...rest) => ({script})(...rest, frames_[frame].contentDocument)"
+    return f"(frame, ...values) => ({script})(...values, frames_[frame].contentDocument)"
 
 
 @pytest.fixture(scope="session")
@@ -130,9 +130,9 @@ def reader(engine):
     assert engine.complaints() == []
 
 
-def start(engine, home, page, stored=None):
+def start(engine, site, page, stored=None):
     """Open a page with this storage."""
-    engine.open(home + page)
+    engine.open(site + page)
     assert until(engine, READY)
     of_the_book = {key: text for key, text in (stored or {}).items() if key.startswith("attnbook")}
     for _ in range(9):
@@ -158,8 +158,8 @@ def reload(engine):
     raise AssertionError("the page does not read what was stored before")
 
 
-def show(engine, home, page):
-    engine.open(home + page)
+def show(engine, site, page):
+    engine.open(site + page)
     assert until(engine, READY)
 
 

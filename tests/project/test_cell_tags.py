@@ -18,7 +18,7 @@ each_chapter = pytest.mark.parametrize("name", CHAPTERS)
 # The part of the contents that a reader reads in 90 minutes.
 FIRST_PART = [page.rpartition("/")[2] for page in short_path()]
 WITHOUT_ACTION = {"Prediction", "CodeTask"}
-LIVE = {*figures.__all__} - WITHOUT_ACTION
+INTERACTIVE = {*figures.__all__} - WITHOUT_ACTION
 
 # Code that teaches: a function, a layer, a training step, an error, a check.
 TEACHES = ast.FunctionDef | ast.ClassDef | ast.Try | ast.While | ast.With
@@ -76,7 +76,7 @@ def test_each_live_figure_of_the_first_part_begins_with_one_action(name):
     count = 0
     for cell in code(name):
         for (figure, *_), call in called(ast.parse(cell.source)):
-            if figure not in LIVE:
+            if figure not in INTERACTIVE:
                 continue
             actions = [ast.literal_eval(it.value) for it in call.keywords if it.arg == "action"]
             assert actions, f"{cell.id}: {figure} has no action"

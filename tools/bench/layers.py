@@ -104,8 +104,8 @@ def settings() -> dict[str, str | None]:
 def environment(tunables: str | None) -> dict[str, str]:
     """The environment of a worker: one thread, and the allocator with these tunables."""
     ours = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "PYTHONPATH": str(PEERS)}
-    rest = {name: text for name, text in os.environ.items() if name != "GLIBC_TUNABLES"}
-    return rest | ours | ({"GLIBC_TUNABLES": tunables} if tunables else {})
+    others = {name: text for name, text in os.environ.items() if name != "GLIBC_TUNABLES"}
+    return others | ours | ({"GLIBC_TUNABLES": tunables} if tunables else {})
 
 
 def measure_case(

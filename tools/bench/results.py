@@ -1,4 +1,4 @@
-"""Where results are kept, with the machine that made them, and what the book shows of them.
+"""Store results with their machine, and write those that the book shows.
 
 Each processor has its own rows: measuring on one never replaces the rows of another, here and in
 the book.
@@ -94,7 +94,7 @@ def write(path: Path, text: str) -> None:
 
 
 def round_numbers(value: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
-    """Keep three digits of each number."""
+    """Round each number to three digits."""
     if isinstance(value, dict):
         return {name: round_numbers(part) for name, part in value.items()}
     if isinstance(value, list):

@@ -2,7 +2,7 @@
 
 python -m tools.ci.run_tests [--full]
 
-The book is built while tests run that do not need it; then its chapters are executed once more and
+The book is built while tests run that do not need it; then its chapters are executed again and
 compared, and two Colab copies run in a clean environment. `tests/schedule.py` orders the tests.
 The output of a part is in `_build/test-logs`, and is printed if the part fails.
 """

@@ -79,7 +79,7 @@ def cell_problems(before: NotebookNode, after: NotebookNode) -> Iterator[str]:
     if before.cell_type != after.cell_type:
         yield f"was {before.cell_type} and is {after.cell_type}"
     elif before.cell_type == "markdown":
-        yield from (f"still has {rest}" for rest in leftovers(after.source))
+        yield from (f"still has {raw}" for raw in leftovers(after.source))
         lost = lost_words(before.source, after.source)
         if lost:
             yield f"lost words, from {lost[0]!r} on"

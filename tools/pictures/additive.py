@@ -137,7 +137,7 @@ def broadcast() -> str:
         + strip(2, end, 396, "= sums", "(batch, queries, keys, hiddens)")
     )
     about = (
-        f"{NUM_QUERIES} projected queries stand as a column and {NUM_KEYS} projected keys as a "
+        f"{NUM_QUERIES} projected queries form a column and {NUM_KEYS} projected keys as a "
         f"row, each a bar of {NUM_HIDDENS} cells. Broadcasting fills the {NUM_QUERIES} × "
         f"{NUM_KEYS} grid between them: each pair's cells are half in its query's colour and half "
         "in its key's. (batch, queries, 1, hiddens) + (batch, 1, keys, hiddens) gives "

@@ -97,10 +97,10 @@ def block() -> str:
         + tokens(end + 50, "′")
     )
     about = (
-        f"The vectors of {join(TOKENS)} come in at the top, and run straight down on the left. "
-        "Beside them, each is normed by itself, attention lets each look at all, and what it "
-        "finds is added to the vectors. Below that, each is normed again and goes through a "
-        "feed-forward by itself, and what that gives is added, too."
+        f"The vectors of {join(TOKENS)} enter at the top, and run straight down on the left. "
+        "Next to them, each is normalized by itself, attention lets each attend to all, and its "
+        "output is added to the vectors. Below that, each is normalized again and goes through a "
+        "feed-forward by itself, whose output is added, too."
     )
     title = "A Transformer block: attention and feed-forward each add to a stream of vectors"
     return svg("transformer-block", (WIDTH, int(end + 80)), title, about, body)

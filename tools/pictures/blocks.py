@@ -158,7 +158,7 @@ def block_by_block() -> str:
 def blocks() -> str:
     """Draw all hidden units of the formula, and next to them one block."""
     about = (
-        f"On the left a slab of {QUERIES} queries × {KEYS} keys × {HIDDENS} hidden units stands in "
+        f"On the left a slab of {QUERIES} queries × {KEYS} keys × {HIDDENS} hidden units is in "
         "memory; tanh makes a second one of the same size; a weighted sum leaves a grid "
         f"of {QUERIES} × {KEYS} scores. On the right only one block does, the hidden units of one "
         "query: tanh and the weighted sum make it one row of the scores, and the next block takes "

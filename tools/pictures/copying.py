@@ -96,10 +96,10 @@ def copying() -> str:
     spelled = " ".join(TEXT)
     others = sorted({format_number(w, 2) for i, w in enumerate(WEIGHTS) if i != FOUND})
     about = (
-        f"Two layers read {spelled}. In layer 0 every position notes the symbol before it, and "
-        f"keeps its own. In layer 1 the last {ASKS} asks who has {ASKS} before itself. The {NEXT} "
-        f"has: its weight is {format_number(WEIGHTS[FOUND], 2)}, that of each other position "
-        f"{join(others)}. So the next symbol is {NEXT}."
+        f"Two layers read {spelled}. In layer 0 every position stores the symbol before it, and "
+        f"its own. In layer 1 the query of the last {ASKS} fits positions with {ASKS} before them. "
+        f"The {NEXT} has it: its weight is {format_number(WEIGHTS[FOUND], 2)}, that of each other "
+        f"position {join(others)}. So the next symbol is {NEXT}."
     )
     title = "Two layers find what comes next in a text that repeats"
     return svg("heads-that-copy", (WIDTH, 306), title, about, body)

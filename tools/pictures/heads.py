@@ -55,8 +55,8 @@ def cells(x: float, y: float, count: int, width: float, color: str) -> str:
 def keys(centre: float, y: float, step: float, count: int) -> str:
     """Draw `count` numbers of every key, a key every `step` units around `centre`."""
     begin = centre - step * len(KEYS) / 2 + (step - THIN * count) / 2
-    places = zip(starts(begin, [step] * len(KEYS)), KEY_COLORS, strict=True)
-    return "".join(cells(x, y, count, THIN, color) for x, color in places)
+    lefts = zip(starts(begin, [step] * len(KEYS)), KEY_COLORS, strict=True)
+    return "".join(cells(x, y, count, THIN, color) for x, color in lefts)
 
 
 def whole_vectors(y: float) -> str:
@@ -155,6 +155,6 @@ def heads() -> str:
         f"its {SHARE} numbers of the output. Merged end to end and mixed by W_o, all "
         f"{HEADS * SHARE} leave as the output."
     )
-    title = "Several heads look at the same keys, each in its own way"
+    title = "Several heads attend to the same keys, each with its own weights"
     body = entry() + "".join(head(index) for index in range(HEADS)) + leaving()
     return svg("heads", (WIDTH, 628), title, about, body)

@@ -166,7 +166,7 @@ def describe(output: str, weights: list[float]) -> str:
     return (
         f"An encoder reads “{TEXT}”, the characters {spelled}, and leaves a state for each: the "
         f"keys and values. The decoder has written {' '.join(output[:STEP])} and asks them with "
-        "its own state, the query, for what comes next. The attention weights stand as bars over "
+        "its own state, the query, for what comes next. The attention weights are bars over "
         f"the characters: {each}, together {on_month(weights)} on {MONTH}, and next to nothing on "
         "the others. By these weights the states are pooled into the context. From the context, "
         f"its state and the {output[STEP - 1]} written last, the decoder makes its next state and "

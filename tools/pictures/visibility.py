@@ -86,7 +86,7 @@ def seeing() -> str:
         f"Three grids of the queries {tokens} (rows) and the same tokens as keys (columns). In the "
         f"first every query sees all keys. In the second the length is {LENGTH}: keys "
         f"{join(padding)} are padding, hidden from every query. In the third, causal attention, "
-        "each query sees the keys up to its own place; the later ones are hidden."
+        "each query sees the keys up to its own position; the later ones are hidden."
     )
     title = "Who sees whom: everyone, without padding, without the future"
     return svg("seeing", (WIDTH, bottom + HEIGHT + 2), title, about, body)

@@ -33,13 +33,13 @@ def tagged(tag):
     return nbformat.from_dict({"tags": [tag]})
 
 
-def book_with(folder, *cells, listed=True):
+def book_with(folder, *cells, in_contents=True):
     """Write a book of one chapter; gives the chapter's path."""
     (folder / "chapters").mkdir(parents=True)
     (folder / "chapters" / "first.md").write_text("# First\n")
     (folder / "_toc.yml").write_text(
         "format: jb-book\nroot: chapters/first\n"
-        + ("chapters:\n  - file: chapters/second\n" if listed else "")
+        + ("chapters:\n  - file: chapters/second\n" if in_contents else "")
     )
     path = folder / "chapters" / "second.ipynb"
     notebook = nbformat.v4.new_notebook(cells=list(cells))
@@ -92,7 +92,7 @@ def test_a_check_names_the_cell_and_what_is_wrong(tmp_path, cell, sentence):
 
 
 def test_a_notebook_missing_from_the_table_of_contents_is_named(tmp_path):
-    book_with(tmp_path, code("1"), listed=False)
+    book_with(tmp_path, code("1"), in_contents=False)
 
     assert "chapters/second.ipynb: is missing from _toc.yml" in problems_in(tmp_path)
 

@@ -6,7 +6,7 @@ from tools.copies.leftovers import leftovers, lost_words
 
 
 @pytest.mark.parametrize(
-    "rest",
+    "text",
     [
         "a {term}`query`",
         "a {note} b",
@@ -19,8 +19,8 @@ from tools.copies.leftovers import leftovers, lost_words
         "![a](../img/lookup.svg)",
     ],
 )
-def test_raw_myst_is_reported(rest):
-    assert list(leftovers(rest))
+def test_raw_myst_is_reported(text):
+    assert list(leftovers(text))
 
 
 @pytest.mark.parametrize("fine", ["`{term}`", "```\n:::\n```", "$a_{i}$", "[a](https://b.org)"])

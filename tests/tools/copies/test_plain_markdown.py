@@ -40,7 +40,7 @@ PIECES = {
         "1. one\n\n   <details open>\n   <summary><code>x</code></summary>\n\n"
         "   two\n\n   </details>\n\n2. three",
     ),
-    "a note is a quotation that says what it is": (
+    "a note is a quotation that begins with its kind": (
         ":::{note}\nA *query*.\n\n- b\n:::",
         "> **Note**\n>\n> A *query*.\n>\n> - b",
     ),
