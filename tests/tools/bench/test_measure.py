@@ -391,7 +391,7 @@ def test_a_growth_row_measures_both_axes_in_both_modes(workers):
     assert len(row["exponents"]) == 2 * 2 * len(layers.GROWING)
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 def test_a_real_worker_gives_results():
     case = replace(CASES["dot-medium"], batch=2, queries=3, keys=5)
     found = layers.measure_case(case, ["textbook", "sdpa"], KEEP_MEMORY)

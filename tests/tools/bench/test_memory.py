@@ -59,7 +59,7 @@ def test_the_backward_pass_is_counted():
 
 
 @needs_linux
-@pytest.mark.slow
+@pytest.mark.weekly
 def test_a_fresh_process_grows_by_a_known_block():
     code = (
         "import torch; from tools.bench.memory import resident;"

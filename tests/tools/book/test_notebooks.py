@@ -75,6 +75,7 @@ def test_a_clean_chapter_passes_every_check(tmp_path, cell):
         (code("1", metadata=tagged("raises-exception")), "raised none"),
         (code("w()", outputs=[stream("UserWarning: no\n", "stderr")]), "UserWarning: no"),
         (code("1", metadata=tagged("nbval-ignore-output")), "nbval-ignore-output"),
+        (code("1", metadata=tagged("NBVAL_SKIP")), "NBVAL_SKIP"),
         (code("def masked_softmax(scores):\n    pass"), "defines masked_softmax again"),
         (code("class AdditiveAttention:\n    pass"), "defines AdditiveAttention again"),
         (code("from time import perf_counter"), "reads a clock (time)"),

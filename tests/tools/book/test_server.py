@@ -63,6 +63,7 @@ def test_other_files_are_served_unchanged_and_missing_pages_are_not_found(server
 def test_the_finished_book_is_served_without_a_script(tmp_path):
     (tmp_path / "index.html").write_text(PAGE, "utf-8")
     server = start_server(tmp_path)
+    assert server.server_address[0] == "127.0.0.1"  # no other machine can connect
     assert request(server, "/index.html")[0] == PAGE
     server.shutdown()
     server.server_close()

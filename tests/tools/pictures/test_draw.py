@@ -5,8 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 import re
-import subprocess
-import sys
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -14,6 +12,7 @@ from typing import NamedTuple
 import pytest
 
 from tools import ROOT
+from tools.pictures import draw
 from tools.pictures.arithmetic import format_number
 
 DRAWN = (
@@ -164,7 +163,7 @@ def are_apart(first: Bounds, second: Bounds) -> bool:
 
 
 def test_drawing_again_gives_the_same_bytes(tmp_path):
-    subprocess.run([sys.executable, "-m", "tools.pictures.draw", tmp_path], cwd=ROOT, check=True)
+    draw.main(tmp_path)
     drawn = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     assert drawn == {f"{name}.svg": (ROOT / "img" / f"{name}.svg").read_bytes() for name in DRAWN}
 
