@@ -225,6 +225,10 @@ def test_a_single_row_is_added_to_the_results_of_its_processor_in_the_book(resul
     measure.main(["--store"])
     assert [*read_book_results(results_file)["abacus"]["rows"]] == ["dot-large"]
     assert len(read_book_results(results_file)["abacus"]["points"]) == 8
+    results_file.unlink()
+    measure.store("dot-medium", LAYER_ROW)
+    measure.main(["--store"])
+    assert [*read_book_results(results_file)["abacus"]["rows"]] == ["dot-large", "dot-medium"]
 
 
 def test_rows_of_the_book_are_printed_next_to_those_measured_here():
@@ -234,6 +238,9 @@ def test_rows_of_the_book_are_printed_next_to_those_measured_here():
     ours = "dot-large, neutral, inference, ours, on"
     assert f"{ours} abacus: 3.00 times as fast (2.00 to 4.00), 1.23 ms, 3.0 MiB" in texts
     assert f"{ours} quipu: 3.00 times as fast (2.00 to 4.00), 3.0 MiB" in texts
+    assert results.side_by_side("dot-large", here, here | {"abacus": book["quipu"]}) == (
+        results.side_by_side("dot-large", here, {})
+    )
 
 
 def test_the_stored_points_are_small_and_complete():

@@ -189,6 +189,12 @@ def test_one_issue_is_opened_updated_and_closed(github):
     assert issues(github)["12"]["state"] == "closed"
 
 
+def test_of_several_open_issues_the_first_is_updated(github):
+    both = {number: {"title": weekly.TITLE} for number in ("9", "10")}
+    github.write_text(json.dumps({"has_issues": True, "issues": both, "asked": []}))
+    assert weekly.update_issue("new") == "Issue 9 was updated."
+
+
 def test_a_repository_without_issues_is_unchanged(github):
     github.write_text(json.dumps({"has_issues": False, "issues": {}, "asked": []}))
     assert weekly.update_issue("first") == "This repository has no issues, so none was opened."
