@@ -1,4 +1,4 @@
-"""What makes the book; to read it, or to use attnbook, nothing here is needed."""
+"""Tools that build, test and publish the book; attnbook does not need them."""
 
 from pathlib import Path
 

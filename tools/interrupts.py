@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM end our programs in the same orderly way, however they were started."""
+"""Clean up after Ctrl-C and after SIGTERM, however a program was started."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ INTERRUPTED, TERMINATED = 128 + signal.SIGINT, 128 + signal.SIGTERM
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM arrived: what cleans up after Ctrl-C cleans up after it, too."""
+    """SIGTERM arrived; code that cleans up after Ctrl-C also cleans up after it."""
 
 
 def status(interrupt: KeyboardInterrupt) -> int:
-    """The exit status of a program that this ended, as a shell gives it."""
+    """The exit status of an interrupted program, by the convention of shells."""
     return TERMINATED if isinstance(interrupt, Terminated) else INTERRUPTED
 
 

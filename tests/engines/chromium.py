@@ -1,4 +1,4 @@
-"""Chromium, with which the others are compared."""
+"""Chromium, with which the other engines are compared."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Chromium:
         self.tab.goto(url)
 
     def evaluate(self, function: str, *arguments: Any) -> Any:
-        return self.tab.evaluate(f"given => ({function})(...given)", list(arguments))
+        return self.tab.evaluate(f"values => ({function})(...values)", list(arguments))
 
     def reload(self) -> None:
         self.tab.reload()
@@ -35,7 +35,7 @@ class Chromium:
         self.tab.keyboard.type(text)
 
     def complaints(self) -> list[str]:
-        return list(self.evaluate("() => window.complaints"))  # of a page that watches itself
+        return list(self.evaluate("() => window.complaints"))  # of a page of a watched site
 
     def close(self) -> None:
         self.context.close()

@@ -1,19 +1,23 @@
-"""One Firefox, one WebKit and one Chromium, and what each of them sees of the built book."""
+"""One Firefox, one WebKit and one Chromium, and the reports of the pages that they open."""
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable
 from functools import cache
 from typing import NamedTuple
 
 import pytest
 
+from attnbook import figures
 from tests.browsing import PAGES, PICTURES
 from tests.engines import firefox, webkit
 from tests.engines.chromium import Chromium
-from tests.engines.engine import NARROW, Engine, choose
-from tests.engines.looking import Look, looked, moved, touched
-from tests.engines.watching import watched_copy
+from tests.engines.engine import NARROW, Engine, choose_scheme
+from tests.engines.page_report import PageReport, open_page, read_figures, use_figures
+from tests.engines.watched_site import watched_copy
+from tests.sampling import covering
+from tools import ROOT
 
 OTHERS = {
     "firefox": (
@@ -28,49 +32,67 @@ OTHERS = {
         "`apt-get install webkit2gtk-driver xvfb`.",
     ),
 }
-# Of the pages without figures, the glossary and the search are enough.
+# Pages without figures, of which the glossary and the search are enough.
 LEFT_OUT = [
     f"chapters/{name}"
     for name in ("summary", "mask-table", "api", "bibliography", "teaching", "your-progress")
 ]
 
 
-class Reading(NamedTuple):
-    """A page as one engine opens it, wide and then narrow: light or dark."""
+class View(NamedTuple):
+    """A page that one engine opens, wide and then narrow, in a light or a dark scheme."""
 
     page: str
     scheme: str
 
 
-def readings(*, full: bool) -> list[tuple[str, Reading]]:
-    """Each page in one engine, the next one in the other, half of each light; or each in both.
+def pages_with_every_figure(pages: list[str]) -> list[str]:
+    """A few of these pages: together they have figures of all kinds, and one has none."""
+    files = [ROOT / f"{page}.ipynb" for page in pages]
+    texts = [file.read_text("utf-8") if file.exists() else "" for file in files]
+    names = [tuple(n for n in figures.__all__ if f"{n}(" in text) or ("none",) for text in texts]
+    return [pages[i] for i in covering(names, budget=1, seed=0)]
 
-    What is light in one engine is dark in the other.
+
+def list_views(*, full: bool) -> list[tuple[str, View]]:
+    """Each page in both engines, or a few pages in one engine each, in turn.
+
+    A page is light in one engine and dark in the other, and so is every other page of an engine.
     """
     pages = [page for page in PAGES if page not in LEFT_OUT]
+    opened = pages if full else pages_with_every_figure(pages)
     return [
-        (engine, Reading(page, ("light", "dark")[(place // 2 + turn) % 2]))
+        (engine, View(page, ("light", "dark")[(i // 2 + turn) % 2]))
         for turn, engine in enumerate(OTHERS)
-        for place, page in enumerate(pages)
-        if full or place % 2 == turn
+        for i, page in enumerate(opened)
+        if full or i % 2 == turn
     ]
 
 
 def pytest_generate_tests(metafunc):
-    if "reading" in metafunc.fixturenames:
+    if "view" in metafunc.fixturenames:
         # Of the session, or pytest would start the browser for each test.
-        all_of_them = readings(full=metafunc.config.getoption("--full"))
-        ids = ["-".join([engine, *reading]) for engine, reading in all_of_them]
+        views = list_views(full=metafunc.config.getoption("--full"))
+        ids = ["-".join([engine, *view]) for engine, view in views]
         metafunc.parametrize(
-            ("engine", "reading"), all_of_them, ids=ids, indirect=["engine"], scope="session"
+            ("engine", "view"), views, ids=ids, indirect=["engine"], scope="session"
         )
     elif "engine" in metafunc.fixturenames:
-        names = getattr(metafunc.module, "ENGINES", OTHERS)
+        names = [*getattr(metafunc.module, "ENGINES", OTHERS)]
+        if "one_engine" in metafunc.fixturenames:
+            turn = zlib.crc32(metafunc.function.__name__.encode()) % len(names)
+            others = {*names} - {names[turn]}
+            names = [pytest.param(n, marks=pytest.mark.weekly) if n in others else n for n in names]
         metafunc.parametrize("engine", names, indirect=True, scope="session")
 
 
+@pytest.fixture
+def one_engine():
+    """Marks a test that depends little on the engine: without `--full`, it runs in one of them."""
+
+
 def pytest_terminal_summary(terminalreporter):
-    """Say once what was left out, and how to have it."""
+    """Print once which engine is missing, and how to install it."""
     skipped = {str(report.longrepr) for report in terminalreporter.stats.get("skipped", [])}
     for _, _, sentence in OTHERS.values():
         if any(sentence in why for why in skipped):
@@ -83,13 +105,13 @@ def watched(site, tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def watched_home(serve, watched):
+def watched_url(serve, watched):
     return serve(watched)
 
 
 @pytest.fixture(scope="session")
 def engine(request, tmp_path_factory):
-    """Each engine that this machine has; Chromium only where a module's `ENGINES` names it."""
+    """Each installed engine; Chromium only if a module's `ENGINES` names it."""
     if request.param == "chromium":
         chromium = Chromium(request.getfixturevalue("browser"))
         yield chromium
@@ -104,33 +126,33 @@ def engine(request, tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def in_chromium(browser, watched_home) -> Callable[[str], Look]:
-    """A function that gives what figures of a page show in Chromium."""
+def in_chromium(browser, watched_url) -> Callable[[str], PageReport]:
+    """A function that reports the figures of a page in Chromium."""
     chromium = Chromium(browser)
-    yield cache(lambda page: moved(chromium, f"{watched_home}{page}.html"))
+    yield cache(lambda page: read_figures(chromium, f"{watched_url}{page}.html"))
     chromium.close()
 
 
 @pytest.fixture(scope="session")
-def see(request, watched_home) -> Callable[[Engine, Reading], Look]:
-    """A function that opens a page in an engine, does what a reader does, and makes it narrow."""
-    keep = request.config.getoption("--pictures")
+def visit_page(request, watched_url) -> Callable[[Engine, View], PageReport]:
+    """A function that opens a page, does what a reader does, and then opens it narrow."""
+    keep_pictures = request.config.getoption("--pictures")
 
     @cache
-    def go(engine: Engine, reading: Reading) -> Look:
-        page, scheme = reading
-        choose(engine, watched_home, scheme)
-        url = f"{watched_home}{page}.html"
-        look = touched(engine, url)
-        narrow = looked(engine, url, NARROW)
-        look.still += narrow.still
-        look.complaints += engine.complaints()
+    def go(engine: Engine, view: View) -> PageReport:
+        page, scheme = view
+        choose_scheme(engine, watched_url, scheme)
+        url = f"{watched_url}{page}.html"
+        report = use_figures(engine, url)
+        narrow = open_page(engine, url, NARROW)
+        report.still += narrow.still
+        report.complaints += engine.complaints()
         if narrow.sideways > 0:
-            look.sideways, look.overflow = narrow.sideways, narrow.overflow
-        if keep:
+            report.sideways, report.overflow = narrow.sideways, narrow.overflow
+        if keep_pictures:
             PICTURES.mkdir(parents=True, exist_ok=True)
             file = f"{engine.name}-{page.rpartition('/')[2]}-{NARROW}-{scheme}.png"
-            (PICTURES / file.lower()).write_bytes(engine.picture())
-        return look
+            (PICTURES / file.lower()).write_bytes(engine.screenshot())
+        return report
 
     return go

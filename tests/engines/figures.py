@@ -1,4 +1,4 @@
-"""What to do with a figure, whatever it shows: read it, move it, touch it."""
+"""Use a figure of any kind: read its numbers, move its sliders, press keys, click."""
 
 from __future__ import annotations
 
@@ -8,49 +8,49 @@ from typing import Any
 
 from tests.engines.engine import Engine, until
 
-ANSWER = 10  # seconds until a control is said not to answer
-MET = 2  # seconds until a click is said to have gone elsewhere
+ANSWER = 10  # seconds until a figure counts as unresponsive
+MET = 2  # seconds until a click counts as missed
 
-# What each of the functions below can use.
+# JavaScript that each of the functions below can use.
 TOOLS = """
 const figures = () => [...document.querySelectorAll('figure[data-attnbook-figure]')];
-const shown = (e) => e.checkVisibility({ visibilityProperty: true }) && !e.disabled;
-const all = (figure, what) => [...figure.querySelectorAll(what)].filter(shown);
+const isUsable = (e) => e.checkVisibility({ visibilityProperty: true }) && !e.disabled;
+const all = (figure, what) => [...figure.querySelectorAll(what)].filter(isUsable);
 const sliders = (figure) => all(figure, 'input[type=range]');
 const kind = (figure) => figure.dataset.attnbookFigure;
 const words = (figure) => figure.textContent.replace(/\\s+/g, ' ').trim();
-// A slider moves by itself, whoever hears of it: there only what the figure does is an answer.
+// A slider always changes its own value, so only other changes of the figure count.
 const state = (figure) => figure.outerHTML + (sliders(figure).length ? ''
     : [...figure.querySelectorAll('input')].map(e => e.value));
-// Options of a prediction, the right one last: after it there is nothing left to choose.
+// Options of a prediction, the right one last: after it nothing can be chosen.
 const options = (figure) => {
-    const known = JSON.parse(document.querySelector('script.attnbook-state')?.textContent ?? '{}');
-    const own = known[figure.closest('[data-attnbook-view]').dataset.attnbookView];
+    const stored = JSON.parse(document.querySelector('script.attnbook-state')?.textContent ?? '{}');
+    const own = stored[figure.closest('[data-attnbook-view]').dataset.attnbookView];
     const right = own?.options?.indexOf(own.right);
-    const found = [...figure.querySelectorAll('.option')];
-    return [...found.filter((_, i) => i !== right), ...found.filter((_, i) => i === right)];
+    const all = [...figure.querySelectorAll('.option')];
+    return [...all.filter((_, i) => i !== right), ...all.filter((_, i) => i === right)];
 };
 """
 
 
 def using(body: str) -> str:
-    """A function of the page that knows the tools."""
-    return f"async (...given) => {{ {TOOLS} return ({body})(...given); }}"
+    """A function of JavaScript that can use the tools."""
+    return f"async (...values) => {{ {TOOLS} return ({body})(...values); }}"
 
 
 KINDS = using("() => figures().map(kind)")
-# In each place of the page stands a figure, or why it stands still.
+# Each view has a figure, or the reason why the figure did not start.
 MOUNTED = using("""() => {
-    const places = [...document.querySelectorAll('[data-attnbook-view]')];
-    return places.every(e => e.querySelector('figure, :scope > [role=status]'));
+    const views = [...document.querySelectorAll('[data-attnbook-view]')];
+    return views.every(e => e.querySelector('figure, :scope > [role=status]'));
 }""")
 STILL = """() => [...document.querySelectorAll('[data-attnbook-view] > [role=status]')]
     .map(e => e.textContent)"""
 
-# Numbers of a figure with each slider at some places, the others at rest. What a model of the page
-# writes is painted in a microtask.
-NUMBERS = using("""async (place, parts) => {
-    const figure = figures()[place], found = {};
+# Numbers of a figure with one slider at some positions and the others at their start. The output of
+# a model on the page is painted in a microtask.
+NUMBERS = using("""async (index, parts) => {
+    const figure = figures()[index], found = {};
     const read = () => ({
         cells: [...figure.querySelectorAll('[data-value]')].map(e => e.dataset.value),
         texts: [...figure.querySelectorAll('[aria-valuetext]')].map(
@@ -75,71 +75,71 @@ NUMBERS = using("""async (place, parts) => {
 }""")
 
 
-def places(seed: int, drawn: int = 2) -> list[float]:
-    """Where a slider is looked at, as parts of its way: ends, middle and some that are drawn."""
+def slider_positions(seed: int, drawn: int = 2) -> list[float]:
+    """Positions of a slider as fractions: both ends, the middle and some random ones."""
     draw = Random(seed)  # noqa: S311 - nothing secret
     return [0, 1, 0.5, *(draw.random() for _ in range(drawn))]
 
 
-def numbers(engine: Engine, place: int, seed: int) -> dict[str, Any]:
-    """What a figure shows wherever its sliders are looked at, by slider and place."""
-    return dict(engine.evaluate(NUMBERS, place, places(seed)))
+def numbers(engine: Engine, index: int, seed: int) -> dict[str, Any]:
+    """The numbers that a figure shows, by slider and position."""
+    return dict(engine.evaluate(NUMBERS, index, slider_positions(seed)))
 
 
 CLOSE = 1e-12  # relative
 
 
 def differ(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
-    """Where two engines do not show the same."""
+    """The differences between the numbers of two engines."""
     if [*one] != [*other]:
-        return [f"other places: {[*one]} and {[*other]}"]
+        return [f"other sliders: {[*one]} and {[*other]}"]
     wrong = []
-    for place, read in one.items():
-        beside = other[place]
-        if read["texts"] != beside["texts"]:
-            wrong.append(f"{place}: {read['texts']} and {beside['texts']}")
-        pairs = [*zip(read["cells"], beside["cells"], strict=False)]
+    for slider, read in one.items():
+        theirs = other[slider]
+        if read["texts"] != theirs["texts"]:
+            wrong.append(f"{slider}: {read['texts']} and {theirs['texts']}")
+        pairs = [*zip(read["cells"], theirs["cells"], strict=False)]
         far = [pair for pair in pairs if not near(*pair)]
-        if len(read["cells"]) != len(beside["cells"]) or far:
-            wrong.append(f"{place}: {far[:3]} of {len(read['cells'])}, {len(beside['cells'])}")
+        if len(read["cells"]) != len(theirs["cells"]) or far:
+            wrong.append(f"{slider}: {far[:3]} of {len(read['cells'])}, {len(theirs['cells'])}")
     return wrong
 
 
 def near(one: str, other: str) -> bool:
-    """Whether two numbers, as they are written, are as good as equal; NaN and words must be."""
+    """Whether two written numbers are nearly equal; NaN and words must be equal."""
     try:
         return one == other or math.isclose(float(one), float(other), rel_tol=CLOSE)
     except ValueError:
         return False
 
 
-# Which control stands for a figure. What a key chose is not chosen again by the pointer.
-TARGET = using("""(place, by) => {
-    const figure = figures()[place];
+# The control that is used for a figure. The pointer does not choose the option of the key again.
+TARGET = using("""(index, by) => {
+    const figure = figures()[index];
     if (kind(figure) === 'code') return by === 'key'
         ? all(figure, '.cm-content, textarea')[0] : all(figure, '.run')[0];
-    const slider = sliders(figure).find(each => each.checkVisibility()); // one is for phones
+    const slider = sliders(figure).find(each => each.checkVisibility()); // not that for phones
     if (slider) return slider;
     const choices = options(figure), others = all(figure, 'input, select, button');
     return by === 'key' ? choices[0] ?? others[0] : choices[1] ?? others.at(-1);
 }""")
-FOCUS = using(f"""async (place) => {{
-    const target = await ({TARGET})(place, 'key');
+FOCUS = using(f"""async (index) => {{
+    const target = await ({TARGET})(index, 'key');
     target?.focus();
-    if (!target || target.localName === 'textarea') return false; // an editor takes its place
-    window.before = state(figures()[place]);
+    if (!target || target.localName === 'textarea') return false; // an editor replaces it
+    window.before = state(figures()[index]);
     const high = +target.value >= +target.max;
     return {{ kind: target.type === 'range' ? 'range' : target.localName, high }};
 }}""")
-# A place on the control that nothing lies upon, once it no longer moves; of a slider, one where
-# its handle is not.
-AIM = using(f"""async (place) => {{
-    const target = await ({TARGET})(place, 'pointer');
+# A point on the control that nothing covers, once the control no longer moves; on a slider, away
+# from its handle.
+AIM = using(f"""async (index) => {{
+    const target = await ({TARGET})(index, 'pointer');
     if (!target) return null;
     target.scrollIntoView({{ block: 'center', behavior: 'instant' }});
     const box = target.getBoundingClientRect();
-    const full = (target.value - target.min) / (target.max - target.min);
-    const part = target.type !== 'range' || full < 0.5 ? 0.75 : 0.25;
+    const fraction = (target.value - target.min) / (target.max - target.min);
+    const part = target.type !== 'range' || fraction < 0.5 ? 0.75 : 0.25;
     const upright = box.height > box.width; // then its high end is above
     const [x, y] = upright ? [box.left + box.width / 2, box.top + (1 - part) * box.height]
         : [box.left + part * box.width, box.top + box.height / 2];
@@ -150,39 +150,41 @@ AIM = using(f"""async (place) => {{
     target.addEventListener('click', () => {{ window.met = true; }}, {{ once: true }});
     return now.top === box.top && target.contains(there) && [x, y];
 }}""")
-REMEMBER = using("(place) => { window.before = state(figures()[place]); }")
-ANSWERED = using("(place) => state(figures()[place]) !== before")
+REMEMBER = using("(index) => { window.before = state(figures()[index]); }")
+ANSWERED = using("(index) => state(figures()[index]) !== before")
 
 
-def deaf_to_key(engine: Engine, place: int) -> str:
-    """What is wrong with how a figure answers a key, if anything is."""
-    focused = until(engine, FOCUS, place, patience=ANSWER)
+def find_key_problem(engine: Engine, index: int) -> str:
+    """The problem of a figure with a key, or an empty text."""
+    focused = until(engine, FOCUS, index, patience=ANSWER)
     if not focused:
         return "has no control"
     by_kind = {"range": "ArrowLeft" if focused["high"] else "ArrowRight", "button": "Enter"}
     engine.press(by_kind.get(focused["kind"], "1"))
-    return "" if until(engine, ANSWERED, place, patience=ANSWER) else "does not answer a key"
+    return "" if until(engine, ANSWERED, index, patience=ANSWER) else "does not respond to a key"
 
 
-def pointed(engine: Engine, place: int) -> bool:
-    """Click on a figure's control, again where it moved away meanwhile; whether it was met."""
+def click_control(engine: Engine, index: int) -> bool:
+    """Click on a figure's control, again if it moved meanwhile; whether the click reached it."""
     for _ in range(3):
-        aim = until(engine, AIM, place, patience=ANSWER)
+        aim = until(engine, AIM, index, patience=ANSWER)
         if not aim:
             break
-        engine.point(*aim)
+        engine.click(*aim)
         if until(engine, "() => met", patience=MET):
             return True
     return False
 
 
-def deaf_to_pointer(engine: Engine, place: int) -> str:
-    """What is wrong with how a figure answers the pointer, if anything is."""
-    if not until(engine, AIM, place, patience=ANSWER):
+def find_pointer_problem(engine: Engine, index: int) -> str:
+    """The problem of a figure with the pointer, or an empty text."""
+    if not until(engine, AIM, index, patience=ANSWER):
         return "has no control that can be reached"
-    # Once, before all clicks: on a busy machine a click may come only when the next one is aimed,
-    # and what it changed would be taken for what was there before.
-    engine.evaluate(REMEMBER, place)
-    if not pointed(engine, place):
+    # Once, before all clicks: on a busy machine a click may arrive only during the next attempt,
+    # whose state before it would then contain the change.
+    engine.evaluate(REMEMBER, index)
+    if not click_control(engine, index):
         return "has no control that can be reached"
-    return "" if until(engine, ANSWERED, place, patience=ANSWER) else "does not answer the pointer"
+    return (
+        "" if until(engine, ANSWERED, index, patience=ANSWER) else "does not respond to the pointer"
+    )

@@ -1,4 +1,4 @@
-"""Firefox over WebDriver BiDi, which it speaks itself: no program stands between."""
+"""Firefox over WebDriver BiDi, which it supports without a driver."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from typing import Any
 
 import websocket
 
-from tests.engines.engine import HEIGHT, PATIENCE, WIDE, Hand
+from tests.engines.engine import HEIGHT, PATIENCE, WIDE, WebDriverActions
 
 PROGRAMS = ("firefox-esr", "firefox")
-# Nothing is asked of other hosts; 0 is dark.
+# No requests to other hosts; 0 is dark.
 PREFERENCES = {
     "app.normandy.enabled": False,
     "app.update.auto": False,
@@ -37,42 +37,42 @@ PREFERENCES = {
     "toolkit.telemetry.enabled": False,
     "ui.prefersReducedMotion": 1,
 }
-# Firefox's own message about a formula's element, and how many children each must have.
+# Firefox's message about an element of a formula, and how many children each must have.
 IN_PIECES = re.compile(r"Invalid markup: Incorrect number of children for <(m\w+)/> tag")
 CHILDREN = {"mfrac": 2, "mroot": 2, "msub": 2, "msup": 2, "munder": 2, "mover": 2}
 CHILDREN |= {"msubsup": 3, "munderover": 3}
 IS_WHOLE = """(tag, count) =>
     [...document.getElementsByTagName(tag)].every(e => e.children.length === count)"""
-# The page is the one that was asked for; one that is to be reloaded is marked.
+# The page is the requested one, and not the marked one that is being reloaded.
 ARRIVED = "url => !window.isBefore && location.href.split('#')[0] === url.split('#')[0]"
 LOADED = f"""url => ({ARRIVED})(url) && document.readyState === 'complete'
     && performance.getEntriesByType('navigation').every(it => it.loadEventEnd > 0)"""
 MARK = "() => { window.isBefore = true; return location.href; }"
-LOST = 10  # seconds until a page is asked for again that has not even begun to come
-LONGEST = 120  # seconds until a page is said not to have loaded, or Firefox not to answer
+LOST = 10  # seconds until a page that has not begun to load is requested again
+LONGEST = 120  # seconds until loading a page or waiting for Firefox fails
 LISTENING = "WebDriver BiDi listening on "
-TOLD = ["log.entryAdded", "network.fetchError"]
+EVENTS = ["log.entryAdded", "network.fetchError"]
 
 
 def installed() -> str | None:
-    """Where it is, if it is there."""
+    """The path of Firefox, if it is installed."""
     return next(filter(None, map(shutil.which, PROGRAMS)), None)
 
 
 @contextmanager
 def running(command: list[str]) -> Iterator[str]:
-    """Where a Firefox listens that this command starts."""
+    """Start a Firefox; gives the address of its WebDriver BiDi."""
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, **quiet) as process:
         try:
-            said = process.stderr
-            yield next(line.partition(LISTENING)[2].strip() for line in said if LISTENING in line)
+            lines = (line for line in process.stderr if LISTENING in line)
+            yield next(lines).partition(LISTENING)[2].strip()
         finally:
             process.terminate()
 
 
-class Firefox(Hand):
-    """A Firefox without a window, with a profile of its own.
+class Firefox(WebDriverActions):
+    """A Firefox without a window, with its own profile.
 
     Args:
         folder: An empty one, for the profile.
@@ -94,28 +94,28 @@ class Firefox(Hand):
             )
             ends.callback(self.socket.close)
             self.ask("session.new", capabilities={})
-            # In the first tab the focus is on the field for addresses: keys press no buttons.
+            # In the first tab the address bar has the focus, and keys press no buttons.
             self.tab = self.ask("browsingContext.create", type="tab")["context"]
-            self.ask("session.subscribe", events=TOLD)
+            self.ask("session.subscribe", events=EVENTS)
             self.ends = ends.pop_all()
 
     def ask(self, method: str, **parameters: Any) -> Any:
-        """The answer to a command; what happens meanwhile is noted."""
+        """Send a command and return its result; events that arrive meanwhile are noted."""
         number = next(self.numbers)
         self.socket.send(json.dumps({"id": number, "method": method, "params": parameters}))
-        while (said := json.loads(self.socket.recv())).get("id") != number:
-            self.note(said)
-        if said["type"] == "error":
-            raise RuntimeError(f"{method}: {said['error']}: {said['message']}")
-        return said["result"]
+        while (message := json.loads(self.socket.recv())).get("id") != number:
+            self.note(message)
+        if message["type"] == "error":
+            raise RuntimeError(f"{method}: {message['error']}: {message['message']}")
+        return message["result"]
 
     def note(self, event: dict[str, Any]) -> None:
-        """Keep what a page complains of."""
-        given = event.get("params", {})
-        if event.get("method") == "log.entryAdded" and given["level"] in ("warn", "error"):
-            self.messages.append(f"{given['level']}: {given['text']}")
-        elif event.get("method") == "network.fetchError" and "ABORT" not in given["errorText"]:
-            self.messages.append(f"{given['errorText']}: {given['request']['url']}")
+        """Store the message of an event, if it is a complaint of the page."""
+        details = event.get("params", {})
+        if event.get("method") == "log.entryAdded" and details["level"] in ("warn", "error"):
+            self.messages.append(f"{details['level']}: {details['text']}")
+        elif event.get("method") == "network.fetchError" and "ABORT" not in details["errorText"]:
+            self.messages.append(f"{details['errorText']}: {details['request']['url']}")
 
     def open(self, url: str, width: int = WIDE) -> None:
         self.go_to("about:blank")
@@ -128,14 +128,14 @@ class Firefox(Hand):
         self.load(address, "browsingContext.reload")
 
     def go_to(self, url: str) -> None:
-        """Show another page than the one that is shown."""
+        """Open a page that is not open already."""
         self.load(url, "browsingContext.navigate", {"url": url})
 
     def load(self, url: str, command: str, parameters: dict[str, str] | None = None) -> None:
-        """Have a page loaded, and ask the page itself when it is there.
+        """Load a page, and poll the page itself until it has loaded.
 
-        Of a thousand pages that follow a blank one, one or two never come, and no answer either:
-        Firefox stays with the blank page. So a page that does not begin to come is asked for again.
+        Of a thousand pages after a blank one, Firefox silently never loads one or two.
+        So a page that does not begin to load is requested again.
         """
         last = -math.inf
 
@@ -149,7 +149,7 @@ class Firefox(Hand):
         self.repeat(loaded, f"{url} did not load")
 
     def repeat(self, action: Callable[[], Any], failure: str) -> None:
-        """Do again what gives nothing yet, or what Firefox refuses while pages change."""
+        """Repeat an action until it gives a true value; Firefox refuses some while pages change."""
         refusal, end = None, time.monotonic() + LONGEST
         self.socket.settimeout(PATIENCE)
         try:
@@ -165,7 +165,7 @@ class Firefox(Hand):
         raise TimeoutError(f"{failure} within {LONGEST} s") from refusal
 
     def resize(self, width: int) -> None:
-        """Give the tab another width, which it keeps."""
+        """Set the width of the tab, which stays for the next pages."""
         if width == self.width:
             return
 
@@ -192,20 +192,20 @@ class Firefox(Hand):
         self.ask("input.performActions", context=self.tab, actions=[source])
 
     def complaints(self) -> list[str]:
-        self.evaluate("() => new Promise(done => setTimeout(done))")  # what was said is on its way
+        self.evaluate("() => new Promise(done => setTimeout(done))")  # messages may be on their way
         return [message for message in self.messages if not self.is_about_pieces(message)]
 
     def is_about_pieces(self, message: str) -> bool:
-        """Whether Firefox speaks of MathML that it parsed in pieces, and that is whole by now.
+        """Whether a message is about MathML that was incomplete when parsed and is complete now.
 
-        It logs this on a busy machine, of a page that is correct once it is loaded.
+        Firefox logs this on a busy machine about a page that is correct once it is loaded.
         """
-        found = IN_PIECES.search(message)
-        return bool(found) and self.evaluate(IS_WHOLE, found[1], CHILDREN[found[1]])
+        match = IN_PIECES.search(message)
+        return bool(match) and self.evaluate(IS_WHOLE, match[1], CHILDREN[match[1]])
 
-    def picture(self) -> bytes:
-        taken = self.ask("browsingContext.captureScreenshot", context=self.tab)
-        return base64.b64decode(taken["data"])
+    def screenshot(self) -> bytes:
+        result = self.ask("browsingContext.captureScreenshot", context=self.tab)
+        return base64.b64decode(result["data"])
 
     def close(self) -> None:
         self.ends.close()

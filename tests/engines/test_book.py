@@ -1,4 +1,4 @@
-"""The built book in Firefox and WebKit: what moves in Chromium moves there, too."""
+"""The built book in Firefox and WebKit: every figure works as in Chromium."""
 
 from __future__ import annotations
 
@@ -6,49 +6,51 @@ import pytest
 
 from tests.engines.conftest import LEFT_OUT
 from tests.engines.engine import until
-from tests.engines.figures import FOCUS, KINDS, differ, pointed, using
-from tests.engines.looking import looked
+from tests.engines.figures import FOCUS, KINDS, click_control, differ, using
+from tests.engines.page_report import open_page
 
 
-def test_pages_that_no_engine_opens_have_no_figures(site):
+def test_pages_that_are_left_out_have_no_figures(site):
     texts = [(site / f"{page}.html").read_text("utf-8") for page in LEFT_OUT]
     assert not any("data-attnbook-view" in text for text in texts)
 
 
-def test_every_figure_starts_and_answers_a_key_and_the_pointer(engine, reading, see, in_chromium):
-    look = see(engine, reading)
-    assert look.still + look.deaf == []
-    assert look.kinds == in_chromium(reading.page).kinds
+def test_every_figure_starts_and_responds_to_a_key_and_the_pointer(
+    engine, view, visit_page, in_chromium
+):
+    report = visit_page(engine, view)
+    assert report.still + report.unresponsive == []
+    assert report.kinds == in_chromium(view.page).kinds
 
 
-def test_numbers_and_what_models_say_are_those_of_chromium(engine, reading, see, in_chromium):
-    ours, theirs = see(engine, reading), in_chromium(reading.page)
+def test_numbers_and_texts_of_models_are_those_of_chromium(engine, view, visit_page, in_chromium):
+    ours, theirs = visit_page(engine, view), in_chromium(view.page)
     wrong = [
-        f"{place}: {said}"
-        for place, numbers in theirs.numbers.items()
-        for said in differ(ours.numbers[place], numbers)
+        f"{figure}: {difference}"
+        for figure, numbers in theirs.numbers.items()
+        for difference in differ(ours.numbers[figure], numbers)
     ]
     assert wrong == []
     assert "never read" not in ours.typed.values()
     assert ours.typed == theirs.typed
 
 
-def test_the_console_stays_silent(engine, reading, see):
-    assert see(engine, reading).complaints == []
+def test_the_console_stays_silent(engine, view, visit_page):
+    assert visit_page(engine, view).complaints == []
 
 
-def test_no_page_scrolls_sideways(engine, reading, see):
-    look = see(engine, reading)
-    assert look.sideways <= 0, look.overflow
+def test_no_page_scrolls_sideways(engine, view, visit_page):
+    report = visit_page(engine, view)
+    assert report.sideways <= 0, report.overflow
 
 
-def test_a_page_is_as_light_as_its_reader_chose(engine, reading, see):
-    assert see(engine, reading).theme == reading.scheme
+def test_a_page_has_the_scheme_that_the_reader_chose(engine, view, visit_page):
+    assert visit_page(engine, view).theme == view.scheme
 
 
-VERDICT = using("""(place) => {
-    const said = words(figures()[place].querySelector('.verdict'));
-    return /[✓✗]/.test(said) && said;
+VERDICT = using("""(index) => {
+    const verdict = words(figures()[index].querySelector('.verdict'));
+    return /[✓✗]/.test(verdict) && verdict;
 }""")
 # One line each: an editor indents by itself.
 WRONG = "attention = lambda query, keys, values, valid_len: keys[0]"
@@ -59,18 +61,19 @@ RIGHT = (
 TASK = "chapters/attention-from-nothing"
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("at", ["server", "folder"])
-def test_python_runs_on_a_page_and_is_judged(engine, watched_home, watched, at):
-    home = watched_home if at == "server" else f"{watched.as_uri()}/"
-    assert looked(engine, f"{home}{TASK}.html").still == []
-    place = engine.evaluate(KINDS).index("code")
-    for told, code in (
+def test_python_runs_on_a_page_and_is_checked(engine, watched_url, watched, at):
+    site_url = watched_url if at == "server" else f"{watched.as_uri()}/"
+    assert open_page(engine, f"{site_url}{TASK}.html").still == []
+    index = engine.evaluate(KINDS).index("code")
+    for message, code in (
         ("✗ attention-from-parts: not yet.", WRONG),
         ("✓ attention-from-parts: right.", RIGHT),
     ):
-        assert until(engine, FOCUS, place)
+        assert until(engine, FOCUS, index)
         engine.press("Control+a")
         engine.write(code)
-        assert pointed(engine, place)
-        assert told in until(engine, VERDICT, place)
+        assert click_control(engine, index)
+        assert message in until(engine, VERDICT, index)
     assert engine.complaints() == []

@@ -9,10 +9,10 @@ from tests.engines.engine import until
 
 ENGINES = [*OTHERS, "chromium"]
 PAGE = "chapters/masked-softmax.html"
-EMPTY = "phone.html"  # no script of it writes to the storage
+EMPTY = "phone.html"  # no script of this page writes to the storage
 TYPED = "print(7, end='')"
 FIGURE = "document.querySelector('figure.code')"
-# After a reload an engine may still answer for the page before, which is marked.
+# After a reload an engine may still respond with the page before, which is marked.
 FIELD = f"() => !window.before && {FIGURE} && {FIGURE}.querySelector('textarea') !== null"
 MARK = "() => { window.before = true; }"
 VALUE = f"() => {FIGURE}.querySelector('textarea').value"
@@ -27,18 +27,18 @@ LINES = (
 PRINTED = f"text => {FIGURE}.querySelector('.printed')?.innerText.trim() === text"
 BUTTON = f"""name => {{
     const buttons = [...{FIGURE}.querySelectorAll('button')].filter(it => it.checkVisibility());
-    const found = buttons.find(it => it.textContent === name);
-    found?.click();
-    return found !== undefined;
+    const button = buttons.find(it => it.textContent === name);
+    button?.click();
+    return button !== undefined;
 }}"""
 
 
 @pytest.fixture
-def task(engine, watched_home):
-    """A page whose first task has not been touched, whatever other tests typed there before."""
-    engine.open(watched_home + EMPTY)
+def task(engine, watched_url):
+    """A page with an empty storage, whatever other tests typed before."""
+    engine.open(watched_url + EMPTY)
     engine.evaluate("() => localStorage.clear()")
-    engine.open(watched_home + PAGE)
+    engine.open(watched_url + PAGE)
     assert until(engine, FIELD)
     yield engine
     assert engine.complaints() == []

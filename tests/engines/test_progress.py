@@ -1,4 +1,4 @@
-"""What a reader has done is stored in every engine, and found again, merged, moved and deleted."""
+"""Progress in every engine: it is stored, loaded, merged, moved and deleted."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ import pytest
 
 from tests.engines.conftest import OTHERS
 from tests.engines.engine import until
-from tests.engines.watching import watched_copy
+from tests.engines.watched_site import watched_copy
 from tests.tools.site import progress_book
 from tools.site.items import FOUND
 
 ENGINES = [*OTHERS, "chromium"]
 SECOND, FIRST, OWN = (f"chapters/{name}.html" for name in ("second", "first", "your-progress"))
 OLD = {"attnbook: softmax-by-hand": "# old", "attnbook: softmax-by-hand before": "# older"}
-# From the first line of a page on.
 DENY = """<script>for (const name of ["localStorage", "sessionStorage"])
 Object.defineProperty(window, name, { configurable: true, get() { throw Error("denied"); } });
 </script>"""
@@ -27,19 +26,19 @@ Storage.prototype.setItem = function (key, text) {
 };
 </script>"""
 
-# After a reload an engine may still answer for the page before, which is marked.
+# After a reload an engine may still respond with the page before, which is marked.
 READY = """() => !window.before && document.querySelectorAll('[data-attnbook-view]').length
     === document.querySelectorAll('[data-attnbook-view] figure').length"""
 STORE = """items => {
     localStorage.clear();
     for (const [key, text] of Object.entries(items)) localStorage.setItem(key, text);
 }"""
-# What the first script of a page found. From a folder, Chromium may show a page in a new process,
-# which on a busy machine starts before it has heard of what the page before has stored.
-FIND = "<script>window.found = Object.entries(localStorage);</script>"
-FOUND_THEN = """() => Object.fromEntries(found
+# What the first script of a page reads. From a folder, Chromium may open a page in a new process,
+# which on a busy machine may start without the storage of the page before.
+READ_FIRST = "<script>window.firstRead = Object.entries(localStorage);</script>"
+READ_THEN = """() => Object.fromEntries(firstRead
     .filter(([key]) => key.startsWith('attnbook') && !key.includes('/last/')))"""
-# All but the page that was left last, which a page stores when it is left.
+# All but the last page, which a page stores when the reader leaves it.
 STORED = """() => Object.fromEntries(Object.keys(localStorage)
     .filter(key => key.startsWith('attnbook') && !key.includes('/last/'))
     .map(key => [key, localStorage.getItem(key)]))"""
@@ -54,7 +53,7 @@ TYPE = """(text, page = document) => {
     field.dispatchEvent(new Event('input'));
 }"""
 CODE = "(page = document) => page.querySelector('figure.code textarea').value"
-PRESS = """(text, place = 'main') => [...document.querySelectorAll(`${place} button`)]
+PRESS = """(text, part = 'main') => [...document.querySelectorAll(`${part} button`)]
     .find(each => each.textContent === text).click()"""
 TICKS = """() => [...document.querySelectorAll('.bd-links a')]
     .filter(each => each.textContent.includes('(read)')).map(each => each.firstChild.data.trim())"""
@@ -71,10 +70,10 @@ SAVE = """async () => {
     return saved.text();
 }"""
 LOAD = """text => {
-    const given = new DataTransfer();
-    given.items.add(new File([text], 'some.json'));
+    const transfer = new DataTransfer();
+    transfer.items.add(new File([text], 'some.json'));
     const input = document.querySelector('.attnbook-your-progress input');
-    input.files = given.files;
+    input.files = transfer.files;
     input.dispatchEvent(new Event('change'));
 }"""
 FRAMES = """url => {
@@ -90,13 +89,13 @@ ALIVE = """() => frames_.every(({ contentDocument: page }) => page
 
 
 def in_frame(script):
-    """The same function, in one of two frames."""
-    return f"(frame, ...given) => ({script})(...given, frames_[frame].contentDocument)"
+    """The same function in one of two frames."""
+    return f"(frame, ...values) => ({script})(...values, frames_[frame].contentDocument)"
 
 
 @pytest.fixture(scope="session")
 def book(tmp_path_factory):
-    """A site whose pages watch themselves; three copies of one are of a reader with bad luck."""
+    """A watched site; one page also with denied storage, full storage, or a changed question."""
     site = progress_book.built(tmp_path_factory.mktemp("progress"))
     html = (site / SECOND).read_text("utf-8")
     item = FOUND.search(html)[1]
@@ -111,17 +110,17 @@ def book(tmp_path_factory):
     watched = watched_copy(site, tmp_path_factory.mktemp("watched-progress"))
     for page in (SECOND, FIRST, OWN):
         html = (watched / page).read_text("utf-8")
-        (watched / page).write_text(html.replace("<head>", f"<head>{FIND}", 1), "utf-8")
+        (watched / page).write_text(html.replace("<head>", f"<head>{READ_FIRST}", 1), "utf-8")
     return watched
 
 
 @pytest.fixture(params=["server", "folder"])
-def anywhere(request, serve, book):
+def site_url(request, serve, book):
     return serve(book) if request.param == "server" else f"{book.as_uri()}/"
 
 
 @pytest.fixture(scope="session")
-def progress_home(serve, book):
+def progress_url(serve, book):
     return serve(book)
 
 
@@ -131,17 +130,17 @@ def reader(engine):
     assert engine.complaints() == []
 
 
-def start(engine, home, page, stored=None):
-    """Open a page, when this and nothing else is stored."""
-    engine.open(home + page)
+def start(engine, site, page, stored=None):
+    """Open a page with this storage."""
+    engine.open(site + page)
     assert until(engine, READY)
     of_the_book = {key: text for key, text in (stored or {}).items() if key.startswith("attnbook")}
     for _ in range(9):
         engine.evaluate(STORE, stored or {})
         reload_once(engine)
-        if engine.evaluate(FOUND_THEN) == of_the_book:
+        if engine.evaluate(READ_THEN) == of_the_book:
             return
-    raise AssertionError("the page does not find what was stored before it")
+    raise AssertionError("the page does not read what was stored before")
 
 
 def reload_once(engine):
@@ -154,18 +153,19 @@ def reload(engine):
     stored = engine.evaluate(STORED)
     for _ in range(9):
         reload_once(engine)
-        if engine.evaluate(FOUND_THEN) == stored:
+        if engine.evaluate(READ_THEN) == stored:
             return
-    raise AssertionError("the page does not find what was stored before it")
+    raise AssertionError("the page does not read what was stored before")
 
 
-def show(engine, home, page):
-    engine.open(home + page)
+def show(engine, site, page):
+    engine.open(site + page)
     assert until(engine, READY)
 
 
-def test_answers_and_their_folds_are_there_after_a_reload(reader, anywhere):
-    start(reader, anywhere, SECOND)
+@pytest.mark.few(3)
+def test_answers_and_their_folds_survive_a_reload(reader, site_url):
+    start(reader, site_url, SECOND)
     reader.evaluate(CHOOSE, "six")
     reload(reader)
     assert reader.evaluate(STATES) == ["four ", "two ", "✗ six wrong"]
@@ -176,50 +176,53 @@ def test_answers_and_their_folds_are_there_after_a_reload(reader, anywhere):
     assert reader.evaluate(OPEN) == [True, False]
 
 
-def test_an_answer_is_not_shown_for_a_question_that_has_changed(reader, progress_home):
-    start(reader, progress_home, SECOND)
+@pytest.mark.usefixtures("one_engine")
+def test_an_answer_is_not_shown_for_a_question_that_has_changed(reader, progress_url):
+    start(reader, progress_url, SECOND)
     reader.evaluate(CHOOSE, "four")
-    show(reader, progress_home, "chapters/changed.html")
+    show(reader, progress_url, "chapters/changed.html")
     assert reader.evaluate(STATES) == ["four ", "six ", "two "]
     assert reader.evaluate(OPEN) == [False, False]
 
 
-def test_what_was_stored_and_is_no_answer_harms_nothing(reader, progress_home):
-    start(reader, progress_home, SECOND)
+@pytest.mark.usefixtures("one_engine")
+def test_stored_text_that_is_no_answer_is_ignored(reader, progress_url):
+    start(reader, progress_url, SECOND)
     reader.evaluate(CHOOSE, "four")
     [key] = reader.evaluate(STORED)
     for text in ("no JSON", "null", '{"tried": 3}', '{"tried": ["nine", [4]], "done": "sure"}'):
-        start(reader, progress_home, SECOND, {key: text})
+        start(reader, progress_url, SECOND, {key: text})
         assert reader.evaluate(STATES) == ["four ", "six ", "two "], text
 
 
-def test_two_tabs_merge(reader, progress_home):
-    start(reader, progress_home, SECOND)
-    reader.open(f"{progress_home}phone.html")
-    reader.evaluate(FRAMES, progress_home + SECOND)
+def test_two_tabs_merge(reader, progress_url):
+    start(reader, progress_url, SECOND)
+    reader.open(f"{progress_url}phone.html")
+    reader.evaluate(FRAMES, progress_url + SECOND)
     assert until(reader, ALIVE)
     both = f"""() => {{
         for (const [i, option] of ['two', 'six'].entries()) ({in_frame(CHOOSE)})(i, option);
     }}"""
-    reader.evaluate(both)  # neither has heard of the other's
+    reader.evaluate(both)  # neither has read the other's
     reader.evaluate(in_frame(TYPE), 0, "# first tab")
     merged = ["four ", "✗ six wrong", "✗ two wrong"]
     for frame in (0, 1):
-        found = f"(frame, wanted) => String(({in_frame(STATES)})(frame)) === String(wanted)"
-        assert until(reader, found, frame, merged), reader.evaluate(in_frame(STATES), frame)
+        is_merged = f"(frame, states) => String(({in_frame(STATES)})(frame)) === String(states)"
+        assert until(reader, is_merged, frame, merged), reader.evaluate(in_frame(STATES), frame)
     assert until(reader, f"() => ({in_frame(CODE)})(1) === '# first tab'")
-    show(reader, progress_home, SECOND)
+    show(reader, progress_url, SECOND)
     assert reader.evaluate(STATES) == merged
     assert reader.evaluate(CODE) == "# first tab"
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("storage", ["denied", "full"])
-def test_without_storage_everything_works_and_one_sentence_says_so(reader, progress_home, storage):
-    start(reader, progress_home, FIRST)
+def test_without_storage_everything_works_and_one_sentence_warns(reader, progress_url, storage):
+    start(reader, progress_url, FIRST)
     reader.evaluate(STORE, OLD)
-    show(reader, progress_home, f"chapters/{storage}.html")
+    show(reader, progress_url, f"chapters/{storage}.html")
     assert reader.evaluate(SORRY) == []
-    if storage == "full":  # what cannot be moved stays where it was, and is used
+    if storage == "full":  # what cannot be moved stays, and is used
         assert reader.evaluate(CODE) == "# old"
         assert reader.evaluate(STORED) == OLD
     reader.evaluate(CHOOSE, "four")
@@ -235,29 +238,31 @@ def test_without_storage_everything_works_and_one_sentence_says_so(reader, progr
     assert "a reload loses what you do here" in sentence
 
 
-def test_code_that_was_stored_before_is_moved(reader, anywhere):
-    start(reader, anywhere, SECOND, OLD)
+@pytest.mark.few(3)
+def test_code_of_the_old_format_is_moved(reader, site_url):
+    start(reader, site_url, SECOND, OLD)
     assert reader.evaluate(CODE) == "# old"
     moved = reader.evaluate(STORED)
     assert not {*moved} & {*OLD}
     assert sorted(moved.values()) == ["# old", "# older"]
     reader.evaluate(PRESS, "Bring back")
     assert reader.evaluate(CODE) == "# older"
-    # A page that was open all the while has stored more; nothing of it is lost.
-    start(reader, anywhere, SECOND, moved | {"attnbook: softmax-by-hand": "# newest"})
+    # A page that is still open has stored more; nothing of it is lost.
+    start(reader, site_url, SECOND, moved | {"attnbook: softmax-by-hand": "# newest"})
     assert reader.evaluate(CODE) == "# old"
     assert reader.evaluate(STORED)["attnbook: softmax-by-hand"] == "# newest"
     reader.evaluate(PRESS, "Start again")
     assert "# newest" not in reader.evaluate(CODE)
     alone = {key: text for key, text in moved.items() if "/code/" in key}
-    start(reader, anywhere, SECOND, alone | {"attnbook: softmax-by-hand": "# newest"})
+    start(reader, site_url, SECOND, alone | {"attnbook: softmax-by-hand": "# newest"})
     assert reader.evaluate(CODE) == "# newest"
     reader.evaluate(PRESS, "Bring back")
     assert reader.evaluate(CODE) == "# old"
 
 
-def test_a_chapter_is_marked_as_read_announced_and_ticked(reader, progress_home):
-    start(reader, progress_home, SECOND)
+@pytest.mark.usefixtures("one_engine")
+def test_a_chapter_is_marked_as_read_announced_and_ticked(reader, progress_url):
+    start(reader, progress_url, SECOND)
     announced = "() => document.querySelector('.attnbook-read [role=status]').textContent"
     assert reader.evaluate(announced) == ""
     assert reader.evaluate(
@@ -281,35 +286,36 @@ CONTINUE = """() => {
 }"""
 
 
-def test_the_path_shows_what_is_done_and_where_the_reader_stopped(reader, anywhere):
-    start(reader, anywhere, FIRST)
+@pytest.mark.few(3)
+def test_the_path_shows_what_is_done_and_where_the_reader_stopped(reader, site_url):
+    start(reader, site_url, FIRST)
     assert reader.evaluate(ENTRIES) == ["First", "Second"]
     assert reader.evaluate(CONTINUE) is None
-    show(reader, anywhere, SECOND)
+    show(reader, site_url, SECOND)
     reader.evaluate(CHOOSE, "four")
     reader.evaluate("() => document.querySelector('#far-below').scrollIntoView()")
-    show(reader, anywhere, FIRST)
+    show(reader, site_url, FIRST)
     assert reader.evaluate(ENTRIES) == ["First", "Second · 1 of 1 prediction · 0 of 1 task"]
     text, address = reader.evaluate(CONTINUE)
     assert text == "Continue where you stopped: Second, “Far below”"
-    assert address == f"{anywhere}{SECOND}#far-below"
+    assert address == f"{site_url}{SECOND}#far-below"
     reader.evaluate("() => attnbookProgress.write('read/second/-', '1')")
     assert reader.evaluate(ENTRIES)[1] == "Second · ✓ read · 1 of 1 prediction · 0 of 1 task"
-    show(reader, anywhere, OWN)
+    show(reader, site_url, OWN)
     assert "Second · ✓ read · 1 of 2 predictions · 0 of 1 task" in reader.evaluate(ENTRIES)
 
 
-def test_progress_is_saved_deleted_and_loaded(reader, progress_home):
+def test_progress_is_saved_deleted_and_loaded(reader, progress_url):
     foreign = {"attnbook/1/%2Fother%2F/read/second/-": "1", "theme": "dark"}
-    start(reader, progress_home, SECOND, OLD)
+    start(reader, progress_url, SECOND, OLD)
     reader.evaluate(CHOOSE, "four")
     reader.evaluate(PRESS, "Mark as read")
     stored = reader.evaluate(STORED)
-    show(reader, progress_home, OWN)
+    show(reader, progress_url, OWN)
     saved = json.loads(reader.evaluate(SAVE))
     assert (saved["format"], saved["version"], saved["site"]) == ("attnbook progress", 1, "/")
 
-    start(reader, progress_home, OWN, reader.evaluate(STORED) | foreign)
+    start(reader, progress_url, OWN, reader.evaluate(STORED) | foreign)
     reader.evaluate(PRESS, "Delete everything …")
     reader.evaluate(PRESS, "Cancel")
     assert reader.evaluate(STORED).items() >= stored.items()
@@ -329,6 +335,7 @@ def test_progress_is_saved_deleted_and_loaded(reader, progress_home):
 ITEM = "code/softmax-by-hand/-"
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
@@ -341,9 +348,9 @@ ITEM = "code/softmax-by-hand/-"
     ],
 )
 def test_a_file_that_is_not_this_books_progress_changes_nothing(
-    reader, progress_home, change, sentence
+    reader, progress_url, change, sentence
 ):
-    start(reader, progress_home, OWN)
+    start(reader, progress_url, OWN)
     reader.evaluate("item => attnbookProgress.write(item, '# mine')", ITEM)
     saved = json.loads(reader.evaluate(SAVE)) | (change or {})
     before = reader.evaluate(STORED)
@@ -353,24 +360,26 @@ def test_a_file_that_is_not_this_books_progress_changes_nothing(
     assert reader.evaluate(STORED) == before
 
 
-def test_loading_never_replaces_code(reader, progress_home):
-    start(reader, progress_home, OWN)
+@pytest.mark.usefixtures("one_engine")
+def test_loading_never_replaces_code(reader, progress_url):
+    start(reader, progress_url, OWN)
     read = "kind => attnbookProgress.read(`${kind}/softmax-by-hand/-`)"
     saved = json.loads(reader.evaluate(SAVE))
     reader.evaluate("item => attnbookProgress.write(item, '# mine')", ITEM)
-    for text, found in (("# file", "1 item was added."), ("# other", "was not changed.")):
+    for text, end in (("# file", "1 item was added."), ("# other", "was not changed.")):
         reader.evaluate(LOAD, json.dumps(saved | {"items": {ITEM: text}}))
-        assert until(reader, f"end => ({ANSWER})().endsWith(end)", found)
+        assert until(reader, f"end => ({ANSWER})().endsWith(end)", end)
         assert [reader.evaluate(read, kind) for kind in ("code", "before")] == ["# mine", "# file"]
 
 
-def test_loading_completes_an_answer_and_never_takes_one_back(reader, progress_home):
-    start(reader, progress_home, OWN)
+@pytest.mark.usefixtures("one_engine")
+def test_loading_completes_an_answer_and_never_removes_one(reader, progress_url):
+    start(reader, progress_url, OWN)
     saved = json.loads(reader.evaluate(SAVE))
     item = "prediction/second/1"
     tried, done = '{"tried":["two"],"done":""}', '{"tried":[],"done":"right"}'
-    for here, text, after in ((tried, done, done), (done, tried, done), (tried, "{", tried)):
-        reader.evaluate("([item, text]) => attnbookProgress.write(item, text)", [item, here])
+    for stored, text, after in ((tried, done, done), (done, tried, done), (tried, "{", tried)):
+        reader.evaluate("([item, text]) => attnbookProgress.write(item, text)", [item, stored])
         reader.evaluate(LOAD, json.dumps(saved | {"items": {item: text}}))
         assert until(reader, f"() => ({ANSWER})().startsWith('Loaded')")
         assert reader.evaluate("item => attnbookProgress.read(item)", item) == after

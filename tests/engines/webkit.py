@@ -1,4 +1,4 @@
-"""WebKit as GTK has it: its MiniBrowser on a screen that nobody sees, driven by WebDriver."""
+"""WebKit of GTK: its MiniBrowser on a virtual screen, controlled by WebDriver."""
 
 from __future__ import annotations
 
@@ -16,12 +16,11 @@ from typing import Any, TextIO
 
 import requests
 
-from tests.engines.engine import HEIGHT, PATIENCE, WIDE, Hand
+from tests.engines.engine import HEIGHT, PATIENCE, WIDE, WebDriverActions
 
 LIBRARIES = ("/usr/lib", "/usr/lib64", "/usr/libexec")
-NARROWEST = 450  # px; narrower its window does not get
-# Nothing is drawn by a graphics card, and the web process is caged by nothing but us: containers
-# forbid the cage, and it shows our own pages.
+NARROWEST = 450  # px; the least width of its window
+# No graphics card, and no sandbox: containers forbid it, and only our own pages are shown.
 ENVIRONMENT = {
     "GTK_A11Y": "none",
     "LIBGL_ALWAYS_SOFTWARE": "1",
@@ -32,35 +31,35 @@ ENVIRONMENT = {
 
 
 def mini_browser() -> str | None:
-    """Where Debian and others put it, if it is there."""
-    found = (path for top in LIBRARIES for path in Path(top).glob("**/webkit2gtk-4.1/MiniBrowser"))
-    return next(map(str, found), None)
+    """The path of the MiniBrowser, if it is installed."""
+    paths = (path for top in LIBRARIES for path in Path(top).glob("**/webkit2gtk-4.1/MiniBrowser"))
+    return next(map(str, paths), None)
 
 
 def installed() -> str | None:
-    """Where its driver is, if all that it needs is there."""
+    """The path of its driver, if everything that it needs is installed."""
     needed = shutil.which("Xvfb") and mini_browser()
     return shutil.which("WebKitWebDriver") if needed else None
 
 
 @contextmanager
-def unseen_screen() -> Iterator[str]:
-    """The name of a screen that nobody sees."""
+def virtual_screen() -> Iterator[str]:
+    """Start a virtual screen; gives its name."""
     out, into = os.pipe()
     size = f"{WIDE + 120}x{HEIGHT + 200}x24"
     command = ["Xvfb", "-displayfd", str(into), "-nolisten", "tcp", "-screen", "0", size]
     with subprocess.Popen(command, pass_fds=[into], stderr=subprocess.DEVNULL) as screen:
         os.close(into)
         try:
-            with os.fdopen(out) as told:
-                yield f":{told.readline().strip()}"
+            with os.fdopen(out) as name:
+                yield f":{name.readline().strip()}"
         finally:
             screen.terminate()
 
 
 @contextmanager
 def running(environment: dict[str, str], log: TextIO) -> Iterator[str]:
-    """Where a WebKitWebDriver listens."""
+    """Start a WebKitWebDriver; gives its address."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -77,28 +76,28 @@ def running(environment: dict[str, str], log: TextIO) -> Iterator[str]:
 
 
 def answers(url: str) -> bool:
-    """Whether a server is there."""
+    """Whether a server responds."""
     try:
         return requests.get(url, timeout=PATIENCE).ok
     except requests.ConnectionError:
         return False
 
 
-class WebKit(Hand):
-    """A MiniBrowser that keeps nothing.
+class WebKit(WebDriverActions):
+    """A MiniBrowser without stored data.
 
-    In this mode it writes no console messages, so its pages are those of a site that
-    `watching.watched_copy` made, and tell themselves.
+    In this mode it writes no console messages, so it opens pages of a site that
+    `watched_site.watched_copy` made, which store their errors.
 
     Args:
-        folder: Where its driver writes what it has to say.
+        folder: The folder for the log of its driver.
     """
 
     name = "WebKit"
 
     def __init__(self, folder: Path) -> None:
         with ExitStack() as ends:
-            display = ends.enter_context(unseen_screen())
+            display = ends.enter_context(virtual_screen())
             log = ends.enter_context((folder / "driver.log").open("w", encoding="utf-8"))
             environment = {**os.environ, **ENVIRONMENT, "DISPLAY": display}
             self.session = ends.enter_context(requests.Session())
@@ -108,25 +107,25 @@ class WebKit(Hand):
                 "binary": mini_browser(),
                 "args": ["--automation", "--dark-mode"],
             }
-            wanted = {"alwaysMatch": {"webkitgtk:browserOptions": options}}
-            self.url += f"/session/{self.ask('session', capabilities=wanted)['sessionId']}"
+            capabilities = {"alwaysMatch": {"webkitgtk:browserOptions": options}}
+            self.url += f"/session/{self.ask('session', capabilities=capabilities)['sessionId']}"
             ends.callback(self.leave)
             self.ask("timeouts", script=120_000)
             self.ask("window/rect", width=WIDE, height=HEIGHT)
-            beside = self.evaluate(f"() => [{WIDE} - innerWidth, {HEIGHT} - innerHeight]")
-            self.ask("window/rect", width=WIDE + beside[0], height=HEIGHT + beside[1])
+            frame = self.evaluate(f"() => [{WIDE} - innerWidth, {HEIGHT} - innerHeight]")
+            self.ask("window/rect", width=WIDE + frame[0], height=HEIGHT + frame[1])
             self.ends = ends.pop_all()
 
     def leave(self) -> None:
-        """End the browser, if its driver did not end before it."""
+        """End the browser, unless its driver has ended already."""
         with suppress(requests.ConnectionError):
             self.session.delete(self.url, timeout=PATIENCE)
 
     def ask(self, command: str, **parameters: Any) -> Any:
-        """The answer to a command of WebDriver."""
-        answer = self.session.post(f"{self.url}/{command}", json=parameters, timeout=180)
-        value = answer.json()["value"]
-        if not answer.ok:
+        """Send a command of WebDriver and return its result."""
+        response = self.session.post(f"{self.url}/{command}", json=parameters, timeout=180)
+        value = response.json()["value"]
+        if not response.ok:
             raise RuntimeError(f"{command}: {value['error']}: {value['message']}")
         return value
 
@@ -143,7 +142,7 @@ class WebKit(Hand):
         self.ask("refresh")
 
     def evaluate(self, function: str, *arguments: Any) -> Any:
-        # A promise is awaited by the driver, which would sort the names in an object.
+        # As JSON, because the driver would sort the names in an object.
         called = f"Promise.resolve(({function})(...arguments))"
         script = f"return {called}.then(got => JSON.stringify(got ?? null))"
         return json.loads(self.ask("execute/sync", script=script, args=arguments))
@@ -154,7 +153,7 @@ class WebKit(Hand):
     def complaints(self) -> list[str]:
         return list(self.evaluate("() => window.complaints"))
 
-    def picture(self) -> bytes:
+    def screenshot(self) -> bytes:
         return base64.b64decode(
             self.session.get(f"{self.url}/screenshot", timeout=60).json()["value"]
         )

@@ -1,6 +1,6 @@
-"""The package built and put where little else is, for the tests of what others install.
+"""Build the package, and make new environments to install it in.
 
-Torch is gigabytes, so it is borrowed from this environment, with what it needs and nothing else.
+Torch is gigabytes, so it is borrowed from this environment, with its requirements only.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ from tools.copies.clean_environment import borrow
 UV = Path(sysconfig.get_path("scripts")) / "uv"
 VERSION = attnbook.__version__
 BUILT_HERE = ".git .venv _build build node_modules __pycache__ *.egg-info .*_cache .hypothesis"
-# setuptools warns where Python was told to write no byte code; a path would lead elsewhere.
+# setuptools warns where Python writes no byte code; a path would lead to other packages.
 LEFT_OUT = ("PYTHONDONTWRITEBYTECODE", "PYTHONPATH", "MYPYPATH")
 
 
 def run(*command: object, fails: bool | None = False, **options) -> subprocess.CompletedProcess:
-    """Run a command; its whole output is the message when it does not end as it should."""
+    """Run a command; if it does not end as expected, the error holds its whole output."""
     done = subprocess.run(
         [*map(str, command)], capture_output=True, text=True, check=False,
         env={name: text for name, text in os.environ.items() if name not in LEFT_OUT}, **options,
     )  # fmt: skip
-    as_wanted = fails is None or bool(done.returncode) == fails
-    assert as_wanted, f"{command}\n{done.stdout}\n{done.stderr}"
+    as_expected = fails is None or bool(done.returncode) == fails
+    assert as_expected, f"{command}\n{done.stdout}\n{done.stderr}"
     return done
 
 
 @dataclass(frozen=True)
 class Built:
-    """A clean copy of the repository, and what was built from it."""
+    """A clean copy of the repository, and the distributions that were built from it."""
 
     source: Path
     sdist: Path
@@ -59,7 +59,7 @@ def contents(wheel: Path) -> dict[str, str]:
 
 
 def text_of(name: str, content: bytes) -> str:
-    """Read a file as text; weights as letters that stand for their bytes."""
+    """Decode a file; the bytes of weights become letters."""
     return content.decode("latin-1" if name.endswith(".safetensors") else "utf-8")
 
 
@@ -73,7 +73,7 @@ def build(folder: Path) -> Built:
 
 
 def new_environment(folder: Path) -> Path:
-    """The Python of a new environment with nothing in it but a borrowed torch."""
+    """Make an environment that holds only a borrowed torch; gives its Python."""
     python = folder / "venv" / "bin" / "python"
     run(UV, "venv", "--python", sys.executable, folder / "venv")
     borrow("torch", folder / "borrowed", python)

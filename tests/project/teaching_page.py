@@ -1,4 +1,4 @@
-"""What the page for teachers tells people to type, taken from its text word for word."""
+"""The code that the page for teachers shows, taken from its text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tools import ROOT
 
 PAGE = ROOT / "chapters" / "teaching.md"
 CALL = "in CALLS of tests/core/test_shown_lines.py"
-# What the checks of a chapter read, beside the package.
+# What the checks of a chapter read, next to the package.
 PROJECT = ["_toc.yml", "pyproject.toml", "chapters", "tests", "tools"]
 BLOCK = re.compile(
     r"^```\{code-block\} \w+\n:caption: ([^\n]*)\n\n(.*?)^```$", re.DOTALL | re.MULTILINE
@@ -21,19 +21,19 @@ BLOCK = re.compile(
 
 
 def blocks() -> dict[str, str]:
-    """Each block of code that has a caption, by it."""
-    return {found[1]: found[2] for found in BLOCK.finditer(PAGE.read_text("utf-8"))}
+    """Each block of code with a caption, by its caption."""
+    return {match[1]: match[2] for match in BLOCK.finditer(PAGE.read_text("utf-8"))}
 
 
 def cell() -> str:
-    """What a chapter runs."""
+    """The cell for a chapter."""
     return blocks()["in a chapter"]
 
 
 def package_with_the_figure(folder: Path) -> Path:
     """A copy of the package to which a reader has added the page's files."""
-    typed = shutil.ignore_patterns("__pycache__", "share")  # a fork may have it already
-    shutil.copytree(ROOT / "attnbook", folder / "attnbook", ignore=typed)
+    ignored = shutil.ignore_patterns("__pycache__", "share")  # a fork may have it already
+    shutil.copytree(ROOT / "attnbook", folder / "attnbook", ignore=ignored)
     for name, text in blocks().items():
         if name.startswith("attnbook/"):
             (folder / name).parent.mkdir(exist_ok=True)
@@ -42,13 +42,13 @@ def package_with_the_figure(folder: Path) -> Path:
 
 
 def prediction() -> str:
-    """The prediction that the page shows."""
+    """The prediction on the page."""
     (program,) = re.findall(r"^```python\n(.*?)\n```", PAGE.read_text("utf-8"), re.S | re.M)
     return program
 
 
 def chapter() -> nbformat.NotebookNode:
-    """A chapter with what the page lists: question, prediction, layer, figure, practice."""
+    """A chapter with the parts that the page lists: a prediction, a layer, a figure, practice."""
     practice = "**1.** Which is larger?\n\n:::{dropdown} Hint\nLook.\n:::"
     answer = ":::{dropdown} Answer\nThe second.\n:::"
     tagged = {tag: {"tags": [tag]} for tag in ("predict", "answer")}
@@ -66,7 +66,7 @@ def chapter() -> nbformat.NotebookNode:
 
 
 def add_lines(file: Path, after: str, lines: str) -> None:
-    """Add lines to a file, as the page says, after some that it has."""
+    """Add lines to a file, as the page says, after some other lines."""
     text = file.read_text("utf-8")
     assert text.count(after) == 1, f"{file.name} no longer has {after!r}"
     file.write_text(text.replace(after, after + lines), "utf-8")

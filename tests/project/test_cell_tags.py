@@ -1,4 +1,4 @@
-"""Tags and figures of the chapters: set-up, cells to write, and what a figure asks for."""
+"""Tags of cells in the chapters: set-up, code to write, and the actions of figures."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ each_chapter = pytest.mark.parametrize("name", CHAPTERS)
 
 # The part of the contents that a reader reads in 90 minutes.
 FIRST_PART = [page.rpartition("/")[2] for page in short_path()]
-ASK_BY_THEMSELVES = {"Prediction", "CodeTask"}
-LIVE = {*figures.__all__} - ASK_BY_THEMSELVES
+WITHOUT_ACTION = {"Prediction", "CodeTask"}
+INTERACTIVE = {*figures.__all__} - WITHOUT_ACTION
 
-# What teaches: a function, a layer, a training step, an error, a judge.
+# Code that teaches: a function, a layer, a training step, an error, a check.
 TEACHES = ast.FunctionDef | ast.ClassDef | ast.Try | ast.While | ast.With
 JUDGES = {"check", "grade_tests"}
 
@@ -43,15 +43,15 @@ def called(tree):
 
 
 @each_chapter
-def test_what_a_checker_refuses_is_tagged_for_the_reader_to_write_and_nothing_else_is(name):
+def test_exactly_the_code_that_the_checker_refuses_is_tagged_to_write(name):
     for cell in code(name):
         refused = any(verdict.startswith("✗") for verdict in verdicts(cell))
-        wanted = refused and not has_tag(cell, ANSWER)
-        assert has_tag(cell, TO_WRITE) == wanted, cell.id
+        expected = refused and not has_tag(cell, ANSWER)
+        assert has_tag(cell, TO_WRITE) == expected, cell.id
 
 
 @each_chapter
-def test_set_up_only_imports_names_and_draws(name):
+def test_set_up_code_does_not_teach(name):
     for cell in code(name):
         if has_tag(cell, SETUP):
             tree = ast.parse(cell.source)
@@ -72,16 +72,16 @@ def test_imports_and_the_choice_of_a_device_are_set_up(name):
 
 
 @pytest.mark.parametrize("name", FIRST_PART)
-def test_each_live_figure_of_the_first_part_begins_by_asking_for_one_action(name):
-    shown = 0
+def test_each_live_figure_of_the_first_part_begins_with_one_action(name):
+    count = 0
     for cell in code(name):
         for (figure, *_), call in called(ast.parse(cell.source)):
-            if figure not in LIVE:
+            if figure not in INTERACTIVE:
                 continue
-            asked = [ast.literal_eval(it.value) for it in call.keywords if it.arg == "action"]
-            assert asked, f"{cell.id}: {figure} has no action"
-            assert asked[0].endswith("?"), cell.id
+            actions = [ast.literal_eval(it.value) for it in call.keywords if it.arg == "action"]
+            assert actions, f"{cell.id}: {figure} has no action"
+            assert actions[0].endswith("?"), cell.id
             texts = [output.get("data", {}).get("text/plain", "") for output in cell.outputs]
-            assert any(text.startswith(f"{asked[0]}\n{figure}: ") for text in texts), cell.id
-            shown += 1
-    assert shown, "a chapter of the first part has a live figure"
+            assert any(text.startswith(f"{actions[0]}\n{figure}: ") for text in texts), cell.id
+            count += 1
+    assert count, "a chapter of the first part has a live figure"

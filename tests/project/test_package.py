@@ -1,6 +1,6 @@
-"""The package as others get it: built, installed where little else is, and type-checked there.
+"""The package as others get it: built, installed in a new environment, and type-checked there.
 
-The environments are made anew from the package index: without a network this fails.
+The environment is installed from the package index: without a network this fails.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ TORCH_MISSES_NUMPY = "Failed to initialize NumPy"
 NEWER = "2.99.0"  # a torch that no index has
 
 
-# What is built
+# The sdist and the wheel
 
 
 @pytest.fixture(scope="module")
@@ -59,24 +59,24 @@ def test_building_the_package_warns_of_nothing(built):
 
 def test_the_wheel_holds_the_package_and_its_licence_and_nothing_else(built):
     about = {name: text for name, text in contents(built.wheel).items() if ".dist-info/" in name}
-    rest = {name: text for name, text in contents(built.wheel).items() if name not in about}
-    assert rest == files_of_the_package()
+    others = {name: text for name, text in contents(built.wheel).items() if name not in about}
+    assert others == files_of_the_package()
     assert {
         "attnbook/py.typed",
         "attnbook/figures/shared/attention.js",
         "attnbook/figures/shape/style.css",
-    } <= {*rest}
+    } <= {*others}
     files = {name.partition("/")[2] for name in about}
     assert files == {"METADATA", "RECORD", "WHEEL", "licenses/LICENSE", "top_level.txt"}
     assert about[f"attnbook-{VERSION}.dist-info/licenses/LICENSE"] == (ROOT / "LICENSE").read_text()
 
 
-def test_the_sdist_holds_what_a_wheel_is_built_from_and_nothing_else(built):
+def test_the_sdist_holds_the_sources_of_the_wheel_and_nothing_else(built):
     with tarfile.open(built.sdist) as archive:
         files = {member.name.partition("/")[2] for member in archive if member.isfile()}
-    made = {name for name in files if name.startswith("attnbook.egg-info/")}
-    files_beside = "LICENSE MANIFEST.in PKG-INFO README.md pyproject.toml setup.cfg".split()
-    assert files - made == {*files_beside, *files_of_the_package()}
+    generated = {name for name in files if name.startswith("attnbook.egg-info/")}
+    other_files = "LICENSE MANIFEST.in PKG-INFO README.md pyproject.toml setup.cfg".split()
+    assert files - generated == {*other_files, *files_of_the_package()}
 
 
 def test_the_versions_agree(built):
@@ -85,7 +85,7 @@ def test_the_versions_agree(built):
     assert f"\n## {VERSION} " in (ROOT / "CHANGELOG.md").read_text()
 
 
-def test_the_metadata_say_what_it_is_and_name_no_address(built):
+def test_the_metadata_are_complete_and_name_no_address(built):
     about = built.metadata
     assert about.get_payload().strip() == (ROOT / "README.md").read_text("utf-8").strip()
     assert about["Description-Content-Type"] == "text/markdown"
@@ -98,16 +98,16 @@ def test_the_metadata_say_what_it_is_and_name_no_address(built):
 
 
 def requirements(about: Message, extra: str = "") -> set[str]:
-    """What is asked for with an extra, and not without it."""
-    asked = [Requirement(line) for line in about.get_all("Requires-Dist")]
+    """The requirements of an extra, without those of the core."""
+    all_of_them = [Requirement(line) for line in about.get_all("Requires-Dist")]
     return {
-        canonicalize_name(asked.name)
-        for asked in asked
-        if (asked.marker.evaluate({"extra": extra}) if asked.marker else not extra)
+        canonicalize_name(each.name)
+        for each in all_of_them
+        if (each.marker.evaluate({"extra": extra}) if each.marker else not extra)
     }
 
 
-def test_the_core_asks_for_two_packages_and_the_extras_are_five(built):
+def test_the_core_requires_two_packages_and_there_are_five_extras(built):
     about = built.metadata
     assert requirements(about) == {"torch", "jaxtyping"}
     extras = {"display", "figures", "seq2seq", "book", "test"}
@@ -117,99 +117,97 @@ def test_the_core_asks_for_two_packages_and_the_extras_are_five(built):
     assert requirements(about, "seq2seq") == {"babel", "numpy", "safetensors"}
 
 
-def test_make_lock_writes_the_lock_that_is_there(built):
+def test_make_lock_writes_the_stored_lock(built):
     venv = f"VENV={Path(UV).parents[1]}"
-    asked = run("make", "--no-print-directory", "--dry-run", "lock", venv, cwd=built.source)
-    shown = asked.stdout.replace("\\\n", "")
-    run(*shlex.split(shown[shown.index(str(UV)) :]), cwd=built.source)
+    done = run("make", "--no-print-directory", "--dry-run", "lock", venv, cwd=built.source)
+    command = done.stdout.replace("\\\n", "")
+    run(*shlex.split(command[command.index(str(UV)) :]), cwd=built.source)
     lock = "requirements.txt"
     assert (built.source / lock).read_text() == (ROOT / lock).read_text()
 
 
-# Where it is installed
+# Installed in a new environment: first the core, then one extra after the other
+
+
+def install(built: Built, python: Path, extra: str = "") -> None:
+    """Install the wheel with an extra; torch is there already."""
+    no_torch = python.parents[2] / "no-torch.txt"
+    no_torch.write_text("torch; python_version < '3'\n")
+    wheel = f"attnbook{extra} @ {built.wheel.as_uri()}"
+    run(UV, "pip", "install", "--python", python, "--overrides", no_torch, wheel)
 
 
 @pytest.fixture(scope="module")
-def environment(built, tmp_path_factory):
-    """A function that makes an environment with the wheel, an extra and a borrowed torch."""
-
-    def make(extra: str = "") -> Path:
-        folder = tmp_path_factory.mktemp("environment")
-        python = new_environment(folder)
-        (folder / "no-torch.txt").write_text("torch; python_version < '3'\n")
-        asked = [
-            "--overrides",
-            folder / "no-torch.txt",
-            f"attnbook{extra} @ {built.wheel.as_uri()}",
-        ]
-        run(UV, "pip", "install", "--python", python, *asked)
-        return python
-
-    return make
+def python(built, tmp_path_factory) -> Path:
+    """The Python of an environment with the wheel and a borrowed torch."""
+    python = new_environment(tmp_path_factory.mktemp("environment"))
+    install(built, python)
+    return python
 
 
-@pytest.fixture(scope="module")
-def core(environment) -> Path:
-    return environment()
-
-
-def answer(python: Path, program: str, folder: Path):
-    """What a program prints there, as JSON; a warning is an error."""
+def run_program(python: Path, program: str, folder: Path):
+    """Run a program there and parse its output as JSON; a warning is an error."""
     # -P and another folder: the package comes from where it is installed.
     warnings = ["-W", "error", "-W", f"ignore:{TORCH_MISSES_NUMPY}:UserWarning"]
     return json.loads(run(python, "-P", *warnings, "-c", program, cwd=folder).stdout)
 
 
-LOOK_AROUND = """
-import json, pkgutil
+MISSING = {
+    "figures": ("figures", "anywidget", "figures"),
+    "display": ("display", "matplotlib", "display"),
+    "models.translator.dates": ("models.translator.dates", "Babel", "seq2seq"),
+    "models.translator.checkpoints": ("models.checkpoint_files", "safetensors", "seq2seq"),
+}
+IN_THE_CORE = f"""
+import importlib, json, pkgutil, torch
 from importlib.metadata import distributions
 import attnbook
-print(json.dumps({
-    "file": attnbook.__file__,
-    "installed": sorted({d.metadata["Name"] for d in distributions()}),
-    "importable": [module.name for module in pkgutil.iter_modules()],
-}))
-"""
-
-
-def test_the_core_is_installed_with_what_it_asks_for_and_nothing_else(core, tmp_path):
-    found = answer(core, LOOK_AROUND, tmp_path)
-    wanted = {"attnbook", "jaxtyping", "wadler-lindig", *needed_by("torch")}
-    assert {canonicalize_name(name) for name in found["installed"]} == wanted
-    assert NOT_IN_THE_CORE & {*found["importable"]} == set()
-    assert {"torch", "jaxtyping"} <= {*found["importable"]}
-    assert Path(found["file"]).is_relative_to(core.parents[1])
-
-
-TOY = """
-import json, torch
 from attnbook import AdditiveAttention, DotProductAttention
 
 queries, keys = torch.ones(2, 1, 2), torch.ones(2, 10, 2)
 values = torch.arange(40.0).reshape(1, 10, 4).repeat(2, 1, 1)
 layers = [DotProductAttention(0.5), AdditiveAttention(2, 2, 8, 0.1)]
 outputs = [layer.eval()(queries, keys, values, torch.tensor([2, 6])) for layer in layers]
-print(json.dumps([[[round(x, 3) for x in row] for row in o[:, 0].tolist()] for o in outputs]))
+
+messages = {{}}
+for name in {[*MISSING]}:
+    try:
+        importlib.import_module(f"attnbook.{{name}}")
+    except ImportError as error:
+        messages[name] = str(error)
+print(json.dumps({{
+    "file": attnbook.__file__,
+    "installed": sorted({{d.metadata["Name"] for d in distributions()}}),
+    "importable": [module.name for module in pkgutil.iter_modules()],
+    "outputs": [[[round(x, 3) for x in row] for row in o[:, 0].tolist()] for o in outputs],
+    "messages": messages,
+}}))
 """
 
 
-def test_the_layers_run_with_the_core_alone(core, tmp_path):
-    assert answer(core, TOY, tmp_path) == [[[2, 3, 4, 5], [10, 11, 12, 13]]] * 2
+@pytest.fixture(scope="module")
+def core(python, tmp_path_factory):
+    """The facts that a program prints before an extra is installed."""
+    return run_program(python, IN_THE_CORE, tmp_path_factory.mktemp("core"))
 
 
-@pytest.mark.parametrize(
-    ("room", "file", "needed", "extra"),
-    [
-        ("figures", "figures", "anywidget", "figures"),
-        ("display", "display", "matplotlib", "display"),
-        ("models.translator.dates", "models.translator.dates", "Babel", "seq2seq"),
-        ("models.translator.checkpoints", "models.checkpoint_files", "safetensors", "seq2seq"),
-    ],
-)
-def test_a_room_without_its_extra_names_what_to_install(core, tmp_path, room, file, needed, extra):
-    failed = run(core, "-P", "-c", f"import attnbook.{room}", fails=True, cwd=tmp_path)
+def test_the_core_is_installed_with_its_requirements_and_nothing_else(python, core):
+    expected = {"attnbook", "jaxtyping", "wadler-lindig", *needed_by("torch")}
+    assert {canonicalize_name(name) for name in core["installed"]} == expected
+    assert NOT_IN_THE_CORE & {*core["importable"]} == set()
+    assert {"torch", "jaxtyping"} <= {*core["importable"]}
+    assert Path(core["file"]).is_relative_to(python.parents[1])
+
+
+def test_the_layers_run_with_the_core_alone(core):
+    assert core["outputs"] == [[[2, 3, 4, 5], [10, 11, 12, 13]]] * 2
+
+
+@pytest.mark.parametrize("name", MISSING)
+def test_a_module_without_its_extra_names_the_command_that_installs_it(core, name):
+    file, needed, extra = MISSING[name]
     install = f"attnbook.{file} needs {needed}: pip install 'attnbook[{extra}]'"
-    assert failed.stderr.splitlines()[-1] == f"ImportError: {install}"
+    assert core["messages"][name] == install
 
 
 FIGURE = """
@@ -230,13 +228,15 @@ print(json.dumps({
 """
 
 
-def test_figures_come_whole_with_their_extra_alone(environment, tmp_path):
-    found = answer(environment("[figures]"), FIGURE, tmp_path)
+@pytest.mark.usefixtures("core")
+def test_figures_are_complete_with_their_extra_alone(built, python, tmp_path):
+    install(built, python, "[figures]")
+    facts = run_program(python, FIGURE, tmp_path)
     kinds = [getattr(figures, name) for name in figures.__all__]
-    assert found["modules"] == {kind.__name__: kind._esm + kind._css for kind in kinds}
-    assert found["sent"] == found["modules"]["AttentionFigure"]
-    assert "example 0: valid_lens 2" in found["text"]
-    assert not found["matplotlib"]
+    assert facts["modules"] == {kind.__name__: kind._esm + kind._css for kind in kinds}
+    assert facts["sent"] == facts["modules"]["AttentionFigure"]
+    assert "example 0: valid_lens 2" in facts["text"]
+    assert not facts["matplotlib"]
 
 
 TRANSLATE = """
@@ -249,29 +249,31 @@ print(json.dumps({name: book_model(name).translate([text])[0].output for name in
 """
 
 
-def test_the_trained_models_come_whole_with_their_extra_alone(environment, tmp_path):
-    found = answer(environment("[seq2seq]"), TRANSLATE, tmp_path)
-    assert {*found.values()} == {"1987-03-09"}
-    assert "convolutional" in found
+@pytest.mark.usefixtures("core")
+def test_the_trained_models_are_complete_with_their_extra(built, python, tmp_path):
+    install(built, python, "[seq2seq]")
+    outputs = run_program(python, TRANSLATE, tmp_path)
+    assert {*outputs.values()} == {"1987-03-09"}
+    assert "convolutional" in outputs
 
 
-# Next to a torch that is newer than any
+# Next to a newer torch than any
 
 
 @pytest.mark.weekly
-def test_the_folder_asks_for_what_a_wheel_of_it_asks_for(built, tmp_path):
+def test_the_folder_has_the_requirements_of_its_wheel(built, tmp_path):
     run(UV, "venv", "--python", sys.executable, tmp_path / "venv")
 
-    def plan(asked: str) -> dict[str, str]:
-        """What uv would install, each with its version."""
+    def plan(requirement: str) -> dict[str, str]:
+        """The packages that uv would install, with their versions."""
         command = [UV, "pip", "install", "--dry-run", "--python", tmp_path / "venv/bin/python"]
-        output = run(*command, asked, cwd=built.source).stderr
+        output = run(*command, requirement, cwd=built.source).stderr
         lines = re.findall(r"^ \+ ([\w.-]+)(?:==| @ )(.*)$", output, re.MULTILINE)
         return dict(lines) | {"attnbook": VERSION}
 
-    asked = plan(".[figures]")
-    assert asked == plan(f"attnbook[figures] @ {built.wheel.as_uri()}")
-    assert {"torch", "jaxtyping", "anywidget"} <= {*asked}
+    versions = plan(".[figures]")
+    assert versions == plan(f"attnbook[figures] @ {built.wheel.as_uri()}")
+    assert {"torch", "jaxtyping", "anywidget"} <= {*versions}
 
 
 USE = """
@@ -284,7 +286,8 @@ print(json.dumps([version("torch"), weights.tolist()]))
 """
 
 
-@pytest.mark.parametrize("tool", ["uv", pytest.param("pip", marks=pytest.mark.weekly)])
+@pytest.mark.weekly
+@pytest.mark.parametrize("tool", ["uv", "pip"])
 def test_a_newer_torch_stays_and_the_layers_run_on_it(built, tmp_path, monkeypatch, tool):
     python = new_environment(tmp_path)
     (packages,) = (tmp_path / "venv").glob("lib/*/site-packages")
@@ -292,19 +295,19 @@ def test_a_newer_torch_stays_and_the_layers_run_on_it(built, tmp_path, monkeypat
     about.mkdir()
     (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: torch\nVersion: {NEWER}\n")
     (about / "RECORD").touch()
-    # With nothing else allowed, a wish for another torch fails at once, not after gigabytes.
+    # So an attempt to install another torch fails at once, not after gigabytes.
     (tmp_path / "allowed.txt").write_text(f"torch=={NEWER}\n")
-    # A variable replaces the constraints of the machine; an option would add to them.
+    # The variable replaces the constraints of the machine; an option would add to them.
     monkeypatch.setenv(f"{tool.upper()}_CONSTRAINT", str(tmp_path / "allowed.txt"))
-    install = {
+    command = {
         "pip": [sys.executable, "-m", "pip", "--python", python, "install"],
         "uv": [UV, "pip", "install", "--python", python],
     }[tool]
-    run(*install, ".", cwd=built.source)
-    assert answer(python, USE, tmp_path) == [NEWER, [[[0.5, 0.5, 0.0]]]]
+    run(*command, ".", cwd=built.source)
+    assert run_program(python, USE, tmp_path) == [NEWER, [[[0.5, 0.5, 0.0]]]]
 
 
-# What a type checker knows of it
+# In a type checker
 
 CALLER = """
 import torch
@@ -324,7 +327,7 @@ class NearestAttention(Attention):
 output: Tensor = layer(x, x, x, valid_lens=lens)
 same: Tensor = layer.forward(x, x, x)
 weights: Tensor = layer.attention_weights
-shares: Tensor = masked_softmax(x, None)
+row: Tensor = masked_softmax(x, None)
 nearest = NearestAttention(dropout=0)(x, x, x)
 with checked():
     AdditiveAttention(2, 2, num_hiddens=4, dropout=0)(x, x, x)
@@ -338,19 +341,20 @@ masked_softmax(x, [2])  # arg-type
 number: int = masked_softmax(x, lens)  # assignment
 count: int = layer(x, x, x)  # assignment
 layer(x, x, "x")  # arg-type
-share: float = layer.attention_weights  # assignment
+weight: float = layer.attention_weights  # assignment
 layer.forward(x, x)  # call-arg
 """
 
 
-def test_a_callers_wrong_use_is_reported_and_right_use_is_not(core, tmp_path):
+@pytest.mark.weekly
+def test_a_type_checker_reports_wrong_use_and_accepts_right_use(python, tmp_path):
     program = CALLER + RIGHT + WRONG
     (tmp_path / "caller.py").write_text(program)
-    command = [sys.executable, "-m", "mypy", "--strict", "--python-executable", core]
+    command = [sys.executable, "-m", "mypy", "--strict", "--python-executable", python]
     command += ["--config-file=", "--cache-dir", tmp_path / "types", "caller.py"]
     done = run(*command, cwd=tmp_path, fails=True)
-    found = re.findall(r"^caller\.py:(\d+): error: .*\[([a-z-]+)\]$", done.stdout, re.MULTILINE)
-    assert len(found) == done.stdout.count("error: "), done.stdout + done.stderr
+    errors = re.findall(r"^caller\.py:(\d+): error: .*\[([a-z-]+)\]$", done.stdout, re.MULTILINE)
+    assert len(errors) == done.stdout.count("error: "), done.stdout + done.stderr
     lines = enumerate(program.splitlines(), 1)
     kinds = [(str(number), re.search(r"  # ([a-z-]+)$", line)) for number, line in lines]
-    assert found == [(number, kind[1]) for number, kind in kinds if kind]
+    assert errors == [(number, kind[1]) for number, kind in kinds if kind]

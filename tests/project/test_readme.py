@@ -1,4 +1,4 @@
-"""The README's promises: its code runs, its commands exist, its links lead somewhere."""
+"""The README: its code runs, its commands exist, and its links lead to files."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ def blocks(kind):
     return re.findall(rf"```{kind}\n(.*?)```", README, re.DOTALL)
 
 
-def test_its_python_runs_from_top_to_bottom_and_prints_what_it_says(tmp_path, capsys):
-    program = tmp_path / "readme.py"  # the X-ray reads a layer's source
+def test_its_python_runs_from_top_to_bottom_and_prints_the_output_of_the_page(tmp_path, capsys):
+    program = tmp_path / "readme.py"  # shape tracing reads a layer's source
     program.write_text("\n".join(blocks("python")), "utf-8")
     scope = runpy.run_path(str(program))
 
-    printed, told = capsys.readouterr().out, blocks("text")
-    assert told
-    assert [sheet for sheet in told if sheet not in printed] == []
+    printed, outputs = capsys.readouterr().out, blocks("text")
+    assert outputs
+    assert [output for output in outputs if output not in printed] == []
     assert scope["output"].shape == (2, 3, 4)
     assert torch.equal(scope["output"][1], torch.zeros(3, 4))
     assert scope["NearestAttention"]()(*(torch.ones(1, 2, 2) for _ in range(3))).shape == (1, 2, 2)
@@ -34,10 +34,10 @@ def test_its_python_runs_from_top_to_bottom_and_prints_what_it_says(tmp_path, ca
 @pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md"])
 def test_each_make_target_that_a_page_names_exists(page):
     text = (ROOT / page).read_text("utf-8")
-    named = set(re.findall(r"(?:`|^)make ([a-z-]+)", text, re.MULTILINE))
+    targets = set(re.findall(r"(?:`|^)make ([a-z-]+)", text, re.MULTILINE))
 
-    assert {"book", "test"} <= named
-    assert all(re.search(rf"^{name}:", MAKEFILE, re.MULTILINE) for name in named)
+    assert {"book", "test"} <= targets
+    assert all(re.search(rf"^{name}:", MAKEFILE, re.MULTILINE) for name in targets)
 
 
 @pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "DECISIONS.md"])

@@ -1,4 +1,4 @@
-"""The page for teachers and maintainers keeps its word: its figure is sound, its names exist."""
+"""The page for teachers and maintainers: its figure works, and the names on it exist."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ from tools import ROOT
 from tools.site.formulas import NODE
 
 TEXT = PAGE.read_text("utf-8")
-SCRIPTS = Path(sys.executable).parent  # a link to another Python stays one
+SCRIPTS = Path(sys.executable).parent  # not resolved: the Python may be a link
+CHECKERS = ROOT / "tools" / "node_modules" / ".bin"
+NOTEBOOKS = [sys.executable, "-m", "tools.book.notebooks"]
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +37,7 @@ def package(tmp_path_factory):
 
 
 def run(package, *command, **options):
-    """What a command says that finds the copied package before the installed one."""
+    """The output of a command that finds the copied package before the installed one."""
     environment = os.environ | {"PYTHONPATH": str(package)}
     done = subprocess.run(
         command, cwd=package, env=environment, capture_output=True, text=True, check=False,
@@ -45,7 +47,7 @@ def run(package, *command, **options):
     return done.stdout
 
 
-def test_the_page_holds_the_files_of_a_figure_and_a_cell():
+def test_the_page_shows_the_files_of_a_figure_and_a_cell():
     names = "__init__.py", "figure.py", "figure.js", "style.css"
     files = [f"attnbook/figures/share/{name}" for name in names]
     assert [*blocks()] == [CALL, *files, "in a chapter"]
@@ -69,12 +71,12 @@ print(ShareFigure._esm)
 
 @pytest.fixture(scope="module")
 def output(package):
-    """What the page's cell prints of its figure, of wrong scores, and the figure's module."""
+    """What the page's cell prints: its figure, messages about wrong scores, the figure's module."""
     program = cell().replace("\nShareFigure(", "\nfigure = ShareFigure(") + PROGRAM
     return run(package, sys.executable, "-c", program)
 
 
-def test_the_cell_prints_the_figures_numbers_and_refuses_what_its_docstring_names(output):
+def test_the_cell_prints_the_figures_numbers_and_refuses_wrong_scores(output):
     action = "Drag `temperature` to 0.1: which key gets nearly all the weight?"
     assert output.partition(MODULE)[0].splitlines() == [
         action,
@@ -89,7 +91,7 @@ def test_the_cell_prints_the_figures_numbers_and_refuses_what_its_docstring_name
     ]
 
 
-def test_it_lists_each_figure_and_where_it_is_shown():
+def test_it_lists_each_figure_with_the_chapters_that_show_it():
     rows = re.findall(r"^\| \{py:class\}`~attnbook\.figures\.(\w+)` \|(.*?)\|", TEXT, re.MULTILINE)
     assert sorted(name for name, _ in rows) == figures.__all__
     for name, chapters in rows:
@@ -99,10 +101,10 @@ def test_it_lists_each_figure_and_where_it_is_shown():
             assert f"{name}(" in (PAGE.parent / file).read_text("utf-8"), f"no {name} in {file}"
 
 
-def test_the_prediction_that_it_shows_can_be_asked():
+def test_the_prediction_on_the_page_works():
     scope = {}
-    exec(prediction().replace("\nPrediction(", "\nasked = Prediction("), scope)  # noqa: S102 - our own page
-    assert repr(scope["asked"]).splitlines()[1] == "right: first 0.269, second 0.731"
+    exec(prediction().replace("\nPrediction(", "\nprediction = Prediction("), scope)  # noqa: S102 - our own page
+    assert repr(scope["prediction"]).splitlines()[1] == "right: first 0.269, second 0.731"
 
 
 def test_its_module_computes_the_same_weights_in_node(package, output):
@@ -115,26 +117,29 @@ def test_its_module_computes_the_same_weights_in_node(package, output):
     assert run(package, NODE, "--input-type=module", "-e", ask) == "0.016,0.117,0.867\n"
 
 
-@pytest.mark.slow
-def test_its_python_passes_the_projects_own_checks(package):
-    config, file = ROOT / "pyproject.toml", "attnbook/figures/share/figure.py"
-    if (known := ROOT / ".mypy_cache").exists():  # what mypy knows of torch it need not read again
-        shutil.copytree(known, package / known.name)
-    run(package, SCRIPTS / "ruff", "check", "--no-cache", "--config", config, file)
-    run(package, SCRIPTS / "ruff", "format", "--check", "--config", config, file)
-    run(package, SCRIPTS / "mypy", "--config-file", config, file)
+def check_style(folder, *paths):
+    run(folder, SCRIPTS / "ruff", "check", "--no-cache", *paths)
+    run(folder, SCRIPTS / "ruff", "format", "--no-cache", "--check", *paths)
+
+
+FIGURE = "attnbook/figures/share/figure"
 
 
 @pytest.mark.slow
-def test_its_javascript_passes_the_projects_own_checks_and_a_wrong_name_does_not(package):
-    for name in ("jsconfig.json", "biome.jsonc"):
+def test_its_code_passes_the_linters_of_the_project(package):
+    for name in ("pyproject.toml", "biome.jsonc"):
         shutil.copy(ROOT / name, package)
-    checkers = ROOT / "tools" / "node_modules" / ".bin"
-    types = [NODE, checkers / "tsc", "--project", "jsconfig.json"]
-    run(package, *types)
-    run(package, NODE, checkers / "biome", "check", "--error-on-warnings")
+    check_style(package, f"{FIGURE}.py")
+    run(package, NODE, CHECKERS / "biome", "check", "--error-on-warnings", f"{FIGURE}.js")
 
-    figure = package / "attnbook" / "figures" / "share" / "figure.js"
+
+@pytest.mark.weekly
+def test_its_code_passes_the_type_checkers_of_the_project_and_a_wrong_name_does_not(package):
+    run(package, SCRIPTS / "mypy", "--config-file", ROOT / "pyproject.toml", f"{FIGURE}.py")
+    shutil.copy(ROOT / "jsconfig.json", package)
+    types = [NODE, CHECKERS / "tsc", "--project", "jsconfig.json"]
+    run(package, *types)
+    figure = package / f"{FIGURE}.js"
     text = figure.read_text("utf-8")
     figure.write_text(text.replace('get("scores")', 'get("score")', 1), "utf-8")
     with pytest.raises(AssertionError, match="score"):
@@ -148,40 +153,48 @@ COMMAND = re.compile(r"`((?:make|python3?|pytest|pip|jupyter|\.venv/bin/[\w-]+) 
 def test_each_command_of_the_page_can_be_typed_in_a_fresh_checkout():
     commands = [found.split() for found in COMMAND.findall(TEXT)]
     assert len(commands) > 15
+    words_for_make = [word for program, *words in commands if program == "make" for word in words]
+    run(ROOT, "make", "--dry-run", *words_for_make)
     for program, *words in commands:
         if program == "make":
-            run(ROOT, "make", "--dry-run", *words)
-        elif program.startswith(".venv/bin/"):
+            continue
+        if program.startswith(".venv/bin/"):
             assert (SCRIPTS / program.removeprefix(".venv/bin/")).exists(), program
             if words[0] == "-m":
                 assert find_spec(words[1]), words
-        else:  # what students install, in an environment of their own
+        else:  # what students install in their own environment
             assert [program, *words] == ["pip", "install"]
 
 
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    return project_with_the_chapter(tmp_path_factory.mktemp("project"))
+
+
 @pytest.mark.slow
-def test_the_chapter_and_the_figure_of_the_page_pass_the_checks_that_it_names(tmp_path):
-    project = project_with_the_chapter(tmp_path)
-    chapters = [sys.executable, "-m", "tools.book.notebooks"]
-    run(project, *chapters, "execute", "your-topic")
-    run(project, SCRIPTS / "ruff", "check", "--no-cache", "chapters")
-    run(project, SCRIPTS / "ruff", "format", "--no-cache", "--check", "chapters")
-    run(project, *chapters, "check")
-    run(project, *chapters, "compare", "your-topic")
+def test_the_chapter_and_the_figure_of_the_page_pass_the_linters_that_it_names(project):
+    check_style(project, "chapters")
     run(project, SCRIPTS / "lint-imports", "--no-cache", "--no-logo")
+
+
+@pytest.mark.weekly
+def test_the_chapter_of_the_page_passes_the_tests_that_it_names(project):
+    run(project, *NOTEBOOKS, "execute", "your-topic")
+    run(project, *NOTEBOOKS, "check")
+    run(project, *NOTEBOOKS, "compare", "your-topic")
     tests = ["tests/practice/test_chapters.py", "tests/core/test_shown_lines.py"]
-    asked = "every_chapter or chapters_show or your-topic"
-    run(project, sys.executable, "-m", "pytest", *tests, "-k", asked)
+    selected = "every_chapter or chapters_show or your-topic"
+    run(project, sys.executable, "-m", "pytest", *tests, "-k", selected)
 
 
 def test_each_file_that_the_page_names_exists():
-    named = set(re.findall(r"`([\w./-]+\.(?:yml|md|cff|txt|py|ipynb|css|js))`", TEXT))
+    names = set(re.findall(r"`([\w./-]+\.(?:yml|md|cff|txt|py|ipynb|css|js))`", TEXT))
     folders = [ROOT, ROOT / "attnbook" / "figures"]
-    missing = [n for n in named if not any((folder / n).exists() for folder in folders)]
-    assert {*missing} <= {"chapters/your-topic.ipynb"}  # who follows the page has it
+    missing = [n for n in names if not any((folder / n).exists() for folder in folders)]
+    assert {*missing} <= {"chapters/your-topic.ipynb"}  # the reader writes it
 
 
-def test_the_names_that_a_fork_changes_stand_where_the_page_says():
+def test_the_names_that_a_fork_changes_are_where_the_page_says():
     config = (ROOT / "_config.yml").read_text("utf-8")
     title = re.search(r"^title: (.*)$", config, re.MULTILINE)[1]
     assert f"\n        text: {title}\n" in config

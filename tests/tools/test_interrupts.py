@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: what our programs do first, and that their handlers go again."""
+"""Ctrl-C and SIGTERM: our programs clean up, and their handlers are removed afterwards."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tools.book.build import end_kernels_at_once
     ("sent", "status"),
     [(signal.SIGINT, interrupts.INTERRUPTED), (signal.SIGTERM, interrupts.TERMINATED)],
 )
-def test_a_signal_is_prepared_for_and_raised(sent, status):
+def test_a_signal_calls_the_preparation_and_is_raised(sent, status):
     before, prepared = signal.getsignal(sent), []
     with (
         pytest.raises(KeyboardInterrupt) as caught,
@@ -28,11 +28,11 @@ def test_a_signal_is_prepared_for_and_raised(sent, status):
     assert signal.getsignal(sent) == before
 
 
-def test_an_interrupted_build_sends_no_signal_to_its_kernels_and_does_not_wait(monkeypatch):
-    # So that both are restored.
+def test_an_interrupted_build_kills_its_kernels_without_a_signal(monkeypatch):
+    # Both are restored after the test.
     monkeypatch.setattr(NotebookClient, "shutdown_kernel", NotebookClient.shutdown_kernel)
-    usual = KernelManager._async_interrupt_kernel
-    monkeypatch.setattr(KernelManager, "_async_interrupt_kernel", usual)
+    original = KernelManager._async_interrupt_kernel
+    monkeypatch.setattr(KernelManager, "_async_interrupt_kernel", original)
     end_kernels_at_once()
     assert NotebookClient.shutdown_kernel == "immediate"
-    assert KernelManager._async_interrupt_kernel is not usual
+    assert KernelManager._async_interrupt_kernel is not original

@@ -1,4 +1,4 @@
-"""What the measurements of pages stand on: a browser, a server, and the moment of life."""
+"""What the measurements of pages share: a browser, a server, and the time to the first response."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from tools.book.server import QuietHandler, start_server
 from tools.chromium import launch
 
-# A phone on a fair day: 10 Mbit/s, 50 ms to the server and back.
+# A typical phone connection: 10 Mbit/s, 50 ms to the server and back.
 PHONE = {"offline": False, "latency": 50, "downloadThroughput": 1.25e6, "uploadThroughput": 6e5}
 
-# Looks at each frame for a slider of a figure, says which key moves it, and notes when that
-# has changed its numbers on the screen. `alive` counts from the start of the navigation.
+# Searches each frame for a slider of a figure, gives the key that moves it, and notes the time when
+# the numbers on the screen change. `alive` counts from the start of the navigation.
 WATCH = """
-window.slider = new Promise((found) => {
+window.slider = new Promise((resolve) => {
   const find = () => {
     const figure = document.querySelector("figure[data-attnbook-figure]");
     const slider = [...(figure?.querySelectorAll("input[type=range]") ?? [])]
@@ -33,7 +33,7 @@ window.slider = new Promise((found) => {
       if (numbers() !== before) window.alive ??= performance.now();
     })));
     slider.focus({ preventScroll: true });
-    found(slider.value === slider.min ? "ArrowRight" : "ArrowLeft");
+    resolve(slider.value === slider.min ? "ArrowRight" : "ArrowLeft");
   };
   requestAnimationFrame(find);
 });
@@ -42,7 +42,7 @@ window.slider = new Promise((found) => {
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    """A browser that reaches this machine only."""
+    """A browser that can reach only this machine."""
     with sync_playwright() as playwright:
         browser = launch(playwright.chromium, whole=True)
         yield browser
@@ -50,56 +50,58 @@ def chromium() -> Iterator[Browser]:
 
 
 @cache
-def packed(file: Path) -> bytes:
-    """A file as a server sends it."""
+def compressed(file: Path) -> bytes:
+    """The compressed content of a file."""
     return gzip.compress(file.read_bytes(), 6)
 
 
-class PackingHandler(QuietHandler):
-    """Serves files the way the web does: compressed, over connections that stay open."""
+class CompressingHandler(QuietHandler):
+    """Serves files like a web server: compressed, over connections that stay open."""
 
     protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True  # as web servers do; else each answer may wait for 40 ms
+    disable_nagle_algorithm = True  # as web servers do; otherwise each response may wait for 40 ms
 
     def do_GET(self) -> None:  # noqa: N802 - the name that http.server calls
-        """Send a file, or say that there is none."""
+        """Send a file, or the status 404."""
         file = Path(self.translate_path(self.path))
         if not file.is_file():
             self.send_error(404)
             return
-        body = packed(file)
+        body = compressed(file)
         self.send_response(200)
         self.send_header("Content-Type", self.guess_type(str(file)))
         self.send_header("Content-Encoding", "gzip")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        with suppress(ConnectionError):  # a page that is closed takes no more
+        with suppress(ConnectionError):  # the page may be closed
             self.wfile.write(body)
 
 
 @contextmanager
-def served(folder: Path) -> Iterator[str]:
-    """The address of a folder, on a server that only this machine reaches."""
-    server = start_server(folder, PackingHandler)
+def serve(folder: Path) -> Iterator[str]:
+    """Serve a folder to this machine; gives its address."""
+    server = start_server(folder, CompressingHandler)
     yield f"http://127.0.0.1:{server.server_port}/"
     server.shutdown()
     server.server_close()
 
 
 @contextmanager
-def fresh(browser: Browser) -> Iterator[tuple[Page, list[str]]]:
-    """A page without a cache, and the addresses it asks for."""
+def open_new_page(browser: Browser) -> Iterator[tuple[Page, list[str]]]:
+    """A page without a cache, and the addresses that it requests."""
     context = browser.new_context(viewport={"width": 1280, "height": 800})
-    page, asked = context.new_page(), list[str]()
-    page.on("request", lambda request: asked.append(request.url))
+    page, requested = context.new_page(), list[str]()
+    page.on("request", lambda request: requested.append(request.url))
     page.add_init_script(WATCH)
-    yield page, asked
+    yield page, requested
     context.close()
 
 
-def time_to_life(browser: Browser, address: str, network: dict[str, Any] | None = None) -> float:
+def time_to_response(
+    browser: Browser, address: str, network: dict[str, Any] | None = None
+) -> float:
     """Milliseconds from navigation until a key press has moved the first figure."""
-    with fresh(browser) as (page, _):
+    with open_new_page(browser) as (page, _):
         if network:
             session = page.context.new_cdp_session(page)
             session.send("Network.enable")

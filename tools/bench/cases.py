@@ -1,8 +1,8 @@
-"""What the layers are measured on: sizes, inputs, and the textbook's formulas.
+"""The cases in which the layers are measured: sizes, inputs, and the textbook's formulas.
 
 Queries, keys and values all have `size` numbers, which is also the number of hidden units of
-the additive score; nothing is dropped. The lengths average 0.66 of the keys, one per example,
-and the longest has them all.
+the additive score; there is no dropout. Each example has a length; the mean is 0.66 of the keys,
+and the longest has all keys.
 """
 
 from __future__ import annotations
@@ -36,49 +36,49 @@ class Case:
 
     @property
     def training(self) -> bool:
-        """Whether gradients are taken."""
+        """Whether gradients are computed."""
         return self.mode == "training"
 
     @property
     def elements(self) -> int:
-        """How many times the textbook's additive score takes a tanh."""
+        """The number of tanh in the textbook's additive score."""
         return self.batch * self.queries * self.keys * self.size
 
 
 def lengths(batch: int, keys: int) -> Tensor:
-    """Draw how many keys each example has: evenly spread around `SHARE`, in random order."""
+    """The number of keys of each example: evenly spread around `SHARE`, in random order."""
     shares = torch.linspace(2 * SHARE - 1, 1, batch) if batch > 1 else torch.tensor([SHARE])
     order = torch.randperm(batch, generator=torch.Generator().manual_seed(1))
     return (shares[order] * keys).round().long().clamp(1, keys)
 
 
 class Setting:
-    """A case with its tensors: the inputs, our layer, and what is differentiated."""
+    """A case with its tensors: the inputs, our layer, and the leaves of the gradients."""
 
     def __init__(self, case: Case) -> None:
         rng = torch.Generator().manual_seed(0)
-        kind = getattr(torch, case.dtype)
+        dtype = getattr(torch, case.dtype)
 
-        def drawn(rows: int) -> Tensor:
+        def draw(rows: int) -> Tensor:
             numbers = torch.randn(case.batch, rows, case.size, generator=rng)
-            return numbers.to(case.device, kind)
+            return numbers.to(case.device, dtype)
 
         self.case = case
-        queries, keys, values = map(drawn, (case.queries, case.keys, case.keys))
-        self.upstream = drawn(case.queries)
+        queries, keys, values = map(draw, (case.queries, case.keys, case.keys))
+        self.upstream = draw(case.queries)
         for tensor in (queries, keys, values):
             tensor.requires_grad_(case.training)
         self.lens = lengths(case.batch, case.keys).to(case.device)
         self.inputs = (queries, keys, values, self.lens)
         torch.manual_seed(0)
         layer = attnbook.AdditiveAttention(case.size, case.size, case.size, keep_weights=False)
-        self.layer = layer.to(case.device, kind).train(case.training)
+        self.layer = layer.to(case.device, dtype).train(case.training)
         self.leaves = [*self.inputs[:3]]
         if case.layer == "additive":
             self.leaves += self.layer.parameters()
 
     def program(self, attend: Attend) -> Program:
-        """What is timed: a call, in training with all gradients."""
+        """The program that is timed: a call, in training with all gradients."""
         if not self.case.training:
             return lambda: attend(*self.inputs)
         return lambda: self.step(attend)
@@ -96,13 +96,13 @@ def padding_of(keys: Tensor, lens: Tensor) -> Tensor:
 
 
 def textbook_dot(queries: Tensor, keys: Tensor, values: Tensor, lens: Tensor) -> Tensor:
-    """Compute dot-product attention as textbooks do: fill with -1e6, check nothing."""
+    """Compute dot-product attention like textbooks: fill with -1e6, without checks."""
     scores = queries @ keys.transpose(1, 2) / math.sqrt(queries.shape[-1])
     return torch.softmax(scores.masked_fill(padding_of(keys, lens), -1e6), dim=-1) @ values
 
 
 def textbook_additive(layer: attnbook.AdditiveAttention, *tensors: Tensor) -> Tensor:
-    """Compute additive attention as textbooks do, with the parameters of ours."""
+    """Compute additive attention like textbooks, with the parameters of our layer."""
     queries, keys, values, lens = tensors
     return textbook_projected(layer, layer.W_q(queries), layer.W_k(keys), values, lens)
 

@@ -1,6 +1,6 @@
-"""Measure how soon a figure answers a hand: from the input until the frame is painted.
+"""Measure how fast a figure responds: from the input until the frame is painted.
 
-The times are those that a reader sees, so a busy machine lengthens them.
+These are wall-clock times, so they are longer on a busy machine.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ import attnbook
 from attnbook.figures import AttentionFigure
 from attnbook.models.transformer.repeats import SYMBOLS
 from attnbook.models.translator.dates import make_dates
-from tools.bench.browser import chromium, fresh, served
+from tools.bench.browser import chromium, open_new_page, serve
 from tools.bench.pages import SITE, WORK, Row, require_book
 from tools.site.live import HOST, data_of, in_script, module_of, name_of, placeholder, registration
 
 MOVES = 60
 
-# The pages on which figures are moved; their first slider, or what is typed into their field.
+# The chapters in which figures are used, by their first slider or their text field.
 PLACES = {
     "alignment": "bahdanau-attention",
     "attention": "masked-softmax",
@@ -55,15 +55,15 @@ INPUTS = """async (control, values) => {
   return times;
 }"""
 
-# What a figure shows, as one text: numbers, and the words beside them.
-SHOWN = """figure => [...figure.querySelectorAll("td[data-value]")].map(
+# The numbers and the words that a figure shows, as one text.
+VISIBLE = """figure => [...figure.querySelectorAll("td[data-value]")].map(
     (cell) => cell.dataset.value).join() + figure.innerText"""
 
-MOVED = f"([figure, before]) => ({SHOWN})(figure) !== before"
+HAS_CHANGED = f"([figure, before]) => ({VISIBLE})(figure) !== before"
 
 
-def typed() -> dict[str, list[str]]:
-    """What is typed into figures with a field: dates of all languages, and full lines."""
+def texts_to_type() -> dict[str, list[str]]:
+    """Texts for the figures with a text field: dates of all languages, and full lines."""
     draw = random.Random(0)  # noqa: S311 - lines to type, no secrets
     return {
         "translator": [date.text for date in make_dates(1, 1, MOVES, seed=0).test],
@@ -71,41 +71,43 @@ def typed() -> dict[str, list[str]]:
     }
 
 
-def places(slider: Locator) -> list[str]:
-    """Places of a slider, far from each other."""
+def slider_positions(slider: Locator) -> list[str]:
+    """Positions of a slider, far from each other."""
     low, high = (float(slider.get_attribute(end) or 0) for end in ("min", "max"))
     return [str(low + (high - low) * (i * 37 % 61) / 60) for i in range(MOVES)]
 
 
-def answers(page: Page, figure: Locator, texts: Sequence[str] | None) -> list[float]:
-    """Milliseconds of each move.
+def response_times(page: Page, figure: Locator, texts: Sequence[str] | None) -> list[float]:
+    """The response times in milliseconds.
 
     Raises:
-        TimeoutError: Playwright's, of a figure that does not move; no time is worth taking.
+        TimeoutError: Playwright's, if a figure does not respond.
     """
     field = figure.get_by_role("textbox").first
     control = field if texts else figure.locator("input[type=range]:visible").first
     control.scroll_into_view_if_needed()
     control.focus()
-    values = list(texts or places(control))
-    before = figure.evaluate(SHOWN)
+    values = list(texts or slider_positions(control))
+    before = figure.evaluate(VISIBLE)
     control.evaluate(INPUTS, values[:3])
-    page.wait_for_function(MOVED, arg=[figure.element_handle(), before])  # a model may be late
+    page.wait_for_function(
+        HAS_CHANGED, arg=[figure.element_handle(), before]
+    )  # a model may still be loading
     control.evaluate(INPUTS, values[:30])  # until the code is compiled
     times: list[float] = control.evaluate(INPUTS, values)
     return times
 
 
-def hands_row() -> Row:
-    """The book's figures, moved or typed into: the median, and what one of 20 exceeds."""
+def response_row() -> Row:
+    """The response times of the book's figures: median and 95th percentile."""
     require_book()
     row: Row = {}
-    with chromium() as browser, served(SITE) as home:
+    with chromium() as browser, serve(SITE) as url:
         for name, chapter in PLACES.items():
-            with fresh(browser) as (page, _):
-                page.goto(f"{home}chapters/{chapter}.html")
+            with open_new_page(browser) as (page, _):
+                page.goto(f"{url}chapters/{chapter}.html")
                 figure = page.locator(f"figure[data-attnbook-figure={name}]").first
-                times = answers(page, figure, typed().get(name))
+                times = response_times(page, figure, texts_to_type().get(name))
             row[f"{name} median ms"] = statistics.median(times)
             row[f"{name} p95 ms"] = percentile_95(times)
     return row
@@ -118,7 +120,7 @@ def largest_figure() -> AttentionFigure:
     return AttentionFigure(attnbook.DotProductAttention(), queries, keys, values)
 
 
-def write_stand_alone(figure: AttentionFigure, folder: Path) -> None:
+def write_figure_page(figure: AttentionFigure, folder: Path) -> None:
     """Write a page with this figure, mounted by the host of the book."""
     model = {"model_name": "AnyModel", "state": figure.get_state()}
     module = module_of(model)
@@ -136,12 +138,12 @@ def write_stand_alone(figure: AttentionFigure, folder: Path) -> None:
 
 
 def percentile_95(times: list[float]) -> float:
-    """The time that one of twenty exceeds."""
+    """The 95th percentile."""
     return statistics.quantiles(times, n=20)[-1]
 
 
 def processor_time(page: Page) -> Callable[[], float]:
-    """A clock of the page's main thread: seconds in which it really ran."""
+    """A clock of the processor time of the page's main thread, in seconds."""
     session = page.context.new_cdp_session(page)
     session.send("Performance.enable", {"timeDomain": "threadTicks"})
 
@@ -155,10 +157,10 @@ def processor_time(page: Page) -> Callable[[], float]:
 def repaint_row() -> Row:
     """The largest figure, with its table folded and unfolded; the processor's time is our part."""
     folder = WORK.parent / "bench"
-    write_stand_alone(largest_figure(), folder)
+    write_figure_page(largest_figure(), folder)
     moves = [str(i * 37 % 65) for i in range(200)]
-    with chromium() as browser, served(folder) as home, fresh(browser) as (page, _):
-        page.goto(f"{home}figure.html")
+    with chromium() as browser, serve(folder) as url, open_new_page(browser) as (page, _):
+        page.goto(f"{url}figure.html")
         page.evaluate("window.slider")
         slider = page.locator("figure[data-attnbook-figure] input[type=range]").first
         slider.evaluate(INPUTS, moves[:30])  # until the code is compiled

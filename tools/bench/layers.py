@@ -1,14 +1,14 @@
 """Measure the layers: rows of one size each, and how time and memory grow.
 
 Each size and each setting of the allocator gets a fresh process with one thread, one at a time.
-"default" is the allocator as it comes. "neutral" is glibc told to keep what it has: otherwise
-each large block is new to the process, and about two thirds of the textbook's time is spent on
-having its pages cleared. Which of the two a program meets depends on what else it does.
+"default" is the unchanged allocator. "neutral" is glibc with settings that keep freed memory:
+otherwise each large block is new to the process, and clearing its pages takes about two thirds of
+the textbook's time. Which of the two applies to a program depends on what else it does.
 
-A row takes `BUDGET` seconds: each race makes as many rounds as its share of them allows, and says
-how many. Fewer than `LEAST` are no measurement, and may take longer on a crowded machine; then
-races are left out, and said to be. keras, as slow as the textbook, runs once, where it is quickest:
-inference, neutral. What a process grows by is measured while there is time.
+A row takes `BUDGET` seconds: each race makes as many rounds as its share of them allows, and their
+number is stored. It makes at least `LEAST`, which may take longer on a busy machine; then races are
+left out, and the row states it. keras, as slow as the textbook, runs once, where it is fastest:
+inference, neutral. The growth of processes is measured while there is time.
 
 On a GPU (`ATTNBOOK_DEVICE=cuda`) the same rows are measured there.
 """
@@ -38,11 +38,11 @@ Result = dict[str, Any]
 PEERS = ROOT / "_build" / "bench-peers"
 KERAS = "keras==3.15.1"
 LEAST, ROUNDS = 3, 7
-BUDGET, RESIDENT = 140.0, 10.0  # seconds of a row, and of a process that says how it grows
+BUDGET, RESIDENT = 140.0, 10.0  # seconds of a row, and of a process whose growth is measured
 MODES = ("inference", "training")
 MEASURED = ("seconds", "bytes", "rounds")
-KEEPING = "glibc.malloc.mmap_threshold=34359738368:glibc.malloc.trim_threshold=34359738368"
-ALLOCATORS = {"default": None, "neutral": KEEPING}
+KEEP_MEMORY = "glibc.malloc.mmap_threshold=34359738368:glibc.malloc.trim_threshold=34359738368"
+ALLOCATORS = {"default": None, "neutral": KEEP_MEMORY}
 
 CASES = {
     "additive-large": Case("additive", 16, 256, 256, 256),
@@ -53,7 +53,7 @@ CASES = {
     "dot-large-half": Case("dot", 64, 1024, 1024, 64, dtype="bfloat16"),
 }
 ADDITIVE = ("textbook", "ours", "ours, weights kept", "compiled")
-KEPT = ("textbook, kept keys", "ours, kept keys")
+STORED_KEYS = ("textbook, kept keys", "ours, kept keys")
 DOT = ("textbook", "ours", "ours, weights kept", "compiled", "sdpa", "multihead")
 
 BATCH, SIZE, FEW = 4, 64, 64
@@ -65,7 +65,7 @@ DECODING = (*GROWING, "compiled")
 
 
 def device() -> str:
-    """Where the rows run: cpu, unless `ATTNBOOK_DEVICE` names another."""
+    """The device of the rows: cpu, unless `ATTNBOOK_DEVICE` names another."""
     return os.environ.get("ATTNBOOK_DEVICE", "cpu")
 
 
@@ -86,14 +86,14 @@ def contestants(name: str, case: Case, allocator: str = "default") -> tuple[str,
     if case.layer == "dot":
         return (*DOT, *sorted(GPU_ONLY))
     if name == "additive-decode":
-        return (*DECODING, *KEPT) if case.mode == "inference" else DECODING
+        return (*DECODING, *STORED_KEYS) if case.mode == "inference" else DECODING
     if case.training:
         return ADDITIVE
     return (*ADDITIVE, "tanh floor", *(() if allocator == "default" else ("keras",)))
 
 
 def settings() -> dict[str, str | None]:
-    """The allocators to measure with, each with its tunables."""
+    """The allocators to measure with, and the tunables of each."""
     if device() == "cuda":
         return {"gpu": None}
     if platform.libc_ver()[0] != "glibc":
@@ -102,47 +102,48 @@ def settings() -> dict[str, str | None]:
 
 
 def environment(tunables: str | None) -> dict[str, str]:
-    """The environment of a worker: one thread, and the allocator as asked for."""
+    """The environment of a worker: one thread, and the allocator with these tunables."""
     ours = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "PYTHONPATH": str(PEERS)}
-    rest = {name: text for name, text in os.environ.items() if name != "GLIBC_TUNABLES"}
-    return rest | ours | ({"GLIBC_TUNABLES": tunables} if tunables else {})
+    others = {name: text for name, text in os.environ.items() if name != "GLIBC_TUNABLES"}
+    return others | ours | ({"GLIBC_TUNABLES": tunables} if tunables else {})
 
 
-def measured(
+def measure_case(
     case: Case,
     programs: Sequence[str],
     tunables: str | None = None,
     what: str = "race",
     until: float = math.inf,
 ) -> Result:
-    """Let a fresh process measure one case: a race, or how far it grows ("resident").
+    """Measure one case in a new process: a race, or the growth of the process ("resident").
 
-    `until` says when a race should be over, by `time.time`.
+    `until` is the time at which a race should be over, by `time.time`.
     """
-    here = [name for name in programs if case.device == "cuda" or name not in GPU_ONLY]
-    if "keras" in here:
+    possible = [name for name in programs if case.device == "cuda" or name not in GPU_ONLY]
+    if "keras" in possible:
         install_peers()
     about = {"rounds": [LEAST, ROUNDS], "until": until}
-    asked = {"case": asdict(case), "programs": here, "what": what, **about}
-    command = [sys.executable, "-m", "tools.bench.worker", json.dumps(asked)]
+    task = {"case": asdict(case), "programs": possible, "what": what, **about}
+    command = [sys.executable, "-m", "tools.bench.worker", json.dumps(task)]
     done = subprocess.run(
         command, cwd=ROOT, env=environment(tunables), capture_output=True, text=True, check=False
     )
     if done.returncode:
         raise RuntimeError(f"{case} could not be measured:\n{done.stderr[-3000:]}")
-    found: Result = json.loads(done.stdout.splitlines()[-1])
-    return found | {name: {"not measured": "no GPU"} for name in programs if name not in here}
+    result: Result = json.loads(done.stdout.splitlines()[-1])
+    left_out = [name for name in programs if name not in possible]
+    return result | {name: {"not measured": "no GPU"} for name in left_out}
 
 
 def install_peers() -> None:
-    """Install what others publish, away from this environment; without a network, do without."""
+    """Install packages of others outside of this environment, if there is a network."""
     if not PEERS.exists():
         uv = Path(sys.executable).parent / "uv"
-        where = ["--python", sys.executable, "--target", str(PEERS)]
-        subprocess.run([str(uv), "pip", "install", "--quiet", *where, KERAS], check=False)
+        options = ["--python", sys.executable, "--target", str(PEERS)]
+        subprocess.run([str(uv), "pip", "install", "--quiet", *options, KERAS], check=False)
 
 
-def layer_row(name: str, say: Callable[[str], None]) -> Result:
+def layer_row(name: str, report_progress: Callable[[str], None]) -> Result:
     """One size: inference and training, with each allocator."""
     case = replace(CASES[name], device=device())
     reason = missing(case)
@@ -151,58 +152,62 @@ def layer_row(name: str, say: Callable[[str], None]) -> Result:
     row: Result = {"case": asdict(case)}
     end = time.time() + BUDGET
     races = [(allocator, mode) for allocator in settings() for mode in MODES]
-    for place, (allocator, mode) in enumerate(races):
-        say(f"{name}: {mode}, {allocator} allocator")
+    for i, (allocator, mode) in enumerate(races):
+        report_progress(f"{name}: {mode}, {allocator} allocator")
         one = replace(case, mode=mode)
-        names, until = contestants(name, one, allocator), share(end, len(races) - place)
+        names, until = contestants(name, one, allocator), share(end, len(races) - i)
         row.setdefault(allocator, {})[mode] = (
-            measured(one, names, settings()[allocator], until=until)
+            measure_case(one, names, settings()[allocator], until=until)
             if time.time() < end
             else {program: {"not measured": "the row's time was over"} for program in names}
         )
     if device() == "cpu":
-        add_resident(row, case, name, say, end)
+        add_resident(row, case, name, report_progress, end)
     return row
 
 
 def share(end: float, parts: int) -> float:
-    """When the first of some parts should be over, if all shall be over at the end."""
+    """The time at which the first of some parts should be over, if all end at `end`."""
     now = time.time()
     return now + max(0.0, end - now) / parts
 
 
 def add_resident(
-    row: Result, case: Case, name: str, say: Callable[[str], None], end: float = math.inf
+    row: Result,
+    case: Case,
+    name: str,
+    report_progress: Callable[[str], None],
+    end: float = math.inf,
 ) -> None:
-    """Add how far a fresh process grows for each program, to compare with what torch counted."""
+    """Add the growth of a new process for each program, to compare with torch's count."""
     if not Path("/proc/self/clear_refs").exists():
         return
     for mode in MODES:
         results = row["default"][mode]
         one = replace(case, mode=mode)
-        for program in [name for name, found in results.items() if "bytes" in found]:
+        for program in [name for name, result in results.items() if "bytes" in result]:
             if time.time() > end - RESIDENT:
                 return
-            say(f"{name}: {mode}, memory of {program}")
-            results[program] |= measured(one, [program], RETURNING, "resident")[program]
+            report_progress(f"{name}: {mode}, memory of {program}")
+            results[program] |= measure_case(one, [program], RETURNING, "resident")[program]
 
 
-def growth_row(layer: str, say: Callable[[str], None]) -> Result:
+def growth_row(layer: str, report_progress: Callable[[str], None]) -> Result:
     """Time and memory at many sizes, and the exponents of their growth."""
     points = []
-    end, cases = time.time() + BUDGET, list(grown(layer))
-    for place, (axis, case) in enumerate(cases):
-        say(f"growth-{layer}: {case.mode}, {case.queries} queries, {case.keys} keys")
-        until = share(end, len(cases) - place)
-        for program, found in measured(case, GROWING, until=until).items():
-            if "seconds" in found:
+    end, cases = time.time() + BUDGET, list(growing_cases(layer))
+    for i, (axis, case) in enumerate(cases):
+        report_progress(f"growth-{layer}: {case.mode}, {case.queries} queries, {case.keys} keys")
+        until = share(end, len(cases) - i)
+        for program, result in measure_case(case, GROWING, until=until).items():
+            if "seconds" in result:
                 point = {"program": program, "axis": axis, **asdict(case)}
-                points.append(point | {what: found[what] for what in MEASURED})
+                points.append(point | {what: result[what] for what in MEASURED})
     return {"points": points, "exponents": exponents(points)}
 
 
-def grown(layer: str) -> Iterator[tuple[str, Case]]:
-    """The cases of a growth row, each with what grows."""
+def growing_cases(layer: str) -> Iterator[tuple[str, Case]]:
+    """The cases of a growth row, each with the axis that grows."""
     for mode in MODES:
         case = Case(layer, BATCH, FEW, FEW, SIZE, mode, device())
         for size in TOGETHER:
@@ -236,13 +241,13 @@ def exponent(sizes: Sequence[float], amounts: Sequence[float]) -> float:
 
 
 def rows() -> dict[str, Callable[[Callable[[str], None]], Result]]:
-    """The rows of this file by name; each is told how to say what it is doing."""
+    """The rows of this file by name; each takes a function that reports its progress."""
 
     def one(name: str) -> Callable[[Callable[[str], None]], Result]:
-        return lambda say: layer_row(name, say)
+        return lambda report_progress: layer_row(name, report_progress)
 
     def growth(layer: str) -> Callable[[Callable[[str], None]], Result]:
-        return lambda say: growth_row(layer, say)
+        return lambda report_progress: growth_row(layer, report_progress)
 
     return {name: one(name) for name in CASES} | {
         f"growth-{layer}": growth(layer) for layer in ("additive", "dot")

@@ -1,7 +1,8 @@
-"""What Lighthouse, Google's judge of pages, says of each built page: as seen on a mid-range phone.
+"""Scores of Lighthouse, Google's tool, for each built page, as on a mid-range phone.
 
-Its performance is timed in a simulation of a slow processor and a slow network, so a busy machine
-lowers it; the other three scores hang on no clock. See `python -m tools.bench.measure lighthouse`.
+The performance is timed in a simulation of a slow processor and a slow network, so it is lower on
+a busy machine; the other three scores do not depend on time.
+See `python -m tools.bench.measure lighthouse`.
 """
 
 from __future__ import annotations
@@ -18,17 +19,17 @@ from typing import Any
 from playwright.sync_api import sync_playwright
 
 from tools import ROOT
-from tools.bench.browser import served
+from tools.bench.browser import serve
 from tools.bench.pages import SITE, require_book
 from tools.chromium import QUIET, on_path
 from tools.table_of_contents import pages
 
 VERSION = "12.8.2"
 WORK = ROOT / "_build" / "lighthouse"
-ROUNDS, TIMEOUT = 3, 180  # runs of each page, whose middle counts; seconds for one
-WANTED = {"performance": 95, "accessibility": 100, "best-practices": 100, "seo": 100}
-CATEGORIES = tuple(WANTED)
-# What the performance is made of, in milliseconds but for the last.
+ROUNDS, TIMEOUT = 3, 180  # runs of each page, of which the median counts; seconds for one
+TARGETS = {"performance": 95, "accessibility": 100, "best-practices": 100, "seo": 100}
+CATEGORIES = tuple(TARGETS)
+# The parts of the performance, all but the last in milliseconds.
 TIMES = {
     "first-contentful-paint": "first paint ms",
     "largest-contentful-paint": "largest paint ms",
@@ -50,7 +51,7 @@ def fetch() -> Path:
     return program
 
 
-def judge(program: Path, chrome: str, address: str) -> Row:
+def run_lighthouse(program: Path, chrome: str, address: str) -> Row:
     """One run of Lighthouse: its four scores of 100, and the times.
 
     Raises:
@@ -61,10 +62,10 @@ def judge(program: Path, chrome: str, address: str) -> Row:
         flags = " ".join(["--headless=new", *QUIET, f"--user-data-dir={folder}"])
         options = ["--quiet", "--output=json", f"--chrome-flags={flags}"]
         command = [str(node), str(program), address, *options]
-        own = {"CHROME_PATH": chrome, "HOME": folder}
+        variables = {"CHROME_PATH": chrome, "HOME": folder}
         done = subprocess.run(
             command,
-            env=os.environ | own,
+            env=os.environ | variables,
             capture_output=True,
             text=True,
             timeout=TIMEOUT,
@@ -80,13 +81,13 @@ def judge(program: Path, chrome: str, address: str) -> Row:
         raise RuntimeError(f"Lighthouse gives no scores for {address}: {done.stderr}") from error
 
 
-def middle(runs: list[Row]) -> Row:
+def median_of(runs: list[Row]) -> Row:
     """The median of each score and time."""
     return {name: statistics.median(run[name] for run in runs) for name in runs[0]}
 
 
-def lighthouse_row(say: Any = print) -> Row:  # noqa: ANN401 - the progress of `measure`
-    """Judge every page, each some times, round by round."""
+def lighthouse_row(report_progress: Any = print) -> Row:  # noqa: ANN401 - the progress of `measure`
+    """Run Lighthouse on every page, several times, round by round."""
     require_book()
     program = fetch()
     with sync_playwright() as playwright:
@@ -94,33 +95,33 @@ def lighthouse_row(say: Any = print) -> Row:  # noqa: ANN401 - the progress of `
     names = [*pages(), "search"]
     runs: dict[str, list[Row]] = {name: [] for name in names}
     loads = [os.getloadavg()[0]]
-    with served(SITE) as home:
+    with serve(SITE) as url:
         for number in range(ROUNDS):
             for name in names:
-                say(f"lighthouse: round {number + 1} of {ROUNDS}, {name}")
-                runs[name].append(judge(program, chrome, f"{home}{name}.html"))
+                report_progress(f"lighthouse: round {number + 1} of {ROUNDS}, {name}")
+                runs[name].append(run_lighthouse(program, chrome, f"{url}{name}.html"))
                 loads.append(os.getloadavg()[0])
     return {
         "lighthouse": VERSION,
         "rounds": ROUNDS,
-        "busy": statistics.median(loads),  # programs that wanted a core, Lighthouse's own included
-        "scores": {Path(name).name: middle(found) for name, found in runs.items()},
+        "busy": statistics.median(loads),  # processes that used a core, including Lighthouse
+        "scores": {Path(name).name: median_of(results) for name, results in runs.items()},
     }
 
 
 def table(row: Row) -> list[str]:
-    """The scores as a table; a score below what is wanted bears a star."""
+    """The scores as a table; a score below its target has a star."""
     heads = [*CATEGORIES, *TIMES.values()]
     lines = [
         f"Lighthouse {row['lighthouse']}, mobile, median of {row['rounds']}; "
         f"load of the machine {row['busy']:.1f}",
         f"{'':31}" + "".join(f"{head:>17}" for head in heads),
     ]
-    for name, found in row["scores"].items():
+    for name, scores in row["scores"].items():
         cells = [
-            f"{found[head]:.0f}{'*' if found[head] < least else ' '}"
-            for head, least in WANTED.items()
+            f"{scores[head]:.0f}{'*' if scores[head] < least else ' '}"
+            for head, least in TARGETS.items()
         ]
-        cells += [f"{found[head]:.{3 if head == 'shift' else 0}f} " for head in TIMES.values()]
+        cells += [f"{scores[head]:.{3 if head == 'shift' else 0}f} " for head in TIMES.values()]
         lines.append(f"{name:31}" + "".join(f"{cell:>17}" for cell in cells))
     return lines

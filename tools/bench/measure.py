@@ -2,14 +2,14 @@
 
 python -m tools.bench.measure                  every row (an hour); `make bench` builds the book
 python -m tools.bench.measure additive-large   one row; or `make bench ROW=additive-large`
-python -m tools.bench.measure --plot           draw what was measured, in _build/bench.png
-python -m tools.bench.measure --store          write attnbook/costs/measured.json, which is shown
+python -m tools.bench.measure --plot           draw the results, in _build/bench.png
+python -m tools.bench.measure --store          write attnbook/costs/measured.json, for the book
 
 Times on a busy machine mean little, so a row of layers runs its programs in turn, many rounds,
-and compares their processor time round by round, on a GPU the GPU's own (see
-attnbook/timing.py). Pages take the time that a reader waits (see pages.py and interaction.py).
-What was measured is in _build/bench.json after each row, by processor: a row shows what others
-measured, too. A row of layers takes three minutes at most, and says how many rounds it made.
+and compares their processor time round by round, on a GPU the GPU's time (see
+attnbook/timing.py). For pages, wall-clock time counts (see pages.py and interaction.py).
+After each row the results are in _build/bench.json, by processor; the output has the results of
+other processors, too. A row of layers takes at most three minutes and prints its rounds.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ from tools.bench.plot import plot
 from tools.bench.results import (
     RESULTS,
     by_name,
-    shown_before,
+    publish,
+    read_published,
+    read_results,
     side_by_side,
     store,
-    stored,
-    write_shown,
 )
 
 Result = dict[str, Any]
-Say = Callable[[str], None]
+Report = Callable[[str], None]
 ROUNDS = 21
 
 
@@ -71,7 +71,7 @@ def toy_row(programs: dict[str, Program]) -> Result:
     """How much longer a call of ours takes, as a ratio and in microseconds."""
     theirs, ours = (torch.as_tensor(program()) for program in programs.values())
     if not torch.allclose(theirs, ours, atol=1e-5):
-        raise AssertionError("the two programs compute different things; no time is worth taking")
+        raise AssertionError("the two programs compute different things; their times mean nothing")
     result = race(programs, ROUNDS)
     low, middle, high = result.times_as_fast("textbook", than="ours")
     extra = result.seconds_more("ours").median
@@ -79,7 +79,7 @@ def toy_row(programs: dict[str, Program]) -> Result:
 
 
 def import_row() -> Result:
-    """What `import attnbook` adds to `import torch`, in a fresh process each time."""
+    """The time of `import attnbook` after `import torch`, in a new process each time."""
     code = (
         "import time, torch; start = time.process_time(); import attnbook; "
         "print(time.process_time() - start)"
@@ -91,32 +91,32 @@ def import_row() -> Result:
     return {"processor ms": statistics.median(runs) * 1e3}
 
 
-def silent(row: Callable[[], Result]) -> Callable[[Say], Result]:
-    """A row that does not say what it is doing."""
+def without_progress(row: Callable[[], Result]) -> Callable[[Report], Result]:
+    """A row that does not report its progress."""
     return lambda _: row()
 
 
-ROWS: dict[str, Callable[[Say], Result]] = {
-    "toy-dot": silent(lambda: toy_row(toy_dot())),
-    "toy-additive": silent(lambda: toy_row(toy_additive())),
-    "import": silent(import_row),
+ROWS: dict[str, Callable[[Report], Result]] = {
+    "toy-dot": without_progress(lambda: toy_row(toy_dot())),
+    "toy-additive": without_progress(lambda: toy_row(toy_additive())),
+    "import": without_progress(import_row),
     **layers.rows(),
-    **{name: silent(row) for name, row in pages.rows().items()},
-    "page-repaint": silent(interaction.repaint_row),
-    "page-hands": silent(interaction.hands_row),
-    "page-python": silent(python.python_row),
+    **{name: without_progress(row) for name, row in pages.rows().items()},
+    "page-repaint": without_progress(interaction.repaint_row),
+    "page-hands": without_progress(interaction.response_row),
+    "page-python": without_progress(python.python_row),
     "lighthouse": lighthouse.lighthouse_row,
 }
 
 
 class Progress:
-    """One line on the terminal: how many rows are done, and what runs now."""
+    """One line on the terminal: the number of finished rows, and the current one."""
 
     def __init__(self, total: int) -> None:
         self.total, self.done, self.start = total, 0, time.monotonic()
 
-    def say(self, what: str) -> None:
-        """Replace the line, or add one where there is no terminal."""
+    def report(self, what: str) -> None:
+        """Replace the line, or add one if there is no terminal."""
         bar = ("█" * round(20 * self.done / self.total)).ljust(20, "░")
         minutes, seconds = divmod(int(time.monotonic() - self.start), 60)
         line = f"{bar} {self.done}/{self.total} {minutes}:{seconds:02} {what}"
@@ -127,61 +127,61 @@ class Progress:
             print(line, file=sys.stderr, flush=True)
 
     def clear(self) -> None:
-        """Make room for what is printed."""
+        """Delete the line before other output."""
         if sys.stderr.isatty():
             print("\r\033[K", end="", file=sys.stderr, flush=True)
 
 
 def measure(names: Sequence[str]) -> None:
-    """Measure rows; each is printed and stored as soon as it is there."""
+    """Measure rows; each is printed and stored as soon as it is measured."""
     progress = Progress(len(names))
     for name in names:
-        progress.say(name)
-        row = ROWS[name](progress.say)
-        elsewhere = name in layers.rows() and layers.device() != "cpu"
-        own = f"{name} on {layers.device()}" if elsewhere else name
-        store(own, row)
+        progress.report(name)
+        row = ROWS[name](progress.report)
+        on_device = name in layers.rows() and layers.device() != "cpu"
+        full_name = f"{name} on {layers.device()}" if on_device else name
+        store(full_name, row)
         progress.clear()
-        told = (
+        texts = (
             lighthouse.table(row)
             if "scores" in row
-            else side_by_side(own, stored(), shown_before())
+            else side_by_side(full_name, read_results(), read_published())
         )
-        print("\n".join(told), flush=True)
+        print("\n".join(texts), flush=True)
         progress.done += 1
         print(f"stored in {RESULTS.relative_to(ROOT)}")
 
 
-def arguments(given: Sequence[str] | None) -> argparse.Namespace:
-    """Read the command line; an unknown row is named with those that there are."""
+def read_arguments(words: Sequence[str] | None) -> argparse.Namespace:
+    """Parse the command line; the error about an unknown row lists all rows."""
     parser = argparse.ArgumentParser(description="Measure ratios and store them with the machine.")
     parser.add_argument("rows", nargs="*", metavar="ROW", help=", ".join(ROWS))
     parser.add_argument(
         "--device", choices=("cpu", "cuda"), help="default: ATTNBOOK_DEVICE, or cpu"
     )
-    parser.add_argument("--plot", action="store_true", help="draw what was measured")
-    parser.add_argument("--store", action="store_true", help="write what the book shows")
-    found = parser.parse_args(given)
-    unknown = [name for name in found.rows if name not in ROWS]
+    parser.add_argument("--plot", action="store_true", help="draw the results")
+    parser.add_argument("--store", action="store_true", help="write the results for the book")
+    options = parser.parse_args(words)
+    unknown = [name for name in options.rows if name not in ROWS]
     if unknown:
         parser.error(f"no row named {unknown[0]}; there are: {', '.join(ROWS)}")
-    return found
+    return options
 
 
 @interrupts.listening()
-def main(given: Sequence[str] | None = None) -> int:
-    """Measure the rows that the command line names; all, when it asks for nothing else."""
-    asked = arguments(given)
-    if asked.device:
-        os.environ["ATTNBOOK_DEVICE"] = asked.device
+def main(words: Sequence[str] | None = None) -> int:
+    """Measure the rows of the command line, or all rows if it has no other task."""
+    options = read_arguments(words)
+    if options.device:
+        os.environ["ATTNBOOK_DEVICE"] = options.device
     torch.set_num_threads(1)
-    names = asked.rows or ([] if asked.plot or asked.store else list(ROWS))
+    names = options.rows or ([] if options.plot or options.store else list(ROWS))
     with torch.no_grad():
         measure(names)
-    if names or asked.plot:
-        plot(by_name(stored()))
-    if asked.store:
-        write_shown()
+    if names or options.plot:
+        plot(by_name(read_results()))
+    if options.store:
+        publish()
     return 0
 
 

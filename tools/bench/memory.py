@@ -1,14 +1,14 @@
-"""How much memory a program takes while it runs, beyond what was there before.
+"""The memory that a program needs while it runs, in addition to the memory before.
 
-`allocated` follows torch's own allocator: each block it gives and takes back is reported to the
-profiler, and the highest sum counts. That is exact, independent of what ran before and of what
-the system does with pages, and it holds every tensor, those inside compiled kernels included.
-It misses scratch memory that libraries take for themselves, and does not subtract what was there
-before and is freed meanwhile, such as the weights that a layer has kept of its last call.
+`allocated` uses torch's allocator: the profiler reports each block that is allocated or freed, and
+the highest sum counts. That is exact, does not depend on earlier programs or on the system's pages,
+and includes every tensor, also those inside compiled kernels. It misses scratch memory of
+libraries, and does not subtract blocks that existed before and are freed meanwhile, such as the
+weights that a layer has stored in its last call.
 
-`resident` misses nothing: it is how far the process's peak grew, as the system counts it. It
-needs a fresh process (see `RETURNING`) and is right within a mebibyte or two, so it checks the
-first at large sizes.
+`resident` misses nothing: it is the growth of the process's peak, as the system counts it. It
+needs a new process (see `RETURNING`) and is exact to a mebibyte or two, so it checks `allocated`
+at large sizes.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ import torch
 
 from attnbook.timing import Program
 
-# Each block above 64 KiB is given back when it is freed, so that nothing is reused unseen.
+# Each block above 64 KiB is returned to the system when it is freed, so that none is reused.
 RETURNING = "glibc.malloc.mmap_threshold=65536:glibc.malloc.trim_threshold=65536"
 STATUS = Path("/proc/self/status")
 REFERENCES = Path("/proc/self/clear_refs")
 
 
 def allocated(program: Program, device: str = "cpu") -> int:
-    """The most bytes that torch had given a program at one time."""
+    """The most bytes that torch had allocated for a program at one time."""
     if device == "cuda":
         return _allocated_on_gpu(program)
     activities = [torch.profiler.ProfilerActivity.CPU]
@@ -39,8 +39,8 @@ def allocated(program: Program, device: str = "cpu") -> int:
 
 
 def _blocks(profile: torch.profiler.profile) -> list[int]:
-    """The sizes of the blocks given (positive) and taken back (negative), in turn."""
-    # `profile.events()` hands each block to an operator; only the raw list has them one by one.
+    """The sizes of allocated (positive) and freed (negative) blocks, in order."""
+    # `profile.events()` adds blocks to operators; only the raw list has single blocks.
     results = profile.profiler and profile.profiler.kineto_results
     events: list[Any] = [*results.events()] if results else []  # torch types them in part
     blocks = [event for event in events if event.name() == "[memory]"]
@@ -66,21 +66,21 @@ def _allocated_on_gpu(program: Program) -> int:
 
 
 def resident(program: Program) -> int:
-    """How many bytes the process's memory grew at most while a program ran; Linux only.
+    """The growth of the process's peak memory while a program ran, in bytes; Linux only.
 
-    One call before loads what is loaded once; its blocks are given back under `RETURNING`.
+    A first call loads what is loaded once; its blocks are returned to the system.
     """
     program()
     gc.collect()
-    REFERENCES.write_text("5")  # the peak starts anew from what is there now
+    REFERENCES.write_text("5")  # resets the peak to the current memory
     before = _status("VmRSS")
     program()
     return _status("VmHWM") - before
 
 
 def _status(name: str) -> int:
-    """A number of bytes from what the kernel says of this process."""
-    found = re.search(rf"^{name}:\s+(\d+) kB$", STATUS.read_text(), re.MULTILINE)
-    if not found:
-        raise OSError(f"the kernel says nothing of {name}")
-    return int(found[1]) * 1024
+    """A number of bytes from the kernel's status of this process."""
+    match = re.search(rf"^{name}:\s+(\d+) kB$", STATUS.read_text(), re.MULTILINE)
+    if not match:
+        raise OSError(f"the kernel's status has no {name}")
+    return int(match[1]) * 1024

@@ -1,9 +1,9 @@
-"""Measure the built pages in a browser: their weight, and when their figures are alive.
+"""Measure the built pages in a browser: their size, and the time until their figures respond.
 
-Beside them stands the same chapter as stock Jupyter Book shows it, with html-manager from
-local files. Both are opened in turn, each time by a fresh browser profile, so their ratio
-means the same on a slow and on a fast machine: once as fast as this machine serves them, and
-once over a simulated phone connection, which is how most readers meet them.
+They are compared with the same chapter in plain Jupyter Book, with html-manager from local files.
+Both are opened in turn, each time with a new browser profile, so their ratio does not depend on
+the speed of the machine: once without a limit of the connection, and once over a simulated phone
+connection.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import anywidget
 from playwright.sync_api import Browser
 
 from tools import ROOT
-from tools.bench.browser import PHONE, chromium, fresh, packed, served, time_to_life
+from tools.bench.browser import PHONE, chromium, compressed, open_new_page, serve, time_to_response
 from tools.table_of_contents import pages
 
 SITE = ROOT / "_build" / "html"
@@ -33,23 +33,23 @@ LOADS, ROUNDS = 5, 7
 Row = dict[str, float | str]
 
 
-def weight(browser: Browser, site: Path, home: str, name: str) -> Row:
-    """What a first visit to a page loads: kilobytes as gzip -6 packs each file, and requests."""
-    with fresh(browser) as (page, asked):
-        page.goto(f"{home}{name}.html", wait_until="networkidle")
+def weight(browser: Browser, site: Path, url: str, name: str) -> Row:
+    """The size of a first visit to a page: kilobytes after gzip -6, and requests."""
+    with open_new_page(browser) as (page, requested):
+        page.goto(f"{url}{name}.html", wait_until="networkidle")
         if has_figures(site, name):
             page.evaluate("window.slider")
-        # The icon is loaded by the browser's frame, which tells nobody.
+        # The browser loads the icon without an event of the page.
         icons = page.locator('link[rel~="icon"]').evaluate_all("all => all.map(one => one.href)")
-    urls = {url for url in [*asked, *icons] if not url.startswith(("data:", "blob:"))}
-    own = [site / unquote(urlsplit(url).path.lstrip("/")) for url in urls if url.startswith(home)]
-    size = sum(len(packed(file)) for file in own if file.is_file())
-    hosts = {urlsplit(url).netloc for url in urls if not url.startswith(home)}
+    urls = {url for url in [*requested, *icons] if not url.startswith(("data:", "blob:"))}
+    files = [site / unquote(urlsplit(url).path.lstrip("/")) for url in urls if url.startswith(url)]
+    size = sum(len(compressed(file)) for file in files if file.is_file())
+    hosts = {urlsplit(url).netloc for url in urls if not url.startswith(url)}
     return {"KB": size / 1000, "requests": float(len(urls)), "other hosts": float(len(hosts))}
 
 
 def has_figures(site: Path, name: str) -> bool:
-    """Whether a built page shows a living figure, ours or html-manager's."""
+    """Whether a built page has an interactive figure, ours or html-manager's."""
     html = (site / f"{name}.html").read_text("utf-8")
     return "data-attnbook-view" in html or "widget-view+json" in html
 
@@ -57,22 +57,22 @@ def has_figures(site: Path, name: str) -> bool:
 def page_row(name: str) -> Row:
     """One page of the built book."""
     require_book()
-    with chromium() as browser, served(SITE) as home:
-        row = weight(browser, SITE, home, name)
+    with chromium() as browser, serve(SITE) as url:
+        row = weight(browser, SITE, url, name)
         if has_figures(SITE, name):
-            loads = [time_to_life(browser, f"{home}{name}.html") for _ in range(LOADS)]
+            loads = [time_to_response(browser, f"{url}{name}.html") for _ in range(LOADS)]
             row["alive ms"] = statistics.median(loads)
         return row
 
 
 def require_book() -> None:
-    """Stop without a book to measure."""
+    """Exit if there is no finished book."""
     if not (SITE.parent / ".made-from").exists():
         sys.exit("There is no finished book to measure: run `make book` first.")
 
 
 def fetch_stock() -> Path:
-    """Fetch what stock pages load from a CDN; returns the folder of packages."""
+    """Download the packages that stock pages load from a CDN; gives their folder."""
     modules = WORK / "node_modules"
     if not modules.exists():
         WORK.mkdir(parents=True, exist_ok=True)
@@ -100,7 +100,7 @@ STOCK_CONFIG = {
 
 
 def build_stock() -> Path:
-    """Render the chapter by stock Jupyter Book, html-manager's files beside it."""
+    """Render the chapter with stock Jupyter Book and local files of html-manager."""
     modules, book = fetch_stock(), WORK / "book"
     shutil.rmtree(book, ignore_errors=True)
     vendor = book / "vendor"
@@ -122,24 +122,24 @@ def build_stock() -> Path:
 
 
 def stock_row() -> Row:
-    """The stock page, its weight, and how much later than ours it is alive."""
+    """The stock page: its size, and how much later than ours it responds."""
     require_book()
     stock = build_stock()
-    with chromium() as browser, served(SITE) as home, served(stock) as stock_home:
-        row = weight(browser, stock, stock_home, STOCK_CHAPTER)
-        ours = f"{home}chapters/{STOCK_CHAPTER}.html"
-        theirs = f"{stock_home}{STOCK_CHAPTER}.html"
+    with chromium() as browser, serve(SITE) as url, serve(stock) as stock_url:
+        row = weight(browser, stock, stock_url, STOCK_CHAPTER)
+        ours = f"{url}chapters/{STOCK_CHAPTER}.html"
+        theirs = f"{stock_url}{STOCK_CHAPTER}.html"
         for name, network in (("local", None), ("phone", PHONE)):
-            row |= compared(browser, ours, theirs, name, network)
+            row |= compare(browser, ours, theirs, name, network)
     return row
 
 
-def compared(
+def compare(
     browser: Browser, ours: str, theirs: str, name: str, network: dict[str, Any] | None
 ) -> Row:
-    """Open two pages in turn: both times to life, and their ratio round by round."""
+    """Open two pages in turn: both times to the first response, and their ratio."""
     rounds = [
-        [time_to_life(browser, address, network) for address in (ours, theirs)]
+        [time_to_response(browser, address, network) for address in (ours, theirs)]
         for _ in range(ROUNDS)
     ]
     low, middle, high = statistics.quantiles([b / a for a, b in rounds], n=4)
@@ -151,12 +151,12 @@ def compared(
     }
 
 
-def measured_by(name: str) -> Callable[[], Row]:
+def measurement_of(name: str) -> Callable[[], Row]:
     """The measurement of one page."""
     return lambda: page_row(name)
 
 
 def rows() -> dict[str, Callable[[], Row]]:
     """The rows of this file by name."""
-    named = {f"page-{Path(name).name}": measured_by(name) for name in pages()}
-    return named | {"page-stock": stock_row}
+    by_name = {f"page-{Path(name).name}": measurement_of(name) for name in pages()}
+    return by_name | {"page-stock": stock_row}

@@ -14,55 +14,53 @@ from tools import ROOT
 
 Result = dict[str, Any]
 PICTURE = ROOT / "_build" / "bench.png"
-COLOURS = {"default": "#0072b2", "neutral": "#c24e00", "gpu": "#008563"}
+COLORS = {"default": "#0072b2", "neutral": "#c24e00", "gpu": "#008563"}
 LINES = {"textbook": "#66717f", "ours": "#0072b2", "compiled": "#c24e00"}
 
 
 def bars(rows: Mapping[str, Result]) -> Iterator[tuple[str, str, list[float]]]:
-    """Each ratio that was measured: what it is of, its allocator, its quartiles."""
+    """Each measured ratio: its label, its allocator, its quartiles."""
     for name, row in rows.items():
-        for allocator in [part for part in row["measured"] if part in COLOURS]:
+        for allocator in [part for part in row["measured"] if part in COLORS]:
             for mode, programs in row["measured"][allocator].items():
-                for program, found in programs.items():
-                    if program != "textbook" and "times as fast" in found:
-                        yield f"{name}, {mode}: {program}", allocator, found["times as fast"]
+                for program, result in programs.items():
+                    if program != "textbook" and "times as fast" in result:
+                        yield f"{name}, {mode}: {program}", allocator, result["times as fast"]
 
 
 def draw_ratios(axes: Axes, rows: Mapping[str, Result]) -> None:
     """One line for each program, one mark for each allocator."""
-    found = list(bars(rows))
-    places = {
-        label: place for place, label in enumerate(dict.fromkeys(label for label, *_ in found))
-    }
-    for allocator, colour in COLOURS.items():
-        own = [(places[label], ratio) for label, which, ratio in found if which == allocator]
-        if own:
-            y, ratios = zip(*own, strict=True)
-            low, middle, high = zip(*ratios, strict=True)
+    ratios = list(bars(rows))
+    heights = {label: i for i, label in enumerate(dict.fromkeys(label for label, *_ in ratios))}
+    for allocator, color in COLORS.items():
+        points = [(heights[label], ratio) for label, which, ratio in ratios if which == allocator]
+        if points:
+            y, quartiles = zip(*points, strict=True)
+            low, middle, high = zip(*quartiles, strict=True)
             below = [b - a for a, b in zip(low, middle, strict=True)]
             above = [b - a for a, b in zip(middle, high, strict=True)]
-            axes.errorbar(middle, y, xerr=[below, above], fmt="o", color=colour, label=allocator)
+            axes.errorbar(middle, y, xerr=[below, above], fmt="o", color=color, label=allocator)
     axes.axvline(1, color="#66717f", linewidth=1)
     axes.set(xscale="log", xlabel="times as fast as the textbook, with quartiles")
     ticks = (0.25, 0.5, 1, 2, 4, 8, 16, 32)
     axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
-    axes.set_yticks(list(places.values()), list(places))
+    axes.set_yticks(list(heights.values()), list(heights))
     axes.invert_yaxis()
     axes.grid(axis="x", which="both", alpha=0.3)
-    if found:
+    if ratios:
         axes.legend(title="allocator")
 
 
 def draw_growth(axes: Axes, row: Result, mode: str, what: str) -> None:
     """Time or memory against the number of keys, for as many queries."""
-    for program, colour in LINES.items():
+    for program, color in LINES.items():
         points = [
             (point["keys"], point[what])
             for point in row["measured"]["points"]
             if (point["axis"], point["mode"], point["program"]) == ("queries = keys", mode, program)
         ]
         if points:
-            axes.plot(*zip(*points, strict=True), marker="o", color=colour, label=program)
+            axes.plot(*zip(*points, strict=True), marker="o", color=color, label=program)
     layer = row["measured"]["points"][0]["layer"]
     axes.set(xscale="log", yscale="log", xlabel="queries = keys", ylabel=what)
     axes.set_title(f"{layer}, {mode}")
@@ -71,7 +69,7 @@ def draw_growth(axes: Axes, row: Result, mode: str, what: str) -> None:
 
 
 def plot(rows: Mapping[str, Result], path: Path = PICTURE) -> None:
-    """Draw the rows that there are into one picture."""
+    """Draw all rows into one picture."""
     growing = [row for name, row in rows.items() if name.startswith("growth-")]
     panels = [(row, mode, what) for row in growing for mode in ("inference", "training")
               for what in ("seconds", "bytes")]  # fmt: skip
@@ -82,8 +80,8 @@ def plot(rows: Mapping[str, Result], path: Path = PICTURE) -> None:
         shares = [height, *[3.5] * len(growing)]
         parts = figure.subfigures(1 + len(growing), 1, height_ratios=shares, squeeze=False)
         draw_ratios(parts[0, 0].subplots(), rows)
-        for place, part in enumerate(parts[1:, 0]):
-            for axes, panel in zip(part.subplots(1, 4), panels[4 * place :], strict=False):
+        for i, part in enumerate(parts[1:, 0]):
+            for axes, panel in zip(part.subplots(1, 4), panels[4 * i :], strict=False):
                 draw_growth(axes, *panel)
         path.parent.mkdir(exist_ok=True)
         figure.savefig(path, dpi=110)

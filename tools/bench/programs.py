@@ -1,9 +1,9 @@
 """The programs that compete, each made for one setting.
 
-Of other packages there is `keras`: keras 3 on torch, whose AdditiveAttention is the one
-maintained layer of queries by keys on PyPI. It does not project, so our projections go first.
-Toolkits for speech score one query at a time, against keys that are projected once, by the
-textbook's formula: that is "textbook, kept keys". d2l's layers are the textbook's.
+The only other package is `keras`: keras 3 on torch, whose AdditiveAttention is the only maintained
+layer of queries by keys on PyPI. It does not project, so our projections run before it.
+Toolkits for speech score one query at a time with the textbook's formula, and project the keys
+once: that is "textbook, kept keys". d2l's layers are the textbook's.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from tools.bench.cases import (
 )
 
 Maker = Callable[[Setting], Attend]
-CACHED = {"cpu": 2**16, "cuda": 2**21}  # how many numbers stay in the second cache, twice
+CACHED = {"cpu": 2**16, "cuda": 2**21}  # how many numbers fit into the second-level cache twice
 
 
 class NotMeasurableError(Exception):
-    """Says why a program cannot run here."""
+    """The reason why a program cannot run here."""
 
 
 # Additive attention
@@ -45,16 +45,16 @@ def ours_additive(setting: Setting, *, keep_weights: bool = False) -> Attend:
     return layer.train(setting.case.training)
 
 
-def kept_keys(setting: Setting) -> Attend:
+def ours_with_stored_keys(setting: Setting) -> Attend:
     """Our layer with keys that were projected before: a decoder's step."""
     layer, keys = setting.layer, setting.inputs[1]
     if not hasattr(layer, "project_keys"):
-        raise NotMeasurableError("this version of the layer keeps no projected keys")
+        raise NotMeasurableError("this version of the layer cannot store projected keys")
     projected = layer.project_keys(keys)
     return lambda queries, _, values, lens: layer.attend(queries, projected, values, lens)
 
 
-def textbook_kept_keys(setting: Setting) -> Attend:
+def textbook_with_stored_keys(setting: Setting) -> Attend:
     """The textbook's formula with keys that were projected before."""
     layer = setting.layer
     projected = layer.W_k(setting.inputs[1])
@@ -67,9 +67,9 @@ def keras_additive(setting: Setting) -> Attend:
     """Let keras attend with what our layer projected."""
     os.environ["KERAS_BACKEND"] = "torch"
     try:
-        import keras  # type: ignore[import-not-found]  # noqa: PLC0415 - it is there for one row
+        import keras  # type: ignore[import-not-found]  # noqa: PLC0415 - only one row needs it
     except ImportError:
-        raise NotMeasurableError("keras could not be installed beside the bench") from None
+        raise NotMeasurableError("keras could not be installed for the benchmark") from None
     layer, theirs = setting.layer, keras.layers.AdditiveAttention()
     theirs.scale = layer.w_v.weight[0]
     theirs.built = True
@@ -84,7 +84,7 @@ def keras_additive(setting: Setting) -> Attend:
 
 
 def tanh_floor(setting: Setting) -> Attend:
-    """Take as many tanh as the textbook's score, of numbers that stay in the cache."""
+    """Compute as many tanh as the textbook's score, of numbers that stay in the cache."""
     elements = setting.case.elements
     numbers = torch.randn(min(CACHED[setting.case.device], elements), device=setting.case.device)
     result = torch.empty_like(numbers)
@@ -107,7 +107,7 @@ def ours_dot(setting: Setting, *, keep_weights: bool = False) -> Attend:
 
 
 def sdpa(queries: Tensor, keys: Tensor, values: Tensor, lens: Tensor) -> Tensor:
-    """Call torch's own function as it is fastest: with an axis of heads, and the smallest mask."""
+    """Call torch's function in its fastest form: with an axis of heads, and the smallest mask."""
     visible = ~padding_of(keys, lens).unsqueeze(1)
     q, k, v = (tensor.unsqueeze(1) for tensor in (queries, keys, values))
     return F.scaled_dot_product_attention(q, k, v, attn_mask=visible).squeeze(1)
@@ -116,7 +116,7 @@ def sdpa(queries: Tensor, keys: Tensor, values: Tensor, lens: Tensor) -> Tensor:
 def multihead(setting: Setting) -> Attend:
     """Make `nn.MultiheadAttention` of one head compute the same, without weights.
 
-    It projects what comes and what goes: by the identity, at the cost of four matrix products.
+    It projects inputs and outputs with the identity, at the cost of four matrix products.
     """
     case = setting.case
     layer = nn.MultiheadAttention(case.size, 1, bias=False, batch_first=True)
@@ -169,7 +169,7 @@ def flex(setting: Setting) -> Attend:
 
 
 def sdpa_by(name: str) -> Maker:
-    """Torch's own function, held to one of its backends; flash takes no mask."""
+    """Torch's function with one of its backends; flash accepts no mask."""
     from torch.nn.attention import SDPBackend, sdpa_kernel  # noqa: PLC0415 - slow to import
 
     backend = getattr(SDPBackend, name)
@@ -182,16 +182,16 @@ def sdpa_by(name: str) -> Maker:
         try:
             attend(*setting.inputs)
         except RuntimeError as error:
-            raise NotMeasurableError(f"torch says: {str(error).splitlines()[0]}") from None
+            raise NotMeasurableError(f"torch reports: {str(error).splitlines()[0]}") from None
         return attend
 
     return make
 
 
 def varlen(setting: Setting) -> Attend:
-    """Torch's attention over sequences laid end to end; packing the keys is counted."""
+    """Torch's attention over packed sequences; packing the keys is timed, too."""
     if setting.case.dtype == "float32":
-        raise NotMeasurableError("torch's varlen attention takes half precision only")
+        raise NotMeasurableError("torch's varlen attention supports half precision only")
     try:
         from torch.nn.attention.varlen import varlen_attn  # noqa: PLC0415 - not in every torch
     except ImportError:
@@ -205,7 +205,7 @@ def varlen(setting: Setting) -> Attend:
         packed = (queries.flatten(0, 1), keys[visible], values[visible])
         q, k, v = (tensor.unsqueeze(1) for tensor in packed)  # one head
         output = varlen_attn(q, k, v, starts, ends, case.queries, case.keys)
-        return output.view(queries.shape)  # type: ignore[union-attr] # a pair only when asked
+        return output.view(queries.shape)  # type: ignore[union-attr] # a pair only on request
 
     return attend
 
@@ -216,8 +216,8 @@ ADDITIVE: dict[str, Maker] = {
     "ours, weights kept": lambda setting: ours_additive(setting, keep_weights=True),
     "compiled": lambda setting: compiled(ours_additive(setting)),
     "keras": keras_additive,
-    "textbook, kept keys": textbook_kept_keys,
-    "ours, kept keys": kept_keys,
+    "textbook, kept keys": textbook_with_stored_keys,
+    "ours, kept keys": ours_with_stored_keys,
     "tanh floor": tanh_floor,
 }
 DOT: dict[str, Maker] = {

@@ -1,7 +1,7 @@
-"""Measure Python on the page: from the first touch until it has answered, and an answer after that.
+"""Measure Python on the page: the time of the first verdict, and of a second one.
 
-A fresh browser profile each time, so that editor and Python are loaded and compiled anew: from a
-server that packs its files, and from a folder.
+Each time in a new browser profile, so that editor and Python are loaded and compiled again: from a
+server that compresses its files, and from a folder.
 """
 
 from __future__ import annotations
@@ -10,50 +10,50 @@ import statistics
 
 from playwright.sync_api import Browser
 
-from tools.bench.browser import chromium, served
+from tools.bench.browser import chromium, serve
 from tools.bench.pages import SITE, Row, require_book
 
 CHAPTER = "chapters/masked-softmax.html"
 LOADS = 5
 
-# Touches the first task, runs its starter at once, and runs it again.
+# Focuses the first task, runs its starter at once, and runs it again.
 TOUCH = """async () => {
   const figure = document.querySelector("figure.code");
   const until = (holds) => new Promise((done) => {
-    const look = () => holds() ? done(performance.now()) : setTimeout(look, 1);
-    look();
+    const poll = () => holds() ? done(performance.now()) : setTimeout(poll, 1);
+    poll();
   });
-  const told = () => figure.querySelector(".verdict").textContent.startsWith("✗");
+  const hasVerdict = () => figure.querySelector(".verdict").textContent.startsWith("✗");
   const field = figure.querySelector("textarea");
   const touched = performance.now();
   field.focus();
   field.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", ctrlKey: true }));
   const edited = await until(() => figure.querySelector(".cm-content"));
-  const ready = await until(told);
-  const asked = performance.now();
+  const ready = await until(hasVerdict);
+  const started = performance.now();
   figure.querySelector(".run").click();
-  const answered = await until(told);
-  return [edited - touched, ready - touched, answered - asked];
+  const answered = await until(hasVerdict);
+  return [edited - touched, ready - touched, answered - started];
 }"""
 
 
 def times(browser: Browser, address: str) -> list[float]:
-    """Milliseconds until the editor is there, until the first verdict, and for one after it."""
+    """Milliseconds until the editor, until the first verdict, and of a second verdict."""
     context = browser.new_context(viewport={"width": 1280, "height": 800})
     page = context.new_page()
     page.goto(address)
     page.locator("figure.code textarea").first.wait_for()
-    found: list[float] = page.evaluate(TOUCH)
+    durations: list[float] = page.evaluate(TOUCH)
     context.close()
-    return found
+    return durations
 
 
 def python_row() -> Row:
     """The medians, over http and from a folder."""
     require_book()
     row: Row = {}
-    with chromium() as browser, served(SITE) as home:
-        for name, base in (("http", home), ("file", f"{SITE.as_uri()}/")):
+    with chromium() as browser, serve(SITE) as url:
+        for name, base in (("http", url), ("file", f"{SITE.as_uri()}/")):
             loads = [times(browser, base + CHAPTER) for _ in range(LOADS)]
             editor, ready, run = (statistics.median(each) for each in zip(*loads, strict=True))
             row |= {

@@ -1,7 +1,7 @@
-"""Where results are kept, with the machine that made them, and what the book shows of them.
+"""Store results with their machine, and write those that the book shows.
 
-Rows of different processors stand side by side: what one measures never replaces what another
-did, here and in what the book shows.
+Each processor has its own rows: measuring on one never replaces the rows of another, here and in
+the book.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ GROWTH = ("growth-additive", "growth-dot")
 
 
 def processor() -> str:
-    """The model of the processor, as the system calls it."""
+    """The model of the processor, by its name in the system."""
     cpuinfo = Path("/proc/cpuinfo")
     text = cpuinfo.read_text() if cpuinfo.exists() else ""
-    found = re.search(r"^model name\s*: (.+)$", text, re.MULTILINE)
-    return found[1] if found else platform.processor() or platform.machine()
+    match = re.search(r"^model name\s*: (.+)$", text, re.MULTILINE)
+    return match[1] if match else platform.processor() or platform.machine()
 
 
 def machine() -> Result:
-    """Name what the numbers belong to."""
+    """Describe the machine of the results."""
     facts = {
         "processor": processor(),
         "cores": os.cpu_count(),
@@ -54,12 +54,12 @@ def machine() -> Result:
     return facts
 
 
-def stored(path: Path = RESULTS) -> dict[str, Result]:
+def read_results(path: Path = RESULTS) -> dict[str, Result]:
     """The rows measured so far, by processor and name, each with its machine."""
     found: Result = json.loads(path.read_text("utf-8")) if path.exists() else {}
     if "rows" not in found:
         return found.get("processors", {})  # type: ignore[no-any-return]
-    # Before, there was one row of a name, whoever had measured it.
+    # In the old format there was one row for a name, from any processor.
     old: dict[str, Result] = {}
     for name, row in found["rows"].items():
         if "machine" in row:
@@ -68,8 +68,8 @@ def stored(path: Path = RESULTS) -> dict[str, Result]:
 
 
 def store(name: str, row: Result, path: Path = RESULTS) -> None:
-    """Add a row to those measured before; an interruption leaves the file whole."""
-    about, found = machine(), stored(path)
+    """Add a row to the stored ones; an interruption leaves the file unchanged."""
+    about, found = machine(), read_results(path)
     rows = found.get(about["processor"], {}) | {name: {"machine": about, "measured": row}}
     path.parent.mkdir(exist_ok=True)
     text = json.dumps({"processors": found | {about["processor"]: rows}}, indent=1)
@@ -77,7 +77,7 @@ def store(name: str, row: Result, path: Path = RESULTS) -> None:
 
 
 def by_name(found: dict[str, Result]) -> Result:
-    """The rows of all processors in one, named with the processor where there are several."""
+    """The rows of all processors together, named with the processor if there are several."""
     several = len(found) > 1
     return {
         f"{name} on {maker}" if several else name: row
@@ -93,22 +93,23 @@ def write(path: Path, text: str) -> None:
     new.replace(path)
 
 
-def rounded(value: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
-    """Keep three digits of each number."""
+def round_numbers(value: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
+    """Round each number to three digits."""
     if isinstance(value, dict):
-        return {name: rounded(part) for name, part in value.items()}
+        return {name: round_numbers(part) for name, part in value.items()}
     if isinstance(value, list):
-        return [rounded(part) for part in value]
+        return [round_numbers(part) for part in value]
     if isinstance(value, bool) or not isinstance(value, int | float) or value == 0:
         return value
     digits = 2 - math.floor(math.log10(abs(value)))
     return round(value, digits) if isinstance(value, float) else int(round(value, digits))
 
 
-def shown(rows: Result) -> Result:
-    """What the book shows of growth: the measured points of both layers, and how they grow."""
+def growth_for_book(rows: Result) -> Result:
+    """The growth that the book shows: the measured points of both layers, and their exponents."""
     points = [
-        {what: point[what] for what in SIZES} | rounded({what: point[what] for what in AMOUNTS})
+        {what: point[what] for what in SIZES}
+        | round_numbers({what: point[what] for what in AMOUNTS})
         for name in GROWTH
         for point in rows[name]["measured"]["points"]
         if point["axis"] == "queries = keys"
@@ -117,7 +118,7 @@ def shown(rows: Result) -> Result:
     return {
         "machine": rows[GROWTH[0]]["machine"] | {"threads": 1, "allocator of points": "default"},
         "points": points,
-        "exponents": rounded(exponents),
+        "exponents": round_numbers(exponents),
     }
 
 
@@ -147,31 +148,31 @@ def ratios_of(row: Result) -> Result:
     }
 
 
-def shown_before(path: Path = MEASURED) -> dict[str, Result]:
-    """What the book shows already, by processor."""
-    known: Result = json.loads(path.read_text("utf-8")) if path.exists() else {}
-    return known.get("processors", {})  # type: ignore[no-any-return]
+def read_published(path: Path = MEASURED) -> dict[str, Result]:
+    """The results in the book, by processor."""
+    published: Result = json.loads(path.read_text("utf-8")) if path.exists() else {}
+    return published.get("processors", {})  # type: ignore[no-any-return]
 
 
-def write_shown(path: Path = MEASURED, found: dict[str, Result] | None = None) -> None:
-    """Add the stored rows to what the book shows; those of other processors stay as they are."""
-    book = shown_before(path)
-    for maker, rows in (stored() if found is None else found).items():
-        lacking = [name for name in GROWTH if name not in rows]
+def publish(path: Path = MEASURED, found: dict[str, Result] | None = None) -> None:
+    """Add the stored rows to those in the book; rows of other processors are unchanged."""
+    book = read_published(path)
+    for maker, rows in (read_results() if found is None else found).items():
+        missing = [name for name in GROWTH if name not in rows]
         before = book.get(maker)
-        if lacking and not before:
-            what = " and ".join(lacking)
-            raise SystemExit(f"nothing to show yet of {maker}: measure {what} there first")
-        ratios = (before["rows"] if before else {}) | rounded(ratios_in(rows))
-        book[maker] = ((before or {}) if lacking else shown(rows)) | {"rows": ratios}
+        if missing and not before:
+            what = " and ".join(missing)
+            raise SystemExit(f"the book has nothing of {maker} yet: measure {what} there first")
+        ratios = (before["rows"] if before else {}) | round_numbers(ratios_in(rows))
+        book[maker] = ((before or {}) if missing else growth_for_book(rows)) | {"rows": ratios}
     if not book:
-        raise SystemExit(f"nothing to show yet: measure {' and '.join(GROWTH)} first")
-    parts = (f"{json.dumps(maker)}: {as_text(part)}" for maker, part in book.items())
+        raise SystemExit(f"there is nothing to store yet: measure {' and '.join(GROWTH)} first")
+    parts = (f"{json.dumps(maker)}: {format_results(part)}" for maker, part in book.items())
     write(path, '{"processors": {\n' + ",\n".join(parts) + "\n}}")
 
 
-def as_text(book: Result) -> str:
-    """What one processor has measured, one point a line."""
+def format_results(book: Result) -> str:
+    """The results of one processor as JSON, one point on each line."""
     parts = [f'"machine": {json.dumps(book["machine"])}']
     parts.append('"points": [\n' + ",\n".join(map(json.dumps, book["points"])) + "\n]")
     parts.append(f'"exponents": {json.dumps(book["exponents"])}')
@@ -181,18 +182,18 @@ def as_text(book: Result) -> str:
 
 
 def side_by_side(name: str, found: dict[str, Result], book: dict[str, Result]) -> list[str]:
-    """A row of all processors as text, what each has measured of one program in lines together."""
-    told: dict[str, list[str]] = {}
+    """A row of all processors as text; lines of the same program are together."""
+    texts: dict[str, list[str]] = {}
     for maker in dict.fromkeys([*found, *book]):
-        shown = book.get(maker, {}).get("rows", {}).get(name)
-        row = found.get(maker, {}).get(name, {}).get("measured") or shown
+        published = book.get(maker, {}).get("rows", {}).get(name)
+        row = found.get(maker, {}).get(name, {}).get("measured") or published
         for what, words in lines(name, row).items() if row else ():
-            told.setdefault(what, []).append(f"{maker}: {words}")
-    return [f"{what}, on {words}" for what, all_words in told.items() for words in all_words]
+            texts.setdefault(what, []).append(f"{maker}: {words}")
+    return [f"{what}, on {words}" for what, all_words in texts.items() for words in all_words]
 
 
 def lines(name: str, row: Result) -> dict[str, str]:
-    """A row as text: what was measured of each program that raced, or of all."""
+    """A row as text: a line for each program, or one line."""
     if "exponents" in row:
         return {
             f"{name}, {what}": f"time grows with exponent {found['seconds']:.2f}, "
@@ -204,15 +205,15 @@ def lines(name: str, row: Result) -> dict[str, str]:
         cells = (f"{k} {v:.2f}" if isinstance(v, float) else f"{k} {v}" for k, v in row.items())
         return {name: ", ".join(cells)}
     return {
-        f"{name}, {allocator}, {mode}, {program}": in_words(found)
+        f"{name}, {allocator}, {mode}, {program}": describe(found)
         for allocator, modes in raced.items()
         for mode, programs in modes.items()
         for program, found in programs.items()
     }
 
 
-def in_words(found: Result) -> str:
-    """What was measured of one program; what the book shows of it has no time."""
+def describe(found: Result) -> str:
+    """The results of one program as text; those in the book have no time."""
     if "not measured" in found:
         return f"not measured: {found['not measured']}"
     words = [

@@ -1,7 +1,7 @@
 """Measure one case in this process: check, race, count memory.
 
-Started by layers.py, fresh for each case and each setting of the allocator, because what
-ran before in a process moves ratios by a factor of two. Takes a task as JSON, prints a result
+layers.py starts a new process for each case and each setting of the allocator, because earlier
+programs of a process change ratios by a factor of two. It takes a task as JSON and prints a result
 as JSON in its last line.
 """
 
@@ -48,28 +48,28 @@ def expected(setting: Setting, examples: int) -> list[Tensor]:
 
 
 def check(setting: Setting, name: str, program: Program) -> None:
-    """Refuse a program that computes something else than the formula in float64."""
+    """Refuse a program whose result differs from the formula in float64."""
     case = setting.case
     examples = min(case.batch, max(1, CHECKED * case.batch // case.elements))
     result = program()
-    own = result if isinstance(result, list) else [result]
+    results = result if isinstance(result, list) else [result]
     right = expected(setting, examples)
-    for what, ours, theirs in zip(RESULTS, own, right, strict=False):
+    for what, ours, theirs in zip(RESULTS, results, right, strict=False):
         refuse_difference(f"{name}: {what}", ours[:examples], theirs, TOLERANCE[case.dtype])
 
 
-def refuse_difference(what: str, own: Tensor, right: Tensor, tolerance: float) -> None:
+def refuse_difference(what: str, ours: Tensor, right: Tensor, tolerance: float) -> None:
     """Raise unless two tensors agree, relative to the largest number of the right one."""
-    off = (own.double() - right).abs().max().item()
+    off = (ours.double() - right).abs().max().item()
     limit = tolerance * max(1.0, right.abs().max().item())
     if not off <= limit:
         raise AssertionError(
-            f"{what} is not that of the formula in float64: off by {off:.1e}, where {limit:.1e} "
-            "is allowed; no time is worth taking"
+            f"{what} differs from the formula in float64 by {off:.1e}, more than {limit:.1e}; "
+            "its time would mean nothing"
         )
 
 
-def made(
+def make_programs(
     setting: Setting, names: Sequence[str], *, checked: bool = True
 ) -> tuple[dict[str, Program], dict[str, str]]:
     """The programs that can run here, checked; and why the others cannot."""
@@ -87,17 +87,19 @@ def made(
 
 
 def affordable(a_round: float, seconds: float, least: int, most: int) -> int:
-    """How many rounds fit into some seconds; one goes to finding out how many calls make one."""
+    """How many rounds fit into some seconds, less one, which finds the calls of a round."""
     fitting = seconds / a_round - 1
     return most if fitting >= most else max(least, int(fitting))
 
 
-def raced(programs: Mapping[str, Program], device: str, task: Mapping[str, Any]) -> dict[str, Any]:
+def race_programs(
+    programs: Mapping[str, Program], device: str, task: Mapping[str, Any]
+) -> dict[str, Any]:
     """Times and memory of programs, the ratios against the first and some that matter more."""
     start = time.time()
     memory = {name: allocated(program, device) for name, program in programs.items()}
     now = time.time()
-    # A short program is called until it has taken this long.
+    # A short program is repeated for at least this long.
     a_round = max(now - start, LEAST_TIME * len(programs))
     rounds = affordable(a_round, task["until"] - now, *task["rounds"])
     result = race(programs, rounds, LEAST_TIME)
@@ -116,22 +118,22 @@ def raced(programs: Mapping[str, Program], device: str, task: Mapping[str, Any])
     return {name: figures(name) for name in programs}
 
 
-def measured(task: Mapping[str, Any]) -> dict[str, Any]:
-    """Do what a task says: race its programs, or measure the growth of the process by one."""
+def measure(task: Mapping[str, Any]) -> dict[str, Any]:
+    """Run a task: race its programs, or measure how much the process grows with one."""
     case = Case(**task["case"])
     setting = Setting(case)
     with torch.set_grad_enabled(case.training):
-        # What grows was checked when it raced.
-        programs, reasons = made(setting, task["programs"], checked=task["what"] == "race")
+        # A program whose growth is measured was checked in its race.
+        programs, reasons = make_programs(setting, task["programs"], checked=task["what"] == "race")
         if task["what"] == "resident":
             results: dict[str, Any] = {
                 name: {"resident bytes": resident(program)} for name, program in programs.items()
             }
         else:
-            results = raced(programs, case.device, task)
+            results = race_programs(programs, case.device, task)
     return results | {name: {"not measured": reason} for name, reason in reasons.items()}
 
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    print(json.dumps(measured(json.loads(sys.argv[1]))))
+    print(json.dumps(measure(json.loads(sys.argv[1]))))

@@ -32,10 +32,11 @@ from tools.book.server import address, show, start_server
 from tools.book.state import QUESTIONS, REPORT, Workshop, digest
 from tools.table_of_contents import pages
 
-BROKEN_OFF = 2
-# What a page is made from; `make chapter` watches it.
+UNFINISHED = 2  # the exit code of a build that did not write all pages
+SUMMARY = "These warnings and errors stop the build:"  # printed before they are repeated
+# The sources of a page; `make chapter` watches them.
 SOURCES = ("chapters", "attnbook", "img", "_config.yml", "_toc.yml")
-# Other people's code that a build imports, for more than half of its time.
+# Third-party code; a build spends more than half of its time importing it.
 IMPORTED = (
     "fontTools.subset",
     "jupyter_book.sphinx",
@@ -53,21 +54,21 @@ async def leave_alone(_kernel: KernelManager) -> None:
 
 
 def end_kernels_at_once() -> None:
-    """Let kernels be killed, not asked to end: one that is busy would print what disturbed it."""
+    """Kill kernels instead of interrupting them: a busy one would print a traceback."""
     NotebookClient.shutdown_kernel = "immediate"  # type: ignore[assignment] # a trait
     KernelManager._async_interrupt_kernel = leave_alone  # type: ignore[assignment, method-assign]
 
 
 class Echo(io.TextIOBase):
-    """A stream that passes on what it is given and remembers it."""
+    """A stream that passes on all text and stores it."""
 
     def __init__(self, stream: TextIO) -> None:
         self.stream = stream
-        self.heard = ""
+        self.text = ""
 
     def write(self, text: str) -> int:
-        """Pass on and remember."""
-        self.heard += strip_colors(text)
+        """Pass on and store."""
+        self.text += strip_colors(text)
         return self.stream.write(text)
 
     def flush(self) -> None:
@@ -75,12 +76,12 @@ class Echo(io.TextIOBase):
         self.stream.flush()
 
     def isatty(self) -> bool:
-        """Colours are for people."""
+        """Whether colours may be written."""
         return self.stream.isatty()
 
 
 def chapters(root: Path) -> dict[str, str]:
-    """The pages by the name that `make chapter` takes."""
+    """The pages by their names on the command line of `make chapter`."""
     return {Path(page).name: page for page in pages(root)}
 
 
@@ -89,11 +90,11 @@ def render(
 ) -> int:
     """Build what is out of date; any warning fails, and is repeated at the end."""
     echo = Echo(sys.stderr)
-    # sphinx-external-toc asks every object in memory for its class, and one that is gone raises.
-    looks = SimpleNamespace(get_objects=table_collectors)
-    # nbclient answers a signal with an error of its own, and takes our handlers away.
+    # sphinx-external-toc reads `__class__` of every object; a dead weak reference would raise.
+    safe_gc = SimpleNamespace(get_objects=table_collectors)
+    # nbclient would replace our handlers of signals by its own.
     handlers = patch.object(asyncio.SelectorEventLoop, "add_signal_handler")
-    with redirect_stderr(echo), patch.object(collectors, "gc", looks), handlers:
+    with redirect_stderr(echo), patch.object(collectors, "gc", safe_gc), handlers:
         result = build_sphinx(
             workshop.source,
             target,
@@ -113,17 +114,17 @@ def render(
     if isinstance(result, KeyboardInterrupt):
         raise result
     if result:
-        print(f"\nWhat stands in the way, once more:\n\n{echo.heard.strip()}", file=sys.stderr)
-    return result if isinstance(result, int) else BROKEN_OFF
+        print(f"\n{SUMMARY}\n\n{echo.text.strip()}", file=sys.stderr)
+    return result if isinstance(result, int) else UNFINISHED
 
 
 def table_collectors() -> list[object]:
-    """What sphinx-external-toc looks for among all objects, asking none for its class."""
+    """The objects that sphinx-external-toc needs, found without reading `__class__`."""
     return [each for each in gc.get_objects() if issubclass(type(each), TocTreeCollector)]
 
 
 def build(workshop: Workshop, copy: Path | None = None, **settings: object) -> int:
-    """Bring the site up to date, and copy it if its pages are whole, warnings or not.
+    """Bring the site up to date, and copy it if all pages were written, even with warnings.
 
     A build that does not finish or that warns leaves no stamp.
     """
@@ -133,7 +134,7 @@ def build(workshop: Workshop, copy: Path | None = None, **settings: object) -> i
         if workshop.name == QUESTIONS:
             without_answers.prepare(workshop)
         code = render(workshop, workshop.html, settings)
-        if copy and code < BROKEN_OFF:
+        if copy and code < UNFINISHED:
             shutil.copytree(workshop.html, copy)
         if code:
             print("\nThe book is not built.", file=sys.stderr)
@@ -141,19 +142,19 @@ def build(workshop: Workshop, copy: Path | None = None, **settings: object) -> i
         workshop.stamp.write_text(ingredients)
     if not workshop.name:
         print(f"\n{(workshop.doctrees / REPORT).read_text('utf-8')}", end="")
-    seconds, door = time.monotonic() - start, workshop.html / "index.html"
+    seconds, entry = time.monotonic() - start, workshop.html / "index.html"
     serving = "make serve ANSWERS=no" if workshop.name == QUESTIONS else "make serve"
-    print(f"\nBuilt in {seconds:.0f} s: {door.as_uri()} (or `{serving}`)")
+    print(f"\nBuilt in {seconds:.0f} s: {entry.as_uri()} (or `{serving}`)")
     return 0
 
 
 def build_without_answers(root: Path) -> int:
-    """Build the whole book, whose outputs the one without answers shows, and then that one."""
+    """Build the whole book, and from its outputs the book without answers."""
     return build(Workshop(root)) or build(Workshop(root, QUESTIONS), book_answers=False)
 
 
 def build_chapter(root: Path, name: str, copy: Path | None = None) -> int:
-    """Execute one chapter and render it among the others as they are stored."""
+    """Execute one chapter, and render it with the stored outputs of the others."""
     others = [f"{page}.*" for page in pages(root) if Path(page).name != name]
     workshop = Workshop(root, "chapter")
     return build(workshop, copy, book_draft=True, nb_execution_excludepatterns=others)
@@ -170,11 +171,11 @@ def serve(workshop: Workshop) -> int:
 
 
 def changes(root: Path) -> Iterator[int]:
-    """Count the states of the sources as they come; a file that is being saved is waited for."""
+    """Yield the number of each new state of the sources, once no file is being saved."""
     shown = before = ""
     number = 0
     while True:
-        with suppress(FileNotFoundError):  # an editor's own file, gone again
+        with suppress(FileNotFoundError):  # an editor's temporary file
             now = digest(root, [root / name for name in SOURCES])
             if now == before != shown:
                 shown, number = now, number + 1
@@ -184,8 +185,8 @@ def changes(root: Path) -> Iterator[int]:
 
 
 def write_chapter(root: Path, name: str) -> int:
-    """Serve one chapter and render it again whenever it or what it is made from changes."""
-    # Each build is a fork of a process that has imported all but the book's own code.
+    """Serve one chapter, and render it again whenever one of its sources changes."""
+    # Each build is a fork of a process that has imported the third-party code.
     forks = get_context("forkserver")
     forks.set_forkserver_preload([*IMPORTED])
     page, task = chapters(root)[name], ["--root", str(root), "chapter", name, "--once", "--copy"]
@@ -208,24 +209,24 @@ def write_chapter(root: Path, name: str) -> int:
 
 
 def read_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
-    """What the command line asks for."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--root", type=Path, default=ROOT, help="the folder with _config.yml")
     tasks = parser.add_subparsers(dest="task", required=True)
-    whole = tasks.add_parser("build", help="execute what changed and render the book")
-    served = tasks.add_parser("serve", help="serve the built book")
+    build_task = tasks.add_parser("build", help="execute changed chapters and render the book")
+    serve_task = tasks.add_parser("serve", help="serve the built book")
     about = "the book for a class, without the answers to the practice, in _build/questions"
-    for task in (whole, served):
+    for task in (build_task, serve_task):
         task.add_argument("--without-answers", action="store_true", help=about)
     chapter = tasks.add_parser("chapter", help="execute, render and serve one chapter")
     chapter.add_argument("name")
     chapter.add_argument("--once", action="store_true", help="render only")
-    chapter.add_argument("--copy", type=Path, help="where to leave a copy of the site")
+    chapter.add_argument("--copy", type=Path, help="the folder of a copy of the site")
     return parser.parse_args(arguments)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Do what was asked for."""
+    """Run the task of the command line."""
     root = arguments.root.absolute()
     if arguments.task == "build" and arguments.without_answers:
         return build_without_answers(root)
@@ -233,9 +234,9 @@ def run(arguments: argparse.Namespace) -> int:
         return build(Workshop(root))
     if arguments.task == "serve":
         return serve(Workshop(root, QUESTIONS if arguments.without_answers else ""))
-    known = chapters(root)
-    if arguments.name not in known:
-        print(f"No chapter is named {arguments.name!r}; there are {', '.join(known)}.")
+    names = chapters(root)
+    if arguments.name not in names:
+        print(f"There is no chapter {arguments.name!r}. The chapters are: {', '.join(names)}.")
         return 1
     if arguments.once:
         return build_chapter(root, arguments.name, arguments.copy)

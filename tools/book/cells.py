@@ -1,4 +1,4 @@
-"""A chapter's cells: which piece of a page came from which, and which of them answer a question."""
+"""The cells of a chapter: which cell a part of a page comes from, and which cells are answers."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from docutils import nodes
 from nbformat import NotebookNode
 
 LINES_OF_A_CELL = 10_000  # myst-nb counts a page's lines so: cell 3 begins at 40,000
-# The tags of cells: what asks, what may not be opened before one has answered, what answers.
+# Tags: a question, a question whose answer stays closed until the reader has answered, an answer.
 PREDICT, HIDDEN, ANSWER = "predict", "hidden-answer", "answer"
-# And of those that a page changes: code that it collapses, and code that the reader is to write.
+# Tags of code that a page collapses, and of code that the reader writes.
 SETUP, TO_WRITE = "setup", "to-write"
 
 
@@ -26,7 +26,7 @@ class Answer:
 
 
 def cell_of(node: nodes.Node) -> int | None:
-    """The cell in which a piece of a page was written; an anchor does not know."""
+    """The cell that a part of a page comes from; None for an anchor."""
     lines = (part.line for part in node.findall() if part.line)
     first = next(lines, None)
     return None if first is None else first // LINES_OF_A_CELL - 1
@@ -38,16 +38,17 @@ def has_tag(cell: NotebookNode, tag: str) -> bool:
 
 
 def answers(notebook: NotebookNode) -> Iterator[Answer]:
-    """Each run of cells that answer, in their order."""
+    """Each run of answer cells, in order."""
     cells = notebook.cells
     tagged = groupby(range(len(cells)), lambda number: has_tag(cells[number], ANSWER))
     for run in (list(numbers) for is_answer, numbers in tagged if is_answer):
-        asking = cells[max(0, run[0] - 1)]
-        yield Answer(range(run[0], run[-1] + 1), has_tag(asking, PREDICT), has_tag(asking, HIDDEN))
+        question = cells[max(0, run[0] - 1)]
+        prediction, hidden = has_tag(question, PREDICT), has_tag(question, HIDDEN)
+        yield Answer(range(run[0], run[-1] + 1), prediction, hidden)
 
 
 def unanswered(notebook: NotebookNode) -> Iterator[int]:
-    """The cells that ask for a prediction, and are followed by no answer."""
+    """The cells that ask for a prediction but have no answer after them."""
     answered = {answer.cells.start - 1 for answer in answers(notebook)}
     for number, cell in enumerate(notebook.cells):
         if has_tag(cell, PREDICT) and number not in answered:

@@ -1,14 +1,14 @@
-// `make chapter` serves each page with this: a new build shows itself. site/static/place.js then
-// shows the place where the writer was.
+// `make chapter` adds this script to each page, which reloads after a new build. Then
+// site/static/place.js scrolls to the position where the writer was.
 {
   const { build } = /** @type {HTMLScriptElement} */ (document.currentScript).dataset;
 
   const poll = setInterval(async () => {
-    const shown = await fetch("/the-build").then(
-      (answer) => answer.text(),
+    const newest = await fetch("/the-build").then(
+      (response) => response.text(),
       () => build,
     );
-    if (shown === build) return;
+    if (newest === build) return;
     clearInterval(poll);
     location.reload();
   }, 400);

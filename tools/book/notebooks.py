@@ -1,7 +1,7 @@
-"""Execute the chapters, guard what they store, and compare it with a fresh run.
+"""Execute the chapters, check what they store, and compare it with a fresh run.
 
 python -m tools.book.notebooks execute [NAME ...]   run and store the outputs
-python -m tools.book.notebooks check                the guards: what nbval does not see
+python -m tools.book.notebooks check                the checks that nbval does not make
 python -m tools.book.notebooks compare              nbval, on the CPU and on CUDA if there is one
 """
 
@@ -32,18 +32,19 @@ from tools.book.state import ONE_THREAD
 from tools.table_of_contents import pages
 
 CELL_TIMEOUT = 600  # seconds; on a busy machine a training of 15 seconds takes two minutes
-# A chapter per worker, each on one thread: more would wait for one another.
-SIDE_BY_SIDE = ["--numprocesses=auto", "--maxprocesses=4", "--dist=loadfile"]
-# Names whose answer is another at every run; the last three are those of a finished race.
+# One chapter for each worker, each on one thread: more threads would wait for each other.
+SIDE_BY_SIDE = ["--numprocesses=auto", "--dist=loadfile"]
+MOST_WORKERS = 4
+# Names whose values differ between runs; the last three are results of `attnbook.timing`.
 CLOCKS = {"time", "timeit", "perf_counter", "process_time", "now", "today"}
 CLOCKS |= {"times_as_fast", "seconds_more", "one_call"}
-# What each kernel does first: a layer that keeps its weights has no fast path left. A chapter that
-# shows a layer's lines and runs others then fails.
+# Each kernel starts with this: a layer that keeps its weights then has no fast path. So a chapter
+# that shows a layer's lines but runs others fails.
 NO_FAST_PATHS = """
 import attnbook.attention, attnbook.layers
 attnbook.attention.fast_weigh = attnbook.layers.fast_additive_score = None
 """
-# One says where the fast paths begin; one trains beyond that, and shows no line of a layer's.
+# The first measures the fast paths; the second trains with them, and shows no lines of a layer.
 WITH_FAST_PATHS = ("what-attention-costs", "heads-that-copy")
 PEAK_MEMORY = "import torch; print(torch.cuda.max_memory_allocated())"
 
@@ -53,12 +54,12 @@ def chapters(root: Path = ROOT) -> list[Path]:
     return [path for name in pages(root) if (path := root / f"{name}.ipynb").exists()]
 
 
-def named(name: str) -> Path:
+def find_chapter(name: str) -> Path:
     """Find the notebook of a chapter, for a command line."""
-    known = {path.stem: path for path in chapters()}
-    if name not in known:
-        raise argparse.ArgumentTypeError(f"no chapter named {name}; there are: {', '.join(known)}")
-    return known[name]
+    paths = {path.stem: path for path in chapters()}
+    if name not in paths:
+        raise argparse.ArgumentTypeError(f"no chapter named {name}; there are: {', '.join(paths)}")
+    return paths[name]
 
 
 def read(path: Path) -> NotebookNode:
@@ -76,24 +77,24 @@ def run(notebook: NotebookNode, folder: Path, device: str = "cpu") -> NotebookNo
         resources={"metadata": {"path": str(folder)}},
         record_timing=False,
         store_widget_state=False,
-        coalesce_streams=True,  # a slow print is not two outputs
-        # Errors only: each kernel would warn that it speaks over a local socket.
+        coalesce_streams=True,  # or a slow print might be stored as two outputs
+        # Errors only: each kernel would warn about its local socket.
         extra_arguments=["--log-level=ERROR"],
     )
     return client.execute(env=os.environ | {"ATTNBOOK_DEVICE": device} | ONE_THREAD)
 
 
 def name_cells(notebook: NotebookNode, chapter: str) -> None:
-    """Name cells after their chapter, where Jupyter has drawn a name; other names stay."""
-    taken = {cell.id for cell in notebook.cells}
-    free = (name for number in count() if (name := f"{chapter}-{number}") not in taken)
+    """Name the cells that have a random id after their chapter; other ids stay."""
+    used = {cell.id for cell in notebook.cells}
+    free = (name for number in count() if (name := f"{chapter}-{number}") not in used)
     for cell in notebook.cells:
         if not cell.id.startswith(chapter):
             cell.id = next(free)
 
 
 def execute(path: Path) -> None:
-    """Run a chapter and store its outputs; nothing of this machine or moment is stored."""
+    """Run a chapter and store its outputs, but nothing that depends on the machine or the time."""
     notebook = run(read(path), path.parent)
     notebook.metadata = nbformat.from_dict(
         {
@@ -102,7 +103,7 @@ def execute(path: Path) -> None:
         }
     )
     for output in (o for cell in notebook.cells for o in cell.get("outputs", [])):
-        # A view names a widget of this run; the text beside it says the same for good.
+        # A view refers to a widget of this run; the text next to it is complete.
         output.get("data", {}).pop("application/vnd.jupyter.widget-view+json", None)
     name_cells(notebook, path.stem)
     unfinished = path.with_suffix(".unfinished")
@@ -110,39 +111,39 @@ def execute(path: Path) -> None:
     unfinished.replace(path)
 
 
-# Guards: each takes a code cell and says what is wrong with it, or nothing.
+# Each check takes a code cell and returns what is wrong with it, or None.
 
 
 def cell_was_never_run(cell: NotebookNode) -> str | None:
-    """Nbval compares nothing in a cell without an execution count."""
+    """Nbval skips a cell without an execution count."""
     return "has no stored output: run make notebooks" if cell.execution_count is None else None
 
 
 def cell_stores_an_error(cell: NotebookNode) -> str | None:
-    """An error is welcome only where the cell announces it."""
-    wanted = "raises-exception" in cell.metadata.get("tags", [])
+    """A cell may store an error only if it is tagged so."""
+    expected = "raises-exception" in cell.metadata.get("tags", [])
     failed = any(output.output_type == "error" for output in cell.outputs)
-    if failed and not wanted:
+    if failed and not expected:
         return "stores an error, and is not tagged raises-exception"
-    if wanted and not failed:
+    if expected and not failed:
         return "is tagged raises-exception, and raised none"
     return None
 
 
 def cell_stores_a_warning(cell: NotebookNode) -> str | None:
-    """What a cell wrote to stderr is a warning, or should not be there."""
+    """All that a cell writes to stderr counts as a warning."""
     lines = [output.text for output in cell.outputs if output.get("name") == "stderr"]
     return f"stores a warning: {lines[0].strip().splitlines()[-1]}" if lines else None
 
 
-def cell_is_kept_from_nbval(cell: NotebookNode) -> str | None:
-    """A tag for nbval would let an output go unchecked."""
+def cell_is_skipped_by_nbval(cell: NotebookNode) -> str | None:
+    """With a tag for nbval, an output would not be compared."""
     tags = [tag for tag in cell.metadata.get("tags", []) if tag.lower().startswith("nbval")]
     return f"is tagged {tags[0]}: every output is compared" if tags else None
 
 
 def cell_copies_the_package(cell: NotebookNode) -> str | None:
-    """A chapter imports from attnbook and shows its source; it never copies it."""
+    """A chapter imports and shows the package's code; it never copies it."""
     if cell.source.lstrip().startswith("%"):
         return None
     defined = (
@@ -155,40 +156,40 @@ def cell_copies_the_package(cell: NotebookNode) -> str | None:
 
 
 def cell_reads_a_clock(cell: NotebookNode) -> str | None:
-    """What hangs on a time may hold on a quiet machine only."""
+    """A result that depends on time may differ on a busy machine."""
     tokens = tokenize.generate_tokens(io.StringIO(cell.source).readline)
     read = [token.string for token in tokens if token.type == tokenize.NAME]
     found = [name for name in read if name in CLOCKS]
     return f"reads a clock ({found[0]}): count instead, as numbers_written does" if found else None
 
 
-GUARDS: list[Callable[[NotebookNode], str | None]] = [
+CHECKS: list[Callable[[NotebookNode], str | None]] = [
     cell_was_never_run,
     cell_stores_an_error,
     cell_stores_a_warning,
-    cell_is_kept_from_nbval,
+    cell_is_skipped_by_nbval,
     cell_copies_the_package,
     cell_reads_a_clock,
 ]
 
 
 def problems(notebook: NotebookNode) -> Iterator[str]:
-    """Say what the guards find in a notebook, cell by cell."""
+    """Yield the problems of a notebook, cell by cell."""
     if "widgets" in notebook.metadata:
         yield "stores widget state"
     for number, cell in enumerate(notebook.cells):
         if cell.cell_type == "code" and cell.source.strip():
-            found = (guard(cell) for guard in GUARDS)
+            found = (check(cell) for check in CHECKS)
             yield from (f"cell {number} {problem}" for problem in found if problem)
 
 
 def problems_of_book(root: Path = ROOT) -> Iterator[str]:
-    """Say what the guards find in all chapters, and which notebooks no reader can reach."""
-    listed = chapters(root)
-    if not listed:
+    """Yield the problems of all chapters, and the notebooks that are missing from the contents."""
+    paths = chapters(root)
+    if not paths:
         yield "_toc.yml: lists no notebook"
     for path in sorted((root / "chapters").glob("*.ipynb")):
-        if path not in listed:
+        if path not in paths:
             yield f"{path.relative_to(root)}: is missing from _toc.yml"
         yield from (f"{path.relative_to(root)}: {problem}" for problem in problems(read(path)))
 
@@ -199,38 +200,39 @@ def compare(
     variables: Mapping[str, str] | None = None,
     timeout: int = CELL_TIMEOUT,
 ) -> int:
-    """Run nbval: every stored output against a fresh run on the device, with these variables."""
+    """Run nbval, which compares every stored output with a fresh run on the device."""
     command = [sys.executable, "-m", "pytest", "--nbval", "--nbval-current-env"]
     command += [f"--nbval-cell-timeout={timeout}", "-p", "no:cacheprovider", *SIDE_BY_SIDE]
-    chosen = {**os.environ, "ATTNBOOK_DEVICE": device, **ONE_THREAD, **(variables or {})}
-    return subprocess.run([*command, *map(str, paths)], env=chosen, check=False).returncode
+    command += [f"--maxprocesses={min(MOST_WORKERS, len(paths))}"]
+    environment = {**os.environ, "ATTNBOOK_DEVICE": device, **ONE_THREAD, **(variables or {})}
+    return subprocess.run([*command, *map(str, paths)], env=environment, check=False).returncode
 
 
 def compare_as_shown(paths: list[Path]) -> int:
     """Compare on the CPU; layers that keep their weights must run the lines that the book shows."""
-    shown = [path for path in paths if path.stem not in WITH_FAST_PATHS]
+    plain = [path for path in paths if path.stem not in WITH_FAST_PATHS]
     others = [path for path in paths if path.stem in WITH_FAST_PATHS]
     with TemporaryDirectory(prefix="ipython-") as folder:
         startup = Path(folder, "profile_default", "startup")
         startup.mkdir(parents=True)
         (startup / "no-fast-paths.py").write_text(NO_FAST_PATHS, "utf-8")
-        failed = compare(shown, "cpu", {"IPYTHONDIR": folder}) if shown else 0
+        failed = compare(plain, "cpu", {"IPYTHONDIR": folder}) if plain else 0
     return (compare(others, "cpu") if others else 0) or failed
 
 
 def works_on(path: Path, device: str, measure: str = PEAK_MEMORY) -> bool:
-    """Run a chapter and one more cell, which prints how many bytes the device has held."""
+    """Run a chapter on a device, and whether a last cell reports memory in use there."""
     notebook = read(path)
     notebook.cells.append(nbformat.v4.new_code_cell(measure))
     return int(run(notebook, path.parent, device).cells[-1].outputs[0].text) > 0
 
 
 def main() -> int:
-    """Do what the command line asks for; 0 if all is well."""
+    """Run the task of the command line; 0 if nothing is wrong."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("task", choices=["execute", "check", "compare"])
     about = "a chapter, such as masked-softmax; default all"
-    parser.add_argument("chapters", nargs="*", type=named, metavar="NAME", help=about)
+    parser.add_argument("chapters", nargs="*", type=find_chapter, metavar="NAME", help=about)
     arguments = parser.parse_args()
     do = {"execute": _execute_all, "check": _check_all, "compare": _compare_all}[arguments.task]
     return do(arguments.chapters or chapters())
@@ -242,7 +244,7 @@ def _execute_all(paths: list[Path]) -> int:
         try:
             execute(path)
         except CellExecutionError as error:
-            print(f"{path.stem}: a cell failed, so the stored chapter stays as it was.\n{error}")
+            print(f"{path.stem}: a cell failed, so the stored chapter is unchanged.\n{error}")
             return 1
         print(f"{path.stem}: {time.monotonic() - start:.0f} s")
     return 0
@@ -250,7 +252,7 @@ def _execute_all(paths: list[Path]) -> int:
 
 def _check_all(_paths: list[Path]) -> int:
     found = list(problems_of_book())
-    print("\n".join(found) or "every cell of every chapter is stored and clean")
+    print("\n".join(found) or "Every cell of every chapter is stored, and no check fails.")
     return min(len(found), 1)
 
 
@@ -258,12 +260,14 @@ def _compare_all(paths: list[Path]) -> int:
     if compare_as_shown(paths):
         return 1
     if not torch.cuda.is_available():
-        print("CUDA: torch finds none here, so the chapters were compared on the CPU alone")
+        print("torch finds no CUDA device, so the chapters were compared on the CPU only.")
         return 0
     if compare(paths, "cuda"):
         return 1
     idle = [path.stem for path in paths if not works_on(path, "cuda")]
-    print(f"the GPU did nothing in: {', '.join(idle)}" if idle else "CUDA: the GPU did the work")
+    print(
+        f"The GPU was idle in: {', '.join(idle)}" if idle else "The GPU was used in each chapter."
+    )
     return min(len(idle), 1)
 
 

@@ -1,4 +1,4 @@
-"""What a build leaves behind, and how far the next one may trust it."""
+"""The files of a build, and which of them the next build may reuse."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from pathlib import Path
 
 from jupyter_cache import get_cache
 
-# Models as small as the book's train several times slower on two threads than on one, once
-# another program is at work.
+# Models as small as the book's train several times slower on two threads than on one while
+# another program runs.
 ONE_THREAD = {"OMP_NUM_THREADS": "1"}
 SKIPPED = ("node_modules", "__pycache__", ".ipynb_checkpoints")
 PARTS = ("html", ".doctrees", "jupyter_execute")
 STAMP = ".made-from"
 REPORT = "minutes.txt"  # among the doctrees: the table that `make book` prints
-QUESTIONS = "questions"  # the kind of build that has no worked answers
+QUESTIONS = "questions"  # the name of the build without worked answers
 
 
 def digest(root: Path, paths: Iterable[Path]) -> str:
-    """A short name for the contents of these files and folders, wherever they lie."""
+    """A short hash of the names and contents of these files and folders."""
     files = {
         file
         for path in paths
@@ -45,7 +45,7 @@ def is_sound(cache: Path) -> bool:
     try:
         for record in store.list_cache_records():
             store.get_cache_bundle(record.pk)
-    except Exception:  # whatever is wrong with it, it is made anew
+    except Exception:  # whatever is wrong with it, it is executed again
         return False
     finally:
         store.db.dispose()
@@ -53,7 +53,7 @@ def is_sound(cache: Path) -> bool:
 
 
 def isolate_kernels(folder: Path) -> None:
-    """Keep a writer's own IPython start-up files, and kernels' notices on TCP, out of the book.
+    """Start kernels without the writer's IPython start-up files and without log messages.
 
     Kernels that start afterwards compute on one thread.
     """
@@ -64,7 +64,7 @@ def isolate_kernels(folder: Path) -> None:
 
 
 def copy_build(source: Path, target: Path) -> None:
-    """Let a folder hold what a build left in another; the stamp comes last."""
+    """Replace a build by another one; the stamp is copied last."""
     for part in PARTS:
         shutil.rmtree(target / part, ignore_errors=True)
         if (source / part).exists():
@@ -75,14 +75,14 @@ def copy_build(source: Path, target: Path) -> None:
 
 @dataclass(frozen=True)
 class Workshop:
-    """The build folder of the book at `root`; `name` keeps kinds of builds apart."""
+    """The build folder of the book at `root`; each kind of build has its own `name`."""
 
     root: Path
     name: str = ""
 
     @property
     def folder(self) -> Path:
-        """Where this kind of build keeps all it makes."""
+        """The folder of this kind of build."""
         return self.root / "_build" / self.name
 
     @property
@@ -97,40 +97,40 @@ class Workshop:
 
     @property
     def doctrees(self) -> Path:
-        """What Sphinx remembers of the pages that it read."""
+        """The parsed pages that Sphinx stores."""
         return self.folder / ".doctrees"
 
     @property
     def stamp(self) -> Path:
-        """The file that only a finished build leaves: what the site was made from."""
+        """The file that only a finished build writes: the hash of its sources."""
         return self.folder / STAMP
 
     @property
     def executions(self) -> Path:
-        """The executed chapters, kept for this state of what they import."""
+        """The stored executions of chapters, for this state of their imports."""
         imported = [self.root / "attnbook", self.root / "requirements.txt"]
         folder = self.folder if self.name == QUESTIONS else self.root / "_build"
         return folder / ".executions" / digest(self.root, imported)
 
     def ingredients(self) -> str:
-        """What every page depends on, in one word."""
+        """The hash of everything that every page depends on."""
         names = ("_config.yml", "_toc.yml", "requirements.txt", "attnbook", "tools", "img")
         return digest(self.root, [self.root / name for name in names])
 
     @property
-    def kept(self) -> Path:
-        """What the last good build made, while another is at work or has failed."""
+    def last_good(self) -> Path:
+        """The copy of the last good build, while another one runs or has failed."""
         return self.folder / ".kept"
 
     def prepare(self) -> str:
         """Begin from the last good build, if it can be trusted.
 
         Returns:
-            what the coming build is made from.
+            The hash of the sources of the coming build.
         """
         ingredients = self.ingredients()
         good = self.stamp.exists()
-        copy_build(*(self.folder, self.kept) if good else (self.kept, self.folder))
+        copy_build(*(self.folder, self.last_good) if good else (self.last_good, self.folder))
         if not self.stamp.exists() or self.stamp.read_text() != ingredients:
             shutil.rmtree(self.html, ignore_errors=True)
             shutil.rmtree(self.doctrees, ignore_errors=True)
@@ -146,13 +146,13 @@ class Workshop:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Wait until no other build works here; the system frees a killed one's place."""
+        """Wait until no other build runs here; the system unlocks the folder of a killed one."""
         self.folder.mkdir(parents=True, exist_ok=True)
         with (self.root / "_build" / ".lock").open("w") as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                print("Another build is at work here; waiting for it.", flush=True)
+                print("Another build is running in this folder; waiting for it.", flush=True)
                 fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 

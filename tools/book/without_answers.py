@@ -1,4 +1,4 @@
-"""The book for a class: its chapters without the worked answers, and the outputs that they have.
+"""The book for a class: its chapters without the worked answers, but with their outputs.
 
 The pages are rendered from these chapters, so nothing of an answer can reach the site.
 """
@@ -24,12 +24,12 @@ FOLD = re.compile(r"^(:{3,}|`{3,})\{dropdown\} Answer\n.*?^\1$\n*", re.DOTALL | 
 
 
 def remove_folds(text: str) -> str:
-    """Markdown without its folded answers; hints stay."""
+    """Remove the folded answers from Markdown, but not the hints."""
     return FOLD.sub("", text)
 
 
 def remove_answers(chapter: NotebookNode) -> NotebookNode:
-    """A copy of a chapter without the answers to its practice; predictions keep theirs."""
+    """Copy a chapter without the answers to its practice, but with those to its predictions."""
     worked = [answer for answer in answers(chapter) if not answer.prediction]
     removed = {number for answer in worked for number in answer.cells}
     copy = deepcopy(chapter)
@@ -42,7 +42,7 @@ def remove_answers(chapter: NotebookNode) -> NotebookNode:
 
 
 def write_chapters(root: Path, source: Path) -> None:
-    """Write the folder that Sphinx reads; each file is as old as the one that it is made from."""
+    """Write the folder that Sphinx reads; each copy has the modification time of its original."""
     shutil.rmtree(source, ignore_errors=True)
     shutil.copytree(root / "chapters", source / "chapters")
     for name in ("img", "tools"):
@@ -58,10 +58,10 @@ def write_chapters(root: Path, source: Path) -> None:
 
 
 def take_outputs(whole: Workshop, workshop: Workshop) -> None:
-    """Give each chapter the outputs of the whole one: a later cell may call a worked answer."""
+    """Take the outputs from the whole chapter: a later cell may call a worked answer."""
     executed, cache = get_cache(whole.executions), get_cache(workshop.executions)
     for path in (whole.root / "chapters").glob("*.ipynb"):
-        with suppress(KeyError):  # it is no page of the book
+        with suppress(KeyError):  # it is not a page of the book
             _, chapter = executed.merge_match_into_notebook(read(path))
             bundle = CacheBundleIn(remove_answers(chapter), str(path))
             cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)

@@ -1,6 +1,6 @@
-"""What the publishing workflow does between building and deploying. Needs no package.
+"""Steps of the publishing workflow between building and deploying; they need no package.
 
-python3 -m tools.ci.deploy address               hand the site's address on, or say how to get one
+python3 -m tools.ci.deploy address               pass on the address, or explain how to get one
 python3 -m tools.ci.deploy copies ARCHIVE [--to REMOTE]   push the Colab copies to their branch
 """
 
@@ -29,8 +29,8 @@ AUTHOR = {
     "GIT_COMMITTER_NAME": "publish workflow",
     "GIT_COMMITTER_EMAIL": "publish@localhost",
 }
-# Lets git ask `gh` for the token, so that no file, address or command line ever holds it.
-# The empty one first: git asks every helper that it knows, in turn.
+# Git gets the token from `gh`, so it is in no file, address or command line.
+# The empty value removes other helpers, which git would use first.
 ASK_GH = {
     "GIT_CONFIG_COUNT": "2",
     "GIT_CONFIG_KEY_0": "credential.helper",
@@ -40,8 +40,8 @@ ASK_GH = {
 }
 
 
-def hand_on(environment: Mapping[str, str]) -> None:
-    """Give the site's address to the jobs that follow; where there is none, say how to get one."""
+def pass_on_address(environment: Mapping[str, str]) -> None:
+    """Give the site's address to the next jobs, or print how to get one."""
     address = repository_address.site_address(environment)
     print(f"The site: {address}" if address else f"::warning title=Not published::{HOW_TO_PUBLISH}")
     outputs = environment.get("GITHUB_OUTPUT")
@@ -54,9 +54,9 @@ def unpack(archive: Path, folder: Path) -> None:
     """Unpack the copies.
 
     Raises:
-        ValueError: there is no notebook among them; the branch is better left as it is.
+        ValueError: there is no notebook among them; the branch stays unchanged.
     """
-    # Python 3.11 knows filters from 3.11.4 on; Debian's is older.
+    # Python 3.11 has filters since 3.11.4; Debian's is older.
     safely: dict[str, Any] = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
     with tarfile.open(archive) as tar:
         tar.extractall(folder, **safely)  # noqa: S202 - the workflow's own archive
@@ -67,20 +67,20 @@ def unpack(archive: Path, folder: Path) -> None:
 def push(folder: Path, remote: str, message: str) -> None:
     """Make the folder's content the only commit of the branch of copies."""
     with tempfile.TemporaryDirectory() as store:
-        here = {"GIT_DIR": store, "GIT_WORK_TREE": str(folder)}
+        folders = {"GIT_DIR": store, "GIT_WORK_TREE": str(folder)}
 
         def git(*arguments: str) -> None:
-            environment = os.environ | here | AUTHOR | ASK_GH
+            environment = os.environ | folders | AUTHOR | ASK_GH
             subprocess.run(["git", *arguments], cwd=folder, env=environment, check=True)
 
         git("init", "--quiet")
-        # By force: what a reader's own settings ignore is a copy all the same.
+        # By force: the settings of a user may ignore files that are copies.
         git("add", "--all", "--force")
         git("commit", "--quiet", "--no-gpg-sign", "--no-verify", f"--message={message}")
         git("push", "--quiet", "--force", remote, f"HEAD:refs/heads/{repository_address.COPIES}")
 
 
-def known_remote() -> str:
+def default_remote() -> str:
     """The repository itself.
 
     Raises:
@@ -88,7 +88,7 @@ def known_remote() -> str:
     """
     address = repository_address.repository_address(ROOT)
     if not address:
-        raise ValueError("no repository is known: set the remote origin, or say --to REMOTE")
+        raise ValueError("no repository is known: set the remote origin, or use --to REMOTE")
     return address
 
 
@@ -102,7 +102,7 @@ def publish_copies(archive: Path, remote: str) -> None:
 
 
 def read_arguments() -> argparse.Namespace:
-    """What the command line asks for."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     tasks = parser.add_subparsers(dest="task", required=True)
     tasks.add_parser("address")
@@ -113,13 +113,13 @@ def read_arguments() -> argparse.Namespace:
 
 
 def main() -> int:
-    """Do what was asked for; 0 if it is done."""
+    """Run the task of the command line; 0 if it succeeds."""
     arguments = read_arguments()
     try:
         if arguments.task == "address":
-            hand_on(os.environ)
+            pass_on_address(os.environ)
         else:
-            publish_copies(arguments.archive, arguments.to or known_remote())
+            publish_copies(arguments.archive, arguments.to or default_remote())
     except ValueError as error:
         print(f"::error::{error}")
         return 1

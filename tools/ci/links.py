@@ -1,4 +1,4 @@
-"""Ask every outside link of the book; print, as Markdown, those that no longer lead there."""
+"""Request every outside link of the book; print, as Markdown, those that are broken or moved."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from jupyter_book.sphinx import build_sphinx
 from tools import ROOT
 
 MOVED_FOR_GOOD = (301, 308)
-# Journals and archives turn robots away, and any server may be slow for a day.
+# Journals and archives refuse robots, and any server may be slow for a day.
 TURNED_AWAY = ("403 ", "429 ", "503 ")
 SETTINGS = {
     "latex_individualpages": False,
@@ -26,19 +26,19 @@ SETTINGS = {
     "linkcheck_timeout": 30,
 }
 
-Answer = dict[str, Any]
+Response = dict[str, Any]
 
 
-def reading(root: Path) -> list[str]:
-    """The extensions that read the book, less our own, which only shapes its site."""
+def reading_extensions(root: Path) -> list[str]:
+    """The extensions that read the book, without ours, which only affects its site."""
     config = yaml.safe_load((root / "_config.yml").read_text("utf-8"))
     return [
         name for name in config["sphinx"]["config"]["extensions"] if name != "tools.site.extension"
     ]
 
 
-def ask(root: Path) -> list[Answer]:
-    """Let Sphinx follow each link of the book at `root`; one answer for each outside link.
+def request_links(root: Path) -> list[Response]:
+    """Let Sphinx request each link of the book at `root`; gives one response for each outside link.
 
     Raises:
         RuntimeError: the book could not be read to its end.
@@ -55,7 +55,7 @@ def ask(root: Path) -> list[Answer]:
             builder="linkcheck",
             confoverrides={
                 "external_toc_path": str(root / "_toc.yml"),
-                "extensions": reading(root),
+                "extensions": reading_extensions(root),
                 **SETTINGS,
             },
         )
@@ -63,40 +63,40 @@ def ask(root: Path) -> list[Answer]:
     if result not in (0, 1):
         raise RuntimeError(f"the book could not be read: {result}")
     lines = (folder / "output.json").read_text("utf-8").splitlines()
-    return [answer for answer in map(json.loads, lines) if answer["uri"].startswith("http")]
+    return [response for response in map(json.loads, lines) if response["uri"].startswith("http")]
 
 
-def is_broken(answer: Answer) -> bool:
-    """Whether a link leads nowhere; a server that turns robots away proves nothing."""
-    return answer["status"] == "broken" and not answer["info"].startswith(TURNED_AWAY)
+def is_broken(response: Response) -> bool:
+    """Whether a link leads nowhere; a refusal of robots does not count."""
+    return response["status"] == "broken" and not response["info"].startswith(TURNED_AWAY)
 
 
-def has_moved(answer: Answer) -> bool:
-    """Whether the server says that the page lives elsewhere for good."""
-    return answer["status"] == "redirected" and answer["code"] in MOVED_FOR_GOOD
+def has_moved(response: Response) -> bool:
+    """Whether the server reports that the page has moved permanently."""
+    return response["status"] == "redirected" and response["code"] in MOVED_FOR_GOOD
 
 
-def describe(answer: Answer) -> str:
-    """One link and what became of it, as an item of a list."""
-    place = f"{answer['filename']}:{answer['lineno']}"
-    found = f"moved to {answer['info']}" if has_moved(answer) else answer["info"]
-    return f"- `{place}` <{answer['uri']}>: {' '.join(found.split())[:200]}"
+def describe(response: Response) -> str:
+    """A link and its problem, as an item of a list."""
+    position = f"{response['filename']}:{response['lineno']}"
+    problem = f"moved to {response['info']}" if has_moved(response) else response["info"]
+    return f"- `{position}` <{response['uri']}>: {' '.join(problem.split())[:200]}"
 
 
-def report(answers: Iterable[Answer]) -> str:
-    """What drifted, as a list; empty if all is well."""
+def report(responses: Iterable[Response]) -> str:
+    """The broken and moved links as a list; empty if there are none."""
     return "\n".join(
-        describe(answer) for answer in answers if is_broken(answer) or has_moved(answer)
+        describe(response) for response in responses if is_broken(response) or has_moved(response)
     )
 
 
 def main() -> None:
-    """Print what drifted; how many were asked is said beside it."""
+    """Print the broken and moved links, and the number of requests on stderr."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--root", type=Path, default=ROOT, help="the folder with _config.yml")
-    answers = ask(parser.parse_args().root.absolute())
-    print(f"{len(answers)} links were asked.", file=sys.stderr)
-    print(report(answers))
+    responses = request_links(parser.parse_args().root.absolute())
+    print(f"{len(responses)} links were requested.", file=sys.stderr)
+    print(report(responses))
 
 
 if __name__ == "__main__":

@@ -3,9 +3,9 @@
 python -m tools.ci.mutants [--jobs 2] [--only TEXT ...]
 
 `tools/ci/faults/*.toml` lists the faults: a file, a line that occurs once in it, and what replaces
-that line. Each fault is made in a scratch copy of what git tracks, and the tests that belong to
-the file run there until one fails. A fault that no test detects is a survivor. Weekly, because it
-takes an hour; a fault whose line is gone fails a test in `make test`.
+that line. Each fault is made in a scratch copy of the files that git tracks, and the tests of the
+file run there until one fails. A fault that no test detects is a survivor. It runs weekly, because
+it takes an hour; a fault whose line is gone fails a test in `make test`.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from tools.book.state import ONE_THREAD
 
 FAULTS = Path(__file__).with_name("faults")
 MOST_SURVIVORS = 10
-# A fault may make a loop endless. A test that does not end has detected it.
+# A fault may make a loop endless; a test that does not end has detected it.
 LIMIT = 600  # seconds
 PASSED, FAILED, NONE = 0, 1, 5  # pytest's exit codes; the last means that there are no tests
 # The file's own tests come first, and slow ones last: most faults are detected within seconds.
 QUICK = "not book and not engines and not browser and not slow"
 SLOW = "not book and not engines and (browser or slow)"
-# What a scratch copy needs of what git ignores: linters and KaTeX, executed chapters.
+# Folders that git ignores and a scratch copy needs: linters and KaTeX.
 BORROWED = ("tools/node_modules",)
-# The tests of a folder are in the folder of its name in tests/; these have more, or others.
+# The tests of a folder are in the folder of the same name in tests/; these have more.
 MORE_TESTS = {
     "attnbook/fused": ["tests/core"],
     "attnbook/masking": ["tests/core"],
@@ -62,7 +62,7 @@ class Mutant:
     line: str
     replacement: str
 
-    def applied_to(self, text: str) -> str:
+    def apply_to(self, text: str) -> str:
         """The file's text with the fault.
 
         Raises:
@@ -76,30 +76,30 @@ class Mutant:
         return "\n".join(lines)
 
 
-def listed(folder: Path = FAULTS) -> list[Mutant]:
-    """All faults, in the order of their files."""
+def read_faults(folder: Path = FAULTS) -> list[Mutant]:
+    """Read all faults, in the order of their files."""
     tables = (tomllib.loads(path.read_text("utf-8")) for path in sorted(folder.glob("*.toml")))
     return [Mutant(**mutant) for table in tables for mutant in table["mutant"]]
 
 
-def belonging(file: str) -> list[str]:
-    """The tests that belong to a file: its own module, those of its folder, and what has more."""
-    path = Path(file)
-    folder = path.parent.as_posix()
+def find_tests(file: str) -> list[str]:
+    """The tests of a file: its own module, those of its folder, and `MORE_TESTS`."""
+    source = Path(file)
+    folder = source.parent.as_posix()
     mirror = Path(
         "tests/core" if folder == "attnbook" else f"tests/{folder}".replace("/attnbook", "")
     )
     while not (ROOT / mirror).is_dir():
         mirror = mirror.parent
-    own = "engine" if path.suffix == ".js" else path.stem
+    own = "engine" if source.suffix == ".js" else source.stem
     shared = ["tests/figures/shared"] if folder.startswith("attnbook/figures/") else []
-    places = [f"{mirror}/test_{own}.py", f"tests/test_{own}.py", str(mirror), *shared]
-    places += MORE_TESTS.get(folder, [])
-    return list(dict.fromkeys(place for place in places if (ROOT / place).exists()))
+    paths = [f"{mirror}/test_{own}.py", f"tests/test_{own}.py", str(mirror), *shared]
+    paths += MORE_TESTS.get(folder, [])
+    return list(dict.fromkeys(path for path in paths if (ROOT / path).exists()))
 
 
 def copy_tracked(root: Path, folder: Path) -> None:
-    """Copy what git tracks or would track, and link what the tests need beside it."""
+    """Copy the files that git tracks or would track, and link the other files that tests need."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     names = subprocess.run(command, cwd=root, capture_output=True, check=True).stdout.decode()
     for name in filter(None, names.split("\0")):
@@ -124,8 +124,8 @@ def run_tests(copy: Path, tests: Sequence[str], log: IO[str]) -> int:
     }
     stages = [(tests[:1], QUICK), (tests, QUICK), (tests, SLOW)]
     codes = []
-    for places, kind in stages:
-        code = run_one_stage([*command, *places, "-m", kind], copy, variables, log)
+    for paths, kind in stages:
+        code = run_one_stage([*command, *paths, "-m", kind], copy, variables, log)
         if code not in (PASSED, NONE):
             return code
         codes.append(code)
@@ -147,11 +147,11 @@ def run_one_stage(
 
 
 @contextmanager
-def made(mutant: Mutant, copy: Path) -> Iterator[None]:
-    """A copy with the fault, and afterwards without it."""
+def apply_fault(mutant: Mutant, copy: Path) -> Iterator[None]:
+    """Make the fault in a copy, and remove it afterwards."""
     file = copy / mutant.file
     text = file.read_text("utf-8")
-    file.write_text(mutant.applied_to(text), "utf-8")
+    file.write_text(mutant.apply_to(text), "utf-8")
     try:
         yield
     finally:
@@ -171,7 +171,7 @@ class Trials:
             self.copies.put(copy)
 
     def control(self, tests: tuple[str, ...]) -> str:
-        """Run tests without any fault; what is wrong if they do not pass."""
+        """Run tests without any fault; gives a message if they do not pass."""
         copy = self.copies.get()
         try:
             with (self.folder / "control.log").open("a") as log:
@@ -188,21 +188,21 @@ class Trials:
         """
         copy, start = self.copies.get(), time.monotonic()
         try:
-            with made(mutant, copy), (self.folder / "trials.log").open("a") as log:
-                code = run_tests(copy, belonging(mutant.file), log)
+            with apply_fault(mutant, copy), (self.folder / "trials.log").open("a") as log:
+                code = run_tests(copy, find_tests(mutant.file), log)
         finally:
             self.copies.put(copy)
         if code not in (PASSED, FAILED):
             raise RuntimeError(f"{mutant.file}: pytest's exit code is {code} with: {mutant.fault}")
-        found = "SURVIVES" if code == PASSED else "detected"
+        result = "SURVIVES" if code == PASSED else "detected"
         print(
-            f"{found} {time.monotonic() - start:4.0f} s  {mutant.file}: {mutant.fault}", flush=True
+            f"{result} {time.monotonic() - start:4.0f} s  {mutant.file}: {mutant.fault}", flush=True
         )
         return code == PASSED
 
 
-def chosen(mutants: list[Mutant], only: Sequence[str]) -> list[Mutant]:
-    """Those whose file or fault holds one of these texts; all if there is no text."""
+def select(mutants: list[Mutant], only: Sequence[str]) -> list[Mutant]:
+    """The faults whose file or description contains one of these texts; all if there is none."""
     return [m for m in mutants if not only or any(t in f"{m.file}: {m.fault}" for t in only)]
 
 
@@ -214,8 +214,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="trials at a time")
     parser.add_argument("--only", nargs="*", default=[], help="texts of files or faults to try")
     options = parser.parse_args(arguments)
-    mutants = chosen(listed(), options.only)
-    selections = sorted({tuple(belonging(mutant.file)) for mutant in mutants})
+    mutants = select(read_faults(), options.only)
+    selections = sorted({tuple(find_tests(mutant.file)) for mutant in mutants})
     with (
         tempfile.TemporaryDirectory(prefix="mutants-") as folder,
         ThreadPoolExecutor(options.jobs) as pool,

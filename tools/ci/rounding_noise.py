@@ -1,7 +1,7 @@
 """Torch as if on another processor, whose results differ in the last place.
 
 Processors round exponentials, sums and matrix products differently. `Jitter` moves each such
-result by a few units of its last place, and each seed stands for a processor of its own.
+result by a few units of its last place; each seed represents another processor.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-# Of the last place, up or down. Two makes of processor were seen to differ by one, and sums add
-# up; the rest is margin for those that were not seen.
+# Of the last place, up or down. Two kinds of processors differed by one, and the differences of a
+# sum add up; the rest is margin for other processors.
 UNITS = 8  # a power of two
 
-# What is left out is rounded alike everywhere: adding, multiplying, dividing two numbers, √.
+# Other operations are rounded equally everywhere: adding, multiplying, dividing two numbers, √.
 ROUNDED = frozenset(
     # one number each
     "exp exp2 expm1 log log2 log10 log1p sin cos tan tanh atan2 sigmoid silu gelu erf softplus "
@@ -32,14 +32,14 @@ ROUNDED = frozenset(
     "_cdist_forward _euclidean_dist mse_loss nll_loss_forward "
     # products of matrices
     "mm bmm mv dot vdot addmm addmv addbmm baddbmm convolution mkldnn_rnn_layer flex_attention "
-    # random numbers: drawn alike, then shaped by logarithm and cosine
+    # random numbers: the same bits, then transformed by logarithm and cosine
     "randn normal normal_functional exponential".split()
 )
 FAMILIES = re.compile(r"_scaled_dot_product_|.*_backward(_data|_input|_weight)?$")
 
 
 class Layout(NamedTuple):
-    """How the bits of a kind of number are laid out, seen as a whole number of its size."""
+    """The bits of a dtype, as a whole number of its size."""
 
     bits: torch.dtype
     unsigned: type[np.unsignedinteger]
@@ -58,12 +58,12 @@ LAYOUTS = {
 
 @cache
 def is_rounded(name: str) -> bool:
-    """Whether processors may differ in the last place of what an operation gives."""
+    """Whether processors may differ in the last place of an operation's result."""
     return name in ROUNDED or FAMILIES.match(name) is not None
 
 
-def drawn(magnitudes: Any, salt: int) -> Any:  # noqa: ANN401 - numpy's arrays of any size
-    """32 bits for each number, as if drawn; the same for the same number and salt."""
+def hash_bits(magnitudes: Any, salt: int) -> Any:  # noqa: ANN401 - numpy's arrays of any size
+    """32 pseudo-random bits for each number; the same for the same number and salt."""
     if magnitudes.itemsize == 8:
         magnitudes = magnitudes ^ (magnitudes >> np.uint64(32))
     mixed = (magnitudes.astype(np.uint32) ^ np.uint32(salt)) * np.uint32(0x9E3779B1)
@@ -76,29 +76,31 @@ def move(result: Tensor, salt: int) -> None:
     """Move numbers, in place, by up to `UNITS` of their last place; exact ones stay."""
     layout = LAYOUTS[result.dtype]
     bits = np.atleast_1d(result.view(layout.bits).numpy().view(layout.unsigned))
-    # Without the sign, because a number and its negative are rounded alike.
+    # Without the sign, because a number and its negative are rounded equally.
     magnitudes = bits & layout.unsigned(torch.iinfo(layout.bits).max)
-    found = drawn(magnitudes, salt)
-    steps = (found & np.uint32(2 * UNITS - 1)).astype(layout.unsigned) - layout.unsigned(UNITS)
+    random_bits = hash_bits(magnitudes, salt)
+    steps = (random_bits & np.uint32(2 * UNITS - 1)).astype(layout.unsigned) - layout.unsigned(
+        UNITS
+    )
     if layout.bits is torch.int16:
-        # It is rounded from 32 bits: it differs where those lie at an edge, so seldom.
-        steps = np.sign(steps.view(np.int16)).view(np.uint16) * (found >> np.uint32(26) == 0)
+        # It is rounded from 32 bits, so it differs only where those are near the middle.
+        steps = np.sign(steps.view(np.int16)).view(np.uint16) * (random_bits >> np.uint32(26) == 0)
     inexact = (bits & layout.unsigned(layout.zeros)) != 0
     bits += steps * (inexact & (magnitudes >= layout.least) & (magnitudes < layout.most))
 
 
 class Jitter(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch has no types here
-    """While it is open, torch rounds as some other processor might: the one with this seed.
+    """A context in which torch rounds like another processor, which the seed selects.
 
-    What moves a result is its operation, its value and the seed, as on a real processor, so
-    equal computations stay equal.
+    The change of a result depends on its operation, its value and the seed only, as on a real
+    processor, so equal computations stay equal.
     """
 
     supports_higher_order_operators = True  # such as flex_attention
 
     @classmethod
     def ignore_compile_internals(cls) -> bool:
-        """Let torch compile: flex_attention does so by itself."""
+        """Allow torch to compile, which flex_attention does by itself."""
         return True
 
     def __init__(self, seed: int) -> None:
@@ -112,13 +114,13 @@ class Jitter(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch has n
         args: tuple[Any, ...] = (),
         kwargs: Mapping[str, Any] | None = None,
     ) -> Any:  # noqa: ANN401
-        """Run one operation, and move what it gives if it is rounded."""
+        """Run one operation, and move its result if it is rounded."""
         result = func(*args, **(kwargs or {}))
         # exp_ is exp, in place; an operator of higher order has no overloads
         name = getattr(func, "overloadpacket", func).__name__.removesuffix("_")
         if is_rounded(name):
             salt = zlib.crc32(f"{name} {self.seed}".encode())
-            for made in result if isinstance(result, tuple | list) else [result]:
-                if isinstance(made, Tensor) and made.dtype in LAYOUTS and made.is_cpu:
-                    move(made, salt)
+            for each in result if isinstance(result, tuple | list) else [result]:
+                if isinstance(each, Tensor) and each.dtype in LAYOUTS and each.is_cpu:
+                    move(each, salt)
         return result

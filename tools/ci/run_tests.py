@@ -1,10 +1,10 @@
-"""Run everything that CI runs, with all cores busy until the end, and say how it went.
+"""Run everything that CI runs, with all cores busy until the end, and print the results.
 
 python -m tools.ci.run_tests [--full]
 
-The book is built while tests run that do not need it; then its chapters are executed once more and
+The book is built while tests run that do not need it; then its chapters are executed again and
 compared, and two Colab copies run in a clean environment. `tests/schedule.py` orders the tests.
-What a part prints is in `_build/test-logs`, and is shown if the part fails.
+The output of a part is in `_build/test-logs`, and is printed if the part fails.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from tools import ROOT, interrupts
 
 LOGS = ROOT / "_build" / "test-logs"
 PROGRESS = LOGS / "progress.json"
-# Holds the exit code of the book's build as soon as it is known; see the fixture `site`.
+# Contains the exit code of the book's build once it ends; see the fixture `site`.
 BOOK = LOGS / "book-exit-code"
 PYTHON = sys.executable
 NOT_RUN = -1000  # no exit code is that low
-EVERY = 20  # seconds between two lines that say how far it is
-# What one failure means to whoever wants to run only that.
+EVERY = 20  # seconds between two status lines
+# The command that runs one part again.
 AGAIN = {
     "lint": "make lint",
     "book": "make book",
@@ -42,7 +42,7 @@ AGAIN = {
 
 @dataclass
 class Part:
-    """One command, what it waits for, and how it went."""
+    """One command, the part that it waits for, and its result."""
 
     name: str
     command: Sequence[str]
@@ -54,11 +54,11 @@ class Part:
 
     @property
     def log(self) -> Path:
-        """Where it prints."""
+        """The file of its output."""
         return LOGS / f"{self.name}.log"
 
     def start(self, variables: dict[str, str]) -> None:
-        """Begin; a session of its own, so that all it starts can be ended."""
+        """Start it in its own session, so that all its processes can be ended."""
         self.began = time.monotonic()
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
@@ -72,20 +72,20 @@ class Part:
             )
 
     def ended(self) -> bool:
-        """Whether it has just ended."""
+        """Whether it has ended since the last call."""
         if self.process is None or self.code is not None or self.process.poll() is None:
             return False
         self.code, self.seconds = self.process.returncode, time.monotonic() - self.began
         return True
 
     def stop(self) -> None:
-        """End it and all that it has started."""
+        """End it and all processes that it has started."""
         if self.process is not None and self.process.poll() is None:
             os.killpg(self.process.pid, signal.SIGTERM)
 
 
 def parts(workers: int, *, full: bool) -> list[Part]:
-    """All that `make test` does."""
+    """All parts of `make test`."""
     pytest = [PYTHON, "-m", "pytest", "tests", f"--numprocesses={workers}", "--dist=loadfile"]
     copies = [PYTHON, "-m", "tools.copies.colab_end_to_end"]
     return [
@@ -98,7 +98,7 @@ def parts(workers: int, *, full: bool) -> list[Part]:
 
 
 def progress() -> dict[str, Any]:
-    """How far the tests are, as tests/schedule.py writes it."""
+    """The progress of the tests, as tests/schedule.py writes it."""
     try:
         state: dict[str, Any] = json.loads(PROGRESS.read_text("utf-8"))
     except FileNotFoundError:
@@ -112,7 +112,7 @@ def clock(seconds: float) -> str:
 
 
 def status(all_parts: Sequence[Part], start: float, workers: int) -> str:
-    """One line: which parts run, how many tests are done, how long it will take."""
+    """One line with the running parts, the progress of the tests, and the time left."""
     now, state = time.monotonic(), progress()
     running = [
         f"{part.name} {clock(now - part.began)}"
@@ -125,7 +125,7 @@ def status(all_parts: Sequence[Part], start: float, workers: int) -> str:
 
 
 def report(part: Part) -> str:
-    """What a part that has ended is worth saying: all that it printed if it failed."""
+    """The result of a part that has ended, with all its output if it failed."""
     text = part.log.read_text("utf-8", "replace").strip()
     if part.code:
         return f"\n--- {part.name} failed after {clock(part.seconds)}:\n{text}\n---\n"
@@ -139,11 +139,11 @@ def table(all_parts: Sequence[Part], seconds: float) -> str:
         f"{part.name:10}{results.get(part.code, 'FAILED'):10}{clock(part.seconds):>6}"
         for part in all_parts
     ]
-    return "\n".join(["", *rows, f"{'in all':20}{clock(seconds):>6}"])
+    return "\n".join(["", *rows, f"{'total':20}{clock(seconds):>6}"])
 
 
 def failures(all_parts: Sequence[Part]) -> Iterator[str]:
-    """For each failure, and for what was not run, the command that runs only that."""
+    """The commands that run only what failed or was not run."""
     for part in all_parts:
         if part.code:
             tests = progress()["failed"] if part.name == "tests" else []
@@ -153,8 +153,8 @@ def failures(all_parts: Sequence[Part]) -> Iterator[str]:
 
 
 def run(all_parts: Sequence[Part], workers: int) -> int:
-    """Run the parts side by side; how many of them failed or were not run."""
-    start = shown = time.monotonic()
+    """Run the parts in parallel; gives the number that failed or were not run."""
+    start = last_status = time.monotonic()
     variables = {
         **os.environ,
         "ATTNBOOK_TEST_PROGRESS": str(PROGRESS),
@@ -163,18 +163,18 @@ def run(all_parts: Sequence[Part], workers: int) -> int:
     by_name = {part.name: part for part in all_parts}
     while any(part.code is None for part in all_parts):
         for part in all_parts:
-            waits_for = by_name.get(part.after)
+            previous = by_name.get(part.after)
             if part.process is None and part.code is None:
-                if waits_for is None or waits_for.code == 0:
+                if previous is None or previous.code == 0:
                     part.start(variables)
-                elif waits_for.code is not None:
-                    part.code = NOT_RUN  # there is nothing to run it on
+                elif previous.code is not None:
+                    part.code = NOT_RUN  # the part that it needs has failed
             elif part.ended():
                 print(report(part), flush=True)
                 if part.name == "book":
                     BOOK.write_text(str(part.code))
-        if time.monotonic() - shown > EVERY:
-            shown = time.monotonic()
+        if time.monotonic() - last_status > EVERY:
+            last_status = time.monotonic()
             print(status(all_parts, start, workers), flush=True)
         time.sleep(0.2)
     print(table(all_parts, time.monotonic() - start))
@@ -197,7 +197,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     cores = (
         len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     )
-    # One more, because a test that waits for a browser leaves its core idle.
+    # One more, because a test that waits for a browser does not use its core.
     workers = cores + 1 if cores > 1 else cores
     all_parts = parts(workers, full=options.full)
     try:

@@ -1,14 +1,14 @@
-"""What the pins hide: newest versions, Colab's, other processors, links; and the one issue on it.
+"""Check what pinned versions hide: newest versions, Colab's, other processors, links.
 
 python -m tools.ci.weekly newest [PIN ...]   run the tests and chapters with the newest versions
 python -m tools.ci.weekly colab [PIN ...]    the same with versions like Google Colab's
 python -m tools.ci.weekly processors         run the chapters as on ten other processors
 python -m tools.ci.weekly combinations       run the tests on every combination of parameters
 python -m tools.ci.weekly faults             which faults in our own code no test detects
-python -m tools.ci.weekly links              ask every outside link
-python -m tools.ci.weekly report             open, update or close the issue on what CHECKS holds
+python -m tools.ci.weekly links              request every outside link
+python -m tools.ci.weekly report             open, update or close the issue, from CHECKS
 
-Needs nothing but Python, make, and for the report `gh`. Finding drift is no failure.
+It needs only Python, make, and for the report `gh`. Drift is not a failure.
 """
 
 from __future__ import annotations
@@ -36,10 +36,8 @@ NAMES = {
     "links": "Links that lead elsewhere",
 }
 PINS: dict[str, list[str]] = {
-    "newest": [
-        "transformers"
-    ],  # its models are asked in tests/masking/test_interop_transformers.py
-    # All but what installs and runs, which is this environment's own.
+    "newest": ["transformers"],  # for tests/masking/test_interop_transformers.py
+    # All packages except those that install and run the others.
     "colab": [f"{name}=={COLAB[name]}" for name in COLAB if name not in {"pip", "ipykernel"}],
 }
 TARGETS = {
@@ -47,33 +45,33 @@ TARGETS = {
     "combinations": ["FULL=1", "unit", "colab-test"],
     "faults": ["mutants"],
 }
-TELLING = re.compile(
+IMPORTANT = re.compile(
     r"^(FAILED|SURVIVES|ERROR|E\s|make.*\*\*\*|ERROR:|=+ .*\b(failed|error)).*", re.MULTILINE
 )
-# An issue holds 65,536 characters.
+# An issue has at most 65,536 characters.
 LINES, CHARACTERS = 60, 10_000
 
 
-def shown(command: list[str]) -> tuple[int, str]:
-    """Run a command in the open; its exit status and all that it printed."""
-    heard = []
+def run_and_print(command: list[str]) -> tuple[int, str]:
+    """Run a command and print its output; gives its exit status and its output."""
+    lines = []
     with subprocess.Popen(
         command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as process:
         for line in process.stdout or ():
             print(line, end="", flush=True)
-            heard.append(line)
-    return process.returncode, "".join(heard)
+            lines.append(line)
+    return process.returncode, "".join(lines)
 
 
-def installing(folder: Path, pins: list[str]) -> list[list[str]]:
-    """The commands that make an environment for the whole book, held to nothing but `pins`."""
+def installation_commands(folder: Path, pins: list[str]) -> list[list[str]]:
+    """The commands that make an environment for the whole book with only these pins."""
     python = str(folder / "bin" / "python")
     return [
         [sys.executable, "-m", "venv", "--clear", str(folder)],
         [python, "-m", "pip", "install", "--quiet", "--editable", ".[book,test]", *pins],
         [str(folder / "bin" / "npm"), "ci", "--prefix", "tools", "--loglevel=error"],
-        # What the Makefile looks for: it then leaves the environment as it is.
+        # With this file, the Makefile does not change the environment.
         [python, "-c", f"open({str(folder / 'ready')!r}, 'w')"],
     ]
 
@@ -84,47 +82,52 @@ def versions(text: str) -> dict[str, str]:
     return {re.sub(r"[-_.]+", "-", name).lower(): version for name, version in pairs}
 
 
-def changed(folder: Path) -> str:
-    """Which versions differ from those that the book is made with."""
+def list_changed_versions(folder: Path) -> str:
+    """The versions that differ from those of the book."""
     done = subprocess.run(
         [folder / "bin" / "python", "-m", "pip", "list", "--format=freeze"],
         capture_output=True,
         text=True,
         check=True,
     )
-    here, pinned = versions(done.stdout), versions((ROOT / "requirements.txt").read_text("utf-8"))
-    names = sorted(name for name in here if name in pinned and here[name] != pinned[name])
-    return ", ".join(f"{name} {here[name]} (not {pinned[name]})" for name in names)
+    installed, pinned = (
+        versions(done.stdout),
+        versions((ROOT / "requirements.txt").read_text("utf-8")),
+    )
+    names = sorted(
+        name for name in installed if pinned.get(name, installed[name]) != installed[name]
+    )
+    return ", ".join(f"{name} {installed[name]} (not {pinned[name]})" for name in names)
 
 
 def excerpt(output: str) -> str:
-    """The telling lines of a long output, or its end, as a block of code."""
-    lines = [match[0] for match in TELLING.finditer(output)] or output.splitlines()[-20:]
+    """The important lines of a long output, or its end, as a block of code."""
+    lines = [match[0] for match in IMPORTANT.finditer(output)] or output.splitlines()[-20:]
     return "\n".join(["```text", *(line[:200] for line in lines[-LINES:]), "```"])
 
 
 def try_versions(name: str, pins: list[str]) -> str:
-    """Run unit tests and chapters with other versions; what no longer holds."""
+    """Run unit tests and chapters with other versions; gives the failures."""
     folder = ROOT / "_build" / "drift" / name
-    for command in installing(folder, PINS[name] + pins):
-        status, output = shown(command)
+    for command in installation_commands(folder, PINS[name] + pins):
+        status, output = run_and_print(command)
         if status:
             return f"They cannot be installed.\n\n{excerpt(output)}"
-    status, output = shown(["make", "--keep-going", f"VENV={folder}", "unit", "nbval"])
-    return f"Versions: {changed(folder)}.\n\n{excerpt(output)}" if status else ""
+    status, output = run_and_print(["make", "--keep-going", f"VENV={folder}", "unit", "nbval"])
+    return f"Versions: {list_changed_versions(folder)}.\n\n{excerpt(output)}" if status else ""
 
 
 def try_targets(name: str, _pins: list[str]) -> str:
-    """Run what takes too long for every push; what failed."""
-    status, output = shown(["make", "--keep-going", *TARGETS[name]])
+    """Run targets that take too long for every push; gives the failures."""
+    status, output = run_and_print(["make", "--keep-going", *TARGETS[name]])
     return excerpt(output) if status else ""
 
 
 def try_links(_name: str, _pins: list[str]) -> str:
-    """Ask the outside links in the book's own environment; those that lead elsewhere."""
-    status, output = shown(["make", ".venv/ready"])
+    """Request the outside links; gives those that are broken or moved."""
+    status, output = run_and_print(["make", ".venv/ready"])
     if status:
-        return f"The book's own environment cannot be made.\n\n{excerpt(output)}"
+        return f"The book's environment cannot be made.\n\n{excerpt(output)}"
     command = [".venv/bin/python", "-m", "tools.ci.links"]
     return subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True).stdout
 
@@ -139,8 +142,8 @@ CHECKS: dict[str, Callable[[str, list[str]], str]] = {
 }
 
 
-def hand_on(report: str, environment: Mapping[str, str]) -> None:
-    """Give a report to the job that follows, and show it."""
+def pass_on_report(report: str, environment: Mapping[str, str]) -> None:
+    """Pass a report to the next job, and print it."""
     report = report.strip()[:CHARACTERS]
     print(f"\n{report or 'Nothing drifted.'}")
     outputs = environment.get("GITHUB_OUTPUT")
@@ -151,10 +154,10 @@ def hand_on(report: str, environment: Mapping[str, str]) -> None:
 
 
 def section(name: str, check: Mapping[str, Any]) -> str:
-    """What one check found, under its heading; empty if nothing drifted."""
+    """The report of one check under its heading; empty if nothing drifted."""
     finished = check["result"] == "success"
-    found = check["outputs"].get("report", "") if finished else "The check did not finish."
-    return f"## {NAMES[name]}\n\n{found}" if found else ""
+    text = check["outputs"].get("report", "") if finished else "The check did not finish."
+    return f"## {NAMES[name]}\n\n{text}" if text else ""
 
 
 def issue_text(checks: Mapping[str, Mapping[str, Any]], environment: Mapping[str, str]) -> str:
@@ -162,23 +165,29 @@ def issue_text(checks: Mapping[str, Mapping[str, Any]], environment: Mapping[str
     sections = [text for name, check in checks.items() if (text := section(name, check))]
     if not sections:
         return ""
-    known = all(f"GITHUB_{part}" in environment for part in ("SERVER_URL", "REPOSITORY", "RUN_ID"))
+    has_run = all(
+        f"GITHUB_{part}" in environment for part in ("SERVER_URL", "REPOSITORY", "RUN_ID")
+    )
     run = "{GITHUB_SERVER_URL}/{GITHUB_REPOSITORY}/actions/runs/{GITHUB_RUN_ID}"
-    foot = f"What was printed: {run.format_map(environment)}" if known else ""
+    foot = f"The whole output: {run.format_map(environment)}" if has_run else ""
     return "\n\n".join(
-        ["The pinned book is as sound as before; this is what comes next.", *sections, foot]
+        [
+            "The book still works with its pinned versions; these checks found differences.",
+            *sections,
+            foot,
+        ]
     ).strip()
 
 
 def gh(*arguments: str, text: str = "") -> str:
-    """What GitHub answers; `gh` puts the repository's name into the braces."""
+    """The response of GitHub; `gh` puts the repository's name into the braces."""
     command = ["gh", "api", *arguments]
     done = subprocess.run(command, input=text, stdout=subprocess.PIPE, text=True, check=True)
     return done.stdout.strip()
 
 
-def tell(text: str) -> str:
-    """Open the issue, or bring the open one up to date, or close it; what was done."""
+def update_issue(text: str) -> str:
+    """Open the issue, update it, or close it; gives a message about it."""
     issues = "repos/{owner}/{repo}/issues"
     if gh("repos/{owner}/{repo}", "--jq", ".has_issues") != "true":
         return "This repository has no issues, so none was opened."
@@ -192,13 +201,13 @@ def tell(text: str) -> str:
     number = min(numbers, key=int)
     if text:
         gh(f"{issues}/{number}", "-X", "PATCH", "-F", "body=@-", text=text)
-        return f"Issue {number} was brought up to date."
+        return f"Issue {number} was updated."
     gh(f"{issues}/{number}", "-X", "PATCH", "-f", "state=closed")
-    return f"Nothing drifted any more: issue {number} was closed."
+    return f"Nothing drifted: issue {number} was closed."
 
 
 def main() -> int:
-    """Do what the command line asks for; 0 if it could be done."""
+    """Run the task of the command line."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -208,9 +217,9 @@ def main() -> int:
     if arguments.task == "report":
         text = issue_text(json.loads(os.environ["CHECKS"]), os.environ)
         print(text)
-        print(tell(text))
+        print(update_issue(text))
     else:
-        hand_on(CHECKS[arguments.task](arguments.task, arguments.pins), os.environ)
+        pass_on_report(CHECKS[arguments.task](arguments.task, arguments.pins), os.environ)
     return 0
 
 

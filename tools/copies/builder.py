@@ -1,6 +1,6 @@
 """A builder for Sphinx: each chapter as a notebook for Colab.
 
-The text is what Sphinx has resolved for the page; code and outputs are the chapter's own.
+The text is the page that Sphinx has resolved; code and outputs come from the chapter.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ METADATA = {
     "language_info": {"name": "python"},
 }
 DIVIDER = "You can stop here. Below: why and how."
-ENTRY = re.compile(r"id\d+")  # how a work in the bibliography is anchored
+ENTRY = re.compile(r"id\d+")  # the anchor of a work in the bibliography
 
 logger = logging.getLogger(__name__)
 
 
-def pieces(section: nodes.Element, level: int = 0) -> Iterator[tuple[nodes.Node, int]]:
-    """The headings and blocks of a page in order, with how deep they stand."""
+def list_blocks(section: nodes.Element, level: int = 0) -> Iterator[tuple[nodes.Node, int]]:
+    """The headings and blocks of a page in order, with their levels."""
     for node in section.children:
         if isinstance(node, nodes.section):
-            yield from pieces(node, level + 1)
+            yield from list_blocks(node, level + 1)
         elif not (isinstance(node, nodes.container) and "nb_element" in node):
             yield node, level
 
@@ -55,7 +55,7 @@ def plain(node: nodes.Node, level: int) -> str:
 
 
 class Deeper(SphinxDirective):
-    """The end of a chapter's core, without what only its page has: minutes and the next page."""
+    """The end of a chapter's core, without the minutes and the next page, which only a page has."""
 
     def run(self) -> list[nodes.Node]:
         """A rule and a sentence."""
@@ -66,7 +66,7 @@ class Deeper(SphinxDirective):
 
 
 class ShortPath(SphinxDirective):
-    """The chapters of the short path, without what only the site has: minutes and progress."""
+    """The chapters of the short path, without minutes and progress, which only the site has."""
 
     option_spec: ClassVar[dict[str, Any]] = {"all": directives.flag}  # as tools/site/path.py has it
 
@@ -74,19 +74,19 @@ class ShortPath(SphinxDirective):
         """A numbered list of links, whose texts are the chapters' titles."""
         names = [basename(page) for page in short_path(Path(self.config.external_toc_path).parent)]
         lines = [f"{number}. [](./{name}.ipynb)" for number, name in enumerate(names, 1)]
-        found: list[nodes.Node] = self.parse_text_to_nodes("\n".join(lines))
-        return found
+        parts: list[nodes.Node] = self.parse_text_to_nodes("\n".join(lines))
+        return parts
 
 
 def cover(cell: NotebookNode, title: str) -> None:
-    """Fold a cell's code away, in Colab and in JupyterLab; to run it is to see what it says."""
+    """Hide a cell's code in Colab and in JupyterLab; its outputs appear when it runs."""
     cell.source = f"# @title {title}\n{cell.source}"
     cell.outputs = []
     cell.metadata |= {"cellView": "form", "jupyter": {"source_hidden": True}}
 
 
 def cover_answer(cells: list[NotebookNode], answer: Answer) -> None:
-    """Fold words away, and leave results to who runs the cells."""
+    """Fold the text of an answer, and remove the outputs of its code."""
     for cell in cells:
         if cell.cell_type == "markdown":
             cell.source = folded_text("Answer", cell.source)
@@ -97,14 +97,14 @@ def cover_answer(cells: list[NotebookNode], answer: Answer) -> None:
 
 
 class ColabBuilder(Builder):
-    """Writes the copies; what is not as in its chapter is a warning, which fails the build."""
+    """Writes the copies; a difference from the chapter is a warning, which fails the build."""
 
     name = "colab"
     format = "colab"
     epilog = "The copies are in %(outdir)s."
 
     def get_outdated_docs(self) -> list[str]:
-        """Every page: a copy names the commit that it was made from."""
+        """Every page, because a copy names its commit."""
         return sorted(self.env.found_docs)
 
     def is_chapter(self, page: str) -> bool:
@@ -124,11 +124,11 @@ class ColabBuilder(Builder):
         return self.get_target_uri(to, typ)
 
     def prepare_writing(self, docnames: set[str]) -> None:
-        """Know the pages by their addresses."""
+        """Store the titles of the pages by their addresses."""
         self.titles = {self.get_target_uri(page): self.title(page) for page in docnames}
 
     def write_doc(self, docname: str, doctree: nodes.document) -> None:
-        """Write one copy; whatever is wrong in it is told, and fails the build."""
+        """Write one copy; each problem in it is a warning, which fails the build."""
         if not self.is_chapter(docname):
             return
         chapter = read(Path(self.env.doc2path(docname)))
@@ -140,7 +140,7 @@ class ColabBuilder(Builder):
         nbformat.write(copied, path)
 
     def copy(self, chapter: NotebookNode, name: str, page: nodes.document) -> NotebookNode:
-        """A chapter's copy: where it comes from, the installation, then every cell."""
+        """A chapter's copy: its origin, the installation, then every cell."""
         texts = self.texts(name, page)
         first = v4.new_markdown_cell(self.origin(name), id="copy-origin")
         install = v4.new_code_cell(self.installation(), id="copy-install")
@@ -151,7 +151,7 @@ class ColabBuilder(Builder):
             if has_tag(cell, PREDICT):
                 cover(cell, "Your prediction")
             elif has_tag(cell, TO_WRITE):
-                cell.outputs = []  # a verdict on what the reader has not written yet
+                cell.outputs = []  # a verdict on code that the reader has not written yet
         for answer in answers(chapter):
             cover_answer([cells[number] for number in answer.cells], answer)
         notebook: NotebookNode = v4.new_notebook(cells=[first, install, *cells], metadata=METADATA)
@@ -164,9 +164,9 @@ class ColabBuilder(Builder):
             picture["uri"] = self.picture(picture["uri"])
         for reference in page.findall(nodes.reference):
             if reference.get("internal") or "refid" in reference:
-                self.lead(reference, name)
-        found = defaultdict(list)
-        for node, level in pieces(page):
+                self.redirect(reference, name)
+        texts = defaultdict(list)
+        for node, level in list_blocks(page):
             cell = cell_of(node)
             try:
                 text = plain(node, level)
@@ -174,15 +174,15 @@ class ColabBuilder(Builder):
                 logger.warning("cell %s %s", cell, error, location=name)
                 continue
             if text and cell is not None:
-                found[cell].append(text)
-        return found
+                texts[cell].append(text)
+        return texts
 
     def title(self, page: str) -> str:
         """A page's heading."""
         return line(self.env.titles[page])
 
     def origin(self, page: str) -> str:
-        """Say where a copy comes from, and what its first cell does."""
+        """Name the origin of a copy, and explain its first cell."""
         site = self.get_target_uri(page) if self.config.copies_site else ""
         published = f", which you can also {linked('read in the book', site)}" if site else ""
         commit = self.config.copies_commit
@@ -194,12 +194,12 @@ class ColabBuilder(Builder):
         )
 
     def installation(self) -> str:
-        """Install the package at the copied commit; what is there stays as it is."""
+        """Install the package of the copied commit without changing other packages."""
         origin = f"git+{self.config.copies_repository}@{self.config.copies_commit}"
         return f'%pip install --quiet "attnbook[display,figures,seq2seq] @ {origin}"'
 
     def picture(self, path: str) -> str:
-        """A picture's address, which publishing the site or the copies makes good."""
+        """A picture's address, which exists once the site or the copies are published."""
         if urlsplit(path).scheme:
             return path
         if self.config.copies_site:
@@ -207,13 +207,15 @@ class ColabBuilder(Builder):
         raw = self.config.copies_repository.replace("github.com", "raw.githubusercontent.com", 1)
         return f"{raw}/{COPIES}/{path}?sanitize=true"
 
-    def lead(self, reference: nodes.reference, page: str) -> None:
-        """Let a link within the book lead where it does from outside."""
+    def redirect(self, reference: nodes.reference, page: str) -> None:
+        """Change a link within the book so that it works from outside."""
         address, _, anchor = reference.get("refuri", "").partition("#")
         title = reference.attributes.pop("reftitle", "")
         if "refid" in reference:
             address, anchor = self.get_target_uri(page), reference["refid"]
-        if ENTRY.fullmatch(anchor):  # it moves when another work is added; the title finds it
+        if ENTRY.fullmatch(
+            anchor
+        ):  # it changes when a work is added, so the link leads to the page and has the title
             anchor, reference["reftitle"] = "", title
         elif anchor.startswith("equation-"):
             if "refid" in reference:
@@ -226,7 +228,7 @@ class ColabBuilder(Builder):
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Give Sphinx the builder, and what it must be told."""
+    """Add the builder, its directives and its settings to Sphinx."""
     app.add_builder(ColabBuilder)
     app.add_directive("deeper", Deeper)
     app.add_directive("path", ShortPath)

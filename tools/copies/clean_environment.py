@@ -1,4 +1,4 @@
-"""A clean environment like Colab's: its versions where they can be had, and no attnbook."""
+"""Make a clean environment like Colab's: its versions where available, and no attnbook."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ IMPORT = "import attnbook, sys; sys.exit(attnbook.__file__)"
 
 
 class NotLikeColabError(Exception):
-    """The environment is not what a reader meets."""
+    """The environment differs from that of a reader."""
 
 
 def run(command: list[str | Path], **options: object) -> str:
-    """What a command prints; all of it is the message when it fails."""
+    """Run a command and return its output; if it fails, the error holds all output."""
     done = subprocess.run(command, capture_output=True, text=True, check=False, **options)  # type: ignore[call-overload]  # the options are subprocess's own
     if done.returncode:
         raise NotLikeColabError(f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}")
@@ -33,56 +33,60 @@ def run(command: list[str | Path], **options: object) -> str:
 
 
 def needed_by(name: str) -> dict[str, Distribution]:
-    """A package of this environment and all that it needs, by their names."""
-    known: dict[str, Distribution] = {}
+    """A package of this environment and all its requirements, by name."""
+    packages: dict[str, Distribution] = {}
 
     def add(name: str, extras: Iterable[str]) -> None:
         try:
-            known[name] = distribution(name)
+            packages[name] = distribution(name)
         except PackageNotFoundError:
             return  # for another system
-        for asked in map(Requirement, known[name].requires or []):
-            wanted = not asked.marker or any(asked.marker.evaluate({"extra": e}) for e in extras)
-            other = canonicalize_name(asked.name)
-            if wanted and (other not in known or asked.extras):
-                add(other, ["", *asked.extras])
+        for requirement in map(Requirement, packages[name].requires or []):
+            marker, other = requirement.marker, canonicalize_name(requirement.name)
+            applies = not marker or any(marker.evaluate({"extra": extra}) for extra in extras)
+            if applies and (other not in packages or requirement.extras):
+                add(other, ["", *requirement.extras])
 
     add(name, [""])
-    return known
+    return packages
 
 
 def borrow(name: str, folder: Path, python: Path) -> None:
-    """Let an environment import a package of this one, and only what that needs.
+    """Let an environment import a package of this one with its requirements, and no others.
 
-    It is linked into a folder of its own, which pip will not touch.
+    They are linked into a separate folder, which pip does not change.
     """
     folder.mkdir()
-    for found in needed_by(name).values():
-        parts = {path.parts[0] for path in found.files or [] if path.parts[0] != ".."}
+    for package in needed_by(name).values():
+        parts = {path.parts[0] for path in package.files or [] if path.parts[0] != ".."}
         for part in sorted(parts - {"__pycache__", "bin"}):
-            source = Path(str(found.locate_file(part)))
+            source = Path(str(package.locate_file(part)))
             if source.exists() and not (folder / part).exists():
                 (folder / part).symlink_to(source)
-    own = run([python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]).strip()
-    (Path(own) / "borrowed.pth").write_text(f"{folder}\n")
+    site_packages = run(
+        [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]
+    ).strip()
+    (Path(site_packages) / "borrowed.pth").write_text(f"{folder}\n")
 
 
 def pip_into(python: Path) -> list[str | Path]:
-    """The command that installs into an environment, and builds nothing there."""
+    """The command that installs into an environment without building anything."""
     quiet = ["--quiet", "--no-config", "--only-binary", ":all:"]
     return [UV, "pip", "install", *quiet, "--python", python]
 
 
-def install(wanted: list[str], python: Path) -> bool:
-    """Install packages into an environment; whether they could be had."""
+def install(requirements: list[str], python: Path) -> bool:
+    """Install packages into an environment; whether they are available."""
     return (
-        subprocess.run([*pip_into(python), *wanted], capture_output=True, check=False).returncode
+        subprocess.run(
+            [*pip_into(python), *requirements], capture_output=True, check=False
+        ).returncode
         == 0
     )
 
 
 def install_colabs(versions: dict[str, str], python: Path) -> list[str]:
-    """Install Colab's versions; of a package that cannot be had so here, any. Those are named."""
+    """Install Colab's versions, or others where one is not available; gives those names."""
     if install([f"{name}=={version}" for name, version in versions.items()], python):
         return []
     others = [
@@ -94,44 +98,44 @@ def install_colabs(versions: dict[str, str], python: Path) -> list[str]:
 
 
 def make_environment(folder: Path) -> Path:
-    """Make the environment, and return its Python."""
+    """Make the environment; gives its Python."""
     python = folder / "venv" / "bin" / "python"
     run([UV, "venv", "--quiet", "--no-config", "--python", sys.executable, folder / "venv"])
-    # Torch is borrowed, and brings what it needs: it is gigabytes.
+    # Torch is gigabytes, so it is borrowed with its requirements.
     for name in install_colabs({n: v for n, v in COLAB.items() if n != "torch"}, python):
-        print(f"Colab's {name} {COLAB[name]} cannot be had here, so another one is taken")
+        print(f"Colab's {name} {COLAB[name]} is not available, so another version is used.")
     borrow("torch", folder / "borrowed", python)
     return python
 
 
-def apart(environment: dict[str, str]) -> dict[str, str]:
-    """The variables without those that lead Python back to this project."""
+def without_project(environment: dict[str, str]) -> dict[str, str]:
+    """The variables without those that lead Python to this project."""
     own = ("PYTHONPATH", "PYTHONHOME", "PYTHONSAFEPATH", "VIRTUAL_ENV")
     return {name: value for name, value in environment.items() if name not in own}
 
 
 def prove_absent(python: Path, folder: Path) -> None:
-    """Refuse an environment that has the package before anybody installed it."""
-    told = subprocess.run(
+    """Refuse an environment that has the package before it is installed."""
+    done = subprocess.run(
         [python, "-c", IMPORT],
         cwd=folder,
-        env=apart(dict(os.environ)),
+        env=without_project(dict(os.environ)),
         capture_output=True,
         text=True,
         check=False,
     )
-    if "No module named 'attnbook'" not in told.stderr:
-        raise NotLikeColabError(f"attnbook is there before it is installed: {told.stderr.strip()}")
+    if "No module named 'attnbook'" not in done.stderr:
+        raise NotLikeColabError(f"attnbook exists before it is installed: {done.stderr.strip()}")
 
 
 def installed(python: Path) -> dict[str, str]:
-    """Every package that pip sees there, with its version or the address it came from."""
-    listed = run([python, "-m", "pip", "freeze", "--all"], env=apart(dict(os.environ)))
-    return dict(re.split(r"==| @ ", line, maxsplit=1) for line in listed.splitlines())
+    """Every package that pip lists there, with its version or its address."""
+    output = run([python, "-m", "pip", "freeze", "--all"], env=without_project(dict(os.environ)))
+    return dict(re.split(r"==| @ ", line, maxsplit=1) for line in output.splitlines())
 
 
-def changed(before: dict[str, str], after: dict[str, str]) -> list[str]:
-    """The packages that went away or have another version."""
+def list_changes(before: dict[str, str], after: dict[str, str]) -> list[str]:
+    """The packages that are gone or have another version."""
     return [
         f"{name} {version} became {after.get(name, 'nothing')}"
         for name, version in before.items()

@@ -32,7 +32,7 @@ class CopyError(Exception):
 
 @dataclass(frozen=True)
 class Origin:
-    """What the copies are made from, and the addresses under which a reader finds it."""
+    """The commit of the copies, and the addresses of its repository and its site."""
 
     root: Path
     repository: str
@@ -41,14 +41,14 @@ class Origin:
 
 
 def settings(origin: Origin) -> dict[str, object]:
-    """The book's settings, less those of its site; the chapters' outputs are as they are stored."""
+    """The book's settings without those of its site; the outputs are the stored ones."""
     config = yaml.safe_load((origin.root / "_config.yml").read_text("utf-8"))["sphinx"]["config"]
     extensions = [name for name in config["extensions"] if not name.startswith("tools.site")]
     return {
         "extensions": [*extensions, "tools.copies.builder"],
         "html_static_path": [],
         "nb_execution_mode": "off",
-        "suppress_warnings": ["mystnb.mime_priority"],  # no output is taken from the page
+        "suppress_warnings": ["mystnb.mime_priority"],  # no output comes from the page
         "copies_commit": origin.commit,
         "copies_repository": origin.repository,
         "copies_site": origin.site,
@@ -56,30 +56,30 @@ def settings(origin: Origin) -> dict[str, object]:
 
 
 def write_copies(origin: Origin, target: Path) -> list[Path]:
-    """Write all copies, and the pictures that they show, into a folder made anew.
+    """Write all copies and their pictures into a new folder.
 
     Raises:
-        CopyError: something in a copy is not as in its chapter; no copy is written then.
+        CopyError: a copy differs from its chapter; then no copy is written.
     """
     workshop = Workshop(origin.root, "copies")
     with workshop.alone(), TemporaryDirectory() as folder:
         ingredients = workshop.prepare()
         if render(workshop, Path(folder), settings(origin), "colab"):
-            raise CopyError("Sphinx says above what is not as in the chapters")
+            raise CopyError("Sphinx reports above what differs from the chapters")
         workshop.stamp.write_text(ingredients)
         shutil.copytree(origin.root / "img", Path(folder, "img"))
         shutil.copy(origin.root / "LICENSE", folder)
         shutil.rmtree(target, ignore_errors=True)
         shutil.copytree(folder, target)
-    written = {path.stem: path for path in (target / "chapters").glob("*.ipynb")}
-    return [written[name] for name in map(basename, pages(origin.root)) if name in written]
+    paths = {path.stem: path for path in (target / "chapters").glob("*.ipynb")}
+    return [paths[name] for name in map(basename, pages(origin.root)) if name in paths]
 
 
 def commit_to_pin(root: Path, *, allow_dirty: bool = False) -> str:
-    """The commit that the copies install: all that is copied must be in it."""
+    """The commit that the copies install; it must contain everything that is copied."""
     commit = git(root, "rev-parse", "HEAD")
     if not re.fullmatch(r"[0-9a-f]{40,64}", commit):
-        raise CopyError(f"copies are pinned to a commit, and git knows none in {root}")
+        raise CopyError(f"copies are pinned to a commit, and git finds none in {root}")
     lines = git(root, "status", "--porcelain").splitlines()
     changed = ", ".join(line.split(maxsplit=1)[1] for line in lines)
     if changed and not allow_dirty:
@@ -106,12 +106,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--root", type=Path, default=ROOT, help="the folder with _toc.yml")
     parser.add_argument("--target", type=Path, help="default: _build/colab in the root")
-    parser.add_argument("--allow-dirty", action="store_true", help="for a look: do not publish it")
-    chosen = parser.parse_args(arguments)
-    root, target = chosen.root.resolve(), chosen.target or chosen.root.resolve() / TARGET
+    parser.add_argument(
+        "--allow-dirty", action="store_true", help="to try it; do not publish the copies"
+    )
+    options = parser.parse_args(arguments)
+    root, target = options.root.resolve(), options.target or options.root.resolve() / TARGET
     try:
         repository = colab_repository(root)
-        commit = commit_to_pin(root, allow_dirty=chosen.allow_dirty)
+        commit = commit_to_pin(root, allow_dirty=options.allow_dirty)
         paths = write_copies(Origin(root, repository, commit, site_address()), target)
     except (CopyError, ValueError) as error:
         print(f"No Colab copies: {error}")

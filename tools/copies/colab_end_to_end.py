@@ -1,10 +1,10 @@
-"""What a reader lives through: every Colab copy, in a clean environment, from its first cell on.
+"""The end-to-end test: run every Colab copy in a clean environment, from its first cell on.
 
-The copies install the package from the repository's address; git is told to find it in
-this checkout instead. So this tests what is committed, and nothing else.
+The copies install the package from the repository's address, which git redirects to this
+checkout. So this tests only what is committed.
 
-All copies install the same, into one environment. The first finds it clean, the second finds the
-package there; the others need not ask for it a third time.
+All copies install the same into one environment. The first starts without the package, the second
+with it; the others skip the installation.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from tools.book.state import ONE_THREAD
 from tools.copies import colab
 from tools.copies.clean_environment import (
     NotLikeColabError,
-    apart,
-    changed,
     installed,
+    list_changes,
     make_environment,
     prove_absent,
+    without_project,
 )
 from tools.copies.colab import CopyError, Origin, commit_to_pin
 from tools.copies.colab_versions import COLAB
@@ -45,67 +45,70 @@ from tools.copies.leftovers import ADDED
 from tools.repository_address import colab_address, git, repository_address, site_address
 
 CELL_TIMEOUT = 300  # the first cell builds the package
-NOWHERE = "https://github.com/reader/attention-book"  # made up; git never goes there
+NOWHERE = "https://github.com/reader/attention-book"  # git never connects to this address
 
-# One chapter with many figures, and one that trains a model: for `make test`. What a copy changes
-# of its chapter is tested for all copies, without running them.
+# For `make test`: one chapter with many figures, and one that trains a model. The differences
+# between a copy and its chapter are tested for all copies, without running them.
 TWO = ("masked-softmax", "heads-that-copy")
-INSTALLED = 2  # times that one line of installation is run
+INSTALLED = 2  # how often the same installation is run
 
 COLOUR = re.compile(r"\x1b\[[\d;]*m")
-# pip's warnings are about the index that it was told to use; what it breaks is an ERROR.
+# pip's warnings are about its index; a conflict is an ERROR.
 EXPECTED = ("WARNING:", "Note: you may need to restart the kernel")
 
 
 @dataclass(frozen=True)
 class Reader:
-    """Somebody's machine: a Python, a folder for all that it writes, and its variables."""
+    """A reader's machine: a Python, a folder for all files, and environment variables."""
 
     python: Path
     folder: Path
     variables: dict[str, str]
 
 
-def redirected(repository: str, root: Path) -> dict[str, str]:
-    """Variables that make git take the repository from a folder, whoever owns that."""
+def git_redirection(repository: str, root: Path) -> dict[str, str]:
+    """Variables that redirect git from the repository to a folder of any owner."""
     settings = [(f"url.{root.as_uri()}.insteadOf", repository), ("safe.directory", str(root))]
-    told = {"GIT_CONFIG_COUNT": str(len(settings))}
+    variables = {"GIT_CONFIG_COUNT": str(len(settings))}
     for number, (key, value) in enumerate(settings):
-        told |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
-    return told
+        variables |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
+    return variables
 
 
-def surroundings(origin: Origin, folder: Path) -> dict[str, str]:
+def reader_environment(origin: Origin, folder: Path) -> dict[str, str]:
     """The variables of a reader's kernel."""
     reader = {
         "IPYTHONDIR": str(folder / "ipython"),
         "ATTNBOOK_DEVICE": "cpu",
-        "PYDEVD_DISABLE_FILE_VALIDATION": "1",  # else each kernel warns of its debugger
+        "PYDEVD_DISABLE_FILE_VALIDATION": "1",  # or each kernel warns about its debugger
     }
     return (
-        apart(dict(os.environ)) | ONE_THREAD | reader | redirected(origin.repository, origin.root)
+        without_project(dict(os.environ))
+        | ONE_THREAD
+        | reader
+        | git_redirection(origin.repository, origin.root)
     )
 
 
 def kernel(reader: Reader) -> AsyncKernelManager:
     """The environment's own kernel."""
-    home = reader.folder / "kernels" / "reader"
-    home.mkdir(parents=True, exist_ok=True)
+    folder = reader.folder / "kernels" / "reader"
+    folder.mkdir(parents=True, exist_ok=True)
     start = [str(reader.python), "-m", "ipykernel_launcher", "--log-level=ERROR", "-f"]
     spec = {"argv": [*start, "{connection_file}"], "display_name": "reader", "language": "python"}
-    (home / "kernel.json").write_text(json.dumps(spec))
-    known = KernelSpecManager(kernel_dirs=[str(home.parent)], ensure_native_kernel=False)
-    return AsyncKernelManager(kernel_name="reader", kernel_spec_manager=known)
+    (folder / "kernel.json").write_text(json.dumps(spec))
+    specs = KernelSpecManager(kernel_dirs=[str(folder.parent)], ensure_native_kernel=False)
+    return AsyncKernelManager(kernel_name="reader", kernel_spec_manager=specs)
 
 
 def run_copy(copied: NotebookNode, reader: Reader) -> NotebookNode:
     """Run a copy from top to bottom in an empty folder; a failing cell raises."""
-    desk = Path(tempfile.mkdtemp(dir=reader.folder))
+    folder = Path(tempfile.mkdtemp(dir=reader.folder))
     client = NotebookClient(
         copied,
         km=kernel(reader),
         timeout=CELL_TIMEOUT,
-        resources={"metadata": {"path": str(desk)}},
+        resources={"metadata": {"path": str(folder)}},
         store_widget_state=False,
         coalesce_streams=True,
     )
@@ -113,99 +116,100 @@ def run_copy(copied: NotebookNode, reader: Reader) -> NotebookNode:
 
 
 def texts(cell: NotebookNode) -> list[str]:
-    """What a cell says in words: what it printed, and the text of what it showed."""
-    said = []
+    """The printed text of a cell, and the text of its displayed results."""
+    found = []
     for output in cell.get("outputs", []):
         if output.output_type == "stream":
-            said.append(f"{output.name}: {output.text}")
+            found.append(f"{output.name}: {output.text}")
         elif output.output_type == "error":
-            said.append(f"{output.ename}: {output.evalue}")
+            found.append(f"{output.ename}: {output.evalue}")
         elif "text/plain" in output.data:
-            said.append(output.data["text/plain"])
-    return said
+            found.append(output.data["text/plain"])
+    return found
 
 
 def differences(chapter: NotebookNode, executed: NotebookNode) -> Iterator[str]:
-    """Say in which cells a reader was told something else than the chapter stores."""
+    """Yield the cells whose outputs differ from those that the chapter stores."""
     cells = executed.cells[ADDED:]
     if len(cells) != len(chapter.cells):
         yield f"has {len(cells)} cells, the chapter {len(chapter.cells)}"
     for number, (stored, fresh) in enumerate(zip(chapter.cells, cells, strict=False)):
         if texts(stored) != texts(fresh):
-            told = "\n".join(texts(fresh)) or "nothing"
-            yield f"cell {number} says\n{told}\nand the chapter\n" + "\n".join(texts(stored))
+            printed = "\n".join(texts(fresh)) or "nothing"
+            expected = "\n".join(texts(stored))
+            yield f"cell {number} prints\n{printed}\nand the chapter stores\n{expected}"
 
 
-def quiet(executed: NotebookNode) -> Iterator[str]:
-    """Say what the installation wrote that no reader needs."""
+def needless_output(executed: NotebookNode) -> Iterator[str]:
+    """Yield the output of the installation that a reader does not expect."""
     for output in executed.cells[ADDED - 1].outputs:
         lines = [COLOUR.sub("", line).strip() for line in output.get("text", "").split("\n")]
-        said = [line for line in lines if line and not line.startswith(EXPECTED)]
-        if said:
-            yield "the installation says\n" + "\n".join(said)
+        unexpected = [line for line in lines if line and not line.startswith(EXPECTED)]
+        if unexpected:
+            yield "the installation prints\n" + "\n".join(unexpected)
 
 
-def without_needless(copied: NotebookNode, asked: Counter[str]) -> NotebookNode:
-    """A copy that asks for no installation which others have asked for often enough."""
+def without_repeated_installation(copied: NotebookNode, runs: Counter[str]) -> NotebookNode:
+    """A copy without an installation that has been run often enough."""
     installation = copied.cells[ADDED - 1]
-    asked[installation.source] += 1
-    if asked[installation.source] > INSTALLED:
+    runs[installation.source] += 1
+    if runs[installation.source] > INSTALLED:
         installation.source = ""
     return copied
 
 
-def live_one(copied: NotebookNode, chapter: NotebookNode, reader: Reader) -> list[str]:
-    """Run one copy; what went wrong in it."""
+def run_one(copied: NotebookNode, chapter: NotebookNode, reader: Reader) -> list[str]:
+    """Run one copy; gives its problems."""
     try:
         executed = run_copy(copied, reader)
     except CellExecutionError as error:
         return [f"fails:\n{error}"]
-    return [*quiet(executed), *differences(chapter, executed)]
+    return [*needless_output(executed), *differences(chapter, executed)]
 
 
 def run_all(origin: Origin, reader: Reader, names: Sequence[str] = ()) -> int:
-    """Make all copies and run them, or those of some chapters; how many of them went wrong."""
-    failed, asked = 0, Counter[str]()
+    """Make all copies and run them, or those of some chapters; gives the number of failures."""
+    failed, runs = 0, Counter[str]()
     copies = colab.write_copies(origin, reader.folder / "copies")
     for path in [copy for copy in copies if not names or copy.stem in names]:
         start = time.monotonic()
         chapter = read(origin.root / "chapters" / path.name)
-        found = live_one(without_needless(read(path), asked), chapter, reader)
+        wrong = run_one(without_repeated_installation(read(path), runs), chapter, reader)
         seconds = f"{time.monotonic() - start:.0f} s"
-        print(f"{path.stem}: {seconds}, {'as in the chapter' if not found else 'DIFFERS'}")
-        print("".join(f"{path.stem}: {problem}\n" for problem in found), end="", flush=True)
-        failed += bool(found)
+        print(f"{path.stem}: {seconds}, {'as in the chapter' if not wrong else 'DIFFERS'}")
+        print("".join(f"{path.stem}: {problem}\n" for problem in wrong), end="", flush=True)
+        failed += bool(wrong)
     return failed
 
 
 def end_to_end_test(origin: Origin, folder: Path, names: Sequence[str] = ()) -> int:
-    """Run the copies of all chapters, or of some, in a new environment; how much went wrong."""
+    """Run the copies of all chapters, or of some, in a new environment; gives the failures."""
     python = make_environment(folder)
     prove_absent(python, folder)
     before = installed(python)
     versions = ", ".join(f"{name} {before[name]}" for name in COLAB)
     print(f"A clean environment without attnbook: {versions}", flush=True)
-    reader = Reader(python, folder, surroundings(origin, folder))
+    reader = Reader(python, folder, reader_environment(origin, folder))
     failed = run_all(origin, reader, names)
     after = installed(python)
-    moved = changed(before, after)
-    gained = sorted(f"{name} {after[name]}" for name in after.keys() - before.keys())
-    print(f"Installed: {', '.join(gained) or 'nothing'}")
-    print(f"Changed of what was there: {', '.join(moved) or 'nothing'}")
+    changes = list_changes(before, after)
+    added = sorted(f"{name} {after[name]}" for name in after.keys() - before.keys())
+    print(f"Installed: {', '.join(added) or 'nothing'}")
+    print(f"Changed versions: {', '.join(changes) or 'none'}")
     pinned = f"git+{origin.repository}@{origin.commit}"
     if after.get("attnbook") != pinned:
         raise NotLikeColabError(f"attnbook must come from {pinned}, got {after.get('attnbook')}")
-    return failed + len(moved)
+    return failed + len(changes)
 
 
 def check_history(root: Path) -> None:
-    """Refuse a shallow checkout: git, asked by pip to clone it, would never come to an end."""
+    """Refuse a shallow checkout, because cloning it with pip would never end."""
     if git(root, "rev-parse", "--is-shallow-repository") == "true":
         raise NotLikeColabError("pip cannot clone a shallow checkout; run git fetch --unshallow")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the end-to-end test; 1 and the reason if it fails or cannot be done."""
+    """Run the end-to-end test; 1 and the reason if it fails or cannot run."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--root", type=Path, default=ROOT, help="the folder with _toc.yml")
     parser.add_argument("--two", action="store_true", help=f"run {' and '.join(TWO)} only")
@@ -213,16 +217,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     root = options.root.resolve()
     try:
         repository = repository_address(root)
-        known = repository if colab_address(repository, "any") else NOWHERE
-        origin = Origin(root, known, commit_to_pin(root), site_address())
+        address = repository if colab_address(repository, "any") else NOWHERE
+        origin = Origin(root, address, commit_to_pin(root), site_address())
         check_history(root)
         with tempfile.TemporaryDirectory(prefix="reader-") as folder:
             failed = end_to_end_test(origin, Path(folder), TWO if options.two else ())
     except (CopyError, NotLikeColabError, ValueError) as error:
-        print(f"THE LIVED TEST WAS NOT DONE, or not to its end: {error}")
+        print(f"THE END-TO-END TEST WAS NOT DONE, or not to its end: {error}")
         return 1
     print(
-        f"WENT WRONG: {failed}, see above"
+        f"FAILED: {failed}, see above"
         if failed
         else "Every copy that ran gave its chapter's outputs."
     )

@@ -1,6 +1,6 @@
-"""What a finished copy is held to: no word, cell or output lost, and nothing raw left in it.
+"""Check a finished copy: no word, cell or output is lost, and no raw MyST is left.
 
-The texts are compared as they were written, so that this knows nothing of how a copy is made.
+The written texts are compared, so this does not depend on how a copy is made.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from nbformat import NotebookNode
 from tools import ROOT
 from tools.book.cells import ANSWER, PREDICT, TO_WRITE, has_tag
 
-ADDED = 2  # cells before the chapter's own: where the copy comes from, and the installation
+ADDED = 2  # cells before those of the chapter: the origin of the copy, and the installation
 VIEW = "application/vnd.jupyter.widget-view+json"
 MARKS = re.compile(r":::|\{[A-Za-z][\w:+-]*\}")
 ADDRESS = re.compile(r"https://|mailto:")
-UNSEEN = re.compile(
+INVISIBLE = re.compile(
     r"^[ ]*(?::{3,}|`{3,})(?:\{[\w:+-]+\})? | ^[ ]*:[\w-]+:.*$"
     r"| \{(?:cite:[pt]|eq)\}`[^`]*` | \{[\w:+-]+\}"
     r"| (?<=\S)[ ]*<[^<>`]+>(?=`) | (?<=\])\([^()\s]*\)",
@@ -40,7 +40,7 @@ def parser() -> MarkdownIt:
 
 
 def leftovers(text: str) -> Iterator[str]:
-    """What a reader outside the book would see raw, or could not follow."""
+    """The MyST that a reader outside the book would see raw, and links that lead nowhere."""
     for token in parser().parse(text):
         if token.type == "colon_fence" or token.info.strip().startswith("{"):
             yield token.info
@@ -55,47 +55,47 @@ def leftovers(text: str) -> Iterator[str]:
 
 
 def words(text: str) -> list[str]:
-    """What a reader reads: words, formulas and code, without the marks of MyST."""
-    return re.findall(r"\w+", UNSEEN.sub(" ", text))
+    """The words, formulas and code of a text, without the syntax of MyST."""
+    return re.findall(r"\w+", INVISIBLE.sub(" ", text))
 
 
 def lost_words(before: str, after: str) -> list[str]:
-    """The first words of a cell that do not come in the same order in its plain form."""
+    """The first words of a cell that are not in the same order in its plain form."""
     there = iter(re.findall(r"\w+", after))
     return [word for word in words(before) if word not in there][:5]
 
 
 def problems(chapter: NotebookNode, copied: NotebookNode) -> Iterator[str]:
-    """Say what a copy has lost of its chapter, and what in it is not plain."""
+    """Yield what a copy has lost of its chapter, and what in it is not plain Markdown."""
     cells = copied.cells[ADDED:]
     if [cell.id for cell in cells] != [cell.id for cell in chapter.cells]:
-        yield "has not the chapter's cells in the chapter's order"
+        yield "does not have the chapter's cells in the chapter's order"
     for number, (before, after) in enumerate(zip(chapter.cells, cells, strict=False)):
         yield from (f"cell {number} {problem}" for problem in cell_problems(before, after))
 
 
 def cell_problems(before: NotebookNode, after: NotebookNode) -> Iterator[str]:
-    """Say what is wrong with one cell of a copy."""
+    """Yield what is wrong with one cell of a copy."""
     if before.cell_type != after.cell_type:
         yield f"was {before.cell_type} and is {after.cell_type}"
     elif before.cell_type == "markdown":
-        yield from (f"still has {rest}" for rest in leftovers(after.source))
+        yield from (f"still has {raw}" for raw in leftovers(after.source))
         lost = lost_words(before.source, after.source)
         if lost:
             yield f"lost words, from {lost[0]!r} on"
         if has_tag(before, ANSWER) and not after.source.startswith("<details>\n"):
-            yield "tells its answer at once"
+            yield "shows its answer at once"
     elif has_tag(before, PREDICT) or has_tag(before, ANSWER):
         if not f"\n{after.source}".endswith(f"\n{before.source}"):
-            yield "is other code"
+            yield "has other code"
         if after.outputs:
-            yield "tells its answer at once"
+            yield "shows its answer at once"
     elif has_tag(before, TO_WRITE):
         if after.source != before.source:
-            yield "is other code"
+            yield "has other code"
         if after.outputs:
-            yield "judges what nobody has written yet"
+            yield "checks code that nobody has written yet"
     elif before != after:
-        yield "is other code, or has other outputs"
+        yield "has other code or other outputs"
     elif any(VIEW in output.get("data", {}) for output in after.get("outputs", [])):
-        yield "stores the view of a widget that no kernel holds"
+        yield "stores the view of a widget without a kernel"

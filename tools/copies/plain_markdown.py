@@ -1,8 +1,7 @@
-"""The page as Sphinx has resolved it, in Markdown that reads well in Colab and JupyterLab.
+"""Write a page that Sphinx has resolved as Markdown for Colab and JupyterLab.
 
-Ready writers of Markdown were looked at (sphinx-markdown-builder): they write anchors as HTML,
-notes as headings, and a dollar sign as the beginning of a formula. Whatever has no plain form
-here stops with its text.
+sphinx-markdown-builder does not fit: it writes anchors as HTML, notes as headings, and a dollar
+sign as the beginning of a formula. A node without a plain form here is an error with its text.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from docutils import nodes
 from markdown_it import MarkdownIt
 
 FAR = re.compile(r"https?:|mailto:")
-# What would mean something in Markdown: inside a line, and at its beginning.
+# Characters with a meaning in Markdown: inside a line, and at its beginning.
 MARK = re.compile(r"[\\`*$~]|(?<!\w)_|_(?!\w)|<(?=\S)|\](?=\()|&(?=[\w#]+;)")
 FIRST_MARK = re.compile(r"^(?:(\d+)(?=[.)](?:\s|$))|(?=[-+]+(?:\s|$)|[#>=|[]|:-))")
 RULES = {"text-left": ":--", "text-center": ":-:", "text-right": "--:"}
@@ -24,34 +23,34 @@ LISTS = (nodes.bullet_list, nodes.enumerated_list)
 
 
 class PlainError(ValueError):
-    """Something of a page that has no form in plain Markdown here."""
+    """A part of a page that has no form in plain Markdown here."""
 
 
 def linked(text: str, address: str, title: str = "") -> str:
-    """A link, or only its text where it would lead nowhere."""
+    """A link, or only its text if it would lead nowhere."""
     if not FAR.match(address):
         return text
-    said = title.replace('"', "'")
-    return f'[{text}]({address} "{said}")' if title else f"[{text}]({address})"
+    quoted = title.replace('"', "'")
+    return f'[{text}]({address} "{quoted}")' if title else f"[{text}]({address})"
 
 
-# Inside a line.
+# Inside a line
 
 
 def line(node: nodes.Element) -> str:
-    """All that stands in a paragraph, a heading or a link."""
+    """The content of a paragraph, a heading or a link."""
     return "".join(inline(child) for child in node.children)
 
 
 def inline(node: nodes.Node) -> str:  # noqa: PLR0911 - one for each kind
-    """A piece of a sentence in plain Markdown.
+    """A part of a sentence in plain Markdown.
 
     Raises:
         PlainError: it has no plain form.
     """
     match node:
         case nodes.Text():
-            return written(node)
+            return escape(node)
         case nodes.emphasis():
             return f"*{line(node)}*"
         case nodes.strong():
@@ -68,39 +67,39 @@ def inline(node: nodes.Node) -> str:  # noqa: PLR0911 - one for each kind
             return f"![{node.get('alt', '')}]({node['uri']})"
         case nodes.raw():
             return node.astext() if node["format"] == "html" else ""
-    said = " ".join(node.astext().split())
-    raise PlainError(f"has <{node.tagname}>, which has no plain form: {said}")
+    text = " ".join(node.astext().split())
+    raise PlainError(f"has <{node.tagname}>, which has no plain form: {text}")
 
 
-def written(node: nodes.Text) -> str:
-    """A text, with a backslash before all that Markdown would take for a mark."""
+def escape(node: nodes.Text) -> str:
+    """A text with a backslash before each character that has a meaning in Markdown."""
     text = MARK.sub(r"\\\g<0>", node.astext())
     return FIRST_MARK.sub(r"\1\\", text) if begins_a_line(node) else text
 
 
 def begins_a_line(node: nodes.Text) -> bool:
-    """Whether nothing stands before a text in its line; the parser gives a text for each line."""
-    place = node.parent.index(node)
-    if place == 0:
+    """Whether a text begins its line; the parser makes one text for each line."""
+    index = node.parent.index(node)
+    if index == 0:
         return isinstance(node.parent, nodes.paragraph)
-    return str(node.parent[place - 1].astext()).endswith("\n")
+    return str(node.parent[index - 1].astext()).endswith("\n")
 
 
 def code(text: str) -> str:
     """Code within a sentence."""
     fence = "`" * (1 + longest_run(text))
-    # A reader of Markdown takes one space away where there is one on either side.
+    # Markdown removes one space if there is one on both sides.
     padded = text.startswith("`") or text.endswith("`") or re.fullmatch(" .*[^ ].* ", text)
     space = " " if padded else ""
     return f"{fence}{space}{text}{space}{fence}"
 
 
 def longest_run(text: str) -> int:
-    """How many backticks stand together in a piece of code."""
+    """The length of the longest run of backticks in some code."""
     return max(map(len, re.findall("`+", text)), default=0)
 
 
-# Lines of their own.
+# Blocks
 
 
 def blocks(children: list[nodes.Node]) -> str:
@@ -162,7 +161,7 @@ def items(node: nodes.Element, marks: Iterable[str]) -> str:
 
 
 def table(node: nodes.table) -> str:
-    """A table; Markdown takes each bar for the next cell, even one within code."""
+    """A table; in Markdown each bar begins a cell, even within code."""
     rows = list(node.findall(nodes.row))
     texts = [[blocks(cell.children).replace("|", r"\|") for cell in row] for row in rows]
     lines = ["| " + " | ".join(row) + " |" for row in texts]
@@ -171,16 +170,16 @@ def table(node: nodes.table) -> str:
 
 
 def listing(node: nodes.literal_block) -> str:
-    """Code on lines of its own."""
+    """A block of code."""
     fence = "`" * max(3, 1 + longest_run(node.astext()))
     language = node.get("language", "")
-    shown = "" if language in ("default", "none") else language
-    return f"{fence}{shown}\n{node.astext().rstrip()}\n{fence}"
+    name = "" if language in ("default", "none") else language
+    return f"{fence}{name}\n{node.astext().rstrip()}\n{fence}"
 
 
 def formula(node: nodes.math_block) -> str:
-    """A formula on lines of its own, with its number if it has one."""
-    # A blank line would end the formula where Markdown is plain.
+    """A block with a formula, and its number if it has one."""
+    # In plain Markdown a blank line would end the formula.
     lines = [text for text in node.astext().split("\n") if text.strip()]
     number = rf" \tag{{{node['number']}}}" if node.get("label") else ""
     return "\n".join(["$$", *lines[:-1], f"{lines[-1]}{number}", "$$"])
@@ -193,7 +192,7 @@ def folded(node: nodes.container) -> str:
 
 
 def folded_text(title: str, text: str, *, opened: bool = False) -> str:
-    """Text under a title that opens it."""
+    """A text that opens when the reader clicks its title."""
     start = "<details open>" if opened else "<details>"
     # Markdown inside HTML is read only after a blank line, and never within a summary.
     summary = MarkdownIt().renderInline(title)
@@ -201,7 +200,7 @@ def folded_text(title: str, text: str, *, opened: bool = False) -> str:
 
 
 def note(node: nodes.Element) -> str:
-    """A note, as a quotation that begins with what it is."""
+    """A note as a quotation that begins with its kind."""
     if isinstance(node, nodes.admonition):
         kind, body = line(node[0]), node[1:]
     else:
@@ -210,5 +209,5 @@ def note(node: nodes.Element) -> str:
 
 
 def quotation(text: str) -> str:
-    """The text with Markdown's mark of a quotation before each line."""
+    """A text as a quotation."""
     return indent(text, "> ", lambda _: True).replace("> \n", ">\n")

@@ -3,10 +3,10 @@
 python -m tools.models.checkpoints                 all of them (some minutes); or `make checkpoints`
 python -m tools.models.checkpoints convolutional   one
 
-The same recipe gives the same dates, characters, first weights and order of learning
-everywhere. The weights at the end are equal, bit for bit, only with the same version of torch
-on the same kind of processor with one thread: sums are taken in another order elsewhere, and
-training makes more of such a difference. What they write hardly differs.
+The same recipe gives the same dates, characters, initial weights and order of training on every
+machine. The trained weights are equal, bit for bit, only with the same version of torch on the same
+kind of processor with one thread: elsewhere sums have another order, and training increases such
+a difference. The outputs of the models hardly differ.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import babel
 import torch
 
 from attnbook.models.training import Pair, Plan, Report, train
-from attnbook.models.transformer.checkpoints import FOLDER as HOME
+from attnbook.models.transformer.checkpoints import FOLDER as DECODER_FOLDER
 from attnbook.models.translator.checkpoints import FOLDER, save_checkpoint
 from attnbook.models.translator.config import Config
 from attnbook.models.translator.dates import LOCALES, Dates, joined_pairs, make_dates
@@ -38,7 +38,7 @@ SMALL_LOCALES = ("de", "en", "fr", "ru")
 
 
 class Recipe(NamedTuple):
-    """All that a checkpoint is made from."""
+    """The recipe of a checkpoint."""
 
     config: Config
     plan: Plan
@@ -50,16 +50,16 @@ class Recipe(NamedTuple):
     most: int = 1  # dates in a text
 
     def dates(self) -> Dates:
-        """Make the dates to learn from, to choose by and to grade on."""
+        """Make the dates for training, validation and test."""
         counts = self.train, self.validation, self.test
         return make_dates(*counts, locales=self.locales, seed=self.seed)
 
     def pairs(self) -> list[list[Pair]]:
-        """Make what is learned, what is chosen by and what is graded on."""
+        """Make the pairs for training, validation and test."""
         return [joined_pairs(part, self.most, self.seed) for part in self.dates()]
 
     def write(self, path: Path) -> dict[str, Any]:
-        """Train a model and write its file; give what was noted."""
+        """Train a model and write its file; gives its notes."""
         model, progress = self.model(), Progress()
         with saving_best_epoch(
             path, progress, lambda at, so_far: save_checkpoint(at, model, so_far)
@@ -69,8 +69,8 @@ class Recipe(NamedTuple):
         return notes
 
     def model(self) -> Translator:
-        """Make the model as it is before it has learned anything."""
-        # Of all dates: which letters there are is no secret, and must not hang on a count.
+        """Make the untrained model."""
+        # From all dates, so that the vocabulary does not depend on the number of training dates.
         pairs = [pair for part in self.pairs() for pair in part]
         source, target = (Vocabulary.of(texts) for texts in zip(*pairs, strict=True))
         return Translator(source, target, self.config, seed=self.seed)
@@ -89,7 +89,7 @@ RECIPES = {
     "recurrent": Recipe(RECURRENT, Plan(epochs=10)),
     "recurrent-without-attention": Recipe(replace(RECURRENT, attention=False), Plan(epochs=10)),
     "joined": joined(attention=True, epochs=10),
-    # Learns three times as long, so that it cannot be called cut short.
+    # Trains three times as long, so that its training is not too short.
     "joined-without-attention": joined(attention=False, epochs=30),
     "small": Recipe(
         Config(), Plan(epochs=6), locales=SMALL_LOCALES, train=3000, validation=300, test=500
@@ -100,10 +100,10 @@ RECIPES = {
 def make(
     recipe: Recipe, report: Report | None = None, model: Translator | None = None
 ) -> tuple[Translator, dict[str, Any]]:
-    """Train a model, by default a new one; give it with what should be noted about it."""
-    model, (learned, judged, unseen) = model or recipe.model(), recipe.pairs()
+    """Train a model, by default a new one; gives the model and its notes."""
+    model, (training, validation, test) = model or recipe.model(), recipe.pairs()
     start = time.process_time()
-    history = train(model, learned, judged, recipe.plan, report)
+    history = train(model, training, validation, recipe.plan, report)
     seconds = time.process_time() - start
     return model, {
         "torch": str(torch.__version__).partition("+")[0],
@@ -112,35 +112,35 @@ def make(
         "seed": recipe.seed,
         "epochs": len(history),
         "seconds": round(seconds, 1),
-        "exact match": right(model, unseen),
+        "exact match": right(model, test),
     }
 
 
 def right(model: Translator, pairs: Sequence[Pair]) -> float:
-    """Give the share of pairs whose whole output is right."""
-    found = model.translate([text for text, _ in pairs])
-    return fmean(one.output == target for one, (_, target) in zip(found, pairs, strict=True))
+    """The share of pairs whose whole output is right."""
+    outputs = model.translate([text for text, _ in pairs])
+    return fmean(one.output == target for one, (_, target) in zip(outputs, pairs, strict=True))
 
 
 @interrupts.listening()
-def main(given: Sequence[str] | None = None, folder: Path | None = None) -> int:
-    """Make the checkpoints that the command line names; all, if it names none.
+def main(words: Sequence[str] | None = None, folder: Path | None = None) -> int:
+    """Make the checkpoints of the command line, or all.
 
-    They go to a folder, by default to where attnbook has its own. Ctrl-C and SIGTERM keep the
-    best epoch so far, in a file of its own.
+    They are written to a folder, by default attnbook's. After Ctrl-C and SIGTERM, the best epoch so
+    far is in a separate file.
     """
-    known: dict[str, Recipe | DecoderRecipe] = {**RECIPES, **DECODERS}
+    recipes: dict[str, Recipe | DecoderRecipe] = {**RECIPES, **DECODERS}
     parser = argparse.ArgumentParser(description="Make the book's trained models.")
-    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(known))
-    names = parser.parse_args(given).names or list(known)
-    unknown = [name for name in names if name not in known]
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(recipes))
+    names = parser.parse_args(words).names or list(recipes)
+    unknown = [name for name in names if name not in recipes]
     if unknown:
-        parser.error(f"no recipe named {unknown[0]}; there are: {', '.join(known)}")
+        parser.error(f"no recipe named {unknown[0]}; there are: {', '.join(recipes)}")
     torch.set_num_threads(1)
     for name in names:
-        path = (folder or (FOLDER if name in RECIPES else HOME)) / f"{name}.safetensors"
+        path = (folder or (FOLDER if name in RECIPES else DECODER_FOLDER)) / f"{name}.safetensors"
         try:
-            notes = known[name].write(path)
+            notes = recipes[name].write(path)
         except KeyboardInterrupt as interrupt:
             return interrupts.status(interrupt)
         print(f"{name}: {path.stat().st_size // 1024} KB, {notes}", flush=True)

@@ -1,6 +1,6 @@
 """Recipes of the decoders that the book opens; `tools.models.checkpoints` makes them.
 
-All of them learn from the same lines; seeds differ in the first weights and in the order.
+All of them are trained on the same lines; seeds differ in the initial weights and the order.
 """
 
 from __future__ import annotations
@@ -28,46 +28,46 @@ COUNTS = {"learned": 19_200, "judged": 500, "test": 1000, "later": 1000}
 
 
 def lines(part: str) -> list[Repeat]:
-    """Draw what is learned, what is chosen by, what is graded on, or what was drawn later.
+    """Make the lines for training ("learned"), validation ("judged") or test, or later ones.
 
-    "later" was drawn for the first time when all models had been chosen.
+    "later" was made for the first time after all models had been chosen.
     """
     return make_repeats(COUNTS[part], seed=SEEDS[part])
 
 
 class DecoderRecipe(NamedTuple):
-    """All that a decoder's checkpoint is made from."""
+    """The recipe of a decoder's checkpoint."""
 
     config: DecoderConfig = DecoderConfig()
     plan: Plan = PLAN
-    steps: Sequence[int] = ()  # of training at which the weights are kept, besides the end
+    steps: Sequence[int] = ()  # training steps of the stored snapshots, in addition to the last one
 
     def model(self) -> Decoder:
-        """Make the model as it is before it has learned anything."""
+        """Make the untrained model."""
         return Decoder(Vocabulary(SYMBOLS), self.config, seed=self.plan.seed)
 
     @property
     def steps_of_an_epoch(self) -> int:
-        """How many batches hold all lines."""
+        """The number of batches in an epoch."""
         return -(-COUNTS["learned"] // self.plan.batch_size)
 
     def make(
         self, report: Report | None = None, model: Decoder | None = None
     ) -> tuple[Decoder, Snapshots, dict[str, Any]]:
-        """Train a model, by default a new one; give it with its snapshots and its notes."""
+        """Train a model, by default a new one; gives the model, its snapshots and its notes."""
         model = model or self.model()
-        learned, judged = (
+        training, validation = (
             make_lines(model, [line.text for line in lines(part)]) for part in ("learned", "judged")
         )
         total = self.plan.epochs * self.steps_of_an_epoch
         snapshots, bar = Snapshots(model, self.steps, total), report or Bar()
 
-        def both(share: float, history: list[Any]) -> None:
+        def report_all(share: float, history: list[Any]) -> None:
             snapshots(share, history)
             bar(share, history)
 
         start = time.process_time()
-        fit(model, learned, judged, self.plan, both)
+        fit(model, training, validation, self.plan, report_all)
         return (
             model,
             snapshots,
@@ -80,7 +80,7 @@ class DecoderRecipe(NamedTuple):
         )
 
     def write(self, path: Path) -> dict[str, Any]:
-        """Train a model and write its file; give what was noted."""
+        """Train a model and write its file; gives its notes."""
         model, progress = self.model(), Progress()
 
         def save(unfinished: Path, so_far: dict[str, Any]) -> None:

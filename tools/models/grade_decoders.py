@@ -1,7 +1,7 @@
-"""Grade the decoders that the book opens on lines that they have never seen; `make grade`.
+"""Grade the book's decoders on unseen lines; `make grade`.
 
-What they predict, what each head looks at (against looking everywhere alike), and what
-breaks when heads are taken away; for three seeds, for one layer alone, and on a second draw.
+Their accuracy, where each head attends (compared with uniform weights), and the effect of removed
+heads; for three seeds, for a single layer, and on a second set of lines.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from tools.models.decoders import lines
 
 SEEDS = ("copying", "copying-1", "copying-2")
 ONE_LAYER = "copying-one-layer"
-PREDICTED, PREVIOUS, INDUCTION = 0.99, 0.85, 0.75  # what each seed must reach
-BROKEN, ALONE = 0.5, 0.7  # below these, heads were needed, and one layer is not enough
+PREDICTED, PREVIOUS, INDUCTION = 0.99, 0.85, 0.75  # the targets of each seed
+BROKEN, ALONE = 0.5, 0.7  # below these, removed heads are needed, and one layer is not enough
 HARDER = (
     ("phrases of 11 and 12", {"periods": (11, 12)}),
     ("lines of 32", {"length": 32}),
@@ -35,17 +35,19 @@ HARDER = (
 )
 
 
-class Found(NamedTuple):
-    """What some lines say of a model."""
+class Grades(NamedTuple):
+    """The grades of a model on some lines."""
 
     predicts: float
     scores: list[HeadScore]
-    previous: Head  # the head that looks most at the previous symbol
-    induction: list[Head]  # those that look behind the last occurrence, far above chance
-    without: dict[tuple[Head, ...], float]  # each head, and all induction heads together
+    previous: Head  # the head that attends most to the previous symbol
+    induction: list[Head]  # the heads that attend after the last occurrence, far above chance
+    without: dict[
+        tuple[Head, ...], float
+    ]  # accuracy without each head, and without all induction heads
 
 
-def look_at(name: str, test: Sequence[Repeat]) -> Found:
+def grade_model(name: str, test: Sequence[Repeat]) -> Grades:
     """Grade a model and its heads."""
     model, by_chance = book_decoder(name), chance(test)
     scores = score_heads(model, test)
@@ -54,39 +56,42 @@ def look_at(name: str, test: Sequence[Repeat]) -> Found:
     groups = [[(score.layer, score.head)] for score in scores]
     groups += [induction] if induction else []
     without = knock_outs(model, test, groups)
-    return Found(accuracy(model, test), scores, (best.layer, best.head), induction, without)
+    return Grades(accuracy(model, test), scores, (best.layer, best.head), induction, without)
 
 
-def table(name: str, found: Found) -> list[str]:
-    """Lay out one model's heads."""
-    rows = [f"  {name}: predicts {found.predicts:.4f} of what can be predicted"]
-    for layer, head, previous, induction in found.scores:
-        rest = found.without[(layer, head),]
+def table(name: str, grades: Grades) -> list[str]:
+    """The table of one model's heads."""
+    rows = [f"  {name}: predicts {grades.predicts:.4f} of what can be predicted"]
+    for layer, head, previous, induction in grades.scores:
+        accuracy_without = grades.without[(layer, head),]
         rows.append(
             f"    layer {layer}, head {head}: previous {previous:.2f}, "
-            f"induction {induction:.2f}; without it {rest:.3f}"
+            f"induction {induction:.2f}; without it {accuracy_without:.3f}"
         )
-    if found.induction:
-        together = found.without[tuple(found.induction)]
-        rows.append(f"    without all {len(found.induction)} induction heads: {together:.3f}")
+    if grades.induction:
+        together = grades.without[tuple(grades.induction)]
+        rows.append(f"    without all {len(grades.induction)} induction heads: {together:.3f}")
     return rows
 
 
-def targets(found: Found) -> dict[str, bool]:
-    """Say whether a model is as good as it must be."""
-    best = {what: max(getattr(s, what) for s in found.scores) for what in ("previous", "induction")}
-    together = found.without.get(tuple(found.induction), 1.0)
+def targets(grades: Grades) -> dict[str, bool]:
+    """Whether a model reaches each target."""
+    best = {
+        what: max(getattr(s, what) for s in grades.scores) for what in ("previous", "induction")
+    }
+    together = grades.without.get(tuple(grades.induction), 1.0)
     return {
-        f"predicts at least {PREDICTED}": found.predicts >= PREDICTED,
+        f"predicts at least {PREDICTED}": grades.predicts >= PREDICTED,
         f"previous-symbol score of the best head at least {PREVIOUS}": best["previous"] >= PREVIOUS,
         f"induction score of the best head at least {INDUCTION}": best["induction"] >= INDUCTION,
-        f"without the previous-symbol head below {BROKEN}": found.without[found.previous,] < BROKEN,
+        f"without the previous-symbol head below {BROKEN}": grades.without[grades.previous,]
+        < BROKEN,
         f"without all induction heads below {BROKEN}": together < BROKEN,
     }
 
 
-def births(name: str, test: Sequence[Repeat]) -> list[str]:
-    """Show accuracy and the best scores at each snapshot."""
+def snapshot_rows(name: str, test: Sequence[Repeat]) -> list[str]:
+    """Accuracy and the best scores at each snapshot."""
     rows = []
     for step in decoder_steps(name):
         model = book_decoder(name, step)
@@ -114,16 +119,16 @@ def main() -> int:
             f"by chance: previous {by_chance.previous:.2f}, induction {by_chance.induction:.2f}"
         )
         for name in SEEDS:
-            found = look_at(name, test)
-            print("\n".join(table(name, found)))
-            for what, so in targets(found).items():
+            grades = grade_model(name, test)
+            print("\n".join(table(name, grades)))
+            for what, so in targets(grades).items():
                 print(f"      {what}: {so}")
                 failed |= not so
-        alone = look_at(ONE_LAYER, test)
+        alone = grade_model(ONE_LAYER, test)
         print("\n".join(table(ONE_LAYER, alone)))
         print(f"      one layer alone stays below {ALONE}: {alone.predicts < ALONE}", end="\n\n")
         failed |= alone.predicts >= ALONE
-    print("The moment of birth", *births(SEEDS[0], lines("test")), sep="\n", end="\n\n")
+    print("When the heads appear", *snapshot_rows(SEEDS[0], lines("test")), sep="\n", end="\n\n")
     print("Where it fails")
     for what, kind in HARDER:
         harder = make_repeats(len(lines("test")), seed=4, **kind)

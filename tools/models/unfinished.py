@@ -1,4 +1,4 @@
-"""What an interrupted training leaves: the best of its finished epochs."""
+"""Save the best finished epoch of an interrupted training."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ Save = Callable[[Path, dict[str, Any]], None]
 
 
 class Progress:
-    """A progress bar that remembers the finished epochs."""
+    """A progress bar that stores the finished epochs."""
 
     def __init__(self) -> None:
         self.bar, self.epochs = Bar(), list[Epoch]()
 
     def __call__(self, share: float, epochs: list[Epoch]) -> None:
-        """Draw how much is done."""
+        """Draw the progress."""
         self.epochs = epochs
         self.bar(share, epochs)
 
 
 @contextmanager
 def saving_best_epoch(path: Path, progress: Progress, save: Save) -> Iterator[None]:
-    """Save the best epoch of a training that is interrupted, and print where it is.
+    """Save the best epoch of an interrupted training, and print its path.
 
     Args:
-        path: of the checkpoint, which stays as it is; an epoch goes into a file of its own.
+        path: of the checkpoint, which is not changed; the epoch is in a separate file.
         progress: the report of the training.
         save: writes the model, with notes, to a path.
     """

@@ -1,15 +1,15 @@
-"""The still pictures of the additive score: its small network, and its broadcast."""
+"""The pictures of the additive score: its small network, and its broadcast."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 
-from tools.pictures.arithmetic import dot, listed, printed, rounded, vector
+from tools.pictures.arithmetic import dot, format_number, join, round_numbers, vector
 from tools.pictures.svg_shapes import (
-    KEY_COLOURS,
+    KEY_COLORS,
     PALE,
-    QUERY_COLOURS,
+    QUERY_COLORS,
     SLATE,
     WIDTH,
     arrow,
@@ -25,8 +25,8 @@ QUERY, W_Q = (1, 2), ((0.5, 0), (0, -0.5), (0.5, 0.5))
 KEY, W_K = (2, 0, 1, -1), ((0.5, 0, 0, 0), (0, 1, 0.5, -1), (-1, 0, 0, 0.5))
 W_V = (2, 1, 1)
 
-BLUE = KEY_COLOURS[0]  # this picture's one key
-MIXED = fade(BLUE, 0.3)  # a number that both the query and the key went into
+BLUE = KEY_COLORS[0]  # this picture's one key
+MIXED = fade(BLUE, 0.3)  # a number from both the query and the key
 CELL, STEP = 44, 46  # the width of a number's cell, and from one cell to the next
 
 NUM_QUERIES, NUM_KEYS, NUM_HIDDENS = 2, 4, 3
@@ -40,38 +40,38 @@ def project(matrix: Sequence[Sequence[float]], numbers: Sequence[float]) -> list
 
 
 def middles(centre: float, count: int) -> list[float]:
-    """Return the middle of each of `count` cells that stand side by side around `centre`."""
+    """Return the middles of `count` neighbouring cells around `centre`."""
     return [centre + STEP * (i - (count - 1) / 2) for i in range(count)]
 
 
-def cells(centre: float, y: float, texts: Sequence[str], colour: str) -> str:
-    """Draw a vector, a cell per number."""
-    places = zip(middles(centre, len(texts)), texts, strict=True)
-    return "".join(chip(x - CELL / 2, y, CELL, text, colour) for x, text in places)
+def cells(centre: float, y: float, texts: Sequence[str], color: str) -> str:
+    """Draw a vector, one cell for each number."""
+    columns_and_texts = zip(middles(centre, len(texts)), texts, strict=True)
+    return "".join(chip(x - CELL / 2, y, CELL, text, color) for x, text in columns_and_texts)
 
 
-def hiddens(centre: float, y: float, numbers: Sequence[float], colour: str, line: str) -> str:
-    """Draw num_hiddens numbers, each on its own way into the next stage."""
+def hiddens(centre: float, y: float, numbers: Sequence[float], color: str, line: str) -> str:
+    """Draw num_hiddens numbers, each with an arrow into the next stage."""
     ways = "".join(arrow(x, y + 28, y + 46, line) for x in middles(centre, len(numbers)))
-    return ways + cells(centre, y, [printed(number) for number in numbers], colour)
+    return ways + cells(centre, y, [format_number(number) for number in numbers], color)
 
 
 def entry(
-    centre: float, name: str, matrix: str, numbers: Sequence[int], colour: str, line: str
+    centre: float, name: str, matrix: str, numbers: Sequence[int], color: str, line: str
 ) -> str:
-    """Draw a query or a key on its way through its own matrix."""
+    """Draw a query or a key and its matrix."""
     sizes = f"{matrix}: {len(numbers)} → {len(W_V)} numbers"
     return (
         path(f"M{centre:g} 106V122", line)
         + arrow(centre, 61, 80, line)
-        + chip(centre - 94, 2, 188, name, colour, bold=True)
-        + cells(centre, 33, [printed(number, 0) for number in numbers], colour)
+        + chip(centre - 94, 2, 188, name, color, bold=True)
+        + cells(centre, 33, [format_number(number, 0) for number in numbers], color)
         + chip(centre - 94, 80, 188, sizes, SLATE)
     )
 
 
 def stage(y: float, name: str, text: str, outlets: int) -> str:
-    """Draw what is done to the numbers, and the ways on."""
+    """Draw an operation on the numbers, and lines to the next stage."""
     ways = "".join(path(f"M{x:g} {y + 26}v16") for x in middles(WIDTH / 2, outlets))
     return ways + strip(12, y, 376, name, text)
 
@@ -80,8 +80,8 @@ def additive_score() -> str:
     """Draw the small network that scores one query against one key."""
     query, key = project(W_Q, QUERY), project(W_K, KEY)
     sums = [q + k for q, k in zip(query, key, strict=True)]
-    squeezed = rounded([math.tanh(number) for number in sums])
-    score = printed(dot(W_V, squeezed))
+    squeezed = round_numbers([math.tanh(number) for number in sums])
+    score = format_number(dot(W_V, squeezed))
     body = (
         entry(96, "query q", "W_q", QUERY, PALE, SLATE)
         + entry(304, "key k", "W_k", KEY, BLUE, BLUE)
@@ -96,37 +96,37 @@ def additive_score() -> str:
     )
     about = (
         f"The query {vector(QUERY)} goes through W_q and the longer key {vector(KEY)} through W_k; "
-        f"both come out as {len(W_V)} numbers: {listed(query)}, and {listed(key)}. Added number by "
-        f"number they are {listed(sums)}; tanh makes these {listed(squeezed)}; and w_v, "
+        f"both come out as {len(W_V)} numbers: {join(query)}, and {join(key)}. Added number by "
+        f"number they are {join(sums)}; tanh makes these {join(squeezed)}; and w_v, "
         f"{vector(W_V)}, weighs and adds them into one score, {score}."
     )
     title = "The additive score is a small network"
     return svg("additive-score", (WIDTH, 408), title, about, body)
 
 
-def stack(x: float, y: float, colour: str) -> str:
+def stack(x: float, y: float, color: str) -> str:
     """Draw a projected vector: num_hiddens cells, one above the other."""
-    return "".join(bar(x, y + 20 * i, HALF, colour) for i in range(NUM_HIDDENS))
+    return "".join(bar(x, y + 20 * i, HALF, color) for i in range(NUM_HIDDENS))
 
 
 def columns() -> list[tuple[float, str]]:
     """Return where each key's column begins, and the key's colour."""
-    return [(118 + (COLUMN + 4) * i, KEY_COLOURS[i]) for i in range(NUM_KEYS)]
+    return [(118 + (COLUMN + 4) * i, KEY_COLORS[i]) for i in range(NUM_KEYS)]
 
 
 def queries_row(index: int) -> str:
-    """Draw a projected query, and its copy beside every key's."""
-    y, colour = BARS + ROW * index, QUERY_COLOURS[index]
-    pairs = (stack(x, y, colour) + stack(x + HALF, y, key) for x, key in columns())
-    label = chip(2, y + 15, 62, f"query {index + 1}", colour)
-    return label + stack(68, y, colour) + "".join(pairs)
+    """Draw a projected query, and its copy next to each key."""
+    y, color = BARS + ROW * index, QUERY_COLORS[index]
+    pairs = (stack(x, y, color) + stack(x + HALF, y, key) for x, key in columns())
+    label = chip(2, y + 15, 62, f"query {index + 1}", color)
+    return label + stack(68, y, color) + "".join(pairs)
 
 
 def broadcast() -> str:
     """Draw how a column of queries and a row of keys become a grid of every pair."""
     keys = (
-        chip(x, 74, COLUMN, f"key {i + 1}", colour) + stack(x + HALF, 106, colour)
-        for i, (x, colour) in enumerate(columns())
+        chip(x, 74, COLUMN, f"key {i + 1}", color) + stack(x + HALF, 106, color)
+        for i, (x, color) in enumerate(columns())
     )
     end = BARS + ROW * NUM_QUERIES
     body = (
@@ -137,7 +137,7 @@ def broadcast() -> str:
         + strip(2, end, 396, "= sums", "(batch, queries, keys, hiddens)")
     )
     about = (
-        f"{NUM_QUERIES} projected queries stand as a column and {NUM_KEYS} projected keys as a "
+        f"{NUM_QUERIES} projected queries form a column and {NUM_KEYS} projected keys as a "
         f"row, each a bar of {NUM_HIDDENS} cells. Broadcasting fills the {NUM_QUERIES} × "
         f"{NUM_KEYS} grid between them: each pair's cells are half in its query's colour and half "
         "in its key's. (batch, queries, 1, hiddens) + (batch, 1, keys, hiddens) gives "

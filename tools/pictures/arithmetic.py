@@ -1,4 +1,4 @@
-"""The arithmetic of the still pictures, and how they print numbers."""
+"""The arithmetic of the pictures, and the format of their numbers."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ def dot(left: Sequence[float], right: Sequence[float]) -> float:
 
 
 def softmax(scores: Sequence[float]) -> list[float]:
-    """Return the attention weights of `scores`, as the book computes them."""
+    """Return the attention weights of `scores`, computed like in the book."""
     row = torch.tensor(scores, dtype=torch.float64)[None, None]
     return masked_softmax(row)[0, 0].tolist()
 
 
-def rounded(numbers: Sequence[float]) -> list[float]:
-    """Round as numbers are printed, so that a reader's own sums come out right."""
+def round_numbers(numbers: Sequence[float]) -> list[float]:
+    """Round numbers as they are printed, so that a reader's sums are right."""
     return [round(number, 1) for number in numbers]
 
 
-def printed(number: float, decimals: int = 1) -> str:
+def format_number(number: float, decimals: int = 1) -> str:
     """Return the text of a number: a real minus sign, and never "-0.0"."""
     return f"{number:z.{decimals}f}".replace("-", "−")
 
 
 def vector(numbers: Sequence[float]) -> str:
     """Return the text of whole numbers as a vector: "(2, −2)"."""
-    return f"({', '.join(printed(number, 0) for number in numbers)})"
+    return f"({', '.join(format_number(number, 0) for number in numbers)})"
 
 
-def listed(items: Sequence[str | float]) -> str:
-    """Return "a, b and c"; numbers with one decimal, as the pictures print them."""
-    words = [item if isinstance(item, str) else printed(item) for item in items]
+def join(items: Sequence[str | float]) -> str:
+    """Return "a, b and c"; numbers have one decimal, as in the pictures."""
+    words = [item if isinstance(item, str) else format_number(item) for item in items]
     return ", ".join(words[:-1]) + " and " + words[-1]

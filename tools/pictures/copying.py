@@ -1,14 +1,14 @@
-"""The still picture of copying: one layer notes who stood before, the next looks for it."""
+"""The picture of copying: one layer stores the previous symbol, the next attends to it."""
 
 from __future__ import annotations
 
-from tools.pictures.arithmetic import listed, printed, softmax
+from tools.pictures.arithmetic import format_number, join, softmax
 from tools.pictures.blocks import pointer
 from tools.pictures.svg_shapes import (
     HEIGHT,
-    KEY_COLOURS,
+    KEY_COLORS,
     PALE,
-    QUERY_COLOURS,
+    QUERY_COLORS,
     SLATE,
     WIDTH,
     arrow,
@@ -20,31 +20,31 @@ from tools.pictures.svg_shapes import (
 )
 
 TEXT = "dkafcdk"
-MATCH = 3  # the score of a key that has noted the query's own symbol; 0 is that of the others
+MATCH = 3  # the score of a key that has stored the query's symbol; the others have 0
 
 NAMES = 66  # the width of the rows' names
 COLUMN, LEFT = 41, 72  # from one symbol to the next, and where the first one begins
 CELL = COLUMN - 2  # the width of a symbol
 MIDDLES = [LEFT + COLUMN * i + CELL / 2 for i in range(len(TEXT) + 1)]
 PANEL = COLUMN * len(TEXT) - 2  # a layer is as wide as the text
-NONE = "–"  # before the first symbol stands nothing
+NONE = "–"  # there is nothing before the first symbol
 
 BEFORE = NONE + TEXT[:-1]
 ASKS = TEXT[-1]
 WEIGHTS = softmax([MATCH if symbol == ASKS else 0 for symbol in BEFORE])
 FOUND = WEIGHTS.index(max(WEIGHTS))
 NEXT = TEXT[FOUND]
-# One colour for the symbol that asks, wherever it stands, one for what comes out, one for others.
-COLOURS = {ASKS: KEY_COLOURS[0], NEXT: KEY_COLOURS[1]}
-OTHER = QUERY_COLOURS[1]
+# One colour for the symbol of the query, one for the output, and one for others.
+COLORS = {ASKS: KEY_COLORS[0], NEXT: KEY_COLORS[1]}
+OTHER = QUERY_COLORS[1]
 
 
 def row(y: float, name: str, symbols: str) -> str:
-    """Draw a row of symbols behind its name."""
+    """Draw the name of a row and its symbols."""
     body = chip(2, y, NAMES, name)
     for i, symbol in enumerate(symbols):
-        colour = PALE if symbol == NONE else COLOURS.get(symbol, OTHER)
-        body += chip(LEFT + COLUMN * i, y, CELL, symbol, colour)
+        color = PALE if symbol == NONE else COLORS.get(symbol, OTHER)
+        body += chip(LEFT + COLUMN * i, y, CELL, symbol, color)
     return body
 
 
@@ -56,7 +56,7 @@ def step(x: float, y1: float, y2: float) -> str:
 
 
 def noting() -> str:
-    """Draw the first layer: each position gets the symbol before it, and keeps its own."""
+    """Draw the first layer: each position stores the previous symbol and its own."""
     ways = "".join(arrow(x, 30, 46) for x in MIDDLES[: len(TEXT)])
     steps = "".join(step(x, 74, 104) for x in MIDDLES[: len(TEXT) - 1])
     return (
@@ -70,19 +70,19 @@ def noting() -> str:
 
 
 def finding() -> str:
-    """Draw the second layer: the last position asks, and the weights are its answer."""
+    """Draw the second layer: the last position is the query, and the weights are the result."""
     ways = "".join(arrow(x, 134 + HEIGHT, 178) for x in MIDDLES[: len(TEXT)])
     body = ways + strip(LEFT, 178, PANEL, "layer 1", f"who has {ASKS} before?")
     body += chip(2, 222, NAMES, "weights")
     body += "".join(arrow(x, 178 + HEIGHT, 222) for x in MIDDLES[: len(TEXT)])
     for i, weight in enumerate(WEIGHTS):
-        colour = KEY_COLOURS[1] if i == FOUND else fade(KEY_COLOURS[1], weight)
-        body += chip(LEFT + COLUMN * i, 222, CELL, printed(weight, 2), colour)
+        color = KEY_COLORS[1] if i == FOUND else fade(KEY_COLORS[1], weight)
+        body += chip(LEFT + COLUMN * i, 222, CELL, format_number(weight, 2), color)
     return body
 
 
 def copying() -> str:
-    """Draw how two layers find the symbol that comes next."""
+    """Draw how two layers predict the next symbol."""
     last = LEFT + COLUMN * len(TEXT)
     down = MIDDLES[FOUND]
     body = (
@@ -91,15 +91,15 @@ def copying() -> str:
         + path(f"M{down:g} 250V290")
         + pointer(last, 290, last - down, SLATE)
         + chip(2, 276, NAMES, "next")
-        + chip(last, 276, CELL - 10, NEXT, KEY_COLOURS[1], bold=True)
+        + chip(last, 276, CELL - 10, NEXT, KEY_COLORS[1], bold=True)
     )
     spelled = " ".join(TEXT)
-    others = sorted({printed(w, 2) for i, w in enumerate(WEIGHTS) if i != FOUND})
+    others = sorted({format_number(w, 2) for i, w in enumerate(WEIGHTS) if i != FOUND})
     about = (
-        f"Two layers read {spelled}. In layer 0 every position notes the symbol before it, and "
-        f"keeps its own. In layer 1 the last {ASKS} asks who has {ASKS} before itself. The {NEXT} "
-        f"has: its weight is {printed(WEIGHTS[FOUND], 2)}, that of each other position "
-        f"{listed(others)}. So the next symbol is {NEXT}."
+        f"Two layers read {spelled}. In layer 0 every position stores the symbol before it, and "
+        f"its own. In layer 1 the query of the last {ASKS} fits positions with {ASKS} before them. "
+        f"The {NEXT} has it: its weight is {format_number(WEIGHTS[FOUND], 2)}, that of each other "
+        f"position {join(others)}. So the next symbol is {NEXT}."
     )
     title = "Two layers find what comes next in a text that repeats"
     return svg("heads-that-copy", (WIDTH, 306), title, about, body)

@@ -1,4 +1,4 @@
-"""Draw the book's still pictures into img/, the same bytes every time.
+"""Draw the book's pictures into img/, with the same bytes every time.
 
 Results are computed, not typed: the weights from the scores, the output from
 the weights and the values, the valid lengths from the sentences.
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tools import ROOT
 from tools.pictures.additive import additive_score, broadcast
-from tools.pictures.arithmetic import listed, rounded, softmax
+from tools.pictures.arithmetic import join, round_numbers, softmax
 from tools.pictures.block import block
 from tools.pictures.blocks import blocks
 from tools.pictures.copying import copying
@@ -24,7 +24,7 @@ from tools.pictures.svg_shapes import (
     HATCH,
     HATCHING,
     HEIGHT,
-    KEY_COLOURS,
+    KEY_COLORS,
     PALE,
     SLATE,
     WIDTH,
@@ -45,29 +45,29 @@ SCORES = (1.6, 1.1, 0.7)
 VALUES = (8, 5, 6)
 SENTENCES = (["Hello", "world", "."], ["I", "am", "at", "home", "."])
 
-WEIGHTS = rounded(softmax(SCORES))
+WEIGHTS = round_numbers(softmax(SCORES))
 SHARES = [weight * value for weight, value in zip(WEIGHTS, VALUES, strict=True)]
 OUTPUT = sum(SHARES)
-COLOURS = KEY_COLOURS[: len(SCORES)]
+COLORS = KEY_COLORS[: len(SCORES)]
 
 
-def lane(x: float, colour: str, score: float, weight: float) -> str:
-    """Draw one key-value pair on its way through the three stages."""
+def lane(x: float, color: str, score: float, weight: float) -> str:
+    """Draw one key-value pair in the three stages."""
     middle, value = x + 22, x + 76
-    lines = path(f"M{middle:g} 174V348M{value:g} 338V348", colour)
+    lines = path(f"M{middle:g} 174V348M{value:g} 338V348", color)
     arrows = ((middle, 130, 148), (middle, 212, 230), (middle, 294, 312), (value, 130, 312))
     chips = ((102, "key"), (186, f"{score:.1f}"), (268, f"{weight:.1f}"))
     return (
         lines
-        + "".join(arrow(*place, colour) for place in arrows)
-        + "".join(chip(x, y, 44, text, colour) for y, text in chips)
-        + chip(x + 46, 102, 60, "value", colour)
-        + chip(x, 350, 106, f"{weight:.1f} × value", fade(colour, weight))
+        + "".join(arrow(*ends, color) for ends in arrows)
+        + "".join(chip(x, y, 44, text, color) for y, text in chips)
+        + chip(x + 46, 102, 60, "value", color)
+        + chip(x, 350, 106, f"{weight:.1f} × value", fade(color, weight))
     )
 
 
 def stages() -> str:
-    """Draw what happens to every pair alike, over the pairs' own lanes."""
+    """Draw the three stages, across the lanes of all pairs."""
     return (
         strip(12, 148, 376, "scoring", "query against keys → scores")
         + strip(12, 230, 376, "weighting", "softmax → attention weights")
@@ -78,10 +78,10 @@ def stages() -> str:
 
 
 def attention_layer() -> str:
-    """Draw a query's way through scoring, weighting and pooling."""
-    lanes = zip((46, 164, 282), COLOURS, SCORES, WEIGHTS, strict=True)
+    """Draw a query in scoring, weighting and pooling."""
+    lanes = zip((46, 164, 282), COLORS, SCORES, WEIGHTS, strict=True)
     widths = [276 * weight for weight in WEIGHTS]
-    output = zip(starts(114, widths), widths, COLOURS, strict=True)
+    output = zip(starts(114, widths), widths, COLORS, strict=True)
     body = (
         path("M4 52H396V392H4z")
         + chip(248, 38, 140, "attention layer", SLATE, bold=True)
@@ -92,37 +92,37 @@ def attention_layer() -> str:
         + stages()
         + arrow(217, 392, 416)
         + chip(46, 418, 66, "output")
-        + "".join(box(x, 418, width - 2, colour) for x, width, colour in output)
+        + "".join(box(x, 418, width - 2, color) for x, width, color in output)
     )
     about = (
         "A query enters an attention layer whose memory holds three key–value pairs. Scoring "
-        f"compares the query with each key and gives the scores {listed(SCORES)}; weighting turns "
-        f"them by softmax into the attention weights {listed(WEIGHTS)}; pooling adds up the "
+        f"compares the query with each key and gives the scores {join(SCORES)}; weighting turns "
+        f"them by softmax into the attention weights {join(WEIGHTS)}; pooling adds up the "
         "values, each times its weight, and the sum leaves as the output."
     )
     title = "An attention layer and its memory"
     return svg("attention-layer", (WIDTH, 448), title, about, body)
 
 
-def share(y: float, weight: float, value: float, x: float, width: float, colour: str) -> str:
-    """Draw weight × value = share, and the share's way down into the output."""
+def share(y: float, weight: float, value: float, x: float, width: float, color: str) -> str:
+    """Draw weight × value = share, and an arrow from the share to the output."""
     label = f"{weight * value:.1f}"
     return (
-        chip(2, y, 72, f"{weight:.1f}", colour)
+        chip(2, y, 72, f"{weight:.1f}", color)
         + sign("×", 86, y)
-        + chip(98, y, 68, f"{value:g}", fade(colour, weight))
+        + chip(98, y, 68, f"{value:g}", fade(color, weight))
         + sign("=", 178, y)
-        + chip(x, y, width - 2, label, colour)
-        + arrow(x + width / 2 - 1, y + HEIGHT, 170, colour)
-        + chip(x, 172, width - 2, label, colour)
+        + chip(x, y, width - 2, label, color)
+        + arrow(x + width / 2 - 1, y + HEIGHT, 170, color)
+        + chip(x, 172, width - 2, label, color)
     )
 
 
 def weighted_sum() -> str:
     """Draw the output as a bar built from each key's weight times its value."""
     widths = [210 * part / OUTPUT for part in SHARES]
-    places = starts(190, widths)
-    keys = zip((42, 78, 114), WEIGHTS, VALUES, places, widths, COLOURS, strict=True)
+    lefts = starts(190, widths)
+    keys = zip((42, 78, 114), WEIGHTS, VALUES, lefts, widths, COLORS, strict=True)
     body = (
         chip(2, 2, 72, "weights")
         + chip(98, 2, 68, "values")
@@ -134,7 +134,7 @@ def weighted_sum() -> str:
     )
     products = [f"{weight:.1f} × {value}" for weight, value in zip(WEIGHTS, VALUES, strict=True)]
     about = (
-        f"Three attention weights times their values, {listed(products)}, give {listed(SHARES)}. "
+        f"Three attention weights times their values, {join(products)}, give {join(SHARES)}. "
         f"Drawn as bars in the keys' colours, these join end to end into the output {OUTPUT:.1f}."
     )
     title = "The output is a weighted sum of the values"
@@ -142,15 +142,15 @@ def weighted_sum() -> str:
 
 
 def cells(y: float, tokens: Sequence[str], length: int = 0) -> str:
-    """Draw a sentence, a box per token, hatched where it is padded to `length`."""
-    real = "".join(chip(2 + 60 * i, y, 57, t, KEY_COLOURS[0]) for i, t in enumerate(tokens))
+    """Draw a sentence, one box for each token; padding up to `length` is hatched."""
+    real = "".join(chip(2 + 60 * i, y, 57, t, KEY_COLORS[0]) for i, t in enumerate(tokens))
     return real + "".join(
         chip(2 + 60 * i, y, 57, "<pad>", HATCH) for i in range(len(tokens), length)
     )
 
 
-def counted(y: float, count: int) -> str:
-    """Draw a bracket under `count` tokens and the valid length it stands for."""
+def token_count(y: float, count: int) -> str:
+    """Draw a bracket under `count` tokens, and the valid length."""
     end = 60 * count - 1
     bracket = path(f"M3 {y + 34}v13H{end - 1}v-13")
     label = chip(end / 2 - 58, y + 33, 118, f"{count} real tokens")
@@ -164,10 +164,10 @@ def padding() -> str:
     body += chip(2, 132, 297, "one batch, padded") + chip(309, 132, 89, "valid_lens")
     for row, tokens in enumerate(SENTENCES):
         body += cells(38 + 34 * row, tokens) + cells(168 + 72 * row, tokens, max(lengths))
-        body += counted(168 + 72 * row, len(tokens))
+        body += token_count(168 + 72 * row, len(tokens))
     sentences = [f"“{' '.join(tokens)}”" for tokens in SENTENCES]
     about = (
-        f"The sentences {listed(sentences)} become the rows of one batch: hatched <pad> tokens, "
+        f"The sentences {join(sentences)} become the rows of one batch: hatched <pad> tokens, "
         f"{max(lengths) - min(lengths)} of them, fill the shorter row. Beside each row valid_lens "
         f"counts its real tokens: {' and '.join(map(str, lengths))}."
     )
@@ -175,7 +175,7 @@ def padding() -> str:
     return svg("padding", (WIDTH, 304), title, about, body)
 
 
-def wedge(start: float, width: float, inner: float, colour: str) -> str:
+def wedge(start: float, width: float, inner: float, color: str) -> str:
     """Draw a piece of a ring around the query; angles in degrees from straight up."""
     a, b, outer = math.radians(start), math.radians(start + width), 50
     p, q, r, s = (
@@ -183,15 +183,15 @@ def wedge(start: float, width: float, inner: float, colour: str) -> str:
         for radius, angle in ((inner, a), (outer, a), (outer, b), (inner, b))
     )
     edge = f"M{p}L{q}A{outer} {outer} 0 0 1 {r}L{s}A{inner:g} {inner:g} 0 0 0 {p}z"
-    return f'<path d="{edge}" fill="{colour}"/>\n'
+    return f'<path d="{edge}" fill="{color}"/>\n'
 
 
 def mark(name: str, gap: float, inner: float, dot: float) -> str:
     """Draw one query that spreads its attention over three keys, by weight."""
     widths = [(90 - 2 * gap) * weight for weight in WEIGHTS]
     begins = starts(0, [width + gap for width in widths])
-    keys = zip(begins, widths, COLOURS, strict=True)
-    wedges = "".join(wedge(start, width, inner, colour) for start, width, colour in keys)
+    keys = zip(begins, widths, COLORS, strict=True)
+    wedges = "".join(wedge(start, width, inner, color) for start, width, color in keys)
     query = f'<circle cx="12" cy="52" r="{dot:g}" fill="{SLATE}"/>\n'
     about = (
         "A dot, the query, spreads its attention over three keys: a fan of a wide blue wedge, "

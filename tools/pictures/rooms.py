@@ -1,7 +1,7 @@
-"""The map of the package: its rooms, what each is for, and which of them imports which.
+"""The map of the package: its rooms, the purpose of each, and their imports.
 
-Rooms and arrows come from the imports. Of two ways the shorter is left out: what a room imports
-by way of another room has no arrow of its own. Nor has `checks`, which nearly every room imports.
+Rooms and arrows come from the imports. An import that another room already implies has no arrow,
+and neither has `checks`, which nearly every room imports.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from functools import cache
 
 import grimp
 
-from tools.pictures.arithmetic import listed
+from tools.pictures.arithmetic import join
 from tools.pictures.svg_shapes import HEIGHT, SLATE, path, strip, svg
 
-# From the imports come the order and the arrows; what a room is for is said here, in six words.
+# The order and the arrows come from the imports; here is the purpose of each room in six words.
 ROOMS = {
     "figures": "live figures, in Python and JavaScript",
     "practice": "tasks, known bugs and the judge",
@@ -36,40 +36,41 @@ ROOMS = {
 }
 OF_ALL = "checks"
 LEFT, ROW, WIDTH = 112, 36, 610
-LANE = 14  # between two lines beside the rooms
+LANE = 14  # between two lines next to the rooms
 
 
 def room_of(module: str) -> str:
-    """Give the room of a module by its dotted name; "" is the package itself."""
+    """The room of a module by its dotted name; "" is the package itself."""
     return module.removeprefix("attnbook").removeprefix(".").partition(".")[0]
 
 
 @cache
 def imports() -> dict[str, set[str]]:
-    """Give for each room those that it imports; through the package itself, all that this has."""
+    """The imports of each room; an import of the package counts as all its imports."""
     graph = grimp.build_graph("attnbook", cache_dir=None, exclude_type_checking_imports=True)
-    found: dict[str, set[str]] = {}
+    by_room: dict[str, set[str]] = {}
     for module in graph.modules:
         others = {room_of(other) for other in graph.find_modules_directly_imported_by(module)}
-        found.setdefault(room_of(module), set()).update(others - {room_of(module)})
-    package = found.pop("", set())
-    del found["_version"]
-    if found.keys() != ROOMS.keys():
-        raise ValueError(f"ROOMS must name each room once; the package has {sorted(found)}")
+        by_room.setdefault(room_of(module), set()).update(others - {room_of(module)})
+    package = by_room.pop("", set())
+    for name in ("_version", "renamed"):  # a number, and old names that warn
+        del by_room[name]
+    if by_room.keys() != ROOMS.keys():
+        raise ValueError(f"ROOMS must name each room once; the package has {sorted(by_room)}")
     names = ROOMS.keys() - {OF_ALL}
     return {
         room: (others | (package if "" in others else set())) & names
-        for room, others in found.items()
+        for room, others in by_room.items()
     }
 
 
 def below(room: str) -> set[str]:
-    """Give all that a room needs, at whatever remove."""
+    """All rooms that a room imports, directly or indirectly."""
     return imports()[room].union(*(below(other) for other in imports()[room]))
 
 
 def arrows() -> list[tuple[str, str]]:
-    """Give the imports that no other way replaces."""
+    """The imports that no other imports imply."""
     return [
         (room, other)
         for room in ROOMS
@@ -79,18 +80,18 @@ def arrows() -> list[tuple[str, str]]:
 
 
 def depth(room: str) -> int:
-    """Count the rooms on the longest way down to this one."""
+    """The number of rooms on the longest path down to this one."""
     above = [depth(other) for other in ROOMS if room in imports()[other]]
     return 1 + max(above) if above else 0
 
 
 def order() -> list[str]:
-    """Give the rooms from the top down, each above all that it imports."""
+    """The rooms from the top down, each above its imports."""
     return [*sorted(ROOMS.keys() - {OF_ALL}, key=lambda r: (depth(r), [*ROOMS].index(r))), OF_ALL]
 
 
 def line(start: float, end: float, lane: int) -> str:
-    """Draw an arrow from one room down to another, so many lanes to the left of both."""
+    """Draw an arrow from one room down to another, `lane` lanes to the left of both."""
     x = LEFT - 12 - LANE * lane
     steps = path(f"M{LEFT - 2} {start:g}H{x:g}V{end:g}H{LEFT - 10}")
     head = f'<path d="M{LEFT - 11:g} {end - 6:g}v12l9-6z" fill="{SLATE}"/>\n'
@@ -99,24 +100,22 @@ def line(start: float, end: float, lane: int) -> str:
 
 def rooms() -> str:
     """Draw the map."""
-    places = {room: 2 + ROW * i for i, room in enumerate(order())}
-    body = "".join(
-        strip(LEFT, y, WIDTH - LEFT - 2, room, ROOMS[room]) for room, y in places.items()
-    )
-    taken: list[list[tuple[float, float]]] = []
-    for room, other in sorted(arrows(), key=lambda arrow: places[arrow[1]] - places[arrow[0]]):
-        start, end = places[room] + 0.7 * HEIGHT, places[other] + 0.3 * HEIGHT
+    tops = {room: 2 + ROW * i for i, room in enumerate(order())}
+    body = "".join(strip(LEFT, y, WIDTH - LEFT - 2, room, ROOMS[room]) for room, y in tops.items())
+    occupied: list[list[tuple[float, float]]] = []
+    for room, other in sorted(arrows(), key=lambda arrow: tops[arrow[1]] - tops[arrow[0]]):
+        start, end = tops[room] + 0.7 * HEIGHT, tops[other] + 0.3 * HEIGHT
         lane = next(
-            (n for n, spans in enumerate(taken) if all(b < start or a > end for a, b in spans)),
-            len(taken),
+            (n for n, spans in enumerate(occupied) if all(b < start or a > end for a, b in spans)),
+            len(occupied),
         )
-        taken += [[]] if lane == len(taken) else []
-        taken[lane].append((start, end))
+        occupied += [[]] if lane == len(occupied) else []
+        occupied[lane].append((start, end))
         body += line(start, end, lane)
     ways = [f"{room} → {other}" for room, other in arrows()]
     about = (
         f"The rooms of attnbook from the top down, each above all that it imports: "
-        f"{listed([f'{room}, {ROOMS[room]}' for room in order()])}. Arrows: {listed(ways)}."
+        f"{join([f'{room}, {ROOMS[room]}' for room in order()])}. Arrows: {join(ways)}."
     )
-    size = (WIDTH, ROW * len(places))
+    size = (WIDTH, ROW * len(tops))
     return svg("rooms", size, "The rooms of the package attnbook", about, body)

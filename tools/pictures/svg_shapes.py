@@ -1,7 +1,7 @@
-"""The brushes of diagrams.py: boxes with text, lines and arrows, as lines of SVG.
+"""Shapes of the pictures: boxes with text, lines and arrows, as lines of SVG.
 
-Text always sits in a filled box and lines are mid-tones, so one file reads well
-on a white page and on a near-black one.
+Text is always in a filled box and lines are mid-tones, so the same file is readable
+on a white page and on a dark one.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from xml.sax.saxutils import escape
 
 # Okabe and Ito's blue, vermilion, bluish green and reddish purple, all but the first
-# darkened until white text reads on them. One colour per key, in every picture.
-KEY_COLOURS = ("#0072b2", "#c24e00", "#008563", "#a64888")
+# darkened until white text is readable on them. One colour for each key, in every picture.
+KEY_COLORS = ("#0072b2", "#c24e00", "#008563", "#a64888")
 SLATE, PALE, INK, WHITE = "#66717f", "#dde2e9", "#14181e", "#ffffff"
-QUERY_COLOURS = (SLATE, "#8d95a0")  # where queries are told apart
-DARK = {*KEY_COLOURS, SLATE}  # fills that carry white text
+QUERY_COLORS = (SLATE, "#8d95a0")  # where queries must be distinguished
+DARK = {*KEY_COLORS, SLATE}  # fills with white text
 HATCH = "url(#hatch)"  # the fill of padding, where HATCHING is in the picture
 HATCHING = (
     '<defs>\n<pattern id="hatch" width="7" height="7" patternUnits="userSpaceOnUse" '
@@ -27,21 +27,21 @@ FONT_SIZE = 15
 HEIGHT = 28  # of every box that holds text
 
 
-def fade(colour: str, strength: float) -> str:
+def fade(color: str, strength: float) -> str:
     """Mix `strength` (0 to 1) of the colour "#rrggbb" into white."""
-    channels = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    channels = (int(color[i : i + 2], 16) for i in (1, 3, 5))
     return "#" + "".join(f"{round(255 + (c - 255) * strength):02x}" for c in channels)
 
 
 def box(x: float, y: float, width: float, fill: str) -> str:
-    """Draw a rounded box, as high as a line of text needs."""
+    """Draw a rounded box for one line of text."""
     return f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{HEIGHT}" rx="4" fill="{fill}"/>\n'
 
 
 def words(x: float, y: float, text: str, fill: str, style: str = "") -> str:
-    """Write on a box whose top is at y, in the ink that its fill asks for."""
-    place = f'x="{x:g}" y="{y + HEIGHT / 2 + 5:g}" fill="{WHITE if fill in DARK else INK}"'
-    return f"<text {place}{style}>{escape(text)}</text>\n"
+    """Write on a box whose top is at y, in a colour that is readable on its fill."""
+    attributes = f'x="{x:g}" y="{y + HEIGHT / 2 + 5:g}" fill="{WHITE if fill in DARK else INK}"'
+    return f"<text {attributes}{style}>{escape(text)}</text>\n"
 
 
 def chip(x: float, y: float, width: float, text: str, fill: str = PALE, bold: bool = False) -> str:
@@ -52,26 +52,26 @@ def chip(x: float, y: float, width: float, text: str, fill: str = PALE, bold: bo
 
 
 def strip(x: float, y: float, width: float, name: str, text: str, fill: str = SLATE) -> str:
-    """Draw a box that names something in bold and says what it is."""
+    """Draw a box with a bold name and a description."""
     bold = words(x + 12, y, name, fill, ' font-weight="700" text-anchor="start"')
     plain = words(x + 112, y, text, fill, ' text-anchor="start"')
     return f"<g>\n{box(x, y, width, fill)}{bold}{plain}</g>\n"
 
 
-def bar(x: float, y: float, width: float, colour: str) -> str:
-    """Draw a wordless cell of a vector."""
-    return f'<path d="M{x:g} {y:g}h{width:g}v18h-{width:g}z" fill="{colour}"/>\n'
+def bar(x: float, y: float, width: float, color: str) -> str:
+    """Draw a cell of a vector without text."""
+    return f'<path d="M{x:g} {y:g}h{width:g}v18h-{width:g}z" fill="{color}"/>\n'
 
 
-def path(steps: str, colour: str = SLATE) -> str:
+def path(steps: str, color: str = SLATE) -> str:
     """Draw lines, given in SVG's path language."""
-    return f'<path d="{steps}" fill="none" stroke="{colour}" stroke-width="2.5"/>\n'
+    return f'<path d="{steps}" fill="none" stroke="{color}" stroke-width="2.5"/>\n'
 
 
-def arrow(x: float, y1: float, y2: float, colour: str = SLATE) -> str:
+def arrow(x: float, y1: float, y2: float, color: str = SLATE) -> str:
     """Draw an arrow down from y1 whose tip touches y2."""
-    head = f'<path d="M{x - 6:g} {y2 - 9:g}h12l-6 9z" fill="{colour}"/>\n'
-    return path(f"M{x:g} {y1:g}V{y2 - 8:g}", colour) + head
+    head = f'<path d="M{x - 6:g} {y2 - 9:g}h12l-6 9z" fill="{color}"/>\n'
+    return path(f"M{x:g} {y1:g}V{y2 - 8:g}", color) + head
 
 
 def sign(kind: str, x: float, y: float) -> str:
@@ -86,12 +86,12 @@ def starts(x: float, widths: Sequence[float]) -> list[float]:
 
 
 def svg(name: str, size: tuple[int, int], title: str, description: str, body: str) -> str:
-    """Wrap a drawing, with what a screen reader says of it."""
+    """Make the file of a drawing, with a title and a description for screen readers."""
     width, height = size
-    shown = 1.25 if width == WIDTH else 1  # the natural size, in a column that has room
+    scale = 1.25 if width == WIDTH else 1  # the natural size in a wide column
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
-        f'width="{width * shown:g}" height="{height * shown:g}" role="img" '
+        f'width="{width * scale:g}" height="{height * scale:g}" role="img" '
         f'aria-labelledby="{name}-title {name}-desc" '
         f'font-family="system-ui, sans-serif" font-size="{FONT_SIZE}" text-anchor="middle">\n'
         f'<title id="{name}-title">{escape(title)}</title>\n'

@@ -1,18 +1,18 @@
-"""The still picture of a translator: what one step asks, where it looks, and what it writes."""
+"""The picture of a translator: the query of one step, its attention weights, and its output."""
 
 from __future__ import annotations
 
 from functools import cache
 
 from attnbook.models.translator.checkpoints import book_model
-from tools.pictures.arithmetic import listed, printed
+from tools.pictures.arithmetic import format_number, join
 from tools.pictures.blocks import label, pointer
 from tools.pictures.heads import cells
 from tools.pictures.svg_shapes import (
     HEIGHT,
-    KEY_COLOURS,
+    KEY_COLORS,
     PALE,
-    QUERY_COLOURS,
+    QUERY_COLORS,
     SLATE,
     WIDTH,
     arrow,
@@ -24,9 +24,9 @@ from tools.pictures.svg_shapes import (
 )
 
 MODEL, TEXT, STEP = "convolutional", "9. März 1987", 6
-MONTH = "März"  # what this step asks for; its letters are the keys that have colours
+MONTH = "März"  # this step attends to it; its letters are the keys with colours
 FIRST = TEXT.index(MONTH)
-ASKED = range(FIRST, FIRST + len(MONTH))
+MONTH_LETTERS = range(FIRST, FIRST + len(MONTH))
 
 COLUMN, LEFT = 28, 62  # from one character to the next, and where the first one begins
 CELL = COLUMN - 2  # the width of a character
@@ -35,16 +35,16 @@ RIGHT = LEFT + COLUMN * len(TEXT) - 2
 OWN = 29  # the middle of the decoder's own lane, left of the characters
 SIZE = 3  # how many of a state's many numbers are drawn
 TALL = 150  # the height of the weight 1
-OTHER = QUERY_COLOURS[1]
-COLOURS = [KEY_COLOURS[i - FIRST] if i in ASKED else OTHER for i in range(len(TEXT))]
+OTHER = QUERY_COLORS[1]
+COLORS = [KEY_COLORS[i - FIRST] if i in MONTH_LETTERS else OTHER for i in range(len(TEXT))]
 
 
 @cache
-def looked() -> tuple[str, list[float]]:
-    """Return what the model writes, and its attention weights at the step that is drawn."""
-    found = book_model(MODEL).double().translate([TEXT])[0]
-    assert found.weights is not None, f"{MODEL} must attend"  # noqa: S101 - for the type checker
-    return found.output, [round(weight, 4) for weight in found.weights[STEP].tolist()]
+def run_step() -> tuple[str, list[float]]:
+    """Return the model's output, and its attention weights at the step of the picture."""
+    translation = book_model(MODEL).double().translate([TEXT])[0]
+    assert translation.weights is not None, f"{MODEL} must attend"  # noqa: S101 - for the type checker
+    return translation.output, [round(weight, 4) for weight in translation.weights[STEP].tolist()]
 
 
 def across(first: int, last: int) -> tuple[float, float]:
@@ -53,45 +53,45 @@ def across(first: int, last: int) -> tuple[float, float]:
 
 
 def chip_across(first: int, last: int, y: float, text: str) -> str:
-    """Name something, in a box that is as wide as some columns."""
+    """Draw a box with a text, as wide as some columns."""
     x, width = across(first, last)
     return chip(x, y, width, text)
 
 
-def row(y: float, text: str, first: int, colours: list[str]) -> str:
+def row(y: float, text: str, first: int, colors: list[str]) -> str:
     """Draw a character in each column from `first` on."""
-    places = zip(starts(LEFT + COLUMN * first, [COLUMN] * len(text)), text, colours, strict=True)
+    chips = zip(starts(LEFT + COLUMN * first, [COLUMN] * len(text)), text, colors, strict=True)
     return "".join(
-        chip(x, y, CELL, "␣" if character == " " else character, colour)
-        for x, character, colour in places
+        chip(x, y, CELL, "␣" if character == " " else character, color)
+        for x, character, color in chips
     )
 
 
 def stage(y: float, x: float, name: str) -> str:
-    """Draw something that is done to all that comes from above."""
+    """Draw an operation on all inputs from above."""
     return chip(x, y, RIGHT - x, name, SLATE, bold=True)
 
 
 def ways(y1: float, y2: float) -> str:
     """Draw the way of every character and its state."""
-    return "".join(arrow(x, y1, y2, c) for x, c in zip(MIDDLES, COLOURS, strict=True))
+    return "".join(arrow(x, y1, y2, c) for x, c in zip(MIDDLES, COLORS, strict=True))
 
 
 def reading() -> str:
     """Draw how the encoder makes a state of every character."""
-    states = zip(MIDDLES, COLOURS, strict=True)
+    states = zip(MIDDLES, COLORS, strict=True)
     return (
-        row(2, TEXT, 0, COLOURS)
+        row(2, TEXT, 0, COLORS)
         + ways(2 + HEIGHT, 46)
         + stage(46, LEFT, "encoder")
         + ways(46 + HEIGHT, 90)
         + chip(LEFT, 90, RIGHT - LEFT, "states: keys and values")
-        + "".join(cells(x - 12, 121, SIZE, 8, colour) for x, colour in states)
+        + "".join(cells(x - 12, 121, SIZE, 8, color) for x, color in states)
     )
 
 
 def asking() -> str:
-    """Draw the decoder's state on its way: to the encoder's as a query, and to the decoder."""
+    """Draw the decoder's state: as the query of the attention, and as input of the decoder."""
     return (
         label(2, 70, 54, ("state:", "query"))
         + cells(OWN - 24, 121, SIZE, 16, SLATE)
@@ -103,34 +103,34 @@ def asking() -> str:
 
 
 def on_month(weights: list[float]) -> str:
-    """Return how much of the attention the month gets."""
-    return printed(sum(weights[i] for i in ASKED), 2)
+    """Return the weight of the month."""
+    return format_number(sum(weights[i] for i in MONTH_LETTERS), 2)
 
 
 def weighing(weights: list[float]) -> str:
     """Draw the weights as bars over their characters."""
     bars = ""
-    for x, weight, colour in zip(MIDDLES, weights, COLOURS, strict=True):
+    for x, weight, color in zip(MIDDLES, weights, COLORS, strict=True):
         steps = f"M{x - 11:g} 260v-{TALL * weight:.2f}h22V260z"
-        bars += f'<path d="{steps}" fill="{colour}"/>\n'
+        bars += f'<path d="{steps}" fill="{color}"/>\n'
     return (
         chip_across(0, 2, 194, "weights")
         + bars
         + chip_across(7, 11, 194, f"{on_month(weights)} on {MONTH}")
         + path(f"M{LEFT:g} 261H{RIGHT:g}")
-        + row(264, TEXT, 0, COLOURS)
+        + row(264, TEXT, 0, COLORS)
     )
 
 
 def pooled(x: float, y: float, width: float, weights: list[float]) -> str:
     """Draw a number of the context: the keys' numbers, each as wide as its weight."""
     widths = [width * weight for weight in weights]
-    pieces = zip(starts(x, widths), widths, COLOURS, strict=True)
-    return "".join(bar(at, y, piece, colour) for at, piece, colour in pieces if piece)
+    pieces = zip(starts(x, widths), widths, COLORS, strict=True)
+    return "".join(bar(at, y, piece, color) for at, piece, color in pieces if piece)
 
 
 def pooling(weights: list[float]) -> str:
-    """Draw the context, on its way from the values to the decoder."""
+    """Draw the context between the values and the decoder."""
     (x, width), end = across(3, len(TEXT) - 2), MIDDLES[-1]
     numbers = starts(x, [width / SIZE] * SIZE)
     return (
@@ -143,8 +143,8 @@ def pooling(weights: list[float]) -> str:
 
 
 def writing(output: str) -> str:
-    """Draw what goes into the decoder beside state and context, and what comes out of it."""
-    first = len(TEXT) - 1 - STEP  # so that the next character stands in the last column
+    """Draw the other inputs of the decoder, and its outputs."""
+    first = len(TEXT) - 1 - STEP  # so that the next character is in the last column
     return (
         chip_across(0, first - 1, 350, "written so far")
         + row(350, output[:STEP], first, [PALE] * (STEP - 1) + [SLATE])
@@ -159,14 +159,14 @@ def writing(output: str) -> str:
     )
 
 
-def told(output: str, weights: list[float]) -> str:
-    """Say what there is to be seen."""
+def describe(output: str, weights: list[float]) -> str:
+    """Return the description of the picture."""
     spelled = " ".join(TEXT.replace(" ", "␣"))
-    each = listed([f"{TEXT[i]} {printed(weights[i], 2)}" for i in ASKED])
+    each = join([f"{TEXT[i]} {format_number(weights[i], 2)}" for i in MONTH_LETTERS])
     return (
         f"An encoder reads “{TEXT}”, the characters {spelled}, and leaves a state for each: the "
         f"keys and values. The decoder has written {' '.join(output[:STEP])} and asks them with "
-        "its own state, the query, for what comes next. The attention weights stand as bars over "
+        "its own state, the query, for what comes next. The attention weights are bars over "
         f"the characters: {each}, together {on_month(weights)} on {MONTH}, and next to nothing on "
         "the others. By these weights the states are pooled into the context. From the context, "
         f"its state and the {output[STEP - 1]} written last, the decoder makes its next state and "
@@ -176,7 +176,7 @@ def told(output: str, weights: list[float]) -> str:
 
 def translator() -> str:
     """Draw one step of a trained translator, from the text to the character it writes."""
-    output, weights = looked()
+    output, weights = run_step()
     body = reading() + asking() + weighing(weights) + pooling(weights) + writing(output)
     title = "One step of a translator with attention"
-    return svg("translator", (WIDTH, 472), title, told(output, weights), body)
+    return svg("translator", (WIDTH, 472), title, describe(output, weights), body)

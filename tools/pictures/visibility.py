@@ -1,14 +1,14 @@
-"""The still picture of who sees whom: all keys, a length, or nothing after oneself."""
+"""The picture of masks: which keys each query may attend to."""
 
 from __future__ import annotations
 
-from tools.pictures.arithmetic import listed
+from tools.pictures.arithmetic import join
 from tools.pictures.blocks import label
 from tools.pictures.svg_shapes import (
     HATCH,
     HATCHING,
     HEIGHT,
-    KEY_COLOURS,
+    KEY_COLORS,
     SLATE,
     WIDTH,
     chip,
@@ -22,16 +22,18 @@ LENGTH = 3
 NAMES = 64  # the width of the queries' names
 GRIDS = (70, 182, 294)  # where each grid begins
 COLUMN, ROW, TOP = 21, 30, 86  # from one cell to the next, and where the first row begins
-GAP = 2  # what of the page shows between two cells
-SEEN = KEY_COLOURS[0]  # as real tokens are, in the picture of padding
+GAP = 2  # the page is visible between two cells
+VISIBLE = KEY_COLORS[0]  # as real tokens in the picture of padding
 
 Mask = list[list[bool]]
 
 
 def visible(length: int = len(TOKENS), causal: bool = False) -> Mask:
-    """Say for each query (rows) which keys it sees (columns)."""
-    places = range(len(TOKENS))
-    return [[key < length and (key <= query or not causal) for key in places] for query in places]
+    """For each query (rows), which keys it may attend to (columns)."""
+    positions = range(len(TOKENS))
+    return [
+        [key < length and (key <= query or not causal) for key in positions] for query in positions
+    ]
 
 
 PANELS = (
@@ -42,49 +44,49 @@ PANELS = (
 
 
 def tiles(x: float, mask: Mask, seen: bool) -> str:
-    """Return the steps around the cells of a grid that are seen, or that are hidden."""
-    inset = 0 if seen else 0.75  # with its line a hidden cell is as large as a seen one
+    """Return the steps around the visible or the hidden cells of a grid."""
+    inset = 0 if seen else 0.75  # with its line a hidden cell is as large as a visible one
     width, height = COLUMN - GAP - 2 * inset, HEIGHT - 2 * inset
     steps = ""
     for query, row in enumerate(mask):
-        for key, shown in enumerate(row):
-            if shown == seen:
+        for key, is_visible in enumerate(row):
+            if is_visible == seen:
                 corner = f"M{x + COLUMN * key + inset:g} {TOP + ROW * query + inset:g}"
                 steps += f"{corner}h{width:g}v{height:g}h-{width:g}z"
     return steps
 
 
 def grid(x: float, name: tuple[str, str], mask: Mask) -> str:
-    """Draw who sees whom: a row per query, a column per key, hatched where it is hidden."""
+    """Draw a mask: a row for each query, a column for each key, hidden keys hatched."""
     count = len(TOKENS)
     numbers = zip(starts(x, [COLUMN] * count), range(count), strict=True)
     hidden = tiles(x, mask, seen=False)
     body = label(x, 2, COLUMN * count - GAP, name)
     body += "".join(chip(at, 54, COLUMN - GAP, str(key)) for at, key in numbers)
-    body += f'<path d="{tiles(x, mask, seen=True)}" fill="{SEEN}"/>\n'
+    body += f'<path d="{tiles(x, mask, seen=True)}" fill="{VISIBLE}"/>\n'
     line = f'stroke="{SLATE}" stroke-width="1.5"'
     return body + (f'<path d="{hidden}" fill="{HATCH}" {line}/>\n' if hidden else "")
 
 
 def seeing() -> str:
-    """Draw who sees whom when all are seen, with padding, and in causal attention."""
-    places = enumerate(starts(TOP, [ROW] * len(TOKENS)))
+    """Draw the masks without padding, with padding, and of causal attention."""
+    rows = enumerate(starts(TOP, [ROW] * len(TOKENS)))
     bottom, width = TOP + ROW * len(TOKENS) + 8, COLUMN * len(TOKENS) - GAP
     body = (
         HATCHING
         + label(2, 34, NAMES, ("key →", "query ↓"))
-        + "".join(chip(2, y, NAMES, f"{i} {TOKENS[i]}") for i, y in places)
+        + "".join(chip(2, y, NAMES, f"{i} {TOKENS[i]}") for i, y in rows)
         + "".join(grid(x, *panel) for x, panel in zip(GRIDS, PANELS, strict=True))
-        + chip(GRIDS[0], bottom, width, "seen", SEEN)
+        + chip(GRIDS[0], bottom, width, "seen", VISIBLE)
         + chip(GRIDS[1], bottom, width, "hidden", HATCH)
     )
-    padding = [str(place) for place in range(LENGTH, len(TOKENS))]
-    tokens = listed([f"{place} {token}" for place, token in enumerate(TOKENS)])
+    padding = [str(key) for key in range(LENGTH, len(TOKENS))]
+    tokens = join([f"{i} {token}" for i, token in enumerate(TOKENS)])
     about = (
         f"Three grids of the queries {tokens} (rows) and the same tokens as keys (columns). In the "
         f"first every query sees all keys. In the second the length is {LENGTH}: keys "
-        f"{listed(padding)} are padding, hidden from every query. In the third, causal attention, "
-        "each query sees the keys up to its own place; the later ones are hidden."
+        f"{join(padding)} are padding, hidden from every query. In the third, causal attention, "
+        "each query sees the keys up to its own position; the later ones are hidden."
     )
     title = "Who sees whom: everyone, without padding, without the future"
     return svg("seeing", (WIDTH, bottom + HEIGHT + 2), title, about, body)

@@ -1,4 +1,4 @@
-"""What is made of Lighthouse's reports; no score is asserted."""
+"""The table of Lighthouse's reports; no score is asserted."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tools.bench import lighthouse
-from tools.bench.lighthouse import CATEGORIES, TIMES, judge, middle, table
+from tools.bench.lighthouse import CATEGORIES, TIMES, median_of, run_lighthouse, table
 
 REPORT = {
     "categories": {name: {"score": 0.5 + i / 10} for i, name in enumerate(CATEGORIES)},
@@ -18,7 +18,7 @@ REPORT = {
 
 @pytest.fixture
 def program(tmp_path):
-    """A function that makes a program which prints this in Lighthouse's place."""
+    """A function that writes a program which prints this text instead of Lighthouse."""
 
     def write(text: str) -> object:
         path = tmp_path / "lighthouse.mjs"
@@ -29,7 +29,7 @@ def program(tmp_path):
 
 
 def test_a_report_becomes_four_scores_and_its_times(program):
-    found = judge(program(json.dumps(REPORT)), "chrome", "http://127.0.0.1/")
+    found = run_lighthouse(program(json.dumps(REPORT)), "chrome", "http://127.0.0.1/")
     assert [round(found[name]) for name in CATEGORIES] == [50, 60, 70, 80]
     assert [found[name] for name in TIMES.values()] == [0, 10, 20, 30]
 
@@ -45,36 +45,36 @@ def test_a_report_becomes_four_scores_and_its_times(program):
 )
 def test_a_run_without_scores_is_no_result(program, text):
     with pytest.raises(RuntimeError, match=r"^Lighthouse gives no scores for http://x/: "):
-        judge(program(text), "chrome", "http://x/")
+        run_lighthouse(program(text), "chrome", "http://x/")
 
 
-def test_the_middle_of_each_score_counts():
-    assert middle([{"seo": 90, "ms": 3.0}, {"seo": 100, "ms": 1.0}, {"seo": 80, "ms": 2.0}]) == {
+def test_the_median_of_each_score_counts():
+    assert median_of([{"seo": 90, "ms": 3.0}, {"seo": 100, "ms": 1.0}, {"seo": 80, "ms": 2.0}]) == {
         "seo": 90,
         "ms": 2.0,
     }
 
 
 @pytest.mark.usefixtures("site")
-def test_every_page_is_judged_in_each_round_and_the_search_too(monkeypatch):
-    asked = []
+def test_every_page_and_the_search_are_measured_in_each_round(monkeypatch):
+    requested = []
 
     def fake(_program, _chrome, address):
-        asked.append(address.partition("/chapters/")[2] or address.rpartition("/")[2])
+        requested.append(address.partition("/chapters/")[2] or address.rpartition("/")[2])
         return dict.fromkeys([*CATEGORIES, *TIMES.values()], 100.0)
 
     monkeypatch.setattr(lighthouse, "require_book", lambda: None)
     monkeypatch.setattr(lighthouse, "fetch", lambda: "program")
-    monkeypatch.setattr(lighthouse, "judge", fake)
-    # In a thread of its own, because a browser of other tests may run a loop in this one.
+    monkeypatch.setattr(lighthouse, "run_lighthouse", fake)
+    # In a new thread, because a browser of other tests may run a loop in this one.
     with ThreadPoolExecutor(1) as pool:
         row = pool.submit(lighthouse.lighthouse_row, lambda _: None).result()
-    assert asked[: len(asked) // 3] * 3 == asked
-    assert {"welcome.html", "search.html"} <= {*asked}
+    assert requested[: len(requested) // 3] * 3 == requested
+    assert {"welcome.html", "search.html"} <= {*requested}
     assert {"welcome", "search"} <= row["scores"].keys()
 
 
-def test_a_score_below_what_is_wanted_bears_a_star():
+def test_a_score_below_its_target_has_a_star():
     good = {"performance": 95, "accessibility": 100, "best-practices": 100, "seo": 100}
     times = dict.fromkeys(TIMES.values(), 1234.5)
     scores = {"good": good | times, "bad": good | times | {"performance": 94.4, "seo": 99}}

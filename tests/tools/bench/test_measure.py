@@ -1,4 +1,4 @@
-"""Of `make bench`: its command line, where rows are kept, and what grows. No time is asserted."""
+"""`make bench`: its command line, its stored rows, and exponents. No time is asserted."""
 
 import json
 import subprocess
@@ -11,7 +11,7 @@ import torch
 
 from tools import ROOT
 from tools.bench import interaction, layers, measure, plot, results
-from tools.bench.layers import CASES, KEEPING, exponent, exponents
+from tools.bench.layers import CASES, KEEP_MEMORY, exponent, exponents
 
 RACED = {"times as fast": [2.0, 3.0, 4.0], "seconds": 0.00123456, "bytes": 3 * 2**20}
 
@@ -38,17 +38,17 @@ LAYER_ROW = {
 
 
 @pytest.fixture
-def kept(tmp_path, monkeypatch):
-    """Results in a folder of this test; the tools write nowhere else."""
+def results_file(tmp_path, monkeypatch):
+    """The file of results, in a folder of this test; the tools write nowhere else."""
     path = tmp_path / "_build" / "bench.json"
     monkeypatch.setattr(results, "machine", lambda: {"processor": "abacus"})
-    store, stored, write_shown = measure.store, measure.stored, measure.write_shown
-    monkeypatch.setattr(measure, "shown_before", dict)
+    store, read_results, publish = measure.store, measure.read_results, measure.publish
+    monkeypatch.setattr(measure, "read_published", dict)
     monkeypatch.setattr(measure, "store", lambda name, row: store(name, row, path))
-    monkeypatch.setattr(measure, "stored", lambda: stored(path))
+    monkeypatch.setattr(measure, "read_results", lambda: read_results(path))
     monkeypatch.setattr(measure, "plot", lambda rows: plot.plot(rows, tmp_path / "bench.png"))
     monkeypatch.setattr(
-        measure, "write_shown", lambda: write_shown(tmp_path / "measured.json", stored(path))
+        measure, "publish", lambda: publish(tmp_path / "measured.json", read_results(path))
     )
     monkeypatch.setattr(measure, "ROWS", {"one": lambda _: {"ms": 1.5}, "two": lambda _: growth()})
     return path
@@ -61,76 +61,75 @@ def rows_in(path, processor="abacus"):
 # The command line
 
 
-def test_a_row_is_measured_printed_and_stored_with_its_machine(kept, capsys):
+def test_a_row_is_measured_printed_and_stored_with_its_machine(results_file, capsys):
     assert measure.main(["one"]) == 0
-    assert rows_in(kept) == {"one": {"machine": {"processor": "abacus"}, "measured": {"ms": 1.5}}}
+    assert rows_in(results_file) == {
+        "one": {"machine": {"processor": "abacus"}, "measured": {"ms": 1.5}}
+    }
     assert "one, on abacus: ms 1.50" in capsys.readouterr().out
 
 
-def test_without_a_name_every_row_is_measured_and_drawn_and_the_progress_is_shown(kept, capsys):
+def test_without_a_name_every_row_is_measured_and_drawn_and_the_progress_is_shown(
+    results_file, capsys
+):
     measure.main([])
-    assert [*rows_in(kept)] == ["one", "two"]
-    assert kept.parents[1].joinpath("bench.png").stat().st_size > 10_000
+    assert [*rows_in(results_file)] == ["one", "two"]
+    assert results_file.parents[1].joinpath("bench.png").stat().st_size > 10_000
     first, second, *_ = capsys.readouterr().err.splitlines()
     assert "0/2" in first
     assert first.endswith(" one")
     assert second.startswith("█" * 10 + "░" * 10 + " 1/2")
 
 
-def test_another_processor_adds_its_rows_and_both_are_printed(kept, monkeypatch, capsys):
+def test_another_processor_adds_its_rows_and_both_are_printed(results_file, monkeypatch, capsys):
     measure.main(["one"])
     monkeypatch.setattr(results, "machine", lambda: {"processor": "quipu"})
     monkeypatch.setitem(measure.ROWS, "one", lambda _: {"ms": 2.5})
     measure.main(["one"])
-    assert rows_in(kept)["one"]["measured"] == {"ms": 1.5}
-    assert rows_in(kept, "quipu")["one"]["measured"] == {"ms": 2.5}
-    said = capsys.readouterr().out
-    assert "one, on abacus: ms 1.50\none, on quipu: ms 2.50" in said
-    assert [*results.by_name(measure.stored())] == ["one on abacus", "one on quipu"]
+    assert rows_in(results_file)["one"]["measured"] == {"ms": 1.5}
+    assert rows_in(results_file, "quipu")["one"]["measured"] == {"ms": 2.5}
+    output = capsys.readouterr().out
+    assert "one, on abacus: ms 1.50\none, on quipu: ms 2.50" in output
+    assert [*results.by_name(measure.read_results())] == ["one on abacus", "one on quipu"]
 
 
-def test_rows_of_before_find_their_processor(kept):
-    kept.parent.mkdir()
+def test_rows_of_the_old_format_get_their_processor(results_file):
+    results_file.parent.mkdir()
     old = {"machine": {"processor": "quipu"}, "measured": {"ms": 2.5}}
-    kept.write_text(json.dumps({"rows": {"one": old, "older still": {"ms": 1}}}), "utf-8")
+    results_file.write_text(json.dumps({"rows": {"one": old, "older still": {"ms": 1}}}), "utf-8")
     measure.main(["one"])
-    assert rows_in(kept, "quipu") == {"one": old}
-    assert rows_in(kept)["one"]["measured"] == {"ms": 1.5}
+    assert rows_in(results_file, "quipu") == {"one": old}
+    assert rows_in(results_file)["one"]["measured"] == {"ms": 1.5}
 
 
 def interrupted(*_):
     raise KeyboardInterrupt
 
 
-def test_an_interrupted_run_keeps_the_rows_before_it(kept, monkeypatch):
-    monkeypatch.setitem(measure.ROWS, "two", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        measure.main([])
-    assert [*rows_in(kept)] == ["one"]
-
-
-def test_an_interruption_while_writing_leaves_the_old_file_whole(kept, monkeypatch):
+def test_an_interruption_while_writing_leaves_the_old_file_unchanged(results_file, monkeypatch):
     measure.main(["one"])
     monkeypatch.setattr(Path, "replace", interrupted)
     with pytest.raises(KeyboardInterrupt):
         measure.main(["two"])
-    assert [*rows_in(kept)] == ["one"]
+    assert [*rows_in(results_file)] == ["one"]
 
 
-def test_an_unknown_row_is_named_with_those_that_there_are(kept, capsys):
+def test_the_message_about_an_unknown_row_lists_all_rows(results_file, capsys):
     with pytest.raises(SystemExit):
         measure.main(["one", "three"])
     assert "no row named three; there are: one, two" in capsys.readouterr().err
-    assert not kept.exists()
+    assert not results_file.exists()
 
 
-def test_rows_of_another_device_are_stored_next_to_those_of_the_processor(kept, monkeypatch):
+def test_rows_of_another_device_are_stored_next_to_those_of_the_processor(
+    results_file, monkeypatch
+):
     monkeypatch.setattr(layers, "rows", lambda: {"one": measure.ROWS["one"]})
     measure.main(["one"])
     monkeypatch.setenv("ATTNBOOK_DEVICE", "cuda")
     measure.main(["one", "two"])
     # Rows that are not of layers run on the processor, whatever the device.
-    assert [*rows_in(kept)] == ["one", "one on cuda", "two"]
+    assert [*rows_in(results_file)] == ["one", "one on cuda", "two"]
 
 
 def test_the_time_of_an_import_is_the_processors(tmp_path, monkeypatch):
@@ -141,19 +140,6 @@ def test_the_time_of_an_import_is_the_processors(tmp_path, monkeypatch):
     work = "import time; end = time.process_time() + 0.1\nwhile time.process_time() < end: pass"
     (tmp_path / "attnbook.py").write_text(work)
     assert measure.import_row()["processor ms"] >= 100
-
-
-def test_make_measures_one_row_without_a_book():
-    said = subprocess.run(
-        ["make", "-n", "bench", "ROW=toy-dot"], cwd=ROOT, capture_output=True, text=True, check=True
-    ).stdout
-    assert "tools.bench.measure toy-dot" in said
-    assert "tools.book.build" not in said
-
-
-def test_every_row_of_the_layers_can_be_asked_for():
-    others = "growth-additive growth-dot toy-dot toy-additive import lighthouse".split()
-    assert {*CASES, *others} <= {*measure.ROWS} | {*layers.rows()}
 
 
 @pytest.mark.parametrize("programs", [measure.toy_dot, measure.toy_additive])
@@ -170,18 +156,12 @@ def test_a_toy_row_refuses_programs_that_differ():
         measure.toy_row(wrong)
 
 
-# What is stored, and what the book shows
-
-
-def test_the_machine_is_named():
-    facts = results.machine()
-    assert facts["torch"] == torch.__version__
-    assert {"processor", "cores", "python", "commit", "local changes"} <= set(facts)
+# Stored results, and those in the book
 
 
 def test_numbers_keep_three_digits():
-    given = {"a": [0.00123456, 12345.6, 3145728], "b": "text", "c": 0, "d": True, "e": 999.9}
-    assert results.rounded(given) == {
+    numbers = {"a": [0.00123456, 12345.6, 3145728], "b": "text", "c": 0, "d": True, "e": 999.9}
+    assert results.round_numbers(numbers) == {
         "a": [0.00123, 12300.0, 3150000], "b": "text", "c": 0, "d": True, "e": 1000.0,
     }  # fmt: skip
 
@@ -191,65 +171,76 @@ def store_growth():
         measure.store(row, growth(row.removeprefix("growth-")))
 
 
-def test_the_book_gets_points_ratios_and_the_machine(kept):
+def test_the_book_gets_points_ratios_and_the_machine(results_file):
     store_growth()
     measure.store("dot-large", LAYER_ROW)
     measure.store("dot-large-half", {"not measured": "no GPU"})
     measure.main(["--store"])
-    shown = shown_in(kept)["abacus"]
-    assert shown["machine"]["processor"] == "abacus"
-    assert [p["keys"] for p in shown["points"]] == [64, 128, 256, 512] * 2
-    assert shown["points"][0] == {
+    published = read_book_results(results_file)["abacus"]
+    assert published["machine"]["processor"] == "abacus"
+    assert [p["keys"] for p in published["points"]] == [64, 128, 256, 512] * 2
+    assert published["points"][0] == {
         "layer": "additive", "program": "ours", "mode": "inference", "batch": 4, "queries": 64,
         "keys": 64, "size": 64, "seconds": 512.0, "bytes": 16400,
     }  # fmt: skip
-    assert [*shown["rows"]] == ["dot-large"]
-    assert shown["rows"]["dot-large"]["neutral"]["inference"] == {
+    assert [*published["rows"]] == ["dot-large"]
+    assert published["rows"]["dot-large"]["neutral"]["inference"] == {
         "ours": {"times as fast": [2.0, 3.0, 4.0], "bytes": 3150000}
     }
-    assert "one" not in rows_in(kept)  # nothing was measured for it
+    assert "one" not in rows_in(results_file)  # nothing was measured for it
 
 
-def shown_in(kept):
-    return json.loads((kept.parents[1] / "measured.json").read_text("utf-8"))["processors"]
+def read_book_results(results_file):
+    return json.loads((results_file.parents[1] / "measured.json").read_text("utf-8"))["processors"]
 
 
-def test_what_the_book_shows_of_one_processor_stays_when_another_adds_its_own(kept, monkeypatch):
+def test_the_results_of_one_processor_in_the_book_stay_when_another_adds_its_own(
+    results_file, monkeypatch
+):
     store_growth()
     measure.main(["--store"])
-    before = shown_in(kept)
-    kept.unlink()  # another machine has no rows of this one
+    before = read_book_results(results_file)
+    results_file.unlink()  # another machine has no rows of this one
     monkeypatch.setattr(results, "machine", lambda: {"processor": "quipu"})
     measure.store("dot-large", LAYER_ROW)
-    with pytest.raises(SystemExit, match="nothing to show yet of quipu: measure growth-additive"):
+    with pytest.raises(
+        SystemExit, match="the book has nothing of quipu yet: measure growth-additive"
+    ):
         measure.main(["--store"])
-    assert shown_in(kept) == before
+    assert read_book_results(results_file) == before
     store_growth()
     measure.main(["--store"])
-    assert [*shown_in(kept)] == ["abacus", "quipu"]
-    assert shown_in(kept)["abacus"] == before["abacus"]
-    assert shown_in(kept)["quipu"]["rows"] == {
-        "dot-large": results.rounded(results.ratios_of(LAYER_ROW))
+    assert [*read_book_results(results_file)] == ["abacus", "quipu"]
+    assert read_book_results(results_file)["abacus"] == before["abacus"]
+    assert read_book_results(results_file)["quipu"]["rows"] == {
+        "dot-large": results.round_numbers(results.ratios_of(LAYER_ROW))
     }
 
 
-def test_a_row_alone_joins_what_the_book_shows_of_its_processor(kept):
+def test_a_single_row_is_added_to_the_results_of_its_processor_in_the_book(results_file):
     store_growth()
     measure.main(["--store"])
-    kept.unlink()
+    results_file.unlink()
     measure.store("dot-large", LAYER_ROW)
     measure.main(["--store"])
-    assert [*shown_in(kept)["abacus"]["rows"]] == ["dot-large"]
-    assert len(shown_in(kept)["abacus"]["points"]) == 8
+    assert [*read_book_results(results_file)["abacus"]["rows"]] == ["dot-large"]
+    assert len(read_book_results(results_file)["abacus"]["points"]) == 8
+    results_file.unlink()
+    measure.store("dot-medium", LAYER_ROW)
+    measure.main(["--store"])
+    assert [*read_book_results(results_file)["abacus"]["rows"]] == ["dot-large", "dot-medium"]
 
 
-def test_rows_that_the_book_shows_are_printed_beside_those_measured_here():
+def test_rows_of_the_book_are_printed_next_to_those_measured_here():
     book = {"quipu": {"rows": {"dot-large": results.ratios_of(LAYER_ROW)}}}
     here = {"abacus": {"dot-large": {"measured": LAYER_ROW}}}
-    told = results.side_by_side("dot-large", here, book)
+    texts = results.side_by_side("dot-large", here, book)
     ours = "dot-large, neutral, inference, ours, on"
-    assert f"{ours} abacus: 3.00 times as fast (2.00 to 4.00), 1.23 ms, 3.0 MiB" in told
-    assert f"{ours} quipu: 3.00 times as fast (2.00 to 4.00), 3.0 MiB" in told
+    assert f"{ours} abacus: 3.00 times as fast (2.00 to 4.00), 1.23 ms, 3.0 MiB" in texts
+    assert f"{ours} quipu: 3.00 times as fast (2.00 to 4.00), 3.0 MiB" in texts
+    assert results.side_by_side("dot-large", here, here | {"abacus": book["quipu"]}) == (
+        results.side_by_side("dot-large", here, {})
+    )
 
 
 def test_the_stored_points_are_small_and_complete():
@@ -272,15 +263,7 @@ def test_a_layer_row_reads_as_one_line_for_each_program():
         "dot-large, default, inference, flex": "not measured: no GPU",
         "dot-large, neutral, inference, ours": ours,
     }
-    assert results.in_words(RACED | {"rounds": 3}) == f"{ours}, 3 rounds"
-
-
-def test_a_growth_row_reads_as_exponents():
-    assert results.lines("growth-additive", growth()) == {
-        "growth-additive, queries = keys, inference, ours": (
-            "time grows with exponent 1.50, memory with 2.00"
-        )
-    }
+    assert results.describe(RACED | {"rounds": 3}) == f"{ours}, 3 rounds"
 
 
 # What grows
@@ -292,11 +275,6 @@ def test_the_exponent_of_a_power_law_is_its_power(power):
     assert exponent(sizes, [3.5 * size**power for size in sizes]) == pytest.approx(power, abs=1e-12)
 
 
-def test_the_exponent_fits_best_on_logarithms():
-    # On logarithms to base 2: (0, 0), (1, 3), (2, 3): the best line has slope 3/2.
-    assert exponent([1, 2, 4], [1, 8, 8]) == pytest.approx(1.5)
-
-
 def test_small_sizes_do_not_count_in_exponents():
     points = [point("ours", keys, keys**2.0) for keys in (128, 256, 512)]
     points.append(point("ours", 16, 1e9))
@@ -305,8 +283,8 @@ def test_small_sizes_do_not_count_in_exponents():
 
 
 def test_the_sizes_that_grow_fit_in_four_gibibytes():
-    for _, case in layers.grown("additive"):
-        assert 3 * 4 * case.elements < 4 * 2**30  # what the textbook's training holds at once
+    for _, case in layers.growing_cases("additive"):
+        assert 3 * 4 * case.elements < 4 * 2**30  # the memory of the textbook's training
 
 
 # Workers
@@ -314,20 +292,20 @@ def test_the_sizes_that_grow_fit_in_four_gibibytes():
 
 @pytest.fixture
 def workers(monkeypatch):
-    """Write down what workers are asked, and answer for them."""
-    asked = []
+    """Record the tasks of workers, and respond for them."""
+    tasks = []
 
-    def answer(command, env, **_):
+    def respond(command, env, **_):
         task = json.loads(command[-1])
-        asked.append((task, env))
+        tasks.append((task, env))
         results = {name: {**RACED, "rounds": 3, "resident bytes": 7} for name in task["programs"]}
         return subprocess.CompletedProcess(command, 0, "noise\n" + json.dumps(results), "")
 
-    monkeypatch.setattr(layers.subprocess, "run", answer)
+    monkeypatch.setattr(layers.subprocess, "run", respond)
     monkeypatch.setattr(layers, "install_peers", lambda: None)
     monkeypatch.setattr(layers.platform, "libc_ver", lambda: ("glibc", "2.36"))
     monkeypatch.delenv("ATTNBOOK_DEVICE", raising=False)
-    return asked
+    return tasks
 
 
 def race_settings(workers, program="ours"):
@@ -339,12 +317,15 @@ def race_settings(workers, program="ours"):
     ]
 
 
-def test_each_mode_and_allocator_gets_a_process_of_its_own_on_one_thread(workers, monkeypatch):
+def test_each_mode_and_allocator_gets_a_new_process_with_one_thread(workers, monkeypatch):
     monkeypatch.setenv("GLIBC_TUNABLES", "glibc.malloc.check=3")
     row = layers.layer_row("additive-medium", lambda _: None)
     assert race_settings(workers) == [
-        ("inference", None), ("training", None), ("inference", KEEPING), ("training", KEEPING),
-    ]  # fmt: skip
+        ("inference", None),
+        ("training", None),
+        ("inference", KEEP_MEMORY),
+        ("training", KEEP_MEMORY),
+    ]
     assert [*row] == ["case", "default", "neutral"]
     assert row["neutral"]["training"]["ours"]["times as fast"] == [2.0, 3.0, 4.0]
     assert all(env["OMP_NUM_THREADS"] == "1" for _, env in workers)
@@ -359,7 +340,7 @@ def test_the_time_of_a_row_is_shared_by_its_races(workers, monkeypatch):
     assert layers.share(999.0, 3) == 1000.0  # no time is left: the least rounds
 
 
-def test_when_its_time_is_over_a_row_leaves_races_out_and_says_so(workers, monkeypatch):
+def test_when_its_time_is_over_a_row_leaves_races_out_and_states_it(workers, monkeypatch):
     clock = iter([0.0, 1.0, 2.0, *[1e9] * 99])
     monkeypatch.setattr(layers.time, "time", lambda: next(clock))
     row = layers.layer_row("dot-medium", lambda _: None)
@@ -368,18 +349,13 @@ def test_when_its_time_is_over_a_row_leaves_races_out_and_says_so(workers, monke
     assert row["neutral"]["training"]["ours"] == {"not measured": "the row's time was over"}
 
 
-def test_when_its_time_is_over_a_row_asks_no_more_how_processes_grow(workers, monkeypatch):
+def test_when_its_time_is_over_a_row_measures_no_growth_of_processes(workers, monkeypatch):
     row = {"default": {mode: {"ours": {**RACED}} for mode in layers.MODES}}
     monkeypatch.setattr(layers.time, "time", lambda: 1000.0)
     layers.add_resident(row, CASES["dot-medium"], "dot-medium", lambda _: None, end=1005.0)
     assert workers == []
     layers.add_resident(row, CASES["dot-medium"], "dot-medium", lambda _: None, end=1015.0)
     assert len(workers) == 2
-
-
-def test_the_slow_peer_runs_once(workers):
-    layers.layer_row("additive-large", lambda _: None)
-    assert race_settings(workers, "keras") == [("inference", KEEPING)]
 
 
 def test_without_a_gpu_its_programs_are_not_measured(workers):
@@ -398,34 +374,20 @@ def test_on_a_gpu_the_same_row_has_more_programs(workers, monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["dot-large-half", "additive-large"])
-def test_a_row_for_a_gpu_says_that_there_is_none(workers, monkeypatch, name):
+def test_a_row_for_a_gpu_states_that_there_is_none(workers, monkeypatch, name):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     monkeypatch.setenv("ATTNBOOK_DEVICE", "cuda")
     assert layers.layer_row(name, lambda _: None) == {"not measured": "no GPU"}
     assert workers == []
 
 
-def test_a_row_in_half_precision_wants_the_gpu_even_where_there_is_one(monkeypatch):
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    case = CASES["dot-large-half"]
-    assert "set ATTNBOOK_DEVICE=cuda" in layers.missing(case)
-    assert layers.missing(replace(case, device="cuda")) is None
-    assert layers.missing(CASES["dot-large"]) is None
-
-
-def test_only_glibc_has_a_neutral_setting(monkeypatch):
-    monkeypatch.delenv("ATTNBOOK_DEVICE", raising=False)
-    monkeypatch.setattr(layers.platform, "libc_ver", lambda: ("", ""))
-    assert [*layers.settings()] == ["default"]
-
-
-def test_a_worker_that_fails_shows_why(monkeypatch):
+def test_the_error_of_a_worker_that_fails_has_its_output(monkeypatch):
     def fail(command, **_):
         return subprocess.CompletedProcess(command, 1, "", "Traceback: out of memory")
 
     monkeypatch.setattr(layers.subprocess, "run", fail)
     with pytest.raises(RuntimeError, match="could not be measured:\nTraceback: out of memory"):
-        layers.measured(CASES["dot-large"], ["textbook"])
+        layers.measure_case(CASES["dot-large"], ["textbook"])
 
 
 def test_a_growth_row_measures_both_axes_in_both_modes(workers):
@@ -436,17 +398,12 @@ def test_a_growth_row_measures_both_axes_in_both_modes(workers):
     assert len(row["exponents"]) == 2 * 2 * len(layers.GROWING)
 
 
-@pytest.mark.slow
-def test_a_real_worker_answers():
+@pytest.mark.weekly
+def test_a_real_worker_gives_results():
     case = replace(CASES["dot-medium"], batch=2, queries=3, keys=5)
-    found = layers.measured(case, ["textbook", "sdpa"], KEEPING)
+    found = layers.measure_case(case, ["textbook", "sdpa"], KEEP_MEMORY)
     assert found["sdpa"]["seconds"] > 0
     assert len(found["textbook"]["times as fast as sdpa"]) == 3
-
-
-def test_a_plot_of_nothing_is_a_plot(tmp_path):
-    plot.plot({}, tmp_path / "empty.png")
-    assert (tmp_path / "empty.png").exists()
 
 
 def test_a_ratio_is_drawn_for_each_program_and_allocator():
@@ -457,11 +414,11 @@ def test_a_ratio_is_drawn_for_each_program_and_allocator():
     ]
 
 
-def test_each_figure_with_a_slider_or_a_field_is_moved_on_a_page_that_there_is():
+def test_each_figure_with_a_slider_or_a_field_is_used_on_an_existing_page():
     figures = {path.parent.name for path in (ROOT / "attnbook" / "figures").glob("*/figure.js")}
-    answered_by_python = {"code", "prediction"}  # page-python; a prediction moves nothing
-    assert set(interaction.PLACES) == figures - answered_by_python
+    without_slider = {"code", "prediction"}  # code is measured by page-python
+    assert set(interaction.PLACES) == figures - without_slider
     for chapter in interaction.PLACES.values():
         assert (ROOT / "chapters" / f"{chapter}.ipynb").is_file()
-    for texts in interaction.typed().values():
+    for texts in interaction.texts_to_type().values():
         assert len(set(texts)) == interaction.MOVES

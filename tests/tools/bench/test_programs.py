@@ -1,4 +1,4 @@
-"""Of what is measured: the sizes, the programs and the check before. No time is asserted."""
+"""The measured cases and programs, and the check before a race. No time is asserted."""
 
 import math
 import sys
@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from tests import oracle
-from tools.bench import cases, programs, worker
+from tools.bench import programs, worker
 from tools.bench.cases import Case, Setting, lengths, textbook_additive, textbook_dot
 from tools.bench.programs import PROGRAMS, NotMeasurableError
 
@@ -31,73 +31,47 @@ def setting(layer, mode="inference"):
     return Setting(Case(layer, case.batch, case.queries, case.keys, case.size, mode))
 
 
-def slow(made):
-    """What the oracle of the tests computes for a setting."""
-    if made.case.layer == "dot":
-        return oracle.dot_product_attention(*made.inputs)
-    return oracle.additive_attention(made.layer.state_dict(), *made.inputs)
+def expected_output(example):
+    """The output of the tests' oracle for a setting."""
+    if example.case.layer == "dot":
+        return oracle.dot_product_attention(*example.inputs)
+    return oracle.additive_attention(example.layer.state_dict(), *example.inputs)
 
 
 @pytest.mark.parametrize(("batch", "keys"), [(64, 1024), (32, 64), (16, 256), (4, 1024)])
 def test_lengths_average_two_thirds_of_the_keys(batch, keys):
-    drawn = lengths(batch, keys)
-    assert drawn.double().mean().item() / keys == pytest.approx(0.66, abs=0.005)
-    assert drawn.max() == keys
-    assert drawn.tolist() == lengths(batch, keys).tolist()
-    assert drawn.tolist() != sorted(drawn.tolist())
-
-
-def test_a_lone_example_has_two_thirds_of_the_keys():
-    assert lengths(1, 100).tolist() == [66]
-
-
-def test_no_length_is_zero():
-    # A row of nothing is NaN in nn.MultiheadAttention.
-    assert lengths(8, 2).min() >= 1
-
-
-def test_two_settings_of_one_case_are_the_same():
-    first, second = setting("additive"), setting("additive")
-    for one, other in zip(first.inputs, second.inputs, strict=True):
-        assert torch.equal(one, other)
-    assert torch.equal(first.layer.W_q.weight, second.layer.W_q.weight)
+    lens = lengths(batch, keys)
+    assert lens.double().mean().item() / keys == pytest.approx(0.66, abs=0.005)
+    assert lens.max() == keys
+    assert lens.tolist() == lengths(batch, keys).tolist()
+    assert lens.tolist() != sorted(lens.tolist())
 
 
 @pytest.mark.parametrize("layer", ["additive", "dot"])
 def test_the_textbook_computes_what_the_oracle_does(layer):
-    made = setting(layer)
-    formula = textbook_dot if layer == "dot" else lambda *t: textbook_additive(made.layer, *t)
-    torch.testing.assert_close(formula(*made.inputs).double(), slow(made), atol=1e-6, rtol=1e-5)
+    example = setting(layer)
+    formula = textbook_dot if layer == "dot" else lambda *t: textbook_additive(example.layer, *t)
+    torch.testing.assert_close(
+        formula(*example.inputs).double(), expected_output(example), atol=1e-6, rtol=1e-5
+    )
 
 
 @pytest.mark.parametrize(("layer", "name"), RUN_HERE)
 def test_each_program_computes_what_the_oracle_does(layer, name):
-    made = setting(layer)
+    example = setting(layer)
     with torch.no_grad():
-        output = PROGRAMS[layer][name](made)(*made.inputs)
-    torch.testing.assert_close(output.double(), slow(made), atol=1e-5, rtol=1e-5)
+        output = PROGRAMS[layer][name](example)(*example.inputs)
+    torch.testing.assert_close(output.double(), expected_output(example), atol=1e-5, rtol=1e-5)
 
 
 @pytest.mark.parametrize(("layer", "name"), RUN_HERE)
 def test_each_program_has_the_gradients_of_the_formula_in_float64(layer, name):
     if "kept keys" in name:
-        pytest.skip("keys are kept in inference only")
-    made = setting(layer, "training")
-    program = made.program(PROGRAMS[layer][name](made))
-    worker.check(made, name, program)
-    assert len(program()) == 1 + len(made.leaves)
-
-
-def test_training_differentiates_the_parameters_of_the_additive_layer():
-    assert len(setting("additive", "training").leaves) == 3 + 3
-    assert len(setting("dot", "training").leaves) == 3
-
-
-def test_a_step_can_be_repeated():
-    made = setting("additive", "training")
-    step = made.program(PROGRAMS["additive"]["ours"](made))
-    for first, second in zip(step(), step(), strict=True):
-        assert torch.equal(first, second)
+        pytest.skip("keys are stored in inference only")
+    example = setting(layer, "training")
+    program = example.program(PROGRAMS[layer][name](example))
+    worker.check(example, name, program)
+    assert len(program()) == 1 + len(example.leaves)
 
 
 def zero_hidden(queries, keys, values, _):
@@ -118,47 +92,45 @@ def wrong_gradient(queries, keys, values, lens):
     ],
 )
 def test_a_wrong_program_is_refused_before_it_is_timed(wrong, mode, what):
-    made = setting("dot", mode)
-    with pytest.raises(
-        AssertionError, match=f"wrong: {what} is not that of the formula in float64"
-    ):
-        worker.check(made, "wrong", made.program(wrong))
+    example = setting("dot", mode)
+    with pytest.raises(AssertionError, match=f"wrong: {what} differs from the formula in float64"):
+        worker.check(example, "wrong", example.program(wrong))
 
 
 def test_large_cases_are_checked_on_some_examples(monkeypatch):
     monkeypatch.setattr(worker, "CHECKED", 2 * 5 * 7 * 11)
-    made, seen = setting("dot"), []
+    example, visible = setting("dot"), []
 
     def formula(*tensors):
-        seen.append(len(tensors[0]))
+        visible.append(len(tensors[0]))
         return textbook_dot(*tensors)
 
     monkeypatch.setattr(worker, "textbook_dot", formula)
-    worker.check(made, "textbook", made.program(textbook_dot))
-    assert seen == [2]
+    worker.check(example, "textbook", example.program(textbook_dot))
+    assert visible == [2]
 
 
 def test_the_floor_takes_as_many_tanh_as_the_textbook(monkeypatch):
     monkeypatch.setitem(programs.CACHED, "cpu", 5)
-    taken = []
+    sizes = []
     tanh = torch.tanh
-    monkeypatch.setattr(torch, "tanh", lambda x, out: taken.append(x.numel()) or tanh(x, out=out))
-    made = setting("additive")
-    PROGRAMS["additive"]["tanh floor"](made)(*made.inputs)
-    assert sum(taken) == made.case.elements == 3 * 5 * 7 * 11
-    assert set(taken) == {5}
+    monkeypatch.setattr(torch, "tanh", lambda x, out: sizes.append(x.numel()) or tanh(x, out=out))
+    example = setting("additive")
+    PROGRAMS["additive"]["tanh floor"](example)(*example.inputs)
+    assert sum(sizes) == example.case.elements == 3 * 5 * 7 * 11
+    assert set(sizes) == {5}
 
 
 @pytest.mark.parametrize("layer", ["additive", "dot"])
-def test_our_layers_keep_weights_only_where_the_row_says_so(layer):
-    made = setting(layer)
-    kinds = [PROGRAMS[layer][name](made) for name in ("ours", "ours, weights kept")]
-    assert [kind.keep_weights for kind in kinds] == [False, True]
+def test_our_layers_keep_weights_only_in_their_row(layer):
+    example = setting(layer)
+    layers = [PROGRAMS[layer][name](example) for name in ("ours", "ours, weights kept")]
+    assert [each.keep_weights for each in layers] == [False, True]
     if layer == "additive":
-        assert kinds[0].W_q is kinds[1].W_q is made.layer.W_q
+        assert layers[0].W_q is layers[1].W_q is example.layer.W_q
 
 
-def test_without_keras_its_program_says_so(monkeypatch):
+def test_without_keras_its_program_is_not_measured(monkeypatch):
     monkeypatch.setitem(sys.modules, "keras", None)
     with pytest.raises(NotMeasurableError, match="keras could not be installed"):
         PROGRAMS["additive"]["keras"](setting("additive"))
@@ -172,7 +144,7 @@ def test_without_a_compiler_nothing_is_compiled(monkeypatch):
 
 
 def test_a_backend_that_refuses_is_not_measured():
-    with pytest.raises(NotMeasurableError, match="torch says: "):
+    with pytest.raises(NotMeasurableError, match="torch reports: "):
         PROGRAMS["dot"]["sdpa cudnn"](setting("dot"))
 
 
@@ -181,30 +153,25 @@ def test_varlen_attention_is_for_half_precision():
         PROGRAMS["dot"]["varlen"](setting("dot"))
 
 
-def test_what_varlen_attention_gets_is_the_visible_keys(monkeypatch):
-    """The call itself needs a GPU; what goes in is checked by doing its work in a loop."""
+def test_varlen_attention_gets_the_visible_keys(monkeypatch):
+    # The call itself needs a GPU; a loop replaces it and checks its inputs.
     varlen = pytest.importorskip("torch.nn.attention.varlen")
 
     def loop(q, k, v, starts, ends, *_):
         parts = []
         for i in range(len(starts) - 1):
-            rows, seen = slice(starts[i], starts[i + 1]), slice(ends[i], ends[i + 1])
-            weights = torch.softmax(q[rows, 0] @ k[seen, 0].T / math.sqrt(11), dim=-1)
-            parts.append(weights @ v[seen, 0])
+            rows, visible = slice(starts[i], starts[i + 1]), slice(ends[i], ends[i + 1])
+            weights = torch.softmax(q[rows, 0] @ k[visible, 0].T / math.sqrt(11), dim=-1)
+            parts.append(weights @ v[visible, 0])
         return torch.cat(parts).unsqueeze(1)
 
     monkeypatch.setattr(varlen, "varlen_attn", loop)
-    made = Setting(Case("dot", 3, 5, 7, 11, dtype="bfloat16"))
-    output = PROGRAMS["dot"]["varlen"](made)(*made.inputs)
-    torch.testing.assert_close(output.double(), slow(made), atol=0.05, rtol=0.05)
+    example = Setting(Case("dot", 3, 5, 7, 11, dtype="bfloat16"))
+    output = PROGRAMS["dot"]["varlen"](example)(*example.inputs)
+    torch.testing.assert_close(output.double(), expected_output(example), atol=0.05, rtol=0.05)
 
 
-def test_every_program_for_a_gpu_alone_is_one_of_the_dot_product():
-    assert set(programs.DOT) > programs.GPU_ONLY
-    assert cases.SHARE == 0.66
-
-
-# What a worker does
+# Workers
 
 
 LIMITS = {"rounds": [2, 2], "until": math.inf}
@@ -217,7 +184,7 @@ def task(**changes):
 
 
 def test_a_worker_gives_time_memory_and_ratios_of_each_program():
-    found = worker.measured(task())
+    found = worker.measure(task())
     assert list(found)[:3] == ["textbook", "ours", "tanh floor"]
     assert found["textbook"]["times as fast"] == [1.0, 1.0, 1.0]
     assert set(found["ours"]) == {
@@ -231,32 +198,32 @@ def test_a_worker_gives_time_memory_and_ratios_of_each_program():
     assert found["tanh floor"]["bytes"] == 0
 
 
-def test_a_race_makes_as_many_rounds_as_there_is_time_for_and_says_so():
-    assert worker.affordable(2.0, 15.0, 3, 7) == 6  # one goes to counting calls
+def test_a_race_makes_as_many_rounds_as_fit_and_reports_them():
+    assert worker.affordable(2.0, 15.0, 3, 7) == 6  # one round counts calls
     assert worker.affordable(2.0, 100.0, 3, 7) == worker.affordable(2.0, math.inf, 3, 7) == 7
     assert worker.affordable(2.0, 1.0, 3, 7) == worker.affordable(2.0, -9.0, 3, 7) == 3
     for until, rounds in ((0.0, 2), (math.inf, 4)):
-        found = worker.measured(task(rounds=[2, 4], until=until))
+        found = worker.measure(task(rounds=[2, 4], until=until))
         assert {program["rounds"] for program in found.values()} == {rounds}
 
 
-def test_what_grows_was_checked_when_it_raced(monkeypatch):
+def test_a_program_whose_growth_is_measured_is_not_checked_again(monkeypatch):
     monkeypatch.setattr(worker, "check", lambda *_: pytest.fail("checked"))
-    found = worker.measured(task(what="resident", programs=["ours"]))
+    found = worker.measure(task(what="resident", programs=["ours"]))
     assert found["ours"]["resident bytes"] >= 0
 
 
-def test_a_worker_says_why_a_program_was_not_measured(monkeypatch):
-    def gone(_):
-        raise NotMeasurableError("it is not there")
+def test_a_worker_reports_why_a_program_was_not_measured(monkeypatch):
+    def fail(_):
+        raise NotMeasurableError("not installed")
 
-    monkeypatch.setitem(programs.ADDITIVE, "keras", gone)
-    found = worker.measured(task(programs=["textbook", "keras"]))
-    assert found["keras"] == {"not measured": "it is not there"}
+    monkeypatch.setitem(programs.ADDITIVE, "keras", fail)
+    found = worker.measure(task(programs=["textbook", "keras"]))
+    assert found["keras"] == {"not measured": "not installed"}
     assert "seconds" in found["textbook"]
 
 
 def test_a_worker_stops_at_a_wrong_program(monkeypatch):
     monkeypatch.setitem(programs.ADDITIVE, "ours", lambda _: lambda *t: t[2][:, :3])
-    with pytest.raises(AssertionError, match="ours: output is not that of the formula"):
-        worker.measured(task())
+    with pytest.raises(AssertionError, match="ours: output differs from the formula"):
+        worker.measure(task())

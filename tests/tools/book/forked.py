@@ -1,6 +1,6 @@
-"""Builds of small books, each in a fork of one process that has imported what all of them need.
+"""Build small books, each in a fork of one process that has imported the third-party code.
 
-Nothing here imports this project's tools: a fork takes those of its book, as `python -m` does.
+Nothing here imports this project's tools: a fork imports those of its book, like `python -m`.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ def build(book: Path, *task: str, env: Mapping[str, str]) -> tuple[int | None, s
 
     forks = get_context("forkserver")
     forks.set_forkserver_preload([*IMPORTED])
-    with tempfile.NamedTemporaryFile("r") as said:
-        fork = forks.Process(target=run, args=(book, task, dict(env), said.name))
+    with tempfile.NamedTemporaryFile("r") as output:
+        fork = forks.Process(target=run, args=(book, task, dict(env), output.name))
         fork.start()
         fork.join(LIMIT)
         if fork.is_alive():
             fork.kill()
             fork.join()
-        return fork.exitcode, said.read()
+        return fork.exitcode, output.read()
 
 
-def run(book: Path, task: tuple[str, ...], env: dict[str, str], said: str) -> None:
-    """Be that command."""
+def run(book: Path, task: tuple[str, ...], env: dict[str, str], log: str) -> None:
+    """Run the command in this process."""
     os.environ.clear()
     os.environ.update(env)
     os.chdir(book)
-    with Path(said).open("w") as file:
+    with Path(log).open("w") as file:
         os.dup2(file.fileno(), 1)
         os.dup2(file.fileno(), 2)
     sys.stdin.close()

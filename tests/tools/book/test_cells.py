@@ -1,4 +1,4 @@
-"""Which cells answer which."""
+"""Which cells are the answers to which."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def chapter(*tags):
 
 
 @pytest.mark.parametrize(
-    ("tags", "found"),
+    ("tags", "expected"),
     [
         (["", "predict", "answer", "answer", ""], [Answer(range(2, 4), True, False)]),
         (["predict hidden-answer", "answer"], [Answer(range(1, 2), True, True)]),
@@ -27,17 +27,16 @@ def chapter(*tags):
         (["", "predict"], []),
     ],
 )
-def test_a_run_of_answers_belongs_to_the_cell_before_it(tags, found):
-    assert list(answers(chapter(*tags))) == found
+def test_a_run_of_answers_belongs_to_the_cell_before_it(tags, expected):
+    assert list(answers(chapter(*tags))) == expected
 
 
 def test_a_prediction_without_an_answer_is_found():
-    assert list(
-        unanswered(chapter("predict", "", "predict", "answer", "predict hidden-answer"))
-    ) == [0, 4]
+    asking = chapter("predict", "", "predict", "answer", "predict hidden-answer")
+    assert list(unanswered(asking)) == [0, 4]
 
 
-def test_a_piece_of_a_page_knows_its_cell_by_the_line_of_its_first_part():
+def test_the_cell_of_a_part_of_a_page_follows_from_its_first_line():
     part = nodes.paragraph("", "text")
     assert cell_of(part) is None
     part.line = 40_003

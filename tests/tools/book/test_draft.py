@@ -1,4 +1,4 @@
-"""A page of `make chapter` in a browser: a new build shows itself where the writer is."""
+"""A page of `make chapter` in a browser: it reloads after a build, at the same position."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from tools import ROOT
 from tools.book.server import BUILD, address, show, start_server
 
 FOLD = "<details><summary>Answer</summary><p style='height: 700px'>A half each.</p></details>"
-PLACE = (ROOT / "tools" / "site" / "static" / "place.js").read_text("utf-8")
-# Each build is higher above what is read, and its figure gets its height late.
+POSITION = (ROOT / "tools" / "site" / "static" / "place.js").read_text("utf-8")
+# Each build is higher above the text that is read, and its figure gets its height late.
 PAGE = f"""<!DOCTYPE html><title>t</title><article><section id="s">{2 * FOLD}
 <p style="height: {{high}}px">{{text}}</p><div data-attnbook-view="figure-0"></div>
 </section><section id="read"><p>first</p><p id="here" style="height: 5000px">here</p></section>
-</article><script>{PLACE.replace("{", "{{").replace("}", "}}")}</script><script>
+</article><script>{POSITION.replace("{", "{{").replace("}", "}}")}</script><script>
 addEventListener("load", () => requestAnimationFrame(() => {{{{
   document.querySelector("[data-attnbook-view]").innerHTML =
     "<figure style='height: 900px'></figure>";
@@ -39,7 +39,9 @@ def write(tmp_path):
     server.server_close()
 
 
-def test_a_page_stays_until_a_new_build_and_keeps_its_place_and_its_open_answers(browser, write):
+def test_a_page_reloads_only_after_a_new_build_and_restores_its_position_and_answers(
+    browser, write
+):
     tab = browser.new_page(viewport={"width": 800, "height": 600})
     tab.goto(write(1, "before"))
     tab.locator("summary").nth(1).click()
@@ -48,7 +50,7 @@ def test_a_page_stays_until_a_new_build_and_keeps_its_place_and_its_open_answers
     tab.evaluate("scrollBy(0, 400)")
     assert tab.evaluate(TOP) == -400
     tab.evaluate("document.title = 'mine'")
-    for _ in range(3):  # the page has read the first answers before it asks again
+    for _ in range(3):  # the page has read the first responses before it asks again
         with tab.expect_response(f"**{BUILD}"):
             pass
     assert tab.title() == "mine"

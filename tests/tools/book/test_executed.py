@@ -1,4 +1,4 @@
-"""To execute a chapter again changes nothing, pictures included: the book's build has done it."""
+"""The book's build gets the outputs that the chapters store, pictures included."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from tools import ROOT
 from tools.book import notebooks
 from tools.book.state import Workshop
 
-VIEW = "application/vnd.jupyter.widget-view+json"  # names a widget of one run
+VIEW = "application/vnd.jupyter.widget-view+json"  # refers to a widget of one run
 
 
 def outputs(notebook):
-    """What the cells show, but for what differs from run to run."""
-    found = [output for cell in notebook.cells for output in cell.get("outputs", [])]
-    for output in found:
+    """The outputs of all cells, without what differs between runs."""
+    all_outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    for output in all_outputs:
         output.get("data", {}).pop(VIEW, None)
-    return found
+    return all_outputs
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""What the server adds to a chapter in the writing, and what it leaves alone."""
+"""What the server adds to the pages of a draft, and that it serves other files unchanged."""
 
 from __future__ import annotations
 
@@ -26,43 +26,44 @@ def server(tmp_path):
     server.server_close()
 
 
-def answer(server, path):
-    """The text behind a path, and the head that came with it."""
+def request(server, path):
+    """The text and the headers of the response to a path."""
     start = address(server).removesuffix("/index.html")
     with urlopen(f"{start}{path}", timeout=10) as reply:  # noqa: S310 - our own server
         return reply.read().decode(), reply.headers
 
 
-def test_a_page_asks_for_its_build_although_its_file_does_not(server, tmp_path):
-    page, head = answer(server, "/index.html")
+def test_a_served_page_asks_for_its_build_but_its_file_is_unchanged(server, tmp_path):
+    page, headers = request(server, "/index.html")
     assert page.startswith(PAGE)
     assert '<script data-build="2">' in page
     assert f'fetch("{BUILD}")' in page
-    assert int(head["Content-Length"]) == len(page.encode())
+    assert int(headers["Content-Length"]) == len(page.encode())
     assert "<script" not in (tmp_path / "2" / "index.html").read_text("utf-8")
 
 
-def test_an_open_page_hears_of_each_build_that_is_shown(server, tmp_path):
-    assert answer(server, BUILD)[0] == "2"
+def test_an_open_page_is_informed_of_each_new_build(server, tmp_path):
+    assert request(server, BUILD)[0] == "2"
     show(server, tmp_path / "1")
-    assert answer(server, BUILD)[0] == "1"
-    assert "<!-- 1 -->" in answer(server, "/index.html")[0]
+    assert request(server, BUILD)[0] == "1"
+    assert "<!-- 1 -->" in request(server, "/index.html")[0]
 
 
 @pytest.mark.parametrize("path", ["/index.html", "/site.css", BUILD])
-def test_no_browser_keeps_what_a_build_made(server, path):
-    assert answer(server, path)[1]["Cache-Control"] == "no-cache"
+def test_no_browser_caches_a_build(server, path):
+    assert request(server, path)[1]["Cache-Control"] == "no-cache"
 
 
-def test_other_files_are_served_as_they_are_and_missing_pages_are_missed(server):
-    assert answer(server, "/site.css")[0] == "p {}"
+def test_other_files_are_served_unchanged_and_missing_pages_are_not_found(server):
+    assert request(server, "/site.css")[0] == "p {}"
     with pytest.raises(HTTPError, match="404"):
-        answer(server, "/nowhere.html")
+        request(server, "/nowhere.html")
 
 
 def test_the_finished_book_is_served_without_a_script(tmp_path):
     (tmp_path / "index.html").write_text(PAGE, "utf-8")
     server = start_server(tmp_path)
-    assert answer(server, "/index.html")[0] == PAGE
+    assert server.server_address[0] == "127.0.0.1"  # no other machine can connect
+    assert request(server, "/index.html")[0] == PAGE
     server.shutdown()
     server.server_close()

@@ -1,4 +1,4 @@
-"""Of the book for a class: what its chapters lack, and which commands build and serve it."""
+"""The book for a class: what its chapters lack, and which commands build and serve it."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from tools.book.without_answers import remove_answers, remove_folds
 
 
 def test_a_class_gets_questions_predictions_and_hints_and_no_worked_answers():
-    given, chapter = whole(), remove_answers(whole())
+    original, chapter = whole(), remove_answers(whole())
     text = str(chapter.cells)
     assert [words for words in ("worked-answer", "Because.") if words in text] == []
-    kept = "Look again.", "words-of-one", "result-of-two", "**2.** Write it.", "The end."
-    assert [words for words in kept if words not in text] == []
-    assert len(chapter.cells) == len(given.cells) - 1
+    remaining = "Look again.", "words-of-one", "result-of-two", "**2.** Write it.", "The end."
+    assert [words for words in remaining if words not in text] == []
+    assert len(chapter.cells) == len(original.cells) - 1
 
 
 @pytest.mark.parametrize("fence", [":::", "::::", "```"])
-def test_a_folded_answer_is_removed_whatever_its_fence_and_what_it_holds(fence):
+def test_a_folded_answer_is_removed_whatever_its_fence_and_its_content(fence):
     inner = ":::{note}\nx\n:::" if fence == "::::" else "x"
     answer = f"{fence}{{dropdown}} Answer\n{inner}\n{fence}\n"
     hint = f"{fence}{{dropdown}} Hint\ny\n{fence}\n"
@@ -31,10 +31,10 @@ def test_a_folded_answer_is_removed_whatever_its_fence_and_what_it_holds(fence):
 
 
 def commands(*arguments, **variables):
-    """What make would run to serve the book."""
-    known = {name: text for name, text in os.environ.items() if name != "ANSWERS"}
+    """The commands of `make serve`."""
+    environment = {name: text for name, text in os.environ.items() if name != "ANSWERS"}
     run = subprocess.run(
-        ["make", "--dry-run", "serve", *arguments], cwd=ROOT, env=known | variables,
+        ["make", "--dry-run", "serve", *arguments], cwd=ROOT, env=environment | variables,
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     return [

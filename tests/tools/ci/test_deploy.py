@@ -1,4 +1,4 @@
-"""Of what the publishing workflow does between building and deploying."""
+"""The steps of the publishing workflow between building and deploying."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tools.ci import deploy
 
 
 def address(tmp_path, site):
-    """What the step prints and hands on, in a bare Python."""
+    """The status, the output and the result of the step, in a Python without packages."""
     outputs = tmp_path / "outputs"
     done = subprocess.run(
         # Isolated: neither this environment's packages nor its variables.
@@ -26,24 +26,24 @@ def address(tmp_path, site):
     return done.returncode, done.stdout, outputs.read_text() if outputs.exists() else None
 
 
-def test_the_address_is_handed_on_with_a_slash_at_its_end(tmp_path):
-    given = "https://someone.example/book"
-    assert address(tmp_path, given) == (0, f"The site: {given}/\n", f"site={given}/\n")
+def test_the_address_is_passed_on_with_a_slash_at_its_end(tmp_path):
+    site = "https://someone.example/book"
+    assert address(tmp_path, site) == (0, f"The site: {site}/\n", f"site={site}/\n")
 
 
-def test_without_pages_it_says_what_to_enable_and_fails_nothing(tmp_path):
-    status, said, handed = address(tmp_path, "")
-    assert (status, handed) == (0, "site=\n")
-    assert said.startswith("::warning ")
-    assert "Settings > Pages" in said
-    assert "GitHub Actions" in said
+def test_without_pages_it_prints_what_to_enable_and_succeeds(tmp_path):
+    status, output, result = address(tmp_path, "")
+    assert (status, result) == (0, "site=\n")
+    assert output.startswith("::warning ")
+    assert "Settings > Pages" in output
+    assert "GitHub Actions" in output
 
 
 def test_an_address_that_is_not_https_is_refused_in_one_sentence(tmp_path):
-    status, said, handed = address(tmp_path, "http://someone.example/")
-    assert (status, handed) == (1, None)
-    assert said.startswith("::error::BOOK_SITE must be an address like https://")
-    assert len(said.splitlines()) == 1
+    status, output, result = address(tmp_path, "http://someone.example/")
+    assert (status, result) == (1, None)
+    assert output.startswith("::error::BOOK_SITE must be an address like https://")
+    assert len(output.splitlines()) == 1
 
 
 def git(folder, *arguments):
@@ -53,8 +53,8 @@ def git(folder, *arguments):
     return done.stdout.strip()
 
 
-def packed(tmp_path, **files):
-    """An archive of copies as the workflow's upload makes it: each file's name and its text."""
+def pack(tmp_path, **files):
+    """Make an archive of copies like the workflow's upload, from names and texts."""
     folder = tmp_path / "copies"
     for name, text in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -69,7 +69,7 @@ COPIES = {"chapters/a.ipynb": "a", "chapters/b.ipynb": "b", "img/a.svg": "pictur
 
 @pytest.fixture
 def remote(tmp_path):
-    """A repository whose branch of copies already holds something old."""
+    """A repository whose branch of copies has an old file."""
     remote = tmp_path / "remote.git"
     remote.mkdir()
     git(remote, "init", "--quiet", "--bare")
@@ -80,9 +80,9 @@ def remote(tmp_path):
     return remote
 
 
-def test_the_branch_holds_the_copies_and_nothing_else_in_one_commit(tmp_path, remote):
-    copies = {".gitignore": "*.ipynb\n"} | COPIES  # what git would ignore is a copy, too
-    deploy.publish_copies(packed(tmp_path, **copies), str(remote))
+def test_the_branch_contains_only_the_copies_in_one_commit(tmp_path, remote):
+    copies = {".gitignore": "*.ipynb\n"} | COPIES  # files that git would ignore are copies, too
+    deploy.publish_copies(pack(tmp_path, **copies), str(remote))
 
     assert git(remote, "ls-tree", "-r", "--name-only", "colab").splitlines() == [*copies]
     assert git(remote, "show", "colab:img/a.svg") == "picture"
@@ -92,25 +92,13 @@ def test_the_branch_holds_the_copies_and_nothing_else_in_one_commit(tmp_path, re
     assert git(remote, "log", "-1", "--format=%s", "colab") == f"Colab copies of commit {commit}"
 
 
-def test_an_archive_without_a_notebook_leaves_the_branch_as_it_was(tmp_path, remote):
+def test_an_archive_without_a_notebook_leaves_the_branch_unchanged(tmp_path, remote):
     with pytest.raises(ValueError, match=r"artifact\.tar must hold chapters/\*\.ipynb, got none"):
-        deploy.publish_copies(packed(tmp_path, **{"img/a.svg": ""}), str(remote))
+        deploy.publish_copies(pack(tmp_path, **{"img/a.svg": ""}), str(remote))
     assert git(remote, "ls-tree", "-r", "--name-only", "colab") == "old.txt"
-
-
-def test_a_push_that_is_refused_fails(tmp_path):
-    archive = packed(tmp_path, **COPIES)
-    with pytest.raises(subprocess.CalledProcessError):
-        deploy.publish_copies(archive, str(tmp_path / "nowhere.git"))
 
 
 def test_the_remote_is_the_repository_itself(monkeypatch):
     monkeypatch.setenv("GITHUB_SERVER_URL", "https://github.com")
     monkeypatch.setenv("GITHUB_REPOSITORY", "someone/book")
-    assert deploy.known_remote() == "https://github.com/someone/book"
-
-
-def test_without_a_repository_it_says_so(monkeypatch):
-    monkeypatch.setattr(deploy.repository_address, "repository_address", lambda _root: "")
-    with pytest.raises(ValueError, match="no repository is known: set the remote origin"):
-        deploy.known_remote()
+    assert deploy.default_remote() == "https://github.com/someone/book"

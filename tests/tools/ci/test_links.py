@@ -1,4 +1,4 @@
-"""Of the weekly look at outside links: what counts as drift, on servers of our own."""
+"""The weekly check of outside links: which responses are reported, with a local server."""
 
 from __future__ import annotations
 
@@ -13,37 +13,37 @@ import pytest
 from tools import ROOT
 from tools.ci.links import describe, has_moved, is_broken, report
 
-PLACE = {"filename": "chapters/a.md", "lineno": 7, "uri": "https://example.org/a"}
+LINK = {"filename": "chapters/a.md", "lineno": 7, "uri": "https://example.org/a"}
 
 
-def answer(status, code=0, info=""):
-    return {**PLACE, "status": status, "code": code, "info": info}
+def respond(status, code=0, info=""):
+    return {**LINK, "status": status, "code": code, "info": info}
 
 
-GONE = answer("broken", info="404 Client Error: Not Found for url: https://example.org/a")
-MOVED = answer("redirected", 301, "https://example.org/b")
+GONE = respond("broken", info="404 Client Error: Not Found for url: https://example.org/a")
+MOVED = respond("redirected", 301, "https://example.org/b")
 
 
 @pytest.mark.parametrize(
-    "sound",
+    "response",
     [
-        answer("working"),
-        answer("redirected", 302, "https://example.org/today"),
-        answer("timeout", info="read timeout=30"),
-        answer("broken", info="403 Client Error: Forbidden for url: https://example.org/a"),
-        answer("broken", info="429 Client Error: Too Many Requests"),
-        answer("ignored"),
+        respond("working"),
+        respond("redirected", 302, "https://example.org/today"),
+        respond("timeout", info="read timeout=30"),
+        respond("broken", info="403 Client Error: Forbidden for url: https://example.org/a"),
+        respond("broken", info="429 Client Error: Too Many Requests"),
+        respond("ignored"),
     ],
     ids=lambda each: f"{each['status']} {each['info'][:3]}",
 )
-def test_a_link_that_works_or_a_server_that_turns_robots_away_is_no_drift(sound):
-    assert not is_broken(sound)
-    assert not has_moved(sound)
-    assert report([sound]) == ""
+def test_a_link_that_works_or_a_server_that_turns_robots_away_is_not_reported(response):
+    assert not is_broken(response)
+    assert not has_moved(response)
+    assert report([response]) == ""
 
 
-def test_a_link_that_leads_nowhere_or_has_moved_is_named_with_its_place():
-    assert report([GONE, answer("working"), MOVED]).splitlines() == [
+def test_a_link_that_leads_nowhere_or_has_moved_is_named_with_its_position():
+    assert report([GONE, respond("working"), MOVED]).splitlines() == [
         describe(GONE),
         describe(MOVED),
     ]
@@ -51,12 +51,12 @@ def test_a_link_that_leads_nowhere_or_has_moved_is_named_with_its_place():
     assert describe(MOVED).endswith("moved to https://example.org/b")
 
 
-ANSWERS = {"/good": 200, "/gone": 404, "/moved": 301, "/closed": 403}
+STATUSES = {"/good": 200, "/gone": 404, "/moved": 301, "/closed": 403}
 
 
 class Handler(BaseHTTPRequestHandler):
     def do_HEAD(self):
-        self.send_response(ANSWERS[self.path])
+        self.send_response(STATUSES[self.path])
         if self.path == "/moved":
             self.send_header("Location", "/good")
         self.send_header("Content-Length", "0")
@@ -78,13 +78,13 @@ def server():
     server.server_close()
 
 
-@pytest.mark.slow
-def test_every_link_of_a_page_with_this_books_settings_is_asked(server, tmp_path):
+@pytest.mark.weekly
+def test_every_link_of_a_page_with_this_books_settings_is_requested(server, tmp_path):
     shutil.copy(ROOT / "_config.yml", tmp_path)
     (tmp_path / "_toc.yml").write_text("format: jb-book\nroot: chapters/first\n")
     (tmp_path / "chapters").mkdir()
     (tmp_path / "chapters" / "references.bib").touch()
-    links = [f"[{path}]({server}{path})" for path in ANSWERS]
+    links = [f"[{path}]({server}{path})" for path in STATUSES]
     (tmp_path / "chapters" / "first.md").write_text("# First\n\n" + "\n\n".join(links) + "\n")
 
     done = subprocess.run(
@@ -95,7 +95,7 @@ def test_every_link_of_a_page_with_this_books_settings_is_asked(server, tmp_path
         check=True,
     )
 
-    assert "4 links were asked." in done.stderr
+    assert "4 links were requested." in done.stderr
     gone, moved = sorted(done.stdout.splitlines())
     assert f"`chapters/first.md:5` <{server}/gone>: 404" in gone
     assert f"<{server}/moved>: moved to {server}/good" in moved

@@ -1,4 +1,4 @@
-"""Of the faults that measure the tests: they are in step with the code, and trials are honest."""
+"""The faults that measure the tests: they fit the code, and trials are reliable."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import pytest
 
 from tools import ROOT
 from tools.ci import mutants
-from tools.ci.mutants import Mutant, Trials, belonging, listed, main
+from tools.ci.mutants import Mutant, Trials, find_tests, main, read_faults
 
-ALL = listed()
+ALL = read_faults()
 
 
 def test_there_are_200_faults_and_no_two_are_the_same():
@@ -21,21 +21,21 @@ def test_there_are_200_faults_and_no_two_are_the_same():
 def test_each_fault_changes_a_line_that_is_still_there():
     for mutant in ALL:
         text = (ROOT / mutant.file).read_text("utf-8")
-        assert mutant.applied_to(text) != text
+        assert mutant.apply_to(text) != text
 
 
-def test_each_fault_has_tests_of_its_own_room():
+def test_each_fault_has_tests_of_its_folder():
     for file in {mutant.file for mutant in ALL}:
-        assert belonging(file)
-        assert "tests" not in belonging(file)
+        assert find_tests(file)
+        assert "tests" not in find_tests(file)
 
 
 def test_a_line_that_is_gone_or_occurs_twice_is_refused():
     mutant = Mutant("a.py", "it is two", "x = 1", "x = 2")
-    assert mutant.applied_to("x = 1\ny = 1") == "x = 2\ny = 1"
+    assert mutant.apply_to("x = 1\ny = 1") == "x = 2\ny = 1"
     for text, count in (("y = 1", 0), ("x = 1\nx = 1", 2)):
         with pytest.raises(ValueError, match=f"must hold 'x = 1' once, holds it {count} times"):
-            mutant.applied_to(text)
+            mutant.apply_to(text)
 
 
 SUM = "def total(numbers):\n    return sum(numbers)\n"
@@ -55,7 +55,7 @@ def project(tmp_path, monkeypatch):
         (tmp_path / name).write_text(text)
     subprocess.run(["git", "init", "--quiet"], cwd=tmp_path, check=True)
     monkeypatch.setattr(mutants, "ROOT", tmp_path)
-    monkeypatch.setattr(mutants, "listed", lambda: [DETECTED, SURVIVES])
+    monkeypatch.setattr(mutants, "read_faults", lambda: [DETECTED, SURVIVES])
     return tmp_path
 
 
@@ -63,8 +63,8 @@ def project(tmp_path, monkeypatch):
 @pytest.mark.slow
 def test_survivors_are_listed_and_more_than_allowed_fail(project, monkeypatch, capsys):
     assert main(["--jobs", "1"]) == 0
-    shown = capsys.readouterr().out
-    assert "2 faults, 1 survivors\n  attnbook/sums.py: a product\n" in shown
+    output = capsys.readouterr().out
+    assert "2 faults, 1 survivors\n  attnbook/sums.py: a product\n" in output
     monkeypatch.setattr(mutants, "MOST_SURVIVORS", 0)
     assert main(["--jobs", "1", "--only", "product"]) == 1
     assert (project / "attnbook" / "sums.py").read_text() == SUM

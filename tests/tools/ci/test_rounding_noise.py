@@ -1,4 +1,4 @@
-"""Other processors: what their rounding moves and what not; a digit that turns is seen."""
+"""Other processors: which results their rounding changes, and that a changed digit is found."""
 
 import re
 from contextlib import nullcontext
@@ -16,8 +16,8 @@ from tools.ci.rounding_noise import LAYOUTS, UNITS, Jitter, is_rounded, move
 BITS = {dtype: layout.bits for dtype, layout in LAYOUTS.items()}
 
 
-def places(one, other):
-    """How many units of the last place lie between numbers of one sign."""
+def units_between(one, other):
+    """The difference of numbers of one sign, in units of the last place."""
     return (one.view(BITS[one.dtype]).long() - other.view(BITS[other.dtype]).long()).tolist()
 
 
@@ -33,7 +33,7 @@ def test_a_rounded_result_moves_by_a_few_units_of_its_last_place(numbers, dtype)
     with Jitter(1):
         there = numbers.tanh()
 
-    moved = places(there, here)
+    moved = units_between(there, here)
     assert set(moved) == set(range(-UNITS, UNITS))
     assert abs(sum(moved)) < 997
 
@@ -42,16 +42,16 @@ def test_a_rounded_result_moves_by_a_few_units_of_its_last_place(numbers, dtype)
 def test_a_16_bit_result_moves_seldom_and_by_one_unit(rng, dtype):
     numbers = torch.randn(9973, generator=rng).to(dtype)
     with Jitter(1):
-        moved = places(numbers.tanh(), numbers.tanh())
+        moved = units_between(numbers.tanh(), numbers.tanh())
         there = numbers.tanh()
-    apart = places(there, numbers.tanh())
+    differences = units_between(there, numbers.tanh())
 
     assert moved == [0] * 9973
-    assert set(apart) == {-1, 0, 1}
-    assert sum(map(abs, apart)) < 9973 / 20
+    assert set(differences) == {-1, 0, 1}
+    assert sum(map(abs, differences)) < 9973 / 20
 
 
-def test_the_same_processor_rounds_the_same_number_alike(numbers):
+def test_the_same_processor_rounds_the_same_number_equally(numbers):
     with Jitter(1):
         assert torch.equal(numbers.exp(), numbers.exp())
         assert torch.equal(numbers.exp(), numbers.clone().exp_())
@@ -62,21 +62,21 @@ def test_the_same_processor_rounds_the_same_number_alike(numbers):
 
 
 def test_another_seed_is_another_processor(numbers):
-    found = []
+    results = []
     for seed in (1, 2):
         with Jitter(seed):
-            found.append(numbers.exp())
-    assert (found[0] != found[1]).float().mean() > 0.8
+            results.append(numbers.exp())
+    assert (results[0] != results[1]).float().mean() > 0.8
 
 
-def test_the_numbers_that_go_in_stay_as_they_are(numbers):
-    before, kept = numbers.clone(), numbers.reshape(1, 997)
+def test_inputs_are_unchanged(numbers):
+    before, row = numbers.clone(), numbers.reshape(1, 997)
     with Jitter(1):
-        kept.softmax(-1), kept @ kept.T, numbers.sum(), numbers.view(997, 1).cumsum(0)
+        row.softmax(-1), row @ row.T, numbers.sum(), numbers.view(997, 1).cumsum(0)
     assert torch.equal(numbers, before)
 
 
-def test_what_is_exact_everywhere_stays():
+def test_exact_results_are_unchanged():
     quarters = torch.arange(16.0) / 4
     ends = torch.tensor([0.0, -0.0, float("inf"), float("nan"), 3.4e38, 1e-42])
     with Jitter(1):
@@ -88,7 +88,7 @@ def test_what_is_exact_everywhere_stays():
     assert torch.equal(ends.nan_to_num(5), before.nan_to_num(5))
 
 
-def test_adding_and_multiplying_are_rounded_alike_everywhere(numbers):
+def test_adding_and_multiplying_are_rounded_equally_everywhere(numbers):
     with Jitter(1):
         there = (numbers + 0.1) * numbers / 3 - numbers.sqrt()
     here = (numbers + 0.1) * numbers / 3 - numbers.sqrt()
@@ -107,6 +107,7 @@ def test_gradients_are_rounded_as_well(numbers):
     assert torch.allclose(there, gradient())
 
 
+@pytest.mark.weekly
 @pytest.mark.filterwarnings("ignore:flex_attention called without torch")
 def test_flexible_attention_is_rounded_as_well(rng):
     queries, keys, values = torch.randn(3, 1, 2, 5, 7, generator=rng)
@@ -128,16 +129,16 @@ def test_some_operations_differ_between_processors(names, differ):
     assert {is_rounded(name) for name in names.split()} == {differ}
 
 
-# Chapters: cells as they once were, which another make of processor turned, and as they are
+# Chapters: cells of earlier versions, whose digits another processor changed
 
 
-# Places on a curve, with the decimals that matplotlib writes.
+# Points of a curve, with the decimals that matplotlib writes.
 CURVES = """
 import torch
 gap = torch.linspace(-4, 4, 81, dtype=torch.{dtype})
-[f"{{place:.6f}}" for place in (50 * torch.tanh(gap + 0.5)).tolist()]
+[f"{{y:.6f}}" for y in (50 * torch.tanh(gap + 0.5)).tolist()]
 """
-# How strong the cells of a heatmap were.
+# The opacity of the cells of a heatmap.
 CELLS = """
 from attnbook import DotProductAttention, sinusoidal_encoding
 positions = torch.arange(8)
@@ -147,7 +148,7 @@ layer = DotProductAttention()
 layer(queries, keys, keys)
 [f"{{0.55 * weight:.6f}}" for weight in layer.attention_weights.flatten().tolist()]
 """
-# An output and a mean that look whole here.
+# An output and a mean that are whole numbers on this processor.
 WHOLE = """
 closeness = torch.exp(torch.full((1, 2), -0.125))
 found = closeness @ torch.tensor([[10.0], [20.0]]) / closeness.sum(dim=-1, keepdim=True)
@@ -163,7 +164,7 @@ found = DotProductAttention()(query, keys, values, causal=True).item()
     ("cell", "before", "after"),
     [(WHOLE, repr, lambda found: repr(found.round(decimals=2))), (MEAN, repr, "{:.1f}".format)],
 )
-def test_a_result_that_is_whole_by_chance_turns_unless_it_is_rounded(cell, before, after):
+def test_a_result_that_is_whole_by_chance_changes_unless_it_is_rounded(cell, before, after):
     results = []
     for seed in (None, *range(1, 8)):
         with Jitter(seed) if seed else nullcontext():
@@ -176,21 +177,23 @@ def test_a_result_that_is_whole_by_chance_turns_unless_it_is_rounded(cell, befor
 
 @pytest.mark.weekly
 @pytest.mark.slow
-@pytest.mark.parametrize(("dtype", "found"), [("float32", ["0", "1"]), ("float64", [])])
-def test_a_chapter_whose_digits_turn_is_found(tmp_path, capfd, dtype, found):
+@pytest.mark.parametrize(("dtype", "expected"), [("float32", ["0", "1"]), ("float64", [])])
+def test_a_chapter_whose_digits_change_is_found(tmp_path, capfd, dtype, expected):
     path = book_with(tmp_path, *(code(cell.format(dtype=dtype)) for cell in (CURVES, CELLS)))
     execute(path)
 
-    assert processors.turned([path], seed=1) is bool(found)
-    assert re.findall(r"^FAILED .*second\.ipynb::Cell (\d)", capfd.readouterr().out, re.M) == found
+    assert processors.outputs_change([path], seed=1) is bool(expected)
+    assert (
+        re.findall(r"^FAILED .*second\.ipynb::Cell (\d)", capfd.readouterr().out, re.M) == expected
+    )
 
 
 @pytest.mark.weekly
 @pytest.mark.slow
-def test_a_kernel_that_rounds_as_always_proves_nothing(tmp_path, monkeypatch):
-    """IPython goes on where a start-up file fails, and all outputs would be as they were."""
+def test_a_kernel_that_rounds_as_usual_is_an_error(tmp_path, monkeypatch):
+    # IPython continues after an error in a start-up file, and all outputs would be unchanged.
     path = book_with(tmp_path, code("print(2)", outputs=[stream("2\n")]))
     monkeypatch.setattr(processors, "START", "1 / 0")
 
     with pytest.raises(processors.NotTriedError, match="1 chapters ran, and 0 of them"):
-        processors.turned([path], seed=1)
+        processors.outputs_change([path], seed=1)

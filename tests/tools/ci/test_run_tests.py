@@ -1,4 +1,4 @@
-"""Of `make test`: what runs after what, what is shown, and the command for each failure."""
+"""`make test`: the order of its parts, its output, and the command for each failure."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ def test_a_part_begins_when_the_one_before_it_has_passed(logs, capsys):
     read = f"print(open({str(logs / 'book-exit-code')!r}).read())"
     book, chapters = program("book", "print('built')"), program("chapters", read, "book")
     assert run([chapters, book], workers=2) == 0
-    shown = capsys.readouterr().out
-    assert "book passed in 0:00: built" in shown
-    assert "chapters passed in 0:00: 0" in shown
+    output = capsys.readouterr().out
+    assert "book passed in 0:00: built" in output
+    assert "chapters passed in 0:00: 0" in output
 
 
-def test_what_waits_for_a_part_that_fails_is_not_run_and_fails_too(capsys):
+def test_a_part_that_waits_for_a_failing_part_is_not_run_and_fails_too(capsys):
     book = program("book", "print('a warning'); raise SystemExit(3)")
     assert run([book, program("chapters", "print('never')", "book")], workers=2) == 2
-    shown = capsys.readouterr().out
-    assert "--- book failed after 0:00:\na warning\n---" in shown
-    assert "never" not in shown
-    assert "\nchapters  not run " in shown
-    assert "  make book\n  make nbval" in shown
+    output = capsys.readouterr().out
+    assert "--- book failed after 0:00:\na warning\n---" in output
+    assert "never" not in output
+    assert "\nchapters  not run " in output
+    assert "  make book\n  make nbval" in output
 
 
 def test_each_failed_test_gets_the_command_that_runs_only_it(logs):
@@ -58,7 +58,7 @@ def test_each_failed_test_gets_the_command_that_runs_only_it(logs):
     ]
 
 
-def test_a_line_says_what_runs_how_far_it_is_and_how_long_it_will_take(logs, monkeypatch):
+def test_the_status_line_has_the_running_parts_the_progress_and_the_time_left(logs, monkeypatch):
     state = {"done": 5, "total": 20, "failed": ["a"], "seconds_left": 240.0}
     (logs / "progress.json").write_text(json.dumps(state))
     monkeypatch.setattr(run_tests.time, "monotonic", lambda: 100.0)
@@ -89,7 +89,7 @@ raise SystemExit(run_tests.main([]))
 """
 
 
-def test_an_interrupt_ends_all_that_was_started_even_where_it_was_ignored(tmp_path):
+def test_an_interrupt_ends_all_processes_even_if_they_inherit_it_as_ignored(tmp_path):
     folder = tmp_path / "logs"
     folder.mkdir()
     text = ENDLESS.format(folder=str(folder), python=sys.executable)

@@ -1,4 +1,4 @@
-"""Of the weekly look ahead: what is reported, and that one issue tells of it."""
+"""The weekly checks: what is reported, and the one issue about it."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ import pytest
 from tools import ROOT
 from tools.ci import weekly
 
-WELL = {"result": "success", "outputs": {"report": ""}}
-RED = {"result": "success", "outputs": {"report": "Versions: torch 9.0 (not 2.13.0)."}}
-LOST = {"result": "failure", "outputs": {}}
-SHOWN = weekly.shown
+GOOD = {"result": "success", "outputs": {"report": ""}}
+BAD = {"result": "success", "outputs": {"report": "Versions: torch 9.0 (not 2.13.0)."}}
+UNFINISHED = {"result": "failure", "outputs": {}}
+RUN_AND_PRINT = weekly.run_and_print
 RUN = {
     "GITHUB_SERVER_URL": "https://host.example",
     "GITHUB_REPOSITORY": "someone/book",
@@ -24,48 +24,44 @@ RUN = {
 }
 
 
-def test_nothing_is_said_when_nothing_drifted():
-    assert weekly.issue_text({"newest": WELL, "colab": WELL, "links": WELL}, RUN) == ""
+def test_there_is_no_text_when_nothing_drifted():
+    assert weekly.issue_text({"newest": GOOD, "colab": GOOD, "links": GOOD}, RUN) == ""
 
 
 def test_each_check_that_drifted_or_did_not_finish_has_its_section_and_no_other_has():
-    text = weekly.issue_text({"newest": RED, "colab": WELL, "links": LOST}, RUN)
+    text = weekly.issue_text({"newest": BAD, "colab": GOOD, "links": UNFINISHED}, RUN)
     assert "## With the newest versions\n\nVersions: torch 9.0 (not 2.13.0).\n" in text
     assert "## Links that lead elsewhere\n\nThe check did not finish.\n" in text
     assert "Colab" not in text
     assert text.endswith("https://host.example/someone/book/actions/runs/7")
 
 
-def test_by_hand_the_issue_names_no_run():
-    assert "printed" not in weekly.issue_text({"newest": RED}, {})
-
-
-def test_a_report_of_many_lines_reaches_the_next_job_whole(tmp_path):
+def test_a_report_of_many_lines_reaches_the_next_job_unchanged(tmp_path):
     outputs = tmp_path / "outputs"
-    weekly.hand_on("one\n\nreport=two\n", {"GITHUB_OUTPUT": str(outputs)})
-    name, end, told = re.fullmatch(r"(\w+)<<(\S+)\n(.*)\n\2\n", outputs.read_text(), re.S).groups()
-    assert (name, told) == ("report", "one\n\nreport=two")
-    assert end not in told
+    weekly.pass_on_report("one\n\nreport=two\n", {"GITHUB_OUTPUT": str(outputs)})
+    name, end, lines = re.fullmatch(r"(\w+)<<(\S+)\n(.*)\n\2\n", outputs.read_text(), re.S).groups()
+    assert (name, lines) == ("report", "one\n\nreport=two")
+    assert end not in lines
 
 
 def test_a_report_is_never_longer_than_an_issue_may_be(tmp_path):
     outputs = tmp_path / "outputs"
-    weekly.hand_on("x" * 200_000, {"GITHUB_OUTPUT": str(outputs)})
+    weekly.pass_on_report("x" * 200_000, {"GITHUB_OUTPUT": str(outputs)})
     assert len(weekly.CHECKS) * len(outputs.read_text()) < 65_000
 
 
-def test_an_excerpt_holds_what_failed_and_not_what_passed():
+def test_an_excerpt_has_what_failed_and_not_what_passed():
     output = "tests/test_a.py ..F.\nE  assert 1 == 2\nFAILED tests/test_a.py::test_one - x\n"
     output += "=== 1 failed, 3 passed in 2.00s ===\nmake: *** [Makefile:40: unit] Error 1\n"
-    told = weekly.excerpt(output).splitlines()
-    assert told[0] == "```text"
-    assert told[1:-1] == output.splitlines()[1:]
+    lines = weekly.excerpt(output).splitlines()
+    assert lines[0] == "```text"
+    assert lines[1:-1] == output.splitlines()[1:]
 
 
-def test_where_no_line_tells_an_excerpt_is_the_end():
-    told = weekly.excerpt("\n".join(f"line {number}" for number in range(100)))
-    assert "line 99" in told
-    assert "line 79" not in told
+def test_without_important_lines_an_excerpt_is_the_end():
+    lines = weekly.excerpt("\n".join(f"line {number}" for number in range(100)))
+    assert "line 99" in lines
+    assert "line 79" not in lines
 
 
 def test_versions_are_compared_by_name_whatever_its_spelling():
@@ -79,19 +75,19 @@ def test_versions_are_compared_by_name_whatever_its_spelling():
     }
 
 
-def test_what_changed_is_what_differs_from_the_lock(tmp_path):
+def test_changed_versions_are_those_that_differ_from_the_lock(tmp_path):
     (tmp_path / "bin").mkdir()
     script = tmp_path / "bin" / "python"
     locked = weekly.versions((ROOT / "requirements.txt").read_text("utf-8"))
-    listed = f"pytest=={locked['pytest']}\nnumpy==0.1\nstranger==1.0\n"
-    script.write_text(f"#!{sys.executable}\nprint({listed!r})\n")
+    output = f"pytest=={locked['pytest']}\nnumpy==0.1\nunknown==1.0\n"
+    script.write_text(f"#!{sys.executable}\nprint({output!r})\n")
     script.chmod(0o755)
-    assert weekly.changed(tmp_path) == f"numpy 0.1 (not {locked['numpy']})"
+    assert weekly.list_changed_versions(tmp_path) == f"numpy 0.1 (not {locked['numpy']})"
 
 
 def only_make_works(command):
-    """What a shell gives for a command when each `make` succeeds."""
-    return (0, "") if command[0] == "make" else SHOWN(command)
+    """Run a command, or pretend that a `make` succeeds."""
+    return (0, "") if command[0] == "make" else RUN_AND_PRINT(command)
 
 
 @pytest.mark.parametrize(
@@ -103,8 +99,8 @@ def only_make_works(command):
 )
 def test_versions_that_cannot_be_installed_are_drift(program, message, monkeypatch):
     commands = [[sys.executable, "-c", program]]
-    monkeypatch.setattr(weekly, "installing", lambda _folder, _pins: commands)
-    monkeypatch.setattr(weekly, "shown", only_make_works)
+    monkeypatch.setattr(weekly, "installation_commands", lambda _folder, _pins: commands)
+    monkeypatch.setattr(weekly, "run_and_print", only_make_works)
     report = weekly.try_versions("newest", [])
     assert message in report
     assert bool(report) == bool(message)
@@ -112,38 +108,40 @@ def test_versions_that_cannot_be_installed_are_drift(program, message, monkeypat
 
 @pytest.fixture(params=[0, 2])
 def make(request, monkeypatch):
-    """The commands that are run, and the exit status of each."""
-    asked = []
+    """Record the commands instead of running them, and their exit status."""
+    commands = []
     answer = request.param, "FAILED a::b\n"
-    monkeypatch.setattr(weekly, "shown", lambda command: asked.append(command) or answer)
-    return asked, request.param
+    monkeypatch.setattr(weekly, "run_and_print", lambda command: commands.append(command) or answer)
+    return commands, request.param
 
 
 def test_tests_that_fail_with_other_versions_are_drift(make, monkeypatch):
-    asked, status = make
-    monkeypatch.setattr(weekly, "installing", lambda _folder, _pins: [])
-    monkeypatch.setattr(weekly, "changed", lambda _folder: "torch 9.0 (not 2.13.0)")
+    commands, status = make
+    monkeypatch.setattr(weekly, "installation_commands", lambda _folder, _pins: [])
+    monkeypatch.setattr(weekly, "list_changed_versions", lambda _folder: "torch 9.0 (not 2.13.0)")
     report = weekly.try_versions("newest", [])
-    assert asked[0][-2:] == ["unit", "nbval"]
+    assert commands[0][-2:] == ["unit", "nbval"]
     assert ("torch 9.0" in report and "FAILED a::b" in report) == bool(status)
     assert bool(report) == bool(status)
 
 
 @pytest.mark.parametrize("name", weekly.TARGETS)
 def test_a_target_that_fails_is_reported(make, name):
-    asked, status = make
+    commands, status = make
     assert ("FAILED a::b" in weekly.CHECKS[name](name, [])) == bool(status)
-    assert asked == [["make", "--keep-going", *weekly.TARGETS[name]]]
+    assert commands == [["make", "--keep-going", *weekly.TARGETS[name]]]
 
 
-def test_other_versions_are_tried_apart_from_the_books_own_environment():
-    for command in weekly.installing(ROOT / "_build" / "drift" / "colab", ["torch==2.10.*"]):
+def test_other_versions_are_tried_outside_of_the_books_environment():
+    for command in weekly.installation_commands(
+        ROOT / "_build" / "drift" / "colab", ["torch==2.10.*"]
+    ):
         assert ".venv" not in " ".join(command[1:])
-    install = weekly.installing(Path("x"), ["torch==2.10.*"])[1]
+    install = weekly.installation_commands(Path("x"), ["torch==2.10.*"])[1]
     assert install[-2:] == [".[book,test]", "torch==2.10.*"]
 
 
-# A stand-in for gh, which remembers issues in a file.
+# Replaces gh, and stores issues in a file.
 GH = """#!{python}
 import json, pathlib, sys
 store = pathlib.Path({store!r})
@@ -180,24 +178,30 @@ def issues(github):
     return json.loads(github.read_text())["issues"]
 
 
-def test_one_issue_is_opened_brought_up_to_date_and_closed(github):
-    assert weekly.tell("") == "Nothing drifted."
+def test_one_issue_is_opened_updated_and_closed(github):
+    assert weekly.update_issue("") == "Nothing drifted."
     assert issues(github) == {}
-    assert weekly.tell("first") == "An issue was opened."
+    assert weekly.update_issue("first") == "An issue was opened."
     assert issues(github) == {"12": {"title": weekly.TITLE, "body": "first"}}
-    assert weekly.tell("second") == "Issue 12 was brought up to date."
+    assert weekly.update_issue("second") == "Issue 12 was updated."
     assert issues(github) == {"12": {"title": weekly.TITLE, "body": "second"}}
-    assert weekly.tell("") == "Nothing drifted any more: issue 12 was closed."
+    assert weekly.update_issue("") == "Nothing drifted: issue 12 was closed."
     assert issues(github)["12"]["state"] == "closed"
 
 
-def test_a_repository_without_issues_is_left_alone(github):
+def test_of_several_open_issues_the_first_is_updated(github):
+    both = {number: {"title": weekly.TITLE} for number in ("9", "10")}
+    github.write_text(json.dumps({"has_issues": True, "issues": both, "asked": []}))
+    assert weekly.update_issue("new") == "Issue 9 was updated."
+
+
+def test_a_repository_without_issues_is_unchanged(github):
     github.write_text(json.dumps({"has_issues": False, "issues": {}, "asked": []}))
-    assert weekly.tell("first") == "This repository has no issues, so none was opened."
+    assert weekly.update_issue("first") == "This repository has no issues, so none was opened."
     assert issues(github) == {}
 
 
-def test_the_workflow_hands_every_check_to_the_report():
+def test_the_workflow_passes_every_check_to_the_report():
     workflow = (ROOT / ".github" / "workflows" / "weekly.yml").read_text("utf-8")
     assert f"needs: [{', '.join(weekly.CHECKS)}]" in workflow
     assert set(weekly.NAMES) == set(weekly.CHECKS)

@@ -1,4 +1,4 @@
-"""A book of a few lines, with the settings and the repository's address of the real one."""
+"""A book of a few lines with the settings of the real one."""
 
 from __future__ import annotations
 

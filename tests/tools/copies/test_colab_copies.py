@@ -1,4 +1,4 @@
-"""The notebooks for Colab: whole, plain, pinned, or refused; no cell of them is run here."""
+"""The notebooks for Colab are complete, plain and pinned, or refused; no cell is run here."""
 
 import ast
 import subprocess
@@ -42,7 +42,7 @@ def chapter(name):
 
 
 @each_chapter
-def test_every_chapter_becomes_a_whole_and_plain_copy(chapter, copied):
+def test_every_chapter_becomes_a_complete_and_plain_copy(chapter, copied):
     assert list(problems(chapter, copied)) == []
     nbformat.validate(copied)
     assert "widgets" not in copied.metadata
@@ -61,7 +61,7 @@ def test_a_copy_links_to_its_origin_and_its_page_and_installs_that_commit(copied
 
 
 @each_chapter
-def test_a_copy_asks_for_no_package_and_no_file_that_a_reader_lacks(copied):
+def test_a_copy_needs_no_package_and_no_file_that_a_reader_lacks(copied):
     present = {"attnbook", *COLAB, *sys.stdlib_module_names}
     for cell in copied.cells[ADDED:]:
         if cell.cell_type != "code":
@@ -76,13 +76,13 @@ def test_a_copy_asks_for_no_package_and_no_file_that_a_reader_lacks(copied):
 
 def test_each_picture_of_a_copy_is_published_with_it(folder):
     texts = [path.read_text("utf-8") for path in (folder / "chapters").iterdir()]
-    shown = {
+    pictures = {
         piece.partition(")")[0].partition("?")[0]
         for text in texts
         for piece in text.split(f"]({SITE}_images/")[1:]
     }
-    assert len(shown) > 5
-    assert [name for name in shown if not (folder / "img" / name).is_file()] == []
+    assert len(pictures) > 5
+    assert [name for name in pictures if not (folder / "img" / name).is_file()] == []
 
 
 def tagged(chapter, tag, kind):
@@ -108,7 +108,7 @@ def test_a_copy_shows_no_answer_before_its_cell_is_run(chapter, copied):
 
 
 @each_chapter
-def test_a_copy_judges_nothing_that_nobody_has_written(chapter, copied):
+def test_a_copy_has_no_verdict_on_code_that_the_reader_writes(chapter, copied):
     for position in tagged(chapter, "to-write", "code"):
         assert chapter.cells[position].outputs
         assert copied.cells[ADDED + position].outputs == []
@@ -120,7 +120,7 @@ def test_some_chapter_has_many_predictions_and_worked_answers():
     assert sum(not run.prediction for run in runs) >= 3
 
 
-# Each guard can fail.
+# Each check can fail
 
 
 def changing(kind, beginning="", **changes):
@@ -128,8 +128,8 @@ def changing(kind, beginning="", **changes):
 
     def change(cells):
         own = (cell for cell in cells[ADDED:] if cell.cell_type == kind)
-        found = next(cell for cell in own if cell.source.startswith(beginning))
-        found.update(changes)
+        first = next(cell for cell in own if cell.source.startswith(beginning))
+        first.update(changes)
 
     return change
 
@@ -155,13 +155,13 @@ DAMAGES = {
 
 @pytest.mark.parametrize("name", ["masked-softmax"])
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_what_a_copy_lost_is_found(damage, chapter, copied):
+def test_each_damage_of_a_copy_is_reported(damage, chapter, copied):
     change, message = DAMAGES[damage]
     change(copied.cells)
     assert any(message in problem for problem in problems(chapter, copied))
 
 
-def test_a_view_of_a_widget_without_a_kernel_is_found():
+def test_a_view_of_a_widget_without_a_kernel_is_reported():
     data = {VIEW: {"model_id": "1"}, "text/plain": "x"}
     cell = v4.new_code_cell("x", outputs=[v4.new_output("display_data", data=data)])
     chapter = v4.new_notebook(cells=[cell])
@@ -170,7 +170,7 @@ def test_a_view_of_a_widget_without_a_kernel_is_found():
     assert "view of a widget" in problem
 
 
-# The command.
+# The command
 
 
 def git(root, *arguments):
@@ -180,7 +180,7 @@ def git(root, *arguments):
 
 @pytest.fixture
 def project(tmp_path, monkeypatch):
-    """A small book under git, in a repository of a made-up name."""
+    """A small book in a git repository with an invented address."""
     monkeypatch.setenv("GITHUB_SERVER_URL", "https://github.com")
     monkeypatch.setenv("GITHUB_REPOSITORY", "reader/attention-book")
     monkeypatch.delenv("BOOK_SITE", raising=False)
@@ -198,10 +198,10 @@ def test_the_command_pins_the_commit_that_is_checked_out(project, tmp_path, caps
     monkeypatch.chdir(tmp_path)
     assert main(["--root", "book"]) == 0
     assert "1 copies" in capsys.readouterr().out
-    written = read(project / "_build" / "colab" / "chapters" / "one.ipynb")
-    assert SITE not in written.cells[0].source
-    assert f'@{git(project, "rev-parse", "HEAD")}"' in written.cells[1].source
-    assert written.cells[2].source == "# One\n\n$$\nx\n$$"
+    copied = read(project / "_build" / "colab" / "chapters" / "one.ipynb")
+    assert SITE not in copied.cells[0].source
+    assert f'@{git(project, "rev-parse", "HEAD")}"' in copied.cells[1].source
+    assert copied.cells[2].source == "# One\n\n$$\nx\n$$"
 
 
 @pytest.mark.parametrize("name", ["chapters/one.ipynb", "new.txt"])
@@ -230,15 +230,15 @@ def test_without_a_repository_that_colab_opens_there_are_no_copies(
     assert not (project / "_build").exists()
 
 
-def test_what_has_no_plain_form_leaves_the_copies_as_they_were(project, capsys):
-    kept = project / "_build" / "colab" / "kept"
-    kept.parent.mkdir(parents=True)
-    kept.touch()
+def test_text_without_a_plain_form_leaves_the_copies_unchanged(project, capsys):
+    old = project / "_build" / "colab" / "old"
+    old.parent.mkdir(parents=True)
+    old.touch()
     chapter = project / "chapters" / "one.ipynb"
     chapter.write_text(notebook("# One", "{sub}`x`"))
 
     assert main(["--root", str(project), "--allow-dirty"]) == 1
-    shown = capsys.readouterr()
-    assert "chapters/one.ipynb: WARNING: cell 1 has <subscript>" in shown.err
-    assert "No Colab copies: Sphinx says" in shown.out
-    assert kept.exists()
+    output = capsys.readouterr()
+    assert "chapters/one.ipynb: WARNING: cell 1 has <subscript>" in output.err
+    assert "No Colab copies: Sphinx reports" in output.out
+    assert old.exists()

@@ -1,4 +1,4 @@
-"""The end-to-end test's own parts; `make colab-test` is the test itself, and takes minutes."""
+"""The parts of the end-to-end test; `make colab-test` is the test itself, which takes minutes."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from tools import ROOT
 from tools.book.notebooks import chapters, read
 from tools.copies.clean_environment import (
     NotLikeColabError,
-    apart,
     borrow,
-    changed,
     install_colabs,
+    list_changes,
     needed_by,
     prove_absent,
+    without_project,
 )
 from tools.copies.colab import Origin
 from tools.copies.colab_end_to_end import (
     TWO,
     Reader,
     differences,
+    git_redirection,
     main,
-    quiet,
-    redirected,
+    needless_output,
     run_all,
-    without_needless,
+    without_repeated_installation,
 )
 from tools.copies.leftovers import ADDED
 
@@ -64,7 +64,7 @@ def test_the_same_outputs_are_no_difference(chapter, executed):
     [
         ([v4.new_output("stream", name="stdout", text="0.1")], "stdout: 0.1"),
         ([v4.new_output("stream", name="stderr", text="Deprecated")], "stderr: Deprecated"),
-        ([], "says\nnothing"),
+        ([], "prints\nnothing"),
     ],
 )
 def test_other_outputs_are_a_difference(chapter, executed, printing, outputs, message):
@@ -91,30 +91,30 @@ def test_what_an_installation_prints_is_reported_if_a_reader_must_read_it(
     executed, text, is_reported
 ):
     executed.cells[ADDED - 1].outputs = [v4.new_output("stream", name="stdout", text=text)]
-    assert bool(list(quiet(executed))) is is_reported
+    assert bool(list(needless_output(executed))) is is_reported
 
 
-def test_an_installation_is_run_in_a_clean_environment_and_once_more_and_another_one_too(executed):
-    asked = Counter()
+def test_the_same_installation_is_run_twice_and_another_one_too(executed):
+    runs = Counter()
 
     def run(line):
         copied = deepcopy(executed)
         copied.cells[ADDED - 1].source = line
-        return without_needless(copied, asked).cells[ADDED - 1].source
+        return without_repeated_installation(copied, runs).cells[ADDED - 1].source
 
     assert [run("%pip a") for _ in range(4)] == ["%pip a", "%pip a", "", ""]
     assert [run("%pip b"), run("%pip a"), run("%pip b")] == ["%pip b", "", "%pip b"]
 
 
 @pytest.mark.parametrize("names", [(), TWO])
-def test_copies_are_run_of_all_chapters_or_of_those_that_are_named(names, tmp_path, monkeypatch):
+def test_the_copies_of_all_or_of_some_chapters_are_run(names, tmp_path, monkeypatch):
     run = []
 
-    def live_one(_copied, chapter, _reader):
+    def run_one(_copied, chapter, _reader):
         run.append(chapter.cells[0].id)
         return ["differs"] if chapter.cells[0].id.startswith(TWO[0]) else []
 
-    monkeypatch.setattr("tools.copies.colab_end_to_end.live_one", live_one)
+    monkeypatch.setattr("tools.copies.colab_end_to_end.run_one", run_one)
     monkeypatch.setattr("tools.copies.colab_end_to_end.colab.write_copies", lambda *_: chapters())
     reader = Reader(Path(sys.executable), tmp_path, {})
     assert run_all(Origin(ROOT, "", ""), reader, names) == 1
@@ -136,10 +136,10 @@ def repository(folder, commits=1):
 
 
 def test_git_takes_the_repository_from_the_checkout(tmp_path):
-    made_up = "https://github.com/reader/no-such-book"
+    address = "https://github.com/reader/no-such-book"
     source = repository(tmp_path / "a checkout")
-    env = redirected(made_up, source) | {"PATH": "/usr/bin:/bin:/usr/local/bin"}
-    command = ["git", "ls-remote", made_up]
+    env = git_redirection(address, source) | {"PATH": "/usr/bin:/bin:/usr/local/bin"}
+    command = ["git", "ls-remote", address]
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
     assert "HEAD" in done.stdout
 
@@ -165,9 +165,9 @@ def shallow(folder):
 )
 def test_a_checkout_whose_copies_cannot_be_installed_does_not_pass(tmp_path, capsys, make, reason):
     assert main(["--root", str(make(tmp_path))]) == 1
-    shown = capsys.readouterr().out
-    assert "NOT DONE" in shown
-    assert reason in shown
+    output = capsys.readouterr().out
+    assert "NOT DONE" in output
+    assert reason in output
 
 
 def test_an_environment_that_has_the_package_is_refused(tmp_path):
@@ -176,7 +176,7 @@ def test_an_environment_that_has_the_package_is_refused(tmp_path):
         prove_absent(Path(sys.executable), tmp_path)
 
 
-def test_what_is_borrowed_brings_what_it_needs_and_not_the_package():
+def test_a_borrowed_package_brings_its_requirements_and_not_attnbook():
     names = {*needed_by("torch")}
     assert {"torch", "sympy", "mpmath"} <= names
     assert "attnbook" not in names
@@ -193,7 +193,7 @@ def python(tmp_path):
 def test_only_what_is_borrowed_can_be_imported(python, tmp_path):
     borrow("sympy", tmp_path / "borrowed", python)
     prove_absent(python, tmp_path)
-    variables = apart({"PYTHONPATH": str(ROOT), "PATH": "/usr/bin"})
+    variables = without_project({"PYTHONPATH": str(ROOT), "PATH": "/usr/bin"})
 
     def importing(*names):
         program = f"import {', '.join(names)}; print({names[0]}.__file__)"
@@ -206,13 +206,13 @@ def test_only_what_is_borrowed_can_be_imported(python, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_version_that_cannot_be_had_is_replaced_and_named(python):
+def test_a_version_that_is_not_available_is_replaced_and_named(python):
     assert install_colabs({"mpmath": "999.0", "six": version("six")}, python) == ["mpmath"]
     assert subprocess.run([python, "-c", "import mpmath, six"], check=False).returncode == 0
 
 
-def test_a_package_that_moved_or_went_is_named():
+def test_a_package_that_changed_or_is_gone_is_named():
     before = {"torch": "2.10", "numpy": "2.0.2", "six": "1"}
     after = {"torch": "2.13", "numpy": "2.0.2", "attnbook": "git+https://x"}
-    assert changed(before, after) == ["torch 2.10 became 2.13", "six 1 became nothing"]
-    assert changed(before, before | {"jaxtyping": "0.3"}) == []
+    assert list_changes(before, after) == ["torch 2.10 became 2.13", "six 1 became nothing"]
+    assert list_changes(before, before | {"jaxtyping": "0.3"}) == []

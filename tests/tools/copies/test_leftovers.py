@@ -1,4 +1,4 @@
-"""The guards of a finished copy can fail."""
+"""Each check of a finished copy can fail."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from tools.copies.leftovers import leftovers, lost_words
 
 
 @pytest.mark.parametrize(
-    "rest",
+    "text",
     [
         "a {term}`query`",
         "a {note} b",
@@ -19,21 +19,21 @@ from tools.copies.leftovers import leftovers, lost_words
         "![a](../img/lookup.svg)",
     ],
 )
-def test_what_is_left_of_myst_is_found(rest):
-    assert list(leftovers(rest))
+def test_raw_myst_is_reported(text):
+    assert list(leftovers(text))
 
 
 @pytest.mark.parametrize("fine", ["`{term}`", "```\n:::\n```", "$a_{i}$", "[a](https://b.org)"])
-def test_what_only_looks_like_myst_is_left_alone(fine):
+def test_text_that_only_looks_like_myst_is_allowed(fine):
     assert list(leftovers(fine)) == []
 
 
-def test_a_lost_or_moved_word_is_found():
+def test_a_lost_or_moved_word_is_reported():
     assert lost_words("One two three", "One three")[0] == "two"
     assert lost_words("One two three", "One three two")[0] == "three"
     assert lost_words(":::{dropdown} One\n`two`\n:::", "<summary>One</summary>")[0] == "two"
 
 
-def test_what_becomes_another_word_is_not_lost():
+def test_a_word_that_is_replaced_is_not_lost():
     before = "One {term}`two <x>` $a$ {cite:p}`k` {eq}`e`\n\n:::{dropdown} Three\n:open:\nfour\n:::"
     assert lost_words(before, "One [two](y) $a$ [K, 1964] (1) Three four") == []

@@ -1,4 +1,4 @@
-"""A page in plain Markdown: what each piece becomes, and what is refused."""
+"""A page in plain Markdown: the form of each piece, and what is refused."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TITLE = (
     "Applications, 9(1):141–142, 1964."
 )
 
-# What stands in a chapter, and what its copy has where no site is known.
+# The text of a chapter, and that of its copy without a known site.
 PIECES = {
     "a folded answer keeps markdown and formulas alive": (
         "See:\n\n:::{dropdown} Answer\n**Two** of $n$.\n:::\n\nOn.",
@@ -40,7 +40,7 @@ PIECES = {
         "1. one\n\n   <details open>\n   <summary><code>x</code></summary>\n\n"
         "   two\n\n   </details>\n\n2. three",
     ),
-    "a note is a quotation that says what it is": (
+    "a note is a quotation that begins with its kind": (
         ":::{note}\nA *query*.\n\n- b\n:::",
         "> **Note**\n>\n> A *query*.\n>\n> - b",
     ),
@@ -92,7 +92,7 @@ PIECES = {
         "| `a\\|b` | *query* |\n|:--|--:|\n| $x$ | 2 |",
         "| `a\\|b` | *query* |\n|:--|--:|\n| $x$ | 2 |",
     ),
-    "lists stand in lists": ("- a\n  - b\n\n> c\n\n3. d\n4. e", "- a\n  - b\n\n> c\n\n3. d\n4. e"),
+    "lists may be nested": ("- a\n  - b\n\n> c\n\n3. d\n4. e", "- a\n  - b\n\n> c\n\n3. d\n4. e"),
     "an item may be empty": ("- a\n-\n- b", "- a\n- \n- b"),
     "HTML is passed on": ("a<br>b", "a<br>b"),
     "the end of a core is a rule and a sentence": (
@@ -101,7 +101,7 @@ PIECES = {
     ),
 }
 
-# What some of them are where the site is known.
+# The text of some copies with a known site.
 PUBLISHED = {
     "a formula has the number that its page shows": (
         "$$\na\n= b, \\tag{1}\n$$\n\nHere (1), there "
@@ -128,7 +128,7 @@ PUBLISHED = {
     "a picture is one that publishing makes": f"![W_q (1, 2)]({SITE}_images/lookup.svg)",
 }
 
-# What has no plain form, and what is told of it, with the chapter and the cell.
+# Text without a plain form, and the message about it, which names the chapter and the cell.
 REFUSED = {
     "{sub}`x`": "<subscript>, which has no plain form: x",
     "```{figure} ../img/lookup.svg\n:alt: x\n```": "<figure>",
@@ -150,20 +150,20 @@ REFUSED = {
 
 
 def dead_proxy():
-    """Something that stands for an object that is no more; asked for its class, it raises."""
+    """A weak reference to a deleted object; to read its class raises."""
     return weakref.proxy(nbformat.NotebookNode())
 
 
 @pytest.fixture(scope="module", params=["unpublished", "published"])
 def plain(request, tmp_path_factory):
-    """What became of each piece."""
+    """The copy of each piece."""
     root = tmp_path_factory.mktemp("book")
     chapters = {
         "one": notebook("# One", *(text for text, _ in PIECES.values())),
         "two": notebook("# Two", "```{math}\n:label: there\nx\n```"),
     }
     book = small_book(root, chapters, SITE if request.param == "published" else "")
-    gone = dead_proxy()  # in memory there may be anything
+    gone = dead_proxy()  # any object may be in memory
     copied, _ = write_copies(book, root / "colab")
     with pytest.raises(ReferenceError):
         isinstance(gone, str)
@@ -173,37 +173,37 @@ def plain(request, tmp_path_factory):
 
 @pytest.mark.parametrize("piece", PIECES)
 def test_a_piece_in_plain_markdown(plain, piece):
-    form, made = plain
-    wanted = PUBLISHED.get(piece) if form == "published" else None
-    assert made[piece] == (wanted or PIECES[piece][1])
+    form, copied = plain
+    published = PUBLISHED.get(piece) if form == "published" else None
+    assert copied[piece] == (published or PIECES[piece][1])
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory):
-    """What is said of a chapter that has no copy."""
+def messages(tmp_path_factory):
+    """The messages about a chapter that cannot be copied."""
     root = tmp_path_factory.mktemp("book")
     book = small_book(root, {"one": notebook("# One", *REFUSED)})
-    heard = StringIO()
-    with redirect_stderr(heard), pytest.raises(CopyError):
+    output = StringIO()
+    with redirect_stderr(output), pytest.raises(CopyError):
         write_copies(book, root / "colab")
     assert not (root / "colab").exists()
-    return heard.getvalue()
+    return output.getvalue()
 
 
 @pytest.mark.parametrize("text", REFUSED)
-def test_what_has_no_plain_form_is_refused_by_name(told, text):
-    lines = [line for line in told.splitlines() if REFUSED[text] in line]
+def test_text_without_a_plain_form_is_refused_by_name(messages, text):
+    lines = [line for line in messages.splitlines() if REFUSED[text] in line]
     number = 1 + [*REFUSED].index(text)
-    assert any("one.ipynb" in line for line in lines), told
+    assert any("one.ipynb" in line for line in lines), messages
     assert any(f"cell {number} " in line or f":{number + 1}00" in line for line in lines), lines
 
 
-# Whatever is written reads as it was meant.
+# A Markdown parser reads each text as it was meant
 
 
 @pytest.fixture(scope="module")
 def reader():
-    """A reader of Markdown that is not the book's."""
+    """Another Markdown parser than the book's."""
     return MarkdownIt("commonmark").enable(["table", "strikethrough"]).use(dollarmath_plugin)
 
 
@@ -219,9 +219,9 @@ def test_a_text_is_read_as_it_was_written(reader, lines):
     tokens = reader.parse(block(paragraph))
 
     assert [token.type for token in tokens] == ["paragraph_open", "inline", "paragraph_close"]
-    said = {"text": lambda child: child.content, "softbreak": lambda _: "\n"}
-    said["text_special"] = said["text"]
-    assert "".join(said[child.type](child) for child in tokens[1].children) == "\n".join(lines)
+    texts = {"text": lambda child: child.content, "softbreak": lambda _: "\n"}
+    texts["text_special"] = texts["text"]
+    assert "".join(texts[child.type](child) for child in tokens[1].children) == "\n".join(lines)
 
 
 @given(text=st.text(alphabet="ab `|\\", min_size=1).filter(str.strip))

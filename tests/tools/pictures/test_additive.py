@@ -1,4 +1,4 @@
-"""The still pictures of the additive score: their numbers, sizes and colours."""
+"""The pictures of the additive score: their numbers, sizes and colours."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ def test_the_printed_additive_score_follows_from_the_printed_numbers():
     assert parsed_row(sums) == pytest.approx(added)
     assert parsed_row(squeezed) == [round(math.tanh(number), 1) for number in added]
     weights = [parsed(number) for number in re.findall(r"−?\d", texts(stage)[1])]
-    printed = parsed(texts(score)[0].removeprefix("score "))
-    assert printed == pytest.approx(dot(weights, parsed_row(squeezed)))
+    score_printed = parsed(texts(score)[0].removeprefix("score "))
+    assert score_printed == pytest.approx(dot(weights, parsed_row(squeezed)))
     exact = dot(weights, [math.tanh(number) for number in added])
-    assert printed == round(exact, 1)
+    assert score_printed == round(exact, 1)
 
 
 def test_each_cell_of_the_grid_is_half_its_query_and_half_its_key():
@@ -52,19 +52,9 @@ def test_each_cell_of_the_grid_is_half_its_query_and_half_its_key():
     for query, key in itertools.product(queries, keys):
         left, _, right, _ = edges(key)
         row = shapes("broadcast", CELL, edges(query)[1] - 15, edges(query)[3] + 16)
-        inside = sorted((cell.x, cell.colour) for cell in row if left <= cell.x < right)
+        inside = sorted((cell.x, cell.color) for cell in row if left <= cell.x < right)
         ingredients = [query.attrib["fill"]] * 3 + [key.attrib["fill"]] * 3
-        assert [colour for _, colour in inside] == ingredients
-
-
-def test_the_keys_of_the_broadcast_begin_with_the_colours_of_the_other_pictures():
-    def key_colours(name: str, start: str) -> list[str]:
-        pairs = labels(picture(name))
-        return [rect.attrib["fill"] for text, rect in pairs if (text.text or "").startswith(start)]
-
-    keys = key_colours("broadcast", "key ")
-    assert len(set(keys)) == 4
-    assert keys[:3] == key_colours("attention-layer", "key")[-3:]
+        assert [color for _, color in inside] == ingredients
 
 
 def test_the_shapes_of_the_broadcast_are_those_of_the_formula():

@@ -1,12 +1,10 @@
-"""The still pictures in img/: as drawn, self-contained, legible on both pages."""
+"""The pictures in img/: they are up to date, self-contained and readable on both pages."""
 
 from __future__ import annotations
 
 import itertools
 import math
 import re
-import subprocess
-import sys
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -14,7 +12,8 @@ from typing import NamedTuple
 import pytest
 
 from tools import ROOT
-from tools.pictures.arithmetic import printed
+from tools.pictures import draw
+from tools.pictures.arithmetic import format_number
 
 DRAWN = (
     "additive-score attention-layer blocks broadcast favicon heads heads-that-copy logo lookup "
@@ -32,8 +31,8 @@ each_picture = pytest.mark.parametrize("name", DRAWN)
 def contrast(first: str, second: str) -> float:
     """WCAG's contrast ratio of two "#rrggbb"."""
 
-    def luminance(colour: str) -> float:
-        parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    def luminance(color: str) -> float:
+        parts = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
         linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
         return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
@@ -46,7 +45,7 @@ def picture(name: str) -> ET.Element:
 
 
 def labels(root: ET.Element) -> list[tuple[ET.Element, ET.Element]]:
-    """Each text with the box it stands on."""
+    """Each text with its box."""
     groups = [(group, group.find(f"{SVG}rect")) for group in root.iter(f"{SVG}g")]
     return [
         (text, rect)
@@ -93,12 +92,12 @@ Box = tuple[str, ET.Element]
 
 def rows(name: str, left: float = 0, right: float = math.inf) -> list[list[Box]]:
     """The boxes that begin between left and right: rows from the top, each from the left."""
-    placed: dict[float, list[Box]] = {}
+    by_top: dict[float, list[Box]] = {}
     boxes = [(text.text or "", rect) for text, rect in labels(picture(name))]
     for text, rect in sorted(boxes, key=lambda box: edges(box[1])):
         if left <= edges(rect)[0] < right:
-            placed.setdefault(edges(rect)[1], []).append((text, rect))
-    return [placed[top] for top in sorted(placed)]
+            by_top.setdefault(edges(rect)[1], []).append((text, rect))
+    return [by_top[top] for top in sorted(by_top)]
 
 
 def texts(row: list[Box]) -> list[str]:
@@ -110,28 +109,28 @@ def parsed_row(row: list[Box]) -> list[float]:
 
 
 class Shape(NamedTuple):
-    """A wordless shape; `size` is the height of a bar of weight, and the width of any other."""
+    """A shape without text; `size` is the height of a weight's bar, and the width of any other."""
 
     x: float
     y: float
     size: float
-    colour: str
+    color: str
 
 
 def shapes(name: str, pattern: str, top: float = 0, bottom: float = 1000) -> list[Shape]:
     """The shapes of a kind between two heights: from the top, each row from the left."""
     paths = picture(name).iter(f"{SVG}path")
-    found = ((re.fullmatch(pattern, path.attrib["d"]), path.attrib["fill"]) for path in paths)
-    placed = [Shape(*map(float, m.groups()), fill) for m, fill in found if m]
-    return sorted((s for s in placed if top <= s.y < bottom), key=lambda s: (s.y, s.x))
+    matches = ((re.fullmatch(pattern, path.attrib["d"]), path.attrib["fill"]) for path in paths)
+    all_shapes = [Shape(*map(float, m.groups()), fill) for m, fill in matches if m]
+    return sorted((s for s in all_shapes if top <= s.y < bottom), key=lambda s: (s.y, s.x))
 
 
 Bounds = tuple[float, float, float, float]
 
 
 def bounds(part: str, line: float) -> Bounds:
-    """What a closed shape of straight lines covers, its outline included: as `edges`."""
-    places, x, y = [], 0.0, 0.0
+    """The bounds of a closed shape of straight lines with its outline, like `edges`."""
+    points, x, y = [], 0.0, 0.0
     for command, text in re.findall(r"([A-Za-z])([^A-Za-z]*)", part):
         numbers = [float(number) for number in re.findall(r"-?[\d.]+", text)]
         match command:
@@ -143,19 +142,19 @@ def bounds(part: str, line: float) -> Bounds:
                 x = numbers[0] + (x if command == "h" else 0)
             case "v" | "V":
                 y = numbers[0] + (y if command == "v" else 0)
-        places.append((x, y))
-    xs, ys = zip(*places, strict=True)
+        points.append((x, y))
+    xs, ys = zip(*points, strict=True)
     return min(xs) - line, min(ys) - line, max(xs) + line, max(ys) + line
 
 
 def covered(root: ET.Element) -> Iterator[Bounds]:
-    """What each closed shape of straight lines covers; a frame around other shapes is none."""
+    """The bounds of each closed shape of straight lines, without frames around other shapes."""
     for shape in root.iter(f"{SVG}path"):
         line = float(shape.get("stroke-width", "0")) / 2 if "stroke" in shape.attrib else 0
         steps = [] if "A" in shape.attrib["d"] else re.findall(r"M[^Mz]*z", shape.attrib["d"])
-        for place in (bounds(part, line) for part in steps):
-            if shape.attrib["fill"] != "none" or place[2] - place[0] < 100:
-                yield place
+        for each in (bounds(part, line) for part in steps):
+            if shape.attrib["fill"] != "none" or each[2] - each[0] < 100:
+                yield each
 
 
 def are_apart(first: Bounds, second: Bounds) -> bool:
@@ -164,18 +163,18 @@ def are_apart(first: Bounds, second: Bounds) -> bool:
 
 
 def test_drawing_again_gives_the_same_bytes(tmp_path):
-    subprocess.run([sys.executable, "-m", "tools.pictures.draw", tmp_path], cwd=ROOT, check=True)
+    draw.main(tmp_path)
     drawn = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     assert drawn == {f"{name}.svg": (ROOT / "img" / f"{name}.svg").read_bytes() for name in DRAWN}
 
 
 @each_picture
-def test_a_screen_reader_hears_a_title_and_a_description(name):
+def test_a_picture_has_a_title_and_a_description_for_screen_readers(name):
     root = picture(name)
     assert root.attrib["role"] == "img"
-    spoken = [root.find(f"{SVG}{tag}") for tag in ("title", "desc")]
-    assert all(part is not None and part.text for part in spoken)
-    ids = [part.attrib["id"] for part in spoken if part is not None]
+    parts = [root.find(f"{SVG}{tag}") for tag in ("title", "desc")]
+    assert all(part is not None and part.text for part in parts)
+    ids = [part.attrib["id"] for part in parts if part is not None]
     assert root.attrib["aria-labelledby"].split() == ids
 
 
@@ -200,21 +199,21 @@ def test_every_text_has_contrast_to_its_box(name):
 
 @each_picture
 @pytest.mark.parametrize("page", [LIGHT_PAGE, DARK_PAGE])
-def test_every_line_and_wordless_shape_stands_out_from_the_page(name, page):
+def test_every_line_and_shape_has_contrast_to_the_page(name, page):
     root = picture(name)
     shapes = [shape for tag in ("path", "circle") for shape in root.iter(f"{SVG}{tag}")]
     shapes += root.findall(f"{SVG}rect")
     assert shapes
     for shape in shapes:
-        colour = shape.attrib.get("stroke", shape.attrib["fill"])
-        assert contrast(colour, page) >= 3, shape.attrib
+        color = shape.attrib.get("stroke", shape.attrib["fill"])
+        assert contrast(color, page) >= 3, shape.attrib
 
 
 @each_picture
-def test_text_keeps_twelve_pixels_on_a_phone_and_fits_its_box(name):
+def test_text_has_twelve_pixels_on_a_phone_and_fits_its_box(name):
     root = picture(name)
     width, size = float(root.attrib["viewBox"].split()[2]), float(root.attrib["font-size"])
-    assert size * PHONE_COLUMN / width >= 12 or name == "rooms"  # for contributors, at a desk
+    assert size * PHONE_COLUMN / width >= 12 or name == "rooms"  # for contributors on large screens
     for text, rect in labels(root):
         room = float(rect.attrib["x"]) + float(rect.attrib["width"]) - float(text.attrib["x"])
         room *= 1 if text.get("text-anchor") == "start" else 2
@@ -222,7 +221,7 @@ def test_text_keeps_twelve_pixels_on_a_phone_and_fits_its_box(name):
 
 
 def test_a_printed_number_has_a_real_minus_sign_and_zero_has_none():
-    assert [printed(number) for number in (-2.5, -0.01, 0.96)] == ["−2.5", "0.0", "1.0"]
+    assert [format_number(number) for number in (-2.5, -0.01, 0.96)] == ["−2.5", "0.0", "1.0"]
 
 
 @each_picture
@@ -247,7 +246,7 @@ def test_no_box_with_text_covers_another(name):
 
 
 @each_picture
-def test_no_wordless_shape_covers_a_text_or_leaves_the_picture(name):
+def test_no_shape_covers_a_text_or_leaves_the_picture(name):
     root = picture(name)
     _, _, width, height = map(float, root.attrib["viewBox"].split())
     for shape in covered(root):
@@ -259,10 +258,10 @@ def test_no_wordless_shape_covers_a_text_or_leaves_the_picture(name):
 
 
 @each_picture
-def test_the_description_says_the_numbers_that_the_picture_prints(name):
-    spoken = picture(name).findtext(f"{SVG}desc") or ""
-    said = {number.strip(".") for number in re.findall(r"−?[\d.]*\d", spoken)}
-    assert set(numbers(name)) <= said
+def test_the_description_has_all_numbers_of_the_picture(name):
+    description = picture(name).findtext(f"{SVG}desc") or ""
+    described = {number.strip(".") for number in re.findall(r"−?[\d.]*\d", description)}
+    assert set(numbers(name)) <= described
 
 
 def test_the_printed_weights_are_the_softmax_of_the_printed_scores():

@@ -1,4 +1,4 @@
-"""The still picture of a look-up: its numbers follow from its words."""
+"""The picture of a look-up: its numbers follow from its words."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def test_a_look_up_gives_one_key_everything_and_the_others_nothing():
 def test_a_soft_look_up_weighs_by_the_softmax_of_the_printed_dot_products():
     _, query, _, cells, _, scores, _, weights, *_ = panel("soft look-up")
     vectors = [parsed_row(cells[i : i + 2]) for i in (0, 2, 4)]
-    asked = [parsed(number) for number in re.findall(r"−?\d", query[0][0])]
-    assert parsed_row(scores) == [dot(asked, vector) for vector in vectors]
+    query_vector = [parsed(number) for number in re.findall(r"−?\d", query[0][0])]
+    assert parsed_row(scores) == [dot(query_vector, vector) for vector in vectors]
     total = sum(math.exp(score) for score in parsed_row(scores))
     expected = [math.exp(score) / total for score in parsed_row(scores)]
     assert parsed_row(weights) == pytest.approx(expected, abs=0.05)

@@ -1,4 +1,4 @@
-"""The still picture of who sees whom: its hatching is what the softmax hides."""
+"""The picture of masks: hatched keys are those that the softmax hides."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ class Cell(NamedTuple):
 
 
 def cells() -> list[Cell]:
-    found = []
+    all_cells = []
     for shape in picture("seeing").iter(f"{SVG}path"):
         line = float(shape.get("stroke-width", "0")) / 2
         for tile in TILE.findall(shape.attrib["d"]):
             x, y, width, height = map(float, tile)
-            place = (x - line, y - line, x + width + line, y + height + line)
-            found.append(Cell(*place, shape.attrib["fill"]))
-    return found
+            bounds = (x - line, y - line, x + width + line, y + height + line)
+            all_cells.append(Cell(*bounds, shape.attrib["fill"]))
+    return all_cells
 
 
 def headed() -> dict[str, list[list[Cell]]]:
@@ -65,7 +65,7 @@ def test_a_key_is_hatched_where_the_softmax_gives_it_nothing(name):
     assert drawn == (weights > 0).tolist()
 
 
-def test_what_is_hidden_is_hatched_as_padding_is():
+def test_hidden_keys_are_hatched_like_padding():
     def pattern(name: str) -> list[dict[str, str]]:
         return [part.attrib for part in picture(name).findall(f".//{SVG}pattern//*")]
 
@@ -81,11 +81,3 @@ def test_queries_and_keys_are_the_same_five_tokens_in_order():
     assert numbers == list("01234") * 3
     assert queries[:5] == [["0 the"], ["1 cat"], ["2 sat"], ["3 down"], ["4 ."]]
     assert queries[5:] == [["seen", "hidden"]]
-
-
-def test_the_description_names_every_token_and_the_hidden_keys():
-    about = picture("seeing").findtext(f"{SVG}desc") or ""
-    for (name,) in [texts(row) for row in rows("seeing")[3:8]]:
-        assert name in about
-    hidden = [str(i) for i, cell in enumerate(headed()["length 3:"][0]) if "hatch" in cell.fill]
-    assert f"keys {' and '.join(hidden)} are padding" in about

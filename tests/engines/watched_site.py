@@ -1,17 +1,17 @@
-"""A copy of a site whose pages keep what they complain of, for an engine that does not tell it."""
+"""A copy of a site whose pages store their errors, for an engine without console messages."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-# Before all other scripts; an error of a script, a file that does not come, a refusal.
+# Runs before all other scripts: stores errors of scripts, missing files, and refusals.
 WATCH = """<script>
 window.complaints = [];
 for (const level of ["warn", "error"]) {
-  const say = console[level];
+  const log = console[level];
   console[level] = (...words) => {
     complaints.push(`${level}: ${words.join(" ")}`);
-    say.apply(console, words);
+    log.apply(console, words);
   };
 }
 addEventListener("error", (event) => {
@@ -21,13 +21,13 @@ addEventListener("unhandledrejection", (event) => complaints.push(`error: ${even
 addEventListener("securitypolicyviolation", (event) => complaints.push(event.blockedURI));
 </script>
 """
-# Where a page is shown as wide as a phone, in an engine whose window cannot be so narrow.
+# Shows a page as wide as a phone, in an engine whose window cannot be so narrow.
 PHONE = """<!DOCTYPE html><html lang="en"><title>Phone</title><link rel="icon" href="data:,">
 <iframe style="border: 0" title="phone"></iframe></html>"""
 
 
 def watched_page(html: str) -> str:
-    """A page that watches itself from its first line on."""
+    """A page that stores its errors from its first line on."""
     before, head, after = html.partition("<head>")
     if not head:
         before, head, after = html.partition(">")  # of its doctype
@@ -35,7 +35,7 @@ def watched_page(html: str) -> str:
 
 
 def watched_copy(site: Path, folder: Path) -> Path:
-    """The site in another folder: pages written anew, all other files by links."""
+    """Copy the site into another folder: pages are written again, other files are links."""
     for path in site.rglob("*"):
         copy = folder / path.relative_to(site)
         if path.is_dir():

@@ -1,0 +1,87 @@
+"""Open a page in one engine, do what a reader does, and report what is wrong."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.engines.engine import PATIENCE, WIDE, Engine, until
+from tests.engines.figures import (
+    KINDS,
+    MOUNTED,
+    STILL,
+    find_key_problem,
+    find_pointer_problem,
+    numbers,
+    using,
+)
+from tests.tools.site.site_checks import OVERFLOW, UNFOLD
+
+# What is typed into the field of a model.
+TYPED = {"translator": "3. Mai 2031", "heads": "abcdefabcdabc"}
+FIELD = using("""(index) => {
+    const field = figures()[index].querySelector('input[type=text]');
+    field.scrollIntoView({ block: 'center', behavior: 'instant' });
+    field.focus();
+    field.select();
+}""")
+# The characters are below the field as soon as the model has read them all.
+READ = using("""(index, text) => {
+    const figure = figures()[index];
+    const symbols = [...figure.querySelectorAll('.column bdi, .heads-line .symbol')];
+    const isRead = symbols.map(e => e.textContent).join('').replaceAll('␣', ' ') === text;
+    return isRead && !figure.querySelector('.stale') && words(figure);
+}""")
+SIDEWAYS = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
+THEME = "() => document.documentElement.dataset.theme"
+
+
+@dataclass
+class PageReport:
+    """The state of a page; problems are listed by figure."""
+
+    kinds: list[str] = field(default_factory=list)
+    still: list[str] = field(default_factory=list)  # why figures did not start
+    theme: str = ""
+    sideways: int = 0  # px
+    overflow: str = ""
+    typed: dict[int, str] = field(default_factory=dict)  # the text of a model's figure afterwards
+    numbers: dict[int, Any] = field(default_factory=dict)
+    unresponsive: list[str] = field(default_factory=list)
+    complaints: list[str] = field(default_factory=list)
+
+
+def open_page(
+    engine: Engine, url: str, width: int = WIDE, patience: float = PATIENCE
+) -> PageReport:
+    """Open a page, unfold everything, and report what is there."""
+    engine.open(url, width)
+    until(engine, MOUNTED, patience=patience)
+    engine.evaluate(UNFOLD)
+    report = PageReport(engine.evaluate(KINDS), engine.evaluate(STILL), engine.evaluate(THEME))
+    report.sideways = engine.evaluate(SIDEWAYS)
+    report.overflow = engine.evaluate(OVERFLOW)
+    return report
+
+
+def read_figures(engine: Engine, url: str, width: int = WIDE) -> PageReport:
+    """Open a page, type into the fields of models, move every slider, and report the numbers."""
+    report = open_page(engine, url, width)
+    for index, kind in enumerate(report.kinds):
+        if kind in TYPED:
+            engine.evaluate(FIELD, index)
+            engine.write(TYPED[kind])
+            report.typed[index] = until(engine, READ, index, TYPED[kind]) or "never read"
+    for index in range(len(report.kinds)):
+        report.numbers[index] = numbers(engine, index, seed=len(report.kinds))
+    return report
+
+
+def use_figures(engine: Engine, url: str, width: int = WIDE) -> PageReport:
+    """Open a page, use every figure with keys and pointer, and report what is wrong."""
+    report = read_figures(engine, url, width)
+    for index, kind in enumerate(report.kinds):
+        problems = [find_key_problem(engine, index), find_pointer_problem(engine, index)]
+        report.unresponsive += [f"{kind} {index} {problem}" for problem in problems if problem]
+    report.complaints = engine.complaints()
+    return report
