@@ -14,7 +14,7 @@ import pytest
 from fontTools.ttLib import TTFont
 
 from tests.tools.site.published_book import PUBLISHED, REPOSITORY, SITE, TITLE, build, built, write
-from tests.tools.site.site_checks import JUDGED, NARROW, WIDE, look, opened
+from tests.tools.site.site_checks import JUDGED, NARROW, WIDE, axe_findings, measure, opened
 from tools.repository_address import colab_address, repository_address, site_address
 from tools.site.cards import HEIGHT, WIDTH, draw_card, wrapped, write_card
 from tools.site.publishing import BUTTON, add_colab_button, shared_tags
@@ -248,7 +248,8 @@ def test_a_published_page_is_as_quiet_and_as_accessible_as_any(
     browser, address, path, width, scheme
 ):
     with opened(browser, address + path, width, scheme) as (page, record):
-        look(page, record)
+        measure(page, record)
+        record.findings = axe_findings(page, last=True)
     assert record.complaints + record.failures + record.foreign(address) == []
     assert not record.findings, "\n".join(record.findings)
     assert record.scroll_width <= width, record.overflow
