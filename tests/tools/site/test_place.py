@@ -5,13 +5,15 @@ from __future__ import annotations
 from tests.tools.site.site_checks import opened
 from tests.tools.site.test_table_of_contents import MOUNTED
 
-TOP = "document.querySelector('#two-quiet-dangers').getBoundingClientRect().top"
+TOP = "document.querySelector('#a-leak-and-the-test-that-finds-it').getBoundingClientRect().top"
 
 
 def test_back_shows_the_place_that_was_read(browser, home):
-    with opened(browser, f"{home}chapters/masked-softmax.html") as (tab, record):
+    with opened(browser, f"{home}chapters/self-attention.html") as (tab, record):
         tab.wait_for_function(MOUNTED)
-        tab.evaluate("document.querySelector('#two-quiet-dangers').scrollIntoView()")
+        tab.evaluate(
+            "document.querySelector('#a-leak-and-the-test-that-finds-it').scrollIntoView()"
+        )
         before = tab.evaluate(TOP)
         tab.goto(f"{home}chapters/welcome.html")
         tab.go_back()
@@ -24,9 +26,11 @@ def test_back_shows_the_place_that_was_read(browser, home):
 
 
 def test_the_place_is_the_readers_from_the_first_key_on(browser, home):
-    with opened(browser, f"{home}chapters/masked-softmax.html") as (tab, _):
+    with opened(browser, f"{home}chapters/self-attention.html") as (tab, _):
         tab.wait_for_function(MOUNTED)
-        tab.evaluate("document.querySelector('#two-quiet-dangers').scrollIntoView()")
+        tab.evaluate(
+            "document.querySelector('#a-leak-and-the-test-that-finds-it').scrollIntoView()"
+        )
         tab.route("**/live/host.js*", lambda route: route.abort())  # no figure comes
         tab.reload(wait_until="commit")
         tab.wait_for_function("history.scrollRestoration === 'manual'")

@@ -57,6 +57,7 @@ def search(browser, root_of):
         yield go
 
 
+@pytest.mark.few(6)
 @each_way
 @pytest.mark.parametrize("query", FOUND)
 def test_each_hit_without_a_description_is_quoted(search, way, query):
@@ -73,6 +74,7 @@ def test_each_hit_without_a_description_is_quoted(search, way, query):
             assert excerpts["chapters/notation.html#term-mask"].startswith("mask ")
 
 
+@pytest.mark.few(4)
 @each_way
 @pytest.mark.parametrize("query", NOWHERE)
 def test_a_word_that_is_nowhere_in_the_book_gets_a_sentence(search, way, query):
@@ -121,6 +123,7 @@ def test_a_slash_leads_to_the_search(browser, home, page):
         assert tab.locator(FIELD).input_value() == ""
 
 
+@pytest.mark.few(2)
 @each_way
 @pytest.mark.parametrize("width", [WIDE, NARROW])
 def test_a_word_typed_on_a_chapter_leads_to_where_it_is(browser, root_of, way, width):

@@ -12,7 +12,7 @@ from tests.tools.site.site_checks import NARROW, WIDE, opened, packed_size
 from tools.site.styles import BUNDLE
 
 KILOBYTES = 32
-CHAPTER = "chapters/masked-softmax.html"
+CHAPTER = "chapters/self-attention.html"
 OPENED = "dialog[open], .dropdown-menu.show"
 
 

@@ -1,6 +1,6 @@
 """What a term means is shown next to it: for the pointer, the keyboard and the finger.
 
-Every term of every page is asked for its place in `test_pages.py`; here is one chapter.
+`test_pages.py` tests the position of the meaning of every term; here is one page.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from playwright.sync_api import expect
 from tests.tools.site.site_checks import JUDGED, NARROW, OF_LOOK, WIDE, axe_findings, opened
 from tests.tools.site.term_links import BUBBLE, OUTSIDE, TERM
 
-CHAPTER, ENDING = "bahdanau-attention", "notation.html#term-"
+CHAPTER, ENDING = "welcome", "notation.html#term-"
 # Longer than any delay of terms.js, so a timer that is set now comes after all of theirs.
 OUTLAST = "() => new Promise(done => setTimeout(done, 400))"
 READY = "'bootstrap' in window"
@@ -70,7 +70,7 @@ def touch(read):
     return lambda way="http", width=NARROW: read(way, width, touch=True)
 
 
-def first(tab, word: str = "additive"):
+def first(tab, word: str = "temperature"):
     """The first term with this text, in the middle of the window."""
     term = tab.locator(TERM, has_text=word).first
     term.evaluate("e => e.scrollIntoView({block: 'center'})")
@@ -98,7 +98,7 @@ def expect_none(tab):
 
 
 def expect_glossary(tab):
-    tab.wait_for_url(f"**/{ENDING}additive-attention", wait_until="commit")
+    tab.wait_for_url(f"**/{ENDING}temperature", wait_until="commit")
 
 
 # The pointer
@@ -167,7 +167,7 @@ def test_a_term_with_the_focus_shows_what_it_means(read, way, width):
 
 def test_the_meaning_stays_with_the_focus_when_a_pointer_comes_and_goes(read):
     with read() as tab:
-        focused, other = first(tab), first(tab, "values")
+        focused, other = first(tab), first(tab, "softmax")
         focused.focus()
         other.hover()
         expect_meaning(tab, other)
@@ -207,7 +207,7 @@ def test_a_tap_elsewhere_or_on_another_term_closes_it(touch):
     with touch() as tab:
         first(tab).tap()
         tab.locator(BUBBLE).wait_for()
-        other = tab.locator(TERM, has_text="context").first
+        other = tab.locator(TERM, has_text="softmax").first
         other.tap()
         expect_meaning(tab, other)
         tab.locator("article h1").tap()
@@ -295,7 +295,7 @@ def test_axe_finds_nothing_serious_in_a_meaning_and_nothing_moves(
 def test_without_javascript_or_popovers_a_term_is_a_link(browser, home):
     address = f"{home}chapters/{CHAPTER}.html"
     with opened(browser, address, has_touch=True, java_script_enabled=False) as (tab, _):
-        tab.locator(TERM, has_text="additive").first.tap()
+        tab.locator(TERM, has_text="temperature").first.tap()
         expect_glossary(tab)
     with opened(browser, "about:blank", has_touch=True) as (tab, _):
         tab.add_init_script("delete HTMLElement.prototype.popover")
