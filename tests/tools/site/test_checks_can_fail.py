@@ -1,4 +1,4 @@
-"""Each check of the pages finds the fault that it is there for."""
+"""Each check of the pages finds its fault."""
 
 from __future__ import annotations
 
@@ -8,13 +8,11 @@ from tests.tools.site.site_checks import (
     ENFORCED,
     NARROW,
     axe_findings,
-    dead_links,
     measure,
     opened,
-    packed_load,
 )
 
-pytestmark = pytest.mark.weekly  # of what the tests use, which rarely changes
+pytestmark = pytest.mark.weekly  # these test the checks, which rarely change
 
 GOOD = '<!DOCTYPE html><html lang="en"><title>Good</title><link rel="icon" href="data:,">{}</html>'
 GROW = "new ResizeObserver(([{ target }]) => target.prepend(document.createElement('br')))"
@@ -86,7 +84,7 @@ def test_every_fault_of_a_bad_page_is_found(show):
         assert any(finding.startswith(rule) for finding in record.findings)
 
 
-# A word among others that look like those before it, until something makes it pale.
+# A word among others with the same style, until something makes it pale.
 WORD = "<span class='word'>word</span> "
 PALE = "<p style='color: #bbb; background: #fff'>pale</p>"
 GROUND = "<i style='position:absolute;background:#555;width:4em;z-index:-1'>&nbsp;</i>"
@@ -110,21 +108,3 @@ def test_one_pale_word_among_many_is_found(show, pale):
         text = block.format(WORD * 9 + pale + WORD * 9)
         findings = show(f"<style>main {{ color: #222 }}</style><main>{text}</main>").findings
         assert [finding.partition(":")[0] for finding in findings] == ["color-contrast"]
-
-
-@pytest.mark.parametrize("target", ["gone.html", "#gone", "b.html#gone", "../outside.html"])
-def test_a_dead_link_is_found(tmp_path, target):
-    site = tmp_path / "site"
-    site.mkdir()
-    (tmp_path / "outside.html").touch()
-    (site / "a.html").write_text(f'<p id="here"></p><a href="{target}">x</a>')
-    (site / "b.html").write_text('<p id="there"></p><a href="a.html#here">x</a>')
-    assert dead_links(site, site / "a.html") == [target]
-    assert dead_links(site, site / "b.html") == []
-
-
-def test_a_heavy_load_is_found(tmp_path):
-    (tmp_path / "noise.bin").write_bytes(bytes(range(256)) * 2)
-    one = packed_load(tmp_path, "http://x/", ["http://x/noise.bin"])
-    assert one > 256
-    assert packed_load(tmp_path, "http://x/", ["http://x/noise.bin"] * 3) == 3 * one

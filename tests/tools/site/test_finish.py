@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
 from types import SimpleNamespace
 
 import pytest
 from sphinx.errors import ExtensionError
 
-from attnbook import figures
-from tools.site import node
 from tools.site.finish import add_sizes, finish, finish_pages, finish_scripts
 from tools.site.minify import minify
 
-FIGURES = [name for name in figures.__all__ if hasattr(getattr(figures, name), "_esm")]
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 40 20"{}/>'
 
 
@@ -96,39 +92,6 @@ def test_minified_modules_and_styles_have_the_same_exports_and_content_in_order(
     assert "export default{render:shares}" in small
     assert css == ".a{color:var(--ink)}\n"
     assert last.startswith("f(2)")
-
-
-def test_every_script_of_the_site_is_as_small_as_it_can_be(site):
-    static = site / "_static"
-    texts = [path.read_text("utf-8") for path in static.glob("*.js")]
-    modules = [path.read_text("utf-8") for path in (static / "live").glob("*.js")]
-    parts = [
-        json.loads(text[text.index("] = ") + 4 :].rstrip(";\n"))["esm"]
-        for text in modules
-        if "attnbookModules ??=" in text
-    ]
-    assert len(parts) > 10
-    assert len(texts) > 10
-    again = minify([("js", text) for text in parts + texts])
-    assert sum(map(len, again)) > 0.99 * sum(map(len, parts + texts))
-
-
-def test_each_figures_module_exports_the_same_before_and_after(tmp_path):
-    modules = [str(getattr(figures, name)._esm) for name in FIGURES]
-    small = minify([("js", module) for module in modules])
-    for number, texts in enumerate(zip(modules, small, strict=True)):
-        for kind, text in zip(("whole", "small"), texts, strict=True):
-            (tmp_path / f"{kind}{number}.mjs").write_text(text, "utf-8")
-    program = f"""
-        const names = (file) => import(file).then((module) => Object.keys(module).sort());
-        const pairs = [...Array({len(modules)}).keys()].map((i) =>
-            Promise.all([names(`./whole${{i}}.mjs`), names(`./small${{i}}.mjs`)]));
-        console.log(JSON.stringify(await Promise.all(pairs)));
-    """
-    (tmp_path / "names.mjs").write_text(program)
-    for whole_names, small_names in json.loads(node.run(tmp_path / "names.mjs")):
-        assert "default" in whole_names
-        assert whole_names == small_names
 
 
 @pytest.mark.parametrize(

@@ -91,8 +91,8 @@ def noting(script: str) -> str:
 def page_of(*figures: dict, cells: int = 1):
     """A page that shows each of these figures so many times."""
     models = {f"m{i}": each for i, each in enumerate(figures)}
-    shown = [view(name, each["state"]["static_text"]) for name, each in models.items()]
-    return page(*[cell(each) for each in shown for _ in range(cells)], models=models)
+    views = [view(name, each["state"]["static_text"]) for name, each in models.items()]
+    return page(*[cell(each) for each in views for _ in range(cells)], models=models)
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from tools.site.page_files import choose_files, is_bundled
 
 
 class Script(SimpleNamespace):
-    """A script as Sphinx holds it: a file, or a line of code as its `body`."""
+    """A script as Sphinx represents it: a file, or a line of code as its `body`."""
 
     def __init__(self, filename: str | None, *, priority: int = 500, **attributes: str) -> None:
         super().__init__(filename=filename, priority=priority, attributes=attributes)

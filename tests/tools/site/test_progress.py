@@ -1,4 +1,4 @@
-"""Progress in Chromium: what counts as read, how it looks, and the list without JavaScript."""
+"""Progress in Chromium: what counts as read, its appearance, and the list without JavaScript."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def home(serve, site):
 
 @pytest.fixture
 def timed(browser, home):
-    """A page whose core takes three minutes, with a clock that the test can put forward."""
+    """A page whose core takes three minutes, with a clock that the test controls."""
     context = browser.new_context(viewport={"width": WIDE, "height": 800})
     tab = context.new_page()
     tab.clock.install()

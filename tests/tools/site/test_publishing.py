@@ -57,7 +57,7 @@ class Head(HTMLParser):
 
 @pytest.fixture(scope="module")
 def published(tmp_path_factory):
-    """The site of a small book; its repository and address are known until the last test."""
+    """The site of a small book; its repository and address are set until the last test."""
     return built(write(tmp_path_factory.mktemp("published")), **PUBLISHED)
 
 
@@ -146,7 +146,7 @@ def test_a_tag_may_hold_any_sign():
 
 def test_a_sitemap_is_xml_with_each_address():
     tree = ElementTree.fromstring(sitemap(["https://x/?a&b", "https://x/c"]))  # noqa: S314 - ours
-    assert [place.text for place in tree.iter() if place.tag.endswith("loc")] == [
+    assert [node.text for node in tree.iter() if node.tag.endswith("loc")] == [
         "https://x/?a&b",
         "https://x/c",
     ]

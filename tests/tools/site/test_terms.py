@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from tests.tools.site.live_pages import Book, book
-from tests.tools.site.term_links import links, links_with_wrong_meaning
+from tests.tools.site.term_links import links
 from tools.site.formulas import FormulaError
 from tools.site.terms import add_meanings, collect_meanings, formula_text
 
@@ -109,21 +109,3 @@ def test_a_formula_becomes_a_line_that_can_be_read(latex, text):
 def test_a_formula_that_would_be_misread_is_refused(latex):
     with pytest.raises(FormulaError):
         formula_text(latex)
-
-
-# The check of the built book
-
-
-@pytest.mark.parametrize(
-    ("attribute", "wrong"),
-    [
-        ('data-meaning="αᵢ, in &lt;bits&gt;"', 0),
-        ("", 1),
-        ('data-meaning="αᵢ"', 1),
-        ('data-meaning="\\alpha_i, in &lt;bits&gt;"', 1),
-        ('data-meaning="αᵢ , in &lt;bits&gt;"', 1),
-    ],
-)
-def test_a_link_without_the_meaning_of_the_glossary_is_noticed(attribute, wrong):
-    link = f'<a class="x" href="y.html#term-i" {attribute}><span class="xref std std-term">i</span></a>'
-    assert len(links_with_wrong_meaning(link, {"term-i": "α i , in <bits>"})) == wrong
