@@ -197,11 +197,16 @@ def note_response(visit: Visit, status: int, url: str) -> None:
         visit.failures.append(f"{status} {url}")
 
 
-def change_view(page: Page, width: int, scheme: str) -> None:
-    """Give an open page another width and colour scheme."""
+def change_view(page: Page, width: int, scheme: str, *, script: bool = True) -> None:
+    """Give an open page another width and colour scheme.
+
+    Args:
+        script: Whether the page has JavaScript; without it no animation frame ever comes.
+    """
     page.set_viewport_size({"width": width, "height": 800})
     page.emulate_media(color_scheme=scheme)
-    page.evaluate(SETTLE)
+    if script:
+        page.evaluate(SETTLE)
 
 
 def measure(page: Page, visit: Visit) -> None:

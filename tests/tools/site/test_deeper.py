@@ -208,7 +208,7 @@ def test_no_reader_can_miss_the_divider(browser, built, script):
         divider = tab.get_by_role("region", name="End of the core")
         link = divider.get_by_role("link", name="Next on the short path: Last")
         for width, scheme in JUDGED:
-            change_view(tab, width, scheme)
+            change_view(tab, width, scheme, script=script)
             for medium in ("print", "screen"):
                 tab.emulate_media(media=medium)
                 expect(divider).to_be_visible()
