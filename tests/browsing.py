@@ -5,14 +5,12 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Error, Locator, Page, sync_playwright
 
 from tests.tools.site.jupyterlab import jupyterlab, write_notebook
-from tests.tools.site.site_checks import JUDGED, OF_LOOK, Opener, Visit, look, opened
 from tools import ROOT
 from tools.book.server import QuietHandler, start_server
 from tools.chromium import launch
@@ -125,23 +123,3 @@ def keep_picture(request) -> Callable[[Page | Locator, str], None]:
             shown.screenshot(path=PICTURES / f"{name}.png", animations="disabled", **whole)
 
     return save
-
-
-@pytest.fixture(scope="session")
-def visit(browser, home, keep_picture, request) -> Opener:
-    """A function that opens a page of the book once per look.
-
-    Axe takes longer than all else, so it judges a page in one look, the next page in the other,
-    and with `--full` each page in both.
-    """
-    full = request.config.getoption("--full")
-
-    @cache
-    def go(name: str, width: int, scheme: str) -> Visit:
-        with opened(browser, f"{home}{name}.html", width, scheme) as (page, record):
-            keep_picture(page, f"{Path(name).name}-{width}-{scheme}")
-            judged = JUDGED if full else [JUDGED[PAGES.index(name) % len(JUDGED)]]
-            only = OF_LOOK if (width, scheme) != judged[0] else None
-            return look(page, record, judged=(width, scheme) in judged, only=only)
-
-    return go

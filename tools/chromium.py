@@ -1,4 +1,4 @@
-"""The Chromium of this machine, for whatever looks at pages; it reaches this machine only."""
+"""The Chromium of this machine, for programs that open pages; it reaches this machine only."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ QUIET = (
     "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
     "--disable-component-update --disable-sync"
 ).split()
-# What a page asks of others fails at once.
+# Requests to other machines fail at once.
 ONLY_THIS_MACHINE = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
 
 
 def on_path(*, whole: bool = True) -> str | None:
-    """Where the machine's own is, if it has one.
+    """The path of an installed Chromium, if there is one.
 
     Args:
         whole: Whether it must be the browser that readers have; see `launch`.
@@ -35,9 +35,9 @@ def launch(
 
     Args:
         chromium: Playwright's Chromium.
-        whole: Whether it must be the browser that readers have, which takes twice as long to open
-            a page as its shell for programs, and keeps the pages that one leaves.
-        options: What else Playwright is to know.
+        whole: Whether it must be the browser that readers have. It takes twice as long to open a
+            page as the headless shell, and caches the pages that one leaves.
+        options: Playwright's other options.
 
     Raises:
         playwright.sync_api.Error: there is none, or it does not start.

@@ -1,4 +1,4 @@
-"""Where a page comes from and where it is published: addresses that nobody writes by hand."""
+"""Where a page comes from and where it is published: no address is written by hand."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ COPIES = "colab"  # the branch that holds the chapters as Colab shows them
 
 
 def git(root: Path, *arguments: str) -> str:
-    """What git says about the checkout whose top is `root`; nothing where there is none.
+    """The output of a git command in the checkout at `root`; empty if there is none.
 
-    An unpacked archive may lie inside some other checkout, which must not answer for it.
+    An unpacked archive may be inside another checkout, whose output would be wrong.
     """
     if not (root / ".git").exists():
         return ""
@@ -31,7 +31,7 @@ def git(root: Path, *arguments: str) -> str:
     return run.stdout.strip()
 
 
-def made_from(root: Path) -> str:
+def describe_commit(root: Path) -> str:
     """The sentence at the foot of each page."""
     commit = git(root, "rev-parse", "--short=10", "HEAD")
     changed = ", with local changes" if git(root, "status", "--porcelain", "-uno") else ""
@@ -40,7 +40,7 @@ def made_from(root: Path) -> str:
 
 
 def web_address(remote: str) -> str:
-    """The page of a git remote, without user names and passwords; nothing for a local one."""
+    """The page of a git remote, without user names and passwords; empty for a local one."""
     scp_like = re.fullmatch(r"(?:[^@/]+@)?([^:/@]+):(?!/)(.+)", remote)
     address = f"https://{scp_like[1]}/{scp_like[2]}" if scp_like else remote
     parts = urlsplit(address)
@@ -66,21 +66,23 @@ def is_plain(parts: SplitResult) -> bool:
 
 
 def site_address(environment: Mapping[str, str] = os.environ) -> str:
-    """The address of the published site, with a slash at its end; nothing if it is unknown.
+    """The address of the published site, with a slash at its end; empty if it is unknown.
 
     Raises:
-        ValueError: what the environment says is no address by https.
+        ValueError: the environment's address is not one by https.
     """
-    given = environment.get(SITE, "").strip()
-    if not given:
+    address = environment.get(SITE, "").strip()
+    if not address:
         return ""
-    if not is_plain(urlsplit(given)) or re.search(r"[\s<>\"'\\]", given):
-        raise ValueError(f"{SITE} must be an address like https://example.org/book/, got {given!r}")
-    return f"{given.rstrip('/')}/"
+    if not is_plain(urlsplit(address)) or re.search(r"[\s<>\"'\\]", address):
+        raise ValueError(
+            f"{SITE} must be an address like https://example.org/book/, got {address!r}"
+        )
+    return f"{address.rstrip('/')}/"
 
 
 def colab_address(repository: str, page: str) -> str:
-    """Where Colab shows a chapter's copy; nothing for a repository that is not on github.com."""
+    """Colab's address of a chapter's copy; empty for a repository that is not on github.com."""
     parts = urlsplit(repository)
     names = parts.path.removesuffix("/").removesuffix(".git").strip("/")
     if parts.hostname != "github.com" or names.count("/") != 1:

@@ -1,4 +1,4 @@
-"""What the book contains, in order: `_toc.yml` alone says it, and this module alone reads it."""
+"""The pages of the book in order, from `_toc.yml`, which only this module reads."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Answers that wait: what follows a prediction and what answers a question is folded.
+"""Folded answers: the answer to a prediction or a question of the practice is in a fold.
 
 A prediction is one card: its question, the figure that asks it, and its folded answer.
 
 The fold is sphinx-design's, an ordinary `<details>`: it can be searched, linked to, printed and
 opened without JavaScript. `answers.js` opens it when its prediction is answered. (sphinx-exercise
-was looked at: it numbers exercises and can leave solutions out, but folds no cells that run, which
-predictions need in any case.)
+numbers exercises and can leave solutions out, but does not fold cells with outputs, as predictions
+need.)
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tools.book.notebooks import read
 TITLE = "Answer"
 HIDDEN_TITLE = "Answer, after yours"
 CARD = "attnbook-card"
-MOST_HIDDEN = 3  # on a page: more of them and a reader feels examined
+MOST_HIDDEN = 3  # on a page: with more, it reads like an exam
 SWITCH = (
     '<p class="attnbook-all-answers">'
     '<button type="button" aria-pressed="false">Show all answers</button></p>'
@@ -51,7 +51,7 @@ def fold(answer: Answer, children: list[nodes.Node]) -> nodes.container:
 
 
 def cells_of(parent: nodes.Element) -> list[int | None]:
-    """The cell of each child; what does not know stands with what comes before it."""
+    """The cell of each child; a child without a cell belongs to the one before it."""
     found: list[int | None] = []
     for child in parent.children:
         cell = child["cell_index"] if "cell_index" in child else cell_of(child)
@@ -82,30 +82,30 @@ def start_of_question(parent: nodes.Element, figure: int, cell: int) -> int:
 
 def make_card(parent: nodes.Element, cell: int, fold_at: int) -> None:
     """Frame the prediction of this cell, its question, and its answer, folded at this index."""
-    known = cells_of(parent)
-    if cell in known:
-        start, end = start_of_question(parent, known.index(cell), cell - 1), fold_at + 1
+    cells = cells_of(parent)
+    if cell in cells:
+        start, end = start_of_question(parent, cells.index(cell), cell - 1), fold_at + 1
         parent[start:end] = [nodes.container("", *parent.children[start:end], classes=[CARD])]
 
 
 def fold_answer(tree: nodes.document, answer: Answer) -> bool:
     """Fold an answer; False if it is not in one section of the page."""
     for parent in [tree, *tree.findall(nodes.section)]:
-        places = [i for i, cell in enumerate(cells_of(parent)) if cell in answer.cells]
-        if not places:
+        indices = [i for i, cell in enumerate(cells_of(parent)) if cell in answer.cells]
+        if not indices:
             continue
-        children = parent.children[places[0] : places[-1] + 1]
+        children = parent.children[indices[0] : indices[-1] + 1]
         if any(isinstance(child, nodes.section) for child in children):
             return False
-        parent[places[0] : places[-1] + 1] = [fold(answer, children)]
+        parent[indices[0] : indices[-1] + 1] = [fold(answer, children)]
         if answer.prediction:
-            make_card(parent, answer.cells.start - 1, places[0])
+            make_card(parent, answer.cells.start - 1, indices[0])
         return True
     return False
 
 
 def hide_questions_code(tree: nodes.document) -> None:
-    """Show of a prediction what it asks, and not how it knows."""
+    """Remove the code of each prediction, because it contains the answer."""
     for cell in list(tree.findall(nodes.container)):
         if PREDICT in cell.get("cell_metadata", {}).get("tags", []):
             for part in list(cell.children):
@@ -114,7 +114,7 @@ def hide_questions_code(tree: nodes.document) -> None:
 
 
 def fold_answers(app: Sphinx, tree: nodes.document) -> None:
-    """Fold what answers on a page that was just read, and give it the switch for all folds."""
+    """Fold the answers of a page that was just read, and add the button for all folds."""
     page = app.env.docname
     path = Path(app.env.doc2path(page))
     if path.suffix == ".ipynb":
@@ -137,5 +137,5 @@ def fold_answers(app: Sphinx, tree: nodes.document) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    """Act on each page after its figures have found their places."""
+    """Act on each page after its figures are in place."""
     app.connect("doctree-read", fold_answers, priority=600)

@@ -18,44 +18,44 @@ DOTS = 100  # per inch
 TOKENS = 6
 LINES, LETTERS = 4, 16  # of a title
 BLUE, INK, PALE, MUTED = "#0072b2", "#14181e", "#eef1f5", "#545d69"
-COLOURS = LinearSegmentedColormap.from_list("weights", [PALE, BLUE])
+COLORS = LinearSegmentedColormap.from_list("weights", [PALE, BLUE])
 # matplotlib's own settings and its own font, whatever this machine has or prefers.
 STYLE: list[str | dict[str, str]] = ["default", {"font.family": "DejaVu Sans"}]
 
 
-def wrapped(title: str) -> str:
-    """A title in short lines; dots say that there was more."""
+def wrap_title(title: str) -> str:
+    """Break a title into short lines; dots mark a title that is too long."""
     return "\n".join(
         textwrap.wrap(title, LETTERS, max_lines=LINES, placeholder=" …", break_on_hyphens=False)
     )
 
 
 def causal_weights() -> list[list[float]]:
-    """Attention weights of the book's own layer, each token looking back at those before it."""
+    """Attention weights of the book's own layer, with each token attending to those before it."""
     scores = torch.randn(1, TOKENS, TOKENS, generator=torch.Generator().manual_seed(8))
     rows: list[list[float]] = masked_softmax(scores, torch.arange(1, TOKENS + 1)[None])[0].tolist()
     return rows
 
 
-def shrink(text: Text, width: float) -> None:
-    """Let a text of wide letters stay within so many pixels."""
-    taken = text.get_window_extent().width
-    if taken > width:
-        text.set_fontsize(float(text.get_fontsize()) * width / taken)
+def shrink_text(text: Text, width: float) -> None:
+    """Reduce the size of a text that is wider than so many pixels."""
+    text_width = text.get_window_extent().width
+    if text_width > width:
+        text.set_fontsize(float(text.get_fontsize()) * width / text_width)
 
 
 def draw_card(title: str, book: str, site: str) -> Figure:
-    """Draw a page's title, the book's and its address beside a heatmap of attention weights."""
+    """Draw a page's title, the book's and its address next to a heatmap of attention weights."""
     figure = Figure(figsize=(WIDTH / DOTS, HEIGHT / DOTS), dpi=DOTS, facecolor="white")
     above, address = "" if book == title else book, site.removeprefix("https://").rstrip("/")
     for text in (
         figure.text(0.06, 0.86, above, size=22, color=BLUE),
-        figure.text(0.06, 0.52, wrapped(title), size=42, weight="bold", color=INK, va="center"),
+        figure.text(0.06, 0.52, wrap_title(title), size=42, weight="bold", color=INK, va="center"),
         figure.text(0.06, 0.1, address, size=20, color=MUTED),
     ):
-        shrink(text, 0.56 * WIDTH)
+        shrink_text(text, 0.56 * WIDTH)
     axes = figure.add_axes((0.645, 0.19, 0.325, 0.62))
-    axes.pcolormesh(causal_weights(), cmap=COLOURS, vmin=0, edgecolors="white", linewidth=5)
+    axes.pcolormesh(causal_weights(), cmap=COLORS, vmin=0, edgecolors="white", linewidth=5)
     axes.invert_yaxis()
     axes.set_axis_off()
     return figure

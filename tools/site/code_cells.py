@@ -22,7 +22,7 @@ def collapse_source(cell: nodes.Element) -> None:
 
 
 def replace_verdict(cell: nodes.Element) -> None:
-    """Say of a cell in which the reader writes that it was not run, whatever it stores."""
+    """Replace the output of a cell that the reader completes by a note that it was not run."""
     for output in list(cell.children):
         if output.get("nb_element") == "cell_code_output":
             cell.remove(output)

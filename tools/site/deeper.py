@@ -23,7 +23,7 @@ from tools.site.minutes import TEXTS, Divider, Parts, parts_of, root_of
 from tools.table_of_contents import pages, short_path
 
 ANCHOR = "deeper"
-# What a core may have at most, by chapter if some differ.
+# The limits of a core, and those of single chapters.
 CORE_WORDS = 900
 OTHER_CORE_WORDS = {
     "queries-keys-values": 800,
@@ -44,13 +44,13 @@ class Deeper(SphinxDirective):
     """`:::{deeper}`: the end of the core."""
 
     def run(self) -> list[nodes.Node]:
-        """Put a divider where it was written."""
+        """Insert a divider."""
         divider = Divider(ids=[ANCHOR])
         self.set_source_info(divider)
         return [divider]
 
 
-# Where it is
+# Position
 
 
 def move_divider(divider: Divider, page: nodes.section) -> bool:
@@ -71,7 +71,7 @@ def move_divider(divider: Divider, page: nodes.section) -> bool:
 
 
 def place_divider(app: Sphinx, tree: nodes.document) -> None:
-    """Let a page that was just read have one divider, between two sections."""
+    """Place the one divider of a page that was just read between two sections."""
     page = app.env.docname
     dividers = [*tree.findall(Divider)]
     for divider in dividers[1:]:
@@ -83,18 +83,18 @@ def place_divider(app: Sphinx, tree: nodes.document) -> None:
         logger.warning("a heading of level 2 must follow the divider", location=page)
 
 
-# What is allowed
+# Limits
 
 
-def words_allowed(page: str) -> int:
+def word_limit(page: str) -> int:
     """How many words the core of a chapter may have."""
     return OTHER_CORE_WORDS.get(basename(page), CORE_WORDS)
 
 
 def core_problems(page: str, parts: Parts) -> Iterator[str]:
-    """Say where the core of a chapter is too large."""
+    """Describe each limit that the core of a chapter exceeds."""
     allowed = {
-        "word": words_allowed(page),
+        "word": word_limit(page),
         "prediction": PREDICTIONS,
         "editor": OTHER_EDITORS.get(basename(page), EDITORS),
     }
@@ -155,7 +155,7 @@ def check_path(app: Sphinx, env: BuildEnvironment) -> None:
             logger.warning(message, found, what, most, location=path[0])
 
 
-# What is shown
+# Output
 
 
 def next_page(page: str, path: list[str], book: list[str]) -> tuple[str, str]:
@@ -190,7 +190,7 @@ def report(env: BuildEnvironment, book: list[str], path: list[str]) -> str:
     for page in book:
         parts = parts_of(env, page)
         if parts and (parts.is_chapter or page in path):
-            limit = words_allowed(page) if parts.divided else "-"
+            limit = word_limit(page) if parts.divided else "-"
             core, *others = (each["word"] for each in (parts.core, parts.deeper, parts.practice))
             rows.append([basename(page), *map(str, (core, limit, *others, *parts.times))])
     if total := path_total(env, path):
@@ -201,7 +201,7 @@ def report(env: BuildEnvironment, book: list[str], path: list[str]) -> str:
 
 
 def write_report(app: Sphinx, error: Exception | None) -> None:
-    """Leave the report where `make book` finds it."""
+    """Write the report for `make book`."""
     if not error:
         root = root_of(app)
         text = report(app.env, pages(root), short_path(root))

@@ -1,4 +1,4 @@
-"""What each page says of itself to those who have not opened it: how it begins."""
+"""The description of each page for search engines and previews: how it begins."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ MOST, LEAST = 200, 100  # characters
 SENTENCE = re.compile(r"(?<=[.?!])\s+")
 
 
-def shortened(text: str) -> str:
-    """The sentences that fit; if they say next to nothing, as many words as do."""
-    kept = ""
+def shorten(text: str) -> str:
+    """The first sentences that fit; if these are too short, as many words as fit."""
+    sentences = ""
     for sentence in SENTENCE.split(text):
-        longer = f"{kept} {sentence}".strip()
+        longer = f"{sentences} {sentence}".strip()
         if len(longer) > MOST:
             break
-        kept = longer
-    enough = len(kept) >= LEAST or kept == text
-    return kept if enough else textwrap.shorten(text, MOST, placeholder=" …")
+        sentences = longer
+    enough = len(sentences) >= LEAST or sentences == text
+    return sentences if enough else textwrap.shorten(text, MOST, placeholder=" …")
 
 
 def description(tree: nodes.document) -> str:
-    """How a page begins: its first paragraphs; nothing if it has but tables, notes or code."""
+    """How a page begins: its first paragraphs; empty if it has only tables, notes or code."""
     paragraphs = [p for p in tree.findall(nodes.paragraph) if isinstance(p.parent, nodes.section)]
     text = " ".join(paragraph.astext() for paragraph in paragraphs)
-    return shortened(" ".join(text.split()))
+    return shorten(" ".join(text.split()))
 
 
-def describe(
+def add_description(
     app: Sphinx, page: str, _: str, context: dict[str, Any], tree: nodes.document | None
 ) -> None:
     """Put a page's description into its head; a page without sentences is named, with its book."""
@@ -44,11 +44,11 @@ def describe(
     elif page == "search":
         text = f"Search all pages of “{book}”."
     else:
-        return  # nobody looks for the others
+        return
     tag = f'<meta name="description" content="{escape(text)}" />\n'
     context["metatags"] = context.get("metatags", "") + tag
 
 
 def setup(app: Sphinx) -> None:
     """Describe each page."""
-    app.connect("html-page-context", describe)
+    app.connect("html-page-context", add_description)

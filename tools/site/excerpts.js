@@ -1,5 +1,5 @@
 // The search page quotes the pages that it finds. Sphinx would fetch each of them, which a browser
-// refuses in a folder; so their text comes as a script, and stands in for what would be fetched.
+// refuses in a folder; so their text is in a script, which replaces the requests.
 (() => {
   "use strict";
 
@@ -18,21 +18,21 @@
     return Object.hasOwn(pages, page) ? new Response(page) : fetch(address, options);
   };
 
-  /** What a page says from a place on. @param {string} page @param {string} anchor */
+  /** The text of a page from an anchor on. @param {string} page @param {string} anchor */
   Search.htmlToText = (page, anchor) => {
-    const place = pages[page].findIndex(([id]) => `#${id}` === anchor);
+    const start = pages[page].findIndex(([id]) => `#${id}` === anchor);
     return pages[page]
-      .slice(Math.max(place, 0))
+      .slice(Math.max(start, 0))
       .map(([, text]) => text)
       .join(" ");
   };
 
-  // A stem need not stand in the text: that of "key" is "kei". Else the quote is the beginning.
+  // A stem may not be in the text: that of "key" is "kei". Then the quote would be the beginning.
   /** @param {string} page @param {string[]} stems @param {string} anchor */
   Search.makeSearchSummary = (page, stems, anchor) =>
     quote(page, ["", ...stems, ...(isLiteral ? [literal] : words)], anchor);
 
-  // A short query is looked for as it is typed.
+  // A short query is searched as it is typed.
   const HEADING = 60; // characters at the beginning of a section
 
   /** The sections of a page that hold the query, those with it in their heading first. @param {string} page */
@@ -45,15 +45,15 @@
 
   const { _parseQuery } = Search;
   // Sphinx lists a page that has any short word of a query, even if it has none of the long ones.
-  Search._parseQuery = (given) => {
-    const parsed = _parseQuery(given);
+  Search._parseQuery = (typed) => {
+    const parsed = _parseQuery(typed);
     for (const words of parsed) {
       if (words instanceof Set) for (const word of words) if (word.length < 3) words.delete(word);
     }
     return parsed;
   };
   if (isLiteral) {
-    Search._parseQuery = (given) => [given, new Set(), new Set(), new Set([literal]), new Set()];
+    Search._parseQuery = (typed) => [typed, new Set(), new Set(), new Set([literal]), new Set()];
     Search.performTermsSearch = () =>
       Search._index.docnames.flatMap((name, i) => {
         const [first, ...others] = literalHits(`${name}.html`);
@@ -64,7 +64,7 @@
       });
   }
 
-  // What Sphinx says of a search without hits.
+  // Sphinx's message for a search without hits.
   const NO_HITS =
     "Your search did not match any documents. Please make sure that all words are spelled correctly and that you've selected enough categories.";
   const MESSAGES = {
@@ -115,7 +115,7 @@
 
   Object.defineProperty(Documentation.TRANSLATIONS, NO_HITS, { get: explainNoHits });
 
-  // "constructor" is no word of the book, and yet every object has one.
+  // Every object has the property "constructor", which is no word of the book.
   const plain = { __proto__: null, hasOwnProperty: Object.prototype.hasOwnProperty };
   const { setIndex } = Search;
   Search.setIndex = (index) => {

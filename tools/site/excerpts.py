@@ -1,4 +1,4 @@
-"""What the search page quotes: the text of all pages in one script, which no other page loads."""
+"""The text of all pages, which the search page quotes, in one script that no other page loads."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pathlib import Path
 from sphinx.application import Sphinx
 
 SCRIPT = Path(__file__).with_suffix(".js")
-# Tags and classes; an excerpt stands below its page's title already, and what a cell printed is
-# mostly numbers.
-UNREAD = {"h1", "cell_output", "headerlink", "katex-mathml", "script", "style", "svg"}
-UNREAD |= {"attnbook-divider", "attnbook-minutes", "attnbook-section-minutes"}
+# Tags and classes; an excerpt is below its page's title already, and printed
+# output is mostly numbers.
+SKIPPED = {"h1", "cell_output", "headerlink", "katex-mathml", "script", "style", "svg"}
+SKIPPED |= {"attnbook-divider", "attnbook-minutes", "attnbook-section-minutes"}
 WITHOUT_END = set("br hr img input source wbr".split())
 WITHIN_A_LINE = set("a b code em i mark small span strong sub sup".split())
 
@@ -20,42 +20,42 @@ Parts = list[tuple[str, str]]
 
 
 class Reader(HTMLParser):
-    """Collects what a piece of HTML says, cut at each id."""
+    """Collects the text of a piece of HTML, cut at each id."""
 
     def __init__(self) -> None:
         super().__init__()
         self.parts: list[tuple[str, list[str]]] = [("", [])]
-        self.unread = 0  # depth within an element that is not read
+        self.skipped = 0  # depth within an element that is not read
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Look at one opening tag."""
+        """Process one opening tag."""
         names = dict(attrs)
         if tag not in WITHIN_A_LINE:
             self.handle_data(" ")
         if tag in WITHOUT_END:
             return
-        if self.unread or UNREAD & {tag, *(names.get("class") or "").split()}:
-            self.unread += 1
-        elif place := names.get("id"):
-            self.parts.append((place, []))
+        if self.skipped or SKIPPED & {tag, *(names.get("class") or "").split()}:
+            self.skipped += 1
+        elif anchor := names.get("id"):
+            self.parts.append((anchor, []))
 
     def handle_endtag(self, tag: str) -> None:
-        """Leave one element."""
+        """Process one closing tag."""
         if tag not in WITHOUT_END:
-            self.unread = max(0, self.unread - 1)
+            self.skipped = max(0, self.skipped - 1)
 
     def handle_data(self, data: str) -> None:
-        """Keep one piece of text."""
-        if not self.unread:
+        """Add one piece of text."""
+        if not self.skipped:
             self.parts[-1][1].append(data)
 
 
-def text_by_place(html: str) -> Parts:
-    """What the article of a page says, cut at each id; before the first, the place is ''."""
+def text_by_id(html: str) -> Parts:
+    """The text of a page's article, cut at each id; the first part has the id ''."""
     reader = Reader()
     reader.feed(html.partition("<article")[2].partition(">")[2].partition("</article>")[0])
     reader.close()
-    return [(place, " ".join("".join(texts).split())) for place, texts in reader.parts]
+    return [(anchor, " ".join("".join(texts).split())) for anchor, texts in reader.parts]
 
 
 def write_excerpts(app: Sphinx, error: Exception | None) -> None:
@@ -64,7 +64,7 @@ def write_excerpts(app: Sphinx, error: Exception | None) -> None:
         return
     site = Path(app.outdir)
     names = [f"{page}.html" for page in sorted(app.env.found_docs)]
-    pages = {name: text_by_place((site / name).read_text("utf-8")) for name in names}
+    pages = {name: text_by_id((site / name).read_text("utf-8")) for name in names}
     text = json.dumps(pages, ensure_ascii=False, separators=(",", ":"))
     script = f"window.attnbookPages = {text};\n{SCRIPT.read_text('utf-8')}"
     (site / SCRIPT.name).write_text(script, "utf-8")

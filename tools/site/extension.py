@@ -1,4 +1,4 @@
-"""What this book asks of its site beyond the theme: a small Sphinx extension."""
+"""A small Sphinx extension: what this book's site has beyond the theme."""
 
 from __future__ import annotations
 
@@ -47,60 +47,63 @@ logger = logging.getLogger(__name__)
 
 
 class PictureParser(HTMLParser):
-    """Collects the pictures in a piece of HTML that say nothing to those who cannot see."""
+    """Collects the pictures without a text alternative in a piece of HTML."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.silent: list[str] = []
+        self.without_text: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Look at one opening tag."""
+        """Process one opening tag."""
         names = dict(attrs)
         named = names.get("alt") or names.get("aria-label") or names.get("aria-labelledby")
         if tag in ("img", "svg") and not named and "aria-hidden" not in names:
-            self.silent.append(tag)
+            self.without_text.append(tag)
 
 
-def silent_pictures(html: str) -> list[str]:
+def pictures_without_text(html: str) -> list[str]:
     """The tags of the pictures without an alternative text."""
     parser = PictureParser()
     parser.feed(html)
-    return parser.silent
+    return parser.without_text
 
 
-def place(node: nodes.Node) -> nodes.Node:
-    """The nearest node around this one that knows its line; an image in a sentence does not."""
-    return node if node.line or not node.parent else place(node.parent)
+def nearest_with_line(node: nodes.Node) -> nodes.Node:
+    """The nearest node around this one with a line number; an image in a sentence has none."""
+    return node if node.line or not node.parent else nearest_with_line(node.parent)
 
 
 def check_pictures(doctree: nodes.document) -> None:
     """Warn of each picture that has no alternative text, wherever it comes from."""
     for image in doctree.findall(nodes.image):
         if not image.get("alt", "").strip():
-            logger.warning("picture without alt text: %s", image["uri"], location=place(image))
+            logger.warning(
+                "picture without alt text: %s", image["uri"], location=nearest_with_line(image)
+            )
     for raw in doctree.findall(nodes.raw):
-        for tag in silent_pictures(raw.astext()):
-            logger.warning("<%s> without alt or aria-label", tag, location=place(raw))
+        for tag in pictures_without_text(raw.astext()):
+            logger.warning("<%s> without alt or aria-label", tag, location=nearest_with_line(raw))
 
 
 class Coalescing(NotebookClient):
-    """Runs a chapter and keeps the end of a progress bar, not each of its states.
+    """Runs a chapter and stores the end of a progress bar, not each of its states.
 
-    `tools/book/notebooks.py` asks for the same; jupyter-cache, which runs chapters for the page,
-    cannot be asked.
+    `tools/book/notebooks.py` sets the same option; jupyter-cache, which runs chapters for the
+    page, does not offer it.
     """
 
     coalesce_streams = traitlets.Bool(True)
 
 
 def describe_origin(app: Sphinx, config: Config) -> None:
-    """Say at each page's foot what made it, and link to the repository if there is one.
+    """Write at each page's foot what it was built from, and link to the repository if there is one.
 
-    The repository, the Colab copies in it and the pages for editing have the answers.
+    A site without answers has no link: the repository, its Colab copies and the pages for
+    editing contain the answers.
     """
     options: dict[str, Any] = config.html_theme_options
     root = workshop_of(Path(app.srcdir), answers=config.book_answers).root
-    origin = "A draft." if config.book_draft else repository_address.made_from(root)
+    origin = "A draft." if config.book_draft else repository_address.describe_commit(root)
     options["extra_footer"] = f"<p>{origin} {LICENSES}</p>"
     address = repository_address.repository_address(root) if config.book_answers else ""
     options["repository_url"] = address
@@ -109,7 +112,7 @@ def describe_origin(app: Sphinx, config: Config) -> None:
 
 
 def need_package() -> None:
-    """Stop before every chapter fails on its first line."""
+    """Stop the build if the package is missing; else every chapter fails on its first line."""
     if not find_spec("attnbook"):
         raise ExtensionError(
             "attnbook, which every chapter imports, is not installed: "
@@ -117,8 +120,8 @@ def need_package() -> None:
         )
 
 
-def work_as_make_does(app: Sphinx, config: Config) -> None:
-    """Let `jupyter-book build .` take what `make book` executed, in kernels kept apart as there.
+def use_executions_of_make(app: Sphinx, config: Config) -> None:
+    """Let `jupyter-book build .` use what `make book` executed, in isolated kernels.
 
     Only `tools/book/build.py` fails on warnings and leaves a stamp; what any other command has read
     is read again.
@@ -130,7 +133,7 @@ def work_as_make_does(app: Sphinx, config: Config) -> None:
 
 
 def drop_citation_roles(context: dict[str, Any]) -> None:
-    """Let a bibliography be plain text: docutils' roles for it contradict one another (axe)."""
+    """Remove docutils' roles of a bibliography, which contradict one another (axe)."""
     body = context.get("body", "")
     for role in (' role="list" class="citation-list"', ' role="doc-biblioentry"'):
         body = body.replace(role, "")
@@ -138,7 +141,7 @@ def drop_citation_roles(context: dict[str, Any]) -> None:
 
 
 def drop_empty_headers(context: dict[str, Any]) -> None:
-    """Let a table's corner be a plain cell: a header without text names nothing (axe)."""
+    """Turn each empty table header into a plain cell (axe)."""
     context["body"] = EMPTY_HEADER.sub("<td></td>", context.get("body", ""))
 
 
@@ -163,11 +166,11 @@ def setup(app: Sphinx) -> dict[str, bool]:
     redirects.setup(app)
     tables.setup(app)
     terms.setup(app)
-    # A draft's pages say nothing that a commit changes, so that none is written anew for it.
+    # A draft's pages contain nothing that a commit changes, so that none is written again for it.
     app.add_config_value("book_draft", default=False, rebuild="")
     app.add_config_value("book_answers", default=True, rebuild="env")
     app.connect("config-inited", describe_origin)
-    app.connect("config-inited", work_as_make_does)
+    app.connect("config-inited", use_executions_of_make)
     app.connect("doctree-resolved", lambda _app, doctree, _name: check_pictures(doctree))
     app.connect("html-page-context", lambda _app, _name, _, page, _tree: drop_citation_roles(page))
     app.connect("html-page-context", lambda _app, _name, _, page, _tree: drop_empty_headers(page))

@@ -1,6 +1,6 @@
-"""What is done to the site when all of it is written: fewer bytes, and nothing that jumps.
+"""The last steps of a build: fewer bytes, and pictures with sizes, so that no text moves.
 
-Each of these needs the whole site, or what only its template writes.
+Each step needs the whole site, or what only its template writes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from urllib.parse import unquote, urlsplit
 from sphinx.application import Sphinx
 from sphinx.util.images import get_image_size
 
-from tools.site.minify import minified
+from tools.site.minify import minify
 from tools.site.styles import BUNDLE, write_styles
 
 STYLE = re.compile(re.escape(BUNDLE) + r'(?:\?v=\w*)?(?=")')
@@ -29,16 +29,20 @@ def pages(site: Path) -> Iterator[Path]:
 
 
 def size_of(tag: str, folder: Path) -> tuple[int, int] | None:
-    """How large a picture is, in pixels; None if its tag says it, or nobody can."""
-    given = dict(ATTRIBUTE.findall(tag))
-    source = urlsplit(unescape(given.get("src", "")))
-    if {"width", "height"} & given.keys() or "width:" in given.get("style", "") or source.scheme:
+    """The size of a picture in pixels; None if its tag has a size, or none can be read."""
+    attributes = dict(ATTRIBUTE.findall(tag))
+    source = urlsplit(unescape(attributes.get("src", "")))
+    if (
+        {"width", "height"} & attributes.keys()
+        or "width:" in attributes.get("style", "")
+        or source.scheme
+    ):
         return None
     return get_image_size(str(folder / unquote(source.path)))
 
 
-def sized(html: str, folder: Path) -> str:
-    """A page of this folder, whose pictures keep their places free until they are there."""
+def add_sizes(html: str, folder: Path) -> str:
+    """Add the size of each picture to its tag, so that the page reserves the space."""
 
     def with_size(found: re.Match[str]) -> str:
         tag, size = found[0], size_of(found[0], folder)
@@ -48,19 +52,19 @@ def sized(html: str, folder: Path) -> str:
 
 
 def finish_pages(site: Path, style: str) -> None:
-    """Name the style sheet by what it holds, so that no browser keeps an old one; size pictures."""
+    """Version the style sheet by its content, for browsers' caches, and add sizes of pictures."""
     name = f"{BUNDLE}?v={zlib.crc32(style.encode()):08x}"
     for page in pages(site):
         html = page.read_text("utf-8")
-        finished = sized(STYLE.sub(name, html), page.parent)
+        finished = add_sizes(STYLE.sub(name, html), page.parent)
         if finished != html:
             page.write_text(finished, "utf-8")
 
 
 def finish_scripts(static: Path) -> None:
-    """Leave what the site's scripts do, in fewer bytes; those of figures are so from the start."""
+    """Minify the site's scripts; those of figures are minified already."""
     scripts = sorted(static.glob("*.js"))
-    texts = minified([("js", script.read_text("utf-8")) for script in scripts])
+    texts = minify([("js", script.read_text("utf-8")) for script in scripts])
     for script, text in zip(scripts, texts, strict=True):
         script.write_text(text, "utf-8")
 
@@ -75,5 +79,5 @@ def finish(app: Sphinx, error: Exception | None) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    """Come after all others: the theme writes its colours for code at the end, too."""
+    """Run after all other extensions: the theme writes its colours for code at the end, too."""
     app.connect("build-finished", finish, priority=900)

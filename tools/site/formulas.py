@@ -57,7 +57,7 @@ def typeset(latex: str, *, display: bool) -> str:
 
 
 def typeset_node(node: nodes.math | nodes.math_block) -> str:
-    """The HTML of a formula in a page, or a warning that says where it is wrong."""
+    """The HTML of a formula in a page, or a warning with its line."""
     try:
         return typeset(node.astext(), display=isinstance(node, nodes.math_block))
     except FormulaError as error:
@@ -66,7 +66,7 @@ def typeset_node(node: nodes.math | nodes.math_block) -> str:
 
 
 def visit_inline(self: HTML5Translator, node: nodes.math) -> None:
-    """Write a formula that stands in a sentence."""
+    """Write a formula within a sentence."""
     self.body.append(self.starttag(node, "span", "", CLASS="math"))
     self.body.append(typeset_node(node) + "</span>")
     raise nodes.SkipNode
@@ -95,14 +95,14 @@ def install_katex() -> None:
 
 
 def npm_ci() -> None:
-    """Install what `package-lock.json` names, or say why that cannot be done."""
+    """Install what `package-lock.json` names, or explain why that is impossible."""
     logger.info("installing KaTeX into tools/node_modules")
     # npm's own number of retries takes a minute where there is no network.
     options = ["--loglevel=error", "--fetch-retries=1"]
     if call([NODE, NPM, "ci", "--prefix", TOOLS, *options]):
         raise ExtensionError(
             "KaTeX, which sets the formulas, is not in tools/node_modules and cannot be fetched "
-            "(npm says above why): with a network, `npm ci --prefix tools` does it"
+            "(see npm's error above): with a network, `npm ci --prefix tools` does it"
         )
 
 

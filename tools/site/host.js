@@ -8,7 +8,7 @@
   /** Whether two values of a trait are equal; all of them are JSON. @param {any} a @param {any} b */
   const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 
-  /** The model that anywidget promises to a module, with nobody at its other end. */
+  /** The model that anywidget promises to a module, without a kernel. */
   class Model {
     /** @type {[string, Listener][]} */
     #listeners = [];
@@ -26,13 +26,13 @@
     set(name, value) {
       const changed = !same(this.#state[name], value);
       this.#state[name] = value;
-      if (changed) for (const event of [`change:${name}`, "change"]) this.#tell(event, value);
+      if (changed) for (const event of [`change:${name}`, "change"]) this.#notify(event, value);
     }
     /** @param {string} event @param {Listener} listener */
     on(event, listener) {
       this.#listeners = [...this.#listeners, [event, listener]];
     }
-    /** Left out, each stands for all. @param {string?} event @param {Listener?} listener */
+    /** An argument that is left out matches all. @param {string?} event @param {Listener?} listener */
     off(event = null, listener = null) {
       this.#listeners = this.#listeners.filter(
         ([name, known]) => (event ?? name) !== name || (listener ?? known) !== known,
@@ -41,26 +41,26 @@
     save_changes() {}
     send() {}
     /** @param {string} event @param {any} value */
-    #tell(event, value) {
+    #notify(event, value) {
       for (const [name, listener] of this.#listeners) if (name === event) listener(this, value);
     }
   }
 
-  /** The sentence for a reader whose figure stands still. @param {any} error */
+  /** The message for a reader whose figure could not start. @param {any} error */
   function explain(error) {
     const reason = String(error?.message ?? error)
       .trim()
       .replace(/\.$/, "");
-    return `This figure could not start, so it stands still: ${reason}.`;
+    return `This figure could not start: ${reason}.`;
   }
 
-  /** Make each thing once. @template T @param {(name: string) => T} make */
+  /** Call `make` once for each name. @template T @param {(name: string) => T} make */
   function once(make) {
     /** @type {Map<string, T>} */
-    const made = new Map();
+    const things = new Map();
     return (/** @type {string} */ name) => {
-      const thing = made.get(name) ?? make(name);
-      made.set(name, thing);
+      const thing = things.get(name) ?? make(name);
+      things.set(name, thing);
       return thing;
     };
   }
@@ -88,15 +88,15 @@
   const start = once(async (id) => {
     const state = stateOf(id);
     if (!state) throw new Error("its saved state is missing");
-    const { default: given } = await load(state.module);
-    const widget = typeof given === "function" ? await given() : given;
+    const { default: exported } = await load(state.module);
+    const widget = typeof exported === "function" ? await exported() : exported;
     if (!widget?.render) throw new Error("its program draws nothing");
     const model = new Model(state);
     await widget.initialize?.({ model });
     return { model, widget };
   });
 
-  /** Put the live figure where its numbers stand, or say why not. @param {HTMLElement} view */
+  /** Replace the numbers of a figure by the live figure, or explain why it could not start. @param {HTMLElement} view */
   async function mount(view) {
     const still = [...view.childNodes];
     const el = document.createElement("div");
@@ -105,7 +105,7 @@
       view.append(el); // before it is drawn, so that it can be measured
       const cleanUp = await widget.render({ model, el });
       still.forEach((node) => node.remove());
-      // A page that may come back keeps its figures.
+      // A page that may be shown again from the cache still has its figures.
       addEventListener("pagehide", (event) => event.persisted || cleanUp?.());
     } catch (error) {
       el.remove();

@@ -21,7 +21,7 @@ PRIVATE_USE = re.compile("[\ue000-\uf8ff]")
 
 
 def theme_static() -> Path:
-    """Where the theme keeps its own, whole files."""
+    """The folder of the theme's own, complete files."""
     spec = find_spec("pydata_sphinx_theme")
     if spec is None or spec.origin is None:
         raise ModuleNotFoundError("pydata_sphinx_theme is not installed")
@@ -49,8 +49,8 @@ def glyphs_used(site: Path) -> set[int]:
     styles = [path.read_text("utf-8") for path in site.glob("_static/**/*.css")]
     users = [*site.glob("**/*.html"), *site.glob("_static/**/*.js")]
     names = {name for path in users for name in ICON.findall(path.read_text("utf-8"))}
-    known = glyphs_by_name("".join(styles))
-    named = {known[name] for name in names & known.keys()}
+    codes = glyphs_by_name("".join(styles))
+    named = {codes[name] for name in names & codes.keys()}
     return named.union(*map(glyphs_in_style, styles))
 
 
@@ -68,7 +68,7 @@ def write_subset(source: Path, target: Path, glyphs: Iterable[int]) -> None:
 
 
 def shrink_icons(app: Sphinx, error: Exception | None) -> None:
-    """Leave in the site's icon fonts what the site shows, and drop the icon script."""
+    """Remove from the icon fonts what the site does not show, and remove the icon script."""
     static = Path(app.outdir) / "_static"
     if error or not (static / FONTS).is_dir():
         return

@@ -1,6 +1,6 @@
-"""What a reader can do on a page, by the names under which the browser stores it.
+"""The items that a reader can do on a page, and the names under which the browser stores them.
 
-A name is `KIND/ID/HASH`. The hash is that of what is asked, so that no answer is ever shown for a
+A name is `KIND/ID/HASH`. The hash is that of the question, so that no answer is shown for a
 question that has changed; `static/storage.js` puts the site in front of it.
 """
 
@@ -47,7 +47,7 @@ def question_before(cell: nodes.Element) -> str:
 
 
 def name_of(state: dict[str, Any], question: str, page: str) -> str:
-    """The name of what a figure asks of a reader; empty if it asks nothing.
+    """The name of a figure's question or task; empty if it has none.
 
     Numbers count as finely as they are judged: another processor's last digit is no other answer.
     0.37, because no number of the book is there between two steps, as many are at 0 or 0.5.
@@ -56,8 +56,8 @@ def name_of(state: dict[str, Any], question: str, page: str) -> str:
         right, within = state["right"], state["within"]
         if not isinstance(right, str):
             right = [floor(number / within + 0.37) for number in right] if within else right
-        asked = digest(question, state["ask"], state["labels"], state["options"], right)
-        return f"prediction/{page_name(page)}/{asked}"
+        hashed = digest(question, state["ask"], state["labels"], state["options"], right)
+        return f"prediction/{page_name(page)}/{hashed}"
     if state["kind"] == "code":
         task = state["task"]
         cases = [[case["name"], case["arguments"]] for case in task["cases"]]
@@ -71,7 +71,7 @@ def begins_deeper(node: nodes.Node) -> bool:
 
 
 def items_in(tree: nodes.document) -> list[Item]:
-    """What a reader can do on a page, in its order."""
+    """The items of a page, in their order."""
     found: dict[str, bool] = {}
     core = True
     for node in tree.findall():

@@ -1,4 +1,4 @@
-"""What a page loads only when it is needed: an editor, a Python, the weights of a model.
+"""Scripts that a page loads only when they are needed: an editor, Python, a model's weights.
 
 A figure names in its trait `late` what it may need, and `live.py` names that on its page. The
 weights are those of the checkpoint that the chapter loads; here they become a script.
@@ -25,7 +25,7 @@ BUNDLED = ("editor", "python")  # what PROGRAM makes
 
 
 def packers() -> dict[str, Callable[[], dict[str, Any]]]:
-    """Who packs the weights of a model, by the model's name."""
+    """The function that packs each model's weights, by the model's name."""
     # A book without models is built without torch.
     from attnbook.figures.heads import packing as decoders  # noqa: PLC0415
     from attnbook.figures.translator import packing as translators  # noqa: PLC0415
@@ -49,7 +49,7 @@ def bundle(folder: Path) -> None:
 
 
 def registration(name: str, model: dict[str, Any]) -> str:
-    """A classic script, which `file://` allows, that hands a model's weights to the figures."""
+    """A classic script, which `file://` allows, that passes a model's weights to the figures."""
     packed = json.dumps(model, separators=(",", ":"))
     return f"(window.attnbookLate ??= {{}})[{json.dumps(name)}] = {packed};\n"
 
@@ -58,15 +58,15 @@ def write_models(folder: Path, names: Iterable[str]) -> None:
     """Write a script for each model into a folder.
 
     Raises:
-        ExtensionError: a name is no model's, so a figure asks for what nobody makes.
+        ExtensionError: a figure asks for a model that does not exist.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    known = packers()
+    functions = packers()
     for name in names:
-        if name not in known:
-            made = ", ".join([*BUNDLED, *known])
-            raise ExtensionError(f"a figure may ask for one of {made}, got {name!r}")
-        (folder / f"{name}.js").write_text(registration(name, known[name]()), "utf-8")
+        if name not in functions:
+            allowed = ", ".join([*BUNDLED, *functions])
+            raise ExtensionError(f"a figure may ask for one of {allowed}, got {name!r}")
+        (folder / f"{name}.js").write_text(registration(name, functions[name]()), "utf-8")
 
 
 def write_scripts(app: Sphinx, env: BuildEnvironment) -> None:

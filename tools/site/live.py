@@ -2,8 +2,8 @@
 
 myst-nb leaves two things of a widget: its state, with the whole module in every figure, and
 a script for each view that only require.js and html-manager could mount. Here each view
-becomes its figure's numbers as text, which `host.js` brings to life; the page keeps the state
-of the figures that it shows, and each module lies once on the site.
+becomes its figure's numbers as text, which `host.js` replaces by the figure; the page has the
+state of the figures that it shows, and each module is once on the site.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 
 from tools.site import items
-from tools.site.minify import minified
+from tools.site.minify import minify
 
 HOST = Path(__file__).parent / "host.js"
 FOLDER = "live"  # below the built site's _static, where nothing is put on pages by itself
@@ -33,9 +33,9 @@ VIEW = "application/vnd.jupyter.widget-view+json"
 OPENING, CLOSING = f'<script type="{VIEW}">', "</script>"
 STATE = "ipywidgets_state"  # myst-nb's name for the state among a page's scripts
 LATE = "live_late"  # ours among what myst-nb remembers of a page: what its figures may ask for
-# What ipywidgets gives every widget, and no figure reads.
+# Traits that ipywidgets adds to every widget, and no figure reads.
 PLUMBING = ("layout", "tabbable", "tooltip")
-STILL = ("static_text", "still_html")  # what stands on the page already
+STILL = ("static_text", "still_html")  # what is on the page already
 
 logger = logging.getLogger(__name__)
 
@@ -43,7 +43,7 @@ Models = dict[str, dict[str, Any]]
 
 
 class UnmountableError(ValueError):
-    """A view that no page can show, with the reason and the way out."""
+    """A view that no page can show, with the reason and how to fix it."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def saved_models(script: dict[str, Any]) -> Models:
 
 
 def widget_name(model: dict[str, Any]) -> str:
-    """The class that a reader of the notebook would look for."""
+    """The name of a widget's class."""
     state = model["state"]
     own = str(state.get("_anywidget_id", "")).rpartition(".")[2]
     return own or str(model["model_name"]).removesuffix("Model")
@@ -136,21 +136,21 @@ def views(tree: nodes.Element) -> list[View]:
     return found
 
 
-def show_still(view: View) -> None:
-    """Leave the other forms of an output, its text above all."""
+def show_as_text(view: View) -> None:
+    """Remove a widget's view; the output's text stays."""
     view.bundle.remove(view.form)
 
 
 def show_live(view: View, name: str, model: dict[str, Any], item: str) -> None:
-    """Put a figure's place where its view was; a question does not tell its answer there."""
+    """Put a figure's placeholder where its view was; a question shows no answer there."""
     state = model["state"]
     text = placeholder(name, state["static_text"], state.get("still_html", ""), item)
     view.form.children = []
     view.form.append(nodes.raw("", text, format="html"))
 
 
-def keep_for_notebooks(cell: nodes.Element) -> None:
-    """Take the widgets of a tagged cell off the page, and say where they are."""
+def replace_by_note(cell: nodes.Element) -> None:
+    """Replace the widgets of a tagged cell by a note about where they are live."""
     for view in views(cell):
         view.bundle.parent.remove(view.bundle)
     if not any(part.get("nb_element") == "cell_code_output" for part in cell.children):
@@ -160,15 +160,15 @@ def keep_for_notebooks(cell: nodes.Element) -> None:
 
 
 def show_figures(tree: nodes.Element, models: Models, location: str) -> Models:
-    """Put the place of its figure for every view of a page; a warning for those that have none.
+    """Put a placeholder for each figure of a page; warn of views that cannot be mounted.
 
     Returns:
         the models of the figures shown, by names that are the same in every build: the ids
         that ipywidgets drew are not.
     """
-    shown: Models = {}
+    mounted: Models = {}
     names: dict[str, str] = {}
-    asked: dict[str, str] = {}
+    items_by_name: dict[str, str] = {}
     for cell in cells(tree):
         for view in views(cell):
             model = models.get(view.model_id)
@@ -177,28 +177,28 @@ def show_figures(tree: nodes.Element, models: Models, location: str) -> Models:
             except UnmountableError as problem:
                 number = cell["cell_index"]
                 logger.warning("cell %s shows %s", number, problem, location=location)
-                show_still(view)
+                show_as_text(view)
             else:
                 name = names.setdefault(view.model_id, f"figure-{len(names)}")
-                shown[name] = models[view.model_id]
+                mounted[name] = models[view.model_id]
                 question = items.question_before(cell)
-                item = asked.setdefault(
-                    name, items.name_of(shown[name]["state"], question, location)
+                item = items_by_name.setdefault(
+                    name, items.name_of(mounted[name]["state"], question, location)
                 )
-                show_live(view, name, shown[name], item)
-    return shown
+                show_live(view, name, mounted[name], item)
+    return mounted
 
 
-def add_scripts(env: BuildEnvironment, page: str, shown: Models) -> None:
+def add_scripts(env: BuildEnvironment, page: str, mounted: Models) -> None:
     """Give a page what its figures need: their state, their modules and the host."""
-    modules = {name_of(module_of(model)): module_of(model) for model in shown.values()}
-    state = in_script({name: data_of(model) for name, model in shown.items()})
+    modules = {name_of(module_of(model)): module_of(model) for model in mounted.values()}
+    state = in_script({name: data_of(model) for name, model in mounted.items()})
     attributes = {"type": "application/json", "class": "attnbook-state", "body": state}
     NbMetadataCollector.add_js_file(env, page, "live_state", None, attributes)
     for name in [*modules, HOST.stem]:
         path, options = f"{FOLDER}/{name}.js", {"loading_method": "defer"}
         NbMetadataCollector.add_js_file(env, page, f"live_{name}", path, options)
-    late = sorted({name for model in shown.values() for name in model["state"].get("late", [])})
+    late = sorted({name for model in mounted.values() for name in model["state"].get("late", [])})
     for name in late:
         # No browser runs such a script by itself; figures/shared/lazy_scripts.js does, at a touch.
         attributes = {"type": "text/at-touch", "data-attnbook-late": name}
@@ -209,11 +209,11 @@ def add_scripts(env: BuildEnvironment, page: str, shown: Models) -> None:
     NbMetadataCollector.set_doc_data(env, page, LATE, late)
 
 
-def bring_to_life(app: Sphinx, tree: nodes.document) -> None:
-    """Turn the widgets of a page that was just read into figures."""
+def replace_widgets(app: Sphinx, tree: nodes.document) -> None:
+    """Replace the widgets of a page that was just read by placeholders of figures."""
     page = app.env.docname
     for cell in filter(is_tagged, cells(tree)):
-        keep_for_notebooks(cell)
+        replace_by_note(cell)
     remembered = NbMetadataCollector.get_doc_data(app.env)[page]
     scripts = remembered.get("js_files", {})
     saved = scripts.pop(STATE, None)
@@ -222,23 +222,23 @@ def bring_to_life(app: Sphinx, tree: nodes.document) -> None:
     if saved is None and "exec_data" not in remembered:
         # This build did not run the page: `make chapter` runs one and shows the others.
         for view in views(tree):
-            show_still(view)
+            show_as_text(view)
         return
-    shown = show_figures(tree, saved_models(saved[1]) if saved else {}, page)
-    if shown:
-        add_scripts(app.env, page, shown)
+    mounted = show_figures(tree, saved_models(saved[1]) if saved else {}, page)
+    if mounted:
+        add_scripts(app.env, page, mounted)
 
 
 def check_no_view_is_left(_app: Sphinx, tree: nodes.document, page: str) -> None:
     """Warn of a widget that came to a page by another way than a cell's own output."""
     for raw in tree.findall(nodes.raw):
         if VIEW in raw.astext():
-            logger.warning("a widget stands outside the output of its cell", location=page)
+            logger.warning("a widget is outside the output of its cell", location=page)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Act on each page once it is read; myst-nb carries what is remembered of it."""
-    app.connect("doctree-read", bring_to_life)
+    app.connect("doctree-read", replace_widgets)
     app.connect("env-updated", write_modules)
     app.connect("doctree-resolved", check_no_view_is_left)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
@@ -255,7 +255,7 @@ def name_of(module: dict[str, str]) -> str:
 
 
 def registration(name: str, module: dict[str, str]) -> str:
-    """A classic script, which `file://` allows, that hands a module to `host.js`."""
+    """A classic script, which `file://` allows, that passes a module to `host.js`."""
     return f"(window.attnbookModules ??= {{}})[{json.dumps(name)}] = {json.dumps(module)};\n"
 
 
@@ -271,7 +271,7 @@ def write_modules(app: Sphinx, env: BuildEnvironment) -> None:
     parts = [
         part for each in modules.values() for part in (("js", each["esm"]), ("css", each["css"]))
     ]
-    host, *small = minified([("js", HOST.read_text("utf-8")), *parts])
+    host, *small = minify([("js", HOST.read_text("utf-8")), *parts])
     texts = {HOST.stem: host}
     for name, esm, css in zip(modules, small[::2], small[1::2], strict=True):
         texts[name] = registration(name, {"esm": esm, "css": css})

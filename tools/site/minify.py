@@ -1,4 +1,4 @@
-"""Scripts and styles in fewer bytes, by esbuild: what they do and the names they show stay."""
+"""Scripts and styles in fewer bytes, by esbuild: their behaviour and their public names stay."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tools.site import node
 PROGRAM = Path(__file__).with_suffix(".mjs")
 
 
-def minified(texts: Sequence[tuple[str, str]]) -> list[str]:
+def minify(texts: Sequence[tuple[str, str]]) -> list[str]:
     """The same programs and styles, smaller.
 
     Args:
@@ -20,5 +20,5 @@ def minified(texts: Sequence[tuple[str, str]]) -> list[str]:
     Raises:
         ExtensionError: one of them is no such text.
     """
-    small: list[str] = json.loads(node.run(PROGRAM, given=json.dumps(texts)))
+    small: list[str] = json.loads(node.run(PROGRAM, stdin=json.dumps(texts)))
     return small

@@ -100,8 +100,8 @@ class Parts:
         return minutes(self.core), minutes(self.deeper), minutes(self.practice)
 
 
-class Shown(nodes.General, nodes.Element):  # type: ignore[misc]  # docutils has no types
-    """HTML for the page alone: no search finds it and no copy of the chapter has it."""
+class PageHtml(nodes.General, nodes.Element):  # type: ignore[misc]  # docutils has no types
+    """HTML for the page only: it is neither in the search index nor in copies of the chapter."""
 
 
 class Divider(nodes.General, nodes.Element):  # type: ignore[misc]  # docutils has no types
@@ -202,9 +202,9 @@ class Counting:
         """Count a live figure, a prediction or an editor, with the words that it shows."""
         kind = figure.get("kind")
         to[kind if kind == "prediction" else "editor" if kind == "code" else "figure"] += 1
-        shown = [figure.get(name, "") for name in ("action", "ask", "statement", "starter")]
-        shown += [figure.get("caption", ""), *figure.get("options", []), *figure.get("labels", [])]
-        to["word"] += words(" ".join(shown))
+        texts = [figure.get(name, "") for name in ("action", "ask", "statement", "starter")]
+        texts += [figure.get("caption", ""), *figure.get("options", []), *figure.get("labels", [])]
+        to["word"] += words(" ".join(texts))
 
 
 def is_question(node: nodes.Element) -> bool:
@@ -240,20 +240,20 @@ def count(page: nodes.Element, figures: dict[str, dict[str, Any]]) -> Parts:
             below |= anchors(child)
             time = minutes(counting.read + counting.folded if practice else counting.read)
             html = f'<p class="attnbook-section-minutes">{TEXTS["minutes"].format(time)}</p>'
-            child.insert(1, Shown(html=html))
+            child.insert(1, PageHtml(html=html))
     parts.anchors = frozenset(below)
     return parts
 
 
-def top_line(parts: Parts) -> Shown:
+def top_line(parts: Parts) -> PageHtml:
     """The line below a chapter's title."""
     core, deeper, practice = parts.times
     reading = "exercises in the text" if parts.core["code"] else "reading"
-    shown = [TEXTS["core" if parts.divided else reading].format(core)]
-    shown += [TEXTS["deeper"].format(deeper)] if deeper else []
-    shown += [TEXTS["practice"].format(practice)] if practice else []
+    texts = [TEXTS["core" if parts.divided else reading].format(core)]
+    texts += [TEXTS["deeper"].format(deeper)] if deeper else []
+    texts += [TEXTS["practice"].format(practice)] if practice else []
     data = f'data-core="{core}" data-deeper="{deeper}" data-practice="{practice}"'
-    return Shown(html=f'<p class="attnbook-minutes" {data}>{" · ".join(shown)}</p>')
+    return PageHtml(html=f'<p class="attnbook-minutes" {data}>{" · ".join(texts)}</p>')
 
 
 def is_notebook(env: BuildEnvironment, page: str) -> bool:
@@ -291,8 +291,8 @@ def count_page(app: Sphinx, tree: nodes.document) -> None:
         section.insert(1, top_line(parts))
 
 
-def remember(app: Sphinx, env: BuildEnvironment) -> list[str]:
-    """Write all pages again if something has changed that pages show of one another."""
+def pages_to_write(app: Sphinx, env: BuildEnvironment) -> list[str]:
+    """All pages, to be written again, if something changed that they show of one another."""
     if app.builder.format != "html":
         return []
     parts = {page: parts_of(env, page) for page in env.found_docs}
@@ -342,7 +342,7 @@ def show_in_sidebar(app: Sphinx, page: str, context: dict[str, Any]) -> None:
     context["generate_toctree_html"] = generate
 
 
-def write_html(translator: HTML5Translator, node: Shown) -> None:
+def write_html(translator: HTML5Translator, node: PageHtml) -> None:
     """Write what the page shows."""
     translator.body.append(node["html"])
     raise nodes.SkipNode
@@ -350,9 +350,9 @@ def write_html(translator: HTML5Translator, node: Shown) -> None:
 
 def setup(app: Sphinx) -> None:
     """Count each page after its answers are folded and its divider is in place."""
-    app.add_node(Shown, html=(write_html, None))
+    app.add_node(PageHtml, html=(write_html, None))
     app.connect("doctree-read", count_page, priority=700)
-    app.connect("env-updated", remember)
+    app.connect("env-updated", pages_to_write)
     # After the theme has added its functions.
     app.connect(
         "html-page-context",

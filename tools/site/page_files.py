@@ -1,4 +1,4 @@
-"""What a page loads: one style sheet at once, its figures, then what waits for the reader's hand.
+"""What a page loads: one style sheet at once, its figures, then scripts that react to the reader.
 
 The theme and its extensions bring ten style sheets, a dozen scripts and the rules of two
 thousand icons. A page is read and its figures are moved before any of the scripts is missed.
@@ -15,7 +15,7 @@ from sphinx.application import Sphinx
 
 from tools.site.styles import BUNDLE, STYLES
 
-# Scripts, whole files or lines of code, and what a page needs for them to have anything to do.
+# Scripts, whole files or lines of code, and what a page must contain to need them.
 IDLE_WITHOUT = {
     re.compile(r"design-tabs\.js$"): re.compile(r"sd-tab-set"),
     re.compile(r"togglebutton\.js$|^(let|var) toggle"): re.compile(
@@ -56,8 +56,8 @@ LOADED = dict.fromkeys(
 )
 
 
-def name_of(file: Any) -> str:  # noqa: ANN401 - of a class that Sphinx keeps to itself
-    """The name of a script or style sheet; nothing if it is written in the page."""
+def name_of(file: Any) -> str:  # noqa: ANN401 - of a private class of Sphinx
+    """The name of a script or style sheet; empty if it is written in the page."""
     return Path(str(file.filename)).name if file.filename else ""
 
 
@@ -68,8 +68,8 @@ def is_idle(script: Any, body: str) -> bool:  # noqa: ANN401 - as above
     return any(not need.search(body) for need in needs)
 
 
-def loaded(script: Any) -> Any:  # noqa: ANN401 - as above
-    """The same script, loaded in the way that suits it."""
+def with_loading(script: Any) -> Any:  # noqa: ANN401 - as above
+    """The same script, with the attributes that say when it is loaded."""
     attributes = script.attributes | LOADED.get(name_of(script), {})
     return type(script)(script.filename, priority=script.priority, **attributes)
 
@@ -78,8 +78,8 @@ def choose_files(context: dict[str, Any], page: str) -> None:
     """Leave a page the scripts that have something to do, and one style sheet."""
     body = context.get("body", "")
     scripts = [script for script in context["script_files"] if not is_idle(script, body)]
-    # The search page is what its scripts make of it: its template loads them all.
-    context["script_files"] = scripts if page == "search" else [loaded(s) for s in scripts]
+    # The template of the search page loads all its scripts.
+    context["script_files"] = scripts if page == "search" else [with_loading(s) for s in scripts]
     context["css_files"] = [file for file in context["css_files"] if not is_bundled(file)]
     context["book_styles"] = BUNDLE  # its version is known at the end, see finish.py
 

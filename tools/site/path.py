@@ -24,12 +24,12 @@ from tools.site.minutes import TEXTS, parts_of
 
 ITEMS = "progress_items"  # ours among what myst-nb remembers of a page
 LISTS = "progress_lists"  # whether a page has such a list
-KNOWN = "attnbook_items"  # what the environment remembers of the last build
-REFERENCE = "Reference"  # the part whose pages are looked up, not read
+STORED = "attnbook_items"  # what the environment remembers of the last build
+REFERENCE = "Reference"  # the part whose pages are not chapters
 
 
 class ChapterList(nodes.General, nodes.Element):  # type: ignore[misc] # docutils has no types
-    """Where a list of chapters will be, once all pages are read."""
+    """A list of chapters, to be written once all pages are read."""
 
 
 class PathDirective(SphinxDirective):
@@ -38,7 +38,7 @@ class PathDirective(SphinxDirective):
     option_spec: ClassVar[dict[str, Any]] = {"all": directives.flag}
 
     def run(self) -> list[nodes.Node]:
-        """Reserve its place."""
+        """Insert a node that is replaced once all pages are read."""
         node = ChapterList(every="all" in self.options)
         self.set_source_info(node)
         return [node]
@@ -57,13 +57,13 @@ def chapters(root: Path) -> dict[str, list[str]]:
 
 
 def items_of(env: BuildEnvironment, page: str) -> list[Item]:
-    """What a reader can do on a page; nothing is known of a page that was not executed."""
+    """The items of a page; none for a page that was not executed."""
     found: list[Item] = NbMetadataCollector.get_doc_data(env).get(page, {}).get(ITEMS, [])
     return found
 
 
-def note_items(app: Sphinx, tree: nodes.document) -> None:
-    """Remember what a reader can do on a page that was just read."""
+def store_items(app: Sphinx, tree: nodes.document) -> None:
+    """Store the items of a page that was just read."""
     page, has_list = app.env.docname, any(tree.findall(ChapterList))
     NbMetadataCollector.set_doc_data(app.env, page, ITEMS, items_in(tree))
     NbMetadataCollector.set_doc_data(app.env, page, LISTS, has_list)
@@ -73,9 +73,11 @@ def pages_to_write(_app: Sphinx, env: BuildEnvironment) -> list[str]:
     """The pages with a list, if what they list has changed."""
     data = NbMetadataCollector.get_doc_data(env)
     titles = {page: title.astext() for page, title in env.titles.items()}
-    now = titles, {page: known.get(ITEMS) for page, known in data.items()}
-    before, vars(env)[KNOWN] = vars(env).get(KNOWN), now
-    return [page for page, known in data.items() if known.get(LISTS)] if before != now else []
+    now = titles, {page: page_data.get(ITEMS) for page, page_data in data.items()}
+    before, vars(env)[STORED] = vars(env).get(STORED), now
+    return (
+        [page for page, page_data in data.items() if page_data.get(LISTS)] if before != now else []
+    )
 
 
 def entry(app: Sphinx, page: str, target: str) -> nodes.list_item:
@@ -88,7 +90,7 @@ def entry(app: Sphinx, page: str, target: str) -> nodes.list_item:
     return nodes.list_item("", nodes.paragraph("", "", *line))
 
 
-def written(app: Sphinx, page: str, node: ChapterList) -> list[nodes.Node]:
+def render_list(app: Sphinx, page: str, node: ChapterList) -> list[nodes.Node]:
     """A list as its page shows it."""
     root = root_of(app)
     parts = chapters(root) if node["every"] else {"": table_of_contents.short_path(root)}
@@ -116,9 +118,9 @@ def written(app: Sphinx, page: str, node: ChapterList) -> list[nodes.Node]:
 
 
 def write_lists(app: Sphinx, tree: nodes.document, page: str) -> None:
-    """Put the lists of a page where they belong."""
+    """Replace the nodes of a page by their lists."""
     for node in list(tree.findall(ChapterList)):
-        node.replace_self(written(app, page, node))
+        node.replace_self(render_list(app, page, node))
 
 
 def name_page(app: Sphinx, page: str, context: dict[str, Any]) -> None:
@@ -132,7 +134,7 @@ def setup(app: Sphinx) -> None:
     """Collect what can be done when pages are read, and list it when they are written."""
     app.add_node(ChapterList)
     app.add_directive("path", PathDirective)
-    app.connect("doctree-read", note_items, priority=900)
+    app.connect("doctree-read", store_items, priority=900)
     app.connect("env-updated", pages_to_write)
     app.connect("doctree-resolved", write_lists)
     app.connect(

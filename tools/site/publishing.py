@@ -1,7 +1,7 @@
 """What the book has once it is published: a button to its copies, and addresses to share.
 
-An address that is not known is not guessed: no repository, no button; no site, nothing that
-would name one (`sharing` does it).
+Without the address of a repository there is no button, and without that of the site nothing that
+needs it (`sharing`).
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ SHARED = re.compile(
 
 
 def add_colab_button(context: dict[str, Any], page: str, repository: str) -> None:
-    """Let a notebook's page lead to its copy, which has a branch of its own."""
+    """Add a button to a notebook's page that opens its Colab copy."""
     address = repository_address.colab_address(repository, page.removeprefix("chapters/"))
     if address and context.get("page_source_suffix") == ".ipynb":
         context["header_buttons"].insert(0, BUTTON | {"url": address})
 
 
 def shared_tags(html: str) -> str:
-    """What a page says to those who share its address, for another page that leads to it."""
+    """The tags of a page for previews, for another page that redirects to it."""
     return "".join(f"{tag}\n" for tag in SHARED.findall(html))
 
 
@@ -55,7 +55,7 @@ def setup(app: Sphinx) -> None:
     """Add the button; and, if the environment names the site, what needs its address.
 
     Raises:
-        ConfigError: the environment's address of the site is none.
+        ConfigError: the environment's address of the site is not valid.
     """
     # After the theme has begun its list of buttons.
     app.connect(

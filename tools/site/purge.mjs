@@ -1,6 +1,6 @@
-// Leaves of a style sheet what the built site can use: `node purge.mjs SITE < all.css > used.css`.
-// A rule stays if each name in it stands in some page's markup, or anywhere in some script: what a
-// menu, a dialog, a search or a figure may add to a page is there as a word.
+// Removes from a style sheet what the built site cannot use: `node purge.mjs SITE < all.css > used.css`.
+// A rule stays if each name in it is in some page's markup, or anywhere in some script, because
+// menus, dialogs, the search and figures add elements to a page.
 /// <reference types="node" />
 import { transform } from "esbuild";
 import { readdir, readFile } from "node:fs/promises";
@@ -14,13 +14,13 @@ const ATTRIBUTE = /([^\s=>/]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]*)))?/g;
 // Names that a script joins from parts: Bootstrap's tooltips.
 const JOINED = [/^bs-tooltip-/];
 
-/** The names in a page's tags; what it says in its text is none. @param {string} html */
+/** The names in a page's tags, without its text. @param {string} html */
 function inMarkup(html) {
   const found = { tags: new Set(), classes: new Set(), ids: new Set() };
   const attributes = { names: new Set(), values: new Set() };
-  for (const [, tag, given] of html.matchAll(TAG)) {
+  for (const [, tag, attributeText] of html.matchAll(TAG)) {
     found.tags.add(tag.toLowerCase());
-    for (const [, name, ...quoted] of given.matchAll(ATTRIBUTE)) {
+    for (const [, name, ...quoted] of attributeText.matchAll(ATTRIBUTE)) {
       const value = quoted.find((each) => each !== undefined) ?? "";
       attributes.names.add(name.toLowerCase());
       if (name === "class") for (const each of value.split(/\s+/)) found.classes.add(each);

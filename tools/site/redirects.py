@@ -56,7 +56,7 @@ SECTION = (
     'This section is now in <a href="{address}">{title}</a>.</p></noscript>'
 )
 
-# The new places of a page's sections, by anchor; "" is the page itself.
+# The new addresses of a page's sections, by anchor; "" is the page itself.
 Moved = dict[str, str]
 
 logger = logging.getLogger(__name__)
@@ -120,7 +120,7 @@ def write_page(app: Sphinx, old: str, moved: Moved, new: str) -> None:
 
 
 def faults(app: Sphinx, page: str, moved: Moved) -> Iterator[str]:
-    """What is wrong with the table of one old page."""
+    """The faults in the table of one old page."""
     exists = f"chapters/{page}" in app.env.all_docs
     if exists and "" in moved:
         yield f"{page} exists, so only its sections can lead elsewhere"

@@ -27,19 +27,19 @@ were after, or begin with <a href="{root}{first}">the first page</a>.</p>
 
 
 def describe_site(config: Config, site: str) -> None:
-    """Tell Sphinx and its extension for lost readers where the pages will be."""
+    """Set the site's address for Sphinx and for its extension that writes the page “not found”."""
     settings = {"html_baseurl": site, "notfound_urls_prefix": urlsplit(site).path}
     for name, value in settings.items():
         setattr(config, name, value)
 
 
 def card_of(page: str) -> str:
-    """Where a page's card lies on the site."""
+    """The path of a page's card on the site."""
     return f"{CARDS}/{page.replace('/', '-')}.png"
 
 
 def tags(site: str, book: str, page: str, tree: nodes.document) -> dict[str, str]:
-    """What a page at `site` says of itself to those who show its address (Open Graph)."""
+    """The tags of a page at `site` for previews (Open Graph)."""
     title, begins = next(tree.findall(nodes.title)).astext(), description(tree)
     named = {
         "og:title": title,
@@ -50,14 +50,14 @@ def tags(site: str, book: str, page: str, tree: nodes.document) -> dict[str, str
         "og:image": site + card_of(page),
         "og:image:width": str(cards.WIDTH),
         "og:image:height": str(cards.HEIGHT),
-        "og:image:alt": f"{title}; beside it, a heatmap of attention weights",
+        "og:image:alt": f"{title}; next to it, a heatmap of attention weights",
         "twitter:card": "summary_large_image",
     }
     return {name: text for name, text in named.items() if text}
 
 
 def as_html(named: dict[str, str]) -> str:
-    """Such tags as they stand in a page's head."""
+    """Such tags as HTML."""
     return "".join(
         f'<meta {"property" if name.startswith("og:") else "name"}="{name}" '
         f'content="{escape(text)}" />\n'
@@ -66,7 +66,7 @@ def as_html(named: dict[str, str]) -> str:
 
 
 def introduce(app: Sphinx, page: str, context: dict[str, Any], tree: nodes.document | None) -> None:
-    """Draw a page's card, and say in its head what to show of it elsewhere."""
+    """Draw a page's card, and add the tags for previews to its head."""
     if tree is None:
         return
     site, book = app.config.html_baseurl, app.config.html_title
@@ -76,7 +76,7 @@ def introduce(app: Sphinx, page: str, context: dict[str, Any], tree: nodes.docum
 
 
 def fill_lost_page(app: Sphinx, page: str, context: dict[str, Any]) -> None:
-    """Let the page for unknown addresses work from any of them, and have none of its own."""
+    """Let the page “not found” work at any address, without an address of its own."""
     if page != LOST:
         return
     root = app.config.notfound_urls_prefix
@@ -97,7 +97,7 @@ def sitemap(addresses: Iterable[str]) -> str:
 
 
 def write_lists(app: Sphinx, error: Exception | None) -> None:
-    """Write what search engines look for; every page is on it, whichever were built just now."""
+    """Write the files for search engines; they list every page, even those not built just now."""
     if error:
         return
     site, out = app.config.html_baseurl, Path(app.outdir)

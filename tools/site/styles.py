@@ -1,4 +1,4 @@
-"""The one style sheet: the theme's and its extensions' ten, less what no page can use.
+"""The one style sheet: the theme's and its extensions' ten, without rules that no page can use.
 
 Of half a megabyte of rules a page uses a tenth, and waits for all of it before it is drawn. Which
 rules the site can use is known at the end of a build, when all its pages and scripts are there.
@@ -32,42 +32,42 @@ ADDRESS = re.compile(r"""url\((["']?)(?!["']?data:|#)([^"')]+)\1\)""")
 SOURCE_MAP = re.compile(r"/\*# sourceMappingURL=.*?\*/")
 
 
-def one_style(static: Path, patterns: Iterable[str] = STYLES) -> str:
+def join_styles(static: Path, patterns: Iterable[str] = STYLES) -> str:
     """The style sheets of the site as one, in their order."""
     paths = [path for pattern in patterns for path in sorted(static.glob(pattern))]
     return "\n".join(read_style(path, static) for path in paths)
 
 
 def read_style(path: Path, static: Path) -> str:
-    """A style sheet with what it imports, its addresses as they read in `static`."""
+    """A style sheet with its imports; its addresses are relative to `static`."""
     folder = path.parent.relative_to(static).as_posix()
 
-    def moved(found: re.Match[str]) -> str:
+    def move_address(found: re.Match[str]) -> str:
         return f"url({posixpath.normpath(posixpath.join(folder, found[2]))})"
 
-    text = SOURCE_MAP.sub("", ADDRESS.sub(moved, path.read_text("utf-8")))
+    text = SOURCE_MAP.sub("", ADDRESS.sub(move_address, path.read_text("utf-8")))
     return IMPORT.sub(lambda found: read_style(path.parent / found[1], static), text)
 
 
 def without_icons(style: str, glyphs: set[int]) -> str:
-    """A style sheet less the rules for icons that the site's fonts do not hold."""
+    """A style sheet without the rules for icons that are not in the site's fonts."""
     return icons.NAMED.sub(lambda rule: rule[0] if int(rule[2], 16) in glyphs else "", style)
 
 
-def used(style: str, site: Path) -> str:
-    """What some page or script of the built site can use of a style sheet, in few bytes."""
-    return node.run(PROGRAM, site, given=style)
+def remove_unused(style: str, site: Path) -> str:
+    """A style sheet without the rules that no page and no script of the site can use, minified."""
+    return node.run(PROGRAM, site, stdin=style)
 
 
 def write_styles(site: Path, *, whole: bool = False) -> str:
-    """Write the one style sheet, once all pages and scripts are there to say what they use.
+    """Write the one style sheet, once all pages and scripts are written.
 
     Args:
         site: the folder of the built pages.
         whole: Whether rules stay that no page uses.
 
     Returns:
-        what it holds.
+        the style sheet.
 
     Raises:
         FileNotFoundError: a part of it is missing.
@@ -76,7 +76,7 @@ def write_styles(site: Path, *, whole: bool = False) -> str:
     for pattern in STYLES:
         if not any(static.glob(pattern)):
             raise FileNotFoundError(f"the site's styles must hold {pattern}, got none in {static}")
-    style = without_icons(one_style(static), icons.glyphs_used(site))
-    style = style if whole else used(style, site)
+    style = without_icons(join_styles(static), icons.glyphs_used(site))
+    style = style if whole else remove_unused(style, site)
     (static / BUNDLE).write_text(style, "utf-8")
     return style

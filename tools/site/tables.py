@@ -24,15 +24,15 @@ def stack_wide_tables(doctree: nodes.document) -> None:
 
 def name_column(name: nodes.Node, cell: nodes.Node) -> None:
     """Put the name of a column before what a cell holds; wide screens do not show it."""
-    named = nodes.inline(classes=[COLUMN_NAME])
+    label = nodes.inline(classes=[COLUMN_NAME])
     for paragraph in name.children:
-        named.extend(child.deepcopy() for child in paragraph.children)
-    for part in named.findall(nodes.Element):
+        label.extend(child.deepcopy() for child in paragraph.children)
+    for part in label.findall(nodes.Element):
         part["ids"] = []  # they stay in the head
-    named.append(nodes.Text(": "))
+    label.append(nodes.Text(": "))
     if not cell.children:
         cell.append(nodes.paragraph())
-    cell[0].insert(0, named)
+    cell[0].insert(0, label)
 
 
 def setup(app: Sphinx) -> None:

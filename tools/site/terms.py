@@ -1,4 +1,4 @@
-"""What each term of the glossary means, in plain text on every link that leads to it.
+"""The meaning of each glossary term, as plain text on every link to it.
 
 `static/terms.js` shows it there.
 """
@@ -18,15 +18,15 @@ from sphinx.util import logging
 
 from tools.site.formulas import FormulaError, typeset
 
-KEPT = "attnbook_meanings"  # what the environment remembers of the last build
+STORED = "attnbook_meanings"  # what the environment remembers of the last build
 LINK = re.compile(
     r'<a class="reference internal" href="[^"#]*#(term-[^"]+)"(?=><span class="xref std std-term)'
 )
 MATHML = re.compile(r"<math.*</math>")
 NAMESPACE = "{http://www.w3.org/1998/Math/MathML}"
 # Other letters have no small sign that every font holds; W_q is how the code writes it, too.
-LOWERED = dict(zip("0123456789ij", "₀₁₂₃₄₅₆₇₈₉ᵢⱼ", strict=True))
-RAISED = dict(zip("0123456789⊤", "⁰¹²³⁴⁵⁶⁷⁸⁹ᵀ", strict=True))
+INDICES = dict(zip("0123456789ij", "₀₁₂₃₄₅₆₇₈₉ᵢⱼ", strict=True))
+EXPONENTS = dict(zip("0123456789⊤", "⁰¹²³⁴⁵⁶⁷⁸⁹ᵀ", strict=True))
 
 logger = logging.getLogger(__name__)
 
@@ -52,11 +52,11 @@ def element_text(element: ET.Element) -> str:
     if name in ("math", "semantics", "mrow"):
         return row_text(parts)
     if name == "msub":
-        return parts[0] + lowered(parts[1])
+        return parts[0] + as_index(parts[1])
     if name == "msup":
-        return parts[0] + raised(parts[1])
+        return parts[0] + as_exponent(parts[1])
     if name == "msubsup":
-        return parts[0] + lowered(parts[1]) + raised(parts[2])
+        return parts[0] + as_index(parts[1]) + as_exponent(parts[2])
     raise FormulaError(f"<{name}> has no plain text")
 
 
@@ -69,22 +69,22 @@ def row_text(parts: list[str]) -> str:
     return text
 
 
-def lowered(text: str) -> str:
+def as_index(text: str) -> str:
     """An index."""
     if not text.isalnum():
         raise FormulaError(f"the index {text!r} has no plain text")
-    return "".join(LOWERED[sign] for sign in text) if {*text} <= {*LOWERED} else f"_{text}"
+    return "".join(INDICES[sign] for sign in text) if {*text} <= {*INDICES} else f"_{text}"
 
 
-def raised(text: str) -> str:
+def as_exponent(text: str) -> str:
     """An exponent, or the sign of a transposed matrix."""
-    if not {*text} <= {*RAISED}:
+    if not {*text} <= {*EXPONENTS}:
         raise FormulaError(f"the exponent {text!r} has no plain text")
-    return "".join(RAISED[sign] for sign in text)
+    return "".join(EXPONENTS[sign] for sign in text)
 
 
 def node_text(node: nodes.Node) -> str:
-    """What a part of a definition says, formulas included and cited works not."""
+    """The text of a part of a definition, with formulas and without citations."""
     if isinstance(node, nodes.math):
         try:
             return formula_text(node.astext())
@@ -104,14 +104,14 @@ def meanings_in(doctree: nodes.document) -> dict[str, str]:
     for glossary in doctree.findall(addnodes.glossary):
         for item in glossary.findall(nodes.definition_list_item):
             for paragraph in list(item.findall(nodes.paragraph))[:1]:
-                # Where a cited work stood, a space is left before the full stop.
+                # A removed citation leaves a space before the full stop.
                 text = re.sub(r" +(?=[.,;:)]|$)", "", " ".join(node_text(paragraph).split()))
                 found |= {name: text for term in item.findall(nodes.term) for name in term["ids"]}
     return found
 
 
-def remember(app: Sphinx, env: BuildEnvironment) -> list[str]:
-    """Collect the meanings; the pages to write anew are all, if one of them has changed."""
+def collect_meanings(app: Sphinx, env: BuildEnvironment) -> list[str]:
+    """Collect the meanings; all pages are written again if one of them has changed."""
     if app.builder.format != "html":
         return []
     objects = env.get_domain("std").get_objects()
@@ -119,29 +119,29 @@ def remember(app: Sphinx, env: BuildEnvironment) -> list[str]:
     now: dict[str, str] = {}
     for page in pages:
         now |= meanings_in(env.get_doctree(page))
-    before, vars(env)[KEPT] = vars(env).get(KEPT, {}), now
+    before, vars(env)[STORED] = vars(env).get(STORED, {}), now
     return sorted(env.found_docs) if before != now else []
 
 
 def add_meanings(body: str, meanings: dict[str, str]) -> str:
-    """Let each link to a term say what the term means."""
+    """Add its meaning to each link to a term."""
 
-    def told(link: re.Match[str]) -> str:
+    def with_meaning(link: re.Match[str]) -> str:
         meaning = meanings.get(link[1])
         return f'{link[0]} data-meaning="{escape(meaning)}"' if meaning else link[0]
 
-    return LINK.sub(told, body)
+    return LINK.sub(with_meaning, body)
 
 
 def write(app: Sphinx, context: dict[str, Any]) -> None:
     """Put the meanings into one page."""
     if "body" in context:
-        context["body"] = add_meanings(context["body"], vars(app.env)[KEPT])
+        context["body"] = add_meanings(context["body"], vars(app.env)[STORED])
 
 
 def setup(app: Sphinx) -> None:
-    """Collect what terms mean when all pages are read, and write it into each."""
-    app.connect("env-updated", remember)
+    """Collect the meanings when all pages are read, and write them into each."""
+    app.connect("env-updated", collect_meanings)
     # Before `page_files` chooses the scripts that a page has use for.
     app.connect(
         "html-page-context",

@@ -1,4 +1,4 @@
-"""A real JupyterLab with a real kernel, and how one works in it."""
+"""A real JupyterLab with a real kernel, and functions that use it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def free_port() -> int:
 
 
 def wait_for(server: subprocess.Popen, address: str) -> None:
-    """Wait until the server answers; its end or its silence is a failure."""
+    """Wait until the server answers; if it ends or does not answer, that is a failure."""
     limit = time.monotonic() + START
     while time.monotonic() < limit:
         assert server.poll() is None, "jupyter lab ended"
@@ -44,7 +44,7 @@ def wait_for(server: subprocess.Popen, address: str) -> None:
 
 @contextmanager
 def jupyterlab(folder: Path) -> Iterator[str]:
-    """The address of a JupyterLab in a folder, apart from any settings here."""
+    """The address of a JupyterLab in a folder, without this machine's settings."""
     port = free_port()
     options = [f"--ServerApp.port={port}", "--ServerApp.port_retries=0", "--no-browser"]
     options += ["--ServerApp.ip=127.0.0.1", "--IdentityProvider.token=", "--allow-root"]
@@ -87,7 +87,7 @@ def run_all(tab, address):
 
 
 def told_by_last(tab: Page, words: str | re.Pattern[str]) -> None:
-    """Run the last cell until it prints this: while a kernel is busy, what a page sends waits."""
+    """Run the last cell until it prints this: messages wait while a kernel is busy."""
     end = time.monotonic() + START
     while True:
         tab.locator(".jp-Cell").last.locator(".cm-content").click()

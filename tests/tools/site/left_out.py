@@ -1,4 +1,4 @@
-"""The selectors that the one style sheet leaves out, as a page of the built book matches them."""
+"""The selectors that the one style sheet leaves out, to be matched against built pages."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ from playwright.sync_api import Page
 
 from tools.site.styles import BUNDLE, one_style
 
-# Selectors as the browser reads them, without what a pointer, the keyboard or a box adds.
+# Selectors as the browser parses them, without pseudo-classes of the pointer or the keyboard.
 LEFT_OUT = r"""([whole, left]) => {
     const split = (selectors) => selectors.split(/,(?![^(]*\))/).map((one) => one.trim());
-    const look = (rules) => [...rules].flatMap((rule) =>
-        [...split((rule.style?.length && rule.selectorText) || ''), ...look(rule.cssRules ?? [])]);
+    const selectorsOf = (rules) => [...rules].flatMap((rule) =>
+        [...split((rule.style?.length && rule.selectorText) || ''),
+            ...selectorsOf(rule.cssRules ?? [])]);
     const selectors = (text) => {
         const sheet = new CSSStyleSheet();
         sheet.replaceSync(text);
-        return look(sheet.cssRules).map((one) => one.replace(moments, '')).filter(Boolean);
+        return selectorsOf(sheet.cssRules).map((one) => one.replace(pseudo, '')).filter(Boolean);
     };
-    const moments = new RegExp('::?(before|after|marker|placeholder|hover|active|visited|target|'
+    const pseudo = new RegExp('::?(before|after|marker|placeholder|hover|active|visited|target|'
         + 'checked|focus(-visible|-within)?)(?![\\w-])', 'g');
     const used = new Set(selectors(left));
     window.leftOut = [...new Set(selectors(whole))].filter((one) =>
@@ -31,7 +32,7 @@ MATCHING = "() => window.leftOut.filter((one) => document.querySelector(one))"
 
 @cache
 def styles(site: Path) -> list[str]:
-    """All that the site's styles hold, and what is left in the one style sheet."""
+    """All styles of the site, and the one style sheet."""
     return [one_style(site / "_static"), (site / "_static" / BUNDLE).read_text("utf-8")]
 
 

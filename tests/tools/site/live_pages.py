@@ -18,14 +18,14 @@ from tools.site.live import VIEW
 
 STATE = "application/vnd.jupyter.widget-state+json"
 
-# A slider that shows its number; it keeps what a test wants to look at on its element.
+# A slider that shows its number; the values that tests read are properties of its element.
 STAND_IN = """
 const loaded = (globalThis.loaded = (globalThis.loaded ?? 0) + 1);
 export default {
   render({ model, el }) {
     const input = Object.assign(document.createElement("input"), { type: "range", max: 9 });
-    const shown = document.createElement("output");
-    const paint = () => { shown.value = input.value = model.get("size"); };
+    const output = document.createElement("output");
+    const paint = () => { output.value = input.value = model.get("size"); };
     input.setAttribute("aria-label", "size");
     input.addEventListener("input", () => {
       model.set("size", Number(input.value));
@@ -33,7 +33,7 @@ export default {
     });
     model.on("change:size", paint);
     paint();
-    el.append(input, shown);
+    el.append(input, output);
     Object.assign(el, { model, wide: el.getBoundingClientRect().width });
     return () => { model.off("change:size", paint); el.replaceChildren(); };
   },
@@ -93,7 +93,7 @@ def page(*cells: Any, models: dict[str, Any] | None = None) -> Any:
 
 @dataclass
 class Book:
-    """A book's folder and what its last build said."""
+    """A book's folder and the warnings of its last build."""
 
     folder: Path
     warnings: str = ""
@@ -104,7 +104,7 @@ class Book:
 
     @property
     def modules(self) -> list[Path]:
-        """The scripts of live figures that the site holds."""
+        """The scripts of live figures on the site."""
         return sorted((self.html / "_static" / "live").glob("*.js"))
 
     def read(self, name: str = "index") -> str:
@@ -112,8 +112,8 @@ class Book:
         return (self.html / f"{name}.html").read_text("utf-8")
 
     def build(self, *, parallel: int = 1, **settings: Any) -> Book:
-        """Build what is out of date, without a theme's weight."""
-        said = StringIO()
+        """Build what is out of date, with the plain theme."""
+        warnings = StringIO()
         config = {
             "extensions": ["myst_nb", "tools.site.live", "tools.site.lazy_scripts"],
             "html_theme": "basic",
@@ -128,9 +128,9 @@ class Book:
         with patch_docutils(), docutils_namespace():
             Sphinx(
                 folders[0], None, *folders[1:], "html", confoverrides=config | settings,
-                status=None, warning=said, parallel=parallel,
+                status=None, warning=warnings, parallel=parallel,
             ).build()  # fmt: skip
-        self.warnings = strip_colors(said.getvalue())
+        self.warnings = strip_colors(warnings.getvalue())
         return self
 
 

@@ -1,4 +1,4 @@
-"""A small book with this one's settings, in which a reader can answer, write, and read."""
+"""A small book with this one's settings, with a prediction, a task and chapters to read."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ PUBLISHED = {
 
 
 def write(folder: Path) -> Path:
-    """Write the book: a notebook, and a page that is none."""
+    """Write the book: a notebook and a Markdown page."""
     for name in COPIED:
         source = ROOT / name
         if source.is_dir():
@@ -49,13 +49,13 @@ def write(folder: Path) -> Path:
 
 
 def build(book: Path, **addresses: str) -> tuple[int | None, str]:
-    """The exit status and the output of a build that knows these addresses and no others."""
+    """The exit status and the output of a build with these addresses and no others."""
     others = {name: text for name, text in os.environ.items() if name not in PUBLISHED}
     return forked.build(book, "build", env=others | addresses)
 
 
 def built(book: Path, **addresses: str) -> Path:
-    """The folder of the site that a build which must not fail made."""
+    """The folder of the site, after a build that must succeed."""
     status, output = build(book, **addresses)
     assert status == 0, output
     return book / "_build" / "html"

@@ -1,9 +1,9 @@
-"""What is asked of every page, as functions that also run on a page made to fail."""
+"""The checks of every page, as functions that also run on a page made to fail."""
 
 from __future__ import annotations
 
 import gzip
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -16,93 +16,124 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Page
 
 WIDE, NARROW = 1280, 360
-# How pages and figures are judged: what is there depends on the width, and colours on the scheme.
+# The two views in which pages and figures are tested: layout depends on the width, and colours on
+# the scheme.
 JUDGED = [(WIDE, "light"), (NARROW, "dark")]
-# The rules of axe that depend on the look. The others ask for names, roles and order, which are
-# the same in every look, so they are asked of a page or a figure once.
+# The rules of axe whose result depends on the view. The others check names, roles and order, which
+# are the same in both views, so they run once for each page or figure.
 OF_LOOK = ["color-contrast", "link-in-text-block", "scrollable-region-focusable", "target-size"]
 
-# Rules that axe takes for advice, and this book for rules: a screen reader lists landmarks by name.
-ALSO_JUDGED = {"landmark-unique", "empty-table-header"}
+# Rules that axe reports as minor and this book enforces: a screen reader lists landmarks by name.
+ENFORCED = {"landmark-unique", "empty-table-header"}
 
-# axe findings of the theme that cannot be mended here: (rule, part of the element) -> why.
+# axe findings of the theme that cannot be fixed here: (rule, part of the element) -> why.
 EXCEPTIONS: dict[tuple[str, str], str] = {}
 
 OVERFLOW = """() => [...document.querySelectorAll('main *')]
     .filter(e => e.getBoundingClientRect().right > innerWidth + 1 && e.offsetParent
         && !e.closest('pre, .math, table, .bd-sidebar-secondary'))
     .slice(0, 3).map(e => e.outerHTML.slice(0, 80)).join(' | ')"""
-SEEN = """selector => [...document.querySelectorAll(selector)]
+VISIBLE = """selector => [...document.querySelectorAll(selector)]
     .filter(e => e.checkVisibility({visibilityProperty: true}))
     .map(e => (e.innerText || e.className).trim())"""
-# What is drawn of it is its two ends, and WebKit stretches those of a line without any length.
+# A dot drawn as a line of length 0: WebKit stretches the two ends of such a line.
 FLAT_DOTS = """() => [...document.querySelectorAll('svg line')]
     .filter(e => getComputedStyle(e).strokeLinecap !== 'butt' && e.getTotalLength() === 0)
     .map(e => e.outerHTML)"""
-# What a finger cannot hit (24 px, WCAG 2.5.8), labels of pictures below 11 px, tables and code of
-# the text that scroll sideways. A box with a label is as large as both.
+# Controls below 24 px (WCAG 2.5.8), labels of pictures below 11 px, and tables and code of the text
+# that scroll sideways. A check box is as large as its label.
 HARD_ON_A_PHONE = """() => {
-    const seen = (selector) => [...document.querySelectorAll(selector)]
+    const visible = (selector) => [...document.querySelectorAll(selector)]
         .filter(e => e.checkVisibility({visibilityProperty: true}));
     const size = ({ width, height }) => [width, height].map(side => side.toFixed(1)).join(' × ');
-    const targets = seen('main :is(button, select, input, summary, textarea)')
+    const targets = visible('main :is(button, select, input, summary, textarea)')
         .map(e => [e, (e.matches('[type=radio], [type=checkbox]') && e.closest('label') || e)])
         .map(([e, hit]) => [e, hit.getBoundingClientRect()])
         .filter(([, box]) => box.width && Math.min(box.width, box.height) < 23.9)
         .map(([e, box]) => `target ${e.localName}.${e.className}: ${size(box)} px`);
-    const labels = seen('main figure.attnbook-picture text')
+    const labels = visible('main figure.attnbook-picture text')
         .map(e => [e, e.getScreenCTM()])
         .map(([e, at]) => [e, parseFloat(getComputedStyle(e).fontSize) * Math.hypot(at.a, at.b)])
         .filter(([, height]) => height < 10.9)
         .map(([e, height]) => `label “${e.textContent.trim()}”: ${height.toFixed(1)} px`);
-    const tables = seen('main .pst-scrollable-table-container')
+    const tables = visible('main .pst-scrollable-table-container')
         .filter(e => e.scrollWidth > e.clientWidth + 1)
         .map(e => `table “${e.innerText.slice(0, 30)}”: ${e.scrollWidth} px in ${e.clientWidth}`);
-    const code = seen('main div.highlight pre')
+    const code = visible('main div.highlight pre')
         .filter(e => e.scrollWidth > e.clientWidth + 1)
         .map(e => `code “${e.innerText.slice(0, 30)}”: ${e.scrollWidth} px in ${e.clientWidth}`);
     return [...targets, ...labels, ...tables, ...code];
 }"""
-# An error without an exception, a ResizeObserver's for one, is no "pageerror".
-TELL_ERRORS = """addEventListener('error', event =>
+# Some errors, such as those of a ResizeObserver, raise no exception and are no "pageerror".
+REPORT_ERRORS = """addEventListener('error', event =>
     event.error || console.error(`window error: ${event.message}`))"""
-# Most of a page's words are code, formulas and names that look like others of their page. Of those
-# that look alike, with all that lies around them, the first is judged; the others get a mark. In
-# a figure, where words may lie on what does not hold them, each is judged, but for its tables.
-MARK_ALIKE = """() => {
-    const known = new Map([[null, '']]), judged = new Set();
-    const look = (e) => {
-        if (!known.has(e)) {
+# Most words of a page are code, formulas and names with the same style. Of the elements whose style
+# and whose ancestors' styles are equal, the first is tested; the others are marked as repeated. In
+# a figure, where text may overlap other elements, every element outside tables is tested.
+MARK_REPEATED = """() => {
+    const styles = new Map([[null, '']]), tested = new Set();
+    const styleOf = (e) => {
+        if (!styles.has(e)) {
             const s = getComputedStyle(e);
             const own = [s.color, s.backgroundColor, s.backgroundImage, s.fontSize, s.fontWeight,
                 s.opacity, s.textShadow, s.position];
-            known.set(e, own + '|' + look(e.parentElement));
+            styles.set(e, own + '|' + styleOf(e.parentElement));
         }
-        return known.get(e);
+        return styles.get(e);
     };
-    for (const word of document.querySelectorAll('main *')) {
-        if (word.closest('svg, button, table, [data-attnbook-figure]')?.matches(':not(table)'))
+    const block = (link) => link.closest('p, li, td, dt, dd, div, main');
+    const isAlone = (e) =>
+        e.matches('a') && block(e).textContent.trim() === e.textContent.trim();
+    for (const e of document.querySelectorAll('main *')) {
+        if (e.closest('svg, button, table, [data-attnbook-figure]')?.matches(':not(table)'))
             continue;
-        word.toggleAttribute('data-alike', judged.has(look(word)));
-        judged.add(look(word));
+        const key = isAlone(e) + styleOf(e);
+        e.toggleAttribute('data-repeated', tested.has(key));
+        tested.add(key);
     }
 }"""
-ONE_OF_EACH = "axe.configure({rules: [{id: 'color-contrast', selector: '*:not([data-alike])'}]})"
-# Not "preload": axe would look for the theme's style sheets in the wrong folder.
+ONE_OF_EACH = """axe.configure({rules: [
+    {id: 'color-contrast', selector: '*:not([data-repeated])'},
+    {id: 'link-in-text-block', selector: 'a[href]:not([data-repeated])'},
+]})"""
+# Axe takes time for each element of a page, so repeated formulas and the spans of repeated words of
+# code are removed; their text stays.
+REMOVE_REPEATED = """() => {
+    for (const formula of document.querySelectorAll('main .katex-html'))
+        if (!formula.querySelector(':not([data-repeated])')) formula.remove();
+    const elsewhere = 'svg, button, .katex, [data-attnbook-figure]';
+    for (const word of document.querySelectorAll('main span[data-repeated]')) {
+        const names = word.getAttributeNames().join();
+        const isPlain = names === 'class,data-repeated' && !word.childElementCount;
+        if (isPlain && !word.closest(elsewhere)) word.replaceWith(word.textContent);
+    }
+}"""
+# With "preload" axe would request the theme's style sheets from the wrong folder.
 RUN = """(only) => axe.run({
     resultTypes: ['violations'], preload: false,
     ...(only ? {runOnly: only} : {rules: {'target-size': {enabled: true}}}),
 })"""
 UNFOLD = "() => document.querySelectorAll('main details').forEach(e => { e.open = true })"
+# Figures adapt to a new width one frame later.
+SETTLE = """async () => {
+    const frame = () => new Promise(requestAnimationFrame);
+    const { documentElement: root } = document;
+    const size = () => [root.clientWidth, root.scrollWidth, root.scrollHeight].join();
+    for (let before = '', i = 0; before !== size() && i < 100; i++) {
+        before = size();
+        await frame();
+        await frame();
+    }
+}"""
 
 
 @dataclass
 class Visit:
-    """What happened when a page was opened, and what stood on it."""
+    """What happened when a page was opened, and what was on it."""
 
     complaints: list[str] = field(default_factory=list)  # console warnings, errors, exceptions
     requests: list[str] = field(default_factory=list)
-    failures: list[str] = field(default_factory=list)  # requests that brought nothing
+    failures: list[str] = field(default_factory=list)  # requests that failed
     title: str = ""
     headings: list[str] = field(default_factory=list)
     searches: list[str] = field(default_factory=list)
@@ -124,7 +155,7 @@ class Visit:
 def opened(
     browser: Browser, url: str, width: int = WIDE, scheme: str = "light", **options: Any
 ) -> Iterator[tuple]:
-    """A page, freshly loaded with an empty cache, and the record of its loading."""
+    """A page, loaded with an empty cache, and the record of what happens on it."""
     context = browser.new_context(
         viewport={"width": width, "height": 800},
         color_scheme=scheme,
@@ -139,14 +170,14 @@ def opened(
 
 
 def watched(context: BrowserContext) -> tuple[Page, Visit]:
-    """A new page, and the record of all that will happen on it."""
+    """A new page, and the record of what will happen on it."""
     page, visit = context.new_page(), Visit()
-    page.add_init_script(TELL_ERRORS)
+    page.add_init_script(REPORT_ERRORS)
     page.on("console", lambda message: note_message(visit, message.type, message.text))
     page.on("pageerror", lambda error: visit.complaints.append(f"exception: {error}"))
     page.on("request", lambda request: visit.requests.append(request.url))
     page.on("requestfailed", lambda request: note_failure(visit, request.failure, request.url))
-    page.on("response", lambda answer: note_answer(visit, answer.status, answer.url))
+    page.on("response", lambda response: note_response(visit, response.status, response.url))
     return page, visit
 
 
@@ -156,42 +187,61 @@ def note_message(visit: Visit, kind: str, text: str) -> None:
 
 
 def note_failure(visit: Visit, why: str | None, url: str) -> None:
-    # What was still on its way to a page that one leaves is no failure: its icon, say.
+    # A request of a page that was left is no failure.
     if why != "net::ERR_ABORTED":
         visit.failures.append(url)
 
 
-def note_answer(visit: Visit, status: int, url: str) -> None:
+def note_response(visit: Visit, status: int, url: str) -> None:
     if status >= 400:
         visit.failures.append(f"{status} {url}")
 
 
-def look(page: Page, visit: Visit, *, judged: bool = True, only: list[str] | None = None) -> Visit:
-    """Fill in what stands on an opened page, with every folded answer opened."""
+def change_view(page: Page, width: int, scheme: str, *, script: bool = True) -> None:
+    """Give an open page another width and colour scheme.
+
+    Args:
+        script: Whether the page has JavaScript; without it no animation frame ever comes.
+    """
+    page.set_viewport_size({"width": width, "height": 800})
+    page.emulate_media(color_scheme=scheme)
+    if script:
+        page.evaluate(SETTLE)
+
+
+def measure(page: Page, visit: Visit) -> None:
+    """Open every folded answer of a page, and record its content and sizes."""
     page.evaluate(UNFOLD)
     visit.title = page.title()
-    visit.headings = page.evaluate(SEEN, "h1")
-    visit.searches = page.evaluate(SEEN, ".search-button, .search-button-field, form.bd-search")
+    visit.headings = page.evaluate(VISIBLE, "h1")
+    visit.searches = page.evaluate(VISIBLE, ".search-button, .search-button-field, form.bd-search")
     visit.elements = page.evaluate("document.querySelectorAll('*').length")
     visit.scroll_width = page.evaluate("document.documentElement.scrollWidth")
     visit.overflow = page.evaluate(OVERFLOW)
     visit.flat_dots = page.evaluate(FLAT_DOTS)
     visit.hard_on_a_phone = page.evaluate(HARD_ON_A_PHONE)
     visit.icon = favicon(page)
-    if judged:
-        visit.findings = axe_findings(page, only)
-    return visit
 
 
-def axe_findings(page: Page, only: list[str] | None = None) -> list[str]:
-    """Findings of axe that are serious, critical or of a rule in `ALSO_JUDGED`, less exceptions."""
-    return [finding for finding, _ in axe_findings_with_places(page, only)]
+def axe_findings(page: Page, only: list[str] | None = None, *, last: bool = False) -> list[str]:
+    """Findings of axe that are serious, critical or of a rule in `ENFORCED`, less exceptions.
+
+    Args:
+        only: The rules to run; all by default.
+        last: Whether no other check of this page follows, so that axe may take repeated elements
+            off it.
+    """
+    return [finding for finding, _ in axe_findings_with_places(page, only, last=last)]
 
 
-def axe_findings_with_places(page: Page, only: list[str] | None = None) -> list[tuple[str, str]]:
+def axe_findings_with_places(
+    page: Page, only: list[str] | None = None, *, last: bool = False
+) -> list[tuple[str, str]]:
     """The findings of axe, each with a selector of the element that it is about."""
     axe = Axe()
-    page.evaluate(MARK_ALIKE)
+    page.evaluate(MARK_REPEATED)
+    if last:
+        page.evaluate(REMOVE_REPEATED)
     page.evaluate(axe.axe_script)
     page.evaluate(ONE_OF_EACH)
     violations = page.evaluate(RUN, only)["violations"]
@@ -201,7 +251,7 @@ def axe_findings_with_places(page: Page, only: list[str] | None = None) -> list[
             node["target"][0],
         )
         for violation in violations
-        if violation["impact"] in ("serious", "critical") or violation["id"] in ALSO_JUDGED
+        if violation["impact"] in ("serious", "critical") or violation["id"] in ENFORCED
         for node in violation["nodes"]
         if not any(violation["id"] == rule and part in node["html"] for rule, part in EXCEPTIONS)
     ]
@@ -228,7 +278,7 @@ def anchors(page: Path) -> Anchors:
 
 
 def dead_links(site: Path, page: Path) -> list[str]:
-    """The links of a page that lead to no file or no place of the site."""
+    """The links of a page whose file or anchor does not exist on the site."""
     return [target for target in anchors(page).targets if is_dead(site, page, target)]
 
 
@@ -258,6 +308,3 @@ def favicon(page: Page) -> str:
     """The address of the page's icon."""
     link = page.query_selector('link[rel~="icon"]')
     return urljoin(page.url, link.get_attribute("href") or "") if link else ""
-
-
-Opener = Callable[..., Visit]

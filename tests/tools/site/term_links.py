@@ -1,4 +1,4 @@
-"""The links that lead to terms of the glossary, and the meanings that they should show."""
+"""The links to terms of the glossary, and the meanings that they should show."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ MEANINGS = """() => Object.fromEntries([...document.querySelectorAll('.glossary 
     for (const part of text.querySelectorAll(unread)) part.remove();
     return [term.id, text.textContent];
 }))"""
-# TeX, or what a cited work left behind.
+# TeX, or remains of a citation.
 ODD = re.compile(r"[\\${}\[\]\u2061]|  | [.,;:)]")
-# What is wrong with a shown meaning, if anything is.
+# The fault in the position of a meaning, if there is one.
 OUTSIDE = """() => {
     const box = document.querySelector('.term-meaning').getBoundingClientRect();
     const { clientWidth: width, scrollWidth } = document.documentElement;
@@ -38,7 +38,7 @@ EACH_OUTSIDE = f"""() => {{
         const box = document.querySelector('{BUBBLE}')?.getBoundingClientRect();
         const covers = line => box.top < line.bottom && box.bottom > line.top
             && box.left < line.right && box.right > line.left;
-        const fault = !box ? 'says nothing' : ({OUTSIDE})()
+        const fault = !box ? 'shows nothing' : ({OUTSIDE})()
             || ([...term.getClientRects()].slice(0, 1).some(covers) ? 'covers its term' : '');
         if (fault) wrong.push(`${{term.textContent}}: ${{fault}}`);
     }}
@@ -62,7 +62,7 @@ def bare(text: str) -> str:
     return re.sub(r"[\s_\u2061]", "", signs)
 
 
-def untold(html: str, meanings: dict[str, str]) -> list[tuple[str, str | None]]:
+def links_with_wrong_meaning(html: str, meanings: dict[str, str]) -> list[tuple[str, str | None]]:
     """The links of a page whose meaning differs from the glossary's."""
     return [
         (term, meaning)

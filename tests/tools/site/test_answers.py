@@ -1,4 +1,4 @@
-"""Folded answers: how pages are made with them, and what opens them in a browser."""
+"""Folded answers: how pages are built with them, and what opens them in a browser."""
 
 from __future__ import annotations
 
@@ -124,13 +124,13 @@ def test_no_answer_and_no_code_of_a_prediction_is_outside_the_folds(built):
     html = built.read()
     for fold in folds(html):
         html = html.replace(fold, "")
-    shown = re.sub(r"<script.*?</script>", "", html, flags=re.DOTALL)
+    visible = re.sub(r"<script.*?</script>", "", html, flags=re.DOTALL)
     answers = "result-of|words-of-one|worked-answer|ask = Prediction|0\\.667|Right"
-    assert re.findall(answers, shown) == []
-    assert "<p>(1, 5, 3)</p>" in shown  # among the options, until the figure is alive
+    assert re.findall(answers, visible) == []
+    assert "<p>(1, 5, 3)</p>" in visible  # among the options, until the figure is alive
 
 
-def test_a_missing_answer_a_fourth_hidden_answer_and_a_heading_in_an_answer_are_warned_of(built):
+def test_a_missing_answer_a_fourth_hidden_answer_and_a_heading_in_an_answer_raise_warnings(built):
     lines = built.warnings.splitlines()
     found = {name: "\n".join(line for line in lines if f"/{name}." in line) for name in pages()}
     assert "cell 1 asks, and no cell after it answers" in found["unanswered"]
@@ -139,7 +139,7 @@ def test_a_missing_answer_a_fourth_hidden_answer_and_a_heading_in_an_answer_are_
     assert (found["index"], found["plain"]) == ("", "")
 
 
-def test_only_a_page_with_folds_has_a_switch(built):
+def test_only_a_page_with_folds_has_a_button_for_all(built):
     assert "attnbook-all-answers" in built.read()
     assert "attnbook-all-answers" not in built.read("plain")
 
@@ -176,7 +176,7 @@ def test_the_right_answer_opens_its_own_fold_and_a_wrong_one_none(show, file):
         assert states(folds) == [True, False, False, False, False]
 
 
-FRAMES = """card => [card, ...card.querySelectorAll(':scope > *, figure, .attnbook-question')]
+BORDERED = """card => [card, ...card.querySelectorAll(':scope > *, figure, .attnbook-question')]
     .filter(part => getComputedStyle(part).borderTopWidth !== '0px').length"""
 
 
@@ -186,7 +186,7 @@ def test_a_card_has_one_border(show, alive):
         card = tab.locator(".attnbook-card").first
         card.locator("figure" if alive else ".attnbook-question").wait_for()
         tab.evaluate("document.body.classList.add('bd-article')")  # as in the book's theme
-        assert card.evaluate(FRAMES) == 1
+        assert card.evaluate(BORDERED) == 1
 
 
 def test_a_hidden_answer_opens_for_an_answer_or_by_its_button_and_not_before(show):
@@ -209,7 +209,7 @@ def test_a_hidden_answer_opens_for_an_answer_or_by_its_button_and_not_before(sho
         assert states(folds)[1] is True
 
 
-def test_a_fold_opens_by_hand_and_one_switch_shows_everything_and_hides_it_again(show):
+def test_a_fold_opens_by_a_click_and_one_button_shows_and_hides_all(show):
     with show() as (tab, folds):
         folds.first.locator("summary").click()
         assert states(folds) == [True, False, False, False, False]

@@ -23,9 +23,9 @@ def built(tmp_path_factory):
         cell(printed("✗ refused"), tags=("to-write",), source="check(mine)"),
         cell(printed("plain"), source="plain()"),
     ]
-    made = book(tmp_path_factory.mktemp("cells"), index=page(*cells)).build(**SETTINGS)
-    assert made.warnings == ""
-    return made
+    built_book = book(tmp_path_factory.mktemp("cells"), index=page(*cells)).build(**SETTINGS)
+    assert built_book.warnings == ""
+    return built_book
 
 
 def test_set_up_is_collapsed_and_its_output_is_not(built):

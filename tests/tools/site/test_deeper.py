@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 
 from attnbook.practice.registry import find_list_task
 from tests.tools.site.published_book import build, write
-from tests.tools.site.site_checks import JUDGED, NARROW, axe_findings, opened
+from tests.tools.site.site_checks import JUDGED, OF_LOOK, WIDE, axe_findings, change_view, opened
 from tools.site.deeper import core_problems, next_page
 from tools.site.minutes import SECONDS, Parts
 
@@ -63,8 +63,10 @@ CELLS = [
 
 def notebook(*cells):
     spec = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    made = [nbformat.from_dict(cell | {"id": f"c{number}"}) for number, cell in enumerate(cells)]
-    return nbformat.writes(v4.new_notebook(cells=made, metadata={"kernelspec": spec}))
+    numbered = [
+        nbformat.from_dict(cell | {"id": f"c{number}"}) for number, cell in enumerate(cells)
+    ]
+    return nbformat.writes(v4.new_notebook(cells=numbered, metadata={"kernelspec": spec}))
 
 
 def write_book(folder, pages, toc):
@@ -101,7 +103,7 @@ def read(built, name):
 
 
 def times(html):
-    """What the line below a title says, and the numbers that scripts read there."""
+    """The numbers that scripts read below a title, and the text there."""
     (found,) = re.findall(r'</h1>\s*<p class="attnbook-minutes" (.*?)>(.*?)</p>', html, re.DOTALL)
     return [int(number) for number in re.findall(r'"(\d+)"', found[0])], found[1]
 
@@ -109,17 +111,19 @@ def times(html):
 # Minutes
 
 
-def test_words_are_counted_as_by_hand_and_time_is_that_of_all_that_is_asked(built):
+def test_words_are_counted_as_by_hand_and_times_are_added(built):
     task = find_list_task(TASK)
-    asked = [word for word in f"{task.statement} {task.starter}".split() if re.search(r"\w", word)]
-    words = sum(count for _, count in CELLS) + len(asked)
+    task_words = [
+        word for word in f"{task.statement} {task.starter}".split() if re.search(r"\w", word)
+    ]
+    words = sum(count for _, count in CELLS) + len(task_words)
     (row,) = re.findall(r"^divided +(.*)$", built[1], re.MULTILINE)
     assert row.split()[:2] == [str(words), "900"]
 
-    read_in = words * SECONDS["word"]
-    asked_in = SECONDS["prediction"] + SECONDS["editor"] + SECONDS["figure"]
+    seconds_of_words = words * SECONDS["word"]
+    seconds_of_tasks = SECONDS["prediction"] + SECONDS["editor"] + SECONDS["figure"]
     practice = SECONDS["question"] + SECONDS["code"]
-    minutes = [round((read_in + asked_in) / 60), 1, round(practice / 60)]
+    minutes = [round((seconds_of_words + seconds_of_tasks) / 60), 1, round(practice / 60)]
     assert times(read(built, "divided"))[0] == minutes
     assert row.split()[4:] == [str(number) for number in minutes]
 
@@ -133,8 +137,8 @@ def test_each_chapter_shows_its_minutes_and_other_pages_do_not(built):
 
 def test_each_section_below_the_divider_shows_its_minutes_and_no_other_does(built):
     html = read(built, "divided").partition("<article")[2].partition("</article>")[0]
-    shown = r"<h([23])>([^<]*).*?</h\1>\s*(?:<p class=\"attnbook-section-minutes\">(.*?)</p>)?"
-    found = {title: time for _, title, time in re.findall(shown, html)}
+    pattern = r"<h([23])>([^<]*).*?</h\1>\s*(?:<p class=\"attnbook-section-minutes\">(.*?)</p>)?"
+    found = {title: time for _, title, time in re.findall(pattern, html)}
     practice = times(html)[0][2]
     assert found == {
         "Core": "",
@@ -197,25 +201,26 @@ def test_search_finds_no_minutes_and_no_divider(built):
         assert "min:" not in text
 
 
-@pytest.mark.parametrize(("width", "scheme"), JUDGED)
 @pytest.mark.parametrize("script", [True, False])
-def test_no_reader_can_miss_the_divider(browser, built, width, scheme, script):
+def test_no_reader_can_miss_the_divider(browser, built, script):
     url = (built[0] / "chapters" / "divided.html").as_uri()
-    with opened(browser, url, width, scheme, java_script_enabled=script) as (tab, record):
+    with opened(browser, url, java_script_enabled=script) as (tab, record):
         divider = tab.get_by_role("region", name="End of the core")
         link = divider.get_by_role("link", name="Next on the short path: Last")
-        for medium in ("print", "screen"):
-            tab.emulate_media(media=medium)
-            expect(divider).to_be_visible()
-            expect(link).to_be_visible()
-            assert divider.evaluate("e => parseFloat(getComputedStyle(e).borderTopWidth)") >= 3
-        box, target = divider.bounding_box(), link.bounding_box()
-        assert box["x"] >= 0
-        assert box["x"] + box["width"] <= width
-        assert target["height"] >= 24
-        if script:
-            assert axe_findings(tab) == []
-            assert width != NARROW or tab.evaluate("document.body.scrollWidth") <= NARROW
+        for width, scheme in JUDGED:
+            change_view(tab, width, scheme, script=script)
+            for medium in ("print", "screen"):
+                tab.emulate_media(media=medium)
+                expect(divider).to_be_visible()
+                expect(link).to_be_visible()
+                assert divider.evaluate("e => parseFloat(getComputedStyle(e).borderTopWidth)") >= 3
+            box, target = divider.bounding_box(), link.bounding_box()
+            assert box["x"] >= 0
+            assert box["x"] + box["width"] <= width
+            assert target["height"] >= 24
+            if script:
+                assert axe_findings(tab, None if width == WIDE else OF_LOOK) == []
+                assert tab.evaluate("document.body.scrollWidth") <= width
         assert record.complaints + record.failures == []
         link.click()
         expect(tab).to_have_title(re.compile("^Last"))
@@ -240,7 +245,7 @@ def test_no_reader_can_miss_the_divider(browser, built, width, scheme, script):
         ("attention-from-nothing", "editor", 2),
     ],
 )
-def test_a_core_may_have_so_many_and_not_one_more(name, what, most):
+def test_a_core_may_reach_its_limit_but_not_exceed_it(name, what, most):
     def problems(count):
         return [*core_problems(f"chapters/{name}", Parts(core=Counter({what: count})))]
 
@@ -248,15 +253,17 @@ def test_a_core_may_have_so_many_and_not_one_more(name, what, most):
     assert problems(most + 1) == [f"the core has {most + 1} {what}s, and may have {most}"]
 
 
-LATE = "a heading of level 2 must follow the divider"
-LED = "the core leads into a deeper half: the text of the link to #b must be “more about this”"
+NO_HEADING = "a heading of level 2 must follow the divider"
+WRONG_LINK = (
+    "the core leads into a deeper half: the text of the link to #b must be “more about this”"
+)
 FAULTY = {
     "wordy": ("a " * 920 + f"\n\n{DIVIDER}\n\n## B\n", "the core has 921 words, and may have 900"),
     "twice": (f"{DIVIDER}\n\n## B\n\n{DIVIDER}\n", "one divider, and this is another"),
-    "after": (f"## A\n\n{DIVIDER}\n\nText.\n\n## B\n", LATE),
-    "end": (f"## A\n\nText.\n\n{DIVIDER}\n", LATE),
-    "own": (f"[b](#b)\n\n{DIVIDER}\n\n## B\n", LED),
-    "other": (f"[b](own.md#b)\n\n{DIVIDER}\n\n## B\n", LED),
+    "after": (f"## A\n\n{DIVIDER}\n\nText.\n\n## B\n", NO_HEADING),
+    "end": (f"## A\n\nText.\n\n{DIVIDER}\n", NO_HEADING),
+    "own": (f"[b](#b)\n\n{DIVIDER}\n\n## B\n", WRONG_LINK),
+    "other": (f"[b](own.md#b)\n\n{DIVIDER}\n\n## B\n", WRONG_LINK),
 }
 
 

@@ -1,4 +1,4 @@
-"""How each page is described to those who have not opened it."""
+"""The description of each page for search engines and previews."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from docutils import nodes
 
 from tests.browsing import PAGES
-from tools.site.descriptions import LEAST, MOST, describe, description, shortened
+from tools.site.descriptions import LEAST, MOST, add_description, description, shorten
 
 BOOK = "The book"
 
@@ -20,10 +20,12 @@ def document(*parts: nodes.Node) -> nodes.document:
     return tree
 
 
-def described(page: str, tree: nodes.document | None) -> str:
-    """What is added to a page's head."""
+def description_tag(page: str, tree: nodes.document | None) -> str:
+    """The tag in a page's head."""
     context = {}
-    describe(SimpleNamespace(config=SimpleNamespace(html_title=BOOK)), page, "", context, tree)
+    add_description(
+        SimpleNamespace(config=SimpleNamespace(html_title=BOOK)), page, "", context, tree
+    )
     return context.get("metatags", "")
 
 
@@ -38,28 +40,28 @@ def test_a_page_is_described_by_its_first_paragraphs_and_not_by_its_tables():
     assert len(description(tree)) <= MOST
 
 
-def test_a_description_ends_with_a_sentence_where_one_says_enough():
+def test_a_description_ends_with_a_sentence_where_one_is_long_enough():
     first, second = f"{'a' * (LEAST - 1)}.", f"{'b' * MOST}?"
-    assert shortened(f"{first} {second}") == first
-    assert shortened(first) == first
-    assert shortened("Short. " + "long " * 80).endswith("long …")
-    assert shortened("Short.") == "Short."
-    assert shortened("") == ""
+    assert shorten(f"{first} {second}") == first
+    assert shorten(first) == first
+    assert shorten("Short. " + "long " * 80).endswith("long …")
+    assert shorten("Short.") == "Short."
+    assert shorten("") == ""
 
 
 def test_a_description_may_hold_any_sign():
-    tag = described("a", document(nodes.paragraph("", 'Is a < b & "c"?')))
+    tag = description_tag("a", document(nodes.paragraph("", 'Is a < b & "c"?')))
     assert tag == '<meta name="description" content="Is a &lt; b &amp; &quot;c&quot;?" />\n'
 
 
 def test_a_page_without_sentences_is_named_with_its_book():
-    assert 'content="Title, a page of “The book”."' in described("a", document(nodes.table()))
-    assert BOOK in described("search", None)
-    assert described("genindex", None) == ""
+    assert 'content="Title, a page of “The book”."' in description_tag("a", document(nodes.table()))
+    assert BOOK in description_tag("search", None)
+    assert description_tag("genindex", None) == ""
 
 
 class Description(HTMLParser):
-    """What a page says of itself."""
+    """The descriptions in a page."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -74,7 +76,7 @@ class Description(HTMLParser):
 def test_every_page_has_one_description_of_its_own(site):
     texts = {name: (site / f"{name}.html").read_text("utf-8") for name in PAGES}
     found = {name: Description(html).found for name, html in texts.items()}
-    assert {name: told for name, told in found.items() if len(told) != 1} == {}
-    told = [one for (one,) in found.values()]
-    assert len({*told}) == len(PAGES)
-    assert [one for one in told if not 40 <= len(one) <= MOST or "\\" in one] == []
+    assert {name: texts for name, texts in found.items() if len(texts) != 1} == {}
+    texts = [one for (one,) in found.values()]
+    assert len({*texts}) == len(PAGES)
+    assert [one for one in texts if not 40 <= len(one) <= MOST or "\\" in one] == []

@@ -1,4 +1,4 @@
-"""What the search page can quote."""
+"""The texts that the search page can quote."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from tools.site.excerpts import SCRIPT, text_by_place, write_excerpts
+from tools.site.excerpts import SCRIPT, text_by_id, write_excerpts
 
 PAGE = "<main><nav>menu</nav><article class='bd-article'>{}</article><p>foot</p></main>"
 
 
 def read(html: str) -> list[tuple[str, str]]:
-    """What an article with this content says."""
-    return text_by_place(PAGE.format(html))
+    """The text of an article with this content."""
+    return text_by_id(PAGE.format(html))
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def test_each_id_begins_a_part_and_only_the_article_is_read(html, parts):
 
 
 @pytest.mark.parametrize(
-    "unread",
+    "skipped",
     [
         "<h1>x <b id='y'>x</b></h1>",
         "<a class='headerlink' href='#y'>#</a>",
@@ -46,8 +46,8 @@ def test_each_id_begins_a_part_and_only_the_article_is_read(html, parts):
         "<div class='cell_output docutils'>x<br>x<input><p>x<img alt='x'/></p></div>",
     ],
 )
-def test_what_no_reader_would_quote_is_left_out(unread):
-    assert read(f"<p>a {unread} <span id='z'>b</span></p>") == [("", "a"), ("z", "b")]
+def test_what_no_reader_would_quote_is_skipped(skipped):
+    assert read(f"<p>a {skipped} <span id='z'>b</span></p>") == [("", "a"), ("z", "b")]
 
 
 def finish(tmp_path, error: Exception | None = None):

@@ -1,4 +1,4 @@
-"""Of the site's extension: pictures, formulas, icons and where a page comes from."""
+"""The site's extension: pictures, formulas, icons and the origin of a page."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from nbformat import v4
 from sphinx.errors import ExtensionError
 
 from tools import ROOT
-from tools.repository_address import made_from, repository_address, web_address
+from tools.repository_address import describe_commit, repository_address, web_address
 from tools.site import formulas
 from tools.site.extension import (
     Coalescing,
     drop_citation_roles,
     drop_empty_headers,
     need_package,
-    silent_pictures,
+    pictures_without_text,
 )
 from tools.site.formulas import FormulaError, typeset
 from tools.site.icons import glyphs_by_name, glyphs_in_style, glyphs_used
@@ -54,7 +54,7 @@ def checkout(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("html", "silent"),
+    ("html", "tags"),
     [
         ("<img src=a.png>", ["img"]),
         ('<img src=a.png alt="">', ["img"]),
@@ -65,11 +65,11 @@ def checkout(tmp_path):
         ('<svg aria-hidden="true"></svg>', []),
     ],
 )
-def test_a_picture_without_words_is_noticed_unless_it_is_hidden_on_purpose(html, silent):
-    assert silent_pictures(html) == silent
+def test_a_picture_without_words_is_noticed_unless_it_is_hidden_on_purpose(html, tags):
+    assert pictures_without_text(html) == tags
 
 
-def test_the_page_keeps_the_end_of_a_progress_bar():
+def test_the_page_shows_the_end_of_a_progress_bar():
     code = "for i in range(3): print(f'\\r{i} of 2', end='', flush=True)"
     notebook = v4.new_notebook(cells=[v4.new_code_cell(code)])
     Coalescing(notebook).execute()
@@ -125,7 +125,7 @@ def test_of_two_builds_at_once_one_fetches_katex_and_the_other_waits(monkeypatch
     assert (fetched, seen) == ([1], [True, True])
 
 
-def test_without_a_network_a_build_says_what_it_lacks_and_what_brings_it(bare_tools, monkeypatch):
+def test_without_a_network_a_build_names_the_command_that_installs_katex(bare_tools, monkeypatch):
     monkeypatch.setenv("npm_config_offline", "true")
     monkeypatch.setenv("npm_config_cache", str(bare_tools / "empty"))
     with pytest.raises(ExtensionError, match=r"tools/node_modules .* `npm ci --prefix tools`"):
@@ -170,13 +170,13 @@ def test_ci_names_the_repository_before_the_remote_does(checkout, tmp_path_facto
 
 def test_a_page_names_its_commit_and_torch_and_whether_files_have_changed_since(checkout):
     commit = git(checkout, "rev-parse", "HEAD").strip()
-    assert f"commit <code>{commit[:10]}</code> with torch " in made_from(checkout)
+    assert f"commit <code>{commit[:10]}</code> with torch " in describe_commit(checkout)
     (checkout / "file").write_text("2")
-    assert "with local changes" in made_from(checkout)
+    assert "with local changes" in describe_commit(checkout)
     # An unpacked archive in another checkout.
     archive = checkout / "unpacked"
     archive.mkdir()
-    assert made_from(archive).startswith("Made from an unknown commit with torch ")
+    assert describe_commit(archive).startswith("Made from an unknown commit with torch ")
 
 
 def test_a_bibliography_has_no_contradictory_roles():

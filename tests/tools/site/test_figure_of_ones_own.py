@@ -1,4 +1,4 @@
-"""The figure of the page for teachers, added as it says, on a page that a kernel ran."""
+"""The example figure of “For teachers and maintainers”, on a page that a kernel ran."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ print(Book(Path(sys.argv[1])).build(nb_execution_mode="force").warnings)
 def built(tmp_path_factory) -> Book:
     folder = tmp_path_factory.mktemp("teaching")
     package = teaching_page.package_with_the_figure(folder)
-    made = book(folder, index=page(cell(source=teaching_page.cell())))
+    built_book = book(folder, index=page(cell(source=teaching_page.cell())))
     run = subprocess.run(
         [sys.executable, "-c", BUILD, str(folder)],
         cwd=teaching_page.ROOT, env=os.environ | {"PYTHONPATH": str(package)},
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert "WARNING" not in run.stdout
-    return made
+    return built_book
 
 
-def weights_of(tab) -> list[float]:
+def read_weights(tab) -> list[float]:
     cells = tab.locator("figure td[data-value]").all()
     return [float(one.get_attribute("data-value")) for one in cells]
 
@@ -49,12 +49,12 @@ def test_the_pages_own_figure_moves_without_a_kernel(browser, serve, built):
         for temperature in (1.0, 0.1, 2.5, 10.0):
             slider.fill(str(temperature))
             scores = torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64)
-            wanted = torch.softmax(scores / temperature, dim=-1).tolist()
-            assert weights_of(tab) == pytest.approx(wanted, abs=1e-6)
+            expected = torch.softmax(scores / temperature, dim=-1).tolist()
+            assert read_weights(tab) == pytest.approx(expected, abs=1e-6)
             widths = [bar.bounding_box()["width"] for bar in tab.locator(".share-bar").all()]
             shares = [width / sum(widths) for width in widths]
-            assert shares == pytest.approx(wanted, abs=0.01)
-        asked = tab.locator("figure > .action")
-        assert asked.text_content().startswith("Drag temperature to 0.1: ")
-        assert asked.locator("code").text_content() == "temperature"
+            assert shares == pytest.approx(expected, abs=0.01)
+        action = tab.locator("figure > .action")
+        assert action.text_content().startswith("Drag temperature to 0.1: ")
+        assert action.locator("code").text_content() == "temperature"
         assert record.complaints + record.failures == []

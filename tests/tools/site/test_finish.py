@@ -1,20 +1,16 @@
-"""What is done to a site when all of it is written."""
+"""The last steps of a build."""
 
 from __future__ import annotations
 
-import json
 import re
 from types import SimpleNamespace
 
 import pytest
 from sphinx.errors import ExtensionError
 
-from attnbook import figures
-from tools.site import node
-from tools.site.finish import finish, finish_pages, finish_scripts, sized
-from tools.site.minify import minified
+from tools.site.finish import add_sizes, finish, finish_pages, finish_scripts
+from tools.site.minify import minify
 
-FIGURES = [name for name in figures.__all__ if hasattr(getattr(figures, name), "_esm")]
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 40 20"{}/>'
 
 
@@ -33,7 +29,7 @@ def pictures(tmp_path):
 
 def test_a_picture_gets_the_size_in_its_file(pictures):
     tag = '<p><img alt="&lt;x&gt;" src="_images/wide%20one.svg?v=1#a" /></p>'
-    assert sized(tag, pictures) == tag.replace("<img", '<img width="500" height="247"')
+    assert add_sizes(tag, pictures) == tag.replace("<img", '<img width="500" height="247"')
 
 
 @pytest.mark.parametrize(
@@ -49,8 +45,8 @@ def test_a_picture_gets_the_size_in_its_file(pictures):
         '<image src="_images/wide%20one.svg">',
     ],
 )
-def test_a_picture_whose_size_is_given_or_unknown_is_left_alone(pictures, tag):
-    assert sized(tag, pictures) == tag
+def test_a_picture_whose_size_is_set_or_unknown_is_unchanged(pictures, tag):
+    assert add_sizes(tag, pictures) == tag
 
 
 # Pages
@@ -70,7 +66,7 @@ def test_a_page_names_the_style_by_its_content_and_is_not_written_again(tmp_path
     assert times[2] == times[3]
 
 
-def test_a_build_that_failed_is_left_as_it_is(tmp_path):
+def test_a_build_that_failed_is_not_changed(tmp_path):
     finish(SimpleNamespace(outdir=tmp_path), RuntimeError("before"))
     assert list(tmp_path.iterdir()) == []
 
@@ -78,18 +74,18 @@ def test_a_build_that_failed_is_left_as_it_is(tmp_path):
 # Scripts
 
 
-def test_a_classic_script_keeps_the_names_that_other_scripts_see(tmp_path):
+def test_a_minified_script_has_the_names_that_other_scripts_use(tmp_path):
     script = tmp_path / "a.js"
     script.write_text("// why\nconst longName = () => {\n  const inner = 1;\n  return inner;\n};\n")
     finish_scripts(tmp_path)
     assert script.read_text() == "const longName=()=>1;\n"
 
 
-def test_modules_and_styles_keep_what_they_export_and_contain_in_their_order():
+def test_minified_modules_and_styles_have_the_same_exports_and_content_in_order():
     module = 'export function shares(weights) {\n  return `${weights} – "√d"`;\n}\n'
     module += "export default { render: shares };\n"
     style = "/* why */\n.a {\n  color: var(--ink);\n}\n"
-    small, css, last = minified([("js", module), ("css", style), ("js", "f(2)")])
+    small, css, last = minify([("js", module), ("css", style), ("js", "f(2)")])
     assert len(small) < len(module)
     assert '– "√d"' in small
     assert small.startswith("export function shares(")
@@ -98,43 +94,10 @@ def test_modules_and_styles_keep_what_they_export_and_contain_in_their_order():
     assert last.startswith("f(2)")
 
 
-def test_every_script_of_the_site_is_as_small_as_it_can_be(site):
-    static = site / "_static"
-    texts = [path.read_text("utf-8") for path in static.glob("*.js")]
-    modules = [path.read_text("utf-8") for path in (static / "live").glob("*.js")]
-    parts = [
-        json.loads(text[text.index("] = ") + 4 :].rstrip(";\n"))["esm"]
-        for text in modules
-        if "attnbookModules ??=" in text
-    ]
-    assert len(parts) > 10
-    assert len(texts) > 10
-    again = minified([("js", text) for text in parts + texts])
-    assert sum(map(len, again)) > 0.99 * sum(map(len, parts + texts))
-
-
-def test_each_figures_module_exports_the_same_before_and_after(tmp_path):
-    modules = [str(getattr(figures, name)._esm) for name in FIGURES]
-    small = minified([("js", module) for module in modules])
-    for number, texts in enumerate(zip(modules, small, strict=True)):
-        for kind, text in zip(("whole", "small"), texts, strict=True):
-            (tmp_path / f"{kind}{number}.mjs").write_text(text, "utf-8")
-    program = f"""
-        const names = (file) => import(file).then((module) => Object.keys(module).sort());
-        const pairs = [...Array({len(modules)}).keys()].map((i) =>
-            Promise.all([names(`./whole${{i}}.mjs`), names(`./small${{i}}.mjs`)]));
-        console.log(JSON.stringify(await Promise.all(pairs)));
-    """
-    (tmp_path / "names.mjs").write_text(program)
-    for whole_names, small_names in json.loads(node.run(tmp_path / "names.mjs")):
-        assert "default" in whole_names
-        assert whole_names == small_names
-
-
 @pytest.mark.parametrize(
     ("script", "reason"),
     [("const =", "Expected identifier"), ("export default {", "found end of file")],
 )
-def test_a_script_that_is_none_stops_the_build(script, reason):
+def test_a_script_with_a_syntax_error_stops_the_build(script, reason):
     with pytest.raises(ExtensionError, match=rf"^minify\.mjs fails: (?s:.*){reason}"):
-        minified([("js", script)])
+        minify([("js", script)])

@@ -44,11 +44,12 @@ SCALING = """
 scaling = ScalingFigure(torch.ones(1, 2, 8), torch.eye(8)[None, :4])
 scaling
 """
-ASKING = """
+PREDICTION = """
 from attnbook.figures import Prediction
 
-asked = Prediction("Both:", [0.5, 2.0], {"The other way round.": [2.0, 0.5]}, labels=["a", "b"])
-asked
+swapped = {"The other way round.": [2.0, 0.5]}
+prediction = Prediction("Both:", [0.5, 2.0], swapped, labels=["a", "b"])
+prediction
 """
 TASK = """
 from attnbook.figures import CodeTask
@@ -57,13 +58,13 @@ CodeTask("softmax-by-hand")
 """
 READ_OTHERS = """
 print('query', curve.query, 'output', round(curve.output.item(), 3), 'd', scaling.d)
-print(asked.tried, asked.done)
+print(prediction.tried, prediction.done)
 """
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("lab", [(FIGURE, CONTROL, READ)], indirect=True, ids=["attention"])
-def test_a_figure_in_jupyterlab_speaks_with_python(browser, lab):
+def test_a_figure_in_jupyterlab_is_synchronized_with_python(browser, lab):
     tab = browser.new_page(viewport={"width": 1280, "height": 1400})
     run_all(tab, lab)
     figure = tab.locator("[data-attnbook-figure]")
@@ -86,9 +87,9 @@ def test_a_figure_in_jupyterlab_speaks_with_python(browser, lab):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "lab", [(OTHERS, SCALING, ASKING, TASK, READ_OTHERS)], indirect=True, ids=["others"]
+    "lab", [(OTHERS, SCALING, PREDICTION, TASK, READ_OTHERS)], indirect=True, ids=["others"]
 )
-def test_the_other_figures_speak_with_python_too(browser, lab):
+def test_the_other_figures_are_synchronized_with_python(browser, lab):
     tab = browser.new_page(viewport={"width": 1280, "height": 1800})
     run_all(tab, lab)
     query, d = (tab.get_by_role("slider", name=name, exact=True) for name in ("query", "d"))
@@ -97,7 +98,7 @@ def test_the_other_figures_speak_with_python_too(browser, lab):
         re.compile(r"query 4\.0 output 3\.0 d 8\s+\[\]"), timeout=WAIT
     )
 
-    # A notebook has a Python of its own: the task says what to write, and where.
+    # A notebook has its own Python, so the task only shows what to write.
     task = tab.locator("figure.code")
     expect(task.locator("pre")).to_have_text("import math\n\ndef softmax(scores):\n    ...")
     expect(task).to_contain_text('check("softmax-by-hand", softmax)')

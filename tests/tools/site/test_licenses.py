@@ -1,4 +1,4 @@
-"""Whose works the site ships: each file has its author, and each licence is given in full."""
+"""The works of others on the site: each file has its author, and each licence its full text."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from tests.browsing import PAGES
 from tools import ROOT
 from tools.site.icons import NAME, RESERVED
 
-PLACE = "_static/licenses.txt"
+ADDRESS = "_static/licenses.txt"
 FILE = ROOT / "tools" / "site" / "static" / "licenses.txt"
 OURS = "2026 The attention book's authors"
-# Whose files the build takes from where they are installed.
+# Installed packages whose files the build copies.
 INSTALLED = (
     "accessible-pygments",
     "myst-nb",
@@ -56,11 +56,11 @@ def claims(name: str) -> list[dict[str, str]]:
 
 def installed_licences():
     """Each licence that is installed with a package, and the paragraph's text that must name it."""
-    everyone = "".join(paragraph.get("Copyright", "") for paragraph in paragraphs())
+    all_holders = "".join(paragraph.get("Copyright", "") for paragraph in paragraphs())
     for name in INSTALLED:
         files = [path for path in distribution(name).files or [] if "LICENSE" in path.name]
         (licence,) = (path for path in files if ".dist-info" in str(path))
-        yield name, licence.read_text(), everyone
+        yield name, licence.read_text(), all_holders
     for name in ("katex", "@codemirror/*", "@lezer/*", "@marijn/*", *EDITOR):
         file = "_static/katex/katex.css" if name == "katex" else "_static/live/editor.js"
         for folder in NODE_MODULES.glob(name):
@@ -69,7 +69,7 @@ def installed_licences():
                 yield folder.name, licence, claims(file)[-1]["Copyright"]
 
 
-def test_every_file_of_the_site_is_claimed_by_whom_it_belongs_to(site):
+def test_every_file_of_others_is_attributed(site):
     names = [str(path.relative_to(site)) for path in site.rglob("*") if path.is_file()]
     others = [name for name in names if not any(fnmatchcase(name, own) for own in WRITTEN)]
 
@@ -77,7 +77,7 @@ def test_every_file_of_the_site_is_claimed_by_whom_it_belongs_to(site):
     assert [name for name in others if claims(name)[-1]["Copyright"].strip() == OURS] == []
 
 
-def test_every_claim_is_of_a_file_that_the_site_has(site):
+def test_every_attributed_file_is_on_the_site(site):
     names = [str(path.relative_to(site)) for path in site.rglob("*") if path.is_file()]
     patterns = {pattern for each in paragraphs() for pattern in each.get("Files", "").split()}
 
@@ -85,7 +85,7 @@ def test_every_claim_is_of_a_file_that_the_site_has(site):
     assert patterns - found == set()
 
 
-def test_every_licence_is_given_in_full():
+def test_every_licence_has_its_full_text():
     named = {
         licence
         for paragraph in paragraphs()
@@ -102,7 +102,7 @@ def test_every_licence_is_given_in_full():
     assert all(len(text) > 600 for name, text in texts.items() if name != "CC-BY-4.0")
 
 
-def test_who_has_the_copyright_of_a_package_is_named_for_its_files():
+def test_the_copyright_holder_of_a_package_is_named_for_its_files():
     found = list(installed_licences())
     assert len(found) > len(INSTALLED) + 9
     for name, licence, named in found:
@@ -110,11 +110,11 @@ def test_who_has_the_copyright_of_a_package_is_named_for_its_files():
         assert holder in named, name
 
 
-def test_who_a_file_names_as_its_author_is_named_for_it(site):
+def test_the_author_named_in_a_file_is_named_for_it(site):
     banners = [
         (str(path.relative_to(site)), found)
         for path in site.glob("_static/**/*")
-        if path.suffix in (".css", ".js", ".txt") and path.name != Path(PLACE).name
+        if path.suffix in (".css", ".js", ".txt") and path.name != Path(ADDRESS).name
         for found in re.findall(r"Copyright (\d{4}[-\d]* [\w ]*\w)", path.read_text("utf-8"))
     ]
     assert len(banners) > 3
@@ -123,12 +123,12 @@ def test_who_a_file_names_as_its_author_is_named_for_it(site):
 
 def test_every_page_leads_to_the_file(site):
     for name in PAGES:
-        link = f'href="{"../" * name.count("/")}{PLACE}"'
+        link = f'href="{"../" * name.count("/")}{ADDRESS}"'
         assert link in (site / f"{name}.html").read_text("utf-8"), name
-    assert (site / PLACE).read_bytes() == FILE.read_bytes()
+    assert (site / ADDRESS).read_bytes() == FILE.read_bytes()
 
 
-def test_a_part_of_a_font_does_not_bear_the_name_of_the_whole(site):
+def test_a_part_of_a_font_does_not_have_the_name_of_the_whole(site):
     fonts = [*(site / "_static" / "vendor" / "fontawesome").rglob("*.woff2")]
     names = {
         record.toUnicode()

@@ -1,4 +1,4 @@
-"""What becomes of widgets when a page is built."""
+"""How widgets are written when a page is built."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def one_figure(size: int = 3, **changes):
     return page(shown, models={"a": figure(size, **changes)})
 
 
-# What the host cannot mount, with the text of its output, and why.
+# Models that the host cannot mount, with the text of their output and the reason.
 REFUSED = {
     "slider": (control("IntSlider"), "", f"IntSlider, which needs a kernel; tag the cell `{TAG}`"),
     "box": (control("VBox"), "", f"VBox, which needs a kernel; tag the cell `{TAG}`"),
@@ -73,12 +73,12 @@ def built(tmp_path_factory):
 
 
 def warnings_of(built, name: str) -> str:
-    """What the build said of a page."""
+    """The build's warnings about a page."""
     return "\n".join(line for line in built.warnings.splitlines() if f"/{name}." in line)
 
 
 def state(html: str) -> dict:
-    """The state that a page holds for its figures."""
+    """The state of a page's figures."""
     (text,) = SCRIPT.findall(html)
     return json.loads(text)
 
@@ -101,7 +101,7 @@ def test_the_numbers_may_hold_signs_that_html_reserves():
     assert placeholder("a", "0 < 1 & 2").endswith(">0 &lt; 1 &amp; 2</pre></div>")
 
 
-def test_the_state_holds_the_figures_own_traits_and_no_code(built):
+def test_the_state_has_the_figures_own_traits_and_no_code(built):
     module = name_of({"esm": STAND_IN, "css": figure()["state"]["_css"]})
     expected = {"figure-0": {"kind": "stand-in", "size": 3, "module": module}}
     assert state(built.read("one")) == expected
@@ -141,7 +141,7 @@ def test_a_module_is_written_once_for_all_figures_and_pages(built):
     assert {*code} == {*styled} - {host}
 
 
-def test_a_script_hands_over_the_module_as_it_was():
+def test_a_script_registers_the_module_unchanged():
     module = {"esm": 'const a = "\u2028 \' ` ${b}";\n', "css": "</script>"}
     text = registration("ab", module)
     assert json.loads(text[text.index("] = ") + 4 :].rstrip(";\n")) == module
@@ -166,28 +166,28 @@ def test_a_view_without_its_model_and_one_outside_a_cells_output_are_named(built
     reason = "cell 1 shows a widget whose state the run did not save"
     assert reason in warnings_of(built, "gone")
     assert live_scripts(built.read("gone")) == []
-    assert "a widget stands outside" in warnings_of(built, "stray")
+    assert "a widget is outside" in warnings_of(built, "stray")
 
 
-def test_nothing_else_is_warned_of(built):
+def test_there_are_no_other_warnings(built):
     assert built.warnings.count("WARNING") == len(REFUSED) + 2
 
 
 # Cells for notebooks only
 
 
-def test_a_tagged_cell_keeps_its_code_and_its_prints_and_loses_its_widget(built):
+def test_a_tagged_cell_shows_its_code_and_its_prints_but_not_its_widget(built):
     html = built.read("tagged")
     assert re.findall("IntSlider|live/", html) == []
     assert html.index("slider") < html.index("before 5") < html.index(NOTE)
 
 
-def test_a_tagged_cell_says_once_where_it_is_live_and_others_say_nothing(built):
+def test_a_tagged_cell_has_one_note_about_where_it_is_live(built):
     assert built.read("silent").count(NOTE) == 1
     assert built.read("mixed").count(NOTE) == 1
 
 
-def test_a_figure_in_a_tagged_cell_stays_off_the_page(built):
+def test_a_figure_in_a_tagged_cell_is_not_on_the_page(built):
     (shown,) = state(built.read("mixed")).values()
     assert shown["size"] == 4
 

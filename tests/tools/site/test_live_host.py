@@ -11,9 +11,9 @@ from tests.tools.site.live_pages import Book, book, cell, figure, page, printed,
 from tests.tools.site.site_checks import opened
 from tools.chromium import launch
 
-STOPPED = "This figure could not start, so it stands still:"
+STOPPED = "This figure could not start:"
 
-# Modules that fail, and why.
+# Modules that fail, and the reason.
 FAILING = [
     ("export default { render() { throw new Error('no room') } }", "no room"),
     ("export default { async render() { throw 'no room.' } }", "no room"),
@@ -26,9 +26,9 @@ FAILING = [
     ("import './other.js'; export default { render() {} }", "Failed to resolve"),
 ]
 
-# What modules do with a model, by `note`, and what they have noted; the model has size 3.
+# Scripts of modules, and what each passes to `note`; the model has size 3.
 SCRIPTS = {
-    "set tells listeners of changes only": (
+    "set notifies listeners of changes only": (
         """model.on("change:size", () => note("size", model.get("size")));
         model.on("change", () => note("any"));
         model.set("size", 3); model.set("size", 4); model.set("size", 4);
@@ -36,11 +36,11 @@ SCRIPTS = {
         [["size", 4], ["any"]],
     ),
     "a list with another number is a change": (
-        """model.on("change:lens", (given, value) => note(given.get("size"), value));
+        """model.on("change:lens", (changed, value) => note(changed.get("size"), value));
         model.set("lens", [1, 3]);""",
         [[3, [1, 3]]],
     ),
-    "a listener hears of its trait only": (
+    "a listener is called for its trait only": (
         """model.on("change:lens", note); model.set("size", 4); note(model.get("size"));""",
         [[4]],
     ),
@@ -80,7 +80,7 @@ ASYNC = """export default async () => {
 
 
 def noting(script: str) -> str:
-    """A module that runs a script and shows what it has noted."""
+    """A module that runs a script and shows its notes."""
     return f"""export default {{ render({{ model, el }}) {{
         const notes = [], note = (...words) => notes.push(words);
         {script}
@@ -89,10 +89,10 @@ def noting(script: str) -> str:
 
 
 def page_of(*figures: dict, cells: int = 1):
-    """A page that shows each of these figures, so many times."""
+    """A page that shows each of these figures so many times."""
     models = {f"m{i}": each for i, each in enumerate(figures)}
-    shown = [view(name, each["state"]["static_text"]) for name, each in models.items()]
-    return page(*[cell(each) for each in shown for _ in range(cells)], models=models)
+    views = [view(name, each["state"]["static_text"]) for name, each in models.items()]
+    return page(*[cell(each) for each in views for _ in range(cells)], models=models)
 
 
 @pytest.fixture(scope="module")
@@ -118,7 +118,7 @@ def home(serve, whole):
 
 @pytest.fixture(scope="module")
 def show(browser, home):
-    """A function that opens a page, and at its end asks for a silent console."""
+    """A function that opens a page, and in the end asserts that the console is silent."""
 
     @contextmanager
     def go(name: str = "two", *, url: str = "", silent: bool = True, **options):
@@ -155,7 +155,7 @@ def test_two_figures_share_a_module_and_nothing_else(show):
         assert numbers(tab) == ["3", "5"]
         sliders(tab).first.press("ArrowRight")
         assert numbers(tab) == ["4", "5"]
-        # A page that may come back keeps its figures, and one that ends cleans up.
+        # A page in the cache still has its figures, and one that ends cleans up.
         tab.evaluate(leave, True)
         assert numbers(tab) == ["4", "5"]
         tab.evaluate(leave, False)
@@ -194,18 +194,18 @@ def test_figures_start_again_after_a_reload_and_when_going_back_loads_the_page(s
             assert numbers(tab)[1] == "6"
 
 
-def test_figures_come_back_as_they_were_left(browser, home):
-    # Playwright turns off the cache in which a browser keeps the page one leaves.
+def test_back_shows_figures_in_their_last_state(browser, home):
+    # Playwright turns off the cache of pages that one leaves.
     own = launch(
         browser.browser_type, whole=True, ignore_default_args=["--disable-back-forward-cache"]
     )
     tab = own.new_page()
     tab.goto(f"{home}two.html")
     sliders(tab).first.press("ArrowRight")
-    tab.evaluate("addEventListener('pageshow', event => { window.kept = event.persisted })")
+    tab.evaluate("addEventListener('pageshow', event => { window.wasCached = event.persisted })")
     tab.goto(f"{home}plain.html")
     tab.go_back(wait_until="commit")
-    tab.wait_for_function("window.kept")
+    tab.wait_for_function("window.wasCached")
     assert numbers(tab) == ["4", "5"]
     sliders(tab).first.press("ArrowRight")
     assert numbers(tab) == ["5", "5"]
@@ -233,7 +233,7 @@ def test_without_javascript_the_numbers_are_shown(show):
         ("_static/live/{module}", "gone", "its program is missing"),
     ],
 )
-def test_a_damaged_page_shows_the_numbers_and_says_why(whole, show, old, new, reason):
+def test_a_damaged_page_shows_the_numbers_and_the_reason(whole, show, old, new, reason):
     module = next(file.stem for file in whole.modules if f"/{file.stem}.js" in whole.read("two"))
     old = old.format(module=module) if "{module}" in old else old
     assert old in whole.read("two")
@@ -243,7 +243,7 @@ def test_a_damaged_page_shows_the_numbers_and_says_why(whole, show, old, new, re
         lines = tab.locator("p[role=status]").all_text_contents()
         assert lines == ([f"{STOPPED} {reason}."] * count if reason else [])
         assert tab.locator(".attnbook-static:visible").count() == count
-        # The browser's own line for a missing file; from us there is nothing.
+        # Only the browser's own line for a missing file.
         assert [line for line in record.complaints if "404" not in line] == []
 
 
@@ -253,11 +253,11 @@ def failing(show):
         yield tab
 
 
-@pytest.mark.parametrize("place", range(len(FAILING)))
-def test_a_module_that_fails_leaves_the_numbers_and_says_why(failing, place):
-    mounted = failing.locator("[data-attnbook-view]").nth(place)
+@pytest.mark.parametrize("index", range(len(FAILING)))
+def test_a_module_that_fails_leaves_the_numbers_and_the_reason(failing, index):
+    mounted = failing.locator("[data-attnbook-view]").nth(index)
     line = mounted.locator("p[role=status]").text_content()
-    assert line.startswith(f"{STOPPED} {FAILING[place][1]}")
+    assert line.startswith(f"{STOPPED} {FAILING[index][1]}")
     assert mounted.locator(".attnbook-static").is_visible()
     assert mounted.locator("> *").count() == 2  # nothing half-drawn
 
@@ -272,13 +272,13 @@ def test_failing_figures_leave_the_others_alive(failing):
 
 @pytest.fixture(scope="module")
 def notes(show):
-    """What each module on the page has shown."""
+    """The text of each module on the page."""
     with show("noting") as (tab, _):
         return tab.locator("[data-attnbook-view]").all_text_contents()
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
-def test_the_model_does_what_anywidget_promises(notes, name):
+def test_the_model_has_the_interface_of_anywidget(notes, name):
     assert json.loads(notes[[*SCRIPTS].index(name)]) == SCRIPTS[name][1]
 
 

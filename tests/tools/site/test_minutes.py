@@ -1,4 +1,4 @@
-"""The minutes of the chapters against those that a newcomer needed."""
+"""The minutes of the chapters, compared with those that a newcomer needed."""
 
 from __future__ import annotations
 

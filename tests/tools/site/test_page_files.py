@@ -1,4 +1,4 @@
-"""What a page loads, and when."""
+"""The files that a page loads, and when."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from tools.site.page_files import choose_files, is_bundled
 
 
 class Script(SimpleNamespace):
-    """A script as Sphinx holds it: a file, or a line of code as its `body`."""
+    """A script as Sphinx represents it: a file, or a line of code as its `body`."""
 
     def __init__(self, filename: str | None, *, priority: int = 500, **attributes: str) -> None:
         super().__init__(filename=filename, priority=priority, attributes=attributes)
 
 
 def files_of(page: str = "chapter", body: str = "", scripts=(), styles=()) -> dict:
-    """What is left of a page's files."""
+    """The files that remain on a page."""
     context = {"body": body, "script_files": scripts, "css_files": styles}
     choose_files(context, page)
     return context
@@ -28,7 +28,7 @@ def files_of(page: str = "chapter", body: str = "", scripts=(), styles=()) -> di
 
 
 @pytest.mark.parametrize(
-    ("body", "kept"),
+    ("body", "expected"),
     [
         ("<p>x</p>", ["site.js"]),
         ('<details class="sd-dropdown sd-card">', ["site.js"]),
@@ -37,7 +37,7 @@ def files_of(page: str = "chapter", body: str = "", scripts=(), styles=()) -> di
         ('<a href="#term-x" data-meaning="x">', ["site.js", "terms.js"]),
     ],
 )
-def test_a_page_loads_what_it_has_use_for(body, kept):
+def test_a_page_loads_the_scripts_that_it_needs(body, expected):
     scripts = [
         Script("_static/design-tabs.js"),
         Script("_static/togglebutton.js"),
@@ -45,30 +45,34 @@ def test_a_page_loads_what_it_has_use_for(body, kept):
         Script("_static/site.js"),
         Script("_static/terms.js"),
     ]
-    left = files_of(body=body, scripts=scripts)["script_files"]
-    assert [Path(script.filename or "").name for script in left] == kept
+    files = files_of(body=body, scripts=scripts)["script_files"]
+    assert [Path(script.filename or "").name for script in files] == expected
 
 
-def test_data_that_speaks_of_toggles_stays():
+def test_data_that_contains_the_word_toggle_stays():
     data = Script(None, type="application/json", body='{"caption":"let toggle togglebutton.js"}')
     assert files_of(scripts=[data])["script_files"] == [data]
 
 
-def test_scripts_for_the_readers_hand_start_late_and_the_others_as_they_ask():
+def test_scripts_that_react_to_the_reader_start_late_and_others_as_set():
     scripts = [
         Script("_static/doctools.js", priority=100),
         Script("_static/live/host.js", defer="defer"),
         Script("_static/other.js"),
     ]
-    left = files_of(scripts=scripts)["script_files"]
-    assert [script.attributes for script in left] == [{"type": "text/late"}, {"defer": "defer"}, {}]
-    assert [script.priority for script in left] == [100, 500, 500]
+    files = files_of(scripts=scripts)["script_files"]
+    assert [script.attributes for script in files] == [
+        {"type": "text/late"},
+        {"defer": "defer"},
+        {},
+    ]
+    assert [script.priority for script in files] == [100, 500, 500]
     assert scripts[0].attributes == {}  # Sphinx gives the same object to the next page
 
 
-def test_the_search_page_holds_nothing_back():
-    left = files_of("search", scripts=[Script("_static/doctools.js")])["script_files"]
-    assert left[0].attributes == {}
+def test_the_search_page_starts_no_script_late():
+    files = files_of("search", scripts=[Script("_static/doctools.js")])["script_files"]
+    assert files[0].attributes == {}
 
 
 # Styles
@@ -83,7 +87,7 @@ def test_the_search_page_holds_nothing_back():
         ("_static/other.css", False),
     ],
 )
-def test_a_page_keeps_links_to_styles_of_its_own_only(name, is_part):
+def test_a_page_links_only_to_styles_outside_the_bundle(name, is_part):
     style = SimpleNamespace(filename=name)
     assert is_bundled(style) is is_part
     assert files_of(styles=[style])["css_files"] == ([] if is_part else [style])

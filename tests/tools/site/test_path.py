@@ -1,4 +1,4 @@
-"""The list of chapters, with what can be done in each."""
+"""The list of chapters, with the items of each."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from docutils import nodes
 
 from tests.tools.site.progress_book import TOC
 from tools.site.items import Item
-from tools.site.path import ITEMS, LISTS, ChapterList, chapters, pages_to_write, written
+from tools.site.path import ITEMS, LISTS, ChapterList, chapters, pages_to_write, render_list
 
 DONE = [Item("prediction/second/1", True), Item("task/walk/2", False)]
 
@@ -20,11 +20,11 @@ def book(tmp_path):
     """A book whose pages are read: a chapter with two things to do, and a page with a list."""
     (tmp_path / "_toc.yml").write_text(TOC)
     titles = {f"chapters/{name}": nodes.title("", name.title()) for name in ("first", "second")}
-    known = {"chapters/second": {ITEMS: DONE}, "chapters/first": {ITEMS: [], LISTS: True}}
+    metadata = {"chapters/second": {ITEMS: DONE}, "chapters/first": {ITEMS: [], LISTS: True}}
     return SimpleNamespace(
         srcdir=tmp_path,
         config=SimpleNamespace(external_toc_path="_toc.yml"),
-        env=SimpleNamespace(titles=titles, nb_metadata=known),
+        env=SimpleNamespace(titles=titles, nb_metadata=metadata),
         builder=SimpleNamespace(get_relative_uri=lambda _, page: f"{page}.html"),
     )
 
@@ -36,7 +36,7 @@ def links(node):
 PATH = [("First", "chapters/first.html"), ("Second", "chapters/second.html")]
 
 
-def test_pages_that_are_looked_up_are_no_chapters(book):
+def test_pages_for_reference_are_no_chapters(book):
     assert chapters(book.srcdir) == {
         "": ["chapters/first"],
         "The idea": ["chapters/second"],
@@ -49,9 +49,9 @@ def test_pages_that_are_looked_up_are_no_chapters(book):
     [(False, ["prediction/second/1"]), (True, ["prediction/second/1", "task/walk/2"])],
 )
 def test_a_page_lists_what_can_be_done_in_the_cores_or_in_whole_chapters(book, every, items):
-    [shown] = written(book, "chapters/first", ChapterList(every=every))
-    assert links(shown) == PATH
-    data = next(shown.findall(nodes.raw)).astext().split(">")[1].split("<")[0]
+    [container] = render_list(book, "chapters/first", ChapterList(every=every))
+    assert links(container) == PATH
+    data = next(container.findall(nodes.raw)).astext().split(">")[1].split("<")[0]
     assert json.loads(data) == {"first": [], "second": items}
 
 

@@ -5,28 +5,32 @@ from __future__ import annotations
 from tests.tools.site.site_checks import opened
 from tests.tools.site.test_table_of_contents import MOUNTED
 
-TOP = "document.querySelector('#two-quiet-dangers').getBoundingClientRect().top"
+TOP = "document.querySelector('#a-leak-and-the-test-that-finds-it').getBoundingClientRect().top"
 
 
-def test_back_shows_the_place_that_was_read(browser, home):
-    with opened(browser, f"{home}chapters/masked-softmax.html") as (tab, record):
+def test_back_restores_the_position_that_was_read(browser, home):
+    with opened(browser, f"{home}chapters/self-attention.html") as (tab, record):
         tab.wait_for_function(MOUNTED)
-        tab.evaluate("document.querySelector('#two-quiet-dangers').scrollIntoView()")
+        tab.evaluate(
+            "document.querySelector('#a-leak-and-the-test-that-finds-it').scrollIntoView()"
+        )
         before = tab.evaluate(TOP)
         tab.goto(f"{home}chapters/welcome.html")
         tab.go_back()
         tab.wait_for_function(MOUNTED)
         tab.wait_for_function(f"Math.abs({TOP} - {before}) < 3")
-        # The place is held until all figures are there; then the page is the reader's.
+        # The position is restored until all figures have started; then the reader scrolls.
         tab.wait_for_function("history.scrollRestoration === 'auto'")
         assert abs(tab.evaluate(TOP) - before) < 3
         assert record.complaints == []
 
 
-def test_the_place_is_the_readers_from_the_first_key_on(browser, home):
-    with opened(browser, f"{home}chapters/masked-softmax.html") as (tab, _):
+def test_from_the_first_key_on_the_reader_scrolls(browser, home):
+    with opened(browser, f"{home}chapters/self-attention.html") as (tab, _):
         tab.wait_for_function(MOUNTED)
-        tab.evaluate("document.querySelector('#two-quiet-dangers').scrollIntoView()")
+        tab.evaluate(
+            "document.querySelector('#a-leak-and-the-test-that-finds-it').scrollIntoView()"
+        )
         tab.route("**/live/host.js*", lambda route: route.abort())  # no figure comes
         tab.reload(wait_until="commit")
         tab.wait_for_function("history.scrollRestoration === 'manual'")

@@ -1,4 +1,4 @@
-"""Progress in Chromium: what counts as read, how it looks, and the list without JavaScript."""
+"""Progress in Chromium: what counts as read, its appearance, and the list without JavaScript."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.tools.site import progress_book
-from tests.tools.site.site_checks import JUDGED, NARROW, OF_LOOK, WIDE, axe_findings, opened
+from tests.tools.site.site_checks import JUDGED, OF_LOOK, WIDE, axe_findings, change_view, opened
 
 MINUTES = '</h1>\n<p class="attnbook-minutes" data-core="3"></p>'
 HIDE = """state => {
@@ -38,7 +38,7 @@ def home(serve, site):
 
 @pytest.fixture
 def timed(browser, home):
-    """A page whose core takes three minutes, with a clock that the test can put forward."""
+    """A page whose core takes three minutes, with a clock that the test controls."""
     context = browser.new_context(viewport={"width": WIDE, "height": 800})
     tab = context.new_page()
     tab.clock.install()
@@ -111,10 +111,15 @@ def test_only_chapters_can_be_read_and_pages_load_what_they_use(browser, home):
             assert record.complaints + record.failures == []
 
 
-@pytest.mark.parametrize(("width", "scheme"), JUDGED)
-def test_it_is_legible_and_accessible(browser, home, keep_picture, width, scheme):
-    only = None if scheme == "light" else OF_LOOK
-    with opened(browser, f"{home}second.html", width, scheme) as (tab, record):
+def test_progress_is_legible_and_accessible(browser, home, keep_picture):
+    def check_page(name: str) -> None:
+        for width, scheme in JUDGED:
+            change_view(tab, width, scheme)
+            assert axe_findings(tab, None if width == WIDE else OF_LOOK) == [], name
+            assert tab.evaluate("document.documentElement.scrollWidth") <= width
+            keep_picture(tab, f"progress-{name}-{width}-{scheme}")
+
+    with opened(browser, f"{home}second.html") as (tab, record):
         tab.locator(".option", has_text="four").click()
         tab.evaluate(
             "attnbookProgress.write(document.querySelector('[data-attnbook-item^=task]')"
@@ -125,24 +130,20 @@ def test_it_is_legible_and_accessible(browser, home, keep_picture, width, scheme
         tab.locator("figure.code textarea").fill("# mine")
         expect(tab.get_by_text("✓ Solved")).to_be_visible()
         expect(tab.get_by_role("alert")).to_be_visible()
-        for page in ("second", "your-progress", "first"):
-            if page != "second":
-                tab.goto(f"{home}{page}.html")
-            assert axe_findings(tab, only) == [], page
-            assert tab.evaluate("document.documentElement.scrollWidth") <= width
-            keep_picture(tab, f"progress-{page}-{width}-{scheme}")
+        check_page("second")
+        tab.goto(f"{home}first.html")
         expect(tab.locator(".attnbook-done")).to_contain_text(["", "✓ read · 1 of 1 prediction"])
+        check_page("first")
         tab.goto(f"{home}your-progress.html")
+        controls = tab.locator(".attnbook-your-progress :is(button, input)")
+        boxes = [box.bounding_box() for box in controls.all() if box.is_visible()]
+        assert all(box["height"] >= 24 for box in boxes)
+        check_page("your-progress")
         tab.get_by_role("button", name="Delete everything …").click()
         expect(tab.get_by_role("dialog", name="Delete all progress")).to_be_visible()
-        assert axe_findings(tab, only) == []
+        check_page("dialog")
         tab.keyboard.press("Escape")
         expect(tab.get_by_role("button", name="Delete everything …")).to_be_focused()
-        if width == NARROW:
-            small = tab.locator(".attnbook-your-progress button, .attnbook-your-progress input")
-            assert all(
-                box.bounding_box()["height"] >= 24 for box in small.all() if box.is_visible()
-            )
         assert record.complaints + record.failures == []
 
 

@@ -14,9 +14,18 @@ import pytest
 from fontTools.ttLib import TTFont
 
 from tests.tools.site.published_book import PUBLISHED, REPOSITORY, SITE, TITLE, build, built, write
-from tests.tools.site.site_checks import JUDGED, NARROW, WIDE, look, opened
+from tests.tools.site.site_checks import (
+    JUDGED,
+    NARROW,
+    OF_LOOK,
+    WIDE,
+    axe_findings,
+    change_view,
+    measure,
+    opened,
+)
 from tools.repository_address import colab_address, repository_address, site_address
-from tools.site.cards import HEIGHT, WIDTH, draw_card, wrapped, write_card
+from tools.site.cards import HEIGHT, WIDTH, draw_card, wrap_title, write_card
 from tools.site.publishing import BUTTON, add_colab_button, shared_tags
 from tools.site.sharing import as_html, sitemap
 
@@ -29,7 +38,7 @@ each_width = pytest.mark.parametrize("width", [WIDE, NARROW])
 
 
 class Head(HTMLParser):
-    """What a page says of itself: its `<meta>` by name, its canonical address, its links."""
+    """The head of a page: its `<meta>` by name, and its canonical address."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -48,7 +57,7 @@ class Head(HTMLParser):
 
 @pytest.fixture(scope="module")
 def published(tmp_path_factory):
-    """The site of a small book; its repository and address are known until the last test."""
+    """The site of a small book; its repository and address are set until the last test."""
     return built(write(tmp_path_factory.mktemp("published")), **PUBLISHED)
 
 
@@ -60,7 +69,7 @@ def read(site, name):
 
 
 @pytest.mark.parametrize(
-    ("given", "address"),
+    ("text", "address"),
     [
         ("", ""),
         (" ", ""),
@@ -69,13 +78,13 @@ def read(site, name):
         ("https://book.example.org:8443", "https://book.example.org:8443/"),
     ],
 )
-def test_the_site_has_the_address_that_the_environment_names(given, address):
-    assert site_address({"BOOK_SITE": given}) == address
+def test_the_site_has_the_address_that_the_environment_names(text, address):
+    assert site_address({"BOOK_SITE": text}) == address
     assert site_address({}) == ""
 
 
 @pytest.mark.parametrize(
-    "given",
+    "text",
     [
         "http://example.org/",
         "example.org",
@@ -88,9 +97,9 @@ def test_the_site_has_the_address_that_the_environment_names(given, address):
         "https://example.org/two words/",
     ],
 )
-def test_what_is_no_address_of_a_site_is_refused(given):
+def test_an_invalid_address_of_a_site_is_refused(text):
     with pytest.raises(ValueError, match=r"BOOK_SITE must be an address like https://.*, got '"):
-        site_address({"BOOK_SITE": given})
+        site_address({"BOOK_SITE": text})
 
 
 @pytest.mark.parametrize(
@@ -110,7 +119,7 @@ def test_only_a_repository_on_github_has_copies_that_colab_shows(repository, add
     assert colab_address(repository, "first") == address
 
 
-def test_a_repository_on_a_host_that_nobody_knows_has_no_buttons(tmp_path):
+def test_a_repository_on_an_unknown_host_has_no_buttons(tmp_path):
     ci = PUBLISHED | {"GITHUB_SERVER_URL": "https://code.example.org"}
     assert repository_address(tmp_path, ci) == ""
 
@@ -137,13 +146,13 @@ def test_a_tag_may_hold_any_sign():
 
 def test_a_sitemap_is_xml_with_each_address():
     tree = ElementTree.fromstring(sitemap(["https://x/?a&b", "https://x/c"]))  # noqa: S314 - ours
-    assert [place.text for place in tree.iter() if place.tag.endswith("loc")] == [
+    assert [node.text for node in tree.iter() if node.tag.endswith("loc")] == [
         "https://x/?a&b",
         "https://x/c",
     ]
 
 
-def test_a_card_has_the_size_that_its_tags_say_and_the_same_bytes_anywhere(tmp_path):
+def test_a_card_has_the_size_in_its_tags_and_always_the_same_bytes(tmp_path):
     write_card(tmp_path / "a.png", "Masked softmax", "The book", SITE)
     with mpl.rc_context({"font.size": 30, "savefig.dpi": 50, "figure.facecolor": "red"}):
         write_card(tmp_path / "b.png", "Masked softmax", "The book", SITE)
@@ -154,7 +163,7 @@ def test_a_card_has_the_size_that_its_tags_say_and_the_same_bytes_anywhere(tmp_p
 
 
 @pytest.mark.parametrize("title", ["W" * 40, "Scaled dot-product attention", "m " * 60])
-def test_the_words_of_a_card_stay_beside_its_picture(title):
+def test_the_words_of_a_card_stay_next_to_its_picture(title):
     card = draw_card(title, TITLE, "https://someone-with-a-long-name.github.io/a-long-name/")
     heatmap = card.axes[0].get_window_extent()
     boxes = [text.get_window_extent() for text in card.texts]
@@ -164,7 +173,7 @@ def test_the_words_of_a_card_stay_beside_its_picture(title):
 
 
 def test_a_card_does_not_break_a_word_at_its_hyphen():
-    assert wrapped("Scaled dot-product attention") == "Scaled\ndot-product\nattention"
+    assert wrap_title("Scaled dot-product attention") == "Scaled\ndot-product\nattention"
 
 
 # A site whose address is known
@@ -243,16 +252,16 @@ def address(serve, published, tmp_path_factory):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", ["chapters/first.html", "chapters/second.html", LOST])
-@pytest.mark.parametrize(("width", "scheme"), JUDGED)
-def test_a_published_page_is_as_quiet_and_as_accessible_as_any(
-    browser, address, path, width, scheme
-):
-    with opened(browser, address + path, width, scheme) as (page, record):
-        look(page, record)
-    assert record.complaints + record.failures + record.foreign(address) == []
-    assert not record.findings, "\n".join(record.findings)
-    assert record.scroll_width <= width, record.overflow
-    assert len(record.headings) == 1
+def test_a_published_page_is_as_quiet_and_as_accessible_as_any(browser, address, path):
+    with opened(browser, address + path, *JUDGED[0]) as (page, record):
+        for width, scheme in JUDGED:
+            change_view(page, width, scheme)
+            measure(page, record)
+            assert record.scroll_width <= width, record.overflow
+            assert len(record.headings) == 1
+            only = None if width == WIDE else OF_LOOK
+            assert axe_findings(page, only) == []
+        assert record.complaints + record.failures + record.foreign(address) == []
 
 
 @pytest.mark.slow
@@ -302,18 +311,18 @@ def test_a_lost_reader_finds_the_first_page_and_can_search(browser, address, wid
 @pytest.mark.slow
 def test_robots_find_the_sitemap_and_in_it_every_page_after_a_build_of_one(published):
     assert f"Sitemap: {SITE}sitemap.xml" in read(published, "robots.txt")
-    listed = read(published, "sitemap.xml")
-    assert re.findall("<loc>(.*)</loc>", listed) == [
+    sitemap_text = read(published, "sitemap.xml")
+    assert re.findall("<loc>(.*)</loc>", sitemap_text) == [
         f"{SITE}chapters/{name}.html" for name in ("first", "second")
     ]
     page = published.parents[1] / "chapters" / "second.md"
     page.write_text(page.read_text() + "\nMore.\n")
     built(published.parents[1], **PUBLISHED)
-    assert read(published, "sitemap.xml") == listed
+    assert read(published, "sitemap.xml") == sitemap_text
 
 
 @pytest.mark.slow
-def test_what_is_no_address_stops_the_build_with_one_sentence(published):
+def test_an_invalid_address_stops_the_build_with_one_sentence(published):
     status, output = build(published.parents[1], BOOK_SITE="ftp://example.org/")
     assert status != 0
     assert "BOOK_SITE must be an address like" in output

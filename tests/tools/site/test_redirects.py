@@ -1,4 +1,4 @@
-"""Old addresses of the built book: where they lead, with and without a server and JavaScript."""
+"""Old addresses of the built book redirect, with and without a server and JavaScript."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from playwright.sync_api import expect
 
 from tests.tools.site.site_checks import opened
 from tools import ROOT
-from tools.site.redirects import FILE, address
+from tools.site.redirects import FILE, address, script
 
 TABLE = tomllib.loads((ROOT / FILE).read_text("utf-8"))
-MOVED = [
-    (f"{page}.html{anchor and '#'}{anchor}", address(target))
+MOVED = {
+    f"{page}.html{anchor and '#'}{anchor}": address(target)
     for page, moved in TABLE.items()
     for anchor, target in moved.items()
-]
+}
 GONE, SECTION = "self-attention-and-position.html", "masks.html#one-mask-many-words"
 
 
@@ -26,27 +26,35 @@ def chapters(request, home, site):
     return (home if request.param == "http" else f"{site.as_uri()}/") + "chapters/"
 
 
-def test_each_old_address_leads_to_the_new_page_and_section(browser, chapters):
-    assert {old for old, _ in MOVED} >= {GONE, SECTION}
+def test_each_old_page_has_the_script_with_all_its_addresses(site):
+    for page, moved in TABLE.items():
+        assert script(moved) in (site / "chapters" / f"{page}.html").read_text("utf-8")
+
+
+def test_an_old_address_leads_to_the_new_page_and_section(browser, chapters, request):
+    assert {GONE, SECTION} <= MOVED.keys()
+    # The script is the same on all pages, so that of each page the first address is enough.
+    first_of_pages = {old.partition("#")[0]: old for old in reversed(MOVED)}
+    every = MOVED if request.config.getoption("--full") else first_of_pages.values()
     with opened(browser, "about:blank") as (tab, record):
-        for old, new in MOVED:
+        for old in every:
             tab.goto("about:blank")
             tab.goto(chapters + old, wait_until="commit")
-            tab.wait_for_url(chapters + new)
-            if "#" in new:
+            tab.wait_for_url(chapters + MOVED[old], wait_until="commit")
+            if "#" in MOVED[old]:
                 expect(tab.locator(":target")).to_be_visible()
         assert record.complaints + record.failures == []
 
 
+@pytest.mark.few(1)
 def test_an_unknown_section_and_a_query_stay_in_the_address(browser, chapters):
     with opened(browser, "about:blank") as (tab, _):
         tab.goto(f"{chapters}{GONE}?highlight=dog#id1", wait_until="commit")
         tab.wait_for_url(f"{chapters}self-attention.html?highlight=dog#id1")
 
 
-def test_a_page_with_a_moved_section_stays_where_it_is_until_that_section_is_wanted(
-    browser, chapters
-):
+@pytest.mark.few(1)
+def test_a_page_redirects_only_when_its_moved_section_is_requested(browser, chapters):
     with opened(browser, f"{chapters}masks.html#a-prefix") as (tab, _):
         assert tab.url == f"{chapters}masks.html#a-prefix"
         expect(tab.get_by_role("heading", level=1)).to_be_visible()
@@ -54,23 +62,24 @@ def test_a_page_with_a_moved_section_stays_where_it_is_until_that_section_is_wan
         tab.wait_for_url(f"{chapters}mask-table.html#one-mask-many-words")
 
 
-# What an old page has drawn when it is left.
-REMEMBER = """addEventListener('pagehide', () => sessionStorage.setItem(
+# Counts what an old page has drawn when it is left.
+COUNT_PAINTS = """addEventListener('pagehide', () => sessionStorage.setItem(
     `drawn ${location.pathname}`, performance.getEntriesByType('paint').length))"""
 
 
 @pytest.mark.parametrize("old", [GONE, SECTION])
 def test_nothing_is_drawn_before_the_new_page_and_back_skips_the_old_one(browser, home, old):
     with opened(browser, f"{home}chapters/notation.html") as (tab, _):
-        tab.add_init_script(REMEMBER)
+        tab.add_init_script(COUNT_PAINTS)
         tab.goto(f"{home}chapters/{old}", wait_until="commit")
-        tab.wait_for_url(f"{home}chapters/{dict(MOVED)[old]}")
+        tab.wait_for_url(f"{home}chapters/{MOVED[old]}")
         drawn = f"drawn /chapters/{old.partition('#')[0]}"
         assert tab.evaluate("name => sessionStorage.getItem(name)", drawn) == "0"
         tab.go_back()
         tab.wait_for_url(f"{home}chapters/notation.html")
 
 
+@pytest.mark.few(1)
 def test_without_javascript_a_gone_page_leads_on_and_a_moved_section_is_a_link(browser, chapters):
     without = {"java_script_enabled": False}
     with opened(browser, "about:blank", **without) as (tab, _):

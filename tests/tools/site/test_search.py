@@ -57,6 +57,7 @@ def search(browser, root_of):
         yield go
 
 
+@pytest.mark.few(6)
 @each_way
 @pytest.mark.parametrize("query", FOUND)
 def test_each_hit_without_a_description_is_quoted(search, way, query):
@@ -73,9 +74,10 @@ def test_each_hit_without_a_description_is_quoted(search, way, query):
             assert excerpts["chapters/notation.html#term-mask"].startswith("mask ")
 
 
+@pytest.mark.few(4)
 @each_way
 @pytest.mark.parametrize("query", NOWHERE)
-def test_a_word_that_is_nowhere_in_the_book_gets_a_sentence(search, way, query):
+def test_a_word_that_is_not_in_the_book_gets_a_message(search, way, query):
     with search(way, query) as tab:
         assert f"“{query}” did not match" in tab.locator(".search-summary").inner_text()
         assert tab.evaluate(HITS) == []
@@ -121,6 +123,7 @@ def test_a_slash_leads_to_the_search(browser, home, page):
         assert tab.locator(FIELD).input_value() == ""
 
 
+@pytest.mark.few(2)
 @each_way
 @pytest.mark.parametrize("width", [WIDE, NARROW])
 def test_a_word_typed_on_a_chapter_leads_to_where_it_is(browser, root_of, way, width):
@@ -138,18 +141,18 @@ def test_a_word_typed_on_a_chapter_leads_to_where_it_is(browser, root_of, way, w
 
 def test_a_click_before_the_scripts_arrive_is_not_lost(browser, home):
     with opened(browser, "about:blank") as (tab, record):
-        held: list[Route] = []
+        delayed: list[Route] = []
 
-        def hold(route: Route) -> None:
-            held.append(route)
+        def delay(route: Route) -> None:
+            delayed.append(route)
 
-        tab.route("**/pydata-sphinx-theme.js*", hold)
+        tab.route("**/pydata-sphinx-theme.js*", delay)
         with tab.expect_request("**/pydata-sphinx-theme.js*"):
             tab.goto(f"{home}chapters/welcome.html", wait_until="domcontentloaded")
             tab.locator(".search-button-field").click()
-        assert held
+        assert delayed
         assert tab.locator(FIELD).count() == 0
-        held[0].continue_()
+        delayed[0].continue_()
         tab.locator(FIELD).wait_for()
         # Only what came too early is done once more.
         tab.keyboard.press("Escape")

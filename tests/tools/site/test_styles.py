@@ -6,7 +6,14 @@ import re
 
 import pytest
 
-from tools.site.styles import BUNDLE, STYLES, one_style, used, without_icons, write_styles
+from tools.site.styles import (
+    BUNDLE,
+    STYLES,
+    join_styles,
+    remove_unused,
+    without_icons,
+    write_styles,
+)
 
 # Rules for a name, a page with it, and a script with it: X is another name in each.
 USED = [
@@ -43,10 +50,10 @@ def static(tmp_path):
     return folder
 
 
-def test_the_one_style_sheet_holds_all_in_their_order(static):
+def test_the_one_style_sheet_has_all_in_their_order(static):
     style = write_styles(static.parent, whole=True)
-    places = [style.index(f".rule{number} ") for number in range(len(STYLES))]
-    assert places == sorted(places)
+    positions = [style.index(f".rule{number} ") for number in range(len(STYLES))]
+    assert positions == sorted(positions)
 
 
 def test_a_style_that_is_missing_stops_the_build(static):
@@ -55,14 +62,14 @@ def test_a_style_that_is_missing_stops_the_build(static):
         write_styles(static.parent, whole=True)
 
 
-def test_what_a_style_imports_stands_in_its_place(static):
+def test_an_import_is_replaced_by_the_imported_style(static):
     (static / "basic.css").write_text(".basic { background: url(file.png) }")
     (static / "styles" / "theme.css").write_text('@import "../basic.css";')
-    assert one_style(static).startswith(".basic { background: url(file.png) }\n.rule1")
+    assert join_styles(static).startswith(".basic { background: url(file.png) }\n.rule1")
 
 
 @pytest.mark.parametrize(
-    ("given", "moved"),
+    ("address", "expected"),
     [
         ("url(../fonts/a.woff2)", "url(fonts/a.woff2)"),
         ('url("b.png")', "url(styles/b.png)"),
@@ -72,28 +79,28 @@ def test_what_a_style_imports_stands_in_its_place(static):
         ("/*# sourceMappingURL=theme.css.map*/", ""),
     ],
 )
-def test_addresses_lead_to_the_same_files_from_the_new_place(static, given, moved):
-    (static / "styles" / "theme.css").write_text(given)
-    assert one_style(static).partition("\n")[0] == moved
+def test_addresses_lead_to_the_same_files_from_the_new_folder(static, address, expected):
+    (static / "styles" / "theme.css").write_text(address)
+    assert join_styles(static).partition("\n")[0] == expected
 
 
-def test_icons_that_the_fonts_do_not_hold_have_no_rules():
+def test_icons_that_are_not_in_the_fonts_have_no_rules():
     rules = r'.fa-sun:before{content:"\f185"}.fa-gear:before,.fa-cog:before{content:"\f013"}'
     assert without_icons(rules, {0xF185}) == r'.fa-sun:before{content:"\f185"}'
 
 
-def test_a_draft_keeps_every_rule(static):
+def test_a_draft_has_every_rule(static):
     assert ".rule3" in write_styles(static.parent, whole=True)
     assert ".rule3" not in write_styles(static.parent)
     assert (static / BUNDLE).read_text("utf-8") == write_styles(static.parent)
 
 
-# What no page can use
+# Rules that no page can use
 
 
 @pytest.fixture(scope="module")
-def left(tmp_path_factory):
-    """What is left of all these rules on a site with all these pages and scripts."""
+def remaining(tmp_path_factory):
+    """The rules that remain on a site with all these pages and scripts."""
     site = tmp_path_factory.mktemp("site")
     (site / "_static").mkdir()
     rules = ""
@@ -104,26 +111,26 @@ def left(tmp_path_factory):
         (site / f"page{number}.html").write_text(html)
         (site / "_static" / f"script{number}.js").write_text(script)
     (site / "_static" / "figure.js").write_text("const css = 'i { color: var(--theirs) }'")
-    return used(OTHERS + rules, site)
+    return remove_unused(OTHERS + rules, site)
 
 
 @pytest.mark.parametrize("number", range(len(USED)))
-def test_a_rule_for_a_name_in_a_page_or_in_a_script_stays(left, number):
+def test_a_rule_for_a_name_in_a_page_or_in_a_script_stays(remaining, number):
     selector = USED[number][0].replace("X", f"n{number}")
-    assert f"{selector}{{order:{number}}}" in left
+    assert f"{selector}{{order:{number}}}" in remaining
 
 
 @pytest.mark.parametrize("number", range(len(USED), len(USED) + len(UNUSED)))
-def test_a_rule_for_a_name_that_is_only_in_the_text_of_a_page_goes(left, number):
-    assert f"n{number}" not in left
-    assert f"order:{number}}}" not in left
+def test_a_rule_for_a_name_that_is_only_in_the_text_of_a_page_goes(remaining, number):
+    assert f"n{number}" not in remaining
+    assert f"order:{number}}}" not in remaining
 
 
-def test_of_a_list_of_selectors_and_of_variables_only_the_used_ones_stay(left):
-    assert ".n0{order:98}" in left
-    assert ":root{--ours:red;--theirs:blue}p{color:var(--ours)}" in left
-    assert "@media print{p{order:99}}" in left
+def test_of_a_list_of_selectors_and_of_variables_only_the_used_ones_stay(remaining):
+    assert ".n0{order:98}" in remaining
+    assert ":root{--ours:red;--theirs:blue}p{color:var(--ours)}" in remaining
+    assert "@media print{p{order:99}}" in remaining
 
 
-def test_no_rule_without_use_and_no_comment_stays(left):
-    assert re.findall("charset|words|[.]gone{|carousel|tan", left) == []
+def test_no_rule_without_use_and_no_comment_stays(remaining):
+    assert re.findall("charset|words|[.]gone{|carousel|tan", remaining) == []

@@ -1,6 +1,6 @@
 """No rule is missing: what the one style sheet leaves out matches nothing, whatever is open.
 
-Each page is asked for itself in `test_pages.py`; here is what a reader opens on it.
+`test_pages.py` tests each page as it is loaded; here a reader opens more on it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from tests.tools.site.site_checks import NARROW, WIDE, opened, packed_size
 from tools.site.styles import BUNDLE
 
 KILOBYTES = 32
-CHAPTER = "chapters/masked-softmax.html"
+CHAPTER = "chapters/self-attention.html"
 OPENED = "dialog[open], .dropdown-menu.show"
 
 

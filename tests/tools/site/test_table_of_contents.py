@@ -14,7 +14,7 @@ MISTAKES = """async () => {
     const links = [...document.querySelectorAll('nav.page-toc a')].filter(e => e.offsetParent);
     const headings = links.map(link => document.querySelector(`${link.hash} :is(h2, h3)`));
     const stops = [], end = document.documentElement.scrollHeight - innerHeight;
-    for (let y = 0; y < end; y += 250) stops.push(y);
+    for (let y = 0; y < end; y += 400) stops.push(y);
     const mistakes = [];
     for (const y of [...stops, ...stops.toReversed()]) {
         scrollTo({ top: y, behavior: 'instant' });
@@ -33,33 +33,33 @@ MOUNTED = """() => [...document.querySelectorAll('[data-attnbook-view]')]
 
 
 def test_the_section_whose_heading_is_the_last_above_the_line_is_marked(browser, home):
-    with opened(browser, f"{home}chapters/masked-softmax.html") as (tab, record):
+    with opened(browser, f"{home}chapters/self-attention.html") as (tab, record):
         tab.wait_for_function(MOUNTED)
         tab.locator("nav.page-toc a.nav-link").first.click()
         tab.wait_for_function("document.querySelector('nav.page-toc a.active')")
         stops, mistakes = tab.evaluate(MISTAKES)
-        assert stops > 20
+        assert stops > 15
         assert mistakes == []
         assert record.complaints == []
 
 
 @pytest.mark.parametrize("way", ["touch", "keyboard"])
 def test_a_link_in_the_drawer_closes_it_and_shows_its_section(browser, home, way):
-    url = f"{home}chapters/masked-softmax.html"
+    url = f"{home}chapters/self-attention.html"
     with opened(browser, url, NARROW, has_touch=way == "touch") as (tab, record):
         tab.wait_for_function("'bootstrap' in window")
         tab.locator(".secondary-toggle").click()
-        link = tab.locator("dialog[open] a", has_text="Half precision")
+        link = tab.locator("dialog[open] a", has_text="One word at a time")
         link.tap() if way == "touch" else link.press("Enter")
         tab.locator("dialog[open]").wait_for(state="detached")
-        heading = tab.locator("#half-precision h2")
-        tab.wait_for_function("document.activeElement.matches('#half-precision h2')")
+        heading = tab.locator("#one-word-at-a-time h2")
+        tab.wait_for_function("document.activeElement.matches('#one-word-at-a-time h2')")
         assert 0 <= heading.bounding_box()["y"] < 200
         assert record.complaints == []
 
 
 def test_a_button_can_be_clicked_through_its_neighbours_label(browser, home):
-    with opened(browser, f"{home}chapters/masked-softmax.html", NARROW) as (tab, record):
+    with opened(browser, f"{home}chapters/self-attention.html", NARROW) as (tab, record):
         tab.wait_for_function("'bootstrap' in window")
         tab.locator(".secondary-toggle").focus()
         label = tab.locator(".tooltip.show")

@@ -6,7 +6,7 @@ import pytest
 
 from tests.tools.site.site_checks import NARROW, WIDE, opened
 
-# The first row of the first wide table, as it is shown.
+# The first row of the first wide table, as it is displayed.
 FIRST_ROW = """() => document.querySelector('table.attnbook-stacked tbody tr').innerText
     .split(/[\\n\\t]+/).map(text => text.trim()).filter(Boolean)"""
 

@@ -1,4 +1,4 @@
-"""What terms mean: collected from the glossary, and written on the links that lead to it."""
+"""The meanings of terms: collected from the glossary, and written on the links to it."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from types import SimpleNamespace
 import pytest
 
 from tests.tools.site.live_pages import Book, book
-from tests.tools.site.term_links import links, untold
+from tests.tools.site.term_links import links
 from tools.site.formulas import FormulaError
-from tools.site.terms import add_meanings, formula_text, remember
+from tools.site.terms import add_meanings, collect_meanings, formula_text
 
 GLOSSARY = """# Words
 
@@ -37,10 +37,10 @@ OTHER_KEY = ("term-other-key", "Opens a lock of W_k, “always”.")
 
 @pytest.fixture
 def build(tmp_path):
-    """A function that builds a book of a glossary and a page, which is read again if it changed."""
+    """A function that builds a book of a glossary and a page."""
     made = book(tmp_path)
 
-    def go(words: str = GLOSSARY) -> Book:
+    def build_book(words: str = GLOSSARY) -> Book:
         for name, text in {"words": words, "page": PAGE}.items():
             path = tmp_path / "source" / f"{name}.md"
             if not path.exists() or path.read_text("utf-8") != text:
@@ -50,7 +50,7 @@ def build(tmp_path):
             myst_enable_extensions=["colon_fence", "dollarmath"],
         )
 
-    return go
+    return build_book
 
 
 def test_a_link_has_the_first_paragraph_of_what_its_term_means_now(build, monkeypatch):
@@ -75,7 +75,7 @@ def test_a_link_has_the_first_paragraph_of_what_its_term_means_now(build, monkey
 
 def test_no_other_kind_of_build_collects_anything():
     env = SimpleNamespace()
-    assert remember(SimpleNamespace(builder=SimpleNamespace(format="")), env) == []
+    assert collect_meanings(SimpleNamespace(builder=SimpleNamespace(format="")), env) == []
     assert vars(env) == {}
 
 
@@ -109,21 +109,3 @@ def test_a_formula_becomes_a_line_that_can_be_read(latex, text):
 def test_a_formula_that_would_be_misread_is_refused(latex):
     with pytest.raises(FormulaError):
         formula_text(latex)
-
-
-# The check of the built book
-
-
-@pytest.mark.parametrize(
-    ("given", "wrong"),
-    [
-        ('data-meaning="αᵢ, in &lt;bits&gt;"', 0),
-        ("", 1),
-        ('data-meaning="αᵢ"', 1),
-        ('data-meaning="\\alpha_i, in &lt;bits&gt;"', 1),
-        ('data-meaning="αᵢ , in &lt;bits&gt;"', 1),
-    ],
-)
-def test_a_link_without_the_meaning_of_the_glossary_is_noticed(given, wrong):
-    link = f'<a class="x" href="y.html#term-i" {given}><span class="xref std std-term">i</span></a>'
-    assert len(untold(link, {"term-i": "α i , in <bits>"})) == wrong

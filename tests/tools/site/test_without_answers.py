@@ -1,6 +1,6 @@
-"""The site for a class, built from this book's own chapters, holds no worked answer.
+"""The site for a class, built from this book's own chapters, contains no worked answer.
 
-It is a second build of the whole book, so it is made weekly; `test_build.py` makes a small one.
+It is a second build of the whole book, so it runs weekly; `test_build.py` makes a small one.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import sys
 
 import pytest
 
-from tests.tools.site.worked_answers import answers, hits, normalize
+from tests.tools.site.worked_answers import answers, find_answers, normalize
 from tools import ROOT
 from tools.book.state import QUESTIONS, Workshop
 
@@ -25,7 +25,7 @@ from tools.book.state import QUESTIONS, Workshop
 sys.exit(build(Workshop(ROOT, QUESTIONS), book_answers=False))
 """
 GITHUB = {"GITHUB_SERVER_URL": "https://github.com", "GITHUB_REPOSITORY": "ada/a-fork"}
-# Every word of this answer stands elsewhere in its chapter, too.
+# Every word of this answer is elsewhere in its chapter, too.
 ORDINARY = ["Scoring, weighting, pooling:"]
 
 
@@ -44,7 +44,7 @@ def test_no_file_of_it_holds_the_code_or_the_prose_of_an_answer(class_site):
     searched = answers()
     assert len(searched) >= 298
     assert [answer.text for answer in searched if not answer.pieces] == ORDINARY
-    assert [*hits(class_site, searched).values()] == []
+    assert [*find_answers(class_site, searched).values()] == []
 
 
 @pytest.mark.weekly
@@ -65,7 +65,7 @@ def test_an_answer_is_found_in_a_page_in_a_notebook_and_in_a_figures_state(tmp_p
     }
     for name, text in forms.items():
         (tmp_path / name).write_text(text)
-        assert [*hits(tmp_path, [answer])] == [0], name
+        assert [*find_answers(tmp_path, [answer])] == [0], name
         (tmp_path / name).unlink()
     (tmp_path / "page.html").write_text("<p>We check softmax, the plain one.</p>")
-    assert hits(tmp_path, [answer]) == {}
+    assert find_answers(tmp_path, [answer]) == {}

@@ -1,12 +1,8 @@
-"""Searches a site for the worked answers of the practice: their code and their prose.
-
-python -m tests.tools.site.worked_answers _build/questions/html
-"""
+"""Searches a site for the worked answers of the practice: their code and their prose."""
 
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from html import unescape
@@ -17,7 +13,7 @@ from nbformat import NotebookNode
 from tools import ROOT
 from tools.book.notebooks import chapters, read
 
-SHORTEST = 16  # letters and digits; anything shorter stands in many places
+SHORTEST = 16  # letters and digits; anything shorter is in many texts
 FOLD = re.compile(r":::\{dropdown\} Answer\n(.*?)\n:::", re.DOTALL)
 MARKUP = re.compile(r"[`$*_{}\[\]<>|\\()\n]+")
 ESCAPED = re.compile(r"\\+(?:n|u([0-9a-fA-F]{4}))")
@@ -34,13 +30,13 @@ class Answer:
 
 
 def normalize(text: str) -> str:
-    """Letters and digits only, whether the text stood in a page, in JSON or in a program."""
+    """Letters and digits only, whether the text is from a page, JSON or a program."""
     plain = ESCAPED.sub(lambda found: chr(int(found[1], 16)) if found[1] else " ", unescape(text))
     return re.sub(r"[\W_]+", "", plain).lower()
 
 
 def pieces_of(text: str, *, code: bool) -> tuple[str, ...]:
-    """What to search for: each line of code, or each run of words between two marks."""
+    """The texts to search for: each line of code, or each run of words between two marks."""
     parts = text.splitlines() if code else MARKUP.split(text)
     found = (normalize(part) for part in parts)
     return (*(piece for piece in found if len(piece) >= SHORTEST), normalize(text))
@@ -59,7 +55,7 @@ def worked_cells(notebook: NotebookNode) -> set[int]:
 
 
 def answers_of(path: Path) -> tuple[list[Answer], str]:
-    """The answers of a chapter, and all else that it says."""
+    """The answers of a chapter, and the rest of its text."""
     found, rest, notebook = [], [], read(path)
     worked = worked_cells(notebook)
     for number, cell in enumerate(notebook.cells):
@@ -76,7 +72,7 @@ def answers_of(path: Path) -> tuple[list[Answer], str]:
 
 
 def answers() -> list[Answer]:
-    """All worked answers of the book, by pieces that stand nowhere else in book or package."""
+    """All worked answers of the book, by pieces that are nowhere else in book or package."""
     read_chapters = [answers_of(path) for path in chapters()]
     pages = [path.read_text("utf-8") for path in sorted((ROOT / "chapters").glob("*.md"))]
     package = [path.read_text("utf-8") for path in sorted((ROOT / "attnbook").rglob("*.py"))]
@@ -96,7 +92,7 @@ def texts(site: Path) -> Iterator[tuple[Path, str]]:
             yield path.relative_to(site), f"{normalize(text)}\n{normalize(TAG.sub('', text))}"
 
 
-def hits(site: Path, searched: list[Answer]) -> dict[int, str]:
+def find_answers(site: Path, searched: list[Answer]) -> dict[int, str]:
     """The answers, by number, that can be read in a site, each with a file that holds it."""
     found: dict[int, str] = {}
     for path, text in texts(site):
@@ -104,10 +100,3 @@ def hits(site: Path, searched: list[Answer]) -> dict[int, str]:
             if number not in found and (piece := next((p for p in answer.pieces if p in text), "")):
                 found[number] = f"{answer.chapter}: {piece!r} in {path}"
     return found
-
-
-if __name__ == "__main__":
-    all_answers = answers()
-    open_answers = hits(Path(sys.argv[1]), all_answers)
-    report = [*open_answers.values(), f"{len(open_answers)} of {len(all_answers)} answers found"]
-    print("\n".join(report))  # noqa: T201 - what a command is for

@@ -1,6 +1,6 @@
-"""What to do about an error in a page's Python, from its message and the line that raised it.
+"""Advice about an error in a page's Python, from its message and the line that raised it.
 
-MicroPython says "invalid syntax" of every line that it cannot read, and it lacks some of Python.
+MicroPython reports "invalid syntax" for every line that it cannot parse, and lacks some of Python.
 """
 
 try:
@@ -18,7 +18,7 @@ FSTRING = (
 SPELLING = "Is it spelled right? If it is, this page's Python lacks it."
 NO_STAR = "This page's Python has no star in a list or a tuple: add lists with `+`."
 ELSEWHERE = "Colab and Jupyter have all of Python."
-# Characters that look like others, most of them from a copied text.
+# Characters that resemble others, most of them from a copied text.
 LOOKALIKES = {"“": '"', "”": '"', "„": '"', "‘": "'", "’": "'", "×": "*", "−": "-", "–": "-"}
 SPACES = "\u00a0\u2007\u202f\u3000"
 HEADERS = ("if", "elif", "else", "for", "while", "def", "class", "try", "except", "finally", "with")
@@ -45,7 +45,7 @@ KEYWORDS = HEADERS + (  # noqa: RUF005 - MicroPython has no star in a tuple
     "raise",
     "yield",
 )
-# What a line holds, outside strings and comments, and what it should hold instead.
+# Parts of a line outside strings and comments, and what to write instead.
 OPERATORS = (
     ("&&", "Write `and` instead of `&&`."),
     ("||", "Write `or` instead of `||`."),
@@ -143,7 +143,7 @@ ATTRIBUTES = {
     "__getitem__": "Write `lambda i: x[i]`.",
     "__doc__": "Docstrings are not stored here.",
 }
-# What MicroPython says, in part, of a line that it cannot read.
+# Parts of MicroPython's messages about a line that it cannot parse.
 SYNTAX = (
     ("*x must be", NO_STAR),
     ("integer with base 0", "A whole number cannot begin with 0."),
@@ -151,7 +151,7 @@ SYNTAX = (
     ("assign to", "The name is on the left of `=`, the value on the right."),
     ("expecting key:value", "A dict has a key and a value in each item: `{key: value}`."),
 )
-# What only MicroPython says, in part.
+# Parts of messages that only MicroPython has.
 MESSAGES = (
     ("invalid syntax for", "The string is not a number that Python can read."),
     ("'defaultdict'", "A `defaultdict` can do less here: use a dict and `x.setdefault(key, [])`."),
@@ -186,7 +186,7 @@ NAMES = {
 
 
 def advice(error: BaseException, message: str, code: str, line: "int | None") -> str:
-    """A sentence that helps, or nothing.
+    """A sentence of advice, or an empty text.
 
     Args:
         error: what was raised.
@@ -205,7 +205,7 @@ def advice(error: BaseException, message: str, code: str, line: "int | None") ->
         (ImportError, lambda: about_import(message)),
         (AttributeError, lambda: about_attribute(message, code)),
         (OSError, lambda: "A page has no files." if message.isdigit() else ""),
-        (NotImplementedError, lambda: about_what_is_missing(message, text)),
+        (NotImplementedError, lambda: about_missing_features(message, text)),
         (NameError, lambda: about_name(message, text)),
     ]
     for kind, about in subjects:
@@ -215,12 +215,12 @@ def advice(error: BaseException, message: str, code: str, line: "int | None") ->
 
 
 def about_messages(message: str) -> str:
-    """Of something that MicroPython cannot do, and says with a message of its own."""
+    """Advice about a message that only MicroPython has."""
     return next((hint for part, hint in MESSAGES if part in message), "")
 
 
 def lookalike(text: str) -> str:
-    """Name a character that looks like one of Python's; nothing if there is none."""
+    """Advice about a character that resembles one of Python's; empty if there is none."""
     for letter in text:
         if letter in SPACES:
             return f"Type the spaces of `{text.strip()}` again: one is a special character."
@@ -232,7 +232,7 @@ def lookalike(text: str) -> str:
 class Scan:
     """Code without its strings and comments, and what is not closed in it.
 
-    `lines` are the code's lines with every string as `""`. `depths` says how many brackets are open
+    `lines` are the code's lines with every string as `""`. `depths` is the number of brackets open
     where each line begins. `opened` are the brackets that are never closed, `closed` those that
     were never opened, `unended` the strings without an end: each with its line.
     """
@@ -246,10 +246,10 @@ class Scan:
         quote = ""  # of a string that goes on over several lines
         for text in code.split("\n"):
             self.depths.append(len(self.opened))
-            kept, quote = without_strings(text, quote)
-            for letter in kept:
+            outside, quote = without_strings(text, quote)
+            for letter in outside:
                 self._bracket(letter)
-            self.lines.append(kept)
+            self.lines.append(outside)
             if len(quote) == 1:
                 self.unended.append(len(self.lines))
                 quote = ""
@@ -272,9 +272,9 @@ def without_strings(text: str, quote: str) -> "tuple[str, str]":
 
     Args:
         text: the line.
-        quote: what opened the string that the line begins in; nothing outside strings.
+        quote: what opened the string that the line begins in; empty outside strings.
     """
-    kept, i = "", 0
+    outside, i = "", 0
     while i < len(text):
         if quote and text[i] == "\\":
             i += 2
@@ -286,16 +286,16 @@ def without_strings(text: str, quote: str) -> "tuple[str, str]":
             break
         elif text[i] in "\"'":
             quote = text[i] * 3 if text[i : i + 3] == text[i] * 3 else text[i]
-            kept += '""'
+            outside += '""'
             i += len(quote)
         else:
-            kept += text[i]
+            outside += text[i]
             i += 1
-    return kept, quote
+    return outside, quote
 
 
 def about_syntax(code: str, line: int, message: str) -> str:
-    """What is wrong with a line that cannot be read; nothing if the message says it."""
+    """Advice about a line that cannot be parsed; empty if the message is clear enough."""
     if message != "invalid syntax":
         return next((hint for part, hint in SYNTAX if part in message), "")
     scan = Scan(code)
@@ -303,7 +303,7 @@ def about_syntax(code: str, line: int, message: str) -> str:
     text = scan.lines[line - 1]
     word = first_word(text)
     subjects: list[Callable[[], str]] = [
-        lambda: unclosed(scan, line),
+        lambda: about_unclosed(scan, line),
         lambda: about_indent(scan, line),
         lambda: about_operators(text),
         lambda: about_words(text.strip(), word),
@@ -317,8 +317,8 @@ def about_syntax(code: str, line: int, message: str) -> str:
     return FSTRING if is_fstring else UNREADABLE
 
 
-def unclosed(scan: Scan, line: int) -> str:
-    """Of a string or a bracket without an end."""
+def about_unclosed(scan: Scan, line: int) -> str:
+    """Advice about a string or a bracket that is not closed."""
     if line in scan.unended:
         return "A string is not closed: end it with the quote that it begins with."
     for letter, number in scan.opened:
@@ -332,7 +332,7 @@ def unclosed(scan: Scan, line: int) -> str:
 
 
 def about_indent(scan: Scan, line: int) -> str:
-    """Of a line that should be indented."""
+    """Advice about a line that should be indented."""
     before = [i for i in range(line - 1) if scan.lines[i].strip()]
     if not before or scan.depths[line - 1]:
         return ""
@@ -355,7 +355,7 @@ def lacks_except(scan: Scan, line: int) -> bool:
 
 
 def about_operators(text: str) -> str:
-    """Of what other languages, or a newer Python, would write."""
+    """Advice about operators of other languages, or of a newer Python."""
     for written, hint in OPERATORS:
         if written in text and not (written[-1] == "*" and ("def " in text or "=" in text[:2])):
             return hint
@@ -366,7 +366,7 @@ def about_operators(text: str) -> str:
 
 
 def about_words(text: str, word: str) -> str:
-    """Of a line whose words are not Python's, or not this Python's."""
+    """Advice about words that Python, or this Python, does not have."""
     if word in ("match", "case") and text.endswith(":"):
         return "This page's Python has no `match`: write `if`, `elif` and `else`."
     if word == "def" and "/" in text:
@@ -383,7 +383,7 @@ def about_words(text: str, word: str) -> str:
 
 
 def about_header(text: str, word: str) -> str:
-    """Of a line that begins a block."""
+    """Advice about a line that begins a block."""
     if word not in HEADERS:
         return ""
     if ":" not in outside_brackets(text):
@@ -406,19 +406,19 @@ def first_word(text: str) -> str:
 
 
 def indent(text: str) -> int:
-    """With how many spaces a line begins."""
+    """The number of spaces that a line begins with."""
     return len(text) - len(text.lstrip())
 
 
 def outside_brackets(text: str) -> str:
-    """What of a line is in no brackets."""
-    depth, kept = 0, ""
+    """The part of a line that is in no brackets."""
+    depth, outside = 0, ""
     for letter in text:
         depth -= letter in PAIRS
         if depth <= 0:
-            kept += letter
+            outside += letter
         depth += letter in "([{"
-    return kept
+    return outside
 
 
 def has_single_equals(text: str) -> bool:
@@ -430,9 +430,9 @@ def has_single_equals(text: str) -> bool:
 
 
 def about_import(message: str) -> str:
-    """Of a module that this Python lacks, or a name that a module lacks."""
-    asked = message.replace("'", " ").split()[-1] if message else ""
-    for part in reversed(asked.split(".")):
+    """Advice about a module that this Python lacks, or a name that a module lacks."""
+    module = message.replace("'", " ").split()[-1] if message else ""
+    for part in reversed(module.split(".")):
         if part in IMPORTS:
             return IMPORTS[part]
     if message.startswith("can't import name"):
@@ -441,7 +441,7 @@ def about_import(message: str) -> str:
 
 
 def about_attribute(message: str, code: str) -> str:
-    """Of a name that a value does not have."""
+    """Advice about an attribute that a value does not have."""
     quoted = message.split("'")
     name = quoted[-2] if len(quoted) > 2 else ""
     owner = quoted[1] if len(quoted) > 2 else ""
@@ -456,8 +456,8 @@ def about_attribute(message: str, code: str) -> str:
     return ATTRIBUTES.get(name, SPELLING)
 
 
-def about_what_is_missing(message: str, text: str) -> str:
-    """Of what MicroPython says that it cannot do."""
+def about_missing_features(message: str, text: str) -> str:
+    """Advice about what MicroPython has not implemented."""
     if "attributes not supported" in message:
         return "Here, `format` takes the value itself: write `'{}'.format(x[0])`, or an f-string."
     if "slices with step" in message or "::" in text.replace(" ", ""):
@@ -471,7 +471,7 @@ def about_what_is_missing(message: str, text: str) -> str:
 
 
 def about_name(message: str, text: str) -> str:
-    """Of a name that has no value."""
+    """Advice about a name that has no value."""
     if "referenced before assignment" in message:
         word = first_word(text)
         rest = text.strip()[len(word) :].lstrip()

@@ -1,4 +1,4 @@
-"""Built-in functions of a page's Python that MicroPython lacks, or that it computes differently."""
+"""Built-in functions that MicroPython lacks, or that it computes differently."""
 
 import math
 
@@ -8,12 +8,12 @@ try:
 except ImportError:
     pass  # in MicroPython
 
-plain_round, plain_zip = round, zip
-DEEPEST = 20  # lists within lists whose floats are looked for
+builtin_round, builtin_zip = round, zip
+DEEPEST = 20  # depth of nested lists whose floats are printed as Python prints them
 EXACT = 2**53  # from here on, a float has no digits after the point
 
 
-def sorted_stably(
+def sort_stably(
     values: "Iterable[Any]",
     *,
     key: "Callable[[Any], Any] | None" = None,
@@ -22,15 +22,15 @@ def sorted_stably(
     """As `sorted`: what compares equal stays in its order, which MicroPython does not promise."""
     pairs = [(value if key is None else key(value), value) for value in values]
     # Reversed twice, what is equal stays in its order, too.
-    pairs = merged(pairs[::-1])[::-1] if reverse else merged(pairs)
+    pairs = merge_sort(pairs[::-1])[::-1] if reverse else merge_sort(pairs)
     return [value for _, value in pairs]
 
 
-def merged(pairs: "list[tuple[Any, Any]]") -> "list[tuple[Any, Any]]":
+def merge_sort(pairs: "list[tuple[Any, Any]]") -> "list[tuple[Any, Any]]":
     """Sort by the first of each pair: sort both halves, then merge them."""
     if len(pairs) < 2:
         return pairs
-    left, right = merged(pairs[: len(pairs) // 2]), merged(pairs[len(pairs) // 2 :])
+    left, right = merge_sort(pairs[: len(pairs) // 2]), merge_sort(pairs[len(pairs) // 2 :])
     i, j, both = 0, 0, []
     while i < len(left) and j < len(right):
         if right[j][0] < left[i][0]:
@@ -42,13 +42,13 @@ def merged(pairs: "list[tuple[Any, Any]]") -> "list[tuple[Any, Any]]":
     return both + left[i:] + right[j:]
 
 
-def rounded(number: "Any", ndigits: "int | None" = None) -> "Any":
+def round_exactly(number: "Any", ndigits: "int | None" = None) -> "Any":
     """As `round`: by the exact value, where MicroPython multiplies, rounds and divides."""
     if ndigits is None:
-        return plain_round(number)
+        return builtin_round(number)
     if isinstance(number, int):
         step = 10 ** max(0, -ndigits)
-        return half_even(number, step) * step
+        return divide_half_even(number, step) * step
     if not math.isfinite(number):
         return number
     mantissa, exponent = math.frexp(number)
@@ -57,28 +57,28 @@ def rounded(number: "Any", ndigits: "int | None" = None) -> "Any":
     top, bottom = (top << shift, 1) if shift >= 0 else (top, 1 << -shift)
     ten = 10 ** abs(ndigits)
     if ndigits < 0:
-        return float(half_even(top, bottom * ten) * ten)
-    whole = half_even(top * ten, bottom)
+        return float(divide_half_even(top, bottom * ten) * ten)
+    whole = divide_half_even(top * ten, bottom)
     return number if abs(whole) >= EXACT else math.copysign(whole / ten, number)
 
 
-def half_even(top: int, bottom: int) -> int:
+def divide_half_even(top: int, bottom: int) -> int:
     """The whole number nearest to top / bottom; of two, the even one."""
     whole, rest = divmod(top, bottom)
     return whole + (2 * rest > bottom or (2 * rest == bottom and whole % 2 == 1))
 
 
-def zipped(*lists: "Iterable[Any]", strict: bool = False) -> "Any":
+def zip_lists(*lists: "Iterable[Any]", strict: bool = False) -> "Any":
     """As `zip`, which in MicroPython does not know `strict`."""
-    return strictly(lists) if strict else plain_zip(*lists)
+    return zip_strictly(lists) if strict else builtin_zip(*lists)
 
 
-def strictly(lists: "tuple[Iterable[Any], ...]") -> "Iterator[Any]":
+def zip_strictly(lists: "tuple[Iterable[Any], ...]") -> "Iterator[Any]":
     """As `zip` with strict=True."""
     iterators = [iter(each) for each in lists]
     while iterators:
-        row = [next(each, strictly) for each in iterators]
-        ended = [each is strictly for each in row]
+        row = [next(each, zip_strictly) for each in iterators]
+        ended = [each is zip_strictly for each in row]
         if all(ended):
             return
         if any(ended):
@@ -86,17 +86,17 @@ def strictly(lists: "tuple[Iterable[Any], ...]") -> "Iterator[Any]":
         yield tuple(row)
 
 
-def formatted(value: object, spec: str = "") -> str:
+def format_value(value: object, spec: str = "") -> str:
     """As `format`."""
     return ("{:" + spec + "}").format(value)
 
 
-def in_ascii(value: object) -> str:
+def ascii_of(value: object) -> str:
     """As `ascii`."""
-    return "".join(map(escaped, repr(value)))
+    return "".join(map(escape_letter, repr(value)))
 
 
-def escaped(letter: str) -> str:
+def escape_letter(letter: str) -> str:
     """A letter as `ascii` writes it."""
     code = ord(letter)
     if code < 128:
@@ -110,7 +110,7 @@ def printable(value: "Any", depth: int = 0) -> "Any":
     """A value that `print` writes as Python does: MicroPython writes 0.7616 as 0.7616000000000001.
 
     Args:
-        value: what is printed; floats are looked for in lists, tuples and dicts, too.
+        value: what is printed; floats in lists, tuples and dicts are found, too.
         depth: how many of these are around it.
     """
     kind = type(value)
@@ -132,19 +132,19 @@ def printable(value: "Any", depth: int = 0) -> "Any":
     return text
 
 
-def attributes(value: object) -> "dict[str, Any]":
+def attributes_of(value: object) -> "dict[str, Any]":
     """As `vars`, of an object or a class."""
     found: dict[str, Any] = value.__dict__
     return found
 
 
 ADDED = {
-    "sorted": sorted_stably,
-    "round": rounded,
-    "zip": zipped,
-    "format": formatted,
-    "vars": attributes,
-    "ascii": in_ascii,
+    "sorted": sort_stably,
+    "round": round_exactly,
+    "zip": zip_lists,
+    "format": format_value,
+    "vars": attributes_of,
+    "ascii": ascii_of,
     # MicroPython raises the class on the right where Python raises the one on the left.
     "RecursionError": RuntimeError,
     "ModuleNotFoundError": ImportError,

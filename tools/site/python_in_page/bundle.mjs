@@ -10,7 +10,7 @@ import { gzipSync } from "node:zlib";
 
 const HERE = dirname(fileURLToPath(import.meta.url));
 const PACKAGE = "@micropython/micropython-webassembly-pyscript";
-// Where MicroPython looks for modules, and what they are in the repository.
+// The paths at which MicroPython imports modules, and their files in the repository.
 const PYTHON = {
   "/lib/attnbook/practice/judge/judging.py": "../../../attnbook/practice/judge/judging.py",
   "/lib/attnbook/practice/judge/lists.py": "../../../attnbook/practice/judge/lists.py",
@@ -22,7 +22,7 @@ const PYTHON = {
 };
 
 /** One file with all that it imports, as a classic script. @param {string} name @param {object} [parts] */
-async function bundled(name, parts = {}) {
+async function bundleFile(name, parts = {}) {
   const { outputFiles } = await build({
     entryPoints: [join(HERE, name)],
     nodePaths: [join(HERE, "../../node_modules")],
@@ -44,9 +44,9 @@ const [, , folder] = process.argv;
 const program = await readFile(createRequire(import.meta.url).resolve(`${PACKAGE}/micropython.wasm`));
 const files = Object.entries(PYTHON).map(async ([path, file]) => [path, await readFile(join(HERE, file), "utf-8")]);
 const parts = {
-  worker: await bundled("worker.js"),
+  worker: await bundleFile("worker.js"),
   program: gzipSync(program, { level: 9 }).toString("base64"),
   files: Object.fromEntries(await Promise.all(files)),
 };
-await writeFile(join(folder, "editor.js"), await bundled("editor.js"));
-await writeFile(join(folder, "python.js"), await bundled("python.js", parts));
+await writeFile(join(folder, "editor.js"), await bundleFile("editor.js"));
+await writeFile(join(folder, "python.js"), await bundleFile("python.js", parts));

@@ -7,7 +7,7 @@ import { Decoration, EditorView, keymap, lineNumbers } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 
 // The classes of Pygments, which colour all code of the book in both themes.
-const COLOURS = HighlightStyle.define([
+const COLORS = HighlightStyle.define([
   { tag: [tags.keyword, tags.operatorKeyword], class: "k" },
   { tag: [tags.string, tags.special(tags.string)], class: "s1" },
   { tag: tags.number, class: "mi" },
@@ -46,12 +46,12 @@ function asTyped(text) {
 }
 
 /**
- * Put an editor into a place.
- * @param {HTMLElement} place
+ * Put an editor into an element.
+ * @param {HTMLElement} parent
  * @param {import("../../../attnbook/figures/shared/types").EditorOptions} options
  * @returns {import("../../../attnbook/figures/shared/types").Editor}
  */
-function open(place, { text, label, hint, onChange, onRun, onLeave }) {
+function open(parent, { text, label, hint, onChange, onRun, onLeave }) {
   /** A key that does it, and nothing else. @param {string} key @param {() => void} act */
   const bound = (key, act) => {
     const run = () => {
@@ -67,12 +67,12 @@ function open(place, { text, label, hint, onChange, onRun, onLeave }) {
   ];
   const view = new EditorView({
     doc: text,
-    parent: place,
+    parent,
     extensions: [
       lineNumbers(),
       history(),
       StreamLanguage.define(python),
-      syntaxHighlighting(COLOURS),
+      syntaxHighlighting(COLORS),
       indentUnit.of("    "),
       EditorState.tabSize.of(4),
       EditorView.lineWrapping,

@@ -1,4 +1,4 @@
-"""The module `math` of a page's Python: MicroPython's own, and what it lacks.
+"""The module `math` of a page's Python: MicroPython's own, and the functions that it lacks.
 
 MicroPython raises a ValueError where a result is too large for a float; here it is an
 OverflowError, as in Python. Every public name is exported, as `from math import *` expects.
@@ -77,15 +77,15 @@ def fsum(numbers: "Iterable[float]") -> float:
     parts: list[float] = []  # their sum is exact, and no two overlap
     for x in floats:
         now = x
-        kept = []
+        partials = []
         for part in parts:
             large, small = (now, part) if abs(now) >= abs(part) else (part, now)
             now = large + small
             rest = small - (now - large)
             if rest:
-                kept.append(rest)
-        kept.append(now)
-        parts = kept
+                partials.append(rest)
+        partials.append(now)
+        parts = partials
     return _rounded(parts)
 
 

@@ -1,6 +1,6 @@
-"""What MicroPython does for a page: it runs what the reader wrote, judges it, and calls it.
+"""The program that MicroPython runs for a page: it runs, judges and calls the reader's code.
 
-A question comes as JSON, and so does its answer. CPython runs this, too, for the tests.
+Questions and answers are JSON. The tests also run this program in CPython.
 """
 
 import builtins
@@ -17,24 +17,24 @@ except ImportError:
 
 IN_MICROPYTHON = hasattr(sys, "print_exception")
 if IN_MICROPYTHON:
-    # The files beside this one; mypy, as CPython, looks for them elsewhere.
+    # These files are next to this one; mypy and CPython search elsewhere.
     import mathematics as math  # type: ignore[import-not-found]
     from advice import advice  # type: ignore[import-not-found]
     from built_in import ADDED, printable  # type: ignore[import-not-found]
-else:  # what CPython says needs no advice, and it lacks nothing
+else:  # CPython's messages need no advice, and it lacks no function
     import math
 
     def printable(value: Any) -> Any:
-        """What `print` is given: CPython prints it well."""
+        """The value as it is: CPython prints it correctly."""
         return value
 
 
 FILE = "your code"
-# What ran last, and what it defined.
+# The code that ran last, and the names that it defined.
 last_code = ""
 last_parts: dict[str, str] = {}
 last_names: dict[str, Any] = {}
-printing = {"in a line": False}  # whether the last thing printed did not end its line
+printing = {"in a line": False}  # whether the last printed line is incomplete
 
 
 def answer(question: str) -> str:
@@ -42,50 +42,56 @@ def answer(question: str) -> str:
 
     {"parts"} is the code of functions, by their names, that the code may call.
     """
-    asked = json.loads(question)
+    request = json.loads(question)
     reply: dict[str, Any]
     try:
-        if "calls" in asked:
-            reply = {"given": called(asked)}
+        if "calls" in request:
+            reply = {"given": call_function(request)}
         else:
-            names = defined(asked["code"], asked.get("parts"))
-            reply = judged(asked["task"], names) if asked.get("task") else {}
+            names = run_code(request["code"], request.get("parts"))
+            reply = judge_task(request["task"], names) if request.get("task") else {}
     except BaseException as error:
-        reply = {"error": describe_error(error), "line": line_of(error), "advice": helpful(error)}
+        reply = {
+            "error": describe_error(error),
+            "line": line_of(error),
+            "advice": advice_about(error),
+        }
     end_line()
     return json.dumps(reply)
 
 
-def defined(code: str, parts: "dict[str, str] | None" = None) -> dict[str, Any]:
-    """Run the code, and give all names that it defines."""
+def run_code(code: str, parts: "dict[str, str] | None" = None) -> dict[str, Any]:
+    """Run the code, and return all names that it defines."""
     global last_code, last_parts, last_names
-    names: dict[str, Any] = {"__name__": "__main__", "input": nobody_types}
-    # What is printed while the judge looks for a bug's name would only confuse.
-    names["print"] = lambda *values, **how: None if names.get("hush") else printed(*values, **how)
+    names: dict[str, Any] = {"__name__": "__main__", "input": refuse_input}
+    # While the judge searches for a bug's name, nothing is printed.
+    names["print"] = lambda *values, **how: (
+        None if names.get("hush") else print_values(*values, **how)
+    )
     last_code, last_parts, last_names = code, parts or {}, names
     restore()
     try:
         for called, part in last_parts.items():
-            names[called] = part_named(called, part)
+            names[called] = load_part(called, part)
         exec(compile(code, FILE, "exec"), last_names)  # noqa: S102 - in the reader's own browser
     finally:
         restore()
     return last_names
 
 
-def part_named(called: str, code: str) -> Any:
-    """The function of a part, which sees no names but its own and prints nothing."""
+def load_part(called: str, code: str) -> Any:
+    """The function of a part, which has no access to other names and prints nothing."""
     names: dict[str, Any] = {"__name__": "a part", "print": print_nothing}
     exec(compile(code, "a part", "exec"), names)  # noqa: S102 - the reader's, or the book's
     return names[called]
 
 
 def print_nothing(*_: Any, **__: Any) -> None:
-    """In place of `print`, in a part."""
+    """Replaces `print` in a part."""
 
 
-def printed(*values: Any, **how: Any) -> None:
-    """Print, and know whether the line has an end: the page shows whole lines."""
+def print_values(*values: Any, **how: Any) -> None:
+    """Print, and store whether the line is complete: the page shows whole lines."""
     printing["in a line"] = how.get("file") is None  # an error may come within a line
     print(*map(printable, values), **how)
     if printing["in a line"]:
@@ -95,14 +101,14 @@ def printed(*values: Any, **how: Any) -> None:
 
 
 def end_line() -> None:
-    """End what was printed last, so that it is shown now and not with the next run."""
+    """End the line that was printed last, so that it is shown now and not with the next run."""
     if printing["in a line"]:
         printing["in a line"] = False
         print()
 
 
-def judged(task: dict[str, Any], names: dict[str, Any]) -> dict[str, Any]:
-    """What the judge says of the function that the task asks for."""
+def judge_task(task: dict[str, Any], names: dict[str, Any]) -> dict[str, Any]:
+    """The judge's verdict on the function that the task requires."""
     function = names.get(task["called"])
     if not callable(function):
         return {"error": f"There is no function `{task['called']}`: its first line must stay."}
@@ -112,21 +118,21 @@ def judged(task: dict[str, Any], names: dict[str, Any]) -> dict[str, Any]:
     reply: dict[str, Any] = {"verdict": paragraphs(task, found["held"], case, found["wrong"], bugs)}
     if found["error"]:
         reply["line"] = line_of(found["error"])
-        if helpful(found["error"]):
-            reply["verdict"].insert(2, helpful(found["error"]))
+        if advice_about(found["error"]):
+            reply["verdict"].insert(2, advice_about(found["error"]))
     return reply
 
 
-def called(asked: dict[str, Any]) -> list[Any]:
-    """What the function gives for each list of arguments; the code runs again if it is another."""
-    code, parts = asked["code"], asked.get("parts") or {}
+def call_function(request: dict[str, Any]) -> list[Any]:
+    """The function's results for each list of arguments; code that is new runs first."""
+    code, parts = request["code"], request.get("parts") or {}
     is_last = last_code == code and last_parts == parts
-    names = last_names if is_last else defined(code, parts)
-    return [as_plain(names[asked["called"]](*arguments)) for arguments in asked["calls"]]
+    names = last_names if is_last else run_code(code, parts)
+    return [as_plain(names[request["called"]](*arguments)) for arguments in request["calls"]]
 
 
-def helpful(error: BaseException) -> str:
-    """What to do about an error, if this page's Python says less than Python would."""
+def advice_about(error: BaseException) -> str:
+    """Advice about an error, where MicroPython's message explains less than Python's."""
     if not IN_MICROPYTHON:
         return ""
     return str(advice(error, message_of(error), last_code, line_of(error)))
@@ -145,13 +151,13 @@ def line_of(error: BaseException) -> "int | None":
     return int(lines[-1].split(", line ")[1].split(",")[0]) if lines else None
 
 
-def nobody_types(*_: str) -> None:
-    """In place of `input`."""
+def refuse_input(*_: str) -> None:
+    """Replaces `input`."""
     raise OSError("there is nobody to type: write what you would type into the code")
 
 
 def restore() -> None:
-    """Undo what code assigned to Python's own functions: `math.exp = …`, `builtins.len = …`."""
+    """Restore what code assigned to Python's own functions: `math.exp = …`, `builtins.len = …`."""
     for name, value in built_in.items():
         put(builtins, name, value)  # MicroPython does not list what was put there
     for name, value in mathematical.items():
@@ -160,7 +166,7 @@ def restore() -> None:
     sys.modules["math"] = math
 
 
-get, put = getattr, setattr  # which code may replace, too
+get, put = getattr, setattr  # which code may replace as well
 built_in = {name: getattr(builtins, name) for name in dir(builtins)}
 mathematical = {name: getattr(math, name) for name in dir(math)}
 if IN_MICROPYTHON:

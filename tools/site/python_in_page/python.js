@@ -46,15 +46,15 @@ class Python {
     return worker;
   }
 
-  /** Answer one question after another. @param {Question} question @param {(line: string) => void} onSaid @returns {Promise<Answered>} */
-  ask(question, onSaid = () => {}) {
-    const answer = this.#last.then(() => this.#one(question, onSaid));
+  /** Answer one question after another. @param {Question} question @param {(line: string) => void} onLine @returns {Promise<Answered>} */
+  ask(question, onLine = () => {}) {
+    const answer = this.#last.then(() => this.#one(question, onLine));
     this.#last = answer.catch(() => {});
     return answer;
   }
 
-  /** @param {Question} question @param {(line: string) => void} onSaid @returns {Promise<Answered>} */
-  async #one(question, onSaid) {
+  /** @param {Question} question @param {(line: string) => void} onLine @returns {Promise<Answered>} */
+  async #one(question, onLine) {
     const worker = await this.start();
     return new Promise((done) => {
       /** @param {Answered} answer */
@@ -70,7 +70,7 @@ class Python {
       };
       const clock = setTimeout(() => this.#end?.("limit"), LIMIT);
       worker.onmessage = ({ data }) => {
-        if (data.said !== undefined) onSaid(data.said);
+        if (data.line !== undefined) onLine(data.line);
         else if (data.answer !== undefined) finish(JSON.parse(data.answer));
         else this.#end?.("broken");
       };

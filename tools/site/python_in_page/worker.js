@@ -2,17 +2,17 @@
 import { loadMicroPython } from "@micropython/micropython-webassembly-pyscript/micropython.mjs";
 
 const HEAP = 16 * 1024 * 1024;
-const MOST_SAID = 5000; // characters of one answer: a loop that prints would fill the page
+const MOST_PRINTED = 5000; // characters of one answer: a loop that prints would fill the page
 
 /** @typedef {Awaited<ReturnType<typeof loadMicroPython>>} Python */
 
-let said = 0;
+let printed = 0; // characters
 
 /** @param {string} line */
-function say(line) {
-  if (said > MOST_SAID) return;
-  said += line.length + 1;
-  postMessage({ said: said > MOST_SAID ? "… and more" : line });
+function printLine(line) {
+  if (printed > MOST_PRINTED) return;
+  printed += line.length + 1;
+  postMessage({ line: printed > MOST_PRINTED ? "… and more" : line });
 }
 
 /**
@@ -24,7 +24,12 @@ async function start(program, files) {
   // fetch a Blob, and a site's policy may forbid to fetch anything.
   const type = { "Content-Type": "application/wasm" };
   globalThis.fetch = async () => new Response(program, { headers: type });
-  const python = await loadMicroPython({ url: "micropython.wasm", heapsize: HEAP, stdout: say, linebuffer: true });
+  const python = await loadMicroPython({
+    url: "micropython.wasm",
+    heapsize: HEAP,
+    stdout: printLine,
+    linebuffer: true,
+  });
   for (const [path, text] of Object.entries(files)) {
     python.FS.mkdirTree(path.slice(0, path.lastIndexOf("/")));
     python.FS.writeFile(path, text);
@@ -37,17 +42,17 @@ async function start(program, files) {
 let python;
 
 /** @param {string | undefined} question @returns {Promise<{ready: true} | {answer: string}>} */
-async function answered(question) {
+async function answerQuestion(question) {
   const { globals, runPython } = await /** @type {Promise<Python>} */ (python);
   if (question === undefined) return { ready: true };
-  said = 0;
+  printed = 0;
   globals.set("question", question);
-  runPython("told = answer(question)");
-  return { answer: globals.get("told") };
+  runPython("reply = answer(question)");
+  return { answer: globals.get("reply") };
 }
 
 addEventListener("message", ({ data }) => {
   python ??= start(data.program, data.files);
   // What fails here is MicroPython itself, out of memory for one.
-  answered(data.question).then(postMessage, (error) => postMessage({ failed: String(error) }));
+  answerQuestion(data.question).then(postMessage, (error) => postMessage({ failed: String(error) }));
 });

@@ -1,4 +1,4 @@
-// The keyboard's way through a page: what keeps the focus, where Tab stops, and the key "/".
+// The keyboard's way through a page: the focus, the stops of Tab, and the key "/".
 (() => {
   "use strict";
 
@@ -51,11 +51,11 @@
   Documentation.focusSearchBar = () => {
     /** @type {NodeListOf<HTMLInputElement>} */
     const fields = document.querySelectorAll("input[name=q]");
-    const shown = [...fields].find((field) => field.checkVisibility());
-    shown?.focus();
-    shown?.select();
+    const visible = [...fields].find((field) => field.checkVisibility());
+    visible?.focus();
+    visible?.select();
     /** @type {HTMLElement | null} */
     const button = document.querySelector(".search-button__button");
-    if (!shown) button?.click();
+    if (!visible) button?.click();
   };
 })();

@@ -26,11 +26,11 @@
       const { page, section, title } = JSON.parse(store.read("last/-/-") ?? "");
       /** @type {NodeListOf<HTMLAnchorElement>} */
       const links = document.querySelectorAll(".bd-links a.internal");
-      const known = [...links].find((link) => store.pageOf(link) === page);
-      if (!known) return null;
+      const chapterLink = [...links].find((link) => store.pageOf(link) === page);
+      if (!chapterLink) return null;
       const link = document.createElement("a");
-      link.href = section ? `${known.href}#${encodeURIComponent(section)}` : known.href;
-      const chapter = known.firstChild?.textContent?.trim() ?? "";
+      link.href = section ? `${chapterLink.href}#${encodeURIComponent(section)}` : chapterLink.href;
+      const chapter = chapterLink.firstChild?.textContent?.trim() ?? "";
       link.textContent = `Continue where you stopped: ${title ? `${chapter}, “${title}”` : chapter}`;
       return link;
     } catch {

@@ -2,21 +2,21 @@
 // The browser would scroll by so many pixels, before the figures have their heights.
 {
   const KEY = `place ${location.pathname}`;
-  const FRAMES = 30; // that a place is kept still after all figures have started
+  const FRAMES = 30; // for which a position is restored after all figures have started
   const ACTS = ["wheel", "touchmove", "pointerdown", "keydown"];
-  /** @typedef {{section: string, block: number, top: number, unfolded: boolean[]}} Place */
+  /** @typedef {{section: string, block: number, top: number, unfolded: boolean[]}} Position */
 
   const blocksOf = (/** @type {Element} */ section) =>
     [...section.children].filter((child) => child.tagName !== "SECTION");
   const folds = () => [...document.querySelectorAll("article details")].filter((fold) => !fold.closest("figure"));
 
-  /** Whether all figures have started, or say why not. */
+  /** Whether all figures have started, or explain why not. */
   const isSettled = () =>
     document.readyState === "complete" &&
     [...document.querySelectorAll("[data-attnbook-view]")].every((view) => view.querySelector("figure, [role=status]"));
 
-  /** The first block below the bar at the top of the window. @returns {Place | null} */
-  function findPlace() {
+  /** The first block below the bar at the top of the window. @returns {Position | null} */
+  function findPosition() {
     const bar = document.querySelector(".bd-header-article")?.getBoundingClientRect().bottom ?? 0;
     const unfolded = folds().map((fold) => fold.hasAttribute("open"));
     for (const section of document.querySelectorAll("article section[id]")) {
@@ -28,13 +28,13 @@
     return null;
   }
 
-  /** Show the place where the reader was. @param {Place} place */
+  /** Scroll to the position that the reader left. @param {Position} position */
   function restore({ section, block, top, unfolded }) {
     for (const [i, fold] of folds().entries()) if (unfolded[i]) fold.setAttribute("open", "");
     const parent = document.getElementById(section);
     const blocks = parent ? blocksOf(parent) : [];
     const element = blocks[Math.min(block, blocks.length - 1)];
-    if (element) hold(element, top);
+    if (element) holdStill(element, top);
   }
 
   /** Show what the page's address leads to, below the bar at the top of the window. */
@@ -42,14 +42,14 @@
     const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
     if (!target?.checkVisibility()) return; // answers.js opens the fold around it
     target.scrollIntoView({ behavior: "instant" });
-    hold(target, target.getBoundingClientRect().top);
+    holdStill(target, target.getBoundingClientRect().top);
   }
 
   /**
-   * Keep an element at its place while parts of the page change their heights, until the reader acts.
+   * Hold an element at its position while parts of the page change their heights, until the reader acts.
    * @param {Element} element @param {number} top
    */
-  function hold(element, top) {
+  function holdStill(element, top) {
     const ends = new AbortController();
     for (const act of ACTS)
       addEventListener(act, () => ends.abort(), { signal: ends.signal, passive: true, capture: true });
@@ -72,11 +72,11 @@
   }
 
   addEventListener("pagehide", () => {
-    sessionStorage.setItem(KEY, JSON.stringify(findPlace()));
+    sessionStorage.setItem(KEY, JSON.stringify(findPosition()));
   });
 
   const [visit] = /** @type {PerformanceNavigationTiming[]} */ (performance.getEntriesByType("navigation"));
-  /** @type {Place | null} */
+  /** @type {Position | null} */
   const left = JSON.parse(sessionStorage.getItem(KEY) ?? "null"); // where nothing is stored, as layout.html has it
   if (left && visit && visit.type !== "navigate") restore(left);
   else if (location.hash) showTarget();

@@ -21,10 +21,10 @@
       const isRead = name !== "" && store.isDone(itemOf(name));
       if (tick && !isRead) tick.remove();
       if (tick || !isRead) continue;
-      const made = document.createElement("span");
-      made.className = "attnbook-tick";
-      made.innerHTML = ' <span aria-hidden="true">✓</span><span class="visually-hidden">(read)</span>';
-      link.append(made);
+      const newTick = document.createElement("span");
+      newTick.className = "attnbook-tick";
+      newTick.innerHTML = ' <span aria-hidden="true">✓</span><span class="visually-hidden">(read)</span>';
+      link.append(newTick);
     }
   }
 

@@ -1,11 +1,11 @@
-// What is wider than its place scrolls; the keyboard must be able to do it. The theme does this for
-// all but formulas, later and one by one, and then finds nothing to change.
+// What is too wide scrolls, and the keyboard must reach it. The theme does this for all but formulas,
+// later and one by one, and then finds nothing to change.
 const SCROLLING = "pre, .cell_output > .output, .pst-scrollable-table-container";
 
-function letWhatScrollsTakeFocus() {
+function makeScrollingPartsFocusable() {
   /** @type {NodeListOf<HTMLElement>} */
   const parts = document.querySelectorAll(`.katex-display, ${SCROLLING}`);
-  // All are measured before one is changed: else the page would be laid out anew for each.
+  // All are measured before one is changed: else the browser would compute the layout again for each.
   const scroll = [...parts].map(
     (part) => part.scrollWidth > part.clientWidth || (part.matches(SCROLLING) && part.scrollHeight > part.clientHeight),
   );
@@ -14,11 +14,11 @@ function letWhatScrollsTakeFocus() {
   });
 }
 
-addEventListener("load", letWhatScrollsTakeFocus);
-addEventListener("resize", letWhatScrollsTakeFocus);
-addEventListener("toggle", letWhatScrollsTakeFocus, true);
+addEventListener("load", makeScrollingPartsFocusable);
+addEventListener("resize", makeScrollingPartsFocusable);
+addEventListener("toggle", makeScrollingPartsFocusable, true);
 
-// On paper: dark ink, and what a prediction hides open; other answers stay as the reader left them. Afterwards as it was.
+// On paper: the light theme with hidden answers open; other answers stay as they are. After printing, all is restored.
 {
   const page = document.documentElement.dataset;
   /** @type {string | undefined} */
@@ -41,20 +41,19 @@ addEventListener("toggle", letWhatScrollsTakeFocus, true);
   });
 }
 
-// Menus, search and copy buttons wait for the reader's hand: their scripts start in their order
-// once the page is there and the browser has nothing better to do. What a hand asked for before
-// they ran is done then.
+// The scripts of menus, search and copy buttons start late: in their order, once the page is there
+// and the browser is idle. A click on a button before that is repeated then.
 /** @type {HTMLElement | null | undefined} */
-let asked;
+let clickedEarly;
 
 /** @param {MouseEvent} event */
-function remember({ target, defaultPrevented }) {
-  if (target instanceof Element && !defaultPrevented) asked = target.closest("button.btn");
+function rememberClick({ target, defaultPrevented }) {
+  if (target instanceof Element && !defaultPrevented) clickedEarly = target.closest("button.btn");
 }
 
-function doWhatWasAsked() {
-  removeEventListener("click", remember);
-  asked?.click();
+function repeatClick() {
+  removeEventListener("click", rememberClick);
+  clickedEarly?.click();
 }
 
 function startLateScripts() {
@@ -65,10 +64,10 @@ function startLateScripts() {
     script.async = false;
     script.src = late.src;
     document.head.append(script);
-    if (late === scripts[scripts.length - 1]) script.addEventListener("load", doWhatWasAsked);
+    if (late === scripts[scripts.length - 1]) script.addEventListener("load", repeatClick);
   }
 }
 
-addEventListener("click", remember);
+addEventListener("click", rememberClick);
 if ("requestIdleCallback" in window) requestIdleCallback(startLateScripts, { timeout: 400 });
 else setTimeout(startLateScripts, 100);

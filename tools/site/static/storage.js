@@ -47,17 +47,17 @@
 
   /** Old entries that this page shows, because they could not be moved. @type {Set<string>} */
   const unmoved = new Set();
-  let hasComplained = false;
+  let isWarned = false;
 
-  /** Say once on a page, after the element where it happened, that nothing is stored. @param {Element} place */
-  const complain = (place) => {
-    if (hasComplained) return;
-    hasComplained = true;
+  /** Show once on a page, after an element, that nothing is stored. @param {Element} element */
+  const warnOnce = (element) => {
+    if (isWarned) return;
+    isWarned = true;
     const line = document.createElement("p");
     line.className = "attnbook-not-stored";
     line.setAttribute("role", "alert");
     line.textContent = NOT_STORED;
-    place.after(line);
+    element.after(line);
   };
 
   /** @param {string} item */
@@ -66,13 +66,13 @@
     return get(PREFIX + item) ?? (old && unmoved.has(old) ? get(old) : null);
   };
 
-  /** @param {string} item @param {string | null} text @param {Element?} place */
-  const write = (item, text, place = null) => {
+  /** @param {string} item @param {string | null} text @param {Element?} element */
+  const write = (item, text, element = null) => {
     const [before, old] = [read(item), oldKey(item)];
     const isStored = set(PREFIX + item, text);
     if (isStored && old && unmoved.delete(old)) set(old, null);
     if (isStored && before !== text) dispatchEvent(new Event("attnbook-stored"));
-    if (!isStored && place) complain(place);
+    if (!isStored && element) warnOnce(element);
     return isStored;
   };
 

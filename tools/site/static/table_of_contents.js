@@ -1,4 +1,4 @@
-// The contents of a page, beside it or in a drawer: the section that is read is marked.
+// The contents of a page, next to it or in a drawer: the section that is read is marked.
 (() => {
   "use strict";
 

@@ -1,5 +1,5 @@
-// What a term means, said beside it: on hover, on focus, and on a first tap, which a second one
-// follows to the glossary. In a browser without popovers a term stays the link that it is.
+// Shows what a term means next to it: on hover, on focus, and on a first tap; a second tap opens the
+// glossary. In a browser without popovers a term is only a link.
 (() => {
   "use strict";
 
@@ -7,7 +7,7 @@
 
   const TERM = "a[data-meaning]";
   const ARRIVING = 120; // ms: a pointer that only passes opens nothing
-  const LEAVING = 300; // ms: a pointer may go from the term to what is said
+  const LEAVING = 300; // ms: a pointer may go from the term to its meaning
   const EDGE = 8; // px, to the window's sides
   const GAP = 4; // px, to the term; site.css bridges it for the pointer
 
@@ -46,14 +46,14 @@
 
   function hide() {
     clearTimeout(timer);
-    if (!shown) return; // so too when the focus leaves what is being taken away
+    if (!shown) return; // also when the focus leaves a bubble that is being removed
     shown.removeAttribute("aria-describedby");
     shown = null;
     tapped = false;
     bubble.remove();
   }
 
-  // It stands right after its term, so that whoever reads or tabs on comes to it next.
+  // The bubble is right after its term in the document, so that reading and Tab come to it next.
   /** @param {HTMLAnchorElement} term @param {{ tap?: boolean, y?: number }} how */
   function show(term, { tap = false, y } = {}) {
     hide();
@@ -65,11 +65,11 @@
     term.after(bubble);
     term.setAttribute("aria-describedby", meaning.id);
     bubble.showPopover();
-    place(term, y);
+    position(term, y);
   }
 
   /** Above the line of the term that is pointed at, or below it. @param {Element} term @param {number} [y] */
-  function place(term, y = Number.NaN) {
+  function position(term, y = Number.NaN) {
     const lines = [...term.getClientRects()];
     const line = lines.find(({ top, bottom }) => top <= y && y <= bottom) ?? lines[0];
     bubble.style.left = bubble.style.top = "0";
@@ -80,8 +80,8 @@
     bubble.style.top = `${(above >= 0 ? above : line.bottom + GAP) - top}px`;
   }
 
-  /** Once the pointer is gone: what has the focus still says what it means. */
-  function rest() {
+  /** Once the pointer is gone, show the meaning of the term that has the focus, if one has. */
+  function showFocused() {
     /** @type {HTMLAnchorElement | null} */
     const focused = document.querySelector(`${TERM}:focus-visible`);
     if (shown && focused) show(focused);
@@ -97,7 +97,7 @@
 
   addEventListener("pointerout", (event) => {
     if (event.pointerType === "touch" || !(termOf(event) || isPart(event.target))) return;
-    if (shown) later(LEAVING, rest);
+    if (shown) later(LEAVING, showFocused);
     else clearTimeout(timer);
   });
 
@@ -131,6 +131,6 @@
   });
 
   addEventListener("resize", () => {
-    if (shown) place(shown);
+    if (shown) position(shown);
   });
 })();

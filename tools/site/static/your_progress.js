@@ -12,16 +12,16 @@
 
   /** @param {string} text @param {() => void} onClick */
   function button(text, onClick) {
-    const made = document.createElement("button");
-    made.type = "button";
-    made.textContent = text;
-    made.addEventListener("click", onClick);
-    return made;
+    const element = document.createElement("button");
+    element.type = "button";
+    element.textContent = text;
+    element.addEventListener("click", onClick);
+    return element;
   }
 
   /** @param {string} text */
-  const say = (text) => {
-    answer.textContent = text;
+  const showMessage = (text) => {
+    status.textContent = text;
   };
 
   function save() {
@@ -32,7 +32,7 @@
     link.download = "attention-progress.json";
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 60_000); // the browser may still ask where to save it
-    say("Your progress is saved to the file attention-progress.json.");
+    showMessage("Your progress is saved to the file attention-progress.json.");
   }
 
   /** The items of a file. @param {string} text @returns {[item: string, text: string][]} */
@@ -69,7 +69,7 @@
       if (store.write(item, text)) added += 1;
       else lost += 1;
     };
-    // Code first: if there is other code here, it takes the place of what “Bring back” shows.
+    // Code first: if there is other code here, it replaces what “Bring back” shows.
     const isCode = (/** @type {[string, string]} */ [item]) => Number(item.startsWith("code/"));
     for (const [item, text] of [...items].sort((a, b) => isCode(b) - isCode(a))) {
       const [kind, name] = item.split("/");
@@ -96,16 +96,16 @@
     const [file] = input.files ?? [];
     if (!file) return;
     try {
-      say(merge(itemsOf(await file.text())));
+      showMessage(merge(itemsOf(await file.text())));
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      say(`${error.message} Nothing was changed.`);
+      showMessage(`${error.message} Nothing was changed.`);
     }
     input.value = ""; // so that the same file can be chosen again
   }
 
-  const answer = document.createElement("p");
-  answer.setAttribute("role", "status");
+  const status = document.createElement("p");
+  status.setAttribute("role", "status");
   const input = document.createElement("input");
   input.type = "file";
   input.accept = ".json,application/json";
@@ -121,7 +121,7 @@
   const yes = button("Delete everything", () => {
     store.clear();
     question.close();
-    say("Everything that this book stored in your browser is deleted.");
+    showMessage("Everything that this book stored in your browser is deleted.");
   });
   question.append(
     text,
@@ -134,6 +134,6 @@
     label,
     button("Delete everything …", () => question.showModal()),
     question,
-    answer,
+    status,
   );
 })();
