@@ -155,6 +155,12 @@ def test_a_task_can_be_solved_with_the_keyboard_only(browser, over_http):
         expect(figure.locator(".cm-content")).to_be_focused()
 
 
+def test_cmd_enter_runs_the_code_before_the_editor_is_loaded(browser, over_http):
+    with tasks(browser, over_http) as (_, figure):
+        figure.locator("textarea").dispatch_event("keydown", {"key": "Enter", "metaKey": True})
+        expect(verdict(figure)).to_contain_text("✗ softmax-by-hand: not yet.")
+
+
 def test_a_task_can_be_solved_by_touch_on_a_phone(browser, over_http):
     with tasks(browser, over_http, NARROW, has_touch=True, is_mobile=True) as (tab, figure):
         figure.locator("textarea").tap()
@@ -238,7 +244,11 @@ def test_a_tab_that_missed_a_change_shows_it_when_it_comes_to_the_front(browser,
     with tasks(browser, over_http) as (tab, figure):
         write(figure, "# older\n")
         # As another tab does it; a tab's own storage sends it no event.
-        [key] = [key for key in tab.evaluate("Object.keys(localStorage)") if "/code/" in key]
+        [key] = [
+            key
+            for key in tab.evaluate("Object.keys(localStorage)")
+            if "/code/softmax-by-hand/" in key
+        ]
         tab.evaluate("key => localStorage.setItem(key, '# newer')", key)
         tab.evaluate("dispatchEvent(new Event('focus'))")
         expect(figure.locator(".cm-line").first).to_have_text("# newer")

@@ -218,6 +218,10 @@ def test_an_error_in_a_written_rule_is_shown_in_pythons_words(browser, address):
             assert shows_mask(figure, MaskRules(6, 6, causal="last"))
         write(figure, "k > 0")
         expect(figure.locator(".mask-empty")).to_contain_text("Query 0 sees nothing")
+        write(figure, "documents[k] == 0")  # is evaluated again when a boundary moves
+        expect(figure.locator(".readout")).to_have_text("21 of 36 pairs are visible (58 %).")
+        slider(figure, "document 1").press("Home")
+        expect(figure.locator(".readout")).to_have_text("1 of 36 pairs are visible (3 %).")
 
 
 @pytest.mark.few(1)

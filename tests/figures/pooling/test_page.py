@@ -235,6 +235,15 @@ def test_pointing_at_a_key_shows_its_numbers(show):
     assert centres == pytest.approx([box["x"] + position(3)["x"] - 2] * 4, abs=1)
 
 
+def test_the_keyboard_selects_keys_from_left_to_right(show):
+    _, figure, state, _ = show("noisy")
+    slider(figure, "key").press("End")
+    slider(figure, "key").press("Home")
+    text = figure.locator(".readout").inner_text()
+    first = min(key for key, _ in state["points"])
+    assert float(text.removeprefix("key ").partition(":")[0]) == pytest.approx(first, abs=0.01)
+
+
 VIEWS = ["most_keys", "far_from_zero", "few", "noisy", "two", "far_query", "tiny_width"]
 
 
