@@ -114,7 +114,7 @@ def lab(lab_server, request):
 
 
 @pytest.fixture(scope="session")
-def keep_picture(request) -> Callable[[Page | Locator, str], None]:
+def save_picture(request) -> Callable[[Page | Locator, str], None]:
     """A function that saves a picture under a name with `--pictures`."""
 
     def save(shown: Page | Locator, name: str) -> None:

@@ -17,8 +17,8 @@ from tests.figures.shared.page import (
     Together,
     harness,
     notebook,
-    opened_figure,
-    read_in_a_book,
+    open_figure,
+    open_in_book,
     together,
 )
 from tests.tools.site.live_pages import book
@@ -37,7 +37,7 @@ def alone(browser, serve, tmp_path_factory):
         page.write_text(harness(figures, scheme), "utf-8")
         url = f"{address}page.html" if way == "http" else page.as_uri()
         options = {"width": WIDE, "color_scheme": scheme, "reduced_motion": "reduce"} | options
-        with opened_figure(browser, url, **options) as (tab, record):
+        with open_figure(browser, url, **options) as (tab, record):
             tab.evaluate("ready")
             yield tab, tab.locator(f"figure[data-attnbook-figure={kind}]")
             assert record.complaints == []
@@ -119,7 +119,7 @@ def on_resizable_page(stage):
 
 
 @pytest.fixture
-def in_a_book(browser, serve, tmp_path):
+def open_book_with(browser, serve, tmp_path):
     """A function that opens a page of a small book with figures of one kind, and gives these."""
 
     @contextmanager
@@ -127,7 +127,7 @@ def in_a_book(browser, serve, tmp_path):
         built = book(tmp_path, two=notebook(*figures)).build()
         assert built.warnings == ""
         url = f"{serve(built.html)}two.html"
-        with read_in_a_book(browser, url, reduced_motion="reduce") as (tab, _, _):
+        with open_in_book(browser, url, reduced_motion="reduce") as (tab, _, _):
             yield tab.locator(f"figure[data-attnbook-figure={figures[0].kind}]")
 
     return go

@@ -25,7 +25,7 @@ from tools.site.live import HOST, data_of, in_script, module_of, name_of, placeh
 MOVES = 60
 
 # The chapters in which figures are used, by their first slider or their text field.
-PLACES = {
+CHAPTERS_BY_FIGURE = {
     "alignment": "bahdanau-attention",
     "attention": "masked-softmax",
     "cost": "what-attention-costs",
@@ -103,7 +103,7 @@ def response_row() -> Row:
     require_book()
     row: Row = {}
     with chromium() as browser, serve(SITE) as url:
-        for name, chapter in PLACES.items():
+        for name, chapter in CHAPTERS_BY_FIGURE.items():
             with open_new_page(browser) as (page, _):
                 page.goto(f"{url}chapters/{chapter}.html")
                 figure = page.locator(f"figure[data-attnbook-figure={name}]").first

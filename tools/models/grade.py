@@ -29,7 +29,7 @@ from attnbook.models.translator.model import Translator
 from tools.models.checkpoints import RECIPES, Recipe, right
 
 MAIN = "convolutional"
-ALIKE = (MAIN, "recurrent", "recurrent-without-attention")  # graded on the same dates
+SAME_DATES = (MAIN, "recurrent", "recurrent-without-attention")  # graded on the same dates
 JOINED = ("joined", "joined-without-attention")
 EXACT, PEAK = 0.99, 0.97  # the targets of the book's model
 LATER = 2000  # strings
@@ -123,7 +123,7 @@ def targets(dates: Sequence[WrittenDate], outputs: Sequence[Translation]) -> lis
     return [f"  {what}: {so}" for what, so in reached.items()]
 
 
-def drawn_later(recipe: Recipe) -> list[WrittenDate]:
+def make_later_dates(recipe: Recipe) -> list[WrittenDate]:
     """Make dates after those of the recipe, which were unseen when it was chosen."""
     return recipe._replace(test=recipe.test + LATER).dates().test[recipe.test :]
 
@@ -132,10 +132,10 @@ def main() -> int:
     """Print the grades; fail if the book's model misses its targets."""
     torch.set_num_threads(1)
     dates = RECIPES[MAIN].dates().test
-    models = {name: book_model(name) for name in ALIKE}
+    models = {name: book_model(name) for name in SAME_DATES}
     texts = [date.text for date in dates]
     outputs = {name: model.translate(texts) for name, model in models.items()}
-    later = drawn_later(RECIPES[MAIN])
+    later = make_later_dates(RECIPES[MAIN])
     verdict = [
         f"Targets on these {len(dates)} strings",
         *targets(dates, outputs[MAIN]),

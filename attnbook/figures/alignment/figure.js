@@ -2,7 +2,7 @@
 /** @import { Place, Shown } from "../shared/types" */
 /** @import { Translated } from "./types" */
 import { isRightToLeft } from "../shared/characters.js";
-import { make, ownKeys, put } from "../shared/elements.js";
+import { make, put, suppressShortcuts } from "../shared/elements.js";
 import { mountFigure, setterOf } from "../shared/mount.js";
 import { heatBand, outputBand, stepTable, textBand } from "./pieces.js";
 import { alignmentOf, optionName, sentence } from "./steps.js";
@@ -50,7 +50,7 @@ function drawAlignment(place) {
     text.build(shown, isRightToLeft(shown.text));
     heat.build(shown, weights);
     table.build(shown);
-    ownKeys(figure);
+    suppressShortcuts(figure);
   };
   const paint = (/** @type {Element} */ figure) => {
     const date = model.get("date");

@@ -4,7 +4,7 @@
 import { cellsByShade, columnsFor, visible } from "../shared/characters.js";
 import { slider } from "../shared/controls.js";
 import { make, put } from "../shared/elements.js";
-import { folded, tableRow, titledTable } from "../shared/tables.js";
+import { foldedTables, tableRow, titledTable } from "../shared/tables.js";
 import { goldBoxes, goldOf, peakOf, weightInside, wrongSteps } from "./steps.js";
 
 const [MOST_WIDE, MOST_NARROW] = [36, 20]; // columns in a row: on a page, on a phone
@@ -238,7 +238,7 @@ function heatPicture(shown, weights, width) {
 export function stepTable() {
   const caption = make("caption");
   const table = titledTable(caption, ["character", "score", "weight"], []);
-  const element = folded([table]);
+  const element = foldedTables([table]);
   /** @type {Translated} */
   let shown;
   /** @type {Row[]} */

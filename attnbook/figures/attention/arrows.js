@@ -2,7 +2,7 @@
 /** @import { Point } from "../shared/types" */
 /** @import { Arrow } from "./types" */
 import { make } from "../shared/elements.js";
-import { colour } from "../shared/key_axis.js";
+import { keyColor } from "../shared/key_axis.js";
 
 const MOST_LABELS = 8; // keys that get a name
 // Thickness of arrows; the distance, of 100, below which labels would overlap; px from a tip to its name.
@@ -62,7 +62,7 @@ function planeContents(all, reach, sizes) {
   /** @param {Point} vector @returns {Point} */
   const point = ([x, y]) => [(50 * x) / reach, (-50 * y) / reach];
   const drawn = all.map((arrow) => {
-    const paint = arrow.key < 0 ? "var(--ink)" : colour(arrow.key, all.length - 1);
+    const paint = arrow.key < 0 ? "var(--ink)" : keyColor(arrow.key, all.length - 1);
     return arrowShape(point(arrow.vector), arrow.rank, sizes.thick, paint, arrow.key < 0 ? "query-arrow" : "key-arrow");
   });
   const axes = make("svg:path", { d: "M-50 0H50M0 -50V50", class: "axes" });

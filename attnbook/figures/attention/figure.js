@@ -3,9 +3,9 @@
 /** @import { OwnRow, QueryRow, Traits } from "./types" */
 import { maskedSoftmax, pool, softmaxWhere } from "../shared/attention.js";
 import { decimals, short, slider, tuple } from "../shared/controls.js";
-import { make, ownName } from "../shared/elements.js";
+import { make, uniqueName } from "../shared/elements.js";
 import { MOST_NAMED } from "../shared/key_axis.js";
-import { canBring } from "../shared/lazy_scripts.js";
+import { canLoadScript } from "../shared/lazy_scripts.js";
 import { mountFigure, setterOf } from "../shared/mount.js";
 import { draggedTraits, dragPlane } from "./drag_handles.js";
 import { scoresOf } from "./formulas.js";
@@ -141,7 +141,7 @@ function exampleBlock(model, example, own) {
 
   /** @param {number} query */
   const chooseQuery = (query) => setterOf(model)({ query });
-  const rows = queryRows(queryLabels, ownName(), chooseQuery);
+  const rows = queryRows(queryLabels, uniqueName(), chooseQuery);
   const title = make("div", { class: "title" });
   const arrows = model.get("moves").what === "vectors" ? dragPlane(model, example) : null;
   const stages = stageBands(model, example, (key) => readout.point(key));
@@ -190,7 +190,7 @@ function temperatureControl(model) {
 /** Draw the figure into `el` and repaint it when the model changes; returns a clean-up. @param {Place<Traits>} place */
 function drawFigure(place) {
   const { model } = place;
-  const own = model.get("written").task && canBring("python") ? ownFunction(model, lengthOf, () => paint()) : null;
+  const own = model.get("written").task && canLoadScript("python") ? ownFunction(model, lengthOf, () => paint()) : null;
   const ownRow = own?.rowOf ?? (() => ({}));
   const blocks = model.get("scores").map((_, example) => exampleBlock(model, example, ownRow));
   const temperature = temperatureControl(model);

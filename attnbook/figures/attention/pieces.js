@@ -2,8 +2,8 @@
 /** @import { QueryRow } from "./types" */
 import { decimals, short } from "../shared/controls.js";
 import { make, put } from "../shared/elements.js";
-import { colour, hasRoom, MOST_NAMED, span, stack } from "../shared/key_axis.js";
-import { folded, tableRow, titledTable } from "../shared/tables.js";
+import { hasRoom, keyColor, MOST_NAMED, span, stack } from "../shared/key_axis.js";
+import { foldedTables, tableRow, titledTable } from "../shared/tables.js";
 
 const MOST_PARTS = 4; // components of an output that get a bar of their own
 
@@ -57,7 +57,7 @@ export function stripes(weights) {
 function keyColours(count) {
   const stops = Array.from(
     { length: count },
-    (_, i) => `${colour(i, count)} ${(100 * i) / count}% ${(100 * (i + 1)) / count}%`,
+    (_, i) => `${keyColor(i, count)} ${(100 * i) / count}% ${(100 * (i + 1)) / count}%`,
   );
   return `linear-gradient(to right,${stops})`;
 }
@@ -137,7 +137,7 @@ export function numberTable(labels, size, hidden) {
   const names = ["key", "score", "weight", ...parts];
   const rows = [...labels, "output"].map(() => tableRow(names.length - 1));
   const caption = make("caption");
-  const element = folded([titledTable(caption, names, rows)]);
+  const element = foldedTables([titledTable(caption, names, rows)]);
   /** @param {QueryRow} row @param {string} title */
   const paint = (row, title) => {
     put(caption, { text: title });

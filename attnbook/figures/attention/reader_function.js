@@ -1,5 +1,5 @@
 // The reader's own function in this figure: called at each change, and drawn in place of the layer's.
-/** @import { Answered, Model, ReaderFunction } from "../shared/types" */
+/** @import { RunResult, Model, ReaderFunction } from "../shared/types" */
 /** @import { OwnRow, Traits } from "./types" */
 import { make, withCode } from "../shared/elements.js";
 import { listenForFunction } from "../shared/reader_code.js";
@@ -156,7 +156,7 @@ export function ownFunction(model, lengthOf, paint) {
       paint();
       return;
     }
-    /** @type {Answered} */
+    /** @type {RunResult} */
     const answer = await written.call(callsOf(model, lengthOf)).catch((error) => ({ error: String(error) }));
     if (thisRun !== runs) return; // a later change has called it again
     rows = answer.given ? rowsOf(model, answer.given, lengthOf) : null;

@@ -2,7 +2,7 @@
 /** @import { Editor } from "../shared/types" */
 /** @import { Field } from "./types" */
 import { make } from "../shared/elements.js";
-import { bring } from "../shared/lazy_scripts.js";
+import { loadScript } from "../shared/lazy_scripts.js";
 
 /**
  * @param {{text: string, label: string, hint: string, onChange: (text: string) => void, onRun: () => void, onLeave: () => void}} options
@@ -30,7 +30,7 @@ export function codeField({ text, onRun, ...options }) {
     options.onChange(newText);
   };
   const open = async () => {
-    const { open: openEditor } = await bring("editor");
+    const { open: openEditor } = await loadScript("editor");
     const [isFocused, position] = [document.activeElement === plain, plain.selectionStart];
     element.replaceChildren();
     editor = openEditor(element, { ...options, text, onChange, onRun });

@@ -1,8 +1,8 @@
 // A code task: the reader writes Python in the page and runs it; the checker reports what is wrong.
-/** @import { Answered, Model, Place, Runner } from "../shared/types" */
+/** @import { RunResult, Model, Place, Runner } from "../shared/types" */
 /** @import { Field, Traits } from "./types" */
-import { make, ownName, put, withCode } from "../shared/elements.js";
-import { bring, canBring } from "../shared/lazy_scripts.js";
+import { make, put, uniqueName, withCode } from "../shared/elements.js";
+import { canLoadScript, loadScript } from "../shared/lazy_scripts.js";
 import { mountFigure } from "../shared/mount.js";
 import { itemOf, progress } from "../shared/progress.js";
 import { announceFunction } from "../shared/reader_code.js";
@@ -21,7 +21,7 @@ const LACKS = "python-on-the-page.html";
 
 const STARTED = "Started again. “Bring back” shows your code again.";
 
-/** The paragraphs that report a run. @param {Answered} answer */
+/** The paragraphs that report a run. @param {RunResult} answer */
 export function paragraphsOf(answer) {
   if (answer.stopped) return [STOPPED[answer.stopped]];
   if (answer.error) {
@@ -116,7 +116,7 @@ function lazyPython() {
   /** @type {Runner | null} */
   let python = null;
   const start = async () => {
-    const { Python } = await bring("python");
+    const { Python } = await loadScript("python");
     python ??= new Python();
     await python.start();
     return python;
@@ -127,7 +127,7 @@ function lazyPython() {
 /** The task with an editor: its elements, and a clean-up. @param {Place<Traits>} place */
 function interactiveTask({ model, el }) {
   const task = model.get("task");
-  const [item, code, hint] = [itemOf(el), `code/${task.name}/-`, ownName()]; // code outlives its statement
+  const [item, code, hint] = [itemOf(el), `code/${task.name}/-`, uniqueName()]; // code outlives its statement
   const python = lazyPython();
   const results = resultElements();
   const parts = partsList(model.get("parts"), paragraphsOf);
@@ -252,7 +252,7 @@ function failureMessage(error) {
 
 /** Draw the figure into `el`; returns a clean-up. @param {Place<Traits>} place */
 function drawCodeTask(place) {
-  const interactive = canBring("python") ? interactiveTask(place) : null;
+  const interactive = canLoadScript("python") ? interactiveTask(place) : null;
   mountFigure(place, { elements: interactive?.elements ?? staticElements(place.model) });
   return () => interactive?.close();
 }

@@ -1,5 +1,5 @@
 // The parts that a task's code may call: the reader's own from other chapters, else the book's.
-/** @import { Answered, Runner } from "../shared/types" */
+/** @import { RunResult, Runner } from "../shared/types" */
 /** @import { Part } from "./types" */
 import { make, withCode } from "../shared/elements.js";
 import { progress } from "../shared/progress.js";
@@ -16,7 +16,7 @@ const TEXTS = {
 /** The link to the chapter, where the book's version is used. @type {Record<string, string>} */
 const LINKS = { missing: "Write it", wrong: "Fix it" };
 
-/** The reason of a failure, in one sentence. @param {Answered} answer @param {string[]} paragraphs */
+/** The reason of a failure, in one sentence. @param {RunResult} answer @param {string[]} paragraphs */
 function reasonOf(answer, paragraphs) {
   return answer.verdict ? paragraphs[1].split(" It was called as ")[0] : paragraphs.join(" ");
 }
@@ -24,7 +24,7 @@ function reasonOf(answer, paragraphs) {
 /**
  * A list with a line for each part.
  * @param {Part[]} parts
- * @param {(answer: Answered) => string[]} paragraphsOf
+ * @param {(answer: RunResult) => string[]} paragraphsOf
  */
 export function partsList(parts, paragraphsOf) {
   /** The code that was judged last, and why it fails. @type {Map<Part, {code: string, reason: string}>} */

@@ -4,7 +4,7 @@
 
 import { ruler } from "../shared/axes.js";
 import { slider } from "../shared/controls.js";
-import { make, ownName, put } from "../shared/elements.js";
+import { make, put, uniqueName } from "../shared/elements.js";
 import { mountFigure, setterOf } from "../shared/mount.js";
 import { costsOf, STEPS, sentence, sizesOf, sweepOf, WAYS } from "./counts.js";
 import { LEFT, numberTables, PLOTS, plot, positionOf, settingOf } from "./pieces.js";
@@ -31,7 +31,7 @@ const SLIDERS = {
  * @param {(value: Choice) => void} onChoose
  */
 function choice(name, options, onChoose) {
-  const group = ownName();
+  const group = uniqueName();
   const inputs = Object.keys(options).map((value) => make("input", { type: "radio", name: group, value }));
   const labels = Object.values(options).map((text, i) => make("label", {}, inputs[i], make("span", { text })));
   inputs.forEach((input) => input.addEventListener("change", () => onChoose(/** @type {Choice} */ (input.value))));

@@ -4,7 +4,7 @@
 
 import { curve, dotAt, fromLeft, fromTop, graph, ruler, segment } from "../shared/axes.js";
 import { make, put } from "../shared/elements.js";
-import { folded, titledTable } from "../shared/tables.js";
+import { foldedTables, titledTable } from "../shared/tables.js";
 import {
   compare,
   formatBytes,
@@ -287,7 +287,7 @@ function measuredTable(model) {
 /** The numbers behind the picture. @param {Model<Traits>} model */
 export function numberTables(model) {
   const parts = /** @type {const} */ ([chosenTable(), sweepTable(), measuredTable(model)]);
-  const element = folded(parts.map((part) => part.element));
+  const element = foldedTables(parts.map((part) => part.element));
   /** @param {Cost[]} costs @param {Cost[][]} sweep */
   const paint = (costs, sweep) => {
     parts[0].paint(costs);

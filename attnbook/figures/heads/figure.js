@@ -4,7 +4,7 @@
 import { slider } from "../shared/controls.js";
 import { make, put } from "../shared/elements.js";
 import { setterOf } from "../shared/mount.js";
-import { drawTrained, memory } from "../shared/trained.js";
+import { drawTrained, newestData } from "../shared/trained.js";
 import { large, maps } from "./maps.js";
 import { follow, opened } from "./model.js";
 import { stages } from "./stages.js";
@@ -79,7 +79,7 @@ function parts(model, repaint) {
   const top = make("div", { class: "heads-top" }, typed.element, steps.element);
   const focus = make("div", { class: "heads-focus" }, one.element, three.element);
   const rest = make("div", {}, symbols.element, readout, all.element, focus, numbers.element);
-  const newest = memory(
+  const newest = newestData(
     () => [model.get("text"), model.get("step"), model.get("removed")],
     () => storedOf(model),
     (/** @type {Opened} */ engine) => seenBy(model, engine),

@@ -1,6 +1,6 @@
 // Where heads attend: a square for each, a row for each query, a column for each key.
 /** @import { HeadAt, Reading } from "./types" */
-import { make, ownName, put } from "../shared/elements.js";
+import { make, put, uniqueName } from "../shared/elements.js";
 import { LEAST, nameOf } from "./words.js";
 
 const SHADES = 16;
@@ -69,7 +69,7 @@ function small(headAt, group, onFocus, onRemove) {
  * @param {(headAt: HeadAt, gone: boolean) => void} onRemove
  */
 export function maps(sizes, onFocus, onRemove) {
-  const group = ownName();
+  const group = uniqueName();
   const all = sizes.flatMap((count, layer) =>
     Array.from({ length: count }, (_, head) => small([layer, head], group, onFocus, onRemove)),
   );

@@ -2,7 +2,7 @@
 /** @import { HeadAt, Reading } from "./types" */
 import { decimals } from "../shared/controls.js";
 import { make, put } from "../shared/elements.js";
-import { folded } from "../shared/tables.js";
+import { foldedTables } from "../shared/tables.js";
 import { nameOf } from "./words.js";
 
 /** A table of numbers with names of its rows and columns. */
@@ -41,7 +41,7 @@ function grid() {
 /** The tables of the head in focus. */
 export function tables() {
   const [weights, added] = [grid(), grid()];
-  const element = folded([weights.element, added.element], { name: "numbers of the head in focus" });
+  const element = foldedTables([weights.element, added.element], { name: "numbers of the head in focus" });
   /** @param {Reading} reading @param {number} query @param {HeadAt} focus */
   const paint = (reading, query, focus) => {
     const { text, characters, heads } = reading;

@@ -1,6 +1,6 @@
 // The text that the reader types, and below each symbol the guess for the next one.
 /** @import { Reading } from "./types" */
-import { make, ownKeys, ownName, put } from "../shared/elements.js";
+import { make, put, suppressShortcuts, uniqueName } from "../shared/elements.js";
 import { symbolsOf, verdictOn } from "./words.js";
 
 const [MOST_WIDE, MOST_NARROW] = [24, 12]; // columns in a row: on a page, on a phone
@@ -14,7 +14,7 @@ const inRow = (count, most) => Math.ceil(count / Math.ceil(count / most));
  * @param {(text: string) => void} onType
  */
 export function field(onType) {
-  const status = make("small", { id: ownName(), role: "status" });
+  const status = make("small", { id: uniqueName(), role: "status" });
   const quiet = { spellcheck: "false", autocapitalize: "off", autocomplete: "off", translate: "no" };
   const input = make("input", { type: "text", "aria-describedby": status.id, ...quiet });
   const name = make("span", { text: "symbols, from a to p" });
@@ -72,7 +72,7 @@ export function line(onChoose) {
     if (columns.length !== count) {
       columns = Array.from({ length: count }, (_, i) => columns[i] ?? column(i, onChoose));
       row.replaceChildren(...columns.map((each) => each.element));
-      ownKeys(row);
+      suppressShortcuts(row);
       put(row, { style: `--wide: ${inRow(count, MOST_WIDE)}; --narrow: ${inRow(count, MOST_NARROW)}` });
     }
     columns.forEach((each, i) => each.paint(reading, i === query, i >= trained));

@@ -1,5 +1,5 @@
 // Types of the heads figure; nothing here reaches a page.
-import type { PackedModel, Supplied } from "../shared/types";
+import type { PackedModel, TrainedTraits } from "../shared/types";
 
 /** A head, by its layer and its number there, both from 0. */
 export type HeadAt = [layer: number, head: number];
@@ -61,7 +61,7 @@ export interface Stored {
 }
 
 /** The traits of `HeadsFigure`. */
-export interface Traits extends Supplied<PackedModel> {
+export interface Traits extends TrainedTraits<PackedModel> {
   steps: number[];
   trained: number;
   text: string;

@@ -1,7 +1,7 @@
 // The parts of the mask figure: the drawn mask, its data table, the code to copy.
 /** @import { Library, Mask, OwnRule, Rules } from "./types" */
 import { make, put, withCode } from "../shared/elements.js";
-import { folded } from "../shared/tables.js";
+import { foldedTables } from "../shared/tables.js";
 import { LIBRARIES, snippet } from "./code.js";
 import { gapOf, visibleCounts } from "./rules.js";
 
@@ -69,7 +69,7 @@ export function maskTable() {
   const [head, body] = [make("thead"), make("tbody")];
   const caption = make("caption", { text: "True = visible; queries and keys by their positions" });
   const texts = { title: "Show the table", name: "the mask as a table" };
-  const element = folded([make("table", {}, caption, head, body)], texts);
+  const element = foldedTables([make("table", {}, caption, head, body)], texts);
   let sizes = "";
   /** @param {number} queries @param {number} keys */
   const build = (queries, keys) => {

@@ -1,8 +1,8 @@
 // The reader's own rule, which the page's Python or a notebook's kernel runs.
 /** @import { Model, Runner } from "../shared/types" */
 /** @import { RuleResult, OwnRule, Traits } from "./types" */
-import { make, ownName, put, withCode } from "../shared/elements.js";
-import { bring, canBring } from "../shared/lazy_scripts.js";
+import { make, put, uniqueName, withCode } from "../shared/elements.js";
+import { canLoadScript, loadScript } from "../shared/lazy_scripts.js";
 import { compareWithGoal, nameOf } from "./common_mistakes.js";
 import { isVectorized, programOf, tableFrom } from "./rule_parser.js";
 import { describeCounts, partsOf, rulesOf, tableOf } from "./rules.js";
@@ -35,7 +35,7 @@ function evaluation(model) {
   let python = null;
   let newest = 0;
   const start = async () => {
-    const { Python } = await bring("python");
+    const { Python } = await loadScript("python");
     python ??= new Python();
     await python.start();
     return python;
@@ -75,8 +75,8 @@ function fieldFor(hint) {
 /** The field for the reader's rule and its message. @param {Model<Traits>} model */
 export function ownRule(model) {
   // In a notebook its kernel answers.
-  const python = canBring("python") ? evaluation(model) : null;
-  const hint = ownName();
+  const python = canLoadScript("python") ? evaluation(model) : null;
+  const hint = uniqueName();
   const field = fieldFor(hint);
   const message = make("p", { role: "status" });
   const onlyRule = model.get("groups").every((group) => group === "predicate" || group === "code");

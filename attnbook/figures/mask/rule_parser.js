@@ -1,5 +1,5 @@
 // The reader's own rule: an expression in q and k. If tensors can run it, they run it as written.
-/** @import { Answered } from "../shared/types" */
+/** @import { RunResult } from "../shared/types" */
 /** @import { RuleResult, Rules } from "./types" */
 
 const TOKEN = /\s*(?:(\d{1,6})(?![\w.])|([qk])(?!\w)|(\/\/|<=|>=|==|!=|[-+*%()<>&|~]))/y;
@@ -122,7 +122,7 @@ function describeValue(value) {
  * The table of Python's answer, or an error. A `~` turns True into -2: its last bit is the truth value.
  * @param {string} text
  * @param {Rules} rules
- * @param {Answered} answer
+ * @param {RunResult} answer
  * @returns {RuleResult}
  */
 export function tableFrom(text, { num_queries, num_keys }, answer) {

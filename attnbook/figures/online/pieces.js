@@ -3,8 +3,8 @@
 /** @import { Carried, Sum } from "./types" */
 import { slider } from "../shared/controls.js";
 import { make, put } from "../shared/elements.js";
-import { bars, colour, span, stack } from "../shared/key_axis.js";
-import { folded, tableRow, titledTable } from "../shared/tables.js";
+import { bars, keyColor, span, stack } from "../shared/key_axis.js";
+import { foldedTables, tableRow, titledTable } from "../shared/tables.js";
 import { describeError, formatFactor, formatNumber, formatVector } from "./words.js";
 
 const MOST_NUMBERED = 8; // slots of an axis whose numbers fit on a phone
@@ -136,7 +136,7 @@ export function outputRows(values, block, slots) {
     const spread = high - low || 1;
     const at = (/** @type {number} */ x) => (high > low ? (100 * (x - low)) / spread : 50);
     const dots = all.map((x, i) =>
-      make("span", { class: "dot", style: `left: ${at(x)}%; background: ${colour(i, slots)}` }),
+      make("span", { class: "dot", style: `left: ${at(x)}%; background: ${keyColor(i, slots)}` }),
     );
     const [plain, output] = ["plain", "output"].map((kind) => make("span", { class: `pin ${kind}-pin` }));
     const picture = make("div", { class: "picture", "aria-hidden": true }, plain, ...dots, output);
@@ -206,7 +206,7 @@ export function numberTables(scores, values, steps) {
     "each key, and its part of the sum of powers",
     "after each block; plain: a plain softmax of the keys so far",
   ].map((text) => make("caption", { text }));
-  const element = folded([
+  const element = foldedTables([
     titledTable(ofKeys, ["key", "score", ...each("value"), "part"], keyRows),
     titledTable(ofSteps, ["block", ...columns], stepRows),
   ]);

@@ -5,7 +5,7 @@ import { entropy, gaussianScores, maskedSoftmax, pool } from "../shared/attentio
 import { fromLeft, ruler, ticks } from "../shared/axes.js";
 import { decimals, short, slider } from "../shared/controls.js";
 import { make, put } from "../shared/elements.js";
-import { colour } from "../shared/key_axis.js";
+import { keyColor } from "../shared/key_axis.js";
 import { mountFigure, setterOf } from "../shared/mount.js";
 import { formatExact, keyTicks, numbersOf, scorePicture, valuePicture, weightPicture } from "./pieces.js";
 
@@ -105,7 +105,7 @@ function layoutOf(model) {
   /** @type {string[]} */
   const colors = [];
   order.forEach((i, rank) => {
-    colors[i] = colour(rank, keys.length);
+    colors[i] = keyColor(rank, keys.length);
   });
   const [low, high, step] = model.get("axis");
   const names = [model.get("key_name"), model.get("value_name")];

@@ -12,7 +12,7 @@ import traitlets
 from torch import Tensor
 
 from attnbook.checks import check_pair, check_tensor, check_values, check_width
-from attnbook.figures.shared.axes import axis_of, places_on, spread_of, widths_for
+from attnbook.figures.shared.axes import axis_of, positions_on, spread_of, widths_for
 from attnbook.figures.shared.base import (
     Figure,
     check_count,
@@ -219,7 +219,7 @@ def _format_width(width: float) -> str:
 def _middle(positions: list[float], axis: list[float]) -> float:
     """Find the position on the axis that is nearest to the middle of the keys."""
     middle = min(positions) / 2 + max(positions) / 2
-    return min(places_on(axis), key=lambda position: abs(position - middle))
+    return min(positions_on(axis), key=lambda position: abs(position - middle))
 
 
 def _sample_truth(
@@ -227,7 +227,7 @@ def _sample_truth(
 ) -> list[list[float]]:
     """Compute the true curve between the first and the last key; it may be undefined elsewhere."""
     low, high = (end.item() for end in keys.detach().double().aminmax())
-    positions = [low, *(x for x in places_on(axis) if low < x < high), high]
+    positions = [low, *(x for x in positions_on(axis) if low < x < high), high]
     grid = torch.tensor(positions, dtype=keys.dtype, device=keys.device).reshape(1, -1, 1)
     with torch.no_grad():
         curve = truth(grid)

@@ -4,7 +4,7 @@
 import { curve, dotAt, fromTop, graph, ruler, segment, ticks } from "../shared/axes.js";
 import { short } from "../shared/controls.js";
 import { make, put } from "../shared/elements.js";
-import { folded, tableRow, titledTable } from "../shared/tables.js";
+import { foldedTables, tableRow, titledTable } from "../shared/tables.js";
 
 const FLOOR = -4.5; // the score three widths away, where little weight is left
 const PARABOLA = Array.from({ length: 49 }, (_, i) => i / 24 - 1);
@@ -128,7 +128,7 @@ export function numbersOf({ points, names }) {
   const heads = ["point", ...names, "score", "weight"];
   const rows = [...points, "output"].map(() => tableRow(heads.length - 1));
   const caption = make("caption");
-  const element = folded([titledTable(caption, heads, rows)]);
+  const element = foldedTables([titledTable(caption, heads, rows)]);
   /** @param {Answer} row */
   const paint = ({ query, width, scores, weights, output }) => {
     put(caption, { text: `width ${short(width)}; last row: the query and its output` });

@@ -5,7 +5,7 @@ import { curve, dotAt, fromLeft, fromTop, graph, ruler, segment, ticks } from ".
 import { decimals, slider } from "../shared/controls.js";
 import { make, put } from "../shared/elements.js";
 import { span } from "../shared/key_axis.js";
-import { folded, tableRow, titledTable } from "../shared/tables.js";
+import { foldedTables, tableRow, titledTable } from "../shared/tables.js";
 import { distancesOf, sweep } from "./rotation.js";
 
 const FACE = 44; // of 50: the length of the longest hand
@@ -143,7 +143,7 @@ export function numberTables(fixed, names) {
   const [caption, far] = [make("caption"), make("caption")];
   const rows = Array.from({ length: fixed.size + 1 }, () => tableRow(3));
   const distances = distancesOf(fixed.reach).map(() => tableRow(1));
-  const element = folded([
+  const element = foldedTables([
     titledTable(caption, ["number", ...names, "product"], rows),
     titledTable(far, ["distance", "dot product"], distances),
   ]);

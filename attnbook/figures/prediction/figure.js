@@ -2,7 +2,7 @@
 /** @import { Model, Place } from "../shared/types" */
 /** @import { Answer, AnswerControls, Judgement, Traits } from "./types" */
 
-import { make, ownName, put, withCode } from "../shared/elements.js";
+import { make, put, uniqueName, withCode } from "../shared/elements.js";
 import { mountFigure, setterOf } from "../shared/mount.js";
 import { itemOf, progress } from "../shared/progress.js";
 
@@ -185,7 +185,7 @@ function drawPrediction(place) {
   const item = itemOf(el);
   restore(model, item);
   const controls = model.get("options").length ? choiceButtons(model) : numberFields(model);
-  const name = ownName();
+  const name = uniqueName();
   const question = make("p", { id: name, class: "ask" }, ...withCode(model.get("ask")));
   const readout = make("p", { class: "readout", role: "status", tabindex: -1 });
   const show = make("button", { type: "button", class: "show", text: "Show me" });

@@ -5,7 +5,7 @@ import { curve, dotAt, fromLeft, fromTop, graph, ruler, segment } from "../share
 import { decimals, slider } from "../shared/controls.js";
 import { make, put } from "../shared/elements.js";
 import { mountFigure, setterOf } from "../shared/mount.js";
-import { folded, tableRow, titledTable } from "../shared/tables.js";
+import { foldedTables, tableRow, titledTable } from "../shared/tables.js";
 import { FEW, half, halvesOf, MEASURES, SIDES, scaleOf } from "./panels.js";
 
 /**
@@ -88,7 +88,7 @@ function numberTables(labels, halves, sizes) {
   );
   const now = titledTable(caption, ["key", ...columns("score", "weight")], keyRows, measureRows);
   const sweep = titledTable(make("caption", { text: "at each d" }), ["d", ...columns("largest weight")], sizeRows);
-  const element = folded([now, sweep]);
+  const element = foldedTables([now, sweep]);
   /** @param {Half[]} both @param {number} query @param {number} d */
   const paint = (both, query, d) => {
     put(caption, { text: `query ${query} at d = ${d}; below, averages over all queries` });

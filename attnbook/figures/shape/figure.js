@@ -2,9 +2,9 @@
 /** @import { Model, Place } from "../shared/types" */
 /** @import { Numeric, Kind, Measure, Section, Step, Traits } from "./types" */
 import { slider } from "../shared/controls.js";
-import { make, ownKeys, put } from "../shared/elements.js";
+import { make, put, suppressShortcuts } from "../shared/elements.js";
 import { mountFigure, setterOf } from "../shared/mount.js";
-import { folded, headOf } from "../shared/tables.js";
+import { foldedTables, tableHead } from "../shared/tables.js";
 import { axisPosition, formatNumber, indexOf, sized } from "./layout.js";
 import { describeMeeting, productOf } from "./matrix_product.js";
 import { drawing, indexedName, legend, measureOf } from "./pieces.js";
@@ -119,7 +119,7 @@ function tensorsOf(model, onReadout) {
     below.replaceChildren(legend(step, numbersOf(step)), ...(product ? [product.element] : []));
     product?.point(0);
     if (product) parts[0].point([0]);
-    ownKeys(element);
+    suppressShortcuts(element);
     onReadout(
       `Point at a cell${product ? ": which row and column meet in it?" : parts.length > 1 ? ": where was its number, and where is it now?" : " for its number."}`,
     );
@@ -194,10 +194,10 @@ function stepTable(steps, sections) {
   const table = make(
     "table",
     { class: "step-table" },
-    headOf(["step", "in", "line", "tensor", "shape"]),
+    tableHead(["step", "in", "line", "tensor", "shape"]),
     make("tbody", {}, ...rows),
   );
-  const element = folded([table], { title: "Show steps", name: "steps" });
+  const element = foldedTables([table], { title: "Show steps", name: "steps" });
   element.classList.add("steps");
   /** @param {number} index */
   const paint = (index) => {
@@ -209,13 +209,13 @@ function stepTable(steps, sections) {
 }
 
 /**
- * The numbers of the step in focus, one row along the last axis each. Made when it is opened.
+ * The numbers of the step in focus, one row along the last axis each. ElementByTag when it is opened.
  * @param {Model<Traits>} model
  */
 function numberTable(model) {
   const caption = make("caption");
   const table = make("table", { class: "number-table" }, caption);
-  const element = folded([table]);
+  const element = foldedTables([table]);
   element.classList.add("tensor-numbers");
   /** @type {Step | null} */
   let shown = null;
@@ -235,7 +235,7 @@ function numberTable(model) {
     put(caption, { text: `${step.name} ${sized(step)}` });
     table.replaceChildren(
       caption,
-      headOf(["", ...Array.from({ length: width }, (_, i) => i)]),
+      tableHead(["", ...Array.from({ length: width }, (_, i) => i)]),
       make("tbody", {}, ...rows),
     );
   };

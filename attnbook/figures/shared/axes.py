@@ -29,7 +29,7 @@ def axis_of(numbers: list[float], spread: float) -> list[float]:
     return [clean(first * step), clean(last * step), step]
 
 
-def places_on(axis: list[float]) -> list[float]:
+def positions_on(axis: list[float]) -> list[float]:
     """Each position that a slider below the axis can have."""
     low, high, step = axis
     first = round(low / step)

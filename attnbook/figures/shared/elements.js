@@ -1,5 +1,5 @@
 // The elements that figures are made of, and what is set on them.
-/** @import { Attributes, Made } from "./types" */
+/** @import { Attributes, ElementByTag } from "./types" */
 
 /**
  * Make an element with attributes and children.
@@ -7,7 +7,7 @@
  * @param {Name} name a tag, or "svg:tag"
  * @param {Attributes} attributes `text` sets the text; null leaves one out
  * @param {...Node} children
- * @returns {Made<Name>}
+ * @returns {ElementByTag<Name>}
  */
 export function make(name, attributes = {}, ...children) {
   const [tag, space] = name.startsWith("svg:") ? [name.slice(4), "svg"] : [name, "html"];
@@ -18,7 +18,7 @@ export function make(name, attributes = {}, ...children) {
     else if (value !== null) element.setAttribute(key, String(value));
   }
   element.append(...children);
-  return /** @type {Made<Name>} */ (element);
+  return /** @type {ElementByTag<Name>} */ (element);
 }
 
 /** Texts with `code` in them, as nodes. @param {string} text */
@@ -27,7 +27,7 @@ export function withCode(text) {
 }
 
 /** Stop JupyterLab from handling the keys that a figure's controls use. @param {Element} root */
-export function ownKeys(root) {
+export function suppressShortcuts(root) {
   // On each element that can have the focus: JupyterLab ignores the attribute on an element around it.
   for (const control of root.querySelectorAll("a, button, input, select, summary, [tabindex]")) {
     control.setAttribute("data-lm-suppress-shortcuts", "true");
@@ -35,7 +35,7 @@ export function ownKeys(root) {
 }
 
 /** A unique name, such as for a group of radio buttons. It is random: a notebook loads this file once for each figure, so a counter would repeat. */
-export function ownName() {
+export function uniqueName() {
   return `attnbook-${Math.random().toString(36).slice(2)}`;
 }
 

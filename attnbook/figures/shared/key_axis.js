@@ -15,7 +15,7 @@ export function span(numbers) {
 }
 
 /** A key's colour: its own, or its position on one scale. @param {number} index @param {number} count */
-export function colour(index, count) {
+export function keyColor(index, count) {
   if (count <= MOST_COLOURS) return `var(--key-${index})`;
   const share = Math.round((100 * index) / (count - 1));
   return `color-mix(in oklab, var(--key-last) ${share}%, var(--key-first))`;
@@ -37,7 +37,7 @@ export function shortName(label, count) {
  * @param {number} count
  */
 function box(index, count) {
-  return make(count > MOST_NAMED ? "svg:polygon" : "svg:rect", { fill: colour(index, count) });
+  return make(count > MOST_NAMED ? "svg:polygon" : "svg:rect", { fill: keyColor(index, count) });
 }
 
 /** Set the position and size of a box, to a ten-thousandth of the picture. @param {Element} part @param {...number} numbers */
@@ -144,7 +144,7 @@ export function keyButtons(labels, onPoint) {
       "aria-label": label,
       title: label,
       tabindex: i === 0 ? 0 : -1,
-      style: `--paint: ${colour(i, labels.length)}`,
+      style: `--paint: ${keyColor(i, labels.length)}`,
     }),
   );
   walkAlong(buttons, onPoint);

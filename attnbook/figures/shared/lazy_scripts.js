@@ -3,7 +3,7 @@
 /** @typedef {NonNullable<Window["attnbookLate"]>} Late */
 
 /** Whether this page can load the script: a notebook cannot. @param {keyof Late} name */
-export function canBring(name) {
+export function canLoadScript(name) {
   return document.querySelector(`script[data-attnbook-late="${name}"]`) !== null;
 }
 
@@ -26,7 +26,7 @@ function load(name) {
 }
 
 /** Load the script, and return what it exports. @template {keyof Late} Name @param {Name} name @returns {Promise<NonNullable<Late[Name]>>} */
-export async function bring(name) {
+export async function loadScript(name) {
   const request = requests.get(name) ?? load(name);
   requests.set(name, request);
   await request;

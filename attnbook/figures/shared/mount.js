@@ -1,6 +1,6 @@
 // Mounting a figure: its element, its repaints, its clean-up.
 /** @import { Model, Place, Shown } from "./types" */
-import { make, ownKeys, withCode } from "./elements.js";
+import { make, suppressShortcuts, withCode } from "./elements.js";
 
 /**
  * Make the figure's element, and paint it now and whenever one of its traits changes.
@@ -29,7 +29,7 @@ export function mountFigure({ model, el }, { elements, traits = [], paint = () =
   events.forEach((event) => model.on(event, repaint));
   el.replaceChildren(figure);
   paint(figure);
-  ownKeys(figure);
+  suppressShortcuts(figure);
   return { figure, close: () => events.forEach((event) => model.off(event, repaint)) };
 }
 

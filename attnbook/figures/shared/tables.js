@@ -28,7 +28,7 @@ export function tableRow(count) {
 }
 
 /** The names of columns; one without a name gets no heading. @param {(number | string)[]} names */
-export function headOf(names) {
+export function tableHead(names) {
   const cells = names.map((text) => (text === "" ? make("td") : make("th", { scope: "col", text })));
   return make("thead", {}, make("tr", {}, ...cells));
 }
@@ -41,7 +41,7 @@ export function headOf(names) {
  */
 export function titledTable(caption, names, ...groups) {
   const bodies = groups.map((rows) => make("tbody", {}, ...rows.map((row) => row.element)));
-  return make("table", {}, caption, headOf(names), ...bodies);
+  return make("table", {}, caption, tableHead(names), ...bodies);
 }
 
 /**
@@ -49,7 +49,7 @@ export function titledTable(caption, names, ...groups) {
  * @param {Element[]} tables
  * @param {{title?: string, name?: string}} texts of the summary, and the group's name
  */
-export function folded(tables, { title = "Show numbers", name = "numbers" } = {}) {
+export function foldedTables(tables, { title = "Show numbers", name = "numbers" } = {}) {
   const group = make("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": name }, ...tables);
   return make("details", {}, make("summary", { text: title }), group);
 }

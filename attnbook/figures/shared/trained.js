@@ -1,6 +1,6 @@
 // A figure with a trained model: loads the model from a script or a kernel, and paints the figure.
-/** @import { Model, Place, Supplied } from "./types" */
-import { bring, canBring } from "./lazy_scripts.js";
+/** @import { Model, Place, TrainedTraits } from "./types" */
+import { canLoadScript, loadScript } from "./lazy_scripts.js";
 import { batchPaints, mountFigure } from "./mount.js";
 
 const NEAR = "300px"; // from the view
@@ -8,7 +8,7 @@ const NEAR = "300px"; // from the view
 /**
  * Request the model at the first touch of the figure, or when the figure comes near the view.
  * @template Packed, Engine
- * @param {Model<Supplied<Packed>>} model
+ * @param {Model<TrainedTraits<Packed>>} model
  * @param {Element} figure
  * @param {{open: (packed: Packed) => Engine, onLoad: (engine: Engine) => void, onFail: (why: string) => void}} options
  */
@@ -32,7 +32,7 @@ function requestModel(model, figure, { open, onLoad, onFail }) {
     if (isLoaded || isRequested) return;
     isRequested = true;
     try {
-      if (canBring(name)) unpack(await bring(name));
+      if (canLoadScript(name)) unpack(await loadScript(name));
       else if (!model.get("wanted")) {
         model.set("wanted", true);
         model.save_changes();
@@ -69,7 +69,7 @@ function requestModel(model, figure, { open, onLoad, onFail }) {
  * @param {() => Data | null} stored what Python stored, if it is for the inputs of now
  * @param {(engine: Engine) => Data} compute what the model computes from the inputs
  */
-export function memory(inputs, stored, compute) {
+export function newestData(inputs, stored, compute) {
   let [last, data] = ["", /** @type {Data} */ (stored())];
   /** @param {Engine | null} engine */
   return (engine) => {
@@ -85,7 +85,7 @@ export function memory(inputs, stored, compute) {
  * Draw a figure into `el` and repaint it when its model changes; returns a clean-up.
  * `paint` receives the engine once it is loaded, and the reason if it cannot be loaded.
  * @template Packed, Engine
- * @template {Supplied<Packed>} Traits
+ * @template {TrainedTraits<Packed>} Traits
  * @param {Place<Traits>} place
  * @param {{
  *   traits: string[],
@@ -101,7 +101,7 @@ export function drawTrained(place, { traits, open, parts }) {
   let [engine, why] = [null, ""];
   const { now, soon, stop } = batchPaints(() => paint(engine, why)); // several traits may be set at once
   const { figure, close } = mountFigure(place, { elements, traits, paint: now, onChange: soon });
-  const source = requestModel(/** @type {Model<Supplied<Packed>>} */ (/** @type {unknown} */ (model)), figure, {
+  const source = requestModel(/** @type {Model<TrainedTraits<Packed>>} */ (/** @type {unknown} */ (model)), figure, {
     open,
     onLoad(loaded) {
       [engine, why] = [loaded, ""];

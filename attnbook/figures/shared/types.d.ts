@@ -23,7 +23,7 @@ export interface Place<Traits> {
 }
 
 /** An element by its tag, or by "svg:tag". */
-export type Made<Name extends string> = Name extends `svg:${infer Tag extends keyof SVGElementTagNameMap}`
+export type ElementByTag<Name extends string> = Name extends `svg:${infer Tag extends keyof SVGElementTagNameMap}`
   ? SVGElementTagNameMap[Tag]
   : Name extends keyof HTMLElementTagNameMap
     ? HTMLElementTagNameMap[Name]
@@ -69,7 +69,7 @@ export interface Question {
 }
 
 /** The result of a run. */
-export interface Answered {
+export interface RunResult {
   /** Why it was stopped, if it did not end by itself. */
   stopped?: "asked" | "limit" | "broken";
   error?: string;
@@ -87,7 +87,7 @@ export interface Answered {
 export interface Runner {
   /** Load it before the first question. */
   start(): Promise<unknown>;
-  ask(question: Question, onSaid?: (line: string) => void): Promise<Answered>;
+  ask(question: Question, onPrint?: (line: string) => void): Promise<RunResult>;
   stop(): void;
   close(): void;
 }
@@ -96,7 +96,7 @@ export interface Runner {
 export interface ReaderFunction {
   task: string;
   called: string;
-  call(calls: unknown[][]): Promise<Answered>;
+  call(calls: unknown[][]): Promise<RunResult>;
 }
 
 export interface EditorOptions {
@@ -145,7 +145,7 @@ export interface PackedTranslator {
 }
 
 /** The traits by which a figure requests a trained model from a notebook's kernel. */
-export interface Supplied<Packed> extends Shown {
+export interface TrainedTraits<Packed> extends Shown {
   name: string;
   wanted: boolean;
   weights: Packed | Record<string, never>;

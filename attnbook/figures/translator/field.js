@@ -1,7 +1,7 @@
 // Where the reader types a date, chooses an example, and hides characters from attention.
 import { visible } from "../shared/characters.js";
 import { slider } from "../shared/controls.js";
-import { make, ownName, put } from "../shared/elements.js";
+import { make, put, uniqueName } from "../shared/elements.js";
 import { textOf } from "./words.js";
 
 /**
@@ -11,7 +11,7 @@ import { textOf } from "./words.js";
  * @param {(typed: string) => void} onType
  */
 export function field(examples, characters, onType) {
-  const status = make("small", { id: ownName(), role: "status" });
+  const status = make("small", { id: uniqueName(), role: "status" });
   const quiet = { spellcheck: "false", autocapitalize: "off", autocomplete: "off", translate: "no", dir: "auto" };
   const input = make("input", { type: "text", "aria-describedby": status.id, ...quiet });
   const typed = make("label", {}, make("span", { text: "your date" }), input);

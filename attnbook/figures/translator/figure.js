@@ -3,7 +3,7 @@
 /** @import { Seen, Traits, Translator } from "./types" */
 import { make, put } from "../shared/elements.js";
 import { setterOf } from "../shared/mount.js";
-import { drawTrained, memory } from "../shared/trained.js";
+import { drawTrained, newestData } from "../shared/trained.js";
 import { field, hiding } from "./field.js";
 import { opened, translated } from "./model.js";
 import { mapBand, outputBand, textBand } from "./rows.js";
@@ -67,7 +67,7 @@ function parts(model, repaint) {
   const bands = [output.element, text.element, hide.element, readout, map.element, numbers.element];
   const summary = make("div", { class: "answer" }, answer, doubt);
   const rest = make("div", {}, summary, make("p", { class: "note", text: ALWAYS }), ...bands);
-  const newest = memory(
+  const newest = newestData(
     () => [model.get("text"), model.get("hidden")],
     () => storedOf(model),
     (/** @type {Translator} */ engine) => seenBy(model, engine),

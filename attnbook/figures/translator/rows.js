@@ -2,7 +2,7 @@
 /** @import { Seen } from "./types" */
 import { cellsByShade, columnsFor, isRightToLeft, visible } from "../shared/characters.js";
 import { decimals, slider } from "../shared/controls.js";
-import { make, ownKeys, put } from "../shared/elements.js";
+import { make, put, suppressShortcuts } from "../shared/elements.js";
 import { peakOf, probable } from "./words.js";
 
 const [MOST_WIDE, MOST_NARROW] = [28, 12]; // buttons in a row: on a page, on a phone
@@ -48,7 +48,7 @@ export function outputBand(onChoose) {
     inside.style.setProperty("--steps", String(output.length));
     inside.style.setProperty("--cells", String(Math.max(1, output.length, whole.length)));
     put(control.input, { max: Math.max(0, output.length - 1) });
-    ownKeys(row);
+    suppressShortcuts(row);
   };
   /** @param {Seen} seen @param {number} step */
   const paint = (seen, step) => {
@@ -99,7 +99,7 @@ export function textBand(onHide) {
     put(columns, { style: `--wide: ${sizes[0]}; --narrow: ${sizes[1]}` });
     const reordered = "Written from right to left; here its characters are in reading order, from left to right.";
     put(note, { text: isRightToLeft(text) ? reordered : "" });
-    ownKeys(columns);
+    suppressShortcuts(columns);
   };
   /** @param {Seen} seen @param {number} step */
   const paint = ({ reading }, step) => {

@@ -3,7 +3,7 @@
 /** @import { Seen } from "./types" */
 import { visible } from "../shared/characters.js";
 import { make, put } from "../shared/elements.js";
-import { folded, tableRow, titledTable } from "../shared/tables.js";
+import { foldedTables, tableRow, titledTable } from "../shared/tables.js";
 import { productOf } from "./words.js";
 
 /** How probable each written character was, and all of them. */
@@ -32,7 +32,7 @@ export function stepTable() {
   const caption = make("caption");
   const table = titledTable(caption, ["character", "score", "weight"], []);
   const written = probabilityTable();
-  const element = folded([table, written.table]);
+  const element = foldedTables([table, written.table]);
   /** @type {Row[]} */
   let rows = [];
   /** @param {Seen} seen @param {number} step */

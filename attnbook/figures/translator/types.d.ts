@@ -1,5 +1,5 @@
 // Types of the translator figure; nothing here reaches a page.
-import type { PackedTranslator, Supplied } from "../shared/types";
+import type { PackedTranslator, TrainedTraits } from "../shared/types";
 
 /** The model: its weights by name, rows one after the other. */
 export interface Translator {
@@ -47,7 +47,7 @@ export interface Stored {
 }
 
 /** The traits of `TranslatorFigure`. */
-export interface Traits extends Supplied<PackedTranslator> {
+export interface Traits extends TrainedTraits<PackedTranslator> {
   text: string;
   examples: string[];
   hidden: number[];

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from attnbook.figures import AlignmentFigure
-from tests.figures.shared.node import in_node, written
+from tests.figures.shared.node import run_in_node, write_module
 
 PROGRAM = """
 import { readFileSync } from "node:fs";
@@ -27,8 +27,8 @@ COLUMNS = {1: 1, 20: 20, 21: 11, 36: 18, 40: 20, 41: 14, 256: 20}
 
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory):
-    module = written(str(AlignmentFigure._esm), tmp_path_factory.mktemp("alignment"))
-    return in_node(PROGRAM, module, characters=list(CHARACTERS), counts=list(COLUMNS))
+    module = write_module(str(AlignmentFigure._esm), tmp_path_factory.mktemp("alignment"))
+    return run_in_node(PROGRAM, module, characters=list(CHARACTERS), counts=list(COLUMNS))
 
 
 def test_invisible_characters_have_a_sign(answers):

@@ -17,7 +17,7 @@ from tests.figures.alignment.page import (
     expected,
     step_slider,
 )
-from tests.figures.shared.page import handle_centre, ill_shown
+from tests.figures.shared.page import handle_centre, layout_problems
 from tests.tools.site.site_checks import NARROW, WIDE
 
 GERMAN, HEBREW, JAPANESE = (LOCALES.index(locale) for locale in ("de", "he", "ja"))
@@ -229,7 +229,7 @@ def test_no_step_of_any_text_makes_a_phone_scroll_sideways(show, case):
     shown = show(case, NARROW)
     for date, text in enumerate(shown.state["translations"]):
         shown.set(date=date, step=(len(text["output"]) - 1) * (date % 2))
-        assert ill_shown(shown.figure) == []
+        assert layout_problems(shown.figure) == []
 
 
 INSIDE = """figure => {

@@ -8,7 +8,7 @@ import torch
 from attnbook import DotProductAttention
 from attnbook.figures import AttentionFigure
 from tests.figures.attention.cases import CASES
-from tests.figures.shared.node import in_node, written
+from tests.figures.shared.node import run_in_node, write_module
 from tests.tools.site.site_checks import NARROW, WIDE
 
 PROGRAM = """
@@ -36,8 +36,8 @@ each_width = pytest.mark.parametrize("width", [WIDE, NARROW])
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
-    module = written(str(AttentionFigure._esm), tmp_path_factory.mktemp("arrows"))
-    return in_node(PROGRAM, module, cases=list(VECTORS.values()), formulas=list(FORMULAS))
+    module = write_module(str(AttentionFigure._esm), tmp_path_factory.mktemp("arrows"))
+    return run_in_node(PROGRAM, module, cases=list(VECTORS.values()), formulas=list(FORMULAS))
 
 
 def test_of_equal_vectors_lower_ones_are_wider_and_the_query_is_on_top(results):

@@ -26,8 +26,8 @@ from tests.figures.shared.page import (
     FRAMES,
     SMALL_TEXT,
     handle_centre,
-    ill_shown,
-    opened_figure,
+    layout_problems,
+    open_figure,
 )
 from tests.tools.site.site_checks import NARROW, UNFOLD, WIDE
 
@@ -345,7 +345,7 @@ def open_chapter(browser, home):
     @contextmanager
     def go(chapter: str):
         url = f"{home}chapters/{chapter}.html"
-        with opened_figure(browser, url, reduced_motion="reduce") as (tab, record):
+        with open_figure(browser, url, reduced_motion="reduce") as (tab, record):
             yield tab, live_figures(tab)
             assert record.complaints == []
             assert record.foreign(home) == []
@@ -372,7 +372,7 @@ def live_figures(tab) -> list[tuple]:
 def test_in_the_book_every_control_equals_torch_and_the_figure_is_printed(open_chapter, chapter):
     with open_chapter(chapter) as (tab, figures):
         for figure, state in figures:
-            assert ill_shown(figure) == disagreements(figure, state) == []
+            assert layout_problems(figure) == disagreements(figure, state) == []
             for slider in figure.locator(":is(.axis, .temperature) input:visible").all():
                 low, high = (int(slider.get_attribute(end)) for end in ("min", "max"))
                 for key, value in (("Home", low), ("End", high), ("ArrowLeft", high - 1)):

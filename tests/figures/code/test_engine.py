@@ -10,7 +10,7 @@ import torch
 import attnbook
 from attnbook.figures import AttentionFigure, CodeTask
 from tests.figures.attention.cases import traits
-from tests.figures.shared.node import in_node, written
+from tests.figures.shared.node import run_in_node, write_module
 
 PROGRAM = """
 import { readFileSync } from "node:fs";
@@ -35,8 +35,8 @@ def run(tmp_path_factory):
     """A function that runs jobs with a figure's module."""
 
     def go(figure, jobs):
-        path = written(str(figure._esm), tmp_path_factory.mktemp("code"))
-        return in_node(PROGRAM, path, state=traits(figure), jobs=jobs)
+        path = write_module(str(figure._esm), tmp_path_factory.mktemp("code"))
+        return run_in_node(PROGRAM, path, state=traits(figure), jobs=jobs)
 
     return go
 

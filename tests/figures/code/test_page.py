@@ -13,7 +13,7 @@ import attnbook
 from attnbook.figures import AttentionFigure, CodeTask
 from attnbook.practice import LIST_TASKS
 from tests.figures.code.interpreters import as_typed
-from tests.figures.shared.page import DENY, ill_shown, notebook, read_in_a_book
+from tests.figures.shared.page import DENY, layout_problems, notebook, open_in_book
 from tests.tools.site.live_pages import book, page
 from tests.tools.site.site_checks import JUDGED, NARROW, OF_LOOK, WIDE, axe_findings, watched
 
@@ -53,7 +53,7 @@ def over_http(built, serve):
 @contextmanager
 def tasks(browser, url, width=WIDE, script="", **options):
     """Open the page; gives the tab and the first task."""
-    with read_in_a_book(browser, url, width, script, **options) as (tab, _, _):
+    with open_in_book(browser, url, width, script, **options) as (tab, _, _):
         yield tab, tab.locator("figure.code").first
 
 
@@ -386,7 +386,7 @@ HIDE_OTHERS = """figure => {
 
 @pytest.mark.parametrize(("width", "scheme"), JUDGED)
 def test_it_is_legible_and_accessible_with_the_editor_open(
-    browser, chapter, keep_picture, width, scheme
+    browser, chapter, save_picture, width, scheme
 ):
     with tasks(browser, chapter, width, color_scheme=scheme) as (tab, figure):
         figure.evaluate(HIDE_OTHERS)  # axe takes many seconds for a whole chapter
@@ -395,8 +395,8 @@ def test_it_is_legible_and_accessible_with_the_editor_open(
             if state == "error":
                 run(figure, code, "Line 3. It raises TypeError")
             assert axe_findings(tab, None if scheme == "light" else OF_LOOK) == [], state
-            assert ill_shown(figure) == [], state
-            keep_picture(figure, f"code-{state}-{width}-{scheme}")
+            assert layout_problems(figure) == [], state
+            save_picture(figure, f"code-{state}-{width}-{scheme}")
         assert tab.evaluate("document.documentElement.scrollWidth") == width
         assert figure.get_by_role("textbox", name="Your masked_softmax, in Python").is_visible()
 

@@ -14,7 +14,7 @@ from attnbook.practice import LIST_TASKS
 from attnbook.practice.parts import PARTS, part_of
 from tests.figures.code.interpreters import in_cpython, in_micropython
 from tests.figures.code.test_page import run, verdict
-from tests.figures.shared.page import notebook, read_in_a_book
+from tests.figures.shared.page import notebook, open_in_book
 from tests.tools.site.live_pages import book
 
 JOINED = """def attention(query, keys, values, valid_len):
@@ -60,7 +60,7 @@ def over_http(built, serve):
 @contextmanager
 def parts(browser, url, stored=()):
     """Open the page with stored code of parts; gives the tab, the editor and the figure."""
-    with read_in_a_book(browser, url) as (tab, _, _):
+    with open_in_book(browser, url) as (tab, _, _):
         for task, code in dict(stored).items():
             tab.evaluate(
                 "([item, code]) => attnbookProgress.write(item, code)", [f"code/{task}/-", code]

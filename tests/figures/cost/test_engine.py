@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from attnbook.figures import CostFigure
 from attnbook.figures.cost.figure import format_bytes, format_seconds
-from tests.figures.shared.node import in_node, written
+from tests.figures.shared.node import run_in_node, write_module
 
 PROGRAM = """
 import { readFileSync } from "node:fs";
@@ -21,8 +21,8 @@ SECONDS += [120, 150, 7199, 7200, 9000, 1e6]
 
 
 def test_the_page_formats_numbers_like_python(tmp_path):
-    module = written(str(CostFigure._esm), tmp_path)
-    sizes, times = in_node(PROGRAM, module, bytes=BYTES, seconds=SECONDS)
+    module = write_module(str(CostFigure._esm), tmp_path)
+    sizes, times = run_in_node(PROGRAM, module, bytes=BYTES, seconds=SECONDS)
     assert sizes == [format_bytes(number) for number in BYTES]
     assert times == [format_seconds(number) for number in SECONDS]
 

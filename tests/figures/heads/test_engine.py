@@ -8,7 +8,7 @@ import torch
 from attnbook.figures import HeadsFigure
 from attnbook.figures.heads.reading import describe_count, predictable
 from attnbook.position import sinusoidal_encoding
-from tests.figures.shared.node import in_node, written
+from tests.figures.shared.node import run_in_node, write_module
 from tools.models.decoders import lines
 
 PROGRAM = """
@@ -59,9 +59,11 @@ COUNTS = [
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory):
     """The page's answers to all inputs of these tests."""
-    module = written(str(HeadsFigure._esm), tmp_path_factory.mktemp("heads"))
+    module = write_module(str(HeadsFigure._esm), tmp_path_factory.mktemp("heads"))
     typed = [*REFUSED, *READ, *WARNED]
-    return in_node(PROGRAM, module, typed=typed, texts=TEXTS, counts=COUNTS, positions=[*range(32)])
+    return run_in_node(
+        PROGRAM, module, typed=typed, texts=TEXTS, counts=COUNTS, positions=[*range(32)]
+    )
 
 
 def test_a_text_that_cannot_be_read_gets_a_message(answers):

@@ -23,7 +23,7 @@ from tests.figures.heads.page import (
     slider,
     take_away,
 )
-from tests.figures.shared.trained import with_model
+from tests.figures.shared.trained import show_with_model
 from tests.tools.site.site_checks import NARROW, WIDE
 from tools.models.decoders import lines
 
@@ -33,7 +33,7 @@ each_width = pytest.mark.parametrize("width", [WIDE, NARROW])
 
 @pytest.fixture(scope="module")
 def show(stage):
-    return with_model(stage, ROOM)
+    return show_with_model(stage, ROOM)
 
 
 # Equal to the decoder

@@ -7,7 +7,7 @@ import pytest
 from attnbook.figures import MaskFigure
 from attnbook.figures.mask.figure import LIBRARIES
 from tests.figures.mask.cases import all_settings
-from tests.figures.shared.node import in_node, written
+from tests.figures.shared.node import run_in_node, write_module
 
 # Runs the figure's own module. JSON in, JSON out.
 PROGRAM = """
@@ -42,8 +42,8 @@ NOTHING = {"settings": [], "masks": [], "texts": [], "answers": [], "programs": 
 @pytest.fixture(scope="session")
 def run_module(tmp_path_factory):
     """A function that runs the shipped module with these inputs."""
-    module = written(str(MaskFigure._esm), tmp_path_factory.mktemp("mask"))
-    return lambda **inputs: in_node(PROGRAM, module, libraries=LIBRARIES, **NOTHING | inputs)
+    module = write_module(str(MaskFigure._esm), tmp_path_factory.mktemp("mask"))
+    return lambda **inputs: run_in_node(PROGRAM, module, libraries=LIBRARIES, **NOTHING | inputs)
 
 
 @pytest.fixture(scope="session")

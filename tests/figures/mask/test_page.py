@@ -14,7 +14,7 @@ from attnbook.figures import MaskFigure
 from attnbook.figures.mask.figure import LIBRARIES
 from attnbook.masking.interop import MaskRules
 from tests.figures.mask.cases import execute_snippet, page_rules
-from tests.figures.shared.page import DENY, PHONE, notebook, read_in_a_book, reading
+from tests.figures.shared.page import DENY, PHONE, notebook, open_in_book, reading
 from tests.masking.mask_rules import JOINS
 from tests.tools.site.live_pages import book
 from tests.tools.site.site_checks import NARROW, WIDE
@@ -166,7 +166,7 @@ def built(tmp_path_factory):
 @contextmanager
 def on_page(browser, home, width=WIDE, **options):
     """The page, its figure and its puzzle."""
-    with read_in_a_book(browser, f"{home}two.html", width, **options) as (tab, figures, _):
+    with open_in_book(browser, f"{home}two.html", width, **options) as (tab, figures, _):
         yield tab, figures.first, figures.nth(1)
 
 

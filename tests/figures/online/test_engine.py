@@ -10,7 +10,7 @@ import torch
 from attnbook.figures import OnlineSoftmaxFigure
 from tests.figures.attention.cases import differ, traits
 from tests.figures.online.cases import CASES, figure_of, truth
-from tests.figures.shared.node import in_node, written
+from tests.figures.shared.node import run_in_node, write_module
 
 CLOSE = 1e-12  # the contract asks for 1e-6
 WAYS = (False, True)
@@ -51,8 +51,8 @@ def random_states() -> list[dict]:
 def answers(tmp_path_factory):
     """The numbers of the shipped module for each case, then for random states."""
     states = [traits(figure_of(case)) for case in CASES] + random_states()
-    module = written(str(OnlineSoftmaxFigure._esm), tmp_path_factory.mktemp("online"))
-    return in_node(PROGRAM, module, states=states) | {"states": states}
+    module = write_module(str(OnlineSoftmaxFigure._esm), tmp_path_factory.mktemp("online"))
+    return run_in_node(PROGRAM, module, states=states) | {"states": states}
 
 
 def wrong(state: dict, shown: dict) -> list[str]:

@@ -166,7 +166,7 @@ def test_sums_are_animated_unless_the_reader_prefers_reduced_motion(show, motion
 VIEWS = {"a small last block": (2, True), "the most": (32, True), "the chapter's": (3, False)}
 
 
-def test_it_fits_its_column_is_legible_and_axe_finds_nothing(on_one_page, keep_picture, request):
+def test_it_fits_its_column_is_legible_and_axe_finds_nothing(on_one_page, save_picture, request):
     cases = [*VIEWS] if request.config.getoption("--full") else [*VIEWS][:2]
     made = [figure_of(case, caption="A caption.") for case in cases]
     for figure, case in zip(made, cases, strict=True):
@@ -176,5 +176,5 @@ def test_it_fits_its_column_is_legible_and_axe_finds_nothing(on_one_page, keep_p
         page = open_views(width, scheme)
         for index, case in enumerate(cases):
             name = f"online-{case.replace(' ', '-')}-{width}-{scheme}"
-            keep_picture(page.figure(index), name)
+            save_picture(page.figure(index), name)
             assert page.problems(index) == [], name

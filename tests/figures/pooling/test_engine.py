@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from attnbook.figures import PoolingFigure
-from attnbook.figures.shared.axes import places_on
+from attnbook.figures.shared.axes import positions_on
 from tests.figures.attention.cases import differ, traits
 from tests.figures.pooling.cases import CASES, truth
-from tests.figures.shared.node import in_node, written
+from tests.figures.shared.node import run_in_node, write_module
 
 COMBINATIONS = 50
 CLOSE = 1e-12  # the contract asks for 1e-6
@@ -65,9 +65,9 @@ def answer(tmp_path_factory) -> dict[str, Any]:
     """The numbers of the shipped module, and the state of each case."""
     dice = random.Random(7)  # noqa: S311 - any numbers will do
     states = [traits(case()) for case in CASES.values()]
-    answers = in_node(
+    answers = run_in_node(
         PROGRAM,
-        written(str(PoolingFigure._esm), tmp_path_factory.mktemp("shipped")),
+        write_module(str(PoolingFigure._esm), tmp_path_factory.mktemp("shipped")),
         states=states,
         pairs=[(dice.random(), dice.random()) for _ in range(COMBINATIONS)],
         ranges=list(TICKS),
@@ -105,7 +105,7 @@ def test_the_curve_of_all_queries_equals_torch(answered, name):
 @each_case
 def test_the_sliders_have_the_positions_that_python_has(answered, name):
     state, answer = answered[name]
-    queries, rows = places_on(state["axis"]), answer["rows"]
+    queries, rows = positions_on(state["axis"]), answer["rows"]
     assert [row["query"] for row in rows[: len(queries)]] == queries
     assert [query for query, _ in answer["sweep"]["curve"]] == queries
     assert [row["width"] for row in rows[len(queries) : -COMBINATIONS]] == state["widths"]
@@ -114,7 +114,7 @@ def test_the_sliders_have_the_positions_that_python_has(answered, name):
 
 def test_half_of_all_queries_give_no_key_more_than_the_usual_weight(answered):
     state, answer = answered["few"]
-    weights = truth(state["points"], places_on(state["axis"]), state["width"])["weights"]
+    weights = truth(state["points"], positions_on(state["axis"]), state["width"])["weights"]
     largest = sorted(weights.max(dim=-1).values.tolist())
     assert answer["sweep"]["usual"] == pytest.approx(largest[len(largest) // 2], abs=1e-12)
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 from playwright.sync_api import Locator
 
-from attnbook.figures.shared.axes import places_on
+from attnbook.figures.shared.axes import positions_on
 from tests.figures.attention.cases import differ
 from tests.figures.pooling.cases import CASES, truth
 from tests.figures.shared.page import CLOSE, handle_centre
@@ -83,7 +83,7 @@ def show(on_resizable_page):
 @pytest.mark.parametrize("case", CASES)
 def test_start_ends_and_middle_of_each_slider_equal_torch(show, case):
     shown = show(case)
-    state, queries = shown.state, places_on(shown.state["axis"])
+    state, queries = shown.state, positions_on(shown.state["axis"])
     widths = state["widths"]
     changes = [
         {"query": queries[query], "width": widths[width]}
@@ -247,11 +247,11 @@ def test_the_keyboard_selects_keys_from_left_to_right(show):
 VIEWS = ["most_keys", "far_from_zero", "few", "noisy", "two", "far_query", "tiny_width"]
 
 
-def test_it_fits_its_column_is_legible_and_axe_finds_nothing(on_one_page, keep_picture, request):
+def test_it_fits_its_column_is_legible_and_axe_finds_nothing(on_one_page, save_picture, request):
     cases = VIEWS if request.config.getoption("--full") else VIEWS[:3]
     open_views = on_one_page([make_figure(case) for case in cases])
     for width, scheme in JUDGED:
         page = open_views(width, scheme)
         for index, case in enumerate(cases):
-            keep_picture(page.figure(index), f"pooling-{case}-{width}-{scheme}")
+            save_picture(page.figure(index), f"pooling-{case}-{width}-{scheme}")
             assert page.problems(index) == [], (case, width, scheme)

@@ -11,7 +11,7 @@ import torch
 from attnbook.figures import PositionFigure
 from tests.figures.attention.cases import differ, traits
 from tests.figures.position.cases import CASES, CLOSE, along, truth
-from tests.figures.shared.node import in_node, written
+from tests.figures.shared.node import run_in_node, write_module
 
 # Runs the figure's own module at every position of the sliders. JSON in, JSON out.
 PROGRAM = """
@@ -49,9 +49,9 @@ def everywhere(state: dict[str, Any]) -> list[tuple[int, int]]:
 def of_case(tmp_path_factory):
     """The numbers of the shipped module for each case."""
     states = [traits(case()) for case in CASES.values()]
-    module = written(str(PositionFigure._esm), tmp_path_factory.mktemp("shipped"))
+    module = write_module(str(PositionFigure._esm), tmp_path_factory.mktemp("shipped"))
     asked = [{"state": state, "at": everywhere(state)} for state in states]
-    return dict(zip(CASES, in_node(PROGRAM, module, asked=asked), strict=True))
+    return dict(zip(CASES, run_in_node(PROGRAM, module, asked=asked), strict=True))
 
 
 @each_case

@@ -169,12 +169,12 @@ VIEWS = [
 ]  # more than two with --full
 
 
-def test_it_fits_its_column_is_legible_and_axe_finds_nothing(on_one_page, keep_picture, request):
+def test_it_fits_its_column_is_legible_and_axe_finds_nothing(on_one_page, save_picture, request):
     cases = VIEWS if request.config.getoption("--full") else VIEWS[:2]
     open_views = on_one_page([CASES[case]() for case in cases])
     for width, scheme in JUDGED:
         page = open_views(width, scheme)
         for index, case in enumerate(cases):
             name = f"position-{case.replace(' ', '-')}-{width}-{scheme}"
-            keep_picture(page.figure(index), name)
+            save_picture(page.figure(index), name)
             assert page.problems(index) == [], name

@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from attnbook.figures import Prediction
-from tests.figures.shared.node import in_node, written
+from tests.figures.shared.node import run_in_node, write_module
 from tests.tools.site.questions import SITE, states
 
 READINGS = Path(__file__).parent / "readers"
@@ -51,9 +51,9 @@ def judge_reading(reading: Path, site: Path = SITE) -> list[dict[str, Any]]:
     questions = [state for state in states(page).values() if state["kind"] == "prediction"]
     tries = stored(reading)
     with TemporaryDirectory() as folder:
-        module = written(str(Prediction._esm), Path(folder))
+        module = write_module(str(Prediction._esm), Path(folder))
         jobs = [{"state": question_of(t, questions), "answer": t["answer"]} for t in tries]
-        judgements = in_node(PROGRAM, module, tries=jobs)
+        judgements = run_in_node(PROGRAM, module, tries=jobs)
     return [tried | judgement for tried, judgement in zip(tries, judgements, strict=True)]
 
 

@@ -7,7 +7,7 @@ import pytest
 from attnbook.figures import Prediction
 from tests.figures.attention.cases import traits
 from tests.figures.prediction.cases import HALF, choice, number, numbers
-from tests.figures.shared.node import in_node, written
+from tests.figures.shared.node import run_in_node, write_module
 
 PROGRAM = """
 import { readFileSync } from "node:fs";
@@ -30,10 +30,10 @@ READ = {
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     """A function that runs the figure's module."""
-    path = written(str(Prediction._esm), tmp_path_factory.mktemp("prediction"))
+    path = write_module(str(Prediction._esm), tmp_path_factory.mktemp("prediction"))
 
     def go(figure, answers=(), texts=()):
-        return in_node(
+        return run_in_node(
             PROGRAM, path, state=traits(figure), texts=list(texts), answers=list(answers)
         )
 

@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from tests.figures.attention.cases import traits
 from tests.figures.prediction.cases import CASES, HALF
-from tests.figures.shared.page import opened_figure
+from tests.figures.shared.page import open_figure
 from tests.tools.site.live_pages import book, cell, page, view
 from tests.tools.site.site_checks import JUDGED, NARROW, WIDE
 
@@ -111,7 +111,7 @@ def test_two_views_of_one_prediction_agree(browser, serve, tmp_path):
     shown = [cell(view("a", repr(figure))) for _ in range(2)]
     two = page(*shown, models={"a": {"model_name": "AnyModel", "state": state}})
     url = f"{serve(book(tmp_path, two=two).build().html)}two.html"
-    with opened_figure(browser, url) as (tab, visit):
+    with open_figure(browser, url) as (tab, visit):
         one, other = tab.locator("figure[data-attnbook-figure]").all()
         pick(one, "(1, 7, 3)")
         pick(other, "(1, 5, 3)")
@@ -150,7 +150,7 @@ STATES = [(case, state) for case in CASES for state in ("open", "wrong", "done")
 
 
 @pytest.mark.parametrize(("width", "scheme"), JUDGED)
-def test_it_is_legible_and_accessible_in_every_state(on_one_page, keep_picture, width, scheme):
+def test_it_is_legible_and_accessible_in_every_state(on_one_page, save_picture, width, scheme):
     made = [CASES[case]() for case, _ in STATES]
     for figure, (case, state) in zip(made, STATES, strict=True):
         figure.tried = [] if state == "open" else [WRONG[case]]
@@ -158,6 +158,6 @@ def test_it_is_legible_and_accessible_in_every_state(on_one_page, keep_picture, 
     page = on_one_page(made)(width, scheme)
     for index, (case, state) in enumerate(STATES):
         figure = page.figure(index)
-        keep_picture(figure, f"prediction-{case}-{state}-{width}-{scheme}")
+        save_picture(figure, f"prediction-{case}-{state}-{width}-{scheme}")
         assert (figure.locator("s, [aria-disabled=true]").count() > 0) == (state != "open")
         assert page.problems(index) == [], (case, state)

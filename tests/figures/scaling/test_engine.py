@@ -10,7 +10,7 @@ import torch
 from attnbook.figures import ScalingFigure
 from tests.figures.attention.cases import differ, traits
 from tests.figures.scaling.cases import CASES, truth
-from tests.figures.shared.node import in_node, written
+from tests.figures.shared.node import run_in_node, write_module
 
 CLOSE = 1e-12  # the contract asks for 1e-6
 # Runs the figure's own module: every number of the picture, at every d. JSON in, JSON out.
@@ -40,8 +40,8 @@ SPOTS = {
 def answers(tmp_path_factory):
     """The numbers of the shipped module for each case."""
     states = [traits(ScalingFigure(*case())) for case in CASES.values()]
-    module = written(str(ScalingFigure._esm), tmp_path_factory.mktemp("shipped"))
-    return in_node(PROGRAM, module, states=states, ends=list(SPOTS), bits=[0, 1, 3.5])
+    module = write_module(str(ScalingFigure._esm), tmp_path_factory.mktemp("shipped"))
+    return run_in_node(PROGRAM, module, states=states, ends=list(SPOTS), bits=[0, 1, 3.5])
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -275,14 +275,14 @@ def test_one_query_needs_no_choice_and_no_average(show):
 VIEWS = ["the largest", "the smallest", "a chapter's", "huge scores"]  # more than two with --full
 
 
-def test_it_fits_its_column_is_legible_and_axe_finds_nothing(on_one_page, keep_picture, request):
+def test_it_fits_its_column_is_legible_and_axe_finds_nothing(on_one_page, save_picture, request):
     cases = VIEWS if request.config.getoption("--full") else VIEWS[:2]
     open_views = on_one_page([make_figure(case) for case in cases])
     for width, scheme in JUDGED:
         page = open_views(width, scheme)
         for index, case in enumerate(cases):
             name = f"scaling-{case.replace(' ', '-')}-{width}-{scheme}"
-            keep_picture(page.figure(index), name)
+            save_picture(page.figure(index), name)
             first, second = (
                 line.bounding_box() for line in page.figure(index).locator(".line-name").all()
             )

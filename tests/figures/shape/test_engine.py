@@ -13,7 +13,7 @@ import torch
 from attnbook.figures import ShapeFigure
 from attnbook.figures.shape.figure import describe_shape
 from tests.figures.shape.cases import CASES, state_of, trace_case
-from tests.figures.shared.node import in_node, written
+from tests.figures.shared.node import run_in_node, write_module
 
 GAP, LEVELS = 0.8, 16
 # Runs the figure's own module: every number of every step. JSON in, JSON out.
@@ -56,8 +56,8 @@ each_case = pytest.mark.parametrize("name", CASES)
 def answers(tmp_path_factory):
     """What the shipped file makes of each case."""
     states = [state_of(name) for name in CASES]
-    module = written(str(ShapeFigure._esm), tmp_path_factory.mktemp("shipped"))
-    return in_node(PROGRAM, module, states=states, cuts=list(CUTS))
+    module = write_module(str(ShapeFigure._esm), tmp_path_factory.mktemp("shipped"))
+    return run_in_node(PROGRAM, module, states=states, cuts=list(CUTS))
 
 
 def rounded(value: Any) -> Any:

@@ -13,7 +13,7 @@ from attnbook.figures.shape.figure import describe_shape
 from attnbook.figures.shared.base import decimals
 from attnbook.tracing import Trace
 from tests.figures.shape.cases import CASES, state_of, trace_case
-from tests.figures.shared.page import ill_shown
+from tests.figures.shared.page import layout_problems
 from tests.tools.site.site_checks import JUDGED, NARROW, UNFOLD, WIDE
 
 READ = """figure => {
@@ -277,7 +277,7 @@ def test_no_step_makes_the_page_scroll_sideways(show, case, width):
     figure.locator("details").evaluate_all("all => all.forEach(e => { e.open = false })")
     for index in steps.values():
         step_slider(figure).fill(str(index))
-        assert ill_shown(figure) == []
+        assert layout_problems(figure) == []
 
 
 # Products
@@ -357,9 +357,9 @@ def open_views(on_one_page):
 @pytest.mark.parametrize(("width", "scheme"), JUDGED)
 @pytest.mark.parametrize(("case", "step"), VIEWS)
 def test_it_fits_its_column_is_legible_and_axe_finds_nothing(
-    open_views, keep_picture, case, step, width, scheme
+    open_views, save_picture, case, step, width, scheme
 ):
     page, index = open_views(width, scheme), VIEWS.index((case, step))
     figure = page.figure(index)
-    keep_picture(figure, f"shape-{case}-{step}-{width}-{scheme}")
+    save_picture(figure, f"shape-{case}-{step}-{width}-{scheme}")
     assert page.problems(index) == []

@@ -10,7 +10,7 @@ import torch
 from attnbook.figures import ShapeFigure
 from attnbook.tracing import trace
 from tests.figures.shape.cases import Heads, make_layer, random, state_of, trace_case
-from tests.figures.shared.node import in_node, written
+from tests.figures.shared.node import run_in_node, write_module
 
 CLOSE = 1e-6
 FORMULAS = {
@@ -118,7 +118,7 @@ def test_the_weights_are_copies_of_the_layer_s_matrices():
 def meetings(folder, figure: ShapeFigure) -> list[tuple[float, float, float]]:
     """Each number, what its row and column give, and the sum of the products' sizes."""
     steps, lists = [step for step in figure.steps if step["product"]], figure.numbers
-    found = in_node(PROGRAM, written(str(ShapeFigure._esm), folder), steps=steps)
+    found = run_in_node(PROGRAM, write_module(str(ShapeFigure._esm), folder), steps=steps)
     answers = []
     for step, each in zip(steps, found, strict=True):
         product = step["product"]

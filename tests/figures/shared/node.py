@@ -11,7 +11,7 @@ from attnbook.figures.shared.base import Figure
 from tools.site.formulas import NODE
 
 
-def written(module: str, folder: Path) -> Path:
+def write_module(module: str, folder: Path) -> Path:
     """Write the module to a file that node can import."""
     path = folder / "figure.mjs"
     path.write_text(module, "utf-8")
@@ -25,7 +25,7 @@ def with_fault(figure: type[Figure], fault: tuple[str, str]) -> str:
     return str(figure._esm).replace(before, after)
 
 
-def in_node(program: str, module: Path, **task: Any) -> Any:
+def run_in_node(program: str, module: Path, **task: Any) -> Any:
     """Run a program that reads JSON, with the module's address, and writes JSON."""
     done = subprocess.run(
         [NODE, "--input-type=module", "--eval", program],

@@ -99,7 +99,7 @@ def harness(figures: Sequence[Figure], theme: str = "light") -> str:
 
 
 @contextmanager
-def opened_figure(
+def open_figure(
     browser: Browser, url: str, width: int = WIDE, **options: Any
 ) -> Iterator[tuple[Page, Visit]]:
     """Open a page and wait for its figures; gives the tab and the record of its complaints."""
@@ -122,7 +122,7 @@ def notebook(*figures: Figure) -> Any:
 
 
 @contextmanager
-def read_in_a_book(
+def open_in_book(
     browser: Browser, url: str, width: int = WIDE, script: str = "", **options: Any
 ) -> Iterator[tuple[Page, Locator, Visit]]:
     """Open a page of a book; it must not complain, miss a file or load one from another site."""
@@ -184,12 +184,14 @@ TOO_WIDE = """figure => {
         .map(e => e.outerHTML.slice(0, 80));
 }"""
 # Controls whose keys JupyterLab would handle itself.
-UNKEPT = ":is(button, input, select, summary, [tabindex]):not([data-lm-suppress-shortcuts=true])"
+UNSUPPRESSED = (
+    ":is(button, input, select, summary, [tabindex]):not([data-lm-suppress-shortcuts=true])"
+)
 MOVING = """figure => [...figure.querySelectorAll('*')].filter(
     e => getComputedStyle(e).transitionDuration.split(',').some(t => parseFloat(t) > 0)).length"""
 
 
-def ill_shown(figure: Locator) -> list[str]:
+def layout_problems(figure: Locator) -> list[str]:
     """Parts of a figure that make its page scroll sideways, leave its column, or are too small."""
     beyond = figure.page.evaluate("document.documentElement.scrollWidth - innerWidth")
     sideways = [f"the page scrolls {beyond} px sideways"] if beyond > 0 else []
@@ -262,7 +264,7 @@ class Together:
 
     def problems(self, index: int) -> list[str]:
         """What is wrong with the layout of a figure, and what axe finds."""
-        return [*ill_shown(self.figure(index)), *self.findings[index]]
+        return [*layout_problems(self.figure(index)), *self.findings[index]]
 
 
 # The figures that contain an element; an element outside of all figures belongs to each.
@@ -295,7 +297,7 @@ def together(
             name = f"together-{width}-{scheme}.html"
             (folder / name).write_text(harness(figures, scheme), "utf-8")
             options = {"color_scheme": scheme, "reduced_motion": "reduce"}
-            opened = opened_figure(browser, address + name, width, **options)
+            opened = open_figure(browser, address + name, width, **options)
             tab, record = pages.enter_context(opened)
             tab.evaluate("ready")
             tab.evaluate(UNFOLD)

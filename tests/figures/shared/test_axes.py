@@ -8,14 +8,14 @@ import pytest
 import torch
 
 from attnbook.figures import PoolingFigure
-from attnbook.figures.shared.axes import axis_of, places_on, spread_of, widths_for
+from attnbook.figures.shared.axes import axis_of, positions_on, spread_of, widths_for
 from tests.figures.pooling.cases import CASES, two
 
 
 def test_an_axis_equals_one_computed_by_hand():
     # 1.1 × 6 / 320 is 0.0206, so the step is 0.05, and the ends are half of 0.6 beyond the keys.
     assert axis_of([1, 3, 7], spread=6) == [0.7, 7.3, 0.05]
-    positions = places_on([0.7, 7.3, 0.05])
+    positions = positions_on([0.7, 7.3, 0.05])
     assert (positions[:3], positions[-1], len(positions)) == ([0.7, 0.75, 0.8], 7.3, 133)
 
 

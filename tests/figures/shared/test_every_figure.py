@@ -23,16 +23,16 @@ from tests.figures.position.cases import CASES as POSITION
 from tests.figures.prediction.cases import CASES as PREDICTION
 from tests.figures.scaling.cases import by_hand
 from tests.figures.shape.cases import heads
-from tests.figures.shared.node import in_node
+from tests.figures.shared.node import run_in_node
 from tests.figures.shared.page import (
     MOVING,
     SET_ALL,
     SMALL_TEXT,
-    UNKEPT,
+    UNSUPPRESSED,
     harness,
     notebook,
-    opened_figure,
-    read_in_a_book,
+    open_figure,
+    open_in_book,
 )
 from tests.tools.site.live_pages import book
 from tools.site.live import check_mountable
@@ -123,7 +123,7 @@ def test_a_module_can_be_imported_without_a_page_and_exports_only_a_default_rend
     for kind in KINDS:
         files.append(tmp_path / f"{kind.__name__}.mjs")
         files[-1].write_text(str(kind._esm), "utf-8")
-    for names in in_node(NAMES, tmp_path, modules=[file.as_uri() for file in files]):
+    for names in run_in_node(NAMES, tmp_path, modules=[file.as_uri() for file in files]):
         assert "default" in names
         assert "render" not in names
 
@@ -233,7 +233,7 @@ def open_page(browser, serve, tmp_path_factory):
 
         def go(made: list[Figure]) -> Every:
             (folder / "page.html").write_text(harness(made), "utf-8")
-            opening = opened_figure(browser, f"{address}page.html", reduced_motion="reduce")
+            opening = open_figure(browser, f"{address}page.html", reduced_motion="reduce")
             tab, record = pages.enter_context(opening)
             tab.evaluate("ready")
             shown = tab.locator("figure[data-attnbook-figure]").all()
@@ -287,7 +287,7 @@ def test_numbers_are_in_folded_tables_and_a_cell_shows_its_value_rounded(every, 
 
 
 def test_jupyterlab_does_not_handle_keys_of_controls(every):
-    assert every.tab.locator(f"figure {UNKEPT}").count() == 0
+    assert every.tab.locator(f"figure {UNSUPPRESSED}").count() == 0
 
 
 CONTROLS = """() => {
@@ -335,7 +335,7 @@ def built(tmp_path_factory):
 
 
 def test_all_figures_work_on_one_page_of_a_book(every, browser, address):
-    with read_in_a_book(browser, f"{address}every.html", reduced_motion="reduce") as (tab, _, _):
+    with open_in_book(browser, f"{address}every.html", reduced_motion="reduce") as (tab, _, _):
         for name, seen, expected in zip(
             EXAMPLES, tab.evaluate(SNAPSHOTS), every.snapshots, strict=True
         ):

@@ -16,7 +16,7 @@ from tests.figures.alignment import cases as alignment
 from tests.figures.attention.cases import CASES, Case
 from tests.figures.attention.drag_handles import OwnScore, moved_figure
 from tests.figures.cost.cases import exact
-from tests.figures.shared.page import ill_shown, together
+from tests.figures.shared.page import layout_problems, together
 from tests.figures.translator.page import HEBREW, LONG, MONTH
 from tests.tools.site.site_checks import JUDGED
 
@@ -109,12 +109,12 @@ def show(browser, serve, tmp_path_factory):
 @pytest.mark.parametrize(("width", "scheme"), JUDGED)
 @each_kind
 def test_figures_fit_their_column_and_their_text_is_large_enough(
-    show, keep_picture, kind, width, scheme
+    show, save_picture, kind, width, scheme
 ):
     page = show(kind, width, scheme)
     for index in range(page.count):
-        keep_picture(page.figure(index), f"{kind}-{index}-{width}-{scheme}")
-        assert ill_shown(page.figure(index)) == [], index
+        save_picture(page.figure(index), f"{kind}-{index}-{width}-{scheme}")
+        assert layout_problems(page.figure(index)) == [], index
 
 
 # axe takes seconds for each page; `--full` runs it on all.

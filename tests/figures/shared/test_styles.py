@@ -6,9 +6,9 @@ import pytest
 
 from attnbook.figures.shared.base import FOLDER
 from tests.tools.site.site_checks import NARROW, opened
-from tools.bench.interaction import PLACES
+from tools.bench.interaction import CHAPTERS_BY_FIGURE
 
-PAGES = PLACES | {"prediction": "queries-keys-values"}
+PAGES = CHAPTERS_BY_FIGURE | {"prediction": "queries-keys-values"}
 SHARED = [
     (FOLDER / "shared" / f"{name}.css").read_text("utf-8")
     for name in ("theme", "style", "axes", "steps")

@@ -1,6 +1,6 @@
 """Cells of tables: a word replaces a number and its exact value."""
 
-from tests.figures.shared.node import in_node
+from tests.figures.shared.node import run_in_node
 from tools import ROOT
 
 # The part of the DOM that a cell needs.
@@ -27,4 +27,4 @@ console.log(JSON.stringify(shown));
 
 def test_a_cell_that_changes_to_a_word_has_no_number():
     module = ROOT / "attnbook" / "figures" / "shared" / "tables.js"
-    assert in_node(PROGRAM, module) == [["0.250", "0.25"], ["none", None], ["0.500", "0.5"]]
+    assert run_in_node(PROGRAM, module) == [["0.250", "0.25"], ["none", None], ["0.500", "0.5"]]

@@ -9,10 +9,10 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.figures.heads import page as heads
-from tests.figures.shared.page import UNKEPT, findings_by_figure, notebook, read_in_a_book
-from tests.figures.shared.trained import Trained, asked_for, with_model
+from tests.figures.shared.page import UNSUPPRESSED, findings_by_figure, notebook, open_in_book
+from tests.figures.shared.trained import Trained, show_with_model, weight_requests
 from tests.figures.translator import page as translator
-from tests.tools.site.jupyterlab import START, run_all, told_by_last
+from tests.tools.site.jupyterlab import START, last_output, run_all
 from tests.tools.site.live_pages import book, page
 from tests.tools.site.site_checks import WIDE, watched
 
@@ -34,7 +34,7 @@ def room(kind):
 
 @pytest.fixture(scope="module")
 def show(stage, room):
-    return with_model(stage, room)
+    return show_with_model(stage, room)
 
 
 POSITIONS = """figure => [...figure.querySelectorAll(':not(svg, svg *, details *)')].filter(
@@ -81,7 +81,7 @@ def test_jupyterlab_does_not_handle_keys_of_controls_that_are_added_later(show, 
     figure = show().figure
     room.field(figure).fill(room.typed)
     expect(figure.locator(room.characters)).to_have_count(len(room.typed))
-    assert figure.locator(UNKEPT).count() == 0
+    assert figure.locator(UNSUPPRESSED).count() == 0
 
 
 @pytest.mark.few(2)
@@ -115,7 +115,7 @@ def built(tmp_path_factory):
 def test_the_model_follows_the_typed_text_and_is_loaded_once_for_two_figures(
     browser, kind, room, address
 ):
-    with read_in_a_book(browser, f"{address}{kind}.html") as (tab, figures, visit):
+    with open_in_book(browser, f"{address}{kind}.html") as (tab, figures, visit):
         figure, python = figures.first, room.make(text=room.typed)
         room.field(figure).fill(room.typed)
         expect(figure.locator(room.characters)).to_have_count(len(room.typed))
@@ -125,7 +125,7 @@ def test_the_model_follows_the_typed_text_and_is_loaded_once_for_two_figures(
         other = figures.nth(1)
         room.field(other).focus()
         assert room.disagreements(other, room.make(**room.changed)) == []
-        assert len(asked_for(visit, python.name)) == 1
+        assert len(weight_requests(visit, python.name)) == 1
         # A browser requests a file once, even if two script elements name it.
         script = f'script[src*="live/{python.name}.js"]:not([data-attnbook-late])'
         assert tab.locator(script).count() == 1
@@ -137,15 +137,15 @@ def test_the_model_is_loaded_when_its_figure_comes_near_the_view_or_is_touched(
     browser, kind, room, address, how
 ):
     name = room.make().name
-    with read_in_a_book(browser, f"{address}far-{kind}.html") as (tab, figures, visit):
+    with open_in_book(browser, f"{address}far-{kind}.html") as (tab, figures, visit):
         tab.wait_for_load_state("networkidle")
-        assert asked_for(visit, name) == []
+        assert weight_requests(visit, name) == []
         if how == "touched":
             room.field(figures.first).evaluate("field => field.focus({ preventScroll: true })")
         else:
             figures.first.scroll_into_view_if_needed()
         tab.wait_for_function("name => window.attnbookLate?.[name]", arg=name)
-        assert len(asked_for(visit, name)) == 1
+        assert len(weight_requests(visit, name)) == 1
         assert (tab.evaluate("scrollY") == 0) == (how == "touched")
 
 
@@ -177,7 +177,7 @@ def test_with_a_damaged_script_the_stored_picture_stays(browser, serve, kind, ro
     assert damaged != whole
     script.write_text(damaged, "utf-8")
     try:
-        with read_in_a_book(browser, f"{serve(built.html)}{kind}.html") as (_, figures, _visit):
+        with open_in_book(browser, f"{serve(built.html)}{kind}.html") as (_, figures, _visit):
             check_stored_picture_stays(room, figures.first, "a part of this page is damaged")
     finally:
         script.write_text(whole, "utf-8")
@@ -245,5 +245,5 @@ def test_in_jupyterlab_the_kernel_sends_the_weights(browser, lab):
         result = python.reading.guesses if kind == "heads" else python.reading.output
         python.set_state({"wanted": True})
         expected.append(f"{len(python.weights['data'])} {python.text} {result}")
-    told_by_last(tab, re.compile(r"\s+".join(map(re.escape, expected))))
+    last_output(tab, re.compile(r"\s+".join(map(re.escape, expected))))
     tab.close()

@@ -65,7 +65,7 @@ class Trained(NamedTuple):
         self.shown.set(weights=self.python.weights)
 
 
-def with_model(stage: Callable[..., Any], room: Room) -> Callable[..., Trained]:
+def show_with_model(stage: Callable[..., Any], room: Room) -> Callable[..., Trained]:
     """A function that shows a case in its first state, with the model loaded."""
     show_first = stage({case: room.make(**arguments) for case, arguments in room.cases.items()})
 
@@ -81,6 +81,6 @@ def with_model(stage: Callable[..., Any], room: Room) -> Callable[..., Trained]:
     return go
 
 
-def asked_for(visit: Visit, name: str) -> list[str]:
+def weight_requests(visit: Visit, name: str) -> list[str]:
     """The requests for a model's weights."""
     return [url for url in visit.requests if f"live/{name}.js" in url]

@@ -16,7 +16,7 @@ from attnbook.figures.translator.reading import (
     verdict,
 )
 from attnbook.models.translator.interventions import without
-from tests.figures.shared.node import in_node, written
+from tests.figures.shared.node import run_in_node, write_module
 from tools.models.checkpoints import RECIPES
 from tools.models.grade import MAIN, drawn_later
 
@@ -113,9 +113,9 @@ def graded():
 def answers(tmp_path_factory, graded):
     """The page's answers to all inputs of these tests."""
     known = translator_of(MAIN).source.characters
-    return in_node(
+    return run_in_node(
         PROGRAM,
-        written(str(TranslatorFigure._esm), tmp_path_factory.mktemp("translator")),
+        write_module(str(TranslatorFigure._esm), tmp_path_factory.mktemp("translator")),
         characters=known,
         typed=[*REFUSED, *READ, *graded],
         answers=ANSWERS,

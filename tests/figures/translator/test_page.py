@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from attnbook.figures.translator.reading import read
 from attnbook.models.translator.dates import LOCALES, make_dates
-from tests.figures.shared.trained import with_model
+from tests.figures.shared.trained import show_with_model
 from tests.figures.translator.page import (
     HEBREW,
     MONTH,
@@ -32,7 +32,7 @@ each_width = pytest.mark.parametrize("width", [WIDE, NARROW])
 
 @pytest.fixture(scope="module")
 def show(stage):
-    return with_model(stage, ROOM)
+    return show_with_model(stage, ROOM)
 
 
 # Equal to the model

@@ -216,7 +216,7 @@ def test_a_character_reaches_two_positions_in_one_encoder_and_all_in_the_other(p
 def graded():
     dates = RECIPES[tool.MAIN].dates().test[:500]
     texts = [date.text for date in dates]
-    return dates, {name: book_model(name).translate(texts) for name in tool.ALIKE}
+    return dates, {name: book_model(name).translate(texts) for name in tool.SAME_DATES}
 
 
 def test_the_books_model_reaches_its_targets_and_a_missed_one_is_reported(graded):
@@ -239,7 +239,7 @@ def test_the_books_model_reaches_its_targets_and_a_missed_one_is_reported(graded
 def test_dates_drawn_later_are_in_no_part_of_the_recipe():
     recipe = RECIPES[tool.MAIN]
     known = {date.text for part in recipe.dates() for date in part}
-    later = {date.text for date in tool.drawn_later(recipe)}
+    later = {date.text for date in tool.make_later_dates(recipe)}
     assert len(later) == tool.LATER
     assert not known & later
 
@@ -270,7 +270,7 @@ def test_all_models_are_graded_by_field_locale_and_number_of_dates(monkeypatch, 
     printed = capsys.readouterr().out
     names = [line.split()[0] for line in printed.splitlines() if line.strip()]
     locales = {date.locale for date in shorter[tool.MAIN].dates().test}
-    assert {*tool.ALIKE, *tool.JOINED, "uniform", "diagonal", *locales} <= {*names}
+    assert {*tool.SAME_DATES, *tool.JOINED, "uniform", "diagonal", *locales} <= {*names}
     for text in ("removed", "training", "peaks of day at least"):
         assert text in printed
     (line,) = [line for line in printed.splitlines() if line.startswith("  uniform")]

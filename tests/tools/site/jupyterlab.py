@@ -86,7 +86,7 @@ def run_all(tab, address):
     tab.get_by_role("menuitem", name="Run All Cells", exact=True).click()
 
 
-def told_by_last(tab: Page, words: str | re.Pattern[str]) -> None:
+def last_output(tab: Page, words: str | re.Pattern[str]) -> None:
     """Run the last cell until it prints this: messages wait while a kernel is busy."""
     end = time.monotonic() + START
     while True:

@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.tools.site.jupyterlab import START, printed, run_all, told_by_last
+from tests.tools.site.jupyterlab import START, last_output, printed, run_all
 
 WAIT = START * 1000  # milliseconds: what goes through a kernel may wait for a busy machine
 
@@ -75,7 +75,7 @@ def test_a_figure_in_jupyterlab_is_synchronized_with_python(browser, lab):
     )
 
     first.press("ArrowRight")
-    told_by_last(tab, re.compile(r"lens \[3, 6\] output \[4\.0, 5\.0, 6\.0, 7\.0\]"))
+    last_output(tab, re.compile(r"lens \[3, 6\] output \[4\.0, 5\.0, 6\.0, 7\.0\]"))
 
     control = tab.locator(".widget-slider [role=slider], .widget-slider .noUi-handle").first
     control.press("ArrowLeft")
@@ -116,5 +116,5 @@ def test_the_other_figures_are_synchronized_with_python(browser, lab):
         second.fill(b)
         second.press("Enter")
     expect(tab.locator(".tried").get_by_text("The other way round.")).to_be_visible(timeout=WAIT)
-    told_by_last(tab, re.compile(rf"query {re.escape(str(start))} .* d 4\s+\[\[2, 0\.5\]\] right"))
+    last_output(tab, re.compile(rf"query {re.escape(str(start))} .* d 4\s+\[\[2, 0\.5\]\] right"))
     tab.close()

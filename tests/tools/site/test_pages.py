@@ -49,7 +49,7 @@ class Opened(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def visit(browser, home, keep_picture, request):
+def visit(browser, home, save_picture, request):
     """A function that opens a page once.
 
     Each page is loaded in one view and then changed to the other, every second page in the opposite
@@ -68,7 +68,7 @@ def visit(browser, home, keep_picture, request):
                 if is_last:
                     change_view(page, width, scheme)
                 assert page.evaluate(THEME) == scheme
-                keep_picture(page, f"{name.rpartition('/')[2]}-{width}-{scheme}")
+                save_picture(page, f"{name.rpartition('/')[2]}-{width}-{scheme}")
                 views[width] = Visit()
                 measure(page, views[width])
                 if is_last or is_full:

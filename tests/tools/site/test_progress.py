@@ -111,13 +111,13 @@ def test_only_chapters_can_be_read_and_pages_load_what_they_use(browser, home):
             assert record.complaints + record.failures == []
 
 
-def test_progress_is_legible_and_accessible(browser, home, keep_picture):
+def test_progress_is_legible_and_accessible(browser, home, save_picture):
     def check_page(name: str) -> None:
         for width, scheme in JUDGED:
             change_view(tab, width, scheme)
             assert axe_findings(tab, None if width == WIDE else OF_LOOK) == [], name
             assert tab.evaluate("document.documentElement.scrollWidth") <= width
-            keep_picture(tab, f"progress-{name}-{width}-{scheme}")
+            save_picture(tab, f"progress-{name}-{width}-{scheme}")
 
     with opened(browser, f"{home}second.html") as (tab, record):
         tab.locator(".option", has_text="four").click()

@@ -264,7 +264,7 @@ def test_a_meaning_follows_the_width_of_the_window_and_is_not_printed(browser, h
 
 @pytest.mark.parametrize(("width", "scheme"), JUDGED)
 def test_axe_finds_nothing_serious_in_a_meaning_and_nothing_moves(
-    browser, home, keep_picture, width, scheme
+    browser, home, save_picture, width, scheme
 ):
     options = {"has_touch": True, "is_mobile": width == NARROW, "reduced_motion": "no-preference"}
     url = f"{home}chapters/{CHAPTER}.html"
@@ -273,7 +273,7 @@ def test_axe_finds_nothing_serious_in_a_meaning_and_nothing_moves(
         first(tab).tap()
         tab.locator(BUBBLE).wait_for()
         assert tab.evaluate("document.getAnimations().length") == 0
-        keep_picture(tab, f"term-{width}-{scheme}")
+        save_picture(tab, f"term-{width}-{scheme}")
         tab.evaluate(LEAVE_MEANING)
         assert tab.locator(BUBBLE).is_visible()
         assert axe_findings(tab, None if width == WIDE else OF_LOOK) == []

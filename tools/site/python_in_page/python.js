@@ -1,6 +1,6 @@
 // Python for the figures of one page: MicroPython in a worker, which can be ended at any time.
 // Bundled by bundle.mjs, with all that the worker needs as texts.
-/** @import { Answered, Question, Runner } from "../../../attnbook/figures/shared/types" */
+/** @import { RunResult, Question, Runner } from "../../../attnbook/figures/shared/types" */
 
 const LIMIT = 2000; // milliseconds for one answer, once Python is ready
 
@@ -17,7 +17,7 @@ class Python {
   #worker = null;
   /** What waits for the last answer. @type {Promise<unknown>} */
   #last = Promise.resolve();
-  /** Ends what runs. @type {((why: NonNullable<Answered["stopped"]>) => void) | null} */
+  /** Ends what runs. @type {((why: NonNullable<RunResult["stopped"]>) => void) | null} */
   #end = null;
 
   /** Have it ready, before there is a question. */
@@ -46,18 +46,18 @@ class Python {
     return worker;
   }
 
-  /** Answer one question after another. @param {Question} question @param {(line: string) => void} onLine @returns {Promise<Answered>} */
+  /** Answer one question after another. @param {Question} question @param {(line: string) => void} onLine @returns {Promise<RunResult>} */
   ask(question, onLine = () => {}) {
     const answer = this.#last.then(() => this.#one(question, onLine));
     this.#last = answer.catch(() => {});
     return answer;
   }
 
-  /** @param {Question} question @param {(line: string) => void} onLine @returns {Promise<Answered>} */
+  /** @param {Question} question @param {(line: string) => void} onLine @returns {Promise<RunResult>} */
   async #one(question, onLine) {
     const worker = await this.start();
     return new Promise((done) => {
-      /** @param {Answered} answer */
+      /** @param {RunResult} answer */
       const finish = (answer) => {
         clearTimeout(clock);
         this.#end = null;
