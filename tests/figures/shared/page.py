@@ -59,8 +59,10 @@ const makeModel = (traits) => {{
       listeners.filter(([event]) => event === "change:" + name).forEach(([, listen]) => listen());
     }},
     on: (...pair) => listeners.push(pair),
-    off: (...pair) => listeners.splice(
-      listeners.findIndex(([event, listen]) => event === pair[0] && listen === pair[1]), 1),
+    off(...pair) {{
+      const i = listeners.findIndex(([event, listen]) => event === pair[0] && listen === pair[1]);
+      if (i >= 0) listeners.splice(i, 1);
+    }},
     save_changes() {{ this.saves += 1; }},
     listeners,
   }};

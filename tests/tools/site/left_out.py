@@ -7,7 +7,7 @@ from pathlib import Path
 
 from playwright.sync_api import Page
 
-from tools.site.styles import BUNDLE, one_style
+from tools.site.styles import BUNDLE, join_styles
 
 # Selectors as the browser parses them, without pseudo-classes of the pointer or the keyboard.
 LEFT_OUT = r"""([whole, left]) => {
@@ -33,7 +33,7 @@ MATCHING = "() => window.leftOut.filter((one) => document.querySelector(one))"
 @cache
 def styles(site: Path) -> list[str]:
     """All styles of the site, and the one style sheet."""
-    return [one_style(site / "_static"), (site / "_static" / BUNDLE).read_text("utf-8")]
+    return [join_styles(site / "_static"), (site / "_static" / BUNDLE).read_text("utf-8")]
 
 
 def prepare(tab: Page, site: Path) -> None:
