@@ -95,7 +95,7 @@ class MaskRules:
         ):
             raise ValueError(f"causal must be 'last', 'first' or None, got {self.causal!r}")
         if self.causal and self.prefix is not None:
-            rule = "be None beside a prefix, which sets the order itself"
+            rule = "be None with a prefix, which sets the order itself"
             raise ValueError(f"causal must {rule}, got {self.causal!r}, prefix={self.prefix}")
         for name in ("valid_len", "start", "prefix"):
             if (number := getattr(self, name)) is not None and not is_whole(number):

@@ -8,7 +8,6 @@ from functools import cache
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page
 
 from attnbook.figures.shared.base import Figure
 from tests.figures.attention.cases import traits
@@ -68,24 +67,6 @@ def stage(alone):
             return lambda name, width=WIDE: opened(width)[name].reset()
 
         yield go
-
-
-@pytest.fixture(scope="module")
-def resizable(stage):
-    """Like `stage`, on one page that is resized; shows the tab, the figure and its first traits."""
-
-    def go(figures: dict[str, Figure]) -> Callable[..., tuple[Page, Locator, dict[str, Any]]]:
-        show_first = stage(figures)
-
-        def show(name: str, width: int = WIDE) -> tuple[Page, Locator, dict[str, Any]]:
-            shown = show_first(name)
-            shown.tab.set_viewport_size({"width": width, "height": 800})
-            shown.tab.mouse.move(0, 0)
-            return shown.tab, shown.figure, shown.state
-
-        return show
-
-    return go
 
 
 @pytest.fixture(scope="module")

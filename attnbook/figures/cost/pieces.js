@@ -134,7 +134,7 @@ export function plot(model, about) {
     measured,
     ...dots,
   );
-  const labels = ruler("beside");
+  const labels = ruler("vertical");
   labels.paint(ticks.map(([y, text]) => ({ at: top(y), text })));
   const warning = make("span", {
     class: "limit-name",

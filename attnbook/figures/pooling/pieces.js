@@ -33,7 +33,7 @@ const measured = (element, labels) => make("div", { class: "measured" }, element
 
 /** The score as a function of the key, a dot for each key, and the width as a bar across. @param {Layout} layout */
 export function scorePicture({ keys, colors, x }) {
-  const [parabola, labels] = [curve("score-curve"), ruler("beside")];
+  const [parabola, labels] = [curve("score-curve"), ruler("vertical")];
   const reach = segment("reach");
   const dots = colors.map((colour) => segment("dot", { style: `stroke: ${colour}` }));
   const element = graph("scores", reach, parabola.element, ...dots);
@@ -60,7 +60,7 @@ export function scorePicture({ keys, colors, x }) {
 
 /** A stem per key, as high as its weight. @param {Layout} layout */
 export function weightPicture({ keys, colors, x }) {
-  const labels = ruler("beside");
+  const labels = ruler("vertical");
   const stems = keys.map((key, i) =>
     segment("stem", { x1: x(key), x2: x(key), y1: 100, style: `stroke: ${colors[i]}` }),
   );
@@ -77,7 +77,7 @@ export function weightPicture({ keys, colors, x }) {
 /** The points, each as strong as its weight, the curve through them and the output on it. @param {Layout} layout */
 export function valuePicture({ points, truth, colors, x }) {
   const range = heights(points, truth);
-  const [y, labels] = [fromTop(range), ruler("beside")];
+  const [y, labels] = [fromTop(range), ruler("vertical")];
   /** @param {Point} point */
   const dotPosition = ([key, value]) => dotAt(x(key), y(value));
   const all = points.map((point, i) => [

@@ -113,18 +113,18 @@ export function chart(fixed, note, onMove) {
   const zero = segment("grid", { x1: 0, x2: 100, y1: top(0), y2: top(0) });
   const middle = segment("grid", { x1: left(0), x2: left(0), y1: 0, y2: 100 });
   const [line, dot] = [curve("line"), segment("dot")];
-  const [below, beside] = [ruler("below"), ruler("beside")];
+  const [below, vertical] = [ruler("below"), ruler("vertical")];
   const control = slider("distance", { min: -fixed.reach, max: fixed.reach, step: 1 }, onMove);
   const title = make("b");
   const element = make(
     "div",
     { class: "chart" },
     title,
-    make("div", { class: "curve-box" }, graph("curve", zero, middle, marker, line.element, dot), beside.element),
+    make("div", { class: "curve-box" }, graph("curve", zero, middle, marker, line.element, dot), vertical.element),
     make("div", { class: "curve-axis" }, below.element, control.input),
     make("div", { class: "chart-setting" }, control.label, make("small", { text: note })),
   );
-  beside.paint(ticks(...ends, 5).map((y) => ({ at: top(y), text: String(y) })));
+  vertical.paint(ticks(...ends, 5).map((y) => ({ at: top(y), text: String(y) })));
   below.paint(ticks(-fixed.reach, fixed.reach).map((x) => ({ at: left(x), text: String(x) })));
   /** @param {Pose} pose @param {number[]} along */
   const paint = ({ positions: [p, q], dot: now }, along) => {

@@ -36,7 +36,7 @@ function chart(halves, sizes, queries, onChoose) {
   const marker = segment("marker", { y1: 0, y2: 100 });
   const grid = [0, 0.5, 1].map((y) => segment("grid", { x1: 0, x2: 100, y1: top(y), y2: top(y) }));
   const picture = graph("sweep", ...grid, marker, ...curves.map((line) => line.element), ...dots);
-  const [below, beside] = [ruler("below"), ruler("beside")];
+  const [below, vertical] = [ruler("below"), ruler("vertical")];
   const control = slider("d", { min: 0, max: sizes.length - 1, step: 1 }, (step) => onChoose(sizes[step]));
   const ends = values.map((row) => row[row.length - 1]);
   const names = nameSpots(ends).map((spot, side) =>
@@ -51,11 +51,11 @@ function chart(halves, sizes, queries, onChoose) {
     "div",
     { class: "chart" },
     make("b", { text: title }),
-    make("div", { class: "sweep-box" }, picture, beside.element, ...names),
+    make("div", { class: "sweep-box" }, picture, vertical.element, ...names),
     make("div", { class: sizes.length > FEW ? "sweep-axis crowded" : "sweep-axis" }, below.element, control.input),
     make("div", { class: "chart-setting" }, control.label, make("small", { text: "numbers in each query and key" })),
   );
-  beside.paint([0, 0.5, 1].map((y) => ({ at: top(y), text: String(y) })));
+  vertical.paint([0, 0.5, 1].map((y) => ({ at: top(y), text: String(y) })));
   below.paint(sizes.map((size, step) => ({ at: left(step), text: String(size) })));
   curves.forEach((line, side) => line.paint(values[side].map((y, step) => [left(step), top(y)])));
   /** @param {number} step of `sizes` */

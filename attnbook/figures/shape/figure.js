@@ -9,7 +9,7 @@ import { axisPosition, formatNumber, indexOf, sized } from "./layout.js";
 import { describeMeeting, productOf } from "./matrix_product.js";
 import { drawing, indexedName, legend, measureOf } from "./pieces.js";
 
-const MOST_BESIDE = 44; // columns of two drawings side by side
+const MOST_SIDE_BY_SIDE = 44; // columns of two drawings side by side
 const [MOST_AT_ONCE, PAUSE] = [512, 150]; // cells of a table, ms
 
 /**
@@ -137,7 +137,7 @@ function setCellSize(element, sizes) {
   /** @param {string} name @param {number | string} value */
   const set = (name, value) => element.style.setProperty(name, String(value));
   element.classList.toggle("alone", sizes.length === 1);
-  element.classList.toggle("below", sizes.length > 1 && total > MOST_BESIDE);
+  element.classList.toggle("below", sizes.length > 1 && total > MOST_SIDE_BY_SIDE);
   set("--total", Math.max(1, total));
   set("--widest", Math.max(1, ...sizes.map(({ columns }) => columns)));
   set("--edges", `${edges + 64 * (sizes.length - 1)}px`);

@@ -96,7 +96,7 @@ export function dotAt(x, y) {
 
 /**
  * The labels of an axis, each centred on its number, next to a graph or below it.
- * @param {"below"|"beside"} side
+ * @param {"below"|"vertical"} side
  * @returns {{element: HTMLDivElement, paint: (labels: Label[]) => void}}
  */
 export function ruler(side) {

@@ -87,7 +87,7 @@ export interface RunResult {
 export interface Runner {
   /** Load it before the first question. */
   start(): Promise<unknown>;
-  ask(question: Question, onPrint?: (line: string) => void): Promise<RunResult>;
+  ask(question: Question, onLine?: (line: string) => void): Promise<RunResult>;
   stop(): void;
   close(): void;
 }

@@ -104,7 +104,7 @@ def _change(figure: Locator) -> dict[str, Any]:
 ROOM = Room(
     make=HeadsFigure,
     field=field,
-    said=get_status,
+    message=get_status,
     disagreements=disagreements,
     read=READ,
     rough=1e-4,

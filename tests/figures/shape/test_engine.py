@@ -71,13 +71,13 @@ def position_of(index: tuple[int, ...], shape: tuple[int, ...]) -> list[float]:
     """Position of a number: last axis across, the one before down, a third side by side."""
     *rest, row, column = (0, 0, *index)
     *sizes, down, across = (1, 1, *shape)
-    beside = rest.pop() if len(shape) > 3 else 0
+    drawing = rest.pop() if len(shape) > 3 else 0
     if len(shape) > 3:
         sizes.pop()
     block = 0
     for at, size in zip(rest, sizes, strict=True):
         block = block * size + at
-    return [beside * (across + GAP) + column, block * (down + GAP) + row]
+    return [drawing * (across + GAP) + column, block * (down + GAP) + row]
 
 
 @cache

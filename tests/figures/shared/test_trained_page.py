@@ -59,7 +59,7 @@ def test_when_the_model_is_loaded_the_numbers_stay_and_nothing_moves(stage, room
 
 def test_a_text_that_cannot_be_read_gets_a_message_and_the_last_picture_stays(show, room):
     shown, figure, python = show()
-    field, message = room.field(figure), room.said(figure)
+    field, message = room.field(figure), room.message(figure)
     for typed, why in room.refused.items():
         field.fill(typed)
         expect(message).to_have_text(f"{why} Still shown: {room.still}")
@@ -153,7 +153,7 @@ def check_stored_picture_stays(room, figure, why):
     """The stored picture stays, and one line gives the reason, after the reader types."""
     before = figure.evaluate(room.read)
     room.field(figure).fill(room.typed)
-    expect(room.said(figure)).to_have_text(
+    expect(room.message(figure)).to_have_text(
         f"The model cannot be loaded, so what was computed before stays: {why}."
     )
     expect(figure.locator(".stale")).to_have_count(1)
@@ -198,7 +198,7 @@ def test_without_the_script_the_stored_picture_stays_until_it_can_be_loaded(
     text = room.typed[:-1]
     room.field(figure).fill(text)
     expect(figure.locator(room.characters)).to_have_count(len(text))
-    expect(room.said(figure)).to_be_empty()
+    expect(room.message(figure)).to_be_empty()
     assert room.disagreements(figure, room.make(text=text)) == []
     context.close()
 

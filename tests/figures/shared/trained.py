@@ -24,7 +24,7 @@ class Room:
 
     make: type[TrainedFigure]
     field: Callable[[Locator], Locator]
-    said: Callable[[Locator], Locator]  # the message about the typed text
+    message: Callable[[Locator], Locator]  # the message about the typed text
     disagreements: Callable[..., list[str]]
     read: str  # a script that reads the whole figure
     rough: float  # the tolerance of numbers that Python stores

@@ -103,7 +103,7 @@ def _hide(figure: Locator) -> dict[str, Any]:
 ROOM = Room(
     make=TranslatorFigure,
     field=field,
-    said=get_status,
+    message=get_status,
     disagreements=disagreements,
     read=READ,
     rough=1e-3,
