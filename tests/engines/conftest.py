@@ -16,7 +16,7 @@ from tests.engines.chromium import Chromium
 from tests.engines.engine import NARROW, Engine, choose_scheme
 from tests.engines.page_report import PageReport, open_page, read_figures, use_figures
 from tests.engines.watched_site import watched_copy
-from tests.sampling import covering
+from tests.sampling import choose_cases
 from tools import ROOT
 
 OTHERS = {
@@ -51,7 +51,7 @@ def pages_with_every_figure(pages: list[str]) -> list[str]:
     files = [ROOT / f"{page}.ipynb" for page in pages]
     texts = [file.read_text("utf-8") if file.exists() else "" for file in files]
     names = [tuple(n for n in figures.__all__ if f"{n}(" in text) or ("none",) for text in texts]
-    return [pages[i] for i in covering(names, budget=1, seed=0)]
+    return [pages[i] for i in choose_cases(names, budget=1, seed=0)]
 
 
 def list_views(*, full: bool) -> list[tuple[str, View]]:

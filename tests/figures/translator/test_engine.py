@@ -18,7 +18,7 @@ from attnbook.figures.translator.reading import (
 from attnbook.models.translator.interventions import without
 from tests.figures.shared.node import run_in_node, write_module
 from tools.models.checkpoints import RECIPES
-from tools.models.grade import MAIN, drawn_later
+from tools.models.grade import MAIN, make_later_dates
 
 PROGRAM = """
 import { readFileSync } from "node:fs";
@@ -106,7 +106,7 @@ CERTAINTIES = [("2023-02-31", [0.9, 0.5, 0.5]), ("2024-02-29", [1e-3, 0.49]), ("
 @pytest.fixture(scope="module")
 def graded():
     """All dates that `make grade` grades: the test dates, and those that were drawn later."""
-    return [date.text for date in (*RECIPES[MAIN].dates().test, *drawn_later(RECIPES[MAIN]))]
+    return [date.text for date in (*RECIPES[MAIN].dates().test, *make_later_dates(RECIPES[MAIN]))]
 
 
 @pytest.fixture(scope="module")
