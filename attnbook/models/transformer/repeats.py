@@ -20,7 +20,7 @@ class Repeat(NamedTuple):
 
     @property
     def copied(self) -> range:
-        """Positions that can be predicted: the symbol and the one before it are copies."""
+        """Positions whose symbols can be predicted, as they and the ones before are copies."""
         return range(self.start + self.period + 1, len(self.text))
 
 

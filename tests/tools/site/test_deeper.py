@@ -13,6 +13,7 @@ from playwright.sync_api import expect
 from attnbook.practice.registry import find_list_task
 from tests.tools.site.published_book import build, write
 from tests.tools.site.site_checks import JUDGED, OF_LOOK, WIDE, axe_findings, change_view, opened
+from tools.book.build import SUMMARY
 from tools.site.deeper import core_problems, next_page
 from tools.site.minutes import SECONDS, Parts
 
@@ -284,7 +285,7 @@ def test_a_build_names_the_page_the_rule_and_the_number_of_each_fault(tmp_path):
         "code": "cell 1 of the core shows 16 lines of code, and may show 15",
         "welcome": "words, and may have 6000",
     }
-    lines = [line for line in output.partition("once more")[2].splitlines() if "WARNING" in line]
+    lines = [line for line in output.partition(SUMMARY)[2].splitlines() if "WARNING" in line]
     for name, words in named.items():
         (line,) = [line for line in lines if f"/{name}." in line]
         assert words in line
