@@ -417,8 +417,8 @@ def test_a_ratio_is_drawn_for_each_program_and_allocator():
 def test_each_figure_with_a_slider_or_a_field_is_used_on_an_existing_page():
     figures = {path.parent.name for path in (ROOT / "attnbook" / "figures").glob("*/figure.js")}
     without_slider = {"code", "prediction"}  # code is measured by page-python
-    assert set(interaction.PLACES) == figures - without_slider
-    for chapter in interaction.PLACES.values():
+    assert set(interaction.CHAPTERS_BY_FIGURE) == figures - without_slider
+    for chapter in interaction.CHAPTERS_BY_FIGURE.values():
         assert (ROOT / "chapters" / f"{chapter}.ipynb").is_file()
     for texts in interaction.texts_to_type().values():
         assert len(set(texts)) == interaction.MOVES
