@@ -244,6 +244,7 @@ print(Book(Path(sys.argv[1])).build(nb_execution_mode="cache").warnings)
 """
 
 
+@pytest.mark.weekly  # the book itself is built so, and its pages are tested
 @pytest.mark.slow
 def test_a_real_run_ends_in_a_live_page_and_its_stored_run_again(tmp_path):
     built = book(tmp_path, index=page(cell(source=CODE)))
