@@ -105,14 +105,15 @@ def in_script(data: object) -> str:
     return json.dumps(data, separators=(",", ":")).replace("<", r"\u003c")
 
 
-def placeholder(name: str, text: str, html: str = "", item: str = "") -> str:
+def placeholder(name: str, text: str, html: str = "", item: str = "", kind: str = "") -> str:
     """The numbers of a figure, or its own HTML, where `host.js` will mount it.
 
-    `item` names what it asks of the reader (`items.py`).
+    `item` names what it asks of the reader (`items.py`); for `kind`, `site.css` reserves a height.
     """
     still = html or f'<pre class="attnbook-static">{escape(text)}</pre>'
-    asks = f' {items.ATTRIBUTE}="{escape(item)}"' if item else ""
-    return f'<div class="attnbook-view" data-attnbook-view="{escape(name)}"{asks}>{still}</div>'
+    attributes = {"data-attnbook-view": name, items.ATTRIBUTE: item, "data-attnbook-kind": kind}
+    written = "".join(f' {key}="{escape(value)}"' for key, value in attributes.items() if value)
+    return f'<div class="attnbook-view"{written}>{still}</div>'
 
 
 def is_tagged(cell: nodes.Element) -> bool:
@@ -144,7 +145,8 @@ def show_as_text(view: View) -> None:
 def show_live(view: View, name: str, model: dict[str, Any], item: str) -> None:
     """Put a figure's placeholder where its view was; a question shows no answer there."""
     state = model["state"]
-    text = placeholder(name, state["static_text"], state.get("still_html", ""), item)
+    still = state.get("still_html", "")
+    text = placeholder(name, state["static_text"], still, item, state.get("kind", ""))
     view.form.children = []
     view.form.append(nodes.raw("", text, format="html"))
 

@@ -93,7 +93,8 @@ def live_scripts(html: str) -> list[str]:
 
 def test_a_view_becomes_the_numbers_of_its_figure(built):
     html, static = built.read("one"), '<pre class="attnbook-static">StandIn: size 3</pre>'
-    assert f'<div class="attnbook-view" data-attnbook-view="figure-0">{static}</div>' in html
+    attributes = 'data-attnbook-view="figure-0" data-attnbook-kind="stand-in"'
+    assert f'<div class="attnbook-view" {attributes}>{static}</div>' in html
     assert html.count("StandIn: size 3") == 1  # neither in the state nor in the output too
 
 
