@@ -306,3 +306,23 @@ def test_paper_is_light_and_short_with_hidden_answers_open_and_no_other(browser,
         opened_answers = count_sheets()
     assert closed <= PRINTED
     assert opened_answers > closed + 5
+
+
+SHIFTS = """
+    window.shift = 0;
+    new PerformanceObserver((list) => {
+        for (const entry of list.getEntries()) window.shift += entry.value;
+    }).observe({ type: 'layout-shift', buffered: true });
+"""
+STARTED = "!document.querySelector('.attnbook-view > .attnbook-static')"
+
+
+@pytest.mark.parametrize("chapter", ["welcome", "position"])
+def test_what_follows_a_figure_hardly_moves_when_it_starts(browser, home, chapter):
+    page = browser.new_page(viewport={"width": NARROW, "height": 800})
+    page.add_init_script(SHIFTS)
+    page.goto(f"{home}chapters/{chapter}.html")
+    page.wait_for_function(STARTED)
+    page.evaluate("new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)))")
+    assert page.evaluate("shift") < 0.05  # 0.2 without the heights that site.css reserves
+    page.close()
