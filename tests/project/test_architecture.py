@@ -14,7 +14,7 @@ import pytest
 
 import attnbook
 from attnbook import figures
-from tools import ROOT
+from tools import ROOT, project_files
 
 PACKAGE = ROOT / "attnbook"
 
@@ -183,16 +183,7 @@ TEXT = {".py", ".md", ".toml", ".txt", ".yml", ".ipynb", ".js", ".mjs", ".css", 
 
 
 def text_files():
-    """The files that git tracks or would track; without git, those of the source folders."""
-    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    folders = [ROOT / name for name in ("attnbook", "chapters", "tests", "tools", "img")]
-    paths = [ROOT / name for name in done.stdout.splitlines()] or [
-        path
-        for path in chain(ROOT.glob("*"), *(folder.rglob("*") for folder in folders))
-        if "node_modules" not in path.parts
-    ]
-    return [path for path in paths if path.is_file() and (path.suffix in TEXT or not path.suffix)]
+    return [path for path in project_files() if path.suffix in TEXT or not path.suffix]
 
 
 def test_no_file_contains_a_path_of_one_machine():

@@ -26,7 +26,7 @@ from pathlib import Path
 from queue import Queue
 from typing import IO
 
-from tools import ROOT
+from tools import ROOT, project_files
 from tools.book.state import ONE_THREAD
 
 FAULTS = Path(__file__).with_name("faults")
@@ -98,14 +98,12 @@ def find_tests(file: str) -> list[str]:
     return list(dict.fromkeys(path for path in paths if (ROOT / path).exists()))
 
 
-def copy_tracked(root: Path, folder: Path) -> None:
+def copy_project(root: Path, folder: Path) -> None:
     """Copy the files that git tracks or would track, and link the other files that tests need."""
-    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    names = subprocess.run(command, cwd=root, capture_output=True, check=True).stdout.decode()
-    for name in filter(None, names.split("\0")):
-        if (root / name).is_file():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(root / name, folder / name)
+    for path in project_files(root):
+        copy = folder / path.relative_to(root)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(path, copy)
     for name in BORROWED:
         if (root / name).exists():
             (folder / name).symlink_to(root / name)
@@ -167,7 +165,7 @@ class Trials:
         for number in range(jobs):
             copy = folder / f"copy-{number}"
             copy.mkdir()
-            copy_tracked(root, copy)
+            copy_project(root, copy)
             self.copies.put(copy)
 
     def control(self, tests: tuple[str, ...]) -> str:

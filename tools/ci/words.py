@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
 
-from tools import ROOT
+from tools import ROOT, project_files
 from tools.book.notebooks import read
 
 WORDS = Path(__file__).with_name("words")
@@ -110,11 +110,9 @@ def problems(found: Sequence[Finding], allowed: Sequence[Allowed]) -> list[str]:
 
 
 def main() -> int:
-    """Print the problems of all tracked files; 1 if there are any."""
-    listed = subprocess.run(
-        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    files = [file for file in listed.stdout.splitlines() if not LEFT_OUT.search(file)]
+    """Print the problems of all files of the project; 1 if there are any."""
+    names = [str(path.relative_to(ROOT)) for path in project_files()]
+    files = [name for name in names if not LEFT_OUT.search(name)]
     notebooks = [file for file in files if file.endswith(".ipynb")]
     with tempfile.TemporaryDirectory() as folder:
         prose_in(Path(folder), notebooks)
