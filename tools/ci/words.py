@@ -27,8 +27,7 @@ WORDS = Path(__file__).with_name("words")
 # Data, pictures, what readers wrote, and the lists themselves.
 LEFT_OUT = re.compile(r"\.(jsonl?|svg|png|safetensors)$|/(readers|blind|snippets|words)/")
 PROSE = re.compile(r"\.(md|cff|ipynb)$")
-# The chapters and the changelog follow when the Deeper halves are rewritten.
-OLD_WORDS = re.compile(r"^chapters/|^CHANGELOG")
+OLD_WORDS = re.compile(r"^CHANGELOG")  # what was written then
 PARTS_OF_NAMES = r"[A-Z]+(?![a-z])|[A-Za-z][a-z]+"
 LINE = re.compile(r"^(?:\./)?(.+?):(\d+): (\S+) ==> (.*)$")
 
@@ -59,11 +58,10 @@ class Allowed:
         return finding.word.lower() in self.words and fnmatch(finding.file, self.files)
 
 
-def prose_in(folder: Path, notebooks: Iterable[str]) -> None:
-    """Write each notebook's Markdown under its name, because JSON holds code and data, too."""
+def cells_in(folder: Path, notebooks: Iterable[str]) -> None:
+    """Write each notebook's cells under its name, without what they printed."""
     for name in notebooks:
-        cells = read(ROOT / name).cells
-        texts = [cell.source for cell in cells if cell.cell_type == "markdown"]
+        texts = [cell.source for cell in read(ROOT / name).cells]
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text("\n\n".join(texts), "utf-8")
 
@@ -115,7 +113,7 @@ def main() -> int:
     files = [name for name in names if not LEFT_OUT.search(name)]
     notebooks = [file for file in files if file.endswith(".ipynb")]
     with tempfile.TemporaryDirectory() as folder:
-        prose_in(Path(folder), notebooks)
+        cells_in(Path(folder), notebooks)
         found = [*findings(Path(folder), notebooks)]
     found += findings(ROOT, [file for file in files if file not in notebooks])
     wrong = problems(found, exceptions())

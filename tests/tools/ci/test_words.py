@@ -1,6 +1,6 @@
 """Misspelt, replaced and American words are found; exceptions must be needed."""
 
-from tools.ci.words import Allowed, Finding, findings, problems, prose_in
+from tools.ci.words import Allowed, Finding, findings, problems, cells_in
 
 
 def words_in(folder, name, text):
@@ -28,8 +28,8 @@ def test_a_misspelt_word_is_found_everywhere(tmp_path):
         assert words_in(tmp_path, name, "teh end\n") == [("teh", 1)]
 
 
-def test_only_the_markdown_of_a_notebook_is_read(tmp_path):
-    prose_in(tmp_path, ["chapters/welcome.ipynb"])
+def test_only_the_cells_of_a_notebook_are_read(tmp_path):
+    cells_in(tmp_path, ["chapters/welcome.ipynb"])
     text = (tmp_path / "chapters" / "welcome.ipynb").read_text("utf-8")
     assert text.startswith("# ")
     assert "execution_count" not in text
