@@ -101,6 +101,11 @@ class DotProductAttention(Attention):
     ) -> Tensor:
         check_shared_inputs(queries, keys, values)
         check_last_axis("keys", keys, "query_size", queries.shape[-1])
+        if torch.compiler.is_exporting():
+            # torch.export cannot merge an axis of an open size with heads, as `share_keys` does.
+            shared = queries.shape[1] // keys.shape[1]
+            keys, values = (it.repeat_interleave(shared, dim=1) for it in (keys, values))
+            return self.forward(queries, keys, values, valid_lens, causal=causal, mask=mask)
         shape = (*queries.shape[:-1], keys.shape[-2])
         whole = self.keep_weights or self._drops() or not self._scores_as(DotProductAttention)
         fast = not whole and kernel_pays(queries, keys, values)

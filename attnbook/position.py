@@ -320,12 +320,15 @@ def _check_positions(positions: Tensor, vectors: Tensor | None = None) -> None:
     if positions.dtype == torch.bool or positions.is_complex():
         raise TypeError(f"positions must hold real numbers, got {positions.dtype}")
     if vectors is None:
-        shapes, fits = "(num_positions,) or (batch, num_positions)", positions.dim() in (1, 2)
-    else:
-        count = vectors.shape[-2]
-        shapes, fits = f"(num_positions={count},)", tuple(positions.shape) == (count,)
+        if positions.dim() not in (1, 2):
+            shapes = "(num_positions,) or (batch, num_positions)"
+            raise ValueError(f"positions must have shape {shapes}, got {tuple(positions.shape)}")
+        return
+    count = vectors.shape[-2]
+    for_all = positions.dim() == 1 and positions.shape[0] == count
+    per_example = positions.dim() == 2 < vectors.dim() and positions.shape[0] == vectors.shape[0]
+    if not (for_all or (per_example and positions.shape[1] == count)):
+        shapes = f"(num_positions={count},)"
         if vectors.dim() > 2:
             shapes += f" or (batch={vectors.shape[0]}, num_positions={count})"
-            fits = fits or tuple(positions.shape) == (vectors.shape[0], count)
-    if not fits:
         raise ValueError(f"positions must have shape {shapes}, got {tuple(positions.shape)}")

@@ -117,8 +117,7 @@ def make_call(seed):
     heads = kv_heads * rng.choice([1, 2, 2, 3])
     batch, queries, keys = rng.choice([0, 1, 2, 3]), rng.choice([0, 1, 2, 5]), rng.choice([1, 2, 7])
     head_size = rng.choice([1, 2, 4, 6])
-    rotation = rotary = None
-    positions = {}
+    rotation, rotary, positions = None, None, {}
     given = many and rng.random() < 0.6
     if many and rng.random() < 0.7 and (given or queries <= keys):
         even = [n for n in (2, 4, 6) if n <= head_size]
@@ -127,7 +126,9 @@ def make_call(seed):
         rotary = partial(rotary_encoding, base=base, layout=layout, size=size)
         rotation = {"size": size or head_size, "base": base, "layout": layout}
     causal = rng.random() < 0.5 and (given or queries <= keys)
-    lens = make_lengths(rng, rng.choice(["none", "example", "query", "empty"]), batch, queries, keys)
+    lens = make_lengths(
+        rng, rng.choice(["none", "example", "query", "empty"]), batch, queries, keys
+    )
     sees = torch.ones(batch, heads, queries, keys, dtype=torch.bool)
     if lens is not None:
         per_query = (lens if lens.dim() == 2 else lens[:, None]).long()[:, None, :, None]
@@ -171,13 +172,17 @@ def make_call(seed):
         )
     else:
         layer = DotProductAttention(keep_weights=keep)
+    names = (
+        "many dtype heads kv_heads lens rotation causal mask positions sees padding leaves learns"
+    )
+    found = locals()
     return SimpleNamespace(
-        **{"many": many, "dtype": dtype, "heads": heads, "kv_heads": kv_heads, "lens": lens},
-        **{"rotation": rotation, "causal": causal, "mask": mask, "positions": positions},
-        **{"query_positions": of_queries, "key_positions": of_keys, "sees": sees},
-        **{"padding": padding, "leaves": leaves, "learns": learns, "layer": layer.to(dtype)},
-        **{"paths": rng.choice(["shipped", "fast", "fast", "formula"])},
-        **{"block": rng.choice([2**18, 64, 16])},
+        **{name: found[name] for name in names.split()},
+        query_positions=of_queries,
+        key_positions=of_keys,
+        layer=layer.to(dtype),
+        paths=rng.choice(["shipped", "fast", "fast", "formula"]),
+        block=rng.choice([2**18, 64, 16]),
     )
 
 
@@ -215,10 +220,9 @@ def find_faults(seed, put):
             expected, [*inputs, *p.values()], upstream.double(), allow_unused=True
         )
         for name, leaf, its in zip(names, [*call.leaves, *layer.parameters()], true, strict=True):
-            its = torch.zeros(leaf.shape).double() if its is None else its
             if leaf.grad is not None:
-                # A sum over many positions is as exact as its largest terms.
-                fault = describe_difference(leaf.grad, its, call.dtype, tolerance)
+                gradient = torch.zeros(leaf.shape).double() if its is None else its
+                fault = describe_difference(leaf.grad, gradient, call.dtype, tolerance)
                 wrong[f"gradient of {name}"] = fault
     for x, y in zip(call.leaves, before, strict=True):
         if not torch.equal(x.detach().nan_to_num(7.25), y.nan_to_num(7.25)):
