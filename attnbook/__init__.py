@@ -6,10 +6,21 @@ from attnbook.heads import merge_heads, split_heads
 from attnbook.layers import AdditiveAttention, DotProductAttention, MLPAttention
 from attnbook.masking.lengths import checked
 from attnbook.masking.masks import causal_mask, length_mask
-from attnbook.masking.rules import document_mask, prefix_mask, start_mask, window_mask
+from attnbook.masking.rules import (
+    document_mask,
+    position_mask,
+    prefix_mask,
+    start_mask,
+    window_mask,
+)
 from attnbook.multihead import MultiHeadAttention
 from attnbook.pooling import kernel_pool, pool
-from attnbook.position import rotary_encoding, sinusoidal_encoding
+from attnbook.position import (
+    convert_layout,
+    rotary_encoding,
+    rotary_frequencies,
+    sinusoidal_encoding,
+)
 from attnbook.scoring import (
     additive_score,
     bilinear_score,
@@ -30,6 +41,7 @@ __all__ = [
     "bilinear_score",
     "causal_mask",
     "checked",
+    "convert_layout",
     "document_mask",
     "dot_score",
     "gaussian_score",
@@ -38,8 +50,10 @@ __all__ = [
     "masked_softmax",
     "merge_heads",
     "pool",
+    "position_mask",
     "prefix_mask",
     "rotary_encoding",
+    "rotary_frequencies",
     "scaled_dot_score",
     "sinusoidal_encoding",
     "split_heads",

@@ -46,3 +46,32 @@ def merge_heads(
     check_axes("heads", heads, HEADS)
     parts = heads.transpose(1, 2)
     return parts.flatten(start_dim=2)
+
+
+def share_keys(
+    heads: Float[Tensor, "batch heads queries size"], num_kv_heads: int
+) -> Float[Tensor, "batch kv_heads shared size"]:
+    """Put the queries of heads that share their keys one after another, without a copy of keys.
+
+    Head h reads the keys of head h // (num_heads / num_kv_heads): neighbours share.
+
+    Returns:
+        `(batch, num_kv_heads, num_heads / num_kv_heads · num_queries, size)`.
+
+    Source: Ainslie et al. (2023), section 2.2; one head of keys for all is Shazeer (2019).
+    """
+    batch, num_heads, num_queries, size = heads.shape
+    return heads.reshape(batch, num_kv_heads, num_heads // num_kv_heads * num_queries, size)
+
+
+def unshare_keys(
+    shared: Float[Tensor, "batch kv_heads shared size"], num_heads: int
+) -> Float[Tensor, "batch heads queries size"]:
+    """Give each head its own rows again: the inverse of `share_keys`."""
+    batch, num_kv_heads, num_rows, size = shared.shape
+    return shared.reshape(batch, num_heads, num_rows // (num_heads // num_kv_heads), size)
+
+
+def shares_keys(queries: Tensor, keys: Tensor) -> bool:
+    """Whether several heads of queries are to share one head of keys."""
+    return queries.dim() == keys.dim() == 4 and queries.shape[1] != keys.shape[1]

@@ -12,10 +12,12 @@ from attnbook.attention import Attention
 from attnbook.checks import (
     KEYS,
     MISSING,
+    SCORES,
     check_flag,
     check_last_axis,
     check_projected,
     check_scores,
+    check_shared_inputs,
     check_sizes,
     check_tensor,
     own_score_error,
@@ -25,6 +27,8 @@ from attnbook.fused.dot_product import fast_dot_product_attention
 from attnbook.fused.fallback import is_plain, stay_finite
 from attnbook.fused.streaming import streamed_additive_attention
 from attnbook.fused.when_faster import blocks_pay, kernel_pays, streaming_pays
+from attnbook.heads import share_keys, shares_keys, unshare_keys
+from attnbook.masking.masks import visible_keys
 from attnbook.masking.padding import replace_hidden, zero_hidden
 from attnbook.scoring import additive_features, scaled_dot_score
 
@@ -65,7 +69,13 @@ class DotProductAttention(Attention):
         causal: bool = False,
         mask: Bool[Tensor, "*axes queries keys"] | None = None,
     ) -> Float[Tensor, "batch *heads queries value_size"]:
-        """Attend, as `Attention.forward` does; by torch's own kernel if no weights are stored."""
+        """Attend, as `Attention.forward` does; by torch's own kernel if no weights are stored.
+
+        Keys and values may have fewer heads than queries, if their number divides that of
+        queries: neighbouring heads of queries share one head of keys.
+        """
+        if shares_keys(queries, keys):
+            return self._attend_in_groups(queries, keys, values, valid_lens, causal, mask)
         if self.keep_weights or self._drops() or not self._scores_as(DotProductAttention):
             return super().forward(queries, keys, values, valid_lens, causal=causal, mask=mask)
         check_flag("causal", causal)
@@ -79,6 +89,44 @@ class DotProductAttention(Attention):
         )
         self._keep(None)
         return output
+
+    def _attend_in_groups(
+        self,
+        queries: Tensor,
+        keys: Tensor,
+        values: Tensor,
+        valid_lens: Tensor | None,
+        causal: bool,
+        mask: Tensor | None,
+    ) -> Tensor:
+        check_shared_inputs(queries, keys, values)
+        check_last_axis("keys", keys, "query_size", queries.shape[-1])
+        if torch.compiler.is_exporting():
+            # torch.export cannot merge an axis of an open size with heads, as `share_keys` does.
+            shared = queries.shape[1] // keys.shape[1]
+            keys, values = (it.repeat_interleave(shared, dim=1) for it in (keys, values))
+            return self.forward(queries, keys, values, valid_lens, causal=causal, mask=mask)
+        shape = (*queries.shape[:-1], keys.shape[-2])
+        whole = self.keep_weights or self._drops() or not self._scores_as(DotProductAttention)
+        fast = not whole and kernel_pays(queries, keys, values)
+        check_flag("causal", causal)
+        visible = visible_keys(shape, valid_lens, causal and not fast, keys.device, mask)
+        queries, keys = self._clear_for_gradients(queries, keys, visible, mask is None)
+        if fast:
+            output = fast_dot_product_attention(
+                queries, keys, values, visible, causal=causal, from_first=mask is None
+            )
+            self._keep(None)
+            return output
+        scores = self.score(share_keys(queries, keys.shape[1]), keys)
+        check_tensor("scores", scores, SCORES)
+        return self._weigh_and_pool(unshare_keys(scores, shape[1]), values, visible)
+
+    def _pool(self, weights: Tensor, values: Tensor, visible: Tensor | None) -> Tensor:
+        if not shares_keys(weights, values):
+            return super()._pool(weights, values, visible)
+        output = super()._pool(share_keys(weights, values.shape[1]), values, visible)
+        return unshare_keys(output, weights.shape[1])
 
     def _clear_for_gradients(
         self, queries: Tensor, keys: Tensor, visible: Tensor | None, from_first: bool

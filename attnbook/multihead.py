@@ -20,11 +20,18 @@ from attnbook.checks import (
 from attnbook.fused.fallback import is_changed, is_plain
 from attnbook.heads import merge_heads, split_heads
 from attnbook.layers import DotProductAttention
-from attnbook.masking.masks import check_mask, visible_keys
+from attnbook.masking.masks import (
+    causal_mask,
+    check_mask,
+    check_own_keys,
+    given_positions,
+    positions_of_keys,
+    visible_keys,
+)
 from attnbook.masking.padding import replace_hidden, zero_hidden
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     from jaxtyping import Bool, Float, Shaped
@@ -44,12 +51,18 @@ class MultiHeadAttention(nn.Module):
         dropout: the share of weights dropped in training, in [0, 1].
         bias: whether the four projections add a learned bias.
         keep_weights: whether `attention_weights` can be read after a call.
+        num_kv_heads: how many heads keys and values have; it must divide `num_heads`. Head h
+            of the queries reads head h // (num_heads / num_kv_heads). By default `num_heads`.
+        head_size: the size of a head, by default `num_hiddens / num_heads`.
+        rotary: turns queries and keys after the split, by their positions: `rotary_encoding`,
+            or `partial(rotary_encoding, base=…, layout=…)`. By default nothing is turned.
 
     Raises:
         TypeError, ValueError: an argument is missing, or out of its range.
 
-    Source: Vaswani et al. (2017), section 3.2.2 (our W_q holds the W_i^Q of all heads).
-    The order of arguments is that of Dive into Deep Learning before version 1.0.
+    Source: Vaswani et al. (2017), section 3.2.2 (our W_q holds the W_i^Q of all heads); Ainslie
+    et al. (2023) for shared keys, Su et al. (2021) for rotary positions. The order of arguments
+    is that of Dive into Deep Learning before version 1.0.
     """
 
     def __init__(  # noqa: PLR0913, PLR0917 - a published interface
@@ -63,6 +76,9 @@ class MultiHeadAttention(nn.Module):
         bias: bool = False,
         *,
         keep_weights: bool = True,
+        num_kv_heads: int | None = None,
+        head_size: int | None = None,
+        rotary: Callable[[Tensor, Tensor], Tensor] | None = None,
     ) -> None:
         sizes = {
             "key_size": key_size,
@@ -78,17 +94,29 @@ class MultiHeadAttention(nn.Module):
                 "d2l editions does not say how large a key, a query and a value are"
             )
         check_sizes(sizes)
-        check_heads("num_hiddens", num_hiddens, num_heads)
+        if head_size is None:
+            check_heads("num_hiddens", num_hiddens, num_heads)
+            head_size = num_hiddens // num_heads
+        num_kv_heads = num_heads if num_kv_heads is None else num_kv_heads
+        check_sizes({"head_size": head_size, "num_kv_heads": num_kv_heads})
+        if num_heads % num_kv_heads != 0:
+            raise ValueError(
+                f"num_kv_heads must divide num_heads={num_heads}, so that each head of keys is "
+                f"shared by as many heads of queries, got {num_kv_heads}"
+            )
+        if rotary is not None and not callable(rotary):
+            raise TypeError(f"rotary must be a function such as rotary_encoding, got {rotary!r}")
         check_flag("bias", bias)
         super().__init__()
-        self.num_heads = num_heads
+        self.num_heads, self.num_kv_heads = num_heads, num_kv_heads
+        self.rotary = rotary
         self.attention = DotProductAttention(dropout, keep_weights=keep_weights)
-        self.W_q = nn.Linear(query_size, num_hiddens, bias=bias)
-        self.W_k = nn.Linear(key_size, num_hiddens, bias=bias)
-        self.W_v = nn.Linear(value_size, num_hiddens, bias=bias)
-        self.W_o = nn.Linear(num_hiddens, num_hiddens, bias=bias)
+        self.W_q = nn.Linear(query_size, num_heads * head_size, bias=bias)
+        self.W_k = nn.Linear(key_size, num_kv_heads * head_size, bias=bias)
+        self.W_v = nn.Linear(value_size, num_kv_heads * head_size, bias=bias)
+        self.W_o = nn.Linear(num_heads * head_size, num_hiddens, bias=bias)
 
-    def forward(
+    def forward(  # noqa: PLR0913 - a published interface
         self,
         queries: Float[Tensor, "batch queries query_size"],
         keys: Float[Tensor, "batch keys key_size"],
@@ -97,6 +125,8 @@ class MultiHeadAttention(nn.Module):
         *,
         causal: bool = False,
         mask: Bool[Tensor, "*axes queries keys"] | None = None,
+        positions: Shaped[Tensor, "*batch queries"] | None = None,
+        key_positions: Shaped[Tensor, "*batch keys"] | None = None,
     ) -> Float[Tensor, "batch queries hiddens"]:
         """Attend with every head, and mix what they found.
 
@@ -110,6 +140,10 @@ class MultiHeadAttention(nn.Module):
             mask: booleans, True where a key may be seen: `(num_queries, num_keys)` or
                 `(batch, num_queries, num_keys)` for every head, or `(batch, num_heads,
                 num_queries, num_keys)`; each axis but the last may be 1.
+            positions: of the queries, `(num_queries,)` or `(batch, num_queries)`, for `causal`
+                and `rotary`. By default the queries are at the last positions of the keys.
+            key_positions: of the keys, in the same way; by default those of the queries, where
+                they are as many.
 
         Returns:
             `(batch, num_queries, num_hiddens)`; zeros for a query with nothing to attend to.
@@ -119,14 +153,20 @@ class MultiHeadAttention(nn.Module):
         """
         self._check(queries, keys, values)
         shape = (*queries.shape[:-1], keys.shape[-2])
+        check_flag("causal", causal)
+        at = self._positions(positions, key_positions, shape, keys.device)
+        if causal and positions is not None and at is not None:
+            causal, mask = False, self._join_order(mask, shape, at)
         seen = self._seen_by_any_head(mask, shape)
         visible = visible_keys(shape, valid_lens, causal, keys.device, seen)
         # The projection of huge padding may overflow.
         queries, keys = replace_hidden(queries, keys, visible, mask is None)
         values = zero_hidden(values, visible)
         q = split_heads(self.W_q(queries), self.num_heads)
-        k = split_heads(self.W_k(keys), self.num_heads)
-        v = split_heads(self.W_v(values), self.num_heads)
+        k = split_heads(self.W_k(keys), self.num_kv_heads)
+        v = split_heads(self.W_v(values), self.num_kv_heads)
+        if self.rotary is not None and at is not None:
+            q, k = self.rotary(q, at[0]), self.rotary(k, at[1])
         for_heads = mask[:, None] if mask is not None and mask.dim() == 3 else mask
         heads = self.attention(q, k, v, valid_lens, causal=causal, mask=for_heads)
         output = self.W_o(merge_heads(heads))
@@ -141,6 +181,46 @@ class MultiHeadAttention(nn.Module):
         check_projected("queries", queries, "query_size", self.W_q)
         check_projected("keys", keys, "key_size", self.W_k)
         check_projected("values", values, "value_size", self.W_v)
+
+    def _positions(
+        self,
+        positions: Tensor | None,
+        key_positions: Tensor | None,
+        shape: tuple[int, ...],
+        device: torch.device,
+    ) -> tuple[Tensor, Tensor] | None:
+        """Return the positions of queries and keys, if they are needed: given, or counted."""
+        if positions is None and key_positions is None:
+            if self.rotary is None:
+                return None
+            check_own_keys("rotary", shape)
+            counted = positions_of_keys(shape, device)
+            return counted[shape[-1] - shape[-2] :], counted
+        if positions is None:
+            raise ValueError("positions must be given where key_positions are, got None")
+        if key_positions is None:
+            if shape[-2] != shape[-1]:
+                raise ValueError(
+                    "key_positions must be given where keys are not as many as queries, got None "
+                    f"with num_queries={shape[-2]} and num_keys={shape[-1]}"
+                )
+            key_positions = positions
+        return (
+            given_positions("positions", positions, shape, -2, device),
+            given_positions("key_positions", key_positions, shape, -1, device),
+        )
+
+    def _join_order(
+        self, mask: Tensor | None, shape: tuple[int, ...], at: tuple[Tensor, Tensor]
+    ) -> Tensor:
+        """Hide later positions as well, where a mask (None: nothing) hides other keys already."""
+        order = causal_mask(shape, query_positions=at[0], key_positions=at[1])
+        if mask is None:
+            return order
+        if isinstance(mask, torch.Tensor) and mask.dim() == 4:
+            batch, *others = shape
+            return check_mask(mask, (batch, self.num_heads, *others), order.device) & order[:, None]
+        return check_mask(mask, shape, order.device) & order
 
     def _seen_by_any_head(self, mask: Tensor | None, shape: tuple[int, ...]) -> Tensor | None:
         if not isinstance(mask, torch.Tensor) or mask.dim() != 4:
@@ -253,6 +333,13 @@ def check_to_torch(layer: MultiHeadAttention) -> None:
         check_part(name, projection, nn.Linear)
     check_part("attention", layer.attention, DotProductAttention)
     check_part("attention.dropout", layer.attention.dropout, nn.Dropout)
+    if layer.rotary is not None:
+        raise ValueError(f"rotary must be None in torch's layer, got {layer.rotary!r}")
+    if layer.num_kv_heads != layer.num_heads:
+        raise ValueError(
+            f"num_kv_heads must be num_heads={layer.num_heads} in torch's layer, "
+            f"got {layer.num_kv_heads}"
+        )
     _check_unchanged("the layer", layer)
     query_size, num_hiddens = layer.W_q.in_features, layer.W_q.out_features
     if query_size != num_hiddens:

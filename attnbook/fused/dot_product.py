@@ -20,8 +20,9 @@ from torch.nn.functional import pad, scaled_dot_product_attention
 
 from attnbook.fused.fallback import all_finite, wide_dtype
 from attnbook.fused.when_faster import needs_gradient, slices_pay
+from attnbook.heads import share_keys, shares_keys, unshare_keys
 from attnbook.masking.masks import count_visible, without_future
-from attnbook.masking.padding import zero_hidden
+from attnbook.masking.padding import seen_by_any, zero_hidden
 from attnbook.pooling import pool
 from attnbook.scoring import scaled_dot_score
 from attnbook.weighting import weigh
@@ -94,7 +95,12 @@ def _formula(
     if causal:
         visible = without_future(visible, _shape(queries, keys), keys.device)
     keys, values = zero_hidden(keys, visible), zero_hidden(values, visible)
-    return pool(weigh(scaled_dot_score(queries, keys), visible), values)
+    if not shares_keys(queries, keys):
+        return pool(weigh(scaled_dot_score(queries, keys), visible), values)
+    num_heads, num_kv_heads = queries.shape[1], keys.shape[1]
+    scores = scaled_dot_score(share_keys(queries, num_kv_heads), keys)
+    weights = weigh(unshare_keys(scores, num_heads), visible)
+    return unshare_keys(pool(share_keys(weights, num_kv_heads), values), num_heads)
 
 
 def _unread(queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor | None) -> Tensor:
@@ -127,7 +133,7 @@ def _tolerates_rounding(queries: Tensor, keys: Tensor, visible: Tensor | None) -
         for tensor in (queries, keys)
     )
     if visible is not None:
-        of_keys = of_keys.masked_fill(~visible.any(dim=-2), 0)
+        of_keys = of_keys.masked_fill(~seen_by_any(visible, keys).squeeze(-1), 0)
     largest_score = (of_queries.max() * of_keys.max()).item() / math.sqrt(queries.shape[-1])
     return bool(largest_score * torch.finfo(wide_dtype(queries)).eps <= 1)
 
@@ -183,7 +189,13 @@ def _fused(
         q, k, v = (tensor.unsqueeze(1) for tensor in (q, k, v))
         visible = None if visible is None else visible.unsqueeze(1)
     output = scaled_dot_product_attention(
-        q, k, v, attn_mask=visible, is_causal=causal, scale=1 / math.sqrt(size)
+        q,
+        k,
+        v,
+        attn_mask=visible,
+        is_causal=causal,
+        scale=1 / math.sqrt(size),
+        enable_gqa=q.shape[1] != k.shape[1],
     )
     output = output.squeeze(1) if queries.dim() == 3 else output
     return output if value_size == width else output[..., :value_size]

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from attnbook.checks import check_dense, check_flag, check_numbers, is_whole
-from attnbook.masking.lengths import lengths_for_queries
+from attnbook.checks import check_dense, check_device, check_flag, check_numbers, is_whole
+from attnbook.masking.lengths import check_whole, lengths_for_queries, make_comparable
 from attnbook.renamed import warn_renamed
 
 if TYPE_CHECKING:
@@ -58,28 +58,37 @@ def length_mask(
 
 
 def causal_mask(
-    shape: Sequence[int], device: torch.device | str | None = None
-) -> Bool[Tensor, "ones *ones queries keys"]:
+    shape: Sequence[int],
+    device: torch.device | str | None = None,
+    *,
+    query_positions: Shaped[Tensor, "*batch queries"] | None = None,
+    key_positions: Shaped[Tensor, "*batch keys"] | None = None,
+) -> Bool[Tensor, "#batch *ones queries keys"]:
     """Hide the future: each query sees the keys up to its own position, and none after it.
 
-    Queries are at the last positions of the keys, so the last query sees every key. With
-    as many queries as keys the mask is a triangle; one query of a decoder that has cached the
-    keys of all earlier steps sees them all.
+    By default queries are at the last positions of the keys, so the last query sees every key.
+    With as many queries as keys the mask is a triangle; one query of a decoder that has cached
+    the keys of all earlier steps sees them all. With left padding, packed documents or a cache
+    with free slots the index of a key is not its position: then pass the positions.
 
     Args:
         shape: the scores' shape, `(batch, [heads,] num_queries, num_keys)`.
-        device: where the mask is made; by default on the CPU.
+        device: where the mask is made; by default on the CPU, or where positions are.
+        query_positions, key_positions: the positions of queries and of keys, both or none,
+            `(num_queries,)` and `(num_keys,)`, or with an axis of the batch before. Nothing
+            else says then what comes first.
 
     Returns:
-        `(1, [1,] num_queries, num_keys)`, the same for each example.
+        `(1 or batch, [1,] num_queries, num_keys)`.
 
     Raises:
-        ValueError: there are more queries than keys, or no 3 or 4 axes.
+        TypeError, ValueError: positions have another type or shape; without them there are more
+            queries than keys; no 3 or 4 axes.
 
     Source: Vaswani et al. (2017), section 3.2.3.
     """
-    queries, keys = query_and_key_positions("causal", shape, device)
-    return (keys <= queries)[(None,) * (len(shape) - 2)]
+    queries, keys = query_and_key_positions("causal", shape, device, query_positions, key_positions)
+    return keys <= queries
 
 
 def check_mask(
@@ -174,13 +183,66 @@ def positions_of_keys(shape: Sequence[int], device: torch.device | str) -> Int[T
 
 
 def query_and_key_positions(
-    rule: str, shape: Sequence[int], device: torch.device | str | None
-) -> tuple[Int[Tensor, "queries one"], Int[Tensor, " keys"]]:
-    """Return the positions of queries and of keys: the last query is at the last key."""
+    rule: str,
+    shape: Sequence[int],
+    device: torch.device | str | None,
+    query_positions: Shaped[Tensor, "*batch queries"] | None = None,
+    key_positions: Shaped[Tensor, "*batch keys"] | None = None,
+) -> tuple[Shaped[Tensor, "#batch *ones queries one"], Shaped[Tensor, "#batch *ones one keys"]]:
+    """Line up the positions of queries and of keys; by default the last query is at the last key.
+
+    Compared with each other they have the axes of the scores.
+    """
     check_shape(shape)
-    check_own_keys(rule, shape)
-    positions = positions_of_keys(shape, device or "cpu")
-    return positions[shape[-1] - shape[-2] :, None], positions
+    if (query_positions is None) != (key_positions is None):
+        missing = "query_positions" if query_positions is None else "key_positions"
+        raise ValueError(f"{missing} must be given where the other positions are, got None")
+    if query_positions is None or key_positions is None:
+        check_own_keys(rule, shape)
+        of_keys = positions_of_keys(shape, device or "cpu")
+        of_queries = of_keys[shape[-1] - shape[-2] :]
+    else:
+        check_whole("query_positions", query_positions)
+        check_whole("key_positions", key_positions)
+        of_queries = given_positions("query_positions", query_positions, shape, -2, device)
+        of_keys = given_positions("key_positions", key_positions, shape, -1, device)
+        check_device("key_positions", of_keys, "query_positions", of_queries)
+    return line_up(of_queries, of_keys, shape)
+
+
+def line_up(
+    of_queries: Shaped[Tensor, "*batch queries"],
+    of_keys: Shaped[Tensor, "*batch keys"],
+    shape: Sequence[int],
+) -> tuple[Shaped[Tensor, "#batch *ones queries one"], Shaped[Tensor, "#batch *ones one keys"]]:
+    """Give numbers of queries and of keys the axes of the scores, so that they can be compared."""
+    queries, keys = (it if it.dim() == 2 else it[None] for it in (of_queries, of_keys))
+    heads = (None,) * (len(shape) - 3)
+    return queries[(slice(None), *heads, slice(None), None)], keys[(slice(None), *heads, None)]
+
+
+def given_positions(
+    name: str,
+    positions: Shaped[Tensor, "*batch positions"],
+    shape: Sequence[int],
+    axis: int,
+    device: torch.device | str | None,
+) -> Shaped[Tensor, "*batch positions"]:
+    """Refuse what is not one number for each query (axis -2) or key (axis -1), or boolean."""
+    check_dense(name, positions, "a tensor of numbers")
+    check_numbers(name, positions, device)
+    batch, count = shape[0], shape[axis]
+    # Not `in`, of which torch.compile makes an untrue constant for some open sizes.
+    for_all = positions.dim() == 1 and positions.shape[0] == count
+    per_example = positions.dim() == 2 and positions.shape[0] == batch
+    if not (for_all or (per_example and positions.shape[1] == count)):
+        counted = f"{'num_queries' if axis == -2 else 'num_keys'}={count}"
+        raise ValueError(
+            f"{name} must have shape ({counted},) or (batch={batch}, {counted}), "
+            f"got {tuple(positions.shape)}"
+        )
+    moved = positions if device is None else positions.to(device)
+    return moved if moved.dtype == torch.bool else make_comparable(moved)
 
 
 def check_own_keys(rule: str, shape: Sequence[int]) -> None:

@@ -22,7 +22,7 @@ def zero_hidden(
     """Zero the vectors that no query may see, whatever they hold; None means that all are seen."""
     if visible is None:
         return vectors
-    return torch.where(_seen_by_any(visible), vectors, 0.0)
+    return torch.where(seen_by_any(visible, vectors), vectors, 0.0)
 
 
 def replace_hidden(
@@ -40,7 +40,7 @@ def replace_hidden(
     """
     if visible is None:
         return queries, keys
-    seen = _seen_by_any(visible)
+    seen = seen_by_any(visible, keys)
     sees = visible.any(dim=-1, keepdim=True)
     return torch.where(sees, queries, 1.0), torch.where(
         seen, keys, _replacement_key(keys, seen, from_first)
@@ -57,7 +57,15 @@ def _replacement_key(keys: Tensor, seen: Tensor, from_first: bool) -> Tensor:
     return torch.where(sees.bool(), chosen, 1.0)
 
 
-def _seen_by_any(visible: Tensor) -> Tensor:
-    """Return for each key, in a row of its own, whether some query may see it."""
+def seen_by_any(
+    visible: Bool[Tensor, "#batch *ones keys"], keys: Float[Tensor, "batch *heads keys size"]
+) -> Bool[Tensor, "#batch *ones keys one"]:
+    """Return for each key, in a row of its own, whether some query may see it.
+
+    Several heads of queries may share one head of keys.
+    """
     seen = visible if visible.shape[-2] == 1 else visible.any(dim=-2, keepdim=True)
+    if keys.dim() == 4 and seen.shape[1] not in (1, keys.shape[1]):
+        shared = seen.shape[1] // keys.shape[1]
+        seen = seen.reshape(seen.shape[0], keys.shape[1], shared, *seen.shape[2:]).any(dim=2)
     return seen.transpose(-2, -1)

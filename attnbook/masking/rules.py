@@ -7,12 +7,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attnbook.checks import is_whole
-from attnbook.masking.lengths import check_whole, lengths_for_queries, make_comparable
+import torch
+
+from attnbook.checks import check_dense, check_size, is_whole
+from attnbook.masking.lengths import check_whole, lengths_for_queries
 from attnbook.masking.masks import (
     causal_mask,
     check_own_keys,
     check_shape,
+    given_positions,
+    line_up,
     positions_of_keys,
     query_and_key_positions,
 )
@@ -20,7 +24,6 @@ from attnbook.masking.masks import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import torch
     from jaxtyping import Bool, Int, Shaped
     from torch import Tensor
 
@@ -56,34 +59,39 @@ def window_mask(
     back: int | None,
     ahead: int | None = 0,
     device: torch.device | str | None = None,
-) -> Bool[Tensor, "ones *ones queries keys"]:
+    *,
+    query_positions: Shaped[Tensor, "*batch queries"] | None = None,
+    key_positions: Shaped[Tensor, "*batch keys"] | None = None,
+) -> Bool[Tensor, "#batch *ones queries keys"]:
     """Show each query the keys near its own position, and none further away.
 
-    Queries are at the last positions of the keys, as for `causal_mask`.
+    By default queries are at the last positions of the keys, as for `causal_mask`.
 
     Args:
         shape: the scores' shape, `(batch, [heads,] num_queries, num_keys)`.
         back: how many keys before its own a query sees; None means all. Its own is seen too,
             so the window that other libraries call 3 has `back=2`.
         ahead: how many keys after its own; None means all.
-        device: where the mask is made; by default on the CPU.
+        device: where the mask is made; by default on the CPU, or where positions are.
+        query_positions, key_positions: as for `causal_mask`; `back` and `ahead` count them.
 
     Returns:
-        `(1, [1,] num_queries, num_keys)`, the same for each example.
+        `(1 or batch, [1,] num_queries, num_keys)`.
 
     Raises:
         TypeError, ValueError: `back` or `ahead` is neither None nor a whole number of at
-            least 0, there are more queries than keys, or no 3 or 4 axes.
+            least 0, or as for `causal_mask`.
 
     Source: Beltagy, Peters and Cohan (2020), section 3.1.
     """
     _check_reach("back", back)
     _check_reach("ahead", ahead)
-    queries, keys = query_and_key_positions("a window", shape, device)
-    num_keys = shape[-1]
-    near = keys >= queries - (num_keys if back is None else back)
-    near = near & (keys <= queries + (num_keys if ahead is None else ahead))
-    return near[(None,) * (len(shape) - 2)]
+    queries, keys = query_and_key_positions(
+        "a window", shape, device, query_positions, key_positions
+    )
+    apart = keys - queries
+    near = torch.ones_like(apart, dtype=torch.bool) if back is None else apart >= -back
+    return near if ahead is None else near & (apart <= ahead)
 
 
 def prefix_mask(
@@ -115,46 +123,121 @@ def prefix_mask(
 
 
 def document_mask(
-    documents: Int[Tensor, " keys"] | Int[Tensor, "batch keys"],
+    documents: Int[Tensor, "*batch keys"],
     shape: Sequence[int],
     device: torch.device | str | None = None,
+    *,
+    query_documents: Int[Tensor, "*batch queries"] | None = None,
 ) -> Bool[Tensor, "#batch *ones queries keys"]:
     """Separate packed documents: each position sees only its own document.
 
-    Queries are at the last positions of the keys, as for `causal_mask`, and belong to the
-    document of the key at their position.
+    By default queries are at the last positions of the keys, as for `causal_mask`, and belong
+    to the document of the key at their position.
 
     Args:
         documents: the document that each key belongs to, any whole numbers, shape
             `(num_keys,)` for all examples or `(batch, num_keys)`.
         shape: the scores' shape, `(batch, [heads,] num_queries, num_keys)`.
         device: where the mask is made; by default where `documents` are.
+        query_documents: the document of each query, `(num_queries,)` or
+            `(batch, num_queries)`, where the keys are in any order. Positions cannot replace
+            it: those of packed documents begin again in each.
 
     Returns:
         `(1 or batch, [1,] num_queries, num_keys)`.
 
     Raises:
-        TypeError, ValueError: `documents` are no tensor of whole numbers or have another
-            shape, there are more queries than keys, or no 3 or 4 axes.
+        TypeError, ValueError: documents are no tensors of whole numbers or have another
+            shape, there are more queries than keys and no documents of queries, or no 3
+            or 4 axes.
 
     Source: Raffel et al. (2020), section 3.5.1 pack examples so; Krell et al. (2021) hide the
     others.
     """
     check_shape(shape)
-    check_own_keys("documents", shape)
-    check_whole("documents", documents)
+    of_keys = _given_documents("documents", documents, shape, -1, device)
+    if query_documents is None:
+        check_own_keys("documents", shape)
+        of_queries = of_keys[..., shape[-1] - shape[-2] :]
+    else:
+        of_queries = _given_documents("query_documents", query_documents, shape, -2, device)
+    queries, keys = line_up(of_queries, of_keys, shape)
+    return queries == keys
+
+
+def position_mask(  # noqa: PLR0913 - one argument for each part of the rule
+    query_positions: Shaped[Tensor, "*batch queries"],
+    key_positions: Shaped[Tensor, "*batch keys"],
+    shape: Sequence[int],
+    device: torch.device | str | None = None,
+    *,
+    valid: Bool[Tensor, "*batch keys"] | None = None,
+    query_documents: Int[Tensor, "*batch queries"] | None = None,
+    key_documents: Int[Tensor, "*batch keys"] | None = None,
+    window: int | None = None,
+    sinks: int = 0,
+) -> Bool[Tensor, "#batch *ones queries keys"]:
+    """Join padding, documents, order, a window and sinks in one rule about positions.
+
+    A query sees a key that is no padding, belongs to its document, and is not after it; with a
+    window, only if the key is among the last `window` positions up to its own, or among the
+    first `sinks`. The index of a key says nothing, so the keys may be in any order: padded on
+    the left, packed, or in a cache whose free slots are used again.
+
+    Args:
+        query_positions, key_positions: positions in the text, from 0 at its first real token,
+            `(num_queries,)` and `(num_keys,)`, or with an axis of the batch before.
+        shape: the scores' shape, `(batch, [heads,] num_queries, num_keys)`.
+        device: where the mask is made; by default where positions are.
+        valid: booleans, False for padding and free slots, `(num_keys,)` or
+            `(batch, num_keys)`.
+        query_documents, key_documents: as for `document_mask`, both or none.
+        window: how many positions a query sees, its own included; None means all. (The
+            `back` of `window_mask` counts those before its own.)
+        sinks: how many first positions each query sees besides.
+
+    Returns:
+        `(1 or batch, [1,] num_queries, num_keys)`.
+
+    Raises:
+        TypeError, ValueError: an argument has the wrong type, shape or range.
+
+    Source: Beltagy, Peters and Cohan (2020) for windows, Xiao et al. (2023) for sinks.
+    """
+    queries, keys = query_and_key_positions(
+        "positions", shape, device, query_positions, key_positions
+    )
+    visible = keys <= queries
+    if sinks is None:
+        raise TypeError("sinks must be a whole number, got None")
+    _check_reach("sinks", sinks)
+    if window is not None:
+        check_size("window", window)
+        visible = visible & ((keys > queries - window) | (keys < sinks))
+    if (query_documents is None) != (key_documents is None):
+        missing = "query_documents" if query_documents is None else "key_documents"
+        raise ValueError(f"{missing} must be given where the other documents are, got None")
+    if query_documents is not None and key_documents is not None:
+        of_queries = _given_documents("query_documents", query_documents, shape, -2, device)
+        of_keys = _given_documents("key_documents", key_documents, shape, -1, device)
+        queries, keys = line_up(of_queries, of_keys, shape)
+        visible = visible & (queries == keys)
+    if valid is not None:
+        check_dense("valid", valid, "a tensor of booleans")
+        if valid.dtype != torch.bool:
+            raise TypeError(f"valid must hold booleans, False for padding, got {valid.dtype}")
+        of_keys = given_positions("valid", valid, shape, -1, device)
+        visible = visible & line_up(of_keys, of_keys, shape)[1]
+    return visible
+
+
+def _given_documents(
+    name: str, documents: Tensor, shape: Sequence[int], axis: int, device: torch.device | str | None
+) -> Tensor:
+    check_whole(name, documents)
     if documents.is_floating_point():
-        raise TypeError(f"documents must hold whole numbers, got {documents.dtype}")
-    batch, num_queries, num_keys = shape[0], shape[-2], shape[-1]
-    if tuple(documents.shape) not in ((num_keys,), (batch, num_keys)):
-        raise ValueError(
-            f"documents must have shape (num_keys={num_keys},) or "
-            f"(batch={batch}, num_keys={num_keys}), got {tuple(documents.shape)}"
-        )
-    of_keys = make_comparable(documents if device is None else documents.to(device))
-    of_keys = of_keys if of_keys.dim() == 2 else of_keys[None]
-    same = of_keys[:, num_keys - num_queries :, None] == of_keys[:, None]
-    return same if len(shape) == 3 else same[:, None]
+        raise TypeError(f"{name} must hold whole numbers, got {documents.dtype}")
+    return given_positions(name, documents, shape, axis, device)
 
 
 def _check_reach(name: str, reach: int | None) -> None:

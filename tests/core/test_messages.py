@@ -40,10 +40,24 @@ GOOD = {
     "prefix_mask": {"prefix_lens": PER_EXAMPLE, "shape": SHAPE},
     "document_mask": {"documents": torch.arange(7), "shape": SHAPE},
     "window_mask": {"shape": SHAPE, "back": 2, "ahead": 0},
+    "position_mask": {
+        "query_positions": torch.arange(3),
+        "key_positions": torch.arange(7),
+        "shape": SHAPE,
+        "valid": ones(7).bool(),
+        "query_documents": torch.arange(3),
+        "key_documents": torch.arange(7),
+        "window": 2,
+        "sinks": 1,
+    },
     "split_heads": {"vectors": ones(2, 3, 8), "num_heads": 2},
     "merge_heads": {"heads": ones(2, 2, 3, 4)},
     "sinusoidal_encoding": {"positions": 5, "size": 4, "dtype": torch.float32},
-    "rotary_encoding": {"vectors": ones(2, 3, 8), "positions": torch.arange(3)},
+    "rotary_encoding": {"vectors": ones(2, 3, 8), "positions": torch.arange(3), "size": 4}
+    | {"base": 10.0, "layout": "halves"},
+    "rotary_frequencies": {"size": 8, "base": 10.0, "scaling": "llama3", "factor": 2.0}
+    | {"original_length": 100, "slow_turns": 1.0, "fast_turns": 4.0},
+    "convert_layout": {"weights": ones(8, 5), "num_heads": 2, "to": "halves", "size": 2},
 }
 ADDITIVE = attnbook.AdditiveAttention(5, 5, 8)
 OTHERS = {

@@ -8,7 +8,13 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from attnbook import rotary_encoding, sinusoidal_encoding
+from attnbook import (
+    convert_layout,
+    rotary_encoding,
+    rotary_frequencies,
+    sinusoidal_encoding,
+    split_heads,
+)
 from tests.cases import seeds
 
 SIZES = [1, 2, 3, 6, 7]
@@ -24,8 +30,8 @@ every_size = pytest.mark.parametrize("size", SIZES)
 HALF = 0.51
 
 
-def angle(position, pair, size):
-    return position / 10_000 ** (2 * pair / size)
+def angle(position, pair, size, base=10_000):
+    return position / base ** (2 * pair / size)
 
 
 def slow_sinusoids(positions, size):
@@ -40,14 +46,17 @@ def slow_sinusoids(positions, size):
     return torch.tensor(rows, dtype=torch.float64)
 
 
-def slow_rotation(vectors, positions):
-    rows, size = vectors.double().reshape(-1, vectors.shape[-1]).tolist(), vectors.shape[-1]
+def slow_rotation(vectors, positions, size=None, base=10_000, layout="adjacent"):
+    rows, size = vectors.double().reshape(-1, vectors.shape[-1]).tolist(), size or vectors.shape[-1]
     for row, position in zip(rows, positions * (len(rows) // len(positions)), strict=True):
         for pair in range(size // 2):
-            theta = angle(position, pair, size)
-            a, b = row[2 * pair], row[2 * pair + 1]
-            row[2 * pair] = a * math.cos(theta) - b * math.sin(theta)
-            row[2 * pair + 1] = a * math.sin(theta) + b * math.cos(theta)
+            theta = angle(position, pair, size, base)
+            one, other = (
+                (2 * pair, 2 * pair + 1) if layout == "adjacent" else (pair, pair + size // 2)
+            )
+            a, b = row[one], row[other]
+            row[one] = a * math.cos(theta) - b * math.sin(theta)
+            row[other] = a * math.sin(theta) + b * math.cos(theta)
     return torch.tensor(rows, dtype=torch.float64).reshape(vectors.shape)
 
 
@@ -113,6 +122,107 @@ def test_rotation_agrees_with_the_formula(kind, size, batch, dtype, rng):
     assert torch.allclose(turned.double(), expected, **tolerance)
     assert torch.equal(vectors, before)
     assert vectors._version == 0
+
+
+@pytest.mark.parametrize("layout", ["adjacent", "halves"])
+@pytest.mark.parametrize(("size", "base"), [(None, 500_000.0), (4, 10_000), (2, 7.5)])
+def test_a_part_is_rotated_in_either_layout_by_its_base(layout, size, base, rng):
+    vectors = torch.randn(2, 3, 5, 6, generator=rng, dtype=torch.float64)
+    options = {"layout": layout, "size": size, "base": base}
+    turned = rotary_encoding(vectors, torch.tensor(POSITIONS["anywhere"]), **options)
+    expected = slow_rotation(vectors, POSITIONS["anywhere"], size, base, layout)
+    assert torch.allclose(turned, expected, rtol=0, atol=1e-10)
+    assert torch.equal(turned[..., size or 6 :], vectors[..., size or 6 :])
+    frequencies = rotary_frequencies(size or 6, base)
+    again = rotary_encoding(
+        vectors, torch.tensor(POSITIONS["anywhere"]), layout=layout, frequencies=frequencies
+    )
+    assert torch.allclose(again, turned, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("heads", [(), (3,), (3, 2)])
+def test_each_example_can_have_its_own_positions(heads, rng):
+    vectors = torch.randn(2, *heads, 5, 6, generator=rng)
+    positions = torch.tensor([[0, 0, 0, 1, 2], [7, 8, 9, 10, 11]])
+    alone = [rotary_encoding(*pair) for pair in zip(vectors, positions, strict=True)]
+    assert torch.equal(rotary_encoding(vectors, positions), torch.stack(alone))
+    sines = torch.stack([sinusoidal_encoding(row, 7) for row in positions])
+    assert torch.equal(sinusoidal_encoding(positions, 7), sines)
+
+
+@pytest.mark.parametrize("size", [None, 4])
+@pytest.mark.parametrize("to", ["adjacent", "halves"])
+def test_projections_in_another_layout_give_equal_scores(to, size, rng):
+    weights, x = torch.randn(18, 7, generator=rng).double(), torch.randn(2, 5, 7).double()
+    had = "halves" if to == "adjacent" else "adjacent"
+    converted = convert_layout(weights, 3, to, size=size)
+    scores = []
+    for rows, layout in ((weights, had), (converted, to)):
+        heads = rotary_encoding(split_heads(x @ rows.T, 3), layout=layout, size=size)
+        scores.append(heads @ heads.mT)
+    assert torch.allclose(*scores, rtol=0, atol=1e-12)
+    assert torch.equal(convert_layout(converted, 3, had, size=size), weights)
+    assert torch.equal(convert_layout(weights[:, 0], 3, to, size=size), converted[:, 0])
+
+
+def test_slow_pairs_are_slowed_down_and_fast_ones_are_not():
+    plain = rotary_frequencies(8, 100.0)
+    assert torch.allclose(plain, torch.tensor([angle(1, i, 8, 100) for i in range(4)]).double())
+    assert torch.equal(rotary_frequencies(8, 100.0, scaling="linear", factor=4), plain / 4)
+    # In 100 positions the pairs make 16, 5, 1.6 and 0.5 turns.
+    long = {"factor": 4.0, "original_length": 100}
+    llama = plain / rotary_frequencies(8, 100.0, scaling="llama3", **long)
+    assert llama[:2].tolist() == [1, 1]
+    share = (100 * 0.1 / (2 * math.pi) - 1) / 3
+    assert llama[2].item() == pytest.approx(1 / (share + (1 - share) / 4))
+    assert llama[3].item() == pytest.approx(4)
+    # Fewer turns than 32 in the first pair, fewer than 1 from index 2.4: floor and ceil.
+    yarn = plain / rotary_frequencies(8, 100.0, scaling="yarn", **long)
+    expected = [1 / (kept + (1 - kept) / 4) for kept in (1, 2 / 3, 1 / 3, 0)]
+    assert yarn.tolist() == pytest.approx(expected)
+
+
+@pytest.mark.weekly
+@pytest.mark.parametrize(
+    ("kind", "numbers", "original_length"),
+    [
+        ("linear", {"factor": 3.0}, None),
+        ("llama3", {"factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0}, 8192),
+        ("yarn", {"factor": 4.0}, 4096),
+    ],
+)
+def test_frequencies_are_those_of_the_library_transformers(kind, numbers, original_length):
+    transformers = pytest.importorskip("transformers")
+    rope = pytest.importorskip("transformers.modeling_rope_utils")
+    given = {"rope_type": kind, "rope_theta": 500_000.0} | numbers
+    if original_length:
+        given["original_max_position_embeddings"] = original_length
+    config = transformers.LlamaConfig(
+        hidden_size=512, num_attention_heads=4, max_position_embeddings=65536, rope_parameters=given
+    )
+    theirs, _ = rope.ROPE_INIT_FUNCTIONS[kind](config, "cpu")
+    ours = rotary_frequencies(
+        128, 5e5, scaling=kind, factor=numbers["factor"], original_length=original_length
+    )
+    assert torch.allclose(ours.float(), theirs, rtol=1e-6, atol=0)
+
+
+@pytest.mark.weekly
+@pytest.mark.parametrize(
+    ("model", "layout", "size"),
+    [("llama", "halves", 8), ("cohere", "adjacent", 8), ("gpt_neox", "halves", 4)],
+)
+def test_rotation_is_that_of_the_library_transformers(model, layout, size, rng):
+    theirs = pytest.importorskip(f"transformers.models.{model}.modeling_{model}")
+    queries, keys = torch.randn(2, 2, 3, 5, 8, generator=rng)
+    positions = torch.tensor([[0, 0, 0, 1, 2], [7, 8, 9, 10, 11]])
+    turns = positions[..., None] * rotary_frequencies(size).float()
+    join = torch.cat if layout == "halves" else lambda two, dim: torch.stack(two, dim).flatten(-2)
+    both = join([turns, turns], dim=-1)
+    expected = theirs.apply_rotary_pos_emb(queries, keys, both.cos(), both.sin())
+    for vectors, found in zip((queries, keys), expected, strict=True):
+        turned = rotary_encoding(vectors, positions, layout=layout, size=size)
+        assert torch.allclose(turned, found, atol=1e-5)
 
 
 @given(seeds, st.sampled_from(SIZES), st.integers(0, 100), st.integers(0, 100))
@@ -214,7 +324,7 @@ VECTORS = torch.ones(2, 5, 6)
 @pytest.mark.parametrize(
     ("wrong", "error", "rule"),
     [
-        (torch.ones(2, 3), ValueError, r"have shape \(num_positions.*got \(2, 3\)"),
+        (torch.ones(2, 3, 5), ValueError, r"have shape \(num_positions.*got \(2, 3, 5\)"),
         (torch.tensor(3), ValueError, r"have shape \(num_positions.*got \(\)"),
         (torch.ones(5).bool(), TypeError, "hold real numbers, got torch.bool"),
         (torch.ones(5).cfloat(), TypeError, "hold real numbers, got torch.complex"),
@@ -228,7 +338,8 @@ def test_wrong_positions_are_refused(encode, wrong, error, rule):
 @pytest.mark.parametrize(
     ("positions", "error", "rule"),
     [
-        (torch.arange(4), ValueError, r"have shape \(num_positions=5,\), got \(4,\)"),
+        (torch.arange(4), ValueError, r"have shape \(num_positions=5,\) or .*got \(4,\)"),
+        (torch.ones(3, 5), ValueError, r"have shape .* or \(batch=2, .*, got \(3, 5\)"),
         ([0, 1], TypeError, "be a tensor of numbers, got list"),
     ],
 )
@@ -241,3 +352,39 @@ def test_another_number_of_positions_than_of_vectors_is_refused(positions, error
 def test_a_dtype_that_is_not_floating_point_is_refused(dtype):
     with pytest.raises(TypeError, match=f"dtype must be a floating-point type, got {dtype!r}"):
         sinusoidal_encoding(3, 6, dtype=dtype)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"layout": "pairs"}, ValueError, "layout must be 'adjacent' or 'halves', got 'pairs'"),
+        ({"size": 3}, ValueError, "size must be even, .* got 3"),
+        ({"size": 8}, ValueError, "size must be at most 6, the size of a vector, got 8"),
+        ({"base": 0}, ValueError, "base must be above 0 and finite, got 0"),
+        ({"base": "x"}, TypeError, "base must be a number, got 'x'"),
+        ({"frequencies": torch.ones(4)}, ValueError, "frequencies must be of at most 3 pairs"),
+        ({"frequencies": torch.ones(2, 1)}, ValueError, "frequencies must be one .* per pair"),
+        ({"frequencies": torch.ones(2), "size": 4}, ValueError, "without base and size, got both"),
+    ],
+)
+def test_a_rotation_that_does_not_fit_is_refused(options, error, message):
+    with pytest.raises(error, match=message):
+        rotary_encoding(VECTORS, **options)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"scaling": "ntk"}, ValueError, "scaling must be None or one of .*llama3.*got 'ntk'"),
+        ({"scaling": "linear", "factor": 0.5}, ValueError, "factor must be at least 1 and finite"),
+        ({"scaling": "yarn", "factor": 2}, ValueError, "original_length must be given for"),
+        (
+            {"scaling": "yarn", "original_length": 9, "slow_turns": 40},
+            ValueError,
+            "fast_turns must be above 40 and finite, got 32",
+        ),
+    ],
+)
+def test_a_scaling_that_cannot_be_right_is_refused(options, error, message):
+    with pytest.raises(error, match=message):
+        rotary_frequencies(8, **options)

@@ -11,6 +11,7 @@ from attnbook import (
     causal_mask,
     checked,
     document_mask,
+    position_mask,
     prefix_mask,
     start_mask,
     window_mask,
@@ -115,6 +116,68 @@ def test_a_document_mask_agrees_with_a_loop(data):
     assert torch.equal(mask.expand(shape), expected)
 
 
+# Positions that are given
+
+
+def test_left_padding_and_a_window_by_positions():
+    # The text is padded by two; its query is at position 2, in the fifth of five slots.
+    positions = torch.tensor([[0, 0, 0, 1, 2]])
+    valid = torch.tensor([[False, False, True, True, True]])
+    seen = position_mask(positions[:, 4:], positions, (1, 1, 5), valid=valid, window=2)
+    assert seen.int().tolist() == [[[0, 0, 0, 1, 1]]]
+    seen = position_mask(positions[:, 4:], positions, (1, 1, 5), valid=valid, window=2, sinks=1)
+    assert seen.int().tolist() == [[[0, 0, 1, 1, 1]]]
+
+
+@st.composite
+def rows(draw, shape, most):
+    """Numbers of queries and of keys, for all examples or for each, and the same as lists."""
+    batch, queries, keys = shape[0], shape[-2], shape[-1]
+    given, lists = [], []
+    for count in (queries, keys):
+        for_all = draw(st.booleans())
+        numbers = [whole_numbers(draw, count, most) for _ in range(1 if for_all else batch)]
+        dtype = draw(st.sampled_from([torch.int64, torch.uint16, torch.float16]))
+        given.append(torch.tensor(numbers[0] if for_all else numbers).to(dtype))
+        lists.append(numbers * batch if for_all else numbers)
+    return given, lists
+
+
+@given(st.data())
+def test_masks_of_given_positions_agree_with_a_loop(data):
+    shape = data.draw(shapes(ordered=False))
+    (q, k), (of_queries, of_keys) = data.draw(rows(shape, 9))
+    back, ahead = (data.draw(st.none() | st.integers(0, 4)) for _ in range(2))
+    window, sinks = data.draw(st.none() | st.integers(1, 5)), data.draw(st.integers(0, 3))
+    (dq, dk), (documents_q, documents_k) = data.draw(rows(shape, 2))
+    valid = [[data.draw(st.booleans()) for _ in range(shape[-1])] for _ in range(shape[0])]
+    first = shape[-1] - shape[-2]  # the loop counts queries from there
+
+    def apart(example, query, key):
+        return of_keys[example][key] - of_queries[example][query - first]
+
+    def near(*pair):
+        return (back is None or apart(*pair) >= -back) and (ahead is None or apart(*pair) <= ahead)
+
+    def all_rules(example, query, key):
+        within = window is None or apart(example, query, key) > -window
+        return (
+            apart(example, query, key) <= 0
+            and (within or of_keys[example][key] < sinks)
+            and documents_q[example][query - first] == documents_k[example][key]
+            and valid[example][key]
+        )
+
+    positions = {"query_positions": q, "key_positions": k}
+    causal = causal_mask(shape, **positions)
+    assert torch.equal(causal.expand(shape), by_pairs(shape, lambda *pair: apart(*pair) <= 0))
+    window_of_ones_own = window_mask(shape, back, ahead, **positions)
+    assert torch.equal(window_of_ones_own.expand(shape), by_pairs(shape, near))
+    documents = {"query_documents": dq.long(), "key_documents": dk.long()}
+    rule = {"valid": torch.tensor(valid), "window": window, "sinks": sinks} | documents
+    assert torch.equal(position_mask(q, k, shape, **rule).expand(shape), by_pairs(shape, all_rules))
+
+
 # Refusals
 
 ones = torch.ones
@@ -143,6 +206,20 @@ lens = torch.tensor
         (document_mask, (ones(3).long(), (1, 2, 2)), ValueError, r"must have shape .*\(3,"),
         (document_mask, (ones(2).long(), (1, 3, 2)), ValueError, "must have a key for"),
         (document_mask, (ones(2).long(), (3, 2)), ValueError, "shape must be .*, got 2 axes"),
+        (position_mask, (lens([0]), lens([0, 1, 2]), (1, 1, 2)), ValueError, r"\(num_keys=2,\) or"),
+        (
+            position_mask,
+            (lens([[0], [1]]), lens([0]), (1, 1, 1)),
+            ValueError,
+            "query_positions must",
+        ),
+        (
+            position_mask,
+            (lens([True]), lens([0]), (1, 1, 1)),
+            TypeError,
+            "query_positions must hold",
+        ),
+        (position_mask, (None, lens([0]), (1, 1, 1)), ValueError, "query_positions must be given"),
     ],
 )
 def test_a_mask_function_refuses_invalid_arguments(rule, arguments, error, message):

@@ -139,11 +139,8 @@ class Settings:
             _restorer(setattr, sys, "displayhook", sys.displayhook),
             _restorer(setattr, threading, "excepthook", threading.excepthook),
             _restorer(torch.set_default_dtype, torch.get_default_dtype()),
-            _restorer(
-                torch.use_deterministic_algorithms,
-                torch.are_deterministic_algorithms_enabled(),
-                warn_only=torch.is_deterministic_algorithms_warn_only_enabled(),
-            ),
+            # `torch.use_deterministic_algorithms` would import torch's compiler, in seconds.
+            _restorer(torch.set_deterministic_debug_mode, torch.get_deterministic_debug_mode()),
             _restorer(torch.set_warn_always, torch.is_warn_always_enabled()),
             _restorer(torch.autograd.set_detect_anomaly, torch.is_anomaly_enabled()),
             _restorer(torch.set_float32_matmul_precision, torch.get_float32_matmul_precision()),

@@ -1,6 +1,6 @@
 """Misspelt, replaced and American words are found; exceptions must be needed."""
 
-from tools.ci.words import Allowed, Finding, findings, problems, cells_in
+from tools.ci.words import Allowed, Finding, cells_in, findings, problems
 
 
 def words_in(folder, name, text):
