@@ -84,7 +84,11 @@ def test_every_chapter_but_the_first_has_exercises():
     assert [name for name in others if name not in OF_TASKS] == [*BUG_TO_FIND]
 
 
-@each_chapter
+# Its bug is one of the additive score, which "Additive attention" asks for.
+WRITTEN_LATER = {"scoring-functions"}
+
+
+@pytest.mark.parametrize("name", [name for name in BUG_TO_FIND if name not in WRITTEN_LATER])
 def test_write_it_shows_a_task_and_its_unfinished_starter(name):
     *_, statement, cell = code_after(name, "### Write it")
     task, written = find_call(cell, "check")
@@ -127,8 +131,9 @@ def test_find_it_asks_for_a_fix_and_a_test_of_the_same_task(name):
 @each_chapter
 def test_each_exercise_has_an_answer_that_the_judge_accepts(name):
     task, _ = BUG_TO_FIND[name]
-    written = code_after(name, "### Write it", answers=True)
-    assert any("✓" in output_of(cell) for cell in written if "check(" in cell.source)
+    if name not in WRITTEN_LATER:
+        written = code_after(name, "### Write it", answers=True)
+        assert any("✓" in output_of(cell) for cell in written if "check(" in cell.source)
     fixed, *tested = code_after(name, "### Find it", answers=True)
     assert f"✓ {task}" in output_of(fixed)
     verdict = output_of(tested[-1])

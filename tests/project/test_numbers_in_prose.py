@@ -46,9 +46,9 @@ COMPUTED = {
     },
     "scoring-functions": {
         "0.31": largest_weight(2),
+        "0.73": 1 / (1 + math.exp(-1)),
         "0.75": 1 / (1 + math.exp(-1.1)),
         "3.6": math.log2(12),
-        "1012.5": 45**2 / 2,
         "7.4": E**2,
     },
 }
