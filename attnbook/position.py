@@ -24,7 +24,7 @@ def sinusoidal_encoding(
     device: torch.device | str | None = None,
     dtype: torch.dtype | None = None,
 ) -> Float[Tensor, "positions size"]:
-    """Give each position a vector of sines and cosines, to be added to what stands there.
+    """Give each position a vector of sines and cosines, to add to its own vector.
 
     The numbers 2i and 2i + 1 of position p are the sine and the cosine of p / 10000^(2i/size).
     An odd size ends with a sine.
@@ -51,7 +51,7 @@ def sinusoidal_encoding(
         positions = torch.arange(positions, device="cpu")
     _check_positions(positions)
     check_numbers("positions", positions, device)
-    turns = angles(positions.to(_home(positions.device)), size)
+    turns = angles(positions.to(_angle_device(positions.device)), size)
     encoding = torch.stack([turns.sin(), turns.cos()], dim=-1).flatten(-2)
     return encoding[:, :size].to(dtype).to(device or positions.device)
 
@@ -81,11 +81,11 @@ def rotary_encoding(
     """
     check_vectors(vectors)
     num_positions, size = vectors.shape[-2:]
-    home = _home(vectors.device)
+    angle_device = _angle_device(vectors.device)
     if positions is None:
-        positions = torch.arange(num_positions, device=home)
+        positions = torch.arange(num_positions, device=angle_device)
     _check_positions(positions, num_positions)
-    turns = angles(positions.to(home), size)[..., : size // 2]
+    turns = angles(positions.to(angle_device), size)[..., : size // 2]
     wide = torch.promote_types(vectors.dtype, torch.float32)
     cos, sin = (turn.to(wide).to(vectors.device) for turn in (turns.cos(), turns.sin()))
     paired = size // 2 * 2
@@ -94,13 +94,13 @@ def rotary_encoding(
     return torch.cat([turned.flatten(-2).to(vectors.dtype), vectors[..., paired:]], dim=-1)
 
 
-def _home(device: torch.device) -> torch.device:
-    """Where angles are computed: on the device, or on the CPU if that has no float64."""
+def _angle_device(device: torch.device) -> torch.device:
+    """The device that computes the angles: the given one, or the CPU if that has no float64."""
     return torch.device("cpu") if device.type in WITHOUT_FLOAT64 else device
 
 
 def angles(positions: Shaped[Tensor, " positions"], size: int) -> Float[Tensor, "positions pairs"]:
-    """How far each pair of numbers is turned at each position: p / 10000^(2i/size)."""
+    """The angle of each pair of numbers at each position: p / 10000^(2i/size)."""
     # In float32 the angle of position 100,000 would be wrong in its second decimal.
     pairs = torch.arange(0, size, 2, device=positions.device, dtype=torch.float64)
     return positions.double()[:, None] / SLOWEST ** (pairs / size)
