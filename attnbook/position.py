@@ -24,7 +24,7 @@ def sinusoidal_encoding(
     device: torch.device | str | None = None,
     dtype: torch.dtype | None = None,
 ) -> Float[Tensor, "positions size"]:
-    """Give each position a vector of sines and cosines, to add to its own vector.
+    """Give each position a vector of sines and cosines, to be added to its token's vector.
 
     The numbers 2i and 2i + 1 of position p are the sine and the cosine of p / 10000^(2i/size).
     An odd size ends with a sine.
