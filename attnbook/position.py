@@ -101,7 +101,7 @@ def _angle_device(device: torch.device) -> torch.device:
 
 def angles(positions: Shaped[Tensor, " positions"], size: int) -> Float[Tensor, "positions pairs"]:
     """The angle of each pair of numbers at each position: p / 10000^(2i/size)."""
-    # In float32 the angle of position 100,000 would be wrong in its second decimal.
+    # In float32 the angle of position 100,000 would be wrong in its third decimal.
     pairs = torch.arange(0, size, 2, device=positions.device, dtype=torch.float64)
     return positions.double()[:, None] / SLOWEST ** (pairs / size)
 
