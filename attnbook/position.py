@@ -30,7 +30,7 @@ def sinusoidal_encoding(
     device: torch.device | str | None = None,
     dtype: torch.dtype | None = None,
 ) -> Float[Tensor, "*batch positions size"]:
-    """Give each position a vector of sines and cosines, to be added to the vector there.
+    """Give each position a vector of sines and cosines, to be added to its token's vector.
 
     The numbers 2i and 2i + 1 of position p are the sine and the cosine of p / 10000^(2i/size).
     An odd size ends with a sine.
@@ -58,7 +58,7 @@ def sinusoidal_encoding(
         positions = torch.arange(positions, device="cpu")
     _check_positions(positions)
     check_numbers("positions", positions, device)
-    turns = angles(positions.to(_home(positions.device)), size)
+    turns = angles(positions.to(_angle_device(positions.device)), size)
     encoding = torch.stack([turns.sin(), turns.cos()], dim=-1).flatten(-2)
     return encoding[..., :size].to(dtype).to(device or positions.device)
 
@@ -84,7 +84,7 @@ def rotary_encoding(
             that follow cached keys have later positions.
         base: the slowest pair turns about this many times more slowly than the first.
         layout: which components are a pair: "adjacent" ones, 2i and 2i + 1, or those at the
-            same place of the two "halves", i and i + size/2. A model's weights fit one of
+            same index of the two "halves", i and i + size/2. A model's weights fit one of
             them only; `convert_layout` reorders the weights.
         size: how many components are turned, from the first; by default all.
         frequencies: the angle of each pair at position 1, for instance from
@@ -101,12 +101,12 @@ def rotary_encoding(
     """
     check_vectors(vectors)
     _check_layout("layout", layout)
-    home = _home(vectors.device)
+    angle_device = _angle_device(vectors.device)
     if positions is None:
-        positions = torch.arange(vectors.shape[-2], device=home)
+        positions = torch.arange(vectors.shape[-2], device=angle_device)
     _check_positions(positions, vectors)
     size = _rotated_size(vectors, base, size, frequencies)
-    turns = angles(positions.to(home), size, base, frequencies)[..., : size // 2]
+    turns = angles(positions.to(angle_device), size, base, frequencies)[..., : size // 2]
     if positions.dim() == 2:  # the same in each head
         turns = turns[(slice(None), *(None,) * (vectors.dim() - 3))]
     wide = torch.promote_types(vectors.dtype, torch.float32)
@@ -136,8 +136,8 @@ def angles(
     base: float = BASE,
     frequencies: Float[Tensor, " pairs"] | None = None,
 ) -> Float[Tensor, "*batch positions pairs"]:
-    """How far each pair of numbers is turned at each position: p / base^(2i/size)."""
-    # In float32 the angle of position 100,000 would be wrong in its second decimal.
+    """The angle of each pair of numbers at each position: p / base^(2i/size)."""
+    # In float32 the angle of position 100,000 would be wrong in its third decimal.
     if frequencies is None:
         pairs = torch.arange(0, size, 2, device=positions.device, dtype=torch.float64)
         return positions.double()[..., None] / base ** (pairs / size)
@@ -254,8 +254,8 @@ def convert_layout(
     return heads[:, order].flatten(0, 1)
 
 
-def _home(device: torch.device) -> torch.device:
-    """Where angles are computed: on the device, or on the CPU if that has no float64."""
+def _angle_device(device: torch.device) -> torch.device:
+    """The device that computes the angles: the given one, or the CPU if that has no float64."""
     return torch.device("cpu") if device.type in WITHOUT_FLOAT64 else device
 
 
