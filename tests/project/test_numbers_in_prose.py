@@ -30,7 +30,7 @@ def largest_weight(size: int) -> float:
 
 # Numbers that are worked out in the text, each with its computation.
 COMPUTED = {
-    "attention-pooling": {"3.2": 0.32 * 10, "12.8": 0.64 * 20, "2.4": math.sqrt(5.98)},
+    "attention-pooling": {"3.2": 0.32 * 10, "12.8": 0.64 * 20, "2.8": 0.04 * 70},
     "bahdanau-attention": {"7.6": 10 * math.tanh(1), "9.9": 10 * math.tanh(2.5)},
     "heads-that-copy": {"20.1": E**3, "26.1": E**3 + 6},
     "masked-softmax": {"6.25": 50 / 8, "3.4": torch.finfo(torch.float32).max / 1e38},
