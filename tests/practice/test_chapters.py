@@ -35,7 +35,6 @@ BUG_TO_FIND = {
 # These are tasks from top to bottom.
 OF_TASKS = ("attention-from-nothing", "bug-clinic")
 IMPORTS = (ast.Import, ast.ImportFrom)
-DEFINED = (ast.FunctionDef, ast.ClassDef)
 each_chapter = pytest.mark.parametrize("name", BUG_TO_FIND)
 
 
