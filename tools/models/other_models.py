@@ -33,8 +33,7 @@ from tools.models.decoders import DecoderRecipe
 
 FILE = Path(attnbook.models.__file__).with_name("other_models.json")
 SEEDS = (1, 2)  # the book's models have seed 0
-WITH_ATTENTION = ("convolutional", "recurrent")
-TRANSLATORS = (*WITH_ATTENTION, "recurrent-without-attention")
+TRANSLATORS = ("convolutional", "recurrent")
 CHANGED = 500  # dates whose weights are changed
 ONE_LAYER = {
     "16 heads": DecoderConfig(num_layers=1, num_hiddens=128, num_heads=16),
@@ -73,15 +72,15 @@ def grade_translator(model: Translator, dates: list[WrittenDate]) -> dict[str, A
     """A translator's exact match, where it attends, and what changed weights do."""
     model = model.double()
     outputs = model.translate([date.text for date in dates])
-    grades: dict[str, Any] = {"exact match": exact_match(dates, outputs)}
-    if model.attention is not None:
-        found = grade(dates, looked(outputs))
-        grades["weight inside"] = {field: round(one.weight, 4) for field, one in found.items()}
-        grades["peaks inside"] = {field: round(one.peak, 4) for field, one in found.items()}
-        grades["new digit"] = [share_of_new_digits(model, dates, at) for at in range(4)]
-        changed = effects(model, dates[:CHANGED]).items()
-        grades["field changes"] = {field: list(effect) for field, effect in changed}
-    return grades
+    found = grade(dates, looked(outputs)).items()
+    changed = effects(model, dates[:CHANGED]).items()
+    return {
+        "exact match": exact_match(dates, outputs),
+        "weight inside": {field: round(one.weight, 4) for field, one in found},
+        "peaks inside": {field: round(one.peak, 4) for field, one in found},
+        "new digit": [share_of_new_digits(model, dates, at) for at in range(4)],
+        "field changes": {field: effect._asdict() for field, effect in changed},
+    }
 
 
 def grade_decoder(config: DecoderConfig) -> float:
