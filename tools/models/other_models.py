@@ -36,6 +36,7 @@ FILE = Path(attnbook.models.__file__).with_name("other_models.json")
 SEEDS = (1, 2)  # the book's models have seed 0
 TRANSLATORS = ("convolutional", "recurrent")
 CHANGED = 500  # dates whose weights are changed
+CHANGES = ("removed", "restricted", "moved")
 ONE_LAYER = {"16 heads": DecoderConfig(num_layers=1, num_hiddens=64, num_heads=16)}
 
 
@@ -75,7 +76,9 @@ def grade_translator(model: Translator, dates: list[WrittenDate]) -> dict[str, A
         "weight inside": {field: round(one.weight, 4) for field, one in found},
         "peaks inside": {field: round(one.peak, 4) for field, one in found},
         "new digit": [share_of_new_digits(model, dates, at) for at in range(4)],
-        "field changes": {field: effect._asdict() for field, effect in changed},
+        "field changes": {
+            field: dict(zip(CHANGES, effect, strict=True)) for field, effect in changed
+        },
     }
 
 
