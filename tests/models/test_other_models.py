@@ -1,0 +1,51 @@
+"""The grades of models that the book reports but does not include."""
+
+import json
+
+import pytest
+import torch
+
+from attnbook.models.translator.checkpoints import book_model
+from attnbook.models.translator.grading import exact_match, grade, looked
+from tests.models.translator.test_checkpoints import TINY
+from tools.models import other_models as tool
+from tools.models.checkpoints import RECIPES
+
+STORED = json.loads(tool.FILE.read_text("utf-8"))
+TRANSLATORS = STORED["translators by seed"]
+
+
+def test_the_file_has_three_seeds_of_both_encoders_and_its_origin():
+    assert {name: [*seeds] for name, seeds in TRANSLATORS.items()} == {
+        "convolutional": ["0", "1", "2"],
+        "recurrent": ["0", "1", "2"],
+    }
+    assert {*STORED["one layer"]} == {*tool.ONE_LAYER}
+    assert STORED["origin"]["command"] == "python -m tools.models.other_models"
+
+
+@pytest.mark.parametrize("name", TRANSLATORS)
+def test_the_grades_of_seed_0_are_those_of_the_book(name):
+    dates, stored = RECIPES[name].dates().test, TRANSLATORS[name]["0"]
+    outputs = book_model(name).double().translate([date.text for date in dates])
+    assert exact_match(dates, outputs) == stored["exact match"]
+    for field, one in grade(dates, looked(outputs)).items():
+        assert one.weight == pytest.approx(stored["weight inside"][field], abs=1e-3)
+        assert one.peak == pytest.approx(stored["peaks inside"][field], abs=1e-3)
+
+
+def test_a_seed_changes_the_weights_and_not_the_dates(monkeypatch):
+    monkeypatch.setattr(tool, "RECIPES", {"tiny": TINY})
+    one, other, again = (tool.train_seed("tiny", seed) for seed in (1, 2, 1))
+    assert one.source.characters == other.source.characters
+    assert not torch.equal(one.output.weight, other.output.weight)
+    assert torch.equal(one.output.weight, again.output.weight)
+
+
+def test_one_digit_of_the_year_is_replaced():
+    for date in RECIPES["small"].dates().test[:20]:
+        for position in range(4):
+            text, digit = tool.with_another_digit(date, position)
+            changed = [i for i, (a, b) in enumerate(zip(date.text, text, strict=True)) if a != b]
+            assert changed == [date.spans["year"][0] + position]
+            assert text[changed[0]] == digit

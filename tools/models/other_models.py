@@ -1,0 +1,116 @@
+"""Grade models that the book reports but does not include; writes `other_models.json`.
+
+python -m tools.models.other_models
+
+Translators differ from the book's in their seed only: it sets the initial weights and the order of
+the texts. The decoder of one layer differs from the book's in its size. They are trained
+with the recipes and graded on the same unseen texts. It takes some minutes.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import babel
+import torch
+
+import attnbook.models
+from attnbook.models.training import train
+from attnbook.models.transformer.config import DecoderConfig
+from attnbook.models.transformer.grading import accuracy
+from attnbook.models.transformer.repeats import make_repeats
+from attnbook.models.translator.checkpoints import book_model
+from attnbook.models.translator.dates import WrittenDate
+from attnbook.models.translator.grading import effects, exact_match, grade, looked
+from attnbook.models.translator.model import Translator
+from tools.models.checkpoints import RECIPES
+from tools.models.decoders import DecoderRecipe
+
+FILE = Path(attnbook.models.__file__).with_name("other_models.json")
+SEEDS = (1, 2)  # the book's models have seed 0
+TRANSLATORS = ("convolutional", "recurrent")
+CHANGED = 500  # dates whose weights are changed
+CHANGES = ("removed", "restricted", "moved")
+ONE_LAYER = {"16 heads": DecoderConfig(num_layers=1, num_hiddens=64, num_heads=16)}
+
+
+def train_seed(name: str, seed: int) -> Translator:
+    """Train a recipe's translator on the recipe's dates, with another seed."""
+    recipe = RECIPES[name]
+    model = recipe.model()
+    model = Translator(model.source, model.target, recipe.config, seed=seed)
+    training, validation, _ = recipe.pairs()
+    train(model, training, validation, replace(recipe.plan, seed=seed))
+    return model
+
+
+def with_another_digit(date: WrittenDate, position: int) -> tuple[str, str]:
+    """Replace a digit of the date's year; gives the text and the new digit."""
+    at = date.spans["year"][0] + position
+    digit = str((int(date.text[at]) + 5) % 10)
+    return date.text[:at] + digit + date.text[at + 1 :], digit
+
+
+def share_of_new_digits(model: Translator, dates: Iterable[WrittenDate], position: int) -> float:
+    """The share of dates whose replaced digit the model writes."""
+    texts, digits = zip(*(with_another_digit(date, position) for date in dates), strict=True)
+    outputs = model.translate([*texts])
+    pairs = zip(outputs, digits, strict=True)
+    return fmean(one.output[position] == digit for one, digit in pairs)
+
+
+def grade_translator(model: Translator, dates: list[WrittenDate]) -> dict[str, Any]:
+    """A translator's exact match, where it attends, and what changed weights do."""
+    model = model.double()
+    outputs = model.translate([date.text for date in dates])
+    found = grade(dates, looked(outputs)).items()
+    changed = effects(model, dates[:CHANGED]).items()
+    return {
+        "exact match": exact_match(dates, outputs),
+        "weight inside": {field: round(one.weight, 4) for field, one in found},
+        "peaks inside": {field: round(one.peak, 4) for field, one in found},
+        "new digit": [share_of_new_digits(model, dates, at) for at in range(4)],
+        "field changes": {
+            field: dict(zip(CHANGES, effect, strict=True)) for field, effect in changed
+        },
+    }
+
+
+def grade_decoder(config: DecoderConfig) -> float:
+    """Train a decoder with the book's plan, and give its share of right copies."""
+    model, _, _ = DecoderRecipe(config=config).make(lambda *_: None)
+    return accuracy(model, make_repeats(300, seed=99))
+
+
+def main() -> int:
+    """Train and grade the models, and write the file."""
+    torch.set_num_threads(1)
+    translators: dict[str, dict[str, Any]] = {}
+    for name in TRANSLATORS:
+        dates = RECIPES[name].dates().test
+        models = {0: book_model(name), **{seed: train_seed(name, seed) for seed in SEEDS}}
+        translators[name] = {str(s): grade_translator(one, dates) for s, one in models.items()}
+    decoders = {name: grade_decoder(config) for name, config in ONE_LAYER.items()}
+    write(translators, decoders)
+    return 0
+
+
+def write(translators: dict[str, Any], decoders: dict[str, float]) -> None:
+    """Write the grades, with their origin."""
+    origin = {
+        "command": "python -m tools.models.other_models",
+        "torch": str(torch.__version__).partition("+")[0],
+        "babel": babel.__version__,
+    }
+    found = {"origin": origin, "translators by seed": translators, "one layer": decoders}
+    FILE.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
