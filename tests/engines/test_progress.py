@@ -96,8 +96,9 @@ def in_frame(script):
 @pytest.fixture(scope="session")
 def book(tmp_path_factory):
     """A watched site; one page also with denied storage, full storage, or a changed question."""
-    site = progress_book.built(tmp_path_factory.mktemp("progress"))
-    html = (site / SECOND).read_text("utf-8")
+    site = progress_book.built(tmp_path_factory)
+    watched = watched_copy(site, tmp_path_factory.mktemp("watched-progress"))
+    html = (watched / SECOND).read_text("utf-8")
     item = FOUND.search(html)[1]
     others = {
         "denied": html.replace("<head>", f"<head>{DENY}", 1),
@@ -106,8 +107,7 @@ def book(tmp_path_factory):
     }
     for name, text in others.items():
         assert text != html
-        (site / SECOND).with_stem(name).write_text(text, "utf-8")
-    watched = watched_copy(site, tmp_path_factory.mktemp("watched-progress"))
+        (watched / SECOND).with_stem(name).write_text(text, "utf-8")
     for page in (SECOND, FIRST, OWN):
         html = (watched / page).read_text("utf-8")
         (watched / page).write_text(html.replace("<head>", f"<head>{READ_FIRST}", 1), "utf-8")

@@ -13,12 +13,10 @@ from attnbook.figures.shared.base import Figure
 from tests.figures.attention.cases import traits
 from tests.figures.shared.page import (
     Shown,
-    Together,
     harness,
     notebook,
     open_figure,
     open_in_book,
-    together,
 )
 from tests.tools.site.live_pages import book
 from tests.tools.site.site_checks import NARROW, WIDE
@@ -65,18 +63,6 @@ def stage(alone):
                 return dict(zip(figures, on_page, strict=True))
 
             return lambda name, width=WIDE: opened(width)[name].reset()
-
-        yield go
-
-
-@pytest.fixture(scope="module")
-def on_one_page(browser, serve, tmp_path_factory):
-    """A function that returns another, which opens these figures together, once for each view."""
-    with ExitStack() as pages:
-
-        def go(figures: list[Figure]) -> Callable[[int, str], Together]:
-            folder = tmp_path_factory.mktemp("together")
-            return pages.enter_context(together(browser, serve, folder, figures))
 
         yield go
 

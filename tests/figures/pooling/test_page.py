@@ -13,7 +13,7 @@ from attnbook.figures.shared.axes import positions_on
 from tests.figures.attention.cases import differ
 from tests.figures.pooling.cases import CASES, truth
 from tests.figures.shared.page import CLOSE, handle_centre
-from tests.tools.site.site_checks import JUDGED, NARROW, WIDE
+from tests.tools.site.site_checks import NARROW, WIDE
 
 READ = """figure => {
     const numbers = row => [...row.querySelectorAll('td[data-value]')].map(
@@ -242,16 +242,3 @@ def test_the_keyboard_selects_keys_from_left_to_right(show):
     text = figure.locator(".readout").inner_text()
     first = min(key for key, _ in state["points"])
     assert float(text.removeprefix("key ").partition(":")[0]) == pytest.approx(first, abs=0.01)
-
-
-VIEWS = ["most_keys", "far_from_zero", "few", "noisy", "two", "far_query", "tiny_width"]
-
-
-def test_it_fits_its_column_is_legible_and_axe_finds_nothing(on_one_page, save_picture, request):
-    cases = VIEWS if request.config.getoption("--full") else VIEWS[:3]
-    open_views = on_one_page([make_figure(case) for case in cases])
-    for width, scheme in JUDGED:
-        page = open_views(width, scheme)
-        for index, case in enumerate(cases):
-            save_picture(page.figure(index), f"pooling-{case}-{width}-{scheme}")
-            assert page.problems(index) == [], (case, width, scheme)

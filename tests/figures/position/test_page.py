@@ -12,7 +12,7 @@ from attnbook.figures.shared.base import decimals
 from tests.figures.attention.cases import differ
 from tests.figures.position.cases import CASES, CLOSE, along, truth
 from tests.figures.shared.page import handle_centre
-from tests.tools.site.site_checks import JUDGED, NARROW, WIDE
+from tests.tools.site.site_checks import NARROW, WIDE
 
 READ = """figure => ({
     start: Number(figure.querySelector('.both input').value),
@@ -156,25 +156,3 @@ def test_the_height_does_not_change_while_a_slider_moves(show, width):
         heights.add(shown.figure.bounding_box()["height"])
     assert len(heights) == 1
     assert width == WIDE or heights.pop() < 780  # on a phone in portrait
-
-
-# Appearance
-
-VIEWS = [
-    "the largest",
-    "rotary",
-    "sinusoidal",
-    "one hand",
-    "rotary, half precision",
-]  # more than two with --full
-
-
-def test_it_fits_its_column_is_legible_and_axe_finds_nothing(on_one_page, save_picture, request):
-    cases = VIEWS if request.config.getoption("--full") else VIEWS[:2]
-    open_views = on_one_page([CASES[case]() for case in cases])
-    for width, scheme in JUDGED:
-        page = open_views(width, scheme)
-        for index, case in enumerate(cases):
-            name = f"position-{case.replace(' ', '-')}-{width}-{scheme}"
-            save_picture(page.figure(index), name)
-            assert page.problems(index) == [], name

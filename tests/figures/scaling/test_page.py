@@ -14,7 +14,7 @@ from attnbook.figures.shared.base import decimals
 from tests.figures.attention.cases import differ
 from tests.figures.scaling.cases import CASES, truth
 from tests.figures.shared.page import CLOSE, handle_centre
-from tests.tools.site.site_checks import JUDGED, NARROW, WIDE
+from tests.tools.site.site_checks import NARROW, WIDE
 
 MEASURES = ("variance", "largest", "entropy", "slopes")
 READ = """figure => ({
@@ -268,23 +268,3 @@ def test_one_query_needs_no_choice_and_no_average(show):
     figure = show("the smallest").figure
     assert figure.get_by_role("combobox").count() == 0
     assert "verage" not in figure.inner_text()
-
-
-# Appearance
-
-VIEWS = ["the largest", "the smallest", "a chapter's", "huge scores"]  # more than two with --full
-
-
-def test_it_fits_its_column_is_legible_and_axe_finds_nothing(on_one_page, save_picture, request):
-    cases = VIEWS if request.config.getoption("--full") else VIEWS[:2]
-    open_views = on_one_page([make_figure(case) for case in cases])
-    for width, scheme in JUDGED:
-        page = open_views(width, scheme)
-        for index, case in enumerate(cases):
-            name = f"scaling-{case.replace(' ', '-')}-{width}-{scheme}"
-            save_picture(page.figure(index), name)
-            first, second = (
-                line.bounding_box() for line in page.figure(index).locator(".line-name").all()
-            )
-            assert abs(first["y"] - second["y"]) >= first["height"]
-            assert page.problems(index) == [], name
