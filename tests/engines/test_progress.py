@@ -57,8 +57,8 @@ PRESS = """(text, part = 'main') => [...document.querySelectorAll(`${part} butto
     .find(each => each.textContent === text).click()"""
 TICKS = """() => [...document.querySelectorAll('.bd-links a')]
     .filter(each => each.textContent.includes('(read)')).map(each => each.firstChild.data.trim())"""
-ANSWER = "() => document.querySelector('.attnbook-your-progress > [role=status]').textContent"
-CLEAR_ANSWER = "() => { %s = ''; }" % ANSWER.removeprefix("() => ")
+MESSAGE = "document.querySelector('.attnbook-your-progress > [role=status]').textContent"
+ANSWER, CLEAR_ANSWER = f"() => {MESSAGE}", f"() => {{ {MESSAGE} = ''; }}"
 SORRY = "() => [...document.querySelectorAll('.attnbook-not-stored')].map(each => each.textContent)"
 SAVE = """async () => {
     const make = URL.createObjectURL, follow = HTMLAnchorElement.prototype.click;

@@ -31,8 +31,8 @@ READ = """figure => ({
 
 
 @pytest.fixture(scope="module")
-def show(on_resizable_page):
-    return on_resizable_page({case: figure_of(case) for case in CASES})
+def show(stage):
+    return stage({case: figure_of(case) for case in CASES})
 
 
 def disagreements(seen: dict, state: dict) -> list[str]:

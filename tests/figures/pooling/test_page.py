@@ -76,8 +76,8 @@ def make_figure(name: str):
 
 
 @pytest.fixture(scope="module")
-def show(on_resizable_page):
-    return on_resizable_page({case: make_figure(case) for case in CASES})
+def show(stage):
+    return stage({case: make_figure(case) for case in CASES})
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -71,8 +71,8 @@ each_width = pytest.mark.parametrize("width", [WIDE, NARROW])
 
 
 @pytest.fixture(scope="module")
-def show(on_resizable_page):
-    return on_resizable_page({name: make() for name, make in CASES.items()})
+def show(stage):
+    return stage({name: make() for name, make in CASES.items()})
 
 
 # Equal to attnbook

@@ -101,12 +101,12 @@ def make_figure(case: str) -> ScalingFigure:
 
 
 @pytest.fixture(scope="module")
-def show(on_resizable_page):
+def show(stage):
     """A function that shows a case at d = 1."""
     figures = {case: make_figure(case) for case in CASES}
     for figure in figures.values():
         figure.d = 1
-    return on_resizable_page(figures)
+    return stage(figures)
 
 
 # Equal to torch

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from tests.tools.site.site_checks import anchors
 from tools import ROOT
 from tools.copies.colab import Origin, write_copies
 
@@ -14,7 +15,7 @@ ADDRESS = re.compile(rf'{SITE}([^)#\s"\\]+)(?:#([^)\s"\\]+))?')
 
 def is_missing(site: Path, path: str, anchor: str) -> bool:
     page = site / path
-    return not page.is_file() or bool(anchor and f'id="{anchor}"' not in page.read_text("utf-8"))
+    return not page.is_file() or bool(anchor and anchor not in anchors(page).ids)
 
 
 def test_each_address_of_a_copy_exists_in_the_published_book(site, tmp_path):
