@@ -14,11 +14,8 @@ from tests.figures.shared.page import (
     FRAMES,
     Shown,
     harness,
-    notebook,
     open_figure,
-    open_in_book,
 )
-from tests.tools.site.live_pages import book
 from tests.tools.site.site_checks import WIDE
 
 
@@ -67,21 +64,6 @@ def stage(alone):
             return show
 
         yield go
-
-
-@pytest.fixture
-def open_book_with(browser, serve, tmp_path):
-    """A function that opens a page of a small book with figures of one kind, and gives these."""
-
-    @contextmanager
-    def go(*figures: Figure):
-        built = book(tmp_path, two=notebook(*figures)).build()
-        assert built.warnings == ""
-        url = f"{serve(built.html)}two.html"
-        with open_in_book(browser, url, reduced_motion="reduce") as (tab, _, _):
-            yield tab.locator(f"figure[data-attnbook-figure={figures[0].kind}]")
-
-    return go
 
 
 @pytest.fixture(scope="module", params=["http", "file"])

@@ -143,28 +143,6 @@ def test_the_handle_is_at_the_query(show, case, width):
     added.evaluate("style => style.remove()")
 
 
-@pytest.mark.parametrize(("how", "width"), [("drag", WIDE), ("tap", NARROW)])
-def test_a_dragged_and_a_tapped_query_equal_torch(show, how, width):
-    tab, figure, state, _ = show("few", width)
-    control, at = slider(figure, "query"), [".scores", state["axis"][:2]]
-    control.scroll_into_view_if_needed()
-    box = control.bounding_box()
-    middle, start = box["y"] + box["height"] / 2, figure.evaluate(QUERY_POSITION, at)
-    for share in (0.2, 0.85):
-        goal = box["x"] + share * box["width"]
-        if how == "tap":
-            tab.touchscreen.tap(goal, middle)
-        else:
-            tab.mouse.move(start, middle)
-            tab.mouse.down()
-            tab.mouse.move(goal, middle, steps=5)
-            tab.mouse.up()
-        start = figure.evaluate(QUERY_POSITION, at)
-        assert start == pytest.approx(goal, abs=3)
-        assert disagreements(figure.evaluate(READ), state) == []
-    assert figure.locator(".readout").inner_text() == "Point at a key for its numbers."
-
-
 def test_the_picture_follows_the_numbers(show):
     figure = show("few").figure
     for at in ("-15", "3", "-2"):

@@ -104,20 +104,6 @@ def test_keys_move_both_sliders(show, case):
     assert shown.saves() == saves + 8
 
 
-@pytest.mark.parametrize("name", ["start", "distance"])
-def test_a_tap_on_a_phone_moves_a_slider(show, name):
-    tab, figure, state, _ = show("rotary", NARROW)
-    for share in (0.1, 0.8, 0.5):
-        control = slider(figure, name)
-        control.scroll_into_view_if_needed()
-        box = control.bounding_box()
-        tab.touchscreen.tap(box["x"] + share * box["width"], box["y"] + box["height"] / 2)
-        low, high = (int(control.get_attribute(end)) for end in ("min", "max"))
-        seen, expected = figure.evaluate(READ), low + share * (high - low)
-        assert seen[name] == pytest.approx(expected, abs=0.05 * (high - low))
-        assert disagreements(seen, state) == []
-
-
 # What moves and what does not
 
 

@@ -28,7 +28,6 @@ COLUMN = 736  # px: the book's text column on a wide screen
 PHONE = {"has_touch": True, "is_mobile": True}
 DENY = "Object.defineProperty(window, 'localStorage', { get() { throw new Error('denied') } })"
 FRAMES = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
-FROM_PYTHON = "([name, value]) => models[0].set(name, value)"
 
 # The smallest host: a model, the module from a Blob, the style.
 HARNESS = """<!DOCTYPE html>
