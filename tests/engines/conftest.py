@@ -135,8 +135,12 @@ def in_chromium(browser, watched_url) -> Callable[[str], PageReport]:
 
 @pytest.fixture(scope="session")
 def visit_page(request, watched_url) -> Callable[[Engine, View], PageReport]:
-    """A function that opens a page, does what a reader does, and then opens it narrow."""
+    """A function that opens a page, does what a reader does, and then opens it narrow.
+
+    Only dark pages are also opened narrow, unless there is `--full`.
+    """
     keep_pictures = request.config.getoption("--pictures")
+    is_full = keep_pictures or request.config.getoption("--full")
 
     @cache
     def go(engine: Engine, view: View) -> PageReport:
@@ -144,6 +148,8 @@ def visit_page(request, watched_url) -> Callable[[Engine, View], PageReport]:
         choose_scheme(engine, watched_url, scheme)
         url = f"{watched_url}{page}.html"
         report = use_figures(engine, url)
+        if scheme == "light" and not is_full:
+            return report
         narrow = open_page(engine, url, NARROW)
         report.still += narrow.still
         report.complaints += engine.complaints()

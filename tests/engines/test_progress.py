@@ -57,7 +57,8 @@ PRESS = """(text, part = 'main') => [...document.querySelectorAll(`${part} butto
     .find(each => each.textContent === text).click()"""
 TICKS = """() => [...document.querySelectorAll('.bd-links a')]
     .filter(each => each.textContent.includes('(read)')).map(each => each.firstChild.data.trim())"""
-ANSWER = "() => document.querySelector('.attnbook-your-progress > [role=status]').textContent"
+MESSAGE = "document.querySelector('.attnbook-your-progress > [role=status]').textContent"
+ANSWER, CLEAR_ANSWER = f"() => {MESSAGE}", f"() => {{ {MESSAGE} = ''; }}"
 SORRY = "() => [...document.querySelectorAll('.attnbook-not-stored')].map(each => each.textContent)"
 SAVE = """async () => {
     const make = URL.createObjectURL, follow = HTMLAnchorElement.prototype.click;
@@ -96,8 +97,9 @@ def in_frame(script):
 @pytest.fixture(scope="session")
 def book(tmp_path_factory):
     """A watched site; one page also with denied storage, full storage, or a changed question."""
-    site = progress_book.built(tmp_path_factory.mktemp("progress"))
-    html = (site / SECOND).read_text("utf-8")
+    site = progress_book.built(tmp_path_factory)
+    watched = watched_copy(site, tmp_path_factory.mktemp("watched-progress"))
+    html = (watched / SECOND).read_text("utf-8")
     item = FOUND.search(html)[1]
     others = {
         "denied": html.replace("<head>", f"<head>{DENY}", 1),
@@ -106,8 +108,7 @@ def book(tmp_path_factory):
     }
     for name, text in others.items():
         assert text != html
-        (site / SECOND).with_stem(name).write_text(text, "utf-8")
-    watched = watched_copy(site, tmp_path_factory.mktemp("watched-progress"))
+        (watched / SECOND).with_stem(name).write_text(text, "utf-8")
     for page in (SECOND, FIRST, OWN):
         html = (watched / page).read_text("utf-8")
         (watched / page).write_text(html.replace("<head>", f"<head>{READ_FIRST}", 1), "utf-8")
@@ -191,7 +192,9 @@ def test_stored_text_that_is_no_answer_is_ignored(reader, progress_url):
     reader.evaluate(CHOOSE, "four")
     [key] = reader.evaluate(STORED)
     for text in ("no JSON", "null", '{"tried": 3}', '{"tried": ["nine", [4]], "done": "sure"}'):
-        start(reader, progress_url, SECOND, {key: text})
+        reader.evaluate(STORE, {key: text})
+        reload_once(reader)
+        assert reader.evaluate(READ_THEN) == {key: text}
         assert reader.evaluate(STATES) == ["four ", "six ", "two "], text
 
 
@@ -335,29 +338,27 @@ def test_progress_is_saved_deleted_and_loaded(reader, progress_url):
 ITEM = "code/softmax-by-hand/-"
 
 
-@pytest.mark.few(6)
-@pytest.mark.parametrize(
-    ("change", "sentence"),
-    [
-        ({"format": "bookmarks"}, "This file does not hold saved progress."),
-        ({"version": 2}, "This file was saved by a newer version of the book."),
-        ({"book": "Cooking"}, "This file is from another book, “Cooking”."),
-        ({"items": {ITEM: "# file", "../other": "1"}}, "This file is damaged."),
-        ({"items": {ITEM: 7}}, "This file is damaged."),
-        (None, "This file does not hold saved progress."),
-    ],
-)
-def test_a_file_that_is_not_this_books_progress_changes_nothing(
-    reader, progress_url, change, sentence
-):
+OTHER_FILES = [
+    ({"format": "bookmarks"}, "This file does not hold saved progress."),
+    ({"version": 2}, "This file was saved by a newer version of the book."),
+    ({"book": "Cooking"}, "This file is from another book, “Cooking”."),
+    ({"items": {ITEM: "# file", "../other": "1"}}, "This file is damaged."),
+    ({"items": {ITEM: 7}}, "This file is damaged."),
+    (None, "This file does not hold saved progress."),
+]
+
+
+@pytest.mark.usefixtures("one_engine")
+def test_a_file_that_is_not_this_books_progress_changes_nothing(reader, progress_url):
     start(reader, progress_url, OWN)
     reader.evaluate("item => attnbookProgress.write(item, '# mine')", ITEM)
-    saved = json.loads(reader.evaluate(SAVE)) | (change or {})
-    before = reader.evaluate(STORED)
-    reader.evaluate(LOAD, json.dumps(saved) if change else "{")
-    assert until(reader, f"() => ({ANSWER})().endsWith('Nothing was changed.')")
-    assert reader.evaluate(ANSWER).startswith(sentence)
-    assert reader.evaluate(STORED) == before
+    saved, before = json.loads(reader.evaluate(SAVE)), reader.evaluate(STORED)
+    for change, sentence in OTHER_FILES:
+        reader.evaluate(LOAD, json.dumps(saved | change) if change else "{")
+        assert until(reader, f"() => ({ANSWER})().endsWith('Nothing was changed.')")
+        assert reader.evaluate(ANSWER).startswith(sentence)
+        assert reader.evaluate(STORED) == before
+        reader.evaluate(CLEAR_ANSWER)
 
 
 @pytest.mark.usefixtures("one_engine")

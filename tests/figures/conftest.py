@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack, contextmanager
-from functools import cache
 from typing import Any
 
 import pytest
@@ -12,16 +11,12 @@ import pytest
 from attnbook.figures.shared.base import Figure
 from tests.figures.attention.cases import traits
 from tests.figures.shared.page import (
+    FRAMES,
     Shown,
-    Together,
     harness,
-    notebook,
     open_figure,
-    open_in_book,
-    together,
 )
-from tests.tools.site.live_pages import book
-from tests.tools.site.site_checks import NARROW, WIDE
+from tests.tools.site.site_checks import WIDE
 
 
 @pytest.fixture(scope="module")
@@ -48,70 +43,27 @@ def alone(browser, serve, tmp_path_factory):
 def stage(alone):
     """A function that puts named figures on one page; returns a function that shows one of them.
 
-    It resets the figure to its first state. Each width has its page, opened when it is needed.
+    It resets the figure to its first state, and gives the page its width.
     """
     with ExitStack() as pages:
 
         def go(figures: dict[str, Figure]) -> Callable[..., Shown]:
             states = [traits(figure) for figure in figures.values()]
+            tab, shown = pages.enter_context(alone(*figures.values(), has_touch=True))
+            parts = zip(shown.all(), states, strict=True)
+            on_page = [Shown(tab, *both, index) for index, both in enumerate(parts)]
+            named = dict(zip(figures, on_page, strict=True))
 
-            @cache
-            def opened(width: int) -> dict[str, Shown]:
-                phone = {"is_mobile": True} if width == NARROW else {}
-                opening = alone(*figures.values(), width=width, has_touch=True, **phone)
-                tab, shown = pages.enter_context(opening)
-                parts = zip(shown.all(), states, strict=True)
-                on_page = [Shown(tab, *both, index) for index, both in enumerate(parts)]
-                return dict(zip(figures, on_page, strict=True))
+            def show(name: str, width: int = WIDE) -> Shown:
+                if tab.viewport_size["width"] != width:
+                    tab.set_viewport_size({"width": width, "height": 800})
+                    tab.evaluate(FRAMES)
+                tab.mouse.move(0, 0)
+                return named[name].reset()
 
-            return lambda name, width=WIDE: opened(width)[name].reset()
-
-        yield go
-
-
-@pytest.fixture(scope="module")
-def on_one_page(browser, serve, tmp_path_factory):
-    """A function that returns another, which opens these figures together, once for each view."""
-    with ExitStack() as pages:
-
-        def go(figures: list[Figure]) -> Callable[[int, str], Together]:
-            folder = tmp_path_factory.mktemp("together")
-            return pages.enter_context(together(browser, serve, folder, figures))
+            return show
 
         yield go
-
-
-@pytest.fixture(scope="module")
-def on_resizable_page(stage):
-    """Like `stage`, on one page that is resized: its functions take a name and a width."""
-
-    def go(figures: dict[str, Figure]) -> Callable[..., Shown]:
-        show_first = stage(figures)
-
-        def show(name: str, width: int = WIDE) -> Shown:
-            shown = show_first(name)
-            shown.tab.set_viewport_size({"width": width, "height": 800})
-            shown.tab.mouse.move(0, 0)
-            return shown
-
-        return show
-
-    return go
-
-
-@pytest.fixture
-def open_book_with(browser, serve, tmp_path):
-    """A function that opens a page of a small book with figures of one kind, and gives these."""
-
-    @contextmanager
-    def go(*figures: Figure):
-        built = book(tmp_path, two=notebook(*figures)).build()
-        assert built.warnings == ""
-        url = f"{serve(built.html)}two.html"
-        with open_in_book(browser, url, reduced_motion="reduce") as (tab, _, _):
-            yield tab.locator(f"figure[data-attnbook-figure={figures[0].kind}]")
-
-    return go
 
 
 @pytest.fixture(scope="module", params=["http", "file"])

@@ -83,7 +83,7 @@ def test_keys_move_to_the_ends_of_the_first_and_the_last_text(show, case):
 
 
 @each_width
-def test_a_click_tap_or_drag_chooses_a_step(show, width):
+def test_a_click_or_tap_chooses_a_step(show, width):
     shown = show(width=width, at=(GERMAN, 0))
     tab, figure, state, _ = shown
     saves, buttons = shown.saves(), figure.locator(".output-row button")
@@ -103,18 +103,6 @@ def test_a_click_tap_or_drag_chooses_a_step(show, width):
         point = (box["x"] + box["width"] - 9, box["y"] + box["height"] * (step + share) / 10)
         tab.touchscreen.tap(*point) if width == NARROW else tab.mouse.click(*point)
         check(step)
-    if width == NARROW:
-        return
-    step_slider(figure).scroll_into_view_if_needed()
-    box = step_slider(figure).bounding_box()
-    columns = [button.bounding_box() for button in buttons.all()]
-    middles = [column["x"] + column["width"] / 2 for column in columns]
-    for start, end in ((9, 7), (7, 0), (0, 8)):
-        tab.mouse.move(middles[start], box["y"] + box["height"] / 2)
-        tab.mouse.down()
-        tab.mouse.move(middles[end], box["y"] + box["height"] / 2 + 3, steps=4)
-        tab.mouse.up()
-        check(end)
 
 
 @each_width

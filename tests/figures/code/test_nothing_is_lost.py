@@ -14,7 +14,7 @@ from tests.tools.site.live_pages import book, page
 from tests.tools.site.site_checks import watched
 
 NAMES = ("softmax-by-hand", "masked-softmax-by-hand")
-STEPS, ALL_STEPS = 80, 5000
+STEPS, ALL_STEPS = 40, 5000
 FRONT = (
     "dispatchEvent(new Event('focus'))"  # a headless tab does not notice that it is in the front
 )

@@ -15,7 +15,7 @@ from attnbook.practice import LIST_TASKS
 from tests.figures.code.interpreters import as_typed
 from tests.figures.shared.page import DENY, layout_problems, notebook, open_in_book
 from tests.tools.site.live_pages import book, page
-from tests.tools.site.site_checks import JUDGED, NARROW, OF_LOOK, WIDE, axe_findings, watched
+from tests.tools.site.site_checks import JUDGED, NARROW, WIDE, axe_findings, change_view, watched
 
 SOFTMAX, MASKED = LIST_TASKS["softmax-by-hand"], LIST_TASKS["masked-softmax-by-hand"]
 LATE_KB = 350  # editor and Python together, each packed by gzip -6
@@ -55,6 +55,13 @@ def tasks(browser, url, width=WIDE, script="", **options):
     """Open the page; gives the tab and the first task."""
     with open_in_book(browser, url, width, script, **options) as (tab, _, _):
         yield tab, tab.locator("figure.code").first
+
+
+@pytest.fixture(scope="module")
+def shared(browser, over_http):
+    """One page for tests that begin by writing code: its tab and its first task."""
+    with tasks(browser, over_http) as tab_and_task:
+        yield tab_and_task
 
 
 def write(figure, code):
@@ -175,36 +182,36 @@ def test_a_task_can_be_solved_by_touch_on_a_phone(browser, over_http):
 ENDLESS = "def softmax(scores):\n    while True:\n        pass\n"
 
 
-def test_endless_code_is_stopped_by_a_limit_or_by_the_reader(browser, over_http):
-    with tasks(browser, over_http) as (tab, figure):
-        write(figure, "while True:\n    print('again and again')\n")
-        started = tab.evaluate("performance.now()")
-        press(figure, "Run")
-        expect(verdict(figure)).to_contain_text("did not end within two seconds")
-        assert tab.evaluate("performance.now()") - started > 1900
-        printed = figure.locator(".printed").inner_text()
-        assert printed.startswith("again and again")
-        assert printed.rstrip().endswith("… and more")
-        assert len(printed) < 6000
-        run(figure, RIGHT, "✓ softmax-by-hand: right.")
-        write(figure, ENDLESS)
-        press(figure, "Run")
-        figure.get_by_role("button", name="Stop").press("Enter")
-        expect(verdict(figure)).to_have_text("Stopped.")
-        expect(figure.get_by_role("button", name="Run")).to_be_focused()
-        expect(figure.get_by_role("button", name="Stop")).to_be_hidden()
+def test_endless_code_is_stopped_by_a_limit_or_by_the_reader(shared):
+    tab, figure = shared
+    write(figure, "while True:\n    print('again and again')\n")
+    started = tab.evaluate("performance.now()")
+    press(figure, "Run")
+    expect(verdict(figure)).to_contain_text("did not end within two seconds")
+    assert tab.evaluate("performance.now()") - started > 1900
+    printed = figure.locator(".printed").inner_text()
+    assert printed.startswith("again and again")
+    assert printed.rstrip().endswith("… and more")
+    assert len(printed) < 6000
+    run(figure, RIGHT, "✓ softmax-by-hand: right.")
+    write(figure, ENDLESS)
+    press(figure, "Run")
+    figure.get_by_role("button", name="Stop").press("Enter")
+    expect(verdict(figure)).to_have_text("Stopped.")
+    expect(figure.get_by_role("button", name="Run")).to_be_focused()
+    expect(figure.get_by_role("button", name="Stop")).to_be_hidden()
 
 
-def test_an_error_marks_its_line_until_the_next_change(browser, over_http):
-    with tasks(browser, over_http) as (tab, figure):
-        run(figure, "print('so far')\nx = 1\ny = x / 0\n", "Line 3: ZeroDivisionError: ")
-        expect(figure.locator(".cm-line.marked")).to_have_text("y = x / 0")
-        assert figure.locator(".printed").inner_text().strip() == "so far"
-        figure.locator(".cm-content").press("End")
-        tab.keyboard.type(" ")
-        expect(figure.locator(".cm-line.marked")).to_have_count(0)
-        run(figure, "def softmax(scores):\n    return scores[7]\n", "Line 2. It raises IndexError")
-        expect(figure.locator(".cm-line.marked")).to_have_text("    return scores[7]")
+def test_an_error_marks_its_line_until_the_next_change(shared):
+    tab, figure = shared
+    run(figure, "print('so far')\nx = 1\ny = x / 0\n", "Line 3: ZeroDivisionError: ")
+    expect(figure.locator(".cm-line.marked")).to_have_text("y = x / 0")
+    assert figure.locator(".printed").inner_text().strip() == "so far"
+    figure.locator(".cm-content").press("End")
+    tab.keyboard.type(" ")
+    expect(figure.locator(".cm-line.marked")).to_have_count(0)
+    run(figure, "def softmax(scores):\n    return scores[7]\n", "Line 2. It raises IndexError")
+    expect(figure.locator(".cm-line.marked")).to_have_text("    return scores[7]")
 
 
 def test_code_and_what_start_again_replaces_survive_a_reload(browser, over_http):
@@ -240,21 +247,19 @@ def test_code_and_what_start_again_replaces_survive_a_reload(browser, over_http)
         assert plain.input_value() == "# new\n"
 
 
-def test_a_tab_that_missed_a_change_shows_it_when_it_comes_to_the_front(browser, over_http):
-    with tasks(browser, over_http) as (tab, figure):
-        write(figure, "# older\n")
-        # As another tab does it; a tab's own storage sends it no event.
-        [key] = [
-            key
-            for key in tab.evaluate("Object.keys(localStorage)")
-            if "/code/softmax-by-hand/" in key
-        ]
-        tab.evaluate("key => localStorage.setItem(key, '# newer')", key)
-        tab.evaluate("dispatchEvent(new Event('focus'))")
-        expect(figure.locator(".cm-line").first).to_have_text("# newer")
-        tab.evaluate("localStorage.clear()")
-        tab.evaluate("dispatchEvent(new Event('focus'))")
-        assert figure.locator(".cm-line").first.text_content() == "# newer"
+def test_a_tab_that_missed_a_change_shows_it_when_it_comes_to_the_front(shared):
+    tab, figure = shared
+    write(figure, "# older\n")
+    # As another tab does it; a tab's own storage sends it no event.
+    [key] = [
+        key for key in tab.evaluate("Object.keys(localStorage)") if "/code/softmax-by-hand/" in key
+    ]
+    tab.evaluate("key => localStorage.setItem(key, '# newer')", key)
+    tab.evaluate("dispatchEvent(new Event('focus'))")
+    expect(figure.locator(".cm-line").first).to_have_text("# newer")
+    tab.evaluate("localStorage.clear()")
+    tab.evaluate("dispatchEvent(new Event('focus'))")
+    assert figure.locator(".cm-line").first.text_content() == "# newer"
 
 
 PASTE = """(editor, text) => {
@@ -265,15 +270,15 @@ PASTE = """(editor, text) => {
 }"""
 
 
-def test_quotes_and_spaces_of_pasted_text_are_converted_for_python(browser, over_http):
-    with tasks(browser, over_http) as (_, figure):
-        editor = write(figure, "#")
-        editor.press("ControlOrMeta+a")
-        editor.evaluate(PASTE, "print(“it’s”,\u00a0‘a’)")
-        assert figure.locator(".cm-line").first.text_content() == "print(\"it’s\", 'a')"
-        press(figure, "Run")
-        # The log exists before anything is printed, so that a screen reader reads new lines.
-        expect(figure.get_by_role("log", name="What the code printed")).to_have_text("it’s a")
+def test_quotes_and_spaces_of_pasted_text_are_converted_for_python(shared):
+    _, figure = shared
+    editor = write(figure, "#")
+    editor.press("ControlOrMeta+a")
+    editor.evaluate(PASTE, "print(“it’s”,\u00a0‘a’)")
+    assert figure.locator(".cm-line").first.text_content() == "print(\"it’s\", 'a')"
+    press(figure, "Run")
+    # The log exists before anything is printed, so that a screen reader reads new lines.
+    expect(figure.get_by_role("log", name="What the code printed")).to_have_text("it’s a")
 
 
 def test_a_link_leads_to_the_page_about_this_python(browser, chapter):
@@ -352,19 +357,19 @@ def test_the_results_of_the_readers_code_are_drawn_after_a_run_and_after_each_ch
         expect_weights(tab, before)
 
 
-def test_results_that_cannot_be_drawn_get_a_message_and_the_books_are_shown(browser, over_http):
-    with tasks(browser, over_http) as (tab, _):
-        second = tab.locator("figure.code").nth(1)
-        note, before = tab.locator("figure.attention .reader-function .note"), weights(tab)
-        define = "def masked_softmax(scores, valid_len):\n    return"
-        run(second, f"{define} 1 / 0\n", "ZeroDivision")
-        expect(note).to_contain_text("so this is the book’s: ZeroDivisionError")
-        expect_weights(tab, before)
-        run(second, f"{define} [float('nan')] * 4\n", "NaN")
-        expect(note).to_contain_text("so this is the book’s: it gives NaN.")
-        run(second, as_typed(MASKED, MASKED.reference), "✓")
-        expect(note).to_be_empty()
-        expect_weights(tab, before)
+def test_results_that_cannot_be_drawn_get_a_message_and_the_books_are_shown(shared):
+    tab, _ = shared
+    second = tab.locator("figure.code").nth(1)
+    note, before = tab.locator("figure.attention .reader-function .note"), weights(tab)
+    define = "def masked_softmax(scores, valid_len):\n    return"
+    run(second, f"{define} 1 / 0\n", "ZeroDivision")
+    expect(note).to_contain_text("so this is the book’s: ZeroDivisionError")
+    expect_weights(tab, before)
+    run(second, f"{define} [float('nan')] * 4\n", "NaN")
+    expect(note).to_contain_text("so this is the book’s: it gives NaN.")
+    run(second, as_typed(MASKED, MASKED.reference), "✓")
+    expect(note).to_be_empty()
+    expect_weights(tab, before)
 
 
 @pytest.fixture(scope="module")
@@ -384,20 +389,18 @@ HIDE_OTHERS = """figure => {
 }"""
 
 
-@pytest.mark.parametrize(("width", "scheme"), JUDGED)
-def test_it_is_legible_and_accessible_with_the_editor_open(
-    browser, chapter, save_picture, width, scheme
-):
-    with tasks(browser, chapter, width, color_scheme=scheme) as (tab, figure):
+def test_it_is_legible_and_accessible_with_the_editor_open(browser, chapter, save_picture):
+    with tasks(browser, chapter) as (tab, figure):
         figure.evaluate(HIDE_OTHERS)  # axe takes many seconds for a whole chapter
         code = "def masked_softmax(scores, valid_len):\n    # how\n    return [1.0] * 4 + 'text'"
-        for state in ("still", "error"):
+        for state, (width, scheme) in zip(("still", "error"), JUDGED, strict=True):
+            change_view(tab, width, scheme)
             if state == "error":
                 run(figure, code, "Line 3. It raises TypeError")
-            assert axe_findings(tab, None if scheme == "light" else OF_LOOK) == [], state
+            assert axe_findings(tab) == [], state
             assert layout_problems(figure) == [], state
             save_picture(figure, f"code-{state}-{width}-{scheme}")
-        assert tab.evaluate("document.documentElement.scrollWidth") == width
+            assert tab.evaluate("document.documentElement.scrollWidth") == width
         assert figure.get_by_role("textbox", name="Your masked_softmax, in Python").is_visible()
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from functools import cache
 
 import pytest
 
@@ -135,37 +134,42 @@ QUESTIONS = [
 ]
 
 
-@cache
-def questions_of(name):
-    """The solutions and bugs of a task, each with its question."""
+def questions_of(name, *, full):
+    """The solutions and every second bug of a task (all with `full`), each with its question."""
     task = LIST_TASKS[name]
     question = {"task": data_of(task.name)}
     if task.parts:
         question["parts"] = {part["called"]: part["code"] for part in parts_of(task)}
+    bugs = [*task.bugs.values()][:: 1 if full else 2]
     return [
         (each, {"code": as_typed(task, each.function), **question})
-        for each in [*task.solutions.values(), *task.bugs.values()]
+        for each in [*task.solutions.values(), *bugs]
     ]
 
 
-def answers_of(ask):
-    """A function that gives the answers to all questions, asked in one run of an interpreter."""
-    questions = [question for name in LIST_TASKS for _, question in questions_of(name)]
-    questions += QUESTIONS
-    answers = dict(zip(map(json.dumps, questions), ask(questions), strict=True))
-    return lambda question: answers[json.dumps(question)]
+@pytest.fixture(scope="module")
+def questions(request):
+    """The questions of each task."""
+    full = request.config.getoption("--full")
+    return {name: questions_of(name, full=full) for name in LIST_TASKS}
 
 
 @pytest.fixture(scope="module")
-def both():
-    """The answers of MicroPython and of CPython."""
+def both(questions):
+    """The answers of MicroPython and of CPython, each to all questions in one run."""
+    every = [question for pairs in questions.values() for _, question in pairs] + QUESTIONS
+
+    def answers_of(ask):
+        answers = dict(zip(map(json.dumps, every), ask(every), strict=True))
+        return lambda question: answers[json.dumps(question)]
+
     return answers_of(in_micropython), answers_of(in_cpython)
 
 
 @pytest.mark.parametrize("name", LIST_TASKS)
-def test_both_interpreters_judge_as_check_does(name, both):
+def test_both_interpreters_judge_as_check_does(name, questions, both):
     different = []
-    for each, question in questions_of(name):
+    for each, question in questions[name]:
         ours, theirs = (answer(question) for answer in both)
         verdict = check(name, each.function)
         expected = {"verdict": verdict.paragraphs(), "line": ours.get("line")}

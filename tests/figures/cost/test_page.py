@@ -85,15 +85,6 @@ def test_layer_and_mode_can_be_chosen_by_key_and_mouse(show):
     assert shown.saves() == saves + 2
 
 
-def test_a_tap_moves_a_slider(show):
-    _, figure, python = show(width=NARROW)
-    control = slider(figure, "num_keys")
-    box = control.bounding_box()
-    control.tap(position={"x": box["width"] - 3, "y": box["height"] / 2})
-    python.num_keys = 4096
-    assert disagreements(figure, python) == []
-
-
 # The picture
 
 

@@ -24,9 +24,9 @@ CONTRACTS = {"encoder": for_encoder_layer, "transformers": for_transformers}
 
 @pytest.fixture(scope="module")
 def cases(request, settings, shown):
-    """Each rule alone and a third of the joins, with `--full` all: settings and pages."""
+    """Each rule alone and a sixth of the joins, with `--full` all: settings and pages."""
     pairs = list(zip(settings, shown, strict=True))
-    return pairs[:NUM_FIRST] + pairs[NUM_FIRST :: 1 if request.config.getoption("--full") else 3]
+    return pairs[:NUM_FIRST] + pairs[NUM_FIRST :: 1 if request.config.getoption("--full") else 6]
 
 
 def rules_of(setting):
@@ -65,7 +65,7 @@ def test_each_snippet_makes_exactly_the_mask_shown_or_our_contract_refuses_it(ca
 @pytest.mark.slow
 def test_snippets_of_flex_attention_make_exactly_the_mask_shown(cases, request):
     # Each takes as long as all others of a setting together.
-    some = cases[: NUM_FIRST : 1 if request.config.getoption("--full") else 2]
+    some = cases[: NUM_FIRST : 1 if request.config.getoption("--full") else 3]
     some += cases[NUM_FIRST::10]
     assert run_snippets("flex", some) == (len(some), [])
 

@@ -10,7 +10,7 @@ from attnbook.figures.shared.base import decimals
 from tests.figures.attention.cases import differ
 from tests.figures.online.cases import CASES, figure_of, truth
 from tests.figures.shared.page import CLOSE, handle_centre
-from tests.tools.site.site_checks import JUDGED, NARROW, WIDE
+from tests.tools.site.site_checks import NARROW, WIDE
 
 CHAPTER = "the chapter's"
 READ = """figure => ({
@@ -31,8 +31,8 @@ READ = """figure => ({
 
 
 @pytest.fixture(scope="module")
-def show(on_resizable_page):
-    return on_resizable_page({case: figure_of(case) for case in CASES})
+def show(stage):
+    return stage({case: figure_of(case) for case in CASES})
 
 
 def disagreements(seen: dict, state: dict) -> list[str]:
@@ -159,22 +159,3 @@ def test_sums_are_animated_unless_the_reader_prefers_reduced_motion(show, motion
     moving = figure.evaluate("figure => figure.getAnimations({ subtree: true }).length")
     tab.emulate_media(reduced_motion="reduce")
     assert (moving > 0) == (motion == "no-preference")
-
-
-# Appearance
-
-VIEWS = {"a small last block": (2, True), "the most": (32, True), "the chapter's": (3, False)}
-
-
-def test_it_fits_its_column_is_legible_and_axe_finds_nothing(on_one_page, save_picture, request):
-    cases = [*VIEWS] if request.config.getoption("--full") else [*VIEWS][:2]
-    made = [figure_of(case, caption="A caption.") for case in cases]
-    for figure, case in zip(made, cases, strict=True):
-        figure.step, figure.corrected = VIEWS[case]
-    open_views = on_one_page(made)
-    for width, scheme in JUDGED:
-        page = open_views(width, scheme)
-        for index, case in enumerate(cases):
-            name = f"online-{case.replace(' ', '-')}-{width}-{scheme}"
-            save_picture(page.figure(index), name)
-            assert page.problems(index) == [], name

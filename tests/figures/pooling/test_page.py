@@ -13,7 +13,7 @@ from attnbook.figures.shared.axes import positions_on
 from tests.figures.attention.cases import differ
 from tests.figures.pooling.cases import CASES, truth
 from tests.figures.shared.page import CLOSE, handle_centre
-from tests.tools.site.site_checks import JUDGED, NARROW, WIDE
+from tests.tools.site.site_checks import NARROW, WIDE
 
 READ = """figure => {
     const numbers = row => [...row.querySelectorAll('td[data-value]')].map(
@@ -76,8 +76,8 @@ def make_figure(name: str):
 
 
 @pytest.fixture(scope="module")
-def show(on_resizable_page):
-    return on_resizable_page({case: make_figure(case) for case in CASES})
+def show(stage):
+    return stage({case: make_figure(case) for case in CASES})
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -141,28 +141,6 @@ def test_the_handle_is_at_the_query(show, case, width):
         middles = [line.bounding_box()["x"] + 1 for line in lines]
         assert middles == pytest.approx([centre] * 4, abs=1.5)
     added.evaluate("style => style.remove()")
-
-
-@pytest.mark.parametrize(("how", "width"), [("drag", WIDE), ("tap", NARROW)])
-def test_a_dragged_and_a_tapped_query_equal_torch(show, how, width):
-    tab, figure, state, _ = show("few", width)
-    control, at = slider(figure, "query"), [".scores", state["axis"][:2]]
-    control.scroll_into_view_if_needed()
-    box = control.bounding_box()
-    middle, start = box["y"] + box["height"] / 2, figure.evaluate(QUERY_POSITION, at)
-    for share in (0.2, 0.85):
-        goal = box["x"] + share * box["width"]
-        if how == "tap":
-            tab.touchscreen.tap(goal, middle)
-        else:
-            tab.mouse.move(start, middle)
-            tab.mouse.down()
-            tab.mouse.move(goal, middle, steps=5)
-            tab.mouse.up()
-        start = figure.evaluate(QUERY_POSITION, at)
-        assert start == pytest.approx(goal, abs=3)
-        assert disagreements(figure.evaluate(READ), state) == []
-    assert figure.locator(".readout").inner_text() == "Point at a key for its numbers."
 
 
 def test_the_picture_follows_the_numbers(show):
@@ -242,16 +220,3 @@ def test_the_keyboard_selects_keys_from_left_to_right(show):
     text = figure.locator(".readout").inner_text()
     first = min(key for key, _ in state["points"])
     assert float(text.removeprefix("key ").partition(":")[0]) == pytest.approx(first, abs=0.01)
-
-
-VIEWS = ["most_keys", "far_from_zero", "few", "noisy", "two", "far_query", "tiny_width"]
-
-
-def test_it_fits_its_column_is_legible_and_axe_finds_nothing(on_one_page, save_picture, request):
-    cases = VIEWS if request.config.getoption("--full") else VIEWS[:3]
-    open_views = on_one_page([make_figure(case) for case in cases])
-    for width, scheme in JUDGED:
-        page = open_views(width, scheme)
-        for index, case in enumerate(cases):
-            save_picture(page.figure(index), f"pooling-{case}-{width}-{scheme}")
-            assert page.problems(index) == [], (case, width, scheme)

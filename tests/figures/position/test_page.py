@@ -12,7 +12,7 @@ from attnbook.figures.shared.base import decimals
 from tests.figures.attention.cases import differ
 from tests.figures.position.cases import CASES, CLOSE, along, truth
 from tests.figures.shared.page import handle_centre
-from tests.tools.site.site_checks import JUDGED, NARROW, WIDE
+from tests.tools.site.site_checks import NARROW, WIDE
 
 READ = """figure => ({
     start: Number(figure.querySelector('.both input').value),
@@ -71,8 +71,8 @@ each_width = pytest.mark.parametrize("width", [WIDE, NARROW])
 
 
 @pytest.fixture(scope="module")
-def show(on_resizable_page):
-    return on_resizable_page({name: make() for name, make in CASES.items()})
+def show(stage):
+    return stage({name: make() for name, make in CASES.items()})
 
 
 # Equal to attnbook
@@ -102,20 +102,6 @@ def test_keys_move_both_sliders(show, case):
     ends = [shown.state["positions"] - 2, shown.state["reach"]]
     assert [seen["start"], seen["distance"]] == ends == shown.get("start", "distance")
     assert shown.saves() == saves + 8
-
-
-@pytest.mark.parametrize("name", ["start", "distance"])
-def test_a_tap_on_a_phone_moves_a_slider(show, name):
-    tab, figure, state, _ = show("rotary", NARROW)
-    for share in (0.1, 0.8, 0.5):
-        control = slider(figure, name)
-        control.scroll_into_view_if_needed()
-        box = control.bounding_box()
-        tab.touchscreen.tap(box["x"] + share * box["width"], box["y"] + box["height"] / 2)
-        low, high = (int(control.get_attribute(end)) for end in ("min", "max"))
-        seen, expected = figure.evaluate(READ), low + share * (high - low)
-        assert seen[name] == pytest.approx(expected, abs=0.05 * (high - low))
-        assert disagreements(seen, state) == []
 
 
 # What moves and what does not
@@ -156,25 +142,3 @@ def test_the_height_does_not_change_while_a_slider_moves(show, width):
         heights.add(shown.figure.bounding_box()["height"])
     assert len(heights) == 1
     assert width == WIDE or heights.pop() < 780  # on a phone in portrait
-
-
-# Appearance
-
-VIEWS = [
-    "the largest",
-    "rotary",
-    "sinusoidal",
-    "one hand",
-    "rotary, half precision",
-]  # more than two with --full
-
-
-def test_it_fits_its_column_is_legible_and_axe_finds_nothing(on_one_page, save_picture, request):
-    cases = VIEWS if request.config.getoption("--full") else VIEWS[:2]
-    open_views = on_one_page([CASES[case]() for case in cases])
-    for width, scheme in JUDGED:
-        page = open_views(width, scheme)
-        for index, case in enumerate(cases):
-            name = f"position-{case.replace(' ', '-')}-{width}-{scheme}"
-            save_picture(page.figure(index), name)
-            assert page.problems(index) == [], name

@@ -9,7 +9,7 @@ from tests.figures.attention.cases import traits
 from tests.figures.prediction.cases import CASES, HALF
 from tests.figures.shared.page import open_figure
 from tests.tools.site.live_pages import book, cell, page, view
-from tests.tools.site.site_checks import JUDGED, NARROW, WIDE
+from tests.tools.site.site_checks import NARROW, WIDE
 
 
 @pytest.fixture(scope="module")
@@ -142,22 +142,3 @@ def test_nothing_moves_when_the_script_of_a_question_runs(browser, site, chapter
     assert len(tab.evaluate("still")) >= 4
     assert tab.evaluate("still") == pytest.approx(tab.evaluate(MEASURED), abs=1)
     context.close()
-
-
-# Each case without an answer, after a wrong answer, and with its answer shown.
-WRONG = {"numbers": "0, 0", "number": "0", "choice": "(1, 7, 3)"}
-STATES = [(case, state) for case in CASES for state in ("open", "wrong", "done")]
-
-
-@pytest.mark.parametrize(("width", "scheme"), JUDGED)
-def test_it_is_legible_and_accessible_in_every_state(on_one_page, save_picture, width, scheme):
-    made = [CASES[case]() for case, _ in STATES]
-    for figure, (case, state) in zip(made, STATES, strict=True):
-        figure.tried = [] if state == "open" else [WRONG[case]]
-        figure.done = "shown" if state == "done" else ""
-    page = on_one_page(made)(width, scheme)
-    for index, (case, state) in enumerate(STATES):
-        figure = page.figure(index)
-        save_picture(figure, f"prediction-{case}-{state}-{width}-{scheme}")
-        assert (figure.locator("s, [aria-disabled=true]").count() > 0) == (state != "open")
-        assert page.problems(index) == [], (case, state)

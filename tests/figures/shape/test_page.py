@@ -14,7 +14,7 @@ from attnbook.figures.shared.base import decimals
 from attnbook.tracing import Trace
 from tests.figures.shape.cases import CASES, state_of, trace_case
 from tests.figures.shared.page import layout_problems
-from tests.tools.site.site_checks import JUDGED, NARROW, UNFOLD, WIDE
+from tests.tools.site.site_checks import NARROW, UNFOLD, WIDE
 
 READ = """figure => {
     const text = (root, selector) => [...root.querySelectorAll(selector)].map(e => e.textContent);
@@ -338,28 +338,3 @@ def test_each_product_shows_its_factors_and_other_steps_show_none(show):
     step_slider(figure).fill(str(len(state["steps"]) - 1))
     names = figure.evaluate(READ_PRODUCT)["names"]
     assert names[:2] == ["output[0, 0, :]", "W_o.weight[0, :]"]
-
-
-# Appearance
-
-VIEWS = [("heads", 6), ("heads", 21), ("kinds", 14), ("failing", 4), ("pairs", 4)]
-
-
-@pytest.fixture(scope="module")
-def open_views(on_one_page):
-    """A function that opens all these cases on one page, each at its step."""
-    figures = [ShapeFigure(trace_case(case), caption="A caption.") for case, _ in VIEWS]
-    for figure, (_, step) in zip(figures, VIEWS, strict=True):
-        figure.step = step
-    return on_one_page(figures)
-
-
-@pytest.mark.parametrize(("width", "scheme"), JUDGED)
-@pytest.mark.parametrize(("case", "step"), VIEWS)
-def test_it_fits_its_column_is_legible_and_axe_finds_nothing(
-    open_views, save_picture, case, step, width, scheme
-):
-    page, index = open_views(width, scheme), VIEWS.index((case, step))
-    figure = page.figure(index)
-    save_picture(figure, f"shape-{case}-{step}-{width}-{scheme}")
-    assert page.problems(index) == []

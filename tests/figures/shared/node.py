@@ -7,7 +7,6 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from attnbook.figures.shared.base import Figure
 from tools.site.formulas import NODE
 
 
@@ -16,13 +15,6 @@ def write_module(module: str, folder: Path) -> Path:
     path = folder / "figure.mjs"
     path.write_text(module, "utf-8")
     return path
-
-
-def with_fault(figure: type[Figure], fault: tuple[str, str]) -> str:
-    """A figure's module with a text replaced, which must occur in it."""
-    before, after = fault
-    assert before in str(figure._esm)
-    return str(figure._esm).replace(before, after)
 
 
 def run_in_node(program: str, module: Path, **task: Any) -> Any:

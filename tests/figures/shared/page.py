@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
-from functools import cache, cached_property
-from pathlib import Path
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,11 +16,8 @@ from attnbook.figures.shared.base import Figure
 from tests.figures.attention.cases import traits
 from tests.tools.site.live_pages import cell, page, view
 from tests.tools.site.site_checks import (
-    OF_LOOK,
-    UNFOLD,
     WIDE,
     Visit,
-    axe_findings_with_places,
     watched,
 )
 
@@ -34,7 +28,6 @@ COLUMN = 736  # px: the book's text column on a wide screen
 PHONE = {"has_touch": True, "is_mobile": True}
 DENY = "Object.defineProperty(window, 'localStorage', { get() { throw new Error('denied') } })"
 FRAMES = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
-FROM_PYTHON = "([name, value]) => models[0].set(name, value)"
 
 # The smallest host: a model, the module from a Blob, the style.
 HARNESS = """<!DOCTYPE html>
@@ -246,67 +239,6 @@ class Shown(NamedTuple):
     def saves(self) -> int:
         """Return how often it saved its traits for Python."""
         return int(self.tab.evaluate("index => models[index].saves", self.index))
-
-
-@dataclass(frozen=True)
-class Together:
-    """Figures below each other on one page, and the problems of each."""
-
-    tab: Page
-    count: int
-    rules: list[str] | None  # of axe; None is all
-
-    @cached_property
-    def findings(self) -> list[list[str]]:
-        """The findings of axe for each figure."""
-        return findings_by_figure(self.tab, self.count, self.rules)
-
-    def figure(self, index: int) -> Locator:
-        return self.tab.locator("figure[data-attnbook-figure]").nth(index)
-
-    def problems(self, index: int) -> list[str]:
-        """What is wrong with the layout of a figure, and what axe finds."""
-        return [*layout_problems(self.figure(index)), *self.findings[index]]
-
-
-# The figures that contain an element; an element outside of all figures belongs to each.
-OWNERS = """selector => {
-    const figures = [...document.querySelectorAll('figure[data-attnbook-figure]')];
-    const owners = figures.map(figure => figure.contains(document.querySelector(selector)));
-    return owners.includes(true) ? owners : owners.map(() => true);
-}"""
-
-
-def findings_by_figure(tab: Page, count: int, only: list[str] | None = None) -> list[list[str]]:
-    """The findings of axe on a page, by all its rules or some, for each figure."""
-    found = [
-        (finding, tab.evaluate(OWNERS, selector))
-        for finding, selector in axe_findings_with_places(tab, only)
-    ]
-    return [[finding for finding, owners in found if owners[i]] for i in range(count)]
-
-
-@contextmanager
-def together(
-    browser: Browser, serve: Callable[[Path], str], folder: Path, figures: list[Figure]
-) -> Iterator[Callable[[int, str], Together]]:
-    """Give a function that opens these figures on one page, unfolded; once for each view."""
-    address = serve(folder)
-    with ExitStack() as pages:
-
-        @cache
-        def show(width: int, scheme: str) -> Together:
-            name = f"together-{width}-{scheme}.html"
-            (folder / name).write_text(harness(figures, scheme), "utf-8")
-            options = {"color_scheme": scheme, "reduced_motion": "reduce"}
-            opened = open_figure(browser, address + name, width, **options)
-            tab, record = pages.enter_context(opened)
-            tab.evaluate("ready")
-            tab.evaluate(UNFOLD)
-            assert record.complaints == []
-            return Together(tab, len(figures), None if scheme == "light" else OF_LOOK)
-
-        yield show
 
 
 def handle_centre(page: Page, slider: Locator) -> float:

@@ -129,14 +129,7 @@ def test_a_module_can_be_imported_without_a_page_and_exports_only_a_default_rend
 
 
 @each_name
-def test_a_page_without_a_kernel_can_mount_it(name):
-    figure = EXAMPLES[name].make()
-    check_mountable({"model_name": "AnyModel", "state": figure.get_state()}, repr(figure))
-    assert traits(figure)["kind"] == name.partition(",")[0]
-
-
-@each_name
-def test_the_text_is_the_same_in_every_run_and_is_stored_whole(name):
+def test_its_text_is_the_same_in_every_run_and_a_page_without_a_kernel_can_mount_it(name):
     figure, again = EXAMPLES[name].make(), EXAMPLES[name].make()
     assert repr(figure) == repr(again)
     assert "0x" not in repr(figure)
@@ -144,6 +137,8 @@ def test_the_text_is_the_same_in_every_run_and_is_stored_whole(name):
     data = bundle[0] if isinstance(bundle, tuple) else bundle
     assert data["text/plain"] == repr(figure)
     assert "application/vnd.jupyter.widget-view+json" in data
+    check_mountable({"model_name": "AnyModel", "state": figure.get_state()}, repr(figure))
+    assert traits(figure)["kind"] == name.partition(",")[0]
 
 
 @each_name
@@ -354,18 +349,17 @@ def changed(open_page):
     return open_page(made)
 
 
-@each_name
-def test_new_values_from_python_show_what_a_new_figure_would_until_it_is_cleaned_up(
-    every, changed, name
-):
-    tab, index = every.tab, [*EXAMPLES].index(name)
-    first = tab.evaluate(SNAPSHOTS)
-    tab.evaluate(SET_ALL, [index, changed.traits[index]])
-    now = tab.evaluate(SNAPSHOTS)
-    assert now[index] == changed.snapshots[index]
-    assert (now[index] != first[index]) == bool(EXAMPLES[name].changes)
-    assert now[:index] + now[index + 1 :] == first[:index] + first[index + 1 :]
-    tab.evaluate("index => cleanUps[index]?.()", index)
-    tab.evaluate(SET_ALL, [index, every.traits[index]])
-    assert tab.evaluate("index => models[index].listeners.length", index) == 0
-    assert tab.evaluate(SNAPSHOTS, index) == [now[index]]
+def test_new_values_from_python_show_what_a_new_figure_would_until_it_is_cleaned_up(every, changed):
+    tab = every.tab
+    before = tab.evaluate(SNAPSHOTS)
+    for index, (name, example) in enumerate(EXAMPLES.items()):
+        tab.evaluate(SET_ALL, [index, changed.traits[index]])
+        now = tab.evaluate(SNAPSHOTS)
+        assert now[index] == changed.snapshots[index], name
+        assert (now[index] != before[index]) == bool(example.changes), name
+        assert now[:index] + now[index + 1 :] == before[:index] + before[index + 1 :], name
+        tab.evaluate("index => cleanUps[index]?.()", index)
+        tab.evaluate(SET_ALL, [index, every.traits[index]])
+        assert tab.evaluate("index => models[index].listeners.length", index) == 0, name
+        assert tab.evaluate(SNAPSHOTS, index) == [now[index]], name
+        before = now

@@ -1,32 +1,45 @@
-"""Layout and accessibility of several figures of each kind."""
+"""Layout and accessibility of figures of every kind, all on one page."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import ExitStack
-from functools import cache
+from typing import Any
 
 import pytest
 
 import attnbook
-from attnbook.figures import CostFigure, HeadsFigure, MaskFigure, TranslatorFigure
+from attnbook.figures import (
+    CostFigure,
+    HeadsFigure,
+    MaskFigure,
+    ScalingFigure,
+    ShapeFigure,
+    TranslatorFigure,
+)
 from attnbook.figures.shared.base import Figure
 from attnbook.masking.interop import MaskRules
 from tests.figures.alignment import cases as alignment
 from tests.figures.attention.cases import CASES, Case
 from tests.figures.attention.drag_handles import OwnScore, moved_figure
 from tests.figures.cost.cases import exact
-from tests.figures.shared.page import layout_problems, together
+from tests.figures.online.cases import figure_of
+from tests.figures.pooling.cases import CASES as POOLING
+from tests.figures.position.cases import CASES as POSITION
+from tests.figures.prediction.cases import CASES as PREDICTION
+from tests.figures.scaling.cases import CASES as SCALING
+from tests.figures.shape.cases import trace_case
+from tests.figures.shared.page import PAPER, TEXT, harness, layout_problems, open_figure
 from tests.figures.translator.page import HEBREW, LONG, MONTH
-from tests.tools.site.site_checks import JUDGED
+from tests.tools.site.site_checks import JUDGED, OF_LOOK, UNFOLD, axe_findings, change_view
 
 SCORED = attnbook.DotProductAttention()
 QUERIES = {"query_labels": ["light east", "north", "south-west"]}
 
 
-def alignment_at(case: str, date: int, step: int) -> Figure:
-    figure = alignment.figure_of(case)
-    figure.date, figure.step = date, step
+def change(figure: Figure, **traits: Any) -> Figure:
+    """Set traits of a figure, and return it."""
+    for name, value in traits.items():
+        setattr(figure, name, value)
     return figure
 
 
@@ -35,11 +48,15 @@ def many_queries() -> Figure:
     return Case(SCORED, keys, keys.clone(), keys.clone(), lens).figure()
 
 
+POOLED = ("most_keys", "far_from_zero", "few", "noisy", "two", "far_query", "tiny_width")
+WRONG = {"numbers": "0, 0", "number": "0", "choice": "(1, 7, 3)"}
 ATTENTION = ("planar", "additive", "nearest", "most_keys", "huge_scores")
 FIGURES: dict[str, list[Callable[[], Figure]]] = {
     "alignment": [
-        lambda case=case: alignment_at(*case)
-        for case in (
+        lambda case=case, date=date, step=step: change(
+            alignment.figure_of(case), date=date, step=step
+        )
+        for case, date, step in (
             *(("book", alignment.LOCALES.index(locale), 6) for locale in ("de", "he", "ja")),
             *(("failing", 0, 1), ("strings", 4, 7), ("wordy", 1, 12), ("nothing", 1, 0)),
         )
@@ -76,6 +93,33 @@ FIGURES: dict[str, list[Callable[[], Figure]]] = {
         ),
         lambda: MaskFigure(24, 32, causal="last", back=9, library="encoder"),
     ],
+    "online": [
+        lambda case=case, step=step, corrected=corrected: change(
+            figure_of(case), step=step, corrected=corrected
+        )
+        for case, step, corrected in (
+            ("a small last block", 2, True),
+            ("the most", 32, True),
+            ("the chapter's", 3, False),
+        )
+    ],
+    "pooling": [POOLING[name] for name in POOLED],
+    "position": [POSITION[name] for name in ("the largest", "rotary", "sinusoidal", "one hand")],
+    "prediction": [
+        lambda make=make, wrong=wrong, done=done: change(
+            make(), tried=[wrong] * bool(wrong), done=done
+        )
+        for name, make in PREDICTION.items()
+        for wrong, done in (("", ""), (WRONG[name], ""), (WRONG[name], "shown"))
+    ],
+    "scaling": [
+        lambda case=case: ScalingFigure(*SCALING[case]())
+        for case in ("the largest", "the smallest", "a chapter's", "huge scores")
+    ],
+    "shape": [
+        lambda case=case, step=step: change(ShapeFigure(trace_case(case)), step=step)
+        for case, step in (("heads", 6), ("heads", 21), ("kinds", 14), ("failing", 4), ("pairs", 4))
+    ],
     "translator": [
         lambda: TranslatorFigure(examples=["9. März 1987", HEBREW], hidden=MONTH),
         lambda: TranslatorFigure(hidden=[*range(12)]),
@@ -86,41 +130,47 @@ FIGURES: dict[str, list[Callable[[], Figure]]] = {
 }
 
 
-each_kind = pytest.mark.parametrize("kind", FIGURES)
+CHOOSE_THEME = """([theme, background, color]) => {
+    document.documentElement.dataset.theme = theme;
+    Object.assign(document.body.style, { background, color });
+}"""
 
 
 @pytest.fixture(scope="module")
-def show(browser, serve, tmp_path_factory):
-    """A function that opens the figures of a kind on one page, once for each view."""
-    with ExitStack() as pages:
-
-        @cache
-        def open_kind(kind):
-            figures = [make() for make in FIGURES[kind]]
-            for figure in figures:
-                figure.action = "Drag `it`: what happens, and how many of the numbers change?"
-                figure.caption = "A caption."
-            folder = tmp_path_factory.mktemp("looks")
-            return pages.enter_context(together(browser, serve, folder, figures))
-
-        yield lambda kind, *view: open_kind(kind)(*view)
-
-
-@pytest.mark.parametrize(("width", "scheme"), JUDGED)
-@each_kind
-def test_figures_fit_their_column_and_their_text_is_large_enough(
-    show, save_picture, kind, width, scheme
-):
-    page = show(kind, width, scheme)
-    for index in range(page.count):
-        save_picture(page.figure(index), f"{kind}-{index}-{width}-{scheme}")
-        assert layout_problems(page.figure(index)) == [], index
+def tab(browser, serve, tmp_path_factory):
+    """A page with all these figures, unfolded."""
+    made = [make() for kind in FIGURES.values() for make in kind]
+    for figure in made:
+        figure.action = "Drag `it`: what happens, and how many of the numbers change?"
+        figure.caption = "A caption."
+    folder = tmp_path_factory.mktemp("looks")
+    (folder / "page.html").write_text(harness(made), "utf-8")
+    opening = open_figure(browser, f"{serve(folder)}page.html", reduced_motion="reduce")
+    with opening as (tab, record):
+        tab.evaluate("ready")
+        tab.evaluate(UNFOLD)
+        yield tab
+        assert record.complaints == []
 
 
-# axe takes seconds for each page; `--full` runs it on all.
-@pytest.mark.few(7)
-@pytest.mark.parametrize(("width", "scheme"), JUDGED)
-@each_kind
-def test_axe_finds_nothing(show, kind, width, scheme):
-    page = show(kind, width, scheme)
-    assert page.findings == [[]] * page.count
+def show(tab, width, scheme):
+    tab.evaluate(CHOOSE_THEME, [scheme, PAPER[scheme], TEXT[scheme]])
+    change_view(tab, width, scheme)
+
+
+def test_figures_fit_their_column_have_large_enough_text_and_axe_finds_nothing(tab, save_picture):
+    names = [f"{kind}-{index}" for kind in FIGURES for index in range(len(FIGURES[kind]))]
+    figures = tab.locator("figure[data-attnbook-figure]").all()
+    for width, scheme in JUDGED:
+        show(tab, width, scheme)
+        for name, figure in zip(names, figures, strict=True):
+            save_picture(figure, f"{name}-{width}-{scheme}")
+            assert layout_problems(figure) == [], (name, width, scheme)
+        for figure in tab.locator("figure[data-attnbook-figure=scaling]").all():
+            first, second = (line.bounding_box() for line in figure.locator(".line-name").all())
+            assert abs(first["y"] - second["y"]) >= first["height"]
+    struck = tab.locator("figure:has(s, [aria-disabled=true])[data-attnbook-figure=prediction]")
+    assert struck.count() == 2 * len(PREDICTION)
+    for width, scheme in reversed(JUDGED):
+        show(tab, width, scheme)
+        assert axe_findings(tab, None if scheme == "light" else OF_LOOK, last=True) == []

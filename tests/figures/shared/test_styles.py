@@ -43,7 +43,7 @@ def style_of(kind: str) -> str:
 
 
 # On a phone the rules for narrow figures apply, too.
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", PAGES)
 def test_styles_of_other_kinds_do_not_change_a_figure(browser, site, kind):
     others = [style_of(other) for other in PAGES if other != kind]

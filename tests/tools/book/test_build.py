@@ -47,11 +47,11 @@ heatmap(torch.eye(3))
 """
 
 
-def write_notebook(book, *sources, name="first", title="# First", answer=None):
-    """Write a chapter with these cells of code; one of them may be a worked answer."""
+def write_notebook(book, *sources, name="first", title="# First", **tagged):
+    """Write a chapter with these cells of code; `answer=4` tags the fourth."""
     cells = [{"cell_type": "markdown", "id": "c0", "metadata": {}, "source": title}]
     for number, source in enumerate(sources, 1):
-        metadata = {"tags": ["answer"]} if number == answer else {}
+        metadata = {"tags": [tag for tag, cell in tagged.items() if cell == number]}
         cell = {"cell_type": "code", "id": f"c{number}", "metadata": metadata, "source": source}
         cells.append(cell | {"execution_count": None, "outputs": []})
     spec = {"name": "python3", "display_name": "Python 3", "language": "python"}
@@ -237,11 +237,50 @@ REDIRECTS = {
 }
 
 
+# Pages with a fault about their divider or their length, and a word of its message.
+DIVIDER = ":::{deeper}\n:::"
+NO_HEADING = "a heading of level 2 must follow the divider"
+WRONG_LINK = (
+    "the core leads into a deeper half: the text of the link to #b must be “more about this”"
+)
+DIVIDED = {
+    "wordy": ("a " * 920 + f"\n\n{DIVIDER}\n\n## B\n", "the core has 921 words, and may have 900"),
+    "twice": (f"{DIVIDER}\n\n## B\n\n{DIVIDER}\n", "one divider, and this is another"),
+    "after": (f"## A\n\n{DIVIDER}\n\nText.\n\n## B\n", NO_HEADING),
+    "end": (f"## A\n\nText.\n\n{DIVIDER}\n", NO_HEADING),
+    "own": (f"[b](#b)\n\n{DIVIDER}\n\n## B\n", WRONG_LINK),
+    "other": (f"[b](own.md#b)\n\n{DIVIDER}\n\n## B\n", WRONG_LINK),
+}
+MORE = {
+    "code": "cell 1 of the core shows 16 lines of code, and may show 15",
+    "first": "words, and may have 6000",
+}
+PATH = [*DIVIDED, "code"]
+PARTS = f"""format: jb-book
+root: chapters/first
+parts:
+- caption: The idea
+  chapters: [{", ".join(f"{{file: chapters/{name}}}" for name in PATH)}]
+- caption: More
+  chapters: [{{file: chapters/second}}]
+"""
+LONG = "\n\n".join(f"_ = {number}" for number in range(16))
+
+
 @pytest.fixture(scope="module")
 def faulty(tmp_path_factory):
     """A book with every fault, and the lines of its build's summary."""
     sources = [*(source for source, _ in CELLS.values()), ERROR]
     book = write_book(tmp_path_factory.mktemp("faulty"), *sources)
+    write_notebook(book, *sources, title=f"# First\n\n{'a ' * 5200}")
+    for name, (text, _) in DIVIDED.items():
+        (book / "chapters" / f"{name}.md").write_text(f"# {name}\n\n{text}")
+    write_notebook(book, LONG, LONG, LONG, name="code", title="# Code", setup=2)
+    code = json.loads((book / "chapters" / "code.ipynb").read_text())
+    divider = {"cell_type": "markdown", "id": "d", "metadata": {}, "source": f"{DIVIDER}\n\n## B"}
+    code["cells"].insert(3, divider)
+    (book / "chapters" / "code.ipynb").write_text(json.dumps(code))
+    (book / "_toc.yml").write_text(PARTS)
     (book / "chapters" / "dot.png").write_bytes(DOT)
     text = "\n".join(["# Second\n", *(f"{text}\n" for text, _ in TEXTS.values())])
     (book / "chapters" / "second.md").write_text(text)
@@ -269,6 +308,15 @@ def test_a_fault_of_a_cell_stops_the_build_and_is_reported(faulty, fault):
 @pytest.mark.parametrize("message", ["ValueError: too bad", *REDIRECTS.values()])
 def test_an_error_and_an_old_address_that_leads_nowhere_stop_the_build(faulty, message):
     assert any(message in line for line in faulty[1]), faulty[1]
+
+
+@pytest.mark.slow
+def test_each_fault_of_a_divider_or_a_length_is_reported_once_with_its_number(faulty):
+    warnings = [row for row in faulty[1] if "WARNING" in row]
+    for name, words in {name: words for name, (_, words) in DIVIDED.items()}.items() | MORE.items():
+        found = [row for row in warnings if f"/{name}." in row]
+        assert sum(words in row for row in found) == 1, name
+        assert len(found) == 1 or name == "first", found
 
 
 @pytest.mark.weekly

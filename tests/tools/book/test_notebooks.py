@@ -184,6 +184,7 @@ def test_a_wrong_digit_and_a_layer_that_runs_other_lines_than_the_book_shows_fai
     assert sorted(failed) == ["0", "3", "4"]
 
 
+@pytest.mark.weekly
 def test_nbval_without_the_package_names_the_line_of_the_readme_that_installs_it(tmp_path):
     shutil.copy(ROOT / "chapters" / "conftest.py", tmp_path)
     program = (

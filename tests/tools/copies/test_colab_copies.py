@@ -1,6 +1,7 @@
 """The notebooks for Colab are complete, plain and pinned, or refused; no cell is run here."""
 
 import ast
+import re
 import subprocess
 import sys
 from copy import deepcopy
@@ -10,6 +11,7 @@ import pytest
 from nbformat import v4
 
 from tests.tools.copies.small_book import COMMIT, REPOSITORY, SITE, notebook, small_book
+from tests.tools.site.site_checks import anchors
 from tools import ROOT
 from tools.book.cells import answers
 from tools.book.notebooks import read
@@ -176,6 +178,21 @@ def test_a_view_of_a_widget_without_a_kernel_is_reported():
 def git(root, *arguments):
     command = ["git", "-C", root, "-c", "user.name=a", "-c", "user.email=a@b", *arguments]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+ADDRESS = re.compile(rf'{SITE}([^)#\s"\\]+)(?:#([^)\s"\\]+))?')
+
+
+def test_each_address_of_a_copy_exists_in_the_published_book(folder, site):
+    def is_missing(path: str, anchor: str) -> bool:
+        page = site / path
+        return not page.is_file() or bool(anchor and anchor not in anchors(page).ids)
+
+    texts = [path.read_text("utf-8") for path in folder.rglob("*.ipynb")]
+    found = {target for text in texts for target in ADDRESS.findall(text)}
+    assert len(found) > 50
+    assert is_missing("chapters/notation.html", "term-nonsense")
+    assert sorted(target for target in found if is_missing(*target)) == []
 
 
 @pytest.fixture

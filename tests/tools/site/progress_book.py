@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 import shutil
 from pathlib import Path
 
 import nbformat
+import pytest
 from nbformat import v4
 
 from tests.tools.site import published_book
@@ -41,9 +44,22 @@ CELLS = [
 ]
 
 
-def built(folder: Path) -> Path:
-    """The site of the book."""
-    book = published_book.write(folder)
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site of the book, built by the first worker that needs it; no test may change it."""
+    base = tmp_path_factory.getbasetemp()
+    book = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "progress-book"
+    with book.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (book / "done").exists():
+            published_book.built(write(book))
+            (book / "done").touch()
+    return book / "_build" / "html"
+
+
+def write(book: Path) -> Path:
+    """Write the book into a new folder."""
+    book.mkdir()
+    published_book.write(book)
     (book / "_toc.yml").write_text(TOC)
     chapters = book / "chapters"
     for name in ("first.ipynb", "second.md"):
@@ -56,4 +72,4 @@ def built(folder: Path) -> Path:
     spec = {"name": "python3", "display_name": "Python 3", "language": "python"}
     notebook = v4.new_notebook(cells=CELLS, metadata={"kernelspec": spec})
     nbformat.write(notebook, chapters / "second.ipynb")
-    return published_book.built(book)
+    return book

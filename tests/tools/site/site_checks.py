@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import gzip
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
-from html.parser import HTMLParser
+from html import unescape
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import unquote, urljoin, urlsplit
 
 from axe_playwright_python.sync_playwright import Axe
@@ -69,25 +70,42 @@ REPORT_ERRORS = """addEventListener('error', event =>
     event.error || console.error(`window error: ${event.message}`))"""
 # Most words of a page are code, formulas and names with the same style. Of the elements whose style
 # and whose ancestors' styles are equal, the first is tested; the others are marked as repeated. In
-# a figure, where text may overlap other elements, every element outside tables is tested.
+# a figure or a picture, where text may overlap other elements, the styles of all elements below the
+# middle of the text must be equal, too.
 MARK_REPEATED = """() => {
-    const styles = new Map([[null, '']]), tested = new Set();
+    const styles = new Map([[null, 0]]), numbers = new Map(), boxes = new Map(), tested = new Set();
+    const numberOf = (text) => numbers.get(text) ?? numbers.set(text, numbers.size + 1).size;
     const styleOf = (e) => {
         if (!styles.has(e)) {
             const s = getComputedStyle(e);
             const own = [s.color, s.backgroundColor, s.backgroundImage, s.fontSize, s.fontWeight,
-                s.opacity, s.textShadow, s.position];
-            styles.set(e, own + '|' + styleOf(e.parentElement));
+                s.opacity, s.textShadow, s.position, s.fill];
+            styles.set(e, numberOf(`${own} in ${styleOf(e.parentElement)}`));
         }
         return styles.get(e);
     };
+    const boxesIn = (figure) => {
+        const list = () => [...figure.querySelectorAll('*')]
+            .map(e => [e, e.getBoundingClientRect()]).filter(([, box]) => box.width && box.height);
+        if (!boxes.has(figure)) boxes.set(figure, list());
+        return boxes.get(figure);
+    };
+    const below = (e, figure) => {
+        const { left, top, width, height } = e.getBoundingClientRect();
+        const [x, y] = [left + width / 2, top + height / 2];
+        return boxesIn(figure).filter(([other, box]) => box.left <= x && x <= box.right
+            && box.top <= y && y <= box.bottom && !e.contains(other))
+            .map(([other]) => styleOf(other));
+    };
+    const hasText = (e) => [...e.childNodes].some(node => node.nodeType === 3 && node.data.trim());
     const block = (link) => link.closest('p, li, td, dt, dd, div, main');
     const isAlone = (e) =>
         e.matches('a') && block(e).textContent.trim() === e.textContent.trim();
     for (const e of document.querySelectorAll('main *')) {
-        if (e.closest('svg, button, table, [data-attnbook-figure]')?.matches(':not(table)'))
-            continue;
-        const key = isAlone(e) + styleOf(e);
+        const part = e.closest('svg, button, table, [data-attnbook-figure]');
+        const mayOverlap = part && !part.matches('table') && hasText(e);
+        const figure = mayOverlap && (e.closest('[data-attnbook-figure]') ?? part);
+        const key = [isAlone(e), styleOf(e), figure ? below(e, figure) : ''].join(' ');
         e.toggleAttribute('data-repeated', tested.has(key));
         tested.add(key);
     }
@@ -96,9 +114,11 @@ ONE_OF_EACH = """axe.configure({rules: [
     {id: 'color-contrast', selector: '*:not([data-repeated])'},
     {id: 'link-in-text-block', selector: 'a[href]:not([data-repeated])'},
 ]})"""
-# Axe takes time for each element of a page, so repeated formulas and the spans of repeated words of
-# code are removed; their text stays.
+# Axe takes time for each element of a page, so most rows of the figures' tables, repeated formulas
+# and the spans of repeated words of code are removed; the text of these words stays.
 REMOVE_REPEATED = """() => {
+    for (const row of document.querySelectorAll('[data-attnbook-figure] tbody tr:nth-child(n+5)'))
+        if (!row.querySelector(':scope :not([data-repeated])')) row.remove();
     for (const formula of document.querySelectorAll('main .katex-html'))
         if (!formula.querySelector(':not([data-repeated])')) formula.remove();
     const elsewhere = 'svg, button, .katex, [data-attnbook-figure]';
@@ -231,13 +251,6 @@ def axe_findings(page: Page, only: list[str] | None = None, *, last: bool = Fals
         last: Whether no other check of this page follows, so that axe may take repeated elements
             off it.
     """
-    return [finding for finding, _ in axe_findings_with_places(page, only, last=last)]
-
-
-def axe_findings_with_places(
-    page: Page, only: list[str] | None = None, *, last: bool = False
-) -> list[tuple[str, str]]:
-    """The findings of axe, each with a selector of the element that it is about."""
     axe = Axe()
     page.evaluate(MARK_REPEATED)
     if last:
@@ -246,10 +259,7 @@ def axe_findings_with_places(
     page.evaluate(ONE_OF_EACH)
     violations = page.evaluate(RUN, only)["violations"]
     return [
-        (
-            f"{violation['id']}: {node['html'][:200]} ({node['failureSummary'][:300]})",
-            node["target"][0],
-        )
+        f"{violation['id']}: {node['html'][:200]} ({node['failureSummary'][:300]})"
         for violation in violations
         if violation["impact"] in ("serious", "critical") or violation["id"] in ENFORCED
         for node in violation["nodes"]
@@ -257,24 +267,19 @@ def axe_findings_with_places(
     ]
 
 
-class Anchors(HTMLParser):
+class Anchors(NamedTuple):
     """The links, other files and ids of one page."""
 
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.targets: list[str] = []
-        self.ids: set[str] = set()
-        self.feed(text)
-
-    def handle_starttag(self, _tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        values = dict(attrs)
-        self.ids |= {name for name in (values.get("id"), values.get("name")) if name}
-        self.targets += [target for key in ("href", "src") if (target := values.get(key))]
+    targets: list[str]
+    ids: set[str]
 
 
 @cache
 def anchors(page: Path) -> Anchors:
-    return Anchors(page.read_text("utf-8"))
+    """Read a page that we built: each attribute has its quotes, and text has none in a tag."""
+    html = page.read_text("utf-8")
+    targets = [unescape(target) for target in re.findall(r'\s(?:href|src)="([^"]*)"', html)]
+    return Anchors(targets, {*map(unescape, re.findall(r'\s(?:id|name)="([^"]*)"', html))})
 
 
 def dead_links(site: Path, page: Path) -> list[str]:

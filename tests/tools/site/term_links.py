@@ -27,8 +27,6 @@ OUTSIDE = """() => {
         && box.bottom <= innerHeight && scrollWidth <= width;
     return fits ? '' : JSON.stringify([box, width, scrollWidth]);
 }"""
-# Figures fit a new width one frame later.
-FITTED = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
 # Each term of a page in turn, as the keyboard comes to it; and whether the term is left uncovered.
 EACH_OUTSIDE = f"""() => {{
     const wrong = [];

@@ -13,7 +13,6 @@ from playwright.sync_api import expect
 from attnbook.practice.registry import find_list_task
 from tests.tools.site.published_book import build, write
 from tests.tools.site.site_checks import JUDGED, OF_LOOK, WIDE, axe_findings, change_view, opened
-from tools.book.build import SUMMARY
 from tools.site.deeper import core_problems, next_page
 from tools.site.minutes import SECONDS, Parts
 
@@ -252,41 +251,3 @@ def test_a_core_may_reach_its_limit_but_not_exceed_it(name, what, most):
 
     assert problems(most) == []
     assert problems(most + 1) == [f"the core has {most + 1} {what}s, and may have {most}"]
-
-
-NO_HEADING = "a heading of level 2 must follow the divider"
-WRONG_LINK = (
-    "the core leads into a deeper half: the text of the link to #b must be “more about this”"
-)
-FAULTY = {
-    "wordy": ("a " * 920 + f"\n\n{DIVIDER}\n\n## B\n", "the core has 921 words, and may have 900"),
-    "twice": (f"{DIVIDER}\n\n## B\n\n{DIVIDER}\n", "one divider, and this is another"),
-    "after": (f"## A\n\n{DIVIDER}\n\nText.\n\n## B\n", NO_HEADING),
-    "end": (f"## A\n\nText.\n\n{DIVIDER}\n", NO_HEADING),
-    "own": (f"[b](#b)\n\n{DIVIDER}\n\n## B\n", WRONG_LINK),
-    "other": (f"[b](own.md#b)\n\n{DIVIDER}\n\n## B\n", WRONG_LINK),
-}
-
-
-def test_a_build_names_the_page_the_rule_and_the_number_of_each_fault(tmp_path):
-    long = code("\n\n".join(f"_ = {number}" for number in range(16)))
-    collapsed = long | {"metadata": {"tags": ["setup"]}}
-    pages = {f"{name}.md": f"# {name}\n\n{faulty}" for name, (faulty, _) in FAULTY.items()}
-    pages["welcome.md"] = f"# Welcome\n\n{'a ' * 5200}"
-    pages["code.ipynb"] = notebook(
-        text("# Code"), long, collapsed, text(f"{DIVIDER}\n\n## Why"), long
-    )
-    toc = "format: jb-book\nroot: chapters/welcome\nchapters:\n"
-    toc += "".join(f"- file: chapters/{name}\n" for name in [*FAULTY, "code"])
-    status, output = build(write_book(tmp_path, pages, toc))
-    assert status == 1
-
-    named = {name: words for name, (_, words) in FAULTY.items()} | {
-        "code": "cell 1 of the core shows 16 lines of code, and may show 15",
-        "welcome": "words, and may have 6000",
-    }
-    lines = [line for line in output.partition(SUMMARY)[2].splitlines() if "WARNING" in line]
-    for name, words in named.items():
-        (line,) = [line for line in lines if f"/{name}." in line]
-        assert words in line
-    assert len(lines) == len(named)

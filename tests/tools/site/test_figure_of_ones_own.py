@@ -42,6 +42,7 @@ def read_weights(tab) -> list[float]:
     return [float(one.get_attribute("data-value")) for one in cells]
 
 
+@pytest.mark.weekly  # tests/project types it, too
 def test_the_pages_own_figure_moves_without_a_kernel(browser, serve, built):
     with opened(browser, f"{serve(built.html)}index.html") as (tab, record):
         slider = tab.get_by_role("slider", name="temperature")

@@ -31,9 +31,7 @@ ipywidgets.link(
 )
 control
 """
-READ = "print('lens', figure.valid_lens, 'output', figure.output[0, 0].tolist())"
 OTHERS = """
-import torch
 from attnbook.figures import PoolingFigure, ScalingFigure
 
 column = lambda *numbers: torch.tensor(numbers).reshape(1, -1, 1)
@@ -56,47 +54,42 @@ from attnbook.figures import CodeTask
 
 CodeTask("softmax-by-hand")
 """
-READ_OTHERS = """
+READ = """
+print('lens', figure.valid_lens, 'output', figure.output[0, 0].tolist())
 print('query', curve.query, 'output', round(curve.output.item(), 3), 'd', scaling.d)
 print(prediction.tried, prediction.done)
 """
 
 
+CELLS = (FIGURE, CONTROL, OTHERS, SCALING, PREDICTION, TASK, READ)
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("lab", [(FIGURE, CONTROL, READ)], indirect=True, ids=["attention"])
-def test_a_figure_in_jupyterlab_is_synchronized_with_python(browser, lab):
-    tab = browser.new_page(viewport={"width": 1280, "height": 1400})
+@pytest.mark.parametrize("lab", [CELLS], indirect=True, ids=["figures"])
+def test_figures_in_jupyterlab_are_synchronized_with_python(browser, lab):
+    # So high that JupyterLab draws every cell.
+    tab = browser.new_page(viewport={"width": 1280, "height": 4000})
     run_all(tab, lab)
-    figure = tab.locator("[data-attnbook-figure]")
+    figure = tab.locator("[data-attnbook-figure=attention]")
     first, second = (figure.get_by_role("slider", name=f"valid_lens[{i}]") for i in (0, 1))
+    query, d = (tab.get_by_role("slider", name=name, exact=True) for name in ("query", "d"))
     expect(first).to_have_value("2", timeout=WAIT)
+    expect(d).to_have_attribute("aria-valuetext", "8", timeout=WAIT)
     expect(printed(tab)).to_have_text(
-        re.compile(r"lens \[2, 6\] output \[2\.0, 3\.0, 4\.0, 5\.0\]"), timeout=WAIT
+        re.compile(
+            r"lens \[2, 6\] output \[2\.0, 3\.0, 4\.0, 5\.0\]\s+"
+            r"query 4\.0 output 3\.0 d 8\s+\[\]"
+        ),
+        timeout=WAIT,
     )
 
     first.press("ArrowRight")
     last_output(tab, re.compile(r"lens \[3, 6\] output \[4\.0, 5\.0, 6\.0, 7\.0\]"))
-
     control = tab.locator(".widget-slider [role=slider], .widget-slider .noUi-handle").first
     control.press("ArrowLeft")
     expect(second).to_have_value("5", timeout=WAIT)
     second.press("ArrowRight")
     expect(tab.locator(".widget-readout").first).to_have_text("6", timeout=WAIT)
-    tab.close()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "lab", [(OTHERS, SCALING, PREDICTION, TASK, READ_OTHERS)], indirect=True, ids=["others"]
-)
-def test_the_other_figures_are_synchronized_with_python(browser, lab):
-    tab = browser.new_page(viewport={"width": 1280, "height": 1800})
-    run_all(tab, lab)
-    query, d = (tab.get_by_role("slider", name=name, exact=True) for name in ("query", "d"))
-    expect(d).to_have_attribute("aria-valuetext", "8", timeout=WAIT)
-    expect(printed(tab)).to_have_text(
-        re.compile(r"query 4\.0 output 3\.0 d 8\s+\[\]"), timeout=WAIT
-    )
 
     # A notebook has its own Python, so the task only shows what to write.
     task = tab.locator("figure.code")

@@ -202,11 +202,8 @@ def test_a_page_that_this_build_did_not_run_shows_its_stored_text(built):
 
 
 def test_a_rebuild_writes_only_what_changed_and_removes_scripts_of_figures_that_are_gone(tmp_path):
-    plain = page(cell(printed("1")))
-    built = book(tmp_path, index=plain).build()
-    assert built.modules == []  # not even the host
-    book(tmp_path, index=one_figure(), second=one_figure())
-    (module, _), old = built.build().modules, built.read()
+    built = book(tmp_path, index=one_figure(), second=one_figure()).build()
+    (module, _), old = built.modules, built.read()
     written = (built.html / "second.html").stat().st_mtime_ns
     book(tmp_path, index=one_figure(4))
     assert built.build().warnings == ""
@@ -214,10 +211,11 @@ def test_a_rebuild_writes_only_what_changed_and_removes_scripts_of_figures_that_
     assert state(built.read())["figure-0"]["size"] == 4
     assert module in built.modules
     assert (built.html / "second.html").stat().st_mtime_ns == written
-    book(tmp_path, index=plain)
+    book(tmp_path, index=page(cell(printed("1"))))
     assert live_scripts(built.build().read()) == []
 
 
+@pytest.mark.weekly  # the book itself is built so, and its pages are tested
 def test_pages_read_by_several_processes_are_the_same(built, tmp_path):
     many = book(tmp_path, **pages()).build(parallel=2)
     assert [many.read(name) for name in pages()] == [built.read(name) for name in pages()]

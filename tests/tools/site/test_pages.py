@@ -85,44 +85,8 @@ def page(visit, name):
 
 
 @pytest.fixture
-def wide(page):
-    return page.views[WIDE]
-
-
-@pytest.fixture
-def narrow(page):
-    return page.views[NARROW]
-
-
-@pytest.fixture
 def html(site, name):
     return (site / f"{name}.html").read_text("utf-8")
-
-
-class FromFolder(NamedTuple):
-    """The faults of a page that is opened as a file."""
-
-    complaints: list[str]
-    without_rule: list[str]
-    meanings_outside: list[str]
-
-
-@pytest.fixture(scope="module")
-def open_file(browser, site):
-    """A function that opens a page without a server, once."""
-
-    @cache
-    def open_page(name: str) -> FromFolder:
-        with opened(browser, (site / f"{name}.html").as_uri()) as (tab, record):
-            tab.evaluate(UNFOLD)
-            prepare(tab, site)
-            without_rule = tab.evaluate(MATCHING)
-            outside = tab.evaluate(EACH_OUTSIDE)
-            change_view(tab, NARROW, "light")
-            outside += tab.evaluate(EACH_OUTSIDE)
-        return FromFolder(record.complaints + record.failures, without_rule, outside)
-
-    return open_page
 
 
 @pytest.fixture(scope="module")
@@ -137,50 +101,11 @@ def meanings(browser, site):
 
 # Every page; only a few of them as files
 
-a_few_pages = pytest.mark.few(4)
 
-
-def test_the_page_is_quiet_and_complete(page, home):
-    assert page.record.complaints + page.record.failures + page.record.foreign(home) == []
-
-
-@a_few_pages
-def test_the_page_is_quiet_without_a_server(open_file, name):
-    assert open_file(name).complaints == []
-
-
-@a_few_pages
-def test_nothing_on_the_page_lacks_a_rule(open_file, name):
-    assert open_file(name).without_rule == []
-
-
-@a_few_pages
-def test_no_meaning_leaves_the_window_or_covers_its_term(open_file, name):
-    assert open_file(name).meanings_outside == []
-
-
-def test_axe_finds_nothing_serious(page):
-    assert not page.findings, "\n".join(page.findings)
-
-
-def test_a_phone_never_scrolls_sideways_and_its_controls_labels_and_tables_are_large_enough(narrow):
-    assert narrow.scroll_width <= NARROW, narrow.overflow
-    assert narrow.hard_on_a_phone == []
-
-
-def test_the_page_has_a_title_one_heading_and_one_search(page):
-    for view in page.views.values():
-        assert view.title.strip()
-        assert len(view.headings) == 1, view.headings
-        assert len(view.searches) == 1, view.searches
-
-
-def test_no_dot_is_a_line_without_length(wide):
-    assert wide.flat_dots == []
-
-
-def test_the_first_load_is_light_and_has_an_icon_and_few_elements(page, wide, site, home):
-    loaded = {*page.record.requests, wide.icon}
+def test_the_page_is_quiet_and_complete_and_its_first_load_is_light(page, site, home):
+    record, wide = page.record, page.views[WIDE]
+    assert record.complaints + record.failures + record.foreign(home) == []
+    loaded = {*record.requests, wide.icon}
     assert len(loaded) <= REQUESTS
     size = packed_load(site, home, loaded)
     largest = sorted(((packed_load(site, home, [url]), url) for url in loaded), reverse=True)[:5]
@@ -189,20 +114,50 @@ def test_the_first_load_is_light_and_has_an_icon_and_few_elements(page, wide, si
     assert 100 < wide.elements <= ELEMENTS
 
 
-def test_only_a_page_that_needs_them_loads_the_scripts_of_terms_and_of_excerpts(page, name, html):
+def test_axe_finds_nothing_serious(page):
+    assert not page.findings, "\n".join(page.findings)
+
+
+def test_the_page_has_a_title_one_heading_one_search_and_no_line_without_length(page):
+    for view in page.views.values():
+        assert view.title.strip()
+        assert len(view.headings) == 1, view.headings
+        assert len(view.searches) == 1, view.searches
+        assert view.flat_dots == []
+
+
+def test_a_phone_never_scrolls_sideways_and_its_controls_labels_and_tables_are_large_enough(page):
+    narrow = page.views[NARROW]
+    assert narrow.scroll_width <= NARROW, narrow.overflow
+    assert narrow.hard_on_a_phone == []
+
+
+def test_terms_have_the_meanings_of_the_glossary_and_pictures_have_their_sizes(
+    page, name, html, meanings
+):
+    assert links_with_wrong_meaning(html, meanings) == []
+    pictures = PICTURE.findall(html)
+    assert pictures  # the logo, at least
+    assert [one for one in pictures if not SIZED.search(one)] == []
+    # Only a page that needs them loads the scripts of terms and of excerpts.
     requests = " ".join(page.record.requests)
     assert requests.count("/terms.js") == bool(links(html))
     assert requests.count("/excerpts.js") == (name == "search")
 
 
-def test_each_term_has_the_meaning_of_the_glossary(html, meanings):
-    assert links_with_wrong_meaning(html, meanings) == []
-
-
-def test_every_picture_has_its_size_in_its_tag(html):
-    pictures = PICTURE.findall(html)
-    assert pictures  # the logo, at least
-    assert [one for one in pictures if not SIZED.search(one)] == []
+@pytest.mark.few(3)
+def test_without_a_server_the_page_is_quiet_lacks_no_rule_and_shows_each_meaning(
+    browser, site, name
+):
+    with opened(browser, (site / f"{name}.html").as_uri()) as (tab, record):
+        tab.evaluate(UNFOLD)
+        prepare(tab, site)
+        assert tab.evaluate(MATCHING) == []
+        # No meaning leaves the window or covers its term.
+        assert tab.evaluate(EACH_OUTSIDE) == []
+        change_view(tab, NARROW, "light")
+        assert tab.evaluate(EACH_OUTSIDE) == []
+        assert record.complaints + record.failures == []
 
 
 @pytest.mark.weekly
@@ -241,16 +196,6 @@ def test_the_front_door_leads_to_the_first_page(browser, home):
         assert record.complaints == []
 
 
-def test_formulas_are_set_with_small_superscripts(browser, home):
-    # A style sheet of another KaTeX version would leave them as large as the line.
-    with opened(browser, f"{home}chapters/scaled-dot-product-attention.html") as (page, _):
-        sizes = page.evaluate(
-            """() => ['.katex', '.katex .msupsub .mtight'].map(selector =>
-                parseFloat(getComputedStyle(document.querySelector(selector)).fontSize))"""
-        )
-        assert sizes[1] < 0.8 * sizes[0]
-
-
 def test_a_progress_bar_is_shown_only_when_it_is_full(site):
     page = (site / "chapters" / "bahdanau-attention.html").read_text("utf-8")
     assert page.count("█ trained") == 1
@@ -273,10 +218,19 @@ def test_each_reference_to_a_formula_has_the_number_of_that_formula(site):
     assert [each for each in references if numbers[each[0]] != each[1]] == []
 
 
-def test_the_cheat_sheet_is_one_sheet(browser, home):
+def count_sheets(page, paper: str = "A4") -> int:
+    return len(re.findall(rb"/Type\s*/Page\b", page.pdf(format=paper)))
+
+
+def test_the_cheat_sheet_is_one_sheet_and_its_superscripts_are_small(browser, home):
     with opened(browser, f"{home}chapters/summary.html") as (page, _):
-        for paper in ("A4", "Letter"):
-            assert len(re.findall(rb"/Type\s*/Page\b", page.pdf(format=paper))) == 1
+        assert [count_sheets(page, paper) for paper in ("A4", "Letter")] == [1, 1]
+        # A style sheet of another KaTeX version would leave them as large as the line.
+        sizes = page.evaluate(
+            """() => ['.katex', '.katex .msupsub .mtight'].map(selector =>
+                parseFloat(getComputedStyle(document.querySelector(selector)).fontSize))"""
+        )
+        assert sizes[1] < 0.8 * sizes[0]
 
 
 def test_paper_is_light_and_short_with_hidden_answers_open_and_no_other(browser, home):
@@ -284,12 +238,9 @@ def test_paper_is_light_and_short_with_hidden_answers_open_and_no_other(browser,
         document.querySelector('.attnbook-hidden-answer').open,
         [...document.querySelectorAll('.attnbook-hidden-answer')].at(-1).open,
         document.querySelector('.attnbook-answer:not(.attnbook-hidden-answer)').open]"""
-
-    def count_sheets() -> int:
-        return len(re.findall(rb"/Type\s*/Page\b", page.pdf(format="A4")))
-
+    shut = "document.querySelectorAll('.attnbook-answer:not([open])').length"
     with opened(browser, f"{home}chapters/masked-softmax.html", scheme="dark") as (page, _):
-        closed = count_sheets()
+        assert count_sheets(page) <= PRINTED
         picture = page.locator("main img").first  # in the dark, too, it has no pale box
         style = "e => [getComputedStyle(e).backgroundColor, getComputedStyle(e).filter]"
         assert picture.evaluate(style) == ["rgba(0, 0, 0, 0)", "none"]
@@ -302,10 +253,12 @@ def test_paper_is_light_and_short_with_hidden_answers_open_and_no_other(browser,
         assert page.evaluate(state) == ["light", True, True, False]
         page.evaluate("dispatchEvent(new Event('afterprint'))")
         assert page.evaluate(state) == before
+        assert page.evaluate(shut) > 5
         page.get_by_role("button", name="Show all answers").click()
-        opened_answers = count_sheets()
-    assert closed <= PRINTED
-    assert opened_answers > closed + 5
+        page.emulate_media(media="print")
+        assert page.evaluate(shut) == 0
+        parts = page.locator(".attnbook-answer > :not(summary)")
+        assert parts.evaluate_all("all => all.every(part => part.checkVisibility())")
 
 
 SHIFTS = """

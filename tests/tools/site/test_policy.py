@@ -33,6 +33,7 @@ SHOWN = [
     "what-attention-costs",
 ]
 PYTHON, MODEL = "attention-from-nothing", "heads-that-copy"
+NEEDED = ["blob:", "'wasm-unsafe-eval'", "'unsafe-inline'", "'unsafe-hashes'", "'sha256-"]
 
 
 @pytest.fixture(scope="module")
@@ -104,9 +105,8 @@ def test_the_policy_names_the_lines_of_script_that_are_in_the_pages(site):
     assert {part.strip(";") for part in POLICY.split() if part.startswith("'sha256-")} == hashes
 
 
-@pytest.mark.parametrize(
-    "needed", ["blob:", "'wasm-unsafe-eval'", "'unsafe-inline'", "'unsafe-hashes'", "'sha256-"]
-)
+@pytest.mark.few(2)
+@pytest.mark.parametrize("needed", NEEDED)
 def test_without_any_of_it_the_browser_complains(browser, guarded, needed):
     policy = re.sub(rf" {re.escape(needed)}[^ ;]*", "", POLICY)
     is_violation = lambda message: COMPLAINT in message.text  # noqa: E731

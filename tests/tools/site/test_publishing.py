@@ -17,7 +17,6 @@ from tests.tools.site.published_book import PUBLISHED, REPOSITORY, SITE, TITLE, 
 from tests.tools.site.site_checks import (
     JUDGED,
     NARROW,
-    OF_LOOK,
     WIDE,
     axe_findings,
     change_view,
@@ -33,8 +32,6 @@ COLAB = "https://colab.research.google.com/github/ada/a-fork/blob/colab/chapters
 PLAY = 0xF04B  # the button's icon
 LOST = "chapters/not/there.html"
 ADDRESS = re.compile(r'(?:href|src|action|content|data-content_root)="((?:https?:)?/[^"]*)"')
-
-each_width = pytest.mark.parametrize("width", [WIDE, NARROW])
 
 
 class Head(HTMLParser):
@@ -251,78 +248,83 @@ def address(serve, published, tmp_path_factory):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("path", ["chapters/first.html", "chapters/second.html", LOST])
-def test_a_published_page_is_as_quiet_and_as_accessible_as_any(browser, address, path):
-    with opened(browser, address + path, *JUDGED[0]) as (page, record):
+def test_a_published_page_is_quiet_and_accessible_and_its_buttons_are_within_the_window(
+    browser, address
+):
+    with opened(browser, f"{address}chapters/first.html", *JUDGED[0]) as (page, record):
         for width, scheme in JUDGED:
             change_view(page, width, scheme)
-            measure(page, record)
-            assert record.scroll_width <= width, record.overflow
-            assert len(record.headings) == 1
-            only = None if width == WIDE else OF_LOOK
-            assert axe_findings(page, only) == []
+            check_view(page, record, width)
+            check_buttons(page, width)
+            page.reload()  # closes their menu
+        page.goto(f"{address}chapters/second.html")
+        check_view(page, record, NARROW)
         assert record.complaints + record.failures + record.foreign(address) == []
 
 
-@pytest.mark.slow
-@each_width
-def test_the_buttons_to_colab_and_to_the_source_are_within_the_window(browser, address, width):
-    with opened(browser, f"{address}chapters/first.html", width) as (page, record):
-        colab = page.get_by_role("link", name="Colab")
-        assert colab.get_attribute("href") == COLAB
-        box = colab.bounding_box()
+def check_view(page, record, width):
+    measure(page, record)
+    assert record.scroll_width <= width, record.overflow
+    assert len(record.headings) == 1
+    assert axe_findings(page) == []
+
+
+def check_buttons(page, width):
+    colab = page.get_by_role("link", name="Colab")
+    assert colab.get_attribute("href") == COLAB
+    box = colab.bounding_box()
+    assert 0 <= box["x"] <= box["x"] + box["width"] <= width
+    assert min(box["width"], box["height"]) >= 24
+    # Not hidden behind another button.
+    colab.click(trial=True)
+    icon = "e => [getComputedStyle(e, '::before').content, getComputedStyle(e).fontFamily]"
+    content, family = colab.locator("i").evaluate(icon)
+    assert ord(content.strip('"')) == PLAY
+    assert "Font Awesome" in family
+
+    page.get_by_role("button", name="Source repositories").click()
+    for name in ("Suggest edit", "Open issue"):
+        link = page.get_by_role("link", name=name)
+        link.wait_for()
+        box = link.bounding_box()
         assert 0 <= box["x"] <= box["x"] + box["width"] <= width
-        assert min(box["width"], box["height"]) >= 24
-        # Not hidden behind another button.
-        colab.click(trial=True)
-        icon = "e => [getComputedStyle(e, '::before').content, getComputedStyle(e).fontFamily]"
-        content, family = colab.locator("i").evaluate(icon)
-        assert ord(content.strip('"')) == PLAY
-        assert "Font Awesome" in family
-
-        page.get_by_role("button", name="Source repositories").click()
-        for name in ("Suggest edit", "Open issue"):
-            link = page.get_by_role("link", name=name)
-            link.wait_for()
-            box = link.bounding_box()
-            assert 0 <= box["x"] <= box["x"] + box["width"] <= width
-        assert record.complaints == []
 
 
 @pytest.mark.slow
-@each_width
-def test_a_lost_reader_finds_the_first_page_and_can_search(browser, address, width):
-    with opened(browser, address + LOST, width) as (page, record):
+def test_a_lost_reader_finds_the_first_page_and_can_search(browser, address):
+    with opened(browser, address + LOST, *JUDGED[0]) as (page, record):
+        check_view(page, record, WIDE)
         page.get_by_role("link", name="the first page").click()
         page.wait_for_url("**/a-fork/chapters/first.html")
-        page.goto(address + LOST)
-        page.locator(".search-button-field:visible, .search-button:visible").first.click()
-        page.locator("input[name=q]:focus").wait_for()
-        page.keyboard.type("begins")
-        page.keyboard.press("Enter")
-        page.wait_for_url("**/a-fork/search.html?q=begins")
-        page.locator("#search-results li a").first.wait_for()
-        assert record.complaints + record.failures == []
+        for width, scheme in JUDGED:
+            page.goto(address + LOST)
+            change_view(page, width, scheme)
+            page.locator(".search-button-field:visible, .search-button:visible").first.click()
+            page.locator("input[name=q]:focus").wait_for()
+            page.keyboard.type("begins")
+            page.keyboard.press("Enter")
+            page.wait_for_url("**/a-fork/search.html?q=begins")
+            page.locator("#search-results li a").first.wait_for()
+        assert record.complaints + record.failures + record.foreign(address) == []
 
 
 # Other builds of it
 
 
 @pytest.mark.slow
-def test_robots_find_the_sitemap_and_in_it_every_page_after_a_build_of_one(published):
+def test_robots_find_the_sitemap_and_in_it_every_page(published):
     assert f"Sitemap: {SITE}sitemap.xml" in read(published, "robots.txt")
+    pages = [f"{SITE}chapters/{name}.html" for name in ("first", "second")]
+    assert re.findall("<loc>(.*)</loc>", read(published, "sitemap.xml")) == pages
+
+
+@pytest.mark.weekly
+def test_a_build_of_one_page_keeps_the_sitemap_and_an_invalid_address_stops_it(published):
     sitemap_text = read(published, "sitemap.xml")
-    assert re.findall("<loc>(.*)</loc>", sitemap_text) == [
-        f"{SITE}chapters/{name}.html" for name in ("first", "second")
-    ]
     page = published.parents[1] / "chapters" / "second.md"
     page.write_text(page.read_text() + "\nMore.\n")
     built(published.parents[1], **PUBLISHED)
     assert read(published, "sitemap.xml") == sitemap_text
-
-
-@pytest.mark.slow
-def test_an_invalid_address_stops_the_build_with_one_sentence(published):
     status, output = build(published.parents[1], BOOK_SITE="ftp://example.org/")
     assert status != 0
     assert "BOOK_SITE must be an address like" in output
