@@ -178,7 +178,7 @@ def test_slow_pairs_are_slowed_down_and_fast_ones_are_not():
     assert llama[3].item() == pytest.approx(4)
     # Fewer turns than 32 in the first pair, fewer than 1 from index 2.4: floor and ceil.
     yarn = plain / rotary_frequencies(8, 100.0, scaling="yarn", **long)
-    expected = [1 / (kept + (1 - kept) / 4) for kept in (1, 2 / 3, 1 / 3, 0)]
+    expected = [1 / (share + (1 - share) / 4) for share in (1, 2 / 3, 1 / 3, 0)]
     assert yarn.tolist() == pytest.approx(expected)
 
 
