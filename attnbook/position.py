@@ -160,13 +160,13 @@ def rotary_frequencies(  # noqa: PLR0913 - each scaling has its own numbers
     `original_length` positions can read longer ones, if its slow pairs, which have not made a
     whole turn in training, do not reach new angles:
 
-    - "linear": all pairs are `factor` times as slow (Chen et al., 2023).
+    - "linear": all pairs are `factor` times as slow.
     - "llama3": pairs with at most `slow_turns` turns in the original length are `factor` times
       as slow, those with at least `fast_turns` (4) unchanged, and between them the share
-      grows with the number of turns (Peng et al., 2023, section 3.2; Llama 3.1).
+      grows with the number of turns.
     - "yarn": the same with 32 fast turns, but the share grows with the index of a pair, as in
-      the code of the paper. Queries and keys are also multiplied by 0.1 ln(factor) + 1 (Peng et
-      al., 2023, section 3.4); this function does not do it.
+      the code of the paper. There, queries and keys are also multiplied by
+      0.1 ln(factor) + 1; this function does not do it.
 
     Args:
         size: how many components are turned, an even number.
@@ -181,6 +181,9 @@ def rotary_frequencies(  # noqa: PLR0913 - each scaling has its own numbers
 
     Raises:
         TypeError, ValueError: an argument has the wrong type or range.
+
+    Source: Chen et al. (2023) for "linear", Peng et al. (2023), sections 3.2 to 3.4, for the
+    others; "llama3" is the rule of Llama 3.1.
     """
     _check_even("size", size)
     _check_above("base", base, 0)
@@ -235,6 +238,8 @@ def convert_layout(
 
     Raises:
         TypeError, ValueError: an argument has the wrong type, shape or range.
+
+    Source: the library transformers, which converts Llama's weights to halves so.
     """
     check_dense("weights", weights)
     if weights.dim() not in (1, 2):
