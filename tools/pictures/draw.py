@@ -23,7 +23,6 @@ from tools.pictures.rooms import rooms
 from tools.pictures.svg_shapes import (
     HATCH,
     HATCHING,
-    HEIGHT,
     KEY_COLORS,
     PALE,
     SLATE,
@@ -104,43 +103,6 @@ def attention_layer() -> str:
     return svg("attention-layer", (WIDTH, 448), title, about, body)
 
 
-def share(y: float, weight: float, value: float, x: float, width: float, color: str) -> str:
-    """Draw weight × value = share, and an arrow from the share to the output."""
-    label = f"{weight * value:.1f}"
-    return (
-        chip(2, y, 72, f"{weight:.1f}", color)
-        + sign("×", 86, y)
-        + chip(98, y, 68, f"{value:g}", fade(color, weight))
-        + sign("=", 178, y)
-        + chip(x, y, width - 2, label, color)
-        + arrow(x + width / 2 - 1, y + HEIGHT, 170, color)
-        + chip(x, 172, width - 2, label, color)
-    )
-
-
-def weighted_sum() -> str:
-    """Draw the output as a bar built from each key's weight times its value."""
-    widths = [210 * part / OUTPUT for part in SHARES]
-    lefts = starts(190, widths)
-    keys = zip((42, 78, 114), WEIGHTS, VALUES, lefts, widths, COLORS, strict=True)
-    body = (
-        chip(2, 2, 72, "weights")
-        + chip(98, 2, 68, "values")
-        + chip(190, 2, 208, "weight × value")
-        + "".join(share(*key) for key in keys)
-        + chip(2, 172, 72, "output")
-        + chip(98, 172, 68, f"{OUTPUT:.1f}", SLATE, bold=True)
-        + sign("=", 178, 172)
-    )
-    products = [f"{weight:.1f} × {value}" for weight, value in zip(WEIGHTS, VALUES, strict=True)]
-    about = (
-        f"Three attention weights times their values, {join(products)}, give {join(SHARES)}. "
-        f"Drawn as bars in the keys' colours, these join end to end into the output {OUTPUT:.1f}."
-    )
-    title = "The output is a weighted sum of the values"
-    return svg("weighted-sum", (WIDTH, 202), title, about, body)
-
-
 def cells(y: float, tokens: Sequence[str], length: int = 0) -> str:
     """Draw a sentence, one box for each token; padding up to `length` is hatched."""
     real = "".join(chip(2 + 60 * i, y, 57, t, KEY_COLORS[0]) for i, t in enumerate(tokens))
@@ -204,7 +166,6 @@ def draw_all() -> dict[str, str]:
     """Return every picture under its file name."""
     return {
         "attention-layer.svg": attention_layer(),
-        "weighted-sum.svg": weighted_sum(),
         "padding.svg": padding(),
         "lookup.svg": lookup(),
         "additive-score.svg": additive_score(),

@@ -17,7 +17,7 @@ from tools.pictures.arithmetic import format_number
 
 DRAWN = (
     "additive-score attention-layer blocks broadcast favicon heads heads-that-copy logo lookup "
-    "padding rooms seeing transformer-block translator weighted-sum"
+    "padding rooms seeing transformer-block translator"
 ).split()
 SVG = "{http://www.w3.org/2000/svg}"
 LIGHT_PAGE, DARK_PAGE = "#ffffff", "#14181e"
@@ -270,14 +270,6 @@ def test_the_printed_weights_are_the_softmax_of_the_printed_scores():
     total = sum(math.exp(score) for score in scores)
     assert weights == [round(math.exp(score) / total, 1) for score in scores]
     assert sum(weights) == pytest.approx(1)
-
-
-def test_the_printed_output_is_the_sum_of_the_printed_products():
-    *rows, output = [float(number) for number in numbers("weighted-sum")]
-    weights, values, products, segments = (rows[i::4] for i in range(4))
-    assert products == segments
-    assert products == pytest.approx([w * v for w, v in zip(weights, values, strict=True)])
-    assert output == pytest.approx(sum(products))
 
 
 def test_valid_lens_counts_the_tokens_that_are_not_padding():
