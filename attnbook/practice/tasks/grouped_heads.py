@@ -80,10 +80,8 @@ task.case("6 examples of 18 query heads, 9 key heads, 131 keys")(
 )
 
 
-@task.solution("each key head is repeated on the spot, and the book's own layer does the rest.")
+@task.solution("the book's own layer lets neighbouring query heads share a key head.")
 def the_package(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-    group = group_size(queries, keys)
-    keys, values = keys.repeat_interleave(group, dim=1), values.repeat_interleave(group, dim=1)
     return attnbook.DotProductAttention(dropout=0.0)(queries, keys, values)
 
 
