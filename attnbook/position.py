@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from numbers import Real
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal
 
 import torch
 
@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 BASE = 10_000.0
 """The wavelengths grow from 2π positions to this many times as much."""
 WITHOUT_FLOAT64 = ("mps",)  # Apple's GPUs
-Layout = Literal["adjacent", "halves"]
-Scaling = Literal["linear", "llama3", "yarn"]
+LAYOUTS, SCALINGS = ("adjacent", "halves"), ("linear", "llama3", "yarn")
 # From how many turns in the original length on a pair keeps its speed.
 FAST_TURNS = {"llama3": 4.0, "yarn": 32.0}
 
@@ -68,7 +67,7 @@ def rotary_encoding(
     positions: Shaped[Tensor, "*rows positions"] | None = None,
     *,
     base: float = BASE,
-    layout: Layout = "adjacent",
+    layout: Literal["adjacent", "halves"] = "adjacent",
     size: int | None = None,
     frequencies: Float[Tensor, " pairs"] | None = None,
 ) -> Float[Tensor, "*batch positions size"]:
@@ -117,14 +116,14 @@ def rotary_encoding(
     return torch.cat([_join_pairs(*turned, layout).to(vectors.dtype), rest], dim=-1)
 
 
-def _split_pairs(vectors: Tensor, layout: Layout) -> tuple[Tensor, Tensor]:
+def _split_pairs(vectors: Tensor, layout: str) -> tuple[Tensor, Tensor]:
     if layout == "adjacent":
         return vectors[..., 0::2], vectors[..., 1::2]
     half = vectors.shape[-1] // 2
     return vectors[..., :half], vectors[..., half:]
 
 
-def _join_pairs(first: Tensor, second: Tensor, layout: Layout) -> Tensor:
+def _join_pairs(first: Tensor, second: Tensor, layout: str) -> Tensor:
     if layout == "adjacent":
         return torch.stack([first, second], dim=-1).flatten(-2)
     return torch.cat([first, second], dim=-1)
@@ -148,7 +147,7 @@ def rotary_frequencies(  # noqa: PLR0913 - each scaling has its own numbers
     size: int,
     base: float = BASE,
     *,
-    scaling: Scaling | None = None,
+    scaling: Literal["linear", "llama3", "yarn"] | None = None,
     factor: float = 1.0,
     original_length: int | None = None,
     slow_turns: float = 1.0,
@@ -190,8 +189,8 @@ def rotary_frequencies(  # noqa: PLR0913 - each scaling has its own numbers
     plain = base ** -(torch.arange(0, size, 2, dtype=torch.float64) / size)
     if scaling is None:
         return plain
-    if not isinstance(scaling, str) or scaling not in get_args(Scaling):
-        raise ValueError(f"scaling must be None or one of {get_args(Scaling)}, got {scaling!r}")
+    if not isinstance(scaling, str) or scaling not in SCALINGS:
+        raise ValueError(f"scaling must be None or one of {SCALINGS}, got {scaling!r}")
     _check_above("factor", factor, 1, or_equal=True)
     if scaling == "linear":
         return plain / factor
@@ -219,7 +218,7 @@ def rotary_frequencies(  # noqa: PLR0913 - each scaling has its own numbers
 def convert_layout(
     weights: Float[Tensor, "hiddens *inputs"],
     num_heads: int,
-    to: Layout,
+    to: Literal["adjacent", "halves"],
     *,
     size: int | None = None,
 ) -> Float[Tensor, "hiddens *inputs"]:
@@ -253,7 +252,7 @@ def convert_layout(
     size = head_size if size is None else size
     _check_even("size", size, most=head_size)
     order = torch.arange(head_size, device=weights.device)
-    had: Layout = "halves" if to == "adjacent" else "adjacent"
+    had = "halves" if to == "adjacent" else "adjacent"
     order[:size] = _join_pairs(*_split_pairs(order[:size], had), to)
     heads = weights.reshape(num_heads, head_size, *weights.shape[1:])
     return heads[:, order].flatten(0, 1)
@@ -293,7 +292,7 @@ def _rotated_size(
 
 
 def _check_layout(name: str, layout: str) -> None:
-    if not isinstance(layout, str) or layout not in get_args(Layout):
+    if not isinstance(layout, str) or layout not in LAYOUTS:
         raise ValueError(f"{name} must be 'adjacent' or 'halves', got {layout!r}")
 
 

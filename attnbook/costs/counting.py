@@ -206,16 +206,65 @@ def peak_bytes(layer: str, way: str, sizes: Sizes, mode: str = "inference") -> i
     return BYTES * counted.numbers(sizes, mode == "training")
 
 
+def projection_parameters(  # noqa: PLR0913 - a layer's sizes
+    size: int,
+    num_heads: int,
+    head_size: int,
+    num_kv_heads: int | None = None,
+    *,
+    bias: bool = False,
+) -> int:
+    """Count the parameters of `MultiHeadAttention`, where all inputs and outputs have one size.
+
+    >>> projection_parameters(4096, num_heads=32, head_size=128)
+    67108864
+    >>> projection_parameters(4096, num_heads=32, head_size=128, num_kv_heads=8)
+    41943040
+
+    Raises:
+        ValueError: a size is no whole number from 1 on.
+    """
+    num_kv_heads = num_heads if num_kv_heads is None else num_kv_heads
+    _check_sizes(size=size, num_heads=num_heads, head_size=head_size, num_kv_heads=num_kv_heads)
+    rows = (num_heads + 2 * num_kv_heads) * head_size
+    return size * rows + num_heads * head_size * size + (rows + size if bias else 0)
+
+
+def key_value_bytes(
+    positions: int, num_kv_heads: int, head_size: int, *, layers: int = 1, bytes_each: int = BYTES
+) -> int:
+    """Count the bytes of the keys and values of some positions: they shrink with shared heads.
+
+    >>> key_value_bytes(1, num_kv_heads=8, head_size=128, layers=32, bytes_each=2)  # Llama 3 8B
+    131072
+
+    Raises:
+        ValueError: a number is no whole number from 1 on.
+    """
+    _check_sizes(
+        positions=positions,
+        num_kv_heads=num_kv_heads,
+        head_size=head_size,
+        layers=layers,
+        bytes_each=bytes_each,
+    )
+    return 2 * positions * num_kv_heads * head_size * layers * bytes_each
+
+
 def _counted(layer: str, way: str, sizes: Sizes, mode: str) -> Counted:
     if (layer, way) not in PROGRAMS:
         known = ", ".join(" ".join(name) for name in PROGRAMS)
         raise ValueError(f"layer and way must be one of {known}, got {layer} {way}")
     if mode not in MODES:
         raise ValueError(f"mode must be one of {', '.join(MODES)}, got {mode}")
-    for name, size in zip(Sizes._fields, sizes, strict=True):
+    _check_sizes(**sizes._asdict())
+    return PROGRAMS[layer, way]
+
+
+def _check_sizes(**sizes: int) -> None:
+    for name, size in sizes.items():
         if not isinstance(size, int) or isinstance(size, bool) or size < 1:
             raise ValueError(f"{name} must be a whole number from 1 on, got {size!r}")
-    return PROGRAMS[layer, way]
 
 
 class _WriteCounter(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's

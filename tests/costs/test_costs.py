@@ -9,8 +9,17 @@ import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from attnbook import AdditiveAttention
-from attnbook.costs.counting import MODES, PROGRAMS, Sizes, numbers_written, operations, peak_bytes
+from attnbook import AdditiveAttention, MultiHeadAttention
+from attnbook.costs.counting import (
+    MODES,
+    PROGRAMS,
+    Sizes,
+    key_value_bytes,
+    numbers_written,
+    operations,
+    peak_bytes,
+    projection_parameters,
+)
 from attnbook.costs.predicting import Point, Rates, fit_rates, measured, predict
 from attnbook.scoring import additive_score, dot_score
 from tests.figures.cost.cases import SWEEP, TRUE, exact
@@ -315,3 +324,18 @@ def test_the_additive_formula_writes_its_hidden_units_twice():
     queries, keys, weight = torch.ones(2, 3, 7), torch.ones(2, 5, 7), torch.ones(7)
     assert numbers_written(additive_score, queries, keys, weight) == 2 * UNITS + PAIRS
     assert numbers_written(dot_score, queries, keys) == PAIRS
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("kv_heads", [1, 2, 6])
+def test_parameters_of_shared_heads_are_those_of_the_layer(kv_heads, bias):
+    layer = MultiHeadAttention(11, 11, 11, 11, 6, bias=bias, num_kv_heads=kv_heads, head_size=3)
+    counted = projection_parameters(11, 6, 3, kv_heads, bias=bias)
+    assert counted == sum(it.numel() for it in layer.parameters())
+
+
+def test_keys_and_values_of_shared_heads_need_as_many_bytes_as_their_tensors():
+    keys = torch.ones(1, 2, 7, 3, dtype=torch.bfloat16)
+    assert key_value_bytes(7, 2, 3, layers=5, bytes_each=2) == 5 * 2 * keys.nbytes
+    with pytest.raises(ValueError, match="num_kv_heads must be a whole number from 1 on, got 0"):
+        key_value_bytes(7, 0, 3)
