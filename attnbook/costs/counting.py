@@ -206,7 +206,7 @@ def peak_bytes(layer: str, way: str, sizes: Sizes, mode: str = "inference") -> i
     return BYTES * counted.numbers(sizes, mode == "training")
 
 
-def projection_parameters(  # noqa: PLR0913 - a layer's sizes
+def projection_parameters(
     size: int,
     num_heads: int,
     head_size: int,
