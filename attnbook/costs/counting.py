@@ -257,7 +257,7 @@ def _counted(layer: str, way: str, sizes: Sizes, mode: str) -> Counted:
         raise ValueError(f"layer and way must be one of {known}, got {layer} {way}")
     if mode not in MODES:
         raise ValueError(f"mode must be one of {', '.join(MODES)}, got {mode}")
-    _check_sizes(**sizes._asdict())
+    _check_sizes(**dict(zip(Sizes._fields, sizes, strict=True)))
     return PROGRAMS[layer, way]
 
 
