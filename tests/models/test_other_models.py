@@ -42,6 +42,22 @@ def test_a_seed_changes_the_weights_and_not_the_dates(monkeypatch):
     assert torch.equal(one.output.weight, again.output.weight)
 
 
+def test_the_command_writes_the_grades_and_their_origin(monkeypatch, tmp_path):
+    monkeypatch.setattr(tool, "FILE", tmp_path / "grades.json")
+    monkeypatch.setattr(tool, "RECIPES", {"small": TINY})
+    monkeypatch.setattr(tool, "TRANSLATORS", ("small",))
+    monkeypatch.setattr(tool, "SEEDS", (1,))
+    monkeypatch.setattr(tool, "grade_decoder", lambda config: config.num_heads)
+    assert tool.main() == 0
+    written = json.loads(tool.FILE.read_text("utf-8"))
+    assert written["origin"].keys() == STORED["origin"].keys()
+    assert written["translators by seed"]["small"].keys() == {"0", "1"}
+    assert (
+        written["translators by seed"]["small"]["0"].keys() == TRANSLATORS["recurrent"]["0"].keys()
+    )
+    assert written["one layer"] == {"16 heads": 16}
+
+
 def test_one_digit_of_the_year_is_replaced():
     for date in RECIPES["small"].dates().test[:20]:
         for position in range(4):

@@ -35,7 +35,7 @@ from tools.models.decoders import DecoderRecipe
 FILE = Path(attnbook.models.__file__).with_name("other_models.json")
 SEEDS = (1, 2)  # the book's models have seed 0
 TRANSLATORS = ("convolutional", "recurrent")
-CHANGED = 500  # dates whose weights are changed
+NUM_CHANGED = 500  # dates whose weights are changed
 CHANGES = ("removed", "restricted", "moved")
 ONE_LAYER = {"16 heads": DecoderConfig(num_layers=1, num_hiddens=64, num_heads=16)}
 
@@ -62,7 +62,7 @@ def share_of_new_digits(model: Translator, dates: Iterable[WrittenDate], positio
     texts, digits = zip(*(with_another_digit(date, position) for date in dates), strict=True)
     outputs = model.translate([*texts])
     pairs = zip(outputs, digits, strict=True)
-    return fmean(one.output[position] == digit for one, digit in pairs)
+    return fmean(one.output[position : position + 1] == digit for one, digit in pairs)
 
 
 def grade_translator(model: Translator, dates: list[WrittenDate]) -> dict[str, Any]:
@@ -70,7 +70,7 @@ def grade_translator(model: Translator, dates: list[WrittenDate]) -> dict[str, A
     model = model.double()
     outputs = model.translate([date.text for date in dates])
     found = grade(dates, looked(outputs)).items()
-    changed = effects(model, dates[:CHANGED]).items()
+    changed = effects(model, dates[:NUM_CHANGED]).items()
     return {
         "exact match": exact_match(dates, outputs),
         "weight inside": {field: round(one.weight, 4) for field, one in found},

@@ -71,7 +71,7 @@ def previous_score(
 
 
 def behind_last(text: str) -> list[tuple[int, int]]:
-    """Pair each query whose symbol stood earlier with the key behind its last earlier place."""
+    """Pair each query whose symbol came earlier with the key after its last earlier position."""
     last: dict[str, int] = {}
     pairs = []
     for query, symbol in enumerate(text):
