@@ -18,7 +18,6 @@ from attnbook import (
 )
 from attnbook.models import training
 from attnbook.models.transformer import grading
-from attnbook.models.transformer.block import Block, FeedForward
 from attnbook.models.transformer.checkpoints import book_decoder
 from attnbook.models.transformer.decoder import Decoder
 from attnbook.models.transformer.repeats import make_repeats
@@ -83,11 +82,7 @@ CALLS = {
     ),
     "position": (
         lambda: rotary_encoding(sinusoidal_encoding(3, size=4)),
-        [angles, sinusoidal_encoding, rotary_encoding],
-    ),
-    "transformer-block": (
-        lambda: Block(4, 2, 8)(torch.ones(1, 3, 4)),
-        [Block.forward, Block._add, FeedForward.forward],
+        [angles, rotary_encoding],
     ),
     "heads-that-copy": (
         follow_and_grade,
