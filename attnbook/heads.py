@@ -36,7 +36,7 @@ def split_heads(
 def merge_heads(
     heads: Float[Tensor, "batch heads positions head_size"],
 ) -> Float[Tensor, "batch positions hiddens"]:
-    """Put the heads' parts back into one vector per position: the way back of `split_heads`.
+    """Put the heads' parts back into one vector per position: the inverse of `split_heads`.
 
     Raises:
         TypeError, ValueError: `heads` has not four axes.

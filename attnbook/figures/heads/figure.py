@@ -146,7 +146,7 @@ class HeadsFigure(TrainedFigure):
         for title, row in rows.items():
             yield f"{title} {' '.join(f'{each:>3}' for each in row)}"
         yield describe_count(text, reading.guesses, self.shown["whole"], self.removed)
-        yield f"query {self.query}, {text[self.query]}, looks most"
+        yield f"query {self.query}, {text[self.query]}, attends most to"
         for layer, heads in enumerate(reading.weights[:, :, self.query].tolist()):
             for head, row in enumerate(heads):
                 key = row.index(max(row))

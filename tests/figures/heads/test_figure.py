@@ -202,7 +202,7 @@ def test_the_text_has_guesses_the_count_and_each_heads_peak():
     assert [int(each) for each in lines[3].split()[1:]] == percent
     right, every = score(figure.text, figure.reading.guesses)
     assert lines[5] == f"{right} of {every} symbols that can be predicted are right."
-    assert lines[6] == "query 7, b, looks most"
+    assert lines[6] == "query 7, b, attends most to"
     for line, row in zip(lines[7:], figure.reading.weights[:, :, 7].flatten(0, 1), strict=True):
         key = int(row.argmax())
         assert line.endswith(f"at {key}, {figure.text[key]}: {row[key]:.3f}")
