@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import torch
+
 from attnbook.checks import check_axes, check_heads, check_size
 
 if TYPE_CHECKING:
@@ -74,4 +76,6 @@ def unshare_keys(
 
 def shares_keys(queries: Tensor, keys: Tensor) -> bool:
     """Whether several heads of queries are to share one head of keys."""
+    if not (isinstance(queries, torch.Tensor) and isinstance(keys, torch.Tensor)):
+        return False  # later checks refuse it by its name
     return queries.dim() == keys.dim() == 4 and queries.shape[1] != keys.shape[1]

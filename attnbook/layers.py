@@ -62,8 +62,8 @@ class DotProductAttention(Attention):
     def forward(
         self,
         queries: Float[Tensor, "batch *heads queries size"],
-        keys: Float[Tensor, "batch *heads keys size"],
-        values: Float[Tensor, "batch *heads keys value_size"],
+        keys: Float[Tensor, "batch *kv_heads keys size"],
+        values: Float[Tensor, "batch *kv_heads keys value_size"],
         valid_lens: Shaped[Tensor, "batch *queries"] | None = None,
         *,
         causal: bool = False,
@@ -89,6 +89,9 @@ class DotProductAttention(Attention):
         )
         self._keep(None)
         return output
+
+    if TYPE_CHECKING:
+        __call__ = forward  # for type checkers: nn.Module declares Any
 
     def _attend_in_groups(
         self,

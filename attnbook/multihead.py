@@ -125,8 +125,8 @@ class MultiHeadAttention(nn.Module):
         *,
         causal: bool = False,
         mask: Bool[Tensor, "*axes queries keys"] | None = None,
-        positions: Shaped[Tensor, "*batch queries"] | None = None,
-        key_positions: Shaped[Tensor, "*batch keys"] | None = None,
+        positions: Shaped[Tensor, "... queries"] | None = None,
+        key_positions: Shaped[Tensor, "... keys"] | None = None,
     ) -> Float[Tensor, "batch queries hiddens"]:
         """Attend with every head, and mix what they found.
 

@@ -185,20 +185,20 @@ def rotary_frequencies(  # noqa: PLR0913 - each scaling has its own numbers
     others; "llama3" is the rule of Llama 3.1.
     """
     _check_even("size", size)
-    _check_above("base", base, 0)
+    _check_above("base", base, 0.0)
     plain = base ** -(torch.arange(0, size, 2, dtype=torch.float64) / size)
     if scaling is None:
         return plain
     if not isinstance(scaling, str) or scaling not in SCALINGS:
         raise ValueError(f"scaling must be None or one of {SCALINGS}, got {scaling!r}")
-    _check_above("factor", factor, 1, or_equal=True)
+    _check_above("factor", factor, 1.0, or_equal=True)
     if scaling == "linear":
         return plain / factor
     if original_length is None:
         raise ValueError(f"original_length must be given for scaling={scaling!r}, got None")
     check_size("original_length", original_length)
     fast_turns = FAST_TURNS[scaling] if fast_turns is None else fast_turns
-    _check_above("slow_turns", slow_turns, 0)
+    _check_above("slow_turns", slow_turns, 0.0)
     _check_above("fast_turns", fast_turns, slow_turns)
     if scaling == "llama3":
         turns = original_length * plain / (2 * math.pi)
@@ -284,7 +284,7 @@ def _rotated_size(
                 f"components, got {size // 2}"
             )
         return size
-    _check_above("base", base, 0)
+    _check_above("base", base, 0.0)
     if size is None:
         return most
     _check_even("size", size, most)
@@ -308,7 +308,7 @@ def _check_above(name: str, number: float, bound: float, *, or_equal: bool = Fal
     if isinstance(number, bool) or not isinstance(number, Real):
         raise TypeError(f"{name} must be a number, got {number!r}")
     if not (bound < number < math.inf or (or_equal and number == bound)):
-        rule = f"at least {bound}" if or_equal else f"above {bound}"
+        rule = f"at least {bound:g}" if or_equal else f"above {bound:g}"
         raise ValueError(f"{name} must be {rule} and finite, got {number}")
 
 

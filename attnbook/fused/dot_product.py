@@ -36,8 +36,8 @@ ORDINARY = 1e9
 
 def fast_dot_product_attention(
     queries: Float[Tensor, "batch *heads queries size"],
-    keys: Float[Tensor, "batch *heads keys size"],
-    values: Float[Tensor, "batch *heads keys value_size"],
+    keys: Float[Tensor, "batch *kv_heads keys size"],
+    values: Float[Tensor, "batch *kv_heads keys value_size"],
     visible: Bool[Tensor, "#batch *ones keys"] | None,
     *,
     causal: bool = False,

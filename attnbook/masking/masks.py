@@ -61,8 +61,8 @@ def causal_mask(
     shape: Sequence[int],
     device: torch.device | str | None = None,
     *,
-    query_positions: Shaped[Tensor, "*batch queries"] | None = None,
-    key_positions: Shaped[Tensor, "*batch keys"] | None = None,
+    query_positions: Shaped[Tensor, "... queries"] | None = None,
+    key_positions: Shaped[Tensor, "... keys"] | None = None,
 ) -> Bool[Tensor, "#batch *ones queries keys"]:
     """Hide the future: each query sees the keys up to its own position, and none after it.
 
@@ -186,9 +186,9 @@ def query_and_key_positions(
     rule: str,
     shape: Sequence[int],
     device: torch.device | str | None,
-    query_positions: Shaped[Tensor, "*batch queries"] | None = None,
-    key_positions: Shaped[Tensor, "*batch keys"] | None = None,
-) -> tuple[Shaped[Tensor, "#batch *ones queries one"], Shaped[Tensor, "#batch *ones one keys"]]:
+    query_positions: Shaped[Tensor, "... queries"] | None = None,
+    key_positions: Shaped[Tensor, "... keys"] | None = None,
+) -> tuple[Shaped[Tensor, "_ *ones queries one"], Shaped[Tensor, "_ *ones one keys"]]:
     """Line up the positions of queries and of keys; by default the last query is at the last key.
 
     Compared with each other they have the axes of the scores.
@@ -211,10 +211,10 @@ def query_and_key_positions(
 
 
 def line_up(
-    of_queries: Shaped[Tensor, "*batch queries"],
-    of_keys: Shaped[Tensor, "*batch keys"],
+    of_queries: Shaped[Tensor, "... queries"],
+    of_keys: Shaped[Tensor, "... keys"],
     shape: Sequence[int],
-) -> tuple[Shaped[Tensor, "#batch *ones queries one"], Shaped[Tensor, "#batch *ones one keys"]]:
+) -> tuple[Shaped[Tensor, "_ *ones queries one"], Shaped[Tensor, "_ *ones one keys"]]:
     """Give numbers of queries and of keys the axes of the scores, so that they can be compared."""
     queries, keys = (it if it.dim() == 2 else it[None] for it in (of_queries, of_keys))
     heads = (None,) * (len(shape) - 3)
@@ -223,11 +223,11 @@ def line_up(
 
 def given_positions(
     name: str,
-    positions: Shaped[Tensor, "*batch positions"],
+    positions: Shaped[Tensor, "... positions"],
     shape: Sequence[int],
     axis: int,
     device: torch.device | str | None,
-) -> Shaped[Tensor, "*batch positions"]:
+) -> Shaped[Tensor, "... positions"]:
     """Refuse what is not one number for each query (axis -2) or key (axis -1), or boolean."""
     check_dense(name, positions, "a tensor of numbers")
     check_numbers(name, positions, device)

@@ -27,7 +27,7 @@ def zero_hidden(
 
 def replace_hidden(
     queries: Float[Tensor, "batch *heads queries query_size"],
-    keys: Float[Tensor, "batch *heads keys key_size"],
+    keys: Float[Tensor, "batch *kv_heads keys key_size"],
     visible: Bool[Tensor, "#batch *ones keys"] | None,
     from_first: bool = True,
 ) -> tuple[Tensor, Tensor]:
@@ -59,7 +59,7 @@ def _replacement_key(keys: Tensor, seen: Tensor, from_first: bool) -> Tensor:
 
 def seen_by_any(
     visible: Bool[Tensor, "#batch *ones keys"], keys: Float[Tensor, "batch *heads keys size"]
-) -> Bool[Tensor, "#batch *ones keys one"]:
+) -> Bool[Tensor, "... keys one"]:
     """Return for each key, in a row of its own, whether some query may see it.
 
     Several heads of queries may share one head of keys.

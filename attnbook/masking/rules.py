@@ -60,8 +60,8 @@ def window_mask(
     ahead: int | None = 0,
     device: torch.device | str | None = None,
     *,
-    query_positions: Shaped[Tensor, "*batch queries"] | None = None,
-    key_positions: Shaped[Tensor, "*batch keys"] | None = None,
+    query_positions: Shaped[Tensor, "... queries"] | None = None,
+    key_positions: Shaped[Tensor, "... keys"] | None = None,
 ) -> Bool[Tensor, "#batch *ones queries keys"]:
     """Show each query the keys near its own position, and none further away.
 
@@ -123,11 +123,11 @@ def prefix_mask(
 
 
 def document_mask(
-    documents: Int[Tensor, "*batch keys"],
+    documents: Int[Tensor, "... keys"],
     shape: Sequence[int],
     device: torch.device | str | None = None,
     *,
-    query_documents: Int[Tensor, "*batch queries"] | None = None,
+    query_documents: Int[Tensor, "... queries"] | None = None,
 ) -> Bool[Tensor, "#batch *ones queries keys"]:
     """Separate packed documents: each position sees only its own document.
 
@@ -166,14 +166,14 @@ def document_mask(
 
 
 def position_mask(  # noqa: PLR0913 - one argument for each part of the rule
-    query_positions: Shaped[Tensor, "*batch queries"],
-    key_positions: Shaped[Tensor, "*batch keys"],
+    query_positions: Shaped[Tensor, "... queries"],
+    key_positions: Shaped[Tensor, "... keys"],
     shape: Sequence[int],
     device: torch.device | str | None = None,
     *,
-    valid: Bool[Tensor, "*batch keys"] | None = None,
-    query_documents: Int[Tensor, "*batch queries"] | None = None,
-    key_documents: Int[Tensor, "*batch keys"] | None = None,
+    valid: Bool[Tensor, "... keys"] | None = None,
+    query_documents: Int[Tensor, "... queries"] | None = None,
+    key_documents: Int[Tensor, "... keys"] | None = None,
     window: int | None = None,
     sinks: int = 0,
 ) -> Bool[Tensor, "#batch *ones queries keys"]:

@@ -49,7 +49,17 @@ for heads, batch, queries, keys in itertools.product(((), (5,)), (0, 2), (0, 3),
     layer.score(q, k)
     attnbook.rotary_encoding(q)
     attnbook.rotary_encoding(q, torch.arange(queries))
+    attnbook.rotary_encoding(q, per_query, layout="halves", base=7.0, size=4)
     attnbook.sinusoidal_encoding(torch.arange(queries), 11)
+    attnbook.sinusoidal_encoding(per_query, 11)
+    at = {"query_positions": per_query, "key_positions": torch.arange(keys)}
+    attnbook.causal_mask(shape, **at)
+    attnbook.window_mask(shape, 2, **at)
+    of_keys = torch.ones(batch, keys)
+    about = {"query_documents": torch.arange(queries), "key_documents": of_keys.long()}
+    attnbook.position_mask(*at.values(), shape, valid=of_keys.bool(), window=2, **about)
+    if heads:
+        attnbook.DotProductAttention()(q, k[:, :1], v[:, :1])
     if not heads:
         attnbook.merge_heads(attnbook.split_heads(q, 11))
     attnbook.dot_score(q, k)
@@ -57,6 +67,14 @@ for heads, batch, queries, keys in itertools.product(((), (5,)), (0, 2), (0, 3),
     attnbook.gaussian_score(q, k, torch.tensor(2.0))
     attnbook.bilinear_score(q, projected, torch.ones(11, 17))
     attnbook.additive_score(q, k, torch.ones(11))
+attnbook.convert_layout(torch.ones(12, 5), 2, "halves")
+attnbook.rotary_frequencies(8)
+x = torch.ones(2, 3, 5)
+shared = attnbook.MultiHeadAttention(
+    5, 5, 5, 7, 6, num_kv_heads=2, head_size=4, rotary=attnbook.rotary_encoding
+)
+shared(x, x, x, causal=True, positions=torch.arange(3))
+shared(x, x, x, causal=True, positions=torch.arange(6).reshape(2, 3))
 print("calls:", calls)
 """
 WRONG_SHAPES = [

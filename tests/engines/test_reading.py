@@ -49,6 +49,8 @@ def test_a_pressed_button_keeps_the_focus_and_shows_it(tab):
         tab.press("Enter")
         assert tab.evaluate(FOCUSED, button), button
         assert tab.evaluate(outline) == "solid", button
+        if button == ".primary-toggle":
+            tab.press("Enter")  # the list of chapters is back, so a reload changes no width
 
 
 def test_the_copy_buttons_of_a_section_are_one_stop_and_arrow_keys_move_between_them(tab):
