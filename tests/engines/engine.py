@@ -89,9 +89,19 @@ WAIT = """async (end, ...values) => {
 }"""
 
 
+class PageHasLeftError(RuntimeError):
+    """The page in which a function waited was replaced by the next one."""
+
+
 def until(engine: Engine, function: str, *arguments: Any, patience: float = PATIENCE) -> Any:
-    """Wait in the page until a function gives a true value; None if it never does."""
-    return engine.evaluate(WAIT % function, patience, *arguments)
+    """Wait in the page until a function gives a true value; None if it never does.
+
+    After a reload WebKit may still run it in the page before; then the new page is asked.
+    """
+    try:
+        return engine.evaluate(WAIT % function, patience, *arguments)
+    except PageHasLeftError:
+        return engine.evaluate(WAIT % function, patience, *arguments)
 
 
 # A page that has open_page for its reader's choice shows it in `data-mode`.

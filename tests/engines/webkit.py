@@ -16,7 +16,7 @@ from typing import Any, TextIO
 
 import requests
 
-from tests.engines.engine import HEIGHT, PATIENCE, WIDE, WebDriverActions
+from tests.engines.engine import HEIGHT, PATIENCE, WIDE, PageHasLeftError, WebDriverActions
 
 LIBRARIES = ("/usr/lib", "/usr/lib64", "/usr/libexec")
 NARROWEST = 450  # px; the least width of its window
@@ -126,7 +126,8 @@ class WebKit(WebDriverActions):
         response = self.session.post(f"{self.url}/{command}", json=parameters, timeout=180)
         value = response.json()["value"]
         if not response.ok:
-            raise RuntimeError(f"{command}: {value['error']}: {value['message']}")
+            error = PageHasLeftError if "unload event" in value["message"] else RuntimeError
+            raise error(f"{command}: {value['error']}: {value['message']}")
         return value
 
     def open(self, url: str, width: int = WIDE) -> None:
