@@ -81,7 +81,7 @@ def rotary_encoding(
         positions: the positions of the vectors, `(num_positions,)`, or `(batch, num_positions)`
             for vectors whose first axis is the batch; by default 0, 1, 2 and so on. Queries
             that follow cached keys have later positions.
-        base: the slowest pair turns about this many times more slowly than the first.
+        base: above 1; the slowest pair turns about this many times more slowly than the first.
         layout: which components are a pair: "adjacent" ones, 2i and 2i + 1, or those at the
             same index of the two "halves", i and i + size/2. A model's weights fit one of
             them only; `convert_layout` reorders the weights.
@@ -185,8 +185,8 @@ def rotary_frequencies(  # noqa: PLR0913 - each scaling has its own numbers
     others; "llama3" is the rule of Llama 3.1.
     """
     _check_even("size", size)
-    _check_above("base", base, 0.0)
-    plain = base ** -(torch.arange(0, size, 2, dtype=torch.float64) / size)
+    _check_above("base", base, 1.0)
+    plain = angles(torch.ones(1, device="cpu"), size, base)[0]
     if scaling is None:
         return plain
     if not isinstance(scaling, str) or scaling not in SCALINGS:
@@ -284,7 +284,7 @@ def _rotated_size(
                 f"components, got {size // 2}"
             )
         return size
-    _check_above("base", base, 0.0)
+    _check_above("base", base, 1.0)
     if size is None:
         return most
     _check_even("size", size, most)

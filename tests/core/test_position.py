@@ -360,7 +360,7 @@ def test_a_dtype_that_is_not_floating_point_is_refused(dtype):
         ({"layout": "pairs"}, ValueError, "layout must be 'adjacent' or 'halves', got 'pairs'"),
         ({"size": 3}, ValueError, "size must be even, .* got 3"),
         ({"size": 8}, ValueError, "size must be at most 6, the size of a vector, got 8"),
-        ({"base": 0}, ValueError, "base must be above 0 and finite, got 0"),
+        ({"base": 1}, ValueError, "base must be above 1 and finite, got 1"),
         ({"base": "x"}, TypeError, "base must be a number, got 'x'"),
         ({"frequencies": torch.ones(4)}, ValueError, "frequencies must be of at most 3 pairs"),
         ({"frequencies": torch.ones(2, 1)}, ValueError, "frequencies must be one .* per pair"),
