@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -117,3 +119,12 @@ WRONG = {
 def test_a_wrong_answer_that_once_passed_is_refused(fault):
     task, function = WRONG[fault]
     assert not check(task, function)
+
+
+def test_the_first_check_imports_no_compiler():
+    program = (
+        "import sys, torch\nfrom attnbook.practice import check\n"
+        "print(check('softmax', lambda scores: scores.softmax(-1)), 'torch._dynamo' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    assert done.stdout.decode().endswith("False\n")
