@@ -12,6 +12,7 @@ import reprlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial, reduce
+from itertools import count
 from typing import TYPE_CHECKING, Any, Literal
 
 import torch
@@ -22,7 +23,7 @@ from attnbook.masking.masks import causal_mask, check_mask, length_mask
 from attnbook.masking.rules import document_mask, prefix_mask, start_mask, window_mask
 
 if TYPE_CHECKING:
-    from jaxtyping import Bool
+    from jaxtyping import Bool, Int
 
 __all__ = [
     "MaskMod",
@@ -154,6 +155,20 @@ class MaskRules:
         """Join all rules in one mask, True = visible: `(num_queries, num_keys)`."""
         return join_masks(self.masks()).expand(self.num_queries, self.num_keys)
 
+    def positions(self) -> Int[Tensor, " keys"]:
+        """Count each key's position in its own text, `(num_keys,)`: what `position_ids` are.
+
+        They are counted from 0 at the first key after left padding, and again in each document.
+        Left padding has 0. The mask does not depend on them: it compares indexes of keys.
+        """
+        first, documents = self.start or 0, self.documents or (0,) * self.num_keys
+        counters = {document: count() for document in documents}
+        positions = [
+            next(counters[document]) if key >= first else 0
+            for key, document in enumerate(documents)
+        ]
+        return on_cpu(positions)
+
 
 def join_masks(masks: dict[str, Tensor]) -> Tensor:
     """Hide what any of them hides; without masks nothing, by one True to be expanded."""
@@ -255,7 +270,8 @@ def for_transformers(rules: MaskRules) -> dict[str, Any]:
 
     `attention_mask` `(1, num_keys)`, 1 = visible. With causal="last" for a decoder such as
     GPT-2 or Llama, whose cache holds the keys before the queries; without, for an encoder such
-    as BERT. Where positions are learned, left padding needs `position_ids` too.
+    as BERT. Where positions are learned, left padding needs `position_ids` too: the
+    `positions` of the rules, of the queries only.
 
     Raises:
         ValueError: a rule differs from query to query.

@@ -151,6 +151,12 @@ def test_our_layer_is_a_softmax_over_visible_keys_and_zero_without_any(sample):
         close(ours(rules, queries, keys, values), weights @ values, rules)
 
 
+def test_positions_begin_again_after_padding_and_in_each_document():
+    assert MaskRules(5, 5, start=2).positions().tolist() == [0, 0, 0, 1, 2]
+    packed = MaskRules(2, 6, start=1, documents=(7, 7, 7, 4, 4, 7))
+    assert packed.positions().tolist() == [0, 0, 1, 0, 1, 2]
+
+
 @pytest.mark.parametrize("library", FOUR_AXES)
 def test_a_library_gives_our_output_and_zeros_in_empty_rows(library, sample):
     # flex_attention is traced again for each mask_mod, and those are compared pair by pair below.

@@ -1,6 +1,6 @@
 // The code that makes a mask in each library, to copy: Python, as text. Pure functions.
 /** @import { Library, OwnRule, Rules } from "./types" */
-import { describeEmptyRows, gapOf, intersection, NOTHING, simplifyRules, visibleOf } from "./rules.js";
+import { describeEmptyRows, gapOf, intersection, NOTHING, positionsOf, simplifyRules, visibleOf } from "./rules.js";
 import { asksQuery, conjunction, inLines, minus, paddingRulesOf, pairRulesOf, positions } from "./terms.js";
 
 /** The libraries, in the order of the list. @type {[Library, string][]} */
@@ -189,12 +189,18 @@ function transformers(rules, own) {
   const [row] = intersection(visibleOf({ ...rules, causal: null }), own?.table ?? null);
   const kind = gapOf(rules) ? "an encoder-decoder such as T5: its decoder sees these keys" : "an encoder such as BERT";
   const model = `# model: ${rules.causal ? "a decoder such as GPT-2 or Llama, which is causal by itself" : kind}`;
+  const lines = [`attention_mask = torch.tensor([[${row.map(Number).join(", ")}]])`];
+  const args = ["input_ids", "attention_mask=attention_mask"];
+  // T5 takes none: its positions are relative.
+  if (rules.start !== null && (rules.causal || !gapOf(rules))) {
+    const ofQueries = positionsOf(rules).slice(gapOf(rules));
+    lines.push("# positions of the queries: left padding does not count");
+    lines.push(`position_ids = torch.tensor([[${ofQueries.map((position) => position ?? 0).join(", ")}]])`);
+    args.push("position_ids=position_ids");
+  }
   return code(
-    "import torch",
-    ...["", model, ...(rules.start === null ? [] : ["# with learned positions, left padding needs position_ids, too"])],
-    "# 1 = visible; a row for each example, here one",
-    `attention_mask = torch.tensor([[${row.map(Number).join(", ")}]])`,
-    "output = model(input_ids, attention_mask=attention_mask)",
+    ...["import torch", "", model, "# 1 = visible; a row for each example, here one", ...lines],
+    formatCall("output = model", args),
   );
 }
 

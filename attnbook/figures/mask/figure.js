@@ -52,7 +52,7 @@ function drawMask(context) {
     put(empty, { text: describeEmptyRows(rules, mask) });
     own?.paint();
     code?.paint(model.get("library"), rules, ownOf(model));
-    table.paint(mask);
+    table.paint(rules, mask);
     if (!goal) return;
     const now = verdictOn(compareWithGoal(mask, goal));
     if (now !== shown) verdict.replaceChildren(...withCode(now));

@@ -157,7 +157,7 @@ class MaskFigure(Figure):
         lines = [f"MaskFigure: {_format_rules(self._current_rules())}"]
         if self.predicate:
             lines.append(f"and {self.predicate}" + (f": {self.error}" if self.error else ""))
-        lines += [*_draw_mask(visible), *_describe_counts(visible)]
+        lines += [*_list_positions(self.rules), *_draw_mask(visible), *_describe_counts(visible)]
         if self.goal is not None:
             goal_mask = MaskRules(**self.goal).visible()
             differ = int((goal_mask != self.visible).sum())
@@ -208,6 +208,16 @@ def _format_rules(rules: dict[str, Any]) -> str:
     """Write the rules that are set as arguments."""
     values = [f"{name}={value!r}" for name, value in rules.items() if value is not None]
     return ", ".join(values)
+
+
+def _list_positions(rules: MaskRules) -> list[str]:
+    """List the keys' positions in their texts, where padding or documents shift them."""
+    positions = rules.positions().tolist()
+    padding = rules.start or 0
+    if positions == [*range(rules.num_keys)]:
+        return []
+    shown = ["–" if key < padding else str(position) for key, position in enumerate(positions)]
+    return [f"position  {' '.join(shown)}"]
 
 
 def _draw_mask(mask: list[list[bool]]) -> list[str]:

@@ -3,7 +3,7 @@
 import { make, put, withCode } from "../shared/elements.js";
 import { foldedTables } from "../shared/tables.js";
 import { LIBRARIES, snippet } from "./code.js";
-import { gapOf, visibleCounts } from "./rules.js";
+import { areShifted, gapOf, positionsOf, visibleCounts } from "./rules.js";
 
 const CROWDED = [8, 16]; // with more rows or columns than these, only some are labelled
 
@@ -30,11 +30,14 @@ const crowd = (count) => CROWDED.filter((most) => count > most).length;
 
 /** The picture of a mask: a row for each query, a column for each key. @param {string} title */
 export function matrix(title) {
-  const [keys, queries, counts] = ["across", "down", "down counts"].map((name) => make("div", { class: name }));
+  const [keys, positions, queries, counts] = ["across", "across positions", "down", "down counts"].map((name) =>
+    make("div", { class: name }),
+  );
   const shapes = ["hides", "sees", "own-position", "differs"].map((name) => make("svg:path", { class: name }));
   const picture = make("svg:svg", { "aria-hidden": true }, ...shapes);
-  const corners = ["queries ↓\nkeys →", "sees"].map((text) => make("small", { text }));
-  const parts = [corners[0], keys, corners[1], queries, picture, counts];
+  const corners = ["queries ↓\nkeys →", "sees", "position", ""].map((text) => make("small", { text }));
+  const second = [corners[2], positions, corners[3]];
+  const parts = [corners[0], keys, corners[1], ...second, queries, picture, counts];
   const element = make("div", { class: "mask-matrix" }, make("b", { text: title }), ...parts);
   /** @param {Rules} rules @param {Mask} mask @param {Mask | null} wanted */
   const paint = (rules, mask, wanted) => {
@@ -45,6 +48,12 @@ export function matrix(title) {
     labelAxis(
       keys,
       Array.from({ length: num_keys }, (_, k) => k),
+    );
+    const inText = positionsOf(rules);
+    for (const part of second) part.hidden = !areShifted(inText);
+    labelAxis(
+      positions,
+      inText.map((position) => position ?? "–"),
     );
     labelAxis(
       queries,
@@ -67,25 +76,32 @@ export function matrix(title) {
 /** The data table of the mask. */
 export function maskTable() {
   const [head, body] = [make("thead"), make("tbody")];
-  const caption = make("caption", { text: "True = visible; queries and keys by their positions" });
+  const caption = make("caption", { text: "True = visible; queries have the numbers of their own keys" });
   const texts = { title: "Show the table", name: "the mask as a table" };
   const element = foldedTables([make("table", {}, caption, head, body)], texts);
+  const inText = make("tr");
   let sizes = "";
   /** @param {number} queries @param {number} keys */
   const build = (queries, keys) => {
     const names = Array.from({ length: keys }, (_, k) => make("th", { scope: "col", text: `key ${k}` }));
-    head.replaceChildren(make("tr", {}, make("td"), ...names, make("th", { scope: "col", text: "sees" })));
+    head.replaceChildren(make("tr", {}, make("td"), ...names, make("th", { scope: "col", text: "sees" })), inText);
     const rows = Array.from({ length: queries }, (_, i) => {
       const cells = Array.from({ length: keys + 1 }, () => make("td"));
       return make("tr", {}, make("th", { scope: "row", text: `query ${i + keys - queries}` }), ...cells);
     });
     body.replaceChildren(...rows);
   };
-  /** @param {Mask} mask */
-  const paint = (mask) => {
+  /** @param {Rules} rules @param {Mask} mask */
+  const paint = (rules, mask) => {
+    const positions = positionsOf(rules);
+    inText.hidden = !areShifted(positions);
     const now = [mask.length, mask[0].length];
     if (sizes !== now.join()) build(now[0], now[1]);
     sizes = now.join();
+    inText.replaceChildren(
+      make("th", { scope: "row", text: "position in its text" }),
+      ...positions.map((position) => make("td", { text: position === null ? "padding" : String(position) })),
+    );
     const counts = visibleCounts(mask);
     mask.forEach((row, i) => {
       const { cells } = body.rows[i];

@@ -82,6 +82,28 @@ export function intersection(mask, other) {
   return other ? mask.map((row, i) => row.map((sees, k) => sees && other[i][k])) : mask;
 }
 
+/**
+ * Each key's position in its own text, and null for left padding: counted from 0 in each document.
+ * @param {Rules} rules
+ * @returns {(number | null)[]}
+ */
+export function positionsOf({ num_keys, start, documents }) {
+  /** @type {Map<number, number>} */
+  const next = new Map();
+  return Array.from({ length: num_keys }, (_, key) => {
+    if (key < Number(start)) return null;
+    const document = documents?.[key] ?? 0;
+    const position = next.get(document) ?? 0;
+    next.set(document, position + 1);
+    return position;
+  });
+}
+
+/** Whether any key's position in its text differs from its index. @param {(number | null)[]} positions */
+export function areShifted(positions) {
+  return positions.some((position, key) => position !== key);
+}
+
 /** How many keys each query sees. @param {Mask} mask */
 export function visibleCounts(mask) {
   return mask.map((row) => row.filter(Boolean).length);

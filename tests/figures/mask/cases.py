@@ -128,8 +128,11 @@ def make_model(num_queries: int, num_keys: int, code: str) -> dict[str, Any]:
     causal = "last" if "causal by itself" in code else None
     order = MaskRules(num_queries, num_keys, causal=causal).visible()
 
-    def model(_input_ids: None, attention_mask: Tensor) -> Tensor:
+    def model(
+        _input_ids: None, attention_mask: Tensor, position_ids: Tensor | None = None
+    ) -> Tensor:
         assert attention_mask.shape == (1, num_keys)
+        assert position_ids is None or position_ids.shape == (1, num_queries)
         return (order & (attention_mask == 1)).float()[None]
 
     return {"model": model, "input_ids": None}

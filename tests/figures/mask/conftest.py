@@ -20,6 +20,7 @@ const shown = settings.map(({ rules, own }) => {
     const mask = figure.intersection(figure.visibleOf(rules), own && own.table);
     return {
         mask,
+        positions: figure.positionsOf(rules),
         counts: figure.describeCounts(mask),
         emptyRows: figure.describeEmptyRows(rules, mask),
         snippets: libraries.map((library) => figure.snippet(library, rules, ownRule)),

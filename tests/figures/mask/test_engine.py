@@ -17,6 +17,15 @@ def test_the_page_draws_our_mask_for_each_rule_and_200_joins(settings, shown):
     assert [page["mask"] for page in shown] == [one["visible"] for one in settings]
 
 
+def test_the_page_counts_positions_as_mask_rules_do(settings, shown):
+    for one, page in zip(settings, shown, strict=True):
+        rules, padding = MaskFigure(**one["rules"]).rules, one["rules"].get("start") or 0
+        expected = [
+            None if key < padding else at for key, at in enumerate(rules.positions().tolist())
+        ]
+        assert page["positions"] == expected
+
+
 def test_the_page_and_the_text_use_the_same_words(settings, shown):
     for one, page in list(zip(settings, shown, strict=True))[1::3]:
         figure = MaskFigure(**one["rules"])

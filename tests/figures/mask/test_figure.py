@@ -122,6 +122,7 @@ def test_the_text_draws_the_mask():
     figure = MaskFigure(3, 4, causal="first", start=1)
     assert repr(figure) == (
         "MaskFigure: num_queries=3, num_keys=4, start=1, causal='first'\n"
+        "position  – 0 1 2\n"
         "query  1  · · · ·  sees 0\n"
         "query  2  · ● · ·  sees 1\n"
         "query  3  · ● ● ·  sees 2\n"

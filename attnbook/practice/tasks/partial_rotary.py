@@ -1,0 +1,252 @@
+"""A part of each vector turned, as many language models do it, with positions for each example."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+import attnbook
+from attnbook.practice.example_inputs import lengths, normal
+from attnbook.practice.task import Function, Law, Task
+
+
+def _rest_stays(
+    turned: Tensor, vectors: Tensor, _positions: Tensor, size: int, _base: float
+) -> bool:
+    return torch.equal(turned[..., size:], vectors[..., size:])
+
+
+task = Task(
+    name="partial-rotary",
+    statement=(
+        "Write `partial_rotary(vectors, positions, size, base)`, the rotary encoding of models "
+        "such as GPT-NeoX. `vectors`, queries or keys, has shape (batch, num_heads, "
+        "num_positions, head_size); `positions` (batch, num_positions) has a row for each "
+        "example, in which left padding does not count. Only the first `size` components, an "
+        "even number, are turned; the others stay as they are. Component i is paired with i + "
+        "size/2, for i from 0 to size/2 - 1: at position p, the pair a and b is turned by the "
+        "angle t = p / base^(2i/size), which makes a · cos t - b · sin t and a · sin t + "
+        "b · cos t of them. The output has the shape and dtype of `vectors`. Compute the "
+        "angles in double precision."
+    ),
+    starter="def partial_rotary(vectors, positions, size, base):\n    ...",
+    laws=(Law("A component from `size` on has changed: they stay as they are.", _rest_stays),),
+)
+
+
+def rows(*positions: tuple[int, ...]) -> Tensor:
+    """Positions, a row for each example."""
+    return torch.stack([lengths(*row) for row in positions])
+
+
+PADDED = (0, 0, 0, 1, 2), (0, 1, 2, 3, 4)
+
+task.case("four of ten components")(lambda: (normal(2, 3, 5, 10), rows(*PADDED), 4, 10_000.0))
+task.case("all components")(lambda: (normal(2, 3, 5, 14), rows(*PADDED), 14, 10_000.0))
+task.case("a base of 500,000")(lambda: (normal(2, 3, 5, 14), rows(*PADDED), 10, 500_000.0))
+task.case("as many examples as heads and positions")(
+    lambda: (normal(3, 3, 3, 6), rows((0, 0, 1), (0, 1, 2), (7, 8, 9)), 4, 10_000.0)
+)
+task.case("one query that follows a cache")(
+    lambda: (normal(2, 3, 1, 10), rows((23,), (4,)), 6, 10_000.0)
+)
+task.case("half precision")(lambda: (normal(2, 3, 5, 14).half(), rows(*PADDED), 10, 10_000.0))
+task.case("positions around 100,000")(
+    lambda: (normal(2, 3, 2, 14), rows((100_003, 99_991), (0, 1)), 10, 10_000.0)
+)
+task.case("6 examples of 9 heads and 70 components")(
+    lambda: (normal(6, 9, 3, 70), torch.arange(18).reshape(6, 3), 34, 10_000.0)
+)
+
+
+def angles_of(positions: Tensor, size: int, base: float, of: int | None = None) -> Tensor:
+    """The angle of each pair, with an axis for heads, in double precision."""
+    exponents = torch.arange(0, size, 2).double() / (of or size)
+    return positions.double()[:, None, :, None] / base**exponents
+
+
+def turn(vectors: Tensor, angles: Tensor) -> Tensor:
+    """Turn the first components, as many as two for each angle."""
+    half = angles.shape[-1]
+    a, b, rest = vectors.double().tensor_split([half, 2 * half], dim=-1)
+    cos, sin = angles.cos(), angles.sin()
+    return torch.cat([a * cos - b * sin, a * sin + b * cos, rest], dim=-1).to(vectors.dtype)
+
+
+@task.solution("it is the book's own.")
+def the_package(vectors: Tensor, positions: Tensor, size: int, base: float) -> Tensor:
+    return attnbook.rotary_encoding(vectors, positions, base=base, size=size, layout="halves")
+
+
+@task.solution("the first components are cut in two halves; one angle turns a pair.")
+def two_halves(vectors: Tensor, positions: Tensor, size: int, base: float) -> Tensor:
+    return turn(vectors, angles_of(positions, size, base))
+
+
+@task.solution("a quarter of a turn ahead is -b, a; the rest is cosine and sine.")
+def a_quarter_turn_ahead(vectors: Tensor, positions: Tensor, size: int, base: float) -> Tensor:
+    angles = angles_of(positions, size, base).repeat(1, 1, 1, 2)
+    first, second = vectors[..., :size].double().chunk(2, dim=-1)
+    ahead = torch.cat([-second, first], dim=-1)
+    turned = vectors[..., :size] * angles.cos() + ahead * angles.sin()
+    return torch.cat([turned.to(vectors.dtype), vectors[..., size:]], dim=-1)
+
+
+@task.solution("the result is a copy whose pairs are turned one after another.")
+def pair_by_pair(vectors: Tensor, positions: Tensor, size: int, base: float) -> Tensor:
+    angles, turned = angles_of(positions, size, base), vectors.clone()
+    for pair in range(size // 2):
+        cos, sin = angles[..., pair].cos(), angles[..., pair].sin()
+        a, b = vectors[..., pair].double(), vectors[..., pair + size // 2].double()
+        turned[..., pair] = (a * cos - b * sin).to(vectors.dtype)
+        turned[..., pair + size // 2] = (a * sin + b * cos).to(vectors.dtype)
+    return turned
+
+
+@task.test
+def test_only_the_first_components_turn(partial_rotary: Function) -> None:
+    output = partial_rotary(torch.ones(1, 1, 1, 5), torch.tensor([[1]]), 2, 10_000.0)
+    expected = [math.cos(1) - math.sin(1), math.sin(1) + math.cos(1), 1, 1, 1]
+    assert torch.allclose(output.flatten(), torch.tensor(expected))
+
+
+@task.test
+def test_pairs_are_halves_and_slow_down_by_the_base(partial_rotary: Function) -> None:
+    vectors = torch.tensor([0.0, 1, 0, 0, 0, 0]).expand(1, 1, 1, 6)
+    output = partial_rotary(vectors, torch.tensor([[10]]), 4, 100.0)
+    expected = [0, math.cos(1), 0, math.sin(1), 0, 0]  # 10 / 100^(2/4) = 1
+    assert torch.allclose(output.flatten(), torch.tensor(expected))
+
+
+@task.test
+def test_each_example_has_its_own_positions(partial_rotary: Function) -> None:
+    vectors = torch.tensor([1.0, 0]).expand(2, 2, 2, 2)
+    output = partial_rotary(vectors, torch.tensor([[0, 0], [0, 3]]), 2, 10_000.0)
+    angles = torch.tensor([[0.0, 0], [0, 3]])[:, None].expand(2, 2, 2)
+    assert torch.allclose(output, torch.stack([angles.cos(), angles.sin()], dim=-1))
+
+
+@task.test
+def test_a_far_position_turns_exactly(partial_rotary: Function) -> None:
+    vectors = torch.eye(10)[1].reshape(1, 1, 1, 10).half()
+    output = partial_rotary(vectors.float(), torch.tensor([[100_003]]), 10, 10_000.0)
+    assert abs(output.flatten()[1].item() - math.cos(100_003 / 10_000**0.2)) < 1e-5
+    assert partial_rotary(vectors, torch.tensor([[5]]), 4, 10_000.0).dtype == torch.float16
+
+
+@task.bug(
+    symptom="Weights of a published model give nonsense: its heads turn only in part.",
+    origin="vllm#43676",
+    fix="turn `vectors[..., :size]`, and append `vectors[..., size:]` unchanged.",
+)
+def all_components_turned(vectors: Tensor, positions: Tensor, size: int, base: float) -> Tensor:
+    """all components are turned, and not only the first `size`."""
+    return turn(vectors, angles_of(positions, vectors.shape[-1], base))
+
+
+@task.bug(
+    symptom="Weights of a published model give nonsense, although the speeds are right.",
+    fix="the first `size` components turn, not the last.",
+)
+def the_last_components_turned(
+    vectors: Tensor, positions: Tensor, size: int, base: float
+) -> Tensor:
+    """the last `size` components are turned, and the first stay."""
+    stay = vectors.shape[-1] - size
+    turned = turn(vectors[..., stay:], angles_of(positions, size, base))
+    return torch.cat([vectors[..., :stay], turned], dim=-1)
+
+
+@task.bug(
+    symptom="Weights of a published model work on short texts, and get worse with the distance.",
+    fix="divide the exponents by `size`, not by the size of the head.",
+)
+def exponents_over_the_whole_head(
+    vectors: Tensor, positions: Tensor, size: int, base: float
+) -> Tensor:
+    """the exponents are divided by the size of the head, not by that of the turned part."""
+    return turn(vectors, angles_of(positions, size, base, of=vectors.shape[-1]))
+
+
+@task.bug(
+    symptom="A model with another base is right on the first words, and wrong on long texts.",
+    origin="transformers#25104",
+    fix="use the `base` that is given.",
+)
+def always_the_usual_base(vectors: Tensor, positions: Tensor, size: int, base: float) -> Tensor:
+    """the base is 10,000, whatever is given."""
+    return turn(vectors, angles_of(positions, size, 10_000.0))
+
+
+@task.bug(
+    symptom="It trains well, and weights trained elsewhere give nonsense here.",
+    fix="pair component i with i + size/2, as in the task.",
+)
+def neighbours_paired(vectors: Tensor, positions: Tensor, size: int, base: float) -> Tensor:
+    """neighbours are a pair, where the task pairs component i with i + size/2."""
+    turned = attnbook.rotary_encoding(vectors, positions, base=base, size=size)
+    return turned.to(vectors.dtype)
+
+
+@task.bug(
+    symptom="Weights of a published model give nonsense as soon as only a part is turned.",
+    fix="pair within the turned part: i + size/2, not i + head_size/2.",
+)
+def halves_of_the_whole_head(vectors: Tensor, positions: Tensor, size: int, base: float) -> Tensor:
+    """component i is paired with the one half a head later, outside of the turned part."""
+    half = vectors.shape[-1] // 2
+    pairs, angles = min(size // 2, half), angles_of(positions, size, base)
+    a, b = vectors[..., :pairs].double(), vectors[..., half : half + pairs].double()
+    cos, sin = angles.cos()[..., :pairs], angles.sin()[..., :pairs]
+    turned = vectors.clone()
+    turned[..., :pairs] = (a * cos - b * sin).to(vectors.dtype)
+    turned[..., half : half + pairs] = (a * sin + b * cos).to(vectors.dtype)
+    return turned
+
+
+@task.bug(
+    symptom="A padded example gets another output than on its own.",
+    fix="use the positions that are given: padding does not count, and a cache does.",
+)
+def padding_is_counted(vectors: Tensor, positions: Tensor, size: int, base: float) -> Tensor:
+    """the given positions are not used: the first vector is at 0, even if it is padding."""
+    counted = torch.arange(vectors.shape[2]).expand_as(positions)
+    return turn(vectors, angles_of(counted, size, base))
+
+
+@task.bug(
+    symptom="The first example of a batch is right, and the others are not.",
+    fix="give the angles the shape (batch, 1, num_positions, size/2).",
+)
+def positions_of_the_first_example(
+    vectors: Tensor, positions: Tensor, size: int, base: float
+) -> Tensor:
+    """all examples are turned by the positions of the first."""
+    return turn(vectors, angles_of(positions[:1].expand_as(positions), size, base))
+
+
+@task.bug(
+    symptom="Scores depend on where a pair of words is, not only on how far apart.",
+    fix="make a · cos t - b · sin t of the first number of each pair.",
+)
+def both_signs_positive(vectors: Tensor, positions: Tensor, size: int, base: float) -> Tensor:
+    """the minus of a · cos t - b · sin t is missing."""
+    angles = angles_of(positions, size, base)
+    half = size // 2
+    a, b, rest = vectors.double().tensor_split([half, size], dim=-1)
+    cos, sin = angles.cos(), angles.sin()
+    return torch.cat([a * cos + b * sin, a * sin + b * cos, rest], dim=-1).to(vectors.dtype)
+
+
+@task.bug(
+    symptom="Far from the beginning, equal distances give unequal scores.",
+    fix="use `.double()` for positions and speeds, and narrow only the result.",
+)
+def angles_in_single_precision(
+    vectors: Tensor, positions: Tensor, size: int, base: float
+) -> Tensor:
+    """the angles are computed in single precision, which has seven digits for all their turns."""
+    speeds = base ** -(torch.arange(0, size, 2) / size)
+    return turn(vectors, positions[:, None, :, None] * speeds)
