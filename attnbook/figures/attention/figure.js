@@ -8,7 +8,7 @@ import { MOST_NAMED } from "../shared/key_axis.js";
 import { canLoadScript } from "../shared/lazy_scripts.js";
 import { mountFigure, setterOf } from "../shared/mount.js";
 import { draggedTraits, dragPlane } from "./drag_handles.js";
-import { scoresOf } from "./formulas.js";
+import { keyExampleOf, scoresOf } from "./formulas.js";
 import { numberTable, outputBars, queryRows } from "./pieces.js";
 import { ownFunction } from "./reader_function.js";
 import { stageBands } from "./stages.js";
@@ -36,7 +36,7 @@ export function lengthOf(model, example, query) {
  */
 export function rowOf(model, example, query, own = {}) {
   const scores = own.scores ?? scoresOf(model, example, query);
-  const values = model.get("values")[example];
+  const values = model.get("values")[keyExampleOf(model, example)];
   const temperature = model.get("temperature");
   const length = lengthOf(model, example, query);
   const masks = [model.get("sees")[example]?.[query], own.sees].filter((mask) => mask !== undefined);
@@ -81,8 +81,10 @@ function titleOf(model, example, query) {
   const labels = model.get("query_labels");
   const start = model.get("moves").start?.query_vectors;
   const moved = start && String(start[example][query]) !== String(model.get("query_vectors")[example][query]);
+  const [names, read] = [model.get("example_labels"), keyExampleOf(model, example)];
   const parts = [
-    ...(model.get("scores").length > 1 ? [model.get("example_labels")[example]] : []),
+    ...(names.length > 1 ? [names[example]] : []),
+    ...(read === example ? [] : [`keys and values of ${names[read]}`]),
     ...(labels.length > 1 ? [`query: ${labels[query]}${moved ? ", moved" : ""}`] : []),
   ];
   return parts.join(", ").replace(/query: (?=query \d+$)/, "");
@@ -135,7 +137,7 @@ function pointer(model, example, { element: bands, columns }, own) {
  * @param {(example: number, query: number) => OwnRow} own
  */
 function exampleBlock(model, example, own) {
-  const values = model.get("values")[example];
+  const values = model.get("values")[keyExampleOf(model, example)];
   const [keyLabels, queryLabels] = [model.get("key_labels"), model.get("query_labels")];
   const [name, hidden] = [model.get("example_labels")[example], model.get("hidden")];
 
@@ -187,16 +189,44 @@ function temperatureControl(model) {
   return { element, paint };
 }
 
+/** How many heads of keys there are: one choice for the whole figure. @param {Model<Traits>} model */
+function keyHeadsControl(model) {
+  const choices = Object.keys(model.get("shared_scores"))
+    .map(Number)
+    .sort((a, b) => a - b);
+  const control = slider("key heads", { min: 0, max: choices.length - 1, step: 1 }, (step) =>
+    setterOf(model)({ key_heads: choices[step] }),
+  );
+  const note = make("small", { text: "neighbouring heads share keys and values" });
+  const element = make("div", { class: "temperature" }, control.label, control.input, note);
+  const paint = () => control.set(choices.indexOf(model.get("key_heads")), String(model.get("key_heads")));
+  return { element, paint };
+}
+
 /** Draw the figure into `el` and repaint it when the model changes; returns a clean-up. @param {Place<Traits>} place */
 function drawFigure(place) {
   const { model } = place;
   const own = model.get("written").task && canLoadScript("python") ? ownFunction(model, lengthOf, () => paint()) : null;
   const ownRow = own?.rowOf ?? (() => ({}));
   const blocks = model.get("scores").map((_, example) => exampleBlock(model, example, ownRow));
-  const temperature = temperatureControl(model);
-  const elements = [...(own ? [own.element] : []), ...blocks.map((block) => block.element), temperature.element];
-  const paint = () => [...blocks, temperature].forEach((part) => part.paint());
-  const traits = ["valid_lens", "temperature", "query", ...draggedTraits(model).map(([name]) => name)];
+  const controls = [temperatureControl(model), ...(model.get("key_heads") ? [keyHeadsControl(model)] : [])];
+  const elements = [own, ...blocks, ...controls].flatMap((part) => (part ? [part.element] : []));
+  let keyHeads = model.get("key_heads");
+  /** Other keys and values make another block. */
+  const drawAgain = () => {
+    blocks.forEach((block, example) => {
+      blocks[example] = exampleBlock(model, example, ownRow);
+      block.element.replaceWith(blocks[example].element);
+      observer.unobserve(block.keys);
+      observer.observe(blocks[example].keys);
+    });
+    keyHeads = model.get("key_heads");
+  };
+  const paint = () => {
+    if (model.get("key_heads") !== keyHeads) drawAgain();
+    [...blocks, ...controls].forEach((part) => part.paint());
+  };
+  const traits = ["valid_lens", "temperature", "query", "key_heads", ...draggedTraits(model).map(([name]) => name)];
   const observer = new ResizeObserver(() => blocks.forEach((block) => block.fit()));
   const { close } = mountFigure(place, { elements, traits, paint, onChange: own?.run });
   // Not the whole figure: `fit` changes its height, which a browser reports as a loop.

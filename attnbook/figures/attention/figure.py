@@ -10,7 +10,14 @@ import torch
 import traitlets
 
 from attnbook.attention import Attention
-from attnbook.checks import check_pair, check_queries_and_keys, check_scores, check_values, labels
+from attnbook.checks import (
+    check_pair,
+    check_queries_and_keys,
+    check_scores,
+    check_size,
+    check_values,
+    labels,
+)
 from attnbook.figures.attention.dragging import (
     check_in_reach,
     check_movable,
@@ -67,10 +74,13 @@ class AttentionFigure(Figure):
         written_with: what the reader's score takes after query and key: a layer's own weights.
         movable: "vectors" lets the reader drag queries and keys of two components as arrows, if
             the score is the book's; "scores" lets the reader drag the scores. At most 8 keys.
+        key_heads: for examples that are heads: numbers of key heads, from which the reader
+            chooses; the first is shown first. Neighbouring heads that share read the keys and
+            values of the first of them.
 
     Traits that the reader moves, and that can be set: `valid_lens` (assign a new list),
-    `temperature` in [0.1, 10], `query` (the one in focus); `query_vectors` and `key_vectors`,
-    or `scores`, if they are movable.
+    `temperature` in [0.1, 10], `query` (the one in focus), `key_heads` (0 without a choice);
+    `query_vectors` and `key_vectors`, or `scores`, if they are movable.
 
     Raises:
         TypeError, ValueError: as the layer does, and for scores or values that are
@@ -99,6 +109,9 @@ class AttentionFigure(Figure):
     key_vectors: traitlets.List[Any] = traitlets.List().tag(sync=True)
     written: traitlets.Dict[str, Any] = traitlets.Dict().tag(sync=True)
     moves: traitlets.Dict[str, Any] = traitlets.Dict().tag(sync=True)
+    key_heads = traitlets.Int(0).tag(sync=True)
+    # The scores by each number of key heads, written as text.
+    shared_scores: traitlets.Dict[str, Any] = traitlets.Dict().tag(sync=True)
 
     def __init__(  # noqa: PLR0913 - what a layer takes, and texts
         self,
@@ -119,6 +132,7 @@ class AttentionFigure(Figure):
         written: str = "",
         written_with: Sequence[Tensor] = (),
         movable: Literal["", "vectors", "scores"] = "",
+        key_heads: Sequence[int] = (),
     ) -> None:
         check_shown(queries, keys, values)
         if movable:
@@ -129,6 +143,8 @@ class AttentionFigure(Figure):
         drawn = request_for(written, queries, keys, written_with) if written else {}
         flat = queries.shape[-1] == keys.shape[-1] == 2 and num_keys <= MOST_ARROWS
         moves = drag_settings(movable, layer, queries, keys, scores) if movable else {}
+        if key_heads and (movable or written):
+            raise ValueError("key_heads must be empty where scores are moved or written")
         super().__init__(
             kind="attention",
             scores=numbers("scores", scores),
@@ -146,6 +162,8 @@ class AttentionFigure(Figure):
             caption=caption,
             written=drawn,
             moves=moves,
+            shared_scores=shared_scores_of(layer, queries, keys, key_heads),
+            key_heads=key_heads[0] if key_heads else 0,
         )
         self._update_scores()
         self._describe()
@@ -153,14 +171,17 @@ class AttentionFigure(Figure):
     @property
     def attention_weights(self) -> Float[Tensor, "batch queries keys"]:
         """The weights shown, in double precision."""
-        scores = doubles(self.scores)
+        scores = doubles(self.shared_scores.get(str(self.key_heads), self.scores))
         mask = torch.tensor(self.sees, device=CPU) if self.sees else None
         return masked_softmax(scores / self.temperature, self._lens(), mask=mask)
 
     @property
     def output(self) -> Float[Tensor, "batch queries value_size"]:
         """The output shown, in double precision."""
-        return pool(self.attention_weights, doubles(self.values))
+        values = doubles(self.values)
+        if self.key_heads:
+            values = values[first_of_sharing(len(values), self.key_heads)]
+        return pool(self.attention_weights, values)
 
     def _lens(self) -> Int[Tensor, "batch *queries"]:
         return torch.tensor(self.valid_lens, device="cpu")
@@ -195,6 +216,13 @@ class AttentionFigure(Figure):
             )
         return proposal["value"]
 
+    @traitlets.validate("key_heads")
+    def _check_key_heads(self, proposal: Any) -> Any:  # noqa: ANN401 - traitlets' own type
+        known = [*map(int, self.shared_scores)]
+        if self.shared_scores and proposal["value"] not in known:
+            raise traitlets.TraitError(f"key_heads must be one of {known}, got {proposal['value']}")
+        return proposal["value"]
+
     @traitlets.validate("query_vectors", "key_vectors", "scores")
     def _check_moved(self, proposal: Any) -> Any:  # noqa: ANN401 - traitlets' own type
         name, value = proposal["trait"].name, proposal["value"]
@@ -212,7 +240,7 @@ class AttentionFigure(Figure):
             vectors = self.query_vectors, self.key_vectors
             self.scores = score_by(self.moves["rule"], *vectors).tolist()
 
-    @traitlets.observe("valid_lens", "temperature", "scores")
+    @traitlets.observe("valid_lens", "temperature", "scores", "key_heads")
     def _describe(self, _change: object = None) -> None:
         if self.scores and self.values:
             self._write_text(self._lines())
@@ -221,7 +249,8 @@ class AttentionFigure(Figure):
         temperature = f", temperature {self.temperature:g}" if self.temperature != 1 else ""
         first = self.moves.get("start", {}).get("scores", self.scores)
         formula = self.formula if self.scores == first else "moved by hand"
-        lines = [f"AttentionFigure: scores {formula}{temperature}"]
+        sharing = f", key heads {self.key_heads}" if self.key_heads else ""
+        lines = [f"AttentionFigure: scores {formula}{temperature}{sharing}"]
         rows = zip(self.attention_weights.tolist(), self.output.tolist(), strict=True)
         examples = zip(self.example_labels, self.valid_lens, rows, strict=True)
         for name, lens, (weights, outputs) in examples:
@@ -291,6 +320,32 @@ def request_for(
         "queries": numbers("queries", queries) if of_vectors else [],
         "keys": numbers("keys", keys) if of_vectors else [],
         "more": [numbers("written_with", each) for each in written_with],
+    }
+
+
+def first_of_sharing(num_heads: int, key_heads: int) -> list[int]:
+    """Return for each head the first of those that it shares keys and values with."""
+    shared = num_heads // key_heads
+    return [head - head % shared for head in range(num_heads)]
+
+
+def shared_scores_of(
+    layer: Any,  # noqa: ANN401 - see the figure
+    queries: Tensor,
+    keys: Tensor,
+    key_heads: Sequence[int],
+) -> dict[str, Any]:
+    """Score by the keys that heads share, for each number of key heads."""
+    num_heads = queries.shape[0]
+    for number in key_heads:
+        check_size("key_heads", number)
+        if num_heads % number:
+            raise ValueError(f"key_heads must divide the {num_heads} examples, got {number}")
+    return {
+        str(number): numbers(
+            "scores", score_of(layer, queries, keys[first_of_sharing(num_heads, number)])
+        )
+        for number in key_heads
     }
 
 

@@ -7,6 +7,7 @@ import { make } from "../shared/elements.js";
 import { bars, keyButtons, numberRow, span, stack } from "../shared/key_axis.js";
 import { arrows } from "./arrows.js";
 import { scoreHandles } from "./drag_handles.js";
+import { keyExampleOf, layerScoresOf } from "./formulas.js";
 import { formulaOf, stripes, valueCells } from "./pieces.js";
 
 /**
@@ -56,7 +57,7 @@ function arrowPlot(model, example) {
     drawn = query;
     const vectors = model.get("query_vectors");
     if (!vectors.length || model.get("moves").what) return; // they are drawn large, or the scores do not depend on them
-    element.replaceChildren(...arrows(vectors[example][query], model.get("key_vectors")[example]));
+    element.replaceChildren(...arrows(vectors[example][query], model.get("key_vectors")[keyExampleOf(model, example)]));
   };
   return { element, paint };
 }
@@ -114,7 +115,7 @@ function scoringStage(model, example) {
     const isUnchanged = (/** @type {number[]} */ first) => row.scores.every((score, key) => score === first[key]);
     yours.hidden = start?.scores
       ? isUnchanged(start.scores[example][query])
-      : Boolean(what) || row.scores === model.get("scores")[example][query];
+      : Boolean(what) || row.scores === layerScoresOf(model, example)[query];
     formula.hidden = !yours.hidden;
     scoreBars.paint(row.scores, domain, row.visible);
     scoreNumbers.paint(row.scores, row.visible);
@@ -193,7 +194,7 @@ function scalesOf(rows) {
  */
 function scaleFor(model, example) {
   const { what, reach } = model.get("moves");
-  const layers = model.get("scores")[example];
+  const layers = layerScoresOf(model, example);
   const first = scalesOf(layers);
   if (what === "scores") return () => ({ domain: [-reach, reach], level: false });
   let { domain } = first;
@@ -215,7 +216,7 @@ export function stageBands(model, example, onPoint) {
   const scoring = scoringStage(model, example);
   const axis = axisStage(model, example, onPoint);
   const weighting = weightingStage(model);
-  const pooling = poolingStage(model.get("values")[example]);
+  const pooling = poolingStage(model.get("values")[keyExampleOf(model, example)]);
   const parts = [scoring, axis, weighting, pooling].map((part) => part.element);
   const element = make("div", { class: "bands", style: `--count: ${count}` }, ...parts);
   const scale = scaleFor(model, example);

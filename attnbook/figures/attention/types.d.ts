@@ -18,6 +18,10 @@ export interface Traits extends Shown {
   key_labels: string[];
   formula: string;
   hidden: string;
+  /** How many heads of keys the examples share; 0 if the reader cannot choose. */
+  key_heads: number;
+  /** [number of key heads][example][query][key]; empty if the reader cannot choose */
+  shared_scores: Record<string, number[][][]>;
   /** [example][query], empty if no arrows are drawn; so are the keys' */
   query_vectors: Point[][];
   key_vectors: Point[][];
