@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections import OrderedDict, UserDict, defaultdict
 from dataclasses import dataclass
-from types import SimpleNamespace
 from typing import NamedTuple
 
 import pytest
@@ -19,11 +16,6 @@ from attnbook.tracing.naming import resize
 SIZES = {"batch": 2, "keys": 7}
 
 
-class Listed(list):
-    def __init__(self, one, other):
-        super().__init__([one, other])
-
-
 class Pair(NamedTuple):
     one: torch.Tensor
     other: list
@@ -34,38 +26,19 @@ class Frozen:
     one: torch.Tensor
 
 
-@dataclass(slots=True)
-class Slotted:
-    one: torch.Tensor
-
-
-class User(UserDict):
-    pass
-
-
 x = torch.ones(2, 7)
 GIVEN = {
     "dict": (lambda: {"one": x}, lambda it: it["one"]),
-    "ordered": (lambda: OrderedDict(one=x), lambda it: it["one"]),
-    "default": (lambda: defaultdict(list, one=[x]), lambda it: it["one"][0]),
-    "user dict": (lambda: User(one=x), lambda it: it["one"]),
-    "list": (lambda: Listed(x, x), lambda it: it[1]),
     "tuple": (lambda: (x, x), lambda it: it[1]),
     "named tuple": (lambda: Pair(x, [x]), lambda it: it.other[0]),
-    "set": (lambda: {x}, lambda it: next(iter(it))),
-    "frozen set": (lambda: frozenset({x}), lambda it: next(iter(it))),
     "dataclass": (lambda: Frozen(x), lambda it: it.one),
-    "slots": (lambda: Slotted(x), lambda it: it.one),
-    "namespace": (lambda: SimpleNamespace(one=x), lambda it: it.one),
     "what torch returns": (lambda: x[None].max(0), lambda it: it.values),
     "size": (lambda: x.shape, torch.ones),
-    "distribution": (lambda: torch.distributions.Exponential(x), lambda it: it.rate),
 }
 
 
 @pytest.mark.parametrize("kind", GIVEN)
-@pytest.mark.parametrize("by_name", [False, True], ids=["by position", "by name"])
-def test_a_run_gets_copies_of_the_same_kind_and_the_second_larger_ones(kind, by_name):
+def test_a_run_gets_copies_of_the_same_kind_and_the_second_larger_ones(kind):
     make, get = GIVEN[kind]
     given = make()
 
@@ -75,7 +48,7 @@ def test_a_run_gets_copies_of_the_same_kind_and_the_second_larger_ones(kind, by_
         tensor = get(it).zero_()
         return tensor * 2
 
-    result = trace(layer, it=given, sizes=SIZES) if by_name else trace(layer, given, sizes=SIZES)
+    result = trace(layer, given, sizes=SIZES)
 
     assert "return (batch, keys)" in repr(result)
     assert result.remark == ""
@@ -102,13 +75,6 @@ def test_an_input_that_cannot_be_enlarged_is_named():
         assert text in repr(result)
     assert "Names hold" not in repr(alone)
     assert "return (2, 7)" in repr(alone)
-
-
-def test_an_input_that_is_not_enlarged_is_named_after_its_error():
-    result = trace(lambda x, it: it.one + x, x, it=Buffered(x), sizes=SIZES)
-
-    assert result.remark.startswith("Runs with batch=2, but not with batch=3: RuntimeError")
-    assert result.remark.endswith(" Not enlarged: it.")
 
 
 class Cache:
@@ -148,20 +114,12 @@ class Secret:
         raise ValueError("secret")
 
 
-@pytest.mark.parametrize("held", [Secret, lambda: (it for it in "ab")], ids=["secret", "generator"])
-def test_an_input_that_cannot_be_copied_is_refused(held):
+def test_an_input_that_cannot_be_copied_is_refused():
     layer = nn.Linear(7, 3)
-    layer.held = held()
-    for traced, inputs in ((layer, [x]), (lambda x, _: x, [x, held()])):
+    layer.held = Secret()
+    for traced, inputs in ((layer, [x]), (lambda x, _: x, [x, Secret()])):
         with pytest.raises(TypeError, match="something in it or in its inputs cannot be copied"):
             trace(traced, *inputs, sizes=SIZES)
-
-
-def test_a_list_of_many_strings_is_copied_fast():
-    words = [str(n) for n in range(10**5)]
-    begin = time.process_time()
-    assert trace(lambda x, _: x * 2, x, words, sizes=SIZES).error is None
-    assert time.process_time() - begin < 4  # it was 14 when each word was inspected
 
 
 def test_an_object_shared_between_inputs_stays_shared():
@@ -173,24 +131,7 @@ def test_an_object_shared_between_inputs_stays_shared():
     assert "return (keys,)" in repr(trace(layer, x, shared, other={"x": x}, sizes=SIZES))
 
 
-def test_a_list_that_contains_itself_is_copied():
-    several = [x]
-    several.append(several)
-
-    def layer(several):
-        return several[1][1][0] * 2
-
-    assert "return (batch, keys)" in repr(trace(layer, several, sizes=SIZES))
-
-
 # Layouts
-
-
-def test_a_layer_on_the_meta_device_is_traced():
-    layer = nn.Linear(7, 3, device="meta")
-    result = trace(layer, torch.ones(2, 7, device="meta"), sizes={"batch": 2})
-
-    assert "return (batch, 3)" in repr(result)
 
 
 @pytest.mark.filterwarnings("ignore:Sparse CSR tensor support")
@@ -220,22 +161,12 @@ def test_a_sparse_input_is_traced_with_numbers_if_it_cannot_be_enlarged(method, 
 
 
 @pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
-@pytest.mark.parametrize("layout", [torch.strided, torch.jagged])
-def test_a_nested_input_is_traced_with_its_numbers(layout):
-    nested = torch.nested.nested_tensor([torch.ones(3, 5), torch.ones(2, 5)], layout=layout)
+def test_a_nested_input_is_traced_with_its_numbers():
+    nested = torch.nested.nested_tensor([torch.ones(3, 5), torch.ones(2, 5)], layout=torch.jagged)
     result = trace(lambda x: x * 2, nested, sizes=SIZES)
 
     assert "return (2, ragged, 5)" in repr(result)
     assert result.remark == "Sizes stay numbers: an input that is nested cannot be repeated."
-
-
-@pytest.mark.filterwarnings("ignore::UserWarning")
-def test_a_quantized_input_is_traced():
-    quantized = torch.quantize_per_tensor(torch.ones(2, 5), 0.1, 0, torch.quint8)
-    result = trace(lambda x: x.dequantize(), quantized, sizes=SIZES)
-
-    assert result.error is None
-    assert result.shapes["return"] == (2, 5)
 
 
 LARGE = 10**5
@@ -249,17 +180,6 @@ def test_a_large_expanded_input_stays_expanded(requires_grad):
     assert result.error is None
     assert result.shapes == {"x": (LARGE, LARGE), "return": (2, 3)}
     assert copy_input(large).untyped_storage().nbytes() == 4
-
-
-def test_a_buffer_that_is_too_large_to_copy_is_not_changed():
-    class Wide(Buffered):
-        def forward(self, x):
-            self.one[0, :1].add_(x)
-            return x + self.one[0, 0]
-
-    layer = Wide(torch.zeros(1).expand(LARGE, LARGE))
-    assert trace(layer, torch.ones(1)).error is None
-    assert layer.one[0, 0] == 0
 
 
 def test_an_enlarged_input_repeats_only_axes_that_are_not_expanded():
