@@ -52,17 +52,6 @@ def test_the_package_imports_only_what_the_core_or_an_extra_installs():
 WRONG_IMPORTS = [
     ("attnbook/masking/masks", "from attnbook.display import heatmap", "masks -> attnbook.display"),
     ("attnbook/scoring", "def f():\n    from attnbook import layers", "scoring -> attnbook.layers"),
-    ("attnbook/tracing/steps", "from attnbook.heads import split_heads", "steps -> attnbook.heads"),
-    (
-        "attnbook/fused/blocks",
-        "from attnbook.fused import dot_product",
-        "blocks -> attnbook.fused.dot_product",
-    ),
-    (
-        "attnbook/models/translator/model",
-        "from attnbook.models import training",
-        "translator.model -> attnbook.models.training",
-    ),
     (
         "attnbook/figures/shared/base",
         "from attnbook.figures.cost.figure import CostFigure",
@@ -75,7 +64,6 @@ WRONG_IMPORTS = [
         "from tools.book import server",
         "repository_address -> tools.book.server",
     ),
-    ("tools/pictures/svg_shapes", "from tools.site import live", "svg_shapes -> tools.site.live"),
 ]
 
 

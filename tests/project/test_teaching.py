@@ -130,17 +130,10 @@ def test_its_code_passes_the_linters_of_the_project(package):
 
 
 @pytest.mark.weekly
-def test_its_code_passes_the_type_checkers_of_the_project_and_a_wrong_name_does_not(package):
+def test_its_code_passes_the_type_checkers_of_the_project(package):
     run(package, SCRIPTS / "mypy", "--config-file", ROOT / "pyproject.toml", f"{FIGURE}.py")
     shutil.copy(ROOT / "jsconfig.json", package)
-    types = [NODE, CHECKERS / "tsc", "--project", "jsconfig.json"]
-    run(package, *types)
-    figure = package / f"{FIGURE}.js"
-    text = figure.read_text("utf-8")
-    figure.write_text(text.replace('get("scores")', 'get("score")', 1), "utf-8")
-    with pytest.raises(AssertionError, match="score"):
-        run(package, *types)
-    figure.write_text(text, "utf-8")
+    run(package, NODE, CHECKERS / "tsc", "--project", "jsconfig.json")
 
 
 COMMAND = re.compile(r"`((?:make|python3?|pytest|pip|jupyter|\.venv/bin/[\w-]+) [^`]*)`")

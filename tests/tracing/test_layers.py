@@ -4,12 +4,9 @@ import pytest
 import torch
 
 from attnbook import (
-    AdditiveAttention,
-    DotProductAttention,
     MultiHeadAttention,
 )
 from attnbook.tracing import trace
-from tests.cases import FirstPartAttention
 
 # batch, queries, keys, query_size, key_size, value_size, num_heads, head_size
 SIZES = [(2, 3, 5, 7, 11, 13, 4, 6), (5, 2, 3, 13, 9, 8, 7, 1), (1, 4, 9, 6, 5, 3, 2, 10)]
@@ -71,52 +68,6 @@ def test_each_line_of_many_heads_and_their_parts_shows_the_shape_it_makes(sizes)
     assert projections["self.W_q(queries)"] == joined
     assert projections["self.W_k(keys)"] == (batch, keys, width)
     assert projections["self.W_v(values)"] == (batch, keys, width)
-
-
-LAYERS = {
-    "dot": lambda _: DotProductAttention(0.5),
-    "additive": lambda size: AdditiveAttention(size, size, 17),
-    "a subclass": lambda _: FirstPartAttention(),
-}
-
-
-def attention_inputs(sizes, heads=()):
-    batch, queries, keys, size, _, value_size, *_ = sizes
-    positions = (queries, size), (keys, size), (keys, value_size)
-    return [torch.randn(batch, *heads, *several) for several in positions]
-
-
-@pytest.mark.few(8)
-@each_size
-@pytest.mark.parametrize("heads", [(), (19,)], ids=["one head", "heads"])
-@pytest.mark.parametrize("causal", [False, True], ids=["lengths", "causal"])
-@pytest.mark.parametrize("name", LAYERS)
-def test_the_lines_of_our_layers_show_the_shapes_they_make(name, causal, heads, sizes):
-    batch, queries, keys, size, _, value_size, *_ = sizes
-    layer, inputs = LAYERS[name](size), attention_inputs(sizes, heads)
-    mask = {"causal": True} if causal else {"valid_lens": torch.full((batch,), keys - 1)}
-    result = trace(layer, *inputs, **mask, follow="score")
-    front = (batch, *heads)
-    true = {
-        "queries": (*front, queries, size),
-        "keys": (*front, keys, size),
-        "values": (*front, keys, value_size),
-        "scores": (*front, queries, keys),
-        "weights": (*front, queries, keys),
-        "output": (*front, queries, value_size),
-        "return": (*front, queries, value_size),
-    }
-    true |= {"visible": (1, *[1 for _ in heads], queries, keys)} if causal else {}
-    true |= {} if causal else {"valid_lens": (batch,)}
-    made = [it for it in sections(result)[0] if it[0] in true]
-
-    assert result.error is None
-    assert {name for name, _ in made} >= {"queries", "keys", "values", "return"}
-    assert ("valid_lens" in dict(made)) != causal
-    assert made == [(name, true[name]) for name, _ in made]
-    score = trace(layer.score, *inputs[:2])
-    assert score.shapes["queries"] == (*front, queries, size)
-    assert score.shapes["return"] == (*front, queries, keys)
 
 
 def test_every_size_of_many_heads_has_its_name_and_a_product_of_fixed_ones_its_number():

@@ -26,33 +26,23 @@ def make_block(ffn_hiddens=20, **parts):
     return block
 
 
-def apply_norm(norm, vector):
-    """One position's features: mean 0, variance 1, then scaled and shifted."""
+def normalize(norm, x):
+    """Each position's features: mean 0, variance 1, then scaled and shifted."""
     if isinstance(norm, nn.Identity):
-        return vector
-    mean = sum(vector.tolist()) / len(vector)
-    variance = sum((number - mean) ** 2 for number in vector.tolist()) / len(vector)
-    return (vector - mean) / (variance + norm.eps) ** 0.5 * norm.weight + norm.bias
+        return x
+    centered = x - x.mean(-1, keepdim=True)
+    variance = (centered**2).mean(-1, keepdim=True)
+    return centered / (variance + norm.eps) ** 0.5 * norm.weight + norm.bias
 
 
-def compute_by_hand(block, x, **masks):
-    """The block's formula, a position at a time."""
-    rows = torch.stack(
-        [torch.stack([apply_norm(block.attention_norm, v) for v in one]) for one in x]
-    )
-    found = block.attention(rows, rows, rows, **masks)
-    x = x + found if block.residual else found
+def compute_by_formula(block, x, **masks):
+    normalized = normalize(block.attention_norm, x)
+    x = block.attention(normalized, normalized, normalized, **masks) + x * block.residual
     if block.feed_forward is None:
         return x
-    output = torch.empty_like(x)
     inner, outer = block.feed_forward.inner, block.feed_forward.outer
-    for i, one in enumerate(x):
-        for j, vector in enumerate(one):
-            hidden = inner.weight @ apply_norm(block.feed_forward_norm, vector) + inner.bias
-            hidden = torch.tensor([max(0.0, number) for number in hidden.tolist()]).double()
-            added = outer.weight @ hidden + outer.bias
-            output[i, j] = vector + added if block.residual else added
-    return output
+    hidden = normalize(block.feed_forward_norm, x) @ inner.weight.T + inner.bias
+    return hidden.clamp_min(0) @ outer.weight.T + outer.bias + x * block.residual
 
 
 @pytest.fixture
@@ -67,19 +57,10 @@ def float64():
 @pytest.mark.parametrize("ffn_hiddens", [None, 20])
 @pytest.mark.parametrize("norm", [True, False])
 @pytest.mark.parametrize("residual", [True, False])
-@pytest.mark.parametrize(
-    "masks",
-    [
-        {},
-        {"causal": True},
-        {"valid_lens": torch.tensor([2, 5])},
-        {"mask": torch.eye(5, dtype=torch.bool)},
-    ],
-    ids=["all", "causal", "lengths", "mask"],
-)
+@pytest.mark.parametrize("masks", [{"causal": True}, {"valid_lens": torch.tensor([2, 5])}], ids=str)
 def test_each_block_computes_its_formula(ffn_hiddens, norm, residual, masks):
     block, x = make_block(ffn_hiddens, norm=norm, residual=residual), make_x()
-    assert torch.allclose(block(x, **masks), compute_by_hand(block, x, **masks), atol=1e-12)
+    assert torch.allclose(block(x, **masks), compute_by_formula(block, x, **masks), atol=1e-12)
 
 
 @pytest.mark.parametrize("batch_first", [True, False])

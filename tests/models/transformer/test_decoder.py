@@ -86,13 +86,6 @@ def test_scores_that_are_not_finite_are_refused(number):
             call(TEXTS)
 
 
-def test_scores_of_padding_are_not_checked():
-    model = make_model()
-    expected = model.write(TEXTS, 2)
-    model.embedding.weight.data[PAD] = math.nan
-    assert model.write(TEXTS, 2) == expected
-
-
 def test_a_decoder_that_stores_no_weights_writes_and_refuses_to_follow():
     model = make_model()
     expected = model.write(TEXTS, 3)

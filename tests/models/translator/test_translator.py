@@ -107,6 +107,7 @@ def test_a_batch_is_translated_like_each_text_alone(encoder, attention, several)
             assert torch.allclose(found.weights.sum(-1), torch.ones(1, dtype=torch.float64))
 
 
+@pytest.mark.few(2)
 @every_encoder
 @attending_or_not
 def test_the_content_of_padding_does_not_matter(encoder, attention):
@@ -315,25 +316,15 @@ for encoder in encoders.ENCODERS:
         training.masked_loss(model(*batch), batch.targets)
         model.translate(["ab", "cabab"])
         training.train(model, [("ab", "cc")], [("b", "c")], training.Plan(epochs=2))
-
-wrong = {
-    "loss": lambda: training.masked_loss(torch.ones(2, 3, 5), torch.ones(2, 4).long()),
-    "step": lambda: model.step(torch.ones(2).long(), torch.ones(3, 14), torch.ones(3, 14)),
-}
-for name, call in wrong.items():
-    try:
-        call()
-    except Exception as error:
-        print(name, type(error).__name__)
-print("all true")
+try:
+    training.masked_loss(torch.ones(2, 3, 5), torch.ones(2, 4).long())
+except Exception as error:
+    print(type(error).__name__)
 """
 
 
 @pytest.mark.weekly
 def test_the_shapes_in_the_signatures_are_true():
-    done = subprocess.run(
-        [sys.executable, "-c", TRUE_SHAPES], capture_output=True, text=True, check=False
-    )
-    noticed = [line.split() for line in done.stdout.splitlines()]
-    assert [name for name, _ in noticed] == ["loss", "step", "all"], done.stderr
-    assert all("TypeCheckError" in error for _, error in noticed[:2])
+    command = [sys.executable, "-c", TRUE_SHAPES]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "TypeCheckError" in done.stdout
