@@ -8,8 +8,6 @@ from torch import nn
 
 from attnbook import AdditiveAttention
 from attnbook.tracing import trace
-from tests.tracing.additive import Additive
-from tests.tracing.lines import find_error
 
 SIZES = {"batch": 2, "heads": 3, "queries": 5, "keys": 7, "width": 33}
 
@@ -137,31 +135,6 @@ def test_sizes_that_fail_only_together_are_named_together():
     remark = trace(layer, torch.ones(5), torch.ones(7), sizes={"queries": 5, "keys": 7}).remark
 
     assert remark.startswith("Runs with queries=5, keys=7, but not with queries=11, keys=13: Runt")
-
-
-# Fixed sizes: right for keys of size 2 and 8 hidden units
-
-
-@pytest.mark.parametrize(
-    ("key_size", "num_hiddens", "source", "message"),
-    [
-        (13, 8, "for_queries(queries)", "(15x13 and 2x8)"),
-        (2, 16, "self.w_v(features)", "x16 and 8x1)"),
-        (2, 8, None, None),
-    ],
-)
-def test_a_fixed_size_fails_at_its_line(key_size, num_hiddens, source, message):
-    layer = Additive(key_size, key_size, num_hiddens, fixed=True)
-    inputs = torch.ones(3, 5, key_size), torch.ones(3, 7, key_size), torch.ones(3, 7, 11)
-    sizes = {"batch": 3, "queries": 5, "keys": 7, "size": key_size, "num_hiddens": num_hiddens}
-    result = trace(layer, *inputs, sizes=sizes)
-
-    assert (result.error is None) == (source is None)
-    if source is not None:
-        assert source in find_error(result)[0]
-        assert message in find_error(result)[1]
-        made = "features (batch, queries, keys, num_hiddens)"
-        assert (made in repr(result)) == ("features" in source)
 
 
 def test_lengths_stay_valid_in_the_second_run():

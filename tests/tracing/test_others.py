@@ -196,13 +196,3 @@ def test_a_generator_that_is_followed_shows_what_it_yields():
     text = repr(trace(layer, torch.ones(4), follow="parts"))
     assert "3 passes" in text
     assert "yield (4,), in the last pass (2,)" in text
-
-
-def test_a_recursive_function_shows_its_first_call():
-    def halve(x):
-        return halve(x[::2]) if len(x) > 1 else x
-
-    text = repr(trace(halve, torch.ones(8)))
-    assert text.startswith("halve, the first of 4 calls\n")
-    assert "x (8,)" in text
-    assert "· x[::2] (4,)" in text

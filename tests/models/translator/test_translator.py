@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from attnbook.models.translator.config import Config
 from attnbook.models.translator.model import Translator
 from attnbook.models.vocabulary import BEGIN, END, PAD, Vocabulary
-from tests.conftest import needs_cuda
 
 SOURCE, TARGET = Vocabulary("abcdefg"), Vocabulary("01234-")
 every_encoder = pytest.mark.parametrize("encoder", ["recurrent", "convolutional"])
@@ -146,13 +145,6 @@ def test_a_text_of_no_characters_is_read_as_zeros_and_changes_no_other(encoder, 
     assert all(weight.grad.isfinite().all() for weight in model.parameters())
 
 
-def test_a_batch_of_no_texts_is_read_or_refused():
-    nothing = torch.zeros(0, 5).long(), torch.zeros(0).long(), torch.zeros(0, 3).long()
-    assert make_model("convolutional")(*nothing).shape == (0, 3, len(TARGET))
-    with pytest.raises(ValueError, match=r"tokens must hold at least one text, got shape \(0, 5\)"):
-        make_model("recurrent")(*nothing)
-
-
 # What a translation is
 
 
@@ -255,15 +247,6 @@ def test_the_seed_alone_determines_the_first_weights():
     for (name, weight), again in zip(first.named_parameters(), same.parameters(), strict=True):
         assert torch.equal(weight, again), name
     assert not torch.equal(first.output.weight, other.output.weight)
-
-
-@needs_cuda
-def test_a_model_translates_on_a_gpu():
-    model = make_model(dtype=torch.float32).to("cuda")
-    assert model.device.type == "cuda"
-    found, expected = model.translate(TEXTS), make_model(dtype=torch.float32).translate(TEXTS)
-    assert get_outputs(found) == get_outputs(expected)
-    assert all(one.weights.device.type == "cpu" for one in found)
 
 
 # Refusals
