@@ -1,7 +1,6 @@
 """Each public function of the models refuses wrong arguments with a message of attnbook."""
 
 import copy
-import inspect
 import math
 import traceback
 from datetime import date, datetime
@@ -31,7 +30,6 @@ LETTERS, DAY = Vocabulary("abc"), dates.write_date(date(1987, 3, 9), "en")
 DECODER = Decoder(LETTERS, DecoderConfig(num_hiddens=8))
 TRANSLATOR = Translator(LETTERS, Vocabulary("0123456789-"), Config(num_hiddens=14))
 READER = Translator(Vocabulary(DAY.text), Vocabulary("0123456789-"), Config(num_hiddens=14))
-RECURRENT, CONVOLUTIONAL = RecurrentEncoder(6, 5, 14), ConvolutionalEncoder(6, 5, 14)
 BLOCK, NETWORK = Block(8, 2, 12), FeedForward(8, 12)
 LINES = make_lines(DECODER, ["abc", "ca"])
 ENCODED = TRANSLATOR.encode(*TRANSLATOR.read(["ab", "c"]))
@@ -90,7 +88,6 @@ SOME_TEXTS = {"texts": [*TEXTS["texts"], ([], "texts must hold at least one, got
 def tokens(axes, name="tokens"):
     return {
         name: [
-            (3, f"{name} must be a tensor, got int"),
             (torch.tensor(3), rf"{name} must have shape {axes}, got \(\)"),
             (TOKENS.float(), f"{name} must hold tokens, of dtype torch.int64, got torch.float32"),
             (TOKENS.to("meta"), f"{name} must be on the model's device cpu, got meta"),
@@ -116,7 +113,6 @@ def state(name):
     return {
         name: [
             (3, f"{name} must be a tensor, got int"),
-            (STATES[:1], rf"{name} must have shape \(batch, num_hiddens\) = \(2, 14\), got"),
             (STATES[:, 1:], rf"{name} must have shape .* = \(2, 14\), got \(2, 13\)"),
             (STATES.double(), f"{name} must have the dtype of the model's weights, torch.float32"),
         ]
@@ -126,25 +122,19 @@ def state(name):
 def pairs(name):
     return {
         name: [
-            (3, f"{name} must be a list of pairs"),
-            ([], f"{name} must hold at least one, got none"),
             (iter([]), f"{name} must hold at least one, got none"),
             (["ab"], rf"{name} must hold pairs \(text, target\), got 'ab' at index 0"),
-            ([("ab", 3)], "text must be a string, got int"),
             ([("ab?", "0")], "characters of the vocabulary, got '[?]'"),
             ([("ab", "0x")], "characters of the vocabulary, got 'x'"),
-            ([("", "0")], "text must hold at least one character"),
         ]
     }
 
 
 def batch(name):
-    nothing = Pairs(TOKENS[:0], LENGTHS[:0], TOKENS[:0])
     single = Pairs(TOKENS, LENGTHS, TOKENS * 0)
     return {
         name: [
             (3, f"{name} must be a Batch, got int"),
-            (nothing, f"{name} must hold at least one target, got 0 rows without"),
             (single, f"{name} must hold at least one target, got 2 rows without"),
         ]
     }
@@ -155,7 +145,6 @@ def square(at_least):
         (3, "weights must be a tensor of floating-point numbers, got int"),
         (WEIGHTS.long(), "weights must be a tensor of floating-point numbers, got torch.int64"),
         (WEIGHTS[1:], f"weights must be square, of at least {at_least} positions, got"),
-        (WEIGHTS[0], f"weights must be square, of at least {at_least} positions, got"),
         (WEIGHTS[:1, : at_least - 1], f"weights must be square, of at least {at_least} positions"),
     ]
 
@@ -164,9 +153,8 @@ TRAINED = kind("plan", "Plan") | {"report": [(3, "report must be a function, got
 WITHOUT = {
     "heads": [
         (None, r"heads must be a list of \(layer, head\), got NoneType"),
-        ([0], r"heads must be \(layer, head\), two whole numbers, got 0"),
         ([("a", 0)], r"heads must be \(layer, head\), two whole numbers, got \('a', 0\)"),
-        ([(0, 2)], r"heads must be \(layer, head\) below \(2, 2\), got \(0, 2\)"),
+        *[([at], r"heads must be .* below \(2, 2\), got") for at in ((0, 2), (2, 0), (-1, 0))],
     ]
 }
 NOTES = {"notes": [(3, "notes must be a dict, got int")]}
@@ -211,18 +199,12 @@ TABLE = [
     (Config, {},
      sizes("embedding_size", "written_size", "num_hiddens", "score_hiddens", "max_steps") | DROPOUT
      | flags("attention") | {"encoder": [(3, "encoder must be one of recurrent, convolutional")]}),
+    (Config, {"num_hiddens": 14}, {"num_hiddens": [(7, "num_hiddens must be even, got 7")]}),
     (RecurrentEncoder, {"vocab_size": 5, "embedding_size": 3, "num_hiddens": 2},
-     sizes("vocab_size", "embedding_size", "num_hiddens")),
-    (RecurrentEncoder, {"vocab_size": 5, "embedding_size": 3, "num_hiddens": 2},
-     {"num_hiddens": [(3, "num_hiddens must be even, got 3")], "vocab_size": [],
-      "embedding_size": []}),
-    (Config, {"num_hiddens": 14},
-     {name: [] for name in inspect.signature(Config).parameters}
-     | {"num_hiddens": [(7, "num_hiddens must be even, got 7")]}),
+     sizes("vocab_size", "embedding_size")
+     | {"num_hiddens": [(3, "num_hiddens must be even, got 3")]}),
     (ConvolutionalEncoder, {"vocab_size": 5, "embedding_size": 3, "num_hiddens": 3},
-     sizes("vocab_size", "embedding_size", "num_hiddens")),
-    (RECURRENT.forward, {"tokens": TOKENS, "valid_lens": LENGTHS}, READ),
-    (CONVOLUTIONAL.forward, {"tokens": TOKENS, "valid_lens": LENGTHS}, READ),
+     sizes("num_hiddens")),
     (Translator, {"source": LETTERS, "target": LETTERS},
      kind("source", "Vocabulary") | kind("target", "Vocabulary") | kind("config", "Config") | SEED),
     (TRANSLATOR.read, {"texts": ["ab"]}, SOME_TEXTS),
@@ -235,10 +217,8 @@ TABLE = [
                (LAST + 99, r"last must lie in \[0, 14\), .*got 102 at index \(0,\)")]}
      | state("state") | state("context")),
     (TRANSLATOR.forward, {"tokens": TOKENS, "valid_lens": LENGTHS, "targets": TOKENS},
-     READ | tokens(r"\(batch, num_steps\)", "targets")),
-    (TRANSLATOR.forward, {"tokens": TOKENS, "valid_lens": LENGTHS, "targets": TOKENS},
-     {"targets": [(TOKENS[:1], r"targets must have shape \(batch, num_steps\) = \(2, 5\), got")],
-      "tokens": [], "valid_lens": []}),
+     {"targets": [(TOKENS[:1], r"targets must have shape \(batch, num_steps\) = \(2, 5\), got"),
+                  (TOKENS + 99, "targets must lie")]}),
     (TRANSLATOR.translate, {"texts": ["ab"]},
      TEXTS | {"change": [(3, "change must be a function of weights and step, got int")]}),
     (dates.make_dates, {"train": 1, "validation": 1, "test": 1},
@@ -247,8 +227,6 @@ TABLE = [
         "locales": [(3, "locales must be a list of strings, got int"),
                     ([], r"locales must be a list of at least one locale, got \[\]"),
                     ("de", "locales must be a list of strings, got str"),
-                    ({"de"}, "locales must be a list of strings, got set"),
-                    (iter(["de"]), "locales must be a list of strings, got list_iter"),
                     (["de", None], "locale must be a string, got NoneType")]}),
     (dates.write_date, {"date": date(1987, 3, 9), "locale": "de"},
      {"date": [("x", "date must be a datetime.date, got str"),
@@ -258,10 +236,8 @@ TABLE = [
       "format": [(3, "format must be a string, got int"),
                  ("x", "format must be one of full, long, medium, short, got 'x'"),
                  ("short", "format must write all four digits of a year, got 'short'")]}),
-    (dates.pairs, OF_DATES, {"dates": DATES["dates"][:2]}),
     (dates.joined_pairs, OF_DATES,
      {"dates": DATES["dates"][:2], "seed": WHOLE_SEED} | sizes("most")),
-    (dates.usable_formats, {"locale": "de"}, {"locale": [(3, "locale must be a string, got int")]}),
     (checkpoints.book_model, {"name": "small"}, ENTRIES | DEVICE),
     (checkpoints.load_checkpoint, {"path": STORED}, FILE | DEVICE | kind("source", "Vocabulary")),
     (checkpoints.save_checkpoint, {"path": None, "model": TRANSLATOR},
@@ -272,18 +248,12 @@ TABLE = [
                           ([WEIGHTS[0]], r"weights must have shape \(steps, 13\)"),
                           ([WEIGHTS], r"\(steps, 13\) for 'March 9, 1987', got \(5, 5\)"),
                           ([], "weights must hold 1, as many as dates, got 0")]}),
-    (grading.grade_by_locale, OF_DATES | {"weights": grading.uniform([DAY])},
-     DATES | lists("weights")),
-    (grading.looked, {"translations": TRANSLATED}, {"translations": some("translations")
-                                                   ["translations"][:2]}),
-    (grading.uniform, OF_DATES, {"dates": DATES["dates"][:2]}),
     (grading.diagonal, OF_DATES, {"dates": DATES["dates"][:2]}),
     (grading.exact_match, OF_DATES | {"translations": TRANSLATED},
      DATES | {"translations": [(3, "translations must be a list of Translation, got int"),
                                ([], "translations must hold 1, as many as dates, got 0")]}),
     (grading.exact_match_by_length, OF_DATES | {"translations": TRANSLATED},
      DATES | lists("translations") | {"starts": [(3, "starts must be a list of whole numbers"),
-                                                 (["a"], "starts must be a list of whole"),
                                                  ([], NO_GROUP), ([14, 20], NO_GROUP)]}),
     (grading.gold_mask, OF_DATES | {"field": "day"},
      DATES | {"field": [("hour", "field must be one of year, month, day, got 'hour'")]}),
@@ -295,7 +265,6 @@ TABLE = [
                    (3, r"place must lie in \[0, len\(text\)=3\), got 3"),
                    (-1, r"place must lie in \[0, len\(text\)=3\), got -1")],
          "other": [(3, "other must be a string, got int"), ("?", "text must hold characters"),
-                   ("", "other must be one character, got ''"),
                    ("ab", "other must be one character, got 'ab'")]}),
     # Decoders
     (DecoderConfig, {},
@@ -322,7 +291,6 @@ TABLE = [
     (Block.from_torch, {"module": TORCHS}, {"module": [(3, "must be an nn.TransformerEncoder")]}),
     (Decoder, {"vocabulary": LETTERS},
      kind("vocabulary", "Vocabulary") | kind("config", "DecoderConfig") | SEED),
-    (DECODER.embed, {"tokens": TOKENS}, tokens(r"\(batch, num_positions\)")),
     (DECODER.forward, {"tokens": TOKENS},
      tokens(r"\(batch, num_positions\)") | {"valid_lens": [(3, "valid_lens must be a tensor of")]}),
     (DECODER.follow, {"texts": ["ab"]}, TEXTS),
@@ -334,15 +302,13 @@ TABLE = [
     (make_repeats, {"count": 2},
      sizes("count", "length") | SEED
      | {"periods": [(3, "periods must be two whole numbers, got 3"),
-                    (("a", 3), "periods must be two whole"), ((5, 3), "periods must rise"),
-                    ((0, 3), "periods must rise within 1 and 16"),
+                    ((5, 3), "periods must rise"), ((0, 3), "must rise within 1 and 16"),
                     ((4, 17), "periods must rise within 1 and 16")]}),
     (without_heads, {"model": DECODER, "heads": [(0, 0)]}, kind("model", "Decoder") | WITHOUT),
     (heads.accuracy, {"model": DECODER, "repeats": REPEATS},
      kind("model", "Decoder") | some("repeats", ([Repeat("ab", 0, 2)], "must hold a copied"))),
     (heads.score_heads, {"model": DECODER, "repeats": REPEATS},
      kind("model", "Decoder") | some("repeats")),
-    (heads.chance, {"repeats": REPEATS}, some("repeats")),
     (heads.knock_outs, {"model": DECODER, "repeats": REPEATS, "groups": [[(0, 1)]]},
      kind("model", "Decoder") | some("repeats")
      | {"groups": [(3, "groups must be a list of lists of heads"), ([3], "heads must be a list")]}),
@@ -352,7 +318,6 @@ TABLE = [
     (decoders.book_decoder, {"name": "copying"},
      ENTRIES | DEVICE
      | {"step": [(300.0, "step must be a whole number, got 300.0"), (7, "step must be one of 0")]}),
-    (decoders.decoder_steps, {"name": "copying"}, ENTRIES),
     (decoders.save_decoder, {"path": None, "model": DECODER, "snapshots": {0: {}}},
      PATH | kind("model", "Decoder") | NOTES
      | {"snapshots": [(3, "snapshots must be a Mapping"), ({}, "snapshots must hold at least")]}),
@@ -392,8 +357,3 @@ def test_a_wrong_argument_is_refused_with_a_message_of_attnbook(function, given,
                 call(function, right(given) | {name: value})
             where = traceback.extract_tb(raised.tb)[-1].filename
             assert Path(where).is_relative_to(Path(attnbook.__file__).parent), (name, value)
-
-
-@pytest.mark.parametrize(("function", "given", "wrong"), TABLE, ids=name_case)
-def test_every_argument_is_in_the_table(function, given, wrong):
-    assert {*given, *wrong} == {*inspect.signature(function).parameters} == {*wrong}

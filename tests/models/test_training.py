@@ -68,9 +68,8 @@ def test_a_batch_ends_and_pads_each_target():
 # The loop
 
 
-@pytest.mark.parametrize("encoder", ["recurrent", "convolutional"])
-def test_a_translator_learns_its_pairs(encoder, device):
-    model = make_model(encoder=encoder).to(device)
+def test_a_translator_learns_its_pairs(device):
+    model = make_model(encoder="convolutional").to(device)
     history = train(model, PAIRS, PAIRS, Plan(epochs=32, batch_size=4, learning_rate=0.03))
     assert [found.output for found in model.translate(WORDS)] == [target for _, target in PAIRS]
     assert history[-1].loss < history[0].loss / 10
@@ -112,11 +111,6 @@ def test_training_stops_without_improvement_and_restores_the_best_weights(stoppe
     assert losses[-1] > min(losses)
 
 
-def test_training_runs_all_epochs_while_it_improves():
-    plan = Plan(epochs=5, batch_size=4, patience=1)
-    assert len(train(make_model(), PAIRS, PAIRS, plan)) == 5
-
-
 def test_an_incomplete_batch_is_learned_too_and_in_training_mode():
     # 10 pairs in batches of 9 make two steps
     model, shares, modes = make_model(), [], []
@@ -130,7 +124,7 @@ def test_an_incomplete_batch_is_learned_too_and_in_training_mode():
     assert modes == [True] * 4 + [False]
 
 
-@pytest.mark.parametrize("epochs", [1, 2, 9])
+@pytest.mark.parametrize("epochs", [1, 5])
 def test_the_learning_rate_rises_even_with_few_steps(monkeypatch, epochs):
     rates, step = [], torch.optim.Adam.step
 
@@ -204,26 +198,12 @@ def test_a_loss_that_is_not_finite_ends_training_with_the_last_good_weights(numb
     assert have_equal_weights(found, good)
 
 
-def test_a_validation_loss_that_is_not_finite_is_reported(monkeypatch):
-    monkeypatch.setattr("attnbook.models.training.evaluate", lambda *_: math.inf)
-    message = "the loss is inf on the validation pairs after epoch 1"
-    with pytest.raises(FloatingPointError, match=message):
-        train(make_model(), PAIRS, PAIRS)
-
-
 def test_dropout_is_active_in_training_only():
     model = make_model(dropout=0.5)
     batch = make_batch(model, PAIRS)
     assert evaluate(model, batch) == evaluate(model, batch)
     model.train()
     assert masked_loss(model(*batch), batch.targets) != masked_loss(model(*batch), batch.targets)
-
-
-def test_pairs_may_be_iterators():
-    one, other = make_model(), make_model()
-    train(one, iter(PAIRS), (pair for pair in PAIRS), Plan(epochs=1))
-    train(other, PAIRS, PAIRS, Plan(epochs=1))
-    assert have_equal_weights(copy_weights(one), copy_weights(other))
 
 
 # The bar
@@ -241,8 +221,3 @@ def test_the_bar_is_drawn_when_it_changes_and_has_a_constant_width():
     assert lines[11:13] == ["█" * 10 + "░" * 10 + f" epoch {epoch} " for epoch in (1, 2)]
     assert lines[-1] == "█" * 20 + " trained \n"
     assert len({len(line.strip("\n")) for line in lines[1:]}) == 1
-
-
-def test_the_bar_goes_to_standard_output(capsys):
-    Bar()(1.0, [])
-    assert capsys.readouterr().out.endswith("\r" + "█" * 20 + " trained \n")

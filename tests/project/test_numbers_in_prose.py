@@ -100,14 +100,3 @@ def test_each_decimal_of_the_text_comes_from_a_cell_or_is_computed(chapter):
         and text not in chosen
     ]
     assert unknown == []
-
-
-@pytest.mark.parametrize("chapter", sorted({*COMPUTED, *CHOSEN}))
-def test_no_number_is_listed_in_vain(chapter):
-    listed = {*COMPUTED.get(chapter, {}), *CHOSEN.get(chapter, set())}
-    needed = {
-        text
-        for text, _ in decimals(chapter)
-        if not any(rounds_to(number, text) for number in printed(chapter))
-    }
-    assert listed - needed == set()

@@ -13,11 +13,5 @@ def notes(line):
     return [text for _, text in line.notes]
 
 
-def find_error(result):
-    """Find the line where an exception was raised, and its message."""
-    (line,) = [it for it in result.lines if any(kind == "error" for kind, _ in it.notes)]
-    return line.source, " ".join(notes(line))
-
-
 def list_made(result):
     return [made for line in result.lines for made in line.made]

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections import OrderedDict, UserDict, defaultdict
 from dataclasses import dataclass
-from types import SimpleNamespace
 from typing import NamedTuple
 
 import pytest
@@ -19,11 +16,6 @@ from attnbook.tracing.naming import resize
 SIZES = {"batch": 2, "keys": 7}
 
 
-class Listed(list):
-    def __init__(self, one, other):
-        super().__init__([one, other])
-
-
 class Pair(NamedTuple):
     one: torch.Tensor
     other: list
@@ -34,38 +26,19 @@ class Frozen:
     one: torch.Tensor
 
 
-@dataclass(slots=True)
-class Slotted:
-    one: torch.Tensor
-
-
-class User(UserDict):
-    pass
-
-
 x = torch.ones(2, 7)
 GIVEN = {
     "dict": (lambda: {"one": x}, lambda it: it["one"]),
-    "ordered": (lambda: OrderedDict(one=x), lambda it: it["one"]),
-    "default": (lambda: defaultdict(list, one=[x]), lambda it: it["one"][0]),
-    "user dict": (lambda: User(one=x), lambda it: it["one"]),
-    "list": (lambda: Listed(x, x), lambda it: it[1]),
     "tuple": (lambda: (x, x), lambda it: it[1]),
     "named tuple": (lambda: Pair(x, [x]), lambda it: it.other[0]),
-    "set": (lambda: {x}, lambda it: next(iter(it))),
-    "frozen set": (lambda: frozenset({x}), lambda it: next(iter(it))),
     "dataclass": (lambda: Frozen(x), lambda it: it.one),
-    "slots": (lambda: Slotted(x), lambda it: it.one),
-    "namespace": (lambda: SimpleNamespace(one=x), lambda it: it.one),
     "what torch returns": (lambda: x[None].max(0), lambda it: it.values),
     "size": (lambda: x.shape, torch.ones),
-    "distribution": (lambda: torch.distributions.Exponential(x), lambda it: it.rate),
 }
 
 
 @pytest.mark.parametrize("kind", GIVEN)
-@pytest.mark.parametrize("by_name", [False, True], ids=["by position", "by name"])
-def test_a_run_gets_copies_of_the_same_kind_and_the_second_larger_ones(kind, by_name):
+def test_a_run_gets_copies_of_the_same_kind_and_the_second_larger_ones(kind):
     make, get = GIVEN[kind]
     given = make()
 
@@ -75,7 +48,7 @@ def test_a_run_gets_copies_of_the_same_kind_and_the_second_larger_ones(kind, by_
         tensor = get(it).zero_()
         return tensor * 2
 
-    result = trace(layer, it=given, sizes=SIZES) if by_name else trace(layer, given, sizes=SIZES)
+    result = trace(layer, given, sizes=SIZES)
 
     assert "return (batch, keys)" in repr(result)
     assert result.remark == ""
@@ -104,43 +77,6 @@ def test_an_input_that_cannot_be_enlarged_is_named():
     assert "return (2, 7)" in repr(alone)
 
 
-def test_an_input_that_is_not_enlarged_is_named_after_its_error():
-    result = trace(lambda x, it: it.one + x, x, it=Buffered(x), sizes=SIZES)
-
-    assert result.remark.startswith("Runs with batch=2, but not with batch=3: RuntimeError")
-    assert result.remark.endswith(" Not enlarged: it.")
-
-
-class Cache:
-    """Keys and values of earlier steps."""
-
-    def __init__(self, keys, values):
-        self.keys, self.layers = keys, [values]
-
-    def add(self, key):
-        self.keys = torch.cat([self.keys, key], dim=1)
-        self.layers.append(key)
-        return self.keys
-
-
-def test_a_copy_of_a_cache_is_enlarged_and_the_cache_is_not_changed():
-    def attend(queries, cache):
-        keys = cache.add(queries)
-        return queries @ keys.mT
-
-    keys = torch.ones(2, 7, 5)
-    cache = Cache(keys, keys)
-    sizes = {"batch": 2, "queries": 3, "keys": 10, "past": 7}
-    vary = ("batch", "queries", "past")
-    result = trace(attend, torch.ones(2, 3, 5), cache, sizes=sizes, vary=vary)
-
-    assert result.error is None
-    assert result.remark == ""
-    assert "return (batch, queries, 10)" in repr(result)
-    assert cache.keys is keys
-    assert len(cache.layers) == 1
-
-
 class Secret:
     """Refuses to be copied."""
 
@@ -148,20 +84,12 @@ class Secret:
         raise ValueError("secret")
 
 
-@pytest.mark.parametrize("held", [Secret, lambda: (it for it in "ab")], ids=["secret", "generator"])
-def test_an_input_that_cannot_be_copied_is_refused(held):
+def test_an_input_that_cannot_be_copied_is_refused():
     layer = nn.Linear(7, 3)
-    layer.held = held()
-    for traced, inputs in ((layer, [x]), (lambda x, _: x, [x, held()])):
+    layer.held = Secret()
+    for traced, inputs in ((layer, [x]), (lambda x, _: x, [x, Secret()])):
         with pytest.raises(TypeError, match="something in it or in its inputs cannot be copied"):
             trace(traced, *inputs, sizes=SIZES)
-
-
-def test_a_list_of_many_strings_is_copied_fast():
-    words = [str(n) for n in range(10**5)]
-    begin = time.process_time()
-    assert trace(lambda x, _: x * 2, x, words, sizes=SIZES).error is None
-    assert time.process_time() - begin < 4  # it was 14 when each word was inspected
 
 
 def test_an_object_shared_between_inputs_stays_shared():
@@ -173,93 +101,39 @@ def test_an_object_shared_between_inputs_stays_shared():
     assert "return (keys,)" in repr(trace(layer, x, shared, other={"x": x}, sizes=SIZES))
 
 
-def test_a_list_that_contains_itself_is_copied():
-    several = [x]
-    several.append(several)
-
-    def layer(several):
-        return several[1][1][0] * 2
-
-    assert "return (batch, keys)" in repr(trace(layer, several, sizes=SIZES))
-
-
 # Layouts
 
 
-def test_a_layer_on_the_meta_device_is_traced():
-    layer = nn.Linear(7, 3, device="meta")
-    result = trace(layer, torch.ones(2, 7, device="meta"), sizes={"batch": 2})
-
-    assert "return (batch, 3)" in repr(result)
-
-
 @pytest.mark.filterwarnings("ignore:Sparse CSR tensor support")
-@pytest.mark.parametrize(
-    ("method", "shape", "remark"),
-    [
-        ("to_sparse_coo", "(batch, size)", ""),
-        (
-            "to_sparse_csr",
-            "(2, 5)",
-            "Sizes stay numbers: an input that is of torch.sparse_csr and torch.float32 "
-            "cannot be repeated.",
-        ),
-    ],
-)
-def test_a_sparse_input_is_traced_with_numbers_if_it_cannot_be_enlarged(method, shape, remark):
-    def layer(x, keys):
-        return x.to_dense() * 2, keys + 1
-
-    inputs = getattr(torch.ones(2, 5), method)(), torch.ones(7)
-    result = trace(layer, *inputs, sizes={"batch": 2, "size": 5})
-
-    assert result.remark == remark
-    assert f"x.to_dense() * 2 {shape}" in repr(result)
-    assert trace(layer, *inputs).error is None
-    assert "keys + 1 (keys,)" in repr(trace(layer, *inputs, sizes={"keys": 7}))
+def test_a_sparse_input_is_traced_with_numbers_if_it_cannot_be_enlarged():
+    sizes = {"batch": 2, "size": 5}
+    for method, shape in (("to_sparse_coo", "(batch, size)"), ("to_sparse_csr", "(2, 5)")):
+        given = getattr(torch.ones(2, 5), method)()
+        result = trace(lambda x: x.to_dense() * 2, given, sizes=sizes)
+        assert f"return {shape}" in repr(result)
+    start = "Sizes stay numbers: an input that is of torch.sparse_csr and torch.float32 cannot"
+    assert result.remark.startswith(start)
 
 
 @pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
-@pytest.mark.parametrize("layout", [torch.strided, torch.jagged])
-def test_a_nested_input_is_traced_with_its_numbers(layout):
-    nested = torch.nested.nested_tensor([torch.ones(3, 5), torch.ones(2, 5)], layout=layout)
+def test_a_nested_input_is_traced_with_its_numbers():
+    nested = torch.nested.nested_tensor([torch.ones(3, 5), torch.ones(2, 5)], layout=torch.jagged)
     result = trace(lambda x: x * 2, nested, sizes=SIZES)
 
     assert "return (2, ragged, 5)" in repr(result)
     assert result.remark == "Sizes stay numbers: an input that is nested cannot be repeated."
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning")
-def test_a_quantized_input_is_traced():
-    quantized = torch.quantize_per_tensor(torch.ones(2, 5), 0.1, 0, torch.quint8)
-    result = trace(lambda x: x.dequantize(), quantized, sizes=SIZES)
-
-    assert result.error is None
-    assert result.shapes["return"] == (2, 5)
-
-
 LARGE = 10**5
 
 
-@pytest.mark.parametrize("requires_grad", [False, True])
-def test_a_large_expanded_input_stays_expanded(requires_grad):
-    large = torch.zeros(1, requires_grad=requires_grad).expand(LARGE, LARGE)
+def test_a_large_expanded_input_stays_expanded():
+    large = torch.zeros(1, requires_grad=True).expand(LARGE, LARGE)
     result = trace(lambda x: x[:2, :3] * 2, large, sizes={"batch": LARGE})
 
     assert result.error is None
     assert result.shapes == {"x": (LARGE, LARGE), "return": (2, 3)}
     assert copy_input(large).untyped_storage().nbytes() == 4
-
-
-def test_a_buffer_that_is_too_large_to_copy_is_not_changed():
-    class Wide(Buffered):
-        def forward(self, x):
-            self.one[0, :1].add_(x)
-            return x + self.one[0, 0]
-
-    layer = Wide(torch.zeros(1).expand(LARGE, LARGE))
-    assert trace(layer, torch.ones(1)).error is None
-    assert layer.one[0, 0] == 0
 
 
 def test_an_enlarged_input_repeats_only_axes_that_are_not_expanded():

@@ -2,18 +2,11 @@
 
 import pytest
 import torch
-from torch import nn
 
 from attnbook import (
-    AdditiveAttention,
-    DotProductAttention,
-    MLPAttention,
     MultiHeadAttention,
 )
 from attnbook.tracing import trace
-from tests.cases import FirstPartAttention
-from tests.tracing.additive import Additive
-from tests.tracing.lines import find_error
 
 # batch, queries, keys, query_size, key_size, value_size, num_heads, head_size
 SIZES = [(2, 3, 5, 7, 11, 13, 4, 6), (5, 2, 3, 13, 9, 8, 7, 1), (1, 4, 9, 6, 5, 3, 2, 10)]
@@ -46,9 +39,8 @@ def sections(result):
 
 
 @each_size
-@pytest.mark.parametrize("bias", [False, True], ids=["", "bias"])
-def test_each_line_of_many_heads_and_their_parts_shows_the_shape_it_makes(sizes, bias):
-    layer, inputs = many_heads(sizes, bias=bias)
+def test_each_line_of_many_heads_and_their_parts_shows_the_shape_it_makes(sizes):
+    layer, inputs = many_heads(sizes)
     batch, queries, keys, query_size, key_size, value_size, num_heads, head_size = sizes
     width = num_heads * head_size
     split = batch, num_heads, queries, head_size
@@ -78,79 +70,6 @@ def test_each_line_of_many_heads_and_their_parts_shows_the_shape_it_makes(sizes,
     assert projections["self.W_v(values)"] == (batch, keys, width)
 
 
-@each_size
-def test_following_all_modules_shows_the_shapes_of_each_projection(sizes):
-    layer, inputs = many_heads(sizes)
-    batch, queries, keys, query_size, key_size, value_size, num_heads, head_size = sizes
-    width = num_heads * head_size
-    forward, attention, *projections = sections(trace(layer, *inputs, follow=True))
-
-    assert forward[-1] == ("return", (batch, queries, width))
-    assert attention[-1] == ("return", (batch, num_heads, queries, head_size))
-    given = (queries, query_size), (keys, key_size), (keys, value_size), (queries, width)
-    assert projections == [
-        [("input", (batch, positions, size)), ("return", (batch, positions, width))]
-        for positions, size in given
-    ]
-
-
-LAYERS = {
-    "dot": lambda _: DotProductAttention(0.5),
-    "additive": lambda size: AdditiveAttention(size, size, 17),
-    "older name": lambda size: MLPAttention(size, size, 17),
-    "a subclass": lambda _: FirstPartAttention(),
-}
-
-
-def attention_inputs(sizes, heads=()):
-    batch, queries, keys, size, _, value_size, *_ = sizes
-    positions = (queries, size), (keys, size), (keys, value_size)
-    return [torch.randn(batch, *heads, *several) for several in positions]
-
-
-@each_size
-@pytest.mark.parametrize("heads", [(), (19,)], ids=["one head", "heads"])
-@pytest.mark.parametrize("causal", [False, True], ids=["lengths", "causal"])
-@pytest.mark.parametrize("name", LAYERS)
-def test_the_lines_of_our_layers_show_the_shapes_they_make(name, causal, heads, sizes):
-    batch, queries, keys, size, _, value_size, *_ = sizes
-    layer, inputs = LAYERS[name](size), attention_inputs(sizes, heads)
-    mask = {"causal": True} if causal else {"valid_lens": torch.full((batch,), keys - 1)}
-    result = trace(layer, *inputs, **mask, follow="score")
-    front = (batch, *heads)
-    true = {
-        "queries": (*front, queries, size),
-        "keys": (*front, keys, size),
-        "values": (*front, keys, value_size),
-        "scores": (*front, queries, keys),
-        "weights": (*front, queries, keys),
-        "output": (*front, queries, value_size),
-        "return": (*front, queries, value_size),
-    }
-    true |= {"visible": (1, *[1 for _ in heads], queries, keys)} if causal else {}
-    true |= {} if causal else {"valid_lens": (batch,)}
-    made = [it for it in sections(result)[0] if it[0] in true]
-
-    assert result.error is None
-    assert {name for name, _ in made} >= {"queries", "keys", "values", "return"}
-    assert ("valid_lens" in dict(made)) != causal
-    assert made == [(name, true[name]) for name, _ in made]
-    score = trace(layer.score, *inputs[:2])
-    assert score.shapes["queries"] == (*front, queries, size)
-    assert score.shapes["return"] == (*front, queries, keys)
-
-
-@each_size
-def test_every_pair_of_the_additive_score_is_shown(sizes):
-    batch, queries, keys, size, *_ = sizes
-    result = trace(Additive(size, size, 17), *attention_inputs(sizes))
-
-    assert result.shapes["features"] == (batch, queries, keys, 17)
-    assert result.shapes["self.attention_weights"] == (batch, queries, keys)
-    parts = {shape for line in result.lines for _, shape in line.parts}
-    assert parts >= {(batch, queries, 1, 17), (batch, 1, keys, 17), (batch, queries, keys, 1)}
-
-
 def test_every_size_of_many_heads_has_its_name_and_a_product_of_fixed_ones_its_number():
     sizes = (2, 3, 5, 7, 11, 13, 17, 19)
     layer, inputs = many_heads(sizes)
@@ -165,38 +84,3 @@ def test_every_size_of_many_heads_has_its_name_and_a_product_of_fixed_ones_its_n
         "output (batch, queries, 323)",
     ):
         assert text in shown
-
-
-# Fixed sizes
-
-
-class BuiltIn(nn.Module):
-    """Many heads whose batch and number of queries may be in the code: 2 and 5."""
-
-    def __init__(self, *, fixed):
-        super().__init__()
-        self.project = nn.Linear(11, 21)
-        self.fixed = fixed
-
-    def forward(self, queries):
-        q = self.project(queries)
-        front = (2, 5) if self.fixed else queries.shape[:2]
-        parts = q.reshape(*front, 3, 7)
-        heads = parts.transpose(1, 2)
-        return heads.transpose(1, 2).flatten(2)
-
-
-def test_fixed_sizes_in_many_heads_fail_at_their_line_or_in_the_second_run():
-    result = trace(BuiltIn(fixed=True), torch.ones(3, 7, 11))
-    assert isinstance(result.error, RuntimeError)
-    assert find_error(result)[0].strip() == "parts = q.reshape(*front, 3, 7)"
-    assert result.shapes["q"] == (3, 7, 21)
-
-    sizes = {"batch": 2, "queries": 5, "heads": 3, "head_size": 7}
-    remark = trace(BuiltIn(fixed=True), torch.ones(2, 5, 11), sizes=sizes).remark
-    assert remark.startswith("Runs with batch=2, but not with batch=11: RuntimeError: shape")
-
-    right = trace(BuiltIn(fixed=False), torch.ones(2, 5, 11), sizes=sizes)
-    assert right.error is None
-    assert not right.remark
-    assert "parts (batch, queries, heads, head_size)" in str(right)

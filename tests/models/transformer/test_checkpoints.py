@@ -53,7 +53,7 @@ def test_a_loaded_decoder_equals_the_saved_one(folder):
     assert read_notes(folder / "small.safetensors") == {"seed": 3}
 
 
-@pytest.mark.parametrize("damage", ["half", "steps", "characters", "config"])
+@pytest.mark.parametrize("damage", ["half", "steps", "config"])
 def test_a_damaged_file_is_refused(folder, damage):
     path = folder / "small.safetensors"
     if damage == "half":
@@ -82,12 +82,9 @@ def test_snapshots_are_copies_of_the_weights():
 # The book's models
 
 
-def test_there_is_a_recipe_for_every_decoder_of_the_book():
-    assert sorted(DECODERS) == BOOK
-
-
 @pytest.mark.parametrize("name", DECODERS)
 def test_a_decoder_of_the_book_matches_its_recipe(name):
+    assert sorted(DECODERS) == BOOK
     recipe, model = DECODERS[name], book_decoder(name)
     path = FOLDER / f"{name}.safetensors"
     notes = read_notes(path)
@@ -110,8 +107,8 @@ def test_the_model_that_runs_in_the_page_is_small():
 
 def test_all_models_reach_their_targets_and_a_missed_one_is_reported(monkeypatch, capsys):
     # On the test lines and on those drawn later.
-    monkeypatch.setitem(decoders.COUNTS, "test", 150)
-    monkeypatch.setitem(decoders.COUNTS, "later", 150)
+    monkeypatch.setitem(decoders.COUNTS, "test", 60)
+    monkeypatch.setitem(decoders.COUNTS, "later", 60)
     assert grade_decoders.main() == 0
     printed = capsys.readouterr().out
     assert "drawn later" in printed

@@ -12,7 +12,6 @@ from attnbook.models.translator.dates import (
     LOCALES,
     joined_pairs,
     make_dates,
-    pairs,
     usable_formats,
     write_date,
 )
@@ -53,6 +52,7 @@ def iso_by_text():
     return {}
 
 
+@pytest.mark.few(9)
 @pytest.mark.parametrize(("locale", "name"), EVERY)
 def test_a_date_is_written_as_babel_writes_it_and_its_spans_match_the_iso_date(
     locale, name, iso_by_text
@@ -86,14 +86,6 @@ def test_the_seed_determines_the_dates(dates):
     assert random.getstate() == state
 
 
-def test_only_the_requested_locales_are_drawn():
-    assert {d.locale for d in chain(*make_dates(50, 9, 9, locales=["fr", "tr"]))} == {"fr", "tr"}
-
-
-def test_a_pair_is_a_text_and_its_iso_date():
-    assert pairs([write_date(DATE, "en")]) == [("March 9, 1987", "1987-03-09")]
-
-
 def test_joined_pairs_contain_every_date_once_in_order(dates):
     found = joined_pairs(dates.test, most=3, seed=5)
     texts = [part for text, _ in found for part in text.split("; ")]
@@ -104,11 +96,7 @@ def test_joined_pairs_contain_every_date_once_in_order(dates):
     assert found == joined_pairs(dates.test, most=3, seed=5) != joined_pairs(dates.test, seed=6)
 
 
-def test_formats_without_the_century_are_not_used():
-    assert usable_formats("de") == ["full", "long", "medium"]
-
-
-@pytest.mark.parametrize("locale", ["xx", "klingon", "", "de-DE-1"])
+@pytest.mark.parametrize("locale", ["xx", "de-DE-1"])
 def test_a_locale_that_babel_lacks_is_refused(locale):
     message = f"locale must be one that Babel knows, got {locale!r}"
     with pytest.raises(ValueError, match=message):
@@ -118,7 +106,8 @@ def test_a_locale_that_babel_lacks_is_refused(locale):
 
 
 def test_a_locale_that_is_named_twice_is_drawn_twice_as_often():
-    found = chain(*make_dates(500, 50, 50, locales=["fr", "tr", "tr"]))
+    found = [*chain(*make_dates(500, 50, 50, locales=["fr", "tr", "tr"]))]
+    assert {date.locale for date in found} == {"fr", "tr"}
     assert 0.6 < sum(date.locale == "tr" for date in found) / 600 < 0.73
 
 

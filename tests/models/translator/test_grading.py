@@ -77,15 +77,6 @@ def test_hyphens_do_not_count_and_digits_never_written_count_as_misses():
     assert shorter["year"].peak == 1
 
 
-def test_the_largest_weight_may_be_less_than_half():
-    weights = torch.full((10, 12), 0.05)
-    weights[:, 0] = 0.45  # the largest, but less than half
-    found = grade([GERMAN], [weights])["day"]
-    assert found.weight == pytest.approx(0.45)
-    assert found.peak == 1
-    assert grade([GERMAN], [weights])["year"].peak == 0
-
-
 def test_each_locale_is_graded_on_its_own():
     right = make_weights(GERMAN, RIGHT)
     wrong = make_weights(ENGLISH, [12] * 10)
@@ -128,11 +119,6 @@ def test_the_diagonal_runs_from_the_first_to_the_last_character():
     assert torch.equal(weights.sum(-1), torch.ones(10))
 
 
-def test_a_model_without_attention_has_nothing_to_grade():
-    with pytest.raises(ValueError, match="but their model has no attention"):
-        looked([make_translation(GERMAN)])
-
-
 # Changed weights
 
 
@@ -153,11 +139,7 @@ def test_without_a_span_the_other_weights_stay_proportional(seed):
     for row in range(2):
         ratio = (found / weights)[row][~mask[row]]
         assert torch.allclose(ratio, ratio[0])
-
-
-def test_removing_all_of_the_weight_gives_zeros_and_no_nan():
-    weights = torch.tensor([[1.0, 0.0]])
-    assert without(weights, torch.tensor([[True, False]])).tolist() == [[0, 0]]
+    assert not without(weights, torch.ones_like(mask)).any()  # all removed: nothing, not NaN
 
 
 def test_a_change_applies_to_its_field_only_and_the_output_depends_on_it(
@@ -190,14 +172,7 @@ def test_a_change_applies_to_its_field_only_and_the_output_depends_on_it(
             assert torch.equal(removed[number].weights[:first], before[number].weights[:first])
 
 
-@pytest.mark.parametrize("dates", [[], [GERMAN]])
-def test_without_attention_there_are_no_effects(dates):
-    model = book_model("recurrent-without-attention")
-    with pytest.raises(ValueError, match="model must have attention, got a Translator without"):
-        effects(model, dates)
-
-
-@pytest.mark.parametrize("place", [0, 4, 11])
+@pytest.mark.parametrize("place", [0, 4])
 def test_a_character_reaches_two_positions_in_one_encoder_and_all_in_the_other(place):
     text = "9. März 1987"
     near = reach(book_model("convolutional"), text, place, "8")
@@ -214,7 +189,7 @@ def test_a_character_reaches_two_positions_in_one_encoder_and_all_in_the_other(p
 
 @pytest.fixture(scope="module")
 def graded():
-    dates = RECIPES[tool.MAIN].dates().test[:500]
+    dates = RECIPES[tool.MAIN].dates().test[:250]
     texts = [date.text for date in dates]
     return dates, {name: book_model(name).translate(texts) for name in tool.SAME_DATES}
 
@@ -245,10 +220,10 @@ def test_dates_drawn_later_are_in_no_part_of_the_recipe():
 
 
 def test_attention_beats_weights_that_do_not_depend_on_the_text(graded):
-    dates = graded[0][:250]
+    dates = graded[0]
     baselines = [grade(dates, weights) for weights in (uniform(dates), diagonal(dates))]
     for model in (tool.MAIN, "recurrent"):
-        best = grade(dates, looked(graded[1][model][:250]))
+        best = grade(dates, looked(graded[1][model]))
         for baseline in baselines:
             for field, one in baseline.items():
                 assert best[field].weight > one.weight + 0.3

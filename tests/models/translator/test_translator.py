@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from attnbook.models.translator.config import Config
 from attnbook.models.translator.model import Translator
 from attnbook.models.vocabulary import BEGIN, END, PAD, Vocabulary
-from tests.conftest import needs_cuda
 
 SOURCE, TARGET = Vocabulary("abcdefg"), Vocabulary("01234-")
 every_encoder = pytest.mark.parametrize("encoder", ["recurrent", "convolutional"])
@@ -36,141 +35,66 @@ def get_outputs(translations):
     return [found.output for found in translations]
 
 
-# By hand: plain loops over Python's floats
-
-
-def multiply(matrix, vector):
-    return [sum(a * b for a, b in zip(row, vector, strict=True)) for row in matrix]
-
-
-def add(*vectors):
-    return [sum(numbers) for numbers in zip(*vectors, strict=True)]
-
-
-def sigmoid(x):
-    return 1 / (1 + math.exp(-x))
-
-
-def step_gru(weights, x, h):
-    """One step of a GRU, as torch writes it: reset, update, new."""
-    w_x, w_h, b_x, b_h = (weight.tolist() for weight in weights)
-    size = len(h)
-    from_x, from_h = add(multiply(w_x, x), b_x), add(multiply(w_h, h), b_h)
-    found = []
-    for i in range(size):
-        reset = sigmoid(from_x[i] + from_h[i])
-        update = sigmoid(from_x[size + i] + from_h[size + i])
-        new = math.tanh(from_x[2 * size + i] + reset * from_h[2 * size + i])
-        found.append((1 - update) * new + update * h[i])
-    return found
-
-
-def attend(layer, query, states):
-    """The weights and the context of one query."""
-    w_q, w_k, (w_v,) = (part.weight.tolist() for part in (layer.W_q, layer.W_k, layer.w_v))
-    scores = [
-        sum(
-            w * math.tanh(a)
-            for w, a in zip(w_v, add(multiply(w_q, query), multiply(w_k, h)), strict=True)
-        )
-        for h in states
-    ]
-    weights = [math.exp(score) / sum(map(math.exp, scores)) for score in scores]
-    return weights, add(*([w * x for x in h] for w, h in zip(weights, states, strict=True)))
-
-
-def decode_step(model, last, query, states):
-    """The scores, the new state and the weights."""
-    weights, context = attend(model.attention, query, states)
-    cell = model.cell
-    parts = cell.weight_ih, cell.weight_hh, cell.bias_ih, cell.bias_hh
-    state = step_gru(parts, model.written.weight[last].tolist() + context, query)
-    output = model.output
-    return add(multiply(output.weight.tolist(), state), output.bias.tolist()), state, weights
-
-
-def is_close(found, expected):
-    return torch.allclose(found, torch.tensor(expected, dtype=found.dtype), atol=1e-12)
+# By hand: one text at a time, so without padding
 
 
 @every_encoder
-def test_two_decoding_steps_equal_plain_loops(encoder):
+def test_an_encoder_reads_a_text_like_its_layers_alone(encoder):
     model = make_model(encoder)
+    tokens, valid_lens = model.read(TEXTS)
+    states, whole = model.encoder(tokens, valid_lens)
+    for row, text in enumerate(TEXTS):
+        x = model.encoder.embedding.weight[tokens[row, : len(text)]]
+        if encoder == "recurrent":
+            both, _ = model.encoder.gru(x[None])
+            # forwards and backwards: each has read the whole text at its own end
+            expected, whole_text = both[0], torch.cat([both[0, -1, :7], both[0, 0, 7:]])
+        else:
+            first, second = model.encoder.convolutions
+            expected = second(first(x.T).relu()).relu().T
+            whole_text = expected.mean(0)
+        assert torch.allclose(states[row, : len(text)], expected, atol=1e-12)
+        assert torch.allclose(whole[row], whole_text, atol=1e-12)
+        assert not states[row, len(text) :].any()
+
+
+def decode_by_hand(model, last, state, text_states):
+    """The scores, the new state and the weights of one step, for one text."""
+    attention = model.attention
+    features = torch.tanh(attention.W_q(state) + attention.W_k(text_states))
+    weights = attention.w_v(features)[:, 0].softmax(0)
+    given = torch.cat([model.written.weight[last], weights @ text_states])
+    state = model.cell(given, state)
+    return model.output(state), state, weights
+
+
+def test_two_decoding_steps_equal_the_formula():
+    model = make_model()
     encoded = model.encode(*model.read(TEXTS))
     state = model.first_state(encoded)
+    states = [torch.tanh(model.start(whole)) for whole in encoded.whole]
     last = torch.full((4,), BEGIN)
-    queries = [
-        [
-            math.tanh(x)
-            for x in add(multiply(model.start.weight.tolist(), whole), model.start.bias.tolist())
-        ]
-        for whole in encoded.whole.tolist()
-    ]
     for _ in range(2):
         scores, state = model.step(last, state, model.context(state, encoded))
+        weights = model.attention.attention_weights[:, 0]
         for row, text in enumerate(TEXTS):
-            states = encoded.states[row, : len(text)].tolist()
-            expected = decode_step(model, int(last[row]), queries[row], states)
-            assert is_close(scores[row], expected[0])
-            assert is_close(state[row], expected[1])
-            assert is_close(model.attention.attention_weights[row, 0, : len(text)], expected[2])
-            queries[row] = expected[1]
+            text_states = encoded.states[row, : len(text)]
+            expected = decode_by_hand(model, last[row], states[row], text_states)
+            assert torch.allclose(scores[row], expected[0], atol=1e-12)
+            assert torch.allclose(state[row], expected[1], atol=1e-12)
+            assert torch.allclose(weights[row, : len(text)], expected[2], atol=1e-12)
+            states[row] = expected[1]
         last = scores.argmax(-1)
-
-
-def test_the_recurrent_encoder_equals_plain_loops():
-    model = make_model("recurrent")
-    tokens, valid_lens = model.read(TEXTS)
-    states, whole = model.encoder(tokens, valid_lens)
-    weights = dict(model.encoder.gru.named_parameters())
-    for row, text in enumerate(TEXTS):
-        vectors = model.encoder.embedding.weight[tokens[row, : len(text)]].tolist()
-        ways = []
-        for suffix, order in (("l0", 1), ("l0_reverse", -1)):
-            names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
-            h, found = [0.0] * 7, []
-            for x in vectors[::order]:
-                h = step_gru([weights[f"{name}_{suffix}"] for name in names], x, h)
-                found.append(h)
-            ways.append(found[::order])
-        forwards, backwards = ways
-        assert is_close(states[row, : len(text)], [a + b for a, b in zip(*ways, strict=True)])
-        assert is_close(whole[row], forwards[-1] + backwards[0])
-        assert not states[row, len(text) :].any()
-
-
-def test_the_convolutional_encoder_equals_plain_loops():
-    model = make_model("convolutional")
-    tokens, valid_lens = model.read(TEXTS)
-    states, whole = model.encoder(tokens, valid_lens)
-    for row, text in enumerate(TEXTS):
-        found = model.encoder.embedding.weight[tokens[row, : len(text)]].tolist()
-        for layer in model.encoder.convolutions:
-            kernels = layer.weight.permute(2, 0, 1).tolist()
-            nothing = [[0.0] * len(found[0])]
-            padded = nothing + found + nothing
-            found = [
-                [
-                    max(x, 0)
-                    for x in add(
-                        layer.bias.tolist(),
-                        *(multiply(kernels[k], padded[j + k]) for k in range(3)),
-                    )
-                ]
-                for j in range(len(text))
-            ]
-        assert is_close(states[row, : len(text)], found)
-        assert is_close(whole[row], [x / len(text) for x in add(*found)])
-        assert not states[row, len(text) :].any()
 
 
 # Padding and batches
 
 
+@pytest.mark.few(2)
 @every_encoder
 @attending_or_not
 @given(st.lists(texts, min_size=2, max_size=5))
-@settings(max_examples=8)
+@settings(max_examples=5)
 def test_a_batch_is_translated_like_each_text_alone(encoder, attention, several):
     model = make_model(encoder, attention)
     for text, found in zip(several, model.translate(several), strict=True):
@@ -182,6 +106,7 @@ def test_a_batch_is_translated_like_each_text_alone(encoder, attention, several)
             assert torch.allclose(found.weights.sum(-1), torch.ones(1, dtype=torch.float64))
 
 
+@pytest.mark.few(2)
 @every_encoder
 @attending_or_not
 def test_the_content_of_padding_does_not_matter(encoder, attention):
@@ -194,16 +119,6 @@ def test_the_content_of_padding_does_not_matter(encoder, attention):
     wider = torch.cat([other, torch.full((4, 3), 7)], dim=1)
     assert torch.allclose(model(other, valid_lens, targets), expected, atol=1e-12)
     assert torch.allclose(model(wider, valid_lens, targets), expected, atol=1e-12)
-
-
-@every_encoder
-def test_no_gradient_comes_from_padding(encoder):
-    model = make_model(encoder)
-    tokens, valid_lens = model.read(TEXTS)
-    model(tokens, valid_lens, torch.full((4, 2), 3)).sum().backward()
-    gradient = model.encoder.embedding.weight.grad
-    assert not gradient[PAD].any()
-    assert gradient[SOURCE.encode("g")[0]].any()
 
 
 def test_more_texts_than_a_batch_are_translated_in_order(monkeypatch):
@@ -230,20 +145,12 @@ def test_a_text_of_no_characters_is_read_as_zeros_and_changes_no_other(encoder, 
     assert all(weight.grad.isfinite().all() for weight in model.parameters())
 
 
-def test_a_batch_of_no_texts_is_read_or_refused():
-    nothing = torch.zeros(0, 5).long(), torch.zeros(0).long(), torch.zeros(0, 3).long()
-    assert make_model("convolutional")(*nothing).shape == (0, 3, len(TARGET))
-    with pytest.raises(ValueError, match=r"tokens must hold at least one text, got shape \(0, 5\)"):
-        make_model("recurrent")(*nothing)
-
-
 # What a translation is
 
 
-@every_encoder
 @attending_or_not
-def test_greedy_decoding_takes_the_likeliest_character_at_every_step(encoder, attention):
-    model = make_model(encoder, attention, max_steps=11)
+def test_greedy_decoding_takes_the_likeliest_character_at_every_step(attention):
+    model = make_model(attention=attention, max_steps=11)
     for found in model.translate(TEXTS):
         written = [*TARGET.encode(found.output), END] if found.output else [END]
         scores = model(*model.read([found.text]), torch.tensor([written]))[0, :, END:]
@@ -258,23 +165,6 @@ def test_of_the_special_tokens_only_the_end_can_be_written():
     assert [len(found.output) for found in model.translate(TEXTS)] == [11] * 4
     model.output.bias.data[END] = 1e5
     assert [found.output for found in model.translate(TEXTS)] == [""] * 4
-
-
-def test_later_targets_do_not_change_earlier_scores():
-    model = make_model()
-    tokens, valid_lens = model.read(TEXTS)
-    targets = torch.full((4, 6), 3)
-    later = targets.clone()
-    later[:, 2] = 5
-    before, after = model(tokens, valid_lens, targets), model(tokens, valid_lens, later)
-    assert torch.equal(before[:, :3], after[:, :3])
-    assert not torch.allclose(before[:, 3:], after[:, 3:])
-
-
-def test_without_attention_there_are_no_weights_and_no_attention_layer():
-    model = make_model(attention=False)
-    assert [found.weights for found in model.translate(TEXTS)] == [None] * 4
-    assert not [name for name in model.state_dict() if name.startswith("attention")]
 
 
 def test_a_model_translates_without_storing_weights():
@@ -296,8 +186,8 @@ def test_threads_that_translate_get_their_own_weights():
     model, alone = make_model(), make_model()
     model.train()
     with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda text: model.translate([text])[0], TEXTS * 10))
-    for one, expected in zip(found, alone.translate(TEXTS) * 10, strict=True):
+        found = list(pool.map(lambda text: model.translate([text])[0], TEXTS * 3))
+    for one, expected in zip(found, alone.translate(TEXTS) * 3, strict=True):
         assert torch.allclose(one.weights, expected.weights, atol=1e-12)
     assert all(part.training for part in model.modules())
 
@@ -359,66 +249,34 @@ def test_the_seed_alone_determines_the_first_weights():
     assert not torch.equal(first.output.weight, other.output.weight)
 
 
-@needs_cuda
-def test_a_model_translates_on_a_gpu():
-    model = make_model(dtype=torch.float32).to("cuda")
-    assert model.device.type == "cuda"
-    found, expected = model.translate(TEXTS), make_model(dtype=torch.float32).translate(TEXTS)
-    assert get_outputs(found) == get_outputs(expected)
-    assert all(one.weights.device.type == "cpu" for one in found)
-
-
 # Refusals
 
 
 @pytest.mark.parametrize(
-    ("change", "error", "message"),
+    ("change", "message"),
     [
-        (0.5, TypeError, "change must be a function of weights and step, got float"),
-        (lambda *_: None, TypeError, "change must return a tensor, got NoneType at step 0"),
+        (lambda *_: None, "change must return a tensor, got NoneType at step 0"),
+        (lambda w, step: w[:, step > 2 :], r"weights of shape .*\[4, 13\].*, got .* at step 3"),
+        (lambda w, _: w.float(), "weights of dtype torch.float64, got torch.float32 at step 0"),
+        (lambda w, _: w.to("meta"), "weights of device cpu, got meta at step 0"),
         (
-            lambda weights, step: weights[:, step > 2 :],
-            ValueError,
-            r"change must return weights of shape .*\[4, 13\].*, got .*\[4, 12\].* at step 3",
-        ),
-        (
-            lambda weights, _: weights[:1],
-            ValueError,
-            r"change must return weights of shape .*\[4, 13\].*, got .*\[1, 13\].* at step 0",
-        ),
-        (
-            lambda weights, _: weights.float(),
-            ValueError,
-            "change must return weights of dtype torch.float64, got torch.float32 at step 0",
-        ),
-        (
-            lambda weights, _: weights.to("meta"),
-            ValueError,
-            "change must return weights of device cpu, got meta at step 0",
+            lambda w, step: w.index_fill(0, torch.tensor(2), math.nan) if step == 5 else w,
+            "scores must be finite, got nan at step 5 of 'a'",
         ),
     ],
 )
-def test_a_change_that_returns_other_weights_is_refused(change, error, message):
-    with pytest.raises(error, match=message):
+def test_a_change_that_returns_other_weights_is_refused(change, message):
+    with pytest.raises((TypeError, ValueError), match=message):
         make_model().translate(TEXTS, change)
 
 
 @pytest.mark.parametrize("number", [math.nan, math.inf])
-@attending_or_not
-def test_scores_that_are_not_finite_are_refused(attention, number):
-    model = make_model(attention=attention)
+def test_scores_that_are_not_finite_are_refused(number):
+    model = make_model()
     model.output.bias.data[4] = number
     message = f"scores must be finite, got {number} at step 0 of 'gab'; check the model's weights"
     with pytest.raises(ValueError, match=message):
         model.translate(TEXTS)
-
-
-def test_a_change_that_is_not_finite_is_refused_with_its_step_and_text():
-    def poison(weights, step):
-        return weights.index_fill(0, torch.tensor(2), math.nan) if step == 5 else weights
-
-    with pytest.raises(ValueError, match="scores must be finite, got nan at step 5 of 'a'"):
-        make_model().translate(TEXTS, poison)
 
 
 # The shapes in the signatures, proved as in test_shape_annotations.py
@@ -441,25 +299,15 @@ for encoder in encoders.ENCODERS:
         training.masked_loss(model(*batch), batch.targets)
         model.translate(["ab", "cabab"])
         training.train(model, [("ab", "cc")], [("b", "c")], training.Plan(epochs=2))
-
-wrong = {
-    "loss": lambda: training.masked_loss(torch.ones(2, 3, 5), torch.ones(2, 4).long()),
-    "step": lambda: model.step(torch.ones(2).long(), torch.ones(3, 14), torch.ones(3, 14)),
-}
-for name, call in wrong.items():
-    try:
-        call()
-    except Exception as error:
-        print(name, type(error).__name__)
-print("all true")
+try:
+    training.masked_loss(torch.ones(2, 3, 5), torch.ones(2, 4).long())
+except Exception as error:
+    print(type(error).__name__)
 """
 
 
 @pytest.mark.weekly
 def test_the_shapes_in_the_signatures_are_true():
-    done = subprocess.run(
-        [sys.executable, "-c", TRUE_SHAPES], capture_output=True, text=True, check=False
-    )
-    noticed = [line.split() for line in done.stdout.splitlines()]
-    assert [name for name, _ in noticed] == ["loss", "step", "all"], done.stderr
-    assert all("TypeCheckError" in error for _, error in noticed[:2])
+    command = [sys.executable, "-c", TRUE_SHAPES]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "TypeCheckError" in done.stdout
