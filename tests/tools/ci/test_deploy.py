@@ -96,9 +96,3 @@ def test_an_archive_without_a_notebook_leaves_the_branch_unchanged(tmp_path, rem
     with pytest.raises(ValueError, match=r"artifact\.tar must hold chapters/\*\.ipynb, got none"):
         deploy.publish_copies(pack(tmp_path, **{"img/a.svg": ""}), str(remote))
     assert git(remote, "ls-tree", "-r", "--name-only", "colab") == "old.txt"
-
-
-def test_the_remote_is_the_repository_itself(monkeypatch):
-    monkeypatch.setenv("GITHUB_SERVER_URL", "https://github.com")
-    monkeypatch.setenv("GITHUB_REPOSITORY", "someone/book")
-    assert deploy.default_remote() == "https://github.com/someone/book"

@@ -8,7 +8,7 @@ import pytest
 
 from tools import ROOT
 from tools.ci import mutants
-from tools.ci.mutants import Mutant, Trials, find_tests, main, read_faults
+from tools.ci.mutants import Mutant, find_tests, main, read_faults
 
 ALL = read_faults()
 
@@ -68,24 +68,3 @@ def test_survivors_are_listed_and_more_than_allowed_fail(project, monkeypatch, c
     monkeypatch.setattr(mutants, "MOST_SURVIVORS", 0)
     assert main(["--jobs", "1", "--only", "product"]) == 1
     assert (project / "attnbook" / "sums.py").read_text() == SUM
-
-
-@pytest.mark.weekly
-@pytest.mark.slow
-def test_tests_that_fail_without_any_fault_are_reported(project, capsys):
-    (project / "tests" / "core" / "test_sums.py").write_text(
-        "def test_total():\n    assert False\n"
-    )
-    assert main(["--jobs", "1"]) == 1
-    assert "tests/core/test_sums.py tests/core: exit code 1 without any fault" in (
-        capsys.readouterr().out
-    )
-
-
-@pytest.mark.weekly
-@pytest.mark.slow
-def test_a_trial_without_tests_is_no_result(project, tmp_path_factory):
-    (project / "tests" / "core" / "test_sums.py").write_text("")
-    trials = Trials(project, tmp_path_factory.mktemp("trials"), 1)
-    with pytest.raises(RuntimeError, match="pytest's exit code is 5 with: no sum"):
-        trials.survives(DETECTED)
