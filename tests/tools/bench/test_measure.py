@@ -81,16 +81,6 @@ def test_without_a_name_every_row_is_measured_and_drawn_and_the_progress_is_show
     assert second.startswith("█" * 10 + "░" * 10 + " 1/2")
 
 
-def test_another_processor_adds_its_rows_and_both_are_printed(results_file, monkeypatch, capsys):
-    measure.main(["one"])
-    monkeypatch.setattr(results, "machine", lambda: {"processor": "quipu"})
-    monkeypatch.setitem(measure.ROWS, "one", lambda _: {"ms": 2.5})
-    measure.main(["one"])
-    assert rows_in(results_file)["one"]["measured"] == {"ms": 1.5}
-    assert rows_in(results_file, "quipu")["one"]["measured"] == {"ms": 2.5}
-    output = capsys.readouterr().out
-    assert "one, on abacus: ms 1.50\none, on quipu: ms 2.50" in output
-    assert [*results.by_name(measure.read_results())] == ["one on abacus", "one on quipu"]
 
 
 def interrupted(*_):
@@ -110,17 +100,6 @@ def test_the_message_about_an_unknown_row_lists_all_rows(results_file, capsys):
         measure.main(["one", "three"])
     assert "no row named three; there are: one, two" in capsys.readouterr().err
     assert not results_file.exists()
-
-
-def test_rows_of_another_device_are_stored_next_to_those_of_the_processor(
-    results_file, monkeypatch
-):
-    monkeypatch.setattr(layers, "rows", lambda: {"one": measure.ROWS["one"]})
-    measure.main(["one"])
-    monkeypatch.setenv("ATTNBOOK_DEVICE", "cuda")
-    measure.main(["one", "two"])
-    # Rows that are not of layers run on the processor, whatever the device.
-    assert [*rows_in(results_file)] == ["one", "one on cuda", "two"]
 
 
 def test_a_toy_row_compares_ours_with_the_textbook(monkeypatch):
@@ -238,13 +217,6 @@ def test_the_exponent_of_a_power_law_is_its_power(power):
     assert exponent(sizes, [3.5 * size**power for size in sizes]) == pytest.approx(power, abs=1e-12)
 
 
-def test_small_sizes_do_not_count_in_exponents():
-    points = [point("ours", keys, keys**2.0) for keys in (128, 256, 512)]
-    points.append(point("ours", 16, 1e9))
-    found = exponents(points)["queries = keys, inference, ours"]
-    assert found == pytest.approx({"seconds": 2.0, "bytes": 2.0})
-
-
 # Workers
 
 
@@ -299,12 +271,6 @@ def test_when_its_time_is_over_a_row_leaves_races_out_and_states_it(workers, mon
     assert row["neutral"]["training"]["ours"] == {"not measured": "the row's time was over"}
 
 
-def test_without_a_gpu_its_programs_are_not_measured(workers):
-    row = layers.layer_row("dot-medium", lambda _: None)
-    assert row["default"]["training"]["flex"] == {"not measured": "no GPU"}
-    assert all("flex" not in task["programs"] for task, _ in workers)
-
-
 def test_on_a_gpu_the_same_row_has_more_programs(workers, monkeypatch):
     monkeypatch.setenv("ATTNBOOK_DEVICE", "cuda")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
@@ -314,11 +280,6 @@ def test_on_a_gpu_the_same_row_has_more_programs(workers, monkeypatch):
     assert all(task["case"]["device"] == "cuda" for task, _ in workers)
 
 
-def test_a_row_for_a_gpu_states_that_there_is_none(workers, monkeypatch):
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    monkeypatch.setenv("ATTNBOOK_DEVICE", "cuda")
-    assert layers.layer_row("dot-large-half", lambda _: None) == {"not measured": "no GPU"}
-    assert workers == []
 
 
 def test_the_error_of_a_worker_that_fails_has_its_output(monkeypatch):

@@ -39,11 +39,6 @@ def test_without_pages_it_prints_what_to_enable_and_succeeds(tmp_path):
     assert "GitHub Actions" in output
 
 
-def test_an_address_that_is_not_https_is_refused_in_one_sentence(tmp_path):
-    status, output, result = address(tmp_path, "http://someone.example/")
-    assert (status, result) == (1, None)
-    assert output.startswith("::error::BOOK_SITE must be an address like https://")
-    assert len(output.splitlines()) == 1
 
 
 def git(folder, *arguments):

@@ -13,7 +13,6 @@ from tests.tools.pictures.test_draw import (
     parsed_row,
     rows,
     texts,
-    written,
 )
 
 
@@ -35,12 +34,3 @@ def test_the_printed_additive_score_follows_from_the_printed_numbers():
     assert score_printed == pytest.approx(dot(weights, parsed_row(squeezed)))
     exact = dot(weights, [math.tanh(number) for number in added])
     assert score_printed == round(exact, 1)
-
-
-def test_the_shapes_of_the_broadcast_are_those_of_the_formula():
-    shapes = [text for text in written("broadcast") if text.startswith("(batch")]
-    queries, keys, pairs = (shape.strip("()").split(", ") for shape in shapes)
-    assert queries == ["batch", "queries", "1", "hiddens"]
-    assert keys == ["batch", "1", "keys", "hiddens"]
-    broadcast = [k if q == "1" else q for q, k in zip(queries, keys, strict=True)]
-    assert pairs == broadcast
