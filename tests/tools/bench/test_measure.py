@@ -81,8 +81,6 @@ def test_without_a_name_every_row_is_measured_and_drawn_and_the_progress_is_show
     assert second.startswith("█" * 10 + "░" * 10 + " 1/2")
 
 
-
-
 def interrupted(*_):
     raise KeyboardInterrupt
 
@@ -278,8 +276,6 @@ def test_on_a_gpu_the_same_row_has_more_programs(workers, monkeypatch):
     assert [*row] == ["case", "gpu"]
     assert {"flex", "varlen", "sdpa", "ours"} <= set(row["gpu"]["inference"])
     assert all(task["case"]["device"] == "cuda" for task, _ in workers)
-
-
 
 
 def test_the_error_of_a_worker_that_fails_has_its_output(monkeypatch):

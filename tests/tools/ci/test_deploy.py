@@ -39,8 +39,6 @@ def test_without_pages_it_prints_what_to_enable_and_succeeds(tmp_path):
     assert "GitHub Actions" in output
 
 
-
-
 def git(folder, *arguments):
     done = subprocess.run(
         ["git", "-C", folder, *arguments], capture_output=True, text=True, check=True

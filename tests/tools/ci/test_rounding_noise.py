@@ -45,8 +45,6 @@ def test_the_same_processor_rounds_the_same_number_equally(numbers):
         assert torch.equal(-numbers.tanh(), (-numbers).tanh())
 
 
-
-
 def test_exact_results_are_unchanged():
     quarters = torch.arange(16.0) / 4
     ends = torch.tensor([0.0, -0.0, float("inf"), float("nan"), 3.4e38, 1e-42])
