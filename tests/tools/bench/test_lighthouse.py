@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tools.bench import lighthouse
-from tools.bench.lighthouse import CATEGORIES, TIMES, median_of, run_lighthouse, table
+from tools.bench.lighthouse import CATEGORIES, TIMES, run_lighthouse
 
 REPORT = {
     "categories": {name: {"score": 0.5 + i / 10} for i, name in enumerate(CATEGORIES)},
@@ -37,7 +37,6 @@ def test_a_report_becomes_four_scores_and_its_times(program):
 @pytest.mark.parametrize(
     "text",
     [
-        "",
         "no report",
         json.dumps(REPORT | {"categories": {}}),
         json.dumps({**REPORT, "categories": {name: {"score": None} for name in CATEGORIES}}),
@@ -46,13 +45,6 @@ def test_a_report_becomes_four_scores_and_its_times(program):
 def test_a_run_without_scores_is_no_result(program, text):
     with pytest.raises(RuntimeError, match=r"^Lighthouse gives no scores for http://x/: "):
         run_lighthouse(program(text), "chrome", "http://x/")
-
-
-def test_the_median_of_each_score_counts():
-    assert median_of([{"seo": 90, "ms": 3.0}, {"seo": 100, "ms": 1.0}, {"seo": 80, "ms": 2.0}]) == {
-        "seo": 90,
-        "ms": 2.0,
-    }
 
 
 @pytest.mark.usefixtures("site")
@@ -72,14 +64,3 @@ def test_every_page_and_the_search_are_measured_in_each_round(monkeypatch):
     assert requested[: len(requested) // 3] * 3 == requested
     assert {"welcome.html", "search.html"} <= {*requested}
     assert {"welcome", "search"} <= row["scores"].keys()
-
-
-def test_a_score_below_its_target_has_a_star():
-    good = {"performance": 95, "accessibility": 100, "best-practices": 100, "seo": 100}
-    times = dict.fromkeys(TIMES.values(), 1234.5)
-    scores = {"good": good | times, "bad": good | times | {"performance": 94.4, "seo": 99}}
-    row = {"lighthouse": "1", "rounds": 3, "busy": 0.5, "scores": scores}
-    _, heads, first, second = table(row)
-    assert heads.split()[:4] == list(CATEGORIES)
-    assert first.split()[:5] == ["good", "95", "100", "100", "100"]
-    assert second.split()[:5] == ["bad", "94*", "100", "100", "99*"]

@@ -5,11 +5,10 @@ import sys
 
 import pytest
 import torch
-from torch import nn
 
 from tests import oracle
 from tools.bench import programs, worker
-from tools.bench.cases import Case, Setting, lengths, textbook_additive, textbook_dot
+from tools.bench.cases import Case, Setting, lengths, textbook_dot
 from tools.bench.programs import PROGRAMS, NotMeasurableError
 
 SMALL = {
@@ -38,22 +37,13 @@ def expected_output(example):
     return oracle.additive_attention(example.layer.state_dict(), *example.inputs)
 
 
-@pytest.mark.parametrize(("batch", "keys"), [(64, 1024), (32, 64), (16, 256), (4, 1024)])
+@pytest.mark.parametrize(("batch", "keys"), [(64, 1024), (4, 1024)])
 def test_lengths_average_two_thirds_of_the_keys(batch, keys):
     lens = lengths(batch, keys)
     assert lens.double().mean().item() / keys == pytest.approx(0.66, abs=0.005)
     assert lens.max() == keys
     assert lens.tolist() == lengths(batch, keys).tolist()
     assert lens.tolist() != sorted(lens.tolist())
-
-
-@pytest.mark.parametrize("layer", ["additive", "dot"])
-def test_the_textbook_computes_what_the_oracle_does(layer):
-    example = setting(layer)
-    formula = textbook_dot if layer == "dot" else lambda *t: textbook_additive(example.layer, *t)
-    torch.testing.assert_close(
-        formula(*example.inputs).double(), expected_output(example), atol=1e-6, rtol=1e-5
-    )
 
 
 @pytest.mark.parametrize(("layer", "name"), RUN_HERE)
@@ -97,30 +87,6 @@ def test_a_wrong_program_is_refused_before_it_is_timed(wrong, mode, what):
         worker.check(example, "wrong", example.program(wrong))
 
 
-def test_large_cases_are_checked_on_some_examples(monkeypatch):
-    monkeypatch.setattr(worker, "CHECKED", 2 * 5 * 7 * 11)
-    example, visible = setting("dot"), []
-
-    def formula(*tensors):
-        visible.append(len(tensors[0]))
-        return textbook_dot(*tensors)
-
-    monkeypatch.setattr(worker, "textbook_dot", formula)
-    worker.check(example, "textbook", example.program(textbook_dot))
-    assert visible == [2]
-
-
-def test_the_floor_takes_as_many_tanh_as_the_textbook(monkeypatch):
-    monkeypatch.setitem(programs.CACHED, "cpu", 5)
-    sizes = []
-    tanh = torch.tanh
-    monkeypatch.setattr(torch, "tanh", lambda x, out: sizes.append(x.numel()) or tanh(x, out=out))
-    example = setting("additive")
-    PROGRAMS["additive"]["tanh floor"](example)(*example.inputs)
-    assert sum(sizes) == example.case.elements == 3 * 5 * 7 * 11
-    assert set(sizes) == {5}
-
-
 @pytest.mark.parametrize("layer", ["additive", "dot"])
 def test_our_layers_keep_weights_only_in_their_row(layer):
     example = setting(layer)
@@ -136,45 +102,20 @@ def test_without_keras_its_program_is_not_measured(monkeypatch):
         PROGRAMS["additive"]["keras"](setting("additive"))
 
 
-def test_without_a_compiler_nothing_is_compiled(monkeypatch):
-    monkeypatch.setenv("PATH", "")
-    monkeypatch.delenv("CXX", raising=False)
-    with pytest.raises(NotMeasurableError, match=r"no C\+\+ compiler"):
-        programs.compiled(nn.Identity())
-
-
 def test_a_backend_that_refuses_is_not_measured():
     with pytest.raises(NotMeasurableError, match="torch reports: "):
         PROGRAMS["dot"]["sdpa cudnn"](setting("dot"))
-
-
-def test_varlen_attention_is_for_half_precision():
-    with pytest.raises(NotMeasurableError, match="half precision only"):
-        PROGRAMS["dot"]["varlen"](setting("dot"))
-
-
-def test_varlen_attention_gets_the_visible_keys(monkeypatch):
-    # The call itself needs a GPU; a loop replaces it and checks its inputs.
-    varlen = pytest.importorskip("torch.nn.attention.varlen")
-
-    def loop(q, k, v, starts, ends, *_):
-        parts = []
-        for i in range(len(starts) - 1):
-            rows, visible = slice(starts[i], starts[i + 1]), slice(ends[i], ends[i + 1])
-            weights = torch.softmax(q[rows, 0] @ k[visible, 0].T / math.sqrt(11), dim=-1)
-            parts.append(weights @ v[visible, 0])
-        return torch.cat(parts).unsqueeze(1)
-
-    monkeypatch.setattr(varlen, "varlen_attn", loop)
-    example = Setting(Case("dot", 3, 5, 7, 11, dtype="bfloat16"))
-    output = PROGRAMS["dot"]["varlen"](example)(*example.inputs)
-    torch.testing.assert_close(output.double(), expected_output(example), atol=0.05, rtol=0.05)
 
 
 # Workers
 
 
 LIMITS = {"rounds": [2, 2], "until": math.inf}
+
+
+@pytest.fixture(autouse=True)
+def short_rounds(monkeypatch):
+    monkeypatch.setattr(worker, "LEAST_TIME", 0.001)
 
 
 def task(**changes):
@@ -202,15 +143,8 @@ def test_a_race_makes_as_many_rounds_as_fit_and_reports_them():
     assert worker.affordable(2.0, 15.0, 3, 7) == 6  # one round counts calls
     assert worker.affordable(2.0, 100.0, 3, 7) == worker.affordable(2.0, math.inf, 3, 7) == 7
     assert worker.affordable(2.0, 1.0, 3, 7) == worker.affordable(2.0, -9.0, 3, 7) == 3
-    for until, rounds in ((0.0, 2), (math.inf, 4)):
-        found = worker.measure(task(rounds=[2, 4], until=until))
-        assert {program["rounds"] for program in found.values()} == {rounds}
-
-
-def test_a_program_whose_growth_is_measured_is_not_checked_again(monkeypatch):
-    monkeypatch.setattr(worker, "check", lambda *_: pytest.fail("checked"))
-    found = worker.measure(task(what="resident", programs=["ours"]))
-    assert found["ours"]["resident bytes"] >= 0
+    found = worker.measure(task(rounds=[2, 4], until=0.0))
+    assert {program["rounds"] for program in found.values()} == {2}
 
 
 def test_a_worker_reports_why_a_program_was_not_measured(monkeypatch):
@@ -221,9 +155,3 @@ def test_a_worker_reports_why_a_program_was_not_measured(monkeypatch):
     found = worker.measure(task(programs=["textbook", "keras"]))
     assert found["keras"] == {"not measured": "not installed"}
     assert "seconds" in found["textbook"]
-
-
-def test_a_worker_stops_at_a_wrong_program(monkeypatch):
-    monkeypatch.setitem(programs.ADDITIVE, "ours", lambda _: lambda *t: t[2][:, :3])
-    with pytest.raises(AssertionError, match="ours: output differs from the formula"):
-        worker.measure(task())

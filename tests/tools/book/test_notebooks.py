@@ -108,12 +108,8 @@ def test_stored_widget_state_is_refused(tmp_path):
 
 
 def test_the_book_itself_passes_every_check():
-    assert notebooks.chapters() != []
     assert problems_in(ROOT) == []
-
-
-def test_every_chapter_has_its_cells_named_after_it():  # or each run would change the ids
-    for path in notebooks.chapters():
+    for path in notebooks.chapters():  # or each run would change the ids
         assert all(cell.id.startswith(path.stem) for cell in notebooks.read(path).cells)
 
 
@@ -143,13 +139,6 @@ def test_executing_twice_leaves_no_difference_and_a_failed_execution_changes_not
     assert path.read_bytes() == before
 
 
-@pytest.mark.weekly
-def test_a_chapter_that_leaves_the_device_idle_is_found(tmp_path):
-    path = book_with(tmp_path, code("bytes_in_use = 8"))
-    assert notebooks.works_on(path, "cpu", measure="print(bytes_in_use)")
-    assert not notebooks.works_on(path, "cpu", measure="print(0)")
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="torch finds no CUDA device here")
 def test_each_chapter_uses_the_gpu():
@@ -174,7 +163,10 @@ LAYERS = ["DotProductAttention()", "AdditiveAttention(5, 5, 5)"]
 
 
 @pytest.mark.slow
-def test_a_wrong_digit_and_a_layer_that_runs_other_lines_than_the_book_shows_fail(tmp_path, capfd):
+def test_a_wrong_digit_and_a_layer_that_runs_other_lines_than_the_book_shows_fail(
+    tmp_path, capfd, monkeypatch
+):
+    monkeypatch.setattr(notebooks, "SIDE_BY_SIDE", ["--numprocesses=0"])
     calls = [CALL.format(layer=layer, size=size) for size in (9, 300) for layer in LAYERS]
     cells = [code(call, outputs=[stream("1\n")]) for call in calls]
     wrong = code("print(0.3333)", outputs=[stream("0.3334\n")])

@@ -4,13 +4,27 @@ from __future__ import annotations
 
 import os
 import subprocess
+from contextlib import contextmanager
 
+import nbformat
 import pytest
+from jupyter_cache import get_cache
+from nbformat import v4
 
 from tests.tools.site.test_answers import whole
 from tools import ROOT
 from tools.book.build import main
-from tools.book.without_answers import remove_answers, remove_folds
+from tools.book.notebooks import read
+from tools.book.state import QUESTIONS, Workshop
+from tools.book.without_answers import prepare, remove_answers, remove_folds
+
+
+@contextmanager
+def cached(workshop):
+    """The stored executions of a book."""
+    cache = get_cache(workshop.executions)
+    yield cache
+    cache.db.dispose()
 
 
 def test_a_class_gets_questions_predictions_and_hints_and_no_worked_answers():
@@ -20,6 +34,27 @@ def test_a_class_gets_questions_predictions_and_hints_and_no_worked_answers():
     remaining = "Look again.", "words-of-one", "result-of-two", "**2.** Write it.", "The end."
     assert [words for words in remaining if words not in text] == []
     assert len(chapter.cells) == len(original.cells) - 1
+
+
+def test_the_outputs_are_those_of_the_whole_chapter_and_are_found_without_a_run(tmp_path):
+    """A cell after an answer may call it, so the chapter without answers cannot be run."""
+    (tmp_path / "chapters").mkdir()
+    path = tmp_path / "chapters" / "first.ipynb"
+    cells = whole().cells
+    for cell in cells:
+        cell.metadata.setdefault("tags", [])
+    nbformat.write(v4.new_notebook(cells=cells), path)
+    workshop = Workshop(tmp_path, QUESTIONS)
+    with cached(Workshop(tmp_path)) as cache:
+        cache.cache_notebook_file(path, check_validity=False)
+    prepare(workshop)
+
+    written = read(workshop.source / "chapters" / "first.ipynb")
+    with cached(workshop) as cache:
+        _, found = cache.merge_match_into_notebook(written)
+    assert "worked-answer" not in str(found)
+    outputs = [cell.outputs for cell in read(path).cells if cell.get("outputs")]
+    assert [cell.outputs for cell in found.cells if cell.get("outputs")] == outputs[:-1]
 
 
 @pytest.mark.parametrize("fence", [":::", "::::", "```"])

@@ -39,13 +39,6 @@ def test_without_pages_it_prints_what_to_enable_and_succeeds(tmp_path):
     assert "GitHub Actions" in output
 
 
-def test_an_address_that_is_not_https_is_refused_in_one_sentence(tmp_path):
-    status, output, result = address(tmp_path, "http://someone.example/")
-    assert (status, result) == (1, None)
-    assert output.startswith("::error::BOOK_SITE must be an address like https://")
-    assert len(output.splitlines()) == 1
-
-
 def git(folder, *arguments):
     done = subprocess.run(
         ["git", "-C", folder, *arguments], capture_output=True, text=True, check=True
@@ -96,9 +89,3 @@ def test_an_archive_without_a_notebook_leaves_the_branch_unchanged(tmp_path, rem
     with pytest.raises(ValueError, match=r"artifact\.tar must hold chapters/\*\.ipynb, got none"):
         deploy.publish_copies(pack(tmp_path, **{"img/a.svg": ""}), str(remote))
     assert git(remote, "ls-tree", "-r", "--name-only", "colab") == "old.txt"
-
-
-def test_the_remote_is_the_repository_itself(monkeypatch):
-    monkeypatch.setenv("GITHUB_SERVER_URL", "https://github.com")
-    monkeypatch.setenv("GITHUB_REPOSITORY", "someone/book")
-    assert deploy.default_remote() == "https://github.com/someone/book"

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
-
 import pytest
 
 from tools import ROOT
-from tools.ci import mutants
-from tools.ci.mutants import Mutant, Trials, find_tests, main, read_faults
+from tools.ci.mutants import Mutant, find_tests, read_faults
 
 ALL = read_faults()
 
@@ -36,56 +33,3 @@ def test_a_line_that_is_gone_or_occurs_twice_is_refused():
     for text, count in (("y = 1", 0), ("x = 1\nx = 1", 2)):
         with pytest.raises(ValueError, match=f"must hold 'x = 1' once, holds it {count} times"):
             mutant.apply_to(text)
-
-
-SUM = "def total(numbers):\n    return sum(numbers)\n"
-TESTS = "from attnbook.sums import total\n\n\ndef test_total():\n    assert total([2]) == 2\n"
-DETECTED = Mutant("attnbook/sums.py", "no sum", "    return sum(numbers)", "    return 0")
-SURVIVES = Mutant(
-    "attnbook/sums.py", "a product", "    return sum(numbers)", "    return numbers[0]"
-)
-
-
-@pytest.fixture
-def project(tmp_path, monkeypatch):
-    """A project with one function, one test and two faults, one of which the test detects."""
-    files = {"attnbook/__init__.py": "", "attnbook/sums.py": SUM, "tests/core/test_sums.py": TESTS}
-    for name, text in files.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text)
-    subprocess.run(["git", "init", "--quiet"], cwd=tmp_path, check=True)
-    monkeypatch.setattr(mutants, "ROOT", tmp_path)
-    monkeypatch.setattr(mutants, "read_faults", lambda: [DETECTED, SURVIVES])
-    return tmp_path
-
-
-@pytest.mark.weekly
-@pytest.mark.slow
-def test_survivors_are_listed_and_more_than_allowed_fail(project, monkeypatch, capsys):
-    assert main(["--jobs", "1"]) == 0
-    output = capsys.readouterr().out
-    assert "2 faults, 1 survivors\n  attnbook/sums.py: a product\n" in output
-    monkeypatch.setattr(mutants, "MOST_SURVIVORS", 0)
-    assert main(["--jobs", "1", "--only", "product"]) == 1
-    assert (project / "attnbook" / "sums.py").read_text() == SUM
-
-
-@pytest.mark.weekly
-@pytest.mark.slow
-def test_tests_that_fail_without_any_fault_are_reported(project, capsys):
-    (project / "tests" / "core" / "test_sums.py").write_text(
-        "def test_total():\n    assert False\n"
-    )
-    assert main(["--jobs", "1"]) == 1
-    assert "tests/core/test_sums.py tests/core: exit code 1 without any fault" in (
-        capsys.readouterr().out
-    )
-
-
-@pytest.mark.weekly
-@pytest.mark.slow
-def test_a_trial_without_tests_is_no_result(project, tmp_path_factory):
-    (project / "tests" / "core" / "test_sums.py").write_text("")
-    trials = Trials(project, tmp_path_factory.mktemp("trials"), 1)
-    with pytest.raises(RuntimeError, match="pytest's exit code is 5 with: no sum"):
-        trials.survives(DETECTED)

@@ -1,17 +1,14 @@
 """Other processors: which results their rounding changes, and that a changed digit is found."""
 
 import re
-from contextlib import nullcontext
 
 import pytest
 import torch
-from torch.nn.attention.flex_attention import flex_attention
 
-from attnbook import DotProductAttention
 from tests.tools.book.test_notebooks import book_with, code, stream
 from tools.book.notebooks import execute
 from tools.ci import processors
-from tools.ci.rounding_noise import LAYOUTS, UNITS, Jitter, is_rounded, move
+from tools.ci.rounding_noise import LAYOUTS, UNITS, Jitter, move
 
 BITS = {dtype: layout.bits for dtype, layout in LAYOUTS.items()}
 
@@ -38,19 +35,6 @@ def test_a_rounded_result_moves_by_a_few_units_of_its_last_place(numbers, dtype)
     assert abs(sum(moved)) < 997
 
 
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
-def test_a_16_bit_result_moves_seldom_and_by_one_unit(rng, dtype):
-    numbers = torch.randn(9973, generator=rng).to(dtype)
-    with Jitter(1):
-        moved = units_between(numbers.tanh(), numbers.tanh())
-        there = numbers.tanh()
-    differences = units_between(there, numbers.tanh())
-
-    assert moved == [0] * 9973
-    assert set(differences) == {-1, 0, 1}
-    assert sum(map(abs, differences)) < 9973 / 20
-
-
 def test_the_same_processor_rounds_the_same_number_equally(numbers):
     with Jitter(1):
         assert torch.equal(numbers.exp(), numbers.exp())
@@ -59,21 +43,6 @@ def test_the_same_processor_rounds_the_same_number_equally(numbers):
         assert torch.equal(numbers.exp(), torch.exp(numbers, out=out))
         assert torch.equal(numbers.exp()[7:9], numbers[7:9].exp())
         assert torch.equal(-numbers.tanh(), (-numbers).tanh())
-
-
-def test_another_seed_is_another_processor(numbers):
-    results = []
-    for seed in (1, 2):
-        with Jitter(seed):
-            results.append(numbers.exp())
-    assert (results[0] != results[1]).float().mean() > 0.8
-
-
-def test_inputs_are_unchanged(numbers):
-    before, row = numbers.clone(), numbers.reshape(1, 997)
-    with Jitter(1):
-        row.softmax(-1), row @ row.T, numbers.sum(), numbers.view(997, 1).cumsum(0)
-    assert torch.equal(numbers, before)
 
 
 def test_exact_results_are_unchanged():
@@ -107,30 +76,7 @@ def test_gradients_are_rounded_as_well(numbers):
     assert torch.allclose(there, gradient())
 
 
-@pytest.mark.weekly
-@pytest.mark.filterwarnings("ignore:flex_attention called without torch")
-def test_flexible_attention_is_rounded_as_well(rng):
-    queries, keys, values = torch.randn(3, 1, 2, 5, 7, generator=rng)
-    with Jitter(1):
-        there = flex_attention(queries, keys, values)
-    here = flex_attention(queries, keys, values)
-    assert not torch.equal(there, here)
-    assert torch.allclose(there, here, atol=1e-5)
-
-
-@pytest.mark.parametrize(
-    ("names", "differ"),
-    [
-        ("exp _softmax bmm tanh_backward normal var_mean", True),
-        ("add mul view copy max arange expand", False),
-    ],
-)
-def test_some_operations_differ_between_processors(names, differ):
-    assert {is_rounded(name) for name in names.split()} == {differ}
-
-
 # Chapters: cells of earlier versions, whose digits another processor changed
-
 
 # Points of a curve, with the decimals that matplotlib writes.
 CURVES = """
@@ -138,54 +84,19 @@ import torch
 gap = torch.linspace(-4, 4, 81, dtype=torch.{dtype})
 [f"{{y:.6f}}" for y in (50 * torch.tanh(gap + 0.5)).tolist()]
 """
-# The opacity of the cells of a heatmap.
-CELLS = """
-from attnbook import DotProductAttention, sinusoidal_encoding
-positions = torch.arange(8)
-queries = 4 * sinusoidal_encoding(positions - 1, size=32)[None].to(torch.{dtype})
-keys = 4 * sinusoidal_encoding(positions, size=32)[None].to(torch.{dtype})
-layer = DotProductAttention()
-layer(queries, keys, keys)
-[f"{{0.55 * weight:.6f}}" for weight in layer.attention_weights.flatten().tolist()]
-"""
 # An output and a mean that are whole numbers on this processor.
-WHOLE = """
-closeness = torch.exp(torch.full((1, 2), -0.125))
-found = closeness @ torch.tensor([[10.0], [20.0]]) / closeness.sum(dim=-1, keepdim=True)
-"""
-MEAN = """
-query, keys = torch.ones(1, 1, 4), torch.ones(1, 6, 4)
-values = torch.arange(6.0).reshape(1, 6, 1)
-found = DotProductAttention()(query, keys, values, causal=True).item()
-"""
-
-
-@pytest.mark.parametrize(
-    ("cell", "before", "after"),
-    [(WHOLE, repr, lambda found: repr(found.round(decimals=2))), (MEAN, repr, "{:.1f}".format)],
-)
-def test_a_result_that_is_whole_by_chance_changes_unless_it_is_rounded(cell, before, after):
-    results = []
-    for seed in (None, *range(1, 8)):
-        with Jitter(seed) if seed else nullcontext():
-            names = {"torch": torch, "DotProductAttention": DotProductAttention}
-            exec(cell, names)  # noqa: S102 - a chapter's cell
-            results.append(names["found"])
-    assert len({*map(before, results)}) > 1
-    assert len({*map(after, results)}) == 1
 
 
 @pytest.mark.weekly
 @pytest.mark.slow
-@pytest.mark.parametrize(("dtype", "expected"), [("float32", ["0", "1"]), ("float64", [])])
+@pytest.mark.parametrize(("dtype", "expected"), [("float32", ["0"]), ("float64", [])])
 def test_a_chapter_whose_digits_change_is_found(tmp_path, capfd, dtype, expected):
-    path = book_with(tmp_path, *(code(cell.format(dtype=dtype)) for cell in (CURVES, CELLS)))
+    path = book_with(tmp_path, code(CURVES.format(dtype=dtype)))
     execute(path)
 
     assert processors.outputs_change([path], seed=1) is bool(expected)
-    assert (
-        re.findall(r"^FAILED .*second\.ipynb::Cell (\d)", capfd.readouterr().out, re.M) == expected
-    )
+    failed = re.findall(r"^FAILED .*second\.ipynb::Cell (\d)", capfd.readouterr().out, re.M)
+    assert failed == expected
 
 
 @pytest.mark.weekly
@@ -194,6 +105,5 @@ def test_a_kernel_that_rounds_as_usual_is_an_error(tmp_path, monkeypatch):
     # IPython continues after an error in a start-up file, and all outputs would be unchanged.
     path = book_with(tmp_path, code("print(2)", outputs=[stream("2\n")]))
     monkeypatch.setattr(processors, "START", "1 / 0")
-
     with pytest.raises(processors.NotTriedError, match="1 chapters ran, and 0 of them"):
         processors.outputs_change([path], seed=1)

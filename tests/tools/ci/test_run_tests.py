@@ -13,7 +13,7 @@ import pytest
 
 from tools import ROOT
 from tools.ci import run_tests
-from tools.ci.run_tests import Part, failures, parts, run, status
+from tools.ci.run_tests import Part, failures, parts, run
 
 
 @pytest.fixture(autouse=True)
@@ -56,17 +56,6 @@ def test_each_failed_test_gets_the_command_that_runs_only_it(logs):
         "  .venv/bin/pytest 'tests/a.py::test_one[x-1]'",
         "  .venv/bin/pytest 'tests/b.py::test_two'",
     ]
-
-
-def test_the_status_line_has_the_running_parts_the_progress_and_the_time_left(logs, monkeypatch):
-    state = {"done": 5, "total": 20, "failed": ["a"], "seconds_left": 240.0}
-    (logs / "progress.json").write_text(json.dumps(state))
-    monkeypatch.setattr(run_tests.time, "monotonic", lambda: 100.0)
-    with subprocess.Popen(["true"]) as process:
-        running = Part("tests", [], process=process, began=30.0)
-    assert status([running, Part("lint", [])], 25.0, 2) == (
-        "1:15  tests 1:10; 5 of 20 tests, 1 failed; about 2:00 of tests left"
-    )
 
 
 def test_every_part_names_a_part_to_wait_for_and_a_command_to_run_it_again():

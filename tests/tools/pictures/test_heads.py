@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 
 import pytest
@@ -13,7 +12,7 @@ from tests.tools.pictures import test_draw
 from tests.tools.pictures.test_draw import CELL, SVG, WEIGHT, Shape, picture
 from tools.pictures.arithmetic import format_number
 from tools.pictures.heads import KEYS, QUERY
-from tools.pictures.svg_shapes import KEY_COLORS, SLATE
+from tools.pictures.svg_shapes import KEY_COLORS
 
 FRAMES = ((0, 133), (133, 267), (267, 400))  # the column of each head
 ATTEND, MERGE = 288, 470  # the tops of these stages
@@ -49,17 +48,6 @@ def test_the_bars_are_the_attention_weights_of_the_layer():
         assert drawn == pytest.approx(weights, abs=2e-4)
 
 
-def test_the_query_and_each_key_have_six_numbers_and_give_two_to_every_head():
-    wholes = [shapes(CELL, top, top + 30) for top in (30, 110)]
-    expected = [SLATE] * 6 + [color for color in KEY_COLORS for _ in range(6)]
-    for row in wholes:
-        assert [cell.color for cell in row] == expected
-    shares = shapes(CELL, 200, ATTEND)
-    pair = [SLATE] * 2 + [color for color in KEY_COLORS for _ in range(2)]
-    assert [[cell.color for cell in inside(shares, head)] for head in range(3)] == [pair] * 3
-    assert {(c.color, c.size) for c in shares} == {(c.color, c.size) for c in wholes[0]}
-
-
 def test_each_pooled_number_is_mixed_by_the_weights_of_its_head():
     stripes = shapes(CELL, ATTEND, MERGE)
     for head, weights in enumerate(layer_weights().tolist()):
@@ -68,17 +56,6 @@ def test_each_pooled_number_is_mixed_by_the_weights_of_its_head():
             total = sum(stripe.size for stripe in number)
             assert [stripe.color for stripe in number] == list(KEY_COLORS)
             assert [s.size / total for s in number] == pytest.approx(weights, abs=2e-4)
-
-
-def test_merging_joins_the_heads_parts_end_to_end_and_changes_none():
-    parts = shapes(CELL, ATTEND, MERGE)
-    joined = shapes(CELL, MERGE, 550)
-    assert [s[2:] for s in joined] == [s[2:] for s in parts]
-    gaps = [b.x - a.x - a.size for a, b in itertools.pairwise(joined)]
-    assert max(gaps) < 2.5
-    output = shapes(CELL, 550)
-    assert [cell.color for cell in output] == [SLATE] * 6
-    assert [cell.x for cell in output] == pytest.approx([s.x for s in joined[::4]])
 
 
 def test_the_description_has_the_weights_of_the_heads_in_order():

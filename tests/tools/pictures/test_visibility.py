@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import attnbook
-from tests.tools.pictures.test_draw import SVG, edges, labels, picture, rows, texts
+from tests.tools.pictures.test_draw import SVG, edges, labels, picture
 
 TILE = re.compile(r"M([\d.]+) ([\d.]+)h([\d.]+)v([\d.]+)h-[\d.]+z")
 PANELS = {
@@ -20,24 +20,19 @@ PANELS = {
 
 
 class Cell(NamedTuple):
-    """A cell of a grid: its edges, lines included, and its fill."""
+    """A cell of a grid: its corner and its fill."""
 
     left: float
     top: float
-    right: float
-    bottom: float
     fill: str
 
 
 def cells() -> list[Cell]:
-    all_cells = []
-    for shape in picture("seeing").iter(f"{SVG}path"):
-        line = float(shape.get("stroke-width", "0")) / 2
-        for tile in TILE.findall(shape.attrib["d"]):
-            x, y, width, height = map(float, tile)
-            bounds = (x - line, y - line, x + width + line, y + height + line)
-            all_cells.append(Cell(*bounds, shape.attrib["fill"]))
-    return all_cells
+    return [
+        Cell(float(left), float(top), shape.attrib["fill"])
+        for shape in picture("seeing").iter(f"{SVG}path")
+        for left, top, *_ in TILE.findall(shape.attrib["d"])
+    ]
 
 
 def headed() -> dict[str, list[list[Cell]]]:
@@ -63,21 +58,3 @@ def test_a_key_is_hatched_where_the_softmax_gives_it_nothing(name):
     assert len(words) == 2
     drawn = [[words[cell.fill] for cell in row] for row in headed()[name]]
     assert drawn == (weights > 0).tolist()
-
-
-def test_hidden_keys_are_hatched_like_padding():
-    def pattern(name: str) -> list[dict[str, str]]:
-        return [part.attrib for part in picture(name).findall(f".//{SVG}pattern//*")]
-
-    assert pattern("seeing") == pattern("padding") != []
-    pad = next(rect for text, rect in labels(picture("padding")) if text.text == "<pad>")
-    assert fill_of("hidden") == pad.attrib["fill"]
-    token = next(rect for text, rect in labels(picture("padding")) if text.text == "Hello")
-    assert fill_of("seen") == token.attrib["fill"]
-
-
-def test_queries_and_keys_are_the_same_five_tokens_in_order():
-    _, _, numbers, *queries = (texts(row) for row in rows("seeing"))
-    assert numbers == list("01234") * 3
-    assert queries[:5] == [["0 the"], ["1 cat"], ["2 sat"], ["3 down"], ["4 ."]]
-    assert queries[5:] == [["seen", "hidden"]]
