@@ -8,8 +8,9 @@ import torch
 from torch import nn
 from torch.export import Dim
 
-from attnbook import DotProductAttention, MultiHeadAttention, causal_mask, rotary_encoding
-from tests.core.grouped_calls import find_faults
+from attnbook import DotProductAttention, MultiHeadAttention, rotary_encoding
+from tests.core.grouped_calls import make_call
+from tests.core.random_calls import find_faults
 
 HALVES = partial(rotary_encoding, layout="halves", base=500_000.0)
 
@@ -40,7 +41,8 @@ def test_neighbouring_heads_share_keys_by_hand():
 def test_random_calls_are_right(first, monkeypatch, request):
     count = 2500 if request.config.getoption("--full") else 100
     seeds = range(first, first + count)
-    assert [it for seed in seeds if (it := find_faults(seed, monkeypatch.setattr))] == []
+    put = monkeypatch.setattr
+    assert [it for seed in seeds if (it := find_faults(seed, put, make=make_call))] == []
 
 
 def test_parameters_are_as_many_as_the_heads_need_and_as_before_without_options():
@@ -61,6 +63,7 @@ def test_parameters_are_as_many_as_the_heads_need_and_as_before_without_options(
 
 
 @pytest.mark.usefixtures("every_path")
+@pytest.mark.few(3)
 @pytest.mark.parametrize("keep", [True, False])
 def test_left_padding_changes_nothing_where_positions_are_given(keep):
     layer, x = llama(keep_weights=keep), x_of(1)
@@ -83,21 +86,10 @@ def test_the_order_of_keys_in_memory_says_nothing_where_positions_are_given(rota
     assert torch.allclose(last, expected[:, 3:], rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("form", [(5, 5), (1, 5, 5), (2, 6, 5, 5)])
-def test_a_mask_holds_together_with_the_order_of_positions(form, rng):
-    layer, x = llama(), x_of()
-    mask = torch.rand(form, generator=rng) < 0.7
-    layer(x, x, x, causal=True, mask=mask, positions=torch.arange(5))
-    found = layer.attention_weights
-    layer(x, x, x, causal=True, mask=mask)
-    assert torch.allclose(found, layer.attention_weights, rtol=0, atol=1e-12)
-    assert not found[..., ~causal_mask((1, 5, 5))[0]].any()
-
-
 # Torch's programs
 
 
-@pytest.mark.usefixtures("every_path")
+@pytest.mark.slow
 @pytest.mark.parametrize("keep", [True, False])
 def test_it_compiles_to_one_graph_and_exports_with_dynamic_sizes(keep):
     torch.compiler.reset()
@@ -122,7 +114,6 @@ def test_it_compiles_to_one_graph_and_exports_with_dynamic_sizes(keep):
     torch.compiler.reset()
 
 
-@pytest.mark.usefixtures("every_path")
 def test_it_runs_under_autocast_and_can_be_copied():
     layer, x = llama(keep_weights=False), x_of()
     expected = layer(x, x, x, causal=True)

@@ -4,8 +4,6 @@ import math
 
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 
 from attnbook import AdditiveAttention, Attention, DotProductAttention, MLPAttention
 from tests import oracle
@@ -21,7 +19,6 @@ from tests.cases import (
     layers_that_take_heads,
     make,
     random_qkv,
-    seeds,
 )
 
 pytestmark = pytest.mark.usefixtures("every_path")
@@ -82,15 +79,6 @@ def test_the_scores_of_additive_attention_equal_its_formula():
 # Properties
 
 
-@given(seeds, st.permutations(range(7)))
-@every_layer
-def test_permuting_key_value_pairs_changes_nothing(name, seed, order):
-    queries, keys, values = random_qkv(seed)
-    layer = make(name, dtype=torch.float64)
-    permuted = layer(queries, keys[:, order], values[:, order])
-    assert torch.allclose(permuted, layer(queries, keys, values), atol=1e-12)
-
-
 @every_way
 @pytest.mark.parametrize("lens", [PER_EXAMPLE, PER_QUERY])
 @pytest.mark.parametrize("causal", [False, True])
@@ -135,16 +123,6 @@ def test_dropout_drops_weights_in_training_and_those_before_it_are_stored(name, 
     assert torch.equal(layer.eval()(*qkv), make(name).eval()(*qkv))
 
 
-@layers_that_take_heads
-def test_dropout_scales_the_weights_that_it_does_not_drop(name, qkv):
-    layer = make(name, dropout=0.5)
-    identity = torch.eye(7).expand(2, 7, 7)
-    dropped = layer(*qkv[:2], identity)  # pooling the identity shows the weights used
-    scaled = dropped != 0
-    assert 0 < scaled.sum() < scaled.numel()
-    assert torch.allclose(dropped[scaled], 2 * layer.attention_weights[scaled])
-
-
 @pytest.mark.parametrize("count", [5, 400])
 def test_dropout_in_place_does_not_change_the_stored_weights(count):
     layer, lens = DotProductAttention(0.5), torch.tensor([count - 1])
@@ -179,27 +157,6 @@ def test_attention_weights_that_the_last_call_did_not_store_are_refused(name, qk
     check_weights_are_refused(layer)
 
 
-@every_layer
-def test_another_missing_attribute_raises_as_in_any_module(name):
-    with pytest.raises(AttributeError, match="has no attribute 'nonsense'"):
-        _ = make(name).nonsense
-
-
-STATES = {
-    "dot": set(),
-    "additive": {"W_k.weight", "W_q.weight", "w_v.weight"},
-    "multi-head": {"W_q.weight", "W_k.weight", "W_v.weight", "W_o.weight"},
-}
-STATES["multi-head with bias"] = STATES["multi-head"] | {f"W_{one}.bias" for one in "qkvo"}
-
-
-@pytest.mark.parametrize("name", STATES)
-def test_a_state_dict_has_all_parameters_and_no_attention_weights(name, qkv):
-    layer = make(name)
-    layer(*qkv)
-    assert set(layer.state_dict()) == STATES[name]
-
-
 # Scores of subclasses
 
 
@@ -214,10 +171,7 @@ def test_a_layer_without_a_score_function_is_refused(qkv):
 @pytest.mark.parametrize(
     ("wrong", "error", "rule"),
     [
-        (torch.ones(2, 7, 3), ValueError, r"have shape .* = \(2, 3, 7\), got \(2, 7, 3\)"),
-        (torch.ones(1, 3, 7), ValueError, r"have shape .* = \(2, 3, 7\), got \(1, 3, 7\)"),
         (torch.ones(2, 3, 1), ValueError, r"have shape .* = \(2, 3, 7\), got \(2, 3, 1\)"),
-        (torch.ones(3, 7), ValueError, r"have shape .*, got \(3, 7\)"),
         (torch.ones(2, 3, 7).long(), TypeError, r"hold floating-point numbers, got"),
         (torch.ones(2, 3, 7).double(), TypeError, r"have the dtype of queries, torch\.float32"),
         (None, TypeError, r"be a tensor, got NoneType"),

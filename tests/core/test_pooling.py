@@ -51,19 +51,10 @@ def test_values_that_do_not_fit_the_weights_are_refused(values, error, rule):
         pool(torch.ones(2, 3, 7), values)
 
 
-def test_kernel_pool_halfway_between_two_keys_is_their_mean():
-    assert kernel_pool(column(0.5), column(0, 1), column(10, 20)).item() == pytest.approx(15)
-
-
 def test_kernel_pool_weighs_by_the_gaussian_of_the_distance():
     # Distance √(2 log 3) has the kernel exp(-log 3) = 1/3, distance 0 has 1: weights ¾, ¼.
     keys = column(0, math.sqrt(2 * math.log(3)))
     assert kernel_pool(column(0), keys, column(0, 8)).item() == pytest.approx(2)
-
-
-def test_kernel_pool_ignores_padding():
-    lens = torch.tensor([1])
-    assert kernel_pool(column(0.5), column(0, 1), column(10, 20), valid_lens=lens).item() == 10
 
 
 @pytest.mark.parametrize("width", [0.3, 1.0, torch.tensor(2.5)])

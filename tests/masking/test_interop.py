@@ -28,8 +28,6 @@ from attnbook.masking.interop import (
 from tests.masking.mask_rules import ALONE, EVERY, JOINS
 
 BATCH, HEADS, SIZE, WIDTH = 2, 3, 5, 12
-# 0 and 1 where a library wants 0 and -inf: a known bug.
-ZERO_AND_ONE = torch.tensor([[1.0, 0.0, 1.0, 0.0]])
 
 
 def numbers(*shape, seed=3, dtype=torch.float64):
@@ -38,8 +36,8 @@ def numbers(*shape, seed=3, dtype=torch.float64):
 
 @pytest.fixture
 def sample(request):
-    """Each rule alone and 50 joins of rules; all joins with `--full`."""
-    return EVERY if request.config.getoption("--full") else [*ALONE.values(), *JOINS[:50]]
+    """Each rule alone and 20 joins of rules; all joins with `--full`."""
+    return EVERY if request.config.getoption("--full") else [*ALONE.values(), *JOINS[:20]]
 
 
 @pytest.fixture
@@ -107,15 +105,6 @@ def test_the_mask_agrees_with_the_rules_for_each_pair():
         assert torch.equal(rules.visible(), seen(rules)), rules
 
 
-def test_the_mask_of_six_tokens_by_hand():
-    rules = MaskRules(3, 6, valid_len=5, causal="last", back=2)
-    assert rules.visible().int().tolist() == [
-        [0, 1, 1, 1, 0, 0],
-        [0, 0, 1, 1, 1, 0],
-        [0, 0, 0, 1, 1, 0],
-    ]
-
-
 # Each library on the same tensors
 
 
@@ -154,7 +143,7 @@ def test_our_layer_is_a_softmax_over_visible_keys_and_zero_without_any(sample):
 @pytest.mark.parametrize("library", FOUR_AXES)
 def test_a_library_gives_our_output_and_zeros_in_empty_rows(library, sample):
     # flex_attention is traced again for each mask_mod, and those are compared pair by pair below.
-    for rules in [*ALONE.values(), *JOINS[:10]] if library == "flex_attention" else sample:
+    for rules in [*ALONE.values(), *JOINS[:4]] if library == "flex_attention" else sample:
         qkv = qkv_for(rules)
         close(FOUR_AXES[library](rules, *qkv), ours(rules, *qkv), rules)
 
@@ -313,14 +302,6 @@ def test_a_mask_mod_agrees_with_the_rules_for_each_pair(device, sample):
         assert torch.equal(mask[0, 0].cpu(), seen(rules)), rules
 
 
-def test_flex_attention_refuses_pythons_and():
-    def mask_mod(_b, _h, q_idx, kv_idx):
-        return (q_idx >= kv_idx) and (q_idx - kv_idx < 3)
-
-    with pytest.raises(RuntimeError, match="data-dependent control flow"):
-        create_mask(mask_mod, None, None, 5, 7, "cpu")
-
-
 def test_a_block_mask_skips_blocks_that_no_query_sees():
     rules = MaskRules(64, 64, causal="last", back=15)
     mask_mod = for_flex_attention(rules)
@@ -366,28 +347,6 @@ def test_is_causal_shows_one_query_only_the_first_of_six_keys():
     close(sdpa(*qkv, **for_sdpa(rules)), ours(rules, *qkv), rules)
 
 
-def test_an_added_mask_of_0_and_1_hides_nothing():
-    queries, keys = torch.zeros(1, 1, SIZE), torch.zeros(1, 4, SIZE)
-    weights = sdpa(queries, keys, torch.eye(4)[None], attn_mask=ZERO_AND_ONE)
-    e = math.e
-    expected = torch.tensor([[[e, 1.0, e, 1.0]]]) / (2 * e + 2)
-    torch.testing.assert_close(weights, expected)  # 37 % and 13 %
-
-
-def test_the_lowest_number_instead_of_infinity_shows_all_keys_in_an_empty_row():
-    queries, keys, values = (numbers(1, n, SIZE, dtype=torch.float32) for n in (1, 4, 4))
-    lowest = torch.full((1, 4), torch.finfo(torch.float32).min)
-    close(sdpa(queries, keys, values, attn_mask=lowest), values.mean(1, keepdim=True), "lowest")
-
-
-def test_an_inverted_mask_shows_what_it_should_hide():
-    rules = MaskRules(5, 5, causal="last")
-    qkv = qkv_for(rules)
-    turned = sdpa(*qkv, attn_mask=for_multihead_attention(rules)["attn_mask"])
-    future = MaskRules(5, 5, table=tuple(map(tuple, (~rules.visible()).tolist())))
-    close(turned, ours(future, *qkv), future)
-
-
 @pytest.mark.parametrize("right", [True, False])
 def test_multihead_attention_takes_masks_with_the_heads_of_an_example_next_to_each_other(right):
     mine, theirs = both_layers()
@@ -396,24 +355,6 @@ def test_multihead_attention_takes_masks_with_the_heads_of_an_example_next_to_ea
     inputs = (numbers(BATCH, 5, WIDTH),) * 3
     found, _ = theirs(*inputs, attn_mask=~each, need_weights=False)
     assert torch.allclose(found, mine(*inputs, mask=masks)) == right
-
-
-def test_sdpa_reads_the_first_of_three_axes_as_heads_where_heads_equal_examples():
-    queries, keys, values = (numbers(3, 3, 5, SIZE, seed=seed) for seed in range(3))
-    lens = torch.tensor([1, 3, 5])
-    masks = torch.arange(5).expand(3, 5, 5) < lens[:, None, None]
-    right = DotProductAttention().eval()(queries, keys, values, lens)
-    torch.testing.assert_close(sdpa(queries, keys, values, attn_mask=masks[:, None]), right)
-    by_head = sdpa(queries, keys, values, attn_mask=masks)
-    torch.testing.assert_close(by_head, sdpa(queries, keys, values, attn_mask=masks[None]))
-    assert not torch.allclose(by_head, right)
-
-
-def test_sdpa_refuses_three_axes_where_heads_outnumber_examples():
-    queries = numbers(BATCH, HEADS, 5, SIZE)
-    masks = torch.ones(BATCH, 5, 5, dtype=torch.bool)
-    with pytest.raises(RuntimeError, match="must match the size"):
-        sdpa(queries, queries, queries, attn_mask=masks)
 
 
 def test_with_a_mask_the_formula_refuses_is_causal_and_the_kernel_joins_both():
@@ -431,7 +372,6 @@ def test_with_a_mask_the_formula_refuses_is_causal_and_the_kernel_joins_both():
 
 IMPOSSIBLE = [
     ({"num_queries": 0}, "num_queries must be at least 1, got 0"),
-    ({"num_keys": 0}, "num_keys must be at least 1, got 0"),
     ({"valid_len": 8}, r"valid_len must lie in \[0, num_keys=7\], got 8"),
     ({"causal": True}, "causal must be 'last', 'first' or None, got True"),
     ({"causal": "last", "prefix": 2}, "causal must be None .*, got 'last', prefix=2"),
@@ -441,10 +381,8 @@ IMPOSSIBLE = [
 ]
 OF_ANOTHER_TYPE = [
     ({"num_queries": 2.0}, "num_queries must be a whole number, got 2.0"),
-    ({"valid_len": 2.5}, "valid_len must be a whole number or None, got 2.5"),
     ({"valid_len": True}, "valid_len must be a whole number or None, got True"),
     ({"documents": (True,) * 7}, "documents must be num_keys=7 whole numbers, got .True"),
-    ({"table": ((1,) * 7,) * 5}, "table must be 5 or 1 rows of 7 booleans, got "),
 ]
 
 
@@ -494,8 +432,3 @@ def test_rules_that_an_attention_mask_of_two_axes_cannot_express_are_refused(nam
         expected = "be 'last', as in models, where num_queries=5 is not num_keys=7"
     with pytest.raises(ValueError, match=f"{rule} must {expected}, {message}"):
         for_transformers(ALONE[name])
-
-
-def test_causal_first_equals_causal_last_for_as_many_queries_as_keys():
-    arguments = for_transformers(ALONE["causal from the first key"])
-    assert arguments["attention_mask"].tolist() == [[1] * 7]
