@@ -115,20 +115,6 @@ def written(tmp_path, monkeypatch):
     return make
 
 
-def test_strings_that_look_like_comments_for_linters_are_not_changed(written):
-    code = [
-        "def one():",
-        """    text = "  # noqa: E501"{}""",
-        """    more = '''  # type: ignore""",
-        """  # noqa""",
-        """    '''{}""",
-        """    return text + more{}""",
-    ]
-    asides = "  # noqa: E501", "  # explained  # type: ignore[misc]", " # noqa"
-    original = written("\n".join(code).format(*asides))
-    assert repr(show_source(original)) == "\n".join(code).format("", "  # explained", "")
-
-
 ONE_LINE = {
     "long": 'def one(): """Say it.\n\n    At length.\n    """',
     "and more": 'def one(): """Say it.\n\n    At length.\n    """; return 7  # seven',
@@ -163,18 +149,6 @@ def test_the_text_of_a_heatmap_has_its_numbers():
         "b  1.000      0      0",
     ]
     assert "a: 0.250, 0.750, 0; b: 1.000, 0, 0" in picture.alt
-
-
-def test_each_cell_of_a_heatmap_is_as_strong_as_its_number():
-    found = {}
-    for path in drawing(heatmap(WEIGHTS)).iter(f"{SVG}path"):
-        strength = re.search(r"#0072b2\); opacity: calc\(([\d.]+) \*", path.get("style", ""))
-        if strength:
-            x, y = map(float, re.match(r"M ([\d.]+) ([\d.]+)", path.get("d")).groups())
-            found[y, x] = float(strength[1])
-    strengths = [found[position] for position in sorted(found)]
-
-    assert strengths == pytest.approx([0.25, 0.75, 1.0], abs=1e-5)
 
 
 def blended(color: str, share: float, page: str) -> str:

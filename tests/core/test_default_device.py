@@ -10,7 +10,6 @@ from attnbook import (
     masked_softmax,
     rotary_encoding,
 )
-from attnbook.timing import race
 from tests.cases import (
     PER_EXAMPLE,
     every_layer_with_or_without_weights,
@@ -60,15 +59,3 @@ def test_a_function_gives_the_same(name, qkv):
     with torch.device("meta"):
         found = FUNCTIONS[name](*qkv)
     assert torch.equal(found, expected)
-
-
-def test_a_wrong_length_is_still_read(qkv):
-    with torch.device("meta"), pytest.raises(ValueError, match=r"got 6 at index \(1,\)"):
-        masked_softmax(qkv[0], torch.tensor([3, 6], device="cpu"))
-
-
-def test_a_race_can_be_run():
-    numbers = torch.randn(64)
-    with torch.device("meta"):
-        result = race({"exp": numbers.exp, "tanh": numbers.tanh}, rounds=2, least=1e-4)
-    assert result.one_call("tanh").low > 0

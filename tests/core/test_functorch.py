@@ -14,12 +14,10 @@ from tests.cases import (
     every_layer,
     every_layer_with_or_without_weights,
     make,
-    output_size,
     random_qkv,
 )
 
 pytestmark = [pytest.mark.usefixtures("every_path"), pytest.mark.few(6)]
-FakeTensorMode = torch._subclasses.FakeTensorMode
 LENGTHS = torch.tensor([4, 0])
 
 
@@ -87,15 +85,6 @@ def test_gradients_of_each_example_equal_those_of_the_example_on_its_own(name, c
         expected = torch.autograd.grad(loss(parameters, *example), list(parameters.values()))
         for left, right in zip(found.values(), expected, strict=True):
             assert torch.allclose(left[index], right)
-
-
-@every_layer_with_or_without_weights
-def test_fake_tensors_work_with_fake_lengths(name):
-    layer = make(name)
-    with FakeTensorMode(allow_non_fake_inputs=True):
-        inputs = torch.randn(2, 3, 5), torch.randn(2, 7, 5), torch.randn(2, 7, 11)
-        output = layer(*inputs, torch.tensor([4, 0]))
-    assert output.shape == (2, 3, output_size(name))
 
 
 @every_layer_with_or_without_weights

@@ -45,23 +45,6 @@ def test_random_calls_are_right(first, monkeypatch, request):
     assert [it for seed in seeds if (it := find_faults(seed, put, make=make_call))] == []
 
 
-def test_parameters_are_as_many_as_the_heads_need_and_as_before_without_options():
-    shapes = {name: tuple(it.shape) for name, it in llama().named_parameters()}
-    assert shapes == {
-        "W_q.weight": (24, 5),
-        "W_k.weight": (8, 5),
-        "W_v.weight": (8, 5),
-        "W_o.weight": (7, 24),
-    }
-    plain = MultiHeadAttention(3, 5, 11, 12, 4).state_dict()
-    assert [(name, tuple(it.shape)) for name, it in plain.items()] == [
-        ("W_q.weight", (12, 5)),
-        ("W_k.weight", (12, 3)),
-        ("W_v.weight", (12, 11)),
-        ("W_o.weight", (12, 12)),
-    ]
-
-
 @pytest.mark.usefixtures("every_path")
 @pytest.mark.few(3)
 @pytest.mark.parametrize("keep", [True, False])

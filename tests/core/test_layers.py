@@ -9,12 +9,8 @@ from attnbook import AdditiveAttention, Attention, DotProductAttention, MLPAtten
 from tests import oracle
 from tests.cases import (
     LAYERS,
-    PER_EXAMPLE,
     PER_QUERY,
-    SOME_MASK,
     WITHOUT_WEIGHTS,
-    are_unchanged,
-    copy_with_versions,
     every_layer,
     layers_that_take_heads,
     make,
@@ -56,18 +52,6 @@ def test_dot_product_attention_by_hand():
     assert layer(queries, keys, values).item() == pytest.approx(1 + 4 + 12, abs=1e-5)
 
 
-def test_additive_attention_by_hand():
-    # W_q = 1, W_k = 2, w_v = 37/35 · log 3: q = log 2 and k = log 3 / 2 meet as log 6,
-    # whose tanh is 35/37, so that key scores log 3; a key of -log 2 / 2 scores 0.
-    layer = AdditiveAttention(1, 1, 1).double()
-    weights = {"W_q": 1.0, "W_k": 2.0, "w_v": 37 / 35 * math.log(3)}
-    layer.load_state_dict({f"{k}.weight": torch.tensor([[w]]) for k, w in weights.items()})
-    queries = torch.tensor([[[math.log(2)]]]).double()
-    keys = torch.tensor([[[math.log(3) / 2], [-math.log(2) / 2]]]).double()
-    output = layer(queries, keys, torch.tensor([[[4.0], [8]]]).double())
-    assert output.item() == pytest.approx(3 / 4 * 4 + 1 / 4 * 8)  # weights 3/4 and 1/4
-
-
 def test_the_scores_of_additive_attention_equal_its_formula():
     # A constant on every score would not show in the weights.
     layer = make("additive", dtype=torch.float64)
@@ -77,16 +61,6 @@ def test_the_scores_of_additive_attention_equal_its_formula():
 
 
 # Properties
-
-
-@every_way
-@pytest.mark.parametrize("lens", [PER_EXAMPLE, PER_QUERY])
-@pytest.mark.parametrize("causal", [False, True])
-def test_a_call_does_not_change_its_inputs(name, lens, causal):
-    tensors = [*random_qkv(3, dtype=torch.float32), lens.clone(), SOME_MASK.clone()]
-    before = copy_with_versions(tensors)
-    make(name, dropout=0.5)(*tensors[:4], causal=causal, mask=tensors[4])
-    assert are_unchanged(tensors, before)
 
 
 # Weights and dropout

@@ -30,16 +30,6 @@ def row(*numbers):
     return torch.tensor([[list(numbers)]], dtype=torch.float64)
 
 
-def test_scaled_dot_of_four_twos_and_four_threes_is_12():
-    assert scaled_dot_score(row(2, 2, 2, 2), row(3, 3, 3, 3)).item() == 12  # 4·2·3 / √4
-
-
-def test_bilinear_picks_the_entry_between_two_unit_vectors():
-    weight = torch.tensor([[1, 2, 3], [4, 5, 6]], dtype=torch.float64)
-    # The second row of W met by a key of two parts: 4·1 + 5·0 + 6·2.
-    assert bilinear_score(row(0, 1), row(1, 0, 2), weight).item() == 16
-
-
 def test_additive_of_log_2_and_log_3_is_35_of_37():
     # tanh(log x) = (x² - 1) / (x² + 1), and log 2 + log 3 = log 6: 35 / 37.
     score = additive_score(row(math.log(2)), row(math.log(3)), torch.ones(1).double())

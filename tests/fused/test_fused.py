@@ -18,11 +18,9 @@ from tests import oracle
 from tests.cases import (
     PER_EXAMPLE,
     PER_QUERY,
-    all_close,
     every_mask,
     layers_that_take_heads,
     make,
-    random_qkv,
     seeds,
 )
 
@@ -66,18 +64,6 @@ def test_additive_scores_of_any_size_agree_with_the_oracle(dtype, data):
     # A half-precision sum q + k of the plain formula is rounded before its tanh is taken.
     difference = scores.double() - oracle.additive_score(*inputs)
     assert (difference.abs() * visible <= TOLERANCE[dtype]).all()
-
-
-@given(calls(torch.float64))
-def test_gradients_of_additive_scores_agree_with_the_formula(call):
-    inputs, visible = call
-    factors = torch.randn(visible.shape, dtype=torch.float64) * visible
-    found = []
-    for score in (lambda q, k, w: fast_additive_score(q, k, w, visible), plain):
-        leaves = [tensor.clone().requires_grad_() for tensor in inputs]
-        (score(*leaves) * factors).sum().backward()
-        found.append([leaf.grad for leaf in leaves])
-    assert all_close(*found, 1e-10)
 
 
 def plain(queries, keys, weight):
@@ -168,17 +154,6 @@ def test_huge_values_hidden_from_one_query_leave_its_gradient_finite():
     output = DotProductAttention(keep_weights=False)(queries, keys, values, torch.tensor([[2, 1]]))
     output[0, 1].mul(100.0).sum().backward()
     assert (queries.grad == 0).all()
-
-
-def test_additive_attention_without_weights_can_be_differentiated_twice():
-    found = []
-    for keep_weights in (True, False):
-        queries, keys, values = (tensor.requires_grad_() for tensor in random_qkv(6))
-        layer = make("additive", dtype=torch.float64, keep_weights=keep_weights)
-        output = layer(queries, keys, values, PER_EXAMPLE)
-        (first,) = torch.autograd.grad(output.square().sum(), queries, create_graph=True)
-        found.append(torch.autograd.grad(first.square().sum(), (keys, values)))
-    assert all_close(*found)
 
 
 def test_the_score_of_a_subclass_is_used(qkv):

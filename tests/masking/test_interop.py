@@ -5,7 +5,6 @@ the weekly run with the newest torch detects a change.
 """
 
 import math
-import shutil
 
 import pytest
 import torch
@@ -169,17 +168,6 @@ def test_sdpa_gets_is_causal_only_where_it_is_the_same_mask():
     assert for_sdpa(ALONE["causal, one query"]) == {}
 
 
-def test_only_the_necessary_arguments_are_made():
-    rules = MaskRules(5, 7, valid_len=3, causal="last")
-    assert for_attnbook(rules).keys() == {"valid_lens", "causal"}
-    assert for_attnbook(ALONE["start"]).keys() == {"mask"}
-    assert for_multihead_attention(rules).keys() == {"key_padding_mask", "attn_mask"}
-    assert for_multihead_attention(ALONE["start"]).keys() == {"key_padding_mask"}
-    assert for_multihead_attention(ALONE["prefix"]).keys() == {"attn_mask"}
-    for translate in (for_attnbook, for_sdpa, for_multihead_attention):
-        assert translate(ALONE["no rule"]) == {}
-
-
 # nn.MultiheadAttention
 
 
@@ -277,21 +265,6 @@ def test_an_encoder_layer_gives_its_bias_or_nan_in_empty_rows(
             close(found, compute_encoder_layer(layer, inputs, rules, expected), rules)
 
 
-@pytest.mark.filterwarnings(
-    # torch uses them itself, and its callers cannot avoid the warning.
-    "ignore:The PyTorch API of nested tensors is in prototype stage:UserWarning"
-)
-@pytest.mark.parametrize(("nested", "padding_is"), [(True, "zero"), (False, "computed")])
-def test_an_encoder_in_inference_skips_padding(nested, padding_is):
-    encoder = nn.TransformerEncoder(encoder_layer(), 2, enable_nested_tensor=nested).eval()
-    inputs = numbers(BATCH, 7, WIDTH)
-    hidden = for_batch(for_encoder_layer(MaskRules(7, 7, valid_len=4)))
-    with torch.no_grad():
-        output = encoder(inputs, **hidden)
-    close(output[:, :4], encoder(inputs, **hidden)[:, :4], "a query that is no padding")
-    assert bool((output[:, 4:] == 0).all()) == (padding_is == "zero")
-
-
 # flex_attention
 
 
@@ -300,41 +273,6 @@ def test_a_mask_mod_agrees_with_the_rules_for_each_pair(device, sample):
         mask_mod = for_flex_attention(rules, device)
         mask = create_mask(mask_mod, None, None, rules.num_queries, rules.num_keys, device)
         assert torch.equal(mask[0, 0].cpu(), seen(rules)), rules
-
-
-def test_a_block_mask_skips_blocks_that_no_query_sees():
-    rules = MaskRules(64, 64, causal="last", back=15)
-    mask_mod = for_flex_attention(rules)
-    block_mask = create_block_mask(mask_mod, None, None, 64, 64, device="cpu", BLOCK_SIZE=16)
-    blocks = rules.visible().unflatten(0, (4, 16)).unflatten(2, (4, 16)).any(3).any(1)
-    assert torch.equal(block_mask.to_dense()[0, 0].bool(), blocks)
-    assert block_mask.sparsity() == 100 * (1 - 7 / 16)
-
-
-COMPILED = [
-    MaskRules(5, 7, valid_len=6, start=1, causal="last", documents=(4, 4, 4, 1, 1, 9, 9)),
-    MaskRules(5, 7, causal="first", back=2, ahead=1, table=ALONE["table"].table),
-]
-
-
-@pytest.mark.weekly
-@pytest.mark.slow
-@pytest.mark.skipif(not shutil.which("g++"), reason="the default compiler needs g++")
-@pytest.mark.skipif(
-    torch.backends.cpu.get_cpu_capability() == "DEFAULT",
-    reason="torch compiles flex_attention only for a CPU with vector instructions",
-)
-@pytest.mark.parametrize("rules", COMPILED, ids=["documents", "table"])
-def test_flex_attention_compiled_gives_our_output(rules):
-    torch.compiler.reset()
-    # On a CPU it has no gradients; and what it makes for sizes that may change does not compile.
-    compiled = torch.compile(flex_attention, dynamic=False)
-    qkv = [tensor.float() for tensor in qkv_for(rules)]
-    sizes = rules.num_queries, rules.num_keys
-    block_mask = create_block_mask(for_flex_attention(rules), None, None, *sizes, device="cpu")
-    with torch.no_grad():
-        close(compiled(*qkv, block_mask=block_mask), ours(rules, *qkv), rules)
-    torch.compiler.reset()
 
 
 # Common mistakes that raise no error

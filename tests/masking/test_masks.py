@@ -174,12 +174,6 @@ def test_checked_reads_lengths_in_a_compiled_function(compiled_mask, wrong):
     compiled_mask(lengths, SHAPE)
 
 
-def test_checked_ends_with_its_block_even_after_an_error(compiled_mask):
-    with pytest.raises(KeyError), checked():
-        raise KeyError
-    assert not refuses(compiled_mask)
-
-
 def test_checked_blocks_nest(compiled_mask):
     with checked():
         with checked():
@@ -199,30 +193,6 @@ def test_checked_is_refused_inside_compiled_code_and_changes_nothing(compiled_ma
     assert not refuses(compiled_mask)
     with checked():
         assert refuses(compiled_mask)
-
-
-def test_checked_blocks_that_overlap_in_two_threads_leave_compiling_on(compiled_mask):
-    first_is_in, second_is_in, first_is_out = (threading.Event() for _ in range(3))
-
-    def first():
-        with checked():
-            first_is_in.set()
-            second_is_in.wait(60)
-        first_is_out.set()
-
-    def second():
-        first_is_in.wait(60)
-        with checked():
-            second_is_in.set()
-            first_is_out.wait(60)
-
-    threads = [threading.Thread(target=run) for run in (first, second)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert first_is_out.is_set()
-    assert not refuses(compiled_mask)
 
 
 def test_checked_in_one_thread_is_not_seen_by_another():

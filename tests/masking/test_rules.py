@@ -25,13 +25,6 @@ def test_a_window_shows_the_querys_own_key_and_the_given_number_of_others():
     assert ahead.int().tolist() == [[[0, 0, 0, 1, 1], [0, 0, 0, 0, 1]]]
 
 
-def test_a_query_belongs_to_the_document_of_the_key_at_its_position():
-    mask = document_mask(torch.tensor([4, 4, 9]), (1, 3, 3))
-    assert mask.int().tolist() == [[[1, 1, 0], [1, 1, 0], [0, 0, 1]]]
-    documents = torch.tensor([[0, 0, 1, 1], [0, 1, 1, 2]])
-    assert document_mask(documents, (2, 1, 4)).int().tolist() == [[[0, 0, 1, 1]], [[0, 0, 0, 1]]]
-
-
 # Each rule against a loop over pairs
 
 
@@ -101,16 +94,6 @@ def test_a_document_mask_agrees_with_a_loop(data):
 
 
 # Positions that are given
-
-
-def test_left_padding_and_a_window_by_positions():
-    # The text is padded by two; its query is at position 2, in the fifth of five slots.
-    positions = torch.tensor([[0, 0, 0, 1, 2]])
-    valid = torch.tensor([[False, False, True, True, True]])
-    seen = position_mask(positions[:, 4:], positions, (1, 1, 5), valid=valid, window=2)
-    assert seen.int().tolist() == [[[0, 0, 0, 1, 1]]]
-    seen = position_mask(positions[:, 4:], positions, (1, 1, 5), valid=valid, window=2, sinks=1)
-    assert seen.int().tolist() == [[[0, 0, 1, 1, 1]]]
 
 
 @st.composite
