@@ -193,15 +193,6 @@ def test_a_picture_has_nothing_that_differs_between_processors():
     assert not re.search(r"\d\.\d{4}", picture(-1e-9))
 
 
-def test_the_text_of_a_picture_is_not_changed():
-    words = "part-time: 0.00012, #24292f, (-0) id='a' font-family: Arial;"
-    picture = line_picture(title=words)
-
-    assert words in [text.text for text in drawing(picture).iter(f"{SVG}text")]
-    names = set(re.findall(r' id="([^"]+)"', picture.svg))
-    assert names == set(re.findall(r'(?:url\(|href=")#([^")]+)', picture.svg)) != set()
-
-
 def test_an_exact_zero_is_written_differently_from_a_small_number():
     picture = heatmap(torch.tensor([[1e-9, 0.0]]))
 

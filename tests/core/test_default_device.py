@@ -3,13 +3,6 @@
 import pytest
 import torch
 
-from attnbook import (
-    causal_mask,
-    kernel_pool,
-    length_mask,
-    masked_softmax,
-    rotary_encoding,
-)
 from tests.cases import (
     PER_EXAMPLE,
     every_layer_with_or_without_weights,
@@ -42,20 +35,3 @@ def test_a_compiled_layer_gives_the_same(qkv):
         output = compiled(*qkv, PER_EXAMPLE)
     assert torch.allclose(output, layer(*qkv, PER_EXAMPLE), atol=1e-6)
     torch.compiler.reset()
-
-
-FUNCTIONS = {
-    "length_mask": lambda *_: length_mask(PER_EXAMPLE, (2, 3, 7)),
-    "causal_mask": lambda *_: causal_mask((2, 3, 7)),
-    "masked_softmax": lambda q, k, _: masked_softmax(q @ k.mT, PER_EXAMPLE, causal=True),
-    "kernel_pool": lambda *qkv: kernel_pool(*qkv, 2.0, PER_EXAMPLE),
-    "rotary_encoding": lambda q, *_: rotary_encoding(q),
-}
-
-
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_a_function_gives_the_same(name, qkv):
-    expected = FUNCTIONS[name](*qkv)
-    with torch.device("meta"):
-        found = FUNCTIONS[name](*qkv)
-    assert torch.equal(found, expected)

@@ -27,16 +27,6 @@ def x_of(batch=2, count=5):
     return torch.randn(batch, count, 5, generator=generator, dtype=torch.float64)
 
 
-def test_neighbouring_heads_share_keys_by_hand():
-    # Four heads of queries, two of keys. The first two read the values 1 and 2, the others 3 and
-    # 4; where queries are 0, both weights are 1/2.
-    values = torch.tensor([[[[1.0], [2.0]], [[3.0], [4.0]]]])
-    layer = DotProductAttention()
-    output = layer(torch.zeros(1, 4, 1, 1), torch.ones(1, 2, 2, 1), values)
-    assert output.flatten().tolist() == [1.5, 1.5, 3.5, 3.5]
-    assert layer.attention_weights.shape == (1, 4, 1, 2)
-
-
 @pytest.mark.parametrize("first", [0, 5000])
 def test_random_calls_are_right(first, monkeypatch, request):
     count = 2500 if request.config.getoption("--full") else 100

@@ -60,9 +60,6 @@ def test_the_scores_of_additive_attention_equal_its_formula():
     assert torch.allclose(layer.score(queries, keys), expected, atol=1e-12)
 
 
-# Properties
-
-
 # Weights and dropout
 
 

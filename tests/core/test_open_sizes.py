@@ -49,43 +49,6 @@ def call(form, rule, sizes, seed=0):
     return inputs, options
 
 
-def open_sizes(form, rule):
-    """List the dynamic axes of a call."""
-    dims = {name: Dim(name, min=2, max=64) for name in "bnm"}
-    shapes = {
-        "queries": {0: dims["b"], 1: dims["n"]},
-        "keys": {0: dims["b"], 1: dims["m"]},
-        "values": {0: dims["b"], 1: dims["m"]},
-    }
-    if FORMS[form]:
-        axes = enumerate(FORMS[form])
-        shapes["mask"] = {index: dims[axis] for index, axis in axes if axis != "1"}
-    if rule == "lengths":
-        shapes["valid_lens"] = {0: dims["b"]}
-    if rule == "causal":
-        shapes["causal"] = None
-    return shapes
-
-
-@pytest.mark.few(3)
-@every_layer
-@with_or_without_weights
-@every_form
-@every_rule
-@pytest.mark.parametrize("strict", [True, False], ids=["strict", "non-strict"])
-def test_an_exported_layer_takes_any_sizes(name, keep_weights, form, rule, strict):
-    layer = make(name, dtype=torch.float64, keep_weights=keep_weights).eval()
-    inputs, options = call(form, rule, SIZES[0])
-    shapes = open_sizes(form, rule)
-    program = torch.export.export(
-        layer, tuple(inputs), options, dynamic_shapes=shapes, strict=strict
-    ).module()
-    for sizes in SIZES:
-        inputs, options = call(form, rule, sizes)
-        expected = layer(*inputs, **options)
-        assert torch.allclose(program(*inputs, **options), expected, rtol=1e-12, atol=1e-12)
-
-
 @pytest.mark.few(3)
 @every_layer
 @with_or_without_weights

@@ -153,31 +153,6 @@ def test_slow_pairs_are_slowed_down_and_fast_ones_are_not():
     assert yarn.tolist() == pytest.approx(expected)
 
 
-@pytest.mark.weekly
-@pytest.mark.parametrize(
-    ("kind", "numbers", "original_length"),
-    [
-        ("linear", {"factor": 3.0}, None),
-        ("llama3", {"factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0}, 8192),
-        ("yarn", {"factor": 4.0}, 4096),
-    ],
-)
-def test_frequencies_are_those_of_the_library_transformers(kind, numbers, original_length):
-    transformers = pytest.importorskip("transformers")
-    rope = pytest.importorskip("transformers.modeling_rope_utils")
-    given = {"rope_type": kind, "rope_theta": 500_000.0} | numbers
-    if original_length:
-        given["original_max_position_embeddings"] = original_length
-    config = transformers.LlamaConfig(
-        hidden_size=512, num_attention_heads=4, max_position_embeddings=65536, rope_parameters=given
-    )
-    theirs, _ = rope.ROPE_INIT_FUNCTIONS[kind](config, "cpu")
-    ours = rotary_frequencies(
-        128, 5e5, scaling=kind, factor=numbers["factor"], original_length=original_length
-    )
-    assert torch.allclose(ours.float(), theirs, rtol=1e-6, atol=0)
-
-
 def test_encodings_compiled_in_one_graph_or_mapped_give_the_same(qkv):
     torch.compiler.reset()
     turn = torch.compile(rotary_encoding, fullgraph=True, backend="aot_eager")

@@ -26,7 +26,7 @@ def test_random_calls_are_right(first, monkeypatch, request):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("program", "few"), [(compile_layer, 2), (export_layer, 3)])
+@pytest.mark.parametrize(("program", "few"), [(compile_layer, 2), (export_layer, 4)])
 @pytest.mark.parametrize("first", [0, WITH_MASKS])
 def test_programs_for_any_sizes_are_right(first, program, few, monkeypatch, request):
     count = 2500 if request.config.getoption("--full") else few

@@ -83,34 +83,6 @@ def test_its_gradient_is_right(name, heads, rng):
 # Refusals
 
 GOOD = torch.ones(2, 3, 5)
-RANK = r"must have shape \(batch, \[heads,\] num_"
-BATCH = "keys must have the batch and heads of queries, "
-
-
-@every_score
-@pytest.mark.parametrize(
-    ("queries", "keys", "error", "message"),
-    [
-        (torch.ones(5), GOOD, ValueError, rf"^queries {RANK}.*, got \(5,\)$"),
-        (GOOD, torch.ones(2, 3, 7, 2, 5), ValueError, rf"^keys {RANK}.*, got \(2, 3, 7, 2, 5\)$"),
-        (GOOD.long(), GOOD, TypeError, "queries must hold floating-point numbers, got torch.int64"),
-        (GOOD, None, TypeError, "keys must be a tensor, got NoneType"),
-        (GOOD, GOOD.double(), TypeError, "keys must have the dtype of queries, torch.float32"),
-        (GOOD, torch.ones(3, 3, 5), ValueError, rf"{BATCH}\(2,\), got \(3,\)"),
-        (GOOD, torch.ones(2, 7, 3, 5), ValueError, rf"{BATCH}\(2,\), got \(2, 7\)"),
-    ],
-)
-def test_queries_and_keys_that_do_not_fit_are_refused(name, queries, keys, error, message):
-    with pytest.raises(error, match=message):
-        SCORES[name][0](queries, keys, *weight_for(name, 5))
-
-
-@pytest.mark.parametrize("name", ["dot", "scaled dot", "gaussian", "additive"])
-def test_keys_of_another_size_are_refused(name):
-    size = "num_hiddens" if name == "additive" else "query_size"
-    rule = rf"keys must have {size}=5 numbers in the last axis, got 1 in shape \(2, 7, 1\)"
-    with pytest.raises(ValueError, match=rule):
-        SCORES[name][0](GOOD, torch.ones(2, 7, 1), *weight_for(name, 5))
 
 
 @pytest.mark.parametrize(
