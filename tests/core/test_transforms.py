@@ -17,10 +17,8 @@ from tests.cases import (
     all_close,
     every_layer,
     every_layer_with_or_without_weights,
-    every_mask,
     gradients,
     make,
-    output_size,
     random_qkv,
     with_or_without_weights,
 )
@@ -161,16 +159,3 @@ def test_a_copy_made_after_training_gives_the_same_and_shares_nothing(name, qkv)
         for ours, theirs in zip(layer.parameters(), copied.parameters(), strict=True):
             assert ours is not theirs
         assert torch.equal(copied.eval()(*qkv), make(name).eval()(*qkv))
-
-
-# Tensors without values
-
-
-@pytest.mark.few(7)
-@every_layer_with_or_without_weights
-@every_mask
-def test_a_layer_computes_shapes_on_the_meta_device(name, mask, qkv):
-    if "valid_lens" in mask:
-        mask = {**mask, "valid_lens": mask["valid_lens"].to("meta")}
-    output = make(name).to("meta")(*(tensor.to("meta") for tensor in qkv), **mask)
-    assert output.shape == (2, 3, output_size(name))

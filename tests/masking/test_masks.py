@@ -182,19 +182,6 @@ def test_checked_blocks_nest(compiled_mask):
     assert not refuses(compiled_mask)
 
 
-def test_checked_is_refused_inside_compiled_code_and_changes_nothing(compiled_mask):
-    @torch.compile(backend="eager")
-    def checks_inside(lengths):
-        with checked():
-            return length_mask(lengths, (1, 1, 5))
-
-    with pytest.raises(RuntimeError, match="set_stance"):
-        checks_inside(torch.tensor([2]))
-    assert not refuses(compiled_mask)
-    with checked():
-        assert refuses(compiled_mask)
-
-
 def test_checked_in_one_thread_is_not_seen_by_another():
     outcome = []
     with checked():

@@ -17,14 +17,6 @@ from attnbook import (
     window_mask,
 )
 
-
-def test_a_window_shows_the_querys_own_key_and_the_given_number_of_others():
-    # The two queries are at the positions of the keys 3 and 4.
-    assert window_mask((1, 2, 5), back=1).int().tolist() == [[[0, 0, 1, 1, 0], [0, 0, 0, 1, 1]]]
-    ahead = window_mask((1, 2, 5), back=0, ahead=1)
-    assert ahead.int().tolist() == [[[0, 0, 0, 1, 1], [0, 0, 0, 0, 1]]]
-
-
 # Each rule against a loop over pairs
 
 
