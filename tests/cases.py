@@ -34,6 +34,8 @@ LAYERS = ["dot", "additive", "multi-head"]
 WITH_OR_WITHOUT_WEIGHTS = [*LAYERS, *(name + WITHOUT_WEIGHTS for name in LAYERS)]
 every_layer = pytest.mark.parametrize("name", LAYERS)
 every_layer_with_or_without_weights = pytest.mark.parametrize("name", WITH_OR_WITHOUT_WEIGHTS)
+# The same as two parameters, for tests that compile: `few` covers them with half as many cases.
+with_or_without_weights = pytest.mark.parametrize("keep_weights", [True, False])
 # The third layer makes its heads itself.
 layers_that_take_heads = pytest.mark.parametrize("name", ["dot", "additive"])
 NUM_HEADS, NUM_HIDDENS = 4, 24

@@ -15,15 +15,14 @@ from types import SimpleNamespace
 import torch
 
 from attnbook import DotProductAttention, MultiHeadAttention, rotary_encoding
-from attnbook.fused import blocks, when_faster
 from tests.core.random_calls import (
-    SHIPPED,
-    THRESHOLDS,
     TOLERANCE,
+    attend,
     change_layout,
-    describe_difference,
+    dot,
     make_junk,
     make_lengths,
+    select,
 )
 
 
@@ -39,42 +38,30 @@ def rotate(vector, position, size, base, layout):
     return torch.stack(parts)
 
 
-def attend(q, k, v, sees):
+def share_heads(p, q, k, v, sees):
     """Output and weights by loops; q has more heads than k and v."""
     shared = q.shape[1] // k.shape[1]
-    output = q.new_zeros(*q.shape[:-1], v.shape[-1])
-    weights = q.new_zeros(*q.shape[:-1], k.shape[-2])
-    for example, head, query in itertools.product(*map(range, q.shape[:-1])):
-        seen = sees[example, head, query].nonzero().flatten()
-        if len(seen):
-            keys, values = (x[example, head // shared][seen] for x in (k, v))
-            s = (keys * q[example, head, query]).sum(-1) / math.sqrt(q.shape[-1])
-            e = torch.exp(s - s.max().detach())
-            weights[example, head, query, seen] = e / e.sum()
-            output[example, head, query] = (e / e.sum()) @ values
-    return output, weights
+    return attend(dot, p, q, *(x.repeat_interleave(shared, dim=1) for x in (k, v)), sees)
 
 
-def many_heads(p, call, q, k, v):
+def many_heads(heads, rotation, positions, p, *inputs):
+    *inputs, sees = inputs
+
     def project(x, name, heads, positions=None):
         y = x @ p[f"{name}.weight"].T + p.get(f"{name}.bias", 0)
         y = torch.stack(y.chunk(heads, -1), 1)
-        if positions is None or call.rotation is None:
+        if positions is None or rotation is None:
             return y
         rows = [
-            rotate(y[index], positions[index[0], index[2]].item(), **call.rotation)
+            rotate(y[index], positions[index[0], index[2]].item(), **rotation)
             for index in itertools.product(*map(range, y.shape[:-1]))
         ]
         return torch.stack(rows).reshape(y.shape) if rows else y
 
-    output, weights = attend(
-        project(q, "W_q", call.heads, call.query_positions),
-        project(k, "W_k", call.kv_heads, call.key_positions),
-        project(v, "W_v", call.kv_heads),
-        call.sees,
-    )
+    names = zip(inputs, ("W_q", "W_k", "W_v"), heads, (*positions, None), strict=True)
+    output, weights = share_heads(p, *(project(*those) for those in names), sees)
     output = torch.cat(output.unbind(1), -1) @ p["W_o.weight"].T + p.get("W_o.bias", 0)
-    return output * call.sees.any(-1).any(1)[..., None], weights
+    return output * sees.any(-1).any(1)[..., None], weights
 
 
 def make_mask(rng, lead, queries, keys):
@@ -172,60 +159,16 @@ def make_call(seed):
         )
     else:
         layer = DotProductAttention(keep_weights=keep)
-    names = (
-        "many dtype heads kv_heads lens rotation causal mask positions sees padding leaves learns"
-    )
-    found = locals()
+    at = of_queries, of_keys
+    counts = heads, kv_heads, kv_heads
     return SimpleNamespace(
-        **{name: found[name] for name in names.split()},
-        query_positions=of_queries,
-        key_positions=of_keys,
+        compute=partial(many_heads, counts, rotation, at) if many else share_heads,
         layer=layer.to(dtype),
+        autocast=None,
+        slack=2,
         paths=rng.choice(["shipped", "fast", "fast", "formula"]),
         block=rng.choice([2**18, 64, 16]),
+        **select(
+            locals(), "seed dtype lens rotation causal mask positions sees padding leaves learns"
+        ),
     )
-
-
-def find_faults(seed, put):
-    """Compare one call, and its gradients, with the oracle; `put` sets the sizes of fast paths."""
-    call = make_call(seed)
-    for name in THRESHOLDS:
-        put(when_faster, name, {"shipped": SHIPPED[name], "fast": 0, "formula": 2**60}[call.paths])
-    put(blocks, "BLOCK", call.block)
-    layer, tolerance = call.layer, TOLERANCE[call.dtype] * 2
-    inputs = [
-        x.detach().double().masked_fill(call.padding if index else torch.tensor(False), 0)
-        for index, x in enumerate(call.leaves)
-    ]
-    inputs = [x.clone().requires_grad_() for x in inputs]
-    p = {name: x.detach().double().clone().requires_grad_() for name, x in layer.named_parameters()}
-    if call.many:
-        expected, weights = many_heads(p, call, *inputs)
-    else:
-        expected, weights = attend(*inputs, call.sees)
-    before = [x.detach().clone() for x in call.leaves]
-    with torch.set_grad_enabled(call.learns):
-        output = layer(
-            *call.leaves, call.lens, causal=call.causal, mask=call.mask, **call.positions
-        )
-    wrong = {"output": describe_difference(output, expected.detach(), call.dtype, tolerance)}
-    if layer.keep_weights:
-        found = layer.attention_weights
-        wrong["weights"] = describe_difference(found, weights.detach(), call.dtype, tolerance)
-        wrong["padding"] = "has weights" if found[~call.sees].any() else ""
-    if output.requires_grad and expected.requires_grad:
-        output.backward(upstream := torch.randn(output.shape).to(output.dtype))
-        names = ["queries", "keys", "values", *p]
-        true = torch.autograd.grad(
-            expected, [*inputs, *p.values()], upstream.double(), allow_unused=True
-        )
-        for name, leaf, its in zip(names, [*call.leaves, *layer.parameters()], true, strict=True):
-            if leaf.grad is not None:
-                gradient = torch.zeros(leaf.shape).double() if its is None else its
-                fault = describe_difference(leaf.grad, gradient, call.dtype, tolerance)
-                wrong[f"gradient of {name}"] = fault
-    for x, y in zip(call.leaves, before, strict=True):
-        if not torch.equal(x.detach().nan_to_num(7.25), y.nan_to_num(7.25)):
-            wrong["the caller's tensors"] = "changed"
-    found = {name: fault for name, fault in wrong.items() if fault}
-    return found and {"seed": seed, **found}

@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 import random
+from functools import partial
 from types import SimpleNamespace
 
 import torch
@@ -69,7 +70,7 @@ def attend(score, p, q, k, v, sees):
     return output, weights
 
 
-def many_heads(p, heads, q, k, v, sees):
+def many_heads(heads, p, q, k, v, sees):
     def project(x, name):
         y = x @ p[f"{name}.weight"].T + p.get(f"{name}.bias", 0)
         return torch.stack(y.chunk(heads, -1), 1)
@@ -78,6 +79,9 @@ def many_heads(p, heads, q, k, v, sees):
     output, weights = attend(dot, p, *inputs, sees)
     output = torch.cat(output.unbind(1), -1) @ p["W_o.weight"].T + p.get("W_o.bias", 0)
     return output * sees.any(-1).any(1)[..., None], weights
+
+
+SCORES = {"dot": dot, "additive": additive, "distance": distance}
 
 
 # The random calls.
@@ -140,6 +144,10 @@ def make_queries(rng, q, may_be_large):
     return q.abs() if rng.random() < 0.2 else q
 
 
+def select(variables, names):
+    return {name: variables[name] for name in names.split()}
+
+
 def make_call(seed):
     """A layer and what it is called with, chosen by a seed."""
     rng = random.Random(seed)  # noqa: S311 - any numbers will do
@@ -184,10 +192,17 @@ def make_call(seed):
     layer = make_layer(rng, kind, sizes, heads if mask is not None else 0)
     layer = layer.to(dtype).requires_grad_(rng.random() < 0.8)
     sees = sees.expand(batch, layer.num_heads, num_queries, num_keys) if many else sees
-    junk = [its for its, _ in junk]
-    names = "kind dtype autocast causal learns paths block layer leaves lens mask sees padding junk"
-    found = locals()
-    return SimpleNamespace(seed=seed, **{name: found[name] for name in names.split()})
+    return SimpleNamespace(
+        seed=seed,
+        compute=partial(many_heads, layer.num_heads) if many else partial(attend, SCORES[kind]),
+        positions={},
+        slack=2 if autocast else 1,
+        junk=[its for its, _ in junk],
+        **select(
+            locals(),
+            "kind dtype autocast causal learns paths block layer leaves lens mask sees padding",
+        ),
+    )
 
 
 def compute_truth(call):
@@ -199,11 +214,7 @@ def compute_truth(call):
         name: x.detach().double().clone().requires_grad_()
         for name, x in call.layer.named_parameters()
     }
-    if call.kind == "heads":
-        found = many_heads(p, call.layer.num_heads, *inputs, call.sees)
-    else:
-        score = {"dot": dot, "additive": additive, "distance": distance}[call.kind]
-        found = attend(score, p, *inputs, call.sees)
+    found = call.compute(p, *inputs, call.sees)
     return *found, dict(zip(("queries", "keys", "values"), inputs, strict=True)) | p
 
 
@@ -278,12 +289,13 @@ def export_layer(call):
 def compare_tensors(call, attend):
     """Yield the name of each tensor of a call, and what is wrong with it."""
     layer, dtype = call.layer, call.autocast or call.dtype
-    tolerance = max(TOLERANCE[dtype], TOLERANCE[call.dtype]) * (2 if call.autocast else 1)
+    tolerance = max(TOLERANCE[dtype], TOLERANCE[call.dtype]) * call.slack
     before = [x.detach().clone() for x in call.leaves]
     expected, weights, inputs = compute_truth(call)
     autocast = torch.autocast("cpu", call.autocast or torch.bfloat16, enabled=bool(call.autocast))
     with torch.set_grad_enabled(call.learns), autocast:
-        output = attend(*call.leaves, valid_lens=call.lens, causal=call.causal, mask=call.mask)
+        given = {"valid_lens": call.lens, "causal": call.causal, "mask": call.mask}
+        output = attend(*call.leaves, **given, **call.positions)
     yield "output", describe_difference(output, expected.detach(), dtype, tolerance)
     if layer.keep_weights:
         found = layer.attention_weights
@@ -312,12 +324,12 @@ def compare_tensors(call, attend):
         yield "the caller's tensors", "" if same else "changed"
 
 
-def find_faults(seed, put, program=lambda call: call.layer):
+def find_faults(seed, put, program=lambda call: call.layer, make=make_call):
     """Compare one call, and its gradients, with the oracle.
 
     `put` sets the sizes of fast paths; `program` gives what is called, or None for nothing.
     """
-    call = make_call(seed)
+    call = make(seed)
     for name in THRESHOLDS:
         put(when_faster, name, {"shipped": SHIPPED[name], "fast": 0, "formula": 2**60}[call.paths])
     put(blocks, "BLOCK", call.block)

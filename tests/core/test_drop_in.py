@@ -98,13 +98,6 @@ def test_a_saved_textbook_layer_loads_into_ours():
     theirs.load_state_dict(ours.state_dict())
 
 
-def test_masked_softmax_takes_the_textbooks_positional_arguments():
-    scores = torch.randn(2, 2, 4)
-    for lens in (None, torch.tensor([2, 3]), torch.tensor([[1, 3], [2, 4]])):
-        ours = attnbook.masked_softmax(scores, lens)
-        assert torch.allclose(ours, textbook_masked_softmax(scores, lens), atol=1e-6)
-
-
 @pytest.mark.parametrize("positional", [True, False])
 def test_the_older_name_takes_units(positional):
     names = {"key_size": 3, "query_size": 2, "units": 8, "dropout": 0.1}

@@ -9,23 +9,11 @@ import pytest
 import torch
 
 from attnbook import (
-    additive_score,
-    bilinear_score,
-    causal_mask,
     checked,
-    gaussian_score,
-    kernel_pool,
     length_mask,
-    masked_softmax,
-    pool,
-    rotary_encoding,
-    scaled_dot_score,
-    sinusoidal_encoding,
-    window_mask,
 )
 from tests.cases import (
     MASKS,
-    PER_EXAMPLE,
     every_layer_with_or_without_weights,
     every_mask,
     gradients,
@@ -59,22 +47,6 @@ def no_waiting():
         torch.cuda.set_sync_debug_mode("default")
 
 
-FUNCTIONS = {
-    "scaled_dot_score": lambda q, k, _: scaled_dot_score(q, k),
-    "bilinear_score": lambda q, k, _: bilinear_score(q, k, torch.ones(5, 5).to(q)),
-    "additive_score": lambda q, k, _: additive_score(q, k, torch.ones(5).to(q)),
-    "gaussian_score": lambda q, k, _: gaussian_score(q, k, 2.0),
-    "masked_softmax": lambda q, k, _: masked_softmax(q @ k.mT, PER_EXAMPLE, causal=True),
-    "pool": lambda q, k, v: pool(q @ k.mT, v),
-    "kernel_pool": lambda q, k, v: kernel_pool(q, k, v, 2.0, PER_EXAMPLE),
-    "rotary_encoding": lambda q, *_: rotary_encoding(q, torch.arange(3).to(q)),
-    "sinusoidal_encoding": lambda q, *_: sinusoidal_encoding(5, 7, device=q.device),
-    "length_mask": lambda q, *_: length_mask(PER_EXAMPLE, SHAPE, q.device),
-    "causal_mask": lambda q, *_: causal_mask(SHAPE, q.device),
-    "window_mask": lambda q, *_: window_mask(SHAPE, 2, device=q.device),
-}
-
-
 def refuses_on_gpu():
     try:
         length_mask(torch.tensor([99, -1], device="cuda"), SHAPE)
@@ -94,12 +66,6 @@ class TestOnARealGpu:
         for left, right in zip(found, expected, strict=True):
             assert left.is_cuda
             assert torch.allclose(left.cpu(), right, atol=1e-4)
-
-    @pytest.mark.parametrize("name", FUNCTIONS)
-    def test_a_function_gives_the_same_on_a_gpu(self, name, qkv):
-        found = FUNCTIONS[name](*(x.cuda() for x in qkv))
-        assert found.is_cuda
-        assert torch.allclose(found.cpu(), FUNCTIONS[name](*qkv), atol=1e-5)
 
     @every_layer_with_or_without_weights
     @pytest.mark.parametrize("mask", MASKS)

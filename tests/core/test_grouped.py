@@ -8,8 +8,9 @@ import torch
 from torch import nn
 from torch.export import Dim
 
-from attnbook import DotProductAttention, MultiHeadAttention, causal_mask, rotary_encoding
-from tests.core.grouped_calls import find_faults
+from attnbook import DotProductAttention, MultiHeadAttention, rotary_encoding
+from tests.core.grouped_calls import make_call
+from tests.core.random_calls import find_faults
 
 HALVES = partial(rotary_encoding, layout="halves", base=500_000.0)
 
@@ -26,41 +27,16 @@ def x_of(batch=2, count=5):
     return torch.randn(batch, count, 5, generator=generator, dtype=torch.float64)
 
 
-def test_neighbouring_heads_share_keys_by_hand():
-    # Four heads of queries, two of keys. The first two read the values 1 and 2, the others 3 and
-    # 4; where queries are 0, both weights are 1/2.
-    values = torch.tensor([[[[1.0], [2.0]], [[3.0], [4.0]]]])
-    layer = DotProductAttention()
-    output = layer(torch.zeros(1, 4, 1, 1), torch.ones(1, 2, 2, 1), values)
-    assert output.flatten().tolist() == [1.5, 1.5, 3.5, 3.5]
-    assert layer.attention_weights.shape == (1, 4, 1, 2)
-
-
 @pytest.mark.parametrize("first", [0, 5000])
 def test_random_calls_are_right(first, monkeypatch, request):
     count = 2500 if request.config.getoption("--full") else 100
     seeds = range(first, first + count)
-    assert [it for seed in seeds if (it := find_faults(seed, monkeypatch.setattr))] == []
-
-
-def test_parameters_are_as_many_as_the_heads_need_and_as_before_without_options():
-    shapes = {name: tuple(it.shape) for name, it in llama().named_parameters()}
-    assert shapes == {
-        "W_q.weight": (24, 5),
-        "W_k.weight": (8, 5),
-        "W_v.weight": (8, 5),
-        "W_o.weight": (7, 24),
-    }
-    plain = MultiHeadAttention(3, 5, 11, 12, 4).state_dict()
-    assert [(name, tuple(it.shape)) for name, it in plain.items()] == [
-        ("W_q.weight", (12, 5)),
-        ("W_k.weight", (12, 3)),
-        ("W_v.weight", (12, 11)),
-        ("W_o.weight", (12, 12)),
-    ]
+    put = monkeypatch.setattr
+    assert [it for seed in seeds if (it := find_faults(seed, put, make=make_call))] == []
 
 
 @pytest.mark.usefixtures("every_path")
+@pytest.mark.few(3)
 @pytest.mark.parametrize("keep", [True, False])
 def test_left_padding_changes_nothing_where_positions_are_given(keep):
     layer, x = llama(keep_weights=keep), x_of(1)
@@ -83,21 +59,10 @@ def test_the_order_of_keys_in_memory_says_nothing_where_positions_are_given(rota
     assert torch.allclose(last, expected[:, 3:], rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("form", [(5, 5), (1, 5, 5), (2, 6, 5, 5)])
-def test_a_mask_holds_together_with_the_order_of_positions(form, rng):
-    layer, x = llama(), x_of()
-    mask = torch.rand(form, generator=rng) < 0.7
-    layer(x, x, x, causal=True, mask=mask, positions=torch.arange(5))
-    found = layer.attention_weights
-    layer(x, x, x, causal=True, mask=mask)
-    assert torch.allclose(found, layer.attention_weights, rtol=0, atol=1e-12)
-    assert not found[..., ~causal_mask((1, 5, 5))[0]].any()
-
-
 # Torch's programs
 
 
-@pytest.mark.usefixtures("every_path")
+@pytest.mark.slow
 @pytest.mark.parametrize("keep", [True, False])
 def test_it_compiles_to_one_graph_and_exports_with_dynamic_sizes(keep):
     torch.compiler.reset()
@@ -122,7 +87,6 @@ def test_it_compiles_to_one_graph_and_exports_with_dynamic_sizes(keep):
     torch.compiler.reset()
 
 
-@pytest.mark.usefixtures("every_path")
 def test_it_runs_under_autocast_and_can_be_copied():
     layer, x = llama(keep_weights=False), x_of()
     expected = layer(x, x, x, causal=True)

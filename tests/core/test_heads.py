@@ -29,14 +29,6 @@ def test_each_head_is_its_slice_of_every_vector(seed, batch, positions, num_head
     assert torch.equal(merge_heads(heads), vectors)
 
 
-@pytest.mark.parametrize(("batch", "positions"), [(0, 3), (2, 0)])
-def test_empty_axes_can_be_split_and_merged(batch, positions):
-    vectors = torch.ones(batch, positions, 10)
-    heads = split_heads(vectors, 2)
-    assert heads.shape == (batch, 2, positions, 5)
-    assert merge_heads(heads).shape == vectors.shape
-
-
 @pytest.mark.parametrize("num_heads", [4, 20])
 def test_heads_that_do_not_divide_the_width_are_refused(num_heads):
     rule = rf"num_hiddens must be a multiple of num_heads={num_heads}, .*, got 6"

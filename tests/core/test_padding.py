@@ -4,7 +4,6 @@ import math
 
 import pytest
 import torch
-from torch import nn
 
 from attnbook import (
     AdditiveAttention,
@@ -34,6 +33,7 @@ def fill_padding(tensor, valid_lens, junk):
     return torch.where(padding[..., None], junk, tensor)
 
 
+@pytest.mark.few(10)
 @every_layer_with_or_without_weights
 @pytest.mark.parametrize("junk", [math.nan, math.inf, -math.inf, "the largest, of mixed signs"])
 @pytest.mark.parametrize("valid_lens", LENGTHS)
@@ -61,8 +61,9 @@ def test_padding_changes_no_bit(name, junk, valid_lens, causal, scale, dtype):
         assert torch.equal(left, right)
 
 
-@every_layer
 @pytest.mark.slow
+@pytest.mark.few(3)
+@every_layer
 def test_padding_changes_nothing_in_a_compiled_layer_or_an_exported_program(name):
     layer = make(name).eval()
     queries, keys, values = random_qkv(6, dtype=torch.float32)
@@ -76,6 +77,7 @@ def test_padding_changes_nothing_in_a_compiled_layer_or_an_exported_program(name
     torch.compiler.reset()
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("width", [0.1, 1.0])
 @pytest.mark.parametrize("junk", [math.nan, "the largest"])
 def test_padding_changes_nothing_in_kernel_pooling(width, junk, dtype):
@@ -92,14 +94,6 @@ def test_padding_changes_nothing_in_kernel_pooling(width, junk, dtype):
     for left, right in zip(*found, strict=True):
         assert right.isfinite().all()
         assert torch.equal(left, right)
-
-
-@pytest.mark.parametrize("name", ["dot", "additive without weights", "multi-head with bias"])
-def test_an_example_of_only_padding_has_output_0_and_finite_gradients(name, dtype):
-    inputs = [tensor.to(dtype) for tensor in random_qkv(4)]
-    with torch.autograd.set_detect_anomaly(True):  # raises at any intermediate NaN
-        results = gradients(make(name, dtype=dtype), inputs, torch.tensor([0, 0]))
-    assert not any(result.any() for result in results)
 
 
 # Scores of subclasses
@@ -119,16 +113,6 @@ class Exponential(Attention):
         return queries @ keys.exp().transpose(-2, -1)
 
 
-class Bilinear(Attention):
-    def __init__(self):
-        super().__init__()
-        self.W = nn.Linear(5, 5, bias=False)
-        nn.init.ones_(self.W.weight)
-
-    def score(self, queries, keys):
-        return queries @ self.W(keys).transpose(-2, -1)
-
-
 class ProjectedCosine(AdditiveAttention):
     def __init__(self):
         super().__init__(5, 5, 6)
@@ -143,8 +127,9 @@ class CosineHeads(MultiHeadAttention):
         self.attention = Cosine()
 
 
-@pytest.mark.parametrize("junk", [None, 0.0, 100.0, 3e38, math.inf, math.nan])
-@pytest.mark.parametrize("kind", [Cosine, Exponential, Bilinear, ProjectedCosine, CosineHeads])
+@pytest.mark.few(10)
+@pytest.mark.parametrize("junk", [None, 0.0, 3e38, math.inf, math.nan])
+@pytest.mark.parametrize("kind", [Cosine, Exponential, ProjectedCosine, CosineHeads])
 def test_padding_does_not_reach_the_gradients_of_a_subclass_score(kind, junk):
     torch.manual_seed(0)
     queries, keys, values = random_qkv(1, dtype=torch.float32)
@@ -170,6 +155,7 @@ def test_a_key_that_no_query_sees_is_replaced_by_one_that_some_query_sees():
     assert all(gradient.isfinite().all() for gradient in found)
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("junk", [3e38, math.inf, math.nan])
 @every_layer_with_or_without_weights
 def test_a_query_that_sees_nothing_changes_no_gradient(name, junk):

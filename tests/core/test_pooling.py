@@ -13,12 +13,6 @@ def column(*numbers):
     return torch.tensor([[[number] for number in numbers]], dtype=torch.float64)
 
 
-def test_weights_1_4_and_3_4_pool_0_and_8_to_6():
-    weights = torch.tensor([[[0.25, 0.75]]])
-    values = torch.tensor([[[0.0, 100.0], [8.0, 100.0]]])
-    assert pool(weights, values).tolist() == [[[6.0, 100.0]]]  # ¾ · 8, and 100 stays 100
-
-
 @pytest.mark.parametrize("heads", [(), (5,)])
 def test_pool_agrees_with_the_oracle(heads, dtype, rng):
     weights = torch.rand(2, *heads, 3, 7, generator=rng).to(dtype)
@@ -35,35 +29,10 @@ def test_pooling_nothing_gives_zeros(batch, queries, keys):
     assert torch.equal(output, torch.full((batch, queries, 11), float(keys)))
 
 
-@pytest.mark.parametrize(
-    ("values", "error", "rule"),
-    [
-        (torch.ones(2, 1, 11), ValueError, r"one row per key, num_keys=7, got 1 in shape \(2, 1, "),
-        (torch.ones(7, 11), ValueError, r"shape \(batch, .*value_size\), got"),
-        (torch.ones(2, 1, 1, 7, 11), ValueError, r"shape \(batch, .*value_size\), got"),
-        (torch.ones(1, 7, 11), ValueError, r"the batch and heads of weights, \(2,\), got"),
-        (torch.ones(2, 1, 7, 11), ValueError, r"the batch and heads of weights, \(2,\), got"),
-        (torch.ones(2, 7, 11).double(), TypeError, r"the dtype of weights, torch\.float32, got"),
-    ],
-)
-def test_values_that_do_not_fit_the_weights_are_refused(values, error, rule):
-    with pytest.raises(error, match="values must have " + rule):
-        pool(torch.ones(2, 3, 7), values)
-
-
-def test_kernel_pool_halfway_between_two_keys_is_their_mean():
-    assert kernel_pool(column(0.5), column(0, 1), column(10, 20)).item() == pytest.approx(15)
-
-
 def test_kernel_pool_weighs_by_the_gaussian_of_the_distance():
     # Distance √(2 log 3) has the kernel exp(-log 3) = 1/3, distance 0 has 1: weights ¾, ¼.
     keys = column(0, math.sqrt(2 * math.log(3)))
     assert kernel_pool(column(0), keys, column(0, 8)).item() == pytest.approx(2)
-
-
-def test_kernel_pool_ignores_padding():
-    lens = torch.tensor([1])
-    assert kernel_pool(column(0.5), column(0, 1), column(10, 20), valid_lens=lens).item() == 10
 
 
 @pytest.mark.parametrize("width", [0.3, 1.0, torch.tensor(2.5)])

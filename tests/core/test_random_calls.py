@@ -26,7 +26,7 @@ def test_random_calls_are_right(first, monkeypatch, request):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("program", "few"), [(compile_layer, 3), (export_layer, 5)])
+@pytest.mark.parametrize(("program", "few"), [(compile_layer, 2), (export_layer, 4)])
 @pytest.mark.parametrize("first", [0, WITH_MASKS])
 def test_programs_for_any_sizes_are_right(first, program, few, monkeypatch, request):
     count = 2500 if request.config.getoption("--full") else few
@@ -35,9 +35,6 @@ def test_programs_for_any_sizes_are_right(first, program, few, monkeypatch, requ
         assert find_faults(seed, monkeypatch.setattr, program) == []
 
 
-@pytest.mark.parametrize("seed", [3057, 3094])
-def test_a_compiled_layer_takes_a_mask_where_the_query_size_is_the_number_of_keys(
-    seed, monkeypatch
-):
+def test_a_compiled_layer_takes_a_mask_where_the_query_size_is_the_number_of_keys(monkeypatch):
     torch.compiler.reset()
-    assert find_faults(seed, monkeypatch.setattr, compile_layer) == []
+    assert find_faults(3057, monkeypatch.setattr, compile_layer) == []

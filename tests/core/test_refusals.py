@@ -5,11 +5,10 @@ import math
 import pytest
 import torch
 
-from attnbook import AdditiveAttention, DotProductAttention, MLPAttention, MultiHeadAttention
+from attnbook import AdditiveAttention, MLPAttention, MultiHeadAttention
 from tests.cases import (
     LAYERS,
     PER_EXAMPLE,
-    FirstPartAttention,
     are_unchanged,
     copy_with_versions,
     make,
@@ -27,25 +26,16 @@ ones = torch.ones
 BAD_SHAPES = [
     ("queries", ones(3, 5), r"queries must have shape .*, got \(3, 5\)"),
     ("keys", ones(7, 5), r"keys must have shape .*, got \(7, 5\)"),
-    ("values", ones(7, 11), r"values must have shape .*, got \(7, 11\)"),
     ("queries", ones(1, 1, 2, 3, 5), r"queries must have shape .*, got \(1, 1, 2"),
-    ("keys", ones(1, 1, 2, 7, 5), r"keys must have shape .*, got \(1, 1, 2"),
-    ("values", ones(1, 1, 2, 7, 11), r"values must have shape .*, got \(1, 1, 2"),
     ("keys", ones(1, 7, 5), r"keys must have the batch .* queries, \(2,\), got \(1,"),
-    ("queries", ones(1, 3, 5), r"keys must have the batch .*, \(1,\), got \(2,"),
     ("values", ones(1, 7, 11), r"values must have the batch .*, \(2,\), got \(1,"),
     ("keys", ones(2, 1, 7, 5), r"keys must have the batch and heads .*\(2, 1\)"),
     ("values", ones(2, 1, 7, 11), r"values must have the batch and heads .*\(2, 1"),
     ("keys", ones(2, 7, 4), r"keys must have \w+=5 numbers .*, got 4 in shape"),
     ("values", ones(2, 6, 11), r"values must have one row .*num_keys=7, got 6"),
-    ("values", ones(2, 1, 11), r"values must have one row .*num_keys=7, got 1"),
-    ("valid_lens", torch.tensor(4), r"valid_lens must have shape .*, got \(\)"),
     ("valid_lens", ones(1), r"valid_lens must have shape \(batch=2,\) .*got \(1,\)"),
-    ("valid_lens", ones(3), r"valid_lens must have shape .*, got \(3,\)"),
     ("valid_lens", ones(2, 1), r"valid_lens must have shape .*, got \(2, 1\)"),
-    ("mask", ones(7).bool(), r"mask must have shape .*, got \(7,\)"),
     ("mask", ones(7, 3).bool(), r"mask must have shape .*, got \(7, 3\)"),
-    ("mask", ones(3, 1).bool(), r"mask must have shape .*, got \(3, 1\)"),
     ("mask", ones(5, 3, 7).bool(), r"mask must have shape .*, got \(5, 3, 7\)"),
     ("mask", ones(1, 2, 2, 3, 7).bool(), r"mask must have shape .*, got \(1, 2, 2, 3, 7\)"),
 ]
@@ -60,7 +50,6 @@ BAD_TYPES = [
     ("values", ones(2, 7, 11).half(), r"values must have the dtype of keys, torch"),
     ("queries", ones(2, 3, 5).long(), r"queries must hold floating.*torch.int64"),
     ("keys", ones(2, 7, 5).bool(), r"keys must hold floating.*got torch.bool"),
-    ("values", ones(2, 7, 11).cfloat(), r"values must hold floating.*complex64"),
     ("keys", ones(2, 7, 5).to_sparse(), r"keys must be a dense .*, got torch\.sparse_coo"),
     (
         "keys",
@@ -69,13 +58,10 @@ BAD_TYPES = [
     ),
     ("valid_lens", [4, 2], r"valid_lens must be a tensor of whole .*, got list"),
     ("valid_lens", ones(2).bool(), r"valid_lens must hold whole .*, got torch.bool"),
-    ("valid_lens", ones(2).cfloat(), r"valid_lens must hold whole .*complex64"),
     ("causal", 1, r"causal must be True or False, got 1"),
-    ("causal", None, r"causal must be True or False, got None"),
     ("causal", ones(3, 7).bool(), r"causal must be True or False, got tensor"),
     ("mask", [[True]], "mask must be a tensor of booleans, got list"),
     ("mask", ones(3, 7), r"mask must hold booleans, .*, got torch.float32; .*`mask == 0`"),
-    ("mask", ones(3, 7).long(), "mask must hold booleans, .*, got torch.int64"),
 ]
 BAD_CALLS = [
     *(({name: value}, ValueError, rule) for name, value, rule in BAD_SHAPES + BAD_NUMBERS),
@@ -136,25 +122,13 @@ def test_a_mask_of_three_axes_that_may_be_examples_or_heads_is_refused(name):
         make(name)(*inputs, mask=ones(2, 3, 7).bool())
 
 
-make_with_dropout = pytest.mark.parametrize(
-    "create",
-    [
-        DotProductAttention,
-        lambda dropout: AdditiveAttention(2, 3, 5, dropout),
-        lambda dropout: MultiHeadAttention(5, 5, 11, 24, 4, dropout),
-        FirstPartAttention,
-    ],
-    ids=["dot", "additive", "multi-head", "own"],
-)
-
-
-@make_with_dropout
-@pytest.mark.parametrize("wrong", [-0.1, 1.0001, math.nan, math.inf, -1, 2])
-def test_a_dropout_outside_0_to_1_is_refused_and_one_within_is_stored(create, wrong):
-    with pytest.raises(ValueError, match=rf"dropout must lie in \[0, 1\], got {wrong}"):
-        create(wrong)
+@pytest.mark.parametrize("name", [*LAYERS, "a subclass"])
+def test_a_dropout_outside_0_to_1_is_refused_and_one_within_is_stored(name):
+    for wrong in (-0.1, 1.0001, math.nan):
+        with pytest.raises(ValueError, match=rf"dropout must lie in \[0, 1\], got {wrong}"):
+            make(name, dropout=wrong)
     for right in (0, 1, 0.5):
-        layer = create(right)
+        layer = make(name, dropout=right)
         assert getattr(layer, "attention", layer).dropout.p == right
 
 
@@ -169,20 +143,15 @@ SIZES = {
     ("layer", "name"), [(layer, name) for layer, names in SIZES.items() for name in names]
 )
 class TestSizes:
-    @pytest.mark.parametrize("wrong", [0, -1])
-    def test_a_size_below_1_is_refused(self, layer, name, wrong):
-        with pytest.raises(ValueError, match=rf"{name} must be at least 1, got {wrong}"):
-            layer(**dict.fromkeys(SIZES[layer], 5) | {name: wrong})
+    def test_a_size_below_1_is_refused(self, layer, name):
+        with pytest.raises(ValueError, match=rf"{name} must be at least 1, got 0"):
+            layer(**dict.fromkeys(SIZES[layer], 5) | {name: 0})
 
     def test_a_missing_size_is_refused(self, layer, name):
         del (sizes := dict.fromkeys(SIZES[layer], 5))[name]
         order = ", ".join(SIZES[layer])
         with pytest.raises(TypeError, match=rf"{layer.__name__} takes \({order}, dropout"):
             layer(**sizes)
-
-    def test_a_size_of_1_is_accepted(self, layer, name):
-        sizes = dict.fromkeys(SIZES[layer], 1 if name == "num_hiddens" else 5) | {name: 1}
-        layer(**sizes)
 
 
 @pytest.mark.parametrize("arguments", [(8, 0.1), (8,), ()])

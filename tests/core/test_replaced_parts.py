@@ -93,11 +93,6 @@ NOT_COPIED = {
         nn.Linear(8, 6, bias=False),
         r"W_o.weight must have shape \(8, 8\) in torch's layer, got \(6, 8\)",
     ),
-    "a narrow W_k": (
-        "W_k",
-        nn.Linear(8, 4, bias=False),
-        r"W_k.weight must have shape \(8, 8\) in torch's layer, got \(4, 8\)",
-    ),
     "another attention": (
         "attention",
         AdditiveAttention(4, 4, 4),

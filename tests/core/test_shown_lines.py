@@ -46,7 +46,6 @@ def follow_and_grade():
 
 COSTS = "what-attention-costs"  # it describes where the fast paths begin
 SHOWN = re.compile(r"show_source\(([\w., ]+)\)")
-WEIGHED = [Attention._weigh_and_pool, weigh, pool]
 # What each chapter shows, and a call as that chapter makes it.
 CALLS = {
     "attention-pooling": (
@@ -131,24 +130,6 @@ def test_all_sources_that_chapters_show_are_tested():
         (chapter, function.__name__) for chapter, (_, shown) in CALLS.items() for function in shown
     }
     assert in_chapters == tried
-
-
-@pytest.mark.parametrize("training", [False, True], ids=["inference", "training"])
-@pytest.mark.parametrize(
-    "given",
-    [{}, {"valid_lens": PER_EXAMPLE}, {"causal": True}],
-    ids=["all keys", "lengths", "causal"],
-)
-@pytest.mark.parametrize("name", LAYERS)
-def test_each_layer_scores_weighs_and_pools_by_the_plain_functions(name, given, training):
-    layer = make(name, dropout=0.1).train(training)
-    score = additive_features if name == "additive" else scaled_dot_score
-
-    def call():
-        with torch.set_grad_enabled(training):
-            layer(*inputs(), **given)
-
-    assert list_not_run(call, [score, *WEIGHED]) == []
 
 
 EDITS = {

@@ -1,17 +1,15 @@
 """The layers under what PyTorch does to layers: compile, export, autocast, copy, save."""
 
 import copy
-import io
 import math
 import pickle
 
 import pytest
 import torch
-from torch import nn
 from torch._dynamo.testing import CompileCounter
 from torch._subclasses.fake_tensor import FakeTensor
 
-from attnbook import checked, kernel_pool, masked_softmax
+from attnbook import checked
 from tests.cases import (
     MASKS,
     PER_EXAMPLE,
@@ -19,14 +17,14 @@ from tests.cases import (
     all_close,
     every_layer,
     every_layer_with_or_without_weights,
-    every_mask,
     gradients,
     make,
-    output_size,
     random_qkv,
+    with_or_without_weights,
 )
 
 pytestmark = pytest.mark.usefixtures("every_path")
+masks_to_compile = pytest.mark.parametrize("mask", ["per query", "causal, per example", "a mask"])
 
 
 @pytest.fixture(autouse=True)
@@ -43,17 +41,21 @@ def compiled_like(layer, backend="aot_eager"):
 
 
 @pytest.mark.slow
-@pytest.mark.few(7)
-@every_layer_with_or_without_weights
-@pytest.mark.parametrize("mask", MASKS)
+@pytest.mark.few(3)
+@every_layer
+@with_or_without_weights
+@masks_to_compile
 @pytest.mark.parametrize("heads", [(), (2,)])
-def test_a_layer_compiles_to_one_graph_with_the_same_outputs_and_gradients(name, mask, heads):
+def test_a_layer_compiles_to_one_graph_with_the_same_outputs_and_gradients(
+    name, keep_weights, mask, heads
+):
     options = dict(MASKS[mask])
-    if name.startswith("multi-head"):
+    if name == "multi-head":
         heads = ()
     elif heads and "mask" in options:
         options["mask"] = SOME_MASK[:, None]
-    layer, inputs = make(name, dtype=torch.float64), random_qkv(3, heads)
+    layer = make(name, dtype=torch.float64, keep_weights=keep_weights)
+    inputs = random_qkv(3, heads)
     compiled = compiled_like(layer)
     assert all_close(gradients(compiled, inputs, **options), gradients(layer, inputs, **options))
     if layer.keep_weights:
@@ -98,25 +100,19 @@ def test_unread_lengths_past_the_end_mean_all_keys_and_negative_or_nan_ones_mean
     assert torch.equal(compiled(*inputs, OUT_OF_RANGE), output)
 
 
-@pytest.mark.few(1)
-def test_compiled_kernel_pooling_gives_the_same(qkv):
-    compiled = torch.compile(kernel_pool, fullgraph=True, backend="aot_eager")
-    expected = kernel_pool(*qkv, 2.0, PER_EXAMPLE)
-    assert torch.allclose(compiled(*qkv, 2.0, PER_EXAMPLE), expected, atol=1e-6)
-
-
 # torch.export
 
 
 @pytest.mark.slow
-@pytest.mark.few(7)
-@every_layer_with_or_without_weights
-@every_mask
+@pytest.mark.few(3)
+@every_layer
+@with_or_without_weights
+@masks_to_compile
 @pytest.mark.parametrize("strict", [True, False], ids=["strict", "non-strict"])
 def test_an_exported_layer_gives_the_same_and_export_does_not_change_the_layer(
-    name, mask, strict, qkv
+    name, keep_weights, mask, strict, qkv
 ):
-    layer = make(name).eval()
+    layer, mask = make(name, keep_weights=keep_weights).eval(), MASKS[mask]
     expected = layer(*qkv, **mask)
     weights = getattr(layer, "attention_weights", None)
     program = torch.export.export(layer, qkv, mask, strict=strict)
@@ -151,6 +147,7 @@ def test_autocast_mixes_dtypes_that_are_refused_without_it(name, qkv):
 # Copying, saving, loading
 
 
+@pytest.mark.few(6)
 @every_layer_with_or_without_weights
 def test_a_copy_made_after_training_gives_the_same_and_shares_nothing(name, qkv):
     layer = make(name, dropout=0.5).train()
@@ -162,41 +159,3 @@ def test_a_copy_made_after_training_gives_the_same_and_shares_nothing(name, qkv)
         for ours, theirs in zip(layer.parameters(), copied.parameters(), strict=True):
             assert ours is not theirs
         assert torch.equal(copied.eval()(*qkv), make(name).eval()(*qkv))
-
-
-@every_layer
-def test_a_layer_with_a_loaded_state_gives_the_same(name, qkv):
-    layer = make(name)
-    file = io.BytesIO()
-    torch.save(layer.state_dict(), file)
-    file.seek(0)
-    other = make(name)
-    for parameter in other.parameters():
-        nn.init.zeros_(parameter)
-    other.load_state_dict(torch.load(file, weights_only=True))
-    assert torch.equal(other(*qkv), layer(*qkv))
-
-
-@every_layer
-def test_lengths_need_not_be_contiguous(name, qkv):
-    layer = make(name)
-    valid_lens = torch.stack([PER_EXAMPLE, PER_EXAMPLE], dim=1)[:, 0]
-    assert not valid_lens.is_contiguous()
-    assert torch.equal(layer(*qkv, valid_lens), layer(*qkv, PER_EXAMPLE))
-
-
-# Tensors without values
-
-
-@every_layer_with_or_without_weights
-@every_mask
-def test_a_layer_computes_shapes_on_the_meta_device(name, mask, qkv):
-    if "valid_lens" in mask:
-        mask = {**mask, "valid_lens": mask["valid_lens"].to("meta")}
-    output = make(name).to("meta")(*(tensor.to("meta") for tensor in qkv), **mask)
-    assert output.shape == (2, 3, output_size(name))
-
-
-def test_examples_can_be_mapped_over_without_lengths():
-    scores = torch.randn(5, 2, 3, 7)
-    assert torch.equal(torch.vmap(masked_softmax)(scores), torch.softmax(scores, -1))

@@ -53,21 +53,6 @@ def test_streaming_is_used_where_scores_outnumber_inputs_and_a_block():
     assert streaming_pays(torch.empty(16, 1024, 512), torch.empty(16, 1025, 512))
 
 
-def test_few_weights_are_computed_in_the_same_way_whether_stored_or_not(monkeypatch):
-    inputs, length = tensors(256, 256, 5, 7), torch.tensor([37])
-    inputs = [torch.randn_like(tensor) for tensor in inputs]
-    stored, unstored = (make("additive", keep_weights=keep) for keep in (True, False))
-    unstored.load_state_dict(stored.state_dict())
-    streamed = "attnbook.layers.streamed_additive_attention"
-    monkeypatch.setattr(streamed, lambda *_: pytest.fail("streamed"))
-    assert torch.equal(unstored(*inputs, length), stored(*inputs, length))
-    with pytest.raises(AttributeError, match="kept none"):
-        unstored.attention_weights  # noqa: B018 - reading is what is tested
-    monkeypatch.setattr(when_faster, "STREAMED", 0)
-    with pytest.raises(pytest.fail.Exception, match="streamed"):
-        unstored(*inputs, length)
-
-
 def test_the_kernel_takes_values_of_another_size_only_for_many_products():
     for size, value_size in ((32, 64), (64, 32)):
         enough = PRODUCTS_WIDENED // 64 // 256
@@ -91,12 +76,6 @@ def test_no_fast_path_is_used_for_empty_inputs(nothing, monkeypatch):
     assert not kernel_pays(queries, keys, values)
 
 
-LAYERS = {
-    "additive": AdditiveAttention(5, 5, 64),
-    "additive without weights": AdditiveAttention(5, 5, 64, keep_weights=False),
-    "dot": DotProductAttention(),
-    "dot without weights": DotProductAttention(keep_weights=False),
-}
 N = torch.export.Dim("n", min=2, max=4096)
 SHAPES = (*({1: N},) * 3, None)
 
@@ -116,13 +95,19 @@ def as_onnx(layer, at):
 
 
 @pytest.mark.slow
-@pytest.mark.few(4)
 # torch warns itself.
 @pytest.mark.filterwarnings("ignore:# The axis name", "ignore:.*LeafSpec:FutureWarning")
-@pytest.mark.parametrize(("export", "at"), [(exported, 7), (exported, 400), (as_onnx, 400)])
-@pytest.mark.parametrize("name", LAYERS)
-def test_a_program_exported_at_one_size_takes_all_sizes(name, at, export):
-    layer = LAYERS[name].eval()
+@pytest.mark.parametrize(
+    ("export", "at", "layer"),
+    [
+        (exported, 7, AdditiveAttention(5, 5, 64, keep_weights=False)),
+        (exported, 400, DotProductAttention(keep_weights=False)),
+        (as_onnx, 400, AdditiveAttention(5, 5, 64)),
+        pytest.param(as_onnx, 400, DotProductAttention(), marks=pytest.mark.weekly),
+    ],
+)
+def test_a_program_exported_at_one_size_takes_all_sizes(export, at, layer):
+    layer.eval()
     program = export(layer, at)
     for positions in (5, 500):
         given = inputs(positions)
@@ -149,7 +134,7 @@ def call_and_export(layer, qkv):
 @pytest.mark.parametrize("keep_weights", [True, False])
 @pytest.mark.usefixtures("no_blocks")
 def test_only_additive_scores_are_made_in_blocks(keep_weights, qkv):
-    for name in ("dot", "a subclass", "multi-head", "multi-head with bias"):
+    for name in ("dot", "a subclass", "multi-head"):
         call_and_export(make(name, keep_weights=keep_weights), qkv)
     with pytest.raises(NameError, match="BLOCK"):
         call_and_export(make("additive", keep_weights=keep_weights), qkv)

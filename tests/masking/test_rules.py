@@ -17,37 +17,6 @@ from attnbook import (
     window_mask,
 )
 
-
-def test_left_padding_ends_where_the_keys_start():
-    mask = start_mask(torch.tensor([1, 3]), (2, 1, 3))
-    assert mask.int().tolist() == [[[0, 1, 1]], [[0, 0, 0]]]
-
-
-def test_a_window_shows_the_querys_own_key_and_the_given_number_of_others():
-    # The two queries are at the positions of the keys 3 and 4.
-    assert window_mask((1, 2, 5), back=1).int().tolist() == [[[0, 0, 1, 1, 0], [0, 0, 0, 1, 1]]]
-    ahead = window_mask((1, 2, 5), back=0, ahead=1)
-    assert ahead.int().tolist() == [[[0, 0, 0, 1, 1], [0, 0, 0, 0, 1]]]
-
-
-def test_a_window_without_a_limit_behind_is_causal_and_without_any_hides_nothing():
-    assert torch.equal(window_mask((1, 3, 5), back=None), causal_mask((1, 3, 5)))
-    assert window_mask((1, 3, 5), back=None, ahead=None).all()
-
-
-def test_a_query_belongs_to_the_document_of_the_key_at_its_position():
-    mask = document_mask(torch.tensor([4, 4, 9]), (1, 3, 3))
-    assert mask.int().tolist() == [[[1, 1, 0], [1, 1, 0], [0, 0, 1]]]
-    documents = torch.tensor([[0, 0, 1, 1], [0, 1, 1, 2]])
-    assert document_mask(documents, (2, 1, 4)).int().tolist() == [[[0, 0, 1, 1]], [[0, 0, 0, 1]]]
-
-
-def test_all_queries_see_the_prefix_and_later_keys_causally():
-    mask = prefix_mask(torch.tensor([2]), (1, 3, 3))
-    assert mask.int().tolist() == [[[1, 1, 0], [1, 1, 0], [1, 1, 1]]]
-    assert torch.equal(prefix_mask(torch.tensor([0]), (1, 3, 3)), causal_mask((1, 3, 3)))
-
-
 # Each rule against a loop over pairs
 
 
@@ -119,16 +88,6 @@ def test_a_document_mask_agrees_with_a_loop(data):
 # Positions that are given
 
 
-def test_left_padding_and_a_window_by_positions():
-    # The text is padded by two; its query is at position 2, in the fifth of five slots.
-    positions = torch.tensor([[0, 0, 0, 1, 2]])
-    valid = torch.tensor([[False, False, True, True, True]])
-    seen = position_mask(positions[:, 4:], positions, (1, 1, 5), valid=valid, window=2)
-    assert seen.int().tolist() == [[[0, 0, 0, 1, 1]]]
-    seen = position_mask(positions[:, 4:], positions, (1, 1, 5), valid=valid, window=2, sinks=1)
-    assert seen.int().tolist() == [[[0, 0, 1, 1, 1]]]
-
-
 @st.composite
 def rows(draw, shape, most):
     """Numbers of queries and of keys, for all examples or for each, and the same as lists."""
@@ -188,24 +147,16 @@ lens = torch.tensor
     ("rule", "arguments", "error", "message"),
     [
         (window_mask, ((1, 3, 3), -1), ValueError, "back must be at least 0, got -1"),
-        (window_mask, ((1, 3, 3), 1, -2), ValueError, "ahead must be at least 0, got -2"),
         (window_mask, ((1, 3, 3), 1.0), TypeError, "back must be a whole number or None"),
-        (window_mask, ((1, 3, 3), True), TypeError, "back must be a whole number or None"),
         (window_mask, ((1, 3, 2), 1), ValueError, "a window must have a key for each query"),
         (window_mask, ((3, 3), 1), ValueError, "shape must be .*, got 2 axes"),
         (start_mask, ([1], (1, 1, 3)), TypeError, "starts must be a tensor of whole numbers"),
         (start_mask, (lens([4]), (1, 1, 3)), ValueError, r"starts must lie in \[0, "),
-        (start_mask, (lens([0.5]), (1, 1, 3)), ValueError, "starts must be whole"),
-        (start_mask, (lens([1]), (1, 3)), ValueError, "shape must be .*, got 2 axes"),
         (prefix_mask, (lens([4]), (1, 1, 3)), ValueError, r"prefix_lens must lie in"),
         (prefix_mask, (lens([1]), (1, 3, 2)), ValueError, "must have a key for each"),
-        (prefix_mask, (lens([1]), (1, 3)), ValueError, "shape must be .*, got 2 axes"),
-        (document_mask, ([0, 0], (1, 2, 2)), TypeError, "documents must be a tensor of whole"),
         (document_mask, (ones(2).bool(), (1, 2, 2)), TypeError, "documents must hold whole"),
-        (document_mask, (ones(2) / 2, (1, 2, 2)), TypeError, "documents must hold whole"),
         (document_mask, (ones(3).long(), (1, 2, 2)), ValueError, r"must have shape .*\(3,"),
         (document_mask, (ones(2).long(), (1, 3, 2)), ValueError, "must have a key for"),
-        (document_mask, (ones(2).long(), (3, 2)), ValueError, "shape must be .*, got 2 axes"),
         (position_mask, (lens([0]), lens([0, 1, 2]), (1, 1, 2)), ValueError, r"\(num_keys=2,\) or"),
         (
             position_mask,
