@@ -22,7 +22,7 @@ READ = reading("""
     tables: bodies(),
     numbers: texts('.cost-key b'),
     sentence: figure.querySelector('.readout').textContent,
-    here: all('.here').map((dot) => ['x1', 'y1'].map((name) => Number(dot.getAttribute(name)))),
+    here: attributes('.here', ['x1', 'y1']),
     dots: all('.ring').length,
 """)
 

@@ -8,7 +8,6 @@ import re
 
 import pytest
 import torch
-import traitlets
 
 from attnbook.figures import HeadsFigure
 from attnbook.figures.heads.figure import MOST, TRAINED
@@ -20,47 +19,10 @@ from attnbook.models.transformer.decoder import Decoder
 from attnbook.models.transformer.removal import without_heads
 from attnbook.models.transformer.repeats import make_repeats
 from attnbook.models.vocabulary import Vocabulary
-from tests.figures.attention.cases import traits
 from tests.figures.shared.trained import unpacked
 
 STEPS = steps_of("copying")
 TEXT = "gbdkafcdkafcdkafcd"
-
-# Refusals
-
-
-REFUSED = [
-    ("text", "", "a figure needs at least 1 of symbols, got 0"),
-    ("text", "a" * 33, "a figure shows at most 32 of symbols, got 33; show a part of it"),
-    ("text", "abq", "text must hold characters of the vocabulary, got 'q'"),
-    ("step", 1, f"step must be one of {', '.join(map(str, STEPS))}, got 1"),
-    ("focus", [2, 0], "focus must be (layer, head) below (2, 2), got (2, 0)"),
-    ("focus", [0, -1], "focus must be (layer, head) below (2, 2), got (0, -1)"),
-    ("focus", [0], "focus must be (layer, head) below (2, 2), got (0,)"),
-    ("removed", [[0, 2]], "removed must hold (layer, head) below (2, 2), got (0, 2)"),
-    ("removed", [[0, 1]] * 2, "removed must hold each head once, got [[0, 1], [0, 1]]"),
-]
-OF_ARGUMENTS = [("name", "no", "name must be one of copying")]
-OF_TRAITS = [
-    ("text", 3, "expected a unicode string"),
-    ("query", 18, "query must lie in [0, symbols=18), got 18"),
-    ("query", -1, "query"),
-]
-
-
-@pytest.mark.parametrize(("name", "value", "message"), REFUSED + OF_TRAITS)
-def test_a_value_that_no_control_has_is_refused_and_the_traits_stay(name, value, message):
-    figure = HeadsFigure()
-    before = traits(figure)
-    with pytest.raises(traitlets.TraitError, match=re.escape(message)):
-        setattr(figure, name, value)
-    assert traits(figure) == before
-
-
-@pytest.mark.parametrize(("name", "value", "message"), REFUSED + OF_ARGUMENTS)
-def test_a_figure_cannot_be_made_with_it(name, value, message):
-    with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
-        HeadsFigure(**{name: value})
 
 
 @pytest.mark.parametrize(
@@ -76,9 +38,6 @@ def test_a_model_that_the_page_would_misread_is_refused(change, message):
     decoder = Decoder(Vocabulary("ab"), DecoderConfig(8, **change))
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         check_readable(decoder)
-
-
-# Its traits
 
 
 def test_the_length_of_training_lines_is_that_of_make_repeats():
@@ -143,9 +102,6 @@ def test_traits_can_be_set_together():
     assert (figure.query, figure.shown["text"]) == (5, "abcabc")
     figure.text = "abc"
     assert figure.query == 2
-
-
-# Its text
 
 
 @pytest.mark.parametrize(

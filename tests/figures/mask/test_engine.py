@@ -9,8 +9,6 @@ from attnbook.masking.interop import MaskRules
 from tests.figures.code.interpreters import in_micropython
 from tests.figures.mask.cases import BY_TABLE, ON_TENSORS, make_setting, page_rules
 
-# The mask
-
 
 def test_the_page_draws_our_mask_for_each_rule_and_200_joins(settings, shown):
     assert len(settings) == 220
@@ -25,9 +23,6 @@ def test_the_page_and_the_text_use_the_same_words(settings, shown):
         assert page["counts"] in text
         assert page["emptyRows"] in text
         assert bool(page["emptyRows"]) == (not all(map(any, one["visible"])))
-
-
-# A rule of the reader's own
 
 
 MORE_BY_TABLE = [
@@ -91,8 +86,6 @@ def test_the_pages_python_gives_what_the_notebooks_gives(run_module):
     tables = [{"table": evaluate_rows(text, rules), "error": ""} for text in texts]
     assert found["tables"] == tables
 
-
-# Mistakes that have a name
 
 LAST = MaskRules(6, 6, causal="last")
 FEWER = MaskRules(2, 6, causal="last")
@@ -175,9 +168,6 @@ def test_plain_pictures_have_a_name(run_module):
     rules = MaskRules(6, 6)
     masks = [{"rules": page_rules(rules), "mask": evaluate_rows(text, rules)} for text in texts]
     assert run_module(masks=masks)["names"] == [*texts.values()]
-
-
-# Other sizes
 
 
 def test_rules_fit_at_all_sizes_that_can_be_chosen(settings, shown):

@@ -13,23 +13,21 @@ from attnbook.figures import ScalingFigure
 from attnbook.figures.shared.base import decimals
 from tests.figures.attention.cases import differ
 from tests.figures.scaling.cases import CASES, truth
-from tests.figures.shared.page import CLOSE, handle_centre
+from tests.figures.shared.page import CLOSE, reading
 from tests.tools.site.site_checks import NARROW, WIDE
 
 MEASURES = ("variance", "largest", "entropy", "slopes")
-READ = """figure => ({
-    d: Number(figure.querySelector('.sweep-axis input').getAttribute('aria-valuetext')),
+READ = reading("""
+    d: Number(figure.querySelector('.sweep-axis input').ariaValueText),
     query: Number(figure.querySelector('select').value),
     setting: figure.querySelector('.chart-setting .setting').textContent,
-    bodies: [...figure.querySelectorAll('tbody')].map(body => [...body.rows].map(
-        row => [...row.querySelectorAll('td[data-value]')].map(
-            cell => Number(cell.dataset.value)))),
-    printed: [...figure.querySelectorAll('dl')].map(
-        list => [...list.querySelectorAll('dd')].map(number => number.textContent)),
-    heights: [...figure.querySelectorAll('.half')].map(half => [...half.querySelectorAll(
-        '.half-plot:nth-of-type(3) .bars :is(rect, polygon)')].map(bar => bar.getBBox().height)),
-    dots: [...figure.querySelectorAll('.dot')].map(dot => Number(dot.getAttribute('y1'))),
-})"""
+    bodies: bodies(),
+    printed: all('dl').map((list) => texts('dd', list)),
+    heights: all('.half').map((half) => all(
+        '.half-plot:nth-of-type(3) .bars :is(rect, polygon)', half).map(
+            (bar) => bar.getBBox().height)),
+    dots: attributes('.dot', ['y1']).flat(),
+""")
 
 HEIGHTS = "bars => [...bars.querySelectorAll('rect')].map(bar => bar.getBBox().height)"
 DRAWN = ("heights", "dots")  # to a ten-thousandth of the picture
@@ -79,16 +77,6 @@ def d_slider(figure: Locator) -> Locator:
     return figure.get_by_role("slider", name="d", exact=True)
 
 
-def d_positions(figure: Locator) -> list[float]:
-    """The position of each d on the axis, in px: evenly between the ends of the grid."""
-    box = figure.locator(".sweep").bounding_box()
-    steps = int(d_slider(figure).get_attribute("max"))
-    return [box["x"] + box["width"] * step / steps for step in range(steps + 1)]
-
-
-each_width = pytest.mark.parametrize("width", [WIDE, NARROW])
-
-
 def make_figure(case: str) -> ScalingFigure:
     return ScalingFigure(*CASES[case](), caption="A caption.")
 
@@ -100,9 +88,6 @@ def show(stage):
     for figure in figures.values():
         figure.d = 1
     return stage(figures)
-
-
-# Equal to torch
 
 
 @pytest.mark.parametrize("case", ["a chapter's", "odd numbers", "the smallest", "the largest"])
@@ -139,40 +124,6 @@ def test_every_query_can_be_chosen_and_equals_torch(show):
     assert [shown.saves(), *shown.get("query")] == [saves + 3, 0]
 
 
-# The axis
-
-
-@each_width
-@pytest.mark.few(2)
-@pytest.mark.parametrize("case", ["a chapter's", "the smallest"])
-def test_the_handle_is_at_its_d_on_the_axis(show, case, width):
-    tab, figure, state, _ = show(case, width)
-    tab.add_style_tag(content=":focus-visible { outline: 0 !important }")
-    slider, at = d_slider(figure), d_positions(figure)
-    for step, d in list(enumerate(state["sizes"]))[::3]:
-        slider.fill(str(step))
-        marker = figure.locator(".marker").evaluate("e => e.getBoundingClientRect().x")
-        label = figure.locator(".sweep-axis .ruler span").nth(step)
-        box = label.bounding_box()  # none for every second d on a phone
-        assert label.text_content() == str(d)
-        assert box is None or box["x"] + box["width"] / 2 == pytest.approx(at[step], abs=5)
-        assert handle_centre(tab, slider) == pytest.approx(at[step], abs=1.5)
-        assert marker == pytest.approx(at[step], abs=1.5)
-
-
-@each_width
-def test_bars_total_and_keys_of_a_half_share_one_axis(show, width):
-    figure = show("a chapter's", width).figure
-    for half in figure.locator(".half").all():
-        scores, *parts = [
-            half.locator(part).bounding_box()
-            for part in (".bars >> nth=0", ".bars >> nth=-1", ".total", ".keys")
-            if part != ".keys" or width == WIDE  # a phone has a slider instead
-        ]
-        assert len({(part["x"], part["width"]) for part in parts}) == 1
-        assert scores["width"] == parts[0]["width"] > 0.25 * figure.bounding_box()["width"]
-
-
 def test_the_lines_pass_through_the_largest_weights(show):
     _, figure, state, _ = show("odd numbers")
     sweep = expected(state, 8, 0)["sweep"].T.tolist()
@@ -193,9 +144,6 @@ def test_the_score_bars_of_both_halves_have_one_scale(show):
             scales.append(float(scores.sum()) / sum(bars))
         assert scales[0] == pytest.approx(scales[1], rel=1e-3)
         d_slider(figure).press("ArrowRight")
-
-
-# Texts
 
 
 def test_pointing_at_a_key_shows_its_numbers_in_both_halves(show):

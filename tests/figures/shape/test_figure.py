@@ -3,83 +3,28 @@
 from __future__ import annotations
 
 import json
-import re
-import time
 
 import pytest
 import torch
-import traitlets
 
 from attnbook import DotProductAttention, MultiHeadAttention
 from attnbook.figures import ShapeFigure
 from attnbook.figures.shape.number_origins import compare_numbers, find_scales, flatten_numbers
 from attnbook.tracing import trace
-from tests.figures.attention.cases import traits
 from tests.figures.shape.cases import CASES, state_of, trace_case
 
 NAMED = {"batch": 2, "queries": 3, "keys": 7, "size": 5, "value_size": 11}
 each_case = pytest.mark.parametrize("name", CASES)
 
 
-# Refusals
-
-
-def test_only_a_trace_is_accepted():
-    message = "trace must be what attnbook.tracing.trace returns, got Linear"
-    with pytest.raises(TypeError, match=f"^{re.escape(message)}$"):
-        ShapeFigure(torch.nn.Linear(2, 3))
-
-
-def raising(_):
-    raise ValueError("at once")
-
-
 def first(*inputs):
     return inputs[0]
-
-
-LARGE = "trace must hold tensors of at most"
-REFUSED = [
-    (first, [3], "trace must hold a tensor or more, got none"),
-    (raising, [3], "trace must hold a tensor or more, got none"),
-    (first, [torch.ones(17, 241)], f"{LARGE} 4096 numbers, "
-     "got inputs[0] of shape (17, 241) in line 1 of first; use smaller sizes"),
-    (first, [torch.ones(1, 1, 1, 1, 1, 2)], f"{LARGE} 5 axes, "
-     "got inputs[0] of shape (1, 1, 1, 1, 1, 2) in line 1 of first"),
-    (first, torch.ones(256, 1), "a figure shows at most 256 of steps, got 257; show a part of it"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("layer", "inputs", "message"), REFUSED)
-def test_a_trace_that_cannot_be_drawn_raises_an_error_of_one_sentence(layer, inputs, message):
-    traced = trace(layer, *inputs)
-    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
-        ShapeFigure(traced)
 
 
 def test_the_largest_tensors_are_drawn():
     shapes = [it["shape"] for it in state_of("largest")["steps"]]
     assert shapes == [[4, 16, 64], [4, 64, 16], [64, 64]]
     assert [2, 3, 1, 2, 2] in [it["shape"] for it in state_of("kinds")["steps"]]
-
-
-@pytest.mark.parametrize(
-    ("value", "message"),
-    [
-        (29, "step must lie in [0, steps=29), got 29"),
-        (-1, "should not be less than 0"),
-        (1.5, "expected an int"),
-    ],
-)
-def test_setting_a_step_out_of_range_raises_and_changes_nothing(value, message):
-    figure = ShapeFigure(trace_case("heads"))
-    before = traits(figure)
-    with pytest.raises(traitlets.TraitError, match=re.escape(message)):
-        figure.step = value
-    assert traits(figure) == before
-
-
-# Traits
 
 
 @each_case
@@ -150,9 +95,6 @@ def test_a_remark_of_the_trace_is_shown():
 
 def test_the_state_of_a_chapter_is_small():
     assert len(json.dumps(state_of("heads"))) < 60_000
-
-
-# Numbers that only moved
 
 
 def test_heads_are_the_numbers_of_the_vectors_moved():
@@ -268,23 +210,6 @@ def test_a_mask_is_recognized_after_another_with_as_many_true_values():
     steps = ShapeFigure(trace(layer, torch.tensor([True, False, False]))).steps
     found = {it["name"]: it["before"] for it in reversed(steps)}  # made first
     assert (found["other"], found["column"]) == (-1, 0)
-
-
-def test_the_time_does_not_grow_with_the_square_of_the_steps():
-    def layer(x, times):
-        return [x * 1.01**n for n in range(times)]
-
-    x, seconds = torch.randn(16, 16, generator=torch.Generator().manual_seed(3)), []
-    for times in (62, 254):
-        traced = trace(layer, x, times)
-        begin = time.process_time()
-        assert len(ShapeFigure(traced).steps) == times + 2
-        seconds.append(time.process_time() - begin)
-    # Four times as many steps took 16 times as long when each pair was compared.
-    assert seconds[1] < 8 * seconds[0]
-
-
-# Text
 
 
 def test_the_text_of_a_small_case():

@@ -41,9 +41,6 @@ process.stdout.write(JSON.stringify(found));
 """
 
 
-# Found by numbers
-
-
 @pytest.mark.parametrize("case", FORMULAS)
 def test_products_of_steps_and_weights_are_found_and_nothing_else(case):
     steps = state_of(case)["steps"]
@@ -110,9 +107,6 @@ def test_the_weights_are_copies_of_the_layer_s_matrices():
         layer.W_o.weight.zero_()
     assert [it.name for it in traced.weights] == [f"W_{name}.weight" for name in "qkvo"]
     assert torch.equal(traced.weights[-1].numbers, before)
-
-
-# Rows and columns
 
 
 def meetings(folder, figure: ShapeFigure) -> list[tuple[float, float, float]]:

@@ -96,8 +96,6 @@ def test_colours_of_keys_differ_and_those_of_neighbours_and_of_the_ends_differ_m
     assert {pair: apart for pair, apart in far.items() if apart < pairs[pair]} == {}
 
 
-# The signed scale of the shape figure: from one end to a plain zero to the other.
-
 SHADES = [0.12 + 0.88 * level / 16 for level in range(1, 17)]  # as `paintOf` mixes them
 
 
