@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 import subprocess
 import sys
 
 import pytest
 import torch
-import traitlets
 
 from attnbook.figures import AlignmentFigure
 from tests.conftest import needs_cuda
@@ -32,38 +30,6 @@ from tests.figures.alignment.cases import (
 from tests.figures.attention.cases import traits
 
 each_case = pytest.mark.parametrize("case", CASES)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (
-            lambda scores, _: scores.index_fill(2, torch.tensor(1), math.inf),
-            "scores must be finite, got inf at index (0, 1)",
-        ),
-        (
-            lambda _, queries: queries,
-            "scores must have shape (batch, [heads,] num_queries, num_keys) = (1, 16, 2), got",
-        ),
-    ],
-)
-def test_scores_that_are_not_finite_or_of_another_shape_are_refused(change, message):
-    def score(queries, keys):  # called with one query by the translator, then with all
-        scores = first(queries, keys)
-        return scores if queries.shape[1] == 1 else change(scores, queries)
-
-    model = never_ending()
-    model.attention = ReadersAttention()
-    first, model.attention.score = model.attention.score, score
-    with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
-        AlignmentFigure(model, ["ab"])
-
-
-def test_a_front_end_cannot_send_a_missing_date():
-    figure = figure_of("wordy")
-    with pytest.raises(traitlets.TraitError, match=r"date must lie in \[0, dates=2\), got 9"):
-        figure.set_state({"step": 3, "date": 9})
-    assert (figure.date, figure.step) == (0, 0)
 
 
 @each_case
@@ -179,14 +145,6 @@ def test_another_date_keeps_the_step_if_it_has_one():
     assert figure.step == counts[short] - 1
     figure.date = 0
     assert figure.step == counts[short] - 1
-
-
-def test_an_empty_output_has_step_0_only():
-    figure = figure_of("nothing")
-    assert figure.step == 0
-    with pytest.raises(traitlets.TraitError, match=r"step must lie in \[0, steps=1\), got 1"):
-        figure.step = 1
-    assert figure.attention_weights.shape == (0, 2)
 
 
 def test_the_text_of_a_small_case_equals_one_by_hand():

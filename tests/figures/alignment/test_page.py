@@ -113,14 +113,6 @@ def test_a_wrong_character_is_marked_and_the_expected_one_is_above_it(show):
     assert disagreements(figure, "failing", state) == []
 
 
-def test_missing_characters_have_a_cell(show):
-    figure = show("wordy", at=(1, 0)).figure
-    assert figure.locator(".missing").count() == 21 - 13
-    assert figure.locator(".expected-row bdi").count() == 21
-    date_choice(figure).select_option("0")
-    assert figure.locator(".missing").count() == 0
-
-
 def test_an_empty_output_is_reported(show):
     figure = show("nothing", at=(1, 0)).figure
     assert figure.locator(".readout").inner_text() == "The model wrote nothing for this text."

@@ -38,12 +38,6 @@ def test_every_point_has_its_sizes_seconds_and_bytes(figure):
     assert sum(map(len, figure.points.values())) == len(exact().points)
 
 
-def test_rates_have_three_digits(figure):
-    assert figure.rates["additive ours training"] == [3e-4, 3e-11, 2e-9]
-    for rates in CostFigure().rates.values():
-        assert rates == [float(f"{rate:.3g}") for rate in rates]
-
-
 def test_the_text_equals_one_by_hand():
     figure = CostFigure(
         exact("a slow one"), batch=2, queries=16, keys=32, size=128, layer="dot", mode="training",

@@ -27,7 +27,6 @@ CASES = {
     "no rule": {},
     "window": {"causal": "last", "back": 2},
     "few queries": {"num_queries": 4},
-    "most": {"num_queries": 24, "num_keys": 32, "causal": "last", "back": 9},
 }
 READ = reading("""
     mask: all('tbody tr').map((row) => [...row.cells].slice(1, -1).map(
@@ -103,13 +102,6 @@ def test_order_is_one_choice_so_that_a_prefix_and_causal_never_meet(show):
         order.select_option(choice)
         assert shows_mask(figure, MaskRules(4, 6, **rules))
         assert prefix.is_visible() == (choice == "prefix")
-
-
-def test_of_many_changes_at_once_the_last_is_shown(show):
-    tab, figure, _, index = show("most")
-    many = "for (let back = 1; back <= 30; back += 1) models[index].set('back', back);"
-    tab.evaluate(f"index => {{ {many} }}", index)
-    assert shows_mask(figure, MaskRules(24, 32, causal="last", back=30))
 
 
 def test_the_code_of_each_library_is_shown_and_copied(show):

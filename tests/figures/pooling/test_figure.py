@@ -57,24 +57,6 @@ def test_query_and_width_have_the_values_of_the_arguments():
     assert (figure.width, figure.query) == (0.3, 0.1)  # not 0.300000012
 
 
-def test_a_learned_width_is_written_with_few_digits():
-    assert "width 0.199, query" in repr(few(width=0.1990396813))
-    assert "width 12300, query" in repr(few(width=12345.6))
-
-
-def test_the_widths_of_the_slider_are_round_and_begin_where_the_curve_is_a_staircase():
-    keys = torch.arange(24.0, dtype=torch.float64).reshape(1, 24, 1)
-    widths = PoolingFigure(keys, keys.square()).widths
-    assert {0.1, 0.5, 1, 1.4, 1.5, 1.6, 2, 10} <= set(widths)
-    assert widths == sorted(set(widths))
-    assert widths[0] <= 1 / 20
-    assert widths[-1] >= 23
-    # Halfway between a key and the middle of its gap, the curve still has the key's value
-    query = torch.tensor([[[7.25]]], dtype=torch.float64)
-    step = attnbook.kernel_pool(query, keys, keys.square(), widths[0])
-    assert step.item() == pytest.approx(49)
-
-
 def test_the_truth_is_called_once_between_the_first_and_the_last_key():
     calls = []
 

@@ -8,12 +8,7 @@ import torch
 import attnbook
 from attnbook.figures import PositionFigure
 from tests.figures.attention.cases import differ
-from tests.figures.position.cases import CASES, CLOSE, positions, random
-
-
-def test_the_first_start_is_a_valid_position():
-    starts = [PositionFigure(2, positions=count).start for count in (1, 3, 101)]
-    assert starts == [0, 2, 3]
+from tests.figures.position.cases import positions, random
 
 
 @pytest.mark.parametrize(
@@ -38,15 +33,6 @@ def test_a_query_and_a_key_are_rotated_as_in_a_layer():
         keys = attnbook.rotary_encoding(key.reshape(1, 1, 8), q)
         score = attnbook.dot_score(queries, keys)
         assert not differ(figure.dot_products.sum().item(), score.squeeze(), 1e-5)
-
-
-@pytest.mark.parametrize("name", ["sinusoidal", "rotary"])
-def test_the_dot_product_depends_only_on_the_distance(name):
-    figure = CASES[name]()
-    first = figure.dot_products
-    for start in (0, 50, 100):
-        figure.start = start
-        assert not differ(figure.dot_products.tolist(), first, CLOSE)
 
 
 def test_the_text_of_a_case_worked_by_hand():

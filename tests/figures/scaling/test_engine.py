@@ -61,13 +61,6 @@ def test_every_number_of_the_page_and_of_python_equals_torch_at_every_d(answers,
             assert not differ([*measures], torch.stack([*true.values()][1:]), CLOSE)
 
 
-def test_equal_keys_share_the_weight_evenly_at_every_d(answers):
-    halves = answers["halves"][list(CASES).index("equal keys")]
-    for measures in (half["measures"] for both in halves for half in both):
-        expected = [0, 1 / 5, math.log2(5), 4 / 5]
-        assert list(measures.values()) == pytest.approx(expected, abs=1e-14)
-
-
 def test_the_entropy_is_described_as_keys_that_share_evenly(answers):
     assert answers["texts"] == [
         "as if one key had all the weight",

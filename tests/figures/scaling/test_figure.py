@@ -35,15 +35,3 @@ def test_the_text_of_a_case_worked_by_hand():
     figure.d = 1
     assert repr(figure) == f"ScalingFigure: d = 1\nq · k: {half}\nq · k / √d: {half}"
     assert isinstance(figure.d, int)
-
-
-def test_weights_are_those_of_the_layer_at_each_d():
-    queries, keys = random(3, 5, 32)
-    figure, layer = ScalingFigure(queries, keys), attnbook.DotProductAttention()
-    for d in figure.sizes:
-        figure.d = d
-        q, k = queries[..., :d], keys[..., :d]
-        layer(q, k, k)
-        assert not differ(figure.weights(scaled=True).tolist(), layer.attention_weights, 1e-5)
-        plain = attnbook.masked_softmax(attnbook.dot_score(q, k))
-        assert not differ(figure.weights(scaled=False).tolist(), plain, 1e-5)

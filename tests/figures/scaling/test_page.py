@@ -29,7 +29,6 @@ READ = reading("""
     dots: attributes('.dot', ['y1']).flat(),
 """)
 
-HEIGHTS = "bars => [...bars.querySelectorAll('rect')].map(bar => bar.getBBox().height)"
 DRAWN = ("heights", "dots")  # to a ten-thousandth of the picture
 
 
@@ -134,18 +133,6 @@ def test_the_lines_pass_through_the_largest_weights(show):
         assert ys == pytest.approx([100 * (1 - weight) for weight in half], abs=0.01)
 
 
-def test_the_score_bars_of_both_halves_have_one_scale(show):
-    _, figure, state, _ = show("odd numbers")
-    for d in state["sizes"]:
-        scales = []
-        for half in (0, 1):
-            scores = expected(state, d, 0)["keys"][:, 2 * half].abs()
-            bars = figure.locator(".half").nth(half).locator(".bars").first.evaluate(HEIGHTS)
-            scales.append(float(scores.sum()) / sum(bars))
-        assert scales[0] == pytest.approx(scales[1], rel=1e-3)
-        d_slider(figure).press("ArrowRight")
-
-
 def test_pointing_at_a_key_shows_its_numbers_in_both_halves(show):
     _, figure, state, _ = show("odd numbers")
     d_slider(figure).press("End")
@@ -183,18 +170,3 @@ def test_on_a_phone_a_slider_replaces_too_many_key_buttons(show):
         figure = show(case, width).figure
         counts = [figure.locator(f"{part}:visible").count() for part in (".keys", ".key-choice")]
         assert counts == [2, 0]
-
-
-def test_each_half_names_the_divisor_of_its_scores(show):
-    figure = show("odd numbers").figure
-    notes = figure.locator(".half-title .note")
-    for key, divisor in (("End", "√8 ≈ 2.83"), ("ArrowLeft", "√4 = 2")):
-        d_slider(figure).press(key)
-        assert notes.all_inner_texts() == ["as they are", f"divided by {divisor}"]
-    assert figure.locator(".half-stage span").all_inner_texts()[1::2] == ["total 1.000"] * 2
-
-
-def test_one_query_needs_no_choice_and_no_average(show):
-    figure = show("the smallest").figure
-    assert figure.get_by_role("combobox").count() == 0
-    assert "verage" not in figure.inner_text()

@@ -7,24 +7,16 @@ import json
 import pytest
 import torch
 
-from attnbook import DotProductAttention, MultiHeadAttention
 from attnbook.figures import ShapeFigure
-from attnbook.figures.shape.number_origins import compare_numbers, find_scales, flatten_numbers
+from attnbook.figures.shape.number_origins import compare_numbers, flatten_numbers
 from attnbook.tracing import trace
 from tests.figures.shape.cases import CASES, state_of, trace_case
 
-NAMED = {"batch": 2, "queries": 3, "keys": 7, "size": 5, "value_size": 11}
 each_case = pytest.mark.parametrize("name", CASES)
 
 
 def first(*inputs):
     return inputs[0]
-
-
-def test_the_largest_tensors_are_drawn():
-    shapes = [it["shape"] for it in state_of("largest")["steps"]]
-    assert shapes == [[4, 16, 64], [4, 64, 16], [64, 64]]
-    assert [2, 3, 1, 2, 2] in [it["shape"] for it in state_of("kinds")["steps"]]
 
 
 @each_case
@@ -45,16 +37,6 @@ def test_its_steps_are_those_of_the_trace(name):
         expected = step.numbers.flatten()
         if step.numbers.dtype != torch.int64:
             assert torch.equal(again.nan_to_num(nan=3e4), expected.nan_to_num(nan=3e4))
-
-
-@each_case
-def test_its_source_is_that_of_the_trace(name):
-    traced = trace_case(name)
-    shown = ShapeFigure(traced).sections
-    assert [it["title"] for it in shown] == [title for title, _ in traced.sections]
-    for section, (_, lines) in zip(shown, traced.sections, strict=True):
-        assert [it["source"] for it in section["lines"]] == [line.source for line in lines]
-        assert [it["number"] for it in section["lines"]] == [line.number for line in lines]
 
 
 def test_an_exception_is_noted_at_its_line_and_the_last_tensor_is_shown():
@@ -78,11 +60,6 @@ def test_a_ragged_size_is_named_and_has_no_numbers():
     assert (rows["shape"], rows["numbers"], rows["kind"]) == ([2, -1, 6], -1, "unreadable")
     assert rows["note"] == "Its numbers cannot be drawn."
     assert "rows (2, ragged, 6)\n" in repr(figure)
-
-
-def test_a_name_with_a_minus_one_is_shown_as_it_is():
-    traced = trace(first, torch.ones(2, 5), sizes={"batch": 2, "keys-1": 5}, vary=())
-    assert "(batch 2, keys-1 5)" in repr(ShapeFigure(traced))
 
 
 def test_a_remark_of_the_trace_is_shown():
@@ -137,29 +114,6 @@ def test_two_lists_of_the_same_numbers_are_recognized(one, other, kind, how):
     assert compare_numbers(one, other, kind) == how
 
 
-@pytest.mark.parametrize(
-    ("lists", "expected"),
-    [
-        ([[1, -4], [-4, 1]], [4, 4]),
-        ([[1, -4, 2], [2, 0]], [4, 4]),
-        ([[1, 2], [3, 4]], [2, 4]),
-        ([[1, 2], [2, 9]], [2, 9]),
-        ([[1, 2], [3], [1, 2, 3]], [3, 3, 3]),
-        ([[0, 0], [3, 0], []], [1, 3, 1]),
-        ([["NaN", "-Infinity", 2], [2]], [2, 2]),
-        ([["NaN"], ["NaN"]], [1, 1]),
-    ],
-)
-def test_lists_that_share_numbers_share_a_scale(lists, expected):
-    assert find_scales(lists) == expected
-
-
-def test_integers_and_booleans_share_no_scale_with_other_numbers():
-    inputs = torch.tensor([[1.0, 2, 9]]), torch.tensor([1, 2]), torch.tensor([True, False])
-    steps = ShapeFigure(trace(first, *inputs)).steps
-    assert [it["scale"] for it in steps[:3]] == [9, 2, 1]
-
-
 def test_numbers_are_as_short_as_their_precision_allows():
     third = torch.tensor([1 / 3, -0.0, float("nan"), float("inf"), -float("inf")])
     assert flatten_numbers(third) == [0.333333343, 0, "NaN", "Infinity", "-Infinity"]
@@ -186,32 +140,6 @@ def test_numbers_come_from_the_latest_step_that_has_them():
     assert steps[-1]["before"] == names.index("w")
 
 
-def test_numbers_come_from_a_step_of_the_same_function_if_possible():
-    def inner(x):
-        return x.flip(0).sum()
-
-    def layer(x):
-        total = inner(x)
-        z = x.flip(0)
-        return total + z
-
-    steps = ShapeFigure(trace(layer, torch.tensor([1.0, 2, 3]), follow="inner")).steps
-    z = next(it for it in steps if it["name"] == "z")
-    assert (steps[0]["section"], steps[0]["name"], z["before"]) == (0, "x", 0)
-    assert [it["section"] for it in steps[1:3]] == [1, 1]
-
-
-def test_a_mask_is_recognized_after_another_with_as_many_true_values():
-    def layer(mask):
-        other = mask.flip(0)
-        column = mask[:, None]
-        return other, column
-
-    steps = ShapeFigure(trace(layer, torch.tensor([True, False, False]))).steps
-    found = {it["name"]: it["before"] for it in reversed(steps)}  # made first
-    assert (found["other"], found["column"]) == (-1, 0)
-
-
 def test_the_text_of_a_small_case():
     def layer(x, keep):
         y = x.mT * 2
@@ -234,13 +162,3 @@ def test_the_text_of_a_small_case():
     )
     figure.step = 4
     assert repr(figure).startswith("ShapeFigure: step 4 of 5\n")
-
-
-@pytest.mark.parametrize("layer", [DotProductAttention(), MultiHeadAttention(5, 5, 11, 12, 4)])
-def test_the_text_shows_a_mask_with_its_sizes_and_what_is_visible(layer):
-    inputs = torch.randn(2, 3, 5), torch.randn(2, 7, 5), torch.randn(2, 7, 11)
-    mask = torch.ones(2, 3, 7, dtype=torch.bool)
-    mask[..., 0] = False
-    text = str(ShapeFigure(trace(layer, *inputs, mask=mask, sizes=NAMED)))
-    assert "mask (batch 2, queries 3, keys 7): False, True, True, …" in text
-    assert "visible (batch 2, queries 3, keys 7): False, True, True, …" in text

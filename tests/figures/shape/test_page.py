@@ -143,14 +143,6 @@ def test_a_click_on_a_line_selects_its_first_step(show):
     assert tab.evaluate("models[0].saves") == saves + 4
 
 
-def test_integers_are_printed_in_their_cells(show):
-    _, figure, _, state = show("kinds")
-    step_slider(figure).fill(str([it["name"] for it in state["steps"]].index("whole")))
-    assert figure.evaluate(READ)["printed"] == ["-2500", "-1500", "-500", "500", "1500", "2500"]
-    step_slider(figure).press("ArrowRight")
-    assert figure.evaluate(READ)["printed"] == ["9007199254740993"]
-
-
 def test_pointing_at_a_number_shows_where_it_was_before(show):
     tab, figure, traced, _ = show("heads", SPLIT, NARROW)
     readout = figure.locator(".readout")

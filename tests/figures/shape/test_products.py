@@ -99,16 +99,6 @@ def test_of_equal_tensors_the_one_named_in_the_line_is_the_factor():
     assert found["self.W_v(values)"] == "values @ W_v.weight.mT"
 
 
-def test_the_weights_are_copies_of_the_layer_s_matrices():
-    layer = make_layer(lambda: Heads(11, 12, 3))
-    traced = trace(layer, *random((2, 5, 11), (2, 7, 11), (2, 7, 11)))
-    before = layer.W_o.weight.detach().clone()
-    with torch.no_grad():
-        layer.W_o.weight.zero_()
-    assert [it.name for it in traced.weights] == [f"W_{name}.weight" for name in "qkvo"]
-    assert torch.equal(traced.weights[-1].numbers, before)
-
-
 def meetings(folder, figure: ShapeFigure) -> list[tuple[float, float, float]]:
     """Each number, what its row and column give, and the sum of the products' sizes."""
     steps, lists = [step for step in figure.steps if step["product"]], figure.numbers

@@ -60,12 +60,6 @@ def test_probabilities_are_those_of_the_checkpoint_given_its_own_output(text):
     torch.testing.assert_close(found.probabilities, expected, rtol=0, atol=1e-5)
 
 
-def test_an_output_that_is_no_date_is_reported():
-    figure = TranslatorFigure(text="31. Februar 2023")
-    expected = "Probability of this output: 0.997. 2023-02-31 is not a real date."
-    assert repr(figure).splitlines()[2] == expected
-
-
 def test_reading_leaves_no_hooks():
     model = translator_of("convolutional")
     hooks = len(model.cell._forward_pre_hooks), len(model.output._forward_hooks)
@@ -98,12 +92,6 @@ def test_traits_can_be_set_together():
     figure.text = "1987"
     assert figure.hidden == [2]
     assert figure.shown["text"] == "1987"
-
-
-def test_a_step_beyond_the_output_takes_the_last():
-    figure = TranslatorFigure()
-    figure.step = 15
-    assert figure.step == len("1987-03-09") - 1
 
 
 def test_a_shorter_text_hides_nothing_beyond_its_end():
