@@ -5,18 +5,15 @@ from __future__ import annotations
 import pytest
 
 from attnbook.figures import AttentionFigure
-from tests.figures.shared.node import run_in_node, write_module
+from tests.figures.shared.node import ask_module
 
 PROGRAM = """
-import { readFileSync } from "node:fs";
-const { module, cases, formulas } = JSON.parse(readFileSync(0, "utf-8"));
-const page = await import(module);
-const arrows = cases.map(({ query, keys }) => page.arrowsOf(query, keys));
-process.stdout.write(JSON.stringify({
+const arrows = cases.map(({ query, keys }) => figure.arrowsOf(query, keys));
+return {
     ranks: arrows.map((all) => all.map(({ name, rank }) => [name, rank])),
-    equal: arrows.map(page.describeEqual),
-    terms: formulas.map(page.terms),
-}));
+    equal: arrows.map(figure.describeEqual),
+    terms: formulas.map(figure.terms),
+};
 """
 VECTORS = {
     "apart": {"query": [2, 1], "keys": [[2, 0], [0, 2], [-1, 0]]},
@@ -30,9 +27,8 @@ FORMULAS = {
 
 
 @pytest.fixture(scope="module")
-def results(tmp_path_factory):
-    module = write_module(str(AttentionFigure._esm), tmp_path_factory.mktemp("arrows"))
-    return run_in_node(PROGRAM, module, cases=list(VECTORS.values()), formulas=list(FORMULAS))
+def results():
+    return ask_module(AttentionFigure, PROGRAM, cases=[*VECTORS.values()], formulas=[*FORMULAS])
 
 
 def test_of_equal_vectors_lower_ones_are_wider_and_the_query_is_on_top(results):
