@@ -10,12 +10,7 @@ import pytest
 
 from attnbook.figures.shared.base import Figure
 from tests.figures.attention.cases import traits
-from tests.figures.shared.page import (
-    FRAMES,
-    Shown,
-    harness,
-    open_figure,
-)
+from tests.figures.shared.page import FRAMES, Shown, harness, open_figure
 from tests.tools.site.site_checks import WIDE
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 
 import pytest
 import torch
@@ -55,30 +53,6 @@ def test_its_texts_outputs_and_weights_are_those_of_the_model(case):
     assert len(figure.translations) == len(dates)
 
 
-@each_case
-def test_its_scores_are_those_of_the_layer_for_the_decoders_states(case):
-    model, dates = CASES[case]()
-    figure = AlignmentFigure(model, dates[:4])
-    texts = [date if isinstance(date, str) else date.text for date in dates[:4]]
-    attend, calls = model.attention.attend, []
-    try:
-        model.attention.attend = lambda queries, keys, states, lens: (
-            calls.append((queries, states)),
-            attend(queries, keys, states, lens),
-        )[1]
-        for text, shown in zip(texts, figure.translations, strict=True):
-            calls.clear()
-            model.translate([text])
-            count = len(shown["output"])
-            with torch.no_grad():
-                scores = [model.attention.score(*pair)[0, 0] for pair in calls[:count]]
-            expected = torch.stack(scores) if scores else torch.zeros(0)
-            found = torch.tensor(shown["scores"], dtype=torch.float64)
-            assert torch.allclose(found, expected.double(), rtol=1e-5, atol=1e-6)
-    finally:
-        del model.attention.attend
-
-
 def test_the_model_is_unchanged_afterwards(monkeypatch):
     model = untrained(dropout=0.5)
     expected = AlignmentFigure(model, ["ab cd"])
@@ -113,20 +87,6 @@ def test_it_runs_on_a_gpu():
 
 def test_the_state_of_a_chapter_is_small():
     assert len(json.dumps(traits(cached_figure("book")))) < 80_000
-
-
-@pytest.mark.weekly
-def test_texts_can_be_shown_without_babel():
-    code = (
-        "import sys; sys.modules['babel'] = sys.modules['safetensors'] = None\n"
-        "from attnbook.figures import AlignmentFigure\n"
-        "from attnbook.models.translator.model import Translator\n"
-        "from attnbook.models.vocabulary import Vocabulary\n"
-        "model = Translator(Vocabulary('ab'), Vocabulary('01'))\n"
-        "print(AlignmentFigure(model, ['ab']).translations[0]['text'])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "['a', 'b']\n"
 
 
 def test_another_date_keeps_the_step_if_it_has_one():

@@ -9,14 +9,8 @@ import pytest
 from attnbook.figures import AlignmentFigure
 from attnbook.models.translator.dates import LOCALES
 from tests.figures.alignment.cases import CASES, cached_figure, figure_of
-from tests.figures.alignment.page import (
-    READ,
-    date_choice,
-    differences,
-    disagreements,
-    expected,
-    step_slider,
-)
+from tests.figures.alignment.page import READ, date_choice, differences, disagreements, expected
+from tests.figures.shared.page import slider
 from tests.tools.site.site_checks import NARROW, WIDE
 
 GERMAN, HEBREW, JAPANESE = (LOCALES.index(locale) for locale in ("de", "he", "ja"))
@@ -65,12 +59,12 @@ def test_at_every_step_of_every_text_it_shows_the_model(show, case):
 
 def test_keys_move_to_the_ends_of_the_first_and_the_last_text(show):
     _, figure, state, _ = show("wordy")
-    slider = step_slider(figure)
+    steps = slider(figure, "step")
     for date in (0, len(state["translations"]) - 1):
         date_choice(figure).select_option(str(date))
         last = len(state["translations"][date]["output"]) - 1
         for key, step in (("Home", 0), ("ArrowRight", min(1, last)), ("End", last)):
-            slider.press(key)
+            steps.press(key)
             assert read_position(figure) == (date, step)
             assert disagreements(figure, "wordy", state) == []
 
@@ -116,7 +110,7 @@ def test_a_wrong_character_is_marked_and_the_expected_one_is_above_it(show):
 def test_an_empty_output_is_reported(show):
     figure = show("nothing", at=(1, 0)).figure
     assert figure.locator(".readout").inner_text() == "The model wrote nothing for this text."
-    assert step_slider(figure).get_attribute("max") == "0"
+    assert slider(figure, "step").get_attribute("max") == "0"
     assert not figure.locator(".heatmap").is_visible()
     assert not figure.locator("details").is_visible()
     assert figure.locator(".column bdi").all_inner_texts() == [*"cd␣12"]
@@ -137,9 +131,9 @@ def test_hebrew_is_shown_in_reading_order_with_a_note(show):
 
 def test_controls_are_native_and_have_names_and_values(show):
     _, figure, state, _ = show(at=(GERMAN, MONTH))
-    slider = step_slider(figure)
-    assert [slider.get_attribute(name) for name in ("min", "max", "step")] == ["0", "9", "1"]
-    assert slider.get_attribute("aria-valuetext") == '6 of 9: "3", month'
+    steps = slider(figure, "step")
+    assert [steps.get_attribute(name) for name in ("min", "max", "step")] == ["0", "9", "1"]
+    assert steps.get_attribute("aria-valuetext") == '6 of 9: "3", month'
     options = date_choice(figure).locator("option").all_inner_texts()
     assert options[GERMAN] == "de: \u20689. März 1987\u2069"
     assert len(options) == len(state["translations"])
@@ -154,7 +148,7 @@ def test_controls_are_native_and_have_names_and_values(show):
 def test_a_choice_is_saved_for_python(show):
     shown = show("wordy", at=(1, 12))
     saves = shown.saves()
-    step_slider(shown.figure).press("ArrowLeft")
+    slider(shown.figure, "step").press("ArrowLeft")
     assert [*shown.get("date", "step"), shown.saves()] == [1, 11, saves + 1]
     date_choice(shown.figure).select_option("0")
     assert [*shown.get("date", "step"), shown.saves()] == [0, 11, saves + 2]

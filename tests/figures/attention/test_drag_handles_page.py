@@ -171,18 +171,6 @@ def test_a_button_restores_the_first_values_of_an_example(show, name, what):
     assert read(shown.figure) == before
 
 
-def test_the_title_marks_a_moved_query_until_it_is_restored(show):
-    shown = show("named")
-    shown.tab.evaluate(UNFOLD)
-    section = shown.figure.locator(".example").first
-    title = section.locator(".title")
-    assert title.inner_text().endswith("query: east")
-    section.locator(".pair input").first.press("End")
-    assert title.inner_text().endswith("query: east, moved")
-    section.locator(".restore").click()
-    assert title.inner_text().endswith("query: east")
-
-
 def test_arrows_cannot_be_dragged_with_a_score_that_the_page_does_not_have(show):
     figure = show("own score").figure
     assert figure.locator(".drag-handle, .pair, .restore").count() == 0

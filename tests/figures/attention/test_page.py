@@ -10,8 +10,6 @@ from typing import Any
 import pytest
 import torch
 
-import attnbook
-from attnbook.figures import AttentionFigure
 from tests.figures.attention.cases import CASES, Case, differ
 from tests.figures.attention.page import (
     READ,
@@ -21,13 +19,7 @@ from tests.figures.attention.page import (
     length_slider,
     read,
 )
-from tests.figures.shared.page import (
-    CLOSE,
-    FRAMES,
-    SMALL_TEXT,
-    layout_problems,
-    open_figure,
-)
+from tests.figures.shared.page import CLOSE, SMALL_TEXT, layout_problems, open_figure
 from tests.tools.site.site_checks import NARROW, UNFOLD, WIDE
 
 TEMPERATURES = [float(f"{10 ** (step / 20):.2g}") for step in range(-20, 21)]
@@ -36,17 +28,12 @@ KEYS = ["one", "two", "three", "four", "five"]
 HEADS = ["head 0: colour", "head 1: shape"]
 
 
-def causal():
-    x = torch.arange(6.0).reshape(1, 3, 2)
-    return AttentionFigure(attnbook.DotProductAttention(), x, x, x, causal=True)
-
-
 @pytest.fixture(scope="module")
 def show(stage):
     figures = {name: make().figure() for name, make in CASES.items()}
     figures["named keys"] = CASES["planar"]().figure(key_labels=KEYS)
     figures["named examples"] = CASES["additive"]().figure(example_labels=HEADS)
-    return stage(figures | {"causal": causal()})
+    return stage(figures)
 
 
 def settings(case: Case) -> list[dict[str, Any]]:
@@ -223,14 +210,6 @@ def test_every_text_about_an_example_has_its_name(show):
         assert "example" not in section.text_content()
 
 
-def test_the_hidden_keys_of_a_causal_figure_are_called_future(show):
-    _, figure, state, _ = show("causal")
-    assert figure.locator(".padding span").all_inner_texts() == ["future"]
-    assert "key 1 (future)" in figure.locator("table").first.text_content()
-    assert "padding" not in figure.text_content()
-    assert disagreements(figure, state) == []
-
-
 HEIGHTS = """section => [...section.querySelectorAll('.bars')[1].querySelectorAll('rect')]
     .map(bar => Number(bar.getAttribute('height')))"""
 
@@ -251,27 +230,6 @@ def test_hiding_a_key_gives_its_share_to_the_others_and_an_empty_row_has_a_messa
     masked.set(query=1)
     total = masked.figure.locator(".total-text").first
     assert total.inner_text() == "nothing to attend to: output 0"
-
-
-TIGHT = "figure => [...figure.querySelectorAll('.tight')].map(part => part.className)"
-
-
-@pytest.mark.weekly
-@pytest.mark.parametrize("case", ["toy", "additive"])
-def test_whether_numbers_are_shown_depends_on_the_width_and_not_on_earlier_widths(alone, case):
-    def resize(*widths):
-        with alone(CASES[case]().figure(), width=widths[0]) as (tab, figure):
-            tight = {}
-            for width in widths:
-                tab.set_viewport_size({"width": width, "height": 800})
-                tab.evaluate(FRAMES)
-                tight[width] = figure.evaluate(TIGHT)
-                figure.locator("summary").first.click()
-            return tight
-
-    tight = resize(WIDE, 560, 700, NARROW)
-    assert len(tight[WIDE]) < len(tight[NARROW])
-    assert resize(NARROW, 700, WIDE, 560) == tight
 
 
 FIGURES = "figure[data-attnbook-figure=attention]"

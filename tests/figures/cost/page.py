@@ -27,10 +27,6 @@ READ = reading("""
 """)
 
 
-def slider(figure: Locator, name: str) -> Locator:
-    return figure.get_by_role("slider", name=name, exact=True)
-
-
 def height(kind: str, number: float) -> float:
     """The position of a number in its plot, in percent from the top."""
     low, high, log = (-5, 4.5, math.log10) if kind == "seconds" else (10, 45, math.log2)

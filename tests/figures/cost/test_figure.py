@@ -39,15 +39,6 @@ def test_every_point_has_its_sizes_seconds_and_bytes(figure):
 
 
 def test_the_text_equals_one_by_hand():
-    figure = CostFigure(
-        exact("a slow one"), batch=2, queries=16, keys=32, size=128, layer="dot", mode="training",
-        caption="A caption.",
-    )  # fmt: skip
-    assert figure.sizes == (2, 16, 32, 128)
-    assert (figure.machine, figure.caption) == ("a slow one", "A caption.")
-    first, sentence, *_ = repr(figure).splitlines()
-    assert first == "CostFigure: dot attention, training"
-    assert sentence.startswith("2 × 16 × 32 pairs, d = 128: ")
     figure = CostFigure(exact(), batch=16, size=256)
     assert repr(figure) == (
         "CostFigure: additive attention, inference\n"

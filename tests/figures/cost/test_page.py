@@ -10,15 +10,8 @@ from playwright.sync_api import Locator
 from attnbook.figures import CostFigure
 from attnbook.figures.cost.figure import RANGES
 from tests.figures.cost.cases import exact, make_settings, powers, set_all
-from tests.figures.cost.page import (
-    READ,
-    curves,
-    differences,
-    disagreements,
-    height,
-    slider,
-)
-from tests.figures.shared.page import Shown
+from tests.figures.cost.page import READ, curves, differences, disagreements, height
+from tests.figures.shared.page import Shown, slider
 from tests.tools.site.site_checks import WIDE
 
 CASES: dict[str, dict[str, Any]] = {

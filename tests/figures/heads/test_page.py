@@ -20,9 +20,9 @@ from tests.figures.heads.page import (
     disagreements,
     field,
     get_status,
-    slider,
     take_away,
 )
+from tests.figures.shared.page import slider
 from tests.figures.shared.trained import show_with_model
 from tests.tools.site.site_checks import NARROW
 from tools.models.decoders import lines

@@ -14,7 +14,7 @@ from attnbook.figures import MaskFigure
 from attnbook.figures.mask.figure import LIBRARIES
 from attnbook.masking.interop import MaskRules
 from tests.figures.mask.cases import execute_snippet, page_rules
-from tests.figures.shared.page import DENY, notebook, open_in_book, reading
+from tests.figures.shared.page import DENY, notebook, open_in_book, reading, slider
 from tests.masking.mask_rules import JOINS
 from tests.tools.site.live_pages import book
 from tests.tools.site.site_checks import WIDE
@@ -23,11 +23,7 @@ FIRST_LOAD = 23_000  # bytes of the module and its style, packed by gzip -6
 NO_CLIPBOARD = """Object.defineProperty(
     navigator, 'clipboard', { value: undefined, configurable: true })"""
 PICTURE = MaskRules(6, 6, causal="last", back=2)
-CASES = {
-    "no rule": {},
-    "window": {"causal": "last", "back": 2},
-    "few queries": {"num_queries": 4},
-}
+CASES = {"no rule": {}, "window": {"causal": "last", "back": 2}, "few queries": {"num_queries": 4}}
 READ = reading("""
     mask: all('tbody tr').map((row) => [...row.cells].slice(1, -1).map(
         (cell) => ({ true: true, false: false })[cell.dataset.value])),
@@ -41,10 +37,6 @@ READ = reading("""
 @pytest.fixture(scope="module")
 def show(stage):
     return stage({case: MaskFigure(**arguments) for case, arguments in CASES.items()})
-
-
-def slider(figure, name):
-    return figure.get_by_role("slider", name=name, exact=True)
 
 
 def shows_mask(figure, rules: MaskRules) -> bool:

@@ -103,17 +103,6 @@ def test_buttons_and_keys_go_there_and_back(show):
     assert shown.saves() == saves + 13
 
 
-def test_the_old_sums_shrink_by_the_factor_in_the_text(show):
-    figure = show(CHAPTER).figure
-    for _ in range(2):
-        button(figure, "Next").click()
-    seen = figure.evaluate(READ)
-    assert [row["label"] for row in seen["sums"]] == ["before", "× 0.333", "+ block 2"] * 2
-    for before, rescaled in (seen["sums"][:2], seen["sums"][3:5]):
-        assert rescaled["widths"][0] == pytest.approx(before["widths"][0] / 3, abs=1e-3)
-    assert "× e^(0.693\u00a0−\u00a01.792) = × 0.333" in seen["readout"]
-
-
 def test_without_the_correction_the_error_is_next_to_the_right_output(show):
     figure = show(CHAPTER).figure
     slider(figure).press("End")

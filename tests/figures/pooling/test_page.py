@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 import torch
-from playwright.sync_api import Locator
 
 from attnbook.figures.shared.axes import positions_on
 from tests.figures.attention.cases import differ
 from tests.figures.pooling.cases import CASES, truth
-from tests.figures.shared.page import CLOSE, reading
+from tests.figures.shared.page import CLOSE, reading, slider
 
 READ = reading("""
     query: Number(figure.querySelector('[aria-label=query]').dataset.value),
@@ -31,11 +30,6 @@ DRAWN = reading("""
 """)
 
 
-def slider(figure: Locator, name: str) -> Locator:
-    """A figure's slider by its name."""
-    return figure.get_by_label(name, exact=True)
-
-
 def disagreements(seen: dict[str, Any], state: dict[str, Any]) -> list[str]:
     """Where the numbers of a figure differ from PyTorch's for its query and width."""
     expected = truth(state["points"], [seen["query"]], seen["width"])
@@ -51,16 +45,9 @@ def disagreements(seen: dict[str, Any], state: dict[str, Any]) -> list[str]:
     return wrong + ["text"] * (f"output {output:.3f}" != seen["output"])
 
 
-def make_figure(name: str):
-    """The figure of a case, with a caption."""
-    made = CASES[name]()
-    made.caption = "Drag the query along the axis."
-    return made
-
-
 @pytest.fixture(scope="module")
 def show(stage):
-    return stage({case: make_figure(case) for case in CASES})
+    return stage({case: make() for case, make in CASES.items()})
 
 
 @pytest.mark.parametrize("case", CASES)

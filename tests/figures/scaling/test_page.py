@@ -7,13 +7,12 @@ from typing import Any
 
 import pytest
 import torch
-from playwright.sync_api import Locator
 
 from attnbook.figures import ScalingFigure
 from attnbook.figures.shared.base import decimals
 from tests.figures.attention.cases import differ
 from tests.figures.scaling.cases import CASES, truth
-from tests.figures.shared.page import CLOSE, reading
+from tests.figures.shared.page import CLOSE, reading, slider
 from tests.tools.site.site_checks import NARROW, WIDE
 
 MEASURES = ("variance", "largest", "entropy", "slopes")
@@ -71,19 +70,10 @@ def disagreements(seen: dict[str, Any], state: dict[str, Any]) -> list[str]:
     return wrong + ["printed"] * (printed != seen["printed"])
 
 
-def d_slider(figure: Locator) -> Locator:
-    """The slider below the chart."""
-    return figure.get_by_role("slider", name="d", exact=True)
-
-
-def make_figure(case: str) -> ScalingFigure:
-    return ScalingFigure(*CASES[case](), caption="A caption.")
-
-
 @pytest.fixture(scope="module")
 def show(stage):
     """A function that shows a case at d = 1."""
-    figures = {case: make_figure(case) for case in CASES}
+    figures = {case: ScalingFigure(*make()) for case, make in CASES.items()}
     for figure in figures.values():
         figure.d = 1
     return stage(figures)
@@ -102,7 +92,7 @@ def test_each_d_equals_torch(show, case):
 def test_keys_set_d(show):
     _, figure, state, _ = show("a chapter's")
     for step, key in ((10, "End"), (9, "ArrowLeft"), (0, "Home"), (1, "ArrowRight")):
-        d_slider(figure).press(key)
+        slider(figure, "d").press(key)
         seen = figure.evaluate(READ)
         assert seen["d"] == state["sizes"][step]
         assert disagreements(seen, state) == []
@@ -135,7 +125,7 @@ def test_the_lines_pass_through_the_largest_weights(show):
 
 def test_pointing_at_a_key_shows_its_numbers_in_both_halves(show):
     _, figure, state, _ = show("odd numbers")
-    d_slider(figure).press("End")
+    slider(figure, "d").press("End")
     readout, bars = figure.locator(".readout"), figure.locator(".half .bars")
     assert "Point at a key" in readout.inner_text()
     true = expected(state, 8, 0)["keys"]
@@ -152,14 +142,14 @@ def test_pointing_at_a_key_shows_its_numbers_in_both_halves(show):
     figure.locator(".half.scaled .keys button").first.focus()
     figure.locator(".half.scaled .keys button").first.press("ArrowRight")
     assert readout.inner_text() == sentence(1)
-    d_slider(figure).press("Home")
+    slider(figure, "d").press("Home")
     assert readout.inner_text() != sentence(1)
 
 
 def test_on_a_phone_a_slider_replaces_too_many_key_buttons(show):
     _, figure, state, _ = show("a chapter's", NARROW)
     assert figure.locator(".keys:visible").count() == 0
-    key = figure.get_by_role("slider", name="key", exact=True)
+    key = slider(figure, "key")
     for press, pointed in (("End", 15), ("ArrowLeft", 14)):
         key.press(press)
         a, b, *_ = map(decimals, expected(state, state["sizes"][0], 0)["keys"][pointed].tolist())

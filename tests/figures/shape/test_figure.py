@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from attnbook.figures import ShapeFigure
-from attnbook.figures.shape.number_origins import compare_numbers, flatten_numbers
+from attnbook.figures.shape.number_origins import flatten_numbers
 from attnbook.tracing import trace
 from tests.figures.shape.cases import CASES, state_of, trace_case
 
@@ -83,10 +83,7 @@ def test_heads_are_the_numbers_of_the_vectors_moved():
         "The same 120 numbers as in vectors, in the same order, cut in another way: "
         "none is changed.",
     )
-    assert notes[1, "return"] == (
-        6,
-        "The same 120 numbers as in parts, moved: none is changed.",
-    )
+    assert notes[1, "return"] == (6, "The same 120 numbers as in parts, moved: none is changed.")
     assert notes[0, "queries"] == (
         4,
         "The same 120 numbers as in self.W_q(queries), moved: none is changed.",
@@ -94,24 +91,6 @@ def test_heads_are_the_numbers_of_the_vectors_moved():
     assert notes[0, "output"][0] == [it["name"] for it in steps].index("pooled")
     product = "A matrix product: torch.softmax(scores, dim=-1) @ values."
     assert notes[0, "pooled"] == (-1, product)
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "kind", "how"),
-    [
-        ([1, 2, 3], [1, 2, 3], "float", "order"),
-        ([3, 1, 2], [1, 2, 3], "float", "moved"),
-        ([1, 2, 2], [1, 1, 2], "float", ""),
-        ([1, 2], [1, 2, 3], "float", ""),
-        ([5, 5], [5, 5], "float", ""),
-        ([1, 0], [0, 1], "bool", ""),
-        ([1, 0], [1, 0], "bool", "order"),
-        (["NaN", 1], [1, "NaN"], "float", "moved"),
-        ([], [], "float", ""),
-    ],
-)
-def test_two_lists_of_the_same_numbers_are_recognized(one, other, kind, how):
-    assert compare_numbers(one, other, kind) == how
 
 
 def test_numbers_are_as_short_as_their_precision_allows():

@@ -13,7 +13,7 @@ from attnbook.figures.shape.figure import describe_shape
 from attnbook.figures.shared.base import decimals
 from attnbook.tracing import Trace
 from tests.figures.shape.cases import CASES, state_of, trace_case
-from tests.figures.shared.page import reading
+from tests.figures.shared.page import reading, slider
 from tests.tools.site.site_checks import NARROW, UNFOLD, WIDE
 
 READ = reading("""
@@ -39,11 +39,6 @@ CENTRE = """(cells, [x, y]) => {
     const box = cells.querySelector('svg').viewBox.baseVal;
     return [frame.x + frame.width * x / box.width, frame.y + frame.height * y / box.height];
 }"""
-
-
-def step_slider(figure: Locator) -> Locator:
-    """The slider over the steps."""
-    return figure.get_by_role("slider", name="step", exact=True)
 
 
 def expected(traced: Trace, state: dict[str, Any], index: int) -> dict[str, Any]:
@@ -111,7 +106,7 @@ def show(alone):
             figure = figures.nth([*CASES].index(case))
             tab.set_viewport_size({"width": width, "height": 800})
             tab.mouse.move(0, 0)
-            step_slider(figure).fill(str(step))
+            slider(figure, "step").fill(str(step))
             return tab, figure, trace_case(case), state_of(case)
 
         yield go
@@ -123,10 +118,10 @@ def test_every_seventh_step_and_the_last_are_those_of_the_trace(show, case):
     tab.evaluate(UNFOLD)
     last = len(state["steps"]) - 1
     for index in range(0, last, 7):
-        step_slider(figure).fill(str(index))
+        slider(figure, "step").fill(str(index))
         assert disagreements(figure, traced, state, index) == []
-    step_slider(figure).press("Home")
-    step_slider(figure).press("End")  # before a large table of the first step is made
+    slider(figure, "step").press("Home")
+    slider(figure, "step").press("End")  # before a large table of the first step is made
     assert disagreements(figure, traced, state, last) == []
 
 
@@ -190,13 +185,6 @@ def test_the_current_line_is_visible_in_its_box_and_the_page_does_not_scroll(sho
         tab.evaluate(f"models[0].set('step', {index})")
         assert figure.evaluate(inside)
         assert tab.evaluate("scrollY") == 0
-
-
-def test_the_part_that_made_the_tensor_is_marked_in_its_line(show):
-    _, figure, _, _ = show("heads", 4)
-    assert figure.locator("mark").all_inner_texts() == ["self.W_q(queries)"]
-    step_slider(figure).fill("8")
-    assert figure.locator("mark").count() == 0
 
 
 def test_an_exception_is_shown_at_its_line(show):
@@ -268,8 +256,8 @@ def test_each_product_shows_its_factors_and_other_steps_show_none(show):
     figure.locator(".tensor-cells").focus()
     names = figure.evaluate(READ_PRODUCT)["names"]
     assert names[:2] == ["torch.softmax(scores, dim=-1)[0, 0, 0, :]", "values[0, 0, :, 0]"]
-    step_slider(figure).press("ArrowRight")
+    slider(figure, "step").press("ArrowRight")
     assert figure.locator(".product").count() == 0
-    step_slider(figure).fill(str(len(state["steps"]) - 1))
+    slider(figure, "step").fill(str(len(state["steps"]) - 1))
     names = figure.evaluate(READ_PRODUCT)["names"]
     assert names[:2] == ["output[0, 0, :]", "W_o.weight[0, :]"]

@@ -15,11 +15,7 @@ from playwright.sync_api import Browser, Locator, Page
 from attnbook.figures.shared.base import Figure
 from tests.figures.attention.cases import traits
 from tests.tools.site.live_pages import cell, page, view
-from tests.tools.site.site_checks import (
-    WIDE,
-    Visit,
-    watched,
-)
+from tests.tools.site.site_checks import WIDE, Visit, watched
 
 CLOSE = 1e-12  # the contract requires 1e-6
 PAPER = {"light": "#ffffff", "dark": "#14181e"}
@@ -161,6 +157,11 @@ TO_READ = """
 def reading(parts: str) -> str:
     """A script that reads these parts of a figure."""
     return f"figure => {{ {TO_READ} return {{ {parts} }}; }}"
+
+
+def slider(figure: Locator, name: str) -> Locator:
+    """A figure's slider with this name."""
+    return figure.get_by_role("slider", name=name, exact=True)
 
 
 SMALL_TEXT = """figure => {

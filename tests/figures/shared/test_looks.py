@@ -19,8 +19,8 @@ from attnbook.figures import (
 from attnbook.figures.shared.base import Figure
 from attnbook.masking.interop import MaskRules
 from tests.figures.alignment import cases as alignment
-from tests.figures.attention.cases import CASES, Case
-from tests.figures.attention.drag_handles import OwnScore, moved_figure
+from tests.figures.attention.cases import CASES
+from tests.figures.attention.drag_handles import moved_figure
 from tests.figures.cost.cases import exact
 from tests.figures.online.cases import figure_of
 from tests.figures.pooling.cases import CASES as POOLING
@@ -43,33 +43,15 @@ def change(figure: Figure, **traits: Any) -> Figure:
     return figure
 
 
-def many_queries() -> Figure:
-    keys, lens = CASES["most_keys"]().keys[:, :64], CASES["most_keys"]().valid_lens // 5
-    return Case(SCORED, keys, keys.clone(), keys.clone(), lens).figure()
-
-
-WRONG = {"numbers": "0, 0", "number": "0", "choice": "(1, 7, 3)"}
-USUAL = 2  # figures of each kind in the usual run; with `--full` all
 FIGURES: dict[str, list[Callable[[], Figure]]] = {
     "alignment": [
-        lambda case=case, date=date, step=step: change(
-            alignment.figure_of(case), date=date, step=step
-        )
-        for case, date, step in (
-            ("strings", 4, 7),
-            ("book", alignment.LOCALES.index("he"), 6),
-            *(("failing", 0, 1), ("wordy", 1, 12), ("nothing", 1, 0)),
-        )
+        lambda: change(alignment.figure_of("strings"), date=4, step=7),
+        lambda: change(alignment.figure_of("book"), date=alignment.LOCALES.index("he"), step=6),
     ],
-    "attention": [
-        *(lambda name=name: CASES[name]().figure() for name in ("additive", "huge_scores")),
-        *(lambda name=name: CASES[name]().figure() for name in ("planar", "nearest", "most_keys")),
-        many_queries,
-    ],
+    "attention": [lambda: CASES["additive"]().figure(), lambda: CASES["huge_scores"]().figure()],
     "attention, moved": [
         lambda: moved_figure(SCORED, **QUERIES),
         lambda: moved_figure(SCORED, "scores", **QUERIES),
-        lambda: moved_figure(OwnScore(), **QUERIES),
     ],
     "cost": [
         lambda: CostFigure(exact(), batch=64, queries=4096, keys=4096, size=1024, mode="training"),
@@ -78,8 +60,6 @@ FIGURES: dict[str, list[Callable[[], Figure]]] = {
     "heads": [
         lambda: HeadsFigure(removed=[(0, 1)], focus=(0, 1)),
         lambda: HeadsFigure(text="abcdefgh" * 4, focus=(0, 0)),
-        lambda: HeadsFigure(text="p"),
-        lambda: HeadsFigure("copying-one-layer", "abcabcabc", focus=(0, 1)),
     ],
     "mask": [
         lambda: MaskFigure(24, 32, causal="last", back=9, library="encoder"),
@@ -88,39 +68,28 @@ FIGURES: dict[str, list[Callable[[], Figure]]] = {
             groups=["predicate"],
             written="(q >= k) & (q - k <= 3)",
         ),
-        lambda: MaskFigure(causal="last", back=2, documents=[0, 0, 0, 1, 1, 1]),
-        lambda: MaskFigure(2, causal="first", start=2, library="flex"),
     ],
     "online": [
-        lambda case=case, step=step, corrected=corrected: change(
-            figure_of(case), step=step, corrected=corrected
-        )
-        for case, step, corrected in (
-            ("the most", 32, True),
-            ("the chapter's", 3, False),
-            ("a small last block", 2, True),
-        )
+        lambda: change(figure_of("the most"), step=32),
+        lambda: change(figure_of("the chapter's"), step=3, corrected=False),
     ],
-    "pooling": [
-        POOLING[name] for name in ("noisy", "far_from_zero", "most_keys", "two", "tiny_width")
-    ],
-    "position": [POSITION[name] for name in ("the largest", "rotary", "sinusoidal", "one hand")],
+    "pooling": [POOLING["noisy"], POOLING["far_from_zero"]],
+    "position": [POSITION["the largest"], POSITION["rotary"]],
     "prediction": [
-        lambda name=name, done=done: change(PREDICTION[name](), tried=[WRONG[name]], done=done)
-        for name, done in (("numbers", "shown"), ("choice", ""), ("number", ""))
+        lambda: change(PREDICTION["numbers"](), tried=["0, 0"], done="shown"),
+        lambda: change(PREDICTION["choice"](), tried=["(1, 7, 3)"]),
     ],
     "scaling": [
-        lambda case=case: ScalingFigure(*SCALING[case]())
-        for case in ("the largest", "the smallest", "huge scores")
+        lambda: ScalingFigure(*SCALING["the largest"]()),
+        lambda: ScalingFigure(*SCALING["the smallest"]()),
     ],
     "shape": [
-        lambda case=case, step=step: change(ShapeFigure(trace_case(case)), step=step)
-        for case, step in (("heads", 21), ("kinds", 14), ("heads", 6), ("failing", 4), ("pairs", 4))
+        lambda: change(ShapeFigure(trace_case("heads")), step=21),
+        lambda: change(ShapeFigure(trace_case("kinds")), step=14),
     ],
     "translator": [
         lambda: TranslatorFigure(text=LONG, hidden=[*range(13)]),
         lambda: TranslatorFigure(examples=["9. März 1987", HEBREW], hidden=MONTH),
-        lambda: TranslatorFigure("small", text="9"),
     ],
 }
 
@@ -132,13 +101,12 @@ CHOOSE_THEME = """([theme, background, color]) => {
 
 
 @pytest.fixture(scope="module")
-def shown(browser, serve, tmp_path_factory, request):
+def shown(browser, serve, tmp_path_factory):
     """A page with figures of all kinds, unfolded: the tab, and the name of each."""
-    most = None if request.config.getoption("--full") else USUAL
     made = {
         f"{kind}-{index}": make()
         for kind, makers in FIGURES.items()
-        for index, make in enumerate(makers[:most])
+        for index, make in enumerate(makers)
     }
     for figure in made.values():
         figure.action = "Drag `it`: what happens, and how many of the numbers change?"

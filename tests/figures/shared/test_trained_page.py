@@ -12,7 +12,6 @@ from tests.figures.heads import page as heads
 from tests.figures.shared.page import FRAMES, UNSUPPRESSED, notebook, open_in_book
 from tests.figures.shared.trained import Trained, show_with_model, weight_requests
 from tests.figures.translator import page as translator
-from tests.tools.site.jupyterlab import START, last_output, run_all
 from tests.tools.site.live_pages import book, page
 from tests.tools.site.site_checks import WIDE, axe_findings, watched
 
@@ -202,38 +201,3 @@ def test_the_first_load_is_small_and_only_pages_with_the_figure_name_its_weights
     assert len(gzip.compress(module.read_bytes(), 6)) < room.first_load
     assert "at-touch" not in built.read("none")
     assert f'data-attnbook-late="{figure.name}"' in built.read(kind)
-
-
-LIVE = """
-from attnbook.figures import HeadsFigure, TranslatorFigure
-
-heads, translator = HeadsFigure(), TranslatorFigure()
-heads
-"""
-PRINT = """
-for figure in (heads, translator):
-    print(len(figure.weights['data']), figure.text, figure.reading.output
-          if figure is translator else figure.reading.guesses)
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.weekly
-@pytest.mark.parametrize("lab", [(LIVE, "translator", PRINT)], indirect=True, ids=["trained"])
-def test_in_jupyterlab_the_kernel_sends_the_weights(browser, lab):
-    tab = browser.new_page(viewport={"width": 1280, "height": 3000})
-    run_all(tab, lab)
-    expected = []
-    for kind, room in ROOMS.items():
-        figure = tab.locator(f"[data-attnbook-figure={kind}]")
-        expect(room.field(figure)).to_have_value(room.make().text, timeout=START * 1000)
-        room.field(figure).fill(room.typed)
-        expect(figure.locator(room.characters)).to_have_count(len(room.typed))
-        python = room.make(text=room.typed)
-        python.set_state(room.move(figure))
-        assert room.disagreements(figure, python) == []
-        result = python.reading.guesses if kind == "heads" else python.reading.output
-        python.set_state({"wanted": True})
-        expected.append(f"{len(python.weights['data'])} {python.text} {result}")
-    last_output(tab, re.compile(r"\s+".join(map(re.escape, expected))))
-    tab.close()

@@ -9,6 +9,7 @@ from playwright.sync_api import expect
 
 from attnbook.figures.translator.reading import read
 from attnbook.models.translator.dates import LOCALES, make_dates
+from tests.figures.shared.page import slider
 from tests.figures.shared.trained import show_with_model
 from tests.figures.translator.page import (
     HEBREW,
@@ -21,8 +22,6 @@ from tests.figures.translator.page import (
     differences,
     disagreements,
     field,
-    get_status,
-    slider,
 )
 from tests.tools.site.site_checks import NARROW
 from tools.models.checkpoints import SMALL_LOCALES
@@ -131,15 +130,6 @@ def test_a_new_text_hides_nothing_and_keeps_the_step(show):
     python.set_state({"text": "10 mai 2001", "hidden": [], "step": 9})
     assert disagreements(figure, python) == []
     assert shown.get("hidden") == [[]]
-
-
-def test_blanks_around_a_text_are_left_out_and_64_characters_have_columns(show):
-    shown, figure, _ = show()
-    field(figure).fill(f" {TEXT} ")
-    expect(get_status(figure)).to_be_empty()
-    assert shown.get("text") == [TEXT]
-    field(figure).fill("1" * 64)
-    expect(figure.locator(".column")).to_have_count(64)
 
 
 TOPS = """figure => [...figure.querySelectorAll('.written, .columns, .hiding, .heatmap')].map(
