@@ -36,11 +36,6 @@ READ = reading("""
 STEPS = {"year": (0, 4), "month": (5, 7), "day": (8, 10)}
 
 
-def step_slider(figure: Locator) -> Locator:
-    """The slider below the output."""
-    return figure.get_by_role("slider", name="step", exact=True)
-
-
 def date_choice(figure: Locator) -> Locator:
     """The choice of a text."""
     return figure.get_by_role("combobox", name="date", exact=True)

@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import json
-import math
 import re
-import subprocess
-import sys
 
 import pytest
 import torch
-import traitlets
 
 from attnbook.figures import AlignmentFigure
-from attnbook.models.translator.dates import write_date
 from tests.conftest import needs_cuda
 from tests.figures.alignment.cases import (
     CASES,
-    DAY,
     FIELDS,
     ReadersAttention,
     book_dates,
@@ -34,93 +28,6 @@ from tests.figures.alignment.cases import (
 from tests.figures.attention.cases import traits
 
 each_case = pytest.mark.parametrize("case", CASES)
-
-# Refusals
-
-ONE_DATE = "dates must be a list of dates or strings, got one; put it in a list"
-REFUSED_DATES = [
-    ("a", TypeError, ONE_DATE),
-    (write_date(DAY, "de"), TypeError, ONE_DATE),
-    (["a", 7], TypeError, "dates must hold WrittenDates or strings, got int at index 1"),
-    ([], ValueError, "a figure needs at least 1 of dates, got 0"),
-    (["a"] * 65, ValueError, "a figure shows at most 64 of dates, got 65; show a part of it"),
-    (["a", ""], ValueError, "text must hold at least one character, got ''"),
-    (["a" * 257], ValueError, "text must hold at most 256 characters, got 257"),
-    (["a", "bÄ"], ValueError, "text must hold characters of the vocabulary, got 'Ä' (U+00C4)"),
-    ([make_date("abc", "1", day=(1, 4))], ValueError, "got (1, 4) for the day of 'abc'"),
-    ([make_date("abc", "1", year=(2, 2))], ValueError, "got (2, 2) for the year of 'abc'"),
-    ([make_date("abc", "1", year=(-1, 2))], ValueError, "spans must lie in [0, len(text)=3], got"),
-]
-REFUSED_MODELS = [
-    (torch.nn.Linear(2, 3), TypeError, "model must be a Translator, got Linear"),
-    (untrained(attention=False), ValueError, "model must have attention, got a Translator without"),
-    (never_ending(max_steps=257), ValueError, "a figure shows at most 256 of steps, got 257"),
-]
-
-
-@pytest.mark.parametrize(
-    ("model", "dates", "error", "message"),
-    [(untrained(), *case) for case in REFUSED_DATES]
-    + [(model, ["a"], *case) for model, *case in REFUSED_MODELS],
-)
-def test_what_cannot_be_shown_is_refused(model, dates, error, message):
-    with pytest.raises(error, match=re.escape(message)):
-        AlignmentFigure(model, dates)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (
-            lambda scores, _: scores.index_fill(2, torch.tensor(1), math.inf),
-            "scores must be finite, got inf at index (0, 1)",
-        ),
-        (
-            lambda _, queries: queries,
-            "scores must have shape (batch, [heads,] num_queries, num_keys) = (1, 16, 2), got",
-        ),
-    ],
-)
-def test_scores_that_are_not_finite_or_of_another_shape_are_refused(change, message):
-    def score(queries, keys):  # called with one query by the translator, then with all
-        scores = first(queries, keys)
-        return scores if queries.shape[1] == 1 else change(scores, queries)
-
-    model = never_ending()
-    model.attention = ReadersAttention()
-    first, model.attention.score = model.attention.score, score
-    with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
-        AlignmentFigure(model, ["ab"])
-
-
-@pytest.mark.parametrize(
-    ("trait", "value", "message"),
-    [
-        ("date", 2, "date must lie in [0, dates=2), got 2"),
-        ("date", -1, "should not be less than 0"),
-        ("date", 0.5, "expected an int"),
-        ("step", 13, "step must lie in [0, steps=13), got 13"),
-        ("step", -1, "should not be less than 0"),
-        ("step", "3", "expected an int"),
-    ],
-)
-def test_a_trait_refuses_what_no_control_can_choose_and_stays(trait, value, message):
-    figure = figure_of("wordy")
-    figure.date, figure.step = 1, 12
-    before = traits(figure)
-    with pytest.raises(traitlets.TraitError, match=re.escape(message)):
-        setattr(figure, trait, value)
-    assert traits(figure) == before
-
-
-def test_a_front_end_cannot_send_a_missing_date():
-    figure = figure_of("wordy")
-    with pytest.raises(traitlets.TraitError, match=r"date must lie in \[0, dates=2\), got 9"):
-        figure.set_state({"step": 3, "date": 9})
-    assert (figure.date, figure.step) == (0, 0)
-
-
-# Its traits
 
 
 @each_case
@@ -144,30 +51,6 @@ def test_its_texts_outputs_and_weights_are_those_of_the_model(case):
         close = 1e-6 if expected.weights.dtype == torch.float64 else 1e-5
         assert torch.allclose(figure.attention_weights, weights, rtol=0, atol=close)
     assert len(figure.translations) == len(dates)
-
-
-@each_case
-def test_its_scores_are_those_of_the_layer_for_the_decoders_states(case):
-    model, dates = CASES[case]()
-    figure = AlignmentFigure(model, dates[:4])
-    texts = [date if isinstance(date, str) else date.text for date in dates[:4]]
-    attend, calls = model.attention.attend, []
-    try:
-        model.attention.attend = lambda queries, keys, states, lens: (
-            calls.append((queries, states)),
-            attend(queries, keys, states, lens),
-        )[1]
-        for text, shown in zip(texts, figure.translations, strict=True):
-            calls.clear()
-            model.translate([text])
-            count = len(shown["output"])
-            with torch.no_grad():
-                scores = [model.attention.score(*pair)[0, 0] for pair in calls[:count]]
-            expected = torch.stack(scores) if scores else torch.zeros(0)
-            found = torch.tensor(shown["scores"], dtype=torch.float64)
-            assert torch.allclose(found, expected.double(), rtol=1e-5, atol=1e-6)
-    finally:
-        del model.attention.attend
 
 
 def test_the_model_is_unchanged_afterwards(monkeypatch):
@@ -206,23 +89,6 @@ def test_the_state_of_a_chapter_is_small():
     assert len(json.dumps(traits(cached_figure("book")))) < 80_000
 
 
-@pytest.mark.weekly
-def test_texts_can_be_shown_without_babel():
-    code = (
-        "import sys; sys.modules['babel'] = sys.modules['safetensors'] = None\n"
-        "from attnbook.figures import AlignmentFigure\n"
-        "from attnbook.models.translator.model import Translator\n"
-        "from attnbook.models.vocabulary import Vocabulary\n"
-        "model = Translator(Vocabulary('ab'), Vocabulary('01'))\n"
-        "print(AlignmentFigure(model, ['ab']).translations[0]['text'])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "['a', 'b']\n"
-
-
-# Changed traits
-
-
 def test_another_date_keeps_the_step_if_it_has_one():
     model = untrained()
     texts = [long_text(7, shift) for shift in range(40)]
@@ -239,17 +105,6 @@ def test_another_date_keeps_the_step_if_it_has_one():
     assert figure.step == counts[short] - 1
     figure.date = 0
     assert figure.step == counts[short] - 1
-
-
-def test_an_empty_output_has_step_0_only():
-    figure = figure_of("nothing")
-    assert figure.step == 0
-    with pytest.raises(traitlets.TraitError, match=r"step must lie in \[0, steps=1\), got 1"):
-        figure.step = 1
-    assert figure.attention_weights.shape == (0, 2)
-
-
-# Its text
 
 
 def test_the_text_of_a_small_case_equals_one_by_hand():

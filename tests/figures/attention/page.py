@@ -14,8 +14,8 @@ READ = reading("""
     temperature: Number(figure.querySelector('.temperature input').ariaValueText),
     examples: all('.example').map((section) => ({
         query: Number(section.querySelector('input[type=radio]:checked')?.value ?? 0),
-        lens: [...section.querySelectorAll('.axis input')].map((input) => Number(input.value)),
-        rows: [...section.querySelectorAll('tbody tr')].map(values),
+        lens: all('.axis input', section).map((input) => Number(input.value)),
+        rows: all('tbody tr', section).map(values),
     })),
 """)
 

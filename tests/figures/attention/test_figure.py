@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import copy
-import re
 
 import pytest
 import torch
-import traitlets
 
 import attnbook
 from attnbook.figures import AttentionFigure
-from attnbook.figures.shared.base import numbers
 from tests.figures.attention.cases import CASES, differ, toy, traits, truth
-
-NAN, INFINITE = float("nan"), float("inf")
 
 
 def inputs(**changes):
@@ -31,109 +26,9 @@ def inputs(**changes):
     return arguments | zeros
 
 
-def zeros_with(shape, index, number):
-    tensor = torch.zeros(shape)
-    tensor[index] = number
-    return tensor
-
-
-# Refusals; tests/core has more of the layers' own
-
-TENSORS = ("queries", "keys", "values")
-FOUR_AXES = {"queries": (2, 1, 3, 5), "keys": (2, 1, 7, 5), "values": (2, 1, 7, 11)}
-VALUE_ERRORS = {
-    "queries must have shape": {"queries": (3, 5)},
-    "keys must have query_size=5 numbers": {"keys": (2, 7, 4)},
-    "values must have one row per key": {"values": (2, 5, 11)},
-    "a figure shows one head, got four axes; pass queries[:, 0] and so on": FOUR_AXES,
-    "a figure needs at least 1 of queries, got 0": {"queries": (2, 0, 5)},
-    "a figure needs at least 1 of keys, got 0": {"keys": (2, 0, 5), "values": (2, 0, 11)},
-    "a figure needs at least 1 of examples, got 0": dict.fromkeys(TENSORS, (0, 7, 5)),
-    "a figure needs at least 1 of value_size, got 0": {"values": (2, 7, 0)},
-    "a figure shows at most 256 of keys, got 300; show a part of it": {
-        "keys": (2, 300, 5),
-        "values": (2, 300, 11),
-    },
-    "a figure shows at most 256 of queries, got 300": {"queries": (2, 300, 5)},
-    "a figure shows at most 8 of examples, got 9": dict.fromkeys(TENSORS, (9, 7, 5)),
-    "scores must be finite, got nan at index (1, 2, 0)": {
-        "queries": zeros_with((2, 3, 5), (1, 2, 0), NAN)
-    },
-    "scores must be finite, got inf at index (0, 0, 0)": {
-        "layer": lambda queries, _: queries.new_full((2, 3, 7), INFINITE)
-    },
-    "values must be finite, got -inf at index (1, 3, 10)": {
-        "values": zeros_with((2, 7, 11), (1, 3, 10), -INFINITE)
-    },
-    "scores must have shape": {"layer": lambda queries, _: queries},
-    "valid_lens must lie in [0, num_keys=7], got 8": {"valid_lens": torch.tensor([7, 8])},
-    "valid_lens must be whole numbers": {"valid_lens": torch.tensor([1.5, 2])},
-    "valid_lens must have shape": {"valid_lens": torch.tensor([7, 2, 1])},
-    "key_labels must name 7, got 2": {"key_labels": ["a", "b"]},
-    "query_labels must name 3, got 4": {"query_labels": ["a", "b", "c", "d"]},
-    "example_labels must name 2, got 1": {"example_labels": ["head 0"]},
-}
-TYPE_ERRORS = {
-    "queries must hold floating-point numbers": {"queries": torch.zeros(2, 3, 5).long()},
-    "scores must be a tensor": {"layer": lambda *_: 1.0},
-    "valid_lens must be a tensor of whole numbers": {"valid_lens": [7, 2]},
-}
-
-
-@pytest.mark.parametrize("message", [*VALUE_ERRORS, *TYPE_ERRORS])
-def test_what_cannot_be_shown_is_refused(message):
-    error = ValueError if message in VALUE_ERRORS else TypeError
-    with pytest.raises(error, match=f"^{re.escape(message)}"):
-        AttentionFigure(**inputs(**(VALUE_ERRORS | TYPE_ERRORS)[message]))
-
-
 def test_a_layer_without_a_score_is_refused():
     with pytest.raises(NotImplementedError, match="must define score"):
         AttentionFigure(**inputs(layer=attnbook.Attention()))
-
-
-@pytest.mark.parametrize(
-    ("trait", "value", "message"),
-    [
-        ("valid_lens", [7, 8], "valid_lens must lie in [0, num_keys=7], got 8"),
-        ("valid_lens", [-1, 2], "valid_lens must lie in [0, num_keys=7], got -1"),
-        ("valid_lens", [1.5, 2], "valid_lens must be whole numbers"),
-        ("valid_lens", [NAN, 2], "got nan"),
-        ("valid_lens", [True, False], "valid_lens must hold whole numbers"),
-        ("valid_lens", [None, 2], "dtype"),
-        ("valid_lens", ["two", "one"], "str"),
-        ("valid_lens", [[1], [2, 3]], "length"),
-        ("valid_lens", [1], "valid_lens must have shape"),
-        ("valid_lens", [], "valid_lens must have shape"),
-        ("valid_lens", [[1, 2, 3]] * 2, "valid_lens must keep its shape, got (2, 3)"),
-        ("valid_lens", 3, "expected a list"),
-        ("temperature", 0.05, "should not be less than 0.1"),
-        ("temperature", 10.5, "should not be greater than 10.0"),
-        ("temperature", NAN, "temperature must lie in [0.1, 10], got nan"),
-        ("temperature", INFINITE, "should not be greater than 10.0"),
-        ("temperature", "warm", "expected a float"),
-        ("query", 3, "query must lie in [0, num_queries=3), got 3"),
-        ("query", -1, "should not be less than 0"),
-        ("query", 1.5, "expected an int"),
-    ],
-)
-def test_a_trait_refuses_what_no_slider_can_show_and_does_not_change(trait, value, message):
-    figure = AttentionFigure(**inputs())
-    before = traits(figure)
-    with pytest.raises(traitlets.TraitError, match=re.escape(message)):
-        setattr(figure, trait, value)
-    assert traits(figure) == before
-
-
-def test_lengths_per_query_keep_their_shape():
-    figure = AttentionFigure(**inputs(valid_lens=torch.ones(2, 3, dtype=torch.long)))
-    with pytest.raises(traitlets.TraitError, match=r"^valid_lens must keep its shape, got \(2,\)$"):
-        figure.valid_lens = [1, 2]
-    figure.valid_lens = [[0, 1, 7], [2, 3, 4]]
-    assert figure.valid_lens == [[0, 1, 7], [2, 3, 4]]
-
-
-# Stored numbers
 
 
 @pytest.mark.parametrize("name", [name for name in CASES if not name.startswith("huge")])
@@ -156,12 +51,6 @@ def test_only_a_few_vectors_of_two_components_are_stored_for_arrows():
     names = ("planar", "additive", "toy")  # two numbers, more than two, ten keys
     arrows = {name: len(CASES[name]().figure().query_vectors) for name in names}
     assert arrows == {"planar": 1, "additive": 0, "toy": 0}
-
-
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
-def test_a_stored_number_converts_back_to_the_same_number(dtype):
-    tensor = torch.tensor([0.1, 1 / 3, -12345.678], dtype=torch.float64).to(dtype)
-    assert torch.equal(torch.tensor(numbers("values", tensor), dtype=dtype), tensor)
 
 
 def test_no_lengths_means_all_keys_and_whole_floats_become_whole_numbers():
@@ -225,9 +114,6 @@ def test_a_causal_figure_starts_with_the_past_of_each_query(lens, expected):
     torch.testing.assert_close(figure.output.float(), layer(x, x, x, lens, causal=True))
     others = AttentionFigure(layer, x, x, x), CASES["masked"]().figure()
     assert [one.hidden for one in (figure, *others)] == ["future", "padding", "hidden"]
-
-
-# The text
 
 
 def test_the_text_of_the_toy_example_equals_numbers_computed_by_hand():

@@ -22,13 +22,9 @@ READ = reading("""
     tables: bodies(),
     numbers: texts('.cost-key b'),
     sentence: figure.querySelector('.readout').textContent,
-    here: all('.here').map((dot) => ['x1', 'y1'].map((name) => Number(dot.getAttribute(name)))),
+    here: attributes('.here', ['x1', 'y1']),
     dots: all('.ring').length,
 """)
-
-
-def slider(figure: Locator, name: str) -> Locator:
-    return figure.get_by_role("slider", name=name, exact=True)
 
 
 def height(kind: str, number: float) -> float:

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from attnbook.figures import CostFigure
 from attnbook.figures.cost.figure import format_bytes, format_seconds
-from tests.figures.shared.node import run_in_node, write_module
+from tests.figures.shared.node import ask_module
 
 PROGRAM = """
-import { readFileSync } from "node:fs";
-const { module, bytes, seconds } = JSON.parse(readFileSync(0, "utf-8"));
-const figure = await import(module);
-process.stdout.write(JSON.stringify(
-    [bytes.map(figure.formatBytes), seconds.map(figure.formatSeconds)],
-));
+return [bytes.map(figure.formatBytes), seconds.map(figure.formatSeconds)];
 """
 # Where units change, and halves that Python would round to the even digit.
 BYTES = [1, 999, 1000, 1023, 1024, 1152, 1030.5, 1160, 2**20 - 1, 2**20, 2**30 - 1, 2**34, 2**53]
@@ -20,9 +15,8 @@ SECONDS = [0.000000999, 1e-6, 1.25e-4, 2.5e-4, 0.00099999, 0.001, 0.125, 0.999, 
 SECONDS += [120, 150, 7199, 7200, 9000, 1e6]
 
 
-def test_the_page_formats_numbers_like_python(tmp_path):
-    module = write_module(str(CostFigure._esm), tmp_path)
-    sizes, times = run_in_node(PROGRAM, module, bytes=BYTES, seconds=SECONDS)
+def test_the_page_formats_numbers_like_python():
+    sizes, times = ask_module(CostFigure, PROGRAM, bytes=BYTES, seconds=SECONDS)
     assert sizes == [format_bytes(number) for number in BYTES]
     assert times == [format_seconds(number) for number in SECONDS]
 

@@ -2,57 +2,17 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
-import traitlets
 
 from attnbook.costs.counting import operations, peak_bytes
-from attnbook.costs.predicting import Measured, measured
+from attnbook.costs.predicting import measured
 from attnbook.figures import CostFigure
-from tests.figures.attention.cases import traits
 from tests.figures.cost.cases import exact, make_settings, set_all
-
-REFUSED = [
-    ("batch", 3, "batch must be a power of two from 1 to 64, got 3"),
-    ("batch", 0, "power of two from 1 to 64, got 0"),
-    ("batch", 128, "power of two from 1 to 64, got 128"),
-    ("num_queries", 8, "num_queries must be a power of two from 16 to 4096, got 8"),
-    ("num_keys", 8192, "num_keys must be a power of two from 16 to 4096, got 8192"),
-    ("size", -16, "size must be a power of two from 16 to 1024, got -16"),
-    ("layer", "bilinear", "layer must be one of additive, dot, got 'bilinear'"),
-    ("mode", "test", "mode must be one of inference, training, got 'test'"),
-    ("size", 64.5, "expected an int"),
-]
 
 
 @pytest.fixture(scope="module")
 def figure():
     return CostFigure(exact())
-
-
-# Refusals
-
-
-@pytest.mark.parametrize(("name", "value", "message"), REFUSED)
-def test_a_trait_refuses_what_no_control_can_choose_and_stays(figure, name, value, message):
-    before = traits(figure)
-    with pytest.raises(traitlets.TraitError, match=re.escape(message)):
-        setattr(figure, name, value)
-    assert traits(figure) == before
-    argument = {"num_queries": "queries", "num_keys": "keys"}.get(name, name)
-    with pytest.raises(traitlets.TraitError, match=re.escape(message)):
-        CostFigure(exact(), **{argument: value})
-
-
-def test_points_without_one_of_the_programs_are_refused():
-    points = [p for p in exact().points if (p.layer, p.way, p.mode) != ("dot", "ours", "training")]
-    message = "points must hold positive times of dot ours training at 2 sizes or more, got []"
-    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
-        CostFigure(Measured("a machine", points))
-
-
-# Its traits and its text
 
 
 def test_it_starts_at_sizes_that_were_measured():
@@ -78,22 +38,7 @@ def test_every_point_has_its_sizes_seconds_and_bytes(figure):
     assert sum(map(len, figure.points.values())) == len(exact().points)
 
 
-def test_rates_have_three_digits(figure):
-    assert figure.rates["additive ours training"] == [3e-4, 3e-11, 2e-9]
-    for rates in CostFigure().rates.values():
-        assert rates == [float(f"{rate:.3g}") for rate in rates]
-
-
 def test_the_text_equals_one_by_hand():
-    figure = CostFigure(
-        exact("a slow one"), batch=2, queries=16, keys=32, size=128, layer="dot", mode="training",
-        caption="A caption.",
-    )  # fmt: skip
-    assert figure.sizes == (2, 16, 32, 128)
-    assert (figure.machine, figure.caption) == ("a slow one", "A caption.")
-    first, sentence, *_ = repr(figure).splitlines()
-    assert first == "CostFigure: dot attention, training"
-    assert sentence.startswith("2 × 16 × 32 pairs, d = 128: ")
     figure = CostFigure(exact(), batch=16, size=256)
     assert repr(figure) == (
         "CostFigure: additive attention, inference\n"

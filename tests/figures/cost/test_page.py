@@ -9,18 +9,10 @@ from playwright.sync_api import Locator
 
 from attnbook.figures import CostFigure
 from attnbook.figures.cost.figure import RANGES
-from tests.figures.cost.cases import SWEEP, exact, make_settings, powers, set_all
-from tests.figures.cost.page import (
-    READ,
-    curves,
-    differences,
-    disagreements,
-    expected,
-    height,
-    slider,
-)
-from tests.figures.shared.page import Shown
-from tests.tools.site.site_checks import NARROW, WIDE
+from tests.figures.cost.cases import exact, make_settings, powers, set_all
+from tests.figures.cost.page import READ, curves, differences, disagreements, height
+from tests.figures.shared.page import Shown, slider
+from tests.tools.site.site_checks import WIDE
 
 CASES: dict[str, dict[str, Any]] = {
     "small": {},
@@ -49,9 +41,6 @@ def show(stage):
         return Both(shown, shown.figure, make_figure(case))
 
     return show_both
-
-
-# Python's numbers
 
 
 @pytest.mark.parametrize("trait", list(RANGES))
@@ -85,9 +74,6 @@ def test_layer_and_mode_can_be_chosen_by_key_and_mouse(show):
     assert shown.saves() == saves + 2
 
 
-# The picture
-
-
 def test_the_curves_pass_through_their_numbers_and_end_where_the_axis_ends(show):
     _, figure, python = show("large")
     rows = curves(python)
@@ -97,20 +83,6 @@ def test_the_curves_pass_through_their_numbers_and_end_where_the_axis_ends(show)
         assert [x for x, _ in points] == [12.5 * step for step in range(9)]
         tops = [height(kind, row[column]) for row in rows]
         assert [y for _, y in points] == pytest.approx(tops, abs=0.01)
-
-
-RINGS = """figure => [...figure.querySelectorAll('.ring')].map(
-    ring => ['x1', 'y1'].map(name => Number(ring.getAttribute(name))))"""
-
-
-def test_the_dots_of_an_exact_machine_lie_on_the_curves(show):
-    shown, figure, python = show()
-    for point in SWEEP:
-        sizes = {"num_queries": point.queries, "num_keys": point.keys}
-        shown.set(**sizes)
-        rings = figure.evaluate(RINGS)
-        for dot in expected(set_all(python, sizes))["here"]:
-            assert any(ring == pytest.approx(dot, abs=0.05) for ring in rings)
 
 
 def test_dots_are_shown_only_at_the_measured_setting(show):
@@ -123,25 +95,3 @@ def test_dots_are_shown_only_at_the_measured_setting(show):
     assert figure.evaluate(READ)["dots"] == 0
     slider(figure, "batch").press("ArrowLeft")
     assert (note.inner_text(), figure.evaluate(READ)["dots"]) == (here, 16)
-
-
-@pytest.mark.parametrize(("case", "width"), [*((case, NARROW) for case in CASES), ("small", WIDE)])
-def test_the_two_plots_share_one_axis_whose_labels_stay_apart(show, case, width):
-    figure = show(case, width).figure
-    boxes = [graph.bounding_box() for graph in figure.locator(".cost-graph").all()]
-    assert len({(box["x"], box["width"]) for box in boxes}) == 1
-    markers = [marker.bounding_box()["x"] for marker in figure.locator(".cost-marker").all()]
-    assert markers[0] == markers[1]
-    if case == "small":  # 256 is in the middle of the axis
-        assert markers[0] == pytest.approx(boxes[0]["x"] + boxes[0]["width"] / 2, abs=1)
-    labels = [name.bounding_box() for name in figure.locator(".cost-axis .ruler span").all()]
-    visible = [box for box in labels if box]
-    ends = [box["x"] + box["width"] for box in visible]
-    assert all(end < box["x"] for end, box in zip(ends, visible[1:], strict=False))
-
-
-def test_more_memory_than_a_laptop_has_is_reported(show):
-    figure = show("huge").figure
-    warning = "(more than most laptops have)"
-    assert figure.locator(".readout").inner_text().count(warning) == 1  # ours has room
-    assert figure.locator(".limit-name").inner_text() == "16 GiB: most laptops end here"

@@ -11,7 +11,7 @@ from attnbook.figures import HeadsFigure
 from attnbook.figures.heads.packing import steps_of
 from attnbook.figures.heads.reading import describe_count, predictable
 from attnbook.models.transformer.decoder import Reading
-from tests.figures.shared.page import reading
+from tests.figures.shared.page import reading, slider
 from tests.figures.shared.trained import Room
 
 STEPS = steps_of("copying")
@@ -81,10 +81,6 @@ def mark_of(guess: str, after: str, predictable: bool) -> str:
 
 def field(figure: Locator) -> Locator:
     return figure.get_by_role("textbox", name="symbols, from a to p")
-
-
-def slider(figure: Locator, name: str) -> Locator:
-    return figure.get_by_role("slider", name=name, exact=True)
 
 
 def take_away(figure: Locator, layer: int, head: int) -> Locator:

@@ -8,23 +8,20 @@ import torch
 from attnbook.figures import HeadsFigure
 from attnbook.figures.heads.reading import describe_count, predictable
 from attnbook.position import sinusoidal_encoding
-from tests.figures.shared.node import run_in_node, write_module
+from tests.figures.shared.node import ask_module
 from tools.models.decoders import lines
 
 PROGRAM = """
-import { readFileSync } from "node:fs";
-const task = JSON.parse(readFileSync(0, "utf-8"));
-const figure = await import(task.module);
-process.stdout.write(JSON.stringify({
-    refused: task.typed.map((text) => figure.refusal(text, "abcdefghijklmnop")),
-    warned: task.typed.map((text) => figure.warning(text, 24)),
-    predictable: task.texts.map(figure.predictable),
-    counted: task.counts.map((given) => figure.describeCount(...given)),
-    verdicts: task.counts.map(([text, guesses]) => Array.from(
+return {
+    refused: typed.map((text) => figure.refusal(text, "abcdefghijklmnop")),
+    warned: typed.map((text) => figure.warning(text, 24)),
+    predictable: texts.map(figure.predictable),
+    counted: counts.map((given) => figure.describeCount(...given)),
+    verdicts: counts.map(([text, guesses]) => Array.from(
         text, (_, i) => figure.verdictOn({ text, guesses }, i))),
-    read: task.typed.map(figure.symbolsOf),
-    sinusoids: task.positions.map((position) => figure.sinusoidal(position, 7)),
-}));
+    read: typed.map(figure.symbolsOf),
+    sinusoids: positions.map((position) => figure.sinusoidal(position, 7)),
+};
 """
 TEXTS = ["a", "pa", "abcabcab", "abcdefgh" * 4, *(line.text for line in lines("test"))]
 HEADS = [[0, 0], [0, 1], [1, 0], [1, 1]]
@@ -57,12 +54,11 @@ COUNTS = [
 
 
 @pytest.fixture(scope="module")
-def answers(tmp_path_factory):
+def answers():
     """The page's answers to all inputs of these tests."""
-    module = write_module(str(HeadsFigure._esm), tmp_path_factory.mktemp("heads"))
-    typed = [*REFUSED, *READ, *WARNED]
-    return run_in_node(
-        PROGRAM, module, typed=typed, texts=TEXTS, counts=COUNTS, positions=[*range(32)]
+    typed, positions = [*REFUSED, *READ, *WARNED], [*range(32)]
+    return ask_module(
+        HeadsFigure, PROGRAM, typed=typed, texts=TEXTS, counts=COUNTS, positions=positions
     )
 
 

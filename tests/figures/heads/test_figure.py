@@ -2,65 +2,24 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import re
 
 import pytest
 import torch
-import traitlets
 
 from attnbook.figures import HeadsFigure
-from attnbook.figures.heads.figure import MOST, TRAINED
 from attnbook.figures.heads.packing import arrays, check_readable, packed, steps_of
-from attnbook.figures.heads.reading import describe_count, predictable, score
+from attnbook.figures.heads.reading import predictable, score
 from attnbook.models.transformer.checkpoints import book_decoder
 from attnbook.models.transformer.config import DecoderConfig
 from attnbook.models.transformer.decoder import Decoder
 from attnbook.models.transformer.removal import without_heads
-from attnbook.models.transformer.repeats import make_repeats
 from attnbook.models.vocabulary import Vocabulary
-from tests.figures.attention.cases import traits
 from tests.figures.shared.trained import unpacked
 
 STEPS = steps_of("copying")
 TEXT = "gbdkafcdkafcdkafcd"
-
-# Refusals
-
-
-REFUSED = [
-    ("text", "", "a figure needs at least 1 of symbols, got 0"),
-    ("text", "a" * 33, "a figure shows at most 32 of symbols, got 33; show a part of it"),
-    ("text", "abq", "text must hold characters of the vocabulary, got 'q'"),
-    ("step", 1, f"step must be one of {', '.join(map(str, STEPS))}, got 1"),
-    ("focus", [2, 0], "focus must be (layer, head) below (2, 2), got (2, 0)"),
-    ("focus", [0, -1], "focus must be (layer, head) below (2, 2), got (0, -1)"),
-    ("focus", [0], "focus must be (layer, head) below (2, 2), got (0,)"),
-    ("removed", [[0, 2]], "removed must hold (layer, head) below (2, 2), got (0, 2)"),
-    ("removed", [[0, 1]] * 2, "removed must hold each head once, got [[0, 1], [0, 1]]"),
-]
-OF_ARGUMENTS = [("name", "no", "name must be one of copying")]
-OF_TRAITS = [
-    ("text", 3, "expected a unicode string"),
-    ("query", 18, "query must lie in [0, symbols=18), got 18"),
-    ("query", -1, "query"),
-]
-
-
-@pytest.mark.parametrize(("name", "value", "message"), REFUSED + OF_TRAITS)
-def test_a_value_that_no_control_has_is_refused_and_the_traits_stay(name, value, message):
-    figure = HeadsFigure()
-    before = traits(figure)
-    with pytest.raises(traitlets.TraitError, match=re.escape(message)):
-        setattr(figure, name, value)
-    assert traits(figure) == before
-
-
-@pytest.mark.parametrize(("name", "value", "message"), REFUSED + OF_ARGUMENTS)
-def test_a_figure_cannot_be_made_with_it(name, value, message):
-    with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
-        HeadsFigure(**{name: value})
 
 
 @pytest.mark.parametrize(
@@ -76,13 +35,6 @@ def test_a_model_that_the_page_would_misread_is_refused(change, message):
     decoder = Decoder(Vocabulary("ab"), DecoderConfig(8, **change))
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         check_readable(decoder)
-
-
-# Its traits
-
-
-def test_the_length_of_training_lines_is_that_of_make_repeats():
-    assert inspect.signature(make_repeats).parameters["length"].default == TRAINED < MOST
 
 
 @pytest.mark.parametrize("removed", [[], [(0, 1)], [(1, 0), (1, 1)]])
@@ -145,9 +97,6 @@ def test_traits_can_be_set_together():
     assert figure.query == 2
 
 
-# Its text
-
-
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -161,35 +110,6 @@ def test_traits_can_be_set_together():
 )
 def test_predictable_symbols_equal_those_found_by_hand(text, expected):
     assert [i for i, can in enumerate(predictable(text)) if can] == expected
-
-
-def test_every_graded_symbol_can_be_predicted():
-    for repeat in make_repeats(200, seed=3):
-        can = predictable(repeat.text)
-        assert all(can[i] for i in repeat.copied)
-
-
-def test_guesses_are_scored_as_by_hand():
-    assert score("abcabca", "xxxbxax") == (2, 3)
-
-
-def test_a_right_guess_that_cannot_be_predicted_gets_no_mark():
-    figure = HeadsFigure("copying", "a", step=STEPS[0])
-    figure.text = "a" + figure.reading.guesses
-    assert figure.reading.guesses[0] == figure.text[1]
-    assert repr(figure).splitlines()[4] == "verdict   ·   ·"
-
-
-@pytest.mark.parametrize(
-    ("removed", "start"),
-    [
-        ([[1, 0]], "Without layer 1, head 0: "),
-        ([[0, 1], [1, 0]], "Without layer 0, head 1 and layer 1, head 0: "),
-        ([[0, 0], [0, 1], [1, 0]], "Without (0, 0), (0, 1) and (1, 0): "),
-    ],
-)
-def test_more_than_two_heads_are_named_by_their_numbers(removed, start):
-    assert describe_count("abcab", "bcabc", "bcabc", removed).startswith(start)
 
 
 def test_the_text_has_guesses_the_count_and_each_heads_peak():
@@ -224,8 +144,3 @@ def test_the_text_has_the_count_without_a_removed_head():
 
 def test_a_text_without_repetition_is_reported():
     assert "No symbol here can be predicted" in repr(HeadsFigure(text="abcdef"))
-
-
-def test_a_model_of_one_layer_can_be_shown():
-    figure = HeadsFigure("copying-one-layer", "abcabcabc", focus=(0, 1))
-    assert repr(figure).count("layer 0, head") == 2

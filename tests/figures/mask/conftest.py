@@ -7,14 +7,9 @@ import pytest
 from attnbook.figures import MaskFigure
 from attnbook.figures.mask.figure import LIBRARIES
 from tests.figures.mask.cases import all_settings
-from tests.figures.shared.node import run_in_node, write_module
+from tests.figures.shared.node import ask_module
 
-# Runs the figure's own module. JSON in, JSON out.
 PROGRAM = """
-import { readFileSync } from "node:fs";
-const task = JSON.parse(readFileSync(0, "utf-8"));
-const { module, settings, libraries, masks, texts, answers, programs } = task;
-const figure = await import(module);
 const shown = settings.map(({ rules, own }) => {
     const ownRule = own && { ...own, vectorized: figure.isVectorized(own.text) };
     const mask = figure.intersection(figure.visibleOf(rules), own && own.table);
@@ -24,27 +19,25 @@ const shown = settings.map(({ rules, own }) => {
         counts: figure.describeCounts(mask),
         emptyRows: figure.describeEmptyRows(rules, mask),
         snippets: libraries.map((library) => figure.snippet(library, rules, ownRule)),
-        mistakes: figure.commonMistakes(rules),
         resized: [1, 2, 5, 13].map((num_keys) => figure.resizeRules(rules, { num_keys })),
     };
 });
-process.stdout.write(JSON.stringify({
+return {
     shown,
     comparisons: masks.map(({ mask, rules }) => figure.compareWithGoal(mask, rules)),
     names: masks.map(({ mask, rules }) => figure.nameOf(rules, mask)),
     vectorized: texts.map(figure.isVectorized),
     tables: answers.map(({ text, rules, answer }) => figure.tableFrom(text, rules, answer)),
     programs: programs.map(({ text, rules }) => figure.programOf(text, rules)),
-}));
+};
 """
 NOTHING = {"settings": [], "masks": [], "texts": [], "answers": [], "programs": []}
 
 
 @pytest.fixture(scope="session")
-def run_module(tmp_path_factory):
+def run_module():
     """A function that runs the shipped module with these inputs."""
-    module = write_module(str(MaskFigure._esm), tmp_path_factory.mktemp("mask"))
-    return lambda **inputs: run_in_node(PROGRAM, module, libraries=LIBRARIES, **NOTHING | inputs)
+    return lambda **inputs: ask_module(MaskFigure, PROGRAM, libraries=LIBRARIES, **NOTHING | inputs)
 
 
 @pytest.fixture(scope="session")

@@ -2,63 +2,13 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 import torch
-import traitlets
 
 from attnbook.figures import MaskFigure
 from attnbook.masking.interop import MaskRules
-from tests.figures.attention.cases import traits
 from tests.figures.mask.cases import BY_TABLE, ON_TENSORS, page_rules
 from tests.masking.mask_rules import ALONE, JOINS
-
-# Refusals
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"num_queries": 0}, "a figure needs at least 1 of num_queries, got 0"),
-        ({"num_keys": 33}, "a figure shows at most 32 of num_keys, got 33; show a part of it"),
-        ({"num_queries": 7}, "a figure shows at most num_keys=6 queries"),
-        ({"valid_len": 7}, "valid_len must lie in [0, num_keys=6], got 7"),
-        ({"causal": "no"}, "causal must be 'last', 'first' or None, got 'no'"),
-        ({"causal": "last", "prefix": 2}, "causal must be None with a prefix"),
-        ({"groups": ["rows"]}, "groups must be some of sizes, padding, order, window, documents"),
-        ({"goal": MaskRules(6, 5)}, "goal must have num_queries=6 and num_keys=6, got 6 and 5"),
-        ({"goal": MaskRules(6, 6, table=((True,) * 6,) * 6)}, "goal must be made of rules"),
-    ],
-)
-def test_wrong_arguments_raise_an_error_of_one_sentence(arguments, message):
-    with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
-        MaskFigure(**arguments)
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "message"),
-    [
-        ("valid_len", 7, "valid_len must lie in [0, num_keys=6], got 7"),
-        ("start", -1, "start must lie in [0, num_keys=6], got -1"),
-        ("back", -1, "back must"),
-        ("num_keys", 5, "a figure shows at most num_keys=5 queries"),
-        ("num_queries", 40, "a figure shows at most 32 of num_queries, got 40"),
-        ("prefix", 2, "causal must be None with a prefix"),
-        ("documents", [0, 1], "documents must"),
-        ("library", "numpy", "numpy"),
-        ("start", 1.5, "expected an int"),
-    ],
-)
-def test_setting_a_trait_out_of_range_raises_and_changes_nothing(name, value, message):
-    figure = MaskFigure(causal="last")
-    before = traits(figure)
-    with pytest.raises(traitlets.TraitError, match=re.escape(message)):
-        setattr(figure, name, value)
-    assert traits(figure) == before
-
-
-# Traits
 
 
 def test_visible_is_the_mask_of_the_rules():
@@ -113,9 +63,6 @@ def test_a_written_rule_follows_the_sizes():
     figure = MaskFigure(written="q >= k")
     figure.set_state({"num_queries": 2, "num_keys": 9})
     assert torch.equal(figure.visible, MaskRules(2, 9, causal="last").visible())
-
-
-# Text
 
 
 def test_the_text_draws_the_mask():

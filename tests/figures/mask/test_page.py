@@ -14,22 +14,16 @@ from attnbook.figures import MaskFigure
 from attnbook.figures.mask.figure import LIBRARIES
 from attnbook.masking.interop import MaskRules
 from tests.figures.mask.cases import execute_snippet, page_rules
-from tests.figures.shared.page import DENY, PHONE, notebook, open_in_book, reading
+from tests.figures.shared.page import DENY, notebook, open_in_book, reading, slider
 from tests.masking.mask_rules import JOINS
 from tests.tools.site.live_pages import book
-from tests.tools.site.site_checks import NARROW, WIDE
+from tests.tools.site.site_checks import WIDE
 
 FIRST_LOAD = 23_000  # bytes of the module and its style, packed by gzip -6
 NO_CLIPBOARD = """Object.defineProperty(
     navigator, 'clipboard', { value: undefined, configurable: true })"""
 PICTURE = MaskRules(6, 6, causal="last", back=2)
-CASES = {
-    "no rule": {},
-    "window": {"causal": "last", "back": 2},
-    "few queries": {"num_queries": 4},
-    "empty rows": {"num_queries": 3, "causal": "last", "start": 5},
-    "most": {"num_queries": 24, "num_keys": 32, "causal": "last", "back": 9},
-}
+CASES = {"no rule": {}, "window": {"causal": "last", "back": 2}, "few queries": {"num_queries": 4}}
 READ = reading("""
     mask: all('tbody tr').map((row) => [...row.cells].slice(1, -1).map(
         (cell) => ({ true: true, false: false })[cell.dataset.value])),
@@ -45,10 +39,6 @@ def show(stage):
     return stage({case: MaskFigure(**arguments) for case, arguments in CASES.items()})
 
 
-def slider(figure, name):
-    return figure.get_by_role("slider", name=name, exact=True)
-
-
 def shows_mask(figure, rules: MaskRules) -> bool:
     """Whether picture, table and readout show this mask."""
     seen, mask = figure.evaluate(READ), rules.visible()
@@ -59,9 +49,6 @@ def shows_mask(figure, rules: MaskRules) -> bool:
         and (seen["seen"], seen["hidden"]) == (count, mask.numel() - count)
         and seen["readout"].startswith(f"{count} of {mask.numel()} pairs are visible")
     )
-
-
-# The mask
 
 
 def test_at_the_ends_of_every_control_it_shows_our_mask(show):
@@ -109,23 +96,6 @@ def test_order_is_one_choice_so_that_a_prefix_and_causal_never_meet(show):
         assert prefix.is_visible() == (choice == "prefix")
 
 
-def test_rows_that_see_nothing_are_described_in_words(show):
-    figure = show("empty rows").figure
-    assert figure.locator(".counts span").all_inner_texts() == ["nothing", "nothing", "1"]
-    expected = "Queries 3 and 4 see nothing: weights 0, output 0 in this book."
-    assert figure.locator(".mask-empty").inner_text() == expected
-
-
-def test_of_many_changes_at_once_the_last_is_shown(show):
-    tab, figure, _, index = show("most")
-    many = "for (let back = 1; back <= 30; back += 1) models[index].set('back', back);"
-    tab.evaluate(f"index => {{ {many} }}", index)
-    assert shows_mask(figure, MaskRules(24, 32, causal="last", back=30))
-
-
-# The code
-
-
 def test_the_code_of_each_library_is_shown_and_copied(show):
     tab, figure, _, _ = shown = show("window")
     tab.context.grant_permissions(["clipboard-read", "clipboard-write"])
@@ -149,9 +119,6 @@ def test_where_copying_is_forbidden_the_code_is_selected(show):
     expect(figure.locator(".mask-line small")).to_contain_text("the code is selected")
     assert tab.evaluate("getSelection().toString()").startswith("# layer")
     tab.evaluate("delete navigator.clipboard")
-
-
-# A written rule, on a page of the book
 
 
 @pytest.fixture(scope="module")
@@ -179,6 +146,7 @@ def message(figure):
     return figure.locator(".mask-own .rule-message")
 
 
+@pytest.mark.few(1)
 def test_a_written_rule_is_drawn_named_and_put_into_the_code(browser, address):
     with on_page(browser, address, script=DENY) as (_, figure, _puzzle):
         write(figure, "q - k < 3")
@@ -244,16 +212,6 @@ def test_a_puzzle_is_solved_by_keyboard_alone(browser, address):
         expect(puzzle.locator("pre")).to_be_focused()
 
 
-def test_by_touch_on_a_phone(browser, built, serve):
-    with on_page(browser, serve(built.html), NARROW, **PHONE) as (tab, figure, puzzle):
-        box = slider(figure, "valid_len").bounding_box()
-        slider(figure, "valid_len").tap(position={"x": 3, "y": box["height"] / 2})
-        assert shows_mask(figure, MaskRules(6, 6, causal="last", valid_len=0))
-        puzzle.get_by_role("textbox").tap()
-        tab.keyboard.insert_text("0 <= q - k < 3")
-        expect(puzzle.locator(".mask-verdict")).to_have_text("✓ This is the picture.")
-
-
 @pytest.mark.few(1)
 def test_python_is_loaded_when_a_rule_is_written_and_the_rest_works_without_it(browser, address):
     with on_page(browser, address, script="delete window.WebAssembly") as (tab, figure, _puzzle):
@@ -273,9 +231,6 @@ def test_python_is_loaded_when_a_rule_is_written_and_the_rest_works_without_it(b
 def test_the_first_load_is_small(built):
     [module] = [file for file in built.modules if b"mask-verdict" in file.read_bytes()]
     assert len(gzip.compress(module.read_bytes(), 6)) < FIRST_LOAD
-
-
-# In a notebook
 
 
 def test_in_a_notebook_the_kernel_evaluates_the_rule(show):

@@ -10,25 +10,19 @@ import torch
 from attnbook.figures import OnlineSoftmaxFigure
 from tests.figures.attention.cases import differ, traits
 from tests.figures.online.cases import CASES, figure_of, truth
-from tests.figures.shared.node import run_in_node, write_module
+from tests.figures.shared.node import ask_module
 
 CLOSE = 1e-12  # the contract asks for 1e-6
 WAYS = (False, True)
-# Runs the figure's own module: every number at every step, with and without the correction.
-# JSON in, JSON out.
+# Every number at every step, with and without the correction.
 PROGRAM = """
-import { readFileSync } from "node:fs";
-const { module, states } = JSON.parse(readFileSync(0, "utf-8"));
-const figure = await import(module);
 const shown = states.map((state) => figure.resultsOf({ get: (name) => state[name] }));
 const texts = shown.map(({ walks, outputs, plains }, i) => [0, 1].map((way) =>
   walks[way].map((_, step) => [
     figure.describeStep(walks[way], step, way === 1),
     figure.describeError(figure.errorOf(outputs[way][step], plains[step]), false),
   ])));
-const ends = [[[1, 2], [-1, 3]], [[0], [0]], [[-2]]].map(figure.reachOf);
-const finite = (_, x) => (x === -Infinity ? "none" : Number.isNaN(x) ? "NaN" : x);
-process.stdout.write(JSON.stringify({ shown, texts, ends }, finite));
+return { shown, texts, ends: [[[1, 2], [-1, 3]], [[0], [0]], [[-2]]].map(figure.reachOf) };
 """
 RANDOM = 50
 
@@ -48,11 +42,10 @@ def random_states() -> list[dict]:
 
 
 @pytest.fixture(scope="module")
-def answers(tmp_path_factory):
+def answers():
     """The numbers of the shipped module for each case, then for random states."""
     states = [traits(figure_of(case)) for case in CASES] + random_states()
-    module = write_module(str(OnlineSoftmaxFigure._esm), tmp_path_factory.mktemp("online"))
-    return run_in_node(PROGRAM, module, states=states) | {"states": states}
+    return ask_module(OnlineSoftmaxFigure, PROGRAM, states=states) | {"states": states}
 
 
 def wrong(state: dict, shown: dict) -> list[str]:

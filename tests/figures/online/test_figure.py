@@ -2,79 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 import torch
-import traitlets
-from torch import Tensor
 
 from attnbook.figures import OnlineSoftmaxFigure
-from tests.figures.attention.cases import differ, traits
+from tests.figures.attention.cases import differ
 from tests.figures.online.cases import CASES, chapters_output, figure_of, truth
-
-NAN, INFINITE = float("nan"), float("inf")
-
-
-# Refusals
-
-
-def zeros(*shape: int, dtype=torch.float32) -> Tensor:
-    return torch.zeros(*shape, dtype=dtype)
-
-
-REFUSED = [
-    (zeros(1, 3), zeros(3, 1), 1, "scores must have shape (num_keys,), got (1, 3)"),
-    (zeros(3), zeros(3), 1, "values must have shape (num_keys, value_size), got (3,)"),
-    (zeros(3), zeros(5, 2), 1, "values must have num_keys=3 rows, got 5 in shape (5, 2)"),
-    (zeros(33), zeros(33, 1), 1, "a figure shows at most 32 of keys, got 33; show a part of it"),
-    (zeros(3), zeros(3, 5), 1, "a figure shows at most 3 of numbers in a value, got 5; "
-     "show a part of it"),
-    (zeros(3), zeros(3, 1), 0, "block must be at least 1, got 0"),
-    (zeros(3), zeros(3, 1), 5, "block must lie in [1, num_keys=3], got 5"),
-    (torch.tensor([0, NAN]), zeros(2, 1), 1, "scores must be finite, got nan at index (1,)"),
-    (zeros(1), torch.tensor([[0, INFINITE]]), 1, "values must be finite, got inf at index (0, 1)"),
-    (zeros(2), zeros(2, 1).double() + 1.7e308, 1, "sums of the values' sizes must be finite, "
-     "got inf at index (0,)"),
-    (torch.tensor([-1e308, 1e308], dtype=torch.float64), zeros(2, 1), 1,
-     "scores must lie a finite distance apart, got -1e+308 and 1e+308"),
-]  # fmt: skip
-WRONG_TYPES = [
-    ([1.0], zeros(1, 1), 1, "scores must be a tensor, got list"),
-    (zeros(1), [[1.0]], 1, "values must be a tensor, got list"),
-    (zeros(3).long(), zeros(3, 1), 1, "scores must hold floating-point numbers, got torch.int64"),
-    (zeros(3), zeros(3, 1).bool(), 1, "values must hold floating-point numbers, got torch.bool"),
-    (zeros(3), zeros(3, 1), 1.5, "block must be a whole number, got 1.5"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("error", "scores", "values", "block", "message"),
-    [(ValueError, *row) for row in REFUSED] + [(TypeError, *row) for row in WRONG_TYPES],
-)
-def test_wrong_arguments_raise_an_error_of_one_sentence(error, scores, values, block, message):
-    with pytest.raises(error, match=f"^{re.escape(message)}$"):
-        OnlineSoftmaxFigure(scores, values, block)
-
-
-@pytest.mark.parametrize(
-    ("trait", "value", "message"),
-    [
-        ("step", 4, "step must lie in [0, blocks=3], got 4"),
-        ("step", -1, "should not be less than 0"),
-        ("step", 1.5, "expected an int"),
-        ("corrected", 2, "expected a boolean"),
-    ],
-)
-def test_setting_a_trait_out_of_range_raises_and_changes_nothing(trait, value, message):
-    figure = figure_of("the chapter's")
-    before = traits(figure)
-    with pytest.raises(traitlets.TraitError, match=re.escape(message)):
-        setattr(figure, trait, value)
-    assert traits(figure) == before
-
-
-# Numbers
 
 
 @pytest.mark.parametrize("corrected", [False, True])
@@ -105,9 +38,6 @@ def test_the_output_before_the_first_block_is_0():
     figure = figure_of("a small last block")
     assert figure.output.tolist() == [0, 0]
     assert figure.plain(0).tolist() == [0, 0]
-
-
-# Text
 
 
 def test_the_text_of_the_case_worked_by_hand():

@@ -9,25 +9,21 @@ from playwright.sync_api import Locator
 from attnbook.figures.shared.base import decimals
 from tests.figures.attention.cases import differ
 from tests.figures.online.cases import CASES, figure_of, truth
-from tests.figures.shared.page import CLOSE, handle_centre
-from tests.tools.site.site_checks import NARROW, WIDE
+from tests.figures.shared.page import CLOSE, reading
 
 CHAPTER = "the chapter's"
-READ = """figure => ({
+READ = reading("""
     step: Number(figure.querySelector('input[type=range]').value),
     corrected: !figure.querySelector('input[type=checkbox]').checked,
-    bodies: [...figure.querySelectorAll('tbody')].map(body => [...body.rows]
-        .filter(row => !row.hidden)
-        .map(row => [...row.querySelectorAll('td')].map(cell => Number(cell.dataset.value)))),
-    sums: [...figure.querySelectorAll('.sum')].map(row => ({
+    bodies: bodies(),
+    sums: all('.sum').map((row) => ({
         number: row.lastElementChild.textContent,
         label: row.querySelector('.name').textContent,
-        widths: [...row.querySelectorAll('.parts :is(rect, polygon)')].map(
-            part => part.getBBox().width),
+        widths: all('.parts :is(rect, polygon)', row).map((part) => part.getBBox().width),
     })),
     result: figure.querySelector('.result').innerText,
     readout: figure.querySelector('.readout').textContent,
-})"""
+""")
 
 
 @pytest.fixture(scope="module")
@@ -76,9 +72,6 @@ def slider(figure: Locator) -> Locator:
     return figure.get_by_role("slider")
 
 
-# Equal to torch
-
-
 @pytest.mark.parametrize("case", CASES)
 def test_the_first_step_and_the_last_equal_torch_with_and_without_the_correction(show, case):
     shown, steps = show(case), (0, 1, figure_of(case).num_steps)
@@ -110,20 +103,6 @@ def test_buttons_and_keys_go_there_and_back(show):
     assert shown.saves() == saves + 13
 
 
-# Pictures and texts
-
-
-def test_the_old_sums_shrink_by_the_factor_in_the_text(show):
-    figure = show(CHAPTER).figure
-    for _ in range(2):
-        button(figure, "Next").click()
-    seen = figure.evaluate(READ)
-    assert [row["label"] for row in seen["sums"]] == ["before", "× 0.333", "+ block 2"] * 2
-    for before, rescaled in (seen["sums"][:2], seen["sums"][3:5]):
-        assert rescaled["widths"][0] == pytest.approx(before["widths"][0] / 3, abs=1e-3)
-    assert "× e^(0.693\u00a0−\u00a01.792) = × 0.333" in seen["readout"]
-
-
 def test_without_the_correction_the_error_is_next_to_the_right_output(show):
     figure = show(CHAPTER).figure
     slider(figure).press("End")
@@ -133,29 +112,3 @@ def test_without_the_correction_the_error_is_next_to_the_right_output(show):
         figure.get_by_role("checkbox").check()
     labels = [row["label"] for row in figure.evaluate(READ)["sums"]]
     assert labels == ["before", "× 1", "+ block 3"] * 2
-
-
-@pytest.mark.few(2)
-@pytest.mark.parametrize("width", [WIDE, NARROW])
-@pytest.mark.parametrize("case", ["the chapter's", "a small last block"])
-def test_the_handle_is_between_the_keys_that_are_read_and_the_others(show, case, width):
-    tab, figure, state, _ = show(case, width)
-    tab.add_style_tag(content=":focus-visible { outline: 0 !important }")
-    bars, steps = figure.locator(".bars").bounding_box(), figure_of(case).num_steps
-    for step in range(steps + 1):
-        slider(figure).fill(str(step))
-        edge = bars["x"] + bars["width"] * step / steps
-        assert handle_centre(tab, slider(figure)) == pytest.approx(edge, abs=1.5)
-        unread = figure.locator(".bars .hidden-key").count()
-        assert unread == (steps - step) * state["block"]
-
-
-@pytest.mark.parametrize("motion", ["reduce", "no-preference"])
-def test_sums_are_animated_unless_the_reader_prefers_reduced_motion(show, motion):
-    tab, figure, *_ = show(CHAPTER)
-    tab.emulate_media(reduced_motion=motion)
-    for _ in range(2):
-        button(figure, "Next").click()
-    moving = figure.evaluate("figure => figure.getAnimations({ subtree: true }).length")
-    tab.emulate_media(reduced_motion="reduce")
-    assert (moving > 0) == (motion == "no-preference")

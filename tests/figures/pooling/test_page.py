@@ -7,50 +7,27 @@ from typing import Any
 
 import pytest
 import torch
-from playwright.sync_api import Locator
 
 from attnbook.figures.shared.axes import positions_on
 from tests.figures.attention.cases import differ
 from tests.figures.pooling.cases import CASES, truth
-from tests.figures.shared.page import CLOSE, handle_centre
-from tests.tools.site.site_checks import NARROW, WIDE
+from tests.figures.shared.page import CLOSE, reading, slider
 
-READ = """figure => {
-    const numbers = row => [...row.querySelectorAll('td[data-value]')].map(
-        cell => Number(cell.dataset.value));
-    const [query, width] = ['query', 'width'].map(name =>
-        figure.querySelector(`input[aria-label=${name}]`));
-    return {
-        query: Number(query.dataset.value), width: Number(width.dataset.value),
-        texts: [query, width].map(input => input.getAttribute('aria-valuetext')),
-        steps: [query, width].map(input => Number(input.value)),
-        rows: [...figure.querySelectorAll('tbody tr')].map(numbers),
-        output: figure.querySelector('.output-text').textContent,
-    };
-}"""
-QUERY_POSITION = """(figure, [name, [low, high]]) => {
-    const query = Number(figure.querySelector('input[aria-label=query]').dataset.value);
-    const box = figure.querySelector(name).getBoundingClientRect();
-    return box.left + box.width * (query - low) / (high - low);
-}"""
-DRAWN = """figure => {
-    const number = (element, name) => Number(element.getAttribute(name));
-    const [scores, , values] = [...figure.querySelectorAll('.graph')];
-    const [dot] = values.querySelectorAll('.output-dot');
-    const points = values.querySelector('.outputs').getAttribute('d').slice(1).split('L');
-    return {
-        stems: [...figure.querySelectorAll('.stem')].map(stem => 100 - number(stem, 'y2')),
-        scores: [...scores.querySelectorAll('.dot')].map(dot => number(dot, 'y1')),
-        dots: [...values.querySelectorAll('.dot')].map(dot => number(dot, 'stroke-opacity')),
-        output: [number(dot, 'x1'), number(dot, 'y1')],
-        curve: points.map(point => point.split(' ').map(Number)),
-    };
-}"""
-
-
-def slider(figure: Locator, name: str) -> Locator:
-    """A figure's slider by its name."""
-    return figure.get_by_label(name, exact=True)
+READ = reading("""
+    query: Number(figure.querySelector('[aria-label=query]').dataset.value),
+    width: Number(figure.querySelector('[aria-label=width]').dataset.value),
+    texts: all('[aria-label=query], [aria-label=width]').map((e) => e.ariaValueText),
+    steps: all('[aria-label=query], [aria-label=width]').map((e) => Number(e.value)),
+    rows: bodies()[0],
+    output: figure.querySelector('.output-text').textContent,
+""")
+DRAWN = reading("""
+    stems: attributes('.stem', ['y2']).map(([y]) => 100 - y),
+    scores: attributes('.scores .dot', ['y1']).flat(),
+    dots: attributes('.values-plot .dot', ['stroke-opacity']).flat(),
+    output: attributes('.values-plot .output-dot', ['x1', 'y1'])[0],
+    curve: points('.values-plot .outputs'),
+""")
 
 
 def disagreements(seen: dict[str, Any], state: dict[str, Any]) -> list[str]:
@@ -68,16 +45,9 @@ def disagreements(seen: dict[str, Any], state: dict[str, Any]) -> list[str]:
     return wrong + ["text"] * (f"output {output:.3f}" != seen["output"])
 
 
-def make_figure(name: str):
-    """The figure of a case, with a caption."""
-    made = CASES[name]()
-    made.caption = "Drag the query along the axis."
-    return made
-
-
 @pytest.fixture(scope="module")
 def show(stage):
-    return stage({case: make_figure(case) for case in CASES})
+    return stage({case: make() for case, make in CASES.items()})
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -122,27 +92,6 @@ def test_keys_move_query_and_width_by_a_step_and_to_their_ends(show):
     assert shown.get("query", "width") == [high, state["widths"][-1]]
 
 
-@pytest.mark.few(2)
-@pytest.mark.parametrize("width", [WIDE, NARROW])
-@pytest.mark.parametrize("case", ["few", "noisy"])
-def test_the_handle_is_at_the_query(show, case, width):
-    tab, figure, state, _ = show(case, width)
-    style = ".at-query, .key-ticks { visibility: hidden } :focus-visible { outline: 0 !important }"
-    added = tab.add_style_tag(content=style)
-    control = slider(figure, "query")
-    last = int(control.get_attribute("max"))
-    for at in (0, last // 3, last):
-        control.fill(str(at))
-        centre = handle_centre(tab, control)
-        for graph in (".scores", ".weights", ".values-plot"):
-            at_query = figure.evaluate(QUERY_POSITION, [graph, state["axis"][:2]])
-            assert centre == pytest.approx(at_query, abs=1.5)
-        lines = figure.locator(".at-query").all()
-        middles = [line.bounding_box()["x"] + 1 for line in lines]
-        assert middles == pytest.approx([centre] * 4, abs=1.5)
-    added.evaluate("style => style.remove()")
-
-
 def test_the_picture_follows_the_numbers(show):
     figure = show("few").figure
     for at in ("-15", "3", "-2"):
@@ -159,16 +108,6 @@ def test_the_picture_follows_the_numbers(show):
         assert min(math.dist(point, drawn["output"]) for point in drawn["curve"]) < 0.02
 
 
-def test_the_table_names_its_rows_and_columns(show):
-    figure = show("few").figure
-    figure.get_by_text("Show numbers").click()
-    table = figure.get_by_role("table")
-    heads = table.get_by_role("columnheader").all_inner_texts()
-    assert heads == ["point", "age", "height", "score", "weight"]
-    names = table.get_by_role("rowheader").all_inner_texts()
-    assert names == [*(f"point {i}" for i in range(5)), "output"]
-
-
 def test_values_from_python_between_two_steps_are_shown_as_they_are(show):
     _, figure, state, _ = shown = show("few")
     shown.set(query=2.0123, width=0.777)
@@ -177,12 +116,6 @@ def test_values_from_python_between_two_steps_are_shown_as_they_are(show):
     assert seen["texts"] == ["2.0123", "0.777"]
     assert state["widths"][seen["steps"][1]] == 0.8  # the nearest
     assert disagreements(seen, state) == []
-
-
-def test_stages_and_query_fit_on_a_phone_in_portrait(show):
-    figure = show("noisy", NARROW).figure
-    parts = [figure.locator(part).bounding_box() for part in (".bands", ".width-control")]
-    assert sum(part["height"] for part in parts) < 640
 
 
 def test_pointing_at_a_key_shows_its_numbers(show):

@@ -11,20 +11,15 @@ import torch
 from attnbook.figures import PositionFigure
 from tests.figures.attention.cases import differ, traits
 from tests.figures.position.cases import CASES, CLOSE, along, truth
-from tests.figures.shared.node import run_in_node, write_module
+from tests.figures.shared.node import ask_module
 
-# Runs the figure's own module at every position of the sliders. JSON in, JSON out.
 PROGRAM = """
-import { readFileSync } from "node:fs";
-const { module, asked } = JSON.parse(readFileSync(0, "utf-8"));
-const figure = await import(module);
-const answers = asked.map(({ state, at }) => ({
+return asked.map(({ state, at }) => ({
   poses: at.map(([start, distance]) => figure.pose(state, start, distance)),
   along: figure.sweep(state, at[0][0]),
   ends: figure.endsOf(state),
   sentence: figure.sentence(figure.wordsOf(state).dot, figure.pose(state, 3, 0)),
 }));
-process.stdout.write(JSON.stringify(answers));
 """
 MANY = 101
 each_case = pytest.mark.parametrize("name", CASES)
@@ -46,12 +41,11 @@ def everywhere(state: dict[str, Any]) -> list[tuple[int, int]]:
 
 
 @pytest.fixture(scope="module")
-def of_case(tmp_path_factory):
+def of_case():
     """The numbers of the shipped module for each case."""
     states = [traits(case()) for case in CASES.values()]
-    module = write_module(str(PositionFigure._esm), tmp_path_factory.mktemp("shipped"))
     asked = [{"state": state, "at": everywhere(state)} for state in states]
-    return dict(zip(CASES, run_in_node(PROGRAM, module, asked=asked), strict=True))
+    return dict(zip(CASES, ask_module(PositionFigure, PROGRAM, asked=asked), strict=True))
 
 
 @each_case

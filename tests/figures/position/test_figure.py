@@ -2,85 +2,13 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 import torch
-import traitlets
 
 import attnbook
 from attnbook.figures import PositionFigure
-from tests.figures.attention.cases import differ, traits
-from tests.figures.position.cases import CASES, CLOSE, positions, random
-
-NAN = float("nan")
-
-
-# Refusals
-
-
-def zeros(*shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
-    return torch.zeros(*shape, dtype=dtype)
-
-
-HUGE = zeros(2, dtype=torch.float64) + 1e200
-REFUSED = [
-    ({"size": 7}, "size must be even, two numbers for each hand, got 7"),
-    ({"size": 0}, "size must be at least 1, got 0"),
-    ({"size": 18}, "a figure shows at most 16 of numbers in a vector, got 18; show a part of it"),
-    ({"size": 8, "positions": 0}, "positions must be at least 1, got 0"),
-    ({"size": 8, "positions": 1025}, "a figure shows at most 1024 of positions, "
-     "got 1025; show a part of it"),
-    ({"query": zeros(1, 4), "key": zeros(4)}, "query must have shape (size,), got (1, 4)"),
-    ({"query": zeros(4), "key": zeros(6)}, "key must have the size of query, 4, got 6"),
-    ({"query": zeros(3), "key": zeros(3)}, "size must be even, two numbers for each hand, got 3"),
-    ({"query": torch.tensor([0, NAN]), "key": zeros(2)}, "query must be finite, "
-     "got nan at index (1,)"),
-    ({"query": HUGE, "key": HUGE}, "dot products must be finite, got up to inf"),
-]  # fmt: skip
-WRONG_TYPES = [
-    ({"size": 8.0}, "size must be a whole number, got 8.0"),
-    ({"query": [1.0, 2.0], "key": zeros(2)}, "query must be a tensor, got list"),
-    ({"query": zeros(2), "key": zeros(2).long()}, "key must hold floating-point numbers, "
-     "got torch.int64"),
-    ({"query": zeros(4), "key": zeros(4).half()}, "key must have the dtype of query, "
-     "torch.float32, got torch.float16"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("error", "arguments", "message"),
-    [(ValueError, *row) for row in REFUSED] + [(TypeError, *row) for row in WRONG_TYPES],
-)
-def test_wrong_arguments_raise_an_error_of_one_sentence(error, arguments, message):
-    make = PositionFigure if "size" in arguments else PositionFigure.rotary
-    with pytest.raises(error, match=f"^{re.escape(message)}$"):
-        make(**arguments)
-
-
-@pytest.mark.parametrize(
-    ("trait", "value", "message"),
-    [
-        ("start", 101, "start must lie in [0, 100], got 101"),
-        ("start", 1.5, "expected an int"),
-        ("distance", 25, "distance must lie in [-24, 24], got 25"),
-        ("distance", -25, "distance must lie in [-24, 24], got -25"),
-    ],
-)
-def test_setting_a_trait_out_of_range_raises_and_changes_nothing(trait, value, message):
-    figure = PositionFigure(8)
-    before = traits(figure)
-    with pytest.raises(traitlets.TraitError, match=re.escape(message)):
-        setattr(figure, trait, value)
-    assert traits(figure) == before
-
-
-# Traits and text
-
-
-def test_the_first_start_is_a_valid_position():
-    starts = [PositionFigure(2, positions=count).start for count in (1, 3, 101)]
-    assert starts == [0, 2, 3]
+from tests.figures.attention.cases import differ
+from tests.figures.position.cases import positions, random
 
 
 @pytest.mark.parametrize(
@@ -105,15 +33,6 @@ def test_a_query_and_a_key_are_rotated_as_in_a_layer():
         keys = attnbook.rotary_encoding(key.reshape(1, 1, 8), q)
         score = attnbook.dot_score(queries, keys)
         assert not differ(figure.dot_products.sum().item(), score.squeeze(), 1e-5)
-
-
-@pytest.mark.parametrize("name", ["sinusoidal", "rotary"])
-def test_the_dot_product_depends_only_on_the_distance(name):
-    figure = CASES[name]()
-    first = figure.dot_products
-    for start in (0, 50, 100):
-        figure.start = start
-        assert not differ(figure.dot_products.tolist(), first, CLOSE)
 
 
 def test_the_text_of_a_case_worked_by_hand():

@@ -7,31 +7,27 @@ from typing import Any
 
 import pytest
 import torch
-from playwright.sync_api import Locator
 
 from attnbook.figures import ScalingFigure
 from attnbook.figures.shared.base import decimals
 from tests.figures.attention.cases import differ
 from tests.figures.scaling.cases import CASES, truth
-from tests.figures.shared.page import CLOSE, handle_centre
+from tests.figures.shared.page import CLOSE, reading, slider
 from tests.tools.site.site_checks import NARROW, WIDE
 
 MEASURES = ("variance", "largest", "entropy", "slopes")
-READ = """figure => ({
-    d: Number(figure.querySelector('.sweep-axis input').getAttribute('aria-valuetext')),
+READ = reading("""
+    d: Number(figure.querySelector('.sweep-axis input').ariaValueText),
     query: Number(figure.querySelector('select').value),
     setting: figure.querySelector('.chart-setting .setting').textContent,
-    bodies: [...figure.querySelectorAll('tbody')].map(body => [...body.rows].map(
-        row => [...row.querySelectorAll('td[data-value]')].map(
-            cell => Number(cell.dataset.value)))),
-    printed: [...figure.querySelectorAll('dl')].map(
-        list => [...list.querySelectorAll('dd')].map(number => number.textContent)),
-    heights: [...figure.querySelectorAll('.half')].map(half => [...half.querySelectorAll(
-        '.half-plot:nth-of-type(3) .bars :is(rect, polygon)')].map(bar => bar.getBBox().height)),
-    dots: [...figure.querySelectorAll('.dot')].map(dot => Number(dot.getAttribute('y1'))),
-})"""
+    bodies: bodies(),
+    printed: all('dl').map((list) => texts('dd', list)),
+    heights: all('.half').map((half) => all(
+        '.half-plot:nth-of-type(3) .bars :is(rect, polygon)', half).map(
+            (bar) => bar.getBBox().height)),
+    dots: attributes('.dot', ['y1']).flat(),
+""")
 
-HEIGHTS = "bars => [...bars.querySelectorAll('rect')].map(bar => bar.getBBox().height)"
 DRAWN = ("heights", "dots")  # to a ten-thousandth of the picture
 
 
@@ -74,35 +70,13 @@ def disagreements(seen: dict[str, Any], state: dict[str, Any]) -> list[str]:
     return wrong + ["printed"] * (printed != seen["printed"])
 
 
-def d_slider(figure: Locator) -> Locator:
-    """The slider below the chart."""
-    return figure.get_by_role("slider", name="d", exact=True)
-
-
-def d_positions(figure: Locator) -> list[float]:
-    """The position of each d on the axis, in px: evenly between the ends of the grid."""
-    box = figure.locator(".sweep").bounding_box()
-    steps = int(d_slider(figure).get_attribute("max"))
-    return [box["x"] + box["width"] * step / steps for step in range(steps + 1)]
-
-
-each_width = pytest.mark.parametrize("width", [WIDE, NARROW])
-
-
-def make_figure(case: str) -> ScalingFigure:
-    return ScalingFigure(*CASES[case](), caption="A caption.")
-
-
 @pytest.fixture(scope="module")
 def show(stage):
     """A function that shows a case at d = 1."""
-    figures = {case: make_figure(case) for case in CASES}
+    figures = {case: ScalingFigure(*make()) for case, make in CASES.items()}
     for figure in figures.values():
         figure.d = 1
     return stage(figures)
-
-
-# Equal to torch
 
 
 @pytest.mark.parametrize("case", ["a chapter's", "odd numbers", "the smallest", "the largest"])
@@ -118,7 +92,7 @@ def test_each_d_equals_torch(show, case):
 def test_keys_set_d(show):
     _, figure, state, _ = show("a chapter's")
     for step, key in ((10, "End"), (9, "ArrowLeft"), (0, "Home"), (1, "ArrowRight")):
-        d_slider(figure).press(key)
+        slider(figure, "d").press(key)
         seen = figure.evaluate(READ)
         assert seen["d"] == state["sizes"][step]
         assert disagreements(seen, state) == []
@@ -139,40 +113,6 @@ def test_every_query_can_be_chosen_and_equals_torch(show):
     assert [shown.saves(), *shown.get("query")] == [saves + 3, 0]
 
 
-# The axis
-
-
-@each_width
-@pytest.mark.few(2)
-@pytest.mark.parametrize("case", ["a chapter's", "the smallest"])
-def test_the_handle_is_at_its_d_on_the_axis(show, case, width):
-    tab, figure, state, _ = show(case, width)
-    tab.add_style_tag(content=":focus-visible { outline: 0 !important }")
-    slider, at = d_slider(figure), d_positions(figure)
-    for step, d in list(enumerate(state["sizes"]))[::3]:
-        slider.fill(str(step))
-        marker = figure.locator(".marker").evaluate("e => e.getBoundingClientRect().x")
-        label = figure.locator(".sweep-axis .ruler span").nth(step)
-        box = label.bounding_box()  # none for every second d on a phone
-        assert label.text_content() == str(d)
-        assert box is None or box["x"] + box["width"] / 2 == pytest.approx(at[step], abs=5)
-        assert handle_centre(tab, slider) == pytest.approx(at[step], abs=1.5)
-        assert marker == pytest.approx(at[step], abs=1.5)
-
-
-@each_width
-def test_bars_total_and_keys_of_a_half_share_one_axis(show, width):
-    figure = show("a chapter's", width).figure
-    for half in figure.locator(".half").all():
-        scores, *parts = [
-            half.locator(part).bounding_box()
-            for part in (".bars >> nth=0", ".bars >> nth=-1", ".total", ".keys")
-            if part != ".keys" or width == WIDE  # a phone has a slider instead
-        ]
-        assert len({(part["x"], part["width"]) for part in parts}) == 1
-        assert scores["width"] == parts[0]["width"] > 0.25 * figure.bounding_box()["width"]
-
-
 def test_the_lines_pass_through_the_largest_weights(show):
     _, figure, state, _ = show("odd numbers")
     sweep = expected(state, 8, 0)["sweep"].T.tolist()
@@ -183,24 +123,9 @@ def test_the_lines_pass_through_the_largest_weights(show):
         assert ys == pytest.approx([100 * (1 - weight) for weight in half], abs=0.01)
 
 
-def test_the_score_bars_of_both_halves_have_one_scale(show):
-    _, figure, state, _ = show("odd numbers")
-    for d in state["sizes"]:
-        scales = []
-        for half in (0, 1):
-            scores = expected(state, d, 0)["keys"][:, 2 * half].abs()
-            bars = figure.locator(".half").nth(half).locator(".bars").first.evaluate(HEIGHTS)
-            scales.append(float(scores.sum()) / sum(bars))
-        assert scales[0] == pytest.approx(scales[1], rel=1e-3)
-        d_slider(figure).press("ArrowRight")
-
-
-# Texts
-
-
 def test_pointing_at_a_key_shows_its_numbers_in_both_halves(show):
     _, figure, state, _ = show("odd numbers")
-    d_slider(figure).press("End")
+    slider(figure, "d").press("End")
     readout, bars = figure.locator(".readout"), figure.locator(".half .bars")
     assert "Point at a key" in readout.inner_text()
     true = expected(state, 8, 0)["keys"]
@@ -217,14 +142,14 @@ def test_pointing_at_a_key_shows_its_numbers_in_both_halves(show):
     figure.locator(".half.scaled .keys button").first.focus()
     figure.locator(".half.scaled .keys button").first.press("ArrowRight")
     assert readout.inner_text() == sentence(1)
-    d_slider(figure).press("Home")
+    slider(figure, "d").press("Home")
     assert readout.inner_text() != sentence(1)
 
 
 def test_on_a_phone_a_slider_replaces_too_many_key_buttons(show):
     _, figure, state, _ = show("a chapter's", NARROW)
     assert figure.locator(".keys:visible").count() == 0
-    key = figure.get_by_role("slider", name="key", exact=True)
+    key = slider(figure, "key")
     for press, pointed in (("End", 15), ("ArrowLeft", 14)):
         key.press(press)
         a, b, *_ = map(decimals, expected(state, state["sizes"][0], 0)["keys"][pointed].tolist())
@@ -235,18 +160,3 @@ def test_on_a_phone_a_slider_replaces_too_many_key_buttons(show):
         figure = show(case, width).figure
         counts = [figure.locator(f"{part}:visible").count() for part in (".keys", ".key-choice")]
         assert counts == [2, 0]
-
-
-def test_each_half_names_the_divisor_of_its_scores(show):
-    figure = show("odd numbers").figure
-    notes = figure.locator(".half-title .note")
-    for key, divisor in (("End", "√8 ≈ 2.83"), ("ArrowLeft", "√4 = 2")):
-        d_slider(figure).press(key)
-        assert notes.all_inner_texts() == ["as they are", f"divided by {divisor}"]
-    assert figure.locator(".half-stage span").all_inner_texts()[1::2] == ["total 1.000"] * 2
-
-
-def test_one_query_needs_no_choice_and_no_average(show):
-    figure = show("the smallest").figure
-    assert figure.get_by_role("combobox").count() == 0
-    assert "verage" not in figure.inner_text()

@@ -13,34 +13,30 @@ import torch
 from attnbook.figures import ShapeFigure
 from attnbook.figures.shape.figure import describe_shape
 from tests.figures.shape.cases import CASES, state_of, trace_case
-from tests.figures.shared.node import run_in_node, write_module
+from tests.figures.shared.node import ask_module
 
 GAP, LEVELS = 0.8, 16
-# Runs the figure's own module: every number of every step. JSON in, JSON out.
 PROGRAM = """
-import { readFileSync } from "node:fs";
-const { module, states, cuts } = JSON.parse(readFileSync(0, "utf-8"));
-const page = await import(module);
-const steps = states.map(({ steps, numbers }) => steps.map((step) => {
-    const layout = page.layoutOf(step.shape);
+const shown = states.map(({ steps, numbers }) => steps.map((step) => {
+    const layout = figure.layoutOf(step.shape);
     const list = numbers[step.numbers] ?? [];
-    const positions = list.map((_, i) => page.cellPosition(layout, i));
-    const byLevel = [...page.indicesByLevel(list, step.kind, step.scale)];
+    const positions = list.map((_, i) => figure.cellPosition(layout, i));
+    const byLevel = [...figure.indicesByLevel(list, step.kind, step.scale)];
     const levels = [];
     byLevel.forEach(([level, indices]) => indices.forEach((i) => { levels[i] = level; }));
     return {
-        sized: page.sized(step), columns: layout.columns, rows: layout.rows, positions, levels,
+        sized: figure.sized(step), columns: layout.columns, rows: layout.rows, positions, levels,
         once: byLevel.reduce((sum, [, indices]) => sum + indices.length, 0),
-        back: positions.map(([x, y]) => page.indexAt(layout, x + 0.5, y + 0.5)),
-        names: list.map((_, i) => page.indexedName(step, i)),
-        colors: levels.map(page.colorOf),
+        back: positions.map(([x, y]) => figure.indexAt(layout, x + 0.5, y + 0.5)),
+        names: list.map((_, i) => figure.indexedName(step, i)),
+        colors: levels.map(figure.colorOf),
         outside: [[-0.1, 0], [0, -0.1], [layout.columns + 0.1, 0], [0, layout.rows + 0.1]].map(
-            ([x, y]) => page.indexAt(layout, x, y)),
-        between: layout.sideBySide > 1 ? page.indexAt(layout, layout.across + 0.4, 0) : null,
+            ([x, y]) => figure.indexAt(layout, x, y)),
+        between: layout.sideBySide > 1 ? figure.indexAt(layout, layout.across + 0.4, 0) : null,
     };
 }));
-const sources = cuts.map(([source, name, part]) => page.cutSource(source, { name, part }));
-process.stdout.write(JSON.stringify({ steps, sources }));
+const sources = cuts.map(([source, name, part]) => figure.cutSource(source, { name, part }));
+return { steps: shown, sources };
 """
 # A line, a part, whether it is one; and how the line is cut.
 CUTS = {
@@ -53,11 +49,10 @@ each_case = pytest.mark.parametrize("name", CASES)
 
 
 @pytest.fixture(scope="module")
-def answers(tmp_path_factory):
+def answers():
     """What the shipped file makes of each case."""
     states = [state_of(name) for name in CASES]
-    module = write_module(str(ShapeFigure._esm), tmp_path_factory.mktemp("shipped"))
-    return run_in_node(PROGRAM, module, states=states, cuts=list(CUTS))
+    return ask_module(ShapeFigure, PROGRAM, states=states, cuts=list(CUTS))
 
 
 def rounded(value: Any) -> Any:

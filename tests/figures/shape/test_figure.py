@@ -3,83 +3,20 @@
 from __future__ import annotations
 
 import json
-import re
-import time
 
 import pytest
 import torch
-import traitlets
 
-from attnbook import DotProductAttention, MultiHeadAttention
 from attnbook.figures import ShapeFigure
-from attnbook.figures.shape.number_origins import compare_numbers, find_scales, flatten_numbers
+from attnbook.figures.shape.number_origins import flatten_numbers
 from attnbook.tracing import trace
-from tests.figures.attention.cases import traits
 from tests.figures.shape.cases import CASES, state_of, trace_case
 
-NAMED = {"batch": 2, "queries": 3, "keys": 7, "size": 5, "value_size": 11}
 each_case = pytest.mark.parametrize("name", CASES)
-
-
-# Refusals
-
-
-def test_only_a_trace_is_accepted():
-    message = "trace must be what attnbook.tracing.trace returns, got Linear"
-    with pytest.raises(TypeError, match=f"^{re.escape(message)}$"):
-        ShapeFigure(torch.nn.Linear(2, 3))
-
-
-def raising(_):
-    raise ValueError("at once")
 
 
 def first(*inputs):
     return inputs[0]
-
-
-LARGE = "trace must hold tensors of at most"
-REFUSED = [
-    (first, [3], "trace must hold a tensor or more, got none"),
-    (raising, [3], "trace must hold a tensor or more, got none"),
-    (first, [torch.ones(17, 241)], f"{LARGE} 4096 numbers, "
-     "got inputs[0] of shape (17, 241) in line 1 of first; use smaller sizes"),
-    (first, [torch.ones(1, 1, 1, 1, 1, 2)], f"{LARGE} 5 axes, "
-     "got inputs[0] of shape (1, 1, 1, 1, 1, 2) in line 1 of first"),
-    (first, torch.ones(256, 1), "a figure shows at most 256 of steps, got 257; show a part of it"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("layer", "inputs", "message"), REFUSED)
-def test_a_trace_that_cannot_be_drawn_raises_an_error_of_one_sentence(layer, inputs, message):
-    traced = trace(layer, *inputs)
-    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
-        ShapeFigure(traced)
-
-
-def test_the_largest_tensors_are_drawn():
-    shapes = [it["shape"] for it in state_of("largest")["steps"]]
-    assert shapes == [[4, 16, 64], [4, 64, 16], [64, 64]]
-    assert [2, 3, 1, 2, 2] in [it["shape"] for it in state_of("kinds")["steps"]]
-
-
-@pytest.mark.parametrize(
-    ("value", "message"),
-    [
-        (29, "step must lie in [0, steps=29), got 29"),
-        (-1, "should not be less than 0"),
-        (1.5, "expected an int"),
-    ],
-)
-def test_setting_a_step_out_of_range_raises_and_changes_nothing(value, message):
-    figure = ShapeFigure(trace_case("heads"))
-    before = traits(figure)
-    with pytest.raises(traitlets.TraitError, match=re.escape(message)):
-        figure.step = value
-    assert traits(figure) == before
-
-
-# Traits
 
 
 @each_case
@@ -100,16 +37,6 @@ def test_its_steps_are_those_of_the_trace(name):
         expected = step.numbers.flatten()
         if step.numbers.dtype != torch.int64:
             assert torch.equal(again.nan_to_num(nan=3e4), expected.nan_to_num(nan=3e4))
-
-
-@each_case
-def test_its_source_is_that_of_the_trace(name):
-    traced = trace_case(name)
-    shown = ShapeFigure(traced).sections
-    assert [it["title"] for it in shown] == [title for title, _ in traced.sections]
-    for section, (_, lines) in zip(shown, traced.sections, strict=True):
-        assert [it["source"] for it in section["lines"]] == [line.source for line in lines]
-        assert [it["number"] for it in section["lines"]] == [line.number for line in lines]
 
 
 def test_an_exception_is_noted_at_its_line_and_the_last_tensor_is_shown():
@@ -135,11 +62,6 @@ def test_a_ragged_size_is_named_and_has_no_numbers():
     assert "rows (2, ragged, 6)\n" in repr(figure)
 
 
-def test_a_name_with_a_minus_one_is_shown_as_it_is():
-    traced = trace(first, torch.ones(2, 5), sizes={"batch": 2, "keys-1": 5}, vary=())
-    assert "(batch 2, keys-1 5)" in repr(ShapeFigure(traced))
-
-
 def test_a_remark_of_the_trace_is_shown():
     sizes = {"batch": 2, "heads": 3, "queries": 4, "hiddens": 12}
     figure = ShapeFigure(trace(first, torch.ones(12, 5), sizes=sizes))
@@ -152,9 +74,6 @@ def test_the_state_of_a_chapter_is_small():
     assert len(json.dumps(state_of("heads"))) < 60_000
 
 
-# Numbers that only moved
-
-
 def test_heads_are_the_numbers_of_the_vectors_moved():
     steps = state_of("heads")["steps"]
     notes = {(it["section"], it["name"]): (it["before"], it["note"]) for it in steps}
@@ -164,10 +83,7 @@ def test_heads_are_the_numbers_of_the_vectors_moved():
         "The same 120 numbers as in vectors, in the same order, cut in another way: "
         "none is changed.",
     )
-    assert notes[1, "return"] == (
-        6,
-        "The same 120 numbers as in parts, moved: none is changed.",
-    )
+    assert notes[1, "return"] == (6, "The same 120 numbers as in parts, moved: none is changed.")
     assert notes[0, "queries"] == (
         4,
         "The same 120 numbers as in self.W_q(queries), moved: none is changed.",
@@ -175,47 +91,6 @@ def test_heads_are_the_numbers_of_the_vectors_moved():
     assert notes[0, "output"][0] == [it["name"] for it in steps].index("pooled")
     product = "A matrix product: torch.softmax(scores, dim=-1) @ values."
     assert notes[0, "pooled"] == (-1, product)
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "kind", "how"),
-    [
-        ([1, 2, 3], [1, 2, 3], "float", "order"),
-        ([3, 1, 2], [1, 2, 3], "float", "moved"),
-        ([1, 2, 2], [1, 1, 2], "float", ""),
-        ([1, 2], [1, 2, 3], "float", ""),
-        ([5, 5], [5, 5], "float", ""),
-        ([1, 0], [0, 1], "bool", ""),
-        ([1, 0], [1, 0], "bool", "order"),
-        (["NaN", 1], [1, "NaN"], "float", "moved"),
-        ([], [], "float", ""),
-    ],
-)
-def test_two_lists_of_the_same_numbers_are_recognized(one, other, kind, how):
-    assert compare_numbers(one, other, kind) == how
-
-
-@pytest.mark.parametrize(
-    ("lists", "expected"),
-    [
-        ([[1, -4], [-4, 1]], [4, 4]),
-        ([[1, -4, 2], [2, 0]], [4, 4]),
-        ([[1, 2], [3, 4]], [2, 4]),
-        ([[1, 2], [2, 9]], [2, 9]),
-        ([[1, 2], [3], [1, 2, 3]], [3, 3, 3]),
-        ([[0, 0], [3, 0], []], [1, 3, 1]),
-        ([["NaN", "-Infinity", 2], [2]], [2, 2]),
-        ([["NaN"], ["NaN"]], [1, 1]),
-    ],
-)
-def test_lists_that_share_numbers_share_a_scale(lists, expected):
-    assert find_scales(lists) == expected
-
-
-def test_integers_and_booleans_share_no_scale_with_other_numbers():
-    inputs = torch.tensor([[1.0, 2, 9]]), torch.tensor([1, 2]), torch.tensor([True, False])
-    steps = ShapeFigure(trace(first, *inputs)).steps
-    assert [it["scale"] for it in steps[:3]] == [9, 2, 1]
 
 
 def test_numbers_are_as_short_as_their_precision_allows():
@@ -244,49 +119,6 @@ def test_numbers_come_from_the_latest_step_that_has_them():
     assert steps[-1]["before"] == names.index("w")
 
 
-def test_numbers_come_from_a_step_of_the_same_function_if_possible():
-    def inner(x):
-        return x.flip(0).sum()
-
-    def layer(x):
-        total = inner(x)
-        z = x.flip(0)
-        return total + z
-
-    steps = ShapeFigure(trace(layer, torch.tensor([1.0, 2, 3]), follow="inner")).steps
-    z = next(it for it in steps if it["name"] == "z")
-    assert (steps[0]["section"], steps[0]["name"], z["before"]) == (0, "x", 0)
-    assert [it["section"] for it in steps[1:3]] == [1, 1]
-
-
-def test_a_mask_is_recognized_after_another_with_as_many_true_values():
-    def layer(mask):
-        other = mask.flip(0)
-        column = mask[:, None]
-        return other, column
-
-    steps = ShapeFigure(trace(layer, torch.tensor([True, False, False]))).steps
-    found = {it["name"]: it["before"] for it in reversed(steps)}  # made first
-    assert (found["other"], found["column"]) == (-1, 0)
-
-
-def test_the_time_does_not_grow_with_the_square_of_the_steps():
-    def layer(x, times):
-        return [x * 1.01**n for n in range(times)]
-
-    x, seconds = torch.randn(16, 16, generator=torch.Generator().manual_seed(3)), []
-    for times in (62, 254):
-        traced = trace(layer, x, times)
-        begin = time.process_time()
-        assert len(ShapeFigure(traced).steps) == times + 2
-        seconds.append(time.process_time() - begin)
-    # Four times as many steps took 16 times as long when each pair was compared.
-    assert seconds[1] < 8 * seconds[0]
-
-
-# Text
-
-
 def test_the_text_of_a_small_case():
     def layer(x, keep):
         y = x.mT * 2
@@ -309,13 +141,3 @@ def test_the_text_of_a_small_case():
     )
     figure.step = 4
     assert repr(figure).startswith("ShapeFigure: step 4 of 5\n")
-
-
-@pytest.mark.parametrize("layer", [DotProductAttention(), MultiHeadAttention(5, 5, 11, 12, 4)])
-def test_the_text_shows_a_mask_with_its_sizes_and_what_is_visible(layer):
-    inputs = torch.randn(2, 3, 5), torch.randn(2, 7, 5), torch.randn(2, 7, 11)
-    mask = torch.ones(2, 3, 7, dtype=torch.bool)
-    mask[..., 0] = False
-    text = str(ShapeFigure(trace(layer, *inputs, mask=mask, sizes=NAMED)))
-    assert "mask (batch 2, queries 3, keys 7): False, True, True, …" in text
-    assert "visible (batch 2, queries 3, keys 7): False, True, True, …" in text

@@ -13,43 +13,32 @@ from attnbook.figures.shape.figure import describe_shape
 from attnbook.figures.shared.base import decimals
 from attnbook.tracing import Trace
 from tests.figures.shape.cases import CASES, state_of, trace_case
-from tests.figures.shared.page import layout_problems
+from tests.figures.shared.page import reading, slider
 from tests.tools.site.site_checks import NARROW, UNFOLD, WIDE
 
-READ = """figure => {
-    const text = (root, selector) => [...root.querySelectorAll(selector)].map(e => e.textContent);
-    const current = figure.querySelector('.source-line[aria-current]');
-    return {
-        step: Number(figure.querySelector('input[type=range]').value),
-        line: current ? Number(current.querySelector('.line-number').textContent) : null,
-        source: current ? current.querySelector('code').textContent : null,
-        title: current ? current.parentElement.querySelector('b').textContent : null,
-        names: text(figure, '.tensor-name'),
-        note: figure.querySelector('.step-note').textContent,
-        cells: [...figure.querySelectorAll('.tensor')].map(tensor => Object.fromEntries(
-            [...tensor.querySelectorAll('.level')].map(
-                e => [e.dataset.level, e.getAttribute('d').split('z').length - 1]))),
-        printed: text(figure, '.tensor-cells span'),
-        steps: [...figure.querySelectorAll('.step-table tbody tr')].map(row => text(row, 'th, td')),
-        focus: [...figure.querySelectorAll('.step-table tbody tr')].findIndex(
-            row => row.hasAttribute('aria-current')),
-        numbers: [...figure.querySelectorAll('.number-table tbody td:not(:first-child)')].map(
-            cell => cell.dataset.value),
-        rows: text(figure, '.number-table tbody tr > :first-child'),
-        caption: text(figure, '.number-table caption'),
-    };
-}"""
+READ = reading("""
+    step: Number(figure.querySelector('input[type=range]').value),
+    line: texts('.source-line[aria-current] .line-number').map(Number)[0] ?? null,
+    source: texts('.source-line[aria-current] code')[0] ?? null,
+    title: figure.querySelector('.source-line[aria-current]')?.parentElement
+        .querySelector('b').textContent ?? null,
+    names: texts('.tensor-name'),
+    note: figure.querySelector('.step-note').textContent,
+    cells: all('.tensor').map((tensor) => Object.fromEntries(all('.level', tensor).map(
+        (e) => [e.dataset.level, e.getAttribute('d').split('z').length - 1]))),
+    printed: texts('.tensor-cells span'),
+    steps: all('.step-table tbody tr').map((row) => texts('th, td', row)),
+    focus: where('.step-table tbody tr', (row) => row.hasAttribute('aria-current'))[0] ?? -1,
+    numbers: all('.number-table tbody td:not(:first-child)').map((cell) => cell.dataset.value),
+    rows: texts('.number-table tbody tr > :first-child'),
+    caption: texts('.number-table caption'),
+""")
 
 CENTRE = """(cells, [x, y]) => {
     const frame = cells.querySelector('svg').getBoundingClientRect();
     const box = cells.querySelector('svg').viewBox.baseVal;
     return [frame.x + frame.width * x / box.width, frame.y + frame.height * y / box.height];
 }"""
-
-
-def step_slider(figure: Locator) -> Locator:
-    """The slider over the steps."""
-    return figure.get_by_role("slider", name="step", exact=True)
 
 
 def expected(traced: Trace, state: dict[str, Any], index: int) -> dict[str, Any]:
@@ -101,7 +90,6 @@ def _is_close(shown: float, exact: float) -> bool:
 
 
 CLOSE = 1e-6
-each_width = pytest.mark.parametrize("width", [WIDE, NARROW])
 SPLIT = 7  # the step at which the heads of "heads" are split
 
 
@@ -118,27 +106,22 @@ def show(alone):
             figure = figures.nth([*CASES].index(case))
             tab.set_viewport_size({"width": width, "height": 800})
             tab.mouse.move(0, 0)
-            step_slider(figure).fill(str(step))
+            slider(figure, "step").fill(str(step))
             return tab, figure, trace_case(case), state_of(case)
 
         yield go
 
 
-# Equal to the trace
-
-
 @pytest.mark.parametrize("case", CASES)
-def test_every_seventh_step_and_its_neighbour_are_those_of_the_trace(show, case):
+def test_every_seventh_step_and_the_last_are_those_of_the_trace(show, case):
     tab, figure, traced, state = show(case)
     tab.evaluate(UNFOLD)
     last = len(state["steps"]) - 1
-    for index in (*range(0, last, 7), last):
-        step_slider(figure).fill(str(index))
-        for now in (index, min(index + 1, last)):
-            assert disagreements(figure, traced, state, now) == []
-            step_slider(figure).press("ArrowRight")
-    step_slider(figure).press("Home")
-    step_slider(figure).press("End")  # before a large table of the first step is made
+    for index in range(0, last, 7):
+        slider(figure, "step").fill(str(index))
+        assert disagreements(figure, traced, state, index) == []
+    slider(figure, "step").press("Home")
+    slider(figure, "step").press("End")  # before a large table of the first step is made
     assert disagreements(figure, traced, state, last) == []
 
 
@@ -155,20 +138,8 @@ def test_a_click_on_a_line_selects_its_first_step(show):
     assert tab.evaluate("models[0].saves") == saves + 4
 
 
-def test_integers_are_printed_in_their_cells(show):
-    _, figure, _, state = show("kinds")
-    step_slider(figure).fill(str([it["name"] for it in state["steps"]].index("whole")))
-    assert figure.evaluate(READ)["printed"] == ["-2500", "-1500", "-500", "500", "1500", "2500"]
-    step_slider(figure).press("ArrowRight")
-    assert figure.evaluate(READ)["printed"] == ["9007199254740993"]
-
-
-# Numbers that move
-
-
-@each_width
-def test_pointing_at_a_number_shows_where_it_was_before(show, width):
-    tab, figure, traced, _ = show("heads", SPLIT, width)
+def test_pointing_at_a_number_shows_where_it_was_before(show):
+    tab, figure, traced, _ = show("heads", SPLIT, NARROW)
     readout = figure.locator(".readout")
     assert readout.inner_text().startswith("Point at a cell")
     cells = figure.locator(".tensor-cells").last
@@ -176,7 +147,7 @@ def test_pointing_at_a_number_shows_where_it_was_before(show, width):
     before, after = traced.steps[SPLIT - 1].numbers, traced.steps[SPLIT].numbers
     # Example 1, head 2, query 3, number 0: two gaps to the left of it, one above.
     point = cells.evaluate(CENTRE, [2 * 4.8 + 0.5, 5.8 + 3.5])
-    tab.touchscreen.tap(*point) if width == NARROW else tab.mouse.move(*point)
+    tab.touchscreen.tap(*point)
     number = decimals(after[1, 2, 3, 0].item())
     assert before[1, 3, 2, 0] == after[1, 2, 3, 0]
     assert readout.inner_text() == (
@@ -202,44 +173,18 @@ def test_arrow_keys_point_at_the_neighbours(show):
         assert figure.locator(".readout").inner_text().startswith(f"return[{index}] = ")
 
 
-@each_width
-def test_cells_of_both_drawings_are_squares_of_one_size(show, width):
-    sizes = """figure => [...figure.querySelectorAll('.tensor-cells svg')].map(svg => {
-        const box = svg.getBoundingClientRect(), view = svg.viewBox.baseVal;
-        return [box.width / view.width, box.height / view.height];
-    })"""
-    _, figure, _, _ = show("heads", SPLIT - 1, width)
-    (one, tall), other = figure.evaluate(sizes)
-    assert other == pytest.approx([one, tall], abs=0.2)
-    assert one == pytest.approx(tall, abs=0.2)
-    assert 9 < one <= 22
-    first, second = (part.bounding_box() for part in figure.locator(".tensor").all())
-    assert (second["x"] > first["x"] + first["width"]) == (width == WIDE)
-
-
-# The source
-
-
-@each_width
-def test_the_current_line_is_visible_in_its_box_and_the_page_does_not_scroll(show, width):
+def test_the_current_line_is_visible_in_its_box_and_the_page_does_not_scroll(show):
     inside = """figure => {
         const box = figure.querySelector('.source').getBoundingClientRect();
         const line = figure.querySelector('.source-line[aria-current]').getBoundingClientRect();
         return line.top >= box.top && line.bottom <= box.bottom;
     }"""
-    tab, figure, _, state = show(width=width)
+    tab, figure, _, state = show(width=NARROW)
     tab.evaluate("scrollTo(0, 0)")
     for index in (SPLIT, len(state["steps"]) - 1, 0, 25):
         tab.evaluate(f"models[0].set('step', {index})")
         assert figure.evaluate(inside)
         assert tab.evaluate("scrollY") == 0
-
-
-def test_the_part_that_made_the_tensor_is_marked_in_its_line(show):
-    _, figure, _, _ = show("heads", 4)
-    assert figure.locator("mark").all_inner_texts() == ["self.W_q(queries)"]
-    step_slider(figure).fill("8")
-    assert figure.locator("mark").count() == 0
 
 
 def test_an_exception_is_shown_at_its_line(show):
@@ -267,28 +212,12 @@ def test_the_whole_source_and_all_steps_are_printed(show):
     assert there
 
 
-@each_width
-@pytest.mark.few(4)
-@pytest.mark.parametrize("case", ["heads", "kinds", "largest"])
-def test_no_step_makes_the_page_scroll_sideways(show, case, width):
-    _, figure, _, state = show(case, 0, width)
-    # A step's drawing follows from these.
-    steps = {(str(it["shape"]), it["before"] >= 0): i for i, it in enumerate(state["steps"])}
-    figure.locator("details").evaluate_all("all => all.forEach(e => { e.open = false })")
-    for index in steps.values():
-        step_slider(figure).fill(str(index))
-        assert layout_problems(figure) == []
-
-
-# Products
-
-READ_PRODUCT = """figure => ({
-    rows: [...figure.querySelectorAll('.meeting tr')].map(
-        row => [...row.querySelectorAll('td')].map(cell => Number(cell.dataset.value))),
-    names: [...figure.querySelectorAll('.meeting th')].map(e => e.textContent),
+READ_PRODUCT = reading("""
+    rows: all('.meeting tr').map(values),
+    names: texts('.meeting th'),
     outline: figure.querySelector('.product .mark').getAttribute('d').split('z').slice(0, 2),
     readout: figure.querySelector('.readout').textContent,
-})"""
+""")
 
 
 def by_keyboard(_tab, cells):
@@ -301,15 +230,9 @@ def by_mouse(tab, cells):
     tab.mouse.move(*cells.evaluate(CENTRE, [2.5, 1.5]))
 
 
-def by_touch(tab, cells):
-    tab.touchscreen.tap(*cells.evaluate(CENTRE, [2.5, 1.5]))
-
-
-@pytest.mark.parametrize(
-    ("point", "width"), [(by_keyboard, WIDE), (by_mouse, WIDE), (by_touch, NARROW)]
-)
-def test_pointing_at_a_score_shows_the_row_and_the_column_of_its_product(show, point, width):
-    tab, figure, _, state = show("heads", 15, width)
+@pytest.mark.parametrize("point", [by_keyboard, by_mouse])
+def test_pointing_at_a_score_shows_the_row_and_the_column_of_its_product(show, point):
+    tab, figure, _, state = show("heads", 15)
     cells = figure.locator(".tensor-cells")
     cells.scroll_into_view_if_needed()
     point(tab, cells)
@@ -333,8 +256,8 @@ def test_each_product_shows_its_factors_and_other_steps_show_none(show):
     figure.locator(".tensor-cells").focus()
     names = figure.evaluate(READ_PRODUCT)["names"]
     assert names[:2] == ["torch.softmax(scores, dim=-1)[0, 0, 0, :]", "values[0, 0, :, 0]"]
-    step_slider(figure).press("ArrowRight")
+    slider(figure, "step").press("ArrowRight")
     assert figure.locator(".product").count() == 0
-    step_slider(figure).fill(str(len(state["steps"]) - 1))
+    slider(figure, "step").fill(str(len(state["steps"]) - 1))
     names = figure.evaluate(READ_PRODUCT)["names"]
     assert names[:2] == ["output[0, 0, :]", "W_o.weight[0, :]"]

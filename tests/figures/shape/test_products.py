@@ -10,7 +10,7 @@ import torch
 from attnbook.figures import ShapeFigure
 from attnbook.tracing import trace
 from tests.figures.shape.cases import Heads, make_layer, random, state_of, trace_case
-from tests.figures.shared.node import run_in_node, write_module
+from tests.figures.shared.node import ask_module
 
 CLOSE = 1e-6
 FORMULAS = {
@@ -29,19 +29,12 @@ FORMULAS = {
     "largest": {},
     "ragged": {},
 }
-# The row and the column of each number of each product; JSON in, JSON out.
+# The row and the column of each number of each product.
 PROGRAM = """
-import { readFileSync } from "node:fs";
-const { module, steps } = JSON.parse(readFileSync(0, "utf-8"));
-const page = await import(module);
 const count = (shape) => shape.reduce((a, b) => a * b);
-const found = steps.map((step) => Array.from(
-    { length: count(step.shape) }, (_, i) => page.meetingOf(step, i)));
-process.stdout.write(JSON.stringify(found));
+return steps.map((step) => Array.from(
+    { length: count(step.shape) }, (_, i) => figure.meetingOf(step, i)));
 """
-
-
-# Found by numbers
 
 
 @pytest.mark.parametrize("case", FORMULAS)
@@ -102,23 +95,10 @@ def test_of_equal_tensors_the_one_named_in_the_line_is_the_factor():
     assert found["self.W_v(values)"] == "values @ W_v.weight.mT"
 
 
-def test_the_weights_are_copies_of_the_layer_s_matrices():
-    layer = make_layer(lambda: Heads(11, 12, 3))
-    traced = trace(layer, *random((2, 5, 11), (2, 7, 11), (2, 7, 11)))
-    before = layer.W_o.weight.detach().clone()
-    with torch.no_grad():
-        layer.W_o.weight.zero_()
-    assert [it.name for it in traced.weights] == [f"W_{name}.weight" for name in "qkvo"]
-    assert torch.equal(traced.weights[-1].numbers, before)
-
-
-# Rows and columns
-
-
-def meetings(folder, figure: ShapeFigure) -> list[tuple[float, float, float]]:
+def meetings(figure: ShapeFigure) -> list[tuple[float, float, float]]:
     """Each number, what its row and column give, and the sum of the products' sizes."""
     steps, lists = [step for step in figure.steps if step["product"]], figure.numbers
-    found = run_in_node(PROGRAM, write_module(str(ShapeFigure._esm), folder), steps=steps)
+    found = ask_module(ShapeFigure, PROGRAM, steps=steps)
     answers = []
     for step, each in zip(steps, found, strict=True):
         product = step["product"]
@@ -139,8 +119,8 @@ TRACES = [lambda: trace_case("heads"), lambda: trace_case("dot"), broadcast]
 
 
 @pytest.mark.parametrize("make_trace", TRACES)
-def test_the_row_and_the_column_shown_give_each_number(make_trace, tmp_path):
-    answers = meetings(tmp_path, ShapeFigure(make_trace()))
+def test_the_row_and_the_column_shown_give_each_number(make_trace):
+    answers = meetings(ShapeFigure(make_trace()))
     assert len(answers) >= 42
     assert all(
         abs(number - make_layer) <= CLOSE * max(1, size) for number, make_layer, size in answers

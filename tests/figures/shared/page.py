@@ -15,11 +15,7 @@ from playwright.sync_api import Browser, Locator, Page
 from attnbook.figures.shared.base import Figure
 from tests.figures.attention.cases import traits
 from tests.tools.site.live_pages import cell, page, view
-from tests.tools.site.site_checks import (
-    WIDE,
-    Visit,
-    watched,
-)
+from tests.tools.site.site_checks import WIDE, Visit, watched
 
 CLOSE = 1e-12  # the contract requires 1e-6
 PAPER = {"light": "#ffffff", "dark": "#14181e"}
@@ -142,12 +138,17 @@ def open_in_book(
 
 # Functions for scripts that read a figure's numbers. A cell without text has no number.
 TO_READ = """
-    const all = (selector) => [...figure.querySelectorAll(selector)];
-    const texts = (selector) => all(selector).map((e) => e.textContent);
+    const all = (selector, root = figure) => [...root.querySelectorAll(selector)];
+    const texts = (selector, root) => all(selector, root).map((e) => e.textContent);
     const where = (selector, test) => all(selector).flatMap((e, i) => (test(e) ? [i] : []));
-    const values = (row) => [...row.querySelectorAll('td[data-value]')].filter(
-        (cell) => cell.textContent).map((cell) => Number(cell.dataset.value));
-    const bodies = () => all('tbody').map((body) => [...body.rows].map(values));
+    const attributes = (selector, names, root) => all(selector, root).map(
+        (e) => names.map((name) => Number(e.getAttribute(name))));
+    const points = (path) => figure.querySelector(path).getAttribute('d').slice(1).split('L')
+        .map((point) => point.split(' ').map(Number));
+    const values = (row) => all('td[data-value]', row).filter((cell) => cell.textContent)
+        .map((cell) => Number(cell.dataset.value));
+    const bodies = () => all('tbody').map(
+        (body) => [...body.rows].filter((row) => !row.hidden).map(values));
     const shaded = () => all('.shade-path').reduce((sum, path) => sum
         + Number(path.dataset.shade) * (path.getAttribute('d').split('z').length - 1), 0);
 """
@@ -156,6 +157,11 @@ TO_READ = """
 def reading(parts: str) -> str:
     """A script that reads these parts of a figure."""
     return f"figure => {{ {TO_READ} return {{ {parts} }}; }}"
+
+
+def slider(figure: Locator, name: str) -> Locator:
+    """A figure's slider with this name."""
+    return figure.get_by_role("slider", name=name, exact=True)
 
 
 SMALL_TEXT = """figure => {

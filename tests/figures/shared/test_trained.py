@@ -37,12 +37,6 @@ def test_the_weights_are_small(kind):
     assert packed_size(registration(name, packers()[name]())) < LIMITS[kind][0]
 
 
-@each_kind
-def test_a_text_that_is_not_a_string_is_refused(kind):
-    with pytest.raises(TypeError, match=r"^text must be a string, got int$"):
-        kind(text=3)
-
-
 def test_a_figure_that_requests_an_unknown_script_stops_the_build(tmp_path):
     message = "^a figure may ask for one of editor, python, copying.*, got 'shouting'$"
     with pytest.raises(ExtensionError, match=message):

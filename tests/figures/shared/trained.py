@@ -65,9 +65,9 @@ class Trained(NamedTuple):
         self.shown.set(weights=self.python.weights)
 
 
-def show_with_model(stage: Callable[..., Any], room: Room) -> Callable[..., Trained]:
-    """A function that shows a case in its first state, with the model loaded."""
-    show_first = stage({case: room.make(**arguments) for case, arguments in room.cases.items()})
+def show_with_model(stage: Callable[..., Any], room: Room, *cases: str) -> Callable[..., Trained]:
+    """A function that shows one of these cases in its first state, with the model loaded."""
+    show_first = stage({case: room.make(**room.cases[case]) for case in ("first", *cases)})
 
     def go(case: str = "first", width: int = WIDE) -> Trained:
         shown = show_first(case, width)

@@ -83,10 +83,6 @@ def field(figure: Locator) -> Locator:
     return figure.get_by_role("textbox", name="your date")
 
 
-def slider(figure: Locator, name: str) -> Locator:
-    return figure.get_by_role("slider", name=name, exact=True)
-
-
 def box(figure: Locator) -> Locator:
     return figure.get_by_role("checkbox")
 

@@ -16,27 +16,24 @@ from attnbook.figures.translator.reading import (
     verdict,
 )
 from attnbook.models.translator.interventions import without
-from tests.figures.shared.node import run_in_node, write_module
+from tests.figures.shared.node import ask_module
 from tools.models.checkpoints import RECIPES
 from tools.models.grade import MAIN, make_later_dates
 
 PROGRAM = """
-import { readFileSync } from "node:fs";
-const task = JSON.parse(readFileSync(0, "utf-8"));
-const figure = await import(task.module);
 const reading = ([text, hidden, output]) => ({ text: [...text], hidden, output: [...output] });
-process.stdout.write(JSON.stringify({
-    read: task.typed.map((text) => figure.textOf(text, task.characters)),
-    refused: task.typed.map((text) => figure.refusal(text, task.characters)),
-    verdicts: task.answers.map((given) => figure.verdict(reading(given), [...given[3]])),
-    dates: task.dates.map(figure.isDate),
-    certainties: task.certainties.map(([output, probabilities]) => [
+return {
+    read: typed.map((text) => figure.textOf(text, characters)),
+    refused: typed.map((text) => figure.refusal(text, characters)),
+    verdicts: answers.map((given) => figure.verdict(reading(given), [...given[3]])),
+    dates: dates.map(figure.isDate),
+    certainties: certainties.map(([output, probabilities]) => [
         figure.certainty({ probabilities }), figure.objection({ output: [...output] })]),
-    without: task.rows.map(([weights, hidden]) => figure.without(weights, hidden)),
-    stored: task.stored.map((shown) => figure.readingOf(shown).weights),
-    steps: task.steps.map(([given, step]) => figure.describeStep(
+    without: rows.map(([weights, hidden]) => figure.without(weights, hidden)),
+    stored: stored.map((shown) => figure.readingOf(shown).weights),
+    steps: steps.map(([given, step]) => figure.describeStep(
         { ...given, text: [...given.text], output: [...given.output] }, step)),
-}));
+};
 """
 UNKNOWN = "The model knows no {}: no date that it learned from has that."
 REFUSED = {
@@ -110,13 +107,12 @@ def graded():
 
 
 @pytest.fixture(scope="module")
-def answers(tmp_path_factory, graded):
+def answers(graded):
     """The page's answers to all inputs of these tests."""
-    known = translator_of(MAIN).source.characters
-    return run_in_node(
+    return ask_module(
+        TranslatorFigure,
         PROGRAM,
-        write_module(str(TranslatorFigure._esm), tmp_path_factory.mktemp("translator")),
-        characters=known,
+        characters=translator_of(MAIN).source.characters,
         typed=[*REFUSED, *READ, *graded],
         answers=ANSWERS,
         rows=ROWS,

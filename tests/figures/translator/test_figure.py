@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import pytest
 import torch
-import traitlets
 
 from attnbook.figures import TranslatorFigure
 from attnbook.figures.translator.packing import arrays, check_readable, packed, translator_of
@@ -18,50 +17,11 @@ from attnbook.models.translator.config import Config
 from attnbook.models.translator.interventions import without
 from attnbook.models.translator.model import Translator
 from attnbook.models.vocabulary import END, Vocabulary
-from tests.figures.attention.cases import traits
 from tests.figures.shared.trained import unpacked
 from tools.site.lazy_scripts import packers
 
 TEXT = "9. März 1987"
 MONTH = [3, 4, 5, 6]
-
-# Refusals
-
-
-REFUSED = [
-    ("text", "", "a figure needs at least 1 of characters, got 0"),
-    ("text", "9" * 65, "a figure shows at most 64 of characters, got 65; show a part of it"),
-    ("text", "9!", "text must hold characters of the vocabulary, got '!'"),
-    ("hidden", [12], "hidden must hold positions in [0, len(text)=12), got 12"),
-    ("hidden", [-1], "hidden must hold positions in [0, len(text)=12), got -1"),
-    ("hidden", [3, 3], "hidden must hold each position once, got [3, 3]"),
-]
-OF_ARGUMENTS = [
-    ("name", "no", "name must be one of convolutional"),
-    ("name", "recurrent", "a page reads translators with encoder='convolutional', got 'recurrent'"),
-    ("examples", ["9", "?"], "text must hold characters of the vocabulary, got '?'"),
-    ("examples", ["9"] * 65, "a figure shows at most 64 of examples, got 65"),
-    ("hidden", [True], "hidden must hold positions in [0, len(text)=12), got True"),
-]
-OF_TRAITS = [
-    ("step", 16, "step must lie in [0, max_steps=16), got 16"),
-    ("step", -1, "step"),
-]
-
-
-@pytest.mark.parametrize(("name", "value", "message"), REFUSED + OF_TRAITS)
-def test_a_value_that_no_control_has_is_refused_and_the_traits_stay(name, value, message):
-    figure = TranslatorFigure()
-    before = traits(figure)
-    with pytest.raises(traitlets.TraitError, match=re.escape(message)):
-        setattr(figure, name, value)
-    assert traits(figure) == before
-
-
-@pytest.mark.parametrize(("name", "value", "message"), REFUSED + OF_ARGUMENTS)
-def test_a_figure_cannot_be_made_with_it(name, value, message):
-    with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
-        TranslatorFigure(**{name: value})
 
 
 @pytest.mark.parametrize(
@@ -76,9 +36,6 @@ def test_a_model_that_the_page_would_misread_is_refused(change, message):
     model = Translator(letters, letters, replace(Config(), **change))
     with pytest.raises(ValueError, match=re.escape(message)):
         check_readable(model)
-
-
-# Its traits
 
 
 @pytest.mark.parametrize("hidden", [[], MONTH, [0, 11], [*range(12)]])
@@ -101,12 +58,6 @@ def test_probabilities_are_those_of_the_checkpoint_given_its_own_output(text):
         logits = model(*model.read([text]), tokens)[0]
     expected = logits[:, END:].softmax(-1).gather(1, tokens.T - END)[:, 0].double()
     torch.testing.assert_close(found.probabilities, expected, rtol=0, atol=1e-5)
-
-
-def test_an_output_that_is_no_date_is_reported():
-    figure = TranslatorFigure(text="31. Februar 2023")
-    expected = "Probability of this output: 0.997. 2023-02-31 is not a real date."
-    assert repr(figure).splitlines()[2] == expected
 
 
 def test_reading_leaves_no_hooks():
@@ -143,19 +94,10 @@ def test_traits_can_be_set_together():
     assert figure.shown["text"] == "1987"
 
 
-def test_a_step_beyond_the_output_takes_the_last():
-    figure = TranslatorFigure()
-    figure.step = 15
-    assert figure.step == len("1987-03-09") - 1
-
-
 def test_a_shorter_text_hides_nothing_beyond_its_end():
     figure = TranslatorFigure(text="9. März 1987", hidden=[0, 10, 11])
     figure.text = "9. März 198"
     assert figure.hidden == figure.shown["hidden"] == [0, 10]
-
-
-# Its text
 
 
 def test_the_text_has_the_output_and_the_peak_of_each_step():

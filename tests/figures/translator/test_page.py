@@ -9,6 +9,7 @@ from playwright.sync_api import expect
 
 from attnbook.figures.translator.reading import read
 from attnbook.models.translator.dates import LOCALES, make_dates
+from tests.figures.shared.page import slider
 from tests.figures.shared.trained import show_with_model
 from tests.figures.translator.page import (
     HEBREW,
@@ -21,26 +22,18 @@ from tests.figures.translator.page import (
     differences,
     disagreements,
     field,
-    get_status,
-    slider,
 )
-from tests.tools.site.site_checks import NARROW, WIDE
+from tests.tools.site.site_checks import NARROW
 from tools.models.checkpoints import SMALL_LOCALES
-
-each_width = pytest.mark.parametrize("width", [WIDE, NARROW])
 
 
 @pytest.fixture(scope="module")
 def show(stage):
-    return show_with_model(stage, ROOM)
+    return show_with_model(stage, ROOM, "hidden", "other model")
 
 
-# Equal to the model
-
-
-@each_width
-def test_each_step_shows_where_the_model_attended(show, width):
-    shown, figure, python = show(width=width)
+def test_each_step_shows_where_the_model_attended(show):
+    shown, figure, python = show()
     shown.set(hidden=[3, 8])
     python.hidden = [3, 8]
 
@@ -52,14 +45,14 @@ def test_each_step_shows_where_the_model_attended(show, width):
         slider(figure, "step").press(key)
         check(step)
     button, rows = figure.locator(".output-row button").nth(4), figure.locator(".heat-rows")
-    button.tap() if width == NARROW else button.click()
+    button.click()
     check(4)
     rows.click(position={"x": 60, "y": rows.bounding_box()["height"] * 0.65})
     check(6)
 
 
 @pytest.mark.parametrize(
-    ("case", "count", "locales"), [("first", 36, LOCALES), ("other model", 9, SMALL_LOCALES)]
+    ("case", "count", "locales"), [("first", 18, LOCALES), ("other model", 9, SMALL_LOCALES)]
 )
 def test_dates_with_hidden_characters_are_written_like_in_python(show, case, count, locales):
     draw = Random(7)  # noqa: S311 - numbers to test with, no secrets
@@ -76,13 +69,12 @@ def test_dates_with_hidden_characters_are_written_like_in_python(show, case, cou
         assert differences(found, truth, whole, hidden, step) == [], change
 
 
-@each_width
-def test_a_click_or_tap_hides_a_character_and_a_second_shows_it(show, width):
-    shown, figure, python = show(width=width)
+def test_a_tap_hides_a_character_and_a_second_shows_it(show):
+    shown, figure, python = show(width=NARROW)
     saves = shown.saves()
     column = figure.get_by_role("button", name="hide character 3, “M”")
     for hidden in ([3], []):
-        column.tap() if width == NARROW else column.click()
+        column.tap()
         python.hidden = hidden
         assert disagreements(figure, python) == []
         expect(slider(figure, "character")).to_have_value("3")
@@ -140,22 +132,12 @@ def test_a_new_text_hides_nothing_and_keeps_the_step(show):
     assert shown.get("hidden") == [[]]
 
 
-def test_blanks_around_a_text_are_left_out_and_64_characters_have_columns(show):
-    shown, figure, _ = show()
-    field(figure).fill(f" {TEXT} ")
-    expect(get_status(figure)).to_be_empty()
-    assert shown.get("text") == [TEXT]
-    field(figure).fill("1" * 64)
-    expect(figure.locator(".column")).to_have_count(64)
-
-
 TOPS = """figure => [...figure.querySelectorAll('.written, .columns, .hiding, .heatmap')].map(
     e => e.getBoundingClientRect().y - figure.getBoundingClientRect().y)"""
 
 
-@each_width
-def test_nothing_moves_when_characters_are_hidden_or_the_text_is_wrong(show, width):
-    _, figure, _ = show(width=width)
+def test_nothing_moves_when_characters_are_hidden_or_the_text_is_wrong(show):
+    figure = show(width=NARROW).figure
     before = figure.evaluate(TOPS)
     assert len(before) == 4
     for position in MONTH:

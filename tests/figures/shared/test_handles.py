@@ -1,0 +1,50 @@
+"""The handle of a slider below a picture is at the part of the picture that it chooses."""
+
+from __future__ import annotations
+
+import pytest
+
+from attnbook.figures import ScalingFigure
+from tests.figures.alignment.cases import figure_of
+from tests.figures.attention.cases import CASES
+from tests.figures.online.cases import figure_of as online_of
+from tests.figures.pooling.cases import CASES as POOLING
+from tests.figures.position.cases import CASES as POSITION
+from tests.figures.scaling.cases import CASES as SCALING
+from tests.figures.shared.page import handle_centre
+from tests.tools.site.site_checks import NARROW, WIDE
+
+# A figure, its slider, the part at the handle, and where in it: its left end is 0, its right end 1.
+HANDLES = {
+    "alignment": (lambda: figure_of("failing"), "step", ".output-row [aria-current]", 0.5),
+    "attention": (CASES["toy"]().figure, "valid_lens[0]", ".axis .padding", 0),
+    "online": (lambda: online_of("a small last block"), "step", ".bars", "the slider's value"),
+    "pooling": (POOLING["few"], "query", ".at-query", 0.5),
+    "position": (POSITION["sinusoidal"], "distance", ".marker", 0.5),
+    "scaling": (lambda: ScalingFigure(*SCALING["a chapter's"]()), "d", ".marker", 0.5),
+}
+# What else is drawn above the track.
+HIDDEN = """.padding, .keys, .output-row, .at-query, .key-ticks { visibility: hidden }
+    :focus-visible { outline: 0 !important }"""
+
+
+@pytest.fixture(scope="module")
+def show(stage):
+    return stage({name: make() for name, (make, *_) in HANDLES.items()})
+
+
+@pytest.mark.parametrize("width", [WIDE, NARROW])
+@pytest.mark.parametrize("name", HANDLES)
+def test_a_handle_is_at_the_part_that_it_chooses(show, name, width):
+    tab, figure, *_ = show(name, width)
+    _, label, part, share = HANDLES[name]
+    added = tab.add_style_tag(content=HIDDEN)
+    slider = figure.get_by_role("slider", name=label, exact=True).first
+    slider.scroll_into_view_if_needed()
+    low, high = (int(slider.get_attribute(end)) for end in ("min", "max"))
+    for value in (low, (2 * low + high) // 3, high - 1):
+        slider.fill(str(value))
+        box = figure.locator(part).first.evaluate("part => part.getBoundingClientRect()")
+        place = box["left"] + box["width"] * (value / high if isinstance(share, str) else share)
+        assert handle_centre(tab, slider) == pytest.approx(place, abs=1.5)
+    added.evaluate("style => style.remove()")
