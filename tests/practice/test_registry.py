@@ -88,7 +88,7 @@ def test_the_stored_verdicts_on_answers_that_were_written_blind_are_good_enough(
     assert verdicts_on_answers(BLIND).faults == []
 
 
-@pytest.mark.parametrize("name", TASKS)
+@each_task
 def test_a_task_has_four_right_implementations(name):
     assert len(TASKS[name].solutions) >= 4
     assert all(right.why.endswith(".") for right in TASKS[name].solutions.values())
