@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import sys
-import zlib
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 
 from attnbook.practice import LIST_TASKS, TASKS
 from attnbook.practice.judge.checking import check, judge
-from attnbook.practice.judge.grading import failure
 from tests.practice.registry_checks import (
     bugs_caught_by_shapes,
-    bugs_caught_by_tests,
+    bugs_that_tests_miss,
     differences_in_double,
     is_accepted_compiled,
+    unfair_tests,
 )
-from tests.practice.replay import BLIND, READERS, names_in, read_attempts, replay
+from tests.practice.replay import BLIND, READERS, read_attempts, replay
 
 NAMED, BY_SHAPES = 0.9, 0.2
 # Of answers that the judge has not seen: right ones accepted, wrong ones refused, names wrong.
@@ -100,15 +98,11 @@ def verdicts_on_answers(paths: list[Path], *, judge_again: bool = False) -> Verd
     The name of a bug is right if it is the one that is stored.
     """
     verdicts = Verdicts()
-    attempts = [each for path in paths for each in read_attempts(path) if each.call == "check"]
-    for attempt in attempts:
-        facts = replay(attempt) if judge_again else attempt.facts
-        verdicts.add(
-            right=attempt.is_right,
-            accepted=facts.startswith("- right"),
-            names=names_in(facts),
-            known=attempt.names,
-        )
+    for stored in (each for path in paths for each in read_attempts(path) if "case" in each):
+        now = stored | replay(stored) if judge_again else stored
+        right = stored["meant"].startswith("right") if "meant" in stored else stored["case"] == ""
+        accepted = now["case"] == ""
+        verdicts.add(right=right, accepted=accepted, names=now["bugs"], known=stored["bugs"])
     return verdicts
 
 
@@ -121,32 +115,29 @@ def format_verdicts(sets: dict[str, Verdicts]) -> str:
     return "\n".join(lines)
 
 
-@cache
-def grades_of(name: str, *, compiled: int | None = None, full: bool = True) -> Grades:
+def grades_of(name: str, *, compiled: int | None = None) -> Grades:
     """The grades of one task.
 
     Args:
         name: of the task.
         compiled: how many of its right implementations are compiled; None means all.
-        full: whether all bugs are judged, and right implementations in double precision, too.
     """
     task = TASKS[name]
-    bugs = [bug for bug in task.bugs.values() if full or is_in_sample(bug.name)]
+    bugs, solutions = [*task.bugs.values()], [*task.solutions.values()]
     verdicts = {bug.name: judge(task, bug.function) for bug in bugs}
-    tested = bugs_caught_by_tests(task, bugs)
     return Grades(
         cases=len(task.cases),
-        solutions=len(task.solutions),
+        solutions=len(solutions),
         not_accepted=[
-            *(right.name for right in task.solutions.values() if not judge(task, right.function)),
+            *(right.name for right in solutions if not judge(task, right.function)),
             *(
                 f"{right.name}, in double precision"
-                for right in task.solutions.values()
-                if full and differences_in_double(task, right.function)
+                for right in solutions
+                if differences_in_double(task, right.function)
             ),
             *(
                 f"{right.name}, compiled"
-                for right in [*task.solutions.values()][:compiled]
+                for right in solutions[:compiled]
                 if not is_accepted_compiled(task, right.function)
             ),
         ],
@@ -157,20 +148,10 @@ def grades_of(name: str, *, compiled: int | None = None, full: bool = True) -> G
             for bug, verdict in verdicts.items()
             if bug not in [known.name for known in verdict.bugs]
         ],
-        not_tested=[bug.name for bug in bugs if bug.name not in tested],
-        unfair=[
-            f"{test.__name__} on {right.name}"
-            for test in task.tests
-            for right in task.solutions.values()
-            if failure(test, right.function)
-        ],
-        caught_by_shapes=len(bugs_caught_by_shapes(task, bugs)),
+        not_tested=bugs_that_tests_miss(task),
+        unfair=unfair_tests(task),
+        caught_by_shapes=len(bugs_caught_by_shapes(task)),
     )
-
-
-def is_in_sample(bug: str) -> bool:
-    """Whether a bug is judged in each run: half of them are, and a new bug changes no other's."""
-    return zlib.crc32(bug.encode()) % 2 == 0
 
 
 def faults(total: Grades) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection
 from dataclasses import replace
 from functools import cache
 from unittest.mock import patch
@@ -16,7 +15,7 @@ from attnbook.practice.judge import run_safely
 from attnbook.practice.judge.checking import bug_outcome, judge, reference_outcome
 from attnbook.practice.judge.grading import failure
 from attnbook.practice.judge.tensors import Outcome, difference, outcome_of
-from attnbook.practice.task import Bug, Case, Function, Task
+from attnbook.practice.task import Case, Function, Task
 
 COMPILED = 3  # cases
 
@@ -67,14 +66,14 @@ def is_accepted_compiled(task: Task, solution: Function) -> bool:
         return bool(judge(few, compiled(solution)))
 
 
-def bugs_caught_by_shapes(task: Task, bugs: Collection[Bug]) -> list[str]:
+def bugs_caught_by_shapes(task: Task) -> list[str]:
     """The bugs whose output has another shape or type in the first case, or that fail there."""
     case = next(iter(task.cases.values()))
     right = reference_outcome(task, case)
     assert right.problem == ""
     return [
         bug.name
-        for bug in bugs
+        for bug in task.bugs.values()
         if _shapes(found := bug_outcome(task, case, bug)) != _shapes(right) or found.problem
     ]
 
@@ -83,6 +82,20 @@ def _shapes(outcome: Outcome) -> list[tuple[torch.Size, torch.dtype]]:
     return [(output.shape, output.dtype) for output in outcome.outputs]
 
 
-def bugs_caught_by_tests(task: Task, bugs: Collection[Bug]) -> list[str]:
-    """The bugs that some of the book's own tests fails on."""
-    return [bug.name for bug in bugs if any(failure(test, bug.function) for test in task.tests)]
+def bugs_that_tests_miss(task: Task) -> list[str]:
+    """The bugs that none of the book's own tests fails on."""
+    return [
+        bug.name
+        for bug in task.bugs.values()
+        if not any(failure(test, bug.function) for test in task.tests)
+    ]
+
+
+def unfair_tests(task: Task) -> list[str]:
+    """The book's own tests that fail on right code."""
+    return [
+        f"{test.__name__} on {right.name}"
+        for test in task.tests
+        for right in task.solutions.values()
+        if failure(test, right.function)
+    ]

@@ -117,13 +117,6 @@ def raises_key_error(x, lens):
     return fails(KeyError("odd")) if lens.is_floating_point() else x + x
 
 
-def changes_both(x, lens):
-    output = x + x
-    x.zero_()
-    lens.zero_()
-    return output
-
-
 class Double(nn.Module):
     pass
 
@@ -140,7 +133,6 @@ WRONG = {
         "The type of the output is torch.float64, expected was torch.float32."
     ),
     ("double", lambda x, lens: {}[3]): f"It raises KeyError: 3 (line #). {INPUTS}",
-    ("double", lambda x, lens: fails(KeyError)): f"It raises KeyError (line #). {INPUTS}",
     ("double", lambda x, lens: sys.exit(3)): f"It raises SystemExit: 3 (line #). {INPUTS}",
     ("double", lambda x, lens: x + torch.nan): (
         "In the output 2 of 2 numbers are wrong; the first, at (0, 0), is NaN."
@@ -149,12 +141,8 @@ WRONG = {
         "In the output 2 of 2 numbers are wrong; the first, at (0, 0), is 2.25, and should "
         "be smaller."
     ),
-    ("double", lambda x, lens: x + 1): (
-        "In the output 1 of 2 numbers are wrong; the first, at (0, 1), is 3, and should be larger."
-    ),
     ("double", lambda x, lens: 1000 * x): "No number may be above 100.",
     ("double", lambda x, lens: x.mul_(2)): "It changes the caller's `x`: write into a new tensor.",
-    ("double", changes_both): "It changes the caller's `x`, `lens`: write into a new tensor.",
     ("double", lambda x, lens: (x + x).detach()): (
         "No gradient flows back to `x`; was it detached, or made a number?"
     ),
@@ -189,7 +177,6 @@ WRONG = {
     ),
     ("split", lambda x, at, more: [x[:at], x]): "The shape of the rest is (3,), expected was (2,).",
     ("split", lambda x, at, more: (x, None)): "The rest is NoneType where a tensor was expected.",
-    ("split", lambda x, at, more: (x[:1], x)): "The shape of the rest is (3,), expected was (2,).",
     ("split", lambda x, at, more: more.x): (
         "It raises AttributeError: 'NoneType' object has no attribute 'x' (line #). The "
         "inputs: `x` (3,) of torch.float16, `at` 1, `more` None."
@@ -287,12 +274,10 @@ WRONG_LISTS = {
     ("doubled", lambda x: [[]]): (
         "It returns a list of empty lists where a list of numbers was expected."
     ),
-    ("doubled", lambda x: {1: 2}): "It returns a dict where a list of numbers was expected.",
     ("doubled", lambda x: sys.exit()): "It raises SystemExit.",
     ("doubled", lambda x: None): (
         "It returns None where a list of numbers was expected. Is there a `return`, on every way?"
     ),
-    ("doubled", lambda x: "ab"): "It returns a str where a list of numbers was expected.",
     ("doubled", lambda x: [*x, None]): (
         "It returns a list of Nones and numbers where a list of numbers was expected."
     ),
@@ -302,14 +287,8 @@ WRONG_LISTS = {
     ),
     ("doubled", lambda x: x[:1]): "It returns 1 number, and should return 2 numbers.",
     ("doubled", lambda x: [float("nan"), 4]): ("1 of 2 numbers is wrong: the one at `[0]` is NaN."),
-    ("doubled", lambda x: [2, float("inf")]): (
-        "1 of 2 numbers is wrong: the one at `[1]` is infinity."
-    ),
     ("doubled", lambda x: [2, 4.00002]): (
         "1 of 2 numbers is wrong: the one at `[1]` is 4.00002, and should be smaller."
-    ),
-    ("doubled", lambda x: [2, 4] if len(x) > 1 else [5]): (
-        "The number is wrong: it is 5, and should be larger."
     ),
     ("doubled", lambda x: [with_first(x, 2)[0], 4]): (
         "It changes the caller's `x`: make a new list."
@@ -330,9 +309,6 @@ WRONG_LISTS = {
     ),
     ("summed", max): "It returns 1, and should be larger.",
     ("summed", lambda x: x): "It returns a list of numbers where a number was expected.",
-    ("bounded", lambda x: None): (
-        "It returns None where True or False was expected. Is there a `return`, on every way?"
-    ),
     ("bounded", lambda x: 1.5): "It returns 1.5 where True or False was expected.",
     ("bounded", lambda x: True): "It returns True, and should return False.",
     ("bounded", lambda x: x["a"]): "It raises TypeError: 'float' object is not subscriptable.",

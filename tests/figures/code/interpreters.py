@@ -94,16 +94,9 @@ def as_typed(task: ListTask, function: Any) -> str:
     return f"{ast.unparse(ast.Module(body, []))}\n{task.called} = {function.__name__}\n"
 
 
-def comparable(answer: dict[str, Any]) -> dict[str, Any]:
-    """An answer without the messages of errors, which each interpreter words differently."""
-    verdict = [
+def without_messages(verdict: list[str]) -> list[str]:
+    """A verdict without the messages of errors, which each interpreter words differently."""
+    return [
         re.sub(r"It raises \w+(:.*?)?\. It was called", "It raises. It was called", text)
-        for text in answer.get("verdict", [])
+        for text in verdict
     ]
-    error = answer.get("error", "").split(":")[0]
-    return {
-        "verdict": verdict,
-        "line": answer.get("line"),
-        "error": error,
-        "given": answer.get("given"),
-    }

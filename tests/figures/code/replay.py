@@ -8,13 +8,13 @@ not run; `bugs` are the bugs that the judge named.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 from attnbook.practice import LIST_TASKS
 from attnbook.practice.judge.data import data_of, parts_of
 from tests.figures.code.interpreters import in_micropython
+from tests.practice.replay import read_attempts, write_attempts
 
 READERS = Path(__file__).with_name("readers")
 ENDLESS = "endless"  # the page stops such code after two seconds; it is not run again
@@ -22,9 +22,7 @@ ENDLESS = "endless"  # the page stops such code after two seconds; it is not run
 
 def attempts() -> dict[Path, list[dict[str, Any]]]:
     """All attempts, by the file that stores them."""
-    files = sorted(READERS.glob("*.jsonl"))
-    lines = {path: path.read_text("utf-8").strip().split("\n") for path in files}
-    return {path: [json.loads(line) for line in each] for path, each in lines.items()}
+    return {path: read_attempts(path) for path in sorted(READERS.glob("*.jsonl"))}
 
 
 def judge_attempts(tried: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -55,8 +53,7 @@ def main() -> None:
         finite = [each for each in tried if each["case"] != ENDLESS]
         for each, judgement in zip(finite, judge_attempts(finite), strict=True):
             each.update(judgement)
-        lines = (json.dumps(each, ensure_ascii=False) for each in tried)
-        path.write_text("".join(f"{line}\n" for line in lines), "utf-8")
+        write_attempts(path, tried)
 
 
 if __name__ == "__main__":

@@ -88,15 +88,6 @@ def test_a_mask_rule_is_called_for_each_pair_of_positions(run):
     assert calls == [[q, k, 3, 4] for _ in range(2) for q in range(3) for k in range(4)]
 
 
-def test_the_results_of_the_readers_scores_equal_torch(run):
-    figure, (queries, keys, values, lens) = two_examples("score-by-hand")
-    returned = -(queries[:, :, None] - keys[:, None]).double().square().sum(-1) / 2
-    [rows] = run(figure, [{"returned": returned.flatten().tolist(), "temperature": 0.5}])
-    weights = attnbook.masked_softmax(returned / 0.5, lens)
-    check(rows, weights, values.double())
-    assert torch.tensor(rows[0][0]["scores"]).double().allclose(returned[0, 0], atol=1e-6)
-
-
 def test_the_results_of_any_mask_of_the_reader_equal_torch(run):
     dice = random.Random(0)  # noqa: S311 - any numbers will do
     figure, _ = two_examples("causal-rule-by-hand")

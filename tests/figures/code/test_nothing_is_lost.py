@@ -14,7 +14,7 @@ from tests.tools.site.live_pages import book, page
 from tests.tools.site.site_checks import watched
 
 NAMES = ("softmax-by-hand", "masked-softmax-by-hand")
-STEPS, ALL_STEPS = 40, 5000
+STEPS, ALL_STEPS = 16, 5000
 FRONT = (
     "dispatchEvent(new Event('focus'))"  # a headless tab does not notice that it is in the front
 )
@@ -134,7 +134,7 @@ def tasks_of(tab):
 
 def test_nothing_typed_is_lost(browser, address, pytestconfig):
     context = browser.new_context()
-    context.set_default_timeout(10_000)
+    context.set_default_timeout(60_000)
     reader = Reader(context, address, seed=39)
     done = []
     for _ in range(ALL_STEPS if pytestconfig.getoption("--full") else STEPS):

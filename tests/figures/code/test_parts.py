@@ -31,7 +31,7 @@ MARKED_POOL = """def pool(weights, values):
 WRONG_SCORE = (
     "def score(query, key):\n    return sum((q - k) ** 2 for q, k in zip(query, key)) / 2\n"
 )
-ENDLESS_SCORE = "def score(query, key):\n    while True:\n        pass\n"
+ENDLESS_POOL = "def pool(weights, values):\n    while True:\n        pass\n"
 PRINTING_SCORE = f"print('loaded')\n{part_of('score-by-hand')['code']}"
 FIX = LIST_TASKS["attention-to-fix"]
 
@@ -98,23 +98,19 @@ def test_the_readers_own_parts_are_used(browser, over_http):
         expect_output(drawn, "99.000")
 
 
-def test_a_wrong_part_is_reported_and_replaced_until_it_is_fixed(browser, over_http):
-    with parts(browser, over_http, {"score-by-hand": WRONG_SCORE}) as (tab, figure, _):
+def test_wrong_and_endless_parts_are_reported_and_replaced_until_they_are_fixed(browser, over_http):
+    stored = {"score-by-hand": WRONG_SCORE, "pool-by-hand": ENDLESS_POOL}
+    with parts(browser, over_http, stored) as (tab, figure, _):
         run(figure, JOINED, "✓ attention-from-parts: right.")
         expect(line(figure, 0)).to_contain_text(
             "score: yours fails. It returns 6.5, and should be smaller. The book’s version is used."
         )
         expect(line(figure, 0).get_by_role("link", name="Fix it: score")).to_be_visible()
+        expect(line(figure, 2)).to_contain_text("did not end within two seconds")
         fixed = ["code/score-by-hand/-", part_of("score-by-hand")["code"]]
         tab.evaluate("([item, code]) => attnbookProgress.write(item, code)", fixed)
         run(figure, JOINED, "✓ attention-from-parts: right.")
         expect(line(figure, 0)).to_contain_text("score: yours is used.")
-
-
-def test_a_part_that_never_ends_is_replaced(browser, over_http):
-    with parts(browser, over_http, {"score-by-hand": ENDLESS_SCORE}) as (_, figure, _):
-        run(figure, JOINED, "✓ attention-from-parts: right.")
-        expect(line(figure, 0)).to_contain_text("did not end within two seconds")
 
 
 def test_wrong_results_are_drawn_unchanged(browser, over_http):

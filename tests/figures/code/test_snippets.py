@@ -43,21 +43,27 @@ SAME_ERROR = {
 UNREAD = "SyntaxError: invalid syntax."  # MicroPython's message for most lines that it cannot read
 
 
-def read(name):
-    """Read the snippets of a file, each with the heading above it."""
+def read(name, step=1):
+    """Read the snippets of a file, every `step`-th, each with the heading above it."""
     heading, snippets = "", []
     for line in (SNIPPETS / f"{name}.txt").read_text("utf-8").splitlines():
         if line.startswith("# "):
             heading = line[2:]
         else:
             snippets.append((line, heading))
-    return snippets
+    return snippets[::step]
+
+
+@pytest.fixture
+def step(request):
+    """Every third snippet of a long file, or with `--full` each."""
+    return 1 if request.config.getoption("--full") else 3
 
 
 @cache
-def results(name):
+def results(name, step=1):
     """For each snippet of a file: its line, CPython's result, and the page's."""
-    lines = [line for line, _ in read(name)]
+    lines = [line for line, _ in read(name, step)]
     snippets = [line.replace(NEWLINE, "\n") for line in lines]
     command = [sys.executable, "-W", "ignore", "-c", CPYTHON]
     done = subprocess.run(
@@ -67,9 +73,9 @@ def results(name):
     return list(zip(lines, json.loads(done.stdout), ours, strict=True))
 
 
-def test_ordinary_code_prints_what_cpython_prints_or_is_refused_with_advice():
+def test_ordinary_code_prints_what_cpython_prints_or_is_refused_with_advice(step):
     different = []
-    for line, (printed, error), answer in results("ordinary"):
+    for line, (printed, error), answer in results("ordinary", step):
         assert error is None, line
         if "error" not in answer:
             if answer["printed"].strip() != printed:
@@ -89,9 +95,9 @@ def test_differences_without_a_message_are_listed_on_a_page():
         assert f"**{heading}.**" in page
 
 
-def test_a_mistake_raises_the_same_class_and_a_line_that_cannot_be_read_gets_advice():
+def test_a_mistake_raises_the_same_class_and_a_line_that_cannot_be_read_gets_advice(step):
     different = []
-    for line, (_, error), answer in results("mistakes"):
+    for line, (_, error), answer in results("mistakes", step):
         raised = answer.get("error", "").split(":")[0].rstrip(".").split(".")[0]
         same = raised in (error, SAME_ERROR.get(error)) or is_expected(line, raised)
         if not same or (UNREAD in answer["error"] and not answer["advice"]):

@@ -8,7 +8,6 @@ whether it is right, and whether it is a known mistake.
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,6 +15,7 @@ from typing import Any
 
 from attnbook.figures import Prediction
 from tests.figures.shared.node import run_in_node, write_module
+from tests.practice.replay import read_attempts, write_attempts
 from tests.tools.site.questions import SITE, states
 
 READINGS = Path(__file__).parent / "readers"
@@ -36,11 +36,6 @@ def readings() -> list[Path]:
     return sorted(READINGS.glob("*.jsonl"))
 
 
-def stored(reading: Path) -> list[dict[str, Any]]:
-    """The answers of a reading."""
-    return [json.loads(line) for line in reading.read_text("utf-8").strip().split("\n")]
-
-
 def judge_reading(reading: Path, site: Path = SITE) -> list[dict[str, Any]]:
     """Judge the answers of a reading as the page does.
 
@@ -49,7 +44,7 @@ def judge_reading(reading: Path, site: Path = SITE) -> list[dict[str, Any]]:
     """
     page = (site / "chapters" / f"{reading.stem}.html").read_text("utf-8")
     questions = [state for state in states(page).values() if state["kind"] == "prediction"]
-    tries = stored(reading)
+    tries = read_attempts(reading)
     with TemporaryDirectory() as folder:
         module = write_module(str(Prediction._esm), Path(folder))
         jobs = [{"state": question_of(t, questions), "answer": t["answer"]} for t in tries]
@@ -69,8 +64,7 @@ def question_of(tried: dict[str, Any], questions: list[dict[str, Any]]) -> dict[
 
 def main() -> None:
     for path in [Path(name) for name in sys.argv[1:]] or readings():
-        lines = (json.dumps(each, ensure_ascii=False) for each in judge_reading(path))
-        path.write_text("".join(f"{line}\n" for line in lines), "utf-8")
+        write_attempts(path, judge_reading(path))
 
 
 if __name__ == "__main__":

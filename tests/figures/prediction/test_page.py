@@ -74,7 +74,7 @@ def test_after_two_tries_the_reader_can_ask_for_the_answer(show):
 def test_a_missing_number_does_not_count_as_a_try(show):
     with show("numbers") as (tab, figure):
         type_in(figure, "2/3", "a third")
-        expect(figure.get_by_role("textbox").last).to_be_focused()
+        expect(figure.get_by_role("textbox", name="second")).to_be_focused()
         assert figure.get_by_role("textbox").last.get_attribute("aria-invalid") == "true"
         assert "A number is missing" in figure.inner_text()
         assert model(tab, "tried") == []
@@ -95,14 +95,6 @@ def test_it_can_be_answered_with_the_keyboard_only(show):
         for key in ["Tab"] * (1 + CASES["choice"]().options.index("(1, 5, 3)")) + ["Space"]:
             tab.keyboard.press(key)
         assert model(tab, "done") == "right"
-
-
-def test_fields_have_accessible_names(show):
-    with show("numbers") as (_, figure):
-        assert figure.get_by_role("group", name="The weights:").is_visible()
-        assert figure.get_by_role("textbox", name="second").is_visible()
-    with show("number") as (_, figure):
-        assert figure.get_by_role("textbox", name="How many?").is_visible()
 
 
 def test_two_views_of_one_prediction_agree(browser, serve, tmp_path):
@@ -128,16 +120,15 @@ MEASURED = """() => [...document.querySelectorAll('[data-attnbook-view]')]
     .map(view => view.firstElementChild.getBoundingClientRect().height)"""
 
 
-@pytest.mark.few(2)
-@pytest.mark.parametrize("width", [WIDE, NARROW])
-@pytest.mark.parametrize("chapter", ["queries-keys-values", "multi-head-attention"])
-def test_nothing_moves_when_the_script_of_a_question_runs(browser, site, chapter, width):
+@pytest.mark.few(1)
+@pytest.mark.parametrize("width", [NARROW, WIDE])
+def test_nothing_moves_when_the_script_of_a_question_runs(browser, site, width):
     context = browser.new_context(viewport={"width": width, "height": 800})
     tab = context.new_page()
     tab.add_init_script(
         f"addEventListener('DOMContentLoaded', () => {{ window.still = ({MEASURED})() }})"
     )
-    tab.goto((site / "chapters" / f"{chapter}.html").as_uri())
+    tab.goto((site / "chapters" / "queries-keys-values.html").as_uri())
     tab.locator(".attnbook-question").first.wait_for(state="detached")
     assert len(tab.evaluate("still")) >= 4
     assert tab.evaluate("still") == pytest.approx(tab.evaluate(MEASURED), abs=1)
