@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Locator
@@ -12,33 +12,22 @@ from attnbook.figures.cost.figure import RANGES
 from tests.figures.cost.cases import exact, make_settings, powers, set_all
 from tests.figures.cost.page import READ, curves, differences, disagreements, height
 from tests.figures.shared.page import Shown, slider
-from tests.tools.site.site_checks import WIDE
 
-CASES: dict[str, dict[str, Any]] = {
-    "small": {},
-    "large": {"batch": 16, "size": 256},
-    "huge": {"batch": 64, "queries": 4096, "keys": 4096, "size": 1024, "mode": "training"},
+MAKERS: dict[str, Callable[[], CostFigure]] = {
+    "small": lambda: CostFigure(exact()),
+    "large": lambda: CostFigure(exact(), batch=16, size=256),
+    "stored": CostFigure,
 }
-
-
-def make_figure(case: str) -> CostFigure:
-    return CostFigure(exact(), **CASES[case]) if case in CASES else CostFigure()
-
-
-class Both(NamedTuple):
-    shown: Shown
-    figure: Locator
-    python: CostFigure
 
 
 @pytest.fixture(scope="module")
 def show(stage):
-    """A function that gives a case's figure and its Python half."""
-    first = stage({case: make_figure(case) for case in (*CASES, "stored")})
+    """A function that gives a figure as shown, its element, and its Python half."""
+    first = stage({name: make() for name, make in MAKERS.items()})
 
-    def show_both(case: str = "small", width: int = WIDE) -> Both:
-        shown = first(case, width)
-        return Both(shown, shown.figure, make_figure(case))
+    def show_both(name: str = "small") -> tuple[Shown, Locator, CostFigure]:
+        shown = first(name)
+        return shown, shown.figure, MAKERS[name]()
 
     return show_both
 
@@ -87,7 +76,7 @@ def test_the_curves_pass_through_their_numbers_and_end_where_the_axis_ends(show)
 
 def test_dots_are_shown_only_at_the_measured_setting(show):
     here, there = "Dots: measured on a machine of the tests.", "the dots are at batch 4 and size 64"
-    figure = show().figure
+    figure = show()[1]
     note = figure.locator(".cost-note")
     assert note.inner_text() == here
     slider(figure, "batch").press("ArrowRight")

@@ -9,32 +9,14 @@ import pytest
 import torch
 
 from attnbook.figures import HeadsFigure
-from attnbook.figures.heads.packing import arrays, check_readable, packed, steps_of
+from attnbook.figures.heads.packing import arrays, packed, steps_of
 from attnbook.figures.heads.reading import predictable, score
 from attnbook.models.transformer.checkpoints import book_decoder
-from attnbook.models.transformer.config import DecoderConfig
-from attnbook.models.transformer.decoder import Decoder
 from attnbook.models.transformer.removal import without_heads
-from attnbook.models.vocabulary import Vocabulary
 from tests.figures.shared.trained import unpacked
 
 STEPS = steps_of("copying")
 TEXT = "gbdkafcdkafcdkafcd"
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"norm": True}, "a page reads decoders with norm=False, got True"),
-        ({"ffn_hiddens": 8}, "a page reads decoders with ffn_hiddens=None, got 8"),
-        ({"residual": False}, "a page reads decoders with residual=True, got False"),
-        ({"positions": False}, "a page reads decoders with positions=True, got False"),
-    ],
-)
-def test_a_model_that_the_page_would_misread_is_refused(change, message):
-    decoder = Decoder(Vocabulary("ab"), DecoderConfig(8, **change))
-    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
-        check_readable(decoder)
 
 
 @pytest.mark.parametrize("removed", [[], [(0, 1)], [(1, 0), (1, 1)]])

@@ -9,6 +9,13 @@ import pytest
 from sphinx.errors import ExtensionError
 
 from attnbook.figures import HeadsFigure, TranslatorFigure
+from attnbook.figures.heads import packing as heads
+from attnbook.figures.translator import packing as translator
+from attnbook.models.transformer.config import DecoderConfig
+from attnbook.models.transformer.decoder import Decoder
+from attnbook.models.translator.config import Config
+from attnbook.models.translator.model import Translator
+from attnbook.models.vocabulary import Vocabulary
 from tests.figures.attention.cases import traits
 from tools.site.lazy_scripts import packers, registration, write_models
 
@@ -35,6 +42,26 @@ def test_a_notebook_requests_the_weights_and_no_page_stores_them(kind):
 def test_the_weights_are_small(kind):
     name = kind().name
     assert packed_size(registration(name, packers()[name]())) < LIMITS[kind][0]
+
+
+LETTERS = Vocabulary("ab")
+UNREADABLE = [
+    ({"norm": True}, "a page reads decoders with norm=False, got True"),
+    ({"ffn_hiddens": 8}, "a page reads decoders with ffn_hiddens=None, got 8"),
+    ({"residual": False}, "a page reads decoders with residual=True, got False"),
+    ({"positions": False}, "a page reads decoders with positions=True, got False"),
+    ({"attention": False}, "a page reads translators with attention=True, got False"),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), UNREADABLE)
+def test_a_model_that_a_page_would_misread_is_refused(change, message):
+    if "translators" in message:
+        check, model = translator.check_readable, Translator(LETTERS, LETTERS, Config(**change))
+    else:
+        check, model = heads.check_readable, Decoder(LETTERS, DecoderConfig(8, **change))
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        check(model)
 
 
 def test_a_figure_that_requests_an_unknown_script_stops_the_build(tmp_path):
